@@ -35,14 +35,15 @@ func TestExplorerBuild(t *testing.T) {
 	t.Parallel()
 	runnable(t, suite{tools: nodeTools})
 	web, fresh := filepath.Join("..", "httpapi", "explorer", "web"), t.TempDir()
-	if stale(filepath.Join(web, "package-lock.json"), filepath.Join(web, "node_modules", ".package-lock.json")) {
+	lock := "package-lock.json"
+	if stale(filepath.Join(web, lock), filepath.Join(web, "node_modules", "."+lock)) {
 		command(t, web, "npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error")
 	}
 	command(t, web, "npm", "run", "build", "--", "--outDir", fresh)
 	want, got := unpackedBuild(t, fresh), unpackedBuild(t, filepath.Join(web, "..", "dist"))
 	for name, text := range want {
 		if got[name] != text {
-			t.Errorf("%s is another one than the sources give: cd httpapi/explorer/web && npm run build", name)
+			t.Errorf("%s differs from what httpapi/explorer/web gives: npm run build", name)
 		}
 	}
 	if len(got) != len(want) {
@@ -50,8 +51,8 @@ func TestExplorerBuild(t *testing.T) {
 	}
 }
 
-// unpackedBuild reads a build by its .gz files: how well they are compressed is no difference. Each must have
-// a .br beside it.
+// unpackedBuild reads a build by its .gz files: how well they are compressed is no difference. Each must
+// have a .br beside it.
 func unpackedBuild(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

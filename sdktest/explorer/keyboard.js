@@ -5,15 +5,21 @@ const named = () => {
 	let at = document.activeElement
 	while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement
 	const label = at?.labels?.[0]
-	return (at?.getAttribute('aria-label') ?? label?.querySelector('.label')?.textContent ?? label?.textContent ??
-		at?.textContent ?? '').trim()
+	return (
+		at?.getAttribute('aria-label') ??
+		label?.querySelector('.label')?.textContent ??
+		label?.textContent ??
+		at?.textContent ??
+		''
+	).trim()
 }
 
 export function keyboard(page) {
 	const press = keys => page.keyboard.press(keys)
 	const focused = () => page.evaluate(named)
 	const self = {
-		press, focused,
+		press,
+		focused,
 		async tabTo(name) {
 			const seen = []
 			for (let i = 0; i < 150; i++) {
@@ -24,7 +30,10 @@ export function keyboard(page) {
 			}
 			throw new Error(`Tab does not lead to ${name}, but to ${[...new Set(seen)].join(' | ')}`)
 		},
-		async push(name) { await self.tabTo(name); await press('Enter') },
+		async push(name) {
+			await self.tabTo(name)
+			await press('Enter')
+		},
 		async fill(name, text) {
 			await self.tabTo(name)
 			await press('Control+a')
@@ -40,8 +49,14 @@ export function keyboard(page) {
 			await press('Control+k')
 			await page.locator('.palette input:focus').waitFor()
 			await page.keyboard.type(what)
-			await page.waitForFunction(w => document.querySelector('.palette [aria-selected=true]')?.textContent
-				.toLowerCase().includes(w), what.toLowerCase())
+			await page.waitForFunction(
+				w =>
+					document
+						.querySelector('.palette [aria-selected=true]')
+						?.textContent.toLowerCase()
+						.includes(w),
+				what.toLowerCase(),
+			)
 			await press('Enter')
 		},
 	}

@@ -6,27 +6,48 @@ import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
 import { keyboard } from './keyboard.js'
 
-const { values: args } = parseArgs({ options: { endpoint: { type: 'string' }, images: { type: 'string' },
-	chromium: { type: 'string', default: 'chromium' } } })
+const { values: args } = parseArgs({
+	options: {
+		endpoint: { type: 'string' },
+		images: { type: 'string' },
+		chromium: { type: 'string', default: 'chromium' },
+	},
+})
 const root = new URL('/_explorer/', args.endpoint).href
 const axeText = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-const browser = await chromium.launch({ executablePath: args.chromium, args: ['--no-sandbox', '--disable-gpu'] })
+const browser = await chromium.launch({
+	executablePath: args.chromium,
+	args: ['--no-sandbox', '--disable-gpu'],
+})
 const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
 page.setDefaultTimeout(15_000)
 const trouble = []
 page.on('pageerror', e => trouble.push('an exception: ' + e.stack))
-page.on('console', m => { if (m.text().startsWith('refused: ')) trouble.push(m.text()) })
+page.on('console', m => {
+	if (m.text().startsWith('refused: ')) trouble.push(m.text())
+})
 // What Chromium itself writes into an editor's text, to keep the look of what was there, is refused and no loss.
-await page.addInitScript(() => addEventListener('securitypolicyviolation', e => {
-	const typed = e.violatedDirective === 'style-src-attr' && e.target.matches?.('.editor')
-	if (!typed) console.error('refused: ' + e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sourceFile)
-}, true))
-page.on('request', r => { if (new URL(r.url()).origin !== new URL(root).origin) trouble.push('a request to ' + r.url()) })
+await page.addInitScript(() =>
+	addEventListener(
+		'securitypolicyviolation',
+		e => {
+			const typed = e.violatedDirective === 'style-src-attr' && e.target.matches?.('.editor')
+			if (!typed)
+				console.error('refused: ' + e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sourceFile)
+		},
+		true,
+	),
+)
+page.on('request', r => {
+	if (new URL(r.url()).origin !== new URL(root).origin) trouble.push('a request to ' + r.url())
+})
 
 const kb = keyboard(page)
 const see = (text, where = 'main') => page.locator(where, { hasText: text }).first().waitFor()
-const check = (ok, what) => { if (!ok) throw new Error(what) }
+const check = (ok, what) => {
+	if (!ok) throw new Error(what)
+}
 const left = () => page.getByRole('timer').textContent()
 
 async function axe() {
@@ -35,10 +56,21 @@ async function axe() {
 	const session = await page.context().newCDPSession(page)
 	await session.send('Runtime.evaluate', { expression: axeText })
 	await session.detach()
-	const { violations } = await page.evaluate(() => window.axe.run(document, { preload: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }))
+	const { violations } = await page.evaluate(() =>
+		window.axe.run(document, { preload: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }),
+	)
 	const bad = violations.filter(v => ['serious', 'critical'].includes(v.impact))
-	check(!bad.length, 'axe at ' + page.url() + ': ' + JSON.stringify(bad.map(v => [v.id, v.nodes.slice(0, 4).map(n =>
-		[n.html.slice(0, 160), n.failureSummary])]), null, 1))
+	check(
+		!bad.length,
+		'axe at ' +
+			page.url() +
+			': ' +
+			JSON.stringify(
+				bad.map(v => [v.id, v.nodes.slice(0, 4).map(n => [n.html.slice(0, 160), n.failureSummary])]),
+				null,
+				1,
+			),
+	)
 }
 
 const shot = name => args.images && page.screenshot({ path: `${args.images}/${name}.png` })
@@ -47,24 +79,41 @@ const shot = name => args.images && page.screenshot({ path: `${args.images}/${na
 async function fill(count) {
 	const key = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
 	const send = async (path, body) => {
-		const a = await fetch(new URL(path, root), { method: 'POST', headers: { authorization: 'Bearer ' + key }, body: JSON.stringify(body) })
+		const a = await fetch(new URL(path, root), {
+			method: 'POST',
+			headers: { authorization: 'Bearer ' + key },
+			body: JSON.stringify(body),
+		})
 		check(a.status < 300, `${path}: ${a.status}`)
 		await a.arrayBuffer()
 	}
-	await send('/dbs/shop/colls', { id: 'many', partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 }, defaultTtl: 86400 })
+	await send('/dbs/shop/colls', {
+		id: 'many',
+		partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
+		defaultTtl: 86400,
+	})
 	let next = 0
-	await Promise.all(Array.from({ length: 4 }, async () => {
-		for (let i = next++; i < count / 100; i = next++) {
-			await send('/_mayfly/dbs/shop/colls/many/import', { documents: Array.from({ length: 100 }, (_, n) =>
-				({ id: `row-${i * 100 + n}`, pk: `p${n % 10}`, n: i * 100 + n })) })
-		}
-	}))
+	await Promise.all(
+		Array.from({ length: 4 }, async () => {
+			for (let i = next++; i < count / 100; i = next++) {
+				await send('/_mayfly/dbs/shop/colls/many/import', {
+					documents: Array.from({ length: 100 }, (_, n) => ({
+						id: `row-${i * 100 + n}`,
+						pk: `p${n % 10}`,
+						n: i * 100 + n,
+					})),
+				})
+			}
+		}),
+	)
 }
 
 const steps = {
 	async 'the page opens without a key on loopback'() {
 		let bytes = 0
-		page.on('response', async r => { if (r.url().includes('/_explorer/')) bytes += Number(r.headers()['content-length'] ?? 0) })
+		page.on('response', async r => {
+			if (r.url().includes('/_explorer/')) bytes += Number(r.headers()['content-length'] ?? 0)
+		})
 		await page.goto(root)
 		await see('Overview', 'h1')
 		check(bytes > 1000 && bytes < 400 << 10, `${bytes} bytes`)
@@ -93,19 +142,25 @@ const steps = {
 		await kb.fill('The document as JSON', '{"id":"one","pk":"a","n":1}')
 		await kb.press('Control+Enter')
 		await page.getByRole('timer').waitFor()
-		check(/^1m 40s$/.test(await left()), 'left: ' + await left())
+		check(/^1m 40s$/.test(await left()), 'left: ' + (await left()))
 		await kb.goTo('Advance the clock by 1m')
 		await page.waitForFunction(() => document.querySelector('[role=timer]').textContent === '40 s')
 		await axe()
 		await kb.goTo('Advance the clock by 1m')
-		await page.waitForFunction(() => document.querySelector('[role=timer]')?.textContent === 'expired' ||
-			/404/.test(document.querySelector('.life')?.textContent ?? ''))
+		await page.waitForFunction(
+			() =>
+				document.querySelector('[role=timer]')?.textContent === 'expired' ||
+				/404/.test(document.querySelector('.life')?.textContent ?? ''),
+		)
 	},
 	async 'documents written elsewhere at the same time are a conflict'() {
 		for (let n = 1; n <= 3; n++) {
 			await kb.goTo('carts')
 			await kb.push('New document')
-			await kb.fill('The document as JSON', JSON.stringify({ id: `doc-${n}`, pk: 'a', n, html: '<img src=x onerror=alert(1)>' }))
+			await kb.fill(
+				'The document as JSON',
+				JSON.stringify({ id: `doc-${n}`, pk: 'a', n, html: '<img src=x onerror=alert(1)>' }),
+			)
 			await kb.press('Control+Enter')
 			await see(`doc-${n}`, 'section h2')
 			await page.getByRole('timer').waitFor()
@@ -192,7 +247,9 @@ const steps = {
 		await see('hello', '.panel')
 		await kb.goTo('Advance the clock by 1m')
 		await kb.push(/^Dead letters/)
-		await see('TTLExpired', '.tab').catch(() => { /* its reason is told when it is opened */ })
+		await see('TTLExpired', '.tab').catch(() => {
+			/* its reason is told when it is opened */
+		})
 		await axe()
 		await kb.push('Resubmit all')
 		await page.locator('.notes', { hasText: '1 message sent again' }).waitFor()
@@ -203,19 +260,27 @@ const steps = {
 		await fill(100_000)
 		await page.goto('about:blank')
 		await page.goto(root + '#/db/shop/many')
-		const first = await page.waitForFunction(() => document.querySelector('.grid-body [role=row]') && performance.now())
+		const first = await page.waitForFunction(
+			() => document.querySelector('.grid-body [role=row]') && performance.now(),
+		)
 		console.log(`# the first row after ${Math.round(await first.jsonValue())} ms`)
 		await page.getByRole('grid').focus()
-		const count = () => page.evaluate(() => parseInt(document.querySelector('.foot').textContent.replace(/,/g, '')))
+		const count = () =>
+			page.evaluate(() => parseInt(document.querySelector('.foot').textContent.replace(/,/g, '')))
 		for (let rows = 0, now; rows < 100_000; rows = now) {
 			await kb.press('End')
-			await page.waitForFunction(r => parseInt(document.querySelector('.foot').textContent.replace(/,/g, '')) > r ||
-				!document.querySelector('.foot').textContent.includes('more'), rows)
+			await page.waitForFunction(
+				r =>
+					parseInt(document.querySelector('.foot').textContent.replace(/,/g, '')) > r ||
+					!document.querySelector('.foot').textContent.includes('more'),
+				rows,
+			)
 			now = await count()
 		}
-		check(await page.locator('[role=row]').count() < 120, 'rows out of sight are drawn')
+		check((await page.locator('[role=row]').count()) < 120, 'rows out of sight are drawn')
 		const slowest = await page.evaluate(async () => {
-			const grid = document.querySelector('.grid'), frame = () => new Promise(requestAnimationFrame)
+			const grid = document.querySelector('.grid'),
+				frame = () => new Promise(requestAnimationFrame)
 			let last = await frame()
 			const took = []
 			for (let i = 0; i < 120; i++) {
@@ -229,19 +294,29 @@ const steps = {
 		console.log(`# scrolling: 95 of 100 frames within ${slowest.toFixed(1)} ms`)
 	},
 	async 'it is readable at 400 pixels, light and dark'() {
-		for (const [width, height] of [[1280, 800], [400, 800]]) for (const scheme of ['light', 'dark']) {
-			await page.setViewportSize({ width, height })
-			await page.emulateMedia({ colorScheme: scheme })
-			for (const [name, at] of [['overview', ''], ['documents', '#/db/shop/carts/documents/doc-2/%22a%22'],
-				['query', '#/db/shop/carts/query'], ['time', '#/time'], ['settings', '#/db/shop/carts/settings'], ['queue', '#/queue/orders']]) {
-				await page.goto(root + at)
-				await page.waitForTimeout(400)
-				const wide = await page.evaluate(() => document.documentElement.scrollWidth)
-				check(wide <= width, `${name} is ${wide} wide at ${width}`)
-				await axe()
-				await shot(`explorer-${name}-${width}-${scheme}`)
+		for (const [width, height] of [
+			[1280, 800],
+			[400, 800],
+		])
+			for (const scheme of ['light', 'dark']) {
+				await page.setViewportSize({ width, height })
+				await page.emulateMedia({ colorScheme: scheme })
+				for (const [name, at] of [
+					['overview', ''],
+					['documents', '#/db/shop/carts/documents/doc-2/%22a%22'],
+					['query', '#/db/shop/carts/query'],
+					['time', '#/time'],
+					['settings', '#/db/shop/carts/settings'],
+					['queue', '#/queue/orders'],
+				]) {
+					await page.goto(root + at)
+					await page.waitForTimeout(400)
+					const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+					check(wide <= width, `${name} is ${wide} wide at ${width}`)
+					await axe()
+					await shot(`explorer-${name}-${width}-${scheme}`)
+				}
 			}
-		}
 	},
 }
 

@@ -9,8 +9,12 @@ const packed = {
 	writeBundle(options) {
 		for (const entry of readdirSync(options.dir, { recursive: true, withFileTypes: true })) {
 			if (!entry.isFile()) continue
-			const file = join(entry.parentPath, entry.name), text = readFileSync(file)
-			const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: text.length }
+			const file = join(entry.parentPath, entry.name),
+				text = readFileSync(file)
+			const params = {
+				[constants.BROTLI_PARAM_QUALITY]: 11,
+				[constants.BROTLI_PARAM_SIZE_HINT]: text.length,
+			}
 			writeFileSync(file + '.br', brotliCompressSync(text, { params }))
 			writeFileSync(file + '.gz', gzipSync(text, { level: 9 }))
 			rmSync(file)
@@ -22,5 +26,11 @@ export default defineConfig({
 	base: '/_explorer/',
 	plugins: [packed],
 	esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
-	build: { outDir: '../dist', emptyOutDir: true, target: 'es2022', modulePreload: false, assetsInlineLimit: 0 },
+	build: {
+		outDir: '../dist',
+		emptyOutDir: true,
+		target: 'es2022',
+		modulePreload: false,
+		assetsInlineLimit: 0,
+	},
 })

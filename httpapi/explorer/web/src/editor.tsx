@@ -8,7 +8,11 @@ let loaded: FunctionComponent<EditorProps> | null = null
 export function Editor(p: EditorProps) {
 	const [, again] = useState(false)
 	useEffect(() => {
-		if (!loaded) import('./codemirror').then(m => { loaded = m.default; again(true) })
+		if (!loaded)
+			import('./codemirror').then(m => {
+				loaded = m.default
+				again(true)
+			})
 	}, [])
 	const Loaded = loaded
 	return Loaded ? <Loaded {...p} /> : <div class={`editor ${p.height ?? ''}`} aria-busy="true" />

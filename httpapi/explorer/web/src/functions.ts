@@ -11,4 +11,7 @@ export const functions = (
 	'SIN SQRT SQUARE STARTSWITH STRINGEQUALS StringJoin StringSplit StringToArray StringToBoolean ' +
 	'StringToNull StringToNumber StringToObject ST_AREA ST_DISTANCE ST_INTERSECTS ST_ISVALID ' +
 	'ST_ISVALIDDETAILED ST_WITHIN SUBSTRING SUM TAN TicksToDateTime TimestampToDateTime ToString TRIM ' +
-	'TRUNC UPPER VECTORDISTANCE ').trim().split(' ')
+	'TRUNC UPPER VECTORDISTANCE '
+)
+	.trim()
+	.split(' ')
