@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/mayflydb/mayfly/httpapi/explorer"
 )
 
 // fromBrowser tells whether a person's browser asks: it wants a page before all else, and has no key to show.
@@ -15,7 +17,7 @@ func (c *call) fromBrowser() bool {
 
 // leadToPage answers GET / for a browser: the page for people is elsewhere.
 func (s *Server) leadToPage(c *call) error {
-	c.set("location", "/_mayfly/")
+	c.set("location", "/"+explorer.Root+"/")
 	return c.noContent(http.StatusSeeOther)
 }
 

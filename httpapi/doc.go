@@ -12,7 +12,7 @@
 //	write.go      the operation's answer -> headers and body
 //	observe.go    what became of the request, for whoever measures
 //	profile.go    the profiles of Go's runtime
-//	own.go        Mayfly's own surface behind the chain: package laboratory
+//	own.go        Mayfly's own surface behind the chain: packages laboratory and explorer
 //
 // The operations themselves are package cosmos's, which knows nothing of HTTP: this package fills its Request
 // and writes its Answer. No rule of the protocol that another wire would have to follow lives here.

@@ -279,7 +279,7 @@ func TestBrowserIsLedToPage(t *testing.T) {
 		w.h.ServeHTTP(rec, r)
 		want := ""
 		if c.status == 303 {
-			want = "/_mayfly/"
+			want = "/_explorer/"
 		}
 		if got := headerOf(t, rec).Get("Location"); rec.Code != c.status || got != want {
 			t.Errorf("%+v: %d, to %q", c, rec.Code, got)

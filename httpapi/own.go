@@ -51,6 +51,9 @@ func callOf(ec echo.Context) *call { return ownOf(ec).call }
 // serveOwn passes a request for Mayfly's own surface on. The router is given a path that is written the one
 // way in which routes are.
 func (s *Server) serveOwn(c *call) error {
+	if read := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead; read && s.pages.Has(c.target.own) {
+		return s.pages.Serve(c.w, c.r, c.target.own)
+	}
 	own := ownCall{call: c}
 	r := c.r.WithContext(context.WithValue(c.ctx(), ownKey{}, &own))
 	address := *r.URL

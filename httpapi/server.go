@@ -17,6 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/httpapi/explorer"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -30,7 +31,8 @@ type Server struct {
 	consistency cosmos.Consistency
 	ops         *cosmos.Service
 	own         http.Handler // Mayfly's own surface
-	since       []string     // when the server was made: the value of x-ms-last-state-change-utc
+	pages       *explorer.Site
+	since       []string // when the server was made: the value of x-ms-last-state-change-utc
 
 	handler http.Handler
 	http    *http.Server
@@ -71,11 +73,14 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	pages, err := explorer.New()
+	if err != nil {
+		return nil, err
+	}
 	level, _ := cosmos.ParseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
 	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, near: near, consistency: level, cancel: cancel,
-
-		conns: newConns(o.MaxConnections)}
+		pages: pages, conns: newConns(o.MaxConnections)}
 	s.ops = cosmos.New(cosmos.Options{
 		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
 		SessionVersion: o.SessionVersion, ServeCrossPartition: o.ServeCrossPartition,

@@ -54,7 +54,7 @@ func (s *serve) greet(w io.Writer) {
 	if s.bus != nil {
 		s.bus.greet(s, row)
 	}
-	row("browser", "http://"+main+"/_mayfly/")
+	row("browser", "http://"+main+"/_explorer/")
 	row("certificate", certificate)
 	row("data", data)
 	row("stop", "Ctrl+C")

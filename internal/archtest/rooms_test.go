@@ -96,9 +96,10 @@ var rooms = map[string]room{
 			"ttl", "script"},
 		tests: []string{"engine/pebble"},
 	},
+	"httpapi/explorer": {},
 	"httpapi": {
-		own: []string{"queue", "cosmos", "inject", "laboratory", "store", "store/definition", "store/inspect",
-			"store/fault", "query",
+		own: []string{"httpapi/explorer", "queue", "cosmos", "inject", "laboratory", "store", "store/definition",
+			"store/inspect", "store/fault", "query",
 			"doc/...", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/google/uuid"},
 		tests: []string{"engine/pebble"},

@@ -1,0 +1,146 @@
+package explorer
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:embed all:dist
+var dist embed.FS
+
+// Root is the path of the application, without slashes at its ends. All that it has is below.
+const Root = "_explorer"
+
+// policy is the content security policy of all answers.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
+	"trusted-types 'none'"
+
+// Site is the application's files. It does not change, and many may use it at once.
+type Site struct {
+	files map[string]*file // by their paths without slashes at their ends
+}
+
+// file is one of them. Its header values are shared and never written to.
+type file struct {
+	gzip, brotli []byte
+	kind, etag   string
+	forGood      bool // its name has a hash of what is in it
+}
+
+// New reads the files of the build.
+func New() (*Site, error) {
+	s := &Site{files: make(map[string]*file)}
+	err := fs.WalkDir(dist, "dist", func(name string, entry fs.DirEntry, err error) error {
+		plain, packed := strings.CutSuffix(name, ".gz")
+		if err != nil || entry.IsDir() || !packed {
+			return err
+		}
+		f := &file{kind: kindOf(plain), forGood: path.Base(path.Dir(plain)) == "assets"}
+		if f.gzip, err = dist.ReadFile(name); err != nil {
+			return err
+		}
+		if f.brotli, err = dist.ReadFile(plain + ".br"); err != nil {
+			return err
+		}
+		sum := sha256.Sum256(f.gzip)
+		f.etag = hex.EncodeToString(sum[:8])
+		s.files[Root+strings.TrimSuffix(strings.TrimPrefix(plain, "dist"), "/index.html")] = f
+		return nil
+	})
+	if err == nil && s.files[Root] == nil {
+		err = fmt.Errorf("explorer: dist has no index.html")
+	}
+	return s, err
+}
+
+// kindOf is the content type by a file's name.
+func kindOf(name string) string {
+	switch path.Ext(name) { // a machine's own table may say otherwise
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	return mime.TypeByExtension(path.Ext(name))
+}
+
+// Has tells whether a path, without slashes at its ends, is one of the application's.
+func (s *Site) Has(path string) bool { return s.files[path] != nil }
+
+// Serve answers GET and HEAD for a path that Has knows. Header names are in lower case, as all of the
+// server's are, and replace what was set under them.
+func (s *Site) Serve(w http.ResponseWriter, r *http.Request, path string) error {
+	f, h := s.files[path], w.Header()
+	delete(h, "pragma")
+	h["content-security-policy"] = []string{policy}
+	h["x-content-type-options"] = []string{"nosniff"}
+	h["x-frame-options"] = []string{"DENY"}
+	h["referrer-policy"] = []string{"no-referrer"}
+	h["cross-origin-opener-policy"] = []string{"same-origin"}
+	h["cross-origin-resource-policy"] = []string{"same-origin"}
+	h["vary"] = []string{"Accept-Encoding"}
+	h["cache-control"] = []string{"no-cache"}
+	if f.forGood {
+		h["cache-control"] = []string{"public, max-age=31536000, immutable"}
+	}
+	body, coding, err := f.in(r.Header.Get("Accept-Encoding"))
+	if err != nil {
+		return err
+	}
+	etag := `"` + f.etag + "-" + coding + `"`
+	h["etag"] = []string{etag}
+	if strings.Contains(r.Header.Get("If-None-Match"), etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	if coding != identity {
+		h["content-encoding"] = []string{coding}
+	}
+	h.Set("Content-Type", f.kind)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		_, err = w.Write(body)
+	}
+	return err
+}
+
+const identity = "identity"
+
+// in returns a file in the shortest coding that a client takes, by its Accept-Encoding.
+func (f *file) in(accepted string) (body []byte, coding string, err error) {
+	takes := map[string]bool{}
+	for part := range strings.SplitSeq(strings.ToLower(accepted), ",") {
+		name, weight, _ := strings.Cut(part, ";")
+		q, err := strconv.ParseFloat(strings.TrimPrefix(strings.ReplaceAll(weight, " ", ""), "q="), 64)
+		takes[strings.TrimSpace(name)] = err != nil || q > 0
+	}
+	switch {
+	case takes["br"]:
+		return f.brotli, "br", nil
+	case takes["gzip"]:
+		return f.gzip, "gzip", nil
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(f.gzip))
+	if err != nil {
+		return nil, "", err
+	}
+	body, err = io.ReadAll(plain)
+	return body, identity, err
+}

@@ -1,0 +1,148 @@
+package explorer
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func newSite(t *testing.T) *Site {
+	t.Helper()
+	s, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func ask(t *testing.T, s *Site, method, path string, header ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequest(method, "/"+path, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	rec := httptest.NewRecorder()
+	if err := s.Serve(rec, r, path); err != nil {
+		t.Fatal(err)
+	}
+	return rec.Result()
+}
+
+func bodyOf(t *testing.T, from io.Reader) string {
+	t.Helper()
+	text, err := io.ReadAll(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// one is a header's value, which was written in lower case.
+func one(r *http.Response, name string) string {
+	if v := r.Header[name]; len(v) == 1 {
+		return v[0]
+	}
+	return r.Header.Get(name)
+}
+
+// TestPage: the page and all that it names are there, each fits what the policy lets in, and all of it is
+// light.
+func TestPage(t *testing.T) {
+	s := newSite(t)
+	page := bodyOf(t, ask(t, s, "GET", Root).Body)
+	inline := regexp.MustCompile(`<script[^>]*>[^<]|\son\w+=|style=|<style`)
+	if inline.MatchString(page) {
+		t.Errorf("something inline in\n%s", page)
+	}
+	named := regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(page, -1)
+	if len(named) < 3 {
+		t.Fatalf("the page names %v", named)
+	}
+	for _, m := range named {
+		if path := strings.TrimPrefix(m[1], "/"); !s.Has(path) {
+			t.Errorf("there is no %s", path)
+		}
+	}
+	compressed := 0
+	for path, f := range s.files {
+		compressed += len(f.brotli)
+		if f.kind == "" {
+			t.Errorf("%s has no content type", path)
+		}
+	}
+	if compressed > 400<<10 {
+		t.Errorf("%d bytes, compressed", compressed)
+	}
+	if s.Has(Root+"/nothing") || s.Has("") || s.Has(Root+"/index.html") {
+		t.Error("there is what must not be")
+	}
+}
+
+// TestHeaders: what keeps a page of elsewhere and a document's content out goes with every file.
+func TestHeaders(t *testing.T) {
+	s := newSite(t)
+	for path := range s.files {
+		r := ask(t, s, "GET", path)
+		csp := one(r, "content-security-policy")
+		for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'",
+			"frame-ancestors 'none'"} {
+			if !strings.Contains(csp, want) {
+				t.Errorf("%s: the policy is %s", path, csp)
+			}
+		}
+		if strings.Contains(csp, "unsafe") || strings.Contains(csp, "http") || strings.Contains(csp, "*") {
+			t.Errorf("%s: the policy lets in too much: %s", path, csp)
+		}
+		if one(r, "x-content-type-options") != "nosniff" || one(r, "referrer-policy") != "no-referrer" {
+			t.Errorf("%s: %v", path, r.Header)
+		}
+		kept := one(r, "cache-control")
+		if strings.Contains(kept, "immutable") != strings.Contains(path, "/assets/") {
+			t.Errorf("%s: cache-control %s", path, kept)
+		}
+	}
+}
+
+// TestCodings: every coding is of the same file, each with an ETag of its own.
+func TestCodings(t *testing.T) {
+	s := newSite(t)
+	plain := bodyOf(t, ask(t, s, "GET", Root).Body)
+	etags := map[string]bool{}
+	for accept, want := range map[string]string{
+		"": "", "identity": "", "gzip": "gzip", "gzip, deflate, br, zstd": "br", "GZIP;q=0.5": "gzip",
+		"br;q=0, gzip": "gzip", "gzip;q=0.0": "", "x, ;;q=": "",
+	} {
+		r := ask(t, s, "GET", Root, "Accept-Encoding", accept)
+		if got := one(r, "content-encoding"); got != want {
+			t.Errorf("%q: %q", accept, got)
+		}
+		etags[one(r, "etag")] = true
+		body := bodyOf(t, r.Body)
+		if want == "gzip" {
+			unpacked, err := gzip.NewReader(strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			body = bodyOf(t, unpacked)
+		}
+		if want != "br" && body != plain {
+			t.Errorf("%q: another body", accept)
+		}
+		again := ask(t, s, "GET", Root, "Accept-Encoding", accept, "If-None-Match", one(r, "etag"))
+		if again.StatusCode != http.StatusNotModified {
+			t.Errorf("%q: %d for the same ETag", accept, again.StatusCode)
+		}
+	}
+	if len(etags) != 3 {
+		t.Errorf("%d ETags", len(etags))
+	}
+	head := ask(t, s, "HEAD", Root)
+	if text, _ := io.ReadAll(head.Body); !bytes.Equal(text, nil) || head.ContentLength != int64(len(plain)) {
+		t.Errorf("HEAD: %d bytes said, %d sent", head.ContentLength, len(text))
+	}
+}

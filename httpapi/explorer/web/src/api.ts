@@ -1,0 +1,202 @@
+// The server as the explorer sees it: Cosmos DB's REST API and /_mayfly, each request signed here with the
+// master key (HMAC-SHA256 over verb, resource type, resource link and date).
+
+const wellKnown = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
+const kept = 'mayfly-key'
+const loopback = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+export class Failure extends Error {
+	constructor(
+		readonly status: number,
+		readonly substatus: string,
+		message: string,
+	) {
+		super(message)
+	}
+}
+
+export interface Answer {
+	status: number
+	headers: Headers
+	body: any
+}
+
+let key: Promise<CryptoKey> | null = null
+const strangers = new Set<() => void>()
+
+// onUnauthorized is told each time that the server does not take the key.
+export function onUnauthorized(then: () => void) {
+	strangers.add(then)
+	return () => strangers.delete(then)
+}
+
+export function signIn(text: string) {
+	sessionStorage.setItem(kept, text.trim())
+	key = null
+}
+export function signOut() {
+	sessionStorage.removeItem(kept)
+	key = null
+}
+export function hasKey() {
+	return sessionStorage.getItem(kept) !== null || loopback.test(location.hostname)
+}
+
+function signingKey(): Promise<CryptoKey> {
+	return (key ??= (async () => {
+		const text = sessionStorage.getItem(kept) ?? (loopback.test(location.hostname) ? wellKnown : '')
+		if (!crypto.subtle)
+			throw new Failure(0, '', 'A browser signs only on https or on localhost: open this page there.')
+		let raw: Uint8Array<ArrayBuffer>
+		try {
+			raw = Uint8Array.from(atob(text), c => c.charCodeAt(0))
+		} catch {
+			raw = new Uint8Array()
+		}
+		if (!raw.length) throw new Failure(401, '', 'The key must be base64 text.')
+		return crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+	})())
+}
+
+const keywords = new Set([
+	'dbs',
+	'colls',
+	'docs',
+	'pkranges',
+	'offers',
+	'sprocs',
+	'triggers',
+	'udfs',
+	'users',
+])
+
+// link is what of a path is signed: the resource's own path, or the parent's where the path ends
+// in a keyword.
+function link(path: string): { type: string; link: string } {
+	const parts = path.split('/').filter(Boolean).map(decodeURIComponent)
+	if (parts[0] === '_mayfly') return { type: '', link: parts.join('/') }
+	if (parts[0] === 'offers') return { type: 'offers', link: (parts[1] ?? '').toLowerCase() }
+	if (parts.length % 2)
+		return { type: keywords.has(parts[parts.length - 1]) ? parts.pop()! : '', link: parts.join('/') }
+	return { type: parts[parts.length - 2] ?? '', link: parts.join('/') }
+}
+
+export interface Extra {
+	headers?: Record<string, string>
+	body?: unknown
+	signal?: AbortSignal
+	query?: string
+}
+
+// ask sends a signed request. path has its ids escaped. An answer beyond 399 is thrown as a Failure.
+export async function ask(method: string, path: string, extra: Extra = {}): Promise<Answer> {
+	const date = new Date().toUTCString(),
+		at = link(path)
+	const text = `${method.toLowerCase()}\n${at.type}\n${at.link}\n${date.toLowerCase()}\n\n`
+	try {
+		const mac = await crypto.subtle?.sign('HMAC', await signingKey(), new TextEncoder().encode(text))
+		const sig = btoa(String.fromCharCode(...new Uint8Array(mac)))
+		const response = await fetch(path + (extra.query ?? ''), {
+			method,
+			signal: extra.signal,
+			cache: 'no-store',
+			credentials: 'omit',
+			headers: {
+				authorization: encodeURIComponent(`type=master&ver=1.0&sig=${sig}`),
+				'x-ms-date': date,
+				'x-ms-version': '2020-07-15',
+				...(extra.body === undefined ? {} : { 'content-type': 'application/json' }),
+				...extra.headers,
+			},
+			body: extra.body === undefined ? undefined : JSON.stringify(extra.body),
+		})
+		const raw = await response.text()
+		let body: any = null
+		try {
+			body = raw ? JSON.parse(raw) : null
+		} catch {
+			body = raw
+		}
+		if (response.status >= 400) {
+			throw new Failure(response.status, response.headers.get('x-ms-substatus') ?? '', reason(body))
+		}
+		return { status: response.status, headers: response.headers, body }
+	} catch (e) {
+		if (e instanceof Failure && e.status === 401) for (const tell of strangers) tell()
+		if (e instanceof TypeError) throw new Failure(0, '', 'The server does not answer.')
+		throw e
+	}
+}
+
+// reason takes the sentence for people out of an error's body.
+function reason(body: any): string {
+	const text = String(body?.message ?? body ?? 'The server gave no reason.')
+	const inner = /^Message: (\{.*\})\r?\n/s.exec(text)
+	if (inner)
+		try {
+			return JSON.parse(inner[1]).Errors.join(' ')
+		} catch {
+			/* it is told as it is */
+		}
+	return text.replace(/\r?\nActivityId:.*$/s, '').replace(/^Message: /, '')
+}
+
+const e = encodeURIComponent
+export const dbPath = (db: string) => `/dbs/${e(db)}`
+export const collPath = (db: string, coll: string) => `/dbs/${e(db)}/colls/${e(coll)}`
+export const own = (path: string) => `/_mayfly/${path}`
+export const ownColl = (db: string, coll: string, tail: string) => `/_mayfly${collPath(db, coll)}/${tail}`
+export const entityPath = (path: string, tail = '') => `/_mayfly/entities/${e(path)}${tail && '/' + tail}`
+
+export const get = (path: string, query = '') => ask('GET', path, { query }).then(a => a.body)
+export const post = (path: string, body: unknown = {}) => ask('POST', path, { body }).then(a => a.body)
+export const put = (path: string, body: unknown) => ask('PUT', path, { body }).then(a => a.body)
+export const patch = (path: string, body: unknown) => ask('PATCH', path, { body }).then(a => a.body)
+export const remove = (path: string) => ask('DELETE', path).then(a => a.body)
+
+export interface Page {
+	rows: any[]
+	continuation: string | null
+	headers: Headers
+}
+
+// runQuery asks for one page of a query over all partition keys.
+export async function runQuery(
+	db: string,
+	coll: string,
+	query: string,
+	parameters: unknown[],
+	options: { continuation?: string | null; count?: number; signal?: AbortSignal } = {},
+): Promise<Page> {
+	const headers: Record<string, string> = {
+		'content-type': 'application/query+json',
+		'x-ms-documentdb-isquery': 'True',
+		'x-ms-documentdb-query-enablecrosspartition': 'True',
+		'x-mayfly-serve-cross-partition': 'true',
+		'x-ms-documentdb-populatequerymetrics': 'True',
+		'x-ms-max-item-count': String(options.count ?? 100),
+	}
+	if (options.continuation) headers['x-ms-continuation'] = options.continuation
+	const a = await ask('POST', `${collPath(db, coll)}/docs`, {
+		headers,
+		body: { query, parameters },
+		signal: options.signal,
+	})
+	return { rows: a.body.Documents, continuation: a.headers.get('x-ms-continuation'), headers: a.headers }
+}
+
+// partitionKey reads a document's partition key by the container's paths; what is absent is {}, as on the wire.
+export function partitionKey(doc: any, paths: string[]): unknown[] {
+	return paths.map(path => {
+		let v = doc
+		for (const part of path.slice(1).split('/')) v = v?.[part.replace(/^"|"$/g, '')]
+		return v === undefined ? {} : v
+	})
+}
+
+export const pkHeader = (pk: unknown[]) => ({
+	'x-ms-documentdb-partitionkey': JSON.stringify(pk).replace(
+		/[\u0080-\uffff]/g,
+		c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'),
+	),
+})

@@ -1,0 +1,128 @@
+// CodeMirror in a shadow root: there its styles are constructed sheets, which the content security
+// policy lets in.
+import {
+	autocompletion,
+	closeBrackets,
+	completionKeymap,
+	type CompletionSource,
+} from '@codemirror/autocomplete'
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
+import { json, jsonParseLinter } from '@codemirror/lang-json'
+import { sql, SQLDialect } from '@codemirror/lang-sql'
+import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
+import { linter } from '@codemirror/lint'
+import { EditorState, Prec, type Extension } from '@codemirror/state'
+import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
+import { tags } from '@lezer/highlight'
+import { useEffect, useRef } from 'preact/hooks'
+
+const colours = syntaxHighlighting(
+	HighlightStyle.define([
+		{ tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--code-name)' },
+		{ tag: [tags.string, tags.special(tags.string)], color: 'var(--code-string)' },
+		{ tag: [tags.number, tags.bool, tags.null], color: 'var(--code-number)' },
+		{ tag: tags.keyword, color: 'var(--code-word)', fontWeight: '600' },
+		{ tag: tags.comment, color: 'var(--soft)' },
+	]),
+)
+
+const theme = EditorView.theme({
+	'&': { fontSize: '13px', height: '100%', color: 'var(--text)', backgroundColor: 'var(--field)' },
+	'.cm-content': { fontFamily: 'var(--mono)', padding: '8px 0', caretColor: 'var(--text)' },
+	'.cm-gutters': { backgroundColor: 'transparent', color: 'var(--soft)', border: 'none' },
+	'.cm-cursor': { borderLeftColor: 'var(--text)' },
+	'&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+	'.cm-selectionBackground, &.cm-focused .cm-selectionBackground': {
+		backgroundColor: 'var(--select) !important',
+	},
+	'.cm-tooltip': {
+		backgroundColor: 'var(--raised)',
+		color: 'var(--text)',
+		border: '1px solid var(--line)',
+	},
+	'.cm-tooltip-autocomplete ul li[aria-selected]': {
+		backgroundColor: 'var(--accent)',
+		color: 'var(--on-accent)',
+	},
+})
+
+const words =
+	'select value distinct top from in join where and or not between like escape exists array order by rank ' +
+	'asc desc offset limit group as null true false undefined udf'
+const dialect = SQLDialect.define({ keywords: words, types: '', builtin: '', doubleQuotedStrings: true })
+
+export interface EditorProps {
+	label: string
+	value: string
+	set?: (v: string) => void
+	mode: 'json' | 'sql' | 'js'
+	complete?: CompletionSource
+	run?: () => void
+	height?: string
+}
+
+export default function CodeMirror(p: EditorProps) {
+	const host = useRef<HTMLDivElement>(null),
+		view = useRef<EditorView | null>(null)
+	const now = useRef(p)
+	now.current = p
+	useEffect(() => {
+		const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: 'open' })
+		const language: Extension[] =
+			p.mode === 'sql'
+				? [
+						sql({ dialect }),
+						autocompletion({
+							override: [c => now.current.complete?.(c) ?? null],
+						}),
+					]
+				: p.mode === 'json'
+					? [json(), ...(p.set ? [linter(jsonParseLinter())] : [])]
+					: []
+		const v = new EditorView({
+			root,
+			parent: root,
+			state: EditorState.create({
+				doc: p.value,
+				extensions: [
+					Prec.highest(
+						keymap.of([
+							{
+								key: 'Mod-Enter',
+								run: () => {
+									now.current.run?.()
+									return !!now.current.run
+								},
+							},
+						]),
+					),
+					lineNumbers(),
+					history(),
+					drawSelection(),
+					bracketMatching(),
+					closeBrackets(),
+					indentOnInput(),
+					colours,
+					theme,
+					language,
+					keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
+					EditorView.lineWrapping,
+					EditorView.editable.of(!!p.set),
+					EditorView.contentAttributes.of({ 'aria-label': p.label, tabindex: '0' }),
+					EditorView.updateListener.of(u => {
+						if (u.docChanged) now.current.set?.(u.state.doc.toString())
+					}),
+				],
+			}),
+		})
+		view.current = v
+		return () => v.destroy()
+	}, [p.mode, !p.set])
+	useEffect(() => {
+		const v = view.current
+		if (v && v.state.doc.toString() !== p.value) {
+			v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: p.value } })
+		}
+	}, [p.value])
+	return <div class={`editor ${p.height ?? ''}`} ref={host} />
+}

@@ -1,0 +1,186 @@
+// Dialogs that make things.
+import { useState } from 'preact/hooks'
+import { ask, dbPath, own, post } from './api'
+import { go, tell } from './state'
+import { Check, Choice, Dialog, Text } from './ui'
+
+const lines = (text: string) =>
+	text
+		.split('\n')
+		.map(s => s.trim())
+		.filter(Boolean)
+
+// wrongPath tells what is wrong with a path, '' for nothing.
+export const wrongPath = (path: string) =>
+	path.startsWith('/') && path.length > 1 ? '' : `"${path}" must begin with /`
+export const wrongPaths = (text: string) =>
+	lines(text)
+		.flatMap(l => l.split(','))
+		.map(s => wrongPath(s.trim()))
+		.find(Boolean) ?? ''
+export const wrongCount = (text: string, least = 1) =>
+	text === '' || (/^\d+$/.test(text) && Number(text) >= least) ? '' : `a whole number from ${least}`
+
+export function NewDatabase(p: { close: () => void }) {
+	const [id, set] = useState('')
+	return (
+		<Dialog
+			title="New database"
+			word="Create"
+			close={p.close}
+			send={async () => {
+				await post('/dbs', { id })
+				tell('tree')
+				go('db', id)
+			}}
+		>
+			<Text label="Id" value={id} set={set} wide />
+		</Dialog>
+	)
+}
+
+export function NewContainer(p: { db: string; close: () => void }) {
+	const [id, setID] = useState(''),
+		[pk, setPK] = useState('/pk'),
+		[ttl, setTTL] = useState('off')
+	const [seconds, setSeconds] = useState('3600'),
+		[unique, setUnique] = useState(''),
+		[ru, setRU] = useState('')
+	const bad =
+		wrongPaths(pk) ||
+		wrongPaths(unique) ||
+		(ttl === 'on' ? wrongCount(seconds) : '') ||
+		wrongCount(ru, 400)
+	return (
+		<Dialog
+			title={`New container in ${p.db}`}
+			word="Create"
+			close={p.close}
+			send={async () => {
+				if (bad) throw new Error(bad)
+				const paths = pk.split(',').map(s => s.trim())
+				const body: any = {
+					id,
+					partitionKey: { paths, kind: paths.length > 1 ? 'MultiHash' : 'Hash', version: 2 },
+				}
+				if (ttl !== 'off') body.defaultTtl = ttl === 'on' ? Number(seconds) : -1
+				if (unique.trim())
+					body.uniqueKeyPolicy = {
+						uniqueKeys: lines(unique).map(l => ({ paths: l.split(',').map(s => s.trim()) })),
+					}
+				const headers: Record<string, string> = ru ? { 'x-ms-offer-throughput': ru } : {}
+				await ask('POST', `${dbPath(p.db)}/colls`, { body, headers })
+				tell('tree')
+				go('db', p.db, id)
+			}}
+		>
+			<Text label="Id" value={id} set={setID} />
+			<Text
+				label="Partition key"
+				value={pk}
+				set={setPK}
+				bad={wrongPaths(pk)}
+				hint="Up to three paths: /tenant, /user"
+				mono
+			/>
+			<Choice
+				label="Time to live"
+				value={ttl}
+				set={setTTL}
+				of={[
+					['off', 'Off: nothing expires'],
+					['own', 'On: by documents alone'],
+					['on', 'On, with a default'],
+				]}
+			/>
+			{ttl === 'on' && (
+				<Text
+					label="Default, in seconds"
+					value={seconds}
+					set={setSeconds}
+					bad={wrongCount(seconds)}
+				/>
+			)}
+			<Text
+				label="Throughput, RU/s"
+				value={ru}
+				set={setRU}
+				bad={wrongCount(ru, 400)}
+				placeholder="400"
+			/>
+			<Text
+				label="Unique keys"
+				value={unique}
+				set={setUnique}
+				lines={2}
+				bad={wrongPaths(unique)}
+				mono
+				wide
+				hint="One a line, paths with commas between. They cannot be changed later."
+			/>
+		</Dialog>
+	)
+}
+
+export function NewEntity(p: { close: () => void }) {
+	const [path, setPath] = useState(''),
+		[kind, setKind] = useState('queue'),
+		[ttl, setTTL] = useState('')
+	const [most, setMost] = useState('10'),
+		[lock, setLock] = useState('PT1M')
+	const [sessions, setSessions] = useState(false),
+		[dead, setDead] = useState(true)
+	const topic = kind === 'topic'
+	return (
+		<Dialog
+			title="New queue or topic"
+			word="Create"
+			close={p.close}
+			send={async () => {
+				const body: any = { path, ...(ttl && { defaultTimeToLive: ttl }) }
+				if (topic) body.topic = true
+				else
+					Object.assign(body, {
+						maxDeliveryCount: Number(most),
+						lockDuration: lock,
+						requiresSession: sessions,
+						deadLetterOnExpiration: dead,
+					})
+				await post(own('entities'), body)
+				tell('tree')
+				go('queue', path)
+			}}
+		>
+			<Choice
+				label="Kind"
+				value={kind}
+				set={setKind}
+				of={[
+					['queue', 'Queue or subscription'],
+					['topic', 'Topic'],
+				]}
+			/>
+			<Text label="Path" value={path} set={setPath} hint="A subscription: topic/subscriptions/name" />
+			<Text
+				label="Time to live"
+				value={ttl}
+				set={setTTL}
+				placeholder="PT10M"
+				hint="ISO 8601; none: messages stay"
+				mono
+			/>
+			{!topic && (
+				<>
+					<Text label="Deliveries at most" value={most} set={setMost} bad={wrongCount(most)} />
+					<Text label="Lock" value={lock} set={setLock} mono />
+					<Check value={dead} set={setDead}>
+						Keep expired messages as dead letters
+					</Check>
+					<Check value={sessions} set={setSessions}>
+						Sessions: a receiver takes a session at a time
+					</Check>
+				</>
+			)}
+		</Dialog>
+	)
+}

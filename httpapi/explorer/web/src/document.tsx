@@ -1,0 +1,175 @@
+// One document: its JSON, when it dies and why, and what happens when somebody else has changed it.
+import { useState } from 'preact/hooks'
+import { ask, collPath, Failure, ownColl, partitionKey, pkHeader, post } from './api'
+import type { In } from './container'
+import { Editor } from './editor'
+import { countdown, doing, nowOf, note, say, tell, useData, useSignal, useTick } from './state'
+import { Bad, Button, Confirm } from './ui'
+
+interface DocProps extends In {
+	id: string
+	pk: unknown[]
+	fresh: boolean
+	close: () => void
+	made: (doc: any) => void
+}
+
+const system = ['_rid', '_self', '_etag', '_attachments', '_ts', '_lsn']
+const bare = (doc: any) => Object.fromEntries(Object.entries(doc).filter(([name]) => !system.includes(name)))
+const pretty = (doc: any) => JSON.stringify(doc, null, 2)
+
+// example is a document that the container takes as it stands.
+function example(paths: string[]) {
+	const doc: any = { id: crypto.randomUUID() }
+	for (const path of paths) {
+		const parts = path.slice(1).split('/')
+		parts.slice(0, -1).reduce((o, k) => (o[k] ??= {}), doc)[parts[parts.length - 1]] ??= 'a'
+	}
+	return pretty(doc)
+}
+
+export function DocumentPanel(p: DocProps) {
+	const path = `${collPath(p.db, p.coll)}/docs`,
+		at = `${path}/${encodeURIComponent(p.id)}`
+	const [text, edit] = useState(p.fresh ? example(p.of.partitionKey.paths) : '')
+	const [etag, setEtag] = useState(''),
+		[theirs, setTheirs] = useState<any>(null),
+		[dirty, setDirty] = useState(p.fresh)
+	const { error } = useData(async () => {
+		if (p.fresh) return
+		const a = await ask('GET', at, { headers: pkHeader(p.pk) })
+		setEtag(a.body._etag)
+		edit(pretty(bare(a.body)))
+		setDirty(false)
+	}, [p.id])
+	const save = (match: string) =>
+		doing(async () => {
+			let doc: any
+			try {
+				doc = JSON.parse(text)
+			} catch (e) {
+				throw new Error('This is no JSON: ' + (e as Error).message)
+			}
+			const headers: Record<string, string> = pkHeader(partitionKey(doc, p.of.partitionKey.paths))
+			if (match) headers['if-match'] = match
+			try {
+				const a = p.fresh
+					? await ask('POST', path, { headers, body: doc })
+					: await ask('PUT', at, { headers, body: doc })
+				setEtag(a.body._etag)
+				setTheirs(null)
+				setDirty(false)
+				note(`Saved for ${a.headers.get('x-ms-request-charge')} RU.`)
+				tell('data')
+				if (p.fresh) p.made(a.body)
+			} catch (e) {
+				if (!(e instanceof Failure && e.status === 412)) throw e
+				setTheirs((await ask('GET', at, { headers: pkHeader(p.pk) })).body)
+			}
+		})
+	return (
+		<section
+			class="doc panel"
+			aria-label={p.fresh ? 'New document' : `Document ${p.id}`}
+			onKeyDown={e => {
+				if (e.key === 'Escape' && !dirty) p.close()
+			}}
+		>
+			<header>
+				<h2 class="mono">{p.fresh ? 'New document' : p.id}</h2>
+				<div class="row">
+					<Button kind="main" do={() => save(etag)} title="Ctrl Enter">
+						Save
+					</Button>
+					{!p.fresh && (
+						<Confirm
+							word="Delete"
+							what={`Document ${p.id} is gone then.`}
+							do={async () => {
+								await ask('DELETE', at, { headers: pkHeader(p.pk) })
+								tell('data')
+								p.close()
+							}}
+						/>
+					)}
+					<button type="button" class="btn" onClick={p.close} aria-label="Close">
+						✕
+					</button>
+				</div>
+			</header>
+			<Bad text={error} />
+			{!p.fresh && <Life {...p} />}
+			{theirs && (
+				<div class="conflict" role="alert">
+					<p>
+						<b>Somebody has changed this document since you opened it.</b> Below yours is what is
+						stored now.
+					</p>
+					<div class="row">
+						<Button
+							do={() => {
+								edit(pretty(bare(theirs)))
+								setEtag(theirs._etag)
+								setTheirs(null)
+							}}
+						>
+							Take theirs
+						</Button>
+						<Button kind="bad" do={() => save(theirs._etag)}>
+							Overwrite with mine
+						</Button>
+					</div>
+				</div>
+			)}
+			<Editor
+				label="The document as JSON"
+				mode="json"
+				value={text}
+				set={v => {
+					if (v !== text) {
+						edit(v)
+						setDirty(true)
+					}
+				}}
+				run={() => save(etag)}
+				height={theirs ? '' : 'tall'}
+			/>
+			{theirs && <Editor label="What is stored" mode="json" value={pretty(bare(theirs))} />}
+		</section>
+	)
+}
+
+// Life is why a document dies, as the server tells it, with leases and all.
+function Life(p: DocProps) {
+	const moved = useSignal('data')
+	const { data, error, again } = useData<any>(
+		() => post(ownColl(p.db, p.coll, 'explain-item'), { id: p.id, partitionKey: p.pk }),
+		[p.id, moved],
+	)
+	useTick(500)
+	if (!data) return error ? <p class="life soft">{error}</p> : null
+	const left = data.expiresAt ? (Date.parse(data.expiresAt) - nowOf(p.db)) / 1000 : null
+	const lease = (method: 'POST' | 'DELETE') => async () => {
+		const body = { id: p.id, partitionKey: p.pk, ...(method === 'POST' && { seconds: 60 }) }
+		await ask(method, ownColl(p.db, p.coll, 'lease'), { body }).catch(e => {
+			throw new Error(say(e))
+		})
+		again()
+	}
+	return (
+		<div class={`life ${left !== null && left <= 0 ? 'gone' : ''}`}>
+			<span class="left num" role="timer" aria-label="Time left">
+				{left === null ? 'immortal' : left <= 0 ? 'expired' : countdown(left)}
+			</span>
+			<p>{data.explain}</p>
+			{left !== null && (
+				<Button
+					do={lease(data.leaseUntil ? 'DELETE' : 'POST')}
+					title="A lease keeps a document from expiring"
+				>
+					{data.leaseUntil ? 'End lease' : 'Lease 60 s'}
+				</Button>
+			)}
+		</div>
+	)
+}

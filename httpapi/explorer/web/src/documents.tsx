@@ -1,0 +1,263 @@
+// The documents of a container: a grid that draws the rows in sight, loads a page at a time, and counts down.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { partitionKey, runQuery } from './api'
+import type { In } from './container'
+import { DocumentPanel } from './document'
+import { countdown, go, nowOf, say, stamp, useSignal, useTick } from './state'
+import { Bad, Button, Empty } from './ui'
+
+const rowHeight = 32
+const firstPage = 50,
+	laterPages = 500
+
+// expiry is when a document dies by its own ttl and the container's default, in ms; null: it does not.
+// A lease is not in it: the document's own panel asks the server.
+export function expiry(doc: any, defaultTtl?: number): number | null {
+	if (defaultTtl === undefined || typeof doc._ts !== 'number') return null
+	const ttl = Number.isInteger(doc.ttl) ? doc.ttl : defaultTtl
+	return ttl > 0 ? (doc._ts + ttl) * 1000 : null
+}
+
+export function Countdown(p: { at: number | null; db: string }) {
+	if (p.at === null) return <span class="soft">never</span>
+	const left = (p.at - nowOf(p.db)) / 1000
+	return left <= 0 ? (
+		<span class="tag dead">expired</span>
+	) : (
+		<span class={left < 60 ? 'soon' : ''}>{countdown(left)}</span>
+	)
+}
+
+// preview is a document without what has a column of its own.
+function preview(doc: any, paths: string[]): string {
+	const rest: any = {}
+	for (const [name, v] of Object.entries(doc))
+		if (!name.startsWith('_') && name !== 'id' && !paths.includes('/' + name)) rest[name] = v
+	return JSON.stringify(rest).slice(1, 400).replace(/}$/, '')
+}
+
+export function Documents(p: In & { open: string[] }) {
+	const [typed, type] = useState(''),
+		[filter, setFilter] = useState('')
+	const [rows, setRows] = useState<any[]>([]),
+		[more, setMore] = useState<string | null>('')
+	const [error, setError] = useState(''),
+		[at, select] = useState(0),
+		[fresh, setFresh] = useState(false)
+	const [top, scroll] = useState(0),
+		[height, setHeight] = useState(400)
+	const grid = useRef<HTMLDivElement>(null),
+		asked = useRef(0),
+		busy = useRef(false)
+	const moved = useSignal('data'),
+		paths = p.of.partitionKey.paths
+	const shownDoc = p.open.length ? rows.find(r => is(r, p.open, paths)) : undefined
+
+	const load = async (from: string | null, anew: boolean) => {
+		if (busy.current && !anew) return
+		const mine = anew ? ++asked.current : asked.current
+		busy.current = true
+		try {
+			const page = await runQuery(p.db, p.coll, `SELECT * FROM c ${filter}`, [], {
+				continuation: from,
+				count: from ? laterPages : Math.max(firstPage, anew ? Math.min(rows.length, laterPages) : 0),
+			})
+			if (mine !== asked.current) return
+			setRows(r => (anew ? page.rows : r.concat(page.rows)))
+			setMore(page.continuation)
+			setError('')
+		} catch (e) {
+			if (mine === asked.current) {
+				setError(say(e))
+				if (anew) setRows([])
+				setMore(null)
+			}
+		} finally {
+			if (mine === asked.current) busy.current = false
+		}
+	}
+	useEffect(() => {
+		load(null, true)
+	}, [filter, moved])
+	useEffect(() => {
+		const el = grid.current!
+		const sized = new ResizeObserver(() => setHeight(el.clientHeight))
+		sized.observe(el)
+		return () => sized.disconnect()
+	}, [])
+	const first = Math.max(0, Math.floor(top / rowHeight) - 10)
+	const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + 10)
+	useEffect(() => {
+		if (more && last > rows.length - 200) load(more, false)
+	}, [last, more, rows.length])
+	useTick(500)
+
+	const open = (i: number) => {
+		select(i)
+		const doc = rows[i]
+		if (doc)
+			go(
+				'db',
+				p.db,
+				p.coll,
+				'documents',
+				doc.id,
+				...partitionKey(doc, paths).map(v => JSON.stringify(v)),
+			)
+	}
+	const move = (to: number) => {
+		const i = Math.max(0, Math.min(rows.length - 1, to)),
+			el = grid.current!
+		select(i)
+		const inner = el.clientHeight - rowHeight // the head stands over the rows
+		if (i * rowHeight < el.scrollTop) el.scrollTop = i * rowHeight
+		else if ((i + 1) * rowHeight > el.scrollTop + inner) el.scrollTop = (i + 1) * rowHeight - inner
+	}
+	const keys = (e: KeyboardEvent) => {
+		const page = Math.floor(height / rowHeight) - 2
+		const step: Record<string, number> = {
+			ArrowDown: at + 1,
+			ArrowUp: at - 1,
+			PageDown: at + page,
+			PageUp: at - page,
+			Home: 0,
+			End: rows.length - 1,
+		}
+		if (e.key in step) move(step[e.key])
+		else if (e.key === 'Enter' || e.key === ' ') open(at)
+		else return
+		e.preventDefault()
+	}
+	const close = () => {
+		setFresh(false)
+		go('db', p.db, p.coll, 'documents')
+		grid.current?.focus()
+	}
+	const heads = ['id', ...paths.map(x => x.slice(1)), 'expires in', 'written', 'content']
+	return (
+		<div class={`documents ${p.open.length || fresh ? 'two' : ''}`}>
+			<div class="list">
+				<form
+					class="bar"
+					onSubmit={e => {
+						e.preventDefault()
+						setFilter(typed)
+					}}
+				>
+					<input
+						class="mono grow"
+						aria-label="Filter: the end of a query, such as WHERE c.n > 1"
+						value={typed}
+						placeholder="WHERE c.n > 1 ORDER BY c.n"
+						onInput={e => type((e.target as HTMLInputElement).value)}
+					/>
+					<button class="btn">Filter</button>
+					<Button do={() => load(null, true)} title="Load again">
+						Reload
+					</Button>
+					<Button
+						kind="main"
+						do={() => {
+							go('db', p.db, p.coll, 'documents')
+							setFresh(true)
+						}}
+					>
+						New document
+					</Button>
+				</form>
+				<Bad text={error} />
+				<div
+					class="grid"
+					role="grid"
+					aria-label="Documents"
+					tabIndex={0}
+					ref={grid}
+					onKeyDown={keys}
+					aria-rowcount={more ? -1 : rows.length + 1}
+					aria-activedescendant={rows.length ? `row-${at}` : undefined}
+					onScroll={e => scroll((e.target as HTMLElement).scrollTop)}
+				>
+					<div class="grid-row grid-head" role="row">
+						{heads.map(h => (
+							<span role="columnheader" class={`c-${h.split(' ')[0]}`}>
+								{h}
+							</span>
+						))}
+					</div>
+					<div class="grid-body" role="rowgroup" style={{ height: rows.length * rowHeight }}>
+						{rows.slice(first, last).map((doc, n) => {
+							const i = first + n
+							return (
+								<div
+									role="row"
+									id={`row-${i}`}
+									key={doc._rid ?? i}
+									aria-rowindex={i + 2}
+									aria-selected={i === at}
+									class={`grid-row ${doc === shownDoc ? 'open' : ''}`}
+									style={{ top: i * rowHeight }}
+									onClick={() => open(i)}
+								>
+									<span role="gridcell" class="c-id mono">
+										{doc.id}
+									</span>
+									{partitionKey(doc, paths).map(v => (
+										<span role="gridcell" class="mono">
+											{JSON.stringify(v)}
+										</span>
+									))}
+									<span role="gridcell" class="c-expires num">
+										<Countdown at={expiry(doc, p.of.defaultTtl)} db={p.db} />
+									</span>
+									<span role="gridcell" class="c-written num">
+										{doc._ts ? stamp(doc._ts * 1000) : ''}
+									</span>
+									<span role="gridcell" class="c-content mono soft">
+										{preview(doc, paths)}
+									</span>
+								</div>
+							)
+						})}
+					</div>
+				</div>
+				{!rows.length && more === null && !error && (
+					<Empty>No document{filter && ' that fits the filter'}.</Empty>
+				)}
+				<p class="soft foot">
+					{rows.length.toLocaleString('en')} rows{more ? ' loaded, more when you scroll' : ''}
+				</p>
+			</div>
+			{(fresh || p.open.length > 0) && (
+				<DocumentPanel
+					{...p}
+					key={fresh ? '' : p.open.join('/')}
+					fresh={fresh}
+					id={p.open[0] ?? ''}
+					pk={p.open.slice(1).map(read)}
+					close={close}
+					made={(doc: any) => {
+						setFresh(false)
+						go(
+							'db',
+							p.db,
+							p.coll,
+							'documents',
+							doc.id,
+							...partitionKey(doc, paths).map(v => JSON.stringify(v)),
+						)
+					}}
+				/>
+			)}
+		</div>
+	)
+}
+
+const read = (text: string) => {
+	try {
+		return JSON.parse(text)
+	} catch {
+		return text
+	}
+}
+const is = (doc: any, open: string[], paths: string[]) =>
+	doc.id === open[0] && partitionKey(doc, paths).every((v, i) => JSON.stringify(v) === open[i + 1])

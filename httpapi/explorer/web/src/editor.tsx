@@ -1,0 +1,19 @@
+// The editor, loaded when it is first seen: it is most of what the explorer weighs.
+import type { FunctionComponent } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { EditorProps } from './codemirror'
+
+let loaded: FunctionComponent<EditorProps> | null = null
+
+export function Editor(p: EditorProps) {
+	const [, again] = useState(false)
+	useEffect(() => {
+		if (!loaded)
+			import('./codemirror').then(m => {
+				loaded = m.default
+				again(true)
+			})
+	}, [])
+	const Loaded = loaded
+	return Loaded ? <Loaded {...p} /> : <div class={`editor ${p.height ?? ''}`} aria-busy="true" />
+}

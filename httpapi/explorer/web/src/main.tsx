@@ -1,0 +1,342 @@
+import { render } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { dbPath, get, hasKey, onUnauthorized, own, put, remove, signIn, signOut } from './api'
+import { ContainerPage } from './container'
+import { NewContainer, NewDatabase, NewEntity } from './create'
+import { Home } from './home'
+import { Palette, type Command } from './palette'
+import { QueuePage } from './queues'
+import { doing, go, nowOf, stamp, tell, url, useClock, useData, usePath, useSignal, useTick } from './state'
+import { TimePage } from './time'
+import { Button, Confirm, Notes, Panel, Table, Text } from './ui'
+
+export interface Entity {
+	kind: string
+	path: string
+	active: number
+	deadLetters: number
+	scheduled: number
+	[k: string]: any
+}
+export interface Tree {
+	databases: { id: string; containers: string[] }[]
+	entities: Entity[]
+}
+
+async function loadTree(): Promise<Tree> {
+	const [dbs, bus] = await Promise.all([get('/dbs'), get(own('entities')).catch(() => ({ entities: [] }))])
+	const databases = await Promise.all(
+		dbs.Databases.map(async (db: any) => ({
+			id: db.id as string,
+			containers: (await get(`${dbPath(db.id)}/colls`)).DocumentCollections.map(
+				(c: any) => c.id as string,
+			),
+		})),
+	)
+	return { databases, entities: bus.entities }
+}
+
+function SignIn(p: { done: () => void }) {
+	const [key, set] = useState(''),
+		[bad, setBad] = useState('')
+	const send = async (e: Event) => {
+		e.preventDefault()
+		signIn(key)
+		try {
+			await get('/dbs')
+			p.done()
+		} catch (x) {
+			signOut()
+			setBad((x as Error).message)
+		}
+	}
+	return (
+		<main class="sign-in">
+			<form onSubmit={send}>
+				<img src="/_explorer/icon.svg" alt="" width="40" height="40" />
+				<h1>Mayfly explorer</h1>
+				<p class="soft">
+					This server has a key of its own. It signs each request in this tab and is forgotten with
+					it.
+				</p>
+				<Text label="Master key" value={key} set={set} type="password" bad={bad} auto wide />
+				<button class="btn main">Sign in</button>
+			</form>
+		</main>
+	)
+}
+
+function ClockChip(p: { db: string }) {
+	const clock = useClock(p.db)
+	useTick(500)
+	if (!clock) return null
+	const how = clock.frozen
+		? 'frozen'
+		: clock.rate !== 1
+			? `× ${clock.rate}`
+			: clock.virtual
+				? 'virtual'
+				: 'real'
+	return (
+		<a class={`clock ${clock.frozen ? 'frozen' : ''}`} href={url('time')} title="The data clock, in UTC">
+			<span class="mono">{stamp(nowOf(p.db))}</span>
+			<span class="tag">
+				{p.db && clock.own ? p.db + ' · ' : ''}
+				{how}
+			</span>
+		</a>
+	)
+}
+
+function Nav(p: { tree: Tree | null; path: string[]; make: (what: string) => void }) {
+	const [filter, set] = useState('')
+	const has = (s: string) => s.toLowerCase().includes(filter.toLowerCase())
+	const at = p.path.join('/')
+	const link = (parts: string[], text: string, count?: string, deep = false) => {
+		const self = parts.join('/')
+		return (
+			<a
+				href={url(...parts)}
+				class={deep ? 'deep' : ''}
+				aria-current={at === self || (deep && at.startsWith(self + '/')) ? 'page' : undefined}
+			>
+				<span class="name">{text}</span>
+				{count && <span class="count">{count}</span>}
+			</a>
+		)
+	}
+	return (
+		<nav class="tree" aria-label="What is in the store">
+			<input
+				type="search"
+				placeholder="Filter"
+				aria-label="Filter the tree"
+				value={filter}
+				onInput={e => set((e.target as HTMLInputElement).value)}
+			/>
+			<div class="group">
+				{link([], 'Overview')}
+				{link(['time'], 'Time and snapshots')}
+			</div>
+			<div class="group">
+				<h2>Databases</h2>
+				{p.tree?.databases.map(db => {
+					const shown = db.containers.filter(c => has(c) || has(db.id))
+					if (!shown.length && !has(db.id)) return null
+					return (
+						<div key={db.id}>
+							{link(['db', db.id], db.id)}
+							{shown.map(c => link(['db', db.id, c], c, undefined, true))}
+						</div>
+					)
+				})}
+				<button type="button" class="btn quiet" onClick={() => p.make('database')}>
+					New database
+				</button>
+			</div>
+			<div class="group">
+				<h2>Queues and topics</h2>
+				{p.tree?.entities
+					.filter(q => has(q.path))
+					.map(q =>
+						link(
+							['queue', q.path],
+							q.path,
+							q.deadLetters ? `${q.active} · ${q.deadLetters} dead` : String(q.active),
+							true,
+						),
+					)}
+				<button type="button" class="btn quiet" onClick={() => p.make('entity')}>
+					New queue or topic
+				</button>
+			</div>
+		</nav>
+	)
+}
+
+function DatabasePage(p: { db: string; tree: Tree | null; make: () => void }) {
+	const containers = p.tree?.databases.find(d => d.id === p.db)?.containers ?? []
+	return (
+		<>
+			<header class="page-head">
+				<h1>{p.db}</h1>
+				<div class="row">
+					<Button kind="main" do={p.make}>
+						New container
+					</Button>
+					<Confirm
+						word="Delete database"
+						what={`${p.db} and all its containers are gone then.`}
+						do={async () => {
+							await remove(dbPath(p.db))
+							tell('tree')
+							go()
+						}}
+					/>
+				</div>
+			</header>
+			<Panel title="Containers">
+				<Table
+					label="Containers"
+					head={['Container', '']}
+					empty="No container yet."
+					rows={containers.map(c => [
+						<a href={url('db', p.db, c)}>{c}</a>,
+						<a href={url('db', p.db, c, 'query')}>query</a>,
+					])}
+				/>
+			</Panel>
+		</>
+	)
+}
+
+function App() {
+	const path = usePath(),
+		changed = useSignal('tree')
+	const [locked, lock] = useState(!hasKey()),
+		[menu, setMenu] = useState(false)
+	const [palette, setPalette] = useState(false),
+		[making, make] = useState('')
+	const { data: tree, error } = useData(
+		() => (locked ? Promise.resolve(null) : loadTree()),
+		[changed, locked],
+	)
+	const main = useRef<HTMLElement>(null)
+	useEffect(() => {
+		onUnauthorized(() => lock(true))
+	}, [])
+	useEffect(() => {
+		setMenu(false)
+		document.title = [...path].reverse().concat('Mayfly').join(' · ')
+	}, [path.join('/')])
+	useEffect(() => {
+		const keys = (e: KeyboardEvent) => {
+			if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === 'k') {
+				e.preventDefault()
+				setPalette(true)
+			}
+		}
+		addEventListener('keydown', keys)
+		return () => removeEventListener('keydown', keys)
+	}, [])
+	if (locked) return <SignIn done={() => lock(false)} />
+	const db = path[0] === 'db' ? (path[1] ?? '') : ''
+	const advance = (by: string) => () =>
+		doing(async () => {
+			await put(own('clock'), { advance: by })
+			tell('data')
+		}, `The clock went on by ${by}.`)
+	const commands: Command[] = [
+		{ text: 'Overview', run: () => go() },
+		{ text: 'Time and snapshots', run: () => go('time') },
+		{ text: 'New database', run: () => make('database') },
+		{ text: 'New queue or topic', run: () => make('entity') },
+		...(db ? [{ text: `New container in ${db}`, run: () => make('container') }] : []),
+		...['1s', '1m', '1h', '1d', '30d'].map(by => ({
+			text: `Advance the clock by ${by}`,
+			run: advance(by),
+		})),
+		...['light', 'dark', 'system'].map(t => ({ text: `Colours: ${t}`, run: () => dress(t) })),
+		...(tree?.databases.flatMap(d => [
+			{ text: d.id, hint: 'database', run: () => go('db', d.id) },
+			...d.containers.flatMap(c =>
+				['', 'query', 'settings', 'time', 'feed', 'scripts', 'ranges'].map(t => ({
+					text: t ? `${c} › ${t}` : c,
+					hint: d.id,
+					run: () => go(...['db', d.id, c, t].filter(Boolean)),
+				})),
+			),
+		]) ?? []),
+		...(tree?.entities.map(q => ({ text: q.path, hint: q.kind, run: () => go('queue', q.path) })) ?? []),
+		{
+			text: 'Forget the key',
+			run: () => {
+				signOut()
+				lock(true)
+			},
+		},
+	]
+	return (
+		<div class={`shell ${menu ? 'open' : ''}`}>
+			<a
+				class="skip"
+				href="#main"
+				onClick={e => {
+					e.preventDefault()
+					main.current?.focus()
+				}}
+			>
+				Skip to content
+			</a>
+			<header class="top">
+				<button
+					type="button"
+					class="btn menu"
+					aria-expanded={menu}
+					onClick={() => setMenu(!menu)}
+					aria-label="Menu"
+				>
+					☰
+				</button>
+				<a class="brand" href="#/" aria-label="Mayfly: overview">
+					<img src="/_explorer/icon.svg" alt="" width="24" height="24" />
+					<span>Mayfly</span>
+				</a>
+				<ClockChip db={db} />
+				<button
+					type="button"
+					class="btn find"
+					onClick={() => setPalette(true)}
+					aria-label="Command palette"
+				>
+					<span class="long">Go to…</span>
+					<kbd>Ctrl K</kbd>
+				</button>
+			</header>
+			<Nav tree={tree} path={path} make={make} />
+			<main id="main" ref={main} tabIndex={-1}>
+				{error && (
+					<p class="banner" role="alert">
+						{error}
+					</p>
+				)}
+				{db && path[2] ? (
+					<ContainerPage
+						key={`${db}/${path[2]}`}
+						db={db}
+						coll={path[2]}
+						tab={path[3] ?? 'documents'}
+						rest={path.slice(4)}
+					/>
+				) : db ? (
+					<DatabasePage db={db} tree={tree} make={() => make('container')} />
+				) : path[0] === 'queue' && path[1] ? (
+					<QueuePage key={path[1]} path={path[1]} tab={path[2] ?? 'messages'} />
+				) : path[0] === 'time' ? (
+					<TimePage />
+				) : (
+					<Home tree={tree} make={make} />
+				)}
+			</main>
+			{making === 'database' && <NewDatabase close={() => make('')} />}
+			{making === 'container' && <NewContainer db={db} close={() => make('')} />}
+			{making === 'entity' && <NewEntity close={() => make('')} />}
+			{palette && <Palette of={commands} close={() => setPalette(false)} />}
+			<Notes />
+		</div>
+	)
+}
+
+// dress sets light, dark, or what the system has.
+function dress(theme: string) {
+	if (theme === 'system') {
+		delete document.documentElement.dataset.theme
+		localStorage.removeItem('mayfly-theme')
+	} else {
+		document.documentElement.dataset.theme = theme
+		localStorage.setItem('mayfly-theme', theme)
+	}
+}
+
+dress(localStorage.getItem('mayfly-theme') ?? 'system')
+render(<App />, document.getElementById('app')!)

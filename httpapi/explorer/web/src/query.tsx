@@ -1,0 +1,205 @@
+// Queries: an editor that knows the container's paths and the functions, rows, metrics, charge and the plan.
+import type { CompletionContext, CompletionResult } from '@codemirror/autocomplete'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Failure, own, post, runQuery, type Page } from './api'
+import type { In } from './container'
+import { Editor } from './editor'
+import { functions } from './functions'
+import { Plan } from './plan'
+import { say } from './state'
+import { Bad, Button, Empty, Json, Stats, Table } from './ui'
+
+const keywords = (
+	'SELECT VALUE DISTINCT TOP FROM IN JOIN WHERE AND OR NOT BETWEEN LIKE ESCAPE EXISTS ARRAY ORDER BY RANK ASC ' +
+	'DESC OFFSET LIMIT GROUP AS null true false undefined'
+).split(' ')
+
+// pathsOf collects the members of sampled documents: after "a.b." its next names are offered.
+function pathsOf(doc: unknown, at: string, into: Map<string, Set<string>>) {
+	if (Array.isArray(doc)) {
+		doc.slice(0, 3).forEach(v => pathsOf(v, at, into))
+		return
+	}
+	if (!doc || typeof doc !== 'object') return
+	const names = into.get(at) ?? new Set<string>()
+	into.set(at, names)
+	for (const [name, v] of Object.entries(doc)) {
+		names.add(name)
+		pathsOf(v, at ? `${at}.${name}` : name, into)
+	}
+}
+
+const plain = /^[A-Za-z_]\w*$/
+
+function complete(paths: Map<string, Set<string>>, c: CompletionContext): CompletionResult | null {
+	const word = c.matchBefore(/[\w.]*/)
+	if (!word || (word.from === word.to && !c.explicit)) return null
+	const dot = word.text.lastIndexOf('.')
+	if (dot >= 0) {
+		const [, ...steps] = word.text.slice(0, dot).split('.') // without the alias
+		const names = [...(paths.get(steps.join('.')) ?? [])].filter(n => plain.test(n))
+		return {
+			from: word.from + dot + 1,
+			options: names.map(label => ({ label, type: 'property' })),
+			validFor: /^\w*$/,
+		}
+	}
+	return {
+		from: word.from,
+		validFor: /^\w*$/,
+		options: [
+			...keywords.map(label => ({ label, type: 'keyword' })),
+			...functions.map(label => ({ label, type: 'function', apply: label + '(' })),
+			{ label: 'c', type: 'variable' },
+		],
+	}
+}
+
+interface Ran extends Page {
+	took: number
+}
+
+export function QueryTab(p: In) {
+	const kept = `mayfly-query-${p.db}/${p.coll}`
+	const [text, edit] = useState(sessionStorage.getItem(kept) ?? 'SELECT * FROM c')
+	const [params, setParams] = useState('[]'),
+		[ran, setRan] = useState<Ran | null>(null),
+		[rows, setRows] = useState<any[]>([])
+	const [plan, setPlan] = useState<any>(null),
+		[error, setError] = useState(''),
+		[show, setShow] = useState('table')
+	const paths = useRef(new Map<string, Set<string>>())
+	useEffect(() => {
+		for (const path of p.of.partitionKey.paths)
+			pathsOf(
+				path
+					.slice(1)
+					.split('/')
+					.reduceRight<any>((v, k) => ({ [k]: v }), 1),
+				'',
+				paths.current,
+			)
+		runQuery(p.db, p.coll, 'SELECT TOP 50 * FROM c', [], { count: 50 }).then(
+			a => a.rows.forEach(r => pathsOf(r, '', paths.current)),
+			() => {
+				/* completion goes without */
+			},
+		)
+	}, [])
+	const run = async (from: string | null) => {
+		sessionStorage.setItem(kept, text)
+		try {
+			const parameters = JSON.parse(params),
+				began = performance.now()
+			const page = await runQuery(p.db, p.coll, text, parameters, { continuation: from })
+			setRan({ ...page, took: performance.now() - began })
+			setRows(r => (from ? r.concat(page.rows) : page.rows))
+			setError('')
+			if (!from)
+				setPlan(
+					await post(own('explain'), {
+						database: p.db,
+						container: p.coll,
+						query: text,
+						parameters,
+					}).catch(e => ({ failed: say(e) })),
+				)
+		} catch (e) {
+			setError(e instanceof Failure ? say(e) : 'The parameters are no JSON: ' + (e as Error).message)
+		}
+	}
+	const views = [
+		['table', 'Table'],
+		['json', 'JSON'],
+		['plan', 'Plan'],
+	]
+	return (
+		<div class="query">
+			<Editor
+				label="Text of the query"
+				mode="sql"
+				value={text}
+				set={edit}
+				run={() => run(null)}
+				height="short"
+				complete={c => complete(paths.current, c)}
+			/>
+			<div class="bar">
+				<Button kind="main" do={() => run(null)}>
+					Run
+				</Button>
+				<kbd>Ctrl Enter</kbd>
+				<input
+					class="mono grow"
+					aria-label="Parameters, as JSON"
+					value={params}
+					placeholder='[{"name":"@n","value":1}]'
+					onInput={e => setParams((e.target as HTMLInputElement).value)}
+				/>
+				<div class="seg" role="group" aria-label="Show">
+					{views.map(([v, t]) => (
+						<button type="button" aria-pressed={show === v} onClick={() => setShow(v)}>
+							{t}
+						</button>
+					))}
+				</div>
+			</div>
+			<Bad text={error} />
+			{ran && (
+				<Stats
+					of={[
+						['Rows', rows.length.toLocaleString('en') + (ran.continuation ? '+' : '')],
+						['Charge', `${ran.headers.get('x-ms-request-charge')} RU`],
+						['Round trip', `${ran.took.toFixed(1)} ms`],
+						...metrics(plan?.metrics),
+					]}
+				/>
+			)}
+			{!ran && !error && (
+				<Empty>Names come from the container's own documents: press Ctrl Space after a dot.</Empty>
+			)}
+			{ran && show === 'table' && <Rows of={rows} />}
+			{ran && show === 'json' && <Json of={rows} />}
+			{ran &&
+				show === 'plan' &&
+				(plan?.failed ? <Bad text={plan.failed} /> : plan && <Plan of={plan} />)}
+			{ran?.continuation && <Button do={() => run(ran.continuation)}>Next page</Button>}
+		</div>
+	)
+}
+
+function metrics(m: any): [string, string][] {
+	if (!m) return []
+	return [
+		['In the store', `${m.elapsedMs.toFixed(2)} ms`],
+		['Index entries', m.indexEntries.toLocaleString('en')],
+		['Documents read', m.documentsLoaded.toLocaleString('en')],
+		['Bytes read', m.bytesLoaded.toLocaleString('en')],
+	]
+}
+
+const short = (v: unknown) => {
+	const text = typeof v === 'string' ? v : (JSON.stringify(v) ?? '')
+	return text.length > 120 ? text.slice(0, 120) + '…' : text
+}
+
+function Rows(p: { of: any[] }) {
+	const objects = p.of.every(r => r && typeof r === 'object' && !Array.isArray(r))
+	const names = objects
+		? [...new Set(p.of.slice(0, 200).flatMap(r => Object.keys(r)))]
+				.filter(n => !['_self', '_attachments', '_rid', '_etag'].includes(n))
+				.slice(0, 30)
+		: []
+	return (
+		<Table
+			label="Rows"
+			head={objects ? names : ['value']}
+			empty="No rows."
+			rows={p.of
+				.slice(0, 1000)
+				.map(r =>
+					(objects ? names.map(n => r[n]) : [r]).map(v => <span class="mono">{short(v)}</span>),
+				)}
+		/>
+	)
+}

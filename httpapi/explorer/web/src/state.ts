@@ -1,0 +1,178 @@
+// What all pages share: where the browser is, the server's clock, the tree, messages to the user.
+import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { Failure, get, own } from './api'
+
+// Where the browser is: the parts of the URL behind #, unescaped.
+export const here = () =>
+	location.hash
+		.slice(2)
+		.split('/')
+		.filter(Boolean)
+		.map(p => {
+			try {
+				return decodeURIComponent(p)
+			} catch {
+				return p
+			}
+		})
+export const url = (...parts: string[]) => '#/' + parts.map(encodeURIComponent).join('/')
+export const go = (...parts: string[]) => {
+	location.hash = url(...parts)
+}
+
+export function usePath(): string[] {
+	const [, again] = useReducer((n: number) => n + 1, 0)
+	useEffect(() => {
+		addEventListener('hashchange', again as () => void)
+		return () => removeEventListener('hashchange', again as () => void)
+	}, [])
+	return here()
+}
+
+// Signals are told by name: 'tree' where what exists has changed, 'clock', 'data'.
+const bus = new EventTarget()
+export const tell = (what: string) => {
+	bus.dispatchEvent(new Event(what))
+}
+export function useSignal(what: string): number {
+	const [n, again] = useReducer((n: number) => n + 1, 0)
+	useEffect(() => {
+		bus.addEventListener(what, again as () => void)
+		return () => bus.removeEventListener(what, again as () => void)
+	}, [what])
+	return n
+}
+
+export interface Clock {
+	now: string
+	frozen: boolean
+	rate: number
+	virtual: boolean
+	own?: boolean
+}
+interface Watch {
+	clock: Clock | null
+	at: number
+	read: number
+}
+const watches = new Map<string, Watch>() // by database; '' is the server's
+
+// nowOf is the clock's time in milliseconds, reckoned on from when it was read last.
+export function nowOf(db: string): number {
+	const w = watches.get(db)
+	if (!w?.clock) return Date.now()
+	return w.at + (w.clock.frozen ? 0 : (performance.now() - w.read) * w.clock.rate)
+}
+
+export async function readClock(db: string): Promise<Clock> {
+	const clock: Clock = await get(db ? own(`dbs/${encodeURIComponent(db)}/clock`) : own('clock'))
+	watches.set(db, { clock, at: Date.parse(clock.now), read: performance.now() })
+	tell('clock')
+	return clock
+}
+
+// useClock follows a clock: read now, on each signal of a change, and each five seconds.
+export function useClock(db: string): Clock | null {
+	useSignal('clock')
+	const moved = useSignal('data')
+	useEffect(() => {
+		const read = () => {
+			readClock(db).catch(() => {
+				/* the page itself tells */
+			})
+		}
+		read()
+		const timer = setInterval(read, 5000)
+		return () => clearInterval(timer)
+	}, [db, moved])
+	return watches.get(db)?.clock ?? null
+}
+
+// useTick draws again so many times a second for as long as the page is seen.
+export function useTick(ms = 500) {
+	const [, again] = useReducer((n: number) => n + 1, 0)
+	useEffect(() => {
+		const timer = setInterval(() => {
+			if (!document.hidden) again(0 as never)
+		}, ms)
+		return () => clearInterval(timer)
+	}, [ms])
+}
+
+// useData loads something and loads it again when deps change; what an older request brings is dropped.
+export function useData<T>(
+	load: () => Promise<T>,
+	deps: unknown[],
+): { data: T | null; error: string; again: () => void } {
+	const [state, set] = useState<{ data: T | null; error: string }>({ data: null, error: '' })
+	const [n, again] = useReducer((n: number) => n + 1, 0)
+	const latest = useRef(0)
+	useEffect(() => {
+		const mine = ++latest.current
+		load().then(
+			data => {
+				if (mine === latest.current) set({ data, error: '' })
+			},
+			e => {
+				if (mine === latest.current) set(s => ({ ...s, error: say(e) }))
+			},
+		)
+		return () => {
+			latest.current++
+		}
+	}, [...deps, n])
+	return { ...state, again: () => again(0 as never) }
+}
+
+export const say = (e: unknown) =>
+	e instanceof Failure && e.status ? `${e.message} (${e.status})` : String((e as Error)?.message ?? e)
+
+export interface Note {
+	id: number
+	text: string
+	bad: boolean
+}
+export let notes: Note[] = []
+let lastNote = 0
+export function note(text: string, bad = false) {
+	const id = ++lastNote
+	notes = [...notes.slice(-3), { id, text, bad }]
+	tell('notes')
+	setTimeout(
+		() => {
+			notes = notes.filter(n => n.id !== id)
+			tell('notes')
+		},
+		bad ? 10000 : 4000,
+	)
+}
+
+// doing runs what a button does and says what became of it.
+export async function doing<T>(what: () => Promise<T>, done?: string): Promise<T | undefined> {
+	try {
+		const out = await what()
+		if (done) note(done)
+		return out
+	} catch (e) {
+		note(say(e), true)
+		return undefined
+	}
+}
+
+// span is a length of time for people: 2d 3h, 4m 05s, 12.3s.
+export function span(seconds: number): string {
+	const s = Math.abs(seconds),
+		sign = seconds < 0 ? '−' : ''
+	const two = (n: number) => String(Math.floor(n)).padStart(2, '0')
+	if (s < 60) return `${sign}${s < 10 ? s.toFixed(1) : Math.floor(s)} s`
+	if (s < 3600) return `${sign}${Math.floor(s / 60)}m ${two(s % 60)}s`
+	if (s < 86400) return `${sign}${Math.floor(s / 3600)}h ${two((s % 3600) / 60)}m`
+	return `${sign}${Math.floor(s / 86400)}d ${two((s % 86400) / 3600)}h`
+}
+
+// countdown is how long something has to live yet: whole seconds end when it does.
+export const countdown = (seconds: number) => span(seconds < 10 ? seconds : Math.ceil(seconds))
+
+export const stamp = (ms: number) => new Date(ms).toISOString().replace('T', ' ').slice(0, 19)
+export const plural = (n: number, one: string, many = one + 's') =>
+	`${n.toLocaleString('en')} ${n === 1 ? one : many}`

@@ -1,0 +1,306 @@
+// The pieces that pages are made of.
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { doing, notes, useSignal } from './state'
+
+type Kids = { children?: ComponentChildren }
+
+interface ButtonProps extends Kids {
+	do: () => unknown
+	kind?: 'main' | 'bad' | 'plain'
+	title?: string
+	disabled?: boolean
+	submit?: boolean
+}
+
+export function Button(p: ButtonProps) {
+	const [busy, set] = useState(false)
+	const run = async () => {
+		if (busy) return // and not disabled, which would take the focus away
+		set(true)
+		await doing(async () => p.do())
+		set(false)
+	}
+	return (
+		<button
+			type={p.submit ? 'submit' : 'button'}
+			class={`btn ${p.kind ?? ''}`}
+			title={p.title}
+			aria-busy={busy}
+			disabled={p.disabled}
+			onClick={p.submit ? undefined : run}
+		>
+			{p.children}
+		</button>
+	)
+}
+
+export function Field(p: Kids & { label: string; hint?: string; bad?: string; wide?: boolean }) {
+	return (
+		<label class={`field ${p.wide ? 'wide' : ''}`}>
+			<span class="label">{p.label}</span>
+			{p.children}
+			{p.bad ? (
+				<span class="bad-text" role="alert">
+					{p.bad}
+				</span>
+			) : (
+				p.hint && <span class="hint">{p.hint}</span>
+			)}
+		</label>
+	)
+}
+
+interface TextProps {
+	label: string
+	value: string
+	set: (v: string) => void
+	hint?: string
+	bad?: string
+	lines?: number
+	type?: string
+	auto?: boolean
+	wide?: boolean
+	mono?: boolean
+	disabled?: boolean
+	placeholder?: string
+	list?: string[]
+}
+
+export function Text(p: TextProps) {
+	const id = useId()
+	const shared = {
+		value: p.value,
+		class: p.mono ? 'mono' : '',
+		'aria-invalid': p.bad ? true : undefined,
+		disabled: p.disabled,
+		placeholder: p.placeholder,
+		spellcheck: false,
+		autofocus: p.auto,
+		onInput: (e: Event) => p.set((e.target as HTMLInputElement).value),
+	}
+	return (
+		<Field label={p.label} hint={p.hint} bad={p.bad} wide={p.wide}>
+			{p.lines ? (
+				<textarea rows={p.lines} {...shared} />
+			) : (
+				<input type={p.type ?? 'text'} list={p.list && id} autocomplete="off" {...shared} />
+			)}
+			{p.list && (
+				<datalist id={id}>
+					{p.list.map(v => (
+						<option value={v} />
+					))}
+				</datalist>
+			)}
+		</Field>
+	)
+}
+
+export function Choice(p: {
+	label: string
+	value: string
+	set: (v: string) => void
+	of: [string, string][]
+	hint?: string
+}) {
+	return (
+		<Field label={p.label} hint={p.hint}>
+			<select value={p.value} onChange={e => p.set((e.target as HTMLSelectElement).value)}>
+				{p.of.map(([v, text]) => (
+					<option value={v} selected={v === p.value}>
+						{text}
+					</option>
+				))}
+			</select>
+		</Field>
+	)
+}
+
+export function Check(p: Kids & { value: boolean; set: (v: boolean) => void }) {
+	return (
+		<label class="check">
+			<input
+				type="checkbox"
+				checked={p.value}
+				onChange={e => p.set((e.target as HTMLInputElement).checked)}
+			/>
+			<span>{p.children}</span>
+		</label>
+	)
+}
+
+// Dialog is modal; Escape and a press beside it close it. Its form is sent with Enter.
+export function Dialog(
+	p: Kids & {
+		title: string
+		close: () => void
+		send?: () => Promise<unknown>
+		word?: string
+		bad?: boolean
+	},
+) {
+	const ref = useRef<HTMLDialogElement>(null),
+		title = useId()
+	const [busy, set] = useState(false)
+	useEffect(() => {
+		const d = ref.current!
+		d.showModal()
+		d.querySelector<HTMLElement>('input, textarea, select')?.focus()
+	}, [])
+	const send = async (e: Event) => {
+		e.preventDefault()
+		set(true)
+		if (
+			await doing(async () => {
+				await p.send?.()
+				return true
+			})
+		)
+			p.close()
+		set(false)
+	}
+	return (
+		<dialog
+			ref={ref}
+			aria-labelledby={title}
+			onClose={p.close}
+			onMouseDown={e => {
+				if (e.target === ref.current) p.close()
+			}}
+		>
+			<form onSubmit={send}>
+				<h2 id={title}>{p.title}</h2>
+				<div class="fields">{p.children}</div>
+				<div class="row end">
+					<button type="button" class="btn" onClick={p.close}>
+						Cancel
+					</button>
+					{p.send && (
+						<button class={`btn ${p.bad ? 'bad' : 'main'}`} disabled={busy}>
+							{p.word ?? 'Save'}
+						</button>
+					)}
+				</div>
+			</form>
+		</dialog>
+	)
+}
+
+// Confirm asks before what cannot be taken back.
+export function Confirm(p: { word: string; what: string; do: () => Promise<unknown> }) {
+	const [open, set] = useState(false)
+	return (
+		<>
+			<button type="button" class="btn bad" onClick={() => set(true)}>
+				{p.word}
+			</button>
+			{open && (
+				<Dialog title={`${p.word}?`} close={() => set(false)} send={p.do} word={p.word} bad>
+					<p>{p.what}</p>
+				</Dialog>
+			)}
+		</>
+	)
+}
+
+export function Panel(p: Kids & { title?: string; side?: ComponentChildren; class?: string }) {
+	return (
+		<section class={`panel ${p.class ?? ''}`}>
+			{(p.title || p.side) && (
+				<header>
+					<h2>{p.title}</h2>
+					<div class="row">{p.side}</div>
+				</header>
+			)}
+			{p.children}
+		</section>
+	)
+}
+
+export const Bad = (p: { text: string }) =>
+	p.text ? (
+		<p class="banner" role="alert">
+			{p.text}
+		</p>
+	) : null
+export const Empty = (p: Kids) => <p class="empty">{p.children}</p>
+
+// Stats are figures with their names.
+export function Stats(p: { of: [string, ComponentChildren, string?][] }) {
+	return (
+		<dl class="stats">
+			{p.of.map(([name, value, kind]) => (
+				<div>
+					<dt>{name}</dt>
+					<dd class={kind}>{value}</dd>
+				</div>
+			))}
+		</dl>
+	)
+}
+
+interface TableProps {
+	head: string[]
+	rows: ComponentChildren[][]
+	label: string
+	empty?: string
+}
+export function Table(p: TableProps) {
+	if (!p.rows.length) return <Empty>{p.empty ?? 'Nothing here.'}</Empty>
+	return (
+		<div class="scroll" tabIndex={0} role="region" aria-label={p.label}>
+			<table>
+				<thead>
+					<tr>
+						{p.head.map(h => (
+							<th scope="col">{h}</th>
+						))}
+					</tr>
+				</thead>
+				<tbody>
+					{p.rows.map(r => (
+						<tr>
+							{r.map(c => (
+								<td>{c}</td>
+							))}
+						</tr>
+					))}
+				</tbody>
+			</table>
+		</div>
+	)
+}
+
+// Tabs are links: each has its own URL.
+export function Tabs(p: { of: [string, string][]; at: string; to: (name: string) => string; label: string }) {
+	return (
+		<nav class="tabs" aria-label={p.label}>
+			{p.of.map(([name, text]) => (
+				<a href={p.to(name)} aria-current={name === p.at ? 'page' : undefined}>
+					{text}
+				</a>
+			))}
+		</nav>
+	)
+}
+
+export function Notes() {
+	useSignal('notes')
+	return (
+		<div class="notes" role="status" aria-live="polite">
+			{notes.map(n => (
+				<p key={n.id} class={n.bad ? 'bad' : ''}>
+					{n.text}
+				</p>
+			))}
+		</div>
+	)
+}
+
+export const Json = (p: { of: unknown }) => (
+	<pre class="json" tabIndex={0}>
+		{JSON.stringify(p.of, null, 2)}
+	</pre>
+)
+export type Submit = JSX.TargetedSubmitEvent<HTMLFormElement>

@@ -1,0 +1,64 @@
+// What a person without a mouse does: Tab to what has a name, type, press Enter.
+
+// named tells what has the focus, in a shadow root as well, by the name that assistive technology tells.
+const named = () => {
+	let at = document.activeElement
+	while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement
+	const label = at?.labels?.[0]
+	return (
+		at?.getAttribute('aria-label') ??
+		label?.querySelector('.label')?.textContent ??
+		label?.textContent ??
+		at?.textContent ??
+		''
+	).trim()
+}
+
+export function keyboard(page) {
+	const press = keys => page.keyboard.press(keys)
+	const focused = () => page.evaluate(named)
+	const self = {
+		press,
+		focused,
+		async tabTo(name) {
+			const seen = []
+			for (let i = 0; i < 150; i++) {
+				const now = await focused()
+				if (typeof name === 'string' ? now === name : name.test(now)) return
+				seen.push(now)
+				await press('Tab')
+			}
+			throw new Error(`Tab does not lead to ${name}, but to ${[...new Set(seen)].join(' | ')}`)
+		},
+		async push(name) {
+			await self.tabTo(name)
+			await press('Enter')
+		},
+		async fill(name, text) {
+			await self.tabTo(name)
+			await press('Control+a')
+			await page.keyboard.insertText(text)
+		},
+		// choose takes the option of a list that begins with some letters.
+		async choose(name, option) {
+			await self.tabTo(name)
+			await page.keyboard.type(option)
+		},
+		// goTo uses the command palette.
+		async goTo(what) {
+			await press('Control+k')
+			await page.locator('.palette input:focus').waitFor()
+			await page.keyboard.type(what)
+			await page.waitForFunction(
+				w =>
+					document
+						.querySelector('.palette [aria-selected=true]')
+						?.textContent.toLowerCase()
+						.includes(w),
+				what.toLowerCase(),
+			)
+			await press('Enter')
+		},
+	}
+	return self
+}

@@ -1,0 +1,82 @@
+package sdktest
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestExplorer goes through the explorer in Chromium, by keyboard. MAYFLY_IMAGES names a folder for pictures
+// of its pages.
+func TestExplorer(t *testing.T) {
+	t.Parallel()
+	runnable(t, suite{tools: append([]string{"chromium"}, nodeTools...)})
+	argv := nodeProgram("explorer")(t)
+	s := startBus(t, "--memory")
+	argv = append(argv, "--endpoint", s.URL("http"))
+	if images := os.Getenv("MAYFLY_IMAGES"); images != "" {
+		argv = append(argv, "--images", images)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), runTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
+	t.Logf("%s", out)
+	must(t, err)
+	must(t, s.Stop())
+}
+
+// TestExplorerBuild: the build that is in the repository is what the sources give.
+func TestExplorerBuild(t *testing.T) {
+	t.Parallel()
+	runnable(t, suite{tools: nodeTools})
+	web, fresh := filepath.Join("..", "httpapi", "explorer", "web"), t.TempDir()
+	lock := "package-lock.json"
+	if stale(filepath.Join(web, lock), filepath.Join(web, "node_modules", "."+lock)) {
+		command(t, web, "npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error")
+	}
+	command(t, web, "npm", "run", "build", "--", "--outDir", fresh)
+	want, got := unpackedBuild(t, fresh), unpackedBuild(t, filepath.Join(web, "..", "dist"))
+	for name, text := range want {
+		if got[name] != text {
+			t.Errorf("%s differs from what httpapi/explorer/web gives: npm run build", name)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d files, and the sources give %d", len(got), len(want))
+	}
+}
+
+// unpackedBuild reads a build by its .gz files: how well they are compressed is no difference. Each must
+// have a .br beside it.
+func unpackedBuild(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	must(t, filepath.WalkDir(dir, func(name string, entry os.DirEntry, err error) error {
+		plain, packed := strings.CutSuffix(name, ".gz")
+		if err != nil || entry.IsDir() || !packed {
+			return err
+		}
+		if _, err := os.Stat(plain + ".br"); err != nil {
+			return err
+		}
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		unpacked, err := gzip.NewReader(file)
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(unpacked)
+		at, _ := filepath.Rel(dir, plain)
+		files[at] = string(text)
+		return err
+	}))
+	return files
+}
