@@ -32,8 +32,13 @@ func newGiven() *Given {
 // sum is the hash of a row.
 func (g *Given) sum(row []byte) (sum spill.Sum) {
 	g.key = doc.AppendOrdered(g.key[:0], doc.Of(row))
-	binary.BigEndian.PutUint64(sum[:], maphash.Bytes(g.seeds[0], g.key))
-	binary.BigEndian.PutUint64(sum[8:], maphash.Bytes(g.seeds[1], g.key))
+	return g.sumOf(g.key)
+}
+
+// sumOf is sum of the encoding of a row.
+func (g *Given) sumOf(key []byte) (sum spill.Sum) {
+	binary.BigEndian.PutUint64(sum[:], maphash.Bytes(g.seeds[0], key))
+	binary.BigEndian.PutUint64(sum[8:], maphash.Bytes(g.seeds[1], key))
 	return sum
 }
 

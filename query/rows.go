@@ -206,13 +206,13 @@ func (rs *rowset) collect(f *frame, held *int, feed func(row func() bool) bool,
 	fn func(doc.Value) bool) bool {
 	emit := func() bool { return emitDefined(rs.value(f), fn) }
 	if rs.distinct {
-		var seen valueSet
+		seen := distinctRows{run: f.run, held: held}
+		defer seen.close()
 		out := fn
 		fn = func(v doc.Value) bool {
 			if !seen.add(v) {
-				return true
+				return f.run.err == nil
 			}
-			f.run.hold(held, len(seen.key)+setEntry, "DISTINCT")
 			return out(v)
 		}
 	}

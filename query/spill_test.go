@@ -27,6 +27,8 @@ var spillCases = []string{
 	"SELECT c.n, l FROM c JOIN l IN c.l ORDER BY c.m",
 	"SELECT VALUE c.n FROM c ORDER BY c.u, c.n DESC OFFSET 11 LIMIT 1700",
 	"SELECT VALUE SUM(c.f) FROM c",
+	"SELECT VALUE COUNT(1) FROM (SELECT DISTINCT c.n, c.s FROM c) d",
+	"SELECT DISTINCT c.s, c.n FROM c ORDER BY c.m",
 	"SELECT UPPER(d.s) AS t FROM (SELECT DISTINCT c.s FROM c WHERE c.m = 2) d",
 }
 
