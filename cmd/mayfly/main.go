@@ -47,7 +47,7 @@ func rootCommand() *cobra.Command {
 				versionCommand()),
 			group("Data", databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
 				importCommand(), exportCommand(), explainCommand(), splitCommand(), snapshotCommand(),
-				queueCommand(), faultsCommand()),
+				resetCommand(), queueCommand(), faultsCommand()),
 			group("Time to live", clockCommand(), expiryCommand(), forecastCommand(), dryRunCommand(),
 				waitCommand(), lintCommand(),
 				settingsCommand(), leaseCommand(), reaperCommand(), eventsCommand()),
