@@ -27,6 +27,7 @@
 //	mayfly split       ask a running server to split a partition key range
 //	mayfly bench       measure against the raw engine and an empty server
 //	mayfly health      ask a running server whether it is ready
+//	mayfly doctor      find out why a client cannot connect
 //	mayfly version     tell what this binary is
 //
 // Every flag can also be given as an environment variable: --log-level is MAYFLY_LOG_LEVEL. A flag wins over
