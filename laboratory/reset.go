@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// SeededSnapshot is the name of the snapshot that a reset goes back to. Whoever starts a server makes it, once
-// all is there that the server has from its start.
+// SeededSnapshot is the name of the snapshot that a reset goes back to. Whoever starts a server makes it,
+// once all is there that the server has from its start.
 const SeededSnapshot = "seeded"
 
 const unseededText = "There is no state to go back to, which is a snapshot with the name '" + SeededSnapshot +

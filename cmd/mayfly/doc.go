@@ -28,6 +28,7 @@
 //	mayfly bench       measure against the raw engine and an empty server
 //	mayfly health      ask a running server whether it is ready
 //	mayfly doctor      find out why a client cannot connect
+//	mayfly cert        show or export the certificate of a running server, and tell how to trust it
 //	mayfly version     tell what this binary is
 //
 // Every flag can also be given as an environment variable: --log-level is MAYFLY_LOG_LEVEL. A flag wins over

@@ -50,15 +50,15 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Find out why a client cannot connect: proxy, port, Host, clock, key, TLS, ALPN, trust",
 		Args:  cobra.NoArgs,
-		Long: "Find out why a client cannot connect to the server at --url. Each check is a line, with its remedy\n" +
-			"below where something is wrong. The exit code is 1 where no client gets through.",
+		Long: "Find out why a client cannot connect to the server at --url. Each check is a line, with its\n" +
+			"remedy below where something is wrong. The exit code is 1 where no client gets through.",
 	}
 	c.registerServer(cmd.Flags())
 	c.registerJSON(cmd.Flags())
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		at, err := url.Parse(c.url)
 		if err != nil || at.Hostname() == "" {
-			return &usageError{fmt.Sprintf("invalid --url: %q is not like http://localhost:8081", c.url)}
+			return errURL(c.url)
 		}
 		list := newDoctor(&c, at).examine(cmd.Context())
 		if err := printFindings(cmd.OutOrStdout(), c.json, list); err != nil {
@@ -70,6 +70,10 @@ func doctorCommand() *cobra.Command {
 		return nil
 	})
 	return cmd
+}
+
+func errURL(url string) error {
+	return &usageError{fmt.Sprintf("invalid --url: %q is not like http://localhost:8081", url)}
 }
 
 func printFindings(out io.Writer, asJSON bool, list []finding) error {
@@ -207,7 +211,8 @@ func (d *doctor) checkHost(ctx context.Context) finding {
 		return finding{check, findingFail, "the clocks differ by " + off.Abs().Round(time.Second).String(),
 			"set the clock of this machine, or start the server with --no-clock-check"}
 	}
-	return finding{check, findingOK, "a server answers to " + d.at.Hostname() + "; its clock and this one agree", ""}
+	return finding{check, findingOK,
+		"a server answers to " + d.at.Hostname() + "; its clock and this one agree", ""}
 }
 
 func (d *doctor) checkKey(ctx context.Context) finding {
@@ -228,7 +233,8 @@ func (d *doctor) checkKey(ctx context.Context) finding {
 		return finding{check, findingFail, "the server has another key",
 			"give the client the key that the server was started with (--key or MAYFLY_KEY)"}
 	}
-	return finding{check, findingFail, "a signed request is answered " + res.Status, "look into the server's log"}
+	return finding{check, findingFail, "a signed request is answered " + res.Status,
+		"look into the server's log"}
 }
 
 // shake is a handshake of TLS with what a client of HTTP/2 offers.

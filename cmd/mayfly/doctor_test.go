@@ -9,7 +9,8 @@ import (
 
 // TestDoctor: each thing that keeps a client away is named by its own check, with a remedy.
 func TestDoctor(t *testing.T) {
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY",
+		"all_proxy"} {
 		t.Setenv(name, "")
 	}
 	b := boot(t, "--memory")
@@ -27,7 +28,8 @@ func TestDoctor(t *testing.T) {
 		{"well", "--url http://" + b.host, 0, []string{"ok    proxy", "ok    port", "ok    host", "ok    key",
 			"ok    tls    TLS 1.3, ALPN h2", "warn  trust", "mayfly cert trust"}},
 		{"by https", "--url https://" + b.host, 0, []string{"ok    host", "ok    key"}},
-		{"another key", "--key AAAA --url http://" + b.host, exitFailed, []string{"fail  key    the server has another key"}},
+		{"another key", "--key AAAA --url http://" + b.host, exitFailed,
+			[]string{"fail  key    the server has another key"}},
 		{"no key", "--key ? --url http://" + b.host, exitFailed, []string{"fail  key", "base64"}},
 		{"nobody", "--url " + nobody, exitFailed, []string{"fail  port", "mayfly serve"}},
 		{"another program", "--url " + alien.URL, exitFailed, []string{"fail  host", "404", "fail  tls"}},

@@ -43,7 +43,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	},
 		slices.Concat(
-			group("The server", serveCommand(), checkCommand(), healthCommand(), doctorCommand(), benchCommand(),
+			group("The server", serveCommand(), checkCommand(), healthCommand(), doctorCommand(), certCommand(), benchCommand(),
 				versionCommand()),
 			group("Data", databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
 				importCommand(), exportCommand(), explainCommand(), splitCommand(), snapshotCommand(),

@@ -19,7 +19,7 @@ func resetCommand() *cobra.Command {
 		Use:   "reset",
 		Short: "Put a running server back to what it had from its start, clocks included",
 		Args:  cobra.NoArgs,
-		Long: "Put a running server back to what it had from its start: documents, queues and virtual clocks.\n\n" +
+		Long: "Put a running server back to what it had from its start: documents, queues, clocks.\n\n" +
 			"It goes back to the snapshot 'seeded', which each start with --seed or --servicebus-config\n" +
 			"makes, and `mayfly snapshot create seeded`, too. The faults on demand end, too.",
 	}

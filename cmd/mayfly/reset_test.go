@@ -30,7 +30,8 @@ func TestReset(t *testing.T) {
 			if code != 0 || out != "databases: db\n" {
 				t.Fatalf("%v: reset: %d %s%s", where, code, out, errs)
 			}
-			if _, after := b.do(t, "GET", "/_mayfly/clock", ""); clockNow(t, after).Sub(clockNow(t, before)) > time.Hour {
+			_, after := b.do(t, "GET", "/_mayfly/clock", "")
+			if clockNow(t, after).Sub(clockNow(t, before)) > time.Hour {
 				t.Errorf("%v: the clock is %s, it was %s", where, after, before)
 			}
 		}
@@ -41,7 +42,8 @@ func TestReset(t *testing.T) {
 		}
 		b.stop(t)
 	}
-	if code, out, _ := mayfly(t, "check", dir); code != 0 || !strings.Contains(out, "1 documents: 0 violations") {
+	if code, out, _ := mayfly(t, "check", dir); code != 0 ||
+		!strings.Contains(out, "1 documents: 0 violations") {
 		t.Errorf("check: %d %s", code, out)
 	}
 }
@@ -56,7 +58,8 @@ func clockNow(t *testing.T, answer string) time.Time {
 	return clock.Now
 }
 
-// TestResetWithoutSeed: there is no state to go back to, and nothing changes; the answer tells what makes one.
+// TestResetWithoutSeed: there is no state to go back to, and nothing changes; the answer tells what
+// makes one.
 func TestResetWithoutSeed(t *testing.T) {
 	b := boot(t, "--memory")
 	b.makeContainer(t)
