@@ -73,6 +73,8 @@ func ofData() []route {
 			(*Laboratory).restoreSnapshot),
 		on(post, snapshot+"/fork", "Copy a snapshot's database under a name that is free",
 			(*Laboratory).forkSnapshot).answering(201).failing(409),
+		on(post, root+"/reset", "Go back to the seeded state, clocks included, and end all faults on demand",
+			(*Laboratory).reset).failing(404),
 		on(post, root+"/explain", "How a query is answered: its plan, and what one page of it took",
 			(*Laboratory).explainQuery).failing(404),
 		on(post, container+"/import", "Store documents that say themselves how old they are",

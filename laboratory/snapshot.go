@@ -84,11 +84,16 @@ func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (R
 	if err != nil {
 		return Restored{}, err
 	}
+	return l.restored(), nil
+}
+
+// restored tells which databases there are now.
+func (l *Laboratory) restored() Restored {
 	out := Restored{[]string{}}
 	for _, d := range l.db.Databases() {
 		out.Databases = append(out.Databases, d.ID())
 	}
-	return out, nil
+	return out
 }
 
 const forkText = "The body must have 'database', the one to copy, and 'as', the name of the copy."

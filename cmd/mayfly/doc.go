@@ -22,10 +22,13 @@
 //	mayfly settings    show or change Mayfly's own settings of a container
 //	mayfly lease       keep an item from expiring for a time
 //	mayfly snapshot    keep states of a running server, and go back to them
+//	mayfly reset       put a running server back to what it had from its start
 //	mayfly faults      let operations of a running server fail on demand
 //	mayfly split       ask a running server to split a partition key range
 //	mayfly bench       measure against the raw engine and an empty server
 //	mayfly health      ask a running server whether it is ready
+//	mayfly doctor      find out why a client cannot connect
+//	mayfly cert        show or export the certificate of a running server, and tell how to trust it
 //	mayfly version     tell what this binary is
 //
 // Every flag can also be given as an environment variable: --log-level is MAYFLY_LOG_LEVEL. A flag wins over

@@ -43,11 +43,11 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	},
 		slices.Concat(
-			group("The server", serveCommand(), checkCommand(), healthCommand(), benchCommand(),
+			group("The server", serveCommand(), checkCommand(), healthCommand(), doctorCommand(), certCommand(), benchCommand(),
 				versionCommand()),
 			group("Data", databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
 				importCommand(), exportCommand(), explainCommand(), splitCommand(), snapshotCommand(),
-				queueCommand(), faultsCommand()),
+				resetCommand(), queueCommand(), faultsCommand()),
 			group("Time to live", clockCommand(), expiryCommand(), forecastCommand(), dryRunCommand(),
 				waitCommand(), lintCommand(),
 				settingsCommand(), leaseCommand(), reaperCommand(), eventsCommand()),

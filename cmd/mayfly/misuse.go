@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,13 @@ func family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 			return nil
 		}
 		hint := "`" + cmd.CommandPath() + " --help` lists them all"
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		near := cmd.SuggestionsFor(args[0])
+		if begun := slices.DeleteFunc(slices.Clone(near), func(name string) bool {
+			return !strings.HasPrefix(name, args[0])
+		}); len(begun) > 0 {
+			near = begun // one that was not typed to its end is closer than one with other letters
+		}
+		if len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, " or ") + "?"
 		}
 		return &usageError{fmt.Sprintf("there is no command %q in %s: %s", args[0], cmd.CommandPath(), hint)}

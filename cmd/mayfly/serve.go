@@ -109,7 +109,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		return err
 	}
 	s.makeRoom()
-	if err := errors.Join(s.openTelemetry(ctx), s.plantSeed(ctx)); err != nil {
+	if err := errors.Join(s.openTelemetry(ctx), s.plantSeed(ctx), s.keepSeeded(ctx)); err != nil {
 		return err
 	}
 	s.hooks = hook.Open(hook.Options{DB: s.db, Queues: s.queues, Logger: s.log, Allow: s.flags.webhooks})

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+// certFacts is what people compare of a certificate.
+type certFacts struct {
+	Subject   string    `json:"subject"`
+	SignsFor  []string  `json:"signsFor"` // names and addresses; empty: any
+	NotBefore time.Time `json:"notBefore"`
+	NotAfter  time.Time `json:"notAfter"`
+	SHA256    string    `json:"sha256"` // in hexadecimal
+}
+
+func certCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cert",
+		Short: "Show or export the certificate of a running server, and tell how to trust it",
+		Long: "Show or export the certificate of a running server, and tell how to trust it.\n\n" +
+			"It is asked for without a certificate to verify: over a network, compare its fingerprint\n" +
+			"with that of the file that `mayfly serve` names.",
+	}
+	return family(cmd, certShowCommand(), certExportCommand(), certTrustCommand())
+}
+
+// registerURL adds the flag that says which server. A certificate is given to all: there is no key.
+func (c *serverCall) registerURL(flags *pflag.FlagSet) {
+	flags.StringVar(&c.url, "url", fmt.Sprintf("http://localhost:%d", defaultPort),
+		"base URL of the server, or MAYFLY_URL")
+	c.key = httpapi.EmulatorKey
+}
+
+func certShowCommand() *cobra.Command {
+	var c serverCall
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Whose the certificate is, what it signs for, how long it is valid, its fingerprint",
+		Args:  cobra.NoArgs,
+	}
+	c.registerURL(cmd.Flags())
+	c.registerJSON(cmd.Flags())
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+		_, cert, err := fetchCertificate(cmd.Context(), &c)
+		if err != nil {
+			return err
+		}
+		f := factsOf(cert)
+		signsFor := strings.Join(f.SignsFor, ", ")
+		if signsFor == "" {
+			signsFor = "any name"
+		}
+		text := fmt.Sprintf("subject    %s\nsigns for  %s\nvalid      %s to %s\nsha256     %s",
+			f.Subject, signsFor, f.NotBefore.Format(time.RFC3339), f.NotAfter.Format(time.RFC3339), f.SHA256)
+		return printResult(cmd.OutOrStdout(), c.json, text, f)
+	})
+	return cmd
+}
+
+func certExportCommand() *cobra.Command {
+	var c serverCall
+	var to string
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the certificate as PEM text, to stdout or a file",
+		Args:  cobra.NoArgs,
+	}
+	c.registerURL(cmd.Flags())
+	cmd.Flags().StringVar(&to, "to", "", "file to write, instead of stdout; one that is there is replaced")
+	c.registerJSON(cmd.Flags())
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+		text, _, err := fetchCertificate(cmd.Context(), &c)
+		switch {
+		case err != nil:
+			return err
+		case to != "":
+			return os.WriteFile(to, text, 0o644) //nolint:gosec // a certificate is no secret
+		}
+		return printResult(cmd.OutOrStdout(), c.json, strings.TrimSuffix(string(text), "\n"),
+			map[string]string{"pem": string(text)})
+	})
+	return cmd
+}
+
+var errNoPEM = errors.New("the server's answer is not a certificate as PEM text")
+
+// fetchCertificate asks for the certificate that clients are to trust.
+func fetchCertificate(ctx context.Context, c *serverCall) ([]byte, *x509.Certificate, error) {
+	at, err := url.Parse(c.url)
+	if err != nil || at.Hostname() == "" {
+		return nil, nil, errURL(c.url)
+	}
+	req, err := c.call(ctx, http.MethodGet, "_mayfly/cert.pem", nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorTime)
+	defer cancel()
+	res, err := newDoctor(c, at).get(ctx, req)
+	if err != nil {
+		return nil, nil, unreachable(req.URL, err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if err != nil {
+		return nil, nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, nil, &refusal{req.URL, res.StatusCode, res.Status, reasons(text)}
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, nil, &strangeAnswer{req.URL, errNoPEM}
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, nil, &strangeAnswer{req.URL, err}
+	}
+	return text, cert, nil
+}
+
+func factsOf(c *x509.Certificate) certFacts {
+	f := certFacts{Subject: c.Subject.String(), SignsFor: []string{}, NotBefore: c.NotBefore.UTC(),
+		NotAfter: c.NotAfter.UTC(), SHA256: fmt.Sprintf("%x", sha256.Sum256(c.Raw))}
+	f.SignsFor = append(f.SignsFor, c.PermittedDNSDomains...)
+	for _, r := range c.PermittedIPRanges {
+		f.SignsFor = append(f.SignsFor, r.String())
+	}
+	return f
+}

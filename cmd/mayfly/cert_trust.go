@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// trustHint tells how something trusts the certificate in the file {}.
+type trustHint struct {
+	For string `json:"for"`
+	How string `json:"how"`
+}
+
+// trustHints are for languages first, then for systems.
+func trustHints() []trustHint {
+	return []trustHint{
+		{"go", "SSL_CERT_FILE={} on Linux; elsewhere the system's store"},
+		{"javascript", "NODE_EXTRA_CA_CERTS={}"},
+		{"python", `CosmosClient(url, key, connection_verify="{}"); for localhost it asks for none`},
+		{"java", "keytool -importcert -noprompt -alias mayfly -file {} -keystore mayfly.p12 " +
+			"-storepass changeit, then -Djavax.net.ssl.trustStore=mayfly.p12 " +
+			"-Djavax.net.ssl.trustStorePassword=changeit"},
+		{"dotnet", "SSL_CERT_FILE={} on Linux; or " +
+			"DisableServerCertificateValidation=true; in the connection string"},
+		{"rust", "SSL_CERT_FILE={}"},
+		{"curl", "curl --cacert {}"},
+		{"debian", "sudo cp {} /usr/local/share/ca-certificates/mayfly.crt && sudo update-ca-certificates"},
+		{"fedora", "sudo cp {} /etc/pki/ca-trust/source/anchors/mayfly.pem && sudo update-ca-trust"},
+		{"macos", "sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain {}"},
+		{"windows", "certutil -user -addstore Root {}"},
+	}
+}
+
+func certTrustCommand() *cobra.Command {
+	var file string
+	var asJSON bool
+	var names []string
+	for _, h := range trustHints() {
+		names = append(names, h.For)
+	}
+	cmd := &cobra.Command{
+		Use:       "trust [LANGUAGE|SYSTEM]",
+		Short:     "Tell how languages and systems trust the certificate; nothing is changed",
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: names,
+	}
+	cmd.Flags().StringVar(&file, "file", "mayfly.pem", "file that `mayfly cert export --to FILE` has written")
+	registerResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+		list := trustHints()
+		if len(args) > 0 {
+			list = slices.DeleteFunc(list, func(h trustHint) bool { return h.For != args[0] })
+		}
+		if len(list) == 0 {
+			return &usageError{
+				fmt.Sprintf("%q is not known here: there are %s", args[0], strings.Join(names, ", "))}
+		}
+		var text strings.Builder
+		fmt.Fprintf(&text, "%-11s mayfly cert export --to %s", "first", file)
+		for i := range list {
+			list[i].How = strings.ReplaceAll(list[i].How, "{}", file)
+			fmt.Fprintf(&text, "\n%-11s %s", list[i].For, list[i].How)
+		}
+		return printResult(cmd.OutOrStdout(), asJSON, text.String(), map[string][]trustHint{"hints": list})
+	})
+	return cmd
+}

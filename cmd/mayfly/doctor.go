@@ -1,0 +1,285 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// doctorTime bounds each check, and doctorSkew is how far a server lets a client's clock be off.
+const (
+	doctorTime = 5 * time.Second
+	doctorSkew = 15 * time.Minute
+)
+
+// States of a finding. A warning is what stops some clients alone.
+const (
+	findingOK   = "ok"
+	findingWarn = "warn"
+	findingFail = "fail"
+)
+
+// finding is what one check has found.
+type finding struct {
+	Check  string `json:"check"`
+	State  string `json:"state"`
+	Found  string `json:"found"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// errSick is the error of a doctor who has found what stops every client.
+var errSick = errors.New("a client cannot connect: see what failed above")
+
+func doctorCommand() *cobra.Command {
+	var c serverCall
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Find out why a client cannot connect: proxy, port, Host, clock, key, TLS, ALPN, trust",
+		Args:  cobra.NoArgs,
+		Long: "Find out why a client cannot connect to the server at --url. Each check is a line, with its\n" +
+			"remedy below where something is wrong. The exit code is 1 where no client gets through.",
+	}
+	c.registerServer(cmd.Flags())
+	c.registerJSON(cmd.Flags())
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+		at, err := url.Parse(c.url)
+		if err != nil || at.Hostname() == "" {
+			return errURL(c.url)
+		}
+		list := newDoctor(&c, at).examine(cmd.Context())
+		if err := printFindings(cmd.OutOrStdout(), c.json, list); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(list, func(f finding) bool { return f.State == findingFail }) {
+			return errSick
+		}
+		return nil
+	})
+	return cmd
+}
+
+func errURL(url string) error {
+	return &usageError{fmt.Sprintf("invalid --url: %q is not like http://localhost:8081", url)}
+}
+
+func printFindings(out io.Writer, asJSON bool, list []finding) error {
+	var text strings.Builder
+	for _, f := range list {
+		fmt.Fprintf(&text, "%-5s %-6s %s\n", f.State, f.Check, f.Found)
+		if f.Remedy != "" {
+			fmt.Fprintf(&text, "%-12s -> %s\n", "", f.Remedy)
+		}
+	}
+	return printResult(out, asJSON, strings.TrimSuffix(text.String(), "\n"),
+		map[string][]finding{"checks": list})
+}
+
+// doctor examines one server.
+type doctor struct {
+	call serverCall
+	at   *url.URL
+	host string // with its port
+}
+
+func newDoctor(c *serverCall, at *url.URL) *doctor {
+	port := at.Port()
+	if port == "" {
+		port = map[string]string{"https": "443"}[at.Scheme]
+	}
+	if port == "" {
+		port = "80"
+	}
+	return &doctor{*c, at, net.JoinHostPort(at.Hostname(), port)}
+}
+
+// examine runs the checks in the order in which a client meets what they are about. Where the port does not
+// answer there is nothing behind it to look at.
+func (d *doctor) examine(ctx context.Context) []finding {
+	list := []finding{checkProxy(d.at.Hostname(), os.LookupEnv), d.within(ctx, d.checkPort)}
+	if list[1].State == findingFail {
+		return list
+	}
+	for _, check := range []func(context.Context) finding{d.checkHost, d.checkKey, d.checkTLS, d.checkTrust} {
+		list = append(list, d.within(ctx, check))
+	}
+	return list
+}
+
+func (d *doctor) within(ctx context.Context, check func(context.Context) finding) finding {
+	ctx, cancel := context.WithTimeout(ctx, doctorTime)
+	defer cancel()
+	return check(ctx)
+}
+
+// checkProxy looks for variables that lead clients to a proxy. Go leaves localhost out by itself; the SDKs of
+// Python and JavaScript do not.
+func checkProxy(host string, lookup func(string) (string, bool)) finding {
+	first := func(names ...string) (name, value string) {
+		for _, name := range names {
+			if value, ok := lookup(name); ok && value != "" {
+				return name, value
+			}
+		}
+		return "", ""
+	}
+	name, _ := first("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
+	if name == "" {
+		return finding{"proxy", findingOK, "no variable names a proxy", ""}
+	}
+	_, except := first("NO_PROXY", "no_proxy")
+	for _, e := range strings.Split(except, ",") {
+		e = strings.TrimPrefix(strings.TrimSpace(e), ".")
+		if e == "*" || e != "" && (strings.EqualFold(e, host) || strings.HasSuffix(host, "."+e)) {
+			return finding{"proxy", findingOK, name + " is set, and NO_PROXY leaves " + host + " out", ""}
+		}
+	}
+	return finding{"proxy", findingWarn, name + " is set: some clients ask the proxy for " + host,
+		"export NO_PROXY=" + strings.TrimPrefix(except+","+host, ",")}
+}
+
+func (d *doctor) checkPort(ctx context.Context) finding {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", d.host)
+	var unknown *net.DNSError
+	switch {
+	case errors.As(err, &unknown):
+		return finding{"port", findingFail, "no address is known for " + d.at.Hostname(),
+			"name the server by localhost, or its name in the hosts file or the container network"}
+	case err != nil:
+		return finding{"port", findingFail, "nothing answers at " + d.host + ": " + err.Error(),
+			"start `mayfly serve`, publish the port of a container, or give the right --url"}
+	}
+	found := "open at " + conn.RemoteAddr().String()
+	if err := conn.Close(); err != nil {
+		return finding{"port", findingWarn, found + ", but " + err.Error(), ""}
+	}
+	return finding{"port", findingOK, found, ""}
+}
+
+// get asks without regard to proxies and trust, which have checks of their own.
+func (d *doctor) get(ctx context.Context, req *http.Request) (*http.Response, error) {
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: d.untrusting()}
+	defer transport.CloseIdleConnections()
+	return transport.RoundTrip(req.WithContext(ctx))
+}
+
+// untrusting accepts any certificate: what is found is only looked at.
+func (d *doctor) untrusting() *tls.Config {
+	return &tls.Config{InsecureSkipVerify: true, ServerName: d.at.Hostname(), //nolint:gosec // see above
+		NextProtos: []string{"h2", "http/1.1"}}
+}
+
+// checkHost looks whether a Mayfly server answers, to the name that it is called by, and at its clock.
+func (d *doctor) checkHost(ctx context.Context) finding {
+	const check = "host"
+	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.url, "/")+"/_mayfly/livez", nil)
+	if err != nil {
+		return finding{check, findingFail, err.Error(), "give a --url like http://localhost:8081"}
+	}
+	res, err := d.get(ctx, req)
+	if err != nil {
+		return finding{check, findingFail, err.Error(), "is this the port of a Mayfly server?"}
+	}
+	defer res.Body.Close()
+	switch res.StatusCode {
+	case http.StatusOK:
+	case http.StatusForbidden, http.StatusMisdirectedRequest:
+		return finding{check, findingFail, "the server does not answer to the name " + d.at.Hostname(),
+			"start it with --san " + d.at.Hostname() + ", or call it localhost"}
+	default:
+		return finding{check, findingFail, "/_mayfly/livez answers " + res.Status,
+			"another program has this port, or the server is starting: look into its log"}
+	}
+	date, err := http.ParseTime(res.Header.Get("Date"))
+	if err != nil {
+		return finding{check, findingOK, "a server answers to " + d.at.Hostname(), ""}
+	}
+	if off := (ttl.Real{}).Now().Sub(date); off.Abs() > doctorSkew {
+		return finding{check, findingFail, "the clocks differ by " + off.Abs().Round(time.Second).String(),
+			"set the clock of this machine, or start the server with --no-clock-check"}
+	}
+	return finding{check, findingOK,
+		"a server answers to " + d.at.Hostname() + "; its clock and this one agree", ""}
+}
+
+func (d *doctor) checkKey(ctx context.Context) finding {
+	const check = "key"
+	req, err := d.call.call(ctx, http.MethodGet, "dbs", nil)
+	if err != nil {
+		return finding{check, findingFail, err.Error(), "the key is base64; --key or MAYFLY_KEY gives it"}
+	}
+	res, err := d.get(ctx, req)
+	if err != nil {
+		return finding{check, findingFail, err.Error(), "look into the server's log"}
+	}
+	defer res.Body.Close()
+	switch {
+	case res.StatusCode == http.StatusOK:
+		return finding{check, findingOK, "the server accepts it", ""}
+	case res.StatusCode == http.StatusUnauthorized:
+		return finding{check, findingFail, "the server has another key",
+			"give the client the key that the server was started with (--key or MAYFLY_KEY)"}
+	}
+	return finding{check, findingFail, "a signed request is answered " + res.Status,
+		"look into the server's log"}
+}
+
+// shake is a handshake of TLS with what a client of HTTP/2 offers.
+func (d *doctor) shake(ctx context.Context) (tls.ConnectionState, error) {
+	dialer := tls.Dialer{Config: d.untrusting()}
+	conn, err := dialer.DialContext(ctx, "tcp", d.host)
+	if err != nil {
+		return tls.ConnectionState{}, err
+	}
+	state := conn.(*tls.Conn).ConnectionState() //nolint:forcetypeassert // what the dialer promises
+	return state, conn.Close()
+}
+
+func (d *doctor) checkTLS(ctx context.Context) finding {
+	state, err := d.shake(ctx)
+	if err != nil {
+		return finding{"tls", findingFail, "no TLS at " + d.host + ": " + err.Error(),
+			"does something stand before the server that passes HTTP alone?"}
+	}
+	version := tls.VersionName(state.Version)
+	if state.NegotiatedProtocol == "" {
+		return finding{"tls", findingWarn, version + ", but no protocol is agreed on (ALPN)",
+			"what stands before the server should pass TLS through: gRPC and HTTP/2 need ALPN"}
+	}
+	return finding{"tls", findingOK, version + ", ALPN " + state.NegotiatedProtocol, ""}
+}
+
+// checkTrust verifies the certificate as a client with the system's trust does.
+func (d *doctor) checkTrust(ctx context.Context) finding {
+	const check = "trust"
+	state, err := d.shake(ctx)
+	if err != nil || len(state.PeerCertificates) == 0 {
+		return finding{check, findingWarn, "there is no certificate to look at", ""}
+	}
+	leaf, others := state.PeerCertificates[0], x509.NewCertPool()
+	for _, c := range state.PeerCertificates[1:] {
+		others.AddCert(c)
+	}
+	if err := leaf.VerifyHostname(d.at.Hostname()); err != nil {
+		return finding{check, findingWarn, err.Error(), "start the server with --san " + d.at.Hostname()}
+	}
+	_, err = leaf.Verify(x509.VerifyOptions{Intermediates: others, CurrentTime: ttl.Real{}.Now()})
+	if err != nil {
+		return finding{check, findingWarn, "this system does not trust the certificate",
+			"`mayfly cert trust` tells how; http:// needs no certificate"}
+	}
+	return finding{check, findingOK, "this system trusts the certificate", ""}
+}

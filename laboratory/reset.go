@@ -1,0 +1,28 @@
+package laboratory
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// SeededSnapshot is the name of the snapshot that a reset goes back to. Whoever starts a server makes it,
+// once all is there that the server has from its start.
+const SeededSnapshot = "seeded"
+
+const unseededText = "There is no state to go back to, which is a snapshot with the name '" + SeededSnapshot +
+	"': a start with a seed makes it, and POST /_mayfly/snapshots does, too."
+
+// reset goes back to the seeded state: data, entities, messages and virtual clocks. It ends the faults on
+// demand only when that has succeeded, so that a reset that fails changes nothing.
+func (l *Laboratory) reset(ctx context.Context, _ *none) (Restored, error) {
+	err := l.snapshots.Restore(ctx, SeededSnapshot)
+	if fault.ErrorCode(err) == fault.CodeNotFound {
+		return Restored{}, notFound(unseededText)
+	}
+	if err != nil {
+		return Restored{}, err
+	}
+	l.opt.Faults.Clear()
+	return l.restored(), nil
+}
