@@ -18,7 +18,9 @@ func TestExplorer(t *testing.T) {
 	runnable(t, suite{tools: append([]string{"chromium"}, nodeTools...)})
 	argv := nodeProgram("explorer")(t)
 	s := startBus(t, "--memory")
-	argv = append(argv, "--endpoint", s.URL("http"))
+	chromium, err := exec.LookPath("chromium")
+	must(t, err)
+	argv = append(argv, "--endpoint", s.URL("http"), "--chromium", chromium)
 	if images := os.Getenv("MAYFLY_IMAGES"); images != "" {
 		argv = append(argv, "--images", images)
 	}
@@ -37,7 +39,7 @@ func TestExplorerBuild(t *testing.T) {
 	web, fresh := filepath.Join("..", "httpapi", "explorer", "web"), t.TempDir()
 	lock := "package-lock.json"
 	if stale(filepath.Join(web, lock), filepath.Join(web, "node_modules", "."+lock)) {
-		command(t, web, "npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error")
+		command(t, web, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel", "error")
 	}
 	command(t, web, "npm", "run", "build", "--", "--outDir", fresh)
 	want, got := unpackedBuild(t, fresh), unpackedBuild(t, filepath.Join(web, "..", "dist"))

@@ -5,7 +5,7 @@
 // The sources are in web: TypeScript, built by Vite into dist, which is in the repository, so that nobody
 // needs Node to build the server. To change the application:
 //
-//	cd httpapi/explorer/web && npm ci && npm run build
+//	cd httpapi/explorer/web && npm install && npm run build
 //
 // A test of module sdktest builds it again and compares.
 //
