@@ -24,6 +24,7 @@ type call struct {
 	*exchange
 
 	began time.Time // by the wall's clock
+	fault string    // the rule of the fault on demand that the request met
 	// what was wrong with the headers; it waits until the request is known to be authentic
 	headerErr error
 	reading   bool // of the body: the client has leave to send it

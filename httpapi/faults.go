@@ -52,6 +52,7 @@ func (c *call) suffer(hit *inject.Hit) error {
 		}
 		panic(http.ErrAbortHandler)
 	}
+	c.fault = hit.Rule
 	c.set("x-mayfly-fault", hit.Rule)
 	c.ans.RetryAfter = hit.RetryAfter
 	return &cosmos.Error{Status: hit.Fault.Status(), Substatus: hit.Substatus, Message: faultTexts[hit.Fault],

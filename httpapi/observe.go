@@ -27,15 +27,12 @@ type Observation struct {
 func (s *Server) observe(c *call) {
 	o := Observation{Header: c.r.Header, Method: c.r.Method, Own: c.target.own, Began: c.began,
 		Ended: s.opt.Wall.Now(), Operation: c.req.TelemetryName(), Status: c.w.Status,
-		Substatus: c.ans.Substatus, Charge: c.ans.Charge, Activity: c.req.Activity}
+		Substatus: c.ans.Substatus, Charge: c.ans.Charge, Activity: c.req.Activity, Fault: c.fault}
 	if o.Own == "" || strings.HasPrefix(o.Own, "_mayfly/dbs/") {
 		o.Database, o.Container = s.ops.Names(c.ctx(), &c.req)
 	}
 	if !c.w.Committed {
 		o.Status = 0
-	}
-	if met := c.w.Header()["x-mayfly-fault"]; len(met) > 0 {
-		o.Fault = met[0]
 	}
 	s.opt.Observe(o)
 }
