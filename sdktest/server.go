@@ -26,6 +26,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -166,15 +167,30 @@ func (s *Server) URL(scheme string) string {
 // Output is all that the processes have printed.
 func (s *Server) Output() string { return s.output.String() }
 
-// freePort finds a port that nobody listens on. Somebody may take it before it is used, but the kernel hands
-// out other ones first.
+// The ports of servers lie below those that kernels give to clients, so that no connection of a suite that runs
+// beside takes one between its choice and its use.
+const (
+	firstPort = 12_000
+	lastPort  = 31_000
+)
+
+// nextPort is where the search for a free port goes on: no two servers of a run are given the same.
+var nextPort atomic.Int64
+
+// freePort finds a port that nobody listens on and that nobody was given before.
 func freePort() (int, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	nextPort.CompareAndSwap(0, int64(firstPort+os.Getpid()%(lastPort-firstPort-2000)))
+	for {
+		port := int(nextPort.Add(1))
+		if port > lastPort {
+			return 0, errors.New("sdktest: no port is free")
+		}
+		ln, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue // somebody listens there
+		}
+		return port, ln.Close()
 	}
-	defer ln.Close()
-	return ln.Addr().(*net.TCPAddr).Port, nil
 }
 
 // syncBuffer is a buffer that a process writes while a test reads it.
