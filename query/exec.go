@@ -5,7 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -266,10 +265,15 @@ func (x *execution) next(docs Documents) bool {
 // enter makes a document that was read the current one and tells whether it fulfils the conditions that a
 // block makes on the item alone.
 func (x *execution) enter(d Document, rs *rowset) bool {
+	x.load(d)
+	return x.passes(rs)
+}
+
+// load makes a document that was read the current one.
+func (x *execution) load(d Document) {
 	x.f.enter(d)
 	x.page.Stats.Loaded++
 	x.page.Stats.LoadedBytes += int64(len(x.f.body))
-	return x.passes(rs)
 }
 
 func (x *execution) passes(rs *rowset) bool {
@@ -355,16 +359,6 @@ func (x *execution) resumed() int {
 		return x.resume.rows
 	}
 	return 0
-}
-
-// repeats tells whether a row is the same as the one before.
-func (x *execution) repeats(row []byte) bool {
-	key := doc.AppendOrdered(nil, doc.Of(row))
-	if x.last != nil && string(key) == string(x.last) {
-		return true
-	}
-	x.last = key
-	return false
 }
 
 // put counts a row against OFFSET and LIMIT and adds it to the page.

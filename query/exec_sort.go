@@ -289,3 +289,13 @@ func (x *execution) firstOf(open []inOrder) int {
 	}
 	return first
 }
+
+// repeats tells whether a row is the same as the one before.
+func (x *execution) repeats(row []byte) bool {
+	key := doc.AppendOrdered(nil, doc.Of(row))
+	if x.last != nil && string(key) == string(x.last) {
+		return true
+	}
+	x.last = key
+	return false
+}

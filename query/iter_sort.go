@@ -89,9 +89,7 @@ func (b *batch) fill() (err error) {
 	var key []byte
 	for x.next(docs) {
 		d := docs.Document()
-		x.f.enter(d)
-		x.page.Stats.Loaded++
-		x.page.Stats.LoadedBytes += int64(len(x.f.body))
+		x.load(d)
 		key = x.orderKey(key[:0])
 		e := entry{key: key, source: b.source, rid: d.RID(), holds: true}
 		if x.behind(&e) && (b.after == nil || x.compare(&e, b.after) > 0) &&

@@ -303,9 +303,7 @@ func (wk *walker) flips() bool { return wk.w.reverse != wk.x.backwards() }
 // reach makes a document the current one and tells whether it comes after where the page begins.
 func (wk *walker) reach(d Document) bool {
 	x := wk.x
-	x.f.enter(d)
-	x.page.Stats.Loaded++
-	x.page.Stats.LoadedBytes += int64(len(x.f.body))
+	x.load(d)
 	wk.entry = entry{key: x.orderKey(wk.entry.key[:0]), source: wk.source, rid: d.RID()}
 	wk.doc = d
 	return x.behind(&wk.entry)

@@ -8,7 +8,7 @@ const onlyDead = 10_000
 // census is what the sources of a run know of their dead.
 type census [][]uint64
 
-// dead asks all sources for their dead. It is false where one cannot tell.
+// census asks all sources for their dead. It is false where one cannot tell.
 func (x *execution) census() (census, bool, error) {
 	all := make(census, len(x.sources))
 	for i, src := range x.sources {
@@ -76,7 +76,8 @@ func (x *execution) onlyFrom(g *grouper) (done bool, err error) {
 	case o == nil:
 		return false, nil
 	case o.kind == countAll:
-		return x.takeCounts(g), nil
+		total, ok := x.countAll()
+		return ok, g.counted(total)
 	}
 	dead, ok, err := x.census()
 	if err != nil || !ok {
@@ -84,20 +85,19 @@ func (x *execution) onlyFrom(g *grouper) (done bool, err error) {
 	}
 	switch o.kind {
 	case countWanted:
-		return x.countWanted(g, dead)
+		return true, x.countWanted(g, dead)
 	case ofValues:
 		return x.aggregateValues(g, dead)
 	}
 	return true, x.groupTerms(g, dead)
 }
 
-// takeCounts counts all documents.
-func (x *execution) takeCounts(g *grouper) bool {
-	total, ok := x.countAll()
+// counted is the result where all aggregates are one count.
+func (g *grouper) counted(total int64) error {
 	for i := range g.groups[0].state {
 		g.groups[0].state[i] = &counter{n: total}
 	}
-	return ok
+	return g.f.run.err
 }
 
 func (x *execution) countAll() (total int64, ok bool) {
@@ -116,19 +116,16 @@ func (x *execution) countAll() (total int64, ok bool) {
 }
 
 // countWanted counts the entries that all conditions leave.
-func (x *execution) countWanted(g *grouper, dead census) (done bool, err error) {
+func (x *execution) countWanted(g *grouper, dead census) error {
 	total := int64(0)
 	for i, src := range x.sources {
 		n, err := x.countIn(src, dead[i])
 		if err != nil {
-			return false, err
+			return err
 		}
 		total += n
 	}
-	for i := range g.groups[0].state {
-		g.groups[0].state[i] = &counter{n: total}
-	}
-	return true, nil
+	return g.counted(total)
 }
 
 func (x *execution) countIn(src Source, dead []uint64) (n int64, err error) {

@@ -172,8 +172,11 @@ func (p *probes) close() (err error) {
 // release gives back the memory of rids that nobody needs any more.
 func (p *probes) release() { p.x.run.used -= p.held; p.held = 0 }
 
-// note keeps in mind, for Explain, what was chosen.
+// note keeps in mind what was chosen, if anybody is going to ask.
 func (p *probes) note(how string) {
+	if !p.x.opts.Trace {
+		return
+	}
 	n := choice{how: how}
 	for _, w := range p.ways {
 		text := w.String()

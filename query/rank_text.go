@@ -251,9 +251,7 @@ func (x *execution) phrase(src Source, r *ranker, t *textTerm, all wordList) (li
 		if !live {
 			continue
 		}
-		x.f.enter(d)
-		x.page.Stats.Loaded++
-		x.page.Stats.LoadedBytes += int64(len(x.f.body))
+		x.load(d)
 		x.plan.rows.bindPaths(x.f)
 		n := t.countFor(&x.run.call.meter, x.run.call.words(r.text(x.f), r.spoken))
 		if n > 0 {

@@ -54,9 +54,7 @@ func (b *batch) fillSpilled() (err error) {
 	var key []byte
 	for x.next(docs) {
 		d := docs.Document()
-		x.f.enter(d)
-		x.page.Stats.Loaded++
-		x.page.Stats.LoadedBytes += int64(len(x.f.body))
+		x.load(d)
 		key = x.orderKey(key[:0])
 		e := entry{key: key, source: b.source, rid: d.RID()}
 		if x.behind(&e) && (!b.begun || x.compare(&e, &b.last) > 0) && x.passes(x.plan.rows) {

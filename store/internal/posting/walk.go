@@ -10,26 +10,34 @@ import (
 
 // Walk walks the rids behind one prefix.
 type Walk struct {
-	it     engine.Iterator
-	prefix []byte // with room for a rid
+	r      engine.Reader
+	it     engine.Iterator // nil before the first step
+	prefix []byte          // with room for a rid
 	rid    uint64
 	on     bool // it stands on rid
 }
 
-// New is a walk over the rids behind a prefix, which must have room for a rid.
-func New(r engine.Reader, prefix []byte) *Walk {
-	return &Walk{it: r.Scan(engine.Prefix(prefix), false), prefix: prefix}
+// New is a walk over the rids behind a prefix, which must have room for a rid. It costs nothing before its
+// first step.
+func New(r engine.Reader, prefix []byte) *Walk { return &Walk{r: r, prefix: prefix} }
+
+// walk is the iterator, opened when it is first needed.
+func (p *Walk) walk() engine.Iterator {
+	if p.it == nil {
+		p.it = p.r.Scan(engine.Prefix(p.prefix), false)
+	}
+	return p.it
 }
 
 // Next implements query.Postings.
-func (p *Walk) Next() bool { return p.stand(p.it.Next()) }
+func (p *Walk) Next() bool { return p.stand(p.walk().Next()) }
 
 // SeekGE implements query.Postings.
 func (p *Walk) SeekGE(rid uint64) bool {
 	if p.on && p.rid >= rid {
 		return true
 	}
-	return p.stand(p.it.SeekGE(binary.BigEndian.AppendUint64(p.prefix, rid)))
+	return p.stand(p.walk().SeekGE(binary.BigEndian.AppendUint64(p.prefix, rid)))
 }
 
 func (p *Walk) stand(found bool) bool {
@@ -43,7 +51,12 @@ func (p *Walk) stand(found bool) bool {
 func (p *Walk) RID() uint64 { return p.rid }
 
 // Close implements query.Postings.
-func (p *Walk) Close() error { return p.it.Close() }
+func (p *Walk) Close() error {
+	if p.it == nil {
+		return nil
+	}
+	return p.it.Close()
+}
 
 // Terms walks index entries.
 type Terms struct {
