@@ -38,9 +38,11 @@ func (c *Condition) Match(ctx context.Context, d Document, env Env) (bool, error
 	f := newFrame(r, c.plan)
 	f.enter(d)
 	holds := false
-	c.plan.rows.start(f, 0, func() bool {
-		holds = true
-		return false
-	})
+	if c.plan.rows.admits(f) {
+		c.plan.rows.each(f, 0, func() bool {
+			holds = true
+			return false
+		})
+	}
 	return holds && r.err == nil, r.err
 }

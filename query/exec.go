@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -68,6 +69,7 @@ type Stats struct {
 	Elapsed      time.Duration // of the run; 0 without Env.Elapsed
 	Load, Filter time.Duration // of reading documents and of conditions, with Trace
 
+	nodes   []nodeFigures // with Trace
 	choices []choice
 }
 
@@ -104,6 +106,8 @@ type execution struct {
 	left       *left         // what the page before has left, or this one leaves
 	writer     *spill.Sorter // blocking: of the rows that this page leaves
 	after      bookmark      // blocking: where the next page begins
+	out        []byte        // the text of the row
+	value      doc.Value     // the same as a value, where that is asked for
 	scratch    []byte
 	arena      []byte
 	ticks      int
@@ -135,14 +139,14 @@ func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions)
 	x.run = newRun(ctx, p, env)
 	x.f = newFrame(x.run, p)
 	x.single = len(p.rows.clauses) <= 1
+	if o.Trace {
+		x.page.Stats.nodes = make([]nodeFigures, len(p.nodes))
+	}
 	if err := x.begin(); err != nil {
 		return Page{}, err
 	}
 	defer x.drop()
 	err := x.execute()
-	if err == nil {
-		err = x.run.err
-	}
 	x.page.Stats.UDFCalls = int64(x.run.udfs)
 	if env.Elapsed != nil {
 		x.page.Stats.Elapsed = env.Elapsed()
@@ -192,17 +196,16 @@ func (x *execution) begin() (err error) {
 }
 
 func (x *execution) execute() error {
-	switch {
-	case x.done.limit == 0:
+	if x.done.limit == 0 {
 		return nil
-	case x.plan.form == streaming:
-		return x.stream()
-	case x.plan.form == sorting:
-		return x.sorted()
-	case x.plan.form == grouping:
-		return x.grouped()
 	}
-	return x.block()
+	if x.plan.form != streaming {
+		x.takeLeft()
+	}
+	if x.run.err == nil {
+		x.rowsOf(0, func() bool { return true })
+	}
+	return x.run.err
 }
 
 // stop tells whether the page must end: by an error, or, where late may be set, by the time it has taken. It
@@ -272,6 +275,7 @@ func (x *execution) enter(d Document, rs *rowset) bool {
 // load makes a document that was read the current one.
 func (x *execution) load(d Document) {
 	x.f.enter(d)
+	x.rowInDoc = 0
 	x.page.Stats.Loaded++
 	x.page.Stats.LoadedBytes += int64(len(x.f.body))
 }
@@ -331,28 +335,6 @@ func (x *execution) consumed() {
 	}
 }
 
-// row gives out the row that the frame is at. It is false where the page has ended.
-func (x *execution) row() bool {
-	x.page.Stats.Joined++
-	out, defined := x.plan.rows.project(x.f, x.scratch[:0])
-	x.scratch = out[:0]
-	if !defined {
-		return true
-	}
-	x.rowInDoc++
-	old := x.rowInDoc <= x.resumed()
-	switch {
-	case x.past != nil && (x.replay || !old):
-		return x.putNew(out, old || x.isOld())
-	case old:
-		return true
-	}
-	if x.plan.order != nil && x.plan.order.distinct > 0 && x.repeats(out) {
-		return true
-	}
-	return x.put(out)
-}
-
 // resumed tells how many rows of the current document earlier pages have given out.
 func (x *execution) resumed() int {
 	if x.current.rid == x.resume.rid {
@@ -361,30 +343,5 @@ func (x *execution) resumed() int {
 	return 0
 }
 
-// put counts a row against OFFSET and LIMIT and adds it to the page.
-func (x *execution) put(row []byte) bool {
-	if x.done.offset > 0 {
-		x.done.offset--
-		x.consumed()
-		return true
-	}
-	n := len(x.page.Rows)
-	if n == x.opts.MaxItems || n > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.opts.MaxBytes {
-		x.more = true
-		return false
-	}
-	x.page.Rows = append(x.page.Rows, x.keep(row))
-	x.page.Stats.Output++
-	x.page.Stats.OutputBytes += int64(len(row))
-	x.consumed()
-	if x.done.limit > 0 {
-		if x.done.limit--; x.done.limit == 0 {
-			return false
-		}
-	}
-	if n+1 == x.opts.MaxItems && x.plan.form == streaming && !x.opts.Certain && x.past == nil {
-		x.more = true // even if nothing follows: nobody has looked
-		return false
-	}
-	return true
-}
+// isGiven tells whether an earlier page has given out the row.
+func (x *execution) isGiven() bool { return x.rowInDoc <= x.resumed() }

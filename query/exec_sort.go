@@ -90,26 +90,6 @@ type inOrder interface {
 	close() error
 }
 
-// sorted runs the form in which rows come by ORDER BY: the sources' documents, each in order, are merged.
-func (x *execution) sorted() error {
-	if x.plan.never {
-		return nil
-	}
-	if err := x.completeKey(); err != nil {
-		return err
-	}
-	x.takeLeft()
-	return x.merge(func() (bool, error) {
-		if !x.rows(x.plan.rows, x.row) {
-			return false, x.run.err
-		}
-		x.passed()
-		late, err := x.stop()
-		x.more = x.more || late
-		return !late, err
-	})
-}
-
 // completeKey finds the whole of a key that was cut for the cursor in the document that it came from. Where
 // the document is gone or has changed, the page begins where keys begin to be like the cut one.
 func (x *execution) completeKey() error {
@@ -266,6 +246,7 @@ func (x *execution) meet(d Document, fn func() (bool, error)) (more bool, err er
 		err = x.look()
 		late = x.late
 	} else if x.f.enter(d); x.current.holds || x.passes(x.plan.rows) {
+		x.rowInDoc = 0
 		return fn()
 	} else {
 		late, err = x.stop()

@@ -100,10 +100,10 @@ func (x *execution) recall() {
 	x.run.use(x.past.Size(), "DISTINCT")
 }
 
-// putNew gives out a row of a DISTINCT, unless it has been given before; old ones come from a part that
+// firstTime calls row for a row of a DISTINCT that has not been given before; old ones come from a part that
 // earlier pages have passed, and are only noted. It is false where the page has ended.
-func (x *execution) putNew(row []byte, old bool) bool {
-	sum := x.past.sum(row)
+func (x *execution) firstTime(old bool, row func() bool) bool {
+	sum := x.past.sum(x.out)
 	given, err := x.past.has(sum)
 	if !x.run.spilled(err, "DISTINCT") {
 		return false
@@ -114,7 +114,7 @@ func (x *execution) putNew(row []byte, old bool) bool {
 	more := true
 	if !old {
 		n := len(x.page.Rows)
-		if more = x.put(row); !more && len(x.page.Rows) == n {
+		if more = row(); !more && len(x.page.Rows) == n {
 			return false // it is for the next page
 		}
 	}

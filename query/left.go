@@ -164,21 +164,12 @@ func (x *execution) writeGroups(g *grouper) *groupRest {
 	return &groupRest{it: it}
 }
 
-// moreGroups is a page of the groups that the page before has left.
-func (x *execution) moreGroups(g *grouper) error {
-	x.done = bookmark{form: grouping, offset: x.from.offset, limit: x.from.limit, key: x.from.key,
-		rows: x.from.rows}
-	more := x.showGroups(g, x.left.groups, func() bool {
-		key := cutKey([]byte(g.current))
-		rows := 1
-		if string(key) == string(x.done.key) {
-			rows += x.done.rows
-		}
-		return x.putGroup(key, rows)
-	})
+// moreGroups calls row for the groups that the page before has left.
+func (x *execution) moreGroups(g *grouper, row func() bool) bool {
+	more := x.showGroups(g, x.left.groups, row)
 	if more || !x.more {
 		x.left.close()
 		x.left = nil
 	}
-	return x.run.err
+	return more
 }

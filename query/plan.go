@@ -47,6 +47,7 @@ type Plan struct {
 	hash     uint64 // of the text, but for the WHERE where ORDER BY pages by key, and the parameters
 	top      *block
 	rows     *rowset
+	nodes    []node
 	form     form
 	distinct bool // as it was written: equal rows of several ranges are to be merged
 	never    bool // no row can fulfil the conditions
@@ -111,6 +112,7 @@ func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan
 	}
 	p.plan.compile(c)
 	p.plan.rank = c.rankers(p, top.rank)
+	p.plan.chain()
 	asked := text
 	if p.plan.form == sorting {
 		// A cursor holds the last row's key, which says where to go on whatever the WHERE is. The SDK for

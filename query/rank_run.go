@@ -85,11 +85,8 @@ type ranked struct {
 	fused  float64
 }
 
-// rankRows gives out the rows of a query with ORDER BY RANK, but for those that earlier pages have given.
-func (x *execution) rankRows(skip int) error {
-	if x.plan.never {
-		return nil
-	}
+// rankRows calls row with the frame at each document, in the order of a query with ORDER BY RANK.
+func (x *execution) rankRows(row func() bool) error {
 	parts := slices.Clone(x.plan.rank)
 	for i := range parts {
 		parts[i].corpus.hits = make([]float64, len(parts[i].terms))
@@ -99,7 +96,7 @@ func (x *execution) rankRows(skip int) error {
 		return err
 	}
 	if indexed && x.plan.streams(parts) {
-		if done, err := x.rankFromIndex(parts, skip); done || err != nil {
+		if done, err := x.rankFromIndex(parts, row); done || err != nil {
 			return err
 		}
 	}
@@ -116,12 +113,12 @@ func (x *execution) rankRows(skip int) error {
 	}
 	x.fuse(documents, parts)
 	slices.SortStableFunc(documents, func(a, b ranked) int { return cmp.Compare(b.fused, a.fused) })
-	_, err = x.giveRanked(documents, skip)
+	_, err = x.giveRanked(documents, row)
 	return err
 }
 
-// giveRanked gives out the rows of documents that are in order. It is false where the page ends.
-func (x *execution) giveRanked(documents []ranked, skip int) (more bool, err error) {
+// giveRanked calls row with the frame at documents that are in order. It is false where the page ends.
+func (x *execution) giveRanked(documents []ranked, row func() bool) (more bool, err error) {
 	for _, d := range documents {
 		found, live, err := x.sources[d.source].Fetch(d.rid)
 		if err != nil {
@@ -131,20 +128,11 @@ func (x *execution) giveRanked(documents []ranked, skip int) (more bool, err err
 			continue
 		}
 		x.f.enter(found)
-		if !x.giveRows(skip) {
+		if !row() {
 			return false, x.run.err
 		}
 	}
 	return true, x.run.err
-}
-
-// giveRows gives out the rows of the document that the frame is at. It is false where the page ends.
-func (x *execution) giveRows(skip int) bool {
-	return x.rows(x.plan.rows, func() bool {
-		out, defined := x.plan.rows.project(x.f, x.scratch[:0])
-		x.scratch = out[:0]
-		return !defined || x.putBlock(out, skip)
-	})
 }
 
 // rankedDocuments returns the documents that fulfil the conditions, in the order of sources and rids, with

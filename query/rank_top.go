@@ -212,9 +212,9 @@ func (b *best) close() (err error) {
 	return err
 }
 
-// rankFromIndex gives out the rows of a query with scores that indexes know. It is false, and has given
-// nothing, where they are of no use after all.
-func (x *execution) rankFromIndex(parts []ranker, skip int) (done bool, err error) {
+// rankFromIndex is rankRows with scores that indexes know. It is false, and has called nothing, where they
+// are of no use after all.
+func (x *execution) rankFromIndex(parts []ranker, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {
 		return false, err
@@ -235,11 +235,11 @@ func (x *execution) rankFromIndex(parts []ranker, skip int) (done bool, err erro
 		list = append(list, b)
 	}
 	if len(list) > 1 {
-		return true, x.fuseBest(list, parts, skip)
+		return true, x.fuseBest(list, parts, row)
 	}
 	for {
 		_, ok, err := list[0].next()
-		if err != nil || !ok || !x.giveRows(skip) {
+		if err != nil || !ok || !row() {
 			return true, errors.Join(err, x.run.err)
 		}
 	}
@@ -247,7 +247,7 @@ func (x *execution) rankFromIndex(parts []ranker, skip int) (done bool, err erro
 
 // fuseBest fuses the best documents by each score: as many as fuse takes, so that it ranks what it would have
 // ranked among all.
-func (x *execution) fuseBest(list []*best, parts []ranker, skip int) error {
+func (x *execution) fuseBest(list []*best, parts []ranker, row func() bool) error {
 	var found []ranked
 	seen := map[scored]bool{}
 	all := false // documents that fulfil the conditions have been found
@@ -279,15 +279,15 @@ func (x *execution) fuseBest(list []*best, parts []ranker, skip int) error {
 	})
 	x.fuse(found, parts)
 	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(b.fused, a.fused) })
-	more, err := x.giveRanked(found, skip)
+	more, err := x.giveRanked(found, row)
 	if err != nil || !more || all {
 		return err
 	}
-	return x.giveOthers(seen, skip)
+	return x.giveOthers(seen, row)
 }
 
 // giveOthers gives out the documents that are not among the best by any score.
-func (x *execution) giveOthers(seen map[scored]bool, skip int) error {
+func (x *execution) giveOthers(seen map[scored]bool, row func() bool) error {
 	for i, src := range x.sources {
 		docs, err := x.candidates(src, 0, true)
 		if err != nil {
@@ -296,7 +296,7 @@ func (x *execution) giveOthers(seen map[scored]bool, skip int) error {
 		more := true
 		for more && x.next(docs) {
 			d := docs.Document()
-			more = seen[scored{0, i, d.RID()}] || !x.enter(d, x.plan.rows) || x.giveRows(skip)
+			more = seen[scored{0, i, d.RID()}] || !x.enter(d, x.plan.rows) || row()
 			if _, err := x.stop(); err != nil {
 				more = false
 			}

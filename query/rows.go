@@ -119,22 +119,30 @@ func (rs *rowset) bindPaths(f *frame) {
 	}
 }
 
-// start is each, after the conditions that need no source.
-func (rs *rowset) start(f *frame, i int, fn func() bool) bool {
+// admits tells whether the conditions hold that need no source.
+func (rs *rowset) admits(f *frame) bool {
 	for _, d := range rs.first {
 		if d(f) != yes {
-			return true
+			return false
 		}
 	}
-	return rs.each(f, i, fn)
+	return true
 }
 
 // each binds the sources from the i-th on in all ways for which the conditions hold, in nested order, and
 // calls fn for each. It stops, and returns false, where fn does or an error has occurred.
 func (rs *rowset) each(f *frame, i int, fn func() bool) bool {
-	if i == len(rs.clauses) {
+	switch len(rs.clauses) - i {
+	case 0:
 		return fn()
+	case 1:
+		return rs.bind(f, i, fn)
 	}
+	return rs.bind(f, i, func() bool { return rs.each(f, i+1, fn) })
+}
+
+// bind binds the i-th source in all ways for which its conditions hold, and calls fn for each.
+func (rs *rowset) bind(f *frame, i int, fn func() bool) bool {
 	cl := &rs.clauses[i]
 	switch cl.kind {
 	case stepItem:
@@ -149,16 +157,20 @@ func (rs *rowset) each(f *frame, i int, fn func() bool) bool {
 	case stepElements:
 		return rs.elements(f, i, cl.x(f), fn)
 	}
-	return cl.sub.values(f, func(v doc.Value) bool {
-		if cl.kind == stepFlatten {
-			return rs.elements(f, i, v, fn)
-		}
-		f.slots[cl.slot] = v
-		return rs.admit(f, i, fn)
-	})
+	return cl.sub.values(f, func(v doc.Value) bool { return rs.bindTo(f, i, v, fn) })
 }
 
-// admit checks the conditions of a step that is bound and goes on to the next one.
+// bindTo is bind of a subquery with one of its values.
+func (rs *rowset) bindTo(f *frame, i int, v doc.Value, fn func() bool) bool {
+	cl := &rs.clauses[i]
+	if cl.kind == stepFlatten {
+		return rs.elements(f, i, v, fn)
+	}
+	f.slots[cl.slot] = v
+	return rs.admit(f, i, fn)
+}
+
+// admit checks the conditions of a step that is bound.
 func (rs *rowset) admit(f *frame, i int, fn func() bool) bool {
 	if !f.run.row() {
 		return false
@@ -168,7 +180,7 @@ func (rs *rowset) admit(f *frame, i int, fn func() bool) bool {
 			return true
 		}
 	}
-	return rs.each(f, i+1, fn)
+	return fn()
 }
 
 func (rs *rowset) elements(f *frame, i int, array doc.Value, fn func() bool) bool {
@@ -195,7 +207,7 @@ const setEntry = 64
 // values calls fn for the value of each row of a subquery, until fn returns false.
 func (rs *rowset) values(f *frame, fn func(doc.Value) bool) bool {
 	held := 0
-	more := rs.collect(f, &held, func(row func() bool) bool { return rs.start(f, 0, row) }, fn)
+	more := rs.collect(f, &held, func(row func() bool) bool { return !rs.admits(f) || rs.each(f, 0, row) }, fn)
 	f.run.used -= held // it was for this row of the outer query
 	return more
 }
