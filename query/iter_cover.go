@@ -79,7 +79,7 @@ func (wk *walker) covered() (done, ok bool) {
 	if !exact {
 		return false, false
 	}
-	if lost(wk.dead, wk.rid) || !wk.only.has(wk.rid) {
+	if hasRID(wk.dead, wk.rid) || !wk.only.has(wk.rid) {
 		return true, false
 	}
 	if wk.least == nil {

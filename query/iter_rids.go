@@ -1,6 +1,10 @@
 package query
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/internal/heap"
+)
 
 // The iterators over rids. All are Postings, so that they nest.
 
@@ -22,6 +26,15 @@ func advance(p Postings, rid uint64) bool {
 		}
 	}
 	return p.RID() >= rid || p.SeekGE(rid)
+}
+
+// hasRID tells whether a rid is one of a list in order.
+func hasRID(rids []uint64, rid uint64) bool {
+	if len(rids) == 0 {
+		return false
+	}
+	_, found := slices.BinarySearch(rids, rid)
+	return found
 }
 
 // closeAll closes iterators and returns the first error.
@@ -101,8 +114,8 @@ func (x *intersection) Close() error {
 
 // unionOf has the rids that one of a list has.
 type unionOf struct {
-	all  []Postings // to be closed
-	live []Postings // that are at a rid, a heap with the lowest first
+	all  []Postings        // to be closed
+	live heap.Of[Postings] // those that are at a rid
 	init bool
 }
 
@@ -110,61 +123,43 @@ func (u *unionOf) Next() bool {
 	if !u.init {
 		return u.SeekGE(0)
 	}
-	if len(u.live) == 0 {
+	if len(u.live.List) == 0 {
 		return false
 	}
-	for last := u.live[0].RID(); len(u.live) > 0 && u.live[0].RID() == last; {
-		u.move(u.live[0].Next())
+	for last := u.RID(); len(u.live.List) > 0 && u.RID() == last; {
+		u.moved(u.live.List[0].Next())
 	}
-	return len(u.live) > 0
+	return len(u.live.List) > 0
 }
 
-// move repairs the heap after its first iterator has moved, or has come to its end.
-func (u *unionOf) move(ok bool) {
-	if !ok {
-		n := len(u.live) - 1
-		u.live[0] = u.live[n]
-		u.live = u.live[:n]
-	}
-	u.sink(0)
-}
-
-func (u *unionOf) sink(i int) {
-	for {
-		low := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(u.live); c++ {
-			if u.live[c].RID() < u.live[low].RID() {
-				low = c
-			}
-		}
-		if low == i {
-			return
-		}
-		u.live[i], u.live[low] = u.live[low], u.live[i]
-		i = low
+// moved repairs the heap after its first iterator has moved, or has come to its end.
+func (u *unionOf) moved(ok bool) {
+	if ok {
+		u.live.Fix()
+	} else {
+		u.live.Pop()
 	}
 }
 
 func (u *unionOf) SeekGE(rid uint64) bool {
 	if !u.init {
 		u.init = true
+		u.live.Before = func(a, b Postings) bool { return a.RID() < b.RID() }
 		for _, p := range u.all {
 			if p.SeekGE(rid) {
-				u.live = append(u.live, p)
+				u.live.List = append(u.live.List, p)
 			}
 		}
-		for i := len(u.live)/2 - 1; i >= 0; i-- {
-			u.sink(i)
-		}
-		return len(u.live) > 0
+		u.live.Init()
+		return len(u.live.List) > 0
 	}
-	for len(u.live) > 0 && u.live[0].RID() < rid {
-		u.move(advance(u.live[0], rid))
+	for len(u.live.List) > 0 && u.RID() < rid {
+		u.moved(advance(u.live.List[0], rid))
 	}
-	return len(u.live) > 0
+	return len(u.live.List) > 0
 }
 
-func (u *unionOf) RID() uint64  { return u.live[0].RID() }
+func (u *unionOf) RID() uint64  { return u.live.List[0].RID() }
 func (u *unionOf) Close() error { return closeAll(u.all) }
 
 // gathered has rids that were read and put in order.

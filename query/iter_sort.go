@@ -3,6 +3,7 @@ package query
 import (
 	"slices"
 
+	"github.com/mayflydb/mayfly/internal/heap"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -15,8 +16,8 @@ type batch struct {
 	source int
 	open   func() (Documents, error) // what to look at
 	room   int
-	held   int     // bytes of heap
-	heap   []entry // while it is filled: the last one on top; then in order
+	held   int            // bytes of heap
+	heap   heap.Of[entry] // while it is filled: the last one on top; then in order
 	given  int
 	full   bool // there may be more
 	last   entry
@@ -43,23 +44,24 @@ func (x *execution) room() int {
 }
 
 func (x *execution) newBatch(src Source, source int, open func() (Documents, error)) *batch {
-	return &batch{x: x, src: src, source: source, open: open, room: x.room()}
+	last := func(a, c entry) bool { return x.compare(&a, &c) > 0 }
+	return &batch{x: x, src: src, source: source, open: open, room: x.room(), heap: heap.Of[entry]{Before: last}}
 }
 
 func (b *batch) next() (bool, error) {
 	for {
-		if b.given == len(b.heap) {
+		if b.given == len(b.heap.List) {
 			if b.it == nil && b.begun && !b.full {
 				return false, nil
 			}
 			if b.it != nil || b.many() {
 				return b.nextSpilled()
 			}
-			if err := b.fill(); err != nil || len(b.heap) == 0 {
+			if err := b.fill(); err != nil || len(b.heap.List) == 0 {
 				return false, err
 			}
 		}
-		b.last = b.heap[b.given]
+		b.last = b.heap.List[b.given]
 		b.given++
 		b.x.sortedRows--
 		d, live, err := b.src.Fetch(b.last.rid)
@@ -85,7 +87,7 @@ func (b *batch) fill() (err error) {
 		}
 	}()
 	x.run.used -= b.held
-	b.heap, b.given, b.full, b.held, b.room = b.heap[:0], 0, false, 0, x.room()
+	b.heap.List, b.given, b.full, b.held, b.room = b.heap.List[:0], 0, false, 0, x.room()
 	var key []byte
 	for x.next(docs) {
 		d := docs.Document()
@@ -105,67 +107,40 @@ func (b *batch) fill() (err error) {
 		}
 	}
 	b.begun = true
-	x.sortedRows += len(b.heap)
-	slices.SortFunc(b.heap, func(a, c entry) int { return x.compare(&a, &c) })
+	x.sortedRows += len(b.heap.List)
+	slices.SortFunc(b.heap.List, func(a, c entry) int { return x.compare(&a, &c) })
 	return docs.Err()
 }
 
 // wants tells whether an entry is among the first so far.
 func (b *batch) wants(e *entry) bool {
-	return len(b.heap) < b.room || b.x.compare(e, &b.heap[0]) < 0
+	return len(b.heap.List) < b.room || b.x.compare(e, &b.heap.List[0]) < 0
 }
 
 // push adds an entry, a copy, in place of the last one where there is no room.
 func (b *batch) push(e entry) {
-	if len(b.heap) < b.room {
+	if len(b.heap.List) < b.room {
 		e.key = slices.Clone(e.key)
 		b.x.run.hold(&b.held, entrySize+cap(e.key), "ORDER BY")
-		b.heap = append(b.heap, e)
-		for i := len(b.heap) - 1; i > 0; {
-			up := (i - 1) / 2
-			if b.x.compare(&b.heap[i], &b.heap[up]) <= 0 {
-				break
-			}
-			b.heap[i], b.heap[up] = b.heap[up], b.heap[i]
-			i = up
-		}
+		b.heap.Push(e)
 		b.shed()
 		return
 	}
 	b.full = true
-	before := cap(b.heap[0].key)
-	e.key = append(b.heap[0].key[:0], e.key...)
+	before := cap(b.heap.List[0].key)
+	e.key = append(b.heap.List[0].key[:0], e.key...)
 	b.x.run.hold(&b.held, cap(e.key)-before, "ORDER BY")
-	b.heap[0] = e
-	b.sink()
+	b.heap.List[0] = e
+	b.heap.Fix()
 	b.shed()
 }
 
 // shed gives the last entries up where their keys take too much memory: they are looked for again when those
 // before are given out.
 func (b *batch) shed() {
-	for b.held > b.x.run.limitHeld()/2/len(b.x.sources) && len(b.heap) > 1 {
-		n := len(b.heap) - 1
-		b.x.run.hold(&b.held, -entrySize-cap(b.heap[0].key), "ORDER BY")
-		b.heap[0], b.heap[n] = b.heap[n], entry{}
-		b.heap, b.room, b.full = b.heap[:n], n, true
-		b.sink()
-	}
-}
-
-// sink repairs the heap after its top has changed.
-func (b *batch) sink() {
-	for i := 0; ; {
-		high := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(b.heap); c++ {
-			if b.x.compare(&b.heap[c], &b.heap[high]) > 0 {
-				high = c
-			}
-		}
-		if high == i {
-			return
-		}
-		b.heap[i], b.heap[high] = b.heap[high], b.heap[i]
-		i = high
+	for b.held > b.x.run.limitHeld()/2/len(b.x.sources) && len(b.heap.List) > 1 {
+		b.x.run.hold(&b.held, -entrySize-cap(b.heap.List[0].key), "ORDER BY")
+		b.heap.Pop()
+		b.room, b.full = len(b.heap.List), true
 	}
 }

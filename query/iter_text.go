@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/heap"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -78,10 +79,10 @@ type byText struct {
 	source int
 	only   *members // that can be rows; nil: they are many, or nobody knows
 	scores textScores
-	heap   heapOf[estimate] // scores below 0: the best are least
-	texts  Terms            // all, the latest first; nil before and behind
-	begun  bool             // texts
-	rest   inOrder          // those without a text
+	heap   heap.Of[estimate] // scores below 0: the best are least
+	texts  Terms             // all, the latest first; nil before and behind
+	begun  bool              // texts
+	rest   inOrder           // those without a text
 	entry  entry
 	doc    Document
 }
@@ -102,16 +103,16 @@ func (x *execution) openTexts(src Source, source int, only *members) (inOrder, e
 		return nil, err
 	}
 	t := &byText{x: x, src: src, source: source, only: only, scores: scores}
-	t.heap.before = func(a, b estimate) bool {
+	t.heap.Before = func(a, b estimate) bool {
 		return a.distance < b.distance || a.distance == b.distance && a.rid > b.rid
 	}
 	for i, rid := range scores.rids {
 		if only.has(rid) {
-			t.heap.list = append(t.heap.list, estimate{-scores.scores[i], rid})
+			t.heap.List = append(t.heap.List, estimate{-scores.scores[i], rid})
 		}
 	}
-	x.run.use(estimateSize*len(t.heap.list), "ORDER BY")
-	t.heap.init()
+	x.run.use(estimateSize*len(t.heap.List), "ORDER BY")
+	t.heap.Init()
 	return t, x.run.err
 }
 
@@ -139,8 +140,8 @@ func (t *byText) next() (bool, error) {
 
 // propose returns the next text.
 func (t *byText) propose() (e estimate, ok bool, err error) {
-	if len(t.heap.list) > 0 {
-		return t.heap.pop(), true, t.x.pass(entryWork)
+	if len(t.heap.List) > 0 {
+		return t.heap.Pop(), true, t.x.pass(entryWork)
 	}
 	if !t.begun {
 		key := t.x.plan.info.Index.TextKey(t.x.plan.order.texts.path, "")

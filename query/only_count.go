@@ -25,15 +25,6 @@ func (x *execution) census() (census, bool, error) {
 	return all, true, nil
 }
 
-// lost tells whether a rid is one of a list.
-func lost(dead []uint64, rid uint64) bool {
-	if len(dead) == 0 {
-		return false
-	}
-	_, found := slices.BinarySearch(dead, rid)
-	return found
-}
-
 // eachEntry calls fn for the entries of spans that are of live documents and pass the sieve. sure is false
 // where the document has to tell.
 func (x *execution) eachEntry(src Source, dead []uint64, spans []span, sieve *termSieve,
@@ -41,7 +32,7 @@ func (x *execution) eachEntry(src Source, dead []uint64, spans []span, sieve *te
 	for _, s := range spans {
 		terms := src.Terms(s.lo, s.hi, false)
 		for err == nil && terms.Next() {
-			if err = x.passEntry(); err != nil || lost(dead, terms.RID()) {
+			if err = x.passEntry(); err != nil || hasRID(dead, terms.RID()) {
 				continue
 			}
 			if in, sure := sieve.take(terms.Key()); in {
@@ -177,10 +168,10 @@ func (x *execution) countCommon(src Source, dead []uint64) (n int64, err error) 
 		return 0, err
 	}
 	for _, rid := range all {
-		if lost(dead, rid) {
+		if hasRID(dead, rid) {
 			continue
 		}
-		if !lost(unsure, rid) {
+		if !hasRID(unsure, rid) {
 			n++
 			continue
 		}

@@ -113,7 +113,7 @@ func (e *end) of(spans []span, reverse bool) error {
 func (e *end) first(s span, reverse bool) (key []byte, err error) {
 	terms := e.src.Terms(s.lo, s.hi, reverse)
 	for err == nil && key == nil && terms.Next() {
-		if err = e.x.passEntry(); err != nil || lost(e.dead, terms.RID()) {
+		if err = e.x.passEntry(); err != nil || hasRID(e.dead, terms.RID()) {
 			continue
 		}
 		if in, _ := e.sieve.take(terms.Key()); in {
@@ -137,7 +137,7 @@ func (e *end) take(key []byte) (found bool, err error) {
 	}
 	rids := e.src.Postings(key)
 	for err == nil && rids.Next() {
-		if err = e.x.passEntry(); err != nil || lost(e.dead, rids.RID()) {
+		if err = e.x.passEntry(); err != nil || hasRID(e.dead, rids.RID()) {
 			continue
 		}
 		if in, err = e.x.wanted(e.src, rids.RID()); !in {
@@ -204,7 +204,7 @@ func (x *execution) groupLacking(g *grouper, src Source, dead []uint64) error {
 		return err
 	}
 	for err == nil && docs.Next() {
-		if d := docs.Document(); !lost(dead, d.RID()) && x.passes(x.plan.rows) && !g.add() {
+		if d := docs.Document(); !hasRID(dead, d.RID()) && x.passes(x.plan.rows) && !g.add() {
 			err = x.run.err
 		}
 	}
@@ -239,7 +239,7 @@ func (t *termGroups) walk(lo []byte) (err error) {
 		terms := t.src.Terms(lo, t.hi, false)
 		lo = nil
 		for err == nil && lo == nil && terms.Next() {
-			if err = t.x.passEntry(); err != nil || lost(t.dead, terms.RID()) {
+			if err = t.x.passEntry(); err != nil || hasRID(t.dead, terms.RID()) {
 				continue
 			}
 			if err = t.entry(terms.Key(), terms.RID()); t.rest > skipFrom {

@@ -15,11 +15,7 @@ import (
 type members struct{ rids []uint64 }
 
 func (m *members) has(rid uint64) bool {
-	if m == nil {
-		return true
-	}
-	_, found := slices.BinarySearch(m.rids, rid)
-	return found
+	return m == nil || hasRID(m.rids, rid)
 }
 
 // openOrder opens the documents of a source in the order of the query.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/heap"
 )
 
 // The best documents by one score that an index has told: those with a term, or with a distance, are read in
@@ -38,7 +39,7 @@ type best struct {
 	r *ranker
 	// the documents that can fulfil the conditions, by source; nil: they are not known, or many
 	only [][]uint64
-	heap heapOf[scored]
+	heap heap.Of[scored]
 	near []*distances // of vectors: what comes behind those in the heap, by source
 	rest Documents
 	at   int  // the source of rest
@@ -67,7 +68,7 @@ func rankText(parts []ranker) string {
 
 // newBest makes the iterator for one part; nil where its index is of no use.
 func (x *execution) newBest(r *ranker, only [][]uint64) (*best, error) {
-	b := &best{x: x, r: r, only: only, heap: heapOf[scored]{before: scored.before}, zero: r.text != nil}
+	b := &best{x: x, r: r, only: only, heap: heap.Of[scored]{Before: scored.before}, zero: r.text != nil}
 	for i, src := range x.sources {
 		if r.text != nil {
 			b.addTexts(i)
@@ -86,8 +87,8 @@ func (x *execution) newBest(r *ranker, only [][]uint64) (*best, error) {
 			return nil, err
 		}
 	}
-	x.run.use(scoredSize*len(b.heap.list), "ORDER BY RANK")
-	b.heap.init()
+	x.run.use(scoredSize*len(b.heap.List), "ORDER BY RANK")
+	b.heap.Init()
 	return b, x.run.err
 }
 
@@ -100,7 +101,7 @@ func (b *best) addTexts(source int) {
 				continue
 			}
 		}
-		b.heap.list = append(b.heap.list, scored{s.scores[i], source, rid})
+		b.heap.List = append(b.heap.List, scored{s.scores[i], source, rid})
 	}
 }
 
@@ -111,15 +112,15 @@ func (b *best) refill(source int) error {
 	}
 	e, ok, err := b.near[source].next()
 	if ok {
-		b.heap.push(scored{-e.distance, source, e.rid})
+		b.heap.Push(scored{-e.distance, source, e.rid})
 	}
 	return err
 }
 
 func (b *best) next() (s scored, ok bool, err error) {
 	x := b.x
-	for len(b.heap.list) > 0 {
-		s := b.heap.pop()
+	for len(b.heap.List) > 0 {
+		s := b.heap.Pop()
 		if err := b.refill(s.source); err != nil {
 			return s, false, err
 		}

@@ -97,7 +97,7 @@ func (b *batch) nextSpilled() (bool, error) {
 	if b.it == nil {
 		x := b.x
 		x.run.hold(&b.held, -b.held, "ORDER BY")
-		b.heap, b.given = nil, 0
+		b.heap.List, b.given = nil, 0
 		if err := b.fillSpilled(); err != nil {
 			return false, err
 		}

@@ -3,6 +3,8 @@ package query
 import (
 	"math"
 	"slices"
+
+	"github.com/mayflydb/mayfly/internal/heap"
 )
 
 // Where the index has codes of its vectors (see index.Quantizer), a search goes through these. They tell
@@ -26,13 +28,13 @@ const (
 
 // rough are the vectors that may come next, by their codes.
 type rough struct {
-	heapOf[estimate]          // distances are not less than these
-	room             int      // how many it has
-	behind           estimate // all that are not less have been left out
-	cut              bool     // there are such
-	begun            bool
-	doubts           int      // how many vectors are looked up before all are read
-	looked           []uint64 // those that were
+	heap.Of[estimate]          // distances are not less than these
+	room              int      // how many it has
+	behind            estimate // all that are not less have been left out
+	cut               bool     // there are such
+	begun             bool
+	doubts            int      // how many vectors are looked up before all are read
+	looked            []uint64 // those that were
 }
 
 // before puts estimates in an order in which no two are equal.
@@ -54,14 +56,14 @@ func (p *planner) chooseCodes(v *vectors) {
 func (d *distances) walkCodes() (usable bool, err error) {
 	r := &d.rough
 	from, again := r.behind, r.begun
-	r.begun, r.cut, r.before, r.list = true, false, estimate.before, r.list[:0]
+	r.begun, r.cut, r.Before, r.List = true, false, estimate.before, r.List[:0]
 	r.room = max(moreCodes*r.room, keptCodes)
 	n := 0
 	usable, err = d.each(d.v.codeKey, func(rid uint64, code []byte) (bool, error) {
 		n++
 		low, ok := d.v.least(code)
 		if e := (estimate{low, rid}); ok && (!again || !e.before(from)) && !(r.cut && !e.before(r.behind)) {
-			if r.list = append(r.list, e); len(r.list) == 2*r.room {
+			if r.List = append(r.List, e); len(r.List) == 2*r.room {
 				r.halve()
 			}
 		}
@@ -69,7 +71,7 @@ func (d *distances) walkCodes() (usable bool, err error) {
 	})
 	d.x.page.Stats.IndexEntries += int64(n)
 	d.x.run.use(2*estimateSize*r.room, "ORDER BY")
-	r.init()
+	r.Init()
 	if !again {
 		r.doubts = fewDoubts + n/doubtShare
 	}
@@ -78,14 +80,14 @@ func (d *distances) walkCodes() (usable bool, err error) {
 
 // halve leaves the worse half out.
 func (r *rough) halve() {
-	slices.SortFunc(r.list, func(a, b estimate) int {
+	slices.SortFunc(r.List, func(a, b estimate) int {
 		if a.before(b) {
 			return -1
 		}
 		return 1
 	})
-	r.behind, r.cut = r.list[r.room], true
-	r.list = r.list[:r.room]
+	r.behind, r.cut = r.List[r.room], true
+	r.List = r.List[:r.room]
 }
 
 // least returns the distance that a vector has at the least, by its code; false: it is none.
@@ -112,24 +114,24 @@ func (d *distances) settle() error {
 	for r.begun {
 		next := r.behind
 		switch {
-		case len(r.list) > 0:
-			next = r.list[0]
+		case len(r.List) > 0:
+			next = r.List[0]
 		case !r.cut:
 			return nil
 		}
-		if len(d.exact.list) > 0 && d.exact.list[0].distance < next.distance {
+		if len(d.exact.List) > 0 && d.exact.List[0].distance < next.distance {
 			return nil
 		}
 		if len(r.looked) == r.doubts {
 			return d.readAll()
 		}
-		if len(r.list) == 0 {
+		if len(r.List) == 0 {
 			if _, err := d.walkCodes(); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := d.lookAt(r.pop().rid); err != nil {
+		if err := d.lookAt(r.Pop().rid); err != nil {
 			return err
 		}
 	}
@@ -144,9 +146,9 @@ func (d *distances) lookAt(rid uint64) error {
 	if err != nil || !ok {
 		return err
 	}
-	n := len(d.exact.list)
+	n := len(d.exact.List)
 	_, err = d.take(rid, value)
-	d.exact.rise(n)
+	d.exact.Rise(n)
 	return err
 }
 
@@ -162,6 +164,6 @@ func (d *distances) readAll() error {
 		}
 		return d.take(rid, value)
 	})
-	d.exact.init()
+	d.exact.Init()
 	return err
 }

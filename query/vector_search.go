@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/heap"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -92,7 +93,7 @@ type distances struct {
 	v       *vectors
 	only    *members // whose vectors are wanted; nil: all
 	without []uint64 // the members that have no distance
-	exact   heapOf[estimate]
+	exact   heap.Of[estimate]
 	rough   rough     // that have to be looked up
 	vector  []float32 // scratch
 }
@@ -102,7 +103,7 @@ type distances struct {
 // not as long as the query's, or too many.
 func (x *execution) openDistances(src Source, v *vectors, only *members, latest bool) (*distances, error) {
 	d := &distances{x: x, src: src, v: v, only: only}
-	d.exact.before = func(a, b estimate) bool {
+	d.exact.Before = func(a, b estimate) bool {
 		c := cmp.Compare(a.distance, b.distance)
 		if c == 0 {
 			c = cmp.Compare(a.rid, b.rid)
@@ -122,7 +123,7 @@ func (x *execution) openDistances(src Source, v *vectors, only *members, latest 
 		return nil, err
 	}
 	slices.Sort(d.without)
-	d.exact.init()
+	d.exact.Init()
 	return d, nil
 }
 
@@ -190,7 +191,7 @@ func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
 		return false, err
 	}
 	d.vector = index.DecodeVector(d.vector[:0], value)
-	if len(d.vector) != len(d.v.query) || len(d.exact.list) >= d.x.run.limitHeld()/estimateSize {
+	if len(d.vector) != len(d.v.query) || len(d.exact.List) >= d.x.run.limitHeld()/estimateSize {
 		return false, nil
 	}
 	distance, defined := d.v.metric.distance(d.vector, d.v.query, d.v.square)
@@ -201,7 +202,7 @@ func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
 		return true, nil
 	}
 	d.x.run.use(estimateSize, "ORDER BY")
-	d.exact.list = append(d.exact.list, estimate{d.v.sign() * distance, rid})
+	d.exact.List = append(d.exact.List, estimate{d.v.sign() * distance, rid})
 	return d.x.run.err == nil, d.x.run.err
 }
 
@@ -210,8 +211,8 @@ func (d *distances) next() (e estimate, ok bool, err error) {
 	if err := d.x.pass(entryWork); err != nil {
 		return e, false, err
 	}
-	if err := d.settle(); err != nil || len(d.exact.list) == 0 {
+	if err := d.settle(); err != nil || len(d.exact.List) == 0 {
 		return e, false, err
 	}
-	return d.exact.pop(), true, nil
+	return d.exact.Pop(), true, nil
 }

@@ -1,12 +1,16 @@
 package spill
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/mayflydb/mayfly/internal/heap"
+)
 
 // Iterator yields records in the order of their keys. It has one owner.
 type Iterator struct {
 	spend func(int) bool
 	f     *file
-	open  []*runReader // a heap: the first record on top
+	open  heap.Of[*runReader] // the first record on top
 	order map[*runReader]int
 	begun bool
 	again bool // Next is to stay where it is
@@ -15,9 +19,10 @@ type Iterator struct {
 
 // begin reads the first record of each run.
 func (it *Iterator) begin() error {
-	it.order = make(map[*runReader]int, len(it.open))
-	live := it.open[:0]
-	for i, r := range it.open {
+	it.order = make(map[*runReader]int, len(it.open.List))
+	it.open.Before = it.less
+	live := it.open.List[:0]
+	for i, r := range it.open.List {
 		it.order[r] = i
 		ok, err := r.next(it.spend)
 		if err != nil {
@@ -27,10 +32,8 @@ func (it *Iterator) begin() error {
 			live = append(live, r)
 		}
 	}
-	it.open = live
-	for i := len(it.open)/2 - 1; i >= 0; i-- {
-		it.sink(i)
-	}
+	it.open.List = live
+	it.open.Init()
 	return nil
 }
 
@@ -46,38 +49,37 @@ func (it *Iterator) Next() bool {
 		it.again = false
 		return true
 	}
-	if it.begun && len(it.open) > 0 {
-		ok, err := it.open[0].next(it.spend)
+	if it.begun && len(it.open.List) > 0 {
+		ok, err := it.open.List[0].next(it.spend)
 		if err != nil {
 			it.err = err
 			return false
 		}
-		if !ok {
-			n := len(it.open) - 1
-			it.open[0], it.open[n] = it.open[n], nil
-			it.open = it.open[:n]
+		if ok {
+			it.open.Fix()
+		} else {
+			it.open.Pop()
 		}
-		it.sink(0)
 	}
 	it.begun = true
-	return len(it.open) > 0
+	return len(it.open.List) > 0
 }
 
 // Unread makes the next Next stay at the record where the Iterator is, if it is at one.
-func (it *Iterator) Unread() { it.again = it.begun && len(it.open) > 0 }
+func (it *Iterator) Unread() { it.again = it.begun && len(it.open.List) > 0 }
 
 // Key is the key of the record, good until Next.
-func (it *Iterator) Key() []byte { return it.open[0].key }
+func (it *Iterator) Key() []byte { return it.open.List[0].key }
 
 // Payload is the payload of the record, good until Next.
-func (it *Iterator) Payload() []byte { return it.open[0].payload }
+func (it *Iterator) Payload() []byte { return it.open.List[0].payload }
 
 // Err is what has ended it: an *Error or ErrStopped; nil: there are no more records.
 func (it *Iterator) Err() error { return it.err }
 
 // Held is how many bytes of memory it takes.
 func (it *Iterator) Held() (n int) {
-	for _, r := range it.open {
+	for _, r := range it.open.List {
 		n += r.held()
 	}
 	return n
@@ -86,27 +88,10 @@ func (it *Iterator) Held() (n int) {
 // Close removes the file. It may be called again.
 func (it *Iterator) Close() {
 	it.f.close()
-	it.f, it.open = nil, nil
+	it.f, it.open.List = nil, nil
 }
 
 func (it *Iterator) less(a, b *runReader) bool {
 	c := bytes.Compare(a.key, b.key)
 	return c < 0 || c == 0 && it.order[a] < it.order[b]
-}
-
-// sink repairs the heap below i.
-func (it *Iterator) sink(i int) {
-	for {
-		first := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(it.open); c++ {
-			if it.less(it.open[c], it.open[first]) {
-				first = c
-			}
-		}
-		if first == i {
-			return
-		}
-		it.open[i], it.open[first] = it.open[first], it.open[i]
-		i = first
-	}
 }

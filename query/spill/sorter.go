@@ -120,14 +120,14 @@ func (s *Sorter) Sort() (*Iterator, error) {
 	}
 	it := &Iterator{spend: s.spend, f: s.f}
 	for _, r := range s.runs {
-		it.open = append(it.open, &runReader{f: s.f, at: r.from, to: r.to})
+		it.open.List = append(it.open.List, &runReader{f: s.f, at: r.from, to: r.to})
 	}
 	if len(s.records) > 0 {
 		rest := make([]byte, 0, len(s.bytes)+8*len(s.records))
 		for _, r := range s.records {
 			rest = appendRecord(rest, s.bytes[r.at:r.key], s.bytes[r.key:r.end])
 		}
-		it.open = append(it.open, &runReader{rest: rest, raw: rest})
+		it.open.List = append(it.open.List, &runReader{rest: rest, raw: rest})
 	}
 	s.f = nil
 	s.Close()
@@ -149,7 +149,7 @@ func (s *Sorter) mergeRuns() (err error) {
 	for some := range slices.Chunk(s.runs, fanIn) {
 		it := &Iterator{spend: s.spend}
 		for _, r := range some {
-			it.open = append(it.open, &runReader{f: s.f, at: r.from, to: r.to})
+			it.open.List = append(it.open.List, &runReader{f: s.f, at: r.from, to: r.to})
 		}
 		from := f.size
 		err = it.begin()

@@ -1,12 +1,12 @@
 package posting
 
 import (
-	"container/heap"
 	"encoding/binary"
 	"math"
 	"sort"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/heap"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -14,7 +14,7 @@ import (
 // cost neither an iterator each nor a seek a rid. The heap holds those that have rids ahead.
 type Union struct {
 	r       engine.Reader
-	heap    []*leaf
+	heap    heap.Of[*leaf]
 	reverse bool
 	rid     uint64
 	on      bool // it stands on rid
@@ -39,10 +39,16 @@ const (
 // Merge is the union of the postings behind prefixes, each with room for a rid, from a rid on.
 func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *Union {
 	u := &Union{r: r, reverse: reverse}
+	u.heap.Before = func(a, b *leaf) bool {
+		if reverse {
+			a, b = b, a
+		}
+		return a.ahead[0] < b.ahead[0]
+	}
 	for _, prefix := range prefixes {
 		u.add(&leaf{prefix: prefix, from: from, chunk: minChunk})
 	}
-	heap.Init(u)
+	u.heap.Init()
 	return u
 }
 
@@ -86,21 +92,21 @@ func (l *leaf) goOn(rid uint64, reverse bool) {
 
 func (u *Union) add(l *leaf) {
 	if u.fill(l) {
-		u.heap = append(u.heap, l)
+		u.heap.List = append(u.heap.List, l)
 	}
 }
 
 // Next implements query.Postings.
 func (u *Union) Next() bool {
 	last, stood := u.rid, u.on
-	for u.on = false; len(u.heap) > 0 && !u.on && u.err == nil; {
-		l := u.heap[0]
+	for u.on = false; len(u.heap.List) > 0 && !u.on && u.err == nil; {
+		l := u.heap.List[0]
 		u.rid = l.ahead[0]
 		u.on = !stood || u.rid != last
 		if l.ahead = l.ahead[1:]; u.fill(l) {
-			heap.Fix(u, 0)
+			u.heap.Fix()
 		} else {
-			heap.Pop(u)
+			u.heap.Pop()
 		}
 	}
 	return u.on && u.err == nil
@@ -111,8 +117,8 @@ func (u *Union) SeekGE(rid uint64) bool {
 	if u.on && u.rid >= rid {
 		return true
 	}
-	legs := u.heap
-	u.heap = nil
+	legs := u.heap.List
+	u.heap.List = nil
 	for _, l := range legs {
 		l.ahead = l.ahead[sort.Search(len(l.ahead), func(i int) bool { return l.ahead[i] >= rid }):]
 		if len(l.ahead) == 0 {
@@ -120,7 +126,7 @@ func (u *Union) SeekGE(rid uint64) bool {
 		}
 		u.add(l)
 	}
-	heap.Init(u)
+	u.heap.Init()
 	return u.Next()
 }
 
@@ -129,28 +135,3 @@ func (u *Union) RID() uint64 { return u.rid }
 
 // Close implements query.Postings.
 func (u *Union) Close() error { return u.err }
-
-// Len implements heap.Interface.
-func (u *Union) Len() int { return len(u.heap) }
-
-// Less implements heap.Interface.
-func (u *Union) Less(i, j int) bool {
-	if u.reverse {
-		i, j = j, i
-	}
-	return u.heap[i].ahead[0] < u.heap[j].ahead[0]
-}
-
-// Swap implements heap.Interface.
-func (u *Union) Swap(i, j int) { u.heap[i], u.heap[j] = u.heap[j], u.heap[i] }
-
-// Push implements heap.Interface.
-func (u *Union) Push(x any) { u.heap = append(u.heap, x.(*leaf)) }
-
-// Pop implements heap.Interface.
-func (u *Union) Pop() any {
-	n := len(u.heap) - 1
-	l := u.heap[n]
-	u.heap = u.heap[:n]
-	return l
-}

@@ -1,0 +1,61 @@
+package heap
+
+// Of is a heap: the first of its elements by Before is List[0]. The zero value with a Before is empty.
+type Of[T any] struct {
+	List   []T
+	Before func(a, b T) bool
+}
+
+// Init puts List, which was filled before, in order.
+func (h *Of[T]) Init() {
+	for i := len(h.List)/2 - 1; i >= 0; i-- {
+		h.sink(i)
+	}
+}
+
+// Push adds an element.
+func (h *Of[T]) Push(e T) {
+	h.List = append(h.List, e)
+	h.Rise(len(h.List) - 1)
+}
+
+// Rise repairs the heap after the element at i has come nearer to the first. There need not be one.
+func (h *Of[T]) Rise(i int) {
+	for i > 0 && i < len(h.List) {
+		up := (i - 1) / 2
+		if !h.Before(h.List[i], h.List[up]) {
+			return
+		}
+		h.List[i], h.List[up] = h.List[up], h.List[i]
+		i = up
+	}
+}
+
+// Fix repairs the heap after its first element has changed.
+func (h *Of[T]) Fix() { h.sink(0) }
+
+// Pop takes the first element off; there must be one.
+func (h *Of[T]) Pop() T {
+	var none T
+	first, n := h.List[0], len(h.List)-1
+	h.List[0], h.List[n] = h.List[n], none
+	h.List = h.List[:n]
+	h.sink(0)
+	return first
+}
+
+func (h *Of[T]) sink(i int) {
+	for {
+		first := i
+		for c := 2*i + 1; c <= 2*i+2 && c < len(h.List); c++ {
+			if h.Before(h.List[c], h.List[first]) {
+				first = c
+			}
+		}
+		if first == i {
+			return
+		}
+		h.List[i], h.List[first] = h.List[first], h.List[i]
+		i = first
+	}
+}
