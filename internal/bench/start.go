@@ -17,8 +17,9 @@ import (
 
 const (
 	startRounds = 5
-	// idleTime is how long a server has nothing to do before its memory is looked at.
-	idleTime = 2 * time.Second
+	// idleTime is how long a server has nothing to do before its memory is looked at: seconds, or as many
+	// times the time of a section, if that is shorter.
+	idleTime = 2
 )
 
 // measureStart measures how long it takes until the first answer, in this process and of the server, what the
@@ -53,7 +54,8 @@ func (b *Bench) measureStart(ctx context.Context) error {
 		served = append(served, took.Seconds())
 		b.progress.Step(1)
 	}
-	_, resident, err := b.timeServe(ctx, d.dir, first, idleTime)
+	_, resident, err := b.timeServe(ctx, d.dir, first,
+		time.Duration(idleTime*min(b.Seconds, 1)*float64(time.Second)))
 	if err != nil {
 		return err
 	}
