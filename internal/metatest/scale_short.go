@@ -6,7 +6,7 @@ package metatest
 // so that a change which passed once passes again. CI draws other ones for each run, so that what one run
 // does not come to another one does.
 const (
-	histories = 64
+	histories = 48
 	stepsEach = 60
 	modesEach = 3
 )
