@@ -24,7 +24,11 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 		return nil, syntaxError(err)
 	}
 	q.Select = &syntax.Select{Value: &syntax.Literal{Value: doc.BoolValue(true)}}
-	p, err := prepare(q, text, nil, info)
+	b, err := bindTree(q, text, nil, &info)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.plan()
 	if err != nil {
 		return nil, err
 	}

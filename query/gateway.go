@@ -90,23 +90,18 @@ func newQueryInfo() *queryInfo {
 // a feature, an *UnsupportedError.
 func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*GatewayPlan, error) {
 	info.Index, info.Lenient = nil, true
-	plan, err := Prepare(text, params, info)
+	b, err := bind(text, params, &info)
 	if err != nil {
 		return nil, err
 	}
-	q, err := info.parse(text) // once more: planning has changed the tree
-	if err != nil {
-		return nil, syntaxError(err)
-	}
-	b, err := newBinder(text, params, &info)
+	written := b.top.written()
+	plan, err := b.plan()
 	if err != nil {
 		return nil, err
 	}
-	g := &gateway{binder: b, q: q, top: b.block(q, nil, nil, false), info: newQueryInfo(),
+	q := b.q
+	g := &gateway{binder: b.binder, q: q, top: written, of: b.top, info: newQueryInfo(),
 		plan: &GatewayPlan{pins: plan.pins}, features: o.Features}
-	if err := b.err(); err != nil {
-		return nil, err
-	}
 	levels := len(info.PartitionPaths)
 	keys := plan.pins.keys
 	pinned := levels > 0 && len(keys) == 1 && len(keys[0]) == levels
@@ -198,18 +193,35 @@ func (e *UnsupportedError) Error() string {
 	return b.String()
 }
 
-// gateway is a query on its way to a plan. The blocks of its binder are those of the query as it was written:
-// nothing has been folded.
+// gateway is a query on its way to a plan.
 type gateway struct {
 	*binder
 	q    *syntax.Query
-	top  *block
-	one  bool // the query reads one partition key
+	top  *block // as it was written: nothing has been folded
+	of   *block // which names are bound to
+	one  bool   // the query reads one partition key
 	info *queryInfo
 	plan *GatewayPlan
 
 	features []string // of the client; nil: all
 	needs    []string // of them
+}
+
+// written is a copy of a block that has just been bound: planning does not change it.
+func (bl *block) written() *block {
+	w := *bl
+	w.items, w.aggs = slices.Clone(bl.items), slices.Clone(bl.aggs)
+	w.order, w.rank = copies(bl.order), copies(bl.rank)
+	return &w
+}
+
+func copies[T any](list []*T) []*T {
+	made := slices.Clone(list)
+	for i, one := range list {
+		c := *one
+		made[i] = &c
+	}
+	return made
 }
 
 func (g *gateway) need(features ...string) {

@@ -112,7 +112,7 @@ func (g *gateway) partialPayload() (syntax.Expr, error) {
 func (g *gateway) aggregated(e syntax.Expr) (found bool) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.Call)
-		found = found || ok && g.aggs[c].block == g.top
+		found = found || ok && g.aggs[c].block == g.of
 		return !found
 	})
 	return found
@@ -122,7 +122,7 @@ func (g *gateway) aggregated(e syntax.Expr) (found bool) {
 // that plans have for it.
 func (g *gateway) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err error) {
 	c, ok := e.(*syntax.Call)
-	if !ok || g.aggs[c].block != g.top {
+	if !ok || g.aggs[c].block != g.of {
 		return "", nil, plain(refusedComposition)
 	}
 	arg := c.Args[0]
@@ -183,7 +183,7 @@ func (g *gateway) countsAll() (alias string, ok bool) {
 		alias, x = g.top.items[0].name, g.top.items[0].x
 	}
 	c, _ := x.(*syntax.Call)
-	if c == nil || g.aggs[c].block != g.top || g.top.aggs[0].name != "COUNT" || len(g.top.steps) != 1 ||
+	if c == nil || g.aggs[c].block != g.of || g.top.aggs[0].name != "COUNT" || len(g.top.steps) != 1 ||
 		g.q.From[0].In {
 		return "", false
 	}

@@ -82,15 +82,34 @@ const (
 // Prepare parses, binds and plans a query. All that is wrong with it by itself is found here, before any
 // document is read. The error is an *Error.
 func Prepare(text string, params []Parameter, info Info) (*Plan, error) {
+	b, err := bind(text, params, &info)
+	if err != nil {
+		return nil, err
+	}
+	return b.plan()
+}
+
+// boundQuery is a query whose names are known, as it was written. Planning takes the blocks apart, but leaves the
+// tree as it is.
+type boundQuery struct {
+	*binder
+	q     *syntax.Query
+	top   *block
+	given []Parameter
+}
+
+// bind parses a query and resolves its names.
+func bind(text string, params []Parameter, info *Info) (*boundQuery, error) {
 	q, err := info.parse(text)
 	if err != nil {
 		return nil, syntaxError(err)
 	}
-	return prepare(q, text, params, info)
+	return bindTree(q, text, params, info)
 }
 
-func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan, error) {
-	b, err := newBinder(text, params, &info)
+// bindTree is bind of a query that is parsed.
+func bindTree(q *syntax.Query, text string, params []Parameter, info *Info) (*boundQuery, error) {
+	b, err := newBinder(text, params, info)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +117,12 @@ func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	p := &planner{binder: b, plan: &Plan{top: top, info: info}}
+	return &boundQuery{b, q, top, params}, nil
+}
+
+// plan makes the plan. The blocks are the plan's then.
+func (b *boundQuery) plan() (*Plan, error) {
+	p := &planner{binder: b.binder, plan: &Plan{top: b.top, info: *b.info}}
 	b.info = &p.plan.info
 	for _, r := range rules() {
 		r.apply(p)
@@ -106,23 +130,23 @@ func prepare(q *syntax.Query, text string, params []Parameter, info Info) (*Plan
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	c, err := p.compilerFor(info.Computed)
+	c, err := p.compilerFor(b.info.Computed)
 	if err != nil {
 		return nil, err
 	}
 	p.plan.compile(c)
-	p.plan.rank = c.rankers(p, top.rank)
+	p.plan.rank = c.rankers(p, b.top.rank)
 	p.plan.chain()
-	asked := text
+	p.plan.asked = hashQuery(b.text, b.given)
+	p.plan.hash = p.plan.asked
 	if p.plan.form == sorting {
 		// A cursor holds the last row's key, which says where to go on whatever the WHERE is. The SDK for
 		// JavaScript relies on it: it takes up a query with the cursor of the page before and a filter of its
 		// own, made of that row.
-		unfiltered := *q
+		unfiltered := *b.q
 		unfiltered.Where = nil
-		text = syntax.Print(&unfiltered)
+		p.plan.hash = hashQuery(syntax.Print(&unfiltered), b.given)
 	}
-	p.plan.hash, p.plan.asked = hashQuery(text, params), hashQuery(asked, params)
 	return p.plan, nil
 }
 
@@ -253,20 +277,17 @@ func compileComputed(one Computed, info *Info) (valuer, error) {
 		return nil, syntaxError(err)
 	}
 	bare := Info{Geometry: info.Geometry, Vectors: maps.Clone(info.Vectors)}
-	b, err := newBinder(one.Query, nil, &bare)
+	b, err := bindTree(q, one.Query, nil, &bare)
 	if err != nil {
 		return nil, err
 	}
-	bl := b.block(q, nil, nil, false)
-	if err := b.err(); err != nil {
-		return nil, err
-	}
+	bl := b.top
 	if bl.value == nil || len(bl.steps) != 1 || bl.steps[0].kind != stepItem || b.slots > 0 || bl.grouped ||
 		len(bl.where) > 0 {
 		return nil, plain("The query of the computed property '" + one.Name +
 			"' is not of the form SELECT VALUE <expression> FROM c.")
 	}
-	p := &planner{binder: b, plan: &Plan{}}
+	p := &planner{binder: b.binder, plan: &Plan{}}
 	foldExprs(p)
 	return p.compiler().value(bl.value), nil
 }

@@ -10,16 +10,12 @@ import (
 )
 
 // foldExprs is the rule "fold": it puts the parameters in place and replaces what is constant by its value.
-// The nodes that stay are changed in place, so that what the binder knows of them holds.
+// The tree stays as it was written: what has changed, and all above it, is made anew. What the binder knows
+// of names, of keys of GROUP BY and of aggregates it knows of nodes that are never made anew.
 func foldExprs(p *planner) {
 	for _, bl := range p.subs {
-		for i := range bl.where {
-			bl.where[i] = p.fold(bl.where[i])
-		}
-		bl.where = flatten(bl.where)
-		for i := range bl.groupBy {
-			bl.groupBy[i] = p.fold(bl.groupBy[i])
-		}
+		bl.where = flatten(p.foldAll(bl.where))
+		bl.groupBy = p.foldAll(bl.groupBy)
 		if bl.value != nil {
 			bl.value = p.fold(bl.value)
 		}
@@ -39,7 +35,7 @@ func foldExprs(p *planner) {
 		}
 		for _, part := range bl.rank {
 			part.text, part.call = p.fold(part.text), p.fold(part.call)
-			p.foldAll(part.terms)
+			part.terms = p.foldAll(part.terms)
 		}
 	}
 }
@@ -53,10 +49,13 @@ func flatten(conditions []syntax.Expr) []syntax.Expr {
 	return flat
 }
 
-func (p *planner) foldAll(list []syntax.Expr) {
-	for i := range list {
-		list[i] = p.fold(list[i])
+// foldAll folds each of a list, which stays as it is.
+func (p *planner) foldAll(list []syntax.Expr) []syntax.Expr {
+	folded := slices.Clone(list)
+	for i, e := range folded {
+		folded[i] = p.fold(e)
 	}
+	return folded
 }
 
 // fold returns the expression with its constant parts replaced.
@@ -65,7 +64,7 @@ func (p *planner) fold(e syntax.Expr) syntax.Expr {
 		return e
 	}
 	switch e := e.(type) {
-	case *syntax.Literal:
+	case *syntax.Literal, *syntax.Subquery:
 		return e
 	case *syntax.Parameter:
 		return &syntax.Literal{Span: e.Span, Value: p.params[e.Name]}
@@ -78,70 +77,41 @@ func (p *planner) fold(e syntax.Expr) syntax.Expr {
 			return &syntax.Literal{Span: e.Span, Value: doc.NumberValue(math.Inf(1))}
 		}
 		return e
-	case *syntax.Logical:
-		return p.foldLogical(e)
-	case *syntax.Coalesce, *syntax.Cond:
-		return p.foldChoice(e)
 	case *syntax.Call:
-		if p.foldAll(e.Args); !p.pure(e) || !allConstant(e.Args) {
-			return e
-		}
-	default:
-		if !p.foldOperands(e) {
+		if _, ok := p.aggs[e]; ok { // its argument is folded with those of the block
 			return e
 		}
 	}
-	return p.constant(e)
-}
-
-// foldOperands folds what an expression consists of and tells whether all of it is constant.
-func (p *planner) foldOperands(e syntax.Expr) bool {
-	one := func(x *syntax.Expr) bool {
-		*x = p.fold(*x)
-		return allConstant([]syntax.Expr{*x})
+	if e == nil {
+		return nil
 	}
-	all := func(list ...*syntax.Expr) bool {
-		constant := true
-		for _, x := range list {
-			constant = one(x) && constant
-		}
-		return constant
-	}
+	constant := true
+	e = syntax.Map(e, func(x syntax.Expr) syntax.Expr {
+		x = p.fold(x)
+		_, literal := x.(*syntax.Literal)
+		constant = constant && literal
+		return x
+	})
 	switch e := e.(type) {
-	case *syntax.Member:
-		return one(&e.X)
-	case *syntax.Index:
-		return all(&e.X, &e.I)
-	case *syntax.Unary:
-		return one(&e.X)
-	case *syntax.Binary:
-		return all(&e.X, &e.Y)
-	case *syntax.Coalesce:
-		return all(&e.X, &e.Y)
-	case *syntax.Cond:
-		return all(&e.If, &e.Then, &e.Else)
-	case *syntax.Between:
-		return all(&e.X, &e.Low, &e.High)
-	case *syntax.In:
-		p.foldAll(e.List)
-		return one(&e.X) && allConstant(e.List)
-	case *syntax.Like:
-		return all(&e.X, &e.Pattern)
-	case *syntax.ArrayLit:
-		p.foldAll(e.Elems)
-		return allConstant(e.Elems)
-	case *syntax.ObjectLit:
-		p.foldAll(e.Values)
-		return allConstant(e.Values)
+	case *syntax.Call:
+		constant = constant && p.pure(e)
+	case *syntax.Logical:
+		if !constant {
+			return p.foldLogical(e)
+		}
+	case *syntax.Coalesce, *syntax.Cond:
+		if !constant {
+			return foldChoice(e)
+		}
 	}
-	return false
+	if constant {
+		return p.constant(e)
+	}
+	return e
 }
 
 // foldChoice replaces a choice whose condition is constant by what it chooses.
-func (p *planner) foldChoice(e syntax.Expr) syntax.Expr {
-	if p.foldOperands(e) {
-		return p.constant(e)
-	}
+func foldChoice(e syntax.Expr) syntax.Expr {
 	switch e := e.(type) {
 	case *syntax.Coalesce:
 		if l, ok := e.X.(*syntax.Literal); ok && l.Value.Kind() != doc.Undefined {
@@ -161,10 +131,6 @@ func (p *planner) foldChoice(e syntax.Expr) syntax.Expr {
 
 // foldLogical drops operands that decide nothing and ends a chain at one that decides it.
 func (p *planner) foldLogical(e *syntax.Logical) syntax.Expr {
-	p.foldAll(e.Terms)
-	if allConstant(e.Terms) {
-		return p.constant(e)
-	}
 	neutral := e.Op == syntax.And
 	var left []syntax.Expr
 	for _, term := range e.Terms {
@@ -176,14 +142,16 @@ func (p *planner) foldLogical(e *syntax.Logical) syntax.Expr {
 			return l
 		}
 	}
-	if len(left) > 1 {
-		e.Terms = left
-	} else if p.boolean(left[0]) {
-		return left[0]
-	} else {
-		e.Terms = []syntax.Expr{left[0], &syntax.Literal{Value: doc.BoolValue(neutral)}}
+	if len(left) == len(e.Terms) {
+		return e
 	}
-	return e
+	if len(left) == 1 && p.boolean(left[0]) {
+		return left[0]
+	}
+	if len(left) == 1 {
+		left = append(left, &syntax.Literal{Value: doc.BoolValue(neutral)})
+	}
+	return &syntax.Logical{Span: e.Span, Op: e.Op, Terms: left}
 }
 
 // boolean tells of an expression that its value is true, false or undefined, so that AND true changes
