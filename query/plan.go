@@ -173,6 +173,7 @@ func rules() []rule {
 		{"shape", chooseForm},
 		{"top-n", limitOnce},
 		{"pin", pinKeys},
+		{"never", findNever},
 		{"index-choice", chooseIndex},
 		{"index-only", findIndexOnly},
 		{"text-counts", findTextCounts},

@@ -16,3 +16,5 @@ func TestCompilerWholeQueries(t *testing.T) { query.AskWholeQueries(t, metatest.
 func TestRanksOfTheLiving(t *testing.T) { query.RanksOfTheLiving(t, metatest.FirstSeed()) }
 
 func TestNearestByCodes(t *testing.T) { query.NearestByCodes(t, metatest.FirstSeed()) }
+
+func TestNeverIsRight(t *testing.T) { query.NeverIsRight(t, metatest.FirstSeed()) }
