@@ -108,7 +108,13 @@ func (p *planner) onlyArg(a aggCall) (arg onlyArg, ok bool) {
 	if a.name == "COUNT" && p.everywhere(a.arg) {
 		return onlyArg{}, true
 	}
-	if a.name != "COUNT" && a.name != "MIN" && a.name != "MAX" {
+	switch a.name {
+	case "COUNT", "MIN", "MAX":
+	case "SUM", "AVG": // of a group there is one entry, and a count
+		if len(p.plan.top.groupBy) > 0 {
+			return onlyArg{}, false
+		}
+	default:
 		return onlyArg{}, false
 	}
 	route, plain := p.plainPath(a.arg)

@@ -2,12 +2,14 @@ package query
 
 import (
 	"bytes"
+	"errors"
+	"math"
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// aggregateValues makes COUNT, MIN and MAX of the values at paths.
+// aggregateValues makes COUNT, MIN, MAX, SUM and AVG of the values at paths.
 func (x *execution) aggregateValues(g *grouper, dead census) (done bool, err error) {
 	o := x.plan.only
 	for i, arg := range o.args {
@@ -29,6 +31,10 @@ func (x *execution) aggregateValues(g *grouper, dead census) (done bool, err err
 				if err := x.endsOf(state, arg, src, dead[j]); err != nil {
 					return false, err
 				}
+			}
+		case *adder:
+			if exact, err := x.sumValues(state, arg, dead); !exact || err != nil {
+				return false, err
 			}
 		}
 	}
@@ -54,6 +60,41 @@ func (x *execution) countValues(c *counter, spans []span, dead census) error {
 	}
 	return nil
 }
+
+// sumValues adds up the values at a path, in the order of the index. A sum of doubles depends on their order,
+// which is that of the documents, unless all partial sums are integers that doubles have: else it is false.
+func (x *execution) sumValues(sum *adder, arg onlyArg, dead census) (exact bool, err error) {
+	size := 0.0
+	for j, src := range x.sources {
+		sieve := x.onlySieve()
+		err := x.eachEntry(src, dead[j], arg.bounds, sieve, func(key []byte, rid uint64, sure bool) error {
+			v, told := exactTerm(key)
+			if !sure || !told {
+				if in, err := x.wanted(src, rid); !in {
+					return err
+				}
+				v = arg.value(x.f)
+			}
+			sum.add(v)
+			if v.Kind() == doc.Number {
+				if size += math.Abs(v.Num()); v.Num() != math.Trunc(v.Num()) || !(size < maxExact) {
+					return errInexact
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			if err == errInexact {
+				err = nil
+			}
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// errInexact ends a sum that the order of its numbers may change.
+var errInexact = errors.New("query: the sum depends on the order of its numbers")
 
 // onlySieve puts terms to the conditions, where their spans do not say all.
 func (x *execution) onlySieve() *termSieve {

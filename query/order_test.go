@@ -148,6 +148,8 @@ func randomQuery(r *rand.Rand) string {
 			"SELECT COUNT(1) AS n FROM c" + where,
 			"SELECT COUNT(1) AS n, COUNT(" + path + ") AS m FROM c" + at,
 			"SELECT COUNT(1) AS n FROM c" + at,
+			"SELECT SUM(" + path + ") AS s, AVG(" + path + ") AS m, COUNT(1) AS n FROM c" + at +
+				[]string{"", " AND IS_NUMBER(" + path + ")"}[r.IntN(2)*min(len(at), 1)],
 			"SELECT COUNT(c) AS n, MIN(" + path + ") AS l, MAX(" + path + ") AS h FROM c" + at,
 			"SELECT " + path + " AS p, COUNT(1) AS n, MIN(" + path + ") AS h FROM c" + at + " GROUP BY " +
 				path,
