@@ -160,7 +160,7 @@ func randomQuery(r *rand.Rand) string {
 			"SELECT DISTINCT VALUE " + path + " FROM c" + at,
 			"SELECT VALUE [" + path + "] FROM c" + at + " ORDER BY " + path + window,
 			"SELECT c.id, " + path + " FROM c" + at + " ORDER BY " + path + " DESC" + window,
-		}[r.IntN(12)]
+		}[r.IntN(13)]
 	case 5:
 		return "SELECT DISTINCT VALUE c.s FROM c" + where + " ORDER BY c.s" +
 			[]string{"", " DESC"}[r.IntN(2)] + window
