@@ -109,7 +109,8 @@ func (x *execution) version() (string, bool) {
 	return string(all), true
 }
 
-// eachGroup is each, and keeps the groups that fn was false for, with all after them, for the next page.
+// eachGroup is each, and keeps the groups that fn was false for, with all after them, for the next page, if
+// they are all that there are.
 func (x *execution) eachGroup(g *grouper, fn func() bool) (more bool) {
 	var rest *groupRest
 	if g.runs != nil {
@@ -121,14 +122,14 @@ func (x *execution) eachGroup(g *grouper, fn func() bool) (more bool) {
 		}()
 		more = x.showGroups(g, rest, fn)
 	} else if more = g.each(fn); !more && x.more && x.run.err == nil {
-		if l := x.newLeft(); l != nil {
+		if l := x.newLeft(); l != nil && g.bound == "" {
 			if l.groups = x.writeGroups(g); l.groups != nil {
 				x.left = l
 			}
 		}
 		return more
 	}
-	if !more && x.more && x.run.err == nil {
+	if !more && x.more && x.run.err == nil && g.bound == "" {
 		if x.left = x.newLeft(); x.left != nil {
 			x.left.groups = rest
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -145,9 +146,13 @@ func (g *grouper) shed() {
 		g.spill()
 		return
 	}
-	if !g.paged {
-		return
+	if g.paged {
+		g.halve()
 	}
+}
+
+// halve leaves the upper half of the groups to a later page.
+func (g *grouper) halve() {
 	g.sortByKey()
 	half := len(g.groups) / 2
 	g.bound = g.groups[half].key
@@ -158,6 +163,22 @@ func (g *grouper) shed() {
 	}
 	clear(g.groups[half:])
 	g.groups = g.groups[:half]
+}
+
+// closes tells a walk that comes by the order of keys whether the page makes no group at a value, nor behind
+// it. Where the first source has as many groups as a page is made of, the page ends before the next one; other
+// sources have groups among those.
+func (g *grouper) closes(v doc.Value, most int, first bool) bool {
+	if !g.paged || g.bound == "" && (len(g.groups) < most || g.runs != nil) {
+		return false
+	}
+	g.key = doc.AppendOrdered(g.key[:0], v)
+	if g.bound == "" && first {
+		g.bound = string(g.key)
+	} else if g.bound == "" || len(g.groups) >= 2*most {
+		g.halve()
+	}
+	return string(g.key) >= g.bound
 }
 
 func (g *grouper) sortByKey() {

@@ -202,7 +202,8 @@ func (x *execution) groupTerms(g *grouper, dead census) error {
 	for i, src := range x.sources {
 		for _, s := range spans {
 			s.lo = later(s.lo, x.groupsFrom(g))
-			t := &termGroups{x: x, g: g, src: src, dead: dead[i], sieve: x.onlySieve(), hi: s.hi}
+			t := &termGroups{x: x, g: g, src: src, dead: dead[i], sieve: x.onlySieve(), hi: s.hi,
+				first: i == 0}
 			for _, a := range g.rs.aggs {
 				t.counts = t.counts || a.name == "COUNT"
 			}
@@ -266,12 +267,14 @@ type termGroups struct {
 	dead   []uint64
 	sieve  *termSieve
 	counts bool // all documents of a group are counted; else one is enough
+	first  bool // there is no source before
 	hi     []byte
 
 	key    []byte
 	one    *bucket // of key
 	rest   int     // entries of key that were not needed
 	passed bool    // key is of no group here
+	over   bool    // nor are all keys behind it
 }
 
 // walk goes through the terms from lo on.
@@ -279,7 +282,7 @@ func (t *termGroups) walk(lo []byte) (err error) {
 	for lo != nil {
 		terms := t.src.Terms(lo, t.hi, false)
 		lo = nil
-		for err == nil && lo == nil && terms.Next() {
+		for err == nil && lo == nil && !t.over && terms.Next() {
 			if err = t.x.passEntry(); err != nil || hasRID(t.dead, terms.RID()) {
 				continue
 			}
@@ -303,6 +306,9 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 		t.key, t.one, t.rest, t.passed = append(t.key[:0], key...), nil, 0, false
 		in, sure := t.sieve.take(key)
 		v, exact := exactTerm(key)
+		if t.over = exact && t.g.closes(v, t.x.tune.groups, t.first); t.over {
+			return nil
+		}
 		if t.passed = !in; in && sure && exact {
 			t.one = t.g.groupAt(v)
 			if t.passed = t.one == nil; t.one != nil {

@@ -178,7 +178,7 @@ func randomTuning(r *rand.Rand) *tuning {
 	n := func() int { return []int{0, 1, 3, 10, 1000}[r.IntN(5)] }
 	return &tuning{probe: n(), gather: n(), every: n(), sort: n(), leap: n(), trial: 1 + n(), share: n(),
 		rows: n(), walk: n(),
-		patience: n()}
+		patience: n(), groups: 4 + n()}
 }
 
 // buried are sources some of whose documents are dead, and some outside the partition that is the scope.

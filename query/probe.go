@@ -30,12 +30,13 @@ type tuning struct {
 	trial, share int
 	// entries that a walk passes for each document that would have to be sorted instead
 	patience int
+	groups   int // that a page makes of the terms of an index
 }
 
 // usual is the tuning that queries run with.
 func usual() *tuning {
 	return &tuning{probe: 1000, gather: 10_001, every: 500_000, sort: 4000, rows: 64, walk: 256, leap: 32,
-		trial: 2048, share: 20, patience: 16}
+		trial: 2048, share: 20, patience: 16, groups: 16_384}
 }
 
 // probes is the choice among the ways of one source.
