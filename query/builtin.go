@@ -1,7 +1,9 @@
 package query
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,6 +83,9 @@ func lookupBuiltin(name string) (*builtin, bool) {
 	b, ok := builtins()[strings.ToUpper(name)]
 	return b, ok
 }
+
+// Functions are the names of all functions of the language, in upper case and in order.
+func Functions() []string { return slices.Sorted(maps.Keys(builtins())) }
 
 // builtins is the table of all functions by their names in upper case, with those under which several
 // clients know them.

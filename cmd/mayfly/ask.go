@@ -132,7 +132,7 @@ func exchange(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, &refusal{url: req.URL, code: res.StatusCode, status: res.Status, reasons: reasons(body)}
+	return nil, refused(req.URL, res, body)
 }
 
 // unreachable says what to do about a server that does not take the connection; any other error stays what it
@@ -180,6 +180,14 @@ type refusal struct {
 	code    int
 	status  string
 	reasons []string
+	at      int // the character of the query that the first reason with a place is about, from 0; -1: none has
+}
+
+// refused is the refusal that an answer with that body is.
+func refused(asked *url.URL, res *http.Response, body []byte) *refusal {
+	r := &refusal{url: asked, code: res.StatusCode, status: res.Status}
+	r.reasons, r.at = reasons(body)
+	return r
 }
 
 func (r *refusal) Error() string {
@@ -188,15 +196,17 @@ func (r *refusal) Error() string {
 
 // reasons reads what the body of a failure says. Its message begins with "Message: " and a JSON object with a
 // list of errors, which are texts, or objects where they have a place in the query; a line break ends that.
-func reasons(body []byte) (list []string) {
+// The first place is returned beside them, -1 where there is none.
+func reasons(body []byte) (list []string, at int) {
+	at = -1
 	var outer struct{ Message string }
 	var inner struct{ Errors []json.RawMessage }
 	if json.Unmarshal(body, &outer) != nil {
-		return []string{strings.TrimSpace(string(body[:min(len(body), 512)]))}
+		return []string{strings.TrimSpace(string(body[:min(len(body), 512)]))}, at
 	}
 	text, _, _ := strings.Cut(strings.TrimPrefix(outer.Message, "Message: "), "\r\n")
 	if json.Unmarshal([]byte(text), &inner) != nil {
-		return []string{text}
+		return []string{text}, at
 	}
 	for _, raw := range inner.Errors {
 		var one string
@@ -207,11 +217,14 @@ func reasons(body []byte) (list []string) {
 		switch {
 		case json.Unmarshal(raw, &one) == nil:
 		case json.Unmarshal(raw, &placed) == nil && placed.Location != nil:
+			if at < 0 {
+				at = placed.Location.Start
+			}
 			one = fmt.Sprintf("%s (at character %d)", placed.Message, placed.Location.Start+1)
 		default:
 			one = placed.Message
 		}
 		list = append(list, one)
 	}
-	return list
+	return list, at
 }

@@ -122,7 +122,7 @@ func fetchCertificate(ctx context.Context, c *serverCall) ([]byte, *x509.Certifi
 		return nil, nil, err
 	}
 	if res.StatusCode != http.StatusOK {
-		return nil, nil, &refusal{req.URL, res.StatusCode, res.Status, reasons(text)}
+		return nil, nil, refused(req.URL, res, text)
 	}
 	block, _ := pem.Decode(text)
 	if block == nil {

@@ -5,6 +5,7 @@
 //	mayfly check DIR   prove that a data folder is consistent, without changing it
 //	mayfly databases   list, create and delete the databases of a running server
 //	mayfly containers  list, create and delete the containers of one
+//	mayfly shell       ask a running server query after query, with history and completion
 //	mayfly query       ask a running server a query and print its rows
 //	mayfly get         print an item of a running server
 //	mayfly put         store an item in a running server

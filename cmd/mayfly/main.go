@@ -21,8 +21,8 @@ func main() {
 // signalled is a context that the first signal ends, and with it the command in good order. A second signal
 // ends the process at once. The goroutine that waits for them lives as long as the process.
 func signalled() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), signalsKey{}, signals))
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
@@ -31,6 +31,17 @@ func signalled() context.Context {
 		os.Exit(exitFailed)
 	}()
 	return ctx
+}
+
+// signalsKey is where the context of signalled has its channel.
+type signalsKey struct{}
+
+// withoutSignals takes signals away from signalled: for a command that gives Ctrl-C a meaning of its own.
+func withoutSignals(ctx context.Context) context.Context {
+	if signals, ok := ctx.Value(signalsKey{}).(chan os.Signal); ok {
+		signal.Stop(signals)
+	}
+	return context.WithoutCancel(ctx)
 }
 
 // rootCommand is the program with all of its commands.
@@ -45,7 +56,7 @@ func rootCommand() *cobra.Command {
 		slices.Concat(
 			group("The server", serveCommand(), checkCommand(), healthCommand(), doctorCommand(), certCommand(), benchCommand(),
 				versionCommand()),
-			group("Data", databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
+			group("Data", shellCommand(), databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
 				importCommand(), exportCommand(), explainCommand(), splitCommand(), snapshotCommand(),
 				resetCommand(), queueCommand(), faultsCommand()),
 			group("Time to live", clockCommand(), expiryCommand(), forecastCommand(), dryRunCommand(),
@@ -73,19 +84,28 @@ func group(title string, cmds ...*cobra.Command) []*cobra.Command {
 
 // execute runs one command and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return executeFrom(ctx, os.Stdin, args, stdout, stderr)
+}
+
+// executeFrom is execute with an input of its own.
+func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
 	if err := addCompletions(root); err != nil {
 		fmt.Fprintln(stderr, "mayfly:", err)
 		return exitFailed
 	}
 	root.SetArgs(args)
+	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(stderr, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	var already *told
+	if !errors.As(err, &already) {
+		fmt.Fprintln(stderr, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
 	var failed *failure
 	if errors.As(err, &failed) {
 		return failed.code()

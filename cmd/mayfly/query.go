@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,11 +57,6 @@ type rowWriter interface {
 }
 
 func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
-	question := map[string]any{"query": text, "parameters": c.parameters()}
-	key, err := parsePartitionKey(c.partitionKey)
-	if err != nil {
-		return err
-	}
 	var w rowWriter = &tableWriter{out: out}
 	switch {
 	case c.lines:
@@ -67,10 +64,31 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 	case c.json:
 		w = &arrayWriter{out: out}
 	}
-	err = eachPage("", func() (*http.Request, error) {
+	_, err := c.pages(ctx, text, "", 0, func(rows []json.RawMessage, a answered) (bool, error) {
+		return true, w.page(rows, a.charge)
+	})
+	if err != nil {
+		return err
+	}
+	return w.end()
+}
+
+// pages asks a query from a continuation on, page after page of at most that many rows (0: as the server
+// likes), until fn is false. It returns the continuation behind the last page; empty at the end.
+func (c *queryCall) pages(ctx context.Context, text, continuation string, most int,
+	fn func(rows []json.RawMessage, a answered) (more bool, err error)) (last string, err error) {
+	question := map[string]any{"query": text, "parameters": c.parameters()}
+	key, err := parsePartitionKey(c.partitionKey)
+	if err != nil {
+		return "", err
+	}
+	err = eachPage(continuation, func() (*http.Request, error) {
 		req, err := c.request(ctx, itemsPath, question)
 		if err != nil {
 			return nil, err
+		}
+		if most > 0 {
+			req.Header.Set("X-Ms-Max-Item-Count", strconv.Itoa(most))
 		}
 		req.Header.Set("Content-Type", "application/query+json")
 		req.Header.Set("X-Ms-Documentdb-Isquery", "true")
@@ -81,12 +99,22 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 		req.Header.Set("X-Ms-Documentdb-Query-Enablecrosspartition", "true")
 		req.Header.Set("X-Mayfly-Serve-Cross-Partition", "true")
 		return req, nil
-	}, "Documents", func(rows []json.RawMessage, a answered) error { return w.page(rows, a.charge) })
-	if err != nil {
+	}, "Documents", func(rows []json.RawMessage, a answered) error {
+		last = a.continuation
+		more, err := fn(rows, a)
+		if err == nil && !more {
+			err = errEnough
+		}
 		return err
+	})
+	if err == errEnough {
+		err = nil
 	}
-	return w.end()
+	return last, err
 }
+
+// errEnough ends a list before its end.
+var errEnough = errors.New("enough")
 
 // parameters are what --param gives. The @ before a name may be left out.
 func (c *queryCall) parameters() []map[string]any {

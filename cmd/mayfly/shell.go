@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/peterh/liner"
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// shell is one session of `mayfly shell`.
+type shell struct {
+	serverCall
+	out, errs io.Writer
+	file      *os.File // where \o has the output go; nil: to out
+	lines     lineSource
+	person    bool // somebody types, and reads
+	goOn      bool // after a failure of a script
+
+	json, timing bool
+	params       []string // name=value
+	more         *asked   // the query whose next page \more reads; nil: there is none
+	names        nameCache
+	failed       error // the first failure of a script
+	depth        int   // of \i
+}
+
+// shellPage is how many rows a shell shows at a time.
+const shellPage = 50
+
+func shellCommand() *cobra.Command {
+	s := &shell{}
+	cmd := &cobra.Command{
+		Use:   "shell",
+		Short: "Ask a running server query after query, with history, completion and all other commands",
+		Args:  cobra.NoArgs,
+		Long: "Ask a running server query after query. A query ends with a semicolon or an empty line; its rows come a page at a time.\n" +
+			"A line that begins with a backslash is a command: \\? lists them. Every command of mayfly is one of them, and gets the server,\n" +
+			"the database and the container of the shell.\n\n" +
+			"Ctrl-C gives up a line, or a query that runs; Ctrl-D ends the shell. Without a terminal statements are read from the standard\n" +
+			"input, and the first that fails ends the shell with its exit code.",
+		Example: "  mayfly shell --db shop --container carts\n" +
+			"  echo 'SELECT VALUE COUNT(1) FROM c' | mayfly shell --db shop --container carts",
+	}
+	s.register(cmd.Flags())
+	cmd.Flags().BoolVar(&s.goOn, "continue", false, "go on after a statement that has failed")
+	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) (err error) {
+		s.out, s.errs = cmd.OutOrStdout(), cmd.ErrOrStderr()
+		ctx := cmd.Context()
+		if cmd.InOrStdin() == os.Stdin && liner.TerminalSupported() && isTerminal(os.Stdin) && isTerminal(os.Stdout) {
+			s.person = true
+			s.lines = newTypedLines(s)
+			ctx = withoutSignals(ctx)
+			fmt.Fprintln(s.out, `mayfly shell: \? lists the commands, \q ends it`)
+		} else {
+			s.lines = &scriptLines{bufio.NewReader(cmd.InOrStdin())}
+		}
+		defer func() { err = errors.Join(err, s.lines.close(), s.closeFile()) }()
+		return s.run(ctx)
+	})
+	return cmd
+}
+
+// isTerminal tells whether a file is one: a person is there.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// errQuit ends the shell.
+var errQuit = errors.New("\\q")
+
+// run reads and runs statements until the input ends.
+func (s *shell) run(ctx context.Context) error {
+	for {
+		text, err := statement(s.lines, s.prompt())
+		switch {
+		case err == io.EOF:
+			if s.person && s.depth == 0 {
+				fmt.Fprintln(s.out)
+			}
+			return s.ending()
+		case err == errCleared:
+			continue
+		case err != nil:
+			return err
+		}
+		s.lines.add(text)
+		switch err := s.statement(ctx, text); {
+		case err == errQuit:
+			return s.ending()
+		case err != nil:
+			s.tell(text, err)
+			if s.person {
+				continue
+			}
+			if s.failed == nil {
+				s.failed = err
+			}
+			if !s.goOn {
+				return s.ending()
+			}
+		}
+	}
+}
+
+// ending is the first failure of a script, which has been told.
+func (s *shell) ending() error {
+	if s.failed == nil {
+		return nil
+	}
+	return &told{s.failed}
+}
+
+// told is an error that a person has been told of already.
+type told struct{ error }
+
+func (t *told) Unwrap() error { return t.error }
+
+// prompt says where the shell is.
+func (s *shell) prompt() string {
+	at := s.database
+	if s.container != "" {
+		at += "/" + s.container
+	}
+	if at == "" {
+		at = "mayfly"
+	}
+	return at + "> "
+}
+
+// statement runs one statement. Ctrl-C ends it, and not the shell, where a person is there.
+func (s *shell) statement(ctx context.Context, text string) error {
+	if strings.HasPrefix(text, "--") {
+		return nil // a comment
+	}
+	if s.person {
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt)
+		defer stop()
+	}
+	began := ttl.Real{}.Now()
+	err := s.dispatch(ctx, text)
+	if s.timing && err != errQuit {
+		fmt.Fprintf(s.to(), "time: %.3f ms\n", float64(ttl.Real{}.Now().Sub(began))/float64(time.Millisecond))
+	}
+	if errors.Is(err, context.Canceled) && s.person {
+		return errStopped
+	}
+	return err
+}
+
+var errStopped = errors.New("stopped")
+
+// tell says what went wrong, and where in the query.
+func (s *shell) tell(text string, err error) {
+	fmt.Fprintln(s.errs, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	var r *refusal
+	if !errors.As(err, &r) || r.at < 0 || strings.HasPrefix(text, `\`) {
+		return
+	}
+	runes, at := []rune(text), r.at
+	if at > len(runes) {
+		return
+	}
+	from, to := at, at
+	for from > 0 && runes[from-1] != '\n' {
+		from--
+	}
+	for to < len(runes) && runes[to] != '\n' {
+		to++
+	}
+	fmt.Fprintf(s.errs, "  %s\n  %s^\n", string(runes[from:to]), strings.Repeat(" ", at-from))
+}
+
+// to is where results go.
+func (s *shell) to() io.Writer {
+	if s.file != nil {
+		return s.file
+	}
+	return s.out
+}
+
+func (s *shell) closeFile() error {
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	s.file = nil
+	return err
+}
+
+// asked is a query that has more pages.
+type asked struct {
+	call         queryCall
+	text         string
+	continuation string
+	w            *tableWriter
+}
+
+// query asks a query, and shows its first page to a person, all pages to a program.
+func (s *shell) query(ctx context.Context, text string) error {
+	s.more = nil
+	a := &asked{call: queryCall{serverCall: s.serverCall, params: s.params}, text: text}
+	return s.pages(ctx, a)
+}
+
+// pages shows pages of a query, one to a person.
+func (s *shell) pages(ctx context.Context, a *asked) error {
+	var w rowWriter = &lineWriter{out: s.to()}
+	if !s.json {
+		if a.w == nil {
+			a.w = &tableWriter{}
+		}
+		a.w.out = s.to()
+		w = a.w
+	}
+	most := 0
+	if s.person && s.file == nil {
+		most = shellPage
+	}
+	last, err := a.call.pages(ctx, a.text, a.continuation, most, func(rows []json.RawMessage, page answered) (bool, error) {
+		err := w.page(rows, page.charge)
+		return most == 0 || len(rows) == 0, err
+	})
+	if err != nil {
+		return err
+	}
+	if last == "" {
+		s.more = nil
+		return w.end()
+	}
+	a.continuation, s.more = last, a
+	_, err = fmt.Fprintln(s.out, `\more shows more`)
+	return err
+}

@@ -1,0 +1,322 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+// shellWord is a command of the shell's own.
+type shellWord struct {
+	name, args, short string
+	whole             bool // what follows is one argument, as it stands
+	run               func(s *shell, ctx context.Context, args []string) error
+}
+
+// shellWords are the commands of the shell's own. All others are those of mayfly.
+func shellWords() []shellWord {
+	return []shellWord{
+		{"?", "", "list the commands", false, (*shell).help},
+		{"q", "", "end the shell", false, func(*shell, context.Context, []string) error { return errQuit }},
+		{"use", "DB[/CONTAINER]", "go to a database, or to a container", true, (*shell).use},
+		{"dbs", "", "list the databases", false, func(s *shell, ctx context.Context, _ []string) error {
+			return s.command(ctx, []string{"databases", "list"})
+		}},
+		{"d", "[CONTAINER]", "list the containers, or show one's definition", true, (*shell).describe},
+		{"get", "ID [KEY]", "show an item; the partition key is text or a JSON array", false, (*shell).get},
+		{"put", "ITEM", "store an item, which is JSON", true, (*shell).put},
+		{"delete", "ID [KEY]", "delete an item", false, (*shell).remove},
+		{"why", "ID [KEY]", "tell when an item expires, and why", false, (*shell).why},
+		{"explain", "QUERY", "show how a query is answered", true, func(s *shell, ctx context.Context, args []string) error {
+			return s.command(ctx, []string{"explain", strings.TrimRight(args[0], "; ")})
+		}},
+		{"more", "", "show the next rows of the query before", false, func(s *shell, ctx context.Context, _ []string) error {
+			if s.more == nil {
+				return &usageError{"there are no more rows"}
+			}
+			return s.pages(ctx, s.more)
+		}},
+		{"param", "[@NAME = VALUE]", "set a parameter for queries, or list them; without a value: unset it", true, (*shell).param},
+		{"table", "", "print rows as a table", false, func(s *shell, _ context.Context, _ []string) error {
+			s.json = false
+			return nil
+		}},
+		{"json", "", "print rows as JSON, a line each", false, func(s *shell, _ context.Context, _ []string) error {
+			s.json = true
+			return nil
+		}},
+		{"timing", "", "tell how long each statement takes, or stop that", false, (*shell).toggleTiming},
+		{"o", "[FILE]", "write results to a file, or to the terminal again", true, (*shell).redirect},
+		{"i", "FILE", "run the statements of a file", true, (*shell).include},
+	}
+}
+
+// notInShell are commands of mayfly that make no sense in a shell.
+var notInShell = []string{"shell", "serve", "completion", "help"}
+
+// ofTheServer are commands for which --db means something that a shell must not choose.
+var ofTheServer = []string{"clock", "faults"}
+
+// dispatch runs one statement.
+func (s *shell) dispatch(ctx context.Context, text string) error {
+	if !strings.HasPrefix(text, `\`) {
+		return s.query(ctx, text)
+	}
+	name, rest, _ := strings.Cut(strings.TrimRight(text[1:], " \t;"), " ")
+	rest = strings.TrimSpace(rest)
+	for _, w := range shellWords() {
+		if w.name != name {
+			continue
+		}
+		args, err := words(rest)
+		if w.whole {
+			args, err = []string{rest}, nil
+		}
+		if err != nil {
+			return err
+		}
+		if !w.whole && len(args) < len(strings.Fields(w.args)) && !strings.HasPrefix(w.args, "[") &&
+			len(args) == 0 || w.whole && rest == "" && !strings.HasPrefix(w.args, "[") {
+			return &usageError{fmt.Sprintf(`it is called as \%s %s`, w.name, w.args)}
+		}
+		return w.run(s, ctx, args)
+	}
+	args, err := words(rest)
+	if err != nil {
+		return err
+	}
+	return s.command(ctx, append([]string{name}, args...))
+}
+
+// command runs a command of mayfly with the server, the database and the container of the shell, where it
+// takes such and they are not given.
+func (s *shell) command(ctx context.Context, args []string) error {
+	root := rootCommand()
+	cmd, _, err := root.Find(args)
+	top := cmd
+	for top != nil && top.HasParent() && top.Parent() != root {
+		top = top.Parent()
+	}
+	if err != nil || top == root || slices.Contains(notInShell, top.Name()) {
+		return &usageError{fmt.Sprintf(`there is no command \%s: \? lists them`, args[0])}
+	}
+	inherited := map[string]string{"url": s.url, "key": s.key, "db": s.database, "container": s.container}
+	for _, name := range []string{"url", "key", "db", "container"} {
+		ours := name == "url" || name == "key" || !slices.Contains(ofTheServer, top.Name())
+		if cmd.Flags().Lookup(name) != nil && inherited[name] != "" && ours && !given(args, name) {
+			args = append(args, "--"+name+"="+inherited[name])
+		}
+	}
+	root.SetArgs(args)
+	root.SetOut(s.to())
+	root.SetErr(s.errs)
+	root.SetIn(strings.NewReader(""))
+	err = root.ExecuteContext(ctx)
+	s.names.forget()
+	return err
+}
+
+// given tells whether a flag is among arguments.
+func given(args []string, flag string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		return arg == "--"+flag || strings.HasPrefix(arg, "--"+flag+"=")
+	})
+}
+
+func (s *shell) help(context.Context, []string) error {
+	w := tabwriter.NewWriter(s.to(), 0, 0, 2, ' ', 0)
+	for _, one := range shellWords() {
+		fmt.Fprintf(w, "  \\%s %s\t%s\n", one.name, one.args, one.short)
+	}
+	fmt.Fprintln(w, "\nand the commands of mayfly, with their flags (\\NAME --help):")
+	for _, cmd := range s.commands() {
+		fmt.Fprintf(w, "  \\%s\t%s\n", cmd.Name(), cmd.Short)
+	}
+	return w.Flush()
+}
+
+// commands are those of mayfly that a shell has, but for those that it has in a shorter form.
+func (s *shell) commands() (list []*cobra.Command) {
+	for _, cmd := range rootCommand().Commands() {
+		own := slices.ContainsFunc(shellWords(), func(w shellWord) bool { return w.name == cmd.Name() })
+		if !own && !slices.Contains(notInShell, cmd.Name()) {
+			list = append(list, cmd)
+		}
+	}
+	return list
+}
+
+// use goes to a database or a container, which must be there.
+func (s *shell) use(ctx context.Context, args []string) error {
+	there := s.serverCall
+	there.database, there.container, _ = strings.Cut(args[0], "/")
+	path := databasePath
+	if there.container != "" {
+		path = containerPath
+	}
+	req, err := there.call(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := ask[json.RawMessage](req); err != nil {
+		return err
+	}
+	s.database, s.container, s.more = there.database, there.container, nil
+	return nil
+}
+
+func (s *shell) describe(ctx context.Context, args []string) error {
+	if args[0] == "" {
+		return s.command(ctx, []string{"containers", "list"})
+	}
+	one := s.serverCall
+	one.container = args[0]
+	req, err := one.call(ctx, http.MethodGet, containerPath, nil)
+	if err != nil {
+		return err
+	}
+	raw, err := ask[json.RawMessage](req)
+	if err != nil {
+		return err
+	}
+	return printJSON(s.to(), raw)
+}
+
+// itemArgs are the arguments of a command about an item: its id, and its partition key where it is given, as
+// text or as a JSON array.
+func (s *shell) itemArgs(args []string) []string {
+	list := args[:1:1]
+	if len(args) > 1 {
+		key := args[1]
+		if !strings.HasPrefix(key, "[") {
+			text, err := json.Marshal([]string{key})
+			if err != nil {
+				return list
+			}
+			key = string(text)
+		}
+		list = append(list, "--partition-key="+key)
+	}
+	return list
+}
+
+func (s *shell) get(ctx context.Context, args []string) error {
+	return s.command(ctx, append([]string{"get"}, s.itemArgs(args)...))
+}
+
+func (s *shell) why(ctx context.Context, args []string) error {
+	return s.command(ctx, append([]string{"expiry"}, s.itemArgs(args)...))
+}
+
+func (s *shell) remove(ctx context.Context, args []string) error {
+	i := itemCall{serverCall: s.serverCall}
+	i.item = args[0]
+	if rest := s.itemArgs(args)[1:]; len(rest) > 0 {
+		i.partitionKey = strings.TrimPrefix(rest[0], "--partition-key=")
+	}
+	key, err := i.itemKey(ctx)
+	if err != nil {
+		return err
+	}
+	req, err := i.call(ctx, http.MethodDelete, itemPath, nil)
+	if err != nil {
+		return err
+	}
+	setPartitionKey(req, key)
+	_, err = ask[json.RawMessage](req)
+	return err
+}
+
+// put stores an item: it is created, or takes the place of the one with its id.
+func (s *shell) put(ctx context.Context, args []string) error {
+	if !json.Valid([]byte(args[0])) {
+		return &usageError{"the item is not JSON"}
+	}
+	definition, err := s.definition(ctx)
+	if err != nil {
+		return err
+	}
+	key, err := definition.partitionKeyOf(json.RawMessage(args[0]))
+	if err != nil {
+		return err
+	}
+	req, err := s.request(ctx, itemsPath, json.RawMessage(args[0]))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("X-Ms-Documentdb-Is-Upsert", "true")
+	setPartitionKey(req, key)
+	_, err = ask[json.RawMessage](req)
+	return err
+}
+
+// param sets, unsets or lists parameters.
+func (s *shell) param(_ context.Context, args []string) error {
+	if args[0] == "" {
+		for _, p := range s.params {
+			fmt.Fprintln(s.to(), "@"+p)
+		}
+		return nil
+	}
+	name, value, set := strings.Cut(args[0], "=")
+	name = strings.TrimPrefix(strings.TrimSpace(name), "@")
+	s.params = slices.DeleteFunc(s.params, func(p string) bool { return strings.HasPrefix(p, name+"=") })
+	if value = strings.TrimSpace(value); set && value != "" {
+		s.params = append(s.params, name+"="+value)
+	}
+	return nil
+}
+
+func (s *shell) toggleTiming(context.Context, []string) error {
+	s.timing = !s.timing
+	fmt.Fprintln(s.to(), "timing is", map[bool]string{true: "on", false: "off"}[s.timing])
+	return nil
+}
+
+// redirect has results go to a file.
+func (s *shell) redirect(_ context.Context, args []string) (err error) {
+	if err := s.closeFile(); err != nil || args[0] == "" {
+		return err
+	}
+	s.file, err = os.Create(args[0])
+	return err
+}
+
+// maxIncluded is how deep files may include files.
+const maxIncluded = 16
+
+// include runs the statements of a file. Its first failure ends it.
+func (s *shell) include(ctx context.Context, args []string) error {
+	if s.depth >= maxIncluded {
+		return &usageError{"files include each other too deeply"}
+	}
+	file, err := os.Open(args[0])
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := &scriptLines{bufio.NewReader(file)}
+	s.depth++
+	defer func() { s.depth-- }()
+	for {
+		text, err := statement(lines, "")
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = s.statement(ctx, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/peterh/liner"
+	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query"
+)
+
+// typedLines are the lines that a person types, with a history and completion.
+type typedLines struct {
+	state   *liner.State
+	history string // its file; empty: it is not kept
+}
+
+func newTypedLines(s *shell) *typedLines {
+	t := &typedLines{state: liner.NewLiner(), history: historyFile()}
+	t.state.SetCtrlCAborts(true)
+	t.state.SetMultiLineMode(true)
+	t.state.SetTabCompletionStyle(liner.TabPrints)
+	t.state.SetWordCompleter(s.complete)
+	if file, err := os.Open(t.history); err == nil {
+		_, _ = t.state.ReadHistory(file) // what cannot be read is not there
+		_ = file.Close()
+	}
+	return t
+}
+
+// historyFile is where the history is kept: in the folder for a program's state.
+func historyFile() string {
+	dir := os.Getenv("XDG_STATE_HOME")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(dir, "mayfly", "shell_history")
+}
+
+func (t *typedLines) line(prompt string) (string, error) {
+	text, err := t.state.Prompt(prompt)
+	if err == liner.ErrPromptAborted {
+		err = errCleared
+	}
+	return text, err
+}
+
+func (t *typedLines) add(statement string) {
+	t.state.AppendHistory(strings.Join(strings.Fields(statement), " "))
+}
+
+// close gives the terminal back and keeps the history. That it cannot be kept is no failure.
+func (t *typedLines) close() error {
+	if t.history != "" && os.MkdirAll(filepath.Dir(t.history), 0o700) == nil {
+		if file, err := os.OpenFile(t.history, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err == nil {
+			_, _ = t.state.WriteHistory(file)
+			_ = file.Close()
+		}
+	}
+	return t.state.Close()
+}
+
+// complete is called where a person has pressed Tab: it proposes words in the place of the one that is begun.
+func (s *shell) complete(line string, pos int) (head string, words []string, tail string) {
+	runes := []rune(line)
+	from := pos
+	between := "(,=<>+-*/"
+	if strings.HasPrefix(line, `\`) && !strings.HasPrefix(line, `\explain`) {
+		between = ""
+	}
+	for from > 0 && !unicode.IsSpace(runes[from-1]) && !strings.ContainsRune(between, runes[from-1]) {
+		from--
+	}
+	head, tail = string(runes[:from]), string(runes[pos:])
+	begun := string(runes[from:pos])
+	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
+	defer cancel()
+	for _, word := range s.proposals(ctx, head, begun) {
+		if len(word) >= len(begun) && strings.EqualFold(word[:len(begun)], begun) {
+			words = append(words, word)
+		}
+	}
+	return head, words, tail
+}
+
+// proposals are the words that can stand behind head.
+func (s *shell) proposals(ctx context.Context, head, begun string) (list []string) {
+	command, _, _ := strings.Cut(strings.TrimSpace(head), " ")
+	switch {
+	case command == "" && strings.HasPrefix(begun, `\`):
+		for _, w := range shellWords() {
+			list = append(list, `\`+w.name)
+		}
+		for _, cmd := range s.commands() {
+			list = append(list, `\`+cmd.Name())
+		}
+		slices.Sort(list)
+		return list
+	case command == `\use`:
+		return s.places(ctx, begun)
+	case command == `\d`:
+		return s.named(ctx, containersPath, "DocumentCollections")
+	case strings.HasPrefix(command, `\`) && command != `\explain`:
+		return s.flagsOf(command[1:])
+	}
+	return slices.Concat(s.paths(ctx), clauseWords(), query.Functions())
+}
+
+// clauseWords are the words of a query besides names and functions.
+func clauseWords() []string {
+	return strings.Fields(`SELECT TOP DISTINCT VALUE AS FROM JOIN IN WHERE AND OR NOT BETWEEN LIKE ESCAPE EXISTS
+		ARRAY GROUP ORDER BY RANK ASC DESC OFFSET LIMIT true false null undefined`)
+}
+
+// places are the databases, or, behind a database and a slash, its containers.
+func (s *shell) places(ctx context.Context, begun string) (list []string) {
+	db, _, inside := strings.Cut(begun, "/")
+	if !inside {
+		return s.named(ctx, databasesPath, "Databases")
+	}
+	there := *s
+	there.database = db
+	for _, name := range there.named(ctx, containersPath, "DocumentCollections") {
+		list = append(list, db+"/"+name)
+	}
+	return list
+}
+
+// named are the names in a list of the server.
+func (s *shell) named(ctx context.Context, path, list string) []string {
+	req, err := s.call(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil
+	}
+	answer, err := ask[map[string]any](req)
+	if err != nil {
+		return nil
+	}
+	return namesIn(answer[list], "")
+}
+
+// flagsOf are the flags of a command of mayfly.
+func (s *shell) flagsOf(name string) (list []string) {
+	cmd, _, err := rootCommand().Find([]string{name})
+	if err != nil {
+		return nil
+	}
+	for _, sub := range cmd.Commands() {
+		list = append(list, sub.Name())
+	}
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { list = append(list, "--"+f.Name) })
+	return list
+}
+
+// nameCache keeps the paths of a container, since a person presses Tab again and again.
+type nameCache struct {
+	of    string
+	paths []string
+}
+
+func (n *nameCache) forget() { n.of = "" }
+
+// sampled is how many items are looked at for the paths that they have, and maxDepth how deep.
+const (
+	sampled  = 20
+	maxDepth = 4
+)
+
+// paths are those that some items of the container have, as a query names them.
+func (s *shell) paths(ctx context.Context) []string {
+	at := s.url + " " + s.database + "/" + s.container
+	if s.container == "" || s.names.of == at {
+		return s.names.paths
+	}
+	found := map[string]bool{}
+	q := queryCall{serverCall: s.serverCall}
+	_, err := q.pages(ctx, "SELECT * FROM c", "", sampled, func(rows []json.RawMessage, _ answered) (bool, error) {
+		for _, row := range rows {
+			collectPaths(found, "c", doc.Of(row), maxDepth)
+		}
+		return false, nil
+	})
+	if err != nil {
+		return nil
+	}
+	s.names = nameCache{at, slices.Sorted(maps.Keys(found))}
+	return s.names.paths
+}
+
+func collectPaths(found map[string]bool, at string, v doc.Value, depth int) {
+	if v.Kind() != doc.Object || depth == 0 {
+		return
+	}
+	v.Each(func(name string, member doc.Value) bool {
+		path := at + "." + strings.Clone(name)
+		if strings.ContainsFunc(name, func(r rune) bool {
+			return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
+			text, err := json.Marshal(name)
+			if err != nil {
+				return true
+			}
+			path = at + "[" + string(text) + "]"
+		}
+		found[path] = true
+		collectPaths(found, path, member, depth-1)
+		return true
+	})
+}

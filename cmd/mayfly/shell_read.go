@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"strings"
+	"unicode"
+)
+
+// lineSource gives the lines that a person or a file has.
+type lineSource interface {
+	// line returns the next line without its end; io.EOF at the end, and errCleared where the person has given
+	// up what was typed.
+	line(prompt string) (string, error)
+	// add keeps a statement for the person to come back to.
+	add(statement string)
+	close() error
+}
+
+// errCleared tells that a person has pressed Ctrl-C at the prompt.
+var errCleared = errors.New("the line was given up")
+
+// scriptLines are the lines of a file or of a pipe.
+type scriptLines struct{ in *bufio.Reader }
+
+func (s *scriptLines) line(string) (string, error) {
+	text, err := s.in.ReadString('\n')
+	if err == io.EOF && text != "" {
+		err = nil
+	}
+	return strings.TrimRight(text, "\r\n"), err
+}
+
+func (s *scriptLines) add(string)   {}
+func (s *scriptLines) close() error { return nil }
+
+// statement reads the next statement: a line with a command, which begins with a backslash, or the lines of a
+// query, which end with a semicolon, an empty line or the end of the input.
+func statement(from lineSource, prompt string) (string, error) {
+	var lines []string
+	for {
+		text, err := from.line(prompt)
+		if err == io.EOF && len(lines) > 0 {
+			return strings.Join(lines, "\n"), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		trimmed := strings.TrimSpace(text)
+		switch {
+		case len(lines) == 0 && trimmed == "":
+			continue
+		case len(lines) == 0 && (trimmed[0] == '\\' || strings.HasPrefix(trimmed, "--")):
+			return trimmed, nil
+		}
+		lines = append(lines, text)
+		if whole := strings.TrimSpace(strings.Join(lines, "\n")); trimmed == "" || strings.HasSuffix(whole, ";") {
+			return strings.TrimRight(whole, "; \t\n"), nil
+		}
+		prompt = "    ... "
+	}
+}
+
+// words takes a command line apart as a shell does: at blanks, but for those in quotes. JSON that is not in
+// quotes stays in one piece: inside of braces and brackets quotes and blanks are its own.
+func words(line string) (list []string, err error) {
+	var word strings.Builder
+	begun, depth, quote, inText := false, 0, rune(0), false
+	runes := []rune(line)
+	for i, r := range runes {
+		switch {
+		case depth > 0:
+			word.WriteRune(r)
+			switch {
+			case r == '"' && runes[i-1] != '\\':
+				inText = !inText
+			case inText:
+			case r == '{' || r == '[':
+				depth++
+			case r == '}' || r == ']':
+				depth--
+			}
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case (r == '{' || r == '[') && !begun:
+			begun, depth = true, 1
+			word.WriteRune(r)
+		case r == '"' || r == '\'':
+			begun, quote = true, r
+		case unicode.IsSpace(r):
+			if begun {
+				list = append(list, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			begun = true
+			word.WriteRune(r)
+		}
+	}
+	if quote != 0 || depth > 0 {
+		return nil, &usageError{"a quote or a bracket is not closed"}
+	}
+	if begun {
+		list = append(list, word.String())
+	}
+	return list, nil
+}

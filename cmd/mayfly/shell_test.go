@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shelled runs statements in a shell without a terminal.
+func shelled(t *testing.T, statements string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = executeFrom(t.Context(), strings.NewReader(statements), append([]string{"shell"}, args...), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestShell(t *testing.T) {
+	b := boot(t, "--memory", "--virtual-clock")
+	b.makeContainer(t)
+	at := []string{"--url", "http://" + b.host, "--db", "db", "--container", "c"}
+	dir := t.TempDir()
+	written := filepath.Join(dir, "out.txt")
+	script := filepath.Join(dir, "script.sql")
+	write(t, script, "-- a comment\nSELECT VALUE COUNT(1)\nFROM c;\n")
+	code, out, errs := shelled(t, strings.Join([]string{
+		`\put {"id": "1", "pk": "ada lovelace", "n": 1, "ttl": 60}`,
+		`\put {"id": "2", "pk": "ada lovelace", "n": 2}`,
+		`SELECT c.id, c.n`, `FROM c`, `ORDER BY c.n DESC;`,
+		`\json`,
+		`\param @n = 1`,
+		`\param`,
+		`SELECT c.id FROM c WHERE c.n = @n`, ``,
+		`\param @n`,
+		`\table`,
+		`\get 1 "ada lovelace"`,
+		`\delete 2 ["ada lovelace"]`,
+		`\explain SELECT * FROM c WHERE c.n = 1;`,
+		`\clock --freeze`,
+		`\dbs`, `\d`, `\d c`,
+		`\i ` + script,
+		`\o ` + written,
+		`SELECT VALUE c.n FROM c;`,
+		`\o`,
+		`\use db`,
+		`\use db/c`,
+		`\query "SELECT VALUE c.pk FROM c" --ndjson`,
+		`\?`,
+		`\q`,
+		`SELECT not reached`,
+	}, "\n"), at...)
+	if code != 0 || errs != "" {
+		t.Fatalf("exit code %d: %s\n%s", code, errs, out)
+	}
+	for _, part := range []string{
+		"id  n\n2   2\n1   1\n\n2 rows", `@n=1`, `{"id":"1"}`, `"pk": "ada lovelace"`, "index /n = 1", "frozen", "db", `"paths": [`,
+		"VALUE\n1\n\n1 rows", `"ada lovelace"`, `\use DB[/CONTAINER]`, `\forecast`,
+	} {
+		if !strings.Contains(out, part) {
+			t.Errorf("%q is not in\n%s", part, out)
+		}
+	}
+	if strings.Contains(out, "reached") {
+		t.Error("a statement behind \\q has run")
+	}
+	if text, err := os.ReadFile(written); err != nil || !strings.Contains(string(text), "VALUE\n1") {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+}
+
+// TestShellFailures: the first failure ends a script with its exit code, and is told with its place.
+func TestShellFailures(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	at := []string{"--url", "http://" + b.host, "--db", "db", "--container", "c"}
+	code, out, errs := shelled(t, "SELECT * FROM c WHERE c.a ==== 1;\nSELECT VALUE 1;", at...)
+	if code != exitFailed || strings.Contains(out, "VALUE") || strings.Count(errs, "mayfly:") != 1 {
+		t.Errorf("exit code %d: %q, %q", code, out, errs)
+	}
+	line, caret, found := strings.Cut(errs[strings.Index(errs, "\n")+1:], "\n")
+	if !found || !strings.Contains(line, "====") || len(caret) == 0 || strings.Index(caret, "^") < strings.Index(line, "==") {
+		t.Errorf("the place is not shown: %q", errs)
+	}
+	if code, out, errs := shelled(t, "\\nonsense\nSELECT VALUE 1;\n\\use nowhere\n\\get", append(at, "--continue")...); code != exitUsage ||
+		!strings.Contains(out, "VALUE\n1") || strings.Count(errs, "mayfly:") != 3 {
+		t.Errorf("exit code %d: %q, %q", code, out, errs)
+	}
+	for _, statement := range []string{`\put {"id": `, `\get "1`, `\shell`, `\serve`, `\i /nowhere/file`, `\more`, `\o /nowhere/file`} {
+		if code, _, errs := shelled(t, statement, at...); code == 0 || errs == "" {
+			t.Errorf("%s: exit code %d, %q", statement, code, errs)
+		}
+	}
+	if code, _, errs := shelled(t, "SELECT VALUE 1;", "--url", "http://127.0.0.1:1", "--db", "a", "--container", "b"); code != exitFailed ||
+		!strings.Contains(errs, "nothing answers") {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+}
+
+func TestShellCompletes(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"1","pk":"a","price":{"net":1,"gross tax":2}}`,
+		"x-ms-documentdb-partitionkey", `["a"]`)
+	var s shell
+	s.url, s.key = "http://"+b.host, ""
+	s.key = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
+	s.database, s.container = "db", "c"
+	for line, want := range map[string]string{
+		`\us`: `\use`, `\use d`: "db", `\use db/`: "db/c", "SELECT c.pri": "c.price", "SELECT c.price.": "c.price.net",
+		"SELECT * FROM c WHE": "WHERE", "SELECT upp": "UPPER", "SELECT ABS(c.price.n": "c.price.net", `\d `: "c", `\forecast --b`: "--by",
+		"SELECT c.price[": `c.price["gross tax"]`,
+	} {
+		if _, words, _ := s.complete(line, len([]rune(line))); !slices.Contains(words, want) {
+			t.Errorf("%s: %v, want %s", line, words, want)
+		}
+	}
+}
+
+func TestShellWords(t *testing.T) {
+	for line, want := range map[string]string{
+		`a  b`: "a|b", `'a b' "c d"`: "a b|c d", `1 ["x y", 2] z`: `1|["x y", 2]|z`, `{"a": "}"} b`: `{"a": "}"}|b`, ``: "",
+		`--by=day ''`: "--by=day|", `a[1]`: "a[1]",
+	} {
+		if got, err := words(line); err != nil || strings.Join(got, "|") != want {
+			t.Errorf("%s: %q, %v", line, got, err)
+		}
+	}
+}
