@@ -61,6 +61,9 @@ func serveCommand() *cobra.Command {
 			return err
 		}
 		s.log = newLogger(cmd.ErrOrStderr(), s.flags.logLevel, s.flags.logFormat)
+		if s.flags.emulatorVariables {
+			tellEmulatorVariables(s.log, os.LookupEnv)
+		}
 		if err := s.Open(cmd.Context()); err != nil {
 			return err
 		}
