@@ -44,7 +44,7 @@ ENV XDG_DATA_HOME=/data \
     MAYFLY_HOST=0.0.0.0 \
     MAYFLY_ALLOW_WELL_KNOWN_KEY=true \
     MAYFLY_EMULATOR_VARIABLES=true \
-    MAYFLY_COMPUTE_PORT=1234 \
+    EXPLORER_PORT=1234 \
     MAYFLY_SERVICEBUS=true \
     MAYFLY_SAN=mayfly,cosmos,cosmosdb,cosmos-db,cosmos-emulator,cosmosdb-emulator,azure-cosmos-emulator,emulator,servicebus,service-bus,servicebus-emulator,sb-emulator,host.docker.internal,host.containers.internal,host.testcontainers.internal
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,7 @@ func registerEmulatorVariables(flags *pflag.FlagSet, on *bool) {
 // of Service Bus.
 type emulatorVariable struct {
 	name string
+	arg  string // the same on the command line of the vnext emulator; "": it has none
 	flag string // that has its meaning; "": nothing has
 
 	// read makes the flag's value; an empty one is not set. nil takes the variable as it is.
@@ -44,24 +46,26 @@ type emulatorVariable struct {
 func emulatorTable() []emulatorVariable {
 	const oneCertificate = "the server makes its certificate: mayfly cert export"
 	return []emulatorVariable{
-		{name: "PORT", flag: "port"},
-		{name: "PROTOCOL"}, // one port answers HTTP and HTTPS
-		{name: "ENABLE_EXPLORER"},
-		{name: "EXPLORER_PORT", flag: "compute-port"}, // answers like the first: the explorer is there, too
-		{name: "EXPLORER_PROTOCOL"},
-		{name: "GATEWAY_PUBLIC_ENDPOINT", flag: "san", read: hostAlone},
-		{name: "KEY_FILE", flag: "key-file"},
-		{name: "DATA_PATH", flag: "data"},
-		{name: "CERT_PATH", missed: oneCertificate},
+		{name: "PORT", arg: "port", flag: "port"},
+		{name: "PROTOCOL", arg: "protocol"}, // one port answers HTTP and HTTPS
+		{name: "ENABLE_EXPLORER", arg: "enable-explorer"},
+		// The second port answers like the first: the explorer is there, too.
+		{name: "EXPLORER_PORT", arg: "explorer-port", flag: "compute-port"},
+		{name: "EXPLORER_PROTOCOL", arg: "explorer-protocol"},
+		{name: "GATEWAY_PUBLIC_ENDPOINT", arg: "gateway-endpoint", flag: "san", read: hostAlone},
+		{name: "KEY_FILE", arg: "key-file", flag: "key-file"},
+		{name: "DATA_PATH", arg: "data-path", flag: "data"},
+		{name: "CERT_PATH", arg: "cert-path", missed: oneCertificate},
 		{name: "CERT_SECRET", missed: oneCertificate},
-		{name: "LOG_LEVEL", flag: "log-level", read: emulatorLevel},
-		{name: "ENABLE_OTLP_EXPORTER", flag: "otlp", read: whenFalse("off")}, // true: OTEL_* say where to
-		{name: "ENABLE_CONSOLE_EXPORTER"},
-		{name: "VERBOSE"},
-		{name: "QUERY_BUFFER_SIZE_KB"},
-		{name: "ENABLE_INIT_DATA", missed: "seeds are files: --seed"},
-		{name: "INIT_PATH", missed: "seeds are files: --seed"},
-		{name: "ENABLE_TELEMETRY"},
+		{name: "LOG_LEVEL", arg: "log-level", flag: "log-level", read: emulatorLevel},
+		// Where it is true, OTEL_* say where to.
+		{name: "ENABLE_OTLP_EXPORTER", arg: "enable-otlp", flag: "otlp", read: whenFalse("off")},
+		{name: "ENABLE_CONSOLE_EXPORTER", arg: "enable-console"},
+		{name: "VERBOSE", arg: "verbose"},
+		{name: "QUERY_BUFFER_SIZE_KB", arg: "query-buffer-size"},
+		{name: "ENABLE_INIT_DATA", arg: "enable-init-data", missed: "seeds are files: --seed"},
+		{name: "INIT_PATH", arg: "init-path", missed: "seeds are files: --seed"},
+		{name: "ENABLE_TELEMETRY", arg: "enable-telemetry"},
 
 		{name: "AZURE_COSMOS_EMULATOR_KEY", flag: "key"},
 		{name: "AZURE_COSMOS_EMULATOR_IP_ADDRESS_OVERRIDE", flag: "san", read: hostAlone},
@@ -144,6 +148,51 @@ func applyEmulatorVariables(flags *pflag.FlagSet, lookup func(string) (string, b
 		}
 	}
 	return nil
+}
+
+// emulatorArguments makes the arguments of `serve` of those of the vnext emulator, as its containers are
+// started with them (--protocol https). Those that serve has by the same name stay arguments, the others are
+// the values of their variables; what is no argument of that emulator is left as it is.
+func emulatorArguments(args []string) (own []string, variables map[string]string) {
+	own, variables = []string{"serve"}, map[string]string{}
+	for i := 0; i < len(args); i++ {
+		name, value, given := strings.Cut(args[i], "=")
+		at := slices.IndexFunc(emulatorTable(), func(v emulatorVariable) bool {
+			return v.arg != "" && name == "--"+v.arg
+		})
+		if at < 0 || emulatorTable()[at].arg == emulatorTable()[at].flag {
+			own = append(own, args[i])
+			continue
+		}
+		if next := i + 1; !given && next < len(args) && !strings.HasPrefix(args[next], "--") {
+			value, given, i = args[next], true, next
+		}
+		if !given {
+			value = "true"
+		}
+		variables[emulatorTable()[at].name] = value
+	}
+	return own, variables
+}
+
+// takeEmulatorArguments is what a container is started with, where that is meant for the vnext emulator:
+// options without a command.
+func takeEmulatorArguments(args []string) []string {
+	if os.Getenv(variable(emulatorVariables)) != "true" || len(args) == 0 ||
+		!strings.HasPrefix(args[0], "--") || args[0] == "--help" || args[0] == "--version" {
+		return args
+	}
+	own, variables := emulatorArguments(args)
+	for name, value := range variables {
+		os.Setenv(name, value)
+	}
+	return own
+}
+
+// greetEmulator ends the greeting with the words by which the official modules of Testcontainers know that an
+// emulator is ready.
+func (s *serve) greetEmulator(w io.Writer) {
+	fmt.Fprintf(w, "Now listening on: https://%s\nStarted\r\n", s.authority(portOf(s.listeners[0])))
 }
 
 // tellEmulatorVariables names those variables of the emulators that are set and have no meaning here.

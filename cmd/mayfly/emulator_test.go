@@ -98,3 +98,33 @@ func TestEmulatorConfig(t *testing.T) {
 		}
 	}
 }
+
+// TestEmulatorArguments: a container that is started as the vnext emulator is serves.
+func TestEmulatorArguments(t *testing.T) {
+	t.Setenv("MAYFLY_EMULATOR_VARIABLES", "true")
+	for _, name := range []string{"PROTOCOL", "ENABLE_EXPLORER", "DATA_PATH", "EXPLORER_PORT"} {
+		t.Setenv(name, "before")
+	}
+	for _, c := range []struct{ given, want, set string }{
+		{"--protocol https --port 9000", "serve --port 9000", "PROTOCOL=https"},
+		{"--enable-explorer --data-path=/d", "serve", "ENABLE_EXPLORER=true DATA_PATH=/d"},
+		{"--memory --explorer-port 1 --seed s", "serve --memory --seed s", "EXPLORER_PORT=1"},
+		{"serve --protocol x", "serve --protocol x", ""},
+		{"--version", "--version", ""},
+		{"", "", ""},
+	} {
+		if got := strings.Join(takeEmulatorArguments(strings.Fields(c.given)), " "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.given, got, c.want)
+		}
+		for _, pair := range strings.Fields(c.set) {
+			name, value, _ := strings.Cut(pair, "=")
+			if got := os.Getenv(name); got != value {
+				t.Errorf("%s: %s is %q", c.given, name, got)
+			}
+		}
+	}
+	t.Setenv("MAYFLY_EMULATOR_VARIABLES", "")
+	if got := takeEmulatorArguments([]string{"--protocol"}); len(got) != 1 {
+		t.Errorf("taken without being asked to: %v", got)
+	}
+}

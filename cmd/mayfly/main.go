@@ -78,7 +78,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "mayfly:", err)
 		return exitFailed
 	}
-	root.SetArgs(args)
+	root.SetArgs(takeEmulatorArguments(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)

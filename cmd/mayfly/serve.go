@@ -68,6 +68,9 @@ func serveCommand() *cobra.Command {
 			return err
 		}
 		s.greet(cmd.OutOrStdout())
+		if s.flags.emulatorVariables {
+			s.greetEmulator(cmd.OutOrStdout())
+		}
 		return s.Run(cmd.Context())
 	})
 	return cmd
