@@ -192,7 +192,7 @@ func takeEmulatorArguments(args []string) []string {
 // greetEmulator ends the greeting with the words by which the official modules of Testcontainers know that an
 // emulator is ready.
 func (s *serve) greetEmulator(w io.Writer) {
-	fmt.Fprintf(w, "Now listening on: https://%s\nStarted\r\n", s.authority(portOf(s.listeners[0])))
+	fmt.Fprintf(w, "Now listening on: https://%s\nStarted\n", s.authority(portOf(s.listeners[0])))
 }
 
 // tellEmulatorVariables names those variables of the emulators that are set and have no meaning here.

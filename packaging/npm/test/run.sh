@@ -18,4 +18,4 @@ cp mayfly.test.cjs "$work/app"
 cd "$work/app"
 npm init --yes >/dev/null
 npm install --offline --no-audit --no-fund --cache "$work/cache" "$work"/packed/*.tgz
-node --test
+node --test "$PWD/mayfly.test.cjs"
