@@ -28,8 +28,8 @@ func registerEmulatorVariables(flags *pflag.FlagSet, on *bool) {
 			"flags and MAYFLY_* win over them")
 }
 
-// emulatorVariable is a variable of an official emulator: the vnext and the classic one of Cosmos DB, and that
-// of Service Bus.
+// emulatorVariable is a variable of an official emulator: of the vnext or the classic one of Cosmos DB, or of
+// that of Service Bus.
 type emulatorVariable struct {
 	name string
 	arg  string // the same on the command line of the vnext emulator; "": it has none

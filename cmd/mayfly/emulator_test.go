@@ -19,28 +19,43 @@ func TestEmulatorVariables(t *testing.T) {
 	if err := os.WriteFile(key, []byte(otherKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	const persistence = "AZURE_COSMOS_EMULATOR_ENABLE_DATA_PERSISTENCE"
+	type settings = map[string]string
 	for name, c := range map[string]struct {
 		args []string
-		env  map[string]string
+		env  settings
 		want func(f *serveFlags) bool
 	}{
-		"port":              {nil, map[string]string{"PORT": "9000"}, func(f *serveFlags) bool { return f.port == 9000 }},
-		"flag wins":         {[]string{"--port", "1"}, map[string]string{"PORT": "9000"}, func(f *serveFlags) bool { return f.port == 1 }},
-		"own wins":          {nil, map[string]string{"PORT": "9000", "MAYFLY_PORT": "2"}, func(f *serveFlags) bool { return f.port == 2 }},
-		"explorer":          {nil, map[string]string{"EXPLORER_PORT": "1234"}, func(f *serveFlags) bool { return f.computePort == "1234" }},
-		"key file":          {nil, map[string]string{"KEY_FILE": key}, func(f *serveFlags) bool { return f.key == otherKey }},
-		"key wins":          {nil, map[string]string{"KEY_FILE": key, "MAYFLY_KEY": httpapi.EmulatorKey}, func(f *serveFlags) bool { return f.wellKnownKey() }},
-		"classic key":       {nil, map[string]string{"AZURE_COSMOS_EMULATOR_KEY": otherKey}, func(f *serveFlags) bool { return f.key == otherKey }},
-		"data":              {nil, map[string]string{"DATA_PATH": "/d"}, func(f *serveFlags) bool { return f.data == "/d" }},
-		"memory wins":       {[]string{"--memory"}, map[string]string{"DATA_PATH": "/d"}, func(f *serveFlags) bool { return f.memory }},
-		"not persistent":    {nil, map[string]string{"AZURE_COSMOS_EMULATOR_ENABLE_DATA_PERSISTENCE": "False"}, func(f *serveFlags) bool { return f.memory }},
-		"persistent":        {nil, map[string]string{"AZURE_COSMOS_EMULATOR_ENABLE_DATA_PERSISTENCE": "true"}, func(f *serveFlags) bool { return !f.memory && f.data != "" }},
-		"level":             {nil, map[string]string{"LOG_LEVEL": "TRACE"}, func(f *serveFlags) bool { return f.logLevel == "debug" }},
-		"quiet":             {nil, map[string]string{"LOG_LEVEL": "quiet"}, func(f *serveFlags) bool { return f.logLevel == "error" }},
-		"no telemetry":      {nil, map[string]string{"ENABLE_OTLP_EXPORTER": "false"}, func(f *serveFlags) bool { return f.signals.otlp == "off" }},
-		"telemetry by OTEL": {nil, map[string]string{"ENABLE_OTLP_EXPORTER": "true"}, func(f *serveFlags) bool { return f.signals.otlp == "" }},
-		"management port":   {nil, map[string]string{"EMULATOR_HTTP_PORT": "5400"}, func(f *serveFlags) bool { return f.servicebus.ports[1].port == 5400 }},
-		"names add up": {nil, map[string]string{"MAYFLY_SAN": "a", "GATEWAY_PUBLIC_ENDPOINT": "https://b:8081/", "AZURE_COSMOS_EMULATOR_IP_ADDRESS_OVERRIDE": "192.0.2.7"},
+		"port": {nil, settings{"PORT": "9000"}, func(f *serveFlags) bool { return f.port == 9000 }},
+		"flag wins": {[]string{"--port", "1"}, settings{"PORT": "9000"},
+			func(f *serveFlags) bool { return f.port == 1 }},
+		"own wins": {nil, settings{"PORT": "9000", "MAYFLY_PORT": "2"},
+			func(f *serveFlags) bool { return f.port == 2 }},
+		"explorer": {nil, settings{"EXPLORER_PORT": "1234"},
+			func(f *serveFlags) bool { return f.computePort == "1234" }},
+		"key file": {nil, settings{"KEY_FILE": key}, func(f *serveFlags) bool { return f.key == otherKey }},
+		"key wins": {nil, settings{"KEY_FILE": key, "MAYFLY_KEY": httpapi.EmulatorKey},
+			func(f *serveFlags) bool { return f.wellKnownKey() }},
+		"classic key": {nil, settings{"AZURE_COSMOS_EMULATOR_KEY": otherKey},
+			func(f *serveFlags) bool { return f.key == otherKey }},
+		"data": {nil, settings{"DATA_PATH": "/d"}, func(f *serveFlags) bool { return f.data == "/d" }},
+		"memory wins": {[]string{"--memory"}, settings{"DATA_PATH": "/d"},
+			func(f *serveFlags) bool { return f.memory }},
+		"not persistent": {nil, settings{persistence: "False"}, func(f *serveFlags) bool { return f.memory }},
+		"persistent": {nil, settings{persistence: "true"},
+			func(f *serveFlags) bool { return !f.memory && f.data != "" }},
+		"level": {nil, settings{"LOG_LEVEL": "TRACE"},
+			func(f *serveFlags) bool { return f.logLevel == "debug" }},
+		"quiet": {nil, settings{"LOG_LEVEL": "quiet"},
+			func(f *serveFlags) bool { return f.logLevel == "error" }},
+		"no telemetry": {nil, settings{"ENABLE_OTLP_EXPORTER": "false"},
+			func(f *serveFlags) bool { return f.signals.otlp == "off" }},
+		"telemetry by OTEL": {nil, settings{"ENABLE_OTLP_EXPORTER": "true"},
+			func(f *serveFlags) bool { return f.signals.otlp == "" }},
+		"management port": {nil, settings{"EMULATOR_HTTP_PORT": "5400"},
+			func(f *serveFlags) bool { return f.servicebus.ports[1].port == 5400 }},
+		"names add up": {nil, settings{"MAYFLY_SAN": "a", "GATEWAY_PUBLIC_ENDPOINT": "https://b:8081/",
+			"AZURE_COSMOS_EMULATOR_IP_ADDRESS_OVERRIDE": "192.0.2.7"},
 			func(f *serveFlags) bool { return slices.Equal(f.san, []string{"a", "b", "192.0.2.7"}) }},
 	} {
 		f, err := parse(append(c.args, "--emulator-variables"), c.env)
@@ -48,7 +63,8 @@ func TestEmulatorVariables(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, err, f)
 		}
 	}
-	if f, err := parse(nil, map[string]string{"PORT": "9000", "KEY_FILE": "/nowhere"}); err != nil || f.port != defaultPort {
+	f, err := parse(nil, settings{"PORT": "9000", "KEY_FILE": "/nowhere"})
+	if err != nil || f.port != defaultPort {
 		t.Errorf("taken without being asked to: %v, %+v", err, f)
 	}
 }
@@ -70,7 +86,8 @@ func TestEmulatorVariablesRefused(t *testing.T) {
 // TestEmulatorVariablesTold: one line names what is not needed, and one each what is had in another way.
 func TestEmulatorVariablesTold(t *testing.T) {
 	var log bytes.Buffer
-	env := map[string]string{"ACCEPT_EULA": "Y", "SQL_SERVER": "sql", "CERT_PATH": "/c.pfx", "PORT": "9000", "VERBOSE": ""}
+	env := map[string]string{"ACCEPT_EULA": "Y", "SQL_SERVER": "sql", "CERT_PATH": "/c.pfx", "PORT": "9000",
+		"VERBOSE": ""}
 	tellEmulatorVariables(newLogger(&log, "info", "text"), func(name string) (string, bool) {
 		v, ok := env[name]
 		return v, ok

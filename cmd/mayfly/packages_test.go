@@ -20,7 +20,9 @@ func TestPackagesSetFlags(t *testing.T) {
 	flags.VisitAll(func(f *pflag.Flag) { known = append(known, variable(f.Name)) })
 	theirs := emulatorTable()
 	assigned := regexp.MustCompile(`\b(MAYFLY_[A-Z_]+)|(?m:^      ([A-Z][A-Z_]+): )`)
-	for file, least := range map[string]int{"Dockerfile": 6, "compose.yaml": 5, "packaging/linux/mayfly.env": 5} {
+	for file, least := range map[string]int{
+		"Dockerfile": 6, "compose.yaml": 5, "packaging/linux/mayfly.env": 5,
+	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", file))
 		if err != nil {
 			t.Fatal(err)
