@@ -51,7 +51,8 @@ if [ -n "$INPUT_DATA" ]; then flags+=(--data "$INPUT_DATA"); else flags+=(--memo
 read -r -a more <<<"$INPUT_ARGS"
 
 greeting=$folder/greeting.txt log=$folder/mayfly.log
-nohup "$mayfly" "${flags[@]}" "${more[@]}" >"$greeting" 2>"$log" </dev/null &
+flags+=(${more[@]+"${more[@]}"}) # an empty array is none in the bash of macOS
+nohup "$mayfly" "${flags[@]}" >"$greeting" 2>"$log" </dev/null &
 server=$!
 
 # The greeting is written when the server is ready; its last line tells how to stop it.
@@ -60,7 +61,7 @@ for ((i = 0; i < 300; i++)); do
   kill -0 "$server" 2>/dev/null || { cat "$log"; fail "the server did not start"; }
   sleep 0.1
 done
-url=$(sed -n 's/^ \{15\}\(http:[^ ]*\)$/\1/p' "$greeting" | head -n 1)
+url=$(sed -n 's/^ *\(endpoint\)\{0,1\} *\(http:[^ ]*\)$/\2/p' "$greeting" | head -n 1)
 [ -n "$url" ] || { cat "$greeting" "$log"; fail "the server was not ready in 30 seconds"; }
 "$mayfly" health --url "$url"
 fetch "${url}_mayfly/cert.pem" cert.pem
