@@ -16,7 +16,6 @@ function flags(options) {
   if (options.data) args.push('--data', options.data);
   else if (options.memory ?? true) args.push('--memory');
   if (options.virtualClock ?? true) args.push('--virtual-clock');
-  if (options.key) args.push('--key', options.key);
   if (options.seed) args.push('--seed', options.seed);
   if (options.servicebus) {
     args.push('--servicebus', '--servicebus-port', '0', '--servicebus-admin-port', '0');
@@ -93,7 +92,10 @@ class Mayfly {
 
 /** Starts a server and resolves when it is ready. */
 async function start(options = {}) {
-  const child = spawn(binaryPath(), flags(options), { stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+  const key = options.key ?? WELL_KNOWN_KEY;
+  // The key is no argument: others see those. Whatever this process has as a key is not meant.
+  const env = { ...process.env, MAYFLY_KEY: key, MAYFLY_KEY_FILE: '' };
+  const child = spawn(binaryPath(), flags(options), { env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
   let out = '';
   let log = '';
   let fail;
@@ -116,7 +118,7 @@ async function start(options = {}) {
   try {
     const greeting = await Promise.race([greeted, failed]);
     failed.catch(() => {}); // from now on an end is no failure of the start
-    return new Mayfly(child, exited, greeting, options.key ?? WELL_KNOWN_KEY);
+    return new Mayfly(child, exited, greeting, key);
   } catch (error) {
     child.kill();
     throw error;
