@@ -10,7 +10,8 @@ import (
 type source int
 
 const (
-	fromDefault source = iota
+	fromDefault  source = iota
+	fromEmulator        // a variable of an official emulator
 	fromVariable
 	fromFlag
 )
@@ -45,5 +46,8 @@ func applyVariables(flags *pflag.FlagSet, lookup func(string) (string, bool)) (m
 		}
 		sources[f.Name] = fromVariable
 	})
+	if f := flags.Lookup(emulatorVariables); first == nil && f != nil && f.Value.String() == "true" {
+		first = applyEmulatorVariables(flags, lookup, sources)
+	}
 	return sources, first
 }

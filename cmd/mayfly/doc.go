@@ -35,6 +35,9 @@
 // Every flag can also be given as an environment variable: --log-level is MAYFLY_LOG_LEVEL. A flag wins over
 // its variable, a variable over the default. An empty variable counts as not given.
 //
+// In an image --emulator-variables lets a server take the variables and arguments of the official emulators,
+// too; emulator.go has them as a table. They rank between a variable and the default.
+//
 // Every command that prints a result prints it as JSON with --json.
 //
 // # Exit codes

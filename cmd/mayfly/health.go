@@ -20,7 +20,7 @@ const healthTimeout = 5 * time.Second
 func healthCommand() *cobra.Command {
 	var url, host string
 	var port int
-	var asJSON bool
+	var asJSON, emulators bool
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Ask a running server whether it is ready: exit code 0 or 1, for container health checks",
@@ -30,6 +30,7 @@ func healthCommand() *cobra.Command {
 	cmd.Flags().StringVar(&host, "host", defaultHost, "host that the server listens on")
 	cmd.Flags().IntVar(&port, "port", defaultPort, "port that the server listens on")
 	registerResultJSON(cmd.Flags(), &asJSON)
+	registerEmulatorVariables(cmd.Flags(), &emulators)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		if url == "" {
 			url = "http://" + net.JoinHostPort(reachable(host), strconv.Itoa(port))

@@ -61,10 +61,16 @@ func serveCommand() *cobra.Command {
 			return err
 		}
 		s.log = newLogger(cmd.ErrOrStderr(), s.flags.logLevel, s.flags.logFormat)
+		if s.flags.emulatorVariables {
+			tellEmulatorVariables(s.log, os.LookupEnv)
+		}
 		if err := s.Open(cmd.Context()); err != nil {
 			return err
 		}
 		s.greet(cmd.OutOrStdout())
+		if s.flags.emulatorVariables {
+			s.greetEmulator(cmd.OutOrStdout())
+		}
 		return s.Run(cmd.Context())
 	})
 	return cmd

@@ -29,17 +29,18 @@ var consistencyLevels = []string{"Strong", "BoundedStaleness", "Session", "Consi
 
 // serveFlags are the settings of serve as the user gave them.
 type serveFlags struct {
-	host, computePort, data, key, advertise, accountID, consistency string
-	logLevel, logFormat, compression, seed                          string
-	san, corsOrigins, webhookAllow                                  []string
-	webhooks                                                        hook.Allow // webhookAllow, read
-	port, ranges                                                    int
-	memory, noAuth, noClockCheck, strict, virtualClock              bool
-	lenient, serveCrossPartition, throttle                          bool
-	ttlPreviousImage, acceptDamagedLog, allowWellKnownKey           bool
-	limits                                                          limitFlags
-	servicebus                                                      servicebusFlags
-	signals                                                         signalFlags
+	host, computePort, data, key, keyFile, advertise, accountID, consistency string
+	logLevel, logFormat, compression, seed                                   string
+	san, corsOrigins, webhookAllow                                           []string
+	webhooks                                                                 hook.Allow // webhookAllow, read
+	port, ranges                                                             int
+	memory, noAuth, noClockCheck, strict, virtualClock                       bool
+	lenient, serveCrossPartition, throttle                                   bool
+	ttlPreviousImage, acceptDamagedLog, allowWellKnownKey                    bool
+	emulatorVariables                                                        bool
+	limits                                                                   limitFlags
+	servicebus                                                               servicebusFlags
+	signals                                                                  signalFlags
 }
 
 // register declares the flags and their defaults.
@@ -56,6 +57,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 		"keep everything in memory: nothing is written, nothing survives")
 	flags.StringVar(&f.key, "key", "",
 		"master key in base64 (default the well-known key of the Cosmos DB emulators)")
+	flags.StringVar(&f.keyFile, "key-file", "",
+		"file with the master key, such as a secret that is mounted into a container")
 	flags.BoolVar(&f.allowWellKnownKey, "allow-well-known-key", false,
 		"take the emulators' key, which everybody knows, on a --host that other machines can reach")
 	flags.BoolVar(&f.noAuth, "no-auth", false, "ask for no key; allowed on a loopback --host only")
@@ -95,6 +98,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 		"debug (a line for each request, 1,000 a second at most), info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	f.signals.register(flags)
+	registerEmulatorVariables(flags, &f.emulatorVariables)
 }
 
 // settle fills in what depends on other settings and refuses what cannot be. sources tells where each came
@@ -116,6 +120,10 @@ func (f *serveFlags) settle(sources map[string]source) error {
 		}
 		f.data = dir
 	}
+	if err := f.readKeyFile(sources); err != nil {
+		return err
+	}
+	f.settleEmulator(emulatorConfig)
 	if f.key == "" {
 		f.key = httpapi.EmulatorKey
 	}

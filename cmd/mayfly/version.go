@@ -29,8 +29,15 @@ func versionLine() string {
 	return fmt.Sprintf("mayfly %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// version is the module's version where the binary was installed as one, else the commit it was built from.
+// released is the version that the build of a release gives, with -ldflags "-X main.released=1.2.3".
+var released string
+
+// version is that of the release, else the module's version where the binary was installed as one, else the
+// commit it was built from.
 func version() string {
+	if released != "" {
+		return released
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

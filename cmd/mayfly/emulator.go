@@ -1,0 +1,251 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// emulatorVariables is the flag that makes a server take the variables of the official emulators. They are
+// named so plainly (PORT, LOG_LEVEL) that a shell may have them for other programs: only an image, where
+// nothing else runs, has the flag on.
+const emulatorVariables = "emulator-variables"
+
+// emulatorConfig is where the Service Bus emulator has its entities, as its users mount them.
+const emulatorConfig = "/ServiceBus_Emulator/ConfigFiles/Config.json"
+
+func registerEmulatorVariables(flags *pflag.FlagSet, on *bool) {
+	flags.BoolVar(on, emulatorVariables, false,
+		"take the variables of the official emulators, too (PORT, KEY_FILE, DATA_PATH, ...); "+
+			"flags and MAYFLY_* win over them")
+}
+
+// emulatorVariable is a variable of an official emulator: of the vnext or the classic one of Cosmos DB, or of
+// that of Service Bus.
+type emulatorVariable struct {
+	name string
+	arg  string // the same on the command line of the vnext emulator; "": it has none
+	flag string // that has its meaning; "": nothing has
+
+	// read makes the flag's value; an empty one is not set. nil takes the variable as it is.
+	read func(value string) (string, error)
+
+	// missed tells, where a user may miss what the variable asks for, how it is had here.
+	missed string
+}
+
+// emulatorTable are the variables in the emulators' documentation. What is not in it is nobody's.
+func emulatorTable() []emulatorVariable {
+	const oneCertificate = "the server makes its certificate: mayfly cert export"
+	return []emulatorVariable{
+		{name: "PORT", arg: "port", flag: "port"},
+		{name: "PROTOCOL", arg: "protocol"}, // one port answers HTTP and HTTPS
+		{name: "ENABLE_EXPLORER", arg: "enable-explorer"},
+		// The second port answers like the first: the explorer is there, too.
+		{name: "EXPLORER_PORT", arg: "explorer-port", flag: "compute-port"},
+		{name: "EXPLORER_PROTOCOL", arg: "explorer-protocol"},
+		{name: "GATEWAY_PUBLIC_ENDPOINT", arg: "gateway-endpoint", flag: "san", read: hostAlone},
+		{name: "KEY_FILE", arg: "key-file", flag: "key-file"},
+		{name: "DATA_PATH", arg: "data-path", flag: "data"},
+		{name: "CERT_PATH", arg: "cert-path", missed: oneCertificate},
+		{name: "CERT_SECRET", missed: oneCertificate},
+		{name: "LOG_LEVEL", arg: "log-level", flag: "log-level", read: emulatorLevel},
+		// Where it is true, OTEL_* say where to.
+		{name: "ENABLE_OTLP_EXPORTER", arg: "enable-otlp", flag: "otlp", read: whenFalse("off")},
+		{name: "ENABLE_CONSOLE_EXPORTER", arg: "enable-console"},
+		{name: "VERBOSE", arg: "verbose"},
+		{name: "QUERY_BUFFER_SIZE_KB", arg: "query-buffer-size"},
+		{name: "ENABLE_INIT_DATA", arg: "enable-init-data", missed: "seeds are files: --seed"},
+		{name: "INIT_PATH", arg: "init-path", missed: "seeds are files: --seed"},
+		{name: "ENABLE_TELEMETRY", arg: "enable-telemetry"},
+
+		{name: "AZURE_COSMOS_EMULATOR_KEY", flag: "key"},
+		{name: "AZURE_COSMOS_EMULATOR_IP_ADDRESS_OVERRIDE", flag: "san", read: hostAlone},
+		{name: "AZURE_COSMOS_EMULATOR_ENABLE_DATA_PERSISTENCE", flag: "memory", read: whenFalse("true")},
+		{name: "AZURE_COSMOS_EMULATOR_PARTITION_COUNT"}, // bounds containers, which are not bounded here
+		{name: "AZURE_COSMOS_EMULATOR_DEFAULT_PARTITION_COUNT"},
+		{name: "AZURE_COSMOS_EMULATOR_ENABLE_DATA_EXPLORER"},
+		{name: "AZURE_COSMOS_EMULATOR_ENABLE_MONGODB_ENDPOINT", missed: "there is the API for NoSQL alone"},
+		{name: "AZURE_COSMOS_EMULATOR_ARGS", missed: "mayfly serve --help has the flags"},
+
+		{name: "EMULATOR_HTTP_PORT", flag: "servicebus-admin-port"},
+		{name: "ACCEPT_EULA"},
+		{name: "SQL_SERVER"},
+		{name: "MSSQL_SA_PASSWORD"},
+		{name: "SQL_WAIT_INTERVAL"},
+	}
+}
+
+// hostAlone is the host of "host", "host:port" or a URL.
+func hostAlone(value string) (string, error) {
+	if u, err := url.Parse(value); err == nil && u.Host != "" {
+		return u.Hostname(), nil
+	}
+	if host, _, err := net.SplitHostPort(value); err == nil {
+		return host, nil
+	}
+	return value, nil
+}
+
+// emulatorLevel is the level of the log that is nearest to the emulator's.
+func emulatorLevel(value string) (string, error) {
+	switch value = strings.ToLower(value); value {
+	case "quiet":
+		return "error", nil
+	case "trace":
+		return "debug", nil
+	}
+	return value, nil
+}
+
+// whenFalse sets a flag where the variable is false, and leaves it alone where that is true.
+func whenFalse(flag string) func(string) (string, error) {
+	return func(value string) (string, error) {
+		on, err := strconv.ParseBool(strings.ToLower(value))
+		if on {
+			return "", err
+		}
+		return flag, err
+	}
+}
+
+// applyEmulatorVariables sets those of the flags that neither the command line nor a variable of Mayfly's own
+// has set. A list gets one member more in any case.
+func applyEmulatorVariables(flags *pflag.FlagSet, lookup func(string) (string, bool),
+	sources map[string]source) error {
+	for _, v := range emulatorTable() {
+		value, ok := lookup(v.name)
+		f := flags.Lookup(v.flag)
+		if !ok || value == "" || f == nil {
+			continue
+		}
+		if v.read != nil {
+			var err error
+			if value, err = v.read(value); err != nil {
+				return badValue(f, v.name, value, err)
+			}
+		}
+		list, isList := f.Value.(pflag.SliceValue)
+		switch _, set := sources[v.flag]; {
+		case value == "":
+		case isList:
+			if err := list.Append(value); err != nil {
+				return badValue(f, v.name, value, err)
+			}
+		case !set:
+			if err := f.Value.Set(value); err != nil {
+				return badValue(f, v.name, value, err)
+			}
+			sources[v.flag] = fromEmulator
+		}
+	}
+	return nil
+}
+
+// emulatorArguments makes the arguments of `serve` of those of the vnext emulator, as its containers are
+// started with them (--protocol https). Those that serve has by the same name stay arguments, the others are
+// the values of their variables; what is no argument of that emulator is left as it is.
+func emulatorArguments(args []string) (own []string, variables map[string]string) {
+	own, variables = []string{"serve"}, map[string]string{}
+	for i := 0; i < len(args); i++ {
+		name, value, given := strings.Cut(args[i], "=")
+		at := slices.IndexFunc(emulatorTable(), func(v emulatorVariable) bool {
+			return v.arg != "" && name == "--"+v.arg
+		})
+		if at < 0 || emulatorTable()[at].arg == emulatorTable()[at].flag {
+			own = append(own, args[i])
+			continue
+		}
+		if next := i + 1; !given && next < len(args) && !strings.HasPrefix(args[next], "--") {
+			value, given, i = args[next], true, next
+		}
+		if !given {
+			value = "true"
+		}
+		variables[emulatorTable()[at].name] = value
+	}
+	return own, variables
+}
+
+// takeEmulatorArguments is what a container is started with, where that is meant for the vnext emulator:
+// options without a command.
+func takeEmulatorArguments(args []string) []string {
+	if os.Getenv(variable(emulatorVariables)) != "true" || len(args) == 0 ||
+		!strings.HasPrefix(args[0], "--") || args[0] == "--help" || args[0] == "--version" {
+		return args
+	}
+	own, variables := emulatorArguments(args)
+	for name, value := range variables {
+		os.Setenv(name, value)
+	}
+	return own
+}
+
+// greetEmulator ends the greeting with the words by which the official modules of Testcontainers know that an
+// emulator is ready.
+func (s *serve) greetEmulator(w io.Writer) {
+	fmt.Fprintf(w, "Now listening on: https://%s\nStarted\n", s.authority(portOf(s.listeners[0])))
+}
+
+// tellEmulatorVariables names those variables of the emulators that are set and have no meaning here.
+func tellEmulatorVariables(log *slog.Logger, lookup func(string) (string, bool)) {
+	var idle []string
+	for _, v := range emulatorTable() {
+		switch value, ok := lookup(v.name); {
+		case !ok || value == "" || v.flag != "":
+		case v.missed != "":
+			log.Warn("a variable of the emulators is not taken", "variable", v.name, "instead", v.missed)
+		default:
+			idle = append(idle, v.name)
+		}
+	}
+	if len(idle) > 0 {
+		log.Info("variables of the emulators that are not needed here", "variables", strings.Join(idle, " "))
+	}
+}
+
+// settleEmulator takes the entities of the Service Bus emulator where its users mount them.
+func (f *serveFlags) settleEmulator(config string) {
+	bus := &f.servicebus
+	if !f.emulatorVariables || !bus.on || bus.config != "" {
+		return
+	}
+	if info, err := os.Stat(config); err == nil && info.Mode().IsRegular() {
+		bus.config = config
+	}
+}
+
+// maxKeyFile is more than any key takes.
+const maxKeyFile = 4096
+
+// readKeyFile puts the content of --key-file in the place of --key. What was given nearer to the command line
+// wins.
+func (f *serveFlags) readKeyFile(sources map[string]source) error {
+	if f.keyFile == "" || f.key != "" && sources["key"] > sources["key-file"] {
+		return nil
+	}
+	if f.key != "" && sources["key"] == sources["key-file"] {
+		return &usageError{"--key and --key-file both give the key: give one of them"}
+	}
+	file, err := os.Open(f.keyFile)
+	if err != nil {
+		return &usageError{"--key-file: " + err.Error()}
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxKeyFile))
+	if err != nil {
+		return fmt.Errorf("--key-file: %w", err)
+	}
+	if f.key = strings.TrimSpace(string(text)); f.key == "" {
+		return &usageError{"--key-file " + f.keyFile + " is empty"}
+	}
+	return nil
+}
