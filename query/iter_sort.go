@@ -45,7 +45,8 @@ func (x *execution) room() int {
 
 func (x *execution) newBatch(src Source, source int, open func() (Documents, error)) *batch {
 	last := func(a, c entry) bool { return x.compare(&a, &c) > 0 }
-	return &batch{x: x, src: src, source: source, open: open, room: x.room(), heap: heap.Of[entry]{Before: last}}
+	return &batch{x: x, src: src, source: source, open: open, room: x.room(),
+		heap: heap.Of[entry]{Before: last}}
 }
 
 func (b *batch) next() (bool, error) {

@@ -13,19 +13,24 @@ import (
 // are not taken for such.
 func TestNever(t *testing.T) {
 	x := planInfo(t).Index
-	bodies := [][]byte{[]byte(`{"id":"1","a":1,"b":"x","t":[{"k":1}]}`), []byte(`{"id":"2","a":true,"b":"y"}`)}
+	bodies := [][]byte{[]byte(`{"id":"1","a":1,"b":"x","t":[{"k":1}]}`),
+		[]byte(`{"id":"2","a":true,"b":"y"}`)}
 	for text, never := range map[string]bool{
 		"c.a = 1 AND c.a = 2": true, "c.a > 5 AND c.a < 3": true, "c.a > 5 AND c.a < 5": true,
 		"c.a >= 5 AND c.a <= 5": false, "c.a > 'x' AND c.a < 5": true, "c.a = undefined": true,
 		"c.a = 1 AND IS_STRING(c.a)": true, "c.a = 1 AND NOT IS_DEFINED(c.a)": true, "c.a = 1 AND c.a": true,
 		"c.a AND NOT c.a": true, "UPPER(c.b) = 1": true, "c.a + 1 = 'x'": true, "c.a + 1": true,
 		"c.a IN (1, 2) AND c.a > 2": true, "c.a IN (1, 2) AND c.a > 1": false, "c.a IN (undefined)": true,
-		"c.a BETWEEN 3 AND 2": true, "(c.a = 1 OR c.a = 2) AND c.a = 3": true, "(c.a = 1 OR c.a = 2) AND c.a = 2": false,
-		"(c.a = 1 AND c.a = 2) OR c.b = 'x'": false, "(c.a = 1 AND c.a = 2) OR (c.b = 'x' AND c.b = 'y')": true,
-		"STARTSWITH(c.b, 'x') AND c.b = 1": true, "c.b LIKE 'x%' AND IS_NUMBER(c.b)": true, "[c.a] = 1": true,
-		"c.a != 1 AND c.a = 1": true, "c.a != 1 AND c.a = 2": false, "c.a = 1 AND c.b = 1": false, "c.skip = 1 AND c.skip = 2": true,
-		"c.a > [1]": true, "c.a = [1] AND IS_ARRAY(c.a)": false, "IS_INTEGER(c.a) AND c.a = 'x'": true,
-		"NOT IS_INTEGER(c.a) AND c.a = 1": false, "EXISTS(SELECT VALUE t FROM t IN c.t WHERE t.k = 1 AND t.k = 2)": false,
+		"c.a BETWEEN 3 AND 2": true, "(c.a = 1 OR c.a = 2) AND c.a = 3": true,
+		"(c.a = 1 OR c.a = 2) AND c.a = 2":                   false,
+		"(c.a = 1 AND c.a = 2) OR c.b = 'x'":                 false,
+		"(c.a = 1 AND c.a = 2) OR (c.b = 'x' AND c.b = 'y')": true,
+		"STARTSWITH(c.b, 'x') AND c.b = 1":                   true, "c.b LIKE 'x%' AND IS_NUMBER(c.b)": true, "[c.a] = 1": true,
+		"c.a != 1 AND c.a = 1": true, "c.a != 1 AND c.a = 2": false, "c.a = 1 AND c.b = 1": false,
+		"c.skip = 1 AND c.skip = 2": true,
+		"c.a > [1]":                 true, "c.a = [1] AND IS_ARRAY(c.a)": false, "IS_INTEGER(c.a) AND c.a = 'x'": true,
+		"NOT IS_INTEGER(c.a) AND c.a = 1":                                false,
+		"EXISTS(SELECT VALUE t FROM t IN c.t WHERE t.k = 1 AND t.k = 2)": false,
 	} {
 		p, err := Prepare("SELECT VALUE c.id FROM c WHERE "+text, nil, Info{Index: x})
 		if err != nil {
@@ -48,7 +53,8 @@ func TestNever(t *testing.T) {
 		{"SELECT VALUE s FROM (SELECT VALUE COUNT(1) FROM c WHERE c.a = 1 AND c.a = 2) s", "0"},
 		{"SELECT VALUE s FROM (SELECT DISTINCT VALUE c.a FROM c WHERE c.a = 1 AND c.a = 2) s", ""},
 		{"SELECT VALUE c.id FROM c JOIN (SELECT VALUE t FROM t IN c.t WHERE t.k = 1 AND t.k = 2)", ""},
-		{"SELECT VALUE s FROM c JOIN (SELECT VALUE COUNT(1) FROM t IN c.t WHERE t.k = 1 AND t.k = 2) s", "0 0"},
+		{"SELECT VALUE s FROM c JOIN (SELECT VALUE COUNT(1) FROM t IN c.t WHERE t.k = 1 AND t.k = 2) s",
+			"0 0"},
 	} {
 		p, err := Prepare(test.text, nil, Info{Index: x})
 		if err != nil {
@@ -129,21 +135,24 @@ func contradiction(r *rand.Rand, depth int) string {
 	}
 	path := []string{"c.a", "c.a", "c.skip"}[r.IntN(3)]
 	constant := func() string {
-		return []string{"1", "2", "1.5", `"x"`, `"xy"`, "true", "false", "null", "undefined", "[1]", "{}", "NaN",
+		return []string{"1", "2", "1.5", `"x"`, `"xy"`, "true", "false", "null", "undefined", "[1]", "{}",
+			"NaN",
 			"[undefined][0]"}[r.IntN(13)]
 	}
 	switch r.IntN(9) {
 	case 0:
 		return path
 	case 1:
-		return []string{"IS_STRING", "IS_NUMBER", "IS_DEFINED", "IS_BOOL", "IS_PRIMITIVE", "IS_INTEGER", "IS_ARRAY",
+		return []string{"IS_STRING", "IS_NUMBER", "IS_DEFINED", "IS_BOOL", "IS_PRIMITIVE", "IS_INTEGER",
+			"IS_ARRAY",
 			"NOT IS_STRING", "NOT IS_DEFINED", "NOT IS_INTEGER"}[r.IntN(10)] + "(" + path + ")"
 	case 2:
 		return path + []string{" IN (", " NOT IN ("}[r.IntN(2)] + constant() + ", " + constant() + ")"
 	case 3:
 		return "(" + path + " BETWEEN " + constant() + " AND " + constant() + ")"
 	case 4:
-		return []string{"STARTSWITH(" + path + `, "x")`, path + ` LIKE "x%"`, "ARRAY_CONTAINS(" + path + ", 1)",
+		return []string{"STARTSWITH(" + path + `, "x")`, path + ` LIKE "x%"`, "ARRAY_CONTAINS(" + path +
+			", 1)",
 			"UPPER(" + path + ") = " + constant(), path + " + 1 > " + constant(),
 			"(" + path + " ?? 1) = " + constant(), "(c.a ? c.skip : 1) = " + constant()}[r.IntN(7)]
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 // A plan is a chain of nodes: the page that is given out comes first, the documents last. Each makes its rows
-// of those of the node behind it. What runs is the chain, and what String and Explain print is the same chain.
+// of those of the node behind it. What runs is the chain, and String and Explain print the same chain.
 //
-//	page ◄ distinct ◄ project ◄ group ◄ rows ◄ each, each ... ◄ order or rank ◄ filter ◄ documents
+//	page ◄ distinct ◄ project ◄ group ◄ rows ◄ each ... ◄ order or rank ◄ filter ◄ documents
 //
 // A plan whose FROM has a subquery over all items has two such chains, one behind the other. A node holds no
 // state. Where the state of a run is not a local variable of the node, it is in the execution.

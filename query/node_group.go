@@ -100,7 +100,8 @@ func (n *groupNode) page(x *execution, in int, row func() bool) bool {
 	}
 	skip := 0
 	more := x.eachGroup(g, func() bool {
-		if skip < x.from.rows && x.done.rows < x.from.rows && bytes.Equal(cutKey([]byte(g.current)), x.done.key) {
+		if skip < x.from.rows && x.done.rows < x.from.rows &&
+			bytes.Equal(cutKey([]byte(g.current)), x.done.key) {
 			skip++
 			x.done.rows++ // an earlier page has given it out
 			return true
@@ -166,8 +167,8 @@ func (g *grouper) halve() {
 }
 
 // closes tells a walk that comes by the order of keys whether the page makes no group at a value, nor behind
-// it. Where the first source has as many groups as a page is made of, the page ends before the next one; other
-// sources have groups among those.
+// it. Where the first source has as many groups as a page is made of, the page ends before the next one;
+// other sources have groups among those.
 func (g *grouper) closes(v doc.Value, most int, first bool) bool {
 	if !g.paged || g.bound == "" && (len(g.groups) < most || g.runs != nil) {
 		return false

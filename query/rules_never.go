@@ -212,7 +212,8 @@ func (l *limits) differs(x, y syntax.Expr) bool {
 	return d.left()
 }
 
-// lowerEdge is the narrower of two upper ends. Those of different types have nothing in common, and kinds says so.
+// lowerEdge is the narrower of two upper ends. Those of different types have nothing in common, and kinds
+// says so.
 func lowerEdge(a, b *edge) *edge {
 	if a == nil || !orderable(a.v, b.v) {
 		return b

@@ -94,7 +94,7 @@ func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, st
 		fmt.Fprintln(stderr, "mayfly:", err)
 		return exitFailed
 	}
-root.SetArgs(takeEmulatorArguments(args))
+	root.SetArgs(takeEmulatorArguments(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

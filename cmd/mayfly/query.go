@@ -28,10 +28,13 @@ func queryCommand() *cobra.Command {
 		Use:   "query QUERY",
 		Short: "Ask a running server a query and print its rows",
 		Args:  cobra.ExactArgs(1),
-		Long: "Ask a running server a query and print all of its rows, page after page: as a table, with --json as a JSON array, with --ndjson\n" +
-			"as a JSON value a line. The table leaves out what the server adds to items (_rid, _self, _etag, _attachments) and shortens long values.\n\n" +
-			"Without --partition-key the query goes over the whole container, and the server merges what the ranges answer.",
-		Example: `  mayfly query --db shop --container carts "SELECT * FROM c WHERE c.user = @user" --param user=ada`,
+		Long: "Ask a running server a query and print all of its rows, page after page: as a table, with --json as\n" +
+			"a JSON array, with --ndjson as a JSON value a line. The table leaves out what the server adds to items\n" +
+			"(_rid, _self, _etag, _attachments) and shortens long values.\n\n" +
+			"Without --partition-key the query goes over the whole container, and the server merges what the\n" +
+			"ranges answer.",
+		Example: `  mayfly query --db shop --container carts ` +
+			`"SELECT * FROM c WHERE c.user = @user" --param user=ada`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

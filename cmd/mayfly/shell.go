@@ -44,23 +44,28 @@ func shellCommand() *cobra.Command {
 		Use:   "shell",
 		Short: "Ask a running server query after query, with history, completion and all other commands",
 		Args:  cobra.NoArgs,
-		Long: "Ask a running server query after query. A query ends with a semicolon or an empty line; its rows come a page at a time.\n" +
-			"A line that begins with a backslash is a command: \\? lists them. Every command of mayfly is one of them, and gets the server,\n" +
-			"the database and the container of the shell.\n\n" +
-			"Ctrl-C gives up a line, or a query that runs; Ctrl-D ends the shell. Without a terminal statements are read from the standard\n" +
-			"input, and the first that fails ends the shell with its exit code.",
+		Long: "Ask a running server query after query. A query ends with a semicolon or an empty line; its\n" +
+			"rows come a page at a time. A line that begins with a backslash is a command: \\? lists them. Every\n" +
+			"command of mayfly is one of them, and gets the server, the database and the container of the shell.\n\n" +
+			"Ctrl-C gives up a line, or a query that runs; Ctrl-D ends the shell. Without a terminal statements\n" +
+			"are read from the standard input, and the first that fails ends the shell with its exit code.",
 		Example: "  mayfly shell --db shop --container carts\n" +
 			"  echo 'SELECT VALUE COUNT(1) FROM c' | mayfly shell --db shop --container carts",
 	}
 	s.register(cmd.Flags())
+	cmd.Flags().BoolVar(&s.json, "json", false, "print rows as JSON, a line each, as after \\json")
 	cmd.Flags().BoolVar(&s.goOn, "continue", false, "go on after a statement that has failed")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) (err error) {
 		s.out, s.errs = cmd.OutOrStdout(), cmd.ErrOrStderr()
 		ctx := cmd.Context()
-		if cmd.InOrStdin() == os.Stdin && liner.TerminalSupported() && isTerminal(os.Stdin) && isTerminal(os.Stdout) {
+		if cmd.InOrStdin() == os.Stdin && liner.TerminalSupported() && isTerminal(os.Stdin) &&
+			isTerminal(os.Stdout) {
 			s.person = true
 			s.lines = newTypedLines(s)
 			ctx = withoutSignals(ctx)
+			stray := make(chan os.Signal, 1) // Ctrl-C between two statements ends nothing
+			signal.Notify(stray, os.Interrupt)
+			defer signal.Stop(stray)
 			fmt.Fprintln(s.out, `mayfly shell: \? lists the commands, \q ends it`)
 		} else {
 			s.lines = &scriptLines{bufio.NewReader(cmd.InOrStdin())}
@@ -229,10 +234,11 @@ func (s *shell) pages(ctx context.Context, a *asked) error {
 	if s.person && s.file == nil {
 		most = shellPage
 	}
-	last, err := a.call.pages(ctx, a.text, a.continuation, most, func(rows []json.RawMessage, page answered) (bool, error) {
-		err := w.page(rows, page.charge)
-		return most == 0 || len(rows) == 0, err
-	})
+	last, err := a.call.pages(ctx, a.text, a.continuation, most,
+		func(rows []json.RawMessage, page answered) (bool, error) {
+			err := w.page(rows, page.charge)
+			return most == 0 || len(rows) == 0, err
+		})
 	if err != nil {
 		return err
 	}

@@ -36,24 +36,28 @@ func shellWords() []shellWord {
 		{"put", "ITEM", "store an item, which is JSON", true, (*shell).put},
 		{"delete", "ID [KEY]", "delete an item", false, (*shell).remove},
 		{"why", "ID [KEY]", "tell when an item expires, and why", false, (*shell).why},
-		{"explain", "QUERY", "show how a query is answered", true, func(s *shell, ctx context.Context, args []string) error {
-			return s.command(ctx, []string{"explain", strings.TrimRight(args[0], "; ")})
-		}},
-		{"more", "", "show the next rows of the query before", false, func(s *shell, ctx context.Context, _ []string) error {
-			if s.more == nil {
-				return &usageError{"there are no more rows"}
-			}
-			return s.pages(ctx, s.more)
-		}},
-		{"param", "[@NAME = VALUE]", "set a parameter for queries, or list them; without a value: unset it", true, (*shell).param},
+		{"explain", "QUERY", "show how a query is answered", true,
+			func(s *shell, ctx context.Context, args []string) error {
+				return s.command(ctx, []string{"explain", strings.TrimRight(args[0], "; ")})
+			}},
+		{"more", "", "show the next rows of the query before", false,
+			func(s *shell, ctx context.Context, _ []string) error {
+				if s.more == nil {
+					return &usageError{"there are no more rows"}
+				}
+				return s.pages(ctx, s.more)
+			}},
+		{"param", "[@NAME = VALUE]", "set a parameter for queries, or list them; without a value: unset it",
+			true, (*shell).param},
 		{"table", "", "print rows as a table", false, func(s *shell, _ context.Context, _ []string) error {
 			s.json = false
 			return nil
 		}},
-		{"json", "", "print rows as JSON, a line each", false, func(s *shell, _ context.Context, _ []string) error {
-			s.json = true
-			return nil
-		}},
+		{"json", "", "print rows as JSON, a line each", false,
+			func(s *shell, _ context.Context, _ []string) error {
+				s.json = true
+				return nil
+			}},
 		{"timing", "", "tell how long each statement takes, or stop that", false, (*shell).toggleTiming},
 		{"o", "[FILE]", "write results to a file, or to the terminal again", true, (*shell).redirect},
 		{"i", "FILE", "run the statements of a file", true, (*shell).include},

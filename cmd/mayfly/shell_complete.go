@@ -121,8 +121,8 @@ func (s *shell) proposals(ctx context.Context, head, begun string) (list []strin
 
 // clauseWords are the words of a query besides names and functions.
 func clauseWords() []string {
-	return strings.Fields(`SELECT TOP DISTINCT VALUE AS FROM JOIN IN WHERE AND OR NOT BETWEEN LIKE ESCAPE EXISTS
-		ARRAY GROUP ORDER BY RANK ASC DESC OFFSET LIMIT true false null undefined`)
+	return strings.Fields(`SELECT TOP DISTINCT VALUE AS FROM JOIN IN WHERE AND OR NOT BETWEEN LIKE
+		ESCAPE EXISTS ARRAY GROUP ORDER BY RANK ASC DESC OFFSET LIMIT true false null undefined`)
 }
 
 // places are the databases, or, behind a database and a slash, its containers.
@@ -187,7 +187,8 @@ func (s *shell) paths(ctx context.Context) []string {
 	}
 	found := map[string]bool{}
 	q := queryCall{serverCall: s.serverCall}
-	_, err := q.pages(ctx, "SELECT * FROM c", "", sampled, func(rows []json.RawMessage, _ answered) (bool, error) {
+	_, err := q.pages(ctx, "SELECT * FROM c", "", sampled, func(rows []json.RawMessage, _ answered) (bool,
+		error) {
 		for _, row := range rows {
 			collectPaths(found, "c", doc.Of(row), maxDepth)
 		}

@@ -10,8 +10,8 @@ import (
 
 // lineSource gives the lines that a person or a file has.
 type lineSource interface {
-	// line returns the next line without its end; io.EOF at the end, and errCleared where the person has given
-	// up what was typed.
+	// line returns the next line without its end; io.EOF at the end, and errCleared where the person has
+	// given up what was typed.
 	line(prompt string) (string, error)
 	// add keeps a statement for the person to come back to.
 	add(statement string)
@@ -55,7 +55,8 @@ func statement(from lineSource, prompt string) (string, error) {
 			return trimmed, nil
 		}
 		lines = append(lines, text)
-		if whole := strings.TrimSpace(strings.Join(lines, "\n")); trimmed == "" || strings.HasSuffix(whole, ";") {
+		if whole := strings.TrimSpace(strings.Join(lines, "\n")); trimmed == "" ||
+			strings.HasSuffix(whole, ";") {
 			return strings.TrimRight(whole, "; \t\n"), nil
 		}
 		prompt = "    ... "

@@ -13,7 +13,8 @@ import (
 func shelled(t *testing.T, statements string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = executeFrom(t.Context(), strings.NewReader(statements), append([]string{"shell"}, args...), &out, &errs)
+	code = executeFrom(t.Context(), strings.NewReader(statements), append([]string{"shell"}, args...), &out,
+		&errs)
 	return code, out.String(), errs.String()
 }
 
@@ -55,7 +56,8 @@ func TestShell(t *testing.T) {
 		t.Fatalf("exit code %d: %s\n%s", code, errs, out)
 	}
 	for _, part := range []string{
-		"id  n\n2   2\n1   1\n\n2 rows", `@n=1`, `{"id":"1"}`, `"pk": "ada lovelace"`, "index /n = 1", "frozen", "db", `"paths": [`,
+		"id  n\n2   2\n1   1\n\n2 rows", `@n=1`, `{"id":"1"}`, `"pk": "ada lovelace"`,
+		"index /n = 1", "frozen", "db", `"paths": [`,
 		"VALUE\n1\n\n1 rows", `"ada lovelace"`, `\use DB[/CONTAINER]`, `\forecast`,
 	} {
 		if !strings.Contains(out, part) {
@@ -80,19 +82,23 @@ func TestShellFailures(t *testing.T) {
 		t.Errorf("exit code %d: %q, %q", code, out, errs)
 	}
 	line, caret, found := strings.Cut(errs[strings.Index(errs, "\n")+1:], "\n")
-	if !found || !strings.Contains(line, "====") || len(caret) == 0 || strings.Index(caret, "^") < strings.Index(line, "==") {
+	if !found || !strings.Contains(line, "====") || len(caret) == 0 ||
+		strings.Index(caret, "^") < strings.Index(line, "==") {
 		t.Errorf("the place is not shown: %q", errs)
 	}
-	if code, out, errs := shelled(t, "\\nonsense\nSELECT VALUE 1;\n\\use nowhere\n\\get", append(at, "--continue")...); code != exitUsage ||
+	if code, out, errs := shelled(t, "\\nonsense\nSELECT VALUE 1;\n\\use nowhere\n\\get",
+		append(at, "--continue")...); code != exitUsage ||
 		!strings.Contains(out, "VALUE\n1") || strings.Count(errs, "mayfly:") != 3 {
 		t.Errorf("exit code %d: %q, %q", code, out, errs)
 	}
-	for _, statement := range []string{`\put {"id": `, `\get "1`, `\shell`, `\serve`, `\i /nowhere/file`, `\more`, `\o /nowhere/file`} {
+	for _, statement := range []string{`\put {"id": `, `\get "1`, `\shell`, `\serve`, `\i /nowhere/file`,
+		`\more`, `\o /nowhere/file`} {
 		if code, _, errs := shelled(t, statement, at...); code == 0 || errs == "" {
 			t.Errorf("%s: exit code %d, %q", statement, code, errs)
 		}
 	}
-	if code, _, errs := shelled(t, "SELECT VALUE 1;", "--url", "http://127.0.0.1:1", "--db", "a", "--container", "b"); code != exitFailed ||
+	if code, _, errs := shelled(t, "SELECT VALUE 1;", "--url", "http://127.0.0.1:1", "--db", "a",
+		"--container", "b"); code != exitFailed ||
 		!strings.Contains(errs, "nothing answers") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
@@ -108,8 +114,10 @@ func TestShellCompletes(t *testing.T) {
 	s.key = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 	s.database, s.container = "db", "c"
 	for line, want := range map[string]string{
-		`\us`: `\use`, `\use d`: "db", `\use db/`: "db/c", "SELECT c.pri": "c.price", "SELECT c.price.": "c.price.net",
-		"SELECT * FROM c WHE": "WHERE", "SELECT upp": "UPPER", "SELECT ABS(c.price.n": "c.price.net", `\d `: "c", `\forecast --b`: "--by",
+		`\us`: `\use`, `\use d`: "db", `\use db/`: "db/c", "SELECT c.pri": "c.price",
+		"SELECT c.price.":     "c.price.net",
+		"SELECT * FROM c WHE": "WHERE", "SELECT upp": "UPPER", "SELECT ABS(c.price.n": "c.price.net",
+		`\d `: "c", `\forecast --b`: "--by",
 		"SELECT c.price[": `c.price["gross tax"]`,
 	} {
 		if _, words, _ := s.complete(line, len([]rune(line))); !slices.Contains(words, want) {
@@ -120,7 +128,8 @@ func TestShellCompletes(t *testing.T) {
 
 func TestShellWords(t *testing.T) {
 	for line, want := range map[string]string{
-		`a  b`: "a|b", `'a b' "c d"`: "a b|c d", `1 ["x y", 2] z`: `1|["x y", 2]|z`, `{"a": "}"} b`: `{"a": "}"}|b`, ``: "",
+		`a  b`: "a|b", `'a b' "c d"`: "a b|c d", `1 ["x y", 2] z`: `1|["x y", 2]|z`, `{"a": "}"} b`: `{"a": "}"}|b`,
+		``:            "",
 		`--by=day ''`: "--by=day|", `a[1]`: "a[1]",
 	} {
 		if got, err := words(line); err != nil || strings.Join(got, "|") != want {
