@@ -143,9 +143,11 @@ func (v *Value) decodeStruct(to reflect.Value) error {
 // where there are few.
 func (m *Member) unknown(known []member) error {
 	nearest, distance := "", len(m.Name)/2+1
-	names := make([]string, len(known))
-	for i, k := range known {
-		names[i] = k.name
+	var names []string
+	for _, k := range known {
+		if !strings.HasPrefix(k.name, "$") {
+			names = append(names, k.name)
+		}
 		if d := edits(strings.ToLower(m.Name), strings.ToLower(k.name)); d < distance {
 			nearest, distance = k.name, d
 		}

@@ -32,7 +32,8 @@ func TestJSONAndYAMLAgree(t *testing.T) {
 			t.Errorf("%s: %v", json, err)
 		}
 		v.raw = nil
-		if got := string(v.Filter(func(string) bool { return true }).AppendJSON(nil)); v.Kind == Object && got != json {
+		all := v.Filter(func(string) bool { return true })
+		if got := string(all.AppendJSON(nil)); v.Kind == Object && got != json {
 			t.Errorf("%s is written as %s", json, got)
 		}
 	}
@@ -107,15 +108,16 @@ func TestDecode(t *testing.T) {
 		t.Fatal(err)
 	}
 	var o outer
-	if err := v.Decode(&o); err != nil || o.Self != v || o.Name != "n" || o.Size != 3 || !*o.On || o.Parts[0].Size != 4 ||
-		o.Any.Kind != Array {
+	if err := v.Decode(&o); err != nil || o.Self != v || o.Name != "n" || o.Size != 3 || !*o.On ||
+		o.Parts[0].Size != 4 || o.Any.Kind != Array {
 		t.Errorf("%+v %v", o, err)
 	}
+	const all = "size, name, on, parts, any"
 	for text, want := range map[string]string{
 		"size: 1":                           "f.yaml:1:1: 'name' is missing here",
 		"name: 5":                           "f.yaml:1:7: a string is expected here, not a number",
 		"name: n\nsiez: 1":                  "f.yaml:2:1: 'siez' is not known here: did you mean 'size'?",
-		"name: n\nother: 1":                 "f.yaml:2:1: 'other' is not known here: there are size, name, on, parts, any",
+		"name: n\nother: 1":                 "f.yaml:2:1: 'other' is not known here: there are " + all,
 		"name: n\nparts:\n - size: 1.5":     "f.yaml:3:10: a whole number is expected here, not 1.5",
 		"name: n\nparts: 1":                 "f.yaml:2:8: an array is expected here, not a number",
 		"name: n\non: 1":                    "f.yaml:2:5: true or false is expected here, not a number",
@@ -153,7 +155,8 @@ func TestBlame(t *testing.T) {
 }
 
 func FuzzYAML(f *testing.F) {
-	for _, text := range []string{"a: 1", "- [a, {b: c}]", "a: &x 1\nb: *x", "? a\n: b", "<<: {a: 1}", "|\n x", "--- a\n--- b"} {
+	for _, text := range []string{"a: 1", "- [a, {b: c}]", "a: &x 1\nb: *x", "? a\n: b",
+		"<<: {a: 1}", "|\n x", "--- a\n--- b"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

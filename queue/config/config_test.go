@@ -164,7 +164,7 @@ func TestErrors(t *testing.T) {
 		{`"UserConfig"`, `"UserConfigs"`, `Config.json:2:3: 'UserConfigs' is not known here`},
 		{`"Name": "queue.1",`, ``, `Config.json:7:11: a name is missing`},
 		{`"Name": "queue.1"`, `"Name": 5`, `Config.json:8:21: a string is expected here, not a number`},
-		{`"PT20S"`, `"20s"`, `Config.json:12:54: DuplicateDetectionHistoryTimeWindow: a duration such as PT1M is expected here, not "20s"`},
+		{`"PT20S"`, `"20s"`, `Config.json:12:54: DuplicateDetectionHistoryTimeWindow: a duration`},
 		{`"MaxDeliveryCount": 3`, `"MaxDeliveryCount": 0`,
 			`Config.json:16:35: MaxDeliveryCount: a whole number above 0`},
 		{`"RequiresSession": false`, `"RequiresSession": "no"`,

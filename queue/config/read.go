@@ -18,6 +18,9 @@ type Config struct {
 	entities []*entity // in the order of the file
 }
 
+// Len is how many queues, topics and subscriptions the file asks for.
+func (c *Config) Len() int { return len(c.entities) }
+
 // entity is one entity that a file asks for.
 type entity struct {
 	kind  queue.Kind
