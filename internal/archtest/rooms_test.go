@@ -111,7 +111,8 @@ var rooms = map[string]room{
 	"hook": {own: []string{"queue/message", "queue/wire", "store", "store/definition", "store/fault", "doc",
 		"ttl"},
 		tests: []string{"engine/pebble", "queue"}},
-	"mayflytest": {own: []string{"httpapi", "inject", "store", "store/definition", "store/inspect",
+	"mayflytest": {own: []string{"httpapi", "inject", "seed", "queue", "host", "store",
+		"store/definition", "store/inspect",
 		"store/fault", "ttl",
 		"engine/pebble"}, tests: []string{"doc"}},
 	"internal/bench": {
