@@ -1,6 +1,7 @@
 package seed
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -101,6 +102,33 @@ func (r *reader) again(d *database, c *container) error {
 	return nil
 }
 
+// lines takes in documents, one a line. They may be many, so a line is looked at closely only where it is
+// wrong.
+func (c *container) lines(file string, data []byte) error {
+	for n := 1; len(data) > 0; n++ {
+		line, rest, _ := bytes.Cut(data, []byte("\n"))
+		data = rest
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		body, o, err := store.ParseImport(line)
+		if err == nil {
+			if err := c.add(tree.Place{File: file, Line: n, Column: 1}, body, o); err != nil {
+				return err
+			}
+			continue
+		}
+		v, err := tree.ParseLine(file, n, line)
+		if err == nil {
+			err = c.document(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // document takes in a document.
 func (c *container) document(v *tree.Value) error {
 	body, o, err := store.ParseImport(v.AppendJSON(nil))
@@ -111,16 +139,20 @@ func (c *container) document(v *tree.Value) error {
 		})
 		return place.Wrap(member, err)
 	}
+	return c.add(v.Place, body, o)
+}
+
+func (c *container) add(place tree.Place, body []byte, o store.ImportOptions) error {
 	id, err := definition.ValidateItemID(doc.Of(body).Member("id"))
 	if err != nil {
-		return v.Place.Wrap("", err)
+		return place.Wrap("", err)
 	}
 	key := string(c.spec.PartitionKey.Extract(body).AppendOrdered(nil)) + "\x00" + id
 	if first, there := c.seen[key]; there {
-		return v.Place.Fail("the document '%s' is there a second time: %s", id, first)
+		return place.Fail("the document '%s' is there a second time: %s", id, first)
 	}
-	c.seen[key] = v.Place
-	d := document{v.Place, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true}}
+	c.seen[key] = place
+	d := document{place, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true}}
 	d.operation.Import = &o
 	c.documents = append(c.documents, d)
 	return nil

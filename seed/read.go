@@ -320,16 +320,15 @@ func (r *reader) documents(c *container, name string) error {
 	if err != nil {
 		return r.wrong(name, err)
 	}
+	if isLines(name) {
+		return c.lines(r.shown(name), data)
+	}
 	var values []*tree.Value
-	switch {
-	case isLines(name):
-		values, err = tree.ParseLines(r.shown(name), data)
-	case tree.IsYAML(name):
+	if tree.IsYAML(name) {
 		values, err = tree.ParseYAML(r.shown(name), data)
-	default:
-		var v *tree.Value
-		v, err = tree.ParseJSON(r.shown(name), data)
-		values = []*tree.Value{v}
+	} else {
+		values = []*tree.Value{nil}
+		values[0], err = tree.ParseJSON(r.shown(name), data)
 	}
 	if err != nil {
 		return err

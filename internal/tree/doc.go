@@ -5,7 +5,7 @@
 //	err = v.Decode(&shop)                    // into a struct; unknown members are errors
 //
 //	tree.go    Value, Place and Error
-//	json.go    JSON, and files with one value a line
+//	json.go    JSON, and single lines of files with one value a line
 //	yaml.go    YAML, as far as it can be said in JSON
 //	decode.go  from values to Go's structs
 //	blame.go   which part of a value a check refuses

@@ -41,22 +41,9 @@ func ParseJSON(file string, data []byte) (*Value, error) {
 	return newJSONReader(file, data, 1).whole()
 }
 
-// ParseLines reads a file with one JSON value a line. Empty lines are passed over.
-func ParseLines(file string, data []byte) (list []*Value, err error) {
-	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
-	for n := 1; len(data) > 0; n++ {
-		line, rest, _ := bytes.Cut(data, []byte("\n"))
-		data = rest
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		v, err := newJSONReader(file, line, n).whole()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, nil
+// ParseLine reads the line of a number, from 1, in a file with one JSON value a line.
+func ParseLine(file string, number int, line []byte) (*Value, error) {
+	return newJSONReader(file, line, number).whole()
 }
 
 // whole reads one value, behind which nothing follows.

@@ -65,11 +65,11 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%q: %v, not %s", text, err, want)
 		}
 	}
-	list, err := ParseLines("f.ndjson", []byte("{\"a\":1}\n\n  {\"b\":2}\r\n"))
-	if err != nil || len(list) != 2 || list[1].Place != (Place{"f.ndjson", 3, 3}) {
-		t.Errorf("%v %v", list, err)
+	v, err := ParseLine("f.ndjson", 3, []byte("  {\"b\":2}\r"))
+	if err != nil || v.Place != (Place{"f.ndjson", 3, 3}) {
+		t.Errorf("%v %v", v, err)
 	}
-	if _, err := ParseLines("f.ndjson", []byte("{}\n{,}\n")); err == nil ||
+	if _, err := ParseLine("f.ndjson", 2, []byte("{,}")); err == nil ||
 		!strings.HasPrefix(err.Error(), "f.ndjson:2:2: ") {
 		t.Error(err)
 	}
