@@ -146,6 +146,24 @@ func TestShop(t *testing.T) {
 	}
 }
 
+// TestSpecsAreSeeds: what a client reads of a container can be put into a seed as it is.
+func TestSpecsAreSeeds(t *testing.T) {
+	w := newWorld(t)
+	w.must(shop(t))
+	for _, d := range w.db.Databases() {
+		for _, c := range d.Containers() {
+			text := strings.Replace(string(c.Info().Spec.AppendJSON(nil)), "{", `{"_rid":"x","_self":"y",`, 1)
+			v, err := tree.ParseJSON("c.json", []byte(text))
+			if err == nil {
+				err = v.Decode(new(Container))
+			}
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
+
 // marks are the etags and times of all that is there.
 func (w *world) marks() string {
 	w.t.Helper()

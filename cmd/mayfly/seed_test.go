@@ -52,7 +52,12 @@ func TestSeedFolder(t *testing.T) {
 		}
 		b.must(t, 201, "POST", "/dbs", `{"id":"more"}`)
 		b.must(t, 200, "PUT", "/_mayfly/clock", `{"advance":"24h"}`)
-		b.must(t, 200, "GET", "/_mayfly/readyz", "")
+		if code, _, errs := mayfly(t, "queue", "send", "orders", "hello", "--url", "http://"+b.host); code != 0 {
+			t.Error(errs)
+		}
+		if got := b.must(t, 200, "GET", "/_mayfly/entities", ""); strings.Contains(got, `"active":0`) {
+			t.Error(got)
+		}
 		code, out, errs := mayfly(t, "reset", "--url", "http://"+b.host)
 		if code != 0 || out != "databases: shop\n" {
 			t.Errorf("reset: %d %s%s", code, out, errs)
