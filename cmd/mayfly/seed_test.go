@@ -52,7 +52,7 @@ func TestSeedFolder(t *testing.T) {
 		}
 		b.must(t, 201, "POST", "/dbs", `{"id":"more"}`)
 		b.must(t, 200, "PUT", "/_mayfly/clock", `{"advance":"24h"}`)
-		if code, _, errs := mayfly(t, "queue", "send", "orders", "hello", "--url", "http://"+b.host); code != 0 {
+		if code, _, errs := mayfly(t, "queue", "send", "orders", "x", "--url", "http://"+b.host); code != 0 {
 			t.Error(errs)
 		}
 		if got := b.must(t, 200, "GET", "/_mayfly/entities", ""); strings.Contains(got, `"active":0`) {

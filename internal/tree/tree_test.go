@@ -149,6 +149,12 @@ func TestBlame(t *testing.T) {
 	if place.String() != "f.yaml:5:5" || path != "b[1].bad" {
 		t.Errorf("%s %s", place, path)
 	}
+	calls := 0
+	many := &Value{Kind: Array, List: make([]*Value, 1e4)}
+	many.Blame(func(*Value) error { calls++; return wrong })
+	if calls > maxBlame {
+		t.Errorf("%d checks", calls)
+	}
 	if place, path = v.Blame(func(*Value) error { return wrong }); place != v.Place || path != "" {
 		t.Errorf("%s %s", place, path)
 	}
