@@ -140,20 +140,21 @@ func (b *servicebus) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// greet tells how clients connect: by a connection string for each port, which stands alone in its line.
+// greet tells how clients connect.
 func (b *servicebus) greet(s *serve, row func(name, value string)) {
 	key := access.EmulatorKey()
 	if len(s.flags.servicebus.signed) > 0 {
 		key = s.flags.servicebus.signed[0]
 		key.Text = "<the key given>" // a secret does not belong into a log
 	}
-	row("service bus", "each of these, for AMQP, WebSockets and HTTP alike:")
+	title := "service bus"
 	for _, p := range b.ports {
 		text := "Endpoint=sb://" + s.authority(portOf(p.listeners[0])) + ";SharedAccessKeyName=" + key.Name +
 			";SharedAccessKey=" + key.Text + ";"
 		if !p.secure {
 			text += "UseDevelopmentEmulator=true;" // clients that know it do not ask for TLS
 		}
-		row(p.what, text)
+		row(title, text+" ("+p.what+")")
+		title = ""
 	}
 }

@@ -36,11 +36,11 @@ func (f *servicebusFlags) register(flags *pflag.FlagSet) {
 	f.ports = []servicebusPort{
 		{flag: "servicebus-port", value: "5672", what: "messages",
 			usage: "port of Service Bus that emulator clients send and receive on"},
-		{flag: "servicebus-admin-port", value: "5300", what: "manage",
+		{flag: "servicebus-admin-port", value: "5300", what: "management",
 			usage: "port of Service Bus that emulator clients manage entities on"},
-		{flag: "servicebus-tls-port", value: "5671", what: "messages+tls", secure: true,
+		{flag: "servicebus-tls-port", value: "5671", what: "the same, TLS", secure: true,
 			usage: "port of Service Bus for clients that insist on TLS"},
-		{flag: "servicebus-admin-tls-port", value: "5301", what: "manage+tls", secure: true,
+		{flag: "servicebus-admin-tls-port", value: "5301", what: "management, TLS", secure: true,
 			usage: "port of Service Bus for administration clients that insist on TLS"},
 	}
 	for i := range f.ports {
