@@ -21,6 +21,11 @@
 // when all that the move has brought about has happened: what has expired by then is not only hidden, it is
 // purged, and feeds and webhooks have been told.
 //
+// # Seeds
+//
+// WithSeed gives a server what files say that it has: databases, containers, documents, scripts, users, and
+// queues that expired documents are forwarded to. The same files serve mayfly serve --seed.
+//
 // # Faults
 //
 // Fail lets requests fail: with a 429 to be repeated, with a connection that is dropped, with an answer that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,8 +15,11 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/seed"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -46,6 +50,7 @@ type options struct {
 	store  store.Options
 	http   httpapi.Options
 	logger *slog.Logger
+	seeds  []func() (*seed.Seed, error)
 }
 
 // At sets the moment at which the clock stands. Default: the first of January 2026, 00:00 UTC.
@@ -64,6 +69,21 @@ func WithHTTP(change func(*httpapi.Options)) Option { return func(o *options) { 
 
 // WithLogger tells where the server logs to. Default: nowhere.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
+
+// WithSeed plants a seed, a file or a folder in the form of mayfly serve --seed, before the test begins. Its
+// queues and topics are there for what its containers forward to them. Given again, it plants one more.
+func WithSeed(name string) Option {
+	return func(o *options) {
+		o.seeds = append(o.seeds, func() (*seed.Seed, error) { return seed.Open(name) })
+	}
+}
+
+// WithSeedFS is WithSeed for a file or folder in a file system, such as an embed.FS; "." is all of it.
+func WithSeedFS(files fs.FS, name string) Option {
+	return func(o *options) {
+		o.seeds = append(o.seeds, func() (*seed.Seed, error) { return seed.OpenFS(files, name) })
+	}
+}
 
 // cacheBytes is the block cache of a store, which lies in memory as it is.
 const cacheBytes = 8 << 20
@@ -89,14 +109,30 @@ func New(t testing.TB, opts ...Option) *Mayfly {
 
 func (m *Mayfly) open(o options) error {
 	ctx := context.Background()
+	seeds, queues, err := readSeeds(o.seeds)
+	if err != nil {
+		return err
+	}
+	var neighbours []host.Tenant
+	if queues != nil {
+		neighbours = append(neighbours, queues.Tenant())
+	}
 	e, err := pebble.Open(ctx, pebble.Options{Memory: true, CacheBytes: cacheBytes, Strict: true,
 		Logger: o.logger})
 	if err != nil {
 		return err
 	}
 	o.store.Clock, o.store.Logger = m.clock, o.logger
-	if m.db, err = store.Open(ctx, e, o.store); err != nil {
+	if m.db, err = store.Open(ctx, e, o.store, neighbours...); err != nil {
 		return err
+	}
+	for _, s := range seeds {
+		if _, err := s.Plant(ctx, seed.Target{DB: m.db, Queues: queues, Log: o.logger}); err != nil {
+			return err
+		}
+	}
+	if queues != nil {
+		o.http.Queues = queues
 	}
 	if o.http.Faults == nil {
 		o.http.Faults = inject.New(m.db.Now)
@@ -111,6 +147,20 @@ func (m *Mayfly) open(o options) error {
 	go func() { m.served <- m.http.Serve(m.listener, nil) }()
 	m.client = &http.Client{Transport: &signer{key: o.http.Key, base: &http.Transport{}}}
 	return nil
+}
+
+// readSeeds reads the seeds, and makes queues where one of them asks for some.
+func readSeeds(list []func() (*seed.Seed, error)) (seeds []*seed.Seed, queues *queue.Queues, err error) {
+	for _, read := range list {
+		s, err := read()
+		if err != nil {
+			return nil, nil, err
+		}
+		if seeds = append(seeds, s); s.HasEntities() && queues == nil {
+			queues = queue.New(queue.Options{})
+		}
+	}
+	return seeds, queues, nil
 }
 
 // close ends what open started and fails the test for what is left over.

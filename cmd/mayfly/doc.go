@@ -24,6 +24,7 @@
 //	mayfly lease       keep an item from expiring for a time
 //	mayfly snapshot    keep states of a running server, and go back to them
 //	mayfly reset       put a running server back to what it had from its start
+//	mayfly seed        check what serve --seed reads; its JSON Schema
 //	mayfly faults      let operations of a running server fail on demand
 //	mayfly split       ask a running server to split a partition key range
 //	mayfly bench       measure against the raw engine and an empty server

@@ -47,10 +47,8 @@ func (s *serve) greet(w io.Writer) {
 	if s.flags.advertise != "" {
 		row("advertised", s.flags.advertise)
 	}
-	// Those who know the last setting (.NET) do not look at the certificate; the others pass over it.
-	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+
-		";DisableServerCertificateValidation=true;")
-	row("", "with gateway mode: ConnectionMode.Gateway (.NET), gatewayMode() (Java); the others have no other")
+	row("key", key)
+	s.greetClients(row, main, key)
 	if s.bus != nil {
 		s.bus.greet(s, row)
 	}
@@ -69,4 +67,22 @@ func (s *serve) greet(w io.Writer) {
 	case s.flags.wellKnownKey() && !loopback(s.flags.host):
 		s.log.Warn("the well-known key is in use on an address that other machines can reach: give a --key of your own")
 	}
+}
+
+// greetClients prints what can be pasted as it is. The clients of .NET and Java have a second mode, which is
+// not here, and want to be told to pass over a certificate that they do not know; what makes the others trust
+// it is told beside the certificate.
+func (s *serve) greetClients(row func(name, value string), main, key string) {
+	// Those who know the last setting (.NET) do not look at the certificate; the others pass over it.
+	connection := "AccountEndpoint=https://" + main + "/;AccountKey=" + key +
+		";DisableServerCertificateValidation=true;"
+	row("connection", connection)
+	row(".NET", `var client = new CosmosClient("`+connection+
+		`", new() { ConnectionMode = ConnectionMode.Gateway });`)
+	row("Java", `System.setProperty("COSMOS.EMULATOR_SERVER_CERTIFICATE_VALIDATION_DISABLED", "true");`)
+	if host, _, err := net.SplitHostPort(main); err == nil && host != "localhost" {
+		row("", `System.setProperty("COSMOS.EMULATOR_HOST", "`+host+`");`)
+	}
+	row("", `var client = new CosmosClientBuilder().endpoint("https://`+main+`/").key("`+key+
+		`").gatewayMode().buildClient();`)
 }

@@ -140,12 +140,12 @@ func TestSeed(t *testing.T) {
 // TestSeedIsStrict: what is wrong with a seed is told with its file and line, and nothing is brought in.
 func TestSeedIsStrict(t *testing.T) {
 	for _, c := range []struct{ old, new, where, what string }{
-		{`"databases"`, `"database"`, ":2:", `"database" is not known`},
-		{`"id": "empty"`, `"name": "empty"`, ":11:", `"name" is not known`},
+		{`"databases"`, `"database"`, ":2:", `'database' is not known here: did you mean 'databases'?`},
+		{`"id": "empty"`, `"name": "empty"`, ":11:", `'name' is not known here`},
 		{`{"id": "empty"}`, `{}`, ":11:", "no id"},
-		{`{"id": "empty"}`, `5`, ":11:", "here must be an object"},
-		{`"id": "empty"`, `"id": 7`, ":11:", "here must be a string"},
-		{`"id": "empty"`, `"id": "e", "id": "f"`, ":11:", "twice"},
+		{`{"id": "empty"}`, `5`, ":11:", "an object is expected here"},
+		{`"id": "empty"`, `"id": 7`, ":11:", "a string is expected here"},
+		{`"id": "empty"`, `"id": "e", "id": "f"`, ":11:17:", "a second time"},
 		{`"throughput": 500`, `"throughput": "much"`, ":3:", "a throughput must be"},
 		{`"maxThroughput"`, `"max"`, ":4:", "a throughput must be"},
 		{`"defaultTtl": 3600`, `"defaultTtl": 0`, ":4:", "0"},

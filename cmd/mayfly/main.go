@@ -58,7 +58,7 @@ func rootCommand() *cobra.Command {
 				versionCommand()),
 			group("Data", shellCommand(), databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
 				importCommand(), exportCommand(), explainCommand(), splitCommand(), snapshotCommand(),
-				resetCommand(), queueCommand(), faultsCommand()),
+				resetCommand(), seedCommand(), queueCommand(), faultsCommand()),
 			group("Time to live", clockCommand(), expiryCommand(), forecastCommand(), dryRunCommand(),
 				waitCommand(), lintCommand(),
 				settingsCommand(), leaseCommand(), reaperCommand(), eventsCommand()),

@@ -27,7 +27,7 @@ func TestSeedWithQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code, _, errs := mayfly(t, "serve", "--memory", "--port", "0", "--seed", dir); code == 0 ||
-		!strings.Contains(errs, "b.json:1: 'Queues' is not known here") {
+		!strings.Contains(errs, "b.json:1:16: 'Queues' is not known here") {
 		t.Errorf("%d %s", code, errs)
 	}
 }

@@ -2,94 +2,86 @@ package main
 
 import (
 	"context"
-	"errors"
-	"log/slog"
-	"slices"
+	"fmt"
 
-	"github.com/mayflydb/mayfly/store"
-	"github.com/mayflydb/mayfly/store/definition"
-	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/seed"
 )
 
-// maxSeedBytes is how much of documents' text goes into the store at once.
-const maxSeedBytes = 1 << 20
-
-// seed brings into a store what a seed says and is not there: databases, containers and documents. What is
-// there stays as it is, whatever became of it, so that a server can be started with the same seed again and
-// again; a document that has expired is not there. A container that is there must have the seed's partition
-// key.
-func seed(ctx context.Context, db *store.DB, list []seedDatabase, log *slog.Logger) error {
-	for i := range list {
-		if err := list[i].plant(ctx, db, log); err != nil {
-			return err
-		}
-	}
-	return nil
+func seedCommand() *cobra.Command {
+	return family(&cobra.Command{
+		Use:   "seed",
+		Short: "What `mayfly serve --seed` reads: check it, and describe it to editors",
+	}, seedCheckCommand(), seedSchemaCommand())
 }
 
-func (d *seedDatabase) plant(ctx context.Context, db *store.DB, log *slog.Logger) error {
-	in, err := db.Database(d.id)
-	if fault.ErrorCode(err) == fault.CodeNotFound {
-		in, err = db.CreateDatabase(ctx, d.id, d.throughput)
+func seedCheckCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check PATH",
+		Short: "Read a seed, a file or a folder, and plant it in memory; needs no server",
+		Long: "Read a seed, a file or a folder, and plant it into a server of its own in memory,\n" +
+			"which is then gone.\n\n" +
+			"What is wrong is told with file, line and column; exit code 1.",
+		Args: cobra.ExactArgs(1),
 	}
-	if err != nil {
-		return d.wrong(err)
-	}
-	for i := range d.containers {
-		c := &d.containers[i]
-		n, err := c.plant(ctx, in)
+	registerResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+		s, err := seed.Open(args[0])
 		if err != nil {
 			return err
 		}
-		log.Info("seeded", "database", d.id, "container", c.spec.ID, "new", n, "documents", len(c.documents))
-	}
-	return nil
+		if err := s.Rehearse(cmd.Context()); err != nil {
+			return err
+		}
+		c := s.Count()
+		text := fmt.Sprintf("the seed is good: %d databases, %d containers, %d documents, "+
+			"%d queues, topics and subscriptions", c.Databases, c.Containers, c.Documents, c.Entities)
+		return printResult(cmd.OutOrStdout(), asJSON, text, c)
+	})
+	return cmd
 }
 
-// plant tells how many documents are new.
-func (c *seedContainer) plant(ctx context.Context, d *store.Database) (n int, err error) {
-	in, err := d.Container(c.spec.ID)
-	if fault.ErrorCode(err) == fault.CodeNotFound {
-		in, err = d.CreateContainer(ctx, c.spec, c.throughput)
+func seedSchemaCommand() *cobra.Command {
+	var asJSON bool // which it is in any case
+	cmd := &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of seed files, for editors",
+		Args:  cobra.NoArgs,
 	}
-	if err != nil {
-		return 0, c.wrong(err)
-	}
-	if have := in.Info().Spec.PartitionKey; !slices.Equal(have.Paths, c.spec.PartitionKey.Paths) {
-		return 0, c.wrong(errors.New("the container is there already, with another partition key"))
-	}
-	for left := c.documents; len(left) > 0; {
-		size, end := 0, 0
-		for end < min(len(left), store.MaxBatchOperations) &&
-			(end == 0 || size+len(left[end].operation.Body) <= maxSeedBytes) {
-			size += len(left[end].operation.Body)
-			end++
+	registerResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
+		text, err := seed.Schema()
+		if err == nil {
+			_, err = cmd.OutOrStdout().Write(text)
 		}
-		planted, err := plantDocuments(ctx, in, left[:end])
-		if err != nil {
-			return 0, err
-		}
-		n, left = n+planted, left[end:]
-	}
-	return n, nil
+		return err
+	})
+	return cmd
 }
 
-func plantDocuments(ctx context.Context, in *store.Container, list []seedDocument) (n int, err error) {
-	ops := make([]store.Operation, len(list))
-	for i := range list {
-		ops[i] = list[i].operation
+// readSeed reads what --seed names, before any data are opened.
+func (s *serve) readSeed() (err error) {
+	if s.flags.seed != "" {
+		s.seed, err = seed.Open(s.flags.seed)
 	}
-	out, _, err := in.Batch(ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
-	if err != nil {
-		return 0, list[0].wrong(err)
-	}
-	for i, r := range out.Results {
-		switch {
-		case r.Err == nil:
-			n++
-		case fault.ErrorCode(r.Err) != fault.CodeConflict:
-			return 0, list[i].wrong(r.Err)
+	return err
+}
+
+// plantSeed brings in what --servicebus-config and --seed name. Data that are kept are put back where the
+// seed fails; those in memory end with the start.
+func (s *serve) plantSeed(ctx context.Context) error {
+	if s.bus != nil {
+		if err := s.bus.plant(ctx, s.queues); err != nil {
+			return err
 		}
 	}
-	return n, nil
+	if s.seed == nil {
+		return nil
+	}
+	_, err := s.seed.Plant(ctx, seed.Target{DB: s.db, Queues: s.queues, Log: s.log, Undo: !s.flags.memory,
+		CheckWebhook: s.flags.webhooks.Check})
+	s.seed = nil // it holds all documents
+	return err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/seed"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/telemetry"
 	"github.com/mayflydb/mayfly/ttl"
@@ -89,19 +90,23 @@ type serve struct {
 	http       *httpapi.Server
 	telemetry  *telemetry.Telemetry // nil: nobody wants any
 	faults     *inject.Rules
+	seed       *seed.Seed // nil: none is asked for
 	tls        *tls.Config
 	processors int    // that were there before makeRoom; 0: it has changed nothing
 	certPath   string // "" where the certificate is kept in memory only
 }
 
-// Open takes the ports, then opens the data. Nothing is answered before Run; a client that connects earlier
-// waits. Where it fails, nothing stays open.
+// Open reads the seed, takes the ports, then opens the data. Nothing is answered before Run; a client that
+// connects earlier waits. Where it fails, nothing stays open.
 func (s *serve) Open(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	if err := s.readSeed(); err != nil {
+		return err
+	}
 	if s.listeners, err = listen(ctx, &s.flags, s.log); err != nil {
 		return err
 	}
@@ -157,28 +162,6 @@ func (s *serve) makeRoom() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		s.processors = runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + s.db.LongWork())
 	}
-}
-
-// plantSeed brings in what --seed and --servicebus-config name.
-func (s *serve) plantSeed(ctx context.Context) error {
-	if s.bus != nil {
-		if err := s.bus.plant(ctx, s.queues); err != nil {
-			return err
-		}
-	}
-	if s.flags.seed == "" {
-		return nil
-	}
-	all, err := readSeed(s.flags.seed)
-	if err != nil {
-		return err
-	}
-	for _, entities := range all.entities {
-		if err := entities.Apply(ctx, s.queues); err != nil {
-			return err
-		}
-	}
-	return seed(ctx, s.db, all.databases, s.log)
 }
 
 // webhooks tells how the webhooks stand.

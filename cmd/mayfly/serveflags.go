@@ -91,7 +91,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.virtualClock, "virtual-clock", false,
 		"let PUT /_mayfly/clock stop, set and advance the clock of the data")
 	flags.StringVar(&f.seed, "seed", "",
-		"JSON file, or folder of them, with databases, containers and documents to have from the start")
+		"file or folder of YAML and JSON with what to have from the start: databases, containers,\n"+
+			"documents, scripts, users, queues; see mayfly seed")
 	flags.StringVar(&f.compression, "compression", "fastest",
 		"of the data on disk: fastest or balanced (a third smaller)")
 	flags.StringVar(&f.logLevel, "log-level", "info",

@@ -116,7 +116,7 @@ func TestServiceBusConfig(t *testing.T) {
 	write("{\n\"Other\": 1}")
 	code, _, errs := mayfly(t, "serve", "--port", "0", "--memory", "--servicebus", "--servicebus-config",
 		name)
-	if code == 0 || !strings.Contains(errs, "Config.json:2: 'Other' is not known here") {
+	if code == 0 || !strings.Contains(errs, "Config.json:2:1: 'Other' is not known here") {
 		t.Errorf("%d %s", code, errs)
 	}
 }

@@ -70,7 +70,8 @@ var rooms = map[string]room{
 	"queue/rest": {own: []string{"inject", "queue", "queue/access", "queue/message", "queue/rule",
 		"queue/wire", "ttl"},
 		third: []string{"github.com/google/uuid"}, tests: []string{"engine/pebble", "host"}},
-	"queue/config": {own: []string{"queue", "queue/rule"},
+	"internal/tree": {own: []string{"doc"}, third: []string{"go.yaml.in/yaml/v4"}},
+	"queue/config": {own: []string{"internal/tree", "queue", "queue/rule"},
 		tests: []string{"engine/pebble", "host", "ttl"}},
 	"queue/wire":       {},
 	"queue/message":    {own: []string{"queue/wire"}},
@@ -83,6 +84,9 @@ var rooms = map[string]room{
 		third: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/contrib/",
 			"github.com/prometheus/client_golang/"},
 		tests: []string{"store", "engine/pebble"}},
+	"seed": {own: []string{"internal/tree", "queue", "queue/config", "store", "store/definition",
+		"store/fault", "doc", "ttl", "engine/pebble"},
+		third: []string{"github.com/swaggest/jsonschema-go"}},
 	"inject": {own: []string{"ttl"}},
 	"laboratory": {
 		own: []string{"inject", "queue", "queue/message", "queue/wire", "store", "store/definition",
@@ -107,7 +111,8 @@ var rooms = map[string]room{
 	"hook": {own: []string{"queue/message", "queue/wire", "store", "store/definition", "store/fault", "doc",
 		"ttl"},
 		tests: []string{"engine/pebble", "queue"}},
-	"mayflytest": {own: []string{"httpapi", "inject", "store", "store/definition", "store/inspect",
+	"mayflytest": {own: []string{"httpapi", "inject", "seed", "queue", "host", "store",
+		"store/definition", "store/inspect",
 		"store/fault", "ttl",
 		"engine/pebble"}, tests: []string{"doc"}},
 	"internal/bench": {
@@ -120,7 +125,7 @@ var rooms = map[string]room{
 	"internal/priority": {own: []string{"ttl"}, third: []string{"golang.org/x/sys"}},
 	"internal/progress": {third: []string{"github.com/schollz/progressbar/v3"}},
 	"cmd/mayfly": {
-		own: []string{"queue/...", "internal/bench", "internal/progress", "httpapi/...", "inject",
+		own: []string{"seed", "queue/...", "internal/bench", "internal/progress", "httpapi/...", "inject",
 			"telemetry", "laboratory", "hook", "store",
 			"store/definition", "store/inspect", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/prometheus/client_golang/", "github.com/peterh/liner",
@@ -130,7 +135,9 @@ var rooms = map[string]room{
 
 // testLibraries may be imported by every test file and by the packages that exist for tests.
 var testLibraries = []string{"github.com/tidwall/gjson", "pgregory.net/rapid", "go.uber.org/goleak",
-	"github.com/google/go-cmp/", "github.com/cockroachdb/pebble/v2", "golang.org/x/net/http2", "github.com/getkin/kin-openapi/openapi3"}
+	"github.com/google/go-cmp/", "github.com/cockroachdb/pebble/v2", "golang.org/x/net/http2",
+	"github.com/getkin/kin-openapi/openapi3",
+	"github.com/santhosh-tekuri/jsonschema/v6"}
 
 // arrows reports imports that the table of rooms does not allow.
 func arrows(_ *house, p *pkg) (bad []violation) {

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/queue"
 )
 
@@ -29,10 +30,10 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *entity, for
 	old, err := queues.Get(ctx, e.path)
 	absent := err != nil && queue.CodeOf(err) == queue.CodeEntityNotFound
 	if err != nil && !absent {
-		return c.at(e.at, err)
+		return placed(e.at, err)
 	}
 	if !absent && old.Kind != e.kind {
-		return c.file.fail(e.at, "'%s' is there as a %s", e.path, strings.ToLower(old.Kind.String()))
+		return e.at.Fail("'%s' is there as a %s", e.path, strings.ToLower(old.Kind.String()))
 	}
 	p := old.Properties
 	if absent {
@@ -52,11 +53,11 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *entity, for
 			rules[i] = r.Rule
 		}
 		if _, err = queues.Create(ctx, e.kind, e.path, p, rules...); err != nil {
-			return c.at(e.at, err)
+			return placed(e.at, err)
 		}
 	case !same(p, old.Properties):
 		if _, err = queues.Update(ctx, e.path, p); err != nil {
-			return c.at(last, err)
+			return placed(last, err)
 		}
 	}
 	if absent || forwards || !e.ruled {
@@ -90,20 +91,20 @@ func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *entity
 			_, err = queues.UpdateRule(ctx, e.path, r.Rule)
 		}
 		if err != nil {
-			return c.at(r.at, err)
+			return placed(r.at, err)
 		}
 	}
 	const all = 1 << 20
 	there, err := queues.Rules(ctx, e.path, 0, all)
 	if err != nil {
-		return c.at(e.at, err)
+		return placed(e.at, err)
 	}
 	for _, r := range there {
 		if len(wanted) == 0 || wanted[strings.ToLower(r.Name)] {
 			continue // without a rule in the file the subscription keeps what it has
 		}
 		if err := queues.DeleteRule(ctx, e.path, r.Name); err != nil {
-			return c.at(e.at, err)
+			return placed(e.at, err)
 		}
 	}
 	return nil
@@ -117,16 +118,11 @@ func sameRule(a, b queue.Rule) bool {
 }
 
 // at gives an error its place in the file.
-func (c *Config) at(at int64, err error) error {
+func placed(at tree.Place, err error) error {
 	reason := err.Error()
 	var own *queue.Error
 	if errors.As(err, &own) {
 		reason = own.Message
 	}
-	placed := c.file.fail(at, "%s", reason)
-	var e *Error
-	if errors.As(placed, &e) {
-		e.Err = err
-	}
-	return placed
+	return &Error{Place: at, Reason: reason, Err: err}
 }

@@ -161,24 +161,24 @@ func TestExample(t *testing.T) {
 // TestErrors: an error names the line and the reason, and nothing is made of a file that cannot be read.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{`"UserConfig"`, `"UserConfigs"`, `Config.json:2: 'UserConfigs' is not known here`},
-		{`"Name": "queue.1",`, ``, `Config.json:7: a name is missing`},
-		{`"Name": "queue.1"`, `"Name": 5`, `Config.json:8: a string is expected here, not a number`},
-		{`"PT20S"`, `"20s"`, `Config.json:12: DuplicateDetectionHistoryTimeWindow: a duration such as PT1M is expected here, not "20s"`},
+		{`"UserConfig"`, `"UserConfigs"`, `Config.json:2:3: 'UserConfigs' is not known here`},
+		{`"Name": "queue.1",`, ``, `Config.json:7:11: a name is missing`},
+		{`"Name": "queue.1"`, `"Name": 5`, `Config.json:8:21: a string is expected here, not a number`},
+		{`"PT20S"`, `"20s"`, `Config.json:12:54: DuplicateDetectionHistoryTimeWindow: a duration`},
 		{`"MaxDeliveryCount": 3`, `"MaxDeliveryCount": 0`,
-			`Config.json:16: MaxDeliveryCount: a whole number above 0`},
+			`Config.json:16:35: MaxDeliveryCount: a whole number above 0`},
 		{`"RequiresSession": false`, `"RequiresSession": "no"`,
-			`Config.json:18: RequiresSession: true or false is expected here, not "no"`},
+			`Config.json:18:34: RequiresSession: true or false is expected here, not "no"`},
 		{`"RequiresSession": false`, `"RequiresSessions": false`,
-			`Config.json:18: 'RequiresSessions' is no property`},
+			`Config.json:18:15: 'RequiresSessions' is no property`},
 		{`"RequiresSession": false`, `"LockDuration": "PT1M"`,
-			`Config.json:18: 'LockDuration' is there a second time`},
-		{`"Name": "topic.1"`, `"Name": "QUEUE.1"`, `Config.json:24: 'QUEUE.1' is there a second time`},
+			`Config.json:18:15: 'LockDuration' is there a second time`},
+		{`"Name": "topic.1"`, `"Name": "QUEUE.1"`, `Config.json:24:13: 'QUEUE.1' is there a second time`},
 		{`"Name": "subscription.2"`, `"Name": "subscription.1"`, `'subscription.1' is there a second time`},
 		{`"FilterType": "Sql"`, `"FilterType": "Xml"`,
 			`FilterType: Sql or Correlation is expected here, not "Xml"`},
-		{`AND p = 'v'`, `AND AND`, `Config.json:40: the rule 'by-sql': `},
-		{`"Topics": [`, `"Topics": {`, `Config.json:23: this is not JSON`},
+		{`AND p = 'v'`, `AND AND`, `Config.json:40:35: the rule 'by-sql': `},
+		{`"Topics": [`, `"Topics": {`, `Config.json:23:11: this is not JSON`},
 		{`"Logging": { "Type": "File" }`, `"Logging": `, `this is not JSON`},
 		{"\n  }\n}\n", "\n  }\n", `the file ends in the middle of a value`},
 		{"\n  }\n}\n", "\n  }\n} x", `something follows`},
@@ -194,8 +194,8 @@ func TestErrors(t *testing.T) {
 	}
 	for _, c := range []struct{ old, new, want string }{
 		{`"ForwardTo": "Topic.1"`, `"ForwardTo": "nowhere"`, `The forwarding destination 'nowhere'`},
-		{`"LockDuration": "PT1M"`, `"LockDuration": "PT1H"`, `Config.json:8: `},
-		{`"Name": "queue.1"`, `"Name": "queue 1"`, `Config.json:8: `},
+		{`"LockDuration": "PT1M"`, `"LockDuration": "PT1H"`, `Config.json:8:13: `},
+		{`"Name": "queue.1"`, `"Name": "queue 1"`, `Config.json:8:13: `},
 	} {
 		ctx, q := open(t)
 		err := apply(t, ctx, q, strings.Replace(example, c.old, c.new, 1))

@@ -4,8 +4,8 @@
 //	c, err := config.Parse("Config.json", data)
 //	err = c.Apply(ctx, queues)
 //
-// Parse reads all of the file before anything is made (read.go, over a tree that knows its lines: tree.go).
-// Its errors, and those of Apply, are *Error: the file, the line, and what is wrong there.
+// Parse reads all of the file before anything is made (read.go, over the values of package tree). Its errors,
+// and those of Apply, are *Error: the file, the line, the column, and what is wrong there.
 //
 // Apply makes what is not there and changes what is another way than the file says; what it does not name
 // stays (apply.go). So it can run at each start. Entities that the file does not name stay, too.

@@ -8,21 +8,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
 // Config is what a file asks for.
 type Config struct {
-	file     *file
 	entities []*entity // in the order of the file
 }
+
+// Len is how many queues, topics and subscriptions the file asks for.
+func (c *Config) Len() int { return len(c.entities) }
 
 // entity is one entity that a file asks for.
 type entity struct {
 	kind  queue.Kind
 	path  string
-	at    int64
+	at    tree.Place
 	set   []property
 	rules []ruleAt
 	ruled bool // the file names the rules
@@ -31,40 +34,48 @@ type entity struct {
 // property is one that the file sets.
 type property struct {
 	name string
-	at   int64
+	at   tree.Place
 	set  func(*queue.Properties)
 }
 
 type ruleAt struct {
 	queue.Rule
-	at int64
+	at tree.Place
 }
 
-// Parse reads a file. name is what errors call it.
+// Error says what is wrong with a file, and where.
+type Error = tree.Error
+
+// Parse reads a file, of YAML where its name ends in .yaml or .yml. name is what errors call it.
 func Parse(name string, data []byte) (*Config, error) {
-	c := &Config{file: newFile(name, data)}
-	root, err := c.file.parse(data)
+	root, err := tree.Parse(name, data)
 	if err != nil {
 		return nil, err
 	}
-	err = c.members(root, map[string]func(*value) error{"UserConfig": func(v *value) error {
-		return c.members(v, map[string]func(*value) error{"Namespaces": c.namespaces,
-			"Logging": func(*value) error { return nil }}) // where the emulator writes its log
+	return Read(root)
+}
+
+// Read reads what a file has.
+func Read(root *tree.Value) (*Config, error) {
+	c := &Config{}
+	err := c.members(root, map[string]func(*tree.Value) error{"UserConfig": func(v *tree.Value) error {
+		return c.members(v, map[string]func(*tree.Value) error{"Namespaces": c.namespaces,
+			"Logging": func(*tree.Value) error { return nil }}) // where the emulator writes its log
 	}})
 	return c, err
 }
 
 // members calls a function for each member of an object; others are errors.
-func (c *Config) members(v *value, known map[string]func(*value) error) error {
-	if v.kind != object {
-		return c.file.fail(v.at, "an object is expected here, not %s", v.is())
+func (c *Config) members(v *tree.Value, known map[string]func(*tree.Value) error) error {
+	if v.Kind != tree.Object {
+		return v.Place.Fail("an object is expected here, not %s", v.Kind)
 	}
-	for _, m := range v.members {
-		read, ok := known[m.name]
+	for _, m := range v.Members {
+		read, ok := known[m.Name]
 		if !ok {
-			return c.file.fail(m.at, "'%s' is not known here", m.name)
+			return m.Place.Fail("'%s' is not known here", m.Name)
 		}
-		if err := read(m.value); err != nil {
+		if err := read(m.Value); err != nil {
 			return err
 		}
 	}
@@ -72,12 +83,12 @@ func (c *Config) members(v *value, known map[string]func(*value) error) error {
 }
 
 // each calls a function for each element of an array.
-func (c *Config) each(read func(*value) error) func(*value) error {
-	return func(v *value) error {
-		if v.kind != array {
-			return c.file.fail(v.at, "an array is expected here, not %s", v.is())
+func (c *Config) each(read func(*tree.Value) error) func(*tree.Value) error {
+	return func(v *tree.Value) error {
+		if v.Kind != tree.Array {
+			return v.Place.Fail("an array is expected here, not %s", v.Kind)
 		}
-		for _, e := range v.list {
+		for _, e := range v.List {
 			if err := read(e); err != nil {
 				return err
 			}
@@ -87,46 +98,45 @@ func (c *Config) each(read func(*value) error) func(*value) error {
 }
 
 // text reads a string.
-func (c *Config) text(to *string) func(*value) error {
-	return func(v *value) error {
-		s, ok := v.v.(string)
-		if !ok || v.kind != scalar {
-			return c.file.fail(v.at, "a string is expected here, not %s", v.is())
+func (c *Config) text(to *string) func(*tree.Value) error {
+	return func(v *tree.Value) error {
+		if v.Kind != tree.String {
+			return v.Place.Fail("a string is expected here, not %s", v.Kind)
 		}
-		*to = s
+		*to = v.Text
 		return nil
 	}
 }
 
-func (c *Config) namespaces(v *value) error {
-	if v.kind == array && len(v.list) > 1 {
-		return c.file.fail(v.list[1].at, "there is one namespace, as in the emulator")
+func (c *Config) namespaces(v *tree.Value) error {
+	if v.Kind == tree.Array && len(v.List) > 1 {
+		return v.List[1].Place.Fail("there is one namespace, as in the emulator")
 	}
 	var name string
-	return c.each(func(v *value) error {
-		return c.members(v, map[string]func(*value) error{
+	return c.each(func(v *tree.Value) error {
+		return c.members(v, map[string]func(*tree.Value) error{
 			"Name":   c.text(&name),
-			"Queues": c.each(func(v *value) error { return c.entity(v, queue.Queue, "") }),
-			"Topics": c.each(func(v *value) error { return c.entity(v, queue.Topic, "") }),
+			"Queues": c.each(func(v *tree.Value) error { return c.entity(v, queue.Queue, "") }),
+			"Topics": c.each(func(v *tree.Value) error { return c.entity(v, queue.Topic, "") }),
 		})
 	})(v)
 }
 
 // entity reads an entity; topic is that of a subscription.
-func (c *Config) entity(v *value, kind queue.Kind, topic string) error {
-	e := &entity{kind: kind, at: v.at}
+func (c *Config) entity(v *tree.Value, kind queue.Kind, topic string) error {
+	e := &entity{kind: kind, at: v.Place}
 	c.entities = append(c.entities, e)
-	if v.kind == object { // the name first, which others need
-		for _, m := range v.members {
-			if m.name == "Name" {
-				if err := c.text(&e.path)(m.value); err != nil {
+	if v.Kind == tree.Object { // the name first, which others need
+		for _, m := range v.Members {
+			if m.Name == "Name" {
+				if err := c.text(&e.path)(m.Value); err != nil {
 					return err
 				}
-				e.at = m.at
+				e.at = m.Place
 			}
 		}
 		if e.path == "" {
-			return c.file.fail(v.at, "a name is missing: \"Name\"")
+			return v.Place.Fail("a name is missing: \"Name\"")
 		}
 	}
 	name := e.path
@@ -135,93 +145,82 @@ func (c *Config) entity(v *value, kind queue.Kind, topic string) error {
 	}
 	for _, other := range c.entities[:len(c.entities)-1] {
 		if strings.EqualFold(other.path, e.path) {
-			return c.file.fail(e.at, "'%s' is there a second time", name)
+			return e.at.Fail("'%s' is there a second time", name)
 		}
 	}
-	known := map[string]func(*value) error{"Name": func(*value) error { return nil },
-		"Properties": func(v *value) error { return c.properties(v, e) }}
+	known := map[string]func(*tree.Value) error{"Name": func(*tree.Value) error { return nil },
+		"Properties": func(v *tree.Value) error { return c.properties(v, e) }}
 	switch kind {
 	case queue.Topic:
-		known["Subscriptions"] = c.each(func(v *value) error {
+		known["Subscriptions"] = c.each(func(v *tree.Value) error {
 			return c.entity(v, queue.Subscription,
 				e.path)
 		})
 	case queue.Subscription:
-		known["Rules"] = func(v *value) error {
+		known["Rules"] = func(v *tree.Value) error {
 			e.ruled = true
-			return c.each(func(v *value) error { return c.rule(v, e) })(v)
+			return c.each(func(v *tree.Value) error { return c.rule(v, e) })(v)
 		}
 	}
 	return c.members(v, known)
 }
 
 // properties reads what is set of an entity.
-func (c *Config) properties(v *value, e *entity) error {
-	if v.kind != object {
-		return c.file.fail(v.at, "an object is expected here, not %s", v.is())
+func (c *Config) properties(v *tree.Value, e *entity) error {
+	if v.Kind != tree.Object {
+		return v.Place.Fail("an object is expected here, not %s", v.Kind)
 	}
-	for _, m := range v.members {
+	for _, m := range v.Members {
 		set, err := c.property(m)
 		if err != nil {
 			return err
 		}
-		e.set = append(e.set, property{m.name, m.at, set})
+		e.set = append(e.set, property{m.Name, m.Place, set})
 	}
 	return nil
 }
 
 // property reads one property.
-func (c *Config) property(m member) (func(*queue.Properties), error) {
-	v := m.value
-	if at := durationOf(m.name); at != nil {
-		text, _ := v.v.(string)
-		d, err := queue.ParseDuration(text)
-		if err != nil {
-			return nil, c.file.fail(v.at, "%s: a duration such as PT1M is expected here, not %s", m.name,
-				v.shown())
+func (c *Config) property(m tree.Member) (func(*queue.Properties), error) {
+	v := m.Value
+	if at := durationOf(m.Name); at != nil {
+		d, err := queue.ParseDuration(v.Text)
+		if err != nil || v.Kind != tree.String {
+			return nil, v.Place.Fail("%s: a duration such as PT1M is expected here, not %s", m.Name,
+				v.Shown())
 		}
 		return func(p *queue.Properties) { *at(p) = d }, nil
 	}
-	if at := boolOf(m.name); at != nil {
-		b, ok := v.v.(bool)
-		if !ok {
-			return nil, c.file.fail(v.at, "%s: true or false is expected here, not %s", m.name, v.shown())
+	if at := boolOf(m.Name); at != nil {
+		if v.Kind != tree.Bool {
+			return nil, v.Place.Fail("%s: true or false is expected here, not %s", m.Name, v.Shown())
 		}
-		return func(p *queue.Properties) { *at(p) = b }, nil
+		return func(p *queue.Properties) { *at(p) = v.Text == "true" }, nil
 	}
-	if at := numberOf(m.name); at != nil {
-		n, _ := v.v.(json.Number)
-		i, err := strconv.ParseInt(string(n), 10, 32)
-		if err != nil || i < 1 {
-			return nil, c.file.fail(v.at, "%s: a whole number above 0 is expected here, not %s", m.name,
-				v.shown())
+	if at := numberOf(m.Name); at != nil {
+		i, err := strconv.ParseInt(v.Text, 10, 32)
+		if err != nil || i < 1 || v.Kind != tree.Number {
+			return nil, v.Place.Fail("%s: a whole number above 0 is expected here, not %s", m.Name,
+				v.Shown())
 		}
 		return func(p *queue.Properties) { *at(p) = int32(i) }, nil
 	}
 	var text string
-	if at := textOf(m.name); at != nil {
+	if at := textOf(m.Name); at != nil {
 		err := c.text(&text)(v)
 		return func(p *queue.Properties) { *at(p) = text }, err
 	}
-	if m.name == "Status" {
+	if m.Name == "Status" {
 		if err := c.text(&text)(v); err != nil {
 			return nil, err
 		}
 		status, err := queue.ParseStatus(text)
 		if err != nil {
-			return nil, c.file.fail(v.at, "%s", err)
+			return nil, v.Place.Fail("%s", err)
 		}
 		return func(p *queue.Properties) { p.Status = status }, nil
 	}
-	return nil, c.file.fail(m.at, "'%s' is no property of a queue, topic or subscription", m.name)
-}
-
-// shown is a value as a message shows it.
-func (v *value) shown() string {
-	if s, ok := v.v.(string); ok && v.kind == scalar {
-		return strconv.Quote(s)
-	}
-	return v.is()
+	return nil, m.Place.Fail("'%s' is no property of a queue, topic or subscription", m.Name)
 }
 
 func durationOf(name string) func(*queue.Properties) *time.Duration {
@@ -291,28 +290,28 @@ const (
 )
 
 // rule reads a rule of a subscription.
-func (c *Config) rule(v *value, e *entity) error {
-	r := ruleAt{at: v.at}
+func (c *Config) rule(v *tree.Value, e *entity) error {
+	r := ruleAt{at: v.Place}
 	var kind, filter, action string
 	var correlation rule.Correlation
-	expression := func(to *string) func(*value) error {
-		return func(v *value) error {
-			return c.members(v, map[string]func(*value) error{"SqlExpression": c.text(to)})
+	expression := func(to *string) func(*tree.Value) error {
+		return func(v *tree.Value) error {
+			return c.members(v, map[string]func(*tree.Value) error{"SqlExpression": c.text(to)})
 		}
 	}
-	err := c.members(v, map[string]func(*value) error{"Name": c.text(&r.Name),
-		"Properties": func(v *value) error {
-			r.at = v.at
-			return c.members(v, map[string]func(*value) error{"FilterType": c.text(&kind),
+	err := c.members(v, map[string]func(*tree.Value) error{"Name": c.text(&r.Name),
+		"Properties": func(v *tree.Value) error {
+			r.at = v.Place
+			return c.members(v, map[string]func(*tree.Value) error{"FilterType": c.text(&kind),
 				"SqlFilter":         expression(&filter),
 				"Action":            expression(&action),
-				"CorrelationFilter": func(v *value) error { return c.correlation(v, &correlation) }})
+				"CorrelationFilter": func(v *tree.Value) error { return c.correlation(v, &correlation) }})
 		}})
 	if err != nil {
 		return err
 	}
 	if r.Name == "" {
-		return c.file.fail(v.at, "a rule has no name: \"Name\"")
+		return v.Place.Fail("a rule has no name: \"Name\"")
 	}
 	switch strings.ToLower(kind) {
 	case "sql":
@@ -320,33 +319,33 @@ func (c *Config) rule(v *value, e *entity) error {
 	case "correlation":
 		r.Filter, err = rule.NewCorrelation(correlation)
 	default:
-		return c.file.fail(r.at, "FilterType: Sql or Correlation is expected here, not %q", kind)
+		return r.at.Fail("FilterType: Sql or Correlation is expected here, not %q", kind)
 	}
 	if err == nil && action != "" {
 		r.Action, err = rule.NewAction(action)
 	}
 	if err != nil {
-		return c.file.fail(r.at, "the rule '%s': %s", r.Name, err)
+		return r.at.Fail("the rule '%s': %s", r.Name, err)
 	}
 	e.rules = append(e.rules, r)
 	return nil
 }
 
-func (c *Config) correlation(v *value, to *rule.Correlation) error {
-	return c.members(v, map[string]func(*value) error{"ContentType": c.text(&to.ContentType),
+func (c *Config) correlation(v *tree.Value, to *rule.Correlation) error {
+	return c.members(v, map[string]func(*tree.Value) error{"ContentType": c.text(&to.ContentType),
 		"CorrelationId": c.text(&to.CorrelationID), "Label": c.text(&to.Label), "Subject": c.text(&to.Label),
 		"MessageId": c.text(&to.MessageID), "ReplyTo": c.text(&to.ReplyTo), "To": c.text(&to.To),
 		"ReplyToSessionId": c.text(&to.ReplyToSessionID), "SessionId": c.text(&to.SessionID),
-		"Properties": func(v *value) error {
-			if v.kind != object {
-				return c.file.fail(v.at, "an object is expected here, not %s", v.is())
+		"Properties": func(v *tree.Value) error {
+			if v.Kind != tree.Object {
+				return v.Place.Fail("an object is expected here, not %s", v.Kind)
 			}
-			for _, m := range v.members {
-				p, err := parameter(m.value)
+			for _, m := range v.Members {
+				p, err := parameter(m.Value)
 				if err != nil {
-					return c.file.fail(m.at, "'%s' is neither a string nor a number nor a bool", m.name)
+					return m.Place.Fail("'%s' is neither a string nor a number nor a bool", m.Name)
 				}
-				to.Properties = append(to.Properties, rule.Parameter{Name: m.name, Value: p})
+				to.Properties = append(to.Properties, rule.Parameter{Name: m.Name, Value: p})
 			}
 			return nil
 		}})
@@ -354,17 +353,18 @@ func (c *Config) correlation(v *value, to *rule.Correlation) error {
 
 var errNoParameter = errors.New("config: no value of a property")
 
-func parameter(v *value) (rule.Value, error) {
-	switch x := v.v.(type) {
-	case string:
-		return rule.String(x), nil
-	case bool:
-		return rule.Bool(x), nil
-	case json.Number:
-		if n, err := x.Int64(); err == nil {
-			return rule.Int(n), nil
+func parameter(v *tree.Value) (rule.Value, error) {
+	switch v.Kind {
+	case tree.String:
+		return rule.String(v.Text), nil
+	case tree.Bool:
+		return rule.Bool(v.Text == "true"), nil
+	case tree.Number:
+		n := json.Number(v.Text)
+		if i, err := n.Int64(); err == nil {
+			return rule.Int(i), nil
 		}
-		if f, err := x.Float64(); err == nil && !math.IsInf(f, 0) {
+		if f, err := n.Float64(); err == nil && !math.IsInf(f, 0) {
 			return rule.Number(f), nil
 		}
 	}

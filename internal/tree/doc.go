@@ -1,0 +1,15 @@
+// Package tree reads files of JSON and YAML into one kind of values, each of which knows the file, the line
+// and the column where it stands, so that whoever finds fault with a value can say where.
+//
+//	v, err := tree.Parse("shop.yaml", data)  // by the ending of the name
+//	err = v.Decode(&shop)                    // into a struct; unknown members are errors
+//
+//	tree.go    Value, Place and Error
+//	json.go    JSON, and single lines of files with one value a line
+//	yaml.go    YAML, as far as it can be said in JSON
+//	decode.go  from values to Go's structs
+//	blame.go   which part of a value a check refuses
+//
+// All errors are *Error. A value that was read from JSON gives back its own text as JSON: nothing of a
+// document is lost on the way. In YAML a date is a string; anchors, aliases and merge keys are resolved.
+package tree

@@ -1,0 +1,154 @@
+package tree
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"sort"
+)
+
+// maxDepth is how deep values may lie in each other.
+const maxDepth = 128
+
+// byteOrderMark is what some editors put before a text. It is no part of it.
+const byteOrderMark = "\xEF\xBB\xBF"
+
+// jsonReader walks over a text that is known to be JSON.
+type jsonReader struct {
+	file  string
+	data  []byte
+	dec   *json.Decoder
+	lines []int // where each begins
+	first int   // the number of the first
+}
+
+func newJSONReader(file string, data []byte, first int) *jsonReader {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+	r := &jsonReader{file: file, data: data, dec: json.NewDecoder(bytes.NewReader(data)), lines: []int{0},
+		first: first}
+	r.dec.UseNumber()
+	for i, b := range data {
+		if b == '\n' {
+			r.lines = append(r.lines, i+1)
+		}
+	}
+	return r
+}
+
+// ParseJSON reads a file of JSON. file is what errors call it.
+func ParseJSON(file string, data []byte) (*Value, error) {
+	return newJSONReader(file, data, 1).whole()
+}
+
+// ParseLine reads the line of a number, from 1, in a file with one JSON value a line.
+func ParseLine(file string, number int, line []byte) (*Value, error) {
+	return newJSONReader(file, line, number).whole()
+}
+
+// whole reads one value, behind which nothing follows.
+func (r *jsonReader) whole() (*Value, error) {
+	var whole json.RawMessage
+	err := json.Unmarshal(r.data, &whole)
+	if err == nil {
+		return r.value(0)
+	}
+	at := len(r.data)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		at = int(syntax.Offset) - 1
+	}
+	switch first := r.dec.Decode(&whole); {
+	case first == nil:
+		return nil, r.place(r.next()).Fail("something follows the end of the value")
+	case errors.Is(first, io.EOF), errors.Is(first, io.ErrUnexpectedEOF):
+		return nil, r.place(len(r.data)).Fail("the file ends in the middle of a value")
+	}
+	return nil, r.place(at).Fail("this is not JSON: %s", err)
+}
+
+// place is that of an offset.
+func (r *jsonReader) place(at int) Place {
+	line := max(0, sort.SearchInts(r.lines, at+1)-1)
+	return Place{r.file, r.first + line, 1 + at - r.lines[line]}
+}
+
+// next is the offset of the next token.
+func (r *jsonReader) next() int {
+	at := int(r.dec.InputOffset())
+	for at < len(r.data) && bytes.IndexByte([]byte(" \t\r\n,:"), r.data[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+func (r *jsonReader) value(depth int) (*Value, error) {
+	at := r.next()
+	v := &Value{Place: r.place(at)}
+	t, err := r.dec.Token()
+	if err != nil {
+		return nil, v.Place.Wrap("", err)
+	}
+	if depth > maxDepth {
+		return nil, v.Place.Fail("values lie too deep in each other")
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		if t == '[' {
+			err = r.array(v, depth)
+		} else {
+			err = r.object(v, depth)
+		}
+	case string:
+		v.Kind, v.Text = String, t
+	case json.Number:
+		v.Kind, v.Text = Number, string(t)
+	case bool:
+		v.setBool(t)
+	}
+	v.raw = r.data[at:r.dec.InputOffset()]
+	return v, err
+}
+
+func (r *jsonReader) array(v *Value, depth int) error {
+	v.Kind = Array
+	for r.dec.More() {
+		e, err := r.value(depth + 1)
+		if err != nil {
+			return err
+		}
+		v.List = append(v.List, e)
+	}
+	_, err := r.dec.Token()
+	return err
+}
+
+func (r *jsonReader) object(v *Value, depth int) error {
+	v.Kind = Object
+	for r.dec.More() {
+		place := r.place(r.next())
+		t, err := r.dec.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := t.(string)
+		value, err := r.value(depth + 1)
+		if err == nil {
+			err = v.add(name, place, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := r.dec.Token()
+	return err
+}
+
+// add takes one more member. Objects of many members are rare, so a search along them will do.
+func (v *Value) add(name string, place Place, value *Value) error {
+	if v.Member(name) != nil {
+		return place.Fail("'%s' is there a second time", name)
+	}
+	v.Members = append(v.Members, Member{Name: name, Place: place, Value: value})
+	return nil
+}

@@ -1,0 +1,171 @@
+package seed
+
+import (
+	"encoding/json"
+	"io/fs"
+	"path"
+
+	"github.com/mayflydb/mayfly/internal/tree"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+)
+
+// database is what a store is to have of a database.
+type database struct {
+	place      tree.Place
+	id         string
+	throughput Throughput
+	containers []*container
+	users      []user
+}
+
+// user is a user with its permissions.
+type user struct {
+	resource
+	permissions []resource
+}
+
+// resource is a script, a user or a permission.
+type resource struct {
+	place tree.Place
+	kind  store.ResourceKind
+	id    string
+	body  []byte
+}
+
+// database takes in a database; dir is where its file lies.
+func (r *reader) database(dir string, in *Database) (*database, error) {
+	d := &database{place: in.Self.Place, id: in.ID, throughput: in.Throughput}
+	if err := definition.ValidateID("database", d.id); err != nil {
+		return nil, d.place.Wrap("", err)
+	}
+	r.seed.databases = append(r.seed.databases, d)
+	for i := range in.Containers {
+		c := &in.Containers[i]
+		if c.ID == "" {
+			return nil, c.Self.Place.Fail("the container has no id")
+		}
+		if _, err := r.container(d, dir, c); err != nil {
+			return nil, err
+		}
+	}
+	for i := range in.Users {
+		u, err := d.user(&in.Users[i])
+		if err != nil {
+			return nil, err
+		}
+		d.users = append(d.users, u)
+	}
+	return d, nil
+}
+
+func (d *database) user(in *User) (u user, err error) {
+	u.resource, err = newResource(in.Self, store.KindUser, in.ID, map[string]any{"id": in.ID})
+	if err != nil {
+		return u, err
+	}
+	for i := range in.Permissions {
+		p := &in.Permissions[i]
+		if (p.Container == "") == (p.Resource == "") {
+			return u, p.Self.Place.Fail("a permission is for a 'container', or for a 'resource'")
+		}
+		to := p.Resource
+		if to == "" {
+			to = "dbs/" + d.id + "/colls/" + p.Container
+		}
+		body := map[string]any{"id": p.ID, "permissionMode": p.Mode, "resource": to}
+		if p.Partition != nil {
+			key := p.Self.Member("resourcePartitionKey")
+			body["resourcePartitionKey"] = json.RawMessage(key.AppendJSON(nil))
+		}
+		made, err := newResource(p.Self, store.KindPermission, p.ID, body)
+		if err != nil {
+			return u, err
+		}
+		u.permissions = append(u.permissions, made)
+	}
+	return u, nil
+}
+
+// words are what the kinds of resources are called in errors.
+func words(kind store.ResourceKind) string {
+	switch kind {
+	case store.KindUser:
+		return "user"
+	case store.KindPermission:
+		return "permission"
+	case store.KindStoredProcedure:
+		return "stored procedure"
+	case store.KindTrigger:
+		return "trigger"
+	}
+	return "user defined function"
+}
+
+func newResource(self *tree.Value, kind store.ResourceKind, id string, body map[string]any) (r resource,
+	err error) {
+	r = resource{place: self.Place, kind: kind, id: id}
+	if err := definition.ValidateID(words(kind), id); err != nil {
+		return r, r.place.Wrap("", err)
+	}
+	r.body, err = json.Marshal(body)
+	return r, r.place.Wrap("", err)
+}
+
+// scripts are the scripts of a container whose file lies in dir.
+func (r *reader) scriptsOf(dir string, in *Container) (list []resource, err error) {
+	for kind, scripts := range [...][]Script{in.Procedures, in.Functions} {
+		of := [...]store.ResourceKind{store.KindStoredProcedure, store.KindFunction}[kind]
+		for i := range scripts {
+			s := &scripts[i]
+			made, err := r.script(dir, of, s.Self, s.ID, s.Body, s.File, nil)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, made)
+		}
+	}
+	for i := range in.Triggers {
+		t := &in.Triggers[i]
+		made, err := r.script(dir, store.KindTrigger, t.Self, t.ID, t.Body, t.File,
+			map[string]any{"triggerType": t.Type, "triggerOperation": t.On})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, made)
+	}
+	seen := map[string]bool{}
+	for _, s := range list {
+		name := words(s.kind) + " '" + s.id + "'"
+		if seen[name] {
+			return nil, s.place.Fail("the %s is there a second time", name)
+		}
+		seen[name] = true
+	}
+	return list, nil
+}
+
+// script is a script whose text is given, or lies in a file.
+func (r *reader) script(dir string, kind store.ResourceKind, self *tree.Value, id, text, file string,
+	more map[string]any) (resource, error) {
+	if (text == "") == (file == "") {
+		return resource{}, self.Place.Fail("the %s '%s' has a 'body', or the 'file' that it lies in",
+			words(kind), id)
+	}
+	if file != "" {
+		name := path.Join(dir, file)
+		if !fs.ValidPath(name) {
+			return resource{}, self.Place.Fail("the file '%s' lies outside of the seed", file)
+		}
+		data, err := fs.ReadFile(r.files, name)
+		if err != nil {
+			return resource{}, r.wrong(name, err)
+		}
+		text = string(data)
+	}
+	body := map[string]any{"id": id, "body": text}
+	for name, value := range more {
+		body[name] = value
+	}
+	return newResource(self, kind, id, body)
+}

@@ -1,0 +1,126 @@
+package seed
+
+import (
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/tree"
+	"github.com/mayflydb/mayfly/queue/config"
+)
+
+// entities takes in the queues and topics of a file. Each is said anew in the words of the emulator's
+// Config.json, with the places that it has, so that there is one reader of entities.
+func (r *reader) entities(f *File) error {
+	namespace := newObject(tree.Place{})
+	for i := range f.Queues {
+		e, err := entity(f.Queues[i].Self)
+		if err != nil {
+			return err
+		}
+		namespace.append("Queues", e)
+	}
+	for i := range f.Topics {
+		e, err := entity(f.Topics[i].Self)
+		if err != nil {
+			return err
+		}
+		namespace.append("Topics", e)
+	}
+	user, root := newObject(namespace.Place), newObject(namespace.Place)
+	user.append("Namespaces", namespace.Value)
+	root.set("UserConfig", user.Value, namespace.Place)
+	entities, err := config.Read(root.Value)
+	if err == nil {
+		r.seed.entities = append(r.seed.entities, entities)
+	}
+	return err
+}
+
+// object is an object that is being made.
+type object struct{ *tree.Value }
+
+func newObject(place tree.Place) object { return object{&tree.Value{Kind: tree.Object, Place: place}} }
+
+func (o object) set(name string, value *tree.Value, place tree.Place) {
+	o.Members = append(o.Members, tree.Member{Name: name, Place: place, Value: value})
+}
+
+// append puts a value behind those of an array, which is made where it is not there.
+func (o object) append(name string, value *tree.Value) {
+	if o.Member(name) == nil {
+		o.set(name, &tree.Value{Kind: tree.Array, Place: value.Place}, value.Place)
+	}
+	list := o.Member(name)
+	list.List = append(list.List, value)
+}
+
+func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+// entity is a queue, a topic or a subscription as the emulator writes it.
+func entity(v *tree.Value) (*tree.Value, error) {
+	out, properties := newObject(v.Place), newObject(v.Place)
+	for _, m := range v.Members {
+		switch m.Name {
+		case "name":
+			out.set("Name", m.Value, m.Place)
+		case "subscriptions", "rules":
+			out.set(capital(m.Name), &tree.Value{Kind: tree.Array, Place: m.Place}, m.Place)
+			for _, e := range m.Value.List {
+				said := entity
+				if m.Name == "rules" {
+					said = ruleOf
+				}
+				made, err := said(e)
+				if err != nil {
+					return nil, err
+				}
+				out.append(capital(m.Name), made)
+			}
+		case "lockDuration", "defaultMessageTimeToLive", "duplicateDetectionHistoryTimeWindow",
+			"autoDeleteOnIdle":
+			var span Span
+			if err := span.DecodeTree(m.Value); err != nil {
+				return nil, err
+			}
+			properties.set(capital(m.Name), span.value, m.Place)
+		default:
+			properties.set(capital(m.Name), m.Value, m.Place)
+		}
+	}
+	out.set("Properties", properties.Value, v.Place)
+	return out.Value, nil
+}
+
+// ruleOf is a rule as the emulator writes it.
+func ruleOf(v *tree.Value) (*tree.Value, error) {
+	out, properties := newObject(v.Place), newObject(v.Place)
+	expression := func(m tree.Member) *tree.Value {
+		o := newObject(m.Place)
+		o.set("SqlExpression", m.Value, m.Value.Place)
+		return o.Value
+	}
+	kind := ""
+	for _, m := range v.Members {
+		switch m.Name {
+		case "name":
+			out.set("Name", m.Value, m.Place)
+		case "action":
+			properties.set("Action", expression(m), m.Place)
+		case "sql":
+			kind += "Sql"
+			properties.set("SqlFilter", expression(m), m.Place)
+		case "correlation":
+			kind += "Correlation"
+			filter := newObject(m.Place)
+			for _, m := range m.Value.Members {
+				filter.set(capital(m.Name), m.Value, m.Place)
+			}
+			properties.set("CorrelationFilter", filter.Value, m.Place)
+		}
+	}
+	if kind != "Sql" && kind != "Correlation" {
+		return nil, v.Place.Fail("a rule has 'sql', or 'correlation'")
+	}
+	properties.set("FilterType", &tree.Value{Kind: tree.String, Text: kind, Place: v.Place}, v.Place)
+	out.set("Properties", properties.Value, v.Place)
+	return out.Value, nil
+}

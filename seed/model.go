@@ -1,0 +1,176 @@
+package seed
+
+import (
+	"github.com/mayflydb/mayfly/internal/tree"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// File is a seed file, which may have all that there is.
+type File struct {
+	Databases []Database `json:"databases,omitempty"`
+	Queues    []Queue    `json:"queues,omitempty"`
+	Topics    []Topic    `json:"topics,omitempty"`
+	// UserConfig is what a Config.json of the Service Bus emulator has. It stands alone in its file.
+	UserConfig Anything `json:"UserConfig,omitempty" description:"As in a Config.json of the emulator."`
+	Schema     string   `json:"$schema,omitempty" description:"For editors."`
+}
+
+// Database is a database. In a folder of its own, db.yaml, its id is the folder's name.
+type Database struct {
+	Self       *tree.Value `json:"-" tree:"self"`
+	ID         string      `json:"id,omitempty" description:"In a folder: that of the folder."`
+	Throughput Throughput  `json:"throughput,omitempty" description:"RU/s that its containers share."`
+	Containers []Container `json:"containers,omitempty"`
+	Users      []User      `json:"users,omitempty"`
+	Schema     string      `json:"$schema,omitempty" description:"For editors."`
+}
+
+// Container is a container: what Cosmos DB has in its definition, and what there is beside it.
+type Container struct {
+	Self         *tree.Value  `json:"-" tree:"self"`
+	ID           string       `json:"id,omitempty" description:"In a folder: that of the folder."`
+	PartitionKey PartitionKey `json:"partitionKey" required:"true"`
+	Policies
+	Throughput Throughput `json:"throughput,omitempty" description:"RU/s."`
+	Settings   *Settings  `json:"settings,omitempty" description:"Mayfly's own."`
+	Procedures []Script   `json:"storedProcedures,omitempty"`
+	Triggers   []Trigger  `json:"triggers,omitempty"`
+	Functions  []Script   `json:"userDefinedFunctions,omitempty"`
+	Documents  []Anything `json:"documents,omitempty" description:"With an age: _mayfly: {age: 29d}."`
+	Schema     string     `json:"$schema,omitempty" description:"For editors."`
+}
+
+// own are the members of a container that are no part of its definition.
+func own(member string) bool {
+	switch member {
+	case "throughput", "settings", "storedProcedures", "triggers", "userDefinedFunctions", "documents",
+		"$schema":
+		return true
+	}
+	return false
+}
+
+// Settings are Mayfly's own of a container; null puts one back to what it is in a new container.
+type Settings struct {
+	Self             *tree.Value           `json:"-" tree:"self"`
+	OnExpire         *store.OnExpire       `json:"onExpire,omitempty"`
+	TTLCeiling       bool                  `json:"ttlCeiling,omitempty"`
+	AutoDeleteOnIdle int                   `json:"autoDeleteOnIdle,omitempty" description:"Seconds."`
+	ExpiryEvents     *store.ExpiryEvents   `json:"expiryEvents,omitempty"`
+	Reaper           *store.ReaperSettings `json:"reaper,omitempty"`
+	ChangesTo        string                `json:"changesTo,omitempty" description:"A queue or a topic."`
+}
+
+// Script is a stored procedure or a function.
+type Script struct {
+	Self *tree.Value `json:"-" tree:"self"`
+	ID   string      `json:"id" required:"true"`
+	Body string      `json:"body,omitempty" description:"JavaScript."`
+	File string      `json:"file,omitempty" description:"Instead of a body; beside this file."`
+}
+
+// Trigger is a trigger.
+type Trigger struct {
+	Self *tree.Value `json:"-" tree:"self"`
+	ID   string      `json:"id" required:"true"`
+	Type string      `json:"triggerType" required:"true" enum:"Pre,Post"`
+	On   string      `json:"triggerOperation" required:"true" enum:"All,Create,Replace,Upsert,Update,Delete"`
+	Body string      `json:"body,omitempty" description:"JavaScript."`
+	File string      `json:"file,omitempty" description:"Instead of a body; beside this file."`
+}
+
+// User is a user with what it may do.
+type User struct {
+	Self        *tree.Value  `json:"-" tree:"self"`
+	ID          string       `json:"id" required:"true"`
+	Permissions []Permission `json:"permissions,omitempty"`
+}
+
+// Permission lets a user read or write a container, a part of it, or something in it.
+type Permission struct {
+	Self      *tree.Value `json:"-" tree:"self"`
+	ID        string      `json:"id" required:"true"`
+	Mode      string      `json:"permissionMode" required:"true" enum:"Read,All"`
+	Container string      `json:"container,omitempty" description:"An id of the same database."`
+	Resource  string      `json:"resource,omitempty" description:"Instead: dbs/shop/colls/carts/docs/1."`
+	Partition []Anything  `json:"resourcePartitionKey,omitempty"`
+}
+
+// Queue is a queue.
+type Queue struct {
+	Self *tree.Value `json:"-" tree:"self"`
+	Name string      `json:"name" required:"true"`
+	Receiving
+	Sending
+}
+
+// Topic is a topic with its subscriptions.
+type Topic struct {
+	Self          *tree.Value    `json:"-" tree:"self"`
+	Name          string         `json:"name" required:"true"`
+	Subscriptions []Subscription `json:"subscriptions,omitempty"`
+	Sending
+}
+
+// Subscription is a subscription of a topic.
+type Subscription struct {
+	Self  *tree.Value `json:"-" tree:"self"`
+	Name  string      `json:"name" required:"true"`
+	Rules []Rule      `json:"rules,omitempty" description:"None: all messages come in."`
+	Receiving
+	DeadLetterOnFilterErrors bool `json:"deadLetteringOnFilterEvaluationExceptions,omitempty"`
+	Common
+}
+
+// Receiving is what queues and subscriptions have.
+type Receiving struct {
+	LockDuration           Span   `json:"lockDuration,omitempty"`
+	MaxDeliveryCount       int32  `json:"maxDeliveryCount,omitempty"`
+	RequiresSession        bool   `json:"requiresSession,omitempty"`
+	DeadLetterOnExpiration bool   `json:"deadLetteringOnMessageExpiration,omitempty"`
+	ForwardTo              string `json:"forwardTo,omitempty"`
+	ForwardDeadLettersTo   string `json:"forwardDeadLetteredMessagesTo,omitempty"`
+}
+
+// Sending is what queues and topics have.
+type Sending struct {
+	RequiresDuplicateDetection bool  `json:"requiresDuplicateDetection,omitempty"`
+	DuplicateDetectionWindow   Span  `json:"duplicateDetectionHistoryTimeWindow,omitempty"`
+	MaxSizeMB                  int32 `json:"maxSizeInMegabytes,omitempty"`
+	MaxMessageKB               int32 `json:"maxMessageSizeInKilobytes,omitempty"`
+	EnablePartitioning         bool  `json:"enablePartitioning,omitempty"`
+	EnableExpress              bool  `json:"enableExpress,omitempty"`
+	SupportOrdering            bool  `json:"supportOrdering,omitempty"`
+	Common
+}
+
+// Common is what all entities have.
+type Common struct {
+	DefaultTTL       Span   `json:"defaultMessageTimeToLive,omitempty"`
+	AutoDeleteOnIdle Span   `json:"autoDeleteOnIdle,omitempty"`
+	EnableBatched    bool   `json:"enableBatchedOperations,omitempty"`
+	Status           string `json:"status,omitempty" enum:"Active,Disabled,SendDisabled,ReceiveDisabled"`
+	UserMetadata     string `json:"userMetadata,omitempty"`
+}
+
+// Rule is a rule of a subscription: a filter in SQL or by correlation, and an action.
+type Rule struct {
+	Self        *tree.Value  `json:"-" tree:"self"`
+	Name        string       `json:"name" required:"true"`
+	SQL         *string      `json:"sql,omitempty" description:"A filter: region = 'eu'."`
+	Correlation *Correlation `json:"correlation,omitempty" description:"Instead of sql."`
+	Action      *string      `json:"action,omitempty" description:"SET x = 1"`
+}
+
+// Correlation is a filter by a message's properties.
+type Correlation struct {
+	ContentType      string   `json:"contentType,omitempty"`
+	CorrelationID    string   `json:"correlationId,omitempty"`
+	Subject          string   `json:"subject,omitempty"`
+	MessageID        string   `json:"messageId,omitempty"`
+	ReplyTo          string   `json:"replyTo,omitempty"`
+	ReplyToSessionID string   `json:"replyToSessionId,omitempty"`
+	SessionID        string   `json:"sessionId,omitempty"`
+	To               string   `json:"to,omitempty"`
+	Properties       Anything `json:"properties,omitempty" description:"The application's own."`
+}

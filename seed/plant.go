@@ -1,0 +1,236 @@
+package seed
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+
+	"github.com/mayflydb/mayfly/internal/tree"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// Target is what a seed is planted into.
+type Target struct {
+	DB     *store.DB
+	Queues *queue.Queues // needed where the seed has entities
+	// CheckWebhook tells whether a webhook may lead to a URL; nil: to any.
+	CheckWebhook func(ctx context.Context, url string) error
+	Log          *slog.Logger // nil: nothing is logged
+	// Undo brings back what was there before where the seed cannot be planted to its end. Nothing else may
+	// write meanwhile.
+	Undo bool
+}
+
+// undoSnapshot keeps what was there before a seed.
+const undoSnapshot = "before-seed"
+
+// ErrNoQueues tells that a seed has queues or topics, and its target can have none.
+var ErrNoQueues = errors.New("the seed has queues or topics, which are not asked for here")
+
+// Report counts what a seed has changed.
+type Report struct {
+	Made      int // databases, containers, scripts, users, permissions that were not there
+	Changed   int // those that were another way
+	Documents int // that were not there
+}
+
+// planter plants a seed.
+type planter struct {
+	Target
+	Report
+}
+
+// Plant brings the target to what the seed says. Errors that a file is to blame for are *tree.Error.
+func (s *Seed) Plant(ctx context.Context, to Target) (Report, error) {
+	if to.Log == nil {
+		to.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &planter{Target: to}
+	if to.Queues == nil && s.HasEntities() {
+		return p.Report, ErrNoQueues
+	}
+	if err := p.compare(ctx, s); err != nil {
+		return p.Report, err
+	}
+	if !to.Undo {
+		return p.Report, p.plant(ctx, s)
+	}
+	if err := p.forget(ctx); err != nil {
+		return p.Report, err
+	}
+	if _, err := to.DB.Snapshot(ctx, undoSnapshot); err != nil {
+		return p.Report, err
+	}
+	err := p.plant(ctx, s)
+	ctx = context.WithoutCancel(ctx)
+	if err != nil {
+		err = errors.Join(err, to.DB.Restore(ctx, undoSnapshot))
+	}
+	return p.Report, errors.Join(err, p.forget(ctx))
+}
+
+// forget deletes the snapshot, which a start that was broken off has left.
+func (p *planter) forget(ctx context.Context) error {
+	err := p.DB.DeleteSnapshot(ctx, undoSnapshot)
+	if fault.ErrorCode(err) == fault.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+// compare refuses what the seed wants otherwise than it can be, beside what is there. Nothing is written.
+func (p *planter) compare(ctx context.Context, s *Seed) error {
+	for _, d := range s.databases {
+		in, err := p.DB.Database(d.id)
+		for _, c := range d.containers {
+			if err == nil {
+				if there, err := in.Container(c.spec.ID); err == nil {
+					if _, err := c.merged(there); err != nil {
+						return err
+					}
+				}
+			}
+			if err := p.checkWebhooks(ctx, c.settings); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *planter) checkWebhooks(ctx context.Context, s *Settings) error {
+	if s == nil || s.ExpiryEvents == nil || p.CheckWebhook == nil {
+		return nil
+	}
+	for _, w := range s.ExpiryEvents.Webhooks {
+		if err := p.CheckWebhook(ctx, w.URL); err != nil {
+			return s.Self.Place.Wrap("the webhook '"+w.URL+"' cannot be set", err)
+		}
+	}
+	return nil
+}
+
+// merged is the definition of a container that is there, with what the seed says of it.
+func (c *container) merged(there *store.Container) (definition.ContainerSpec, error) {
+	old := there.Info().Spec
+	if !old.PartitionKey.Equal(&c.spec.PartitionKey) {
+		return old, c.place.Fail("the container is there already, with another partition key")
+	}
+	merge := func(given *tree.Value) (definition.ContainerSpec, error) {
+		members := map[string]json.RawMessage{}
+		if err := json.Unmarshal(old.AppendJSON(nil), &members); err != nil {
+			return old, err
+		}
+		for _, m := range given.Members {
+			if m.Name != "partitionKey" {
+				members[m.Name] = m.Value.AppendJSON(nil)
+			}
+		}
+		raw, err := json.Marshal(members)
+		if err != nil {
+			return old, err
+		}
+		next, _, err := definition.ParseContainerSpec(raw, true)
+		if err == nil {
+			next.EnsureDefaults()
+			err = errors.Join(next.Validate(), next.CheckReplace(old))
+		}
+		return next, err
+	}
+	next, err := merge(c.given)
+	if err != nil {
+		place, member := c.given.Blame(func(v *tree.Value) error {
+			_, err := merge(v)
+			return err
+		})
+		return next, place.Wrap(member, err)
+	}
+	return next, nil
+}
+
+// plant writes. Containers go before the settings, which may lead from one to another, and those before the
+// documents, which may expire as they come in.
+func (p *planter) plant(ctx context.Context, s *Seed) error {
+	for _, entities := range s.entities {
+		if err := entities.Apply(ctx, p.Queues); err != nil {
+			return err
+		}
+	}
+	for _, step := range []func(context.Context, *database, *store.Database) error{
+		p.containers, p.settings, p.scripts, p.users, p.documents,
+	} {
+		for _, d := range s.databases {
+			in, err := p.database(ctx, d)
+			if err == nil {
+				err = step(ctx, d, in)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *planter) database(ctx context.Context, d *database) (*store.Database, error) {
+	in, err := p.DB.Database(d.id)
+	if fault.ErrorCode(err) == fault.CodeNotFound {
+		p.Made++
+		in, err = p.DB.CreateDatabase(ctx, d.id, d.throughput.Throughput)
+	}
+	if err != nil {
+		return nil, d.place.Wrap("", err)
+	}
+	return in, p.throughput(ctx, &d.throughput, in.RID())
+}
+
+// throughput changes a throughput that is another one.
+func (p *planter) throughput(ctx context.Context, t *Throughput, rid string) error {
+	if t.IsZero() {
+		return nil
+	}
+	for _, o := range p.DB.Offers() {
+		if o.ResourceRID != rid {
+			continue
+		}
+		if o.Throughput.Manual == t.Manual && o.Throughput.Autoscale == t.Autoscale {
+			return nil
+		}
+		p.Changed++
+		_, err := p.DB.ReplaceOffer(ctx, o.ID, t.Throughput, true, store.WriteOptions{})
+		return t.place.Wrap("", err)
+	}
+	return t.place.Fail("what is there has no throughput of its own, and cannot be given one")
+}
+
+func (p *planter) containers(ctx context.Context, d *database, in *store.Database) error {
+	for _, c := range d.containers {
+		there, err := in.Container(c.spec.ID)
+		switch {
+		case fault.ErrorCode(err) == fault.CodeNotFound:
+			p.Made++
+			there, err = in.CreateContainer(ctx, c.spec, c.throughput.Throughput)
+		case err == nil:
+			var next definition.ContainerSpec
+			if next, err = c.merged(there); err != nil {
+				return err
+			}
+			if old := there.Info().Spec; !bytes.Equal(old.AppendJSON(nil), next.AppendJSON(nil)) {
+				p.Changed++
+				there, err = in.ReplaceContainer(ctx, c.spec.ID, next, store.WriteOptions{})
+			}
+		}
+		if err != nil {
+			return c.place.Wrap("", err)
+		}
+		if err := p.throughput(ctx, &c.throughput, there.RID()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package seed
+
+// Policies are the members of a container's definition beside its id and its partition key. The store reads
+// them itself; these structs say what there is.
+type Policies struct {
+	DefaultTTL       *int64              `json:"defaultTtl,omitempty" description:"Seconds; -1: none."`
+	Indexing         *IndexingPolicy     `json:"indexingPolicy,omitempty"`
+	UniqueKeys       *UniqueKeyPolicy    `json:"uniqueKeyPolicy,omitempty"`
+	Computed         []ComputedProperty  `json:"computedProperties,omitempty"`
+	Vectors          *VectorPolicy       `json:"vectorEmbeddingPolicy,omitempty"`
+	FullText         *FullTextPolicy     `json:"fullTextPolicy,omitempty"`
+	ChangeFeed       *ChangeFeedPolicy   `json:"changeFeedPolicy,omitempty"`
+	Conflicts        *ConflictResolution `json:"conflictResolutionPolicy,omitempty"`
+	Geospatial       *Geospatial         `json:"geospatialConfig,omitempty"`
+	ClientEncryption Anything            `json:"clientEncryptionPolicy,omitempty"`
+	TTLPropertyPath  string              `json:"ttlPropertyPath,omitempty"`
+	AnalyticalTTL    *int64              `json:"analyticalStorageTtl,omitempty"`
+}
+
+// IndexingPolicy says what is indexed, and how.
+type IndexingPolicy struct {
+	Mode      string            `json:"indexingMode,omitempty" enum:"consistent,none,lazy"`
+	Automatic *bool             `json:"automatic,omitempty"`
+	Included  []IndexedPath     `json:"includedPaths,omitempty"`
+	Excluded  []IndexedPath     `json:"excludedPaths,omitempty"`
+	Composite [][]CompositePath `json:"compositeIndexes,omitempty"`
+	Spatial   []SpatialPath     `json:"spatialIndexes,omitempty"`
+	Vector    []VectorIndex     `json:"vectorIndexes,omitempty"`
+	FullText  []Path            `json:"fullTextIndexes,omitempty"`
+}
+
+// Path is a path in documents.
+type Path struct {
+	Path string `json:"path" required:"true"`
+}
+
+// IndexedPath is a path such as /name/? or /address/*.
+type IndexedPath struct {
+	Path
+	Indexes []Anything `json:"indexes,omitempty" description:"Of old; it means nothing."`
+}
+
+// CompositePath is one of a composite index.
+type CompositePath struct {
+	Path
+	Order string `json:"order,omitempty" enum:"ascending,descending"`
+}
+
+// SpatialPath is a path with places.
+type SpatialPath struct {
+	Path
+	Types       []string `json:"types,omitempty" enum:"Point,LineString,Polygon,MultiPolygon"`
+	BoundingBox Anything `json:"boundingBox,omitempty"`
+}
+
+// VectorIndex is an index of a vector.
+type VectorIndex struct {
+	Path
+	Type          string   `json:"type,omitempty" enum:"flat,quantizedFlat,diskANN"`
+	QuantizerType string   `json:"quantizerType,omitempty"`
+	Bytes         *int64   `json:"quantizationByteSize,omitempty"`
+	SearchList    *int64   `json:"indexingSearchListSize,omitempty"`
+	ShardKey      []string `json:"vectorIndexShardKey,omitempty"`
+}
+
+// UniqueKeyPolicy says what is unique in a logical partition.
+type UniqueKeyPolicy struct {
+	Keys []UniqueKey `json:"uniqueKeys,omitempty"`
+}
+
+// UniqueKey is one of them.
+type UniqueKey struct {
+	Paths []string `json:"paths" required:"true"`
+}
+
+// ComputedProperty is a property that queries see and documents do not hold.
+type ComputedProperty struct {
+	Name  string `json:"name" required:"true"`
+	Query string `json:"query" required:"true" description:"SELECT VALUE LOWER(c.name) FROM c"`
+}
+
+// VectorPolicy says where vectors are.
+type VectorPolicy struct {
+	Embeddings []VectorEmbedding `json:"vectorEmbeddings,omitempty"`
+}
+
+// VectorEmbedding is where one is.
+type VectorEmbedding struct {
+	Path
+	DataType   string `json:"dataType,omitempty" enum:"float32,float16,int8,uint8"`
+	Distance   string `json:"distanceFunction,omitempty" enum:"cosine,dotproduct,euclidean"`
+	Dimensions int64  `json:"dimensions,omitempty"`
+}
+
+// FullTextPolicy says which properties are searched by words.
+type FullTextPolicy struct {
+	Language string         `json:"defaultLanguage,omitempty"`
+	Paths    []FullTextPath `json:"fullTextPaths,omitempty"`
+}
+
+// FullTextPath is one of them.
+type FullTextPath struct {
+	Path
+	Language string `json:"language,omitempty"`
+}
+
+// ChangeFeedPolicy asks for the feed of all versions and deletes.
+type ChangeFeedPolicy struct {
+	Retention int64 `json:"retentionDuration,omitempty" description:"Minutes."`
+}
+
+// ConflictResolution is kept for clients.
+type ConflictResolution struct {
+	Mode      string `json:"mode,omitempty" enum:"LastWriterWins,Custom"`
+	Path      string `json:"conflictResolutionPath,omitempty"`
+	Procedure string `json:"conflictResolutionProcedure,omitempty"`
+}
+
+// Geospatial is what coordinates mean.
+type Geospatial struct {
+	Type string `json:"type,omitempty" enum:"Geography,Geometry"`
+}

@@ -1,0 +1,348 @@
+package seed
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/tree"
+	"github.com/mayflydb/mayfly/queue/config"
+)
+
+// Seed is what files say, read and checked.
+type Seed struct {
+	databases []*database
+	entities  []*config.Config
+	known     map[string]*container // by database and id: the first of that name
+}
+
+// HasEntities tells whether there are queues or topics in the seed.
+func (s *Seed) HasEntities() bool { return len(s.entities) > 0 }
+
+// Open reads a seed: a file, or a folder.
+func Open(name string) (*Seed, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, tree.Place{File: name}.Wrap("", err)
+	}
+	if info.IsDir() {
+		return open(os.DirFS(name), ".", name)
+	}
+	return open(os.DirFS(filepath.Dir(name)), filepath.Base(name), filepath.Dir(name))
+}
+
+// OpenFS reads a seed from a file system, such as an embed.FS: a file, or a folder; "." is all of it.
+func OpenFS(files fs.FS, name string) (*Seed, error) { return open(files, name, "") }
+
+// open reads the file or folder of a name; root is what errors put before the names of files.
+func open(files fs.FS, name, root string) (*Seed, error) {
+	r := &reader{files: files, root: root, seed: &Seed{known: map[string]*container{}}}
+	info, err := fs.Stat(files, name)
+	switch {
+	case err != nil:
+		err = r.wrong(name, err)
+	case info.IsDir():
+		err = r.folder(name)
+	default:
+		err = r.file(name)
+	}
+	return r.seed, err
+}
+
+// reader reads the files of a seed.
+type reader struct {
+	files fs.FS
+	root  string
+	seed  *Seed
+}
+
+// shown is a file as errors name it.
+func (r *reader) shown(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }
+
+// wrong is an error about a file as a whole.
+func (r *reader) wrong(name string, err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	return tree.Place{File: r.shown(name)}.Wrap("", err)
+}
+
+func (r *reader) fail(name, format string, args ...any) error {
+	return tree.Place{File: r.shown(name)}.Fail(format, args...)
+}
+
+// parse reads a file of one value.
+func (r *reader) parse(name string) (*tree.Value, error) {
+	data, err := fs.ReadFile(r.files, name)
+	if err != nil {
+		return nil, r.wrong(name, err)
+	}
+	return tree.Parse(r.shown(name), data)
+}
+
+// list is what lies in a folder, by name; what begins with a dot is not looked at.
+func (r *reader) list(name string) (files, folders []string, err error) {
+	entries, err := fs.ReadDir(r.files, name)
+	if err != nil {
+		return nil, nil, r.wrong(name, err)
+	}
+	for _, e := range entries {
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case e.IsDir():
+			folders = append(folders, e.Name())
+		default:
+			files = append(files, e.Name())
+		}
+	}
+	return files, folders, nil
+}
+
+// isValue tells whether a file is JSON or YAML.
+func isValue(name string) bool {
+	return tree.IsYAML(name) || strings.EqualFold(path.Ext(name), ".json")
+}
+
+// isLines tells whether a file has a document a line.
+func isLines(name string) bool {
+	ending := strings.ToLower(path.Ext(name))
+	return ending == ".ndjson" || ending == ".jsonl"
+}
+
+// named finds the one file of a name that is JSON or YAML; "" where there is none.
+func (r *reader) named(dir string, files []string, name string) (found string, err error) {
+	for _, f := range files {
+		if !isValue(f) || strings.TrimSuffix(f, path.Ext(f)) != name {
+			continue
+		}
+		if found != "" {
+			return "", r.fail(path.Join(dir, f), "there is a %s, too", found)
+		}
+		found = f
+	}
+	return found, nil
+}
+
+// folder reads a seed's folder: files that may have all, and a folder for each database.
+func (r *reader) folder(dir string) error {
+	files, folders, err := r.list(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		if !isValue(name) {
+			continue
+		}
+		if err := r.file(path.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range folders {
+		if err := r.databaseFolder(path.Join(dir, name), name); err != nil {
+			return err
+		}
+	}
+	if len(r.seed.databases) == 0 && len(r.seed.entities) == 0 {
+		return r.fail(dir, "there is no seed here: neither a .yaml or .json, nor a database's folder")
+	}
+	return nil
+}
+
+// file reads a file that may have all.
+func (r *reader) file(name string) error {
+	v, err := r.parse(name)
+	if err != nil {
+		return err
+	}
+	var f File
+	if err := v.Decode(&f); err != nil {
+		return err
+	}
+	if f.UserConfig.value != nil {
+		entities, err := config.Read(v)
+		if err == nil {
+			r.seed.entities = append(r.seed.entities, entities)
+		}
+		return err
+	}
+	if len(f.Queues)+len(f.Topics) > 0 {
+		if err := r.entities(&f); err != nil {
+			return err
+		}
+	}
+	for i := range f.Databases {
+		d := &f.Databases[i]
+		if d.ID == "" {
+			return d.Self.Place.Fail("the database has no id")
+		}
+		if _, err := r.database(path.Dir(name), d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// databaseFolder reads the folder of a database: db.yaml, and a folder for each container. A folder without
+// any of these is none, and may hold scripts.
+func (r *reader) databaseFolder(dir, id string) error {
+	files, folders, err := r.list(dir)
+	if err != nil {
+		return err
+	}
+	definition, err := r.named(dir, files, "db")
+	if err != nil {
+		return err
+	}
+	d := &Database{Self: &tree.Value{Kind: tree.Object, Place: tree.Place{File: r.shown(dir)}}}
+	if definition != "" {
+		v, err := r.parse(path.Join(dir, definition))
+		if err == nil {
+			err = v.Decode(d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if d.ID == "" {
+		d.ID = id
+	}
+	var containers []string
+	for _, name := range folders {
+		is, err := r.isContainer(path.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		if is {
+			containers = append(containers, name)
+		}
+	}
+	stray := func(f string) bool { return f != definition && (isValue(f) || isLines(f)) }
+	at := slices.IndexFunc(files, stray)
+	switch {
+	case at >= 0:
+		return r.fail(path.Join(dir, files[at]),
+			"a database's folder has a db.yaml and a folder for each container, not this")
+	case definition == "" && len(containers) == 0:
+		return nil
+	}
+	made, err := r.database(dir, d)
+	if err != nil {
+		return err
+	}
+	for _, name := range containers {
+		if err := r.containerFolder(made, path.Join(dir, name), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isContainer tells whether a folder is a container's. One that has documents must be.
+func (r *reader) isContainer(dir string) (bool, error) {
+	files, _, err := r.list(dir)
+	if err != nil {
+		return false, err
+	}
+	definition, err := r.named(dir, files, "container")
+	if err != nil || definition != "" {
+		return definition != "", err
+	}
+	if slices.ContainsFunc(files, func(f string) bool { return isValue(f) || isLines(f) }) {
+		return false, r.fail(dir, "there is no container.yaml here, which says at least the partitionKey")
+	}
+	return false, nil
+}
+
+// containerFolder reads the folder of a container: container.yaml, documents, and scripts.
+func (r *reader) containerFolder(d *database, dir, id string) error {
+	files, _, err := r.list(dir)
+	if err != nil {
+		return err
+	}
+	definition, err := r.named(dir, files, "container")
+	if err != nil {
+		return err
+	}
+	v, err := r.parse(path.Join(dir, definition))
+	if err != nil {
+		return err
+	}
+	var in Container
+	if err := decodeContainer(v, &in); err != nil {
+		return err
+	}
+	if in.ID == "" {
+		in.ID = id
+	}
+	for folder, list := range map[string]*[]Script{"procedures": &in.Procedures, "functions": &in.Functions} {
+		found, err := r.scripts(dir, folder, in.Self)
+		if err != nil {
+			return err
+		}
+		*list = append(*list, found...)
+	}
+	c, err := r.container(d, dir, &in)
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		if name != definition && (isValue(name) || isLines(name)) {
+			if err := r.documents(c, path.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// scripts are the *.js in a folder below a container's, each named after its file.
+func (r *reader) scripts(dir, folder string, self *tree.Value) (list []Script, err error) {
+	files, _, err := r.list(path.Join(dir, folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, name := range files {
+		if id, js := strings.CutSuffix(name, ".js"); js {
+			list = append(list, Script{Self: self, ID: id, File: path.Join(folder, name)})
+		}
+	}
+	return list, err
+}
+
+// documents reads a file of documents: one, a list of them, several of YAML, or one a line.
+func (r *reader) documents(c *container, name string) error {
+	data, err := fs.ReadFile(r.files, name)
+	if err != nil {
+		return r.wrong(name, err)
+	}
+	if isLines(name) {
+		return c.lines(r.shown(name), data)
+	}
+	var values []*tree.Value
+	if tree.IsYAML(name) {
+		values, err = tree.ParseYAML(r.shown(name), data)
+	} else {
+		values = []*tree.Value{nil}
+		values[0], err = tree.ParseJSON(r.shown(name), data)
+	}
+	if err != nil {
+		return err
+	}
+	for _, v := range values {
+		list := []*tree.Value{v}
+		if v.Kind == tree.Array {
+			list = v.List
+		}
+		for _, v := range list {
+			if err := c.document(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package seed
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mayflydb/mayfly/internal/tree"
+)
+
+// TestSchemaIsCurrent: the schema that is committed is that of the structs.
+func TestSchemaIsCurrent(t *testing.T) {
+	want, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := os.ReadFile("schema.json")
+	if err != nil || !bytes.Equal(have, want) {
+		t.Errorf("go run ./cmd/mayfly seed schema > seed/schema.json (%v)", err)
+	}
+}
+
+// TestSchemaFits: what the schema says of files is what the reader says of them.
+func TestSchemaFits(t *testing.T) {
+	data, err := os.ReadFile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", resource); err != nil {
+		t.Fatal(err)
+	}
+	validate := func(part, file string, text []byte) error {
+		t.Helper()
+		s, err := compiler.Compile("schema.json" + part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := tree.Parse(file, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(v.AppendJSON(nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Validate(instance)
+	}
+	for file, part := range map[string]string{"entities.yaml": "", "Config.json": "", "one.yaml": "",
+		"shop/db.yaml": "#/definitions/Database", "shop/carts/container.yaml": "#/definitions/Container",
+		"shop/products/container.json": "#/definitions/Container"} {
+		text, err := os.ReadFile(filepath.Join("testdata/shop", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(part, file, text); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	for _, wrong := range []string{"databases: [{id: a, throughput: many}]", "queues: [{}]",
+		"queues: [{name: q, lockDuration: 5}]", "databases: [{ident: a}]",
+		"databases: [{id: a, containers: [{id: c, partitionKey: 5}]}]", "database: []"} {
+		if validate("", "wrong.yaml", []byte(wrong)) == nil {
+			t.Errorf("the schema takes %s", wrong)
+		}
+	}
+}

@@ -1,0 +1,1 @@
+function double(x) { return 2 * x; }

@@ -1,0 +1,1 @@
+function hello() { getContext().getResponse().setBody("hello"); }

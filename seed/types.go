@@ -1,0 +1,140 @@
+package seed
+
+import (
+	"strconv"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/tree"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Anything is a value of any kind; the zero Anything was not given.
+type Anything struct{ value *tree.Value }
+
+// DecodeTree implements tree.Decoder.
+func (a *Anything) DecodeTree(v *tree.Value) error {
+	a.value = v
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (Anything) JSONSchema() (s jsonschema.Schema, err error) { return s, nil }
+
+// InlineJSONSchema implements jsonschema.SchemaInliner.
+func (Anything) InlineJSONSchema() {}
+
+// Throughput is a number of RU/s, or {"maxThroughput": RU/s}, which scales by itself.
+type Throughput struct {
+	definition.Throughput
+	place tree.Place
+}
+
+// DecodeTree implements tree.Decoder.
+func (t *Throughput) DecodeTree(v *tree.Value) error {
+	t.place = v.Place
+	var scaled struct {
+		Most int `json:"maxThroughput" required:"true"`
+	}
+	if n, err := strconv.Atoi(v.Text); v.Kind == tree.Number && err == nil && n > 0 {
+		t.Manual = n
+	} else if v.Kind != tree.Object || v.Decode(&scaled) != nil || scaled.Most <= 0 {
+		return v.Place.Fail(`a throughput must be a number of RU/s, or {"maxThroughput": RU/s}`)
+	}
+	t.Autoscale = scaled.Most
+	return v.Place.Wrap("", t.Validate())
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (Throughput) JSONSchema() (s jsonschema.Schema, err error) {
+	number, scaled, most := new(jsonschema.Schema), new(jsonschema.Schema), new(jsonschema.Schema)
+	number.AddType(jsonschema.Integer)
+	most.AddType(jsonschema.Integer)
+	scaled.AddType(jsonschema.Object)
+	scaled.WithPropertiesItem("maxThroughput", most.ToSchemaOrBool()).WithRequired("maxThroughput")
+	scaled.WithAdditionalProperties(*new(jsonschema.SchemaOrBool).WithTypeBoolean(false))
+	s.WithAnyOf(number.ToSchemaOrBool(), scaled.ToSchemaOrBool())
+	return s, nil
+}
+
+// InlineJSONSchema implements jsonschema.SchemaInliner.
+func (Throughput) InlineJSONSchema() {}
+
+// PartitionKey is a path, a list of paths, or Cosmos DB's definition.
+type PartitionKey struct{ value *tree.Value }
+
+// keyDefinition is the long form of a partition key.
+type keyDefinition struct {
+	Paths   []string `json:"paths" required:"true"`
+	Kind    string   `json:"kind,omitempty" enum:"Hash,MultiHash"`
+	Version int      `json:"version,omitempty" minimum:"1" maximum:"2"`
+	System  bool     `json:"systemKey,omitempty"`
+}
+
+// DecodeTree implements tree.Decoder. It brings short forms into the long one.
+func (k *PartitionKey) DecodeTree(v *tree.Value) error {
+	k.value = v
+	if v.Kind == tree.Object {
+		return v.Decode(new(keyDefinition))
+	}
+	list := v
+	if v.Kind == tree.String {
+		list = &tree.Value{Kind: tree.Array, List: []*tree.Value{v}, Place: v.Place}
+	}
+	if list.Kind != tree.Array || list.Decode(new([]string)) != nil {
+		return v.Place.Fail("a partition key must be a path, a list of paths, or an object with 'paths'")
+	}
+	kind := &tree.Value{Kind: tree.String, Text: definition.KindHash, Place: v.Place}
+	if len(list.List) > 1 {
+		kind.Text = definition.KindMultiHash
+	}
+	version := &tree.Value{Kind: tree.Number, Text: "2", Place: v.Place}
+	k.value = &tree.Value{Kind: tree.Object, Place: v.Place, Members: []tree.Member{
+		{Name: "paths", Place: v.Place, Value: list}, {Name: "kind", Place: v.Place, Value: kind},
+		{Name: "version", Place: v.Place, Value: version}}}
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (PartitionKey) JSONSchema() (s jsonschema.Schema, err error) {
+	path, paths := new(jsonschema.Schema), new(jsonschema.Schema)
+	path.AddType(jsonschema.String)
+	paths.AddType(jsonschema.Array)
+	paths.WithItems(*new(jsonschema.Items).WithSchemaOrBool(path.ToSchemaOrBool()))
+	reflector := jsonschema.Reflector{}
+	long, err := reflector.Reflect(keyDefinition{}, closed, jsonschema.InterceptProp(required))
+	s.WithAnyOf(path.ToSchemaOrBool(), paths.ToSchemaOrBool(), long.ToSchemaOrBool())
+	return s, err
+}
+
+// InlineJSONSchema implements jsonschema.SchemaInliner.
+func (PartitionKey) InlineJSONSchema() {}
+
+// Span is a time: 90s, 12h, 29d, or as XML Schema writes it: PT1M.
+type Span struct{ value *tree.Value }
+
+// DecodeTree implements tree.Decoder. It brings all forms into the last one.
+func (s *Span) DecodeTree(v *tree.Value) error {
+	if _, err := queue.ParseDuration(v.Text); v.Kind == tree.String && err == nil {
+		s.value = v
+		return nil
+	}
+	d, err := ttl.ParseDuration(v.Text)
+	if v.Kind != tree.String || err != nil || d <= 0 {
+		return v.Place.Fail("a duration such as 90s, 29d or PT1M is expected here, not %s", v.Shown())
+	}
+	s.value = &tree.Value{Kind: tree.String, Text: queue.FormatDuration(d), Place: v.Place}
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (Span) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.String)
+	s.WithExamples("90s", "29d", "PT1M")
+	return s, nil
+}
+
+// InlineJSONSchema implements jsonschema.SchemaInliner.
+func (Span) InlineJSONSchema() {}
