@@ -1,0 +1,35 @@
+package sdktest
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// example is an application in the folder examples, and how it is tested there.
+type example struct {
+	name, dir string
+	tools     []string
+	prepare   func(t *testing.T, dir string) (argv []string) // brings what it needs; the command of its tests
+}
+
+// examples are all of them. What prepare installs goes into folders that git ignores.
+var examples = []example{
+	{name: "Express", dir: "express-sessions", tools: nodeTools,
+		prepare: func(t *testing.T, dir string) []string {
+			nodeModules(t, dir)
+			return []string{"npm", "test", "--silent"}
+		}},
+}
+
+// TestExamples runs the tests of each example, which start the binary by themselves.
+func TestExamples(t *testing.T) {
+	for _, e := range examples {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			runnable(t, suite{tools: e.tools})
+			dir := filepath.Join("..", "examples", e.dir)
+			argv := e.prepare(t, dir)
+			framework(t, dir, []string{"MAYFLY=" + binary}, argv[0], argv[1:]...)
+		})
+	}
+}
