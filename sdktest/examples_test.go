@@ -19,6 +19,7 @@ var examples = []example{
 			nodeModules(t, dir)
 			return []string{"npm", "test", "--silent"}
 		}},
+	{name: "FastAPI", dir: "fastapi-tokens", tools: pythonTools, prepare: pytest},
 }
 
 // TestExamples runs the tests of each example, which start the binary by themselves.
@@ -32,4 +33,11 @@ func TestExamples(t *testing.T) {
 			framework(t, dir, []string{"MAYFLY=" + binary}, argv[0], argv[1:]...)
 		})
 	}
+}
+
+// pytest brings what a folder requires, and returns the command of its tests.
+func pytest(t *testing.T, dir string) []string {
+	python, err := filepath.Abs(pythonWith(t, dir, "requirements.txt", ".venv"))
+	must(t, err)
+	return []string{python, "-m", "pytest", "-q", "-p", "no:cacheprovider"}
 }
