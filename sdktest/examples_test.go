@@ -20,6 +20,13 @@ var examples = []example{
 			return []string{"npm", "test", "--silent"}
 		}},
 	{name: "FastAPI", dir: "fastapi-tokens", tools: pythonTools, prepare: pytest},
+	{name: "Spring Boot", dir: "spring-boot", tools: javaTools,
+		prepare: func(t *testing.T, dir string) []string {
+			// The tests' own packages come with the first run of them, so that no other run of Maven may be beside it.
+			mavens.Lock()
+			t.Cleanup(mavens.Unlock)
+			return []string{"mvn", "-q", "-B", "test"}
+		}},
 }
 
 // TestExamples runs the tests of each example, which start the binary by themselves.
