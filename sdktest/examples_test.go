@@ -14,12 +14,9 @@ type example struct {
 
 // examples are all of them. What prepare installs goes into folders that git ignores.
 var examples = []example{
-	{name: "Express", dir: "express-sessions", tools: nodeTools,
-		prepare: func(t *testing.T, dir string) []string {
-			nodeModules(t, dir)
-			return []string{"npm", "test", "--silent"}
-		}},
+	{name: "Express", dir: "express-sessions", tools: nodeTools, prepare: npmTest},
 	{name: "FastAPI", dir: "fastapi-tokens", tools: pythonTools, prepare: pytest},
+	{name: "Worker", dir: "worker", tools: nodeTools, prepare: npmTest},
 	{name: "Spring Boot", dir: "spring-boot", tools: javaTools,
 		prepare: func(t *testing.T, dir string) []string {
 			// The tests' own packages come with the first run of them, so that no other run of Maven may be beside it.
@@ -40,6 +37,12 @@ func TestExamples(t *testing.T) {
 			framework(t, dir, []string{"MAYFLY=" + binary}, argv[0], argv[1:]...)
 		})
 	}
+}
+
+// npmTest brings what the package of a folder needs, and returns the command of its tests.
+func npmTest(t *testing.T, dir string) []string {
+	nodeModules(t, dir)
+	return []string{"npm", "test", "--silent"}
 }
 
 // pytest brings what a folder requires, and returns the command of its tests.
