@@ -14,6 +14,8 @@ type example struct {
 
 // examples are all of them. What prepare installs goes into folders that git ignores.
 var examples = []example{
+	{name: "Shop", dir: "shop",
+		prepare: func(*testing.T, string) []string { return []string{"go", "test", "-count=1", "./..."} }},
 	{name: "Express", dir: "express-sessions", tools: nodeTools, prepare: npmTest},
 	{name: "FastAPI", dir: "fastapi-tokens", tools: pythonTools, prepare: pytest},
 	{name: "Worker", dir: "worker", tools: nodeTools, prepare: npmTest},
