@@ -30,8 +30,8 @@ export class Mayfly {
     const folder = mkdtempSync(join(tmpdir(), "mayfly-"));
     const binary = process.env.MAYFLY ?? build(join(folder, "mayfly"));
     const args = ["serve", "--memory", "--virtual-clock", "--port", "0", "--log-level", "warn",
-      "--servicebus", "--servicebus-config", CONFIG, "--servicebus-port", "0", "--servicebus-admin-port", "off",
-      "--servicebus-tls-port", "off", "--servicebus-admin-tls-port", "off"];
+      "--servicebus", "--servicebus-config", CONFIG, "--servicebus-port", "0",
+      "--servicebus-admin-port", "off", "--servicebus-tls-port", "off", "--servicebus-admin-tls-port", "off"];
     const server = spawn(binary, args, { stdio: ["ignore", "pipe", "inherit"] });
     let endpoint, serviceBus;
     for await (const line of createInterface(server.stdout)) { // the greeting, once it is ready

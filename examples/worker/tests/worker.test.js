@@ -28,7 +28,8 @@ async function send(...messages) {
 /** Lets a worker run until the queue is empty, and returns the codes of the errors that it was told. */
 async function workOff(handle = (message) => ledger.book(message)) {
   const errors = [];
-  const worker = work(client, QUEUE, handle, { onError: (error) => errors.push(error.code ?? error.message) });
+  const onError = (error) => errors.push(error.code ?? error.message);
+  const worker = work(client, QUEUE, handle, { onError });
   await mayfly.untilEmpty(QUEUE);
   await worker.stop();
   return errors;

@@ -12,7 +12,9 @@ import com.azure.spring.data.cosmos.core.mapping.PartitionKey;
  * @param ttl seconds that the hold lasts, by which the database deletes it; -1 for a seat that is sold
  */
 @Container(containerName = "seats", timeToLive = Seat.NEVER)
-public record Seat(@Id String id, @PartitionKey String event, String customer, int ttl, @Version String _etag) {
+public record Seat(
+    @Id String id, @PartitionKey String event, String customer, int ttl, @Version String _etag) {
+
     static final int HOLD_SECONDS = 10 * 60;
     static final int NEVER = -1; // as the container's default it switches TTL on
 

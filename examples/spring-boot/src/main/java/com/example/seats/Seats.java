@@ -41,7 +41,8 @@ class Seats {
         CosmosPatchItemRequestOptions unchanged = new CosmosPatchItemRequestOptions();
         unchanged.setIfMatchETag(seat._etag());
         try {
-            seats.save(id, key, Seat.class, CosmosPatchOperations.create().set("/ttl", Seat.NEVER), unchanged);
+            CosmosPatchOperations sell = CosmosPatchOperations.create().set("/ttl", Seat.NEVER);
+            seats.save(id, key, Seat.class, sell, unchanged);
         } catch (CosmosNotFoundException | CosmosPreconditionFailedException e) {
             throw new NotHeld();
         }

@@ -67,7 +67,7 @@ class SeatsTest {
     }
 
     private int post(String event, String seat, String what, String customer) {
-        return mvc.post().uri("/events/{event}/seats/{seat}/{what}?customer={customer}", event, seat, what, customer)
-            .exchange().getResponse().getStatus();
+        String uri = "/events/{event}/seats/{seat}/{what}?customer={customer}";
+        return mvc.post().uri(uri, event, seat, what, customer).exchange().getResponse().getStatus();
     }
 }
