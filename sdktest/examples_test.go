@@ -30,6 +30,7 @@ var examples = []example{
 
 // TestExamples runs the tests of each example, which start the binary by themselves.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	for _, e := range examples {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
