@@ -49,14 +49,20 @@ func goProgram(pkg string) func(t *testing.T) []string {
 // nodeProgram prepares run.js of a folder.
 func nodeProgram(dir string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
-		lock := "package-lock.json"
-		installed(dir, func() {
-			if stale(filepath.Join(dir, lock), filepath.Join(dir, "node_modules", "."+lock)) {
-				command(t, dir, "npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error")
-			}
-		})
+		nodeModules(t, dir)
 		return []string{"node", filepath.Join(dir, "run.js")}
 	}
+}
+
+// nodeModules installs what the package of a folder needs.
+func nodeModules(t *testing.T, dir string) {
+	t.Helper()
+	lock := "package-lock.json"
+	installed(dir, func() {
+		if stale(filepath.Join(dir, lock), filepath.Join(dir, "node_modules", "."+lock)) {
+			command(t, dir, "npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error")
+		}
+	})
 }
 
 // pythonProgram prepares run.py of a folder, which more arguments may follow.
