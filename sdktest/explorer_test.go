@@ -32,24 +32,32 @@ func TestExplorer(t *testing.T) {
 	must(t, s.Stop())
 }
 
-// TestExplorerBuild: the build that is in the repository is what the sources give.
+// TestExplorerBuild: the builds of the application and of the documentation that are in the repository are what
+// their sources give.
 func TestExplorerBuild(t *testing.T) {
 	t.Parallel()
 	runnable(t, suite{tools: nodeTools})
-	web, fresh := filepath.Join("..", "httpapi", "explorer", "web"), t.TempDir()
-	lock := "package-lock.json"
-	if stale(filepath.Join(web, lock), filepath.Join(web, "node_modules", "."+lock)) {
-		command(t, web, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel", "error")
-	}
-	command(t, web, "npm", "run", "build", "--", "--outDir", fresh)
-	want, got := unpackedBuild(t, fresh), unpackedBuild(t, filepath.Join(web, "..", "dist"))
-	for name, text := range want {
-		if got[name] != text {
-			t.Errorf("%s differs from what httpapi/explorer/web gives: npm run build", name)
-		}
-	}
-	if len(got) != len(want) {
-		t.Errorf("%d files, and the sources give %d", len(got), len(want))
+	for _, build := range []struct{ sources, into, flag string }{
+		{"web", "dist", "--outDir"},
+		{"site", "docs", "--output"},
+	} {
+		t.Run(build.sources, func(t *testing.T) {
+			dir, fresh := filepath.Join("..", "httpapi", "explorer", build.sources), t.TempDir()
+			lock := "package-lock.json"
+			if stale(filepath.Join(dir, lock), filepath.Join(dir, "node_modules", "."+lock)) {
+				command(t, dir, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel", "error")
+			}
+			command(t, dir, "npm", "run", "build", "--", build.flag, fresh)
+			want, got := unpackedBuild(t, fresh), unpackedBuild(t, filepath.Join(dir, "..", build.into))
+			for name, text := range want {
+				if got[name] != text {
+					t.Errorf("%s differs from what httpapi/explorer/%s gives: npm run build", name, build.sources)
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("%d files, and the sources give %d", len(got), len(want))
+			}
+		})
 	}
 }
 
