@@ -15,12 +15,25 @@ import (
 // of its pages.
 func TestExplorer(t *testing.T) {
 	t.Parallel()
-	runnable(t, suite{tools: append([]string{"chromium"}, nodeTools...)})
-	argv := nodeProgram("explorer")(t)
 	s := startBus(t, "--memory")
-	chromium, err := exec.LookPath("chromium")
+	chromium(t, "run.js", s.Server)
+	must(t, s.Stop())
+}
+
+// TestExplorerDocs goes through the pages of the documentation in Chromium.
+func TestExplorerDocs(t *testing.T) {
+	t.Parallel()
+	chromium(t, "docs.js", start(t, "--memory"))
+}
+
+// chromium runs a program of folder explorer, which looks at a server's pages.
+func chromium(t *testing.T, program string, s *Server) {
+	t.Helper()
+	runnable(t, suite{tools: append([]string{"chromium"}, nodeTools...)})
+	nodeProgram("explorer")(t)
+	path, err := exec.LookPath("chromium")
 	must(t, err)
-	argv = append(argv, "--endpoint", s.URL("http"), "--chromium", chromium)
+	argv := []string{"node", filepath.Join("explorer", program), "--endpoint", s.URL("http"), "--chromium", path}
 	if images := os.Getenv("MAYFLY_IMAGES"); images != "" {
 		argv = append(argv, "--images", images)
 	}
@@ -29,7 +42,6 @@ func TestExplorer(t *testing.T) {
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
 	t.Logf("%s", out)
 	must(t, err)
-	must(t, s.Stop())
 }
 
 // TestExplorerBuild: the builds of the application and of the documentation that are in the repository are what

@@ -32,10 +32,10 @@ async function search() {
 	index ??= load()
 	const hits = (await index).search(field.value).slice(0, 12)
 	list.replaceChildren(...hits.map((hit, i) => {
-		const link = element('a', '', { href: hit.url, tabIndex: -1 })
 		const title = hit.title === hit.page ? hit.page : hit.page + ' › ' + hit.title
-		link.append(element('strong', title), element('span', around(hit.text, hit.terms)))
-		const item = element('li', link, { id: 'found-' + i, role: 'option' })
+		const item = element('li', element('strong', title), { id: 'found-' + i, role: 'option' })
+		item.append(element('span', around(hit.text, hit.terms)))
+		item.addEventListener('click', () => location.assign(hit.url))
 		item.setAttribute('aria-selected', 'false')
 		return item
 	}))
@@ -64,7 +64,7 @@ field.hidden = false
 field.addEventListener('focus', () => (index ??= load()))
 field.addEventListener('input', search)
 field.addEventListener('keydown', (event) => {
-	const chosen = list.querySelector('[aria-selected=true] a') ?? list.querySelector('a')
+	const chosen = list.querySelector('[aria-selected=true]') ?? list.querySelector('li')
 	if (event.key === 'ArrowDown') choose(1)
 	else if (event.key === 'ArrowUp') choose(-1)
 	else if (event.key === 'Enter' && chosen) chosen.click()
@@ -78,7 +78,7 @@ document.addEventListener('keydown', (event) => {
 	field.focus()
 })
 document.addEventListener('click', (event) => {
-	if (!(event.target instanceof Node && event.target.parentElement?.closest('search'))) open(false)
+	if (!(event.target instanceof Element && event.target.closest('search'))) open(false)
 })
 
 // The explorer's choice of light or dark holds here as well.
