@@ -13,6 +13,7 @@ import (
 // program says how the programs of one language run.
 type program struct {
 	suite string // whose SDKs they use
+	whole string // is in each program that is a whole one; "": each is
 	file  func(code string) string
 	bus   string                                                        // what is in those that use the SDK for queues
 	argv  func(t *testing.T, dir, file, code string, bus bool) []string // begins with the path of a program
@@ -24,7 +25,7 @@ var javaClass = regexp.MustCompile(`(?m)^(?:public )?(?:final )?class (\w+)`)
 
 var programs = map[string]program{
 	"go": {
-		suite: "Go", file: named("main.go"), bus: "azservicebus",
+		suite: "Go", whole: "\npackage ", file: named("main.go"), bus: "azservicebus",
 		argv: func(t *testing.T, dir, file, code string, _ bool) []string { return buildGo(t, dir, file, code) },
 	},
 	"js": {
@@ -41,14 +42,14 @@ var programs = map[string]program{
 		},
 	},
 	"java": {
-		suite: "Java", bus: "azure.messaging.servicebus",
+		suite: "Java", whole: "static void main(", bus: "azure.messaging.servicebus",
 		file: func(code string) string { return javaClass.FindStringSubmatch(code)[1] + ".java" },
 		argv: func(t *testing.T, _, file, _ string, bus bool) []string {
 			return []string{"java", "-cp", absolute(t, of(bus, "java"), "target", "dependency", "*"), file}
 		},
 	},
 	"rust": {
-		suite: "Rust", file: named("main.rs"), bus: "azservicebus",
+		suite: "Rust", whole: "fn main(", file: named("main.rs"), bus: "azservicebus",
 		argv: func(t *testing.T, dir, _, _ string, _ bool) []string { return buildRust(t, dir) },
 	},
 }

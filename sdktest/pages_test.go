@@ -19,6 +19,8 @@ import (
 //   - Blocks of bash run in their order in one shell, beside the server. What else is in sh is for readers.
 //   - Programs in other languages run after them, each on its own.
 //
+// What is no whole program, such as one function in Go, is not run either.
+//
 // Comments right above a block say what else is wanted of it:
 //
 //	<!-- prints: text -->    its output has this text; may be repeated
@@ -113,7 +115,8 @@ func runPage(t *testing.T, page string) {
 		if b.file != "" {
 			must(t, os.WriteFile(filepath.Join(p.dir, b.file), []byte(b.code), 0o600))
 		}
-		_, program := programs[b.language]
+		how, program := programs[b.language]
+		program = program && (how.whole == "" || strings.Contains("\n"+b.code, how.whole))
 		switch {
 		case b.language == "sh" && flags != nil && p.flags == nil:
 			p.flags = strings.Fields(flags[1])
