@@ -33,7 +33,8 @@ func chromium(t *testing.T, program string, s *Server) {
 	nodeProgram("explorer")(t)
 	path, err := exec.LookPath("chromium")
 	must(t, err)
-	argv := []string{"node", filepath.Join("explorer", program), "--endpoint", s.URL("http"), "--chromium", path}
+	argv := []string{"node", filepath.Join("explorer", program), "--endpoint", s.URL("http"),
+		"--chromium", path}
 	if images := os.Getenv("MAYFLY_IMAGES"); images != "" {
 		argv = append(argv, "--images", images)
 	}
@@ -44,8 +45,8 @@ func chromium(t *testing.T, program string, s *Server) {
 	must(t, err)
 }
 
-// TestExplorerBuild: the builds of the application and of the documentation that are in the repository are what
-// their sources give.
+// TestExplorerBuild: the builds of the application and of the documentation that are in the repository are
+// what their sources give.
 func TestExplorerBuild(t *testing.T) {
 	t.Parallel()
 	runnable(t, suite{tools: nodeTools})
@@ -57,13 +58,14 @@ func TestExplorerBuild(t *testing.T) {
 			dir, fresh := filepath.Join("..", "httpapi", "explorer", build.sources), t.TempDir()
 			lock := "package-lock.json"
 			if stale(filepath.Join(dir, lock), filepath.Join(dir, "node_modules", "."+lock)) {
-				command(t, dir, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel", "error")
+				command(t, dir, "npm", "install", "--no-save", "--no-audit", "--no-fund",
+					"--loglevel", "error")
 			}
 			command(t, dir, "npm", "run", "build", "--", build.flag, fresh)
 			want, got := unpackedBuild(t, fresh), unpackedBuild(t, filepath.Join(dir, "..", build.into))
 			for name, text := range want {
 				if got[name] != text {
-					t.Errorf("%s differs from what httpapi/explorer/%s gives: npm run build", name, build.sources)
+					t.Errorf("%s differs from what %s gives: npm run build", name, dir)
 				}
 			}
 			if len(got) != len(want) {

@@ -15,8 +15,10 @@ type program struct {
 	suite string // whose SDKs they use
 	whole string // is in each program that is a whole one; "": each is
 	file  func(code string) string
-	bus   string                                                        // what is in those that use the SDK for queues
-	argv  func(t *testing.T, dir, file, code string, bus bool) []string // begins with the path of a program
+	bus   string // is in those that use the SDK for queues
+
+	// argv prepares one; the first word is the path of a program.
+	argv func(t *testing.T, dir, file, code string, bus bool) []string
 }
 
 func named(name string) func(string) string { return func(string) string { return name } }
@@ -26,12 +28,15 @@ var javaClass = regexp.MustCompile(`(?m)^(?:public )?(?:final )?class (\w+)`)
 var programs = map[string]program{
 	"go": {
 		suite: "Go", whole: "\npackage ", file: named("main.go"), bus: "azservicebus",
-		argv: func(t *testing.T, dir, file, code string, _ bool) []string { return buildGo(t, dir, file, code) },
+		argv: func(t *testing.T, dir, file, code string, _ bool) []string {
+			return buildGo(t, dir, file, code)
+		},
 	},
 	"js": {
 		suite: "JavaScript", file: named("tour.mjs"), bus: "@azure/service-bus",
-		argv: func(t *testing.T, dir, file, _ string, bus bool) []string { // node looks for packages beside the program
-			must(t, os.Symlink(absolute(t, of(bus, "js"), "node_modules"), filepath.Join(dir, "node_modules")))
+		argv: func(t *testing.T, dir, file, _ string, bus bool) []string {
+			packages := absolute(t, of(bus, "js"), "node_modules") // node looks for them beside the program
+			must(t, os.Symlink(packages, filepath.Join(dir, "node_modules")))
 			return []string{"node", file}
 		},
 	},
@@ -117,8 +122,10 @@ func buildGo(t *testing.T, dir, file, code string) []string {
 	must(t, os.WriteFile(mod, text, 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o600))
 	overlay := filepath.Join(dir, "overlay.json")
-	must(t, os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace": {%q: %q}}`, place, filepath.Join(dir, file)), 0o600))
-	command(t, ".", "go", append(build, "-mod=mod", "-modfile", mod, "-overlay", overlay, "-o", bin, "./page")...)
+	replaced := fmt.Appendf(nil, `{"Replace": {%q: %q}}`, place, filepath.Join(dir, file))
+	must(t, os.WriteFile(overlay, replaced, 0o600))
+	command(t, ".", "go", append(build, "-mod=mod", "-modfile", mod, "-overlay", overlay, "-o", bin,
+		"./page")...)
 	if build[0] == "test" {
 		return []string{bin, "-test.v"}
 	}

@@ -39,6 +39,7 @@ type block struct {
 
 var (
 	directive = regexp.MustCompile(`^<!-- (prints|file|not run): (.*) -->$`)
+	showing   = regexp.MustCompile("`((?:mayfly|curl|grep) [^`]*)`")
 	serveLine = regexp.MustCompile(`(?m)^(?:mayfly|go run \./cmd/mayfly) serve\b(.*)$`)
 )
 
@@ -80,7 +81,7 @@ func readBlocks(t *testing.T, page string) (list []block) {
 // shown are the commands in the last cell of a table's row.
 func shown(row string, line int) (list []block) {
 	cells := strings.Split(strings.TrimSuffix(row, " |"), " | ")
-	for _, m := range regexp.MustCompile("`((?:mayfly|curl|grep) [^`]*)`").FindAllStringSubmatch(cells[len(cells)-1], -1) {
+	for _, m := range showing.FindAllStringSubmatch(cells[len(cells)-1], -1) {
 		list = append(list, block{language: "bash", code: m[1] + "\n", line: line})
 	}
 	return list
@@ -90,7 +91,8 @@ func shown(row string, line int) (list []block) {
 func pages(t *testing.T) []string {
 	t.Helper()
 	list := []string{"README.md"}
-	must(t, filepath.WalkDir(filepath.Join("..", "docs"), func(name string, entry fs.DirEntry, err error) error {
+	docs := filepath.Join("..", "docs")
+	must(t, filepath.WalkDir(docs, func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(name) == ".md" {
 			name, err = filepath.Rel("..", name)
 			list = append(list, filepath.ToSlash(name))
@@ -103,7 +105,9 @@ func pages(t *testing.T) []string {
 // TestDocs runs all examples of all pages. A page alone: -run TestDocs/docs_start_go.md
 func TestDocs(t *testing.T) {
 	for _, page := range pages(t) {
-		t.Run(strings.ReplaceAll(page, "/", "_"), func(t *testing.T) { runPage(t, filepath.Join("..", page)) })
+		t.Run(strings.ReplaceAll(page, "/", "_"), func(t *testing.T) {
+			runPage(t, filepath.Join("..", page))
+		})
 	}
 }
 
@@ -164,9 +168,11 @@ func (p *stage) start(t *testing.T) {
 	moved := []string{}
 	var s *Server
 	if slices.Contains(args, "--servicebus") {
-		b := startBus(t, slices.DeleteFunc(args, func(a string) bool { return a == "--virtual-clock" || a == "--servicebus" })...)
-		moved = append(moved, "Endpoint=sb://localhost;", "Endpoint=sb://"+at(b.amqp)+";", "localhost:5672", at(b.amqp),
-			"localhost:5301", at(b.admin))
+		b := startBus(t, slices.DeleteFunc(args, func(a string) bool { // which it gives itself
+			return a == "--virtual-clock" || a == "--servicebus"
+		})...)
+		moved = append(moved, "Endpoint=sb://localhost;", "Endpoint=sb://"+at(b.amqp)+";",
+			"localhost:5672", at(b.amqp), "localhost:5301", at(b.admin))
 		s = b.Server
 	} else {
 		s = start(t, args...)

@@ -13,7 +13,8 @@ import (
 // TestDocsNameEverything: the pages in docs have each command, and each flag of serve.
 func TestDocsNameEverything(t *testing.T) {
 	var pages strings.Builder
-	err := filepath.WalkDir(filepath.Join("..", "..", "docs"), func(name string, _ fs.DirEntry, err error) error {
+	docs := filepath.Join("..", "..", "docs")
+	err := filepath.WalkDir(docs, func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(name) != ".md" {
 			return err
 		}

@@ -7,15 +7,15 @@
 //
 //	cd httpapi/explorer/web && npm install && npm run build
 //
-// The documentation at /_explorer/docs/ is made from the Markdown in the project's folder docs by Eleventy, as
-// folder site says, into folder docs of this package. After a change there:
+// The documentation at /_explorer/docs/ is made from the Markdown in the project's folder docs by Eleventy,
+// as folder site says, into folder docs of this package. After a change there:
 //
 //	cd httpapi/explorer/site && npm install && npm run build
 //
 // Tests of module sdktest build both again and compare.
 //
-// Each file of both is there twice, compressed as gzip and as brotli, and is sent as it is. What has a hash in
-// its name is kept by browsers for good; the rest is asked for each time and has an ETag.
+// Each file of both is there twice, compressed as gzip and as brotli, and is sent as it is. What has a hash
+// in its name is kept by browsers for good; the rest is asked for each time and has an ETag.
 //
 // # Safety
 //

@@ -32,7 +32,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
 	"trusted-types 'none'"
 
-// Site is the files of the application and of the documentation. It does not change, and many may use it at once.
+// Site is the files of the application and of the documentation. It does not change, and many may use it at
+// once.
 type Site struct {
 	files map[string]*file // by their paths without slashes at their ends
 }

@@ -31,11 +31,12 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestPages: README.md and the pages in docs lead to files and headings that are there, docs/README.md has every
-// page in a list.
+// TestPages: README.md and the pages in docs lead to files and headings that are there, and docs/README.md has
+// every page in a list.
 func TestPages(t *testing.T) {
 	pages := []string{"README.md", "CONTRIBUTING.md"}
-	err := filepath.WalkDir(filepath.Join("..", "..", "docs"), func(name string, entry fs.DirEntry, err error) error {
+	docs := filepath.Join("..", "..", "docs")
+	err := filepath.WalkDir(docs, func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(name) == ".md" {
 			name, err = filepath.Rel(filepath.Join("..", ".."), name)
 			pages = append(pages, filepath.ToSlash(name))
@@ -78,7 +79,8 @@ func checkPage(t *testing.T, name string) {
 			if m[2] == "" || filepath.Ext(to) != ".md" {
 				continue
 			}
-			there := slices.ContainsFunc(subtitles.FindAllStringSubmatch(page(t, to), -1), func(h []string) bool {
+			headings := subtitles.FindAllStringSubmatch(page(t, to), -1)
+			there := slices.ContainsFunc(headings, func(h []string) bool {
 				slug := unslugged.ReplaceAllString(strings.ToLower(h[1]), "")
 				return "#"+strings.ReplaceAll(slug, " ", "-") == m[2]
 			})
@@ -89,10 +91,11 @@ func checkPage(t *testing.T, name string) {
 	}
 }
 
-// TestLibraryExample runs the first program of the page about the store as a library. An overlay puts it into the
-// module without writing into its folder.
+// TestLibraryExample runs the first program of the page about the store as a library. An overlay puts it into
+// the module without writing into its folder.
 func TestLibraryExample(t *testing.T) {
-	program := regexp.MustCompile("(?ms)^```go\n(.*?)^```").FindStringSubmatch(page(t, "docs/embedding.md"))[1]
+	first := regexp.MustCompile("(?ms)^```go\n(.*?)^```")
+	program := first.FindStringSubmatch(page(t, "docs/embedding.md"))[1]
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
