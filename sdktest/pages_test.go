@@ -104,6 +104,7 @@ func pages(t *testing.T) []string {
 
 // TestDocs runs all examples of all pages. A page alone: -run TestDocs/docs_start_go.md
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	for _, page := range pages(t) {
 		t.Run(strings.ReplaceAll(page, "/", "_"), func(t *testing.T) {
 			runPage(t, filepath.Join("..", page))
