@@ -31,8 +31,8 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestPages: README.md and the pages in docs lead to files and headings that are there, and docs/README.md has
-// every page in a list.
+// TestPages: README.md and the pages in docs lead to files and headings that are there, and docs/README.md
+// has every page in a list.
 func TestPages(t *testing.T) {
 	pages := []string{"README.md", "CONTRIBUTING.md"}
 	docs := filepath.Join("..", "..", "docs")
