@@ -15,12 +15,26 @@ import (
 // of its pages.
 func TestExplorer(t *testing.T) {
 	t.Parallel()
-	runnable(t, suite{tools: append([]string{"chromium"}, nodeTools...)})
-	argv := nodeProgram("explorer")(t)
 	s := startBus(t, "--memory")
-	chromium, err := exec.LookPath("chromium")
+	chromium(t, "run.js", s.Server)
+	must(t, s.Stop())
+}
+
+// TestExplorerDocs goes through the pages of the documentation in Chromium.
+func TestExplorerDocs(t *testing.T) {
+	t.Parallel()
+	chromium(t, "docs.js", start(t, "--memory"))
+}
+
+// chromium runs a program of folder explorer, which looks at a server's pages.
+func chromium(t *testing.T, program string, s *Server) {
+	t.Helper()
+	runnable(t, suite{tools: append([]string{"chromium"}, nodeTools...)})
+	nodeProgram("explorer")(t)
+	path, err := exec.LookPath("chromium")
 	must(t, err)
-	argv = append(argv, "--endpoint", s.URL("http"), "--chromium", chromium)
+	argv := []string{"node", filepath.Join("explorer", program), "--endpoint", s.URL("http"),
+		"--chromium", path}
 	if images := os.Getenv("MAYFLY_IMAGES"); images != "" {
 		argv = append(argv, "--images", images)
 	}
@@ -29,27 +43,35 @@ func TestExplorer(t *testing.T) {
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
 	t.Logf("%s", out)
 	must(t, err)
-	must(t, s.Stop())
 }
 
-// TestExplorerBuild: the build that is in the repository is what the sources give.
+// TestExplorerBuild: the builds of the application and of the documentation that are in the repository are
+// what their sources give.
 func TestExplorerBuild(t *testing.T) {
 	t.Parallel()
 	runnable(t, suite{tools: nodeTools})
-	web, fresh := filepath.Join("..", "httpapi", "explorer", "web"), t.TempDir()
-	lock := "package-lock.json"
-	if stale(filepath.Join(web, lock), filepath.Join(web, "node_modules", "."+lock)) {
-		command(t, web, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel", "error")
-	}
-	command(t, web, "npm", "run", "build", "--", "--outDir", fresh)
-	want, got := unpackedBuild(t, fresh), unpackedBuild(t, filepath.Join(web, "..", "dist"))
-	for name, text := range want {
-		if got[name] != text {
-			t.Errorf("%s differs from what httpapi/explorer/web gives: npm run build", name)
-		}
-	}
-	if len(got) != len(want) {
-		t.Errorf("%d files, and the sources give %d", len(got), len(want))
+	for _, build := range []struct{ sources, into, flag string }{
+		{"web", "dist", "--outDir"},
+		{"site", "docs", "--output"},
+	} {
+		t.Run(build.sources, func(t *testing.T) {
+			dir, fresh := filepath.Join("..", "httpapi", "explorer", build.sources), t.TempDir()
+			lock := "package-lock.json"
+			if stale(filepath.Join(dir, lock), filepath.Join(dir, "node_modules", "."+lock)) {
+				command(t, dir, "npm", "install", "--no-save", "--no-audit", "--no-fund",
+					"--loglevel", "error")
+			}
+			command(t, dir, "npm", "run", "build", "--", build.flag, fresh)
+			want, got := unpackedBuild(t, fresh), unpackedBuild(t, filepath.Join(dir, "..", build.into))
+			for name, text := range want {
+				if got[name] != text {
+					t.Errorf("%s differs from what %s gives: npm run build", name, dir)
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("%d files, and the sources give %d", len(got), len(want))
+			}
+		})
 	}
 }
 

@@ -7,11 +7,15 @@
 //
 //	cd httpapi/explorer/web && npm install && npm run build
 //
-// A test of module sdktest builds it again and compares.
+// The documentation at /_explorer/docs/ is made from the Markdown in the project's folder docs by Eleventy,
+// as folder site says, into folder docs of this package. After a change there:
 //
-// Each file of dist is there twice, compressed as gzip and as brotli, and is sent as it is. All but the page
-// itself have a hash in their names and are kept by browsers for good; the page is asked for each time and
-// has an ETag.
+//	cd httpapi/explorer/site && npm install && npm run build
+//
+// Tests of module sdktest build both again and compare.
+//
+// Each file of both is there twice, compressed as gzip and as brotli, and is sent as it is. What has a hash
+// in its name is kept by browsers for good; the rest is asked for each time and has an ETag.
 //
 // # Safety
 //

@@ -16,18 +16,24 @@ import (
 	"strings"
 )
 
-//go:embed all:dist
-var dist embed.FS
+// built has the application in dist, and the documentation in docs.
+//
+//go:embed all:dist all:docs
+var built embed.FS
 
 // Root is the path of the application, without slashes at its ends. All that it has is below.
 const Root = "_explorer"
+
+// Docs is the path of the documentation.
+const Docs = Root + "/docs"
 
 // policy is the content security policy of all answers.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
 	"trusted-types 'none'"
 
-// Site is the application's files. It does not change, and many may use it at once.
+// Site is the files of the application and of the documentation. It does not change, and many may use it at
+// once.
 type Site struct {
 	files map[string]*file // by their paths without slashes at their ends
 }
@@ -39,30 +45,39 @@ type file struct {
 	forGood      bool // its name has a hash of what is in it
 }
 
-// New reads the files of the build.
+// New reads the files of both builds.
 func New() (*Site, error) {
 	s := &Site{files: make(map[string]*file)}
-	err := fs.WalkDir(dist, "dist", func(name string, entry fs.DirEntry, err error) error {
+	for dir, root := range map[string]string{"dist": Root, "docs": Docs} {
+		if err := s.read(dir, root); err != nil {
+			return nil, err
+		}
+		if s.files[root] == nil {
+			return nil, fmt.Errorf("explorer: %s has no index.html", dir)
+		}
+	}
+	return s, nil
+}
+
+// read takes in the files of one folder, below a path.
+func (s *Site) read(dir, root string) error {
+	return fs.WalkDir(built, dir, func(name string, entry fs.DirEntry, err error) error {
 		plain, packed := strings.CutSuffix(name, ".gz")
 		if err != nil || entry.IsDir() || !packed {
 			return err
 		}
 		f := &file{kind: kindOf(plain), forGood: path.Base(path.Dir(plain)) == "assets"}
-		if f.gzip, err = dist.ReadFile(name); err != nil {
+		if f.gzip, err = built.ReadFile(name); err != nil {
 			return err
 		}
-		if f.brotli, err = dist.ReadFile(plain + ".br"); err != nil {
+		if f.brotli, err = built.ReadFile(plain + ".br"); err != nil {
 			return err
 		}
 		sum := sha256.Sum256(f.gzip)
 		f.etag = hex.EncodeToString(sum[:8])
-		s.files[Root+strings.TrimSuffix(strings.TrimPrefix(plain, "dist"), "/index.html")] = f
+		s.files[root+strings.TrimSuffix(strings.TrimPrefix(plain, dir), "/index.html")] = f
 		return nil
 	})
-	if err == nil && s.files[Root] == nil {
-		err = fmt.Errorf("explorer: dist has no index.html")
-	}
-	return s, err
 }
 
 // kindOf is the content type by a file's name.
@@ -74,13 +89,15 @@ func kindOf(name string) string {
 		return "text/css; charset=utf-8"
 	case ".html":
 		return "text/html; charset=utf-8"
+	case ".json":
+		return "application/json"
 	case ".svg":
 		return "image/svg+xml"
 	}
 	return mime.TypeByExtension(path.Ext(name))
 }
 
-// Has tells whether a path, without slashes at its ends, is one of the application's.
+// Has tells whether a path, without slashes at its ends, is one of the site's.
 func (s *Site) Has(path string) bool { return s.files[path] != nil }
 
 // Serve answers GET and HEAD for a path that Has knows. Header names are in lower case, as all of the

@@ -50,36 +50,65 @@ func one(r *http.Response, name string) string {
 	return r.Header.Get(name)
 }
 
-// TestPage: the page and all that it names are there, each fits what the policy lets in, and all of it is
-// light.
-func TestPage(t *testing.T) {
+// TestPages: the application's page and those of the documentation are there with all that they name; each
+// fits what the policy lets in, and all of it is light.
+func TestPages(t *testing.T) {
 	s := newSite(t)
-	page := bodyOf(t, ask(t, s, "GET", Root).Body)
-	inline := regexp.MustCompile(`<script[^>]*>[^<]|\son\w+=|style=|<style`)
-	if inline.MatchString(page) {
-		t.Errorf("something inline in\n%s", page)
-	}
-	named := regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(page, -1)
-	if len(named) < 3 {
-		t.Fatalf("the page names %v", named)
-	}
-	for _, m := range named {
-		if path := strings.TrimPrefix(m[1], "/"); !s.Has(path) {
-			t.Errorf("there is no %s", path)
-		}
-	}
-	compressed := 0
+	inline := regexp.MustCompile(`<script[^>]*>[^<]|<[^>]+\s(?:on\w+|style)=|<style`)
+	names := regexp.MustCompile(`\s(?:src|href)="([^"]*)"`)
+	compressed := map[string]int{}
 	for path, f := range s.files {
-		compressed += len(f.brotli)
+		root := Root
+		if strings.HasPrefix(path, Docs) {
+			root = Docs
+		}
+		compressed[root] += len(f.brotli)
 		if f.kind == "" {
 			t.Errorf("%s has no content type", path)
 		}
+		if !strings.HasPrefix(f.kind, "text/html") {
+			continue
+		}
+		page := bodyOf(t, ask(t, s, "GET", path).Body)
+		if found := inline.FindString(page); found != "" {
+			t.Errorf("%s has inline %q", path, found)
+		}
+		named := names.FindAllStringSubmatch(page, -1)
+		if len(named) < 3 {
+			t.Errorf("%s names %v", path, named)
+		}
+		for _, m := range named {
+			checkLink(t, s, path, page, m[1])
+		}
 	}
-	if compressed > 400<<10 {
-		t.Errorf("%d bytes, compressed", compressed)
+	if compressed[Root] > 400<<10 || compressed[Docs] > 400<<10 {
+		t.Errorf("bytes, compressed: %v", compressed)
 	}
 	if s.Has(Root+"/nothing") || s.Has("") || s.Has(Root+"/index.html") {
 		t.Error("there is what must not be")
+	}
+}
+
+// checkLink looks for what a page's address leads to, unless that is elsewhere.
+func checkLink(t *testing.T, s *Site, from, page, address string) {
+	t.Helper()
+	if strings.Contains(address, "://") {
+		return
+	}
+	to, fragment, _ := strings.Cut(address, "#")
+	if to = strings.Trim(to, "/"); to == "" {
+		to = from
+	}
+	switch {
+	case !s.Has(to):
+		t.Errorf("%s leads to %s, which is not there", from, address)
+	case fragment != "":
+		if to != from {
+			page = bodyOf(t, ask(t, s, "GET", to).Body)
+		}
+		if !strings.Contains(page, ` id="`+fragment+`"`) {
+			t.Errorf("%s leads to %s, which has no such place", from, address)
+		}
 	}
 }
 

@@ -13,7 +13,8 @@
 //   - docs: every package has a doc.go, every exported identifier has a comment.
 //   - sizes: the largest cycle of files in package store, lines over 110 columns, files over 400 lines and functions
 //     over 60 do not become more than they are.
-//   - README: it names the two commands that a newcomer needs.
+//   - README: it names the two commands that a newcomer needs. Its links and those of the pages in docs
+//     lead to what is there, and docs/README.md lists all pages.
 //
 // A rule is a function from a package to its violations. Packages are type-checked against the export data
 // that "go list" reports, so that a rule asks what an expression is, not how it is spelled. TestRulesFire

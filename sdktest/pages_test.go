@@ -1,0 +1,219 @@
+package sdktest
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The project's pages are README.md and all of docs. Their examples run as they stand, but for the ports:
+//
+//   - The first line "mayfly serve ..." in a block of sh says how the page's server is started.
+//   - Blocks of bash run in their order in one shell, beside the server. What else is in sh is for readers.
+//   - Programs in other languages run after them, each on its own.
+//
+// What is no whole program, such as one function in Go, is not run either.
+//
+// Comments right above a block say what else is wanted of it:
+//
+//	<!-- prints: text -->    its output has this text; may be repeated
+//	<!-- file: NAME -->      it lies under this name where the page's examples run
+//	<!-- not run: reason --> it is not run; nothing else is left out
+//
+// The commands in the last column of a table that ends in "what shows it" run as a block of bash, too.
+
+// block is a fenced block of a page.
+type block struct {
+	language, code string
+	line           int
+	file, notRun   string
+	prints         []string
+}
+
+var (
+	directive = regexp.MustCompile(`^<!-- (prints|file|not run): (.*) -->$`)
+	showing   = regexp.MustCompile("`((?:mayfly|curl|grep) [^`]*)`")
+	serveLine = regexp.MustCompile(`(?m)^(?:mayfly|go run \./cmd/mayfly) serve\b(.*)$`)
+)
+
+// readBlocks finds a page's blocks.
+func readBlocks(t *testing.T, page string) (list []block) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	must(t, err)
+	var next block
+	inside, shows := false, false
+	for i, line := range strings.Split(string(text), "\n") {
+		m := directive.FindStringSubmatch(line)
+		switch {
+		case strings.HasPrefix(line, "```") && inside:
+			list, next, inside = append(list, next), block{}, false
+		case strings.HasPrefix(line, "```"):
+			next.language, next.line, inside = strings.TrimPrefix(line, "```"), i+1, true
+		case inside:
+			next.code += line + "\n"
+		case strings.HasPrefix(line, "|"):
+			if shows = shows || strings.HasSuffix(line, "| what shows it |"); shows {
+				list = append(list, shown(line, i+1)...)
+			}
+		case m == nil:
+			if shows = false; line != "" {
+				next = block{}
+			}
+		case m[1] == "prints":
+			next.prints = append(next.prints, m[2])
+		case m[1] == "file":
+			next.file = m[2]
+		default:
+			next.notRun = m[2]
+		}
+	}
+	return list
+}
+
+// shown are the commands in the last cell of a table's row.
+func shown(row string, line int) (list []block) {
+	cells := strings.Split(strings.TrimSuffix(row, " |"), " | ")
+	for _, m := range showing.FindAllStringSubmatch(cells[len(cells)-1], -1) {
+		list = append(list, block{language: "bash", code: m[1] + "\n", line: line})
+	}
+	return list
+}
+
+// pages lists the project's pages by their paths from its root.
+func pages(t *testing.T) []string {
+	t.Helper()
+	list := []string{"README.md"}
+	docs := filepath.Join("..", "docs")
+	must(t, filepath.WalkDir(docs, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(name) == ".md" {
+			name, err = filepath.Rel("..", name)
+			list = append(list, filepath.ToSlash(name))
+		}
+		return err
+	}))
+	return list
+}
+
+// TestDocs runs all examples of all pages. A page alone: -run TestDocs/docs_start_go.md
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	for _, page := range pages(t) {
+		t.Run(strings.ReplaceAll(page, "/", "_"), func(t *testing.T) {
+			runPage(t, filepath.Join("..", page))
+		})
+	}
+}
+
+func runPage(t *testing.T, page string) {
+	p := stage{dir: t.TempDir()}
+	var shell, rest []block
+	for _, b := range readBlocks(t, page) {
+		flags := serveLine.FindStringSubmatch(b.code)
+		if b.file != "" {
+			must(t, os.WriteFile(filepath.Join(p.dir, b.file), []byte(b.code), 0o600))
+		}
+		how, program := programs[b.language]
+		program = program && (how.whole == "" || strings.Contains("\n"+b.code, how.whole))
+		switch {
+		case b.language == "sh" && flags != nil && p.flags == nil:
+			p.flags = strings.Fields(flags[1])
+		case b.notRun != "" || b.file != "" && !program:
+		case b.language == "bash":
+			shell = append(shell, b)
+		case program:
+			rest = append(rest, b)
+		case b.language == "csharp":
+			t.Errorf("line %d: nothing runs C# here: say so in a comment above it", b.line)
+		}
+	}
+	if len(shell)+len(rest) == 0 {
+		return
+	}
+	p.start(t)
+	if len(shell) > 0 {
+		p.runShell(t, shell)
+	}
+	for _, b := range rest {
+		t.Run(fmt.Sprintf("%s-%d", b.language, b.line), func(t *testing.T) { p.runProgram(t, b) })
+	}
+}
+
+// stage is where the examples of one page run: a folder and a server.
+type stage struct {
+	dir   string
+	flags []string // of the page's server
+	env   []string
+	ports *strings.Replacer
+}
+
+// start starts the server, with free ports for those that the page says.
+func (p *stage) start(t *testing.T) {
+	t.Helper()
+	args := slices.Clone(p.flags)
+	if !slices.Contains(args, "--memory") && !slices.Contains(args, "--data") {
+		args = append(args, "--data", filepath.Join(p.dir, "data"))
+	}
+	for i, arg := range args {
+		if i > 0 && slices.Contains([]string{"--data", "--seed", "--servicebus-config"}, args[i-1]) {
+			args[i] = filepath.Join(p.dir, filepath.Base(arg))
+		}
+	}
+	moved := []string{}
+	var s *Server
+	if slices.Contains(args, "--servicebus") {
+		b := startBus(t, slices.DeleteFunc(args, func(a string) bool { // which it gives itself
+			return a == "--virtual-clock" || a == "--servicebus"
+		})...)
+		moved = append(moved, "Endpoint=sb://localhost;", "Endpoint=sb://"+at(b.amqp)+";",
+			"localhost:5672", at(b.amqp), "localhost:5301", at(b.admin))
+		s = b.Server
+	} else {
+		s = start(t, args...)
+	}
+	here := "localhost:" + strconv.Itoa(s.Port)
+	p.ports = strings.NewReplacer(append(moved, "localhost:8081", here)...)
+	// In a new data folder the certificate is new: programs know it by the name that the pages give it.
+	cert := filepath.Join(p.dir, "mayfly.pem")
+	must(t, os.WriteFile(cert, get(t, s.URL("http")+"_mayfly/cert.pem"), 0o600))
+	p.env = append(os.Environ(), "PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"MAYFLY_URL=http://"+here)
+}
+
+// wants fails the test unless the output has what a page says that a block prints.
+func (b block) wants(t *testing.T, p *stage, out string) {
+	t.Helper()
+	for _, want := range b.prints {
+		if !strings.Contains(out, p.ports.Replace(want)) {
+			t.Errorf("line %d prints no %s but\n%s", b.line, want, out)
+		}
+	}
+}
+
+// runShell runs the blocks of bash in one shell, and holds what each prints against what it should.
+func (p *stage) runShell(t *testing.T, blocks []block) {
+	t.Helper()
+	const end = "\n== end of the block ==\n"
+	var script strings.Builder
+	for _, b := range blocks {
+		script.WriteString(p.ports.Replace(b.code) + "printf '%s' '" + end + "'\n")
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script.String())
+	cmd.Dir, cmd.Env = p.dir, p.env
+	text, err := cmd.CombinedOutput()
+	outputs := strings.Split(string(text), end)
+	if err != nil {
+		failed := blocks[min(len(outputs), len(blocks))-1]
+		t.Fatalf("the block on line %d: %v\n%s", failed.line, err, outputs[len(outputs)-1])
+	}
+	for i, b := range blocks {
+		b.wants(t, p, outputs[i])
+	}
+}
