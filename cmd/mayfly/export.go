@@ -24,6 +24,7 @@ const exportPage = "1000"
 type exporter struct {
 	serverCall
 	to     string
+	format string
 	resume bool
 }
 
@@ -38,11 +39,11 @@ func exportCommand() *cobra.Command {
 	var e exporter
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Write the items of a container or database of a running server as JSON lines",
+		Short: "Write the items of a container or database of a running server as JSON lines or a JSON array",
 		Args:  cobra.NoArgs,
 		Long: "Write the items of a container of a running server as JSON lines, to the standard output or the file\n" +
 			"--to. Without --container all containers of the database are written, each to a file CONTAINER.ndjson\n" +
-			"in the folder --to.\n\n" +
+			"in the folder --to. A file whose name ends with .gz or .zst is compressed.\n\n" +
 			"Items are as they were written, with their _ts, so that import gives them the age that they have. What\n" +
 			"else the server adds (_rid, _self, _etag) holds nowhere else and is left out. An export of what was\n" +
 			"imported is the same, byte for byte, where the partition ranges are the same.\n\n" +
@@ -51,17 +52,21 @@ func exportCommand() *cobra.Command {
 			"A file gets its name when it is whole; until then it is FILE.part, and FILE.state tells how far that\n" +
 			"is. An export that has stopped, or was killed, goes on there with --continue: then the beginning that\n" +
 			"counts for what is written once is the first one.",
-		Example: "  mayfly export --db shop --container carts --to carts.ndjson\n" +
+		Example: "  mayfly export --db shop --container carts --to carts.ndjson.zst\n" +
 			"  mayfly export --db shop --to backup",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	e.register(flags)
 	flags.StringVar(&e.to, "to", "", "file, or folder for a database")
+	flags.StringVar(&e.format, "format", "ndjson", "ndjson, or json for one array")
 	flags.BoolVar(&e.resume, "continue", false,
 		"go on with an export to the same --to that has not come to its end")
 	flags.BoolVar(&e.json, "json", false, "with --to: print what the files hold as JSON, for programs")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+		if e.format != "ndjson" && e.format != "json" {
+			return &usageError{"--format is ndjson or json"}
+		}
 		if e.to != "" {
 			return e.files(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		}
@@ -96,7 +101,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 		}
 		paths = paths[:0]
 		for _, name := range names {
-			paths = append(paths, filepath.Join(e.to, url.PathEscape(name)+".ndjson"))
+			paths = append(paths, filepath.Join(e.to, url.PathEscape(name)+"."+e.format))
 		}
 	}
 	if !e.resume { // what an earlier export has left tells nothing of this one
@@ -157,20 +162,40 @@ func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState,
 		}
 		return req, err
 	}, "Documents", func(rows []json.RawMessage, a answered) error {
-		for _, row := range rows {
-			line = appendExported(line[:0], row)
+		for i, row := range rows {
+			line = e.appendItem(line[:0], row, state.Items+i == 0)
 			if _, err := out.Write(line); err != nil {
 				return err
 			}
-			state.Bytes += int64(len(line))
 		}
 		state.Items += len(rows)
-		state.Continuation = a.continuation
+		if state.Continuation = a.continuation; state.Continuation == "" && e.format == "json" {
+			end := "\n]\n"
+			if state.Items == 0 {
+				end = "[]\n"
+			}
+			if _, err := io.WriteString(out, end); err != nil {
+				return err
+			}
+		}
 		return paged()
 	})
 }
 
-// appendExported appends the line of an item: what the client wrote, and _ts.
+// appendItem appends an item as a line, or as the next element of the array.
+func (e *exporter) appendItem(dst []byte, row json.RawMessage, first bool) []byte {
+	switch {
+	case e.format != "json":
+		return append(appendExported(dst, row), '\n')
+	case first:
+		dst = append(dst, "[\n"...)
+	default:
+		dst = append(dst, ",\n"...)
+	}
+	return appendExported(dst, row)
+}
+
+// appendExported appends what the client wrote of an item, and _ts.
 func appendExported(dst []byte, row json.RawMessage) []byte {
 	dst = append(dst, '{')
 	first := true
@@ -185,5 +210,5 @@ func appendExported(dst []byte, row json.RawMessage) []byte {
 		dst = value.AppendJSON(append(doc.AppendString(dst, name), ':'))
 		return true
 	})
-	return append(dst, "}\n"...)
+	return append(dst, '}')
 }

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,9 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // An export to a file writes FILE.part, and after each page notes in FILE.state how far that is. Only what is
@@ -44,17 +48,7 @@ func readState(path string) (state exportState, err error) {
 }
 
 // write notes the state. A note is there whole or not at all.
-func (s exportState) write(path string) error {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	next := stateOf(path) + ".new"
-	if err := os.WriteFile(next, text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, stateOf(path))
-}
+func (s exportState) write(path string) error { return writeNote(stateOf(path), s) }
 
 // forget removes what an export to a file has left.
 func forget(path string) error {
@@ -162,13 +156,24 @@ func isAt(f *os.File) bool {
 	return err == nil && os.SameFile(own, named)
 }
 
-// pages writes what is left of the container to f, and notes after each page that it is on disk.
+// pages writes what is left of the container to f, and notes after each page that it is on disk. Where the file
+// is compressed each page is so by itself: gzip and zstd read one after the other as one.
 func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *exportState) error {
-	buffered := bufio.NewWriter(f)
-	return e.items(ctx, buffered, state, func() error {
-		if err := buffered.Flush(); err != nil {
+	var page bytes.Buffer
+	packed, err := packing(path)
+	if err != nil {
+		return err
+	}
+	return e.items(ctx, &page, state, func() error {
+		text, err := packed(page.Bytes())
+		if err != nil {
 			return err
 		}
+		if _, err := f.Write(text); err != nil {
+			return err
+		}
+		page.Reset()
+		state.Bytes += int64(len(text))
 		if err := f.Sync(); err != nil {
 			return err
 		}
@@ -177,4 +182,22 @@ func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *ex
 		}
 		return state.write(path)
 	})
+}
+
+// packing is what compresses a page of a file, by its name.
+func packing(path string) (func(page []byte) ([]byte, error), error) {
+	switch filepath.Ext(path) {
+	case ".gz":
+		return func(page []byte) ([]byte, error) {
+			var out bytes.Buffer
+			z := gzip.NewWriter(&out)
+			_, err := z.Write(page)
+			err = errors.Join(err, z.Close())
+			return out.Bytes(), err
+		}, nil
+	case ".zst":
+		z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+		return func(page []byte) ([]byte, error) { return z.EncodeAll(page, nil), nil }, err
+	}
+	return func(page []byte) ([]byte, error) { return page, nil }, nil
 }

@@ -63,10 +63,12 @@ func many(t *testing.T, b *booted, container string, documents int) {
 	t.Helper()
 	var in strings.Builder
 	for i := range documents {
-		fmt.Fprintf(&in, `{"id":"%d","pk":"p%d","text":"%s","_ts":%d}`+"\n", i, i%7, `é\u0001\n`, 1700000000+i)
+		fmt.Fprintf(&in, `{"id":"%d","pk":"p%d","text":"%s","_ts":%d}`+"\n", i, i%7, `é\u0001\n`,
+			1700000000+i)
 	}
 	runCases(t, b, []commandCase{
-		{[]string{"import", file(t, "in.ndjson", in.String()), "--db", "db", "--container", container}, 0, fmt.Sprint(documents)},
+		{[]string{"import", file(t, "in.ndjson", in.String()), "--db", "db", "--container", container}, 0,
+			fmt.Sprint(documents)},
 	})
 }
 
@@ -123,7 +125,8 @@ func TestContinuedExport(t *testing.T) {
 	b := boot(t, "--memory")
 	b.makeContainer(t)
 	many(t, b, "c", 2100)
-	b.must(t, 201, "POST", "/dbs/db/colls", `{"id":"a","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
+	b.must(t, 201, "POST", "/dbs/db/colls",
+		`{"id":"a","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
 	many(t, b, "a", 10)
 	dir := t.TempDir()
 	to := filepath.Join(dir, "c")
@@ -148,7 +151,8 @@ func TestContinuedExport(t *testing.T) {
 	}
 	runCases(t, b, []commandCase{{append(at, "--continue"), exitFailed, "is shorter than"}})
 	b.must(t, 204, "DELETE", "/dbs/db/colls/c", "")
-	b.must(t, 201, "POST", "/dbs/db/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
+	b.must(t, 201, "POST", "/dbs/db/colls",
+		`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
 	runCases(t, b, []commandCase{
 		{append(at, "--continue"), exitFailed, "of another container"},
 		{at, 0, ""},
@@ -176,7 +180,8 @@ func TestExportAfterImport(t *testing.T) {
 		{append([]string{"import", first}, at...), 0, "301 documents imported"},
 		{append([]string{"export", "--to", second}, at...), 0, ""},
 	})
-	if a, b := read(t, first), read(t, second); !bytes.Equal(a, b) || !bytes.Contains(a, []byte(`"own":{"_etag":1,"_ts":"x"},"_mine":[]`)) {
+	if a, b := read(t, first), read(t, second); !bytes.Equal(a, b) ||
+		!bytes.Contains(a, []byte(`"own":{"_etag":1,"_ts":"x"},"_mine":[]`)) {
 		t.Errorf("imported and exported again:\n%.300s\n%.300s", a, b)
 	}
 }

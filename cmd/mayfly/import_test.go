@@ -26,18 +26,22 @@ func file(t *testing.T, name, text string) string {
 func TestImportCommand(t *testing.T) {
 	b := boot(t, "--memory", "--virtual-clock")
 	b.makeContainer(t)
-	if code, _, errs := mayfly(t, "clock", "--url", "http://"+b.host, "--freeze", "--set", "2090-01-01T00:00:00Z"); code != 0 {
+	if code, _, errs := mayfly(t, "clock", "--url", "http://"+b.host, "--freeze", "--set",
+		"2090-01-01T00:00:00Z"); code != 0 {
 		t.Fatal(errs)
 	}
 	imported := func(args ...string) (int, string, string) {
-		return mayfly(t, append([]string{"import", "--url", "http://" + b.host, "--db", "db", "--container", "c"}, args...)...)
+		return mayfly(t, append([]string{"import", "--url", "http://" + b.host, "--db", "db", "--container",
+			"c"}, args...)...)
 	}
 	read := func(id string) doc.Value {
-		return doc.Of([]byte(b.must(t, 200, "GET", "/dbs/db/colls/c/docs/"+id, "", "x-ms-documentdb-partitionkey", `["x"]`)))
+		return doc.Of([]byte(b.must(t, 200, "GET", "/dbs/db/colls/c/docs/"+id, "",
+			"x-ms-documentdb-partitionkey", `["x"]`)))
 	}
 	const now = 3786912000
 	var lines strings.Builder
-	lines.WriteString(`{"id":"aged","pk":"x","_mayfly":{"age":"29d"}}` + "\r\n\n" + `  {"id":"old","pk":"x","_ts":1700000000}` + "\n")
+	lines.WriteString(`{"id":"aged","pk":"x","_mayfly":{"age":"29d"}}` + "\r\n\n" +
+		`  {"id":"old","pk":"x","_ts":1700000000}` + "\n")
 	for i := range 250 {
 		fmt.Fprintf(&lines, `{"id":"n%d","pk":"x","pad":"%s"}`+"\n", i, strings.Repeat("p", 9000))
 	}
@@ -56,13 +60,17 @@ func TestImportCommand(t *testing.T) {
 	if ts := read("n249").Member("_ts").Num(); ts != now {
 		t.Errorf("_ts %.0f", ts)
 	}
-	if code, out, errs := imported("--create", path); code != exitFailed || out != "" || !strings.Contains(errs, "docs.jsonl:1: 409 ") ||
-		!strings.Contains(errs, "more lines were refused\n") || !strings.Contains(errs, "252 documents were refused, 0 were imported") {
+	if code, out, errs := imported("--create", path); code != exitFailed || out != "" ||
+		!strings.Contains(errs, "docs.jsonl:1: 409 ") ||
+		!strings.Contains(errs, "more lines were refused\n") ||
+		!strings.Contains(errs, "252 documents were refused, 0 were imported") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
-	bad := file(t, "bad.jsonl", `{"id":"good","pk":"x"}`+"\n{\n[]\n"+`{"id":"b","pk":"x","_mayfly":{"expiresIn":"5m"}}`+"\n"+`{"id":"good2","pk":"x"}`)
+	bad := file(t, "bad.jsonl", `{"id":"good","pk":"x"}`+"\n{\n[]\n"+
+		`{"id":"b","pk":"x","_mayfly":{"expiresIn":"5m"}}`+"\n"+`{"id":"good2","pk":"x"}`)
 	code, out, errs := imported(bad)
-	for _, want := range []string{"bad.jsonl:2: not JSON\n", "bad.jsonl:3: 400 ", "bad.jsonl:4: 400 ", "3 documents were refused, 2 were imported"} {
+	for _, want := range []string{"bad.jsonl:2: not JSON\n", "bad.jsonl:3: 400 ", "bad.jsonl:4: 400 ",
+		"3 documents were refused, 2 were imported"} {
 		if code != exitFailed || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%q is missing: %d %s%s", want, code, out, errs)
 		}
@@ -78,7 +86,8 @@ func TestImportCommand(t *testing.T) {
 		"no container":      {[]string{"--container", "", path}, exitUsage, "--container"},
 		"no argument":       {nil, exitUsage, "is missing"},
 	} {
-		if code, out, errs := imported(c.args...); code != c.code || !strings.Contains(errs, c.text) || out != "" {
+		if code, out, errs := imported(c.args...); code != c.code || !strings.Contains(errs, c.text) ||
+			out != "" {
 			t.Errorf("%s: %d %s%s", name, code, out, errs)
 		}
 	}
@@ -105,13 +114,16 @@ func TestSeed(t *testing.T) {
 		b := boot(t, "--data", dir, "--seed", path)
 		carts := func(want int, method, id, body string) doc.Value {
 			t.Helper()
-			return doc.Of([]byte(b.must(t, want, method, "/dbs/shop/colls/carts/docs"+id, body, "x-ms-documentdb-partitionkey", `["ann"]`)))
+			return doc.Of([]byte(b.must(t, want, method, "/dbs/shop/colls/carts/docs"+id, body,
+				"x-ms-documentdb-partitionkey", `["ann"]`)))
 		}
-		ben := doc.Of([]byte(b.must(t, 200, "GET", "/dbs/shop/colls/carts/docs/2", "", "x-ms-documentdb-partitionkey", `["ben"]`)))
+		ben := doc.Of([]byte(b.must(t, 200, "GET", "/dbs/shop/colls/carts/docs/2", "",
+			"x-ms-documentdb-partitionkey", `["ben"]`)))
 		b.must(t, 200, "GET", "/dbs/shop/colls/plain", "")
 		b.must(t, 200, "GET", "/dbs/empty", "")
 		if round == 0 {
-			if age := carts(200, "GET", "/1", "").Member("_ts").Num() - ben.Member("_ts").Num(); age < 2990 || age > 3010 {
+			if age := carts(200, "GET", "/1", "").Member("_ts").Num() - ben.Member("_ts").Num(); age < 2990 ||
+				age > 3010 {
 				t.Errorf("the second document is %.0f seconds older, not 50 minutes", age)
 			}
 			carts(200, "PUT", "/1", `{"id":"1","user":"ann","changed":true}`)
@@ -122,13 +134,15 @@ func TestSeed(t *testing.T) {
 	}
 	folder := t.TempDir()
 	for name, id := range map[string]string{"a.json": "first", "b.json": "second", "c.txt": "{"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(`{"databases":[{"id":"`+id+`"}]}`), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(`{"databases":[{"id":"`+id+`"}]}`),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b := boot(t, "--memory", "--seed", folder)
 	var ids []string
-	doc.Of([]byte(b.must(t, 200, "GET", "/dbs", ""))).Member("Databases").Each(func(_ string, d doc.Value) bool {
+	doc.Of([]byte(b.must(t, 200, "GET", "/dbs", ""))).Member("Databases").Each(func(_ string,
+		d doc.Value) bool {
 		ids = append(ids, d.Member("id").Str())
 		return true
 	})
@@ -163,12 +177,14 @@ func TestSeedIsStrict(t *testing.T) {
 		}
 		path := file(t, "shop.json", strings.Replace(shopSeed, c.old, c.new, 1))
 		code, out, errs := mayfly(t, "serve", "--memory", "--port", "0", "--seed", path)
-		if code != exitFailed || out != "" || !strings.Contains(errs, "shop.json"+c.where) || !strings.Contains(errs, c.what) {
+		if code != exitFailed || out != "" || !strings.Contains(errs, "shop.json"+c.where) ||
+			!strings.Contains(errs, c.what) {
 			t.Errorf("%s: %d %s%s", c.new, code, out, errs)
 		}
 	}
 	for _, path := range []string{t.TempDir(), filepath.Join(t.TempDir(), "none")} {
-		if code, _, errs := mayfly(t, "serve", "--memory", "--port", "0", "--seed", path); code != exitFailed || !strings.Contains(errs, path) {
+		if code, _, errs := mayfly(t, "serve", "--memory", "--port", "0", "--seed",
+			path); code != exitFailed || !strings.Contains(errs, path) {
 			t.Errorf("%d %s", code, errs)
 		}
 	}

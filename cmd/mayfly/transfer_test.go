@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/metatest"
+)
+
+// TestImportFormats: the same documents as lines, as an array and as CSV, compressed or not, from a file and from
+// a pipe.
+func TestImportFormats(t *testing.T) {
+	const (
+		lines = `{"id":"1","pk":"a","n":1,"o":{"x":true,"zip":"01234"}}` + "\n\n" +
+			`{"id":"2","pk":"a","n":null}` + "\n"
+		array = " \n [" + `{"id":"1","pk":"a","n":1,"o":{"x":true,"zip":"01234"}} ,` + "\n" +
+			`{"id":"2","pk":"a","n":null}]`
+		rows = "\ufeffid,pk,n,o.x,o.zip\r\n1,a,1,true,01234\r\n2,a,null,,\r\n"
+	)
+	zipped := func(text string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		fmt.Fprint(z, text)
+		z.Close()
+		return b.String()
+	}
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := func(text string) string { return string(z.EncodeAll([]byte(text), nil)) }
+	for name, text := range map[string]string{
+		"a.ndjson": lines, "a.json": array, "a.csv": rows, "a.ndjson.gz": zipped(lines), "b.gz": zipped(
+			array),
+		"a.csv.zst": packed(rows), "a.ndjson.zst": packed(lines[:20]) + packed(lines[20:]),
+	} {
+		b := boot(t, "--memory")
+		b.makeContainer(t)
+		at := []string{"import", "--url", "http://" + b.host, "--db", "db", "--container", "c", "--text",
+			"id"}
+		if !strings.Contains(name, "csv") {
+			at = at[:len(at)-2]
+		}
+		path := file(t, name, text)
+		if code, out, errs := mayfly(t, append(at, path)...); code != 0 || out != "2 documents imported\n" {
+			t.Errorf("%s: %d %s%s", name, code, out, errs)
+			continue
+		}
+		one := doc.Of([]byte(b.must(t, 200, "GET", "/dbs/db/colls/c/docs/1", "",
+			"x-ms-documentdb-partitionkey", `["a"]`)))
+		if string(one.Member("o").Raw()) != `{"x":true,"zip":"01234"}` ||
+			string(one.Member("n").Raw()) != "1" {
+			t.Errorf("%s: %s", name, one.Raw())
+		}
+		two := doc.Of([]byte(b.must(t, 200, "GET", "/dbs/db/colls/c/docs/2", "",
+			"x-ms-documentdb-partitionkey", `["a"]`)))
+		if two.Member("n").Kind() != doc.Null || two.Member("o").Kind() != doc.Undefined {
+			t.Errorf("%s: %s", name, two.Raw())
+		}
+		if left := globbed(t, filepath.Dir(path), "*"); len(left) != 1 {
+			t.Errorf("%s: left: %v", name, left)
+		}
+		b.stop(t)
+	}
+}
+
+// TestImportTellsWhere: what cannot be read is told with its place, and what can be read behind it is.
+func TestImportTellsWhere(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	for _, c := range []struct {
+		name, text, told string
+		code             int
+	}{
+		{"a.csv", "id,pk\n1,a,b\n2,a\n", "a.csv:2: 3 cells", exitFailed},
+		{"a.csv", "id,pk,o,o.x\n1,a,5,6\n", "a.csv:2: the column o", exitFailed},
+		{"a.csv", "id,pk\n\"1,a\n", "a.csv:", exitFailed},
+		{"a.json", `[{"id":"1","pk":"a"}, nonsense]`, "a.json:2: ", exitFailed},
+		{"a.json", `[{"id":"1","pk":"a"}`, "does not end", exitFailed},
+		{"a.json", "{\"id\":\"1\",\"pk\":\"a\"}\nnonsense\n{\"id\":\"2\",\"pk\":\"a\"}", "a.json:2: not JSON",
+			exitFailed},
+		{"a.gz", "\x1f\x8bno", "a.gz: ", exitFailed},
+	} {
+		code, _, errs := mayfly(t, "import", "--url", "http://"+b.host, "--db", "db", "--container", "c",
+			file(t, c.name, c.text))
+		if code != c.code || !strings.Contains(errs, c.told) {
+			t.Errorf("%s: %d %s", c.text, code, errs)
+		}
+	}
+	for _, args := range [][]string{{"--format", "xml", "a"}, {"-", "--continue"}} {
+		if code, _, errs := mayfly(t,
+			append([]string{"import", "--url", "http://" + b.host, "--db", "db", "--container", "c"},
+				args...)...); code != exitUsage {
+			t.Errorf("%v: %d %s", args, code, errs)
+		}
+	}
+}
+
+// TestExportsAgain: what was exported in any form, imported elsewhere and exported again is the same.
+func TestExportsAgain(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	many(t, b, "c", 2300)
+	dir := t.TempDir()
+	at := []string{"--url", "http://" + b.host, "--db", "db", "--container", "c"}
+	plain := filepath.Join(dir, "first.ndjson")
+	run := func(b *booted, args ...string) {
+		t.Helper()
+		if code, out, errs := mayfly(t, args...); code != 0 {
+			t.Fatalf("%v: %d %s%s", args, code, out, errs)
+		}
+	}
+	run(b, append([]string{"export", "--to", plain}, at...)...)
+	for _, form := range []string{"x.ndjson.gz", "x.ndjson.zst", "x.json", "x.json.zst"} {
+		path := filepath.Join(dir, form)
+		format := "ndjson"
+		if strings.Contains(form, ".json") {
+			format = "json"
+		}
+		run(b, append([]string{"export", "--to", path, "--format", format}, at...)...)
+		other := boot(t, "--memory")
+		other.makeContainer(t)
+		there := []string{"--url", "http://" + other.host, "--db", "db", "--container", "c"}
+		run(other, append([]string{"import", path}, there...)...)
+		again := filepath.Join(dir, form+".again")
+		run(other, append([]string{"export", "--to", again}, there...)...)
+		if !bytes.Equal(read(t, again), read(t, plain)) {
+			t.Errorf("%s: another export", form)
+		}
+		other.stop(t)
+	}
+}
+
+// TestKilledImport kills an import again and again; each goes on where the one before had come.
+func TestKilledImport(t *testing.T) {
+	seed := metatest.FirstSeed()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 31))
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	const documents = 5000
+	var in strings.Builder
+	for i := range documents {
+		fmt.Fprintf(&in, `{"id":"%d","pk":"p%d","_ts":%d}`+"\n", i, i%7, 1700000000+i)
+	}
+	path := file(t, "in.ndjson", in.String())
+	args := []string{"import", path, "--continue", "--url", "http://" + b.host, "--db", "db", "--container",
+		"c"}
+	for stop := 0; stop < documents-1500; {
+		stop += r.IntN(1200) + 1
+		proc := exec.Command(os.Args[0], args...)
+		proc.Env = append(os.Environ(), asMain+"=1")
+		if err := proc.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for counted := 0; counted < stop; {
+			answer := b.must(t, 200, "POST", "/dbs/db/colls/c/docs",
+				`{"query":"SELECT VALUE COUNT(1) FROM c"}`,
+				"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "true",
+				"x-ms-documentdb-query-enablecrosspartition", "true", "x-mayfly-serve-cross-partition", "true")
+			doc.Of([]byte(answer)).Member("Documents").Each(func(_ string, v doc.Value) bool {
+				counted = int(v.Num())
+				return true
+			})
+		}
+		_ = proc.Process.Kill()
+		_ = proc.Wait() // it was killed
+	}
+	code, out, errs := mayfly(t, args...)
+	if want := fmt.Sprintf("%d documents imported\n", documents); code != 0 || out != want {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	to := filepath.Join(t.TempDir(), "out")
+	if code, _, errs := mayfly(t, "export", "--to", to, "--url", "http://"+b.host, "--db", "db",
+		"--container", "c"); code != 0 {
+		t.Fatal(errs)
+	}
+	if got := string(read(t, to)); got != in.String() {
+		t.Errorf("%d lines of %d, or another order", strings.Count(got, "\n"), documents)
+	}
+	if _, err := os.Stat(importStateOf(path)); err == nil {
+		t.Error("the note is left")
+	}
+}
