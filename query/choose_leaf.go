@@ -89,16 +89,15 @@ func (p *planner) leafOf(e syntax.Expr) *leaf {
 
 // leafAt returns a leaf without spans for an expression that is a path with a range index.
 func (p *planner) leafAt(e syntax.Expr) *leaf {
-	route, entered, ok := p.itemRoute(e)
-	if !ok {
+	at := p.pathAt(e)
+	if !at.ok {
 		return nil
 	}
-	indexed := p.info.Index.RangeIndexed(route)
-	p.noteSingle(route, indexed)
-	if !indexed {
+	p.noteSingle(at.route, at.indexed)
+	if !at.indexed {
 		return nil
 	}
-	return &leaf{path: route, name: route.String(), entered: entered, text: route.String()}
+	return &leaf{path: at.route, name: at.name, entered: at.entered, text: at.name}
 }
 
 // leafOfElement returns a leaf without spans for a path through single elements of arrays: what is true of
@@ -126,8 +125,11 @@ func (p *planner) leafOfElement(e syntax.Expr) *leaf {
 
 // noteSingle keeps in mind that an index on a path is of use or would be.
 func (p *planner) noteSingle(route index.Path, indexed bool) {
+	if indexed {
+		return
+	}
 	spec := route.String() + "/?"
-	if list := &p.plan.use.PotentialSingle; !indexed && !slices.Contains(*list, spec) {
+	if list := &p.plan.use.PotentialSingle; !slices.Contains(*list, spec) {
 		*list = append(*list, spec)
 	}
 }

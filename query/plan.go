@@ -138,7 +138,8 @@ type planner struct {
 	folding meter // what constants have cost so far
 	open    bool  // operands that are parameters stay: see shape
 	tests   map[syntax.Expr]*termTest
-	again   bool // tests is complete
+	paths   map[syntax.Expr]pathFacts
+	again   bool // what is in these is all
 }
 
 // rule is one step of planning. Each has a file and a test of its own.

@@ -126,11 +126,10 @@ func (l *limits) note(e syntax.Expr) bool {
 
 // limitOf is what is known of the value of an expression; nil: it is none that has a name.
 func (l *limits) limitOf(e syntax.Expr) *limit {
-	root, _, ok := syntax.PathOf(e)
-	if !ok || l.p.idents[root] == nil {
+	name := l.p.pathAt(e).value
+	if name.from == nil {
 		return nil
 	}
-	name := valueName{l.p.idents[root], syntax.PrintExpr(e)}
 	if l.of[name] == nil {
 		l.of[name] = &limit{kinds: ^kindSet(0)}
 	}

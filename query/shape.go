@@ -3,6 +3,7 @@ package query
 import (
 	"slices"
 
+	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -25,6 +26,7 @@ type shape struct {
 	computed map[string]valuer
 	rank     []*rankPart
 	tests    map[syntax.Expr]*termTest // of conditions; nil: there is none
+	paths    map[syntax.Expr]pathFacts // of operands
 	// text of which the cursor's hash is made, where that is not the query's
 	paging string
 	names  []string
@@ -33,7 +35,7 @@ type shape struct {
 // shape runs the rules that look at no values, and compiles the query.
 func (b *boundQuery) shape() (*shape, error) {
 	s := &shape{binder: b.binder, bare: Plan{top: b.top, info: *b.info}, rank: b.top.rank,
-		tests: map[syntax.Expr]*termTest{}}
+		tests: map[syntax.Expr]*termTest{}, paths: map[syntax.Expr]pathFacts{}}
 	b.info = &s.bare.info
 	p := &planner{binder: b.binder, plan: &s.bare}
 	for _, r := range shapeRules() {
@@ -68,14 +70,14 @@ func (b *boundQuery) shape() (*shape, error) {
 
 // first is the plan for the values that the shape was made with.
 func (s *shape) first(params []Parameter) (*Plan, error) {
-	return s.plan(params, &planner{binder: s.binder, tests: s.tests})
+	return s.plan(params, &planner{binder: s.binder, tests: s.tests, paths: s.paths})
 }
 
 // again is a plan for other values.
 func (s *shape) again(params []Parameter) (*Plan, error) {
 	b := *s.binder
 	b.values = valuesOf(params)
-	return s.plan(params, &planner{binder: &b, tests: s.tests, again: true})
+	return s.plan(params, &planner{binder: &b, tests: s.tests, paths: s.paths, again: true})
 }
 
 // plan runs the rules that look at values.
@@ -109,6 +111,34 @@ func (s *shape) plan(params []Parameter, p *planner) (*Plan, error) {
 		plan.hash = hashQuery(s.paging, params)
 	}
 	return &plan, nil
+}
+
+// pathFacts is what is known of an expression that may be a path.
+type pathFacts struct {
+	value valueName // none, where no name begins it
+	// of a path from the item
+	route       index.Path
+	name        string
+	entered, ok bool
+	indexed     bool // there is a range index
+}
+
+// pathAt looks at an expression once for all plans of a shape.
+func (p *planner) pathAt(e syntax.Expr) (at pathFacts) {
+	if at, ok := p.paths[e]; ok {
+		return at
+	}
+	if root, _, ok := syntax.PathOf(e); ok && p.idents[root] != nil {
+		at.value = valueName{p.idents[root], syntax.PrintExpr(e)}
+	}
+	if at.route, at.entered, at.ok = p.itemRoute(e); at.ok {
+		at.route, at.name = slices.Clip(at.route), at.route.String()
+		at.indexed = p.info.Index.RangeIndexed(at.route)
+	}
+	if p.paths != nil && !p.again {
+		p.paths[e] = at
+	}
+	return at
 }
 
 // With returns the plan of the same query for other values of its parameters. It takes less than Prepare

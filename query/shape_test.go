@@ -3,6 +3,7 @@ package query
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -132,5 +133,39 @@ func TestWithReads(t *testing.T) {
 	twice := []Parameter{{"@high", doc.NumberValue(3)}, {"@high", doc.NumberValue(3)}}
 	if _, err = p.With(twice); err == nil {
 		t.Error("a parameter that is there twice is taken")
+	}
+}
+
+// TestWithAtOnce: a shape serves many at once.
+func TestWithAtOnce(t *testing.T) {
+	x := planInfo(t).Index
+	bodies := [][]byte{[]byte(`{"id":"1","a":1,"s":"abc","t":[1]}`)}
+	for _, text := range []string{
+		"SELECT * FROM c WHERE c.a = @a AND CONTAINS(c.s, @s)", "SELECT COUNT(1) AS n FROM c WHERE c.a <= @a",
+		"SELECT c.a FROM c WHERE c.a >= @a AND EXISTS(SELECT * FROM t IN c.t WHERE t = @a) ORDER BY c.a",
+		"SELECT DISTINCT VALUE c.a FROM c WHERE c.a IN (@a, 2)",
+		"SELECT c.a, MAX(c.s) AS m FROM c WHERE c.a = @a GROUP BY c.a",
+	} {
+		params := []Parameter{{"@a", doc.NumberValue(1)}, {"@s", doc.StringValue("b")}}
+		p, err := Prepare(text, params, Info{Index: x, Lenient: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			sources := newMemory(t, x, bodies, 1) // each has its own scratch
+			all.Go(func() {
+				q, err := p.With(params)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				page, err := q.Run(t.Context(), sources, Env{}, RunOptions{})
+				if err != nil || len(page.Rows) != 1 {
+					t.Errorf("%s: %s, %v", text, rowTexts(page), err)
+				}
+			})
+		}
+		all.Wait()
 	}
 }
