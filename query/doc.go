@@ -8,8 +8,8 @@
 // others (valueRules) do look: conditions that never hold are found, partition keys are found in them, and
 // indexes are chosen. They run again for other values of the parameters (Plan.With).
 //
-//	text ─ syntax.Parse ─► tree ─ bind ─► boundQuery ─ shapeRules ─► shape ─ valueRules ─► Plan ─ Run ─► Page
-//	                                           └─────────────────────── gateway ──► GatewayPlan
+//	text ─ parse ─► tree ─ bind ─► boundQuery ─ shapeRules ─► shape ─ valueRules ─► Plan ─ Run ─► Page
+//	                                    └─────────────────────── gateway ──► GatewayPlan
 //
 // Both plans are made of one bound query. Nothing changes the tree before the gateway rewrites it: a rule
 // makes new nodes. What is known of the types of expressions would be one more rule, between fold and prune.

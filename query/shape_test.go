@@ -59,14 +59,15 @@ func TestShapeDependsOnValues(t *testing.T) {
 	info := planInfo(t)
 	info.Lenient = true
 	for text, fixed := range map[string]bool{
-		"SELECT * FROM c WHERE c.a = @x":                           false,
-		"SELECT * FROM c WHERE @x < c.a OR (c.b BETWEEN @y AND 3)": false,
-		"SELECT * FROM c WHERE c.a IN (@x, @y, 1)":                 false, "SELECT * FROM c WHERE NOT (c.a != @x)": false,
-		"SELECT * FROM c WHERE c.a IN (@x, 2, 3, 4, 5, 6, 7, 8)":                         true,
-		"SELECT * FROM c WHERE EXISTS(SELECT VALUE t FROM t IN c.t WHERE t = @x)":        false,
-		"SELECT * FROM c WHERE STARTSWITH(c.s, @x, true) AND ARRAY_CONTAINS(@list, c.a)": false,
-		"SELECT COUNT(1) AS n FROM c WHERE c.a > @x GROUP BY c.b":                        false,
-		"SELECT c.a FROM c WHERE c.a > @x ORDER BY c.a":                                  false,
+		"SELECT * FROM c WHERE c.a = @x":                                                    false,
+		"SELECT * FROM c WHERE @x < c.a OR (c.b BETWEEN @y AND 3)":                          false,
+		"SELECT * FROM c WHERE c.a IN (@x, @y, 1)":                                          false,
+		"SELECT * FROM c WHERE NOT (c.a != @x)":                                             false,
+		"SELECT * FROM c WHERE c.a IN (@x, 2, 3, 4, 5, 6, 7, 8)":                            true,
+		"SELECT * FROM c WHERE EXISTS(SELECT VALUE t FROM t IN c.t WHERE t = @x)":           false,
+		"SELECT * FROM c WHERE STARTSWITH(c.s, @x, true) AND ARRAY_CONTAINS(@list, c.a)":    false,
+		"SELECT COUNT(1) AS n FROM c WHERE c.a > @x GROUP BY c.b":                           false,
+		"SELECT c.a FROM c WHERE c.a > @x ORDER BY c.a":                                     false,
 		"SELECT TOP @n * FROM c":                                                            true,
 		"SELECT * FROM c OFFSET @n LIMIT 1":                                                 true,
 		"SELECT * FROM c WHERE c.a = @x + 1":                                                true,

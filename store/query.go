@@ -99,7 +99,8 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	defer c.endUse()
 	for {
 		st := c.state.Load()
-		plan, err := c.plans.plan(q.Text, q.Parameters, st.terms, func() query.Info { return c.queryInfo(st) })
+		info := func() query.Info { return c.queryInfo(st) }
+		plan, err := c.plans.plan(q.Text, q.Parameters, st.terms, info)
 		if err != nil && c.outdated(ctx, st) {
 			continue
 		}
