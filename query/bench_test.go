@@ -144,3 +144,36 @@ func BenchmarkPrepare(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkWith plans a query for other values of its parameters: by a plan that there is, and anew.
+func BenchmarkWith(b *testing.B) {
+	_, x := benchSource(b, 1)
+	for _, q := range []struct{ name, text string }{
+		{"point", `SELECT * FROM c WHERE c.id = @a`},
+		{"two", `SELECT c.id, c.n FROM c WHERE c.city = @a AND c.m > @b`},
+		{"order", `SELECT c.id, c.n FROM c WHERE c.city = @a AND c.m > @b ORDER BY c.n OFFSET 0 LIMIT 20`},
+		{"in", `SELECT c.id FROM c WHERE c.city IN (@a, 'c1') AND STARTSWITH(c.name, @a)`},
+		{"group", `SELECT c.city, COUNT(1) AS n FROM c WHERE c.id = @a AND c.m < @b GROUP BY c.city`},
+	} {
+		params := []Parameter{{"@a", doc.StringValue("00000007")}, {"@b", doc.NumberValue(7)}}
+		plan, err := Prepare(q.text, params, Info{Index: x})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if plan.shape.fixed {
+			b.Fatalf("%s depends on the values", q.text)
+		}
+		b.Run(q.name+"/anew", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = Prepare(q.text, params, Info{Index: x})
+			}
+		})
+		b.Run(q.name+"/with", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = plan.With(params)
+			}
+		})
+	}
+}

@@ -140,7 +140,9 @@ func (s *scope) empty() bool {
 type binder struct {
 	text   string
 	info   *Info
-	params map[string]doc.Value
+	params map[string]int // where the value of a parameter lies
+	values []doc.Value
+	fixed  bool // a decision was made by the value of a parameter: see shape
 	errs   []*Error
 
 	idents map[*syntax.Ident]*alias
@@ -155,15 +157,15 @@ type binder struct {
 
 func newBinder(text string, params []Parameter, info *Info) (*binder, error) {
 	b := &binder{
-		text: text, info: info, params: make(map[string]doc.Value, len(params)),
+		text: text, info: info, params: make(map[string]int, len(params)), values: valuesOf(params),
 		idents: map[*syntax.Ident]*alias{}, subs: map[*syntax.Query]*block{}, aggs: map[*syntax.Call]aggRef{},
 		keys: map[syntax.Expr]int{},
 	}
-	for _, p := range params {
+	for i, p := range params {
 		if _, twice := b.params[p.Name]; twice {
 			return nil, plain("Invalid query. Specified duplicate parameter name '" + p.Name + "'.")
 		}
-		b.params[p.Name] = asKept(p.Value)
+		b.params[p.Name] = i
 	}
 	return b, nil
 }
@@ -180,6 +182,50 @@ func asKept(v doc.Value) doc.Value {
 		}
 	}
 	return v.Clone()
+}
+
+func valuesOf(params []Parameter) []doc.Value {
+	if len(params) == 0 {
+		return nil
+	}
+	values := make([]doc.Value, len(params))
+	for i, p := range params {
+		values[i] = asKept(p.Value)
+	}
+	return values
+}
+
+// given is the value of a parameter, by which something is decided that holds for this value alone; undefined
+// where there is none of that name.
+func (b *binder) given(name string) doc.Value {
+	i, ok := b.params[name]
+	if !ok {
+		return undefined
+	}
+	b.fixed = true
+	return b.values[i]
+}
+
+// constOf is the value of an expression that is a constant, or a parameter that stands for one.
+func (b *binder) constOf(e syntax.Expr) (v doc.Value, ok bool) {
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return e.Value, true
+	case *syntax.Parameter:
+		return b.values[b.params[e.Name]], true
+	}
+	return undefined, false
+}
+
+// constants are the values of a list of constants.
+func (b *binder) constants(list []syntax.Expr) (values []doc.Value, ok bool) {
+	values = make([]doc.Value, len(list))
+	for i, e := range list {
+		if values[i], ok = b.constOf(e); !ok {
+			return nil, false
+		}
+	}
+	return values, true
 }
 
 // maxErrors is how many errors of a query are reported.
@@ -295,7 +341,7 @@ func (b *binder) counts(bl *block, q *syntax.Query) {
 func (b *binder) count(c *syntax.Count, code, message string) int64 {
 	v := c.Value
 	if c.Param != "" {
-		v = b.params[c.Param]
+		v = b.given(c.Param)
 	}
 	f := v.Num()
 	if v.Kind() != doc.Number || f < 0 || f > maxCount || f != float64(int64(f)) {

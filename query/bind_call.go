@@ -34,7 +34,7 @@ func (b *binder) literalOf(e syntax.Expr) doc.Value {
 	case *syntax.Literal:
 		return e.Value
 	case *syntax.Parameter:
-		return b.params[e.Name]
+		return b.given(e.Name)
 	}
 	return undefined
 }

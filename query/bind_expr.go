@@ -81,7 +81,7 @@ func (b *binder) memberIndex(x *syntax.Index) {
 	case *syntax.Literal:
 		v = i.Value
 	case *syntax.Parameter:
-		v = b.params[i.Name]
+		v = b.given(i.Name)
 	}
 	if k := v.Kind(); k != doc.Number && k != doc.String {
 		b.failCode(x, CodeMemberIndex,

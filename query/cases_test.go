@@ -173,6 +173,11 @@ func runAll(text string, params []Parameter, info Info, sources []Source, o RunO
 	if err != nil {
 		return nil, err
 	}
+	return runPlan(p, sources, o)
+}
+
+// runPlan runs a plan from its first page to its last.
+func runPlan(p *Plan, sources []Source, o RunOptions) ([]doc.Value, error) {
 	var rows []doc.Value
 	env := Env{Now: time.Unix(1_780_000_000, 0).UTC(), Random: func() float64 { return 0.5 }}
 	for n := 0; ; n++ {

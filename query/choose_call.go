@@ -58,9 +58,8 @@ func (p *planner) called(e *syntax.Call) *leaf {
 	}
 	constant := func(i int) doc.Value {
 		if i < len(e.Args) {
-			if l, ok := e.Args[i].(*syntax.Literal); ok {
-				return l.Value
-			}
+			v, _ := p.constOf(e.Args[i])
+			return v
 		}
 		return undefined
 	}
@@ -90,11 +89,11 @@ func (p *planner) called(e *syntax.Call) *leaf {
 // contains is the leaf of ARRAY_CONTAINS(x, v), which is about the elements of x, and of
 // ARRAY_CONTAINS([...], x).
 func (p *planner) contains(e *syntax.Call, v doc.Value) *leaf {
-	list, ok := e.Args[0].(*syntax.Literal)
-	if ok && v.Kind() == doc.Undefined && len(e.Args) == 2 && list.Value.Kind() == doc.Array {
-		var values []syntax.Expr
-		list.Value.Each(func(_ string, elem doc.Value) bool {
-			values = append(values, &syntax.Literal{Value: elem})
+	list, _ := p.constOf(e.Args[0])
+	if v.Kind() == doc.Undefined && len(e.Args) == 2 && list.Kind() == doc.Array {
+		var values []doc.Value
+		list.Each(func(_ string, elem doc.Value) bool {
+			values = append(values, elem)
 			return true
 		})
 		return p.oneOf(e.Args[1], values)

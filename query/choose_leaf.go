@@ -57,26 +57,26 @@ const (
 func (p *planner) leafOf(e syntax.Expr) *leaf {
 	switch e := e.(type) {
 	case *syntax.Binary:
-		if l, ok := e.Y.(*syntax.Literal); ok {
-			return p.compared(e.X, e.Op, l.Value)
-		} else if l, ok := e.X.(*syntax.Literal); ok {
-			return p.compared(e.Y, mirrored(e.Op), l.Value)
+		if v, ok := p.constOf(e.Y); ok {
+			return p.compared(e.X, e.Op, v)
+		} else if v, ok := p.constOf(e.X); ok {
+			return p.compared(e.Y, mirrored(e.Op), v)
 		}
 		return nil
 	case *syntax.Logical:
 		return p.combined(e)
 	case *syntax.In:
-		if !e.Not && allConstant(e.List) {
-			return p.oneOf(e.X, e.List)
+		if values, ok := p.constants(e.List); ok && !e.Not {
+			return p.oneOf(e.X, values)
 		}
 		return nil
 	case *syntax.Between:
-		low, ok1 := e.Low.(*syntax.Literal)
-		high, ok2 := e.High.(*syntax.Literal)
+		low, ok1 := p.constOf(e.Low)
+		high, ok2 := p.constOf(e.High)
 		if e.Not || !ok1 || !ok2 {
 			return nil
 		}
-		return intersect(p.compared(e.X, syntax.Ge, low.Value), p.compared(e.X, syntax.Le, high.Value))
+		return intersect(p.compared(e.X, syntax.Ge, low), p.compared(e.X, syntax.Le, high))
 	case *syntax.Like:
 		return p.liked(e)
 	case *syntax.Call:
@@ -89,16 +89,15 @@ func (p *planner) leafOf(e syntax.Expr) *leaf {
 
 // leafAt returns a leaf without spans for an expression that is a path with a range index.
 func (p *planner) leafAt(e syntax.Expr) *leaf {
-	route, entered, ok := p.itemRoute(e)
-	if !ok {
+	at := p.pathAt(e)
+	if !at.ok {
 		return nil
 	}
-	indexed := p.info.Index.RangeIndexed(route)
-	p.noteSingle(route, indexed)
-	if !indexed {
+	p.noteSingle(at.route, at.indexed)
+	if !at.indexed {
 		return nil
 	}
-	return &leaf{path: route, name: route.String(), entered: entered, text: route.String()}
+	return &leaf{path: at.route, name: at.name, entered: at.entered, text: at.name}
 }
 
 // leafOfElement returns a leaf without spans for a path through single elements of arrays: what is true of
@@ -126,8 +125,11 @@ func (p *planner) leafOfElement(e syntax.Expr) *leaf {
 
 // noteSingle keeps in mind that an index on a path is of use or would be.
 func (p *planner) noteSingle(route index.Path, indexed bool) {
+	if indexed {
+		return
+	}
 	spec := route.String() + "/?"
-	if list := &p.plan.use.PotentialSingle; !indexed && !slices.Contains(*list, spec) {
+	if list := &p.plan.use.PotentialSingle; !slices.Contains(*list, spec) {
 		*list = append(*list, spec)
 	}
 }
@@ -192,14 +194,13 @@ func (l *leaf) addSpan(lo, hi []byte) {
 }
 
 // oneOf is the leaf of x IN (list).
-func (p *planner) oneOf(x syntax.Expr, list []syntax.Expr) *leaf {
+func (p *planner) oneOf(x syntax.Expr, list []doc.Value) *leaf {
 	l := p.leafAt(x)
 	if l == nil {
 		return nil
 	}
 	texts := make([]string, len(list))
-	for i, e := range list {
-		v := e.(*syntax.Literal).Value
+	for i, v := range list {
 		l.addPoint(p.info.Index, v)
 		texts[i] = clip(v)
 	}

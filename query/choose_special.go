@@ -66,16 +66,16 @@ func together(list []access, any bool) access {
 // within returns what ST_DISTANCE(path, geometry) < d proposes.
 func (p *planner) within(e *syntax.Binary) access {
 	x, y, op := e.X, e.Y, e.Op
-	if _, ok := x.(*syntax.Literal); ok {
+	if _, ok := p.constOf(x); ok {
 		x, y, op = y, x, mirrored(op)
 	}
 	c, isCall := x.(*syntax.Call)
-	d, constant := y.(*syntax.Literal)
-	if !isCall || c.UDF || !constant || d.Value.Kind() != doc.Number || op != syntax.Lt && op != syntax.Le &&
+	d, constant := p.constOf(y)
+	if !isCall || c.UDF || !constant || d.Kind() != doc.Number || op != syntax.Lt && op != syntax.Le &&
 		op != syntax.Eq {
 		return nil
 	}
-	distance := d.Value.Num()
+	distance := d.Num()
 	if fn, ok := lookupBuiltin(c.Name); !ok || fn.name != "ST_DISTANCE" || !(distance >= 0) ||
 		math.IsInf(distance, 0) {
 		return nil

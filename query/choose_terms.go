@@ -45,8 +45,8 @@ func (t *termTest) and(o *termTest) *termTest {
 }
 
 // lacks tells whether documents that have nothing at the path pass.
-func (t *termTest) lacks(info *Info) bool {
-	plan := &Plan{info: *info}
+func (t *termTest) lacks(info *Info, given []doc.Value) bool {
+	plan := &Plan{info: *info, given: given}
 	f := newFrame(newRun(context.Background(), plan, Env{}), plan)
 	f.body = []byte("{}")
 	return t.holds(f)
@@ -63,8 +63,12 @@ func (t *termTest) holds(f *frame) bool {
 
 // testing lets terms be tested by a condition that a leaf was made of, if it is about that path alone.
 func (p *planner) testing(l *leaf, e syntax.Expr) {
-	if p.onlyPath(e) == l.name {
-		l.test = p.newTermTest(l.path, e)
+	t, known := p.tests[e]
+	if !known && p.onlyPath(e) == l.name {
+		t = p.newTermTest(l.path, e)
+	}
+	if l.test = t; p.tests != nil && !p.again {
+		p.tests[e] = t
 	}
 }
 
@@ -90,7 +94,7 @@ func (p *planner) termsOf(e syntax.Expr) *leaf {
 		text: shortened(name + " by " + oneLine(syntax.PrintExpr(e)))}
 	l.addSpan(p.info.Index.PathRange(route))
 	l.test = p.newTermTest(route, e)
-	l.undefined = l.test.lacks(p.info)
+	l.undefined = l.test.lacks(p.info, p.values)
 	return l
 }
 

@@ -73,12 +73,10 @@ func (c *compiler) value(e syntax.Expr) valuer {
 	}
 	switch e := e.(type) {
 	case *syntax.Literal:
-		v := e.Value
-		// From 2^53 on the spelling tells integers from others, which no double does; and a -0 stays one.
-		if f := v.Num(); math.Abs(f) < 1<<53 && (f != 0 || !math.Signbit(f)) {
-			v = asKept(v)
-		}
-		return func(*frame) doc.Value { return v }
+		return literal(e.Value)
+	case *syntax.Parameter:
+		i := c.params[e.Name]
+		return func(f *frame) doc.Value { return f.run.given[i] }
 	case *syntax.Member:
 		x, name := c.value(e.X), e.Name
 		return func(f *frame) doc.Value {
@@ -121,6 +119,14 @@ func (c *compiler) value(e syntax.Expr) valuer {
 	}
 	d := c.decide(e)
 	return func(f *frame) doc.Value { return d(f).value() }
+}
+
+func literal(v doc.Value) valuer {
+	// From 2^53 on the spelling tells integers from others, which no double does; and a -0 stays one.
+	if f := v.Num(); math.Abs(f) < 1<<53 && (f != 0 || !math.Signbit(f)) {
+		v = asKept(v)
+	}
+	return func(*frame) doc.Value { return v }
 }
 
 // throughKey tells of a path that it goes on from a key of GROUP BY: such a path is not read from an item.

@@ -82,6 +82,9 @@ func (c *compiler) comparison(e *syntax.Binary) decider {
 		low, high := orderBounds(e.Op)
 		return func(f *frame) truth { return ordered(x(f), v, low, high) }
 	}
+	if i, ok := c.parameter(e.Y); ok {
+		return comparedWith(x, e.Op, i)
+	}
 	switch e.Op {
 	case syntax.Eq:
 		return func(f *frame) truth { return same(compared(f, x, y)) }
@@ -93,6 +96,18 @@ func (c *compiler) comparison(e *syntax.Binary) decider {
 		a, b := compared(f, x, y)
 		return ordered(a, b, low, high)
 	}
+}
+
+// comparedWith is a comparison with a parameter.
+func comparedWith(x valuer, op syntax.BinaryOp, i int) decider {
+	switch op {
+	case syntax.Eq:
+		return func(f *frame) truth { return same(x(f), f.run.given[i]) }
+	case syntax.Ne:
+		return func(f *frame) truth { return same(x(f), f.run.given[i]).not() }
+	}
+	low, high := orderBounds(op)
+	return func(f *frame) truth { return ordered(x(f), f.run.given[i], low, high) }
 }
 
 // compared evaluates the operands of a comparison. They are undefined where the run has ended.

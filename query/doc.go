@@ -1,22 +1,23 @@
 // Package query answers queries in Cosmos DB's SQL over the documents of a container.
 //
 // Prepare reads a query once: package syntax parses it, names are bound, and all that Cosmos DB refuses
-// without a look at the data is refused, with its codes and places. Then a fixed list of rules (see rules)
-// turns it into a Plan: constants are folded, conditions that never hold are found, the others move to where
-// they can be decided first, partition keys are found in them, and indexes are chosen. What is left of the
-// expressions is compiled to closures over the text of a document: a filter on one field is a walk to that
-// field, without memory.
+// without a look at the data is refused, with its codes and places. Then a fixed list of rules turns it into
+// a Plan. The first of them (shapeRules) do not look at the values of parameters in conditions: constants are
+// folded, and conditions move to where they can be decided first. What is left of the expressions is compiled
+// to closures over the text of a document: a filter on one field is a walk to that field, without memory. The
+// others (valueRules) do look: conditions that never hold are found, partition keys are found in them, and
+// indexes are chosen. They run again for other values of the parameters (Plan.With).
 //
-//	text ─ syntax.Parse ─► tree ─ bind ─► boundQuery ─ rules ─► Plan ─ Run(sources) ─► Page, Page, ...
-//	                                           └─────── gateway ──► GatewayPlan
+//	text ─ parse ─► tree ─ bind ─► boundQuery ─ shapeRules ─► shape ─ valueRules ─► Plan ─ Run ─► Page
+//	                                    └─────────────────────── gateway ──► GatewayPlan
 //
 // Both plans are made of one bound query. Nothing changes the tree before the gateway rewrites it: a rule
 // makes new nodes. What is known of the types of expressions would be one more rule, between fold and prune.
 //
 // A Plan is immutable. It is a chain of nodes (node.go): what runs is the chain, and String prints the chain,
-// one line a node. Golden tests pin it; Explain adds what a run has done. A run holds all state. It asks one Source for each partition range, which shows the live documents of
-// the query's scope and the index keys that package index makes; whose they are and how they are kept is not
-// known here.
+// one line a node. Golden tests pin it; Explain adds what a run has done. A run holds all state. It asks one
+// Source for each partition range, which shows the live documents of the query's scope and the index keys
+// that package index makes; whose they are and how they are kept is not known here.
 //
 // # Finding documents
 //

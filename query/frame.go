@@ -42,8 +42,9 @@ type Env struct {
 // run is what one run of a query shares: the first error ends it, wherever its meter is looked at next.
 type run struct {
 	call
-	env  Env
-	udfs int
+	env   Env
+	given []doc.Value // of the parameters
+	udfs  int
 }
 
 func newRun(ctx context.Context, p *Plan, env Env) *run {
@@ -59,7 +60,7 @@ func newRun(ctx context.Context, p *Plan, env Env) *run {
 	if env.MaxHeld <= 0 || env.MaxHeld > maxHeld {
 		env.MaxHeld = maxHeld
 	}
-	return &run{env: env, call: call{
+	return &run{env: env, given: p.given, call: call{
 		meter: meter{ctx: ctx, elapsed: env.Elapsed, limit: env.Limit, left: lookEvery, turn: env.Turn,
 			most: env.MaxHeld, noTemp: env.Temp == nil,
 			ask: env.Hold, asked: heldFree},

@@ -206,7 +206,7 @@ func (g *gateway) terms(list []syntax.Expr) (terms []syntax.Expr) {
 		case *syntax.ArrayLit:
 			terms = append(terms, e.Elems...)
 		case *syntax.Parameter:
-			v := g.params[e.Name]
+			v := g.given(e.Name)
 			if v.Kind() != doc.Array {
 				terms = append(terms, &syntax.Literal{Value: v})
 				continue

@@ -237,7 +237,14 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 				n, page := 1+2*r.IntN(2), []int{0, 1, 2, 5}[r.IntN(4)]
 				o := RunOptions{MaxItems: page, MaxBytes: []int{0, 0, 1, 30}[r.IntN(4)],
 					tune: randomTuning(r)}
-				got, err := runAll(text, nil, Info{Index: x, Lenient: true}, sources[n], o)
+				p, err := Prepare(text, nil, Info{Index: x, Lenient: true})
+				if err != nil {
+					t.Fatalf("seed %d: %s: %v", seed, text, err)
+				}
+				if with := prepareWith(t, r, text, Info{Index: x, Lenient: true}); with != nil {
+					p = with
+				}
+				got, err := runPlan(p, sources[n], o)
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}
@@ -246,7 +253,6 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 					slices.SortFunc(want, doc.Compare)
 				}
 				if a, b := arrayOf(got).Raw(), arrayOf(want).Raw(); string(a) != string(b) {
-					p, _ := Prepare(text, nil, Info{Index: x, Lenient: true})
 					t.Fatalf("seed %d, %d sources, pages of %d: %s\ngot  %s\nwant %s\n%s", seed, n, page,
 						text, a, b, p)
 				}

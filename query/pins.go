@@ -79,18 +79,22 @@ func (p *planner) pinnedBy(e syntax.Expr, path string) ([]doc.Value, bool) {
 		if e.Op != syntax.Eq {
 			return nil, false
 		}
-		if l, ok := e.Y.(*syntax.Literal); ok && p.isPath(e.X, path) {
-			return defined(l.Value), true
-		} else if l, ok := e.X.(*syntax.Literal); ok && p.isPath(e.Y, path) {
-			return defined(l.Value), true
+		if v, ok := p.constOf(e.Y); ok && p.isPath(e.X, path) {
+			return defined(v), true
+		} else if v, ok := p.constOf(e.X); ok && p.isPath(e.Y, path) {
+			return defined(v), true
 		}
 	case *syntax.In:
-		if e.Not || len(e.List) > maxPins || !p.isPath(e.X, path) || !allConstant(e.List) {
+		if e.Not || len(e.List) > maxPins || !p.isPath(e.X, path) {
+			return nil, false
+		}
+		list, ok := p.constants(e.List)
+		if !ok {
 			return nil, false
 		}
 		var values []doc.Value
-		for _, x := range e.List {
-			values = union(values, defined(x.(*syntax.Literal).Value))
+		for _, v := range list {
+			values = union(values, defined(v))
 		}
 		return values, true
 	case *syntax.Logical:

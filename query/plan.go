@@ -67,6 +67,8 @@ type Plan struct {
 	keys   int // of GROUP BY
 	info   Info
 	use    IndexUse
+	shape  *shape
+	given  []doc.Value // of the parameters
 }
 
 // form is the way in which a plan runs and pages.
@@ -89,13 +91,13 @@ func Prepare(text string, params []Parameter, info Info) (*Plan, error) {
 	return b.plan()
 }
 
-// boundQuery is a query whose names are known, as it was written. Planning takes the blocks apart, but leaves the
-// tree as it is.
+// boundQuery is a query whose names are known, as it was written. Planning takes the blocks apart, but leaves
+// the tree as it is.
 type boundQuery struct {
 	*binder
 	q     *syntax.Query
 	top   *block
-	given []Parameter
+	asked []Parameter
 }
 
 // bind parses a query and resolves its names.
@@ -122,32 +124,11 @@ func bindTree(q *syntax.Query, text string, params []Parameter, info *Info) (*bo
 
 // plan makes the plan. The blocks are the plan's then.
 func (b *boundQuery) plan() (*Plan, error) {
-	p := &planner{binder: b.binder, plan: &Plan{top: b.top, info: *b.info}}
-	b.info = &p.plan.info
-	for _, r := range rules() {
-		r.apply(p)
-	}
-	if err := b.err(); err != nil {
-		return nil, err
-	}
-	c, err := p.compilerFor(b.info.Computed)
+	s, err := b.shape()
 	if err != nil {
 		return nil, err
 	}
-	p.plan.compile(c)
-	p.plan.rank = c.rankers(p, b.top.rank)
-	p.plan.chain()
-	p.plan.asked = hashQuery(b.text, b.given)
-	p.plan.hash = p.plan.asked
-	if p.plan.form == sorting {
-		// A cursor holds the last row's key, which says where to go on whatever the WHERE is. The SDK for
-		// JavaScript relies on it: it takes up a query with the cursor of the page before and a filter of its
-		// own, made of that row.
-		unfiltered := *b.q
-		unfiltered.Where = nil
-		p.plan.hash = hashQuery(syntax.Print(&unfiltered), b.given)
-	}
-	return p.plan, nil
+	return s.first(b.asked)
 }
 
 // planner is a query on its way through the rules.
@@ -155,6 +136,10 @@ type planner struct {
 	*binder
 	plan    *Plan
 	folding meter // what constants have cost so far
+	open    bool  // operands that are parameters stay: see shape
+	tests   map[syntax.Expr]*termTest
+	paths   map[syntax.Expr]pathFacts
+	again   bool // what is in these is all
 }
 
 // rule is one step of planning. Each has a file and a test of its own.
@@ -163,8 +148,9 @@ type rule struct {
 	apply func(*planner)
 }
 
-// rules are the steps in their order: later ones rely on what earlier ones have done.
-func rules() []rule {
+// shapeRules are the first steps, in their order: later ones rely on what earlier ones have done. They look
+// at no value of a parameter that is open.
+func shapeRules() []rule {
 	return []rule{
 		{"fold", foldExprs},
 		{"prune", prune},
@@ -172,6 +158,12 @@ func rules() []rule {
 		{"distinct", simplifyDistinct},
 		{"shape", chooseForm},
 		{"top-n", limitOnce},
+	}
+}
+
+// valueRules are the steps that come then. They leave the blocks as they are.
+func valueRules() []rule {
+	return []rule{
 		{"pin", pinKeys},
 		{"never", findNever},
 		{"index-choice", chooseIndex},
@@ -198,27 +190,6 @@ func (p *planner) compilerFor(list []Computed) (*compiler, error) {
 		c.computed[one.Name] = v
 	}
 	return c, nil
-}
-
-func (p *Plan) compile(c *compiler) {
-	p.rows = c.rowset(p.top)
-	if p.order != nil {
-		for _, key := range p.top.order {
-			p.order.keys = append(p.order.keys, c.value(key.x))
-		}
-	}
-	if p.order != nil && p.order.texts != nil {
-		p.order.texts.text = c.value(p.order.texts.x)
-	}
-	if p.counts != nil {
-		p.counts.compile(c)
-	}
-	if p.only != nil {
-		for i, a := range p.top.aggs {
-			p.only.args[i].value = c.value(a.arg)
-		}
-	}
-	p.slots, p.aggs, p.keys = c.slots, len(c.aggs), c.groups
 }
 
 func hashQuery(text string, params []Parameter) uint64 {

@@ -150,8 +150,8 @@ func (b *binder) weights(e syntax.Expr) ([]float64, bool) {
 	}
 	switch e := e.(type) {
 	case *syntax.Parameter:
-		ok := b.params[e.Name].Kind() == doc.Array
-		b.params[e.Name].Each(func(_ string, v doc.Value) bool {
+		ok := b.given(e.Name).Kind() == doc.Array
+		b.given(e.Name).Each(func(_ string, v doc.Value) bool {
 			ok = ok && number(v)
 			return ok
 		})
@@ -199,7 +199,7 @@ func (b *binder) euclidean(c *syntax.Call) bool {
 func (b *binder) distanceOption(options syntax.Expr) string {
 	switch e := options.(type) {
 	case *syntax.Parameter:
-		return b.params[e.Name].Member("distanceFunction").Str()
+		return b.given(e.Name).Member("distanceFunction").Str()
 	case *syntax.Literal:
 		return e.Value.Member("distanceFunction").Str()
 	case *syntax.ObjectLit:
@@ -247,7 +247,7 @@ func (b *binder) isTerm(e syntax.Expr) bool {
 	case *syntax.Literal:
 		return e.Value.Kind() == doc.String
 	case *syntax.Parameter:
-		k := b.params[e.Name].Kind()
+		k := b.given(e.Name).Kind()
 		return k == doc.String || k == doc.Object || k == doc.Array
 	case *syntax.ObjectLit:
 		return true

@@ -14,7 +14,9 @@ import (
 // of names, of keys of GROUP BY and of aggregates it knows of nodes that are never made anew.
 func foldExprs(p *planner) {
 	for _, bl := range p.subs {
+		p.open = true
 		bl.where = flatten(p.foldAll(bl.where))
+		p.open = false
 		bl.groupBy = p.foldAll(bl.groupBy)
 		if bl.value != nil {
 			bl.value = p.fold(bl.value)
@@ -67,7 +69,7 @@ func (p *planner) fold(e syntax.Expr) syntax.Expr {
 	case *syntax.Literal, *syntax.Subquery:
 		return e
 	case *syntax.Parameter:
-		return &syntax.Literal{Span: e.Span, Value: p.params[e.Name]}
+		return &syntax.Literal{Span: e.Span, Value: p.given(e.Name)}
 	case *syntax.Placeholder:
 		return &syntax.Literal{Span: e.Span, Value: doc.BoolValue(true)}
 	case *syntax.Ident:
@@ -85,13 +87,7 @@ func (p *planner) fold(e syntax.Expr) syntax.Expr {
 	if e == nil {
 		return nil
 	}
-	constant := true
-	e = syntax.Map(e, func(x syntax.Expr) syntax.Expr {
-		x = p.fold(x)
-		_, literal := x.(*syntax.Literal)
-		constant = constant && literal
-		return x
-	})
+	e, constant := p.foldOperands(e)
 	switch e := e.(type) {
 	case *syntax.Call:
 		constant = constant && p.pure(e)
@@ -108,6 +104,61 @@ func (p *planner) fold(e syntax.Expr) syntax.Expr {
 		return p.constant(e)
 	}
 	return e
+}
+
+// foldOperands folds what an expression is made of, and tells whether all of it is constant. Parameters stay
+// where they can, beside operands that are not constant.
+func (p *planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool) {
+	constant = true
+	operand := func(x syntax.Expr) syntax.Expr {
+		x = p.fold(x)
+		_, literal := x.(*syntax.Literal)
+		constant = constant && literal
+		return x
+	}
+	if p.open && takesParameters(e) {
+		e = syntax.Map(e, func(x syntax.Expr) syntax.Expr {
+			if _, ok := p.parameter(x); ok {
+				return x
+			}
+			return operand(x)
+		})
+		if !constant {
+			return e, false
+		}
+	}
+	return syntax.Map(e, operand), constant
+}
+
+// parameter tells of an expression that it is a parameter that has a value.
+func (b *binder) parameter(e syntax.Expr) (i int, ok bool) {
+	if param, is := e.(*syntax.Parameter); is {
+		i, ok = b.params[param.Name]
+	}
+	return i, ok
+}
+
+// takesParameters tells of a condition that parameters that are its operands stay there: then it is good for
+// any values of theirs. A longer IN is made a set, which is faster.
+func takesParameters(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Binary:
+		return e.Op <= syntax.Ge
+	case *syntax.In:
+		return len(e.List) < manyIn
+	case *syntax.Between:
+		return true
+	case *syntax.Call:
+		fn, ok := lookupBuiltin(e.Name)
+		if !ok || e.UDF {
+			return false
+		}
+		switch fn.name {
+		case "STARTSWITH", "ENDSWITH", "CONTAINS", "STRINGEQUALS", "ARRAY_CONTAINS":
+			return true
+		}
+	}
+	return false
 }
 
 // foldChoice replaces a choice whose condition is constant by what it chooses.

@@ -126,11 +126,10 @@ func (l *limits) note(e syntax.Expr) bool {
 
 // limitOf is what is known of the value of an expression; nil: it is none that has a name.
 func (l *limits) limitOf(e syntax.Expr) *limit {
-	root, _, ok := syntax.PathOf(e)
-	if !ok || l.p.idents[root] == nil {
+	name := l.p.pathAt(e).value
+	if name.from == nil {
 		return nil
 	}
-	name := valueName{l.p.idents[root], syntax.PrintExpr(e)}
 	if l.of[name] == nil {
 		l.of[name] = &limit{kinds: ^kindSet(0)}
 	}
@@ -165,11 +164,10 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 	if shared := l.p.kindsOf(x) & l.p.kindsOf(y) &^ kinds(doc.Undefined); shared == 0 {
 		return false
 	}
-	c, ok := y.(*syntax.Literal)
+	v, ok := l.p.constOf(y)
 	if !ok {
 		return true
 	}
-	v := c.Value
 	if op != syntax.Eq && !isPrimitive(v) {
 		return false
 	}
@@ -200,15 +198,15 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 
 // differs notes x != y, where y is a constant.
 func (l *limits) differs(x, y syntax.Expr) bool {
-	c, ok := y.(*syntax.Literal)
-	if ok && c.Value.Kind() == doc.Undefined {
+	v, ok := l.p.constOf(y)
+	if ok && v.Kind() == doc.Undefined {
 		return false
 	}
 	d := l.limitOf(x)
 	if !ok || d == nil {
 		return true
 	}
-	d.tests = append(d.tests, func(w doc.Value) bool { return !equal(c.Value, w) })
+	d.tests = append(d.tests, func(w doc.Value) bool { return !equal(v, w) })
 	return d.left()
 }
 
@@ -237,15 +235,11 @@ func higherEdge(a, b *edge) *edge {
 
 // oneOf notes x IN (list).
 func (l *limits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
-	if !allConstant(list) || len(list) > maxPins {
+	values, ok := l.p.constants(list)
+	if !ok || len(list) > maxPins {
 		return true
 	}
-	values := make([]doc.Value, 0, len(list))
-	for _, e := range list {
-		if v := e.(*syntax.Literal).Value; equal(v, v) { // NaN is not
-			values = append(values, v)
-		}
-	}
+	values = slices.DeleteFunc(values, func(v doc.Value) bool { return !equal(v, v) }) // NaN
 	return l.isAmong(x, values)
 }
 
@@ -320,6 +314,9 @@ func (b *binder) kindsOf(e syntax.Expr) kindSet {
 	switch e := e.(type) {
 	case *syntax.Literal:
 		return kinds(e.Value.Kind())
+	case *syntax.Parameter:
+		v, _ := b.constOf(e)
+		return kinds(v.Kind())
 	case *syntax.Logical, *syntax.Between, *syntax.In, *syntax.Like:
 		return boolean
 	case *syntax.Binary:

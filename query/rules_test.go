@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func planned(t *testing.T, text, last string) *planner {
 	if err := b.err(); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	for _, r := range rules() {
+	for _, r := range slices.Concat(shapeRules(), valueRules()) {
 		r.apply(p)
 		if r.name == last {
 			return p

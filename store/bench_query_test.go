@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -81,4 +82,32 @@ func BenchmarkQueryBy(b *testing.B) {
 		benchQuery(b, c, 1, `SELECT VALUE COUNT(1) FROM c WHERE c.age = @age`,
 			age)
 	})
+}
+
+// BenchmarkQueryByParameter asks the same query with another value each time: the plan is made of one for
+// other values.
+func BenchmarkQueryByParameter(b *testing.B) {
+	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
+	for _, q := range []struct{ name, text string }{
+		{"id", `SELECT * FROM c WHERE c.id = @id`},
+		{"range", `SELECT TOP 1 c.id FROM c WHERE c.name >= @name AND c.age > @age`},
+		{"order", `SELECT TOP 1 c.id FROM c WHERE c.name >= @name AND c.age > @age ORDER BY c.name`},
+	} {
+		b.Run(q.name, func(b *testing.B) {
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				n++
+				params := []Parameter{
+					{Name: "@id", Value: doc.StringValue(fmt.Sprintf("%010d", n%benchQueryDocs))},
+					{Name: "@name", Value: doc.StringValue(fmt.Sprintf("n%08d", n%10_000))},
+					{Name: "@age", Value: doc.NumberValue(float64(n) / 1e9)}, // always another
+				}
+				page, _, err := c.Query(b.Context(), QueryRequest{Text: q.text, Parameters: params})
+				if err != nil || len(page.Rows) != 1 {
+					b.Fatal(len(page.Rows), err)
+				}
+			}
+		})
+	}
 }

@@ -9,7 +9,9 @@ import (
 
 // plans are the queries that a container has planned lately. A plan is good as long as the documents are
 // indexed in the same way, and serves any number of runs at once; so the pages of a query, and the same query
-// asked again, are not planned again. Which of its ways a plan takes is decided by each run.
+// asked again, are not planned again. A query that has been planned for other values of its parameters, of
+// the same types, is planned as far as that depends on the values: see query.Plan.With. Which of its ways a
+// plan takes is decided by each run.
 type plans struct {
 	lately *lru.Cache[planKey, *query.Plan]
 }
@@ -18,7 +20,8 @@ type plans struct {
 type planKey struct {
 	terms      *index.Indexer
 	text       string
-	parameters string
+	parameters string // with their values
+	types      string // or with the types of these: the plan is for the values of one that was asked
 }
 
 const (
@@ -32,4 +35,51 @@ func newPlans() plans {
 		panic(err) // the size is a constant above 0
 	}
 	return plans{lately}
+}
+
+// plan prepares a query for a container that is indexed in one way.
+func (p plans) plan(text string, params []query.Parameter, terms *index.Indexer,
+	info func() query.Info) (*query.Plan, error) {
+	values, types := parameterKeys(params)
+	if len(text)+len(values) > maxPlanned {
+		return query.Prepare(text, params, info())
+	}
+	key := planKey{terms: terms, text: text, parameters: values}
+	if plan, ok := p.lately.Get(key); ok {
+		return plan, nil
+	}
+	kind := planKey{terms: terms, text: text, types: types}
+	plan, known := p.lately.Get(kind)
+	var err error
+	if known {
+		plan, err = plan.With(params)
+	} else {
+		plan, err = query.Prepare(text, params, info())
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.lately.Add(key, plan)
+	if !known && len(params) > 0 {
+		p.lately.Add(kind, plan)
+	}
+	return plan, nil
+}
+
+// parameterKeys writes parameters with their values, and with the types of these.
+func parameterKeys(list []query.Parameter) (values, types string) {
+	if len(list) == 0 {
+		return "", ""
+	}
+	var room [256]byte
+	b := room[:0]
+	for _, p := range list {
+		b = append(p.Value.AppendJSON(append(append(b, p.Name...), '=')), 0)
+	}
+	values = string(b)
+	b = b[:0]
+	for _, p := range list {
+		b = append(append(b, p.Name...), '=', byte('0'+p.Value.Kind()))
+	}
+	return values, string(b)
 }

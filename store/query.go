@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
@@ -100,7 +99,8 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	defer c.endUse()
 	for {
 		st := c.state.Load()
-		plan, err := c.plan(st, q)
+		info := func() query.Info { return c.queryInfo(st) }
+		plan, err := c.plans.plan(q.Text, q.Parameters, st.terms, info)
 		if err != nil && c.outdated(ctx, st) {
 			continue
 		}
@@ -250,33 +250,6 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 			q.Continuation = page.Continuation
 		}
 	}
-}
-
-// plan prepares a query for a state of the container.
-func (c *Container) plan(st *containerState, q QueryRequest) (*query.Plan, error) {
-	key := planKey{terms: st.terms, text: q.Text}
-	if n := len(q.Parameters); n > 0 {
-		var list []byte
-		for _, p := range q.Parameters {
-			list = append(p.Value.AppendJSON(append(append(list, p.Name...), '=')), 0)
-		}
-		key.parameters = string(list)
-	}
-	if len(key.text)+len(key.parameters) > maxPlanned {
-		return query.Prepare(q.Text, q.Parameters, c.queryInfo(st))
-	}
-	if plan, ok := c.plans.lately.Get(key); ok {
-		return plan, nil
-	}
-	params := slices.Clone(q.Parameters) // they point into the request, which does not live as long
-	for i := range params {
-		params[i].Value = params[i].Value.Clone()
-	}
-	plan, err := query.Prepare(q.Text, params, c.queryInfo(st))
-	if err == nil {
-		c.plans.lately.Add(key, plan)
-	}
-	return plan, err
 }
 
 // reach finds the scope of a query, and the spans that its pages go over range by range; none: they do not. A

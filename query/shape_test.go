@@ -1,0 +1,172 @@
+package query
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// opened puts parameters in the place of some constants of a query's conditions: it returns the query then,
+// their values, and other values for them.
+func opened(t *testing.T, r *rand.Rand, text string) (open string, values, others []Parameter) {
+	t.Helper()
+	q, err := syntax.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	syntax.Replace(q, func(e syntax.Expr) syntax.Expr {
+		l, ok := e.(*syntax.Literal)
+		if !ok || l.Value.Kind() == doc.Undefined || r.IntN(3) == 0 {
+			return e
+		}
+		name := "@" + string(rune('a'+len(values)))
+		values = append(values, Parameter{name, l.Value})
+		texts := []string{"1", "-3", `"o"`, "true", "null", "[1]", string(l.Value.Raw())}
+		others = append(others, Parameter{name, doc.Of([]byte(texts[r.IntN(len(texts))]))})
+		return &syntax.Parameter{Name: name}
+	})
+	return syntax.Print(q), values, others
+}
+
+// prepareWith prepares a query by way of a plan for other values of some parameters.
+func prepareWith(t *testing.T, r *rand.Rand, text string, info Info) *Plan {
+	t.Helper()
+	open, values, others := opened(t, r, text)
+	anew, err := Prepare(open, values, info)
+	if err != nil {
+		return nil // something must be written out
+	}
+	first, err := Prepare(open, others, info)
+	if err != nil {
+		first = anew
+	}
+	p, err := first.With(values)
+	if err != nil {
+		t.Fatalf("%s: %v", open, err)
+	}
+	if a, b := p.String(), anew.String(); a != b || p.hash != anew.hash || p.asked != anew.asked {
+		t.Fatalf("%s by a plan for %v, with %v:\n%s\nbut anew:\n%s", open, others, values, a, b)
+	}
+	return p
+}
+
+// TestShapeDependsOnValues: what looks at the value of a parameter is planned anew for another one.
+func TestShapeDependsOnValues(t *testing.T) {
+	info := planInfo(t)
+	info.Lenient = true
+	for text, fixed := range map[string]bool{
+		"SELECT * FROM c WHERE c.a = @x":                                                    false,
+		"SELECT * FROM c WHERE @x < c.a OR (c.b BETWEEN @y AND 3)":                          false,
+		"SELECT * FROM c WHERE c.a IN (@x, @y, 1)":                                          false,
+		"SELECT * FROM c WHERE NOT (c.a != @x)":                                             false,
+		"SELECT * FROM c WHERE c.a IN (@x, 2, 3, 4, 5, 6, 7, 8)":                            true,
+		"SELECT * FROM c WHERE EXISTS(SELECT VALUE t FROM t IN c.t WHERE t = @x)":           false,
+		"SELECT * FROM c WHERE STARTSWITH(c.s, @x, true) AND ARRAY_CONTAINS(@list, c.a)":    false,
+		"SELECT COUNT(1) AS n FROM c WHERE c.a > @x GROUP BY c.b":                           false,
+		"SELECT c.a FROM c WHERE c.a > @x ORDER BY c.a":                                     false,
+		"SELECT TOP @n * FROM c":                                                            true,
+		"SELECT * FROM c OFFSET @n LIMIT 1":                                                 true,
+		"SELECT * FROM c WHERE c.a = @x + 1":                                                true,
+		"SELECT * FROM c WHERE @x = 1 AND c.a = 1":                                          true,
+		"SELECT * FROM c WHERE @x":                                                          true,
+		"SELECT * FROM c WHERE c.a = 1 AND @x":                                              true,
+		"SELECT * FROM c WHERE c.s LIKE @x":                                                 true,
+		"SELECT * FROM c WHERE c[@s] = 1":                                                   true,
+		"SELECT c.a = @x AS e FROM c":                                                       true,
+		"SELECT * FROM c WHERE REGEXMATCH(c.s, @s)":                                         true,
+		"SELECT TOP 3 * FROM c WHERE c.a = @x ORDER BY RANK FullTextScore(c.s, 'a')":        true,
+		"SELECT * FROM c WHERE c.a = @missing":                                              false,
+		"SELECT * FROM c WHERE c.a = (@x = 1 ? 2 : 3)":                                      true,
+		"SELECT t FROM c JOIN (SELECT VALUE t FROM t IN c.t WHERE t > @x) t WHERE c.a = @y": false,
+	} {
+		params := []Parameter{{"@x", doc.NumberValue(1)}, {"@y", doc.StringValue("y")},
+			{"@n", doc.NumberValue(1)}, {"@s", doc.StringValue("s")}, {"@list", doc.Of([]byte(`[1,2]`))}}
+		p, err := Prepare(text, params, info)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if p.shape.fixed != fixed {
+			t.Errorf("%s depends on values: %t, want %t", text, p.shape.fixed, fixed)
+		}
+	}
+}
+
+// TestWithReads: a plan for other values reads what one for these values alone reads, and nothing where no
+// row can fulfil the conditions. With other names it is another query.
+func TestWithReads(t *testing.T) {
+	x := planInfo(t).Index
+	bodies := [][]byte{[]byte(`{"id":"1","a":1}`), []byte(`{"id":"2","a":2}`), []byte(`{"id":"3","a":3}`)}
+	sources := newMemory(t, x, bodies, 1)
+	p, err := Prepare("SELECT VALUE c.id FROM c WHERE c.a >= @low AND c.a < @high",
+		[]Parameter{{"@low", doc.NumberValue(1)}, {"@high", doc.NumberValue(2)}}, Info{Index: x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		low, high string
+		loaded    int64
+		want      string
+	}{
+		{"1", "2", 1, `"1"`}, {"2", "4", 2, `"2" "3"`}, {"2", "2", 0, ""}, {"9", "1", 0, ""},
+		{`"x"`, "4", 0, ""}, {"[1]", "4", 0, ""},
+	} {
+		low, high := doc.Of([]byte(test.low)), doc.Of([]byte(test.high))
+		q, err := p.With([]Parameter{{"@low", low}, {"@high", high}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := q.Run(t.Context(), sources, Env{}, RunOptions{})
+		if got := rowTexts(page); err != nil || got != test.want || page.Stats.Loaded != test.loaded {
+			t.Errorf("[%s, %s): %s, %d read, %v", test.low, test.high, got, page.Stats.Loaded, err)
+		}
+	}
+	q, err := p.With([]Parameter{{"@high", doc.NumberValue(3)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := q.Run(t.Context(), sources, Env{}, RunOptions{})
+	if err != nil || len(page.Rows) > 0 || !slices.Equal(q.shape.names, []string{"@high"}) {
+		t.Errorf("%s, %v", rowTexts(page), err)
+	}
+	twice := []Parameter{{"@high", doc.NumberValue(3)}, {"@high", doc.NumberValue(3)}}
+	if _, err = p.With(twice); err == nil {
+		t.Error("a parameter that is there twice is taken")
+	}
+}
+
+// TestWithAtOnce: a shape serves many at once.
+func TestWithAtOnce(t *testing.T) {
+	x := planInfo(t).Index
+	bodies := [][]byte{[]byte(`{"id":"1","a":1,"s":"abc","t":[1]}`)}
+	for _, text := range []string{
+		"SELECT * FROM c WHERE c.a = @a AND CONTAINS(c.s, @s)", "SELECT COUNT(1) AS n FROM c WHERE c.a <= @a",
+		"SELECT c.a FROM c WHERE c.a >= @a AND EXISTS(SELECT * FROM t IN c.t WHERE t = @a) ORDER BY c.a",
+		"SELECT DISTINCT VALUE c.a FROM c WHERE c.a IN (@a, 2)",
+		"SELECT c.a, MAX(c.s) AS m FROM c WHERE c.a = @a GROUP BY c.a",
+	} {
+		params := []Parameter{{"@a", doc.NumberValue(1)}, {"@s", doc.StringValue("b")}}
+		p, err := Prepare(text, params, Info{Index: x, Lenient: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			sources := newMemory(t, x, bodies, 1) // each has its own scratch
+			all.Go(func() {
+				q, err := p.With(params)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				page, err := q.Run(t.Context(), sources, Env{}, RunOptions{})
+				if err != nil || len(page.Rows) != 1 {
+					t.Errorf("%s: %s, %v", text, rowTexts(page), err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
