@@ -1,7 +1,7 @@
 // The pieces that pages are made of.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { doing, notes, useSignal } from './state'
+import { doing, note, notes, useSignal } from './state'
 
 type Kids = { children?: ComponentChildren }
 
@@ -216,6 +216,54 @@ export function Panel(p: Kids & { title?: string; side?: ComponentChildren; clas
 			{p.children}
 		</section>
 	)
+}
+
+// FormPanel is a panel whose fields are saved together.
+export function FormPanel(
+	p: Kids & {
+		title: string
+		word: string
+		blocked?: boolean
+		main?: boolean
+		save: () => Promise<unknown>
+	},
+) {
+	return (
+		<Panel
+			title={p.title}
+			side={
+				<Button
+					kind={p.main ? 'main' : undefined}
+					disabled={p.blocked}
+					do={async () => {
+						await p.save()
+						note('Saved.')
+					}}
+				>
+					{p.word}
+				</Button>
+			}
+		>
+			{p.children}
+		</Panel>
+	)
+}
+
+// Pair is a field with the button that uses it.
+export function Pair({ do: run, word, blocked, ...field }: PairProps) {
+	return (
+		<div class={`pair ${field.wide ? 'wide' : ''}`}>
+			<Text {...field} />
+			<Button do={run} disabled={blocked}>
+				{word}
+			</Button>
+		</div>
+	)
+}
+interface PairProps extends TextProps {
+	do: () => unknown
+	word: string
+	blocked?: boolean
 }
 
 export const Bad = (p: { text: string }) =>
