@@ -7,7 +7,6 @@ const named = () => {
 	const label = at?.labels?.[0]
 	return (
 		at?.getAttribute('aria-label') ??
-		label?.querySelector('.label')?.textContent ??
 		label?.textContent ??
 		at?.textContent ??
 		''

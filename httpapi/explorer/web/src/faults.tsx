@@ -153,7 +153,7 @@ function NewFault(p: { made: () => void }) {
 						['after', 'behind what was written'],
 					]}
 				/>
-				{text('operations', 'Operations', 'all', 'createItem, query, send…')}
+				{text('operations', 'Operations', 'all', 'createItem, queryItems, send…')}
 				{text('database', 'Database', 'any')}
 				{text('container', 'Container', 'any', 'With its database')}
 				{text('entity', 'Queue or topic', 'any')}

@@ -7,7 +7,7 @@ import { NewContainer, NewDatabase, NewEntity } from './create'
 import { Home } from './home'
 import { Palette, type Command } from './palette'
 import { QueuePage } from './queues'
-import { doing, go, nowOf, stamp, tell, url, useClock, useData, usePath, useSignal, useTick } from './state'
+import { doing, go, nowOf, say, stamp, tell, url, useClock, useData, usePath, useSignal, useTick } from './state'
 import { FaultsPage } from './faults'
 import { ClockPanel, TimePage } from './time'
 import { Bad, Button, Confirm, Empty, Notes, Panel, Table, Text } from './ui'
@@ -50,7 +50,7 @@ function SignIn(p: { done: () => void }) {
 			p.done()
 		} catch (x) {
 			signOut()
-			setBad((x as Error).message)
+			setBad(say(x))
 		}
 	}
 	return (

@@ -35,21 +35,34 @@ export function Button(p: ButtonProps) {
 	)
 }
 
-export function Field(p: Kids & { label: string; hint?: string; bad?: string; wide?: boolean }) {
+// Field is a control, which has the id, with its name and what is to say about it.
+function Field(p: Kids & { id: string; label: string; hint?: string; bad?: string; wide?: boolean }) {
 	return (
-		<label class={`field ${p.wide ? 'wide' : ''}`}>
-			<span class="label">{p.label}</span>
+		<div class={`field ${p.wide ? 'wide' : ''}`}>
+			<label class="label" for={p.id}>
+				{p.label}
+			</label>
 			{p.children}
 			{p.bad ? (
-				<span class="bad-text" role="alert">
+				<span class="bad-text" id={p.id + '-about'} role="alert">
 					{p.bad}
 				</span>
 			) : (
-				p.hint && <span class="hint">{p.hint}</span>
+				p.hint && (
+					<span class="hint" id={p.id + '-about'}>
+						{p.hint}
+					</span>
+				)
 			)}
-		</label>
+		</div>
 	)
 }
+
+// about leads from a control to what is said about it.
+const about = (id: string, p: { hint?: string; bad?: string }) => ({
+	id,
+	'aria-describedby': p.bad || p.hint ? id + '-about' : undefined,
+})
 
 interface TextProps {
 	label: string
@@ -64,12 +77,12 @@ interface TextProps {
 	mono?: boolean
 	disabled?: boolean
 	placeholder?: string
-	list?: string[]
 }
 
 export function Text(p: TextProps) {
 	const id = useId()
 	const shared = {
+		...about(id, p),
 		value: p.value,
 		class: p.mono ? 'mono' : '',
 		'aria-invalid': p.bad ? true : undefined,
@@ -80,18 +93,11 @@ export function Text(p: TextProps) {
 		onInput: (e: Event) => p.set((e.target as HTMLInputElement).value),
 	}
 	return (
-		<Field label={p.label} hint={p.hint} bad={p.bad} wide={p.wide}>
+		<Field id={id} label={p.label} hint={p.hint} bad={p.bad} wide={p.wide}>
 			{p.lines ? (
 				<textarea rows={p.lines} {...shared} />
 			) : (
-				<input type={p.type ?? 'text'} list={p.list && id} autocomplete="off" {...shared} />
-			)}
-			{p.list && (
-				<datalist id={id}>
-					{p.list.map(v => (
-						<option value={v} />
-					))}
-				</datalist>
+				<input type={p.type ?? 'text'} autocomplete="off" {...shared} />
 			)}
 		</Field>
 	)
@@ -104,9 +110,14 @@ export function Choice(p: {
 	of: [string, string][]
 	hint?: string
 }) {
+	const id = useId()
 	return (
-		<Field label={p.label} hint={p.hint}>
-			<select value={p.value} onChange={e => p.set((e.target as HTMLSelectElement).value)}>
+		<Field id={id} label={p.label} hint={p.hint}>
+			<select
+				{...about(id, p)}
+				value={p.value}
+				onChange={e => p.set((e.target as HTMLSelectElement).value)}
+			>
 				{p.of.map(([v, text]) => (
 					<option value={v} selected={v === p.value}>
 						{text}
