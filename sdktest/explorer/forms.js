@@ -23,7 +23,7 @@ export const forms = ({ page, see, told, send, at, axe }) => {
 			await dialog.getByLabel('Partition key').fill('/tenant, /user')
 			await dialog.getByLabel('Unique keys').fill('/email')
 			await dialog.getByLabel('Throughput, RU/s').fill('4000')
-			await dialog.getByLabel('It is').selectOption('auto')
+			await dialog.getByLabel('The throughput is').selectOption('auto')
 			await dialog.getByText('Vectors, full text, computed properties').click()
 			await dialog.getByRole('button', { name: 'Add vector' }).click()
 			await line('vector 1').getByLabel('Path').fill('/v')

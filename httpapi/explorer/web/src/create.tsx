@@ -105,7 +105,7 @@ export function NewContainer(p: { db: string; close: () => void }) {
 				placeholder={String(least[scale])}
 			/>
 			<Choice
-				label="It is"
+				label="The throughput is"
 				value={scale}
 				set={setScale}
 				of={[

@@ -1,7 +1,7 @@
 import { get, has, own, post } from './api'
 import { Forecast } from './forecast'
 import type { Tree } from './main'
-import { note, plural, tell, url, useData, useSignal } from './state'
+import { note, plural, tellAll, url, useData, useSignal } from './state'
 import { Bad, Button, Confirm, Empty, Panel, Stats, Table } from './ui'
 
 export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
@@ -25,7 +25,7 @@ export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 						what="The store goes back to what it had at its start, clocks and faults included."
 						do={async () => {
 							await post(own('reset'))
-							for (const what of ['tree', 'container', 'data', 'snapshots']) tell(what)
+							tellAll()
 							note('The store is as it was at its start.')
 						}}
 					/>

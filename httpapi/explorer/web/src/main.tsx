@@ -94,14 +94,15 @@ function ClockChip(p: { db: string }) {
 function Nav(p: { tree: Tree | null; path: string[]; make: (what: string) => void }) {
 	const [filter, set] = useState('')
 	const has = (s: string) => s.toLowerCase().includes(filter.toLowerCase())
-	const at = p.path.join('/')
+	const same = (a?: string, b?: string) => a?.toLowerCase() === b?.toLowerCase() // as paths of queues are
 	const link = (parts: string[], text: string, count?: string, deep = false) => {
-		const self = parts.join('/')
+		const current =
+			parts.every((part, i) => same(part, p.path[i])) && (deep || parts.length === p.path.length)
 		return (
 			<a
 				href={url(...parts)}
 				class={deep ? 'deep' : ''}
-				aria-current={at === self || (deep && at.startsWith(self + '/')) ? 'page' : undefined}
+				aria-current={current ? 'page' : undefined}
 			>
 				<span class="name">{text}</span>
 				{count && <span class="count">{count}</span>}

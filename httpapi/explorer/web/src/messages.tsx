@@ -24,12 +24,7 @@ export function Messages(p: { path: string; dead?: boolean }) {
 		tell('data')
 		tell('tree')
 	}
-	const take = async () => {
-		const got = await post(entityPath(p.path, 'receive'), { count: 1, deadLetters: !!p.dead })
-		note(got.messages.length ? `Message ${got.messages[0].id} is taken.` : 'There was none to take.')
-		tell('data')
-		tell('tree')
-	}
+	const take = () => takeOne(p.path, { deadLetters: !!p.dead })
 	return (
 		<Panel
 			title={p.dead ? 'Dead letters' : 'Messages'}
@@ -90,9 +85,9 @@ export function Messages(p: { path: string; dead?: boolean }) {
 					p.dead ? (
 						String(m.properties?.DeadLetterReason ?? '')
 					) : (
-						<Countdown at={m.life.expires ? Date.parse(m.life.expires) : null} db="" />
+						<Left of={m} />
 					),
-					<span class="mono soft cut">{(m.text ?? m.base64 ?? '').slice(0, 300)}</span>,
+					<Body of={m} />,
 					...(p.dead
 						? [
 								<Button do={() => resubmit({ sequenceNumber: m.sequenceNumber })}>
@@ -123,6 +118,21 @@ export function Messages(p: { path: string; dead?: boolean }) {
 		</Panel>
 	)
 }
+
+// takeOne takes the first message, of a session where one is named.
+export async function takeOne(path: string, of: { session?: string; deadLetters?: boolean }) {
+	const { messages } = await post(entityPath(path, 'receive'), { count: 1, ...of })
+	note(messages.length ? `Message ${messages[0].id} is taken.` : 'There was none to take.')
+	tell('data')
+	tell('tree')
+}
+
+export const Left = (p: { of: any }) => (
+	<Countdown at={p.of.life.expires ? Date.parse(p.of.life.expires) : null} db="" />
+)
+export const Body = (p: { of: any }) => (
+	<span class="mono soft cut">{(p.of.text ?? p.of.base64 ?? '').slice(0, 300)}</span>
+)
 
 // body is a message with its body as JSON, where it is some.
 function body(m: any) {

@@ -76,7 +76,10 @@ export function Plan(p: { of: any }) {
 const all = (s: Step): number[] => [s.rows ?? 0, ...s.below.flatMap(all)]
 
 function Node(p: { of: Step; most: number }) {
-	const [head, ...rest] = p.of.text.split(' '),
+	const words = p.of.text.split(' '),
+		verb = words[0] === 'in' ? words.length : 1 // "in the order of" is one word
+	const head = words.slice(0, verb).join(' '),
+		rest = words.slice(verb),
 		width = p.of.rows ? Math.max(2, (100 * p.of.rows) / p.most) : 0
 	return (
 		<li>

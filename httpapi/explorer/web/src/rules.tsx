@@ -96,6 +96,8 @@ function NewRule(p: { at: string; made: () => void }) {
 				})
 				note(`Messages that come from now on are held against ${name}, too.`)
 				setName('')
+				setAction('')
+				setRows([])
 				p.made()
 			}}
 		>

@@ -1,7 +1,7 @@
 // The sessions of an entity that have messages.
 import { entityPath, post } from './api'
-import { Countdown } from './documents'
-import { note, stamp, tell, useData, useShown, useSignal } from './state'
+import { Body, Left, takeOne } from './messages'
+import { stamp, useData, useShown, useSignal } from './state'
 import { Bad, Button, Panel, Table } from './ui'
 
 const most = 1000
@@ -16,11 +16,6 @@ export function Sessions(p: { path: string }) {
 	const by = new Map<string, any[]>()
 	for (const m of data?.messages ?? [])
 		if (m.session !== undefined) by.set(m.session, [...(by.get(m.session) ?? []), m])
-	const take = async (session: string) => {
-		const got = await post(entityPath(p.path, 'receive'), { count: 1, session })
-		note(got.messages.length ? `Message ${got.messages[0].id} is taken.` : 'There was none to take.')
-		tell('data')
-	}
 	return (
 		<Panel title="Sessions">
 			<Bad text={error} />
@@ -40,7 +35,7 @@ export function Sessions(p: { path: string }) {
 					list.length,
 					list.some(m => m.life.lockedUntil) ? 'yes' : 'no',
 					<span class="num">{stamp(Date.parse(list[0].enqueued))}</span>,
-					<Button do={() => take(id)}>Take one</Button>,
+					<Button do={() => takeOne(p.path, { session: id })}>Take one</Button>,
 				])}
 			/>
 			{data?.messages.length === most && (
@@ -54,8 +49,8 @@ export function Sessions(p: { path: string }) {
 						<span class="num">{m.sequenceNumber}</span>,
 						<span class="mono">{m.id}</span>,
 						m.life.lockedUntil ? 'locked' : m.state,
-						<Countdown at={m.life.expires ? Date.parse(m.life.expires) : null} db="" />,
-						<span class="mono soft cut">{(m.text ?? m.base64 ?? '').slice(0, 300)}</span>,
+						<Left of={m} />,
+						<Body of={m} />,
 					])}
 				/>
 			)}

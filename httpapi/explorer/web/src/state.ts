@@ -54,6 +54,9 @@ const bus = new EventTarget()
 export const tell = (what: string) => {
 	bus.dispatchEvent(new Event(what))
 }
+// tellAll tells that everything may have changed.
+export const tellAll = () => ['tree', 'container', 'data', 'snapshots'].forEach(tell)
+
 export function useSignal(what: string): number {
 	const [n, again] = useReducer((n: number) => n + 1, 0)
 	useEffect(() => {

@@ -10,6 +10,7 @@ import {
 	say,
 	stamp,
 	tell,
+	tellAll,
 	useClock,
 	useData,
 	useSignal,
@@ -250,7 +251,7 @@ function Restore(p: Kept) {
 					close={() => set(false)}
 					send={async () => {
 						await post(`${p.at}/restore`, db ? { database: db } : {})
-						for (const what of ['tree', 'container', 'data', 'snapshots']) tell(what)
+						tellAll()
 						note(`${db || 'The store'} is as it was at ${p.of.name}.`)
 					}}
 				>

@@ -333,8 +333,12 @@ export function Table(p: TableProps) {
 
 // Tabs are links: each has its own URL.
 export function Tabs(p: { of: [string, string][]; at: string; to: (name: string) => string; label: string }) {
+	const ref = useRef<HTMLElement>(null)
+	useEffect(() => {
+		ref.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' })
+	}, [p.at])
 	return (
-		<nav class="tabs" aria-label={p.label}>
+		<nav class="tabs" aria-label={p.label} ref={ref}>
 			{p.of.map(([name, text]) => (
 				<a href={p.to(name)} aria-current={name === p.at ? 'page' : undefined}>
 					{text}
