@@ -3,7 +3,8 @@ import { check } from './world.js'
 
 export const forms = ({ page, see, told, send, at, axe }) => {
 	const button = name => page.getByRole('button', { name, exact: true })
-	const panel = title => page.locator('.panel', { has: page.getByRole('heading', { name: title, exact: true }) })
+	const panel = title =>
+		page.locator('.panel', { has: page.getByRole('heading', { name: title, exact: true }) })
 	const line = name => page.getByRole('group', { name, exact: true })
 	const saved = async word => {
 		await button(word).click()
@@ -109,7 +110,11 @@ export const forms = ({ page, see, told, send, at, axe }) => {
 			await page.locator('dialog[open]').getByRole('button', { name: 'Delete' }).click()
 			await page.getByRole('row', { name: '$Default' }).waitFor({ state: 'detached' })
 			const { rules } = await get('/_mayfly/entities/news%2Fsubscriptions%2Fall/rules')
-			is(rules.map(r => r.kind), ['sql', 'correlation'], 'rules')
+			is(
+				rules.map(r => r.kind),
+				['sql', 'correlation'],
+				'rules',
+			)
 		},
 		async 'one dead letter of several is sent again'() {
 			await send('/_mayfly/entities', { path: 'mail', deadLetterOnExpiration: true })
@@ -179,7 +184,10 @@ export const forms = ({ page, see, told, send, at, axe }) => {
 		},
 		async 'completion knows aliases, functions of the container and names that are no words'() {
 			await send('/dbs/forms/colls', { id: 'words', partitionKey: { paths: ['/pk'], kind: 'Hash' } })
-			await send('/dbs/forms/colls/words/udfs', { id: 'twice', body: 'function twice(n) { return 2 * n }' })
+			await send('/dbs/forms/colls/words/udfs', {
+				id: 'twice',
+				body: 'function twice(n) { return 2 * n }',
+			})
 			await send('/_mayfly/dbs/forms/colls/words/import', {
 				documents: [{ id: '1', pk: 'a', 'two words': 1, tags: [{ colour: 'red' }] }],
 			})

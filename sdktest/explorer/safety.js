@@ -68,7 +68,12 @@ export const safety = ({ page, see, send, at, drawn, root, browser }) => ({
 		})
 		await send(`${coll}/${e}/sprocs`, { id: 'x', body: `function x() { throw new Error('${evil}') }` })
 		await send('/_mayfly/entities', { path: 'wild' })
-		await send('/_mayfly/entities/wild/send', { text: evil, id: evil, subject: evil, properties: { a: evil } })
+		await send('/_mayfly/entities/wild/send', {
+			text: evil,
+			id: evil,
+			subject: evil,
+			properties: { a: evil },
+		})
 		await send('/_mayfly/snapshots', { name: 'wild' })
 		await send('/_mayfly/clock', { advance: '10s' }, 'PUT')
 		const place = `#/db/${e}/${e}`
@@ -118,16 +123,19 @@ export const safety = ({ page, see, send, at, drawn, root, browser }) => ({
 			const tries = {
 				read: () => fetch(new URL('/dbs', root)).then(r => r.text()),
 				write: () =>
-					fetch(new URL('/dbs', root), { method: 'POST', body: '{"id":"forged"}', mode: 'no-cors' }).then(
-						r => r.type,
-					),
+					fetch(new URL('/dbs', root), {
+						method: 'POST',
+						body: '{"id":"forged"}',
+						mode: 'no-cors',
+					}).then(r => r.type),
 				clock: () =>
-					fetch(new URL('/_mayfly/clock', root), { method: 'PUT', body: '{"advance":"1h"}' }).then(r =>
-						r.text(),
+					fetch(new URL('/_mayfly/clock', root), { method: 'PUT', body: '{"advance":"1h"}' }).then(
+						r => r.text(),
 					),
 			}
 			const out = {}
-			for (const [name, run] of Object.entries(tries)) out[name] = await run().catch(e => 'refused ' + e.name)
+			for (const [name, run] of Object.entries(tries))
+				out[name] = await run().catch(e => 'refused ' + e.name)
 			document.getElementById('f').submit()
 			const opened = window.open(root)
 			await new Promise(then => setTimeout(then, 1500))

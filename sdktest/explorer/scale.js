@@ -51,7 +51,9 @@ export const scale = ({ page, kb, see, send, at, drawn, root, browser }) => ({
 		took.sort((a, b) => a - b)
 		// Who shares a machine with others gets a part of it: the limit is that of a machine at rest.
 		const crowd = Math.max(1, loadavg()[0] / availableParallelism())
-		console.log(`# the first row after ${took.join(', ')} ms, on a machine ${crowd.toFixed(1)} times busy`)
+		console.log(
+			`# the first row after ${took.join(', ')} ms, on a machine ${crowd.toFixed(1)} times busy`,
+		)
 		check(took[0] < 300 * crowd, `the first row took ${took[0]} ms at best`)
 	},
 	async 'a hundred thousand documents scroll'() {

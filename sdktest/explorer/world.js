@@ -13,16 +13,18 @@ export const check = (ok, what) => {
 }
 
 // sender sends requests without the explorer.
-export const sender = (endpoint, key = wellKnown) => async (path, body, method = 'POST') => {
-	const a = await fetch(new URL(path, endpoint), {
-		method,
-		headers: { authorization: 'Bearer ' + key },
-		body: body && JSON.stringify(body),
-	})
-	const text = await a.text()
-	check(a.status < 300, `${method} ${path}: ${a.status} ${text}`)
-	return text && JSON.parse(text)
-}
+export const sender =
+	(endpoint, key = wellKnown) =>
+	async (path, body, method = 'POST') => {
+		const a = await fetch(new URL(path, endpoint), {
+			method,
+			headers: { authorization: 'Bearer ' + key },
+			body: body && JSON.stringify(body),
+		})
+		const text = await a.text()
+		check(a.status < 300, `${method} ${path}: ${a.status} ${text}`)
+		return text && JSON.parse(text)
+	}
 
 export const launch = chromiumPath =>
 	chromium.launch({

@@ -64,7 +64,11 @@ export function NewContainer(p: { db: string; close: () => void }) {
 					? {}
 					: scale === 'manual'
 						? { 'x-ms-offer-throughput': ru }
-						: { 'x-ms-cosmos-offer-autopilot-settings': JSON.stringify({ maxThroughput: Number(ru) }) }
+						: {
+								'x-ms-cosmos-offer-autopilot-settings': JSON.stringify({
+									maxThroughput: Number(ru),
+								}),
+							}
 				await ask('POST', `${dbPath(p.db)}/colls`, { body, headers })
 				tell('tree')
 				go('db', p.db, id)

@@ -103,8 +103,7 @@ export function Documents(p: In & { open: string[] }) {
 	}, [last, more, rows.length])
 	useTick(500)
 
-	const show = (doc: any) =>
-		follow(p, doc.id, ...partitionKey(doc, paths).map(v => JSON.stringify(v)))
+	const show = (doc: any) => follow(p, doc.id, ...partitionKey(doc, paths).map(v => JSON.stringify(v)))
 	const open = (i: number) => {
 		select(i)
 		if (rows[i]) show(rows[i])

@@ -7,7 +7,20 @@ import { NewContainer, NewDatabase, NewEntity } from './create'
 import { Home } from './home'
 import { Palette, type Command } from './palette'
 import { QueuePage } from './queues'
-import { doing, go, nowOf, say, stamp, tell, url, useClock, useData, usePath, useSignal, useTick } from './state'
+import {
+	doing,
+	go,
+	nowOf,
+	say,
+	stamp,
+	tell,
+	url,
+	useClock,
+	useData,
+	usePath,
+	useSignal,
+	useTick,
+} from './state'
 import { FaultsPage } from './faults'
 import { ClockPanel, TimePage } from './time'
 import { Bad, Button, Confirm, Empty, Notes, Panel, Table, Text } from './ui'
@@ -33,7 +46,9 @@ async function loadTree(): Promise<Tree> {
 	const databases = await Promise.all(
 		dbs.map(async db => ({
 			id: db.id as string,
-			containers: (await list(`${dbPath(db.id)}/colls`, 'DocumentCollections')).map(c => c.id as string),
+			containers: (await list(`${dbPath(db.id)}/colls`, 'DocumentCollections')).map(
+				c => c.id as string,
+			),
 		})),
 	)
 	return { databases, entities: bus.entities }
@@ -99,11 +114,7 @@ function Nav(p: { tree: Tree | null; path: string[]; make: (what: string) => voi
 		const current =
 			parts.every((part, i) => same(part, p.path[i])) && (deep || parts.length === p.path.length)
 		return (
-			<a
-				href={url(...parts)}
-				class={deep ? 'deep' : ''}
-				aria-current={current ? 'page' : undefined}
-			>
+			<a href={url(...parts)} class={deep ? 'deep' : ''} aria-current={current ? 'page' : undefined}>
 				<span class="name">{text}</span>
 				{count && <span class="count">{count}</span>}
 			</a>
@@ -223,13 +234,7 @@ function Place(p: { path: string[]; tree: Tree | null; make: (what: string) => v
 	if (kind !== 'db' || !name) return <Nowhere what="There is no such place." />
 	if (!coll) return <DatabasePage db={name} tree={p.tree} make={() => p.make('container')} />
 	return (
-		<ContainerPage
-			key={`${name}/${coll}`}
-			db={name}
-			coll={coll}
-			tab={tab ?? 'documents'}
-			rest={rest}
-		/>
+		<ContainerPage key={`${name}/${coll}`} db={name} coll={coll} tab={tab ?? 'documents'} rest={rest} />
 	)
 }
 

@@ -31,11 +31,7 @@ export function Messages(p: { path: string; dead?: boolean }) {
 			side={
 				<>
 					{p.dead && (
-						<Button
-							kind="main"
-							disabled={!list.length}
-							do={() => resubmit({})}
-						>
+						<Button kind="main" disabled={!list.length} do={() => resubmit({})}>
 							Resubmit all
 						</Button>
 					)}
@@ -82,11 +78,7 @@ export function Messages(p: { path: string; dead?: boolean }) {
 					m.session ?? '',
 					m.life.lockedUntil ? 'locked' : m.state,
 					m.deliveryCount,
-					p.dead ? (
-						String(m.properties?.DeadLetterReason ?? '')
-					) : (
-						<Left of={m} />
-					),
+					p.dead ? String(m.properties?.DeadLetterReason ?? '') : <Left of={m} />,
 					<Body of={m} />,
 					...(p.dead
 						? [
@@ -112,7 +104,9 @@ export function Messages(p: { path: string; dead?: boolean }) {
 			<div class="row">
 				{from > 0 && <Button do={() => setFrom('0', true)}>First</Button>}
 				{list.length === page && (
-					<Button do={() => setFrom(String(list[page - 1].sequenceNumber + 1), true)}>Next {page}</Button>
+					<Button do={() => setFrom(String(list[page - 1].sequenceNumber + 1), true)}>
+						Next {page}
+					</Button>
 				)}
 			</div>
 		</Panel>

@@ -58,7 +58,10 @@ function complete(
 		const at = [named.get(root), ...steps].filter(Boolean).join('.')
 		const from = word.from + dot + 1
 		if (root === 'udf')
-			return { from, options: own.map(f => ({ label: f.slice(4), type: 'function', apply: f.slice(4) + '(' })) }
+			return {
+				from,
+				options: own.map(f => ({ label: f.slice(4), type: 'function', apply: f.slice(4) + '(' })),
+			}
 		return {
 			from,
 			options: [...(paths.get(at) ?? [])].map(label => ({

@@ -5,7 +5,12 @@ import { Rows, type Column, type Row } from './rows'
 import { note, useData } from './state'
 import { Bad, Choice, Confirm, FormPanel, Panel, Table, Text } from './ui'
 
-const kinds: Record<string, string> = { all: 'everything', none: 'nothing', sql: 'SQL', correlation: 'equal to' }
+const kinds: Record<string, string> = {
+	all: 'everything',
+	none: 'nothing',
+	sql: 'SQL',
+	correlation: 'equal to',
+}
 const broker = ['correlationId', 'id', 'to', 'replyTo', 'subject', 'session', 'replyToSession', 'contentType']
 const columns: Column[] = [
 	{

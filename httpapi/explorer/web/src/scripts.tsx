@@ -29,8 +29,7 @@ const kinds: Record<string, { title: string; list: string; fresh: string }> = {
 export function ScriptsTab(p: In & { at: string[] }) {
 	const kind = p.at[0] in kinds ? p.at[0] : 'sprocs',
 		id = p.at[1] ?? ''
-	const open = (id: string, of = kind) =>
-		go(...['db', p.db, p.coll, 'scripts', of, id].filter(Boolean))
+	const open = (id: string, of = kind) => go(...['db', p.db, p.coll, 'scripts', of, id].filter(Boolean))
 	const path = `${collPath(p.db, p.coll)}/${kind}`
 	const { data, error, again } = useData(() => list(path, kinds[kind].list), [path])
 	const all = data ?? [],
@@ -40,11 +39,7 @@ export function ScriptsTab(p: In & { at: string[] }) {
 			<Panel>
 				<div class="seg" role="group" aria-label="Kind">
 					{Object.entries(kinds).map(([name, x]) => (
-						<button
-							type="button"
-							aria-pressed={kind === name}
-							onClick={() => open('', name)}
-						>
+						<button type="button" aria-pressed={kind === name} onClick={() => open('', name)}>
 							{x.title}
 						</button>
 					))}
@@ -99,7 +94,10 @@ function Script(p: { path: string; kind: string; of: any; paths: string[]; saved
 	}
 	const run = async () => {
 		const a = await ask('POST', at, {
-			headers: { ...pkHeader(json('partition key', pk)), 'x-ms-documentdb-script-enable-logging': 'true' },
+			headers: {
+				...pkHeader(json('partition key', pk)),
+				'x-ms-documentdb-script-enable-logging': 'true',
+			},
 			body: json('arguments', args),
 		})
 		setOut({

@@ -45,13 +45,15 @@ export function Sessions(p: { path: string }) {
 				<Table
 					label="Messages of the session"
 					head={['Number', 'Id', 'State', 'Expires in', 'Body']}
-					rows={by.get(open)!.map(m => [
-						<span class="num">{m.sequenceNumber}</span>,
-						<span class="mono">{m.id}</span>,
-						m.life.lockedUntil ? 'locked' : m.state,
-						<Left of={m} />,
-						<Body of={m} />,
-					])}
+					rows={by
+						.get(open)!
+						.map(m => [
+							<span class="num">{m.sequenceNumber}</span>,
+							<span class="mono">{m.id}</span>,
+							m.life.lockedUntil ? 'locked' : m.state,
+							<Left of={m} />,
+							<Body of={m} />,
+						])}
 				/>
 			)}
 		</Panel>

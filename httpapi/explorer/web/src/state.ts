@@ -130,7 +130,8 @@ export function useData<T>(
 	const [state, set] = useState<{ data: T | null; error: string }>({ data: null, error: '' })
 	const [n, again] = useReducer((n: number) => n + 1, 0)
 	const latest = useRef(0)
-	useLayoutEffect(() => { // and not behind the first picture, which takes a frame
+	useLayoutEffect(() => {
+		// and not behind the first picture, which takes a frame
 		const mine = ++latest.current
 		load().then(
 			data => {

@@ -89,9 +89,7 @@ export function ClockPanel(p: { db: string }) {
 				of={[
 					['State', clock.frozen ? 'frozen' : 'running', clock.frozen ? 'warn' : ''],
 					['Speed', `× ${clock.rate}`],
-					...(p.db
-						? [['Whose', clock.own ? 'its own' : "the server's"] as [string, string]]
-						: []),
+					...(p.db ? [['Whose', clock.own ? 'its own' : "the server's"] as [string, string]] : []),
 				]}
 			/>
 			{!clock.virtual ? (
@@ -106,7 +104,14 @@ export function ClockPanel(p: { db: string }) {
 						))}
 					</div>
 					<div class="fields">
-						<Pair label="Advance by" value={by} set={setBy} mono word="Advance" do={change({ advance: by })} />
+						<Pair
+							label="Advance by"
+							value={by}
+							set={setBy}
+							mono
+							word="Advance"
+							do={change({ advance: by })}
+						/>
 						<Pair
 							label="Times real speed"
 							value={rate}
