@@ -58,7 +58,7 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 			await kb.push('New document')
 			await kb.fill(
 				'The document as JSON',
-				JSON.stringify({ id: `doc-${n}`, pk: 'a', n, html: '<img src=x onerror=alert(1)>' }),
+				JSON.stringify({ id: `doc-${n}`, pk: 'a', n, item: 'tea', colours: ['red', 'green'] }),
 			)
 			await kb.press('Control+Enter')
 			await see(`doc-${n}`, 'section h2')
@@ -92,7 +92,7 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 	async 'completion knows the paths'() {
 		await kb.fill('Text of the query', 'SELECT c.')
 		await kb.press('Control+Space')
-		await page.locator('.cm-tooltip-autocomplete', { hasText: 'html' }).waitFor()
+		await page.locator('.cm-tooltip-autocomplete', { hasText: 'colours' }).waitFor()
 		await kb.press('Escape')
 	},
 	async 'a snapshot is taken'() {

@@ -3,6 +3,7 @@ interface Step {
 	text: string
 	facts: string
 	rows: number | null
+	chosen: string[] // what was chosen among ways to do it
 	below: Step[]
 }
 
@@ -18,6 +19,11 @@ export function stepsOf(text: string): { tree: Step[]; remarks: string[] } {
 			remarks.push(line.trim())
 			continue
 		}
+		if (line.trimStart().startsWith('chosen:') && open.length) {
+			while (open[open.length - 1].depth >= depth) open.pop()
+			open[open.length - 1].step.chosen.push(line.trim())
+			continue
+		}
 		const cut = line.lastIndexOf(' -> ')
 		const facts = cut >= 0 ? line.slice(cut + 4).trim() : '',
 			rows = /^\d+/.exec(facts)
@@ -25,6 +31,7 @@ export function stepsOf(text: string): { tree: Step[]; remarks: string[] } {
 			text: (cut >= 0 ? line.slice(0, cut) : line).trim(),
 			facts,
 			rows: rows && Number(rows[0]),
+			chosen: [],
 			below: [],
 		}
 		while (open.length && open[open.length - 1].depth >= depth) open.pop()
@@ -85,6 +92,9 @@ function Node(p: { of: Step; most: number }) {
 		<li>
 			<div class={`step ${/^(index|ordered|seek|postings)/.test(head) ? 'of-index' : ''}`}>
 				<b>{head}</b> <span class="mono">{rest.join(' ')}</span>
+				{p.of.chosen.map(c => (
+					<span class="soft mono">{c}</span>
+				))}
 				{p.of.facts && <span class="facts num">{p.of.facts}</span>}
 				{p.of.rows !== null && (
 					<span class="meter">
