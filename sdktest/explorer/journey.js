@@ -15,6 +15,7 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 		})
 		await page.goto(root)
 		await see('Overview', 'h1')
+		await page.locator('a[href="/_explorer/docs/"]', { hasText: 'Documentation' }).waitFor()
 		check(bytes > 1000 && bytes < 400 << 10, `${bytes} bytes`)
 		console.log(`# the page: ${bytes} bytes`)
 		await axe()
