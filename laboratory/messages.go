@@ -216,8 +216,9 @@ type Moved struct {
 
 type resubmitRequest struct {
 	InEntity
-	Count int      `json:"count,omitempty" minimum:"1" maximum:"1000000" default:"1000000" description:"At most so many."`
-	_     struct{} `body:"optional" takes:"resubmit takes %" additionalProperties:"false"`
+	Count  int      `json:"count,omitempty" minimum:"1" maximum:"1000000" default:"1000000" description:"At most so many."`
+	Number int64    `json:"sequenceNumber,omitempty" minimum:"1" description:"This one alone."`
+	_      struct{} `body:"optional" takes:"resubmit takes %" additionalProperties:"false"`
 }
 
 // resubmit sends dead letters again, to the queue in which they died or, of a subscription, to its topic. Each
@@ -228,6 +229,16 @@ func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Mov
 		to = topic
 	}
 	from := queue.Address{Entity: in.entity.Path, Sub: queue.DeadLetters}
+	if in.Number > 0 {
+		d, err := in.queues.ReceiveNumber(ctx, from, in.Number)
+		if err == nil {
+			err = in.sendAgain(ctx, from, to, []queue.Delivery{d})
+		}
+		if err == nil {
+			out.Messages = 1
+		}
+		return out, ofQueues(err)
+	}
 	r, err := in.queues.OpenReceiver(ctx, from, queue.ReceiverOptions{Name: "laboratory"})
 	if err != nil {
 		return out, ofQueues(err)

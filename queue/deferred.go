@@ -37,6 +37,50 @@ func (q *Queues) ReceiveDeferred(ctx context.Context, a Address, numbers []int64
 	return s.handOut(ctx, list, mode)
 }
 
+// ReceiveNumber locks one message that can be received, by its number, whatever stands before it. It is for
+// those who look after an entity: clients receive in order. CodeMessageNotFound where there is none of that
+// number, where somebody has it, or where it is deferred; CodeNotAllowed for an entity with sessions.
+func (q *Queues) ReceiveNumber(ctx context.Context, a Address, number int64) (Delivery, error) {
+	s, err := q.store(a)
+	if err != nil {
+		return Delivery{}, err
+	}
+	if err := s.deferrable(PeekLock, nil); err != nil {
+		return Delivery{}, err
+	}
+	s.e.m.in.Enter()
+	defer s.e.m.in.Leave()
+	now := s.now()
+	s.lastReceived.Store(now)
+	s.e.touch(now)
+	if err := s.catchUp(ctx); err != nil {
+		return Delivery{}, err
+	}
+	s.mu.Lock()
+	c := s.claim(number, nil)
+	s.mu.Unlock()
+	if c == nil {
+		return Delivery{}, s.messageNotFound(number)
+	}
+	l := look{s: s, now: now, state: active, max: 1}
+	live, err := l.read(ctx, []*claim{c})
+	if err == nil {
+		err = s.purgeMet(ctx, l.expired)
+	}
+	if err != nil {
+		s.release(live)
+		return Delivery{}, err
+	}
+	if len(live) == 0 {
+		return Delivery{}, s.messageNotFound(number)
+	}
+	list, err := s.handOut(ctx, live, PeekLock)
+	if err != nil {
+		return Delivery{}, err
+	}
+	return list[0], nil
+}
+
 // deferrable validates what is asked for.
 func (s *messageStore) deferrable(mode Mode, session *Receiver) error {
 	if err := s.readable(); err != nil {

@@ -210,6 +210,43 @@ func TestBatchDelete(t *testing.T) {
 	w.expect("q", "A D")
 }
 
+// TestReceiveNumber: one message out of the middle is locked, once, and comes back to its place.
+func TestReceiveNumber(t *testing.T) {
+	w := newWorld(t, Options{})
+	a := Address{Entity: "q"}
+	w.queue("q")
+	w.send("q", msg("A"), msg("B"), msg("C"), msg("D", due(time.Hour)), msg("E", lives(time.Minute)))
+	none := func(number int64) {
+		t.Helper()
+		_, err := w.q.ReceiveNumber(w.ctx, a, number)
+		w.fails(err, CodeMessageNotFound)
+	}
+	d, err := w.q.ReceiveNumber(w.ctx, a, 2)
+	w.must(err)
+	if textOf(d) != "B" {
+		t.Fatal(textOf(d))
+	}
+	none(2)
+	none(4)
+	none(9)
+	w.settle("q", d, Settlement{Outcome: Release})
+	first := w.expect("q", "A B C E")
+	none(1)
+	for _, d := range first {
+		w.settle("q", d, Settlement{Outcome: Release})
+	}
+	w.at(2 * time.Minute)
+	none(5)
+	d, err = w.q.ReceiveNumber(w.ctx, a, 3)
+	w.must(err)
+	w.settle("q", d, Settlement{Outcome: Complete})
+	w.expect("q", "A B")
+	none(3)
+	w.queue("s", func(p *Properties) { p.RequiresSession = true })
+	_, err = w.q.ReceiveNumber(w.ctx, Address{Entity: "s"}, 1)
+	w.fails(err, CodeNotAllowed)
+}
+
 // TestDropLocks: with the option the messages of a receiver that is gone are there again at once, else
 // their locks last.
 func TestDropLocks(t *testing.T) {

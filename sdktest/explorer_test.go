@@ -11,12 +11,16 @@ import (
 	"testing"
 )
 
-// TestExplorer goes through the explorer in Chromium, by keyboard. MAYFLY_IMAGES names a folder for pictures
-// of its pages.
+// ownKey is the key of a server that does not take the well-known one.
+const ownKey = "bXkgb3duIGtleSBvZiB0aGlzIHNlcnZlcg=="
+
+// TestExplorer goes through the explorer in Chromium: once by keyboard, its forms, much of everything, all
+// views, what pages of elsewhere try, and a server with a key of its own. MAYFLY_IMAGES names a folder for
+// pictures of its pages.
 func TestExplorer(t *testing.T) {
 	t.Parallel()
-	s := startBus(t, "--memory")
-	chromium(t, "run.js", s.Server)
+	s, keyed := startBus(t, "--memory"), start(t, "--memory", "--key", ownKey)
+	chromium(t, "run.js", s.Server, "--keyed", keyed.URL("http"), "--key", ownKey)
 	must(t, s.Stop())
 }
 
@@ -27,18 +31,18 @@ func TestExplorerDocs(t *testing.T) {
 }
 
 // chromium runs a program of folder explorer, which looks at a server's pages.
-func chromium(t *testing.T, program string, s *Server) {
+func chromium(t *testing.T, program string, s *Server, more ...string) {
 	t.Helper()
 	runnable(t, suite{tools: append([]string{"chromium"}, nodeTools...)})
 	nodeProgram("explorer")(t)
 	path, err := exec.LookPath("chromium")
 	must(t, err)
-	argv := []string{"node", filepath.Join("explorer", program), "--endpoint", s.URL("http"),
-		"--chromium", path}
+	argv := append([]string{"node", filepath.Join("explorer", program), "--endpoint", s.URL("http"),
+		"--chromium", path}, more...)
 	if images := os.Getenv("MAYFLY_IMAGES"); images != "" {
 		argv = append(argv, "--images", images)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), runTime)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*runTime) // it looks at each view four times
 	defer cancel()
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
 	t.Logf("%s", out)

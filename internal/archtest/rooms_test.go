@@ -89,8 +89,8 @@ var rooms = map[string]room{
 		third: []string{"github.com/swaggest/jsonschema-go"}},
 	"inject": {own: []string{"ttl"}},
 	"laboratory": {
-		own: []string{"inject", "queue", "queue/message", "queue/wire", "store", "store/definition",
-			"store/inspect", "store/fault", "query", "doc", "ttl"},
+		own: []string{"inject", "queue", "queue/message", "queue/rule", "queue/wire", "store",
+			"store/definition", "store/inspect", "store/fault", "query", "doc", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/",
 			"github.com/swaggest/jsonschema-go",
 			"github.com/swaggest/openapi-go"},

@@ -5,13 +5,7 @@ const named = () => {
 	let at = document.activeElement
 	while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement
 	const label = at?.labels?.[0]
-	return (
-		at?.getAttribute('aria-label') ??
-		label?.querySelector('.label')?.textContent ??
-		label?.textContent ??
-		at?.textContent ??
-		''
-	).trim()
+	return (at?.getAttribute('aria-label') ?? label?.textContent ?? at?.textContent ?? '').trim()
 }
 
 export function keyboard(page) {

@@ -81,6 +81,7 @@ export default function (config) {
 	config.on('eleventy.before', ({ directories }) => rmSync(directories.output, { recursive: true, force: true }))
 	config.on('eleventy.after', ({ directories, results }) => {
 		const { output } = directories
+		results.sort((a, b) => (a.url < b.url ? -1 : 1)) // they come in the order in which they were done
 		const found = results.flatMap(({ url, content }) => sections(root + url.replace(/\/$/, ''), content))
 		writeFileSync(join(output, 'search.json'), JSON.stringify(found))
 		for (const name of readdirSync(join(output, 'images'))) { // some are for the README alone

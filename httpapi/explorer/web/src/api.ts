@@ -141,6 +141,15 @@ function reason(body: any): string {
 	return text.replace(/\r?\nActivityId:.*$/s, '').replace(/^Message: /, '')
 }
 
+// json reads what somebody has typed.
+export function json(what: string, text: string): any {
+	try {
+		return JSON.parse(text)
+	} catch (e) {
+		throw new Failure(0, '', `The ${what} is no JSON: ${(e as Error).message}`)
+	}
+}
+
 const e = encodeURIComponent
 export const dbPath = (db: string) => `/dbs/${e(db)}`
 export const collPath = (db: string, coll: string) => `/dbs/${e(db)}/colls/${e(coll)}`
@@ -149,6 +158,26 @@ export const ownColl = (db: string, coll: string, tail: string) => `/_mayfly${co
 export const entityPath = (path: string, tail = '') => `/_mayfly/entities/${e(path)}${tail && '/' + tail}`
 
 export const get = (path: string, query = '') => ask('GET', path, { query }).then(a => a.body)
+// list reads a list to its end: its pages have a hundred entries or so.
+export async function list(path: string, name: string): Promise<any[]> {
+	let all: any[] = []
+	for (let from = ''; ; ) {
+		const a = await ask('GET', path, {
+			headers: { 'x-ms-max-item-count': '1000', ...(from && { 'x-ms-continuation': from }) },
+		})
+		all = all.concat(a.body[name])
+		from = a.headers.get('x-ms-continuation') ?? ''
+		if (!from) return all
+	}
+}
+
+// has tells whether this server has a page, which needs no key.
+export const has = (path: string) =>
+	fetch(path, { method: 'HEAD', credentials: 'omit' }).then(
+		r => r.ok,
+		() => false,
+	)
+
 export const post = (path: string, body: unknown = {}) => ask('POST', path, { body }).then(a => a.body)
 export const put = (path: string, body: unknown) => ask('PUT', path, { body }).then(a => a.body)
 export const patch = (path: string, body: unknown) => ask('PATCH', path, { body }).then(a => a.body)

@@ -1,4 +1,5 @@
 import { collPath, get, remove } from './api'
+import { takeContainer } from './early'
 import { Documents } from './documents'
 import { FeedTab } from './feed'
 import { QueryTab } from './query'
@@ -38,7 +39,10 @@ const tabs: [string, string][] = [
 
 export function ContainerPage(p: { db: string; coll: string; tab: string; rest: string[] }) {
 	const changed = useSignal('container')
-	const { data: of, error } = useData<Container>(() => get(collPath(p.db, p.coll)), [p.db, p.coll, changed])
+	const { data: of, error } = useData<Container>(
+		() => takeContainer(p.db, p.coll) ?? get(collPath(p.db, p.coll)),
+		[p.db, p.coll, changed],
+	)
 	const at = { db: p.db, coll: p.coll, of: of! }
 	const ttl =
 		of &&
@@ -87,7 +91,7 @@ export function ContainerPage(p: { db: string; coll: string; tab: string; rest: 
 					) : p.tab === 'feed' ? (
 						<FeedTab {...at} />
 					) : p.tab === 'scripts' ? (
-						<ScriptsTab {...at} />
+						<ScriptsTab {...at} at={p.rest} />
 					) : p.tab === 'ranges' ? (
 						<RangesTab {...at} />
 					) : (

@@ -1,25 +1,10 @@
 // Dialogs that make things.
 import { useState } from 'preact/hooks'
 import { ask, dbPath, own, post } from './api'
+import { definitionOf, draftOf, Policies, wrongDraft } from './policies'
 import { go, tell } from './state'
 import { Check, Choice, Dialog, Text } from './ui'
-
-const lines = (text: string) =>
-	text
-		.split('\n')
-		.map(s => s.trim())
-		.filter(Boolean)
-
-// wrongPath tells what is wrong with a path, '' for nothing.
-export const wrongPath = (path: string) =>
-	path.startsWith('/') && path.length > 1 ? '' : `"${path}" must begin with /`
-export const wrongPaths = (text: string) =>
-	lines(text)
-		.flatMap(l => l.split(','))
-		.map(s => wrongPath(s.trim()))
-		.find(Boolean) ?? ''
-export const wrongCount = (text: string, least = 1) =>
-	text === '' || (/^\d+$/.test(text) && Number(text) >= least) ? '' : `a whole number from ${least}`
+import { lines, wrongCount, wrongPaths } from './valid'
 
 export function NewDatabase(p: { close: () => void }) {
 	const [id, set] = useState('')
@@ -39,18 +24,24 @@ export function NewDatabase(p: { close: () => void }) {
 	)
 }
 
+// least is the least throughput that there can be.
+const least: Record<string, number> = { manual: 400, auto: 1000 }
+
 export function NewContainer(p: { db: string; close: () => void }) {
 	const [id, setID] = useState(''),
 		[pk, setPK] = useState('/pk'),
 		[ttl, setTTL] = useState('off')
 	const [seconds, setSeconds] = useState('3600'),
 		[unique, setUnique] = useState(''),
-		[ru, setRU] = useState('')
+		[ru, setRU] = useState(''),
+		[scale, setScale] = useState('manual'),
+		[draft, setDraft] = useState(() => draftOf(null))
 	const bad =
+		wrongDraft(draft) ||
 		wrongPaths(pk) ||
 		wrongPaths(unique) ||
 		(ttl === 'on' ? wrongCount(seconds) : '') ||
-		wrongCount(ru, 400)
+		wrongCount(ru, least[scale])
 	return (
 		<Dialog
 			title={`New container in ${p.db}`}
@@ -62,13 +53,22 @@ export function NewContainer(p: { db: string; close: () => void }) {
 				const body: any = {
 					id,
 					partitionKey: { paths, kind: paths.length > 1 ? 'MultiHash' : 'Hash', version: 2 },
+					...definitionOf(draft, null),
 				}
 				if (ttl !== 'off') body.defaultTtl = ttl === 'on' ? Number(seconds) : -1
 				if (unique.trim())
 					body.uniqueKeyPolicy = {
 						uniqueKeys: lines(unique).map(l => ({ paths: l.split(',').map(s => s.trim()) })),
 					}
-				const headers: Record<string, string> = ru ? { 'x-ms-offer-throughput': ru } : {}
+				const headers: Record<string, string> = !ru
+					? {}
+					: scale === 'manual'
+						? { 'x-ms-offer-throughput': ru }
+						: {
+								'x-ms-cosmos-offer-autopilot-settings': JSON.stringify({
+									maxThroughput: Number(ru),
+								}),
+							}
 				await ask('POST', `${dbPath(p.db)}/colls`, { body, headers })
 				tell('tree')
 				go('db', p.db, id)
@@ -105,8 +105,17 @@ export function NewContainer(p: { db: string; close: () => void }) {
 				label="Throughput, RU/s"
 				value={ru}
 				set={setRU}
-				bad={wrongCount(ru, 400)}
-				placeholder="400"
+				bad={wrongCount(ru, least[scale])}
+				placeholder={String(least[scale])}
+			/>
+			<Choice
+				label="The throughput is"
+				value={scale}
+				set={setScale}
+				of={[
+					['manual', 'Fixed'],
+					['auto', 'The most: it scales by itself'],
+				]}
 			/>
 			<Text
 				label="Unique keys"
@@ -118,6 +127,10 @@ export function NewContainer(p: { db: string; close: () => void }) {
 				wide
 				hint="One a line, paths with commas between. They cannot be changed later."
 			/>
+			<details class="wide">
+				<summary>Vectors, full text, computed properties</summary>
+				<Policies of={draft} set={setDraft} />
+			</details>
 		</Dialog>
 	)
 }
@@ -129,7 +142,11 @@ export function NewEntity(p: { close: () => void }) {
 	const [most, setMost] = useState('10'),
 		[lock, setLock] = useState('PT1M')
 	const [sessions, setSessions] = useState(false),
-		[dead, setDead] = useState(true)
+		[dead, setDead] = useState(true),
+		[twice, setTwice] = useState(false)
+	const [forward, setForward] = useState(''),
+		[deadTo, setDeadTo] = useState(''),
+		[idle, setIdle] = useState('')
 	const topic = kind === 'topic'
 	return (
 		<Dialog
@@ -137,7 +154,12 @@ export function NewEntity(p: { close: () => void }) {
 			word="Create"
 			close={p.close}
 			send={async () => {
-				const body: any = { path, ...(ttl && { defaultTimeToLive: ttl }) }
+				const body: any = {
+					path,
+					...(ttl && { defaultTimeToLive: ttl }),
+					...(idle && { autoDeleteOnIdle: idle }),
+					...(twice && { detectsDuplicates: true }),
+				}
 				if (topic) body.topic = true
 				else
 					Object.assign(body, {
@@ -145,6 +167,8 @@ export function NewEntity(p: { close: () => void }) {
 						lockDuration: lock,
 						requiresSession: sessions,
 						deadLetterOnExpiration: dead,
+						...(forward && { forwardTo: forward }),
+						...(deadTo && { forwardDeadLettersTo: deadTo }),
 					})
 				await post(own('entities'), body)
 				tell('tree')
@@ -181,6 +205,28 @@ export function NewEntity(p: { close: () => void }) {
 					</Check>
 				</>
 			)}
+			<Check value={twice} set={setTwice}>
+				Drop what is sent twice, by its message id
+			</Check>
+			<details class="wide">
+				<summary>Forwarding, deletion when idle</summary>
+				<div class="fields">
+					{!topic && (
+						<>
+							<Text label="Forward to" value={forward} set={setForward} />
+							<Text label="Forward dead letters to" value={deadTo} set={setDeadTo} />
+						</>
+					)}
+					<Text
+						label="Delete when idle for"
+						value={idle}
+						set={setIdle}
+						placeholder="never"
+						hint="ISO 8601: PT1H"
+						mono
+					/>
+				</div>
+			</details>
 		</Dialog>
 	)
 }

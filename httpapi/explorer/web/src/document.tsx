@@ -1,6 +1,6 @@
 // One document: its JSON, when it dies and why, and what happens when somebody else has changed it.
 import { useState } from 'preact/hooks'
-import { ask, collPath, Failure, ownColl, partitionKey, pkHeader, post } from './api'
+import { ask, collPath, Failure, json, ownColl, partitionKey, pkHeader, post } from './api'
 import type { In } from './container'
 import { Editor } from './editor'
 import { countdown, doing, nowOf, note, say, tell, useData, useSignal, useTick } from './state'
@@ -44,12 +44,7 @@ export function DocumentPanel(p: DocProps) {
 	}, [p.id])
 	const save = (match: string) =>
 		doing(async () => {
-			let doc: any
-			try {
-				doc = JSON.parse(text)
-			} catch (e) {
-				throw new Error('This is no JSON: ' + (e as Error).message)
-			}
+			const doc = json('document', text)
 			const headers: Record<string, string> = pkHeader(partitionKey(doc, p.of.partitionKey.paths))
 			if (match) headers['if-match'] = match
 			try {

@@ -1,14 +1,14 @@
 // The documents of a container: a grid that draws the rows in sight, loads a page at a time, and counts down.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { partitionKey, runQuery } from './api'
 import type { In } from './container'
 import { DocumentPanel } from './document'
-import { countdown, go, nowOf, say, stamp, useSignal, useTick } from './state'
+import { firstPage, selectAll, takeDocuments } from './early'
+import { countdown, go, nowOf, say, stamp, useShown, useSignal, useTick } from './state'
 import { Bad, Button, Empty } from './ui'
 
 const rowHeight = 32
-const firstPage = 50,
-	laterPages = 500
+const laterPages = 500
 
 // expiry is when a document dies by its own ttl and the container's default, in ms; null: it does not.
 // A lease is not in it: the document's own panel asks the server.
@@ -28,17 +28,26 @@ export function Countdown(p: { at: number | null; db: string }) {
 	)
 }
 
-// preview is a document without what has a column of its own.
+const previews = new WeakMap<object, string>()
+
+// preview is a document without what has a column of its own. It is made once: a document may be large.
 function preview(doc: any, paths: string[]): string {
-	const rest: any = {}
-	for (const [name, v] of Object.entries(doc))
-		if (!name.startsWith('_') && name !== 'id' && !paths.includes('/' + name)) rest[name] = v
-	return JSON.stringify(rest).slice(1, 400).replace(/}$/, '')
+	const known = previews.get(doc)
+	if (known !== undefined) return known
+	let text = ''
+	for (const [name, v] of Object.entries(doc)) {
+		if (name.startsWith('_') || name === 'id' || paths.includes('/' + name)) continue
+		const value = typeof v === 'string' ? v.slice(0, 400) : v
+		text += `${text && ','}${JSON.stringify(name)}:${JSON.stringify(value)}`
+		if (text.length > 400) break
+	}
+	previews.set(doc, (text = text.slice(0, 400)))
+	return text
 }
 
 export function Documents(p: In & { open: string[] }) {
-	const [typed, type] = useState(''),
-		[filter, setFilter] = useState('')
+	const [filter, setFilter] = useShown('filter'),
+		[typed, type] = useState(filter)
 	const [rows, setRows] = useState<any[]>([]),
 		[more, setMore] = useState<string | null>('')
 	const [error, setError] = useState(''),
@@ -58,10 +67,11 @@ export function Documents(p: In & { open: string[] }) {
 		const mine = anew ? ++asked.current : asked.current
 		busy.current = true
 		try {
-			const page = await runQuery(p.db, p.coll, `SELECT * FROM c ${filter}`, [], {
-				continuation: from,
-				count: from ? laterPages : Math.max(firstPage, anew ? Math.min(rows.length, laterPages) : 0),
-			})
+			const page = await ((!filter && !from && takeDocuments(p.db, p.coll)) ||
+				runQuery(p.db, p.coll, selectAll(filter), [], {
+					continuation: from,
+					count: from ? laterPages : Math.max(firstPage, Math.min(rows.length, laterPages)),
+				}))
 			if (mine !== asked.current) return
 			setRows(r => (anew ? page.rows : r.concat(page.rows)))
 			setMore(page.continuation)
@@ -76,9 +86,10 @@ export function Documents(p: In & { open: string[] }) {
 			if (mine === asked.current) busy.current = false
 		}
 	}
-	useEffect(() => {
+	useLayoutEffect(() => {
 		load(null, true)
 	}, [filter, moved])
+	useEffect(() => type(filter), [filter])
 	useEffect(() => {
 		const el = grid.current!
 		const sized = new ResizeObserver(() => setHeight(el.clientHeight))
@@ -92,18 +103,10 @@ export function Documents(p: In & { open: string[] }) {
 	}, [last, more, rows.length])
 	useTick(500)
 
+	const show = (doc: any) => follow(p, doc.id, ...partitionKey(doc, paths).map(v => JSON.stringify(v)))
 	const open = (i: number) => {
 		select(i)
-		const doc = rows[i]
-		if (doc)
-			go(
-				'db',
-				p.db,
-				p.coll,
-				'documents',
-				doc.id,
-				...partitionKey(doc, paths).map(v => JSON.stringify(v)),
-			)
+		if (rows[i]) show(rows[i])
 	}
 	const move = (to: number) => {
 		const i = Math.max(0, Math.min(rows.length - 1, to)),
@@ -130,7 +133,7 @@ export function Documents(p: In & { open: string[] }) {
 	}
 	const close = () => {
 		setFresh(false)
-		go('db', p.db, p.coll, 'documents')
+		follow(p)
 		grid.current?.focus()
 	}
 	const heads = ['id', ...paths.map(x => x.slice(1)), 'expires in', 'written', 'content']
@@ -141,7 +144,7 @@ export function Documents(p: In & { open: string[] }) {
 					class="bar"
 					onSubmit={e => {
 						e.preventDefault()
-						setFilter(typed)
+						setFilter(typed, true)
 					}}
 				>
 					<input
@@ -158,7 +161,7 @@ export function Documents(p: In & { open: string[] }) {
 					<Button
 						kind="main"
 						do={() => {
-							go('db', p.db, p.coll, 'documents')
+							follow(p)
 							setFresh(true)
 						}}
 					>
@@ -237,19 +240,19 @@ export function Documents(p: In & { open: string[] }) {
 					close={close}
 					made={(doc: any) => {
 						setFresh(false)
-						go(
-							'db',
-							p.db,
-							p.coll,
-							'documents',
-							doc.id,
-							...partitionKey(doc, paths).map(v => JSON.stringify(v)),
-						)
+						show(doc)
 					}}
 				/>
 			)}
 		</div>
 	)
+}
+
+// follow leads to a document, or to none, and keeps the filter.
+function follow(p: In, ...parts: string[]) {
+	const [, shown] = location.hash.split('?')
+	go('db', p.db, p.coll, 'documents', ...parts)
+	if (shown) history.replaceState(null, '', `${location.hash}?${shown}`)
 }
 
 const read = (text: string) => {

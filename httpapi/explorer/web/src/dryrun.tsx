@@ -52,4 +52,3 @@ export function DryRun(p: { of: any }) {
 }
 
 const when = (at?: string) => (at ? stamp(Date.parse(at)) : 'never')
-

@@ -1,11 +1,12 @@
-import { get, own } from './api'
+import { get, has, own, post } from './api'
 import { Forecast } from './forecast'
 import type { Tree } from './main'
-import { plural, url, useData, useSignal } from './state'
-import { Button, Empty, Panel, Stats, Table } from './ui'
+import { note, plural, tellAll, url, useData, useSignal } from './state'
+import { Bad, Button, Confirm, Empty, Panel, Stats, Table } from './ui'
 
 export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 	const moved = useSignal('data')
+	const docs = useData(() => has('/_explorer/docs/'), [])
 	const account = useData(() => get('/'), []),
 		reaper = useData(() => get(own('reaper')), [moved])
 	const dbs = p.tree?.databases ?? [],
@@ -19,8 +20,18 @@ export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 						New database
 					</Button>
 					<Button do={() => p.make('entity')}>New queue or topic</Button>
+					<Confirm
+						word="Reset"
+						what="The store goes back to what it had at its start, clocks and faults included."
+						do={async () => {
+							await post(own('reset'))
+							tellAll()
+							note('The store is as it was at its start.')
+						}}
+					/>
 				</div>
 			</header>
+			<Bad text={account.error || reaper.error} />
 			<Stats
 				of={[
 					['Databases', dbs.length],
@@ -79,6 +90,12 @@ export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 			<p class="soft">
 				For programs: <a href="/_mayfly/openapi.json">openapi.json</a>, and{' '}
 				<a href="/_mayfly/">the same on a page</a>; <a href="/_mayfly/metrics">metrics</a>.
+				{docs.data && (
+					<>
+						{' '}
+						For people: <a href="/_explorer/docs/">Documentation</a>.
+					</>
+				)}
 			</p>
 		</>
 	)

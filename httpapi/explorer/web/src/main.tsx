@@ -1,14 +1,29 @@
 import { render } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { dbPath, get, hasKey, onUnauthorized, own, put, remove, signIn, signOut } from './api'
+import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks'
+import { dbPath, get, hasKey, list, onUnauthorized, own, put, remove, signIn, signOut } from './api'
 import { ContainerPage } from './container'
+import { begin } from './early'
 import { NewContainer, NewDatabase, NewEntity } from './create'
 import { Home } from './home'
 import { Palette, type Command } from './palette'
 import { QueuePage } from './queues'
-import { doing, go, nowOf, stamp, tell, url, useClock, useData, usePath, useSignal, useTick } from './state'
-import { TimePage } from './time'
-import { Button, Confirm, Notes, Panel, Table, Text } from './ui'
+import {
+	doing,
+	go,
+	nowOf,
+	say,
+	stamp,
+	tell,
+	url,
+	useClock,
+	useData,
+	usePath,
+	useSignal,
+	useTick,
+} from './state'
+import { FaultsPage } from './faults'
+import { ClockPanel, TimePage } from './time'
+import { Bad, Button, Confirm, Empty, Notes, Panel, Table, Text } from './ui'
 
 export interface Entity {
 	kind: string
@@ -24,12 +39,15 @@ export interface Tree {
 }
 
 async function loadTree(): Promise<Tree> {
-	const [dbs, bus] = await Promise.all([get('/dbs'), get(own('entities')).catch(() => ({ entities: [] }))])
+	const [dbs, bus] = await Promise.all([
+		list('/dbs', 'Databases'),
+		get(own('entities')).catch(() => ({ entities: [] })), // a server without queues
+	])
 	const databases = await Promise.all(
-		dbs.Databases.map(async (db: any) => ({
+		dbs.map(async db => ({
 			id: db.id as string,
-			containers: (await get(`${dbPath(db.id)}/colls`)).DocumentCollections.map(
-				(c: any) => c.id as string,
+			containers: (await list(`${dbPath(db.id)}/colls`, 'DocumentCollections')).map(
+				c => c.id as string,
 			),
 		})),
 	)
@@ -47,7 +65,7 @@ function SignIn(p: { done: () => void }) {
 			p.done()
 		} catch (x) {
 			signOut()
-			setBad((x as Error).message)
+			setBad(say(x))
 		}
 	}
 	return (
@@ -91,15 +109,12 @@ function ClockChip(p: { db: string }) {
 function Nav(p: { tree: Tree | null; path: string[]; make: (what: string) => void }) {
 	const [filter, set] = useState('')
 	const has = (s: string) => s.toLowerCase().includes(filter.toLowerCase())
-	const at = p.path.join('/')
+	const same = (a?: string, b?: string) => a?.toLowerCase() === b?.toLowerCase() // as paths of queues are
 	const link = (parts: string[], text: string, count?: string, deep = false) => {
-		const self = parts.join('/')
+		const current =
+			parts.every((part, i) => same(part, p.path[i])) && (deep || parts.length === p.path.length)
 		return (
-			<a
-				href={url(...parts)}
-				class={deep ? 'deep' : ''}
-				aria-current={at === self || (deep && at.startsWith(self + '/')) ? 'page' : undefined}
-			>
+			<a href={url(...parts)} class={deep ? 'deep' : ''} aria-current={current ? 'page' : undefined}>
 				<span class="name">{text}</span>
 				{count && <span class="count">{count}</span>}
 			</a>
@@ -117,6 +132,7 @@ function Nav(p: { tree: Tree | null; path: string[]; make: (what: string) => voi
 			<div class="group">
 				{link([], 'Overview')}
 				{link(['time'], 'Time and snapshots')}
+				{link(['faults'], 'Faults on demand')}
 			</div>
 			<div class="group">
 				<h2>Databases</h2>
@@ -155,7 +171,9 @@ function Nav(p: { tree: Tree | null; path: string[]; make: (what: string) => voi
 }
 
 function DatabasePage(p: { db: string; tree: Tree | null; make: () => void }) {
-	const containers = p.tree?.databases.find(d => d.id === p.db)?.containers ?? []
+	const found = p.tree?.databases.find(d => d.id === p.db),
+		containers = found?.containers ?? []
+	if (p.tree && !found) return <Nowhere what={`There is no database ${p.db}.`} />
 	return (
 		<>
 			<header class="page-head">
@@ -182,11 +200,41 @@ function DatabasePage(p: { db: string; tree: Tree | null; make: () => void }) {
 					empty="No container yet."
 					rows={containers.map(c => [
 						<a href={url('db', p.db, c)}>{c}</a>,
-						<a href={url('db', p.db, c, 'query')}>query</a>,
+						<a href={url('db', p.db, c, 'query')}>
+							query<span class="unseen"> {c}</span>
+						</a>,
 					])}
 				/>
 			</Panel>
+			<ClockPanel db={p.db} />
 		</>
+	)
+}
+
+function Nowhere(p: { what: string }) {
+	return (
+		<>
+			<h1>Nothing here</h1>
+			<Empty>
+				{p.what} <a href="#/">Overview</a>
+			</Empty>
+		</>
+	)
+}
+
+// Place is the page of a place. What goes wrong while it is drawn is told in it, and the rest stays usable.
+function Place(p: { path: string[]; tree: Tree | null; make: (what: string) => void }) {
+	const [wrong] = useErrorBoundary()
+	const [kind, name, coll, tab, ...rest] = p.path
+	if (wrong) return <Bad text={`This page cannot be shown: ${(wrong as Error).message}`} />
+	if (!kind) return <Home tree={p.tree} make={p.make} />
+	if (kind === 'time') return <TimePage />
+	if (kind === 'faults') return <FaultsPage />
+	if (kind === 'queue' && name) return <QueuePage key={name} path={name} tab={coll ?? 'messages'} />
+	if (kind !== 'db' || !name) return <Nowhere what="There is no such place." />
+	if (!coll) return <DatabasePage db={name} tree={p.tree} make={() => p.make('container')} />
+	return (
+		<ContainerPage key={`${name}/${coll}`} db={name} coll={coll} tab={tab ?? 'documents'} rest={rest} />
 	)
 }
 
@@ -229,6 +277,7 @@ function App() {
 	const commands: Command[] = [
 		{ text: 'Overview', run: () => go() },
 		{ text: 'Time and snapshots', run: () => go('time') },
+		{ text: 'Faults on demand', run: () => go('faults') },
 		{ text: 'New database', run: () => make('database') },
 		{ text: 'New queue or topic', run: () => make('entity') },
 		...(db ? [{ text: `New container in ${db}`, run: () => make('container') }] : []),
@@ -295,28 +344,8 @@ function App() {
 			</header>
 			<Nav tree={tree} path={path} make={make} />
 			<main id="main" ref={main} tabIndex={-1}>
-				{error && (
-					<p class="banner" role="alert">
-						{error}
-					</p>
-				)}
-				{db && path[2] ? (
-					<ContainerPage
-						key={`${db}/${path[2]}`}
-						db={db}
-						coll={path[2]}
-						tab={path[3] ?? 'documents'}
-						rest={path.slice(4)}
-					/>
-				) : db ? (
-					<DatabasePage db={db} tree={tree} make={() => make('container')} />
-				) : path[0] === 'queue' && path[1] ? (
-					<QueuePage key={path[1]} path={path[1]} tab={path[2] ?? 'messages'} />
-				) : path[0] === 'time' ? (
-					<TimePage />
-				) : (
-					<Home tree={tree} make={make} />
-				)}
+				<Bad text={error} />
+				<Place key={path.slice(0, 3).join('/')} path={path} tree={tree} make={make} />
 			</main>
 			{making === 'database' && <NewDatabase close={() => make('')} />}
 			{making === 'container' && <NewContainer db={db} close={() => make('')} />}
@@ -338,5 +367,6 @@ function dress(theme: string) {
 	}
 }
 
+begin()
 dress(localStorage.getItem('mayfly-theme') ?? 'system')
 render(<App />, document.getElementById('app')!)

@@ -3,6 +3,7 @@ interface Step {
 	text: string
 	facts: string
 	rows: number | null
+	chosen: string[] // what was chosen among ways to do it
 	below: Step[]
 }
 
@@ -18,6 +19,11 @@ export function stepsOf(text: string): { tree: Step[]; remarks: string[] } {
 			remarks.push(line.trim())
 			continue
 		}
+		if (line.trimStart().startsWith('chosen:') && open.length) {
+			while (open[open.length - 1].depth >= depth) open.pop()
+			open[open.length - 1].step.chosen.push(line.trim())
+			continue
+		}
 		const cut = line.lastIndexOf(' -> ')
 		const facts = cut >= 0 ? line.slice(cut + 4).trim() : '',
 			rows = /^\d+/.exec(facts)
@@ -25,6 +31,7 @@ export function stepsOf(text: string): { tree: Step[]; remarks: string[] } {
 			text: (cut >= 0 ? line.slice(0, cut) : line).trim(),
 			facts,
 			rows: rows && Number(rows[0]),
+			chosen: [],
 			below: [],
 		}
 		while (open.length && open[open.length - 1].depth >= depth) open.pop()
@@ -76,12 +83,18 @@ export function Plan(p: { of: any }) {
 const all = (s: Step): number[] => [s.rows ?? 0, ...s.below.flatMap(all)]
 
 function Node(p: { of: Step; most: number }) {
-	const [head, ...rest] = p.of.text.split(' '),
+	const words = p.of.text.split(' '),
+		verb = words[0] === 'in' ? words.length : 1 // "in the order of" is one word
+	const head = words.slice(0, verb).join(' '),
+		rest = words.slice(verb),
 		width = p.of.rows ? Math.max(2, (100 * p.of.rows) / p.most) : 0
 	return (
 		<li>
 			<div class={`step ${/^(index|ordered|seek|postings)/.test(head) ? 'of-index' : ''}`}>
 				<b>{head}</b> <span class="mono">{rest.join(' ')}</span>
+				{p.of.chosen.map(c => (
+					<span class="soft mono">{c}</span>
+				))}
 				{p.of.facts && <span class="facts num">{p.of.facts}</span>}
 				{p.of.rows !== null && (
 					<span class="meter">

@@ -1,12 +1,13 @@
 // Queries: an editor that knows the container's paths and the functions, rows, metrics, charge and the plan.
-import type { CompletionContext, CompletionResult } from '@codemirror/autocomplete'
+import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete'
+import type { EditorView } from '@codemirror/view'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Failure, own, post, runQuery, type Page } from './api'
+import { collPath, json, list, own as mayfly, post, runQuery, type Page } from './api'
 import type { In } from './container'
 import { Editor } from './editor'
 import { functions } from './functions'
 import { Plan } from './plan'
-import { say } from './state'
+import { say, useShown } from './state'
 import { Bad, Button, Empty, Json, Stats, Table } from './ui'
 
 const keywords = (
@@ -29,18 +30,45 @@ function pathsOf(doc: unknown, at: string, into: Map<string, Set<string>>) {
 	}
 }
 
+// bracketed puts a name that is no word into c["..."]: the dot before it goes.
+const bracketed = (name: string) => (view: EditorView, _: Completion, from: number, to: number) =>
+	view.dispatch({ changes: { from: from - 1, to, insert: `[${JSON.stringify(name)}]` } })
+
 const plain = /^[A-Za-z_]\w*$/
 
-function complete(paths: Map<string, Set<string>>, c: CompletionContext): CompletionResult | null {
+// aliases are what a query's JOIN ... IN ... and FROM ... IN name: the path that each stands for.
+function aliases(text: string): Map<string, string> {
+	const out = new Map<string, string>()
+	for (const [, name, root, rest] of text.matchAll(/\b(?:JOIN|FROM)\s+(\w+)\s+IN\s+(\w+)((?:\.\w+)*)/gi))
+		out.set(name, [out.get(root), rest.slice(1)].filter(Boolean).join('.'))
+	return out
+}
+
+function complete(
+	paths: Map<string, Set<string>>,
+	own: string[],
+	c: CompletionContext,
+): CompletionResult | null {
 	const word = c.matchBefore(/[\w.]*/)
 	if (!word || (word.from === word.to && !c.explicit)) return null
 	const dot = word.text.lastIndexOf('.')
 	if (dot >= 0) {
-		const [, ...steps] = word.text.slice(0, dot).split('.') // without the alias
-		const names = [...(paths.get(steps.join('.')) ?? [])].filter(n => plain.test(n))
+		const [root, ...steps] = word.text.slice(0, dot).split('.'),
+			named = aliases(c.state.doc.toString())
+		const at = [named.get(root), ...steps].filter(Boolean).join('.')
+		const from = word.from + dot + 1
+		if (root === 'udf')
+			return {
+				from,
+				options: own.map(f => ({ label: f.slice(4), type: 'function', apply: f.slice(4) + '(' })),
+			}
 		return {
-			from: word.from + dot + 1,
-			options: names.map(label => ({ label, type: 'property' })),
+			from,
+			options: [...(paths.get(at) ?? [])].map(label => ({
+				label,
+				type: 'property',
+				apply: plain.test(label) ? label : bracketed(label),
+			})),
 			validFor: /^\w*$/,
 		}
 	}
@@ -49,7 +77,7 @@ function complete(paths: Map<string, Set<string>>, c: CompletionContext): Comple
 		validFor: /^\w*$/,
 		options: [
 			...keywords.map(label => ({ label, type: 'keyword' })),
-			...functions.map(label => ({ label, type: 'function', apply: label + '(' })),
+			...functions.concat(own).map(label => ({ label, type: 'function', apply: label + '(' })),
 			{ label: 'c', type: 'variable' },
 		],
 	}
@@ -60,15 +88,19 @@ interface Ran extends Page {
 }
 
 export function QueryTab(p: In) {
-	const kept = `mayfly-query-${p.db}/${p.coll}`
-	const [text, edit] = useState(sessionStorage.getItem(kept) ?? 'SELECT * FROM c')
-	const [params, setParams] = useState('[]'),
+	const kept = `mayfly-query-${p.db}/${p.coll}`,
+		first = sessionStorage.getItem(kept) ?? 'SELECT * FROM c'
+	const [asked, setAsked] = useShown('query'),
+		[given, setGiven] = useShown('parameters', '[]'),
+		[show, setShow] = useShown('show', 'table')
+	const [text, edit] = useState(asked || first),
+		[params, setParams] = useState(given),
 		[ran, setRan] = useState<Ran | null>(null),
 		[rows, setRows] = useState<any[]>([])
 	const [plan, setPlan] = useState<any>(null),
-		[error, setError] = useState(''),
-		[show, setShow] = useState('table')
-	const paths = useRef(new Map<string, Set<string>>())
+		[error, setError] = useState('')
+	const paths = useRef(new Map<string, Set<string>>()),
+		own = useRef<string[]>([])
 	useEffect(() => {
 		for (const path of p.of.partitionKey.paths)
 			pathsOf(
@@ -85,11 +117,20 @@ export function QueryTab(p: In) {
 				/* completion goes without */
 			},
 		)
+		list(`${collPath(p.db, p.coll)}/udfs`, 'UserDefinedFunctions').then(
+			all => (own.current = all.map(f => `udf.${f.id}`)),
+			() => {
+				/* as above */
+			},
+		)
+		if (asked) run(null) // a link leads to the rows
 	}, [])
 	const run = async (from: string | null) => {
 		sessionStorage.setItem(kept, text)
+		setAsked(text)
+		setGiven(params)
 		try {
-			const parameters = JSON.parse(params),
+			const parameters = json('list of parameters', params),
 				began = performance.now()
 			const page = await runQuery(p.db, p.coll, text, parameters, { continuation: from })
 			setRan({ ...page, took: performance.now() - began })
@@ -97,7 +138,7 @@ export function QueryTab(p: In) {
 			setError('')
 			if (!from)
 				setPlan(
-					await post(own('explain'), {
+					await post(mayfly('explain'), {
 						database: p.db,
 						container: p.coll,
 						query: text,
@@ -105,7 +146,7 @@ export function QueryTab(p: In) {
 					}).catch(e => ({ failed: say(e) })),
 				)
 		} catch (e) {
-			setError(e instanceof Failure ? say(e) : 'The parameters are no JSON: ' + (e as Error).message)
+			setError(say(e))
 		}
 	}
 	const views = [
@@ -122,7 +163,7 @@ export function QueryTab(p: In) {
 				set={edit}
 				run={() => run(null)}
 				height="short"
-				complete={c => complete(paths.current, c)}
+				complete={c => complete(paths.current, own.current, c)}
 			/>
 			<div class="bar">
 				<Button kind="main" do={() => run(null)}>

@@ -1,9 +1,9 @@
 // Stored procedures, triggers and functions: their text, and a button that runs a procedure.
 import { useState } from 'preact/hooks'
-import { ask, collPath, get, pkHeader, post, put, remove } from './api'
+import { ask, collPath, json, list, pkHeader, post, put, remove } from './api'
 import type { In } from './container'
 import { Editor } from './editor'
-import { note, useData } from './state'
+import { go, note, useData } from './state'
 import { Bad, Button, Choice, Confirm, Empty, Json, Panel, Text } from './ui'
 
 const kinds: Record<string, { title: string; list: string; fresh: string }> = {
@@ -26,34 +26,27 @@ const kinds: Record<string, { title: string; list: string; fresh: string }> = {
 	},
 }
 
-export function ScriptsTab(p: In) {
-	const [kind, setKind] = useState('sprocs'),
-		[id, open] = useState('')
-	const path = `${collPath(p.db, p.coll)}/${kind}`,
-		k = kinds[kind]
-	const { data, error, again } = useData<any>(() => get(path), [path])
-	const list: any[] = data?.[k.list] ?? [],
-		one = list.find(s => s.id === id)
+export function ScriptsTab(p: In & { at: string[] }) {
+	const kind = p.at[0] in kinds ? p.at[0] : 'sprocs',
+		id = p.at[1] ?? ''
+	const open = (id: string, of = kind) => go(...['db', p.db, p.coll, 'scripts', of, id].filter(Boolean))
+	const path = `${collPath(p.db, p.coll)}/${kind}`
+	const { data, error, again } = useData(() => list(path, kinds[kind].list), [path])
+	const all = data ?? [],
+		one = all.find(s => s.id === id)
 	return (
 		<div class="scripts">
 			<Panel>
 				<div class="seg" role="group" aria-label="Kind">
 					{Object.entries(kinds).map(([name, x]) => (
-						<button
-							type="button"
-							aria-pressed={kind === name}
-							onClick={() => {
-								setKind(name)
-								open('')
-							}}
-						>
+						<button type="button" aria-pressed={kind === name} onClick={() => open('', name)}>
 							{x.title}
 						</button>
 					))}
 				</div>
 				<Bad text={error} />
 				<ul class="plain">
-					{list.map(s => (
+					{all.map(s => (
 						<li>
 							<button
 								type="button"
@@ -66,7 +59,7 @@ export function ScriptsTab(p: In) {
 						</li>
 					))}
 				</ul>
-				{!list.length && <Empty>None yet.</Empty>}
+				{!all.length && <Empty>None yet.</Empty>}
 				<Button do={() => open('')}>New</Button>
 			</Panel>
 			<Script
@@ -101,8 +94,11 @@ function Script(p: { path: string; kind: string; of: any; paths: string[]; saved
 	}
 	const run = async () => {
 		const a = await ask('POST', at, {
-			headers: { ...pkHeader(JSON.parse(pk)), 'x-ms-documentdb-script-enable-logging': 'true' },
-			body: JSON.parse(args),
+			headers: {
+				...pkHeader(json('partition key', pk)),
+				'x-ms-documentdb-script-enable-logging': 'true',
+			},
+			body: json('arguments', args),
 		})
 		setOut({
 			body: a.body,

@@ -1,11 +1,13 @@
 // A container's settings as forms. A change of the time to live is tried out before it is saved.
 import { useEffect, useState } from 'preact/hooks'
-import { ask, collPath, get, ownColl, patch, post, put } from './api'
+import { ask, collPath, get, ownColl, post, put } from './api'
 import type { In } from './container'
-import { wrongCount, wrongPaths } from './create'
 import { DryRun } from './dryrun'
-import { note, say, tell, useData } from './state'
-import { Bad, Button, Check, Choice, Json, Panel, Table, Text } from './ui'
+import { OwnSettings } from './own'
+import { definitionOf, draftOf, Policies, wrongDraft } from './policies'
+import { say, tell, useData } from './state'
+import { Bad, Choice, FormPanel, Json, Panel, Table, Text } from './ui'
+import { lines, wrongCount, wrongPaths } from './valid'
 
 // replace writes the definition with some of it changed.
 async function replace(p: In, change: Record<string, unknown>) {
@@ -17,7 +19,6 @@ async function replace(p: In, change: Record<string, unknown>) {
 		...now,
 		...change,
 	}
-	if (body.defaultTtl === undefined) delete body.defaultTtl
 	await put(collPath(p.db, p.coll), body)
 	tell('container')
 	tell('data')
@@ -29,10 +30,11 @@ export function SettingsTab(p: In) {
 			<div>
 				<TimeToLive {...p} />
 				<Throughput {...p} />
-				<Own {...p} />
+				<OwnSettings {...p} />
 			</div>
 			<div>
-				<Indexing {...p} />
+				<Indexing key={'i' + p.of._etag} {...p} />
+				<Lists key={'l' + p.of._etag} {...p} />
 				<Fixed {...p} />
 			</div>
 		</div>
@@ -67,20 +69,12 @@ function TimeToLive(p: In) {
 		}
 	}, [to, changed])
 	return (
-		<Panel
+		<FormPanel
 			title="Time to live"
-			side={
-				<Button
-					kind="main"
-					disabled={!changed || !run}
-					do={async () => {
-						await replace(p, { defaultTtl: to })
-						note('The time to live is changed.')
-					}}
-				>
-					Save time to live
-				</Button>
-			}
+			word="Save time to live"
+			main
+			blocked={!changed || !run}
+			save={() => replace(p, { defaultTtl: to })}
 		>
 			<div class="fields">
 				<Choice
@@ -115,7 +109,7 @@ function TimeToLive(p: In) {
 					)}
 				</div>
 			)}
-		</Panel>
+		</FormPanel>
 	)
 }
 
@@ -136,30 +130,26 @@ function Throughput(p: In) {
 	const now = String(auto ?? content.offerThroughput),
 		value = typed || now
 	return (
-		<Panel
+		<FormPanel
 			title="Throughput"
-			side={
-				<Button
-					disabled={!!wrongCount(value, 400) || value === now}
-					do={async () => {
-						const next = auto
-							? {
-									...content,
-									offerAutopilotSettings: {
-										...content.offerAutopilotSettings,
-										maxThroughput: Number(value),
-									},
-								}
-							: { ...content, offerThroughput: Number(value) }
-						await ask('PUT', `/offers/${encodeURIComponent(data.id)}`, {
-							body: { ...data, content: next },
-						})
-						again()
-					}}
-				>
-					Save throughput
-				</Button>
-			}
+			word="Save throughput"
+			blocked={!!wrongCount(value, 400) || value === now}
+			save={async () => {
+				const next = auto
+					? {
+							...content,
+							offerAutopilotSettings: {
+								...content.offerAutopilotSettings,
+								maxThroughput: Number(value),
+							},
+						}
+					: { ...content, offerThroughput: Number(value) }
+				await ask('PUT', `/offers/${encodeURIComponent(data.id)}`, {
+					body: { ...data, content: next },
+				})
+				set('')
+				again()
+			}}
 		>
 			<Text
 				label={auto ? 'At most, RU/s (autoscale)' : 'RU/s'}
@@ -168,17 +158,19 @@ function Throughput(p: In) {
 				bad={wrongCount(value, 400)}
 				type="number"
 			/>
-		</Panel>
+		</FormPanel>
 	)
 }
 
-const join = (paths?: { path: string }[]) => (paths ?? []).map(x => x.path).join('\n')
-const split = (text: string) =>
-	text
-		.split('\n')
-		.map(s => s.trim())
-		.filter(Boolean)
+const types = ['Point', 'LineString', 'Polygon', 'MultiPolygon']
 
+// composite reads one key of a composite index: /path DESC.
+function composite(text: string) {
+	const [path, order] = text.trim().split(' ')
+	return { path, order: /desc/i.test(order ?? '') ? 'descending' : 'ascending' }
+}
+
+const join = (paths?: { path: string }[]) => (paths ?? []).map(x => x.path).join('\n')
 function Indexing(p: In) {
 	const policy = p.of.indexingPolicy
 	const [mode, setMode] = useState<string>(policy.indexingMode),
@@ -191,41 +183,32 @@ function Indexing(p: In) {
 			)
 			.join('\n'),
 	)
-	const badComp = split(comp)
+	const badComp = lines(comp)
 		.flatMap(l => l.split(','))
 		.map(s => s.trim())
 		.find(s => !/^\/\S+( (ASC|DESC))?$/i.test(s))
-	const bad = wrongPaths(inc) || wrongPaths(exc) || badComp
+	const [geo, setGeo] = useState(join(policy.spatialIndexes))
+	const bad = wrongPaths(inc) || wrongPaths(exc) || wrongPaths(geo) || badComp
 	return (
-		<Panel
+		<FormPanel
 			title="Indexing"
-			side={
-				<Button
-					disabled={!!bad}
-					do={async () => {
-						await replace(p, {
-							indexingPolicy: {
-								...policy,
-								indexingMode: mode,
-								automatic: mode !== 'none',
-								includedPaths: split(inc).map(path => ({ path })),
-								excludedPaths: split(exc).map(path => ({ path })),
-								compositeIndexes: split(comp).map(l =>
-									l.split(',').map(s => {
-										const [path, order] = s.trim().split(' ')
-										return {
-											path,
-											order: /desc/i.test(order ?? '') ? 'descending' : 'ascending',
-										}
-									}),
-								),
-							},
-						})
-						note('The indexing policy is changed.')
-					}}
-				>
-					Save indexing
-				</Button>
+			word="Save indexing"
+			blocked={!!bad}
+			save={() =>
+				replace(p, {
+					indexingPolicy: {
+						...policy,
+						indexingMode: mode,
+						automatic: mode !== 'none',
+						includedPaths: lines(inc).map(path => ({ path })),
+						excludedPaths: lines(exc).map(path => ({ path })),
+						compositeIndexes: lines(comp).map(l => l.split(',').map(composite)),
+						spatialIndexes: lines(geo).map(
+							path =>
+								policy.spatialIndexes?.find((x: any) => x.path === path) ?? { path, types },
+						),
+					},
+				})
 			}
 		>
 			<div class="fields">
@@ -268,8 +251,34 @@ function Indexing(p: In) {
 					bad={badComp && `"${badComp}" is not of the form /path ASC`}
 					hint="One a line"
 				/>
+				<Text
+					label="Spatial indexes"
+					value={geo}
+					set={setGeo}
+					lines={2}
+					mono
+					wide
+					placeholder="/location/*"
+					bad={wrongPaths(geo)}
+					hint="One path a line, for points, lines and polygons"
+				/>
 			</div>
-		</Panel>
+		</FormPanel>
+	)
+}
+
+// Lists are the policies that are lists.
+function Lists(p: In) {
+	const [draft, set] = useState(() => draftOf(p.of))
+	return (
+		<FormPanel
+			title="Vectors, full text, computed properties"
+			word="Save policies"
+			blocked={!!wrongDraft(draft)}
+			save={() => replace(p, definitionOf(draft, p.of.indexingPolicy))}
+		>
+			<Policies of={draft} set={set} />
+		</FormPanel>
 	)
 }
 
@@ -292,64 +301,6 @@ function Fixed(p: In) {
 				<summary>The whole definition as JSON</summary>
 				<Json of={p.of} />
 			</details>
-		</Panel>
-	)
-}
-
-// Own are Mayfly's own settings.
-function Own(p: In) {
-	const { data, error, again } = useData<any>(() => get(ownColl(p.db, p.coll, 'settings')), [p.db, p.coll])
-	const save = async (change: unknown) => {
-		await patch(ownColl(p.db, p.coll, 'settings'), change)
-		again()
-		note('Saved.')
-	}
-	const [idle, setIdle] = useState(''),
-		[move, setMove] = useState('')
-	if (!data) return <Bad text={error} />
-	return (
-		<Panel title="On expiry">
-			<div class="fields">
-				<Check
-					value={data.ttlCeiling}
-					set={v => {
-						save({ ttlCeiling: v }).catch(e => note(say(e), true))
-					}}
-				>
-					The default is a ceiling: no document lives longer
-				</Check>
-				<Check
-					value={!!data.expiryEvents}
-					set={v => {
-						save({ expiryEvents: v ? {} : null }).catch(e => note(say(e), true))
-					}}
-				>
-					Keep a log of what has expired
-				</Check>
-				<div class="row">
-					<Text
-						label="Move expired documents to"
-						value={move || data.onExpire?.moveTo || ''}
-						set={setMove}
-						placeholder="container"
-					/>
-					<Button do={() => save({ onExpire: move ? { moveTo: move } : null })}>
-						{move ? 'Set' : 'Clear'}
-					</Button>
-				</div>
-				<div class="row">
-					<Text
-						label="Delete when idle for, in seconds"
-						value={idle || String(data.autoDeleteOnIdle || '')}
-						set={setIdle}
-						bad={wrongCount(idle)}
-						placeholder="never"
-					/>
-					<Button do={() => save({ autoDeleteOnIdle: idle ? Number(idle) : null })}>
-						{idle ? 'Set' : 'Clear'}
-					</Button>
-				</div>
-			</div>
 		</Panel>
 	)
 }

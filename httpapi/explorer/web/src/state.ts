@@ -1,11 +1,12 @@
 // What all pages share: where the browser is, the server's clock, the tree, messages to the user.
-import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { Failure, get, own } from './api'
 
-// Where the browser is: the parts of the URL behind #, unescaped.
+// Where the browser is: the parts of the URL behind #, unescaped. What follows a ? tells what is shown there.
 export const here = () =>
 	location.hash
 		.slice(2)
+		.split('?')[0]
 		.split('/')
 		.filter(Boolean)
 		.map(p => {
@@ -18,6 +19,25 @@ export const here = () =>
 export const url = (...parts: string[]) => '#/' + parts.map(encodeURIComponent).join('/')
 export const go = (...parts: string[]) => {
 	location.hash = url(...parts)
+}
+
+const shown = () => new URLSearchParams(location.hash.split('?')[1] ?? '')
+
+// useShown is a part of what is shown at a place, kept in the URL, so that links, the back button and a reload
+// lead to it. set leaves a step for the back button where step is true.
+export function useShown(name: string, otherwise = ''): [string, (v: string, step?: boolean) => void] {
+	usePath()
+	const set = (v: string, step = false) => {
+		const all = shown()
+		if (v === otherwise) all.delete(name)
+		else all.set(name, v)
+		const [place] = location.hash.split('?')
+		const to = (place || '#/') + (all.size ? '?' + all : '')
+		if (to === location.hash) return
+		history[step ? 'pushState' : 'replaceState'](null, '', to)
+		dispatchEvent(new Event('hashchange'))
+	}
+	return [shown().get(name) ?? otherwise, set]
 }
 
 export function usePath(): string[] {
@@ -34,6 +54,9 @@ const bus = new EventTarget()
 export const tell = (what: string) => {
 	bus.dispatchEvent(new Event(what))
 }
+// tellAll tells that everything may have changed.
+export const tellAll = () => ['tree', 'container', 'data', 'snapshots'].forEach(tell)
+
 export function useSignal(what: string): number {
 	const [n, again] = useReducer((n: number) => n + 1, 0)
 	useEffect(() => {
@@ -107,7 +130,8 @@ export function useData<T>(
 	const [state, set] = useState<{ data: T | null; error: string }>({ data: null, error: '' })
 	const [n, again] = useReducer((n: number) => n + 1, 0)
 	const latest = useRef(0)
-	useEffect(() => {
+	useLayoutEffect(() => {
+		// and not behind the first picture, which takes a frame
 		const mine = ++latest.current
 		load().then(
 			data => {
@@ -124,8 +148,26 @@ export function useData<T>(
 	return { ...state, again: () => again(0 as never) }
 }
 
-export const say = (e: unknown) =>
-	e instanceof Failure && e.status ? `${e.message} (${e.status})` : String((e as Error)?.message ?? e)
+// What statuses mean, for people. Where the server's own sentence says it all there is none.
+const meanings: Record<number, string> = {
+	401: 'The server does not take the key.',
+	403: 'The server refuses this.',
+	404: 'It is not there.',
+	408: 'It took too long.',
+	409: 'There is one like it already.',
+	410: 'It has moved: try again.',
+	412: 'Somebody has changed it meanwhile.',
+	413: 'It is too large.',
+	429: 'There are more requests than the throughput allows: try again.',
+	449: 'Somebody writes it at the same time: try again.',
+	503: 'The server cannot do this now: try again.',
+}
+
+// say is an error in plain words, with what the server has told.
+export function say(e: unknown): string {
+	if (!(e instanceof Failure) || !e.status) return String((e as Error)?.message ?? e)
+	return [meanings[e.status], e.message, `(${e.status})`].filter(Boolean).join(' ')
+}
 
 export interface Note {
 	id: number

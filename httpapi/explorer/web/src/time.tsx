@@ -10,12 +10,13 @@ import {
 	say,
 	stamp,
 	tell,
+	tellAll,
 	useClock,
 	useData,
 	useSignal,
 	useTick,
 } from './state'
-import { Bad, Button, Confirm, Panel, Stats, Table, Text } from './ui'
+import { Bad, Button, Choice, Confirm, Dialog, Pair, Panel, Stats, Table, Text } from './ui'
 
 const steps = ['1s', '10s', '1m', '10m', '1h', '1d', '7d', '30d']
 
@@ -27,7 +28,7 @@ export function TimePage() {
 			</header>
 			<div class="halves">
 				<div>
-					<ClockPanel />
+					<ClockPanel db="" />
 					<Reapers />
 				</div>
 				<Snapshots />
@@ -39,15 +40,17 @@ export function TimePage() {
 	)
 }
 
-function ClockPanel() {
-	const clock = useClock(''),
+// ClockPanel is the server's clock, or a database's: one of its own, which may be given to it.
+export function ClockPanel(p: { db: string }) {
+	const at = p.db ? own(`dbs/${encodeURIComponent(p.db)}/clock`) : own('clock')
+	const clock = useClock(p.db),
 		[by, setBy] = useState('90s'),
 		[rate, setRate] = useState('60'),
 		[to, setTo] = useState('')
 	useTick(200)
 	const change = (body: unknown) => async () => {
-		await put(own('clock'), body)
-		await readClock('')
+		await put(at, body)
+		await readClock(p.db)
 		tell('data')
 	}
 	if (!clock) return null
@@ -60,18 +63,33 @@ function ClockPanel() {
 						<Button do={change({ freeze: !clock.frozen })}>
 							{clock.frozen ? 'Let it run' : 'Freeze'}
 						</Button>
-						<Button do={change({ real: true })}>Real time</Button>
+						{!p.db ? (
+							<Button do={change({ real: true })}>Real time</Button>
+						) : (
+							clock.own && (
+								<Button
+									do={async () => {
+										await remove(at)
+										await readClock(p.db)
+										tell('data')
+									}}
+								>
+									Follow the server
+								</Button>
+							)
+						)}
 					</>
 				)
 			}
 		>
 			<p class="big num">
-				{stamp(nowOf(''))} <span class="soft">UTC</span>
+				{stamp(nowOf(p.db))} <span class="soft">UTC</span>
 			</p>
 			<Stats
 				of={[
 					['State', clock.frozen ? 'frozen' : 'running', clock.frozen ? 'warn' : ''],
 					['Speed', `× ${clock.rate}`],
+					...(p.db ? [['Whose', clock.own ? 'its own' : "the server's"] as [string, string]] : []),
 				]}
 			/>
 			{!clock.virtual ? (
@@ -86,26 +104,33 @@ function ClockPanel() {
 						))}
 					</div>
 					<div class="fields">
-						<div class="pair">
-							<Text label="Advance by" value={by} set={setBy} mono />
-							<Button do={change({ advance: by })}>Advance</Button>
-						</div>
-						<div class="pair">
-							<Text label="Times real speed" value={rate} set={setRate} type="number" />
-							<Button do={change({ rate: Number(rate) })}>Set speed</Button>
-						</div>
-						<div class="pair wide">
-							<Text
-								label="Set to"
-								value={to}
-								set={setTo}
-								placeholder={stamp(nowOf('')).replace(' ', 'T') + 'Z'}
-								mono
-							/>
-							<Button disabled={!to} do={change({ set: to })}>
-								Set
-							</Button>
-						</div>
+						<Pair
+							label="Advance by"
+							value={by}
+							set={setBy}
+							mono
+							word="Advance"
+							do={change({ advance: by })}
+						/>
+						<Pair
+							label="Times real speed"
+							value={rate}
+							set={setRate}
+							type="number"
+							word="Set speed"
+							do={change({ rate: Number(rate) })}
+						/>
+						<Pair
+							label="Set to"
+							value={to}
+							set={setTo}
+							placeholder={stamp(nowOf(p.db)).replace(' ', 'T') + 'Z'}
+							mono
+							wide
+							word="Set"
+							blocked={!to}
+							do={change({ set: to })}
+						/>
 					</div>
 				</>
 			)}
@@ -189,15 +214,8 @@ function Snapshots() {
 						<span class="num">{stamp(Date.parse(s.time))}</span>,
 						s.databases.join(', '),
 						<div class="row">
-							<Confirm
-								word="Restore"
-								what={`The whole store goes back to ${s.name}. What was written since is gone.`}
-								do={async () => {
-									await post(at(s.name, '/restore'))
-									for (const what of ['tree', 'container', 'data', 'snapshots']) tell(what)
-									note(`The store is as it was at ${s.name}.`)
-								}}
-							/>
+							<Restore of={s} at={at(s.name)} />
+							{s.databases.length > 0 && <Fork of={s} at={at(s.name)} />}
 							<Confirm
 								word="Free"
 								what={`Snapshot ${s.name} is gone then; the store stays as it is.`}
@@ -211,5 +229,73 @@ function Snapshots() {
 				/>
 			)}
 		</Panel>
+	)
+}
+
+interface Kept {
+	of: { name: string; databases: string[] }
+	at: string
+}
+
+const choices = (list: string[]): [string, string][] => list.map(d => [d, d])
+
+// Restore puts back the whole store or one database.
+function Restore(p: Kept) {
+	const [open, set] = useState(false),
+		[db, choose] = useState('')
+	return (
+		<>
+			<Button kind="bad" do={() => set(true)}>
+				Restore
+			</Button>
+			{open && (
+				<Dialog
+					title={`Restore ${p.of.name}?`}
+					word="Restore"
+					bad
+					close={() => set(false)}
+					send={async () => {
+						await post(`${p.at}/restore`, db ? { database: db } : {})
+						tellAll()
+						note(`${db || 'The store'} is as it was at ${p.of.name}.`)
+					}}
+				>
+					<Choice
+						label="What"
+						value={db}
+						set={choose}
+						of={[['', 'The whole store'], ...choices(p.of.databases)]}
+					/>
+					<p>What was written there since is gone then.</p>
+				</Dialog>
+			)}
+		</>
+	)
+}
+
+// Fork copies a database out of a snapshot under another name.
+function Fork(p: Kept) {
+	const [open, set] = useState(false),
+		[db, choose] = useState(p.of.databases[0]),
+		[as, name] = useState('')
+	return (
+		<>
+			<Button do={() => set(true)}>Fork</Button>
+			{open && (
+				<Dialog
+					title={`Fork a database of ${p.of.name}`}
+					word="Fork"
+					close={() => set(false)}
+					send={async () => {
+						await post(`${p.at}/fork`, { database: db, as })
+						tell('tree')
+						note(`${as} is ${db} as it was at ${p.of.name}.`)
+					}}
+				>
+					<Choice label="Database" value={db} set={choose} of={choices(p.of.databases)} />
+					<Text label="Id of the copy" value={as} set={name} />
+				</Dialog>
+			)}
+		</>
 	)
 }

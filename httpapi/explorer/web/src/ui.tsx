@@ -1,7 +1,7 @@
 // The pieces that pages are made of.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { doing, notes, useSignal } from './state'
+import { doing, note, notes, useSignal } from './state'
 
 type Kids = { children?: ComponentChildren }
 
@@ -35,21 +35,34 @@ export function Button(p: ButtonProps) {
 	)
 }
 
-export function Field(p: Kids & { label: string; hint?: string; bad?: string; wide?: boolean }) {
+// Field is a control, which has the id, with its name and what is to say about it.
+function Field(p: Kids & { id: string; label: string; hint?: string; bad?: string; wide?: boolean }) {
 	return (
-		<label class={`field ${p.wide ? 'wide' : ''}`}>
-			<span class="label">{p.label}</span>
+		<div class={`field ${p.wide ? 'wide' : ''}`}>
+			<label class="label" for={p.id}>
+				{p.label}
+			</label>
 			{p.children}
 			{p.bad ? (
-				<span class="bad-text" role="alert">
+				<span class="bad-text" id={p.id + '-about'} role="alert">
 					{p.bad}
 				</span>
 			) : (
-				p.hint && <span class="hint">{p.hint}</span>
+				p.hint && (
+					<span class="hint" id={p.id + '-about'}>
+						{p.hint}
+					</span>
+				)
 			)}
-		</label>
+		</div>
 	)
 }
+
+// about leads from a control to what is said about it.
+const about = (id: string, p: { hint?: string; bad?: string }) => ({
+	id,
+	'aria-describedby': p.bad || p.hint ? id + '-about' : undefined,
+})
 
 interface TextProps {
 	label: string
@@ -64,12 +77,12 @@ interface TextProps {
 	mono?: boolean
 	disabled?: boolean
 	placeholder?: string
-	list?: string[]
 }
 
 export function Text(p: TextProps) {
 	const id = useId()
 	const shared = {
+		...about(id, p),
 		value: p.value,
 		class: p.mono ? 'mono' : '',
 		'aria-invalid': p.bad ? true : undefined,
@@ -80,18 +93,11 @@ export function Text(p: TextProps) {
 		onInput: (e: Event) => p.set((e.target as HTMLInputElement).value),
 	}
 	return (
-		<Field label={p.label} hint={p.hint} bad={p.bad} wide={p.wide}>
+		<Field id={id} label={p.label} hint={p.hint} bad={p.bad} wide={p.wide}>
 			{p.lines ? (
 				<textarea rows={p.lines} {...shared} />
 			) : (
-				<input type={p.type ?? 'text'} list={p.list && id} autocomplete="off" {...shared} />
-			)}
-			{p.list && (
-				<datalist id={id}>
-					{p.list.map(v => (
-						<option value={v} />
-					))}
-				</datalist>
+				<input type={p.type ?? 'text'} autocomplete="off" {...shared} />
 			)}
 		</Field>
 	)
@@ -104,9 +110,14 @@ export function Choice(p: {
 	of: [string, string][]
 	hint?: string
 }) {
+	const id = useId()
 	return (
-		<Field label={p.label} hint={p.hint}>
-			<select value={p.value} onChange={e => p.set((e.target as HTMLSelectElement).value)}>
+		<Field id={id} label={p.label} hint={p.hint}>
+			<select
+				{...about(id, p)}
+				value={p.value}
+				onChange={e => p.set((e.target as HTMLSelectElement).value)}
+			>
 				{p.of.map(([v, text]) => (
 					<option value={v} selected={v === p.value}>
 						{text}
@@ -218,6 +229,54 @@ export function Panel(p: Kids & { title?: string; side?: ComponentChildren; clas
 	)
 }
 
+// FormPanel is a panel whose fields are saved together.
+export function FormPanel(
+	p: Kids & {
+		title: string
+		word: string
+		blocked?: boolean
+		main?: boolean
+		save: () => Promise<unknown>
+	},
+) {
+	return (
+		<Panel
+			title={p.title}
+			side={
+				<Button
+					kind={p.main ? 'main' : undefined}
+					disabled={p.blocked}
+					do={async () => {
+						await p.save()
+						note('Saved.')
+					}}
+				>
+					{p.word}
+				</Button>
+			}
+		>
+			{p.children}
+		</Panel>
+	)
+}
+
+// Pair is a field with the button that uses it.
+export function Pair({ do: run, word, blocked, ...field }: PairProps) {
+	return (
+		<div class={`pair ${field.wide ? 'wide' : ''}`}>
+			<Text {...field} />
+			<Button do={run} disabled={blocked}>
+				{word}
+			</Button>
+		</div>
+	)
+}
+interface PairProps extends TextProps {
+	do: () => unknown
+	word: string
+	blocked?: boolean
+}
+
 export const Bad = (p: { text: string }) =>
 	p.text ? (
 		<p class="banner" role="alert">
@@ -274,8 +333,12 @@ export function Table(p: TableProps) {
 
 // Tabs are links: each has its own URL.
 export function Tabs(p: { of: [string, string][]; at: string; to: (name: string) => string; label: string }) {
+	const ref = useRef<HTMLElement>(null)
+	useEffect(() => {
+		ref.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' })
+	}, [p.at])
 	return (
-		<nav class="tabs" aria-label={p.label}>
+		<nav class="tabs" aria-label={p.label} ref={ref}>
 			{p.of.map(([name, text]) => (
 				<a href={p.to(name)} aria-current={name === p.at ? 'page' : undefined}>
 					{text}

@@ -1,0 +1,199 @@
+package laboratory
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/rule"
+)
+
+// Rule is a rule of a subscription: which messages of the topic it takes, and what it changes in them.
+type Rule struct {
+	Name        string         `json:"name"`
+	Kind        string         `json:"kind" enum:"all,none,sql,correlation"`
+	SQL         string         `json:"sql,omitempty" description:"The condition of a filter in SQL."`
+	Correlation map[string]any `json:"correlation,omitempty" description:"What the broker's properties are equal to."`
+	Properties  map[string]any `json:"properties,omitempty" description:"What the sender's properties are equal to."`
+	Action      string         `json:"action,omitempty" description:"What is changed in a copy: SET, REMOVE."`
+}
+
+// Rules is a list of them by name.
+type Rules struct {
+	Rules []Rule `json:"rules" nullable:"false"`
+}
+
+// correlated are the broker's properties that a correlation filter can ask for.
+func correlated(c *rule.Correlation) map[string]*string {
+	return map[string]*string{"correlationId": &c.CorrelationID, "id": &c.MessageID, "to": &c.To,
+		"replyTo": &c.ReplyTo, "subject": &c.Label, "session": &c.SessionID,
+		"replyToSession": &c.ReplyToSessionID, "contentType": &c.ContentType}
+}
+
+func ruleOf(r queue.Rule) Rule {
+	out := Rule{Name: r.Name, Action: r.Action.Expression()}
+	switch r.Filter.Kind() {
+	case rule.KindTrue:
+		out.Kind = "all"
+	case rule.KindFalse:
+		out.Kind = "none"
+	case rule.KindSQL:
+		out.Kind, out.SQL = "sql", r.Filter.Expression()
+	case rule.KindCorrelation:
+		c := r.Filter.Correlation()
+		out.Kind, out.Correlation = "correlation", make(map[string]any)
+		for name, text := range correlated(&c) {
+			if *text != "" {
+				out.Correlation[name] = *text
+			}
+		}
+		if len(c.Properties) > 0 {
+			out.Properties = make(map[string]any)
+		}
+		for _, p := range c.Properties {
+			out.Properties[p.Name] = plainValue(p.Value)
+		}
+	}
+	return out
+}
+
+// plainValue is a value as JSON has it; of a type that JSON has nothing for, as a text.
+func plainValue(v rule.Value) any {
+	switch v.Kind {
+	case rule.Boolean:
+		return v.Bool()
+	case rule.Integer:
+		return v.Int()
+	case rule.Float:
+		return v.Float()
+	}
+	return v.Text()
+}
+
+// allRules is more than there can be.
+const allRules = 1 << 30
+
+func (l *Laboratory) listRules(ctx context.Context, in *InEntity) (Rules, error) {
+	list, err := in.queues.Rules(ctx, in.Entity, 0, allRules)
+	if err != nil {
+		return Rules{}, ofQueues(err)
+	}
+	out := Rules{make([]Rule, len(list))}
+	for i, r := range list {
+		out.Rules[i] = ruleOf(r)
+	}
+	return out, nil
+}
+
+type createRuleRequest struct {
+	InEntity
+	Name        named    `json:"name"`
+	SQL         string   `json:"sql,omitempty" description:"A condition, such as price > 10 AND sys.Label = 'new'."`
+	Correlation object   `json:"correlation,omitempty" description:"correlationId, id, to, replyTo, subject, session, replyToSession, contentType."`
+	Properties  object   `json:"properties,omitempty"`
+	Action      string   `json:"action,omitempty" description:"Statements, such as SET sys.Label = 'seen'; REMOVE price."`
+	_           struct{} `takes:"a rule has %" additionalProperties:"false"`
+}
+
+func (l *Laboratory) createRule(ctx context.Context, in *createRuleRequest) (Rule, error) {
+	filter, err := in.filter()
+	if err != nil {
+		return Rule{}, asBadRule(err)
+	}
+	r := queue.Rule{Name: string(in.Name), Filter: filter}
+	if in.Action != "" {
+		if r.Action, err = rule.NewAction(in.Action); err != nil {
+			return Rule{}, asBadRule(err)
+		}
+	}
+	r, err = in.queues.CreateRule(ctx, in.Entity, r)
+	return ruleOf(r), ofQueues(err)
+}
+
+// filter is what the rule takes: everything, where nothing is asked for.
+func (in *createRuleRequest) filter() (rule.Filter, error) {
+	asked := len(in.Correlation) + len(in.Properties)
+	switch {
+	case in.SQL != "" && asked > 0:
+		return rule.Filter{}, badRequest("A rule has 'sql', or 'correlation' and 'properties', not both.")
+	case in.SQL != "":
+		return rule.SQL(in.SQL)
+	case asked == 0:
+		return rule.True(), nil
+	}
+	c := rule.Correlation{}
+	known := correlated(&c)
+	for name, v := range in.Correlation {
+		to, text := known[name], ""
+		if s, ok := v.(string); ok {
+			text = s
+		}
+		if to == nil || text == "" {
+			return rule.Filter{}, badRequest("'" + name + "' of 'correlation' must be a text, and one of: " +
+				"correlationId, id, to, replyTo, subject, session, replyToSession, contentType.")
+		}
+		*to = text
+	}
+	for name, v := range in.Properties {
+		c.Properties = append(c.Properties, rule.Parameter{Name: name, Value: valueOf(v)})
+	}
+	slices.SortFunc(c.Properties, func(a, b rule.Parameter) int { return strings.Compare(a.Name, b.Name) })
+	return rule.NewCorrelation(c)
+}
+
+// valueOf is a member of an object as a filter compares it.
+func valueOf(v any) rule.Value {
+	switch v := v.(type) {
+	case bool:
+		return rule.Bool(v)
+	case int64:
+		return rule.Int(v)
+	case float64:
+		return rule.Number(v)
+	case string:
+		return rule.String(v)
+	}
+	return rule.NullValue()
+}
+
+// asBadRule is what a rule can be refused for.
+func asBadRule(err error) error {
+	var syntax *rule.SyntaxError
+	var own *rule.Error
+	if errors.As(err, &syntax) || errors.As(err, &own) {
+		return badRequest(err.Error())
+	}
+	return err
+}
+
+// InRule is the part of a request that names a rule in its path.
+type InRule struct {
+	InEntity
+	Rule string `path:"rule" description:"The rule's name."`
+}
+
+func (in *InRule) find(l *Laboratory, ec echo.Context) (err error) {
+	if err = in.InEntity.find(l, ec); err == nil {
+		in.Rule, err = pathParam(ec, "rule")
+	}
+	return err
+}
+
+func (l *Laboratory) deleteRule(ctx context.Context, in *InRule) (none, error) {
+	return none{}, ofQueues(in.queues.DeleteRule(ctx, in.Entity, in.Rule))
+}
+
+func ofSubscriptions() []route {
+	const rules = root + "/entities/{entity}/rules"
+	return []route{
+		on(get, rules, "The rules of a subscription", (*Laboratory).listRules).failing(404),
+		on(post, rules, "Give a subscription one more rule", (*Laboratory).createRule).
+			answering(http.StatusCreated).failing(404, 409),
+		on(del, rules+"/{rule}", "Take a rule from a subscription", (*Laboratory).deleteRule).failing(404),
+	}
+}

@@ -1,0 +1,210 @@
+// The forms: what each makes is what the server has then.
+import { check } from './world.js'
+
+export const forms = ({ page, see, told, send, at, axe }) => {
+	const button = name => page.getByRole('button', { name, exact: true })
+	const panel = title =>
+		page.locator('.panel', { has: page.getByRole('heading', { name: title, exact: true }) })
+	const line = name => page.getByRole('group', { name, exact: true })
+	const saved = async word => {
+		await button(word).click()
+		await told('Saved.')
+		await page.locator('.notes p').first().waitFor({ state: 'detached' })
+	}
+	const get = path => send(path, undefined, 'GET')
+	const is = (got, want, what) =>
+		check(JSON.stringify(got) === JSON.stringify(want), `${what}: ${JSON.stringify(got)}`)
+	return {
+		async 'a container is made with all its policies'() {
+			await send('/dbs', { id: 'forms' })
+			await at('#/db/forms')
+			await button('New container').click()
+			const dialog = page.locator('dialog[open]')
+			await dialog.getByLabel('Id').fill('all')
+			await dialog.getByLabel('Partition key').fill('/tenant, /user')
+			await dialog.getByLabel('Unique keys').fill('/email')
+			await dialog.getByLabel('Throughput, RU/s').fill('4000')
+			await dialog.getByLabel('The throughput is').selectOption('auto')
+			await dialog.getByText('Vectors, full text, computed properties').click()
+			await dialog.getByRole('button', { name: 'Add vector' }).click()
+			await line('vector 1').getByLabel('Path').fill('/v')
+			await dialog.getByRole('button', { name: 'Add text' }).click()
+			await line('text 1').getByLabel('Path').fill('/body')
+			await axe()
+			await dialog.getByRole('button', { name: 'Create' }).click()
+			await see('all', 'h1')
+			const made = await get('/dbs/forms/colls/all')
+			is(made.partitionKey.paths, ['/tenant', '/user'], 'partition key')
+			is(made.uniqueKeyPolicy.uniqueKeys[0].paths, ['/email'], 'unique keys')
+			is(made.vectorEmbeddingPolicy.vectorEmbeddings[0].dimensions, 3, 'vectors')
+			is(made.indexingPolicy.vectorIndexes[0].type, 'flat', 'vector indexes')
+			is(made.fullTextPolicy.fullTextPaths[0].path, '/body', 'full text')
+			const offer = (await get('/offers')).Offers.find(o => o.offerResourceId === made._rid)
+			is(offer.content.offerAutopilotSettings.maxThroughput, 4000, 'throughput')
+		},
+		async 'its policies, indexes and throughput are changed'() {
+			await at('#/db/forms/all/settings')
+			const policies = panel('Vectors, full text, computed properties')
+			await policies.getByRole('button', { name: 'Add property' }).click()
+			await line('property 1').getByLabel('Name').fill('')
+			await see('something must stand here', '.bad-text')
+			check(await button('Save policies').isDisabled(), 'a form with a mistake is sent')
+			await line('property 1').getByLabel('Name').fill('lower')
+			await axe()
+			await saved('Save policies')
+			await panel('Indexing').getByLabel('Composite indexes').fill('/a ASC, /b DESC')
+			await panel('Indexing').getByLabel('Spatial indexes').fill('/at/*')
+			await saved('Save indexing')
+			await panel('Throughput').getByLabel('At most').fill('5000')
+			await saved('Save throughput')
+			const now = await get('/dbs/forms/colls/all')
+			is(now.computedProperties[0].name, 'lower', 'computed properties')
+			is(now.indexingPolicy.compositeIndexes[0][1].order, 'descending', 'composite indexes')
+			is(now.indexingPolicy.spatialIndexes[0].types.length, 4, 'spatial indexes')
+			is(now.indexingPolicy.vectorIndexes.length, 1, 'vector indexes stay')
+		},
+		async 'what happens on expiry is chosen, webhooks too'() {
+			await at('#/db/forms/all/settings')
+			await panel('Log of expiries').getByLabel('Keep a log').check()
+			await panel('Log of expiries').getByLabel('Kept for').fill('3600')
+			await button('Add webhook').click()
+			await line('webhook 1').getByLabel('URL').fill('https://example.com/told')
+			await line('webhook 1').getByLabel('Secret').fill('hush')
+			await axe()
+			await saved('Save log')
+			await panel('Purges held back').getByLabel('Each comes later by').fill('30')
+			await saved('Save purges')
+			await panel('On expiry and change').getByLabel('Delete when idle').fill('86400')
+			await saved('Save on expiry')
+			const own = await get('/_mayfly/dbs/forms/colls/all/settings')
+			is(own.expiryEvents.retention, 3600, 'retention')
+			is(own.expiryEvents.webhooks[0].url, 'https://example.com/told', 'webhooks')
+			is(own.autoDeleteOnIdle, 86400, 'idle')
+			is((await get('/_mayfly/dbs/forms/colls/all/reaper')).delay.seconds, 30, 'delay')
+		},
+		async 'a subscription has rules, of SQL and of properties, with actions'() {
+			await send('/_mayfly/entities', { path: 'news', topic: true })
+			await send('/_mayfly/entities', { path: 'news/subscriptions/all' })
+			await at('#/queue/news%2Fsubscriptions%2Fall/rules')
+			await see('$Default', 'table')
+			const name = page.getByRole('textbox', { name: 'Name', exact: true })
+			await name.fill('dear')
+			await page.getByLabel('Condition').fill('price >')
+			await button('Add rule').click()
+			await told('A value is expected')
+			await page.getByLabel('Condition').fill('price > 10')
+			await page.getByLabel('Action').fill('SET seen = TRUE')
+			await saved('Add rule')
+			await name.fill('mine')
+			await page.getByLabel('It takes').selectOption('correlation')
+			await button('Add condition').click()
+			await line('condition 1').getByLabel('Is equal to').fill('new')
+			await button('Add condition').click()
+			await line('condition 2').getByLabel('Whose').selectOption('properties')
+			await line('condition 2').getByLabel('Property').fill('n')
+			await line('condition 2').getByLabel('Is equal to').fill('5')
+			await axe()
+			await saved('Add rule')
+			await see('subject = "new" AND n = 5', 'table')
+			await page.getByRole('row', { name: '$Default' }).getByRole('button').click()
+			await page.locator('dialog[open]').getByRole('button', { name: 'Delete' }).click()
+			await page.getByRole('row', { name: '$Default' }).waitFor({ state: 'detached' })
+			const { rules } = await get('/_mayfly/entities/news%2Fsubscriptions%2Fall/rules')
+			is(
+				rules.map(r => r.kind),
+				['sql', 'correlation'],
+				'rules',
+			)
+		},
+		async 'one dead letter of several is sent again'() {
+			await send('/_mayfly/entities', { path: 'mail', deadLetterOnExpiration: true })
+			for (const text of ['first', 'second', 'third'])
+				await send('/_mayfly/entities/mail/send', { text, ttl: 5 })
+			await send('/_mayfly/clock', { advance: '10s' }, 'PUT')
+			await send('/_mayfly/reaper/run')
+			await at('#/queue/mail/dead')
+			await button('Resubmit 2').click()
+			await told('1 message sent again')
+			await see('third', 'table')
+			await page.locator('table', { hasText: 'second' }).waitFor({ state: 'detached' })
+			await at('#/queue/mail')
+			await see('second', 'table')
+		},
+		async 'sessions are seen with their messages'() {
+			await send('/_mayfly/entities', { path: 'talks', requiresSession: true })
+			for (const [session, text] of [
+				['ada', 'hello'],
+				['bob', 'good day'],
+				['ada', 'how are you'],
+			])
+				await send('/_mayfly/entities/talks/send', { session, text })
+			await at('#/queue/talks/sessions')
+			await button('ada').click()
+			await see('how are you', '.tab')
+			await page.reload()
+			await see('how are you', '.tab')
+			await page.getByRole('row', { name: /^ada/ }).getByRole('button', { name: 'Take one' }).click()
+			await told('is taken')
+		},
+		async 'a fault is made, hits and is ended'() {
+			await at('#/faults')
+			await page.getByLabel('Fault').selectOption('503')
+			await page.getByLabel('Operations').fill('createDatabase')
+			await button('Let them fail').click()
+			await told('is no operation') // the server says which names there are
+			await page.getByLabel('Operations').fill('createItem')
+			await page.getByLabel('Database').fill('forms')
+			await axe()
+			await saved('Let them fail')
+			await see('createItem in forms', 'table')
+			await page.getByRole('button', { name: /^End f/ }).click()
+			await see('No operation fails', 'main')
+		},
+		async 'a database is forked out of a snapshot, and has a clock of its own'() {
+			await send('/_mayfly/snapshots', { name: 'kept' })
+			await at('#/time')
+			const row = page.getByRole('row', { name: /^kept/ })
+			await row.getByRole('button', { name: 'Fork' }).click()
+			const dialog = page.locator('dialog[open]')
+			await dialog.getByLabel('Database').selectOption('forms')
+			await dialog.getByLabel('Id of the copy').fill('forms-2')
+			await axe()
+			await dialog.getByRole('button', { name: 'Fork' }).click()
+			await told('forms-2 is forms')
+			await row.getByRole('button', { name: 'Restore' }).click()
+			await dialog.getByLabel('What').selectOption('forms')
+			await dialog.getByRole('button', { name: 'Restore' }).click()
+			await told('forms is as it was')
+			await at('#/db/forms-2')
+			await see('all', 'table')
+			await page.getByRole('button', { name: '+1d' }).click()
+			await see('its own', '.stats')
+			await button('Follow the server').click()
+			await see("the server's", '.stats')
+		},
+		async 'completion knows aliases, functions of the container and names that are no words'() {
+			await send('/dbs/forms/colls', { id: 'words', partitionKey: { paths: ['/pk'], kind: 'Hash' } })
+			await send('/dbs/forms/colls/words/udfs', {
+				id: 'twice',
+				body: 'function twice(n) { return 2 * n }',
+			})
+			await send('/_mayfly/dbs/forms/colls/words/import', {
+				documents: [{ id: '1', pk: 'a', 'two words': 1, tags: [{ colour: 'red' }] }],
+			})
+			const offered = async (text, want) => {
+				await at('#/db/forms/words/query')
+				await page.locator('.cm-content').click()
+				await page.keyboard.press('Control+a')
+				await page.keyboard.insertText(text)
+				await page.keyboard.press('Control+Space')
+				await page.locator('.cm-tooltip-autocomplete', { hasText: want }).waitFor()
+			}
+			await offered('SELECT * FROM c JOIN t IN c.tags WHERE t.', 'colour')
+			await offered('SELECT udf.', 'twice')
+			await offered('SELECT c.two', 'two words')
+			await page.waitForTimeout(200) // keys that come at once are not meant for the list
+			await page.keyboard.press('Enter')
+			await page.locator('.cm-content', { hasText: 'c["two words"]' }).waitFor()
+		},
+	}
+}
