@@ -113,20 +113,20 @@ func (p *Plan) chainSources(bl *block, rs *rowset) {
 	}
 	for i := len(bl.steps) - 1; i >= 0; i-- {
 		if i > 0 || !rs.ofItem() {
-			p.add(&eachNode{step: bl.steps[i], rs: rs, i: i, derived: i == 0 && sub != nil})
+			p.add(&eachNode{plan: p, step: bl.steps[i], rs: rs, i: i, derived: i == 0 && sub != nil})
 		}
 	}
 	switch {
 	case sub != nil:
-		p.add(&filterNode{of: bl, rs: rs})
+		p.add(&filterNode{plan: p, of: bl, rs: rs})
 		p.chainBlock(sub, rs.clauses[0].sub)
 		return
 	case !bl.container:
-		p.add(&filterNode{of: bl, rs: rs})
+		p.add(&filterNode{plan: p, of: bl, rs: rs})
 		p.add(oneRow{})
 		return
 	case p.never:
-		p.add(&filterNode{of: bl, rs: rs, ofItems: true})
+		p.add(&filterNode{plan: p, of: bl, rs: rs, ofItems: true})
 		p.add(nothing{})
 		return
 	case bl == p.top && len(p.rank) > 0:
@@ -134,7 +134,7 @@ func (p *Plan) chainSources(bl *block, rs *rowset) {
 	case bl == p.top && len(bl.order) > 0:
 		p.add(&orderNode{plan: p})
 	}
-	p.add(&filterNode{of: bl, rs: rs, ofItems: true})
+	p.add(&filterNode{plan: p, of: bl, rs: rs, ofItems: true})
 	p.add(&documentsNode{plan: p})
 }
 
@@ -233,8 +233,9 @@ func (nothing) run(*execution, int, func() bool) bool { return true }
 // filterNode drops rows for which the conditions do not hold that need no other source than what is behind
 // it.
 type filterNode struct {
-	of *block
-	rs *rowset
+	plan *Plan
+	of   *block
+	rs   *rowset
 	// the rows are documents; those that an order is made of are put to the filter by that
 	ofItems bool
 }
@@ -260,6 +261,7 @@ func (rowsNode) run(x *execution, in int, row func() bool) bool {
 
 // eachNode makes a row of each value that a source of FROM or JOIN has for a row.
 type eachNode struct {
+	plan    *Plan
 	step    *step
 	rs      *rowset
 	i       int  // of the source

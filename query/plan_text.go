@@ -33,7 +33,7 @@ func (n *filterNode) String() string {
 	if len(list) == 0 {
 		return ""
 	}
-	return "filter " + conditionsText(list)
+	return "filter " + n.plan.conditionsText(list)
 }
 
 func (n *eachNode) String() string {
@@ -52,7 +52,7 @@ func (n *eachNode) String() string {
 		text = "for each row" + name + " of a subquery"
 	}
 	if len(n.step.filter) > 0 {
-		text += ", filter " + conditionsText(n.step.filter)
+		text += ", filter " + n.plan.conditionsText(n.step.filter)
 	}
 	return text
 }
@@ -78,14 +78,26 @@ func (n *rankNode) String() string {
 	return "rank by score"
 }
 
-func conditionsText(list []syntax.Expr) string {
+// conditionsText prints conditions with the values of their parameters.
+func (p *Plan) conditionsText(list []syntax.Expr) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
-		if texts[i] = oneLine(syntax.PrintExpr(e)); len(texts[i]) > 200 {
+		if texts[i] = oneLine(syntax.PrintExpr(p.valued(e))); len(texts[i]) > 200 {
 			texts[i] = strings.ToValidUTF8(texts[i][:200], "") + "..."
 		}
 	}
 	return strings.Join(texts, " AND ")
+}
+
+// valued is an expression with the values of its parameters in their places.
+func (p *Plan) valued(e syntax.Expr) syntax.Expr {
+	if param, ok := e.(*syntax.Parameter); ok && p.shape != nil {
+		return &syntax.Literal{Value: p.given[p.shape.params[param.Name]]}
+	}
+	if e == nil {
+		return nil
+	}
+	return syntax.Map(e, p.valued)
 }
 
 // oneLine joins the lines that a subquery is printed on.

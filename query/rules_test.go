@@ -64,7 +64,7 @@ func TestPrune(t *testing.T) {
 		"c.a AND (c.b OR true)": "c.a",
 	} {
 		p := planned(t, "SELECT * FROM c WHERE "+text, "prune")
-		got := conditionsText(p.plan.top.where)
+		got := (&Plan{}).conditionsText(p.plan.top.where)
 		if p.plan.never {
 			got = "never " + got
 		}
@@ -77,9 +77,9 @@ func TestPrune(t *testing.T) {
 func TestPushFilters(t *testing.T) {
 	p := planned(t, `SELECT c.id FROM c JOIN t IN c.l JOIN u IN t.m WHERE u.x = 1 AND c.a = 2 AND t > c.b AND RAND() < 1
 		AND EXISTS(SELECT VALUE x FROM x IN t.n WHERE x = c.k)`, "push-filter")
-	got := []string{conditionsText(p.plan.top.first)}
+	got := []string{(&Plan{}).conditionsText(p.plan.top.first)}
 	for _, st := range p.plan.top.steps {
-		got = append(got, conditionsText(st.filter))
+		got = append(got, (&Plan{}).conditionsText(st.filter))
 	}
 	want := []string{"(RAND() < 1)", "(c.a = 2)",
 		"(t > c.b) AND EXISTS( SELECT VALUE x FROM x IN t.n WHERE (x = c.k) )", "(u.x = 1)"}
