@@ -76,7 +76,7 @@ export default function (config) {
 	// Comments are for those who write the pages, and for the test that runs the examples.
 	config.addTransform('without comments', (html) => html.replace(/<!--.*?-->\n?/gs, ''))
 	config.addTransform('tables', (html) =>
-		html.replaceAll('<table>', '<div class="table" tabindex="0"><table>').replaceAll('</table>', '</table></div>'))
+		html.replaceAll('<pre>', '<pre tabindex="0">').replaceAll('<table>', '<div class="table" tabindex="0"><table>').replaceAll('</table>', '</table></div>'))
 	config.addPassthroughCopy({ [join(project, 'docs', 'images')]: 'images' })
 	config.on('eleventy.before', ({ directories }) => rmSync(directories.output, { recursive: true, force: true }))
 	config.on('eleventy.after', ({ directories, results }) => {
