@@ -27,6 +27,7 @@
 //	mayfly seed        check what serve --seed reads; its JSON Schema
 //	mayfly faults      let operations of a running server fail on demand
 //	mayfly split       ask a running server to split a partition key range
+//	mayfly man         write the manual pages
 //	mayfly bench       measure against the raw engine and an empty server
 //	mayfly health      ask a running server whether it is ready
 //	mayfly doctor      find out why a client cannot connect

@@ -43,7 +43,8 @@ func exportCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		Long: "Write the items of a container of a running server as JSON lines, to the standard output or the file\n" +
 			"--to. Without --container all containers of the database are written, each to a file CONTAINER.ndjson\n" +
-			"in the folder --to. A file whose name ends with .gz or .zst is compressed.\n\n" +
+			"in the folder --to. Without --db all databases are, each to a folder in --to, with the definitions\n" +
+			"and scripts of its containers: that is a seed, which `mayfly serve --seed` begins with. A file whose name ends with .gz or .zst is compressed.\n\n" +
 			"Items are as they were written, with their _ts, so that import gives them the age that they have. What\n" +
 			"else the server adds (_rid, _self, _etag) holds nowhere else and is left out. An export of what was\n" +
 			"imported is the same, byte for byte, where the partition ranges are the same.\n\n" +
@@ -53,7 +54,8 @@ func exportCommand() *cobra.Command {
 			"is. An export that has stopped, or was killed, goes on there with --continue: then the beginning that\n" +
 			"counts for what is written once is the first one.",
 		Example: "  mayfly export --db shop --container carts --to carts.ndjson.zst\n" +
-			"  mayfly export --db shop --to backup",
+			"  mayfly export --db shop --to backup\n" +
+			"  mayfly export --to everything",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -83,13 +85,18 @@ func exportCommand() *cobra.Command {
 	return cmd
 }
 
-var errExport = &usageError{"give --db and --container, or --db and a folder --to for all containers"}
+var errExport = &usageError{
+	"give --db and --container, or --db and a folder --to for all containers, or a folder " +
+		"--to for all databases"}
 
 // files exports the container to the file, or each container of the database to one of its own in the folder.
 func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 	names, paths := []string{e.container}, []string{e.to}
 	if e.database == "" {
-		return errExport
+		if e.container != "" || e.format != "ndjson" {
+			return errExport
+		}
+		return e.store(ctx, out, told)
 	}
 	if e.container == "" {
 		var err error

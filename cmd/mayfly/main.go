@@ -54,7 +54,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	},
 		slices.Concat(
-			group("The server", serveCommand(), checkCommand(), healthCommand(), doctorCommand(), certCommand(), benchCommand(),
+			group("The server", serveCommand(), checkCommand(), healthCommand(), doctorCommand(), certCommand(), benchCommand(), manCommand(),
 				versionCommand()),
 			group("Data", shellCommand(), databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
 				importCommand(), exportCommand(), explainCommand(), splitCommand(), snapshotCommand(),

@@ -192,3 +192,52 @@ func TestKilledImport(t *testing.T) {
 		t.Error("the note is left")
 	}
 }
+
+// TestExportOfAStore: an export of everything is a seed, and a server that begins with it exports the same.
+func TestExportOfAStore(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	many(t, b, "c", 1200)
+	b.must(t, 201, "POST", "/dbs", `{"id":"empty"}`)
+	b.must(t, 201, "POST", "/dbs", `{"id":"the shop"}`)
+	b.must(t, 201, "POST", "/dbs/the%20shop/colls", `{"id":"carts","defaultTtl":2147483647,
+		"partitionKey":{"paths":["/tenant","/user"],"kind":"MultiHash","version":2},
+		"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/number"]}]},
+		"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/pad/?"}],
+		"compositeIndexes":[[{"path":"/a"},{"path":"/b","order":"descending"}]]}}`)
+	b.must(t, 201, "POST", "/dbs/the%20shop/colls/carts/sprocs",
+		`{"id":"hello","body":"function () { /* é */ }"}`)
+	b.must(t, 201, "POST", "/dbs/the%20shop/colls/carts/triggers",
+		`{"id":"pre","body":"function () {}","triggerType":"Pre","triggerOperation":"All"}`)
+	b.must(t, 201, "POST", "/dbs/the%20shop/colls/carts/docs",
+		`{"id":"1","tenant":"t","user":"u","number":9007199254740993,"ttl":86400,"x":[1e-7,"\u0000é"]}`,
+		"x-ms-documentdb-partitionkey", `["t","u"]`)
+	one, two := t.TempDir(), t.TempDir()
+	if code, _, errs := mayfly(t, "export", "--to", one, "--url", "http://"+b.host); code != 0 {
+		t.Fatal(errs)
+	}
+	other := boot(t, "--memory", "--seed", one)
+	if code, _, errs := mayfly(t, "export", "--to", two, "--url", "http://"+other.host); code != 0 {
+		t.Fatal(errs)
+	}
+	files := 0
+	err := filepath.WalkDir(one, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files++
+		again := filepath.Join(two, strings.TrimPrefix(path, one))
+		if got, want := string(read(t, again)), string(read(t, path)); got != want {
+			t.Errorf("%s: %s\nwas %s", again, got, want)
+		}
+		return nil
+	})
+	if err != nil || files != 7 {
+		t.Errorf("%d files, %v", files, err)
+	}
+	if text := string(read(t, filepath.Join(one, "the shop", "carts", "items.ndjson"))); !strings.Contains(
+		text, `"ttl":86400`) ||
+		!strings.Contains(text, "9007199254740993") {
+		t.Error(text)
+	}
+}

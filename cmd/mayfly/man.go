@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+func manCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "man DIR",
+		Short: "Write the manual pages of all commands into a folder",
+		Args:  cobra.ExactArgs(1),
+		Long: "Write the manual pages of all commands into a folder, for man(1): mayfly.1, mayfly-serve.1, ... Packages\n" +
+			"have them in place; `man -l DIR/mayfly-serve.1` shows one from anywhere.",
+		Example: "  mayfly man /usr/local/share/man/man1",
+	}
+	registerResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+		if err := os.MkdirAll(args[0], 0o755); err != nil {
+			return err
+		}
+		undated := time.Time{} // the pages of two builds of one version are the same
+		header := &doc.GenManHeader{Section: "1", Source: "mayfly " + version(), Manual: "Mayfly",
+			Date: &undated}
+		if err := doc.GenManTree(cmd.Root(), header, args[0]); err != nil {
+			return err
+		}
+		pages := 0
+		for range everyCommand(cmd.Root()) {
+			pages++
+		}
+		return printResult(cmd.OutOrStdout(), asJSON, fmt.Sprintf("%d pages in %s", pages, args[0]),
+			map[string]any{"pages": pages, "folder": args[0]})
+	})
+	return cmd
+}
+
+// everyCommand goes through cmd and all below it that have a page.
+func everyCommand(cmd *cobra.Command) func(yield func(*cobra.Command) bool) {
+	return func(yield func(*cobra.Command) bool) { eachCommand(cmd, yield) }
+}
+
+func eachCommand(cmd *cobra.Command, yield func(*cobra.Command) bool) bool {
+	if !cmd.IsAvailableCommand() && cmd.HasParent() || cmd.IsAdditionalHelpTopicCommand() {
+		return true
+	}
+	for _, sub := range cmd.Commands() {
+		if !eachCommand(sub, yield) {
+			return false
+		}
+	}
+	return yield(cmd)
+}
