@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -38,7 +39,7 @@ func openDocuments(in io.Reader, name, format string, text []string) (docs docum
 	raw := bufio.NewReaderSize(in, 1<<16)
 	close = func() {}
 	if magic, err := raw.Peek(4); err == nil && bytes.Equal(magic, []byte{0x28, 0xB5, 0x2F, 0xFD}) {
-		z, err := zstd.NewReader(raw)
+		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1))
 		if err != nil {
 			return nil, close, err
 		}
@@ -220,21 +221,17 @@ func setMember(in map[string]any, path []string, value any) error {
 	return setMember(below, path[1:], value)
 }
 
-// counted counts the bytes that are read, for the progress.
+// counted counts the bytes that are read, for the progress. Who decompresses may read in another goroutine.
 type counted struct {
 	in io.Reader
-	n  int
+	n  atomic.Int64
 }
 
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
-	c.n += n
+	c.n.Add(int64(n))
 	return n, err
 }
 
 // taken returns what has been read since it was called last.
-func (c *counted) taken() int {
-	n := c.n
-	c.n = 0
-	return n
-}
+func (c *counted) taken() int { return int(c.n.Swap(0)) }
