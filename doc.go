@@ -1,4 +1,5 @@
-// Package mayfly is a document store inside a Go program: JSON documents that expire, exact to the second.
+// Package mayfly is a document store inside a Go program: JSON documents that expire, exact to the second,
+// and queues of messages that do.
 //
 //	db, err := mayfly.Open("data")
 //	defer db.Close()
@@ -25,6 +26,12 @@
 // nothing expires, whatever a document says, and Forever as default lets only those expire that have a ttl. A
 // document that has expired is gone for every reader in that second; its space is freed in the background.
 //
+// # Queues
+//
+// DB.Queue and DB.Topic open queues and topics on the same clock. A message that is received is locked for
+// its receiver, who settles it by Complete, Abandon, Defer or DeadLetter; one that expires, or fails too
+// often, is a dead letter that says why. The rules are Azure Service Bus's.
+//
 // # Time in tests
 //
 // OpenMemory with a Clock that stands still makes half an hour pass in no time:
@@ -36,7 +43,7 @@
 //
 // # What it is made of
 //
-// This package is a door. Behind it stands package store, which has everything, in Cosmos DB's own terms:
-// DB.Store and Container.Store give it. The same folder can be served to the Azure SDKs by the mayfly
-// command, when no program has it open.
+// This package is a door. Behind it stand package store, which has everything, in Cosmos DB's own terms, and
+// package queue, in Service Bus's: DB.Store, Container.Store and DB.Queues give them. The same folder can be
+// served to the Azure SDKs by the mayfly command, when no program has it open.
 package mayfly

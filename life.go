@@ -56,6 +56,6 @@ func (c *Container) Explain(ctx context.Context, pk PartitionKey, id string) (se
 }
 
 // Sweep frees the space of everything that has expired now, which else happens in the background, and tells
-// how many documents that were. No reader can tell the difference; a log of expirations is complete up to now
-// when it returns.
+// how many documents and messages that were. No reader of documents can tell the difference; a log of
+// expirations is complete up to now when it returns, and messages that expired are dead letters or gone.
 func (db *DB) Sweep(ctx context.Context) (purged int, err error) { return db.db.SweepNow(ctx) }

@@ -8,12 +8,16 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
 // DB is an open store. Its methods may be called from any goroutine.
-type DB struct{ db *store.DB }
+type DB struct {
+	db     *store.DB
+	queues *queue.Queues
+}
 
 // Option changes how a store is opened.
 type Option func(*options)
@@ -63,11 +67,12 @@ func open(e pebble.Options, opts []Option) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.Open(ctx, eng, o.store)
+	queues := queue.New(queue.Options{Logger: o.store.Logger})
+	db, err := store.Open(ctx, eng, o.store, queues.Tenant())
 	if err != nil {
 		return nil, errors.Join(err, eng.Close())
 	}
-	return &DB{db}, nil
+	return &DB{db, queues}, nil
 }
 
 // Close waits for what is under way and closes the store. Loops over queries and feeds that go on end with

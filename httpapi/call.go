@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/laboratory"
 )
 
 // call is one request on its way through the server: what came by HTTP, the operation that it asks for, and
@@ -111,6 +112,9 @@ func (c *call) readBody() error {
 		return nil
 	}
 	limit := int64(c.target.kind.MaxBody())
+	if c.target.own == "_mayfly/seed" {
+		limit = laboratory.LargeBody
+	}
 	if r.ContentLength > limit {
 		return cosmos.TooLarge()
 	}

@@ -35,6 +35,7 @@ type plan struct {
 	empty    string // the refusal of a body without members; empty: it is taken
 	optional bool   // there need be no body
 	kept     bool   // the body holds documents, which are read as they would be kept
+	large    bool   // the body may be as large as LargeBody
 }
 
 // step reads one part of a request into the struct.
@@ -65,8 +66,8 @@ func planOf(t reflect.Type) *plan {
 }
 
 // scan reads the tags of a part. Of those that are this package's own, takes, refusal, empty and body
-// ("optional" or "documents") are on blank fields; missing is on a required member, first on one that is told
-// of first.
+// ("optional", "documents" or "large") are on blank fields; missing is on a required member, first on one
+// that is told of first.
 func (p *plan) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -78,6 +79,7 @@ func (p *plan) scan(t reflect.Type, at []int) {
 			p.empty = cmp.Or(p.empty, f.Tag.Get("empty"))
 			p.optional = p.optional || f.Tag.Get("body") == "optional"
 			p.kept = p.kept || f.Tag.Get("body") == "documents"
+			p.large = p.large || f.Tag.Get("body") == "large"
 		case finds(f.Type):
 			p.steps = append(p.steps, func(l *Laboratory, ec echo.Context, _ *plan, in reflect.Value) error {
 				return in.FieldByIndex(index).Addr().Interface().(finder).find(l, ec)
@@ -170,7 +172,7 @@ func readBody(l *Laboratory, ec echo.Context, p *plan, in reflect.Value) error {
 	object := doc.Value{}
 	if len(body) > 0 || !p.optional {
 		var err error
-		if object, err = objectOf(body, p.kept); err != nil {
+		if object, err = objectOf(body, p); err != nil {
 			return err
 		}
 	}
@@ -210,12 +212,19 @@ func readBody(l *Laboratory, ec echo.Context, p *plan, in reflect.Value) error {
 	return nil
 }
 
-// objectOf checks that a body is a JSON object. kept: it is read as its documents would be kept.
-func objectOf(body []byte, kept bool) (v doc.Value, err error) {
-	if kept {
-		body, err = doc.Compact(body, doc.Limits{})
+// LargeBody is how many bytes the body of a request may have that holds a whole seed.
+const LargeBody = 64 << 20
+
+// objectOf checks that a body is a JSON object.
+func objectOf(body []byte, p *plan) (v doc.Value, err error) {
+	limits := doc.Limits{}
+	if p.large {
+		limits.MaxBytes = LargeBody
+	}
+	if p.kept {
+		body, err = doc.Compact(body, limits)
 	} else {
-		err = doc.Valid(body, doc.Limits{})
+		err = doc.Valid(body, limits)
 	}
 	if err != nil {
 		return v, badRequest("The input content is invalid: " + err.Error())

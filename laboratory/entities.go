@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/swaggest/jsonschema-go"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/queue"
 )
 
@@ -30,6 +28,8 @@ type Entity struct {
 	DeadLetterOnExpiration bool      `json:"deadLetterOnExpiration"`
 	RequiresSession        bool      `json:"requiresSession"`
 	DetectsDuplicates      bool      `json:"detectsDuplicates"`
+	DuplicatesWithin       string    `json:"duplicatesWithin,omitempty" description:"For how long ids are remembered."`
+	MaxSizeMegabytes       int32     `json:"maxSizeMegabytes,omitempty"`
 	ForwardTo              string    `json:"forwardTo,omitempty"`
 	ForwardDeadLettersTo   string    `json:"forwardDeadLettersTo,omitempty"`
 	AutoDeleteOnIdle       string    `json:"autoDeleteOnIdle,omitempty" description:"None: never."`
@@ -58,6 +58,7 @@ func entityOf(e queue.Entity) Entity {
 		LockDuration: limited(p.LockDuration), MaxDeliveryCount: p.MaxDeliveryCount,
 		DefaultTimeToLive: limited(p.DefaultTTL), DeadLetterOnExpiration: p.DeadLetterOnExpiration,
 		RequiresSession: p.RequiresSession, DetectsDuplicates: p.RequiresDuplicateDetection,
+		DuplicatesWithin: limited(p.DuplicateDetectionWindow), MaxSizeMegabytes: p.MaxSizeMB,
 		ForwardTo: p.ForwardTo, ForwardDeadLettersTo: p.ForwardDeadLettersTo,
 		AutoDeleteOnIdle: limited(p.AutoDeleteOnIdle), Created: e.Created, Accessed: e.Accessed}
 }
@@ -167,72 +168,6 @@ func (l *Laboratory) deleteEntity(ctx context.Context, in *InEntity) (none, erro
 	return none{}, ofQueues(in.queues.Delete(ctx, in.Entity))
 }
 
-// span is a duration as XML Schema writes it.
-type span time.Duration
-
-func (s *span) decode(name string, v doc.Value) error {
-	d, err := queue.ParseDuration(v.Str())
-	if v.Kind() != doc.String || err != nil || d <= 0 {
-		return badRequest("'" + name + "' must be a duration such as PT1M or P14D.")
-	}
-	*s = span(d)
-	return nil
-}
-
-// JSONSchema implements jsonschema.Exposer.
-func (span) JSONSchema() (s jsonschema.Schema, err error) {
-	s.AddType(jsonschema.String)
-	s.WithFormat("duration").WithExamples("PT1M", "P14D")
-	return s, nil
-}
-
-type createEntityRequest struct {
-	InQueues
-	Path                   string `json:"path" missing:"The body must have a 'path'." description:"Of a subscription: topic/Subscriptions/name."`
-	Topic                  bool   `json:"topic,omitempty" description:"A topic, not a queue."`
-	LockDuration           span   `json:"lockDuration,omitempty"`
-	MaxDeliveryCount       int32  `json:"maxDeliveryCount,omitempty" minimum:"1" maximum:"2147483647"`
-	DefaultTimeToLive      span   `json:"defaultTimeToLive,omitempty"`
-	DeadLetterOnExpiration bool   `json:"deadLetterOnExpiration,omitempty"`
-	RequiresSession        bool   `json:"requiresSession,omitempty"`
-	DetectsDuplicates      bool   `json:"detectsDuplicates,omitempty"`
-	ForwardTo              string `json:"forwardTo,omitempty"`
-	ForwardDeadLettersTo   string `json:"forwardDeadLettersTo,omitempty"`
-	AutoDeleteOnIdle       span   `json:"autoDeleteOnIdle,omitempty"`
-
-	_ struct{} `takes:"an entity has %"`
-	_ struct{} `additionalProperties:"false"`
-}
-
-func (l *Laboratory) createEntity(ctx context.Context, in *createEntityRequest) (Entity, error) {
-	kind := queue.Queue
-	a, _, err := queue.ParseAddress(in.Path)
-	if err != nil {
-		return Entity{}, ofQueues(err)
-	}
-	if _, _, ok := a.Subscription(); ok {
-		kind = queue.Subscription
-	} else if in.Topic {
-		kind = queue.Topic
-	}
-	p := queue.Defaults(kind)
-	for to, given := range map[*time.Duration]span{&p.LockDuration: in.LockDuration,
-		&p.DefaultTTL:       in.DefaultTimeToLive,
-		&p.AutoDeleteOnIdle: in.AutoDeleteOnIdle} {
-		if given > 0 {
-			*to = time.Duration(given)
-		}
-	}
-	if in.MaxDeliveryCount > 0 {
-		p.MaxDeliveryCount = in.MaxDeliveryCount
-	}
-	p.DeadLetterOnExpiration, p.RequiresSession = in.DeadLetterOnExpiration, in.RequiresSession
-	p.RequiresDuplicateDetection = in.DetectsDuplicates
-	p.ForwardTo, p.ForwardDeadLettersTo = in.ForwardTo, in.ForwardDeadLettersTo
-	e, err := in.queues.Create(ctx, kind, in.Path, p)
-	return entityOf(e), ofQueues(err)
-}
-
 func ofQueueing() []route {
 	const entity = root + "/entities/{entity}"
 	return []route{
@@ -241,6 +176,8 @@ func ofQueueing() []route {
 		on(post, root+"/entities", "Make a queue, a topic or a subscription", (*Laboratory).createEntity).
 			answering(http.StatusCreated).failing(404, 409),
 		on(get, entity, "A queue, a topic or a subscription", (*Laboratory).getEntity).failing(404),
+		on(patch, entity, "Change some settings of an entity; null puts one back to its default",
+			(*Laboratory).patchEntity).failing(404),
 		on(del, entity, "Delete an entity with all that is in it", (*Laboratory).deleteEntity).failing(404),
 		on(post, entity+"/send", "Send a message", (*Laboratory).sendMessage).
 			answering(http.StatusCreated).failing(404),
@@ -248,6 +185,9 @@ func ofQueueing() []route {
 			(*Laboratory).takeMessages).failing(404),
 		on(post, entity+"/peek", "Look at messages, and at when and why they die",
 			(*Laboratory).peekMessages).
+			failing(404),
+		on(post, entity+"/sessions", "The sessions of an entity that have messages",
+			(*Laboratory).listSessions).
 			failing(404),
 		on(post, entity+"/query", "Query the messages of an entity, as documents",
 			(*Laboratory).queryMessages).

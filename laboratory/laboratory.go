@@ -67,7 +67,8 @@ type WebhookMetrics struct {
 	Refused                  bool   // it leads to an address that is not allowed
 }
 
-// Laboratory answers the requests for Mayfly's own surface. It has no state and no goroutine of its own.
+// Laboratory answers the requests for Mayfly's own surface. It has no goroutine of its own, and no state but
+// who plants a seed.
 type Laboratory struct {
 	opt       Options
 	db        *store.DB
@@ -75,6 +76,7 @@ type Laboratory struct {
 	reapers   allReapers
 	snapshots snapshots
 	routes    []route
+	planting  chan struct{} // holds one while a seed is planted
 }
 
 // serverClock is the clock that every database follows which has none of its own.
@@ -103,7 +105,8 @@ type snapshots interface {
 
 // New makes the laboratory of a database.
 func New(db *store.DB, o Options) *Laboratory {
-	return &Laboratory{opt: o, db: db, clock: db, reapers: db, snapshots: db, routes: table()}
+	return &Laboratory{opt: o, db: db, clock: db, reapers: db, snapshots: db, routes: table(),
+		planting: make(chan struct{}, 1)}
 }
 
 // Register adds the routes to a group. open goes around those that need no key, keyed around the others.

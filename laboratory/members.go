@@ -212,9 +212,9 @@ func (s *setting[T]) kind() doc.Kind {
 	switch any(s.value).(type) {
 	case bool:
 		return doc.Bool
-	case int:
+	case int, int32:
 		return doc.Number
-	case string:
+	case string, span, status:
 		return doc.String
 	}
 	return doc.Object

@@ -153,13 +153,15 @@ func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (Sent, er
 type peekRequest struct {
 	InEntity
 	OfStore
-	From  int64    `json:"from,omitempty" minimum:"0" description:"The first sequence number."`
-	Count int      `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
-	_     struct{} `body:"optional" takes:"peek takes %" additionalProperties:"false"`
+	From    int64    `json:"from,omitempty" minimum:"0" description:"The first sequence number."`
+	Count   int      `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
+	Session *string  `json:"session,omitempty" description:"Messages of this session alone."`
+	_       struct{} `body:"optional" takes:"peek takes %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) peekMessages(ctx context.Context, in *peekRequest) (Messages, error) {
-	list, err := in.queues.Peek(ctx, in.address(in.Entity), queue.PeekOptions{From: in.From, Max: in.Count})
+	list, err := in.queues.Peek(ctx, in.address(in.Entity), queue.PeekOptions{From: in.From, Max: in.Count,
+		Session: in.Session})
 	if err != nil {
 		return Messages{}, ofQueues(err)
 	}
@@ -178,7 +180,7 @@ func (in *peekRequest) tell(list []queue.Delivery) Messages {
 type takeRequest struct {
 	InEntity
 	OfStore
-	Session string  `json:"session,omitempty"`
+	Session *string `json:"session,omitempty"`
 	Count   int     `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
 	Seconds float64 `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"How long to wait for the first one."`
 	Patience
@@ -187,8 +189,8 @@ type takeRequest struct {
 
 func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Messages, error) {
 	o := queue.ReceiverOptions{Mode: queue.ReceiveAndDelete, Name: "laboratory"}
-	if in.Session != "" {
-		o.Session = &queue.SessionRequest{ID: in.Session}
+	if in.Session != nil {
+		o.Session = &queue.SessionRequest{ID: *in.Session}
 	}
 	r, err := in.queues.OpenReceiver(ctx, in.address(in.Entity), o)
 	if err != nil {

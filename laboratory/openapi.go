@@ -59,7 +59,8 @@ func (l *Laboratory) described() (description, error) {
 	r.DefaultOptions = append(r.DefaultOptions, jsonschema.InterceptDefName(plainName),
 		jsonschema.InterceptProp(presence), jsonschema.InterceptSchema(closed))
 	for _, m := range []struct{ of, is any }{
-		{setting[bool]{}, false}, {setting[int]{}, 0}, {setting[string]{}, ""},
+		{setting[bool]{}, false}, {setting[int]{}, 0}, {setting[int32]{}, int32(0)}, {setting[string]{}, ""},
+		{setting[span]{}, span(0)}, {setting[status]{}, status(0)},
 		{setting[*store.OnExpire]{}, store.OnExpire{}}, {setting[*store.ExpiryEvents]{},
 			store.ExpiryEvents{}},
 		{setting[*store.ReaperSettings]{}, store.ReaperSettings{}},

@@ -202,63 +202,6 @@ func firstRules(kind Kind, rules []Rule) (*ruleSet, error) {
 	return set, nil
 }
 
-// Update sets the properties of an entity. Locks that are held on its messages are lost. Errors:
-// CodeEntityNotFound, CodeArgument for what cannot be changed, CodeArgumentOutOfRange.
-func (q *Queues) Update(ctx context.Context, path string, p Properties) (Entity, error) {
-	m, leave, err := q.manage(ctx)
-	if err != nil {
-		return Entity{}, err
-	}
-	defer leave()
-	e, err := m.findPath(path)
-	if err != nil {
-		return Entity{}, err
-	}
-	if p, err = p.complete(e.kind, e.path, m.opts.Basic); err == nil {
-		err = m.checkTargets(e.path, &p)
-	}
-	if name := p.immutable(e.properties.Load()); err == nil && name != "" {
-		err = &Error{Code: CodeArgument, Entity: e.path,
-			Message: "SubCode=40000. The value of the property " + name +
-				" of an existing " + e.kind.String() + " cannot be changed."}
-	}
-	if err != nil {
-		return Entity{}, err
-	}
-	for _, s := range e.stores {
-		if s != nil {
-			if err := s.catchUp(ctx); err != nil { // what is due is judged by the properties of its moment
-				return Entity{}, err
-			}
-		}
-	}
-	rec := e.record()
-	rec.Updated = m.in.Clock().Millis()
-	rec.Accessed, rec.Properties = rec.Updated, p
-	err = m.in.Catalog().Change(ctx, func(t *host.Change) error { return host.SetRecord(t, rec.key(), rec) },
-		e.scope)
-	if err != nil {
-		return Entity{}, wrap(err)
-	}
-	m.note(rec.Updated)
-	e.properties.Store(&p)
-	e.updated.Store(rec.Updated)
-	e.generation.Add(1)
-	e.touch(rec.Updated)
-	for _, s := range e.stores {
-		if s != nil {
-			s.changed()
-		}
-	}
-	m.idler.ring()
-	for _, s := range e.stores {
-		if s != nil && s.forwardsTo() != "" {
-			m.forward(ctx, []*messageStore{s})
-		}
-	}
-	return m.entity(ctx, e)
-}
-
 // Delete deletes an entity with all that is in it, a topic with its subscriptions, and ends its receivers.
 func (q *Queues) Delete(ctx context.Context, path string) error {
 	m, leave, err := q.manage(ctx)

@@ -16,9 +16,11 @@ type container struct {
 	spec       definition.ContainerSpec
 	given      *tree.Value // the members of the definition that the seed has
 	throughput Throughput
+	ranges     int // of a new one; 0: by its throughput
 	settings   *Settings
 	scripts    []resource
 	documents  []document
+	lists      []string              // files with a document a line, where documents stay where they are
 	seen       map[string]tree.Place // documents by partition key and id
 }
 
@@ -26,6 +28,7 @@ type container struct {
 type document struct {
 	place     tree.Place
 	operation store.Operation
+	text      []byte // as the file has it, as JSON
 }
 
 // decodeContainer reads a container. What the service adds to one that was read from it is passed over.
@@ -42,8 +45,11 @@ func (c *Container) DecodeTree(v *tree.Value) error { return decodeContainer(v, 
 
 // container takes in a container of d; dir is where its file lies.
 func (r *reader) container(d *database, dir string, in *Container) (c *container, err error) {
-	c = &container{place: in.Self.Place, throughput: in.Throughput, settings: in.Settings,
+	c = &container{place: in.Self.Place, throughput: in.Throughput, ranges: in.Ranges, settings: in.Settings,
 		seen: map[string]tree.Place{}}
+	if in.Ranges < 0 {
+		return nil, in.Self.Member("ranges").Place.Fail("a number of partition ranges is above 0")
+	}
 	given := newObject(c.place)
 	given.set("id", &tree.Value{Kind: tree.String, Text: in.ID, Place: c.place}, c.place)
 	c.given = given.Value
@@ -113,7 +119,7 @@ func (c *container) lines(file string, data []byte) error {
 		}
 		body, o, err := store.ParseImport(line)
 		if err == nil {
-			if err := c.add(tree.Place{File: file, Line: n, Column: 1}, body, o); err != nil {
+			if err := c.add(tree.Place{File: file, Line: n, Column: 1}, nil, body, o); err != nil {
 				return err
 			}
 			continue
@@ -131,7 +137,8 @@ func (c *container) lines(file string, data []byte) error {
 
 // document takes in a document.
 func (c *container) document(v *tree.Value) error {
-	body, o, err := store.ParseImport(v.AppendJSON(nil))
+	text := v.AppendJSON(nil)
+	body, o, err := store.ParseImport(text)
 	if err != nil {
 		place, member := v.Blame(func(v *tree.Value) error {
 			_, _, err := store.ParseImport(v.AppendJSON(nil))
@@ -139,10 +146,11 @@ func (c *container) document(v *tree.Value) error {
 		})
 		return place.Wrap(member, err)
 	}
-	return c.add(v.Place, body, o)
+	return c.add(v.Place, text, body, o)
 }
 
-func (c *container) add(place tree.Place, body []byte, o store.ImportOptions) error {
+// add takes in a document; text is the whole of it, its age included.
+func (c *container) add(place tree.Place, text, body []byte, o store.ImportOptions) error {
 	id, err := definition.ValidateItemID(doc.Of(body).Member("id"))
 	if err != nil {
 		return place.Wrap("", err)
@@ -152,7 +160,7 @@ func (c *container) add(place tree.Place, body []byte, o store.ImportOptions) er
 		return place.Fail("the document '%s' is there a second time: %s", id, first)
 	}
 	c.seen[key] = place
-	d := document{place, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true}}
+	d := document{place, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true}, text}
 	d.operation.Import = &o
 	c.documents = append(c.documents, d)
 	return nil

@@ -17,6 +17,7 @@ type database struct {
 	throughput Throughput
 	containers []*container
 	users      []user
+	keys       []resource // of client-side encryption
 }
 
 // user is a user with its permissions.
@@ -48,6 +49,16 @@ func (r *reader) database(dir string, in *Database) (*database, error) {
 		if _, err := r.container(d, dir, c); err != nil {
 			return nil, err
 		}
+	}
+	for i := range in.Keys {
+		k := &in.Keys[i]
+		made, err := newResource(k.Self, store.KindEncryptionKey, k.ID, map[string]any{"id": k.ID,
+			"encryptionAlgorithm": k.Algorithm, "wrappedDataEncryptionKey": k.Wrapped,
+			"keyWrapMetadata": json.RawMessage(k.Metadata.value.AppendJSON(nil))})
+		if err != nil {
+			return nil, err
+		}
+		d.keys = append(d.keys, made)
 	}
 	for i := range in.Users {
 		u, err := d.user(&in.Users[i])
@@ -94,6 +105,8 @@ func words(kind store.ResourceKind) string {
 		return "user"
 	case store.KindPermission:
 		return "permission"
+	case store.KindEncryptionKey:
+		return "client encryption key"
 	case store.KindStoredProcedure:
 		return "stored procedure"
 	case store.KindTrigger:
@@ -157,9 +170,9 @@ func (r *reader) script(dir string, kind store.ResourceKind, self *tree.Value, i
 		if !fs.ValidPath(name) {
 			return resource{}, self.Place.Fail("the file '%s' lies outside of the seed", file)
 		}
-		data, err := fs.ReadFile(r.files, name)
+		data, err := r.definition(name)
 		if err != nil {
-			return resource{}, r.wrong(name, err)
+			return resource{}, err
 		}
 		text = string(data)
 	}

@@ -12,6 +12,10 @@
 //	entities.go    queues and topics, in the words of package queue/config
 //	plant.go       into a server: what is missing is made, what differs is changed
 //	plant_*.go     containers, scripts and the like, documents
+//	differences.go what of it is there another way, for who wants nothing changed
+//	apart.go       a seed taken apart: its definitions, and where its documents are
+//	describe*.go   the other way: what a server has, as the files of a seed
+//	folders.go     names of folders, of ids
 //	rehearse.go    into a server of its own, in memory
 //	schema.go      the JSON Schema of the files
 //

@@ -93,23 +93,32 @@ func entity(v *tree.Value) (*tree.Value, error) {
 // ruleOf is a rule as the emulator writes it.
 func ruleOf(v *tree.Value) (*tree.Value, error) {
 	out, properties := newObject(v.Place), newObject(v.Place)
-	expression := func(m tree.Member) *tree.Value {
+	kinds := []string{}
+	expression := func(to string, m tree.Member, parameters string) {
 		o := newObject(m.Place)
 		o.set("SqlExpression", m.Value, m.Value.Place)
-		return o.Value
+		if given := v.Member(parameters); given != nil {
+			o.set("Parameters", given, given.Place)
+		}
+		properties.set(to, o.Value, m.Place)
 	}
-	kind := ""
 	for _, m := range v.Members {
 		switch m.Name {
 		case "name":
 			out.set("Name", m.Value, m.Place)
 		case "action":
-			properties.set("Action", expression(m), m.Place)
+			expression("Action", m, "actionParameters")
 		case "sql":
-			kind += "Sql"
-			properties.set("SqlFilter", expression(m), m.Place)
+			kinds = append(kinds, "Sql")
+			expression("SqlFilter", m, "parameters")
+		case "kind":
+			kind, known := map[string]string{"all": "True", "none": "False"}[m.Value.Text]
+			if !known {
+				return nil, m.Value.Place.Fail("the kind of a rule is all or none, not %s", m.Value.Shown())
+			}
+			kinds = append(kinds, kind)
 		case "correlation":
-			kind += "Correlation"
+			kinds = append(kinds, "Correlation")
 			filter := newObject(m.Place)
 			for _, m := range m.Value.Members {
 				filter.set(capital(m.Name), m.Value, m.Place)
@@ -117,10 +126,15 @@ func ruleOf(v *tree.Value) (*tree.Value, error) {
 			properties.set("CorrelationFilter", filter.Value, m.Place)
 		}
 	}
-	if kind != "Sql" && kind != "Correlation" {
-		return nil, v.Place.Fail("a rule has 'sql', or 'correlation'")
+	for parameters, of := range map[string]string{"parameters": "sql", "actionParameters": "action"} {
+		if given := v.Member(parameters); given != nil && v.Member(of) == nil {
+			return nil, given.Place.Fail("'%s' goes with '%s'", parameters, of)
+		}
 	}
-	properties.set("FilterType", &tree.Value{Kind: tree.String, Text: kind, Place: v.Place}, v.Place)
+	if len(kinds) != 1 {
+		return nil, v.Place.Fail("a rule has 'sql', or 'correlation', or a 'kind'")
+	}
+	properties.set("FilterType", &tree.Value{Kind: tree.String, Text: kinds[0], Place: v.Place}, v.Place)
 	out.set("Properties", properties.Value, v.Place)
 	return out.Value, nil
 }

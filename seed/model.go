@@ -22,7 +22,9 @@ type Database struct {
 	Throughput Throughput  `json:"throughput,omitempty" description:"RU/s that its containers share."`
 	Containers []Container `json:"containers,omitempty"`
 	Users      []User      `json:"users,omitempty"`
-	Schema     string      `json:"$schema,omitempty" description:"For editors."`
+	// Keys are those of Cosmos DB's client-side encryption. Containers with such a policy need them.
+	Keys   []EncryptionKey `json:"clientEncryptionKeys,omitempty"`
+	Schema string          `json:"$schema,omitempty" description:"For editors."`
 }
 
 // Container is a container: what Cosmos DB has in its definition, and what there is beside it.
@@ -32,6 +34,7 @@ type Container struct {
 	PartitionKey PartitionKey `json:"partitionKey" required:"true"`
 	Policies
 	Throughput Throughput `json:"throughput,omitempty" description:"RU/s."`
+	Ranges     int        `json:"ranges,omitempty" minimum:"1" description:"Partition ranges of a new one."`
 	Settings   *Settings  `json:"settings,omitempty" description:"Mayfly's own."`
 	Procedures []Script   `json:"storedProcedures,omitempty"`
 	Triggers   []Trigger  `json:"triggers,omitempty"`
@@ -43,8 +46,8 @@ type Container struct {
 // own are the members of a container that are no part of its definition.
 func own(member string) bool {
 	switch member {
-	case "throughput", "settings", "storedProcedures", "triggers", "userDefinedFunctions", "documents",
-		"$schema":
+	case "throughput", "ranges", "settings", "storedProcedures", "triggers", "userDefinedFunctions",
+		"documents", "$schema":
 		return true
 	}
 	return false
@@ -79,6 +82,15 @@ type Trigger struct {
 	File string      `json:"file,omitempty" description:"Instead of a body; beside this file."`
 }
 
+// EncryptionKey is a key of client-side encryption, wrapped by one that clients have.
+type EncryptionKey struct {
+	Self      *tree.Value `json:"-" tree:"self"`
+	ID        string      `json:"id" required:"true"`
+	Algorithm string      `json:"encryptionAlgorithm" required:"true"`
+	Wrapped   string      `json:"wrappedDataEncryptionKey" required:"true" description:"In base64."`
+	Metadata  Anything    `json:"keyWrapMetadata" required:"true"`
+}
+
 // User is a user with what it may do.
 type User struct {
 	Self        *tree.Value  `json:"-" tree:"self"`
@@ -110,6 +122,8 @@ type Topic struct {
 	Name          string         `json:"name" required:"true"`
 	Subscriptions []Subscription `json:"subscriptions,omitempty"`
 	Sending
+	FilteringBeforePublishing bool `json:"filteringMessagesBeforePublishing,omitempty"`
+	SubscriptionPartitioning  bool `json:"enableSubscriptionPartitioning,omitempty"`
 }
 
 // Subscription is a subscription of a topic.
@@ -141,6 +155,9 @@ type Sending struct {
 	EnablePartitioning         bool  `json:"enablePartitioning,omitempty"`
 	EnableExpress              bool  `json:"enableExpress,omitempty"`
 	SupportOrdering            bool  `json:"supportOrdering,omitempty"`
+	AnonymousAccessible        bool  `json:"isAnonymousAccessible,omitempty"`
+	// AuthorizationRules is what a client has written, XML. Mayfly keeps it.
+	AuthorizationRules string `json:"authorizationRules,omitempty" description:"XML, as a client wrote it."`
 	Common
 }
 
@@ -153,13 +170,16 @@ type Common struct {
 	UserMetadata     string `json:"userMetadata,omitempty"`
 }
 
-// Rule is a rule of a subscription: a filter in SQL or by correlation, and an action.
+// Rule is a rule of a subscription: a filter in SQL or by correlation, or all or none, and an action.
 type Rule struct {
 	Self        *tree.Value  `json:"-" tree:"self"`
 	Name        string       `json:"name" required:"true"`
 	SQL         *string      `json:"sql,omitempty" description:"A filter: region = 'eu'."`
+	Parameters  Anything     `json:"parameters,omitempty" description:"{region: eu} for @region."`
 	Correlation *Correlation `json:"correlation,omitempty" description:"Instead of sql."`
+	Kind        string       `json:"kind,omitempty" enum:"all,none" description:"Instead of both."`
 	Action      *string      `json:"action,omitempty" description:"SET x = 1"`
+	OfAction    Anything     `json:"actionParameters,omitempty"`
 }
 
 // Correlation is a filter by a message's properties.

@@ -1,7 +1,6 @@
 package seed
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +20,9 @@ type Target struct {
 	// CheckWebhook tells whether a webhook may lead to a URL; nil: to any.
 	CheckWebhook func(ctx context.Context, url string) error
 	Log          *slog.Logger // nil: nothing is logged
+	// Keep keeps what is there another way than the seed says: then nothing is written, and the error is a
+	// *Differences.
+	Keep bool
 	// Undo brings back what was there before where the seed cannot be planted to its end. Nothing else may
 	// write meanwhile.
 	Undo bool
@@ -43,6 +45,19 @@ type Report struct {
 type planter struct {
 	Target
 	Report
+	looks   bool // nothing is written: what would be changed is told instead
+	differs []error
+}
+
+// change tells whether something may be changed that is there another way than the seed says. Who only looks
+// keeps what the format says of it.
+func (p *planter) change(at tree.Place, format string, args ...any) bool {
+	if p.looks {
+		p.differs = append(p.differs, at.Fail(format, args...))
+		return false
+	}
+	p.Changed++
+	return true
 }
 
 // Plant brings the target to what the seed says. Errors that a file is to blame for are *tree.Error.
@@ -56,6 +71,11 @@ func (s *Seed) Plant(ctx context.Context, to Target) (Report, error) {
 	}
 	if err := p.compare(ctx, s); err != nil {
 		return p.Report, err
+	}
+	if to.Keep {
+		if err := s.differences(ctx, to); err != nil {
+			return p.Report, err
+		}
 	}
 	if !to.Undo {
 		return p.Report, p.plant(ctx, s)
@@ -161,9 +181,11 @@ func (p *planter) plant(ctx context.Context, s *Seed) error {
 			return err
 		}
 	}
-	for _, step := range []func(context.Context, *database, *store.Database) error{
-		p.containers, p.settings, p.scripts, p.users, p.documents,
-	} {
+	steps := p.steps()
+	if !s.apart {
+		steps = append(steps, p.documents)
+	}
+	for _, step := range steps {
 		for _, d := range s.databases {
 			in, err := p.database(ctx, d)
 			if err == nil {
@@ -177,6 +199,12 @@ func (p *planter) plant(ctx context.Context, s *Seed) error {
 	return nil
 }
 
+// steps are the parts of planting that bring in definitions, in their order.
+func (p *planter) steps() []func(context.Context, *database, *store.Database) error {
+	return []func(context.Context, *database, *store.Database) error{p.keys, p.containers, p.settings,
+		p.scripts, p.users}
+}
+
 func (p *planter) database(ctx context.Context, d *database) (*store.Database, error) {
 	in, err := p.DB.Database(d.id)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
@@ -186,11 +214,11 @@ func (p *planter) database(ctx context.Context, d *database) (*store.Database, e
 	if err != nil {
 		return nil, d.place.Wrap("", err)
 	}
-	return in, p.throughput(ctx, &d.throughput, in.RID())
+	return in, p.throughput(ctx, &d.throughput, in.RID(), "the database '"+d.id+"'")
 }
 
 // throughput changes a throughput that is another one.
-func (p *planter) throughput(ctx context.Context, t *Throughput, rid string) error {
+func (p *planter) throughput(ctx context.Context, t *Throughput, rid, of string) error {
 	if t.IsZero() {
 		return nil
 	}
@@ -198,39 +226,11 @@ func (p *planter) throughput(ctx context.Context, t *Throughput, rid string) err
 		if o.ResourceRID != rid {
 			continue
 		}
-		if o.Throughput.Manual == t.Manual && o.Throughput.Autoscale == t.Autoscale {
+		if t.same(o.Throughput) || !p.change(t.place, "%s is there with another throughput", of) {
 			return nil
 		}
-		p.Changed++
 		_, err := p.DB.ReplaceOffer(ctx, o.ID, t.Throughput, true, store.WriteOptions{})
 		return t.place.Wrap("", err)
 	}
 	return t.place.Fail("what is there has no throughput of its own, and cannot be given one")
-}
-
-func (p *planter) containers(ctx context.Context, d *database, in *store.Database) error {
-	for _, c := range d.containers {
-		there, err := in.Container(c.spec.ID)
-		switch {
-		case fault.ErrorCode(err) == fault.CodeNotFound:
-			p.Made++
-			there, err = in.CreateContainer(ctx, c.spec, c.throughput.Throughput)
-		case err == nil:
-			var next definition.ContainerSpec
-			if next, err = c.merged(there); err != nil {
-				return err
-			}
-			if old := there.Info().Spec; !bytes.Equal(old.AppendJSON(nil), next.AppendJSON(nil)) {
-				p.Changed++
-				there, err = in.ReplaceContainer(ctx, c.spec.ID, next, store.WriteOptions{})
-			}
-		}
-		if err != nil {
-			return c.place.Wrap("", err)
-		}
-		if err := p.throughput(ctx, &c.throughput, there.RID()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -4,15 +4,69 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
-	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// maxBatchBytes is how much of documents' text goes into the store at once.
-const maxBatchBytes = 1 << 20
+func (p *planter) containers(ctx context.Context, d *database, in *store.Database) error {
+	for _, c := range d.containers {
+		there, err := in.Container(c.spec.ID)
+		switch {
+		case fault.ErrorCode(err) == fault.CodeNotFound && p.looks:
+			continue
+		case fault.ErrorCode(err) == fault.CodeNotFound:
+			p.Made++
+			there, err = in.CreateContainerWith(ctx, c.spec, store.ContainerOptions{
+				Throughput: c.throughput.Throughput, Ranges: c.ranges})
+		case err == nil:
+			there, err = p.changeContainer(ctx, c, in, there)
+		}
+		if err != nil {
+			return c.place.Wrap("", err)
+		}
+		if err := p.throughput(ctx, &c.throughput, there.RID(), c.word(d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// word is a container in errors.
+func (c *container) word(d *database) string { return "the container '" + d.id + "/" + c.spec.ID + "'" }
+
+// changeContainer brings the definition of a container to what the seed says.
+func (p *planter) changeContainer(ctx context.Context, c *container, in *store.Database,
+	there *store.Container) (*store.Container, error) {
+	next, err := c.merged(there)
+	if err != nil {
+		return there, err
+	}
+	before, after := there.Info().Spec.AppendJSON(nil), next.AppendJSON(nil)
+	if bytes.Equal(before, after) || !p.change(c.place, "the container '%s/%s' is there with another %s",
+		in.ID(), c.spec.ID, differing(before, after)) {
+		return there, nil
+	}
+	return in.ReplaceContainer(ctx, c.spec.ID, next, store.WriteOptions{})
+}
+
+// differing are the members by which two objects differ.
+func differing(a, b []byte) string {
+	var names []string
+	add := func(name string, _ doc.Value) bool {
+		if !doc.Equal(doc.Of(a).Member(name), doc.Of(b).Member(name)) {
+			names = append(names, name)
+		}
+		return true
+	}
+	doc.Of(a).Each(add)
+	doc.Of(b).Each(add)
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
 
 // settings changes Mayfly's own settings of containers.
 func (p *planter) settings(ctx context.Context, d *database, in *store.Database) error {
@@ -21,6 +75,9 @@ func (p *planter) settings(ctx context.Context, d *database, in *store.Database)
 			continue
 		}
 		there, err := in.Container(c.spec.ID)
+		if fault.ErrorCode(err) == fault.CodeNotFound && p.looks {
+			continue
+		}
 		if err != nil {
 			return c.place.Wrap("", err)
 		}
@@ -28,10 +85,11 @@ func (p *planter) settings(ctx context.Context, d *database, in *store.Database)
 		c.settings.overlay(&want)
 		before, err1 := json.Marshal(have)
 		after, err2 := json.Marshal(want)
-		if err1 == nil && err2 == nil && bytes.Equal(before, after) {
+		if err1 == nil && err2 == nil && bytes.Equal(before, after) ||
+			!p.change(c.settings.Self.Place, "%s is there with other settings: %s", c.word(d),
+				differing(before, after)) {
 			continue
 		}
-		p.Changed++
 		_, err = there.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
 			c.settings.overlay(s)
 			return nil
@@ -63,14 +121,28 @@ func (s *Settings) overlay(to *store.ContainerSettings) {
 	}
 }
 
+// keys brings in the keys that containers' policies of encryption need.
+func (p *planter) keys(ctx context.Context, d *database, in *store.Database) error {
+	for i := range d.keys {
+		if err := p.resource(ctx, in.Resources(store.KindEncryptionKey), &d.keys[i], d.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (p *planter) scripts(ctx context.Context, d *database, in *store.Database) error {
 	for _, c := range d.containers {
 		there, err := in.Container(c.spec.ID)
+		if fault.ErrorCode(err) == fault.CodeNotFound && p.looks {
+			continue
+		}
 		if err != nil {
 			return c.place.Wrap("", err)
 		}
 		for i := range c.scripts {
-			if err := p.resource(ctx, there.Resources(c.scripts[i].kind), &c.scripts[i]); err != nil {
+			if err := p.resource(ctx, there.Resources(c.scripts[i].kind), &c.scripts[i],
+				d.id+"/"+c.spec.ID); err != nil {
 				return err
 			}
 		}
@@ -81,15 +153,18 @@ func (p *planter) scripts(ctx context.Context, d *database, in *store.Database) 
 func (p *planter) users(ctx context.Context, d *database, in *store.Database) error {
 	for i := range d.users {
 		u := &d.users[i]
-		if err := p.resource(ctx, in.Resources(store.KindUser), &u.resource); err != nil {
+		if err := p.resource(ctx, in.Resources(store.KindUser), &u.resource, d.id); err != nil {
 			return err
 		}
 		permissions, err := in.Permissions(u.id)
+		if fault.ErrorCode(err) == fault.CodeNotFound && p.looks {
+			continue
+		}
 		if err != nil {
 			return u.place.Wrap("", err)
 		}
 		for j := range u.permissions {
-			if err := p.resource(ctx, permissions, &u.permissions[j]); err != nil {
+			if err := p.resource(ctx, permissions, &u.permissions[j], d.id+"/"+u.id); err != nil {
 				return err
 			}
 		}
@@ -97,86 +172,20 @@ func (p *planter) users(ctx context.Context, d *database, in *store.Database) er
 	return nil
 }
 
-// resource makes a small resource, or changes what is another way.
-func (p *planter) resource(ctx context.Context, in store.Resources, r *resource) error {
+// resource makes a small resource, or changes what is another way; of is whose it is.
+func (p *planter) resource(ctx context.Context, in store.Resources, r *resource, of string) error {
 	there, err := in.Read(r.id)
 	switch {
+	case fault.ErrorCode(err) == fault.CodeNotFound && p.looks:
+		return nil
 	case fault.ErrorCode(err) == fault.CodeNotFound:
 		p.Made++
 		_, err = in.Create(ctx, r.body)
 	case err == nil && !doc.Equal(doc.Of(there.Body), doc.Of(r.body)):
-		p.Changed++
-		_, err = in.Replace(ctx, r.id, r.body, store.WriteOptions{})
+		if p.change(r.place, "the %s '%s' of '%s' is there with another %s", words(r.kind), r.id, of,
+			differing(there.Body, r.body)) {
+			_, err = in.Replace(ctx, r.id, r.body, store.WriteOptions{})
+		}
 	}
 	return r.place.Wrap("", err)
-}
-
-// documents makes those that are not there.
-func (p *planter) documents(ctx context.Context, d *database, in *store.Database) error {
-	for _, c := range d.containers {
-		there, err := in.Container(c.spec.ID)
-		if err != nil {
-			return c.place.Wrap("", err)
-		}
-		before := p.Documents
-		for left := c.documents; len(left) > 0; {
-			size, end := 0, 0
-			for end < min(len(left), store.MaxBatchOperations) &&
-				(end == 0 || size+len(left[end].operation.Body) <= maxBatchBytes) {
-				size += len(left[end].operation.Body)
-				end++
-			}
-			if err := p.batch(ctx, there, left[:end]); err != nil {
-				return err
-			}
-			left = left[end:]
-		}
-		p.Log.Info("seeded", "database", d.id, "container", c.spec.ID, "new", p.Documents-before,
-			"documents", len(c.documents))
-	}
-	return nil
-}
-
-func (p *planter) batch(ctx context.Context, in *store.Container, list []document) error {
-	ops := make([]store.Operation, len(list))
-	for i := range list {
-		ops[i] = list[i].operation
-	}
-	out, _, err := in.Batch(ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
-	if err != nil {
-		return list[0].place.Wrap("", err)
-	}
-	for i, r := range out.Results {
-		switch {
-		case r.Err == nil:
-			p.Documents++
-		case fault.ErrorCode(r.Err) != fault.CodeConflict:
-			return list[i].place.Wrap("", r.Err)
-		}
-	}
-	return nil
-}
-
-// Counts is how much a seed has.
-type Counts struct {
-	Databases  int `json:"databases"`
-	Containers int `json:"containers"`
-	Documents  int `json:"documents"`
-	Entities   int `json:"entities"` // queues, topics and subscriptions
-}
-
-// Count counts what is in the seed.
-func (s *Seed) Count() (c Counts) {
-	names := map[string]bool{}
-	for _, d := range s.databases {
-		names[d.id] = true
-		for _, in := range d.containers {
-			c.Documents += len(in.documents)
-		}
-	}
-	for _, e := range s.entities {
-		c.Entities += e.Len()
-	}
-	c.Databases, c.Containers = len(names), len(s.known)
-	return c
 }

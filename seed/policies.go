@@ -49,9 +49,18 @@ type CompositePath struct {
 // SpatialPath is a path with places.
 type SpatialPath struct {
 	Path
-	Types       []string `json:"types,omitempty" enum:"Point,LineString,Polygon,MultiPolygon"`
-	BoundingBox Anything `json:"boundingBox,omitempty"`
+	Types       []SpatialType `json:"types,omitempty"`
+	BoundingBox Anything      `json:"boundingBox,omitempty"`
 }
+
+// SpatialType is a kind of places.
+type SpatialType string
+
+// Enum implements jsonschema.Enum.
+func (SpatialType) Enum() []any { return []any{"Point", "LineString", "Polygon", "MultiPolygon"} }
+
+// InlineJSONSchema implements jsonschema.SchemaInliner.
+func (SpatialType) InlineJSONSchema() {}
 
 // VectorIndex is an index of a vector.
 type VectorIndex struct {

@@ -18,29 +18,39 @@ type Seed struct {
 	databases []*database
 	entities  []*config.Config
 	known     map[string]*container // by database and id: the first of that name
+	apart     bool                  // its documents stay where they are: see OpenDefinitions
+	files     map[string]string     // those with definitions, where apart
 }
 
 // HasEntities tells whether there are queues or topics in the seed.
 func (s *Seed) HasEntities() bool { return len(s.entities) > 0 }
 
 // Open reads a seed: a file, or a folder.
-func Open(name string) (*Seed, error) {
+func Open(name string) (*Seed, error) { return openPath(name, false) }
+
+// OpenDefinitions reads a seed as Open does, but for its documents: those that lie a line each in files of
+// their own are left there, and Plant passes over all. Files are what it has read, and Sources tells where
+// the documents are.
+func OpenDefinitions(name string) (*Seed, error) { return openPath(name, true) }
+
+func openPath(name string, apart bool) (*Seed, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, tree.Place{File: name}.Wrap("", err)
 	}
 	if info.IsDir() {
-		return open(os.DirFS(name), ".", name)
+		return open(os.DirFS(name), ".", name, apart)
 	}
-	return open(os.DirFS(filepath.Dir(name)), filepath.Base(name), filepath.Dir(name))
+	return open(os.DirFS(filepath.Dir(name)), filepath.Base(name), filepath.Dir(name), apart)
 }
 
 // OpenFS reads a seed from a file system, such as an embed.FS: a file, or a folder; "." is all of it.
-func OpenFS(files fs.FS, name string) (*Seed, error) { return open(files, name, "") }
+func OpenFS(files fs.FS, name string) (*Seed, error) { return open(files, name, "", false) }
 
 // open reads the file or folder of a name; root is what errors put before the names of files.
-func open(files fs.FS, name, root string) (*Seed, error) {
-	r := &reader{files: files, root: root, seed: &Seed{known: map[string]*container{}}}
+func open(files fs.FS, name, root string, apart bool) (*Seed, error) {
+	r := &reader{files: files, root: root, seed: &Seed{known: map[string]*container{}, apart: apart,
+		files: map[string]string{}}}
 	info, err := fs.Stat(files, name)
 	switch {
 	case err != nil:
@@ -76,11 +86,23 @@ func (r *reader) fail(name, format string, args ...any) error {
 	return tree.Place{File: r.shown(name)}.Fail(format, args...)
 }
 
-// parse reads a file of one value.
-func (r *reader) parse(name string) (*tree.Value, error) {
+// definition reads a file that has no documents alone.
+func (r *reader) definition(name string) ([]byte, error) {
 	data, err := fs.ReadFile(r.files, name)
 	if err != nil {
 		return nil, r.wrong(name, err)
+	}
+	if r.seed.apart {
+		r.seed.files[name] = string(data)
+	}
+	return data, nil
+}
+
+// parse reads a file of one value.
+func (r *reader) parse(name string) (*tree.Value, error) {
+	data, err := r.definition(name)
+	if err != nil {
+		return nil, err
 	}
 	return tree.Parse(r.shown(name), data)
 }
@@ -134,6 +156,9 @@ func (r *reader) folder(dir string) error {
 	if err != nil {
 		return err
 	}
+	if slices.Contains(files, Unfinished) {
+		return r.fail(path.Join(dir, Unfinished), "this is an export that has not come to its end")
+	}
 	for _, name := range files {
 		if !isValue(name) {
 			continue
@@ -147,7 +172,7 @@ func (r *reader) folder(dir string) error {
 			return err
 		}
 	}
-	if len(r.seed.databases) == 0 && len(r.seed.entities) == 0 {
+	if len(r.seed.databases) == 0 && !slices.ContainsFunc(files, isValue) {
 		return r.fail(dir, "there is no seed here: neither a .yaml or .json, nor a database's folder")
 	}
 	return nil
@@ -316,6 +341,10 @@ func (r *reader) scripts(dir, folder string, self *tree.Value) (list []Script, e
 
 // documents reads a file of documents: one, a list of them, several of YAML, or one a line.
 func (r *reader) documents(c *container, name string) error {
+	if r.seed.apart && isLines(name) {
+		c.lists = append(c.lists, r.shown(name))
+		return nil
+	}
 	data, err := fs.ReadFile(r.files, name)
 	if err != nil {
 		return r.wrong(name, err)

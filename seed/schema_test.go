@@ -64,6 +64,19 @@ func TestSchemaFits(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
+	w := newWorld(t)
+	w.must(everything(t))
+	for file, content := range w.describe().Files {
+		part := ""
+		if _, base := filepath.Split(file); base == "db.json" {
+			part = "#/definitions/Database"
+		} else if base == "container.json" {
+			part = "#/definitions/Container"
+		}
+		if err := validate(part, file, []byte(content)); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
 	for _, wrong := range []string{"databases: [{id: a, throughput: many}]", "queues: [{}]",
 		"queues: [{name: q, lockDuration: 5}]", "databases: [{ident: a}]",
 		"databases: [{id: a, containers: [{id: c, partitionKey: 5}]}]", "database: []"} {

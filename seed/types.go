@@ -26,37 +26,65 @@ func (Anything) JSONSchema() (s jsonschema.Schema, err error) { return s, nil }
 // InlineJSONSchema implements jsonschema.SchemaInliner.
 func (Anything) InlineJSONSchema() {}
 
-// Throughput is a number of RU/s, or {"maxThroughput": RU/s}, which scales by itself.
+// Throughput is a number of RU/s, or {"maxThroughput": RU/s}, which scales by itself; or {"level": "S1"}, one
+// of Cosmos DB's first levels of performance.
 type Throughput struct {
 	definition.Throughput
 	place tree.Place
 }
 
+// throughputForm is the long form of a throughput.
+type throughputForm struct {
+	Most      int    `json:"maxThroughput,omitempty" minimum:"1"`
+	Increment *int   `json:"incrementPercent,omitempty" description:"Kept for clients."`
+	Level     string `json:"level,omitempty" enum:"S1,S2,S3" description:"Instead of both."`
+}
+
 // DecodeTree implements tree.Decoder.
 func (t *Throughput) DecodeTree(v *tree.Value) error {
 	t.place = v.Place
-	var scaled struct {
-		Most int `json:"maxThroughput" required:"true"`
-	}
+	var form throughputForm
 	if n, err := strconv.Atoi(v.Text); v.Kind == tree.Number && err == nil && n > 0 {
 		t.Manual = n
-	} else if v.Kind != tree.Object || v.Decode(&scaled) != nil || scaled.Most <= 0 {
+	} else if v.Kind != tree.Object || v.Decode(&form) != nil || (form.Most <= 0) == (form.Level == "") {
 		return v.Place.Fail(`a throughput must be a number of RU/s, or {"maxThroughput": RU/s}`)
 	}
-	t.Autoscale = scaled.Most
+	t.Autoscale, t.Increment = form.Most, form.Increment
+	if form.Level != "" {
+		level, known := definition.PerformanceLevel(form.Level)
+		if !known {
+			return v.Place.Fail("a level of performance is S1, S2 or S3, not %s", form.Level)
+		}
+		t.Throughput = level
+	}
 	return v.Place.Wrap("", t.Validate())
+}
+
+// form is a throughput as a seed has it.
+func form(t definition.Throughput) any {
+	switch {
+	case t.Level != "":
+		return throughputForm{Level: t.Level}
+	case t.Autoscale > 0:
+		return throughputForm{Most: t.Autoscale, Increment: t.Increment}
+	}
+	return t.Manual
+}
+
+// same tells whether a throughput is what there is.
+func (t *Throughput) same(there definition.Throughput) bool {
+	return t.Manual == there.Manual && t.Autoscale == there.Autoscale && t.Level == there.Level &&
+		(t.Increment == nil || there.Increment != nil && *t.Increment == *there.Increment)
 }
 
 // JSONSchema implements jsonschema.Exposer.
 func (Throughput) JSONSchema() (s jsonschema.Schema, err error) {
-	number, scaled, most := new(jsonschema.Schema), new(jsonschema.Schema), new(jsonschema.Schema)
+	number := new(jsonschema.Schema)
 	number.AddType(jsonschema.Integer)
-	most.AddType(jsonschema.Integer)
-	scaled.AddType(jsonschema.Object)
-	scaled.WithPropertiesItem("maxThroughput", most.ToSchemaOrBool()).WithRequired("maxThroughput")
-	scaled.WithAdditionalProperties(*new(jsonschema.SchemaOrBool).WithTypeBoolean(false))
-	s.WithAnyOf(number.ToSchemaOrBool(), scaled.ToSchemaOrBool())
-	return s, nil
+	reflector := jsonschema.Reflector{}
+	long, err := reflector.Reflect(throughputForm{}, closed, jsonschema.InterceptProp(required))
+	s.WithAnyOf(number.ToSchemaOrBool(), long.ToSchemaOrBool())
+	return s, err
 }
 
 // InlineJSONSchema implements jsonschema.SchemaInliner.

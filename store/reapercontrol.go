@@ -73,7 +73,8 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 	return purged, nil
 }
 
-// Reap purges everything that has expired, in all containers, whatever holds their reapers back.
+// Reap purges everything that has expired, in all containers, whatever holds their reapers back, and expires
+// the messages that are due.
 func (db *DB) Reap(ctx context.Context) (purged int, err error) { return db.live().reap(ctx) }
 
 func (db *resident) reap(ctx context.Context) (purged int, err error) {
@@ -87,7 +88,8 @@ func (db *resident) reap(ctx context.Context) (purged int, err error) {
 			return purged, err
 		}
 	}
-	return purged, nil
+	others, err := db.in.SweepNow(ctx) // messages, where the same engine holds some
+	return purged + others, wrap(err)
 }
 
 // restraint is what keeps one step of the reaper from purging.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -70,8 +71,8 @@ func (c *serverCall) call(ctx context.Context, method, path string, question any
 	if err != nil {
 		return nil, &usageError{"--key is not base64: " + err.Error()}
 	}
-	var body []byte
-	if question != nil {
+	body, ready := question.(asIs)
+	if question != nil && !ready {
 		if body, err = json.Marshal(question); err != nil {
 			return nil, err
 		}
@@ -104,6 +105,9 @@ func (c *serverCall) call(ctx context.Context, method, path string, question any
 	return req, nil
 }
 
+// asIs is a question that is JSON already.
+type asIs []byte
+
 // resource is what a signature says of a path: of dbs/D/colls/C/docs the type docs in dbs/D/colls/C, of dbs/D
 // the type dbs and the whole path. What lies below _mayfly has no type.
 func resource(path string) (kind, link string) {
@@ -117,9 +121,15 @@ func resource(path string) (kind, link string) {
 	return parts[len(parts)-2], path
 }
 
-// exchange sends a request and returns an answer that is no failure. Its body must be closed.
+// exchange sends a request by a connection of its own and returns an answer that is no failure. Its body must
+// be closed.
 func exchange(req *http.Request) (*http.Response, error) {
-	client := http.Client{Timeout: askTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
+	once := &http.Transport{DisableKeepAlives: true}
+	return exchangeBy(&http.Client{Timeout: askTimeout, Transport: once}, req)
+}
+
+// exchangeBy is exchange by a client that keeps its connections.
+func exchangeBy(client *http.Client, req *http.Request) (*http.Response, error) {
 	res, err := client.Do(req)
 	if err != nil {
 		return nil, unreachable(req.URL, err)
@@ -147,7 +157,16 @@ func unreachable(at *url.URL, err error) error {
 
 // ask sends a request and reads the answer.
 func ask[T any](req *http.Request) (answer T, err error) {
-	res, err := exchange(req)
+	return readAnswer[T](exchange(req))
+}
+
+// askBy is ask by a client that keeps its connections.
+func askBy[T any](client *http.Client, req *http.Request) (answer T, err error) {
+	return readAnswer[T](exchangeBy(client, req))
+}
+
+// readAnswer reads an answer.
+func readAnswer[T any](res *http.Response, err error) (answer T, _ error) {
 	if err != nil {
 		return answer, err
 	}
@@ -157,7 +176,7 @@ func ask[T any](req *http.Request) (answer T, err error) {
 		return answer, err
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return answer, &strangeAnswer{req.URL, err}
+		return answer, &strangeAnswer{res.Request.URL, err}
 	}
 	return answer, nil
 }
@@ -176,17 +195,21 @@ func (e *strangeAnswer) Unwrap() error { return e.err }
 
 // refusal is a server's answer that is a failure.
 type refusal struct {
-	url     *url.URL
-	code    int
-	status  string
-	reasons []string
-	at      int // the character of the query that the first reason with a place is about, from 0; -1: none has
+	url        *url.URL
+	code       int
+	status     string
+	reasons    []string
+	retryAfter time.Duration // 0: not said
+	at         int           // the character of the query that the first reason with a place is about, from 0; -1: none has
 }
 
 // refused is the refusal that an answer with that body is.
 func refused(asked *url.URL, res *http.Response, body []byte) *refusal {
 	r := &refusal{url: asked, code: res.StatusCode, status: res.Status}
 	r.reasons, r.at = reasons(body)
+	if ms, err := strconv.Atoi(res.Header.Get("X-Ms-Retry-After-Ms")); err == nil {
+		r.retryAfter = time.Duration(ms) * time.Millisecond
+	}
 	return r
 }
 

@@ -35,8 +35,8 @@ func benchCommand() *cobra.Command {
 	flags.SortFlags = false
 	flags.IntSliceVar(&o.Docs, "docs", nil,
 		"documents in the data sets, rising, separated by commas: the section query has one\n"+
-			"of each size and tells how the times grow, the sections start, ttl and purge have\n"+
-			"one of the last (default 10000 to query, else 1000000)")
+			"of each size and tells how the times grow, the sections import, start, ttl and purge\n"+
+			"have one of the last (default 10000 to query, else 1000000)")
 	flags.StringVar(&o.Shapes, "shapes", "",
 		"a regular expression: in the section query, the queries that it matches alone")
 	flags.StringSliceVar(&o.Only, "only", nil, "sections to run, separated by commas (default all)")

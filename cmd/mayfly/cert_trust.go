@@ -37,17 +37,12 @@ func trustHints() []trustHint {
 func certTrustCommand() *cobra.Command {
 	var file string
 	var asJSON bool
-	var names []string
-	for _, h := range trustHints() {
-		names = append(names, h.For)
-	}
 	cmd := &cobra.Command{
-		Use:       "trust [LANGUAGE|SYSTEM]",
-		Short:     "Tell how languages and systems trust the certificate; nothing is changed",
-		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: names,
+		Use:   "trust [LANGUAGE|SYSTEM]",
+		Short: "Tell how languages and systems trust the certificate; nothing is changed",
+		Args:  cobra.MaximumNArgs(1),
 	}
-	cmd.Flags().StringVar(&file, "file", "mayfly.pem", "file that `mayfly cert export --to FILE` has written")
+	cmd.Flags().StringVar(&file, "file", "mayfly.pem", "the file that mayfly cert export has written")
 	registerResultJSON(cmd.Flags(), &asJSON)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		list := trustHints()
@@ -56,7 +51,7 @@ func certTrustCommand() *cobra.Command {
 		}
 		if len(list) == 0 {
 			return &usageError{
-				fmt.Sprintf("%q is not known here: there are %s", args[0], strings.Join(names, ", "))}
+				fmt.Sprintf("%q is not known here: there are %s", args[0], strings.Join(trustNames(), ", "))}
 		}
 		var text strings.Builder
 		fmt.Fprintf(&text, "%-11s mayfly cert export --to %s", "first", file)

@@ -2,97 +2,297 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/internal/bench"
+	"github.com/mayflydb/mayfly/laboratory"
 )
 
 // completionTime bounds the wait for a server that is asked for names: a person has pressed a key and waits.
 const completionTime = 2 * time.Second
 
-// fixedValues are the values of flags that have few.
-var fixedValues = map[string][]string{
-	"consistency": consistencyLevels,
-	"compression": {"fastest", "balanced"},
-	"log-level":   {"debug", "info", "warn", "error"},
-	"log-format":  {"text", "json"},
-	"operation":   inject.OperationNames(),
-	"by":          {"second", "minute", "hour", "day", "month"},
+// flagValues are completions of flags by their names. Where two commands have a flag of one name for
+// different things, it stands with the command's path before it. Flags that are not here take what nobody can
+// know ahead.
+func flagValues() map[string]cobra.CompletionFunc {
+	var (
+		entities = completeNames(entitiesPath, "entities")
+		folders  = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+	)
+	return map[string]cobra.CompletionFunc{
+		"db":                      completeNames("dbs", "Databases"),
+		"container":               completeNames("dbs/{db}/colls", "DocumentCollections"),
+		"entity":                  entities,
+		"forward-to":              entities,
+		"forward-dead-letters-to": entities,
+		"url":                     choices("http://localhost:8081", "https://localhost:8081"),
+
+		"consistency":     choices(consistencyLevels...),
+		"compression":     choices("fastest", "balanced"),
+		"log-level":       choices("debug", "info", "warn", "error"),
+		"log-format":      choices("text", "json"),
+		"operation":       listOf(inject.OperationNames()...),
+		"only":            listOf(sectionNames()...),
+		"by":              choices("second", "minute", "hour", "day", "month"),
+		"status":          choices("Active", "Disabled", "SendDisabled", "ReceiveDisabled"),
+		"until":           choices("empty", "messages"),
+		"after":           choices("now"),
+		"import --format": choices(importFormats...),
+		"export --format": choices("ndjson", "json", "csv"),
+		"host":            choices("127.0.0.1", "::1", "0.0.0.0"),
+		"advance":         choices("1s", "1m", "1h", "1d", "30d"),
+		"rate":            choices("0", "1", "60", "3600"),
+		"containers create --ttl": choices(
+			"off",
+			"never",
+			"3600",
+			"86400",
+		),
+		"throughput":                        choices("400", "1000", "4000"),
+		"containers create --partition-key": choices("/id", "/pk"),
+
+		"file":               files("json"),
+		"cert trust --file":  files("pem", "crt"),
+		"servicebus-config":  files("json"),
+		"key-file":           files(),
+		"seed":               files(),
+		"export --to":        files(),
+		"cert export --to":   files("pem", "crt"),
+		"data":               folders,
+		"dir":                folders,
+		"snapshot fork --to": folders,
+	}
+}
+
+// argumentValues are completions of the arguments of commands, by the commands' paths.
+func argumentValues() map[string]cobra.CompletionFunc {
+	var (
+		items     = firstArgument(completeItems)
+		snapshots = firstArgument(completeNames("_mayfly/snapshots", "snapshots"))
+		folder    = firstArgument(
+			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			},
+		)
+	)
+	values := map[string]cobra.CompletionFunc{
+		"get":     items,
+		"expiry":  items,
+		"lease":   items,
+		"wait":    inOrder(choices("expired", "purged", "feed", "quiet"), completeItems),
+		"dry-run": firstArgument(choices("off", "never", "60", "3600", "86400")),
+		"split": firstArgument(
+			completeNames("dbs/{db}/colls/{coll}/pkranges", "PartitionKeyRanges"),
+		),
+		"reaper":            firstArgument(choices("pause", "resume", "run", "step", "set")),
+		"faults add":        firstArgument(choices(inject.FaultNames()...)),
+		"faults delete":     firstArgument(completeNames(faultsPath, "faults")),
+		"databases delete":  firstArgument(completeNames(databasesPath, "Databases")),
+		"containers delete": firstArgument(completeNames(containersPath, "DocumentCollections")),
+		"snapshot restore":  snapshots,
+		"snapshot fork":     snapshots,
+		"snapshot delete":   snapshots,
+		"cert trust":        firstArgument(choices(trustNames()...)),
+		"check":             folder,
+		"man":               folder,
+		"import":            firstArgument(files("json", "ndjson", "jsonl", "csv", "gz", "zst")),
+		"seed check":        firstArgument(files()),
+	}
+	for _, verb := range []string{"set", "show", "delete", "send", "receive", "peek", "dead-letters",
+		"resubmit",
+		"purge", "forecast", "wait", "query"} {
+		values["queue "+verb] = firstArgument(completeNames(entitiesPath, "entities"))
+	}
+	values["queue explain"] = inOrder(completeNames(entitiesPath, "entities"), completeNumbers)
+	return values
 }
 
 // addCompletions lets shells complete the values of flags, and names of what a running server has, for cmd
-// and all below it.
+// and all below it. What cannot be completed is nothing, not the names of files.
 func addCompletions(cmd *cobra.Command) error {
-	for name, values := range fixedValues {
-		if err := completeFlag(cmd, name,
-			cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-			return err
-		}
-	}
-	if cmd.Flags().Lookup("url") != nil {
-		if err := completeFlag(cmd, "db", completeNames("dbs", "Databases")); err != nil {
-			return err
-		}
-		if err := completeFlag(cmd, "container",
-			completeNames("dbs/{db}/colls", "DocumentCollections")); err != nil {
-			return err
-		}
-	}
-	for _, sub := range cmd.Commands() {
-		if err := addCompletions(sub); err != nil {
-			return err
-		}
-	}
-	return nil
+	return addCompletionsOf(cmd, flagValues(), argumentValues())
 }
 
-func completeFlag(cmd *cobra.Command, name string, values cobra.CompletionFunc) error {
-	if cmd.Flags().Lookup(name) == nil {
-		return nil
+func addCompletionsOf(cmd *cobra.Command, flags, arguments map[string]cobra.CompletionFunc) (err error) {
+	nothing := cobra.NoFileCompletions
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		values, ok := flags[path+" --"+f.Name]
+		if !ok {
+			values, ok = flags[f.Name]
+		}
+		if !ok || f.NoOptDefVal != "" {
+			values = nothing
+		}
+		if f.Name != "help" && f.Name != "version" {
+			err = errors.Join(err, cmd.RegisterFlagCompletionFunc(f.Name, values))
+		}
+	})
+	if values := arguments[path]; values != nil {
+		cmd.ValidArgsFunction = values
+	} else if !cmd.HasSubCommands() && cmd.ValidArgs == nil {
+		cmd.ValidArgsFunction = nothing
 	}
-	return cmd.RegisterFlagCompletionFunc(name, values)
+	for _, sub := range cmd.Commands() {
+		err = errors.Join(err, addCompletionsOf(sub, flags, arguments))
+	}
+	return err
+}
+
+// choices are the values that there are, or that people give most often.
+func choices(values ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// listOf is a list of some words, with commas between them.
+func listOf(values ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		before := begun[:strings.LastIndexByte(begun, ',')+1]
+		var list []string
+		for _, v := range values {
+			if !slices.Contains(strings.Split(before, ","), v) {
+				list = append(list, before+v)
+			}
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// files are those whose names end so; all of them and folders where no end is named.
+func files(ends ...string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		if len(ends) == 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return ends, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
+
+func sectionNames() (names []string) {
+	for _, s := range bench.Sections() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func trustNames() (names []string) {
+	for _, h := range trustHints() {
+		names = append(names, h.For)
+	}
+	return names
 }
 
 // completeNames completes names from a list of the running server: its path, and what the answer calls it. A
 // server that does not answer has no names.
 func completeNames(path, list string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		const nothing = cobra.ShellCompDirectiveNoFileComp
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return nil, nothing
+		var names []string
+		withServer(cmd, func(ctx context.Context, c *serverCall) error {
+			req, err := c.call(ctx, http.MethodGet, path, nil)
+			if err != nil {
+				return err
+			}
+			answer, err := ask[map[string]any](req)
+			names = namesIn(answer[list], begun)
+			return err
+		})
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completedItems is how many ids of items are offered.
+const completedItems = 50
+
+// completeItems completes ids of items of the container that the flags name.
+func completeItems(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	var ids []string
+	withServer(cmd, func(ctx context.Context, c *serverCall) error {
+		start, err := json.Marshal(begun)
+		if err != nil {
+			return err
 		}
-		var c serverCall
-		for name, to := range map[string]*string{"url": &c.url, "key": &c.key, "db": &c.database} {
-			if f := cmd.Flags().Lookup(name); f != nil {
-				*to = f.Value.String()
+		q := queryCall{serverCall: *c}
+		text := fmt.Sprintf(
+			"SELECT DISTINCT TOP %d VALUE c.id FROM c WHERE STARTSWITH(c.id, @begun)",
+			completedItems,
+		)
+		q.params = []string{"begun=" + string(start)}
+		_, err = q.pages(ctx, text, "", 0, func(rows []json.RawMessage, _ answered) (bool, error) {
+			for _, row := range rows {
+				ids = append(ids, doc.Of(row).Str())
+			}
+			return true, nil
+		})
+		return err
+	})
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeNumbers completes sequence numbers of the first messages of an entity.
+func completeNumbers(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	var numbers []string
+	withServer(cmd, func(ctx context.Context, c *serverCall) error {
+		c.item = args[0]
+		req, err := c.call(ctx, http.MethodPost, entityPath+"/peek", map[string]any{"count": completedItems})
+		if err != nil {
+			return err
+		}
+		list, err := ask[laboratory.Messages](req)
+		for _, m := range list.Messages {
+			if n := strconv.FormatInt(m.Number, 10); strings.HasPrefix(n, begun) {
+				numbers = append(numbers, n)
 			}
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
-		defer cancel()
-		req, err := c.call(ctx, http.MethodGet, path, nil)
-		if err != nil {
-			return nil, nothing
+		return err
+	})
+	return numbers, cobra.ShellCompDirectiveNoFileComp
+}
+
+// withServer asks the server that the flags and the environment name. One that does not answer in time, or
+// refuses, has nothing to offer: there is no place for a complaint while somebody types.
+func withServer(cmd *cobra.Command, fn func(ctx context.Context, c *serverCall) error) {
+	if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+		return
+	}
+	var c serverCall
+	for name, to := range map[string]*string{"url": &c.url, "key": &c.key, "db": &c.database,
+		"container": &c.container} {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			*to = f.Value.String()
 		}
-		answer, err := ask[map[string]any](req)
-		if err != nil {
-			return nil, nothing
-		}
-		return namesIn(answer[list], begun), nothing
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	if err := fn(ctx, &c); err != nil {
+		cobra.CompDebugln(err.Error(), false)
 	}
 }
 
 // firstArgument is a completion of a command's first argument alone.
-func firstArgument(names cobra.CompletionFunc) cobra.CompletionFunc {
+func firstArgument(names cobra.CompletionFunc) cobra.CompletionFunc { return inOrder(names) }
+
+// inOrder completes one argument after the other.
+func inOrder(each ...cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
+		if len(args) >= len(each) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return names(cmd, args, begun)
+		return each[len(args)](cmd, args, begun)
 	}
 }
 

@@ -115,7 +115,6 @@ func containersDeleteCommand() *cobra.Command {
 	c.registerDatabase(cmd.Flags())
 	registerResultJSON(cmd.Flags(), &c.json)
 	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
-	cmd.ValidArgsFunction = firstArgument(completeNames(containersPath, "DocumentCollections"))
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		c.container = args[0]
 		return c.delete(cmd, containerPath, yes, "container "+args[0])

@@ -105,7 +105,6 @@ func databasesDeleteCommand() *cobra.Command {
 	c.registerServer(cmd.Flags())
 	registerResultJSON(cmd.Flags(), &c.json)
 	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
-	cmd.ValidArgsFunction = firstArgument(completeNames(databasesPath, "Databases"))
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		c.database = args[0]
 		return c.delete(cmd, databasePath, yes, "database "+args[0])

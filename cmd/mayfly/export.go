@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/progress"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // exportPage is how many items an export asks for at once; the server ends a page earlier by its bytes.
@@ -26,33 +28,46 @@ type exporter struct {
 	to     string
 	format string
 	resume bool
+	text   []string  // columns of CSV
+	told   io.Writer // what is told of items that an import takes otherwise
+	owners int       // how many of them there were
 }
 
 // exported tells of one file, or of the standard output.
 type exported struct {
+	Database  string `json:"database"`
 	Container string `json:"container"`
 	File      string `json:"file"`
 	Items     int    `json:"items"`
 }
 
+const exportLong = "Write the items of a container of a running server, to the standard output or the\n" +
+	"file --to: as JSON lines, with --format as one JSON array, or CSV. Without --container all\n" +
+	"containers of the database are written, each to a file CONTAINER.ndjson in the folder --to. A\n" +
+	"file whose name ends with .gz or .zst is compressed.\n\n" +
+	"Without --db all that the server has goes to a new folder --to: databases, containers with\n" +
+	"policies and settings, throughput, scripts, users, queues and topics, documents. That is a seed,\n" +
+	"which `mayfly serve --seed` begins with and `mayfly import` takes. What no seed can have, such\n" +
+	"as messages, is told by name.\n\n" +
+	"The first row of CSV has the members of all items, those of objects as a.b. Import makes equal\n" +
+	"items of it. A member with a dot in its name at the top of an item is the one thing that it\n" +
+	"cannot have.\n\n" +
+	"Items are as they were written, with their _ts, so that import gives them the age that they\n" +
+	"have. What else the server adds (_rid, _self, _etag) holds nowhere else and is left out. An\n" +
+	"export of what was imported is the same, byte for byte, where the partition ranges are the same.\n\n" +
+	"What is there from the beginning to the end is written once. What is written or deleted\n" +
+	"meanwhile may be there or not.\n\n" +
+	"A file gets its name when it is whole; until then it is FILE.part, and FILE.state tells how far\n" +
+	"that is. An export that has stopped, or was killed, goes on there with --continue: then the\n" +
+	"beginning that counts for what is written once is the first one."
+
 func exportCommand() *cobra.Command {
 	var e exporter
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Write the items of a container or database of a running server as JSON lines or a JSON array",
+		Short: "Write the items of a container or database, or all that a running server has, to files",
 		Args:  cobra.NoArgs,
-		Long: "Write the items of a container of a running server as JSON lines, to the standard output or the file\n" +
-			"--to. Without --container all containers of the database are written, each to a file CONTAINER.ndjson\n" +
-			"in the folder --to. Without --db all databases are, each to a folder in --to, with the definitions\n" +
-			"and scripts of its containers: that is a seed, which `mayfly serve --seed` begins with. A file whose name ends with .gz or .zst is compressed.\n\n" +
-			"Items are as they were written, with their _ts, so that import gives them the age that they have. What\n" +
-			"else the server adds (_rid, _self, _etag) holds nowhere else and is left out. An export of what was\n" +
-			"imported is the same, byte for byte, where the partition ranges are the same.\n\n" +
-			"What is there from the beginning to the end is written once. What is written or deleted meanwhile may\n" +
-			"be there or not.\n\n" +
-			"A file gets its name when it is whole; until then it is FILE.part, and FILE.state tells how far that\n" +
-			"is. An export that has stopped, or was killed, goes on there with --continue: then the beginning that\n" +
-			"counts for what is written once is the first one.",
+		Long:  exportLong,
 		Example: "  mayfly export --db shop --container carts --to carts.ndjson.zst\n" +
 			"  mayfly export --db shop --to backup\n" +
 			"  mayfly export --to everything",
@@ -61,13 +76,19 @@ func exportCommand() *cobra.Command {
 	flags.SortFlags = false
 	e.register(flags)
 	flags.StringVar(&e.to, "to", "", "file, or folder for a database")
-	flags.StringVar(&e.format, "format", "ndjson", "ndjson, or json for one array")
+	flags.StringVar(&e.format, "format", "ndjson", "ndjson, json for one array, or csv")
+	flags.StringSliceVar(&e.text, "text", nil,
+		"columns of CSV whose texts are written as they are; an import with the same --text takes them")
 	flags.BoolVar(&e.resume, "continue", false,
 		"go on with an export to the same --to that has not come to its end")
 	flags.BoolVar(&e.json, "json", false, "with --to: print what the files hold as JSON, for programs")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
-		if e.format != "ndjson" && e.format != "json" {
-			return &usageError{"--format is ndjson or json"}
+		e.told = cmd.ErrOrStderr()
+		if e.format != "ndjson" && e.format != "json" && e.format != "csv" {
+			return &usageError{"--format is ndjson, json or csv"}
+		}
+		if len(e.text) > 0 && e.format != "csv" {
+			return &usageError{"--text goes with --format csv"}
 		}
 		if e.to != "" {
 			return e.files(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -77,6 +98,9 @@ func exportCommand() *cobra.Command {
 			return &usageError{"--continue goes with --to: what has gone to the standard output cannot be looked at"}
 		case e.container == "":
 			return errExport
+		}
+		if e.format == "csv" {
+			return e.csvToOutput(cmd.Context(), cmd.OutOrStdout())
 		}
 		buffered := bufio.NewWriter(cmd.OutOrStdout())
 		err := e.items(cmd.Context(), buffered, new(exportState), func() error { return nil })
@@ -125,7 +149,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, exported{e.container, path, state.Items})
+		all = append(all, exported{e.database, e.container, path, state.Items})
 		if !e.json {
 			fmt.Fprintf(told, "%d items of %s in %s\n", state.Items, e.container, path)
 		}
@@ -162,6 +186,10 @@ func (e *exporter) containers(ctx context.Context) (names []string, err error) {
 // paged.
 func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState, paged func() error) error {
 	var line []byte
+	bar := progress.New(e.told, ttl.Real{})
+	defer bar.Stop()
+	bar.Start("exporting "+e.database+"/"+e.container, -1)
+	bar.Step(state.Items)
 	return eachPage(state.Continuation, func() (*http.Request, error) {
 		req, err := e.call(ctx, http.MethodGet, itemsPath, nil)
 		if err == nil {
@@ -170,12 +198,14 @@ func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState,
 		return req, err
 	}, "Documents", func(rows []json.RawMessage, a answered) error {
 		for i, row := range rows {
+			e.tellAge(row)
 			line = e.appendItem(line[:0], row, state.Items+i == 0)
 			if _, err := out.Write(line); err != nil {
 				return err
 			}
 		}
 		state.Items += len(rows)
+		bar.Step(len(rows))
 		if state.Continuation = a.continuation; state.Continuation == "" && e.format == "json" {
 			end := "\n]\n"
 			if state.Items == 0 {
@@ -200,6 +230,21 @@ func (e *exporter) appendItem(dst []byte, row json.RawMessage, first bool) []byt
 		dst = append(dst, ",\n"...)
 	}
 	return appendExported(dst, row)
+}
+
+// tellAge tells of an item with a member that an import takes for its age.
+func (e *exporter) tellAge(row json.RawMessage) {
+	own := doc.Of(row).Member("_mayfly")
+	if own.Kind() == doc.Undefined || own.Member("deadLetterReason").Kind() != doc.Undefined {
+		return // an archive has written that, which is a part of the document
+	}
+	switch e.owners++; {
+	case e.owners <= maxComplaints:
+		fmt.Fprintf(e.told, "the item '%s' has a member _mayfly, which an import takes for its age\n",
+			doc.Of(row).Member("id").Str())
+	case e.owners == maxComplaints+1:
+		fmt.Fprintln(e.told, "more items have one")
+	}
 }
 
 // appendExported appends what the client wrote of an item, and _ts.

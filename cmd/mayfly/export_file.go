@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -22,7 +21,8 @@ import (
 
 // exportState is what is noted of an export to a file.
 type exportState struct {
-	Container    string `json:"container"` // its rid
+	Container    string `json:"container"` // its identity
+	Format       string `json:"format"`
 	Continuation string `json:"continuation"`
 	Bytes        int64  `json:"bytes"`
 	Items        int    `json:"items"`
@@ -31,6 +31,7 @@ type exportState struct {
 
 func partOf(path string) string  { return path + ".part" }
 func stateOf(path string) string { return path + ".state" }
+func nextOf(path string) string  { return path + ".new" } // CSV, while it is made of the part
 
 // readState is the note of an export to a file; the zero one where there is none.
 func readState(path string) (state exportState, err error) {
@@ -52,7 +53,7 @@ func (s exportState) write(path string) error { return writeNote(stateOf(path), 
 
 // forget removes what an export to a file has left.
 func forget(path string) error {
-	for _, name := range []string{partOf(path), stateOf(path), stateOf(path) + ".new"} {
+	for _, name := range []string{partOf(path), stateOf(path), stateOf(path) + ".new", nextOf(path)} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -81,25 +82,22 @@ func (e *exporter) file(ctx context.Context, path string) (state exportState, er
 			return state, err
 		}
 		if state.Done {
-			return state, name(path)
+			return state, e.name(ctx, path)
 		}
 	}
-	req, err := e.call(ctx, http.MethodGet, containerPath, nil)
-	if err != nil {
-		return state, err
-	}
-	container, err := ask[struct {
-		RID string `json:"_rid"`
-	}](req)
+	identity, err := e.identity(ctx)
 	switch {
 	case err != nil:
 		return state, err
-	case state.Container != "" && state.Container != container.RID:
+	case state.Format != "" && state.Format != e.format:
+		return state, &usageError{fmt.Sprintf("%s is of the format %s: begin anew without --continue",
+			partOf(path), state.Format)}
+	case state.Container != "" && state.Container != identity:
 		return state, fmt.Errorf(
 			"%s is a part of another container than %s is now: begin anew without --continue",
 			partOf(path), e.container)
 	}
-	state.Container = container.RID
+	state.Container, state.Format = identity, e.format
 	f, err := openPart(path, state.Bytes)
 	if err != nil {
 		return state, err
@@ -111,7 +109,21 @@ func (e *exporter) file(ctx context.Context, path string) (state exportState, er
 	case err != nil:
 		return state, errors.Join(err, forget(path))
 	}
-	return state, name(path)
+	return state, e.name(ctx, path)
+}
+
+// name makes the file of the part of which all is noted to be done, if that is not done yet.
+func (e *exporter) name(ctx context.Context, path string) error {
+	if e.format != "csv" {
+		return name(path)
+	}
+	err := nameCSV(ctx, path, e.text)
+	var no *noCSV
+	var usage *usageError
+	if errors.As(err, &no) || errors.As(err, &usage) { // nothing can go on there
+		err = errors.Join(err, forget(path))
+	}
+	return err
 }
 
 // name gives the file of which all is noted to be done its own name, if it has not got that yet.
@@ -160,7 +172,11 @@ func isAt(f *os.File) bool {
 // is compressed each page is so by itself: gzip and zstd read one after the other as one.
 func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *exportState) error {
 	var page bytes.Buffer
-	packed, err := packing(path)
+	packer := path
+	if e.format == "csv" { // it is made of lines that are not compressed
+		packer = ""
+	}
+	packed, err := packing(packer)
 	if err != nil {
 		return err
 	}

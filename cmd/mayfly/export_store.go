@@ -2,152 +2,132 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/seed"
 )
 
 // An export of a whole store is a folder in the form of a seed: a folder for each database, and in it one for
-// each container, with its definition, its scripts and its documents. A server that is started with it as its
-// --seed has all that again.
+// each container, with its definition, its scripts and its documents; queues and topics lie beside them. The
+// server says what is in all files but those of the documents. A server that is started with the folder as
+// its --seed has all that again, and so has one that it is imported into.
+//
+// Until the export has come to its end a file in the folder says that it has not, and nobody takes it for a
+// seed.
 
-// scriptKind is one kind of scripts of a container.
-type scriptKind struct {
-	path, list string // of the protocol
-	member     string // of a seed
-}
+// seedPath is where a server tells what it has, and takes what seeds define.
+const seedPath = "_mayfly/seed"
 
-func scriptKinds() []scriptKind {
-	return []scriptKind{
-		{"sprocs", "StoredProcedures", "storedProcedures"},
-		{"udfs", "UserDefinedFunctions", "userDefinedFunctions"},
-		{"triggers", "Triggers", "triggers"},
-	}
-}
+// itemsFile is the file of a container's documents.
+const itemsFile = "items.ndjson"
 
 // store exports all databases into the folder.
 func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
-	databases, err := e.list(ctx, databasesPath, "Databases")
+	if err := e.open(); err != nil {
+		return err
+	}
+	req, err := e.call(ctx, http.MethodGet, seedPath, nil)
 	if err != nil {
 		return err
 	}
+	has, err := ask[laboratory.SeedFiles](req)
+	if err != nil {
+		return err
+	}
+	if err := e.definitions(has); err != nil {
+		return err
+	}
 	all := []exported{}
-	for _, raw := range databases {
-		e.database = doc.Of(raw).Member("id").Str()
-		dir, err := e.folder(e.to, e.database)
+	for _, f := range has.Folders {
+		e.database, e.container = f.Database, f.Container
+		path := filepath.Join(e.to, filepath.FromSlash(f.Path), itemsFile)
+		state, err := e.file(ctx, path)
 		if err != nil {
 			return err
 		}
-		// A database without containers is one, too.
-		if err := os.WriteFile(filepath.Join(dir, "db.yaml"), []byte("{}\n"), 0o600); err != nil {
+		if all = append(all, exported{f.Database, f.Container, path, state.Items}); !e.json {
+			fmt.Fprintf(told, "%d items of %s/%s in %s\n", state.Items, f.Database, f.Container, path)
+		}
+	}
+	for _, one := range all {
+		if err := forget(one.File); err != nil {
 			return err
 		}
-		containers, err := e.list(ctx, containersPath, "DocumentCollections")
-		if err != nil {
-			return err
-		}
-		for _, raw := range containers {
-			one, err := e.containerFolder(ctx, dir, raw)
-			if err != nil {
-				return err
-			}
-			if all = append(all, one); !e.json {
-				fmt.Fprintf(told, "%d items of %s/%s in %s\n", one.Items, e.database, one.Container, one.File)
-			}
-		}
+	}
+	if err := os.Remove(filepath.Join(e.to, seed.Unfinished)); err != nil {
+		return err
+	}
+	for _, left := range has.Left {
+		fmt.Fprintln(told, "not in the export:", left)
 	}
 	if !e.json {
 		return nil
 	}
-	return printResult(out, true, "", map[string]any{"files": all})
+	return printResult(out, true, "", map[string]any{"files": all, "left": has.Left})
 }
 
-// list reads all of a list.
-func (e *exporter) list(ctx context.Context, path, name string) (list []json.RawMessage, err error) {
-	page := func() (*http.Request, error) { return e.call(ctx, http.MethodGet, path, nil) }
-	err = eachPage("", page, name, func(rows []json.RawMessage, _ answered) error {
-		list = append(list, rows...)
+// open makes the folder, or goes on with one. What lies in it from elsewhere would be a part of the seed.
+func (e *exporter) open() error {
+	if err := os.MkdirAll(e.to, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(e.to)
+	if err != nil {
+		return err
+	}
+	mark := filepath.Join(e.to, seed.Unfinished)
+	_, err = os.Stat(mark)
+	switch {
+	case err == nil && !e.resume:
+		return &usageError{e.to + " has an export that has not come to its end: --continue goes on with it"}
+	case err == nil:
 		return nil
-	})
-	return list, err
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case len(entries) > 0 && e.resume:
+		return &usageError{e.to + " has no export that has not come to its end: begin in a new folder"}
+	case len(entries) > 0:
+		return &usageError{e.to + " is not empty: an export of everything goes to a folder of its own"}
+	}
+	return os.WriteFile(mark, []byte("An export to this folder has not come to its end.\n"), 0o600)
 }
 
-// folder makes the folder of a database or a container. A seed passes over names that begin with a dot.
-func (e *exporter) folder(in, name string) (string, error) {
-	if strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\") {
-		return "", fmt.Errorf("no folder of a seed can be called %q", name)
-	}
-	dir := filepath.Join(in, name)
-	return dir, os.MkdirAll(dir, 0o700)
-}
-
-// containerFolder exports one container: what it is, and its documents.
-func (e *exporter) containerFolder(ctx context.Context, in string, raw json.RawMessage) (one exported,
-	err error) {
-	var definition map[string]any
-	if err := json.Unmarshal(raw, &definition); err != nil {
-		return one, err
-	}
-	e.container = doc.Of(raw).Member("id").Str()
-	for name := range definition {
-		if strings.HasPrefix(name, "_") || name == "id" {
-			delete(definition, name)
+// definitions writes what the server has but for its documents. An export that goes on finds the files of
+// what has gone meanwhile: that cannot be made good.
+func (e *exporter) definitions(has laboratory.SeedFiles) error {
+	for name, text := range has.Files {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return fmt.Errorf("the server has a file of the name %q, which lies outside of the folder", name)
+		}
+		path := filepath.Join(e.to, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
 		}
 	}
-	for _, kind := range scriptKinds() {
-		scripts, err := e.scripts(ctx, kind)
-		if err != nil {
-			return one, err
+	return filepath.WalkDir(e.to, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
 		}
-		if len(scripts) > 0 {
-			definition[kind.member] = scripts
+		name, err := filepath.Rel(e.to, path)
+		if _, there := has.Files[filepath.ToSlash(name)]; err != nil || there || name == seed.Unfinished {
+			return err
 		}
-	}
-	dir, err := e.folder(in, e.container)
-	if err != nil {
-		return one, err
-	}
-	text, err := json.MarshalIndent(definition, "", "  ")
-	if err != nil {
-		return one, err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "container.yaml"), append(text, '\n'), 0o600); err != nil {
-		return one, err
-	}
-	path := filepath.Join(dir, "items.ndjson")
-	if !e.resume {
-		if err := forget(path); err != nil {
-			return one, err
-		}
-	}
-	state, err := e.file(ctx, path)
-	if err != nil {
-		return one, err
-	}
-	return exported{e.container, path, state.Items}, forget(path)
-}
-
-// scripts are those of one kind, as a seed has them.
-func (e *exporter) scripts(ctx context.Context, kind scriptKind) (list []map[string]any, err error) {
-	rows, err := e.list(ctx, containerPath+"/"+kind.path, kind.list)
-	for _, raw := range rows {
-		var script map[string]any
-		if e := json.Unmarshal(raw, &script); e != nil {
-			return nil, errors.Join(err, e)
-		}
-		for name := range script {
-			if strings.HasPrefix(name, "_") {
-				delete(script, name)
+		for _, f := range has.Folders {
+			if strings.HasPrefix(filepath.ToSlash(name), f.Path+"/"+itemsFile) {
+				return nil
 			}
 		}
-		list = append(list, script)
-	}
-	return list, err
+		return fmt.Errorf("%s is of something that the server has no more: begin in a new folder", path)
+	})
 }

@@ -78,8 +78,6 @@ func faultsAddCommand() *cobra.Command {
 				return printFaults(out, []laboratory.Fault{made})
 			})
 	})
-	cmd.ValidArgsFunction = firstArgument(cobra.FixedCompletions(inject.FaultNames(),
-		cobra.ShellCompDirectiveNoFileComp))
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.operations, "operation", nil, "operation that it is about; may be repeated")
 	flags.StringVar(&c.database, "db", "", "database of the documents (default any)")

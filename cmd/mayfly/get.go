@@ -10,10 +10,9 @@ import (
 func getCommand() *cobra.Command {
 	var c itemCall
 	cmd := &cobra.Command{
-		Use:     "get ID",
-		Short:   "Print an item of a running server",
-		Args:    cobra.ExactArgs(1),
-		Example: `  mayfly get 1 --db shop --container carts --partition-key '["ada"]'`,
+		Use:   "get ID",
+		Short: "Print an item of a running server",
+		Args:  cobra.ExactArgs(1),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

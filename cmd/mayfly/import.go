@@ -3,23 +3,19 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/internal/progress"
-)
-
-// Limits of one request of an import. A document that is larger than importBytes goes alone.
-const (
-	importDocuments = 100
-	importBytes     = 1 << 20
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // maxImportLine is the longest line of an import in bytes: a document may be 2 MB, and have blanks and system
@@ -33,6 +29,7 @@ const maxComplaints = 20
 type importer struct {
 	serverCall
 	create, resume bool
+	parallel       int
 	format         string
 	text           []string
 
@@ -43,25 +40,12 @@ type importer struct {
 	progress *progress.Bar
 	in       *counted
 
-	read     int // documents so far
-	skip     int // of them, those that an import before this one has taken
-	size     int64
-	batch    []importLine
-	bytes    int // of batch
-	imported int
-	refused  int
-}
+	note       importState // of the documents that are settled
+	complained int
 
-// importLine is a document and where it came from.
-type importLine struct {
-	number int
-	body   json.RawMessage
-}
-
-// importResult is what is read of the result of one document.
-type importResult struct {
-	Status  int    `json:"statusCode"`
-	Message string `json:"message"`
+	// there tells whether a document that cannot be created is there already; nil: it is refused.
+	there func(ctx context.Context, client *http.Client, document []byte) (presence, error)
+	into  string // identity of the container, where that is asked
 }
 
 // importFailure says that some documents were not taken.
@@ -71,42 +55,73 @@ func (e *importFailure) Error() string {
 	return fmt.Sprintf("%d documents were refused, %d were imported", e.refused, e.imported)
 }
 
-func importCommand() *cobra.Command {
-	var i importer
-	cmd := &cobra.Command{
-		Use:   "import FILE",
-		Short: "Store the documents of a file in a running server, with their age",
-		Args:  cobra.ExactArgs(1),
-		Long: "Store the documents of a file in a running server, or of the standard input for -. A file has a JSON\n" +
-			"value a line, is one JSON array, or CSV; it may be compressed by gzip or zstd. What it is, its name and\n" +
-			"its first bytes tell. The first row of CSV names the members: a.b is a member of a member. A cell that\n" +
-			"is a JSON number, true, false, null, an array or an object is that value; other cells are strings, and\n" +
-			"those of the columns --text in any case. An empty cell is no member.\n\n" +
-			"A document is as old as its _ts says, which exported documents have, or as its member _mayfly, which\n" +
-			"goes before and is not stored: " +
-			`{"timestamp": 1700000000}, {"age": "29d"} or {"expiresIn": "5m"}` +
-			".\nWithout either it is new.\n\n" +
-			"A document whose id exists replaces it, unless --create is given. One that has expired on arrival is\n" +
-			"stored, and is at once what an expired item is that the reaper has not purged yet: no read sees it.\n" +
-			"The documents are taken in their order; one that is refused is told of, and does not stop the others.\n\n" +
-			"While a file is imported, FILE.imported tells how far that is. An import that has stopped, or was\n" +
-			"killed, goes on there with --continue: nothing is lost, and nothing is there twice.",
-		Example: "  mayfly import carts.ndjson.zst --db shop --container carts\n" +
-			"  mayfly import carts.csv --text zip,phone --db shop --container carts",
-	}
-	flags := cmd.Flags()
+const importLong = "Store the documents of a file in a container of a running server, or of the\n" +
+	"standard input for -; or, without --db and --container, all that a seed has: a folder\n" +
+	"that an export of everything has written, or any other seed.\n\n" +
+	"A file has a JSON value a line, is one JSON array, or CSV; it may be compressed by gzip or zstd.\n" +
+	"What it is, its name and its first bytes tell. The first row of CSV names the members: a.b is a\n" +
+	"member of a member. A cell that is JSON is that value; other cells are strings, and those of the\n" +
+	"columns --text in any case. An empty cell is no member.\n\n" +
+	"A document is as old as its _ts says, which exported documents have, or as its member _mayfly,\n" +
+	"which goes before and is not stored: " +
+	`{"timestamp": 1700000000}, {"age": "29d"} or {"expiresIn": "5m"}` +
+	".\nWithout either it is new.\n\n" +
+	"A document whose id exists replaces it, unless --create is given. One that has expired on\n" +
+	"arrival is stored, and is at once what an expired item is that the reaper has not purged yet: no\n" +
+	"read sees it. The documents are taken in their order; one that is refused is told of, and does\n" +
+	"not stop the others. What the server has no room for now is sent again later.\n\n" +
+	"While a file is imported, FILE.imported tells how far that is. An import that has stopped, or\n" +
+	"was killed, goes on there with --continue: nothing is lost, and nothing is there twice.\n\n" +
+	"Of a seed, what is not there is made: databases, containers with policies and settings, scripts,\n" +
+	"users, queues and topics, then the documents. Where the server has some of its definitions\n" +
+	"another way nothing is written, and each difference is told with file and line; a document that\n" +
+	"is there and another one is refused, as is one of another _ts. --replace changes all that to\n" +
+	"what the seed says."
+
+// registerImport adds the flags that an import of documents has.
+func (i *importer) registerImport(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	i.register(flags)
 	registerResultJSON(flags, &i.json)
 	flags.BoolVar(&i.create, "create", false, "refuse a document whose id exists instead of replacing that")
 	flags.BoolVar(&i.resume, "continue", false,
 		"go on with an import of the same file that has not come to its end")
+	flags.IntVar(&i.parallel, "parallel", 1,
+		"requests of up to 100 documents under way at once, up to 32; with more than one, feeds and\n"+
+			"exports have the documents in another order than the file")
 	flags.StringVar(&i.format, "format", "auto", "auto, ndjson, json (an array) or csv")
 	flags.StringSliceVar(&i.text, "text", nil, "columns of CSV that are strings, whatever they hold")
+}
+
+func importCommand() *cobra.Command {
+	var i importer
+	var replace bool
+	cmd := &cobra.Command{
+		Use:   "import PATH",
+		Short: "Store the documents of a file, or all that a seed has, in a running server, with their age",
+		Args:  cobra.ExactArgs(1),
+		Long:  importLong,
+		Example: "  mayfly import carts.ndjson.zst --db shop --container carts\n" +
+			"  mayfly import carts.csv --text zip,phone --db shop --container carts\n" +
+			"  mayfly import everything",
+	}
+	i.registerImport(cmd.Flags())
+	cmd.Flags().BoolVar(&replace, "replace", false,
+		"of a seed: change what is there another way, instead of refusing it")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		i.name, i.out, i.errs = args[0], cmd.OutOrStdout(), cmd.ErrOrStderr()
 		if !slices.Contains(importFormats, i.format) {
 			return &usageError{"--format is one of " + strings.Join(importFormats, ", ")}
+		}
+		if i.parallel < 1 || i.parallel > importRequests {
+			return &usageError{fmt.Sprintf("--parallel is 1 to %d", importRequests)}
+		}
+		if is, err := i.isSeed(args[0]); err != nil {
+			return err
+		} else if is {
+			return i.seed(cmd.Context(), args[0], replace)
+		} else if replace {
+			return &usageError{"--replace goes with a seed: documents are replaced unless --create is given"}
 		}
 		if i.name == "-" {
 			if i.resume {
@@ -129,151 +144,124 @@ func importCommand() *cobra.Command {
 	return cmd
 }
 
+// run imports a stream; size is how many bytes it has, -1 for nobody knows.
+func (i *importer) run(ctx context.Context, in io.Reader, size int64) error {
+	if i.path != "" {
+		// A server that does not tell refuses the documents, too, and that error has their line.
+		i.into, _ = i.identity(ctx)
+	}
+	if err := i.take(ctx, in, size, nil); err != nil {
+		return err
+	}
+	if i.path != "" {
+		if err := forgetImport(i.path); err != nil {
+			return err
+		}
+	}
+	return i.tell()
+}
+
+// take imports a stream, or what docs has where that is not nil.
+func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs documentSource) error {
+	i.note = importState{URL: i.url, Container: i.database + "/" + i.container, Size: size, Identity: i.into}
+	if err := i.begin(); err != nil {
+		return err
+	}
+	i.progress = progress.New(i.errs, ttl.Real{})
+	defer i.progress.Stop()
+	i.progress.Start("importing", int(size))
+	i.in = &counted{in: in}
+	if docs == nil {
+		opened, closing, err := openDocuments(i.in, i.name, i.format, i.text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", i.name, err)
+		}
+		defer closing()
+		docs = opened
+	}
+	return i.documents(ctx, docs)
+}
+
+// tell says what an import that has come to its end has done.
+func (i *importer) tell() error {
+	imported, refused := i.note.Imported, i.note.Refused
+	if refused == 0 || i.json {
+		line := fmt.Sprintf("%d documents imported", imported)
+		result := map[string]int{"imported": imported, "refused": refused}
+		if err := printResult(i.out, i.json, line, result); err != nil {
+			return err
+		}
+	}
+	if refused > 0 {
+		return &importFailure{refused, imported}
+	}
+	return nil
+}
+
 // begin reads how far an import before this one has come, where this one goes on with it.
 func (i *importer) begin() error {
 	if !i.resume || i.path == "" {
 		return nil
 	}
 	state, err := readImportState(i.path)
-	if err != nil || state.Documents == 0 {
+	if err != nil || state.Documents == 0 && state.Sent == 0 {
 		return err
 	}
-	if now := (importState{URL: i.url, Container: i.database + "/" + i.container,
-		Size: i.size}); state.URL != now.URL ||
-		state.Container != now.Container || state.Size != now.Size {
+	if now := i.note; state.URL != now.URL || state.Container != now.Container || state.Size != now.Size {
 		return &usageError{fmt.Sprintf(
 			"%s is of an import of %d bytes into %s at %s: begin anew without --continue",
 			importStateOf(i.path), state.Size, state.Container, state.URL)}
 	}
-	i.skip, i.imported, i.refused = state.Documents, state.Imported, state.Refused
-	return nil
-}
-
-// note writes how far the import is.
-func (i *importer) note() error {
-	if i.path == "" {
+	if i.note.Identity != state.Identity { // what was taken is gone
 		return nil
 	}
-	return importState{URL: i.url, Container: i.database + "/" + i.container, Size: i.size, Documents: i.read,
-		Imported: i.imported, Refused: i.refused}.write(i.path)
-}
-
-// run imports a stream; size is how many bytes it has, -1 for nobody knows.
-func (i *importer) run(ctx context.Context, in io.Reader, size int64) error {
-	i.size = size
-	if err := i.begin(); err != nil {
-		return err
-	}
-	i.progress = progress.New(i.errs)
-	defer i.progress.Stop()
-	i.progress.Start("importing", int(size))
-	i.in = &counted{in: in}
-	docs, closing, err := openDocuments(i.in, i.name, i.format, i.text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", i.name, err)
-	}
-	defer closing()
-	if err := i.documents(ctx, docs); err != nil {
-		return err
-	}
-	i.progress.Stop()
-	if i.path != "" {
-		if err := forgetImport(i.path); err != nil {
-			return err
-		}
-	}
-	if i.refused == 0 || i.json {
-		line := fmt.Sprintf("%d documents imported", i.imported)
-		result := map[string]int{"imported": i.imported, "refused": i.refused}
-		if err := printResult(i.out, i.json, line, result); err != nil {
-			return err
-		}
-	}
-	if i.refused > 0 {
-		return &importFailure{i.refused, i.imported}
-	}
+	i.note = state
 	return nil
 }
 
 // documents imports what a source has, in requests of some documents each.
-func (i *importer) documents(ctx context.Context, docs documentSource) error {
-	for {
+func (i *importer) documents(ctx context.Context, docs documentSource) (err error) {
+	w := newImportWindow(ctx, i)
+	defer w.close()
+	skip, again := i.note.Documents, i.note.Sent
+	for read := 0; ; read++ {
 		number, body, err := docs.next()
 		if ended := ctx.Err(); ended != nil {
 			err = ended
 		}
+		line := importLine{number: number, again: read < again}
 		var bad *badDocument
 		switch {
 		case err == io.EOF:
-			return i.send(ctx)
+			return w.flush()
 		case errors.As(err, &bad):
-			if i.read++; i.read > i.skip {
-				i.complain(number, bad.why)
-			}
-			continue
+			line.why = bad.why
 		case err != nil:
-			return i.ended(number, err)
+			return i.ended(number, errors.Join(err, w.settleAll()))
+		default:
+			line.body = bytes.Clone(body)
 		}
-		if i.read < i.skip {
-			i.read++
+		if read < skip {
 			continue
 		}
-		if i.bytes+len(body) > importBytes || len(i.batch) == importDocuments {
-			if err := i.send(ctx); err != nil {
-				return err
-			}
-		}
-		i.read++
-		i.batch = append(i.batch, importLine{number, bytes.Clone(body)})
-		i.bytes += len(body)
-	}
-}
-
-// send imports what has been gathered.
-func (i *importer) send(ctx context.Context) error {
-	if len(i.batch) == 0 {
-		return nil
-	}
-	documents := make([]json.RawMessage, len(i.batch))
-	for n, l := range i.batch {
-		documents[n] = l.body
-	}
-	req, err := i.request(ctx, "_mayfly/dbs/{db}/colls/{coll}/import",
-		map[string]any{"documents": documents, "create": i.create})
-	if err != nil {
-		return err
-	}
-	results, err := ask[[]importResult](req)
-	if err == nil && len(results) != len(documents) {
-		err = fmt.Errorf("%s answers with %d results for %d documents", req.URL, len(results), len(documents))
-	}
-	if err != nil {
-		return i.ended(i.batch[0].number, err)
-	}
-	for n, r := range results {
-		if r.Status/100 == 2 {
-			i.imported++
-		} else {
-			i.complain(i.batch[n].number, fmt.Sprintf("%d %s", r.Status, r.Message))
+		if err := w.add(line); err != nil {
+			return err
 		}
 	}
-	i.progress.Step(i.in.taken())
-	i.batch, i.bytes = i.batch[:0], 0
-	return i.note()
 }
 
 // ended tells how far an import has come that ends at a line.
 func (i *importer) ended(line int, why error) error {
-	return fmt.Errorf("%s:%d: %w (%d documents were imported before)", i.name, line, why, i.imported)
+	return fmt.Errorf("%s:%d: %w (%d documents were imported before)", i.name, line, why, i.note.Imported)
 }
 
 // complain tells of a line that was refused. After many it only counts.
 func (i *importer) complain(line int, why string) {
-	i.refused++
-	switch {
-	case i.refused <= maxComplaints:
+	i.note.Refused++
+	switch i.complained++; {
+	case i.complained <= maxComplaints:
 		fmt.Fprintf(i.errs, "%s:%d: %s\n", i.name, line, why)
-	case i.refused == maxComplaints+1:
+	case i.complained == maxComplaints+1:
 		fmt.Fprintln(i.errs, "more lines were refused")
 	}
 }

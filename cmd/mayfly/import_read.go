@@ -147,8 +147,8 @@ func (a *arraySource) next() (int, []byte, error) {
 }
 
 // rowSource are the rows of a CSV file whose first row names the members: a.b is a member of a member. A cell
-// that is a JSON number, true, false, null, an array or an object is that value, unless its column is text;
-// anything else is a string, and an empty cell no member.
+// that is JSON is that value, unless its column is text; anything else is a string, and an empty cell no
+// member.
 type rowSource struct {
 	rows    *csv.Reader
 	text    []string // columns that are strings whatever they hold
@@ -199,7 +199,7 @@ func (s *rowSource) next() (int, []byte, error) {
 
 // value is what a cell stands for.
 func (s *rowSource) value(column, cell string) any {
-	if cell[0] != '"' && !slices.Contains(s.text, column) && json.Valid([]byte(cell)) {
+	if !slices.Contains(s.text, column) && json.Valid([]byte(cell)) {
 		return json.RawMessage(strings.Clone(cell))
 	}
 	return strings.Clone(cell)

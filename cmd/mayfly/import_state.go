@@ -10,15 +10,19 @@ import (
 
 // An import of a file notes in FILE.imported how many of its documents have been taken. One that has stopped,
 // or was killed, goes on behind those with --continue. What was taken and not noted is stored once more as it
-// was, so that nothing is lost and nothing is there twice.
+// was, so that nothing is lost and nothing is there twice. With --create, one of those whose id exists counts
+// as taken.
 
 // importState is what is noted of an import.
 type importState struct {
 	URL       string `json:"url"`
-	Container string `json:"container"` // db/container
-	Size      int64  `json:"size"`      // of the file, in bytes
-	Documents int    `json:"documents"` // those that were read and answered, refused ones too
+	Container string `json:"container"`          // db/container
+	Identity  string `json:"identity,omitempty"` // of the container, where that is asked: see importer.into
+	Size      int64  `json:"size"`               // of the file, in bytes
+	Documents int    `json:"documents"`          // those that were read and answered, refused ones too
+	Sent      int    `json:"sent"`               // those that may have been taken
 	Imported  int    `json:"imported"`
+	There     int    `json:"there"` // those that were there already, where that is asked
 	Refused   int    `json:"refused"`
 }
 

@@ -73,6 +73,30 @@ func (c *serverCall) definition(ctx context.Context) (answer containerAnswer, er
 	return ask[containerAnswer](req)
 }
 
+// identity tells a container from all that there are and were, on any server: by its resource id, and by the
+// etag of its database, which no two stores give twice.
+func (c *serverCall) identity(ctx context.Context) (string, error) {
+	text := ""
+	for _, path := range []string{databasePath, containerPath} {
+		req, err := c.call(ctx, http.MethodGet, path, nil)
+		if err != nil {
+			return "", err
+		}
+		answer, err := ask[struct {
+			RID  string `json:"_rid"`
+			ETag string `json:"_etag"`
+		}](req)
+		if err != nil {
+			return "", err
+		}
+		if path == containerPath { // its etag changes with its settings
+			answer.ETag = ""
+		}
+		text += answer.RID + answer.ETag
+	}
+	return text, nil
+}
+
 // partitionKeyOf is the partition key of a document, by the container's definition.
 func (a *containerAnswer) partitionKeyOf(document json.RawMessage) (json.RawMessage, error) {
 	key := []byte{'['}

@@ -71,6 +71,7 @@ func rootCommand() *cobra.Command {
 	root.SetVersionTemplate(versionLine())
 	root.SetFlagErrorFunc(flagError)
 	tellArguments(root)
+	addExamples(root)
 	return root
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,16 +18,16 @@ func manCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		Long: "Write the manual pages of all commands into a folder, for man(1): mayfly.1, mayfly-serve.1, ... Packages\n" +
 			"have them in place; `man -l DIR/mayfly-serve.1` shows one from anywhere.",
-		Example: "  mayfly man /usr/local/share/man/man1",
 	}
 	registerResultJSON(cmd.Flags(), &asJSON)
 	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
 		if err := os.MkdirAll(args[0], 0o755); err != nil {
 			return err
 		}
-		undated := time.Time{} // the pages of two builds of one version are the same
+		// The pages of two builds of one revision are the same.
+		revised := revisionTime()
 		header := &doc.GenManHeader{Section: "1", Source: "mayfly " + version(), Manual: "Mayfly",
-			Date: &undated}
+			Date: &revised}
 		if err := doc.GenManTree(cmd.Root(), header, args[0]); err != nil {
 			return err
 		}
@@ -38,6 +39,18 @@ func manCommand() *cobra.Command {
 			map[string]any{"pages": pages, "folder": args[0]})
 	})
 	return cmd
+}
+
+// revisionTime is when the revision that was built was committed; where the binary does not tell, 1970.
+func revisionTime() time.Time {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if at, err := time.Parse(time.RFC3339, s.Value); s.Key == "vcs.time" && err == nil {
+				return at
+			}
+		}
+	}
+	return time.Unix(0, 0).UTC()
 }
 
 // everyCommand goes through cmd and all below it that have a page.

@@ -3,7 +3,6 @@ package main
 import (
 	"net"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -74,35 +73,6 @@ func TestVersionFlag(t *testing.T) {
 	_, want, _ := mayfly(t, "version")
 	if code, out, errs := mayfly(t, "--version"); code != 0 || out != want {
 		t.Errorf("%d %s%s", code, out, errs)
-	}
-}
-
-// TestCompletion: shells are told what a running server has.
-func TestCompletion(t *testing.T) {
-	b := boot(t, "--memory")
-	b.makeContainer(t)
-	b.must(t, 201, "POST", "/dbs", `{"id":"other"}`)
-	b.must(t, 201, "POST", "/_mayfly/snapshots", `{"name":"clean"}`)
-	for _, c := range []struct{ args, want string }{
-		{"lint --db ", "db\nother\n"},
-		{"lint --db o", "other\n"},
-		{"lint --db db --container ", "c\n"},
-		{"snapshot restore ", "clean\n"},
-		{"snapshot restore clean ", ""},
-		{"serve --log-level w", "debug\ninfo\nwarn\nerror\n"}, // the shell itself sifts these
-		{"lint --db none --container ", ""},
-	} {
-		args, words := strings.Split(c.args, " "), 1
-		if args[0] == "snapshot" {
-			words = 2
-		}
-		if args[0] != "serve" {
-			args = slices.Insert(args, words, "--url", "http://"+b.host)
-		}
-		code, out, _ := mayfly(t, append([]string{"__complete"}, args...)...)
-		if got, _, _ := strings.Cut(out, ":"); code != 0 || got != c.want {
-			t.Errorf("%s: %d %q, want %q", c.args, code, out, c.want)
-		}
 	}
 }
 

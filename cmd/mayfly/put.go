@@ -26,7 +26,6 @@ func putCommand() *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		Long: "Store an item in a running server, and print it as it is stored. DOCUMENT is JSON; for - it is read from the standard input.\n\n" +
 			"An item that exists is replaced. Many documents are better brought by import.",
-		Example: `  mayfly put --db shop --container carts '{"id": "1", "user": "ada"}'`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -33,8 +33,6 @@ func queryCommand() *cobra.Command {
 			"(_rid, _self, _etag, _attachments) and shortens long values.\n\n" +
 			"Without --partition-key the query goes over the whole container, and the server merges what the\n" +
 			"ranges answer.",
-		Example: `  mayfly query --db shop --container carts ` +
-			`"SELECT * FROM c WHERE c.user = @user" --param user=ada`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

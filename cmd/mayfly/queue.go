@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/laboratory"
-	"github.com/mayflydb/mayfly/queue"
 )
 
 const (
@@ -27,7 +26,8 @@ func queueCommand() *cobra.Command {
 		Long: "Queues, topics and subscriptions of a running server, and their messages. A subscription is called " +
 			"topic/Subscriptions/name.",
 	}
-	return family(cmd, queueListCommand(), queueCreateCommand(), queueShowCommand(), queueDeleteCommand(),
+	return family(cmd, queueListCommand(), queueCreateCommand(), queueSetCommand(), queueShowCommand(),
+		queueDeleteCommand(),
 		queueSendCommand(),
 		queueReceiveCommand(), queuePeekCommand("peek", "Look at messages, which stay where they are", false),
 		queuePeekCommand("dead-letters", "Look at what has died in an entity, and why", true),
@@ -46,7 +46,6 @@ func queueCall(c *serverCall, use, short string,
 	flags.SortFlags = false
 	c.registerServer(flags)
 	c.registerJSON(flags)
-	cmd.ValidArgsFunction = firstArgument(completeNames(entitiesPath, "entities"))
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		c.item = args[0]
 		return do(cmd, args)
@@ -81,58 +80,6 @@ func queueListCommand() *cobra.Command {
 				return w.Flush()
 			})
 	})
-	return cmd
-}
-
-func queueCreateCommand() *cobra.Command {
-	var c serverCall
-	var lock, life, idle time.Duration
-	question := map[string]any{}
-	var deliveries int
-	var topic, bury, sessions, duplicates bool
-	var forward, forwardDead string
-	cmd := queueCall(&c, "create PATH", "Make a queue, a topic or a subscription",
-		func(cmd *cobra.Command, args []string) error {
-			question["path"] = args[0]
-			for name, value := range map[string]any{"topic": topic, "deadLetterOnExpiration": bury,
-				"requiresSession":   sessions,
-				"detectsDuplicates": duplicates} {
-				question[name] = value
-			}
-			for name, d := range map[string]time.Duration{"lockDuration": lock, "defaultTimeToLive": life,
-				"autoDeleteOnIdle": idle} {
-				if d != 0 {
-					question[name] = queue.FormatDuration(d)
-				}
-			}
-			for name, text := range map[string]string{"forwardTo": forward,
-				"forwardDeadLettersTo": forwardDead} {
-				if text != "" {
-					question[name] = text
-				}
-			}
-			if deliveries != 0 {
-				question["maxDeliveryCount"] = deliveries
-			}
-			return tell(cmd, &c, http.MethodPost, entitiesPath, question,
-				func(out io.Writer, e laboratory.Entity) error {
-					_, err := fmt.Fprintln(out, "created", e.Kind, e.Path)
-					return err
-				})
-		})
-	flags := cmd.Flags()
-	flags.BoolVar(&topic, "topic", false, "a topic, not a queue")
-	flags.DurationVar(&lock, "lock-duration", 0, "how long a receiver has a message for itself (default 1m)")
-	flags.DurationVar(&life, "ttl", 0, "time to live of messages without a shorter one (default none)")
-	flags.IntVar(&deliveries, "max-delivery-count", 0,
-		"deliveries that may fail before a message is dead (default 10)")
-	flags.BoolVar(&bury, "dead-letter-on-expiration", false, "what expires becomes a dead letter")
-	flags.BoolVar(&sessions, "sessions", false, "messages belong to sessions")
-	flags.BoolVar(&duplicates, "duplicates", false, "a message with an id that was there is dropped")
-	flags.StringVar(&forward, "forward-to", "", "queue or topic that messages go on to")
-	flags.StringVar(&forwardDead, "forward-dead-letters-to", "", "queue or topic that dead letters go on to")
-	flags.DurationVar(&idle, "auto-delete-on-idle", 0,
-		"delete it when nobody has used it for so long (default never)")
 	return cmd
 }
 

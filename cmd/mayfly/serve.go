@@ -82,18 +82,18 @@ type serve struct {
 	flags serveFlags
 	log   *slog.Logger
 
-	listeners  []net.Listener
-	db         *store.DB
-	queues     *queue.Queues
-	bus        *servicebus // nil: Service Bus is not asked for
-	hooks      *hook.Deliverer
-	http       *httpapi.Server
-	telemetry  *telemetry.Telemetry // nil: nobody wants any
-	faults     *inject.Rules
-	seed       *seed.Seed // nil: none is asked for
-	tls        *tls.Config
-	processors int    // that were there before makeRoom; 0: it has changed nothing
-	certPath   string // "" where the certificate is kept in memory only
+	listeners []net.Listener
+	db        *store.DB
+	queues    *queue.Queues
+	bus       *servicebus // nil: Service Bus is not asked for
+	hooks     *hook.Deliverer
+	http      *httpapi.Server
+	telemetry *telemetry.Telemetry // nil: nobody wants any
+	faults    *inject.Rules
+	seed      *seed.Seed // nil: none is asked for
+	tls       *tls.Config
+	room      int    // the threads that makeRoom has added
+	certPath  string // "" where the certificate is kept in memory only
 }
 
 // Open reads the seed, takes the ports, then opens the data. Nothing is answered before Run; a client that
@@ -160,7 +160,8 @@ func (s *serve) Open(ctx context.Context) (err error) {
 // makeRoom gives the work that stands back for other work a place each among the threads that run Go code.
 func (s *serve) makeRoom() {
 	if os.Getenv("GOMAXPROCS") == "" {
-		s.processors = runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + s.db.LongWork())
+		s.room = s.db.LongWork()
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + s.room)
 	}
 }
 
@@ -328,9 +329,9 @@ func (s *serve) Close() error {
 // closeStore closes the webhooks and the store. Where that does not end, the error names what it waits for:
 // the process must end all the same, and takes with it what is left here.
 func (s *serve) closeStore() error {
-	if s.processors > 0 {
-		runtime.GOMAXPROCS(s.processors)
-		s.processors = 0
+	if s.room > 0 {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) - s.room)
+		s.room = 0
 	}
 	wait, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()

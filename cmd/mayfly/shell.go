@@ -49,8 +49,6 @@ func shellCommand() *cobra.Command {
 			"command of mayfly is one of them, and gets the server, the database and the container of the shell.\n\n" +
 			"Ctrl-C gives up a line, or a query that runs; Ctrl-D ends the shell. Without a terminal statements\n" +
 			"are read from the standard input, and the first that fails ends the shell with its exit code.",
-		Example: "  mayfly shell --db shop --container carts\n" +
-			"  echo 'SELECT VALUE COUNT(1) FROM c' | mayfly shell --db shop --container carts",
 	}
 	s.register(cmd.Flags())
 	cmd.Flags().BoolVar(&s.json, "json", false, "print rows as JSON, a line each, as after \\json")

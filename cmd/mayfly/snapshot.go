@@ -48,10 +48,6 @@ func snapshotVerb(cmd *cobra.Command, c *snapshotCall,
 	cmd.Flags().SortFlags = false
 	c.registerServer(cmd.Flags())
 	c.registerJSON(cmd.Flags())
-	switch cmd.Name() {
-	case "restore", "fork", "delete":
-		cmd.ValidArgsFunction = firstArgument(completeNames("_mayfly/snapshots", "snapshots"))
-	}
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && !engine.ValidSnapshotName(args[0]) {
 			return &usageError{fmt.Sprintf(

@@ -154,8 +154,8 @@ func TestKilledImport(t *testing.T) {
 		fmt.Fprintf(&in, `{"id":"%d","pk":"p%d","_ts":%d}`+"\n", i, i%7, 1700000000+i)
 	}
 	path := file(t, "in.ndjson", in.String())
-	args := []string{"import", path, "--continue", "--url", "http://" + b.host, "--db", "db", "--container",
-		"c"}
+	args := []string{"import", path, "--continue", "--create", "--url", "http://" + b.host, "--db", "db",
+		"--container", "c"}
 	for stop := 0; stop < documents-1500; {
 		stop += r.IntN(1200) + 1
 		proc := exec.Command(os.Args[0], args...)

@@ -17,7 +17,8 @@ type room struct {
 // what it may know, then give it a row.
 var rooms = map[string]room{
 	"": { // the module's root: the door for Go programs
-		own: []string{"store", "store/definition", "store/fault", "index", "doc", "ttl", "engine/pebble"},
+		own: []string{"store", "store/definition", "store/fault", "queue", "queue/message", "queue/rule",
+			"queue/wire", "index", "doc", "ttl", "engine/pebble"},
 	},
 	"doc":            {third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3"}},
 	"doc/jsonbinary": {own: []string{"doc"}},
@@ -84,13 +85,13 @@ var rooms = map[string]room{
 		third: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/contrib/",
 			"github.com/prometheus/client_golang/"},
 		tests: []string{"store", "engine/pebble"}},
-	"seed": {own: []string{"internal/tree", "queue", "queue/config", "store", "store/definition",
-		"store/fault", "doc", "ttl", "engine/pebble"},
+	"seed": {own: []string{"internal/tree", "queue", "queue/config", "queue/rule", "store",
+		"store/definition", "store/fault", "doc", "ttl", "engine/pebble"},
 		third: []string{"github.com/swaggest/jsonschema-go"}},
 	"inject": {own: []string{"ttl"}},
 	"laboratory": {
-		own: []string{"inject", "queue", "queue/message", "queue/rule", "queue/wire", "store",
-			"store/definition", "store/inspect", "store/fault", "query", "doc", "ttl"},
+		own: []string{"inject", "internal/tree", "queue", "queue/message", "queue/rule", "queue/wire", "seed",
+			"store", "store/definition", "store/inspect", "store/fault", "query", "doc", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/",
 			"github.com/swaggest/jsonschema-go",
 			"github.com/swaggest/openapi-go"},
@@ -123,9 +124,10 @@ var rooms = map[string]room{
 			"golang.org/x/sys"},
 	},
 	"internal/priority": {own: []string{"ttl"}, third: []string{"golang.org/x/sys"}},
-	"internal/progress": {third: []string{"github.com/schollz/progressbar/v3"}},
+	"internal/progress": {own: []string{"ttl"}, third: []string{"github.com/schollz/progressbar/v3"}},
 	"cmd/mayfly": {
-		own: []string{"seed", "queue/...", "internal/bench", "internal/progress", "httpapi/...", "inject",
+		own: []string{"seed", "queue/...", "internal/bench", "internal/tree",
+			"internal/progress", "httpapi/...", "inject",
 			"telemetry", "laboratory", "hook", "store",
 			"store/definition", "store/inspect", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/prometheus/client_golang/", "github.com/peterh/liner",

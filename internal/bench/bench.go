@@ -29,6 +29,7 @@ func Sections() []Section {
 	return []Section{
 		{"read", "embedded point reads, against raw Gets", (*Bench).measureReads},
 		{"create", "durable creates, against raw durable batches", (*Bench).measureCreates},
+		{"import", "imports of files, against raw durable batches", (*Bench).measureImports},
 		{"query", "queries of every shape, scans, and what an index costs a write",
 			(*Bench).measureQueries},
 		{"http", "point reads over HTTP, against an empty handler", (*Bench).measureHTTP},
@@ -62,7 +63,7 @@ type Bench struct {
 
 // New is a run that writes its table to report, and shows on a terminal what it is at.
 func New(o Options, report io.Writer, terminal io.Writer) *Bench {
-	return &Bench{Options: o, clock: ttl.Real{}, progress: progress.New(terminal), report: newReport(report)}
+	return &Bench{Options: o, clock: ttl.Real{}, progress: progress.New(terminal, ttl.Real{}), report: newReport(report)}
 }
 
 // Result is what a run has found.

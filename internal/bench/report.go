@@ -112,7 +112,7 @@ type About struct {
 	Go            string    `json:"go"`
 	Platform      string    `json:"platform"`
 	CPUs          int       `json:"cpus"`
-	Documents     int       `json:"documents"` // of the sections start, ttl and purge
+	Documents     int       `json:"documents"` // of the sections import, start, ttl and purge
 	DocumentBytes int       `json:"documentBytes"`
 	Seconds       float64   `json:"seconds"`
 	SyncSeconds   float64   `json:"syncSeconds"` // of 4 KB, median
@@ -141,7 +141,7 @@ func (r *report) printf(format string, args ...any) {
 func (r *report) head(dir string) error {
 	a := r.about
 	r.printf("mayfly %s  %s %s  %d CPUs\n", a.Version, a.Go, a.Platform, a.CPUs)
-	r.printf("documents of %d bytes, 12 values each, default indexing policy, in start, ttl and purge %s; every write durable (fsync on: %s for 4 KB in %s)\n",
+	r.printf("documents of %d bytes, 12 values each, default indexing policy, in import, start, ttl and purge %s; every write durable (fsync on: %s for 4 KB in %s)\n",
 		a.DocumentBytes, thousands(int64(a.Documents)), seconds.text(a.SyncSeconds), dir)
 	r.printf("medians of slices that take turns; the ratio is the median of the pairs\n")
 	return r.err

@@ -118,7 +118,7 @@ func (b *Bench) timeServe(ctx context.Context, dir string, d document,
 	case <-ctx.Done():
 		return 0, 0, ctx.Err()
 	}
-	return took, residentBytes(c.cmd.Process.Pid), nil
+	return took, memoryOf(c.cmd.Process.Pid, "VmRSS:"), nil
 }
 
 // greeted reads the server's greeting up to the address at which it answers HTTP.
@@ -156,13 +156,14 @@ func (c *child) interrupt() error {
 	return err
 }
 
-// residentBytes is the memory that a process holds, as Linux tells it; 0 elsewhere.
-func residentBytes(pid int) int64 {
+// memoryOf is what Linux tells of the memory of a process, in bytes: VmRSS: what it holds, VmHWM: what it held
+// at most; 0 elsewhere.
+func memoryOf(pid int, what string) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := bytes.Cut(text, []byte("VmRSS:"))
+	_, rest, _ := bytes.Cut(text, []byte(what))
 	fields := bytes.Fields(rest)
 	if len(fields) == 0 {
 		return 0

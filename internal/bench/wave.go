@@ -255,7 +255,7 @@ func (f *foreground) window(ctx context.Context, to *felt) error {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	to.heap = max(to.heap, int64(m.HeapInuse))
-	to.resident = max(to.resident, residentBytes(os.Getpid()))
+	to.resident = max(to.resident, memoryOf(os.Getpid(), "VmRSS:"))
 	return err
 }
 

@@ -1,15 +1,15 @@
 package config
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/rule"
 )
 
 // Apply makes the entities. It makes all of them before it lets one forward to another, in whatever order the
@@ -39,13 +39,7 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *entity, for
 	if absent {
 		p = queue.Defaults(e.kind)
 	}
-	last := e.at
-	for _, s := range e.set {
-		if forwards || s.name != forwardTo && s.name != forwardDead {
-			s.set(&p)
-			last = s.at
-		}
-	}
+	last := e.asked(&p, forwards)
 	switch {
 	case absent:
 		rules := make([]queue.Rule, len(e.rules))
@@ -66,6 +60,75 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *entity, for
 	return c.applyRules(ctx, queues, e)
 }
 
+// asked sets what the file says of the properties, with what the entity forwards to or without. It returns
+// the place of the last of them.
+func (e *entity) asked(p *queue.Properties, forwards bool) (last tree.Place) {
+	last = e.at
+	for _, s := range e.set {
+		if forwards || s.name != forwardTo && s.name != forwardDead {
+			s.set(p)
+			last = s.at
+		}
+	}
+	return last
+}
+
+// Differences are what Apply would change of what is there: each is an *Error. Nothing is written.
+func (c *Config) Differences(ctx context.Context, queues *queue.Queues) (list []error, err error) {
+	for _, e := range c.entities {
+		old, err := queues.Get(ctx, e.path)
+		switch {
+		case err != nil && queue.CodeOf(err) == queue.CodeEntityNotFound:
+			continue
+		case err != nil:
+			return nil, placed(e.at, err)
+		case old.Kind != e.kind:
+			kind := strings.ToLower(old.Kind.String())
+			list = append(list, e.at.Fail("'%s' is there as a %s", e.path, kind))
+			continue
+		}
+		p := old.Properties
+		e.asked(&p, true)
+		if !same(p, old.Properties) {
+			list = append(list, e.at.Fail("'%s' is there with another %s", e.path,
+				strings.Join(differing(e.kind, p, old.Properties), ", ")))
+		}
+		rules, err := c.ruleDifferences(ctx, queues, e)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rules...)
+	}
+	return list, nil
+}
+
+// ruleDifferences are those of the rules of a subscription.
+func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *entity) (list []error,
+	err error) {
+	if len(e.rules) == 0 {
+		return nil, nil
+	}
+	there, err := queues.Rules(ctx, e.path, 0, allRules)
+	if err != nil {
+		return nil, placed(e.at, err)
+	}
+	for _, r := range e.rules {
+		at := slices.IndexFunc(there, func(o queue.Rule) bool { return strings.EqualFold(o.Name, r.Name) })
+		if at < 0 {
+			list = append(list, r.at.Fail("'%s' has no rule '%s' there", e.path, r.Name))
+			continue
+		}
+		if !sameRule(there[at], r.Rule) {
+			list = append(list, r.at.Fail("the rule '%s' of '%s' is there another way", r.Name, e.path))
+		}
+		there = slices.Delete(there, at, at+1)
+	}
+	for _, o := range there {
+		list = append(list, e.at.Fail("'%s' has a rule '%s' there, which is not in the file", e.path, o.Name))
+	}
+	return list, nil
+}
+
 // same compares properties as the store keeps them: a target may be written with a scheme and a host.
 func same(a, b queue.Properties) bool {
 	for _, p := range []*queue.Properties{&a, &b} {
@@ -77,6 +140,9 @@ func same(a, b queue.Properties) bool {
 	}
 	return reflect.DeepEqual(a, b)
 }
+
+// allRules is more than a subscription can have.
+const allRules = 1 << 20
 
 // applyRules gives a subscription the rules of the file, and those alone.
 func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *entity) error {
@@ -94,8 +160,7 @@ func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *entity
 			return placed(r.at, err)
 		}
 	}
-	const all = 1 << 20
-	there, err := queues.Rules(ctx, e.path, 0, all)
+	there, err := queues.Rules(ctx, e.path, 0, allRules)
 	if err != nil {
 		return placed(e.at, err)
 	}
@@ -110,11 +175,30 @@ func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *entity
 	return nil
 }
 
-// sameRule compares rules as they are stored.
+// sameRule compares rules as they are stored. Parameters have no order: clients write them as they like.
 func sameRule(a, b queue.Rule) bool {
-	before, err1 := json.Marshal([]any{a.Filter, a.Action})
-	after, err2 := json.Marshal([]any{b.Filter, b.Action})
-	return err1 == nil && err2 == nil && bytes.Equal(before, after)
+	type parts struct {
+		kind                 rule.Kind
+		condition, action    string
+		parameters, ofAction []rule.Parameter
+		correlation          rule.Correlation
+	}
+	of := func(r queue.Rule) parts {
+		c := r.Filter.Correlation()
+		p := parts{r.Filter.Kind(), r.Filter.Expression(), r.Action.Expression(),
+			append(slices.Clone(r.Filter.Parameters()), c.Properties...),
+			slices.Clone(r.Action.Parameters()), c}
+		p.correlation.Properties = nil
+		for _, list := range [][]rule.Parameter{p.parameters, p.ofAction} {
+			slices.SortFunc(list, func(a, b rule.Parameter) int { return strings.Compare(a.Name, b.Name) })
+		}
+		return p
+	}
+	before, after := of(a), of(b)
+	return before.kind == after.kind && before.condition == after.condition &&
+		before.action == after.action && slices.Equal(before.parameters, after.parameters) &&
+		slices.Equal(before.ofAction, after.ofAction) &&
+		reflect.DeepEqual(before.correlation, after.correlation)
 }
 
 // at gives an error its place in the file.

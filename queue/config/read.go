@@ -1,16 +1,12 @@
 package config
 
 import (
-	"encoding/json"
-	"errors"
-	"math"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/queue"
-	"github.com/mayflydb/mayfly/queue/rule"
 )
 
 // Config is what a file asks for.
@@ -210,6 +206,10 @@ func (c *Config) property(m tree.Member) (func(*queue.Properties), error) {
 		err := c.text(&text)(v)
 		return func(p *queue.Properties) { *at(p) = text }, err
 	}
+	if m.Name == authorization {
+		err := c.text(&text)(v)
+		return func(p *queue.Properties) { p.AuthorizationRules = []byte(text) }, err
+	}
 	if m.Name == "Status" {
 		if err := c.text(&text)(v); err != nil {
 			return nil, err
@@ -255,6 +255,12 @@ func boolOf(name string) func(*queue.Properties) *bool {
 		return func(p *queue.Properties) *bool { return &p.EnableExpress }
 	case "SupportOrdering":
 		return func(p *queue.Properties) *bool { return &p.SupportOrdering }
+	case "IsAnonymousAccessible":
+		return func(p *queue.Properties) *bool { return &p.AnonymousAccessible }
+	case "FilteringMessagesBeforePublishing":
+		return func(p *queue.Properties) *bool { return &p.FilteringBeforePublishing }
+	case "EnableSubscriptionPartitioning":
+		return func(p *queue.Properties) *bool { return &p.EnableSubscriptionPartitioning }
 	}
 	return nil
 }
@@ -289,84 +295,5 @@ const (
 	forwardDead = "ForwardDeadLetteredMessagesTo"
 )
 
-// rule reads a rule of a subscription.
-func (c *Config) rule(v *tree.Value, e *entity) error {
-	r := ruleAt{at: v.Place}
-	var kind, filter, action string
-	var correlation rule.Correlation
-	expression := func(to *string) func(*tree.Value) error {
-		return func(v *tree.Value) error {
-			return c.members(v, map[string]func(*tree.Value) error{"SqlExpression": c.text(to)})
-		}
-	}
-	err := c.members(v, map[string]func(*tree.Value) error{"Name": c.text(&r.Name),
-		"Properties": func(v *tree.Value) error {
-			r.at = v.Place
-			return c.members(v, map[string]func(*tree.Value) error{"FilterType": c.text(&kind),
-				"SqlFilter":         expression(&filter),
-				"Action":            expression(&action),
-				"CorrelationFilter": func(v *tree.Value) error { return c.correlation(v, &correlation) }})
-		}})
-	if err != nil {
-		return err
-	}
-	if r.Name == "" {
-		return v.Place.Fail("a rule has no name: \"Name\"")
-	}
-	switch strings.ToLower(kind) {
-	case "sql":
-		r.Filter, err = rule.SQL(filter)
-	case "correlation":
-		r.Filter, err = rule.NewCorrelation(correlation)
-	default:
-		return r.at.Fail("FilterType: Sql or Correlation is expected here, not %q", kind)
-	}
-	if err == nil && action != "" {
-		r.Action, err = rule.NewAction(action)
-	}
-	if err != nil {
-		return r.at.Fail("the rule '%s': %s", r.Name, err)
-	}
-	e.rules = append(e.rules, r)
-	return nil
-}
-
-func (c *Config) correlation(v *tree.Value, to *rule.Correlation) error {
-	return c.members(v, map[string]func(*tree.Value) error{"ContentType": c.text(&to.ContentType),
-		"CorrelationId": c.text(&to.CorrelationID), "Label": c.text(&to.Label), "Subject": c.text(&to.Label),
-		"MessageId": c.text(&to.MessageID), "ReplyTo": c.text(&to.ReplyTo), "To": c.text(&to.To),
-		"ReplyToSessionId": c.text(&to.ReplyToSessionID), "SessionId": c.text(&to.SessionID),
-		"Properties": func(v *tree.Value) error {
-			if v.Kind != tree.Object {
-				return v.Place.Fail("an object is expected here, not %s", v.Kind)
-			}
-			for _, m := range v.Members {
-				p, err := parameter(m.Value)
-				if err != nil {
-					return m.Place.Fail("'%s' is neither a string nor a number nor a bool", m.Name)
-				}
-				to.Properties = append(to.Properties, rule.Parameter{Name: m.Name, Value: p})
-			}
-			return nil
-		}})
-}
-
-var errNoParameter = errors.New("config: no value of a property")
-
-func parameter(v *tree.Value) (rule.Value, error) {
-	switch v.Kind {
-	case tree.String:
-		return rule.String(v.Text), nil
-	case tree.Bool:
-		return rule.Bool(v.Text == "true"), nil
-	case tree.Number:
-		n := json.Number(v.Text)
-		if i, err := n.Int64(); err == nil {
-			return rule.Int(i), nil
-		}
-		if f, err := n.Float64(); err == nil && !math.IsInf(f, 0) {
-			return rule.Number(f), nil
-		}
-	}
-	return rule.Value{}, errNoParameter
-}
+// authorization is the property that is kept as the client has written it, XML.
+const authorization = "AuthorizationRules"

@@ -14,7 +14,10 @@ const { values: args } = parseArgs({
 })
 const root = new URL('/_explorer/docs/', args.endpoint).href
 const axeText = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const browser = await chromium.launch({ executablePath: args.chromium, args: ['--no-sandbox', '--disable-gpu'] })
+const browser = await chromium.launch({
+	executablePath: args.chromium,
+	args: ['--no-sandbox', '--disable-gpu'],
+})
 const trouble = []
 
 function check(ok, what) {
@@ -26,9 +29,9 @@ async function opened(width, colorScheme) {
 	const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme })
 	const page = await context.newPage()
 	page.setDefaultTimeout(15_000)
-	page.on('pageerror', (e) => trouble.push('an exception: ' + e.stack))
-	page.on('console', (m) => m.type() === 'error' && trouble.push(page.url() + ': ' + m.text()))
-	page.on('request', (r) => check(r.url().startsWith(args.endpoint), page.url() + ' asks for ' + r.url()))
+	page.on('pageerror', e => trouble.push('an exception: ' + e.stack))
+	page.on('console', m => m.type() === 'error' && trouble.push(page.url() + ': ' + m.text()))
+	page.on('request', r => check(r.url().startsWith(args.endpoint), page.url() + ' asks for ' + r.url()))
 	return page
 }
 
@@ -38,14 +41,15 @@ async function axe(page) {
 	await session.send('Runtime.evaluate', { expression: axeText })
 	await session.detach()
 	const { violations } = await page.evaluate(() =>
-		window.axe.run(document, { preload: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }))
-	const found = violations.map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160))])
+		window.axe.run(document, { preload: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }),
+	)
+	const found = violations.map(v => [v.id, v.nodes.slice(0, 3).map(n => n.html.slice(0, 160))])
 	check(found.length === 0, `axe at ${page.url()}: ${JSON.stringify(found)}`)
 }
 
 const wide = await opened(1280, 'light')
 await wide.goto(root)
-const pages = await wide.locator('nav a').evaluateAll((links) => links.map((a) => a.href))
+const pages = await wide.locator('nav a').evaluateAll(links => links.map(a => a.href))
 check(pages.length > 20, `${pages.length} pages`)
 const narrow = await opened(400, 'dark')
 for (const url of pages) {
@@ -65,7 +69,7 @@ await wide.keyboard.press('ArrowDown')
 await axe(wide)
 if (args.images) await wide.screenshot({ path: args.images + '/docs-1280-light.png' })
 await wide.keyboard.press('Enter')
-await wide.waitForURL(/messages|service-bus/)
+await wide.waitForURL(/messages|service-bus|queues/)
 await narrow.goto(root + 'concepts/expiry')
 await narrow.getByText('Contents').click()
 await narrow.getByRole('link', { name: 'Partitions' }).click()

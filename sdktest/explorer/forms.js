@@ -1,7 +1,7 @@
 // The forms: what each makes is what the server has then.
 import { check } from './world.js'
 
-export const forms = ({ page, see, told, send, at, axe }) => {
+export const forms = ({ page, see, told, send, at, axe, answers }) => {
 	const button = name => page.getByRole('button', { name, exact: true })
 	const panel = title =>
 		page.locator('.panel', { has: page.getByRole('heading', { name: title, exact: true }) })
@@ -53,7 +53,8 @@ export const forms = ({ page, see, told, send, at, axe }) => {
 			await axe()
 			await saved('Save policies')
 			await panel('Indexing').getByLabel('Composite indexes').fill('/a ASC, /b DESC')
-			await panel('Indexing').getByLabel('Spatial indexes').fill('/at/*')
+			await button('Add spatial index').click()
+			await line('spatial index 1').getByLabel('Path').fill('/at/*')
 			await saved('Save indexing')
 			await panel('Throughput').getByLabel('At most').fill('5000')
 			await saved('Save throughput')
@@ -62,6 +63,60 @@ export const forms = ({ page, see, told, send, at, axe }) => {
 			is(now.indexingPolicy.compositeIndexes[0][1].order, 'descending', 'composite indexes')
 			is(now.indexingPolicy.spatialIndexes[0].types.length, 4, 'spatial indexes')
 			is(now.indexingPolicy.vectorIndexes.length, 1, 'vector indexes stay')
+		},
+		async 'shapes on a plane have a box'() {
+			await send('/dbs/forms/colls', { id: 'plane', partitionKey: { paths: ['/id'], kind: 'Hash' } })
+			await at('#/db/forms/plane/settings')
+			await panel('Indexing').getByLabel('Coordinates').selectOption('Geometry')
+			await button('Add spatial index').click()
+			await line('spatial index 1').getByLabel('xmin').fill('')
+			await see('a number', '.bad-text')
+			await line('spatial index 1').getByLabel('xmin').fill('-10')
+			await line('spatial index 1').getByLabel('ymax').fill('20.5')
+			await axe()
+			await saved('Save indexing')
+			const now = await get('/dbs/forms/colls/plane')
+			is(now.geospatialConfig, { type: 'Geometry' }, 'coordinates')
+			is(
+				now.indexingPolicy.spatialIndexes.map(x => [x.path, x.boundingBox]),
+				[['/location/*', { xmin: -10, ymin: 0, xmax: 100, ymax: 20.5 }]],
+				'spatial indexes',
+			)
+		},
+		async 'a document is saved as it is, and what is unsaved is not left by the way'() {
+			const docs = '/dbs/forms/colls/plane/docs',
+				key = { 'x-ms-documentdb-partitionkey': '["exact"]' }
+			const text = '{"id":"exact","n":9007199254740993,"m":[1.5,-0.25,{}],"s":"a, {b}"}'
+			await send(docs, text, 'POST', { headers: key, raw: true })
+			await at('#/db/forms/plane')
+			await see('"n":9007199254740993', 'main')
+			await at('#/db/forms/plane/documents/exact/%22exact%22')
+			await see('9007199254740993', '.doc')
+			await button('Save').click()
+			await told('Saved for')
+			const raw = await send(docs + '/exact', undefined, 'GET', { headers: key, raw: true })
+			check(raw.startsWith(text.slice(0, -1)), `saved as ${raw}`)
+			const editor = page.locator('.doc .cm-content')
+			await editor.click()
+			await page.keyboard.press('Control+Home')
+			await page.keyboard.press('ArrowRight')
+			await page.keyboard.type(' ')
+			answers.push('dismiss', 'accept', 'accept')
+			await page.evaluate(() => (location.hash = '#/time'))
+			await page.waitForFunction(() => location.hash.startsWith('#/db/forms/plane'))
+			await see('exact', '.doc')
+			await page.evaluate(() => (location.hash = '#/time'))
+			await see('Time', 'h1')
+			check(answers.length === 1, `${answers.length} questions were not asked`)
+			await at('#/db/forms/plane/settings')
+			await panel('Purges held back').getByLabel('Each comes later by').fill('7')
+			await panel('Log of expiries').getByLabel('Keep a log').check()
+			await saved('Save log')
+			const kept = await panel('Purges held back').getByLabel('Each comes later by').inputValue()
+			check(kept === '7', 'what is typed into a form is gone when another one is saved')
+			await page.evaluate(() => (location.hash = '#/time'))
+			await see('Time', 'h1')
+			check(!answers.length, 'a form is left without a word')
 		},
 		async 'what happens on expiry is chosen, webhooks too'() {
 			await at('#/db/forms/all/settings')
@@ -129,6 +184,36 @@ export const forms = ({ page, see, told, send, at, axe }) => {
 			await page.locator('table', { hasText: 'second' }).waitFor({ state: 'detached' })
 			await at('#/queue/mail')
 			await see('second', 'table')
+		},
+		async 'the settings of a queue are changed'() {
+			await send('/_mayfly/entities', { path: 'post', defaultTimeToLive: 'PT1H' })
+			await at('#/queue/post/settings')
+			await page.getByLabel('Time to live').fill('an hour')
+			await see('a duration such as', '.tab')
+			is(await button('Save settings').isDisabled(), true, 'blocked')
+			await page.getByLabel('Time to live').fill('')
+			await page.getByLabel('Lock').fill('PT30S')
+			await page.getByLabel('Deliveries at most').fill('3')
+			await page.getByLabel('Keep expired messages').check()
+			await page.getByLabel('Status').selectOption('SendDisabled')
+			await axe()
+			await saved('Save settings')
+			const now = await get('/_mayfly/entities/post')
+			is(
+				[
+					now.status,
+					now.lockDuration,
+					now.maxDeliveryCount,
+					now.deadLetterOnExpiration,
+					now.defaultTimeToLive,
+				],
+				['SendDisabled', 'PT30S', 3, true, undefined],
+				'settings',
+			)
+			await page.getByLabel('Lock').fill('PT1H')
+			await button('Save settings').click()
+			await told('LockDuration')
+			answers.push('accept') // it is left as it is
 		},
 		async 'sessions are seen with their messages'() {
 			await send('/_mayfly/entities', { path: 'talks', requiresSession: true })

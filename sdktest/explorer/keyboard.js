@@ -16,6 +16,8 @@ export function keyboard(page) {
 		focused,
 		async tabTo(name) {
 			const seen = []
+			// who sees that something is still loading waits for it
+			await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'))
 			for (let i = 0; i < 150; i++) {
 				const now = await focused()
 				if (typeof name === 'string' ? now === name : name.test(now)) return

@@ -15,15 +15,15 @@ export const check = (ok, what) => {
 // sender sends requests without the explorer.
 export const sender =
 	(endpoint, key = wellKnown) =>
-	async (path, body, method = 'POST') => {
+	async (path, body, method = 'POST', { headers, raw } = {}) => {
 		const a = await fetch(new URL(path, endpoint), {
 			method,
-			headers: { authorization: 'Bearer ' + key },
-			body: body && JSON.stringify(body),
+			headers: { authorization: 'Bearer ' + key, ...headers },
+			body: raw ? body : body && JSON.stringify(body),
 		})
 		const text = await a.text()
 		check(a.status < 300, `${method} ${path}: ${a.status} ${text}`)
-		return text && JSON.parse(text)
+		return raw ? text : text && JSON.parse(text)
 	}
 
 export const launch = chromiumPath =>
@@ -44,9 +44,10 @@ export async function world(browser, endpoint, images) {
 	page.setDefaultTimeout(15_000)
 	const trouble = []
 	page.on('pageerror', e => trouble.push('an exception: ' + e.stack))
+	const answers = [] // to questions that are expected: accept or dismiss
 	page.on('dialog', d => {
-		trouble.push('a dialog: ' + d.message())
-		d.dismiss()
+		if (!answers.length) trouble.push('a dialog: ' + d.message())
+		d[answers.shift() ?? 'dismiss']()
 	})
 	page.on('console', m => {
 		if (m.text().startsWith('refused: ')) trouble.push(m.text())
@@ -68,6 +69,7 @@ export async function world(browser, endpoint, images) {
 	})
 	const self = {
 		page,
+		answers,
 		root,
 		endpoint,
 		browser,

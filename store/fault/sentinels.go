@@ -10,6 +10,7 @@ func (s sentinel) Error() string { return Code(s).String() }
 var (
 	ErrNotFound           error = sentinel(CodeNotFound)           // it does not exist, or has expired
 	ErrConflict           error = sentinel(CodeConflict)           // the id or a unique key is taken
+	ErrForbidden          error = sentinel(CodeForbidden)          // the operation is not allowed here
 	ErrPreconditionFailed error = sentinel(CodePreconditionFailed) // If-Match or If-None-Match does not hold
 	// If-None-Match holds: what the caller has is right
 	ErrNotModified error = sentinel(CodeNotModified)

@@ -19,6 +19,7 @@ export interface Answer {
 	status: number
 	headers: Headers
 	body: any
+	text: string // body as it came
 }
 
 let key: Promise<CryptoKey> | null = null
@@ -84,8 +85,10 @@ function link(path: string): { type: string; link: string } {
 export interface Extra {
 	headers?: Record<string, string>
 	body?: unknown
+	text?: string // a body that is JSON already
 	signal?: AbortSignal
 	query?: string
+	exact?: boolean // numbers that JavaScript has no room for are kept as they are written
 }
 
 // ask sends a signed request. path has its ids escaped. An answer beyond 399 is thrown as a Failure.
@@ -93,6 +96,7 @@ export async function ask(method: string, path: string, extra: Extra = {}): Prom
 	const date = new Date().toUTCString(),
 		at = link(path)
 	const text = `${method.toLowerCase()}\n${at.type}\n${at.link}\n${date.toLowerCase()}\n\n`
+	const sent = extra.text ?? (extra.body === undefined ? undefined : JSON.stringify(extra.body))
 	try {
 		const mac = await crypto.subtle?.sign('HMAC', await signingKey(), new TextEncoder().encode(text))
 		const sig = btoa(String.fromCharCode(...new Uint8Array(mac)))
@@ -105,27 +109,37 @@ export async function ask(method: string, path: string, extra: Extra = {}): Prom
 				authorization: encodeURIComponent(`type=master&ver=1.0&sig=${sig}`),
 				'x-ms-date': date,
 				'x-ms-version': '2020-07-15',
-				...(extra.body === undefined ? {} : { 'content-type': 'application/json' }),
+				...(sent === undefined ? {} : { 'content-type': 'application/json' }),
 				...extra.headers,
 			},
-			body: extra.body === undefined ? undefined : JSON.stringify(extra.body),
+			body: sent,
 		})
 		const raw = await response.text()
 		let body: any = null
 		try {
-			body = raw ? JSON.parse(raw) : null
+			body = raw ? JSON.parse(raw, extra.exact ? exactly : undefined) : null
 		} catch {
 			body = raw
 		}
 		if (response.status >= 400) {
 			throw new Failure(response.status, response.headers.get('x-ms-substatus') ?? '', reason(body))
 		}
-		return { status: response.status, headers: response.headers, body }
+		return { status: response.status, headers: response.headers, body, text: raw }
 	} catch (e) {
 		if (e instanceof Failure && e.status === 401) for (const tell of strangers) tell()
 		if (e instanceof TypeError) throw new Failure(0, '', 'The server does not answer.')
 		throw e
 	}
+}
+
+// exactly keeps a whole number beyond 2^53 as its text, which JSON.stringify writes again. Older browsers have no
+// such thing: they show what is next to it.
+const rawJSON: ((text: string) => unknown) | undefined = (JSON as any).rawJSON
+function exactly(this: unknown, _name: string, v: unknown, context?: { source?: string }) {
+	const source = context?.source
+	return rawJSON && source && typeof v === 'number' && Number.isInteger(v) && !Number.isSafeInteger(v)
+		? rawJSON(source)
+		: v
 }
 
 // reason takes the sentence for people out of an error's body.
@@ -210,6 +224,7 @@ export async function runQuery(
 		headers,
 		body: { query, parameters },
 		signal: options.signal,
+		exact: true,
 	})
 	return { rows: a.body.Documents, continuation: a.headers.get('x-ms-continuation'), headers: a.headers }
 }

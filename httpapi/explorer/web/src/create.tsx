@@ -4,7 +4,7 @@ import { ask, dbPath, own, post } from './api'
 import { definitionOf, draftOf, Policies, wrongDraft } from './policies'
 import { go, tell } from './state'
 import { Check, Choice, Dialog, Text } from './ui'
-import { lines, wrongCount, wrongPaths } from './valid'
+import { lines, wrongCount, wrongPaths, wrongSpan } from './valid'
 
 export function NewDatabase(p: { close: () => void }) {
 	const [id, set] = useState('')
@@ -189,6 +189,7 @@ export function NewEntity(p: { close: () => void }) {
 				label="Time to live"
 				value={ttl}
 				set={setTTL}
+				bad={wrongSpan(ttl)}
 				placeholder="PT10M"
 				hint="ISO 8601; none: messages stay"
 				mono
@@ -196,7 +197,7 @@ export function NewEntity(p: { close: () => void }) {
 			{!topic && (
 				<>
 					<Text label="Deliveries at most" value={most} set={setMost} bad={wrongCount(most)} />
-					<Text label="Lock" value={lock} set={setLock} mono />
+					<Text label="Lock" value={lock} set={setLock} bad={wrongSpan(lock)} mono />
 					<Check value={dead} set={setDead}>
 						Keep expired messages as dead letters
 					</Check>
@@ -221,6 +222,7 @@ export function NewEntity(p: { close: () => void }) {
 						label="Delete when idle for"
 						value={idle}
 						set={setIdle}
+						bad={wrongSpan(idle)}
 						placeholder="never"
 						hint="ISO 8601: PT1H"
 						mono

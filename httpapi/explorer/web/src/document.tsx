@@ -1,10 +1,12 @@
 // One document: its JSON, when it dies and why, and what happens when somebody else has changed it.
 import { useState } from 'preact/hooks'
-import { ask, collPath, Failure, json, ownColl, partitionKey, pkHeader, post } from './api'
+import { ask, collPath, Failure, json, ownColl, partitionKey, pkHeader, post, type Answer } from './api'
 import type { In } from './container'
 import { Editor } from './editor'
 import { countdown, doing, nowOf, note, say, tell, useData, useSignal, useTick } from './state'
+import { pretty } from './text'
 import { Bad, Button, Confirm } from './ui'
+import { forget, stay, useUnsaved } from './unsaved'
 
 interface DocProps extends In {
 	id: string
@@ -15,8 +17,7 @@ interface DocProps extends In {
 }
 
 const system = ['_rid', '_self', '_etag', '_attachments', '_ts', '_lsn']
-const bare = (doc: any) => Object.fromEntries(Object.entries(doc).filter(([name]) => !system.includes(name)))
-const pretty = (doc: any) => JSON.stringify(doc, null, 2)
+const bare = (a: Answer) => pretty(a.text, system)
 
 // example is a document that the container takes as it stands.
 function example(paths: string[]) {
@@ -25,7 +26,7 @@ function example(paths: string[]) {
 		const parts = path.slice(1).split('/')
 		parts.slice(0, -1).reduce((o, k) => (o[k] ??= {}), doc)[parts[parts.length - 1]] ??= 'a'
 	}
-	return pretty(doc)
+	return JSON.stringify(doc, null, 2)
 }
 
 export function DocumentPanel(p: DocProps) {
@@ -33,15 +34,19 @@ export function DocumentPanel(p: DocProps) {
 		at = `${path}/${encodeURIComponent(p.id)}`
 	const [text, edit] = useState(p.fresh ? example(p.of.partitionKey.paths) : '')
 	const [etag, setEtag] = useState(''),
-		[theirs, setTheirs] = useState<any>(null),
-		[dirty, setDirty] = useState(p.fresh)
+		[theirs, setTheirs] = useState<Answer | null>(null),
+		[dirty, setDirty] = useState(false)
 	const { error } = useData(async () => {
 		if (p.fresh) return
 		const a = await ask('GET', at, { headers: pkHeader(p.pk) })
 		setEtag(a.body._etag)
-		edit(pretty(bare(a.body)))
+		edit(bare(a))
 		setDirty(false)
 	}, [p.id])
+	useUnsaved(dirty)
+	const close = () => {
+		if (!stay()) p.close()
+	}
 	const save = (match: string) =>
 		doing(async () => {
 			const doc = json('document', text)
@@ -49,17 +54,18 @@ export function DocumentPanel(p: DocProps) {
 			if (match) headers['if-match'] = match
 			try {
 				const a = p.fresh
-					? await ask('POST', path, { headers, body: doc })
-					: await ask('PUT', at, { headers, body: doc })
+					? await ask('POST', path, { headers, text })
+					: await ask('PUT', at, { headers, text })
 				setEtag(a.body._etag)
 				setTheirs(null)
 				setDirty(false)
+				forget()
 				note(`Saved for ${a.headers.get('x-ms-request-charge')} RU.`)
 				tell('data')
 				if (p.fresh) p.made(a.body)
 			} catch (e) {
 				if (!(e instanceof Failure && e.status === 412)) throw e
-				setTheirs((await ask('GET', at, { headers: pkHeader(p.pk) })).body)
+				setTheirs(await ask('GET', at, { headers: pkHeader(p.pk) }))
 			}
 		})
 	return (
@@ -67,7 +73,7 @@ export function DocumentPanel(p: DocProps) {
 			class="doc panel"
 			aria-label={p.fresh ? 'New document' : `Document ${p.id}`}
 			onKeyDown={e => {
-				if (e.key === 'Escape' && !dirty) p.close()
+				if (e.key === 'Escape') close()
 			}}
 		>
 			<header>
@@ -83,11 +89,12 @@ export function DocumentPanel(p: DocProps) {
 							do={async () => {
 								await ask('DELETE', at, { headers: pkHeader(p.pk) })
 								tell('data')
+								forget()
 								p.close()
 							}}
 						/>
 					)}
-					<button type="button" class="btn" onClick={p.close} aria-label="Close">
+					<button type="button" class="btn" onClick={close} aria-label="Close">
 						✕
 					</button>
 				</div>
@@ -103,14 +110,15 @@ export function DocumentPanel(p: DocProps) {
 					<div class="row">
 						<Button
 							do={() => {
-								edit(pretty(bare(theirs)))
-								setEtag(theirs._etag)
+								edit(bare(theirs))
+								setEtag(theirs.body._etag)
 								setTheirs(null)
+								setDirty(false)
 							}}
 						>
 							Take theirs
 						</Button>
-						<Button kind="bad" do={() => save(theirs._etag)}>
+						<Button kind="bad" do={() => save(theirs.body._etag)}>
 							Overwrite with mine
 						</Button>
 					</div>
@@ -129,7 +137,7 @@ export function DocumentPanel(p: DocProps) {
 				run={() => save(etag)}
 				height={theirs ? '' : 'tall'}
 			/>
-			{theirs && <Editor label="What is stored" mode="json" value={pretty(bare(theirs))} />}
+			{theirs && <Editor label="What is stored" mode="json" value={bare(theirs)} />}
 		</section>
 	)
 }

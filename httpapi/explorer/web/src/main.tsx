@@ -24,6 +24,7 @@ import {
 import { FaultsPage } from './faults'
 import { ClockPanel, TimePage } from './time'
 import { Bad, Button, Confirm, Empty, Notes, Panel, Table, Text } from './ui'
+import { guard } from './unsaved'
 
 export interface Entity {
 	kind: string
@@ -368,5 +369,6 @@ function dress(theme: string) {
 }
 
 begin()
+guard()
 dress(localStorage.getItem('mayfly-theme') ?? 'system')
 render(<App />, document.getElementById('app')!)

@@ -25,11 +25,11 @@ export function OwnSettings(p: In) {
 		await patch(at, change)
 		again()
 	}
-	const key = JSON.stringify(data)
+	const { expiryEvents, reaper: _, ...rest } = data
 	return (
 		<>
-			<OnExpiry key={'e' + key} of={data} save={save} />
-			<Log key={'l' + key} of={data} save={save} />
+			<OnExpiry key={'e' + JSON.stringify(rest)} of={data} save={save} />
+			<Log key={'l' + JSON.stringify(expiryEvents)} of={data} save={save} />
 			<Purges {...p} />
 		</>
 	)

@@ -1,12 +1,13 @@
 // A queue, a topic or a subscription: its messages, its dead letters, its sessions, and what sends to it.
 import { useState } from 'preact/hooks'
 import { entityPath, get, post, remove } from './api'
+import { EntitySettings } from './entity'
 import { Forecast } from './forecast'
 import { Messages } from './messages'
 import { Rules } from './rules'
 import { Sessions } from './sessions'
-import { go, stamp, tell, url, useClock, useData, useSignal } from './state'
-import { Bad, Button, Confirm, Panel, Stats, Table, Tabs, Text } from './ui'
+import { go, tell, url, useClock, useData, useSignal } from './state'
+import { Bad, Button, Confirm, Panel, Stats, Tabs, Text } from './ui'
 
 export function QueuePage(p: { path: string; tab: string }) {
 	const moved = useSignal('data')
@@ -74,7 +75,7 @@ export function QueuePage(p: { path: string; tab: string }) {
 								<Forecast path={entityPath(p.path, 'forecast')} db="" />
 							</Panel>
 						) : p.tab === 'settings' ? (
-							<Settings of={data} />
+							<EntitySettings of={data} />
 						) : (
 							<>
 								{!topic && <Messages path={p.path} />}
@@ -87,38 +88,6 @@ export function QueuePage(p: { path: string; tab: string }) {
 				</>
 			)}
 		</>
-	)
-}
-
-// Settings are told, not changed: they are chosen when an entity is made.
-function Settings(p: { of: any }) {
-	const q = p.of,
-		yes = (v: boolean) => (v ? 'yes' : 'no')
-	return (
-		<Panel title="Settings, chosen when it was made">
-			<Table
-				label="Settings"
-				head={['What', 'Value']}
-				rows={[
-					['Status', q.status],
-					['Time to live', q.defaultTimeToLive || 'messages stay'],
-					...(q.kind === 'topic'
-						? []
-						: [
-								['Lock', q.lockDuration],
-								['Deliveries at most', q.maxDeliveryCount],
-								['Expired messages are kept as dead letters', yes(q.deadLetterOnExpiration)],
-								['Sessions', yes(q.requiresSession)],
-								['Forwards to', q.forwardTo || 'nothing'],
-								['Forwards dead letters to', q.forwardDeadLettersTo || 'nothing'],
-							]),
-					['Drops what is sent twice', yes(q.detectsDuplicates)],
-					['Deleted when idle for', q.autoDeleteOnIdle || 'never'],
-					['Made', stamp(Date.parse(q.created))],
-					['Used last', stamp(Date.parse(q.accessed))],
-				]}
-			/>
-		</Panel>
 	)
 }
 

@@ -5,6 +5,7 @@ import type { In } from './container'
 import { Editor } from './editor'
 import { go, note, useData } from './state'
 import { Bad, Button, Choice, Confirm, Empty, Json, Panel, Text } from './ui'
+import { forget, useUnsaved } from './unsaved'
 
 const kinds: Record<string, { title: string; list: string; fresh: string }> = {
 	sprocs: {
@@ -86,10 +87,15 @@ function Script(p: { path: string; kind: string; of: any; paths: string[]; saved
 		[args, setArgs] = useState('["world"]')
 	const [out, setOut] = useState<any>(null),
 		at = `${p.path}/${encodeURIComponent(id)}`
+	const saved = p.of
+		? body === p.of.body && type === (p.of.triggerType ?? 'Pre')
+		: body === kinds[p.kind].fresh
+	useUnsaved(!saved || op !== (p.of?.triggerOperation ?? 'All'))
 	const save = async () => {
 		const what = { id, body, ...(p.kind === 'triggers' && { triggerType: type, triggerOperation: op }) }
 		await (p.of ? put(at, what) : post(p.path, what))
 		note(`${id} is saved.`)
+		forget()
 		p.saved(id)
 	}
 	const run = async () => {
@@ -120,6 +126,7 @@ function Script(p: { path: string; kind: string; of: any; paths: string[]; saved
 							what={`${id} is gone then.`}
 							do={async () => {
 								await remove(at)
+								forget()
 								p.saved('')
 							}}
 						/>

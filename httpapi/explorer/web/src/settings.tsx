@@ -5,6 +5,7 @@ import type { In } from './container'
 import { DryRun } from './dryrun'
 import { OwnSettings } from './own'
 import { definitionOf, draftOf, Policies, wrongDraft } from './policies'
+import { SpatialIndexes, spatialIndexes, spatialOf, wrongSpatial } from './spatial'
 import { say, tell, useData } from './state'
 import { Bad, Choice, FormPanel, Json, Panel, Table, Text } from './ui'
 import { lines, wrongCount, wrongPaths } from './valid'
@@ -24,7 +25,11 @@ async function replace(p: In, change: Record<string, unknown>) {
 	tell('data')
 }
 
+// SettingsTab draws a form anew where what it shows has changed, and leaves what is typed into the others.
 export function SettingsTab(p: In) {
+	const { vectorIndexes, fullTextIndexes, ...rest } = p.of.indexingPolicy
+	const paths = JSON.stringify([rest, p.of.geospatialConfig])
+	const lists = JSON.stringify([vectorIndexes, fullTextIndexes, draftOf(p.of)])
 	return (
 		<div class="halves">
 			<div>
@@ -33,8 +38,8 @@ export function SettingsTab(p: In) {
 				<OwnSettings {...p} />
 			</div>
 			<div>
-				<Indexing key={'i' + p.of._etag} {...p} />
-				<Lists key={'l' + p.of._etag} {...p} />
+				<Indexing key={'i' + paths} {...p} />
+				<Lists key={'l' + lists} {...p} />
 				<Fixed {...p} />
 			</div>
 		</div>
@@ -162,8 +167,6 @@ function Throughput(p: In) {
 	)
 }
 
-const types = ['Point', 'LineString', 'Polygon', 'MultiPolygon']
-
 // composite reads one key of a composite index: /path DESC.
 function composite(text: string) {
 	const [path, order] = text.trim().split(' ')
@@ -187,8 +190,8 @@ function Indexing(p: In) {
 		.flatMap(l => l.split(','))
 		.map(s => s.trim())
 		.find(s => !/^\/\S+( (ASC|DESC))?$/i.test(s))
-	const [geo, setGeo] = useState(join(policy.spatialIndexes))
-	const bad = wrongPaths(inc) || wrongPaths(exc) || wrongPaths(geo) || badComp
+	const [geo, setGeo] = useState(() => spatialOf(p.of))
+	const bad = wrongPaths(inc) || wrongPaths(exc) || wrongSpatial(geo) || badComp
 	return (
 		<FormPanel
 			title="Indexing"
@@ -203,11 +206,11 @@ function Indexing(p: In) {
 						includedPaths: lines(inc).map(path => ({ path })),
 						excludedPaths: lines(exc).map(path => ({ path })),
 						compositeIndexes: lines(comp).map(l => l.split(',').map(composite)),
-						spatialIndexes: lines(geo).map(
-							path =>
-								policy.spatialIndexes?.find((x: any) => x.path === path) ?? { path, types },
-						),
+						spatialIndexes: spatialIndexes(geo),
 					},
+					...((geo.plane || p.of.geospatialConfig) && {
+						geospatialConfig: { type: geo.plane ? 'Geometry' : 'Geography' },
+					}),
 				})
 			}
 		>
@@ -251,18 +254,8 @@ function Indexing(p: In) {
 					bad={badComp && `"${badComp}" is not of the form /path ASC`}
 					hint="One a line"
 				/>
-				<Text
-					label="Spatial indexes"
-					value={geo}
-					set={setGeo}
-					lines={2}
-					mono
-					wide
-					placeholder="/location/*"
-					bad={wrongPaths(geo)}
-					hint="One path a line, for points, lines and polygons"
-				/>
 			</div>
+			<SpatialIndexes of={geo} set={setGeo} />
 		</FormPanel>
 	)
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { doing, note, notes, useSignal } from './state'
+import { useUnsaved } from './unsaved'
 
 type Kids = { children?: ComponentChildren }
 
@@ -239,6 +240,8 @@ export function FormPanel(
 		save: () => Promise<unknown>
 	},
 ) {
+	const [touched, touch] = useState(false)
+	useUnsaved(touched)
 	return (
 		<Panel
 			title={p.title}
@@ -248,6 +251,7 @@ export function FormPanel(
 					disabled={p.blocked}
 					do={async () => {
 						await p.save()
+						touch(false)
 						note('Saved.')
 					}}
 				>
@@ -255,7 +259,9 @@ export function FormPanel(
 				</Button>
 			}
 		>
-			{p.children}
+			<div onInput={() => touch(true)} onChange={() => touch(true)}>
+				{p.children}
+			</div>
 		</Panel>
 	)
 }

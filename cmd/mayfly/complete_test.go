@@ -1,0 +1,219 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// TestCompletion: shells are told what there is, of a running server, too.
+func TestCompletion(t *testing.T) {
+	b := boot(t, "--memory", "--virtual-clock")
+	b.makeContainer(t)
+	b.must(t, 201, "POST", "/dbs", `{"id":"other"}`)
+	b.must(t, 201, "POST", "/_mayfly/snapshots", `{"name":"clean"}`)
+	b.must(t, 201, "POST", "/_mayfly/entities", `{"path":"orders"}`)
+	b.must(t, 201, "POST", "/_mayfly/entities", `{"path":"news","topic":true}`)
+	b.must(t, 201, "POST", "/_mayfly/entities/orders/send", `{"text":"x"}`)
+	b.must(t, 201, "POST", "/_mayfly/faults", `{"fault":"429","database":"other"}`)
+	for _, id := range []string{"cart 1", `cart"2`, "user"} {
+		b.must(
+			t,
+			201,
+			"POST",
+			"/dbs/db/colls/c/docs",
+			`{"id":"`+strings.ReplaceAll(
+				id,
+				`"`,
+				`\"`,
+			)+`","pk":"x"}`,
+			"x-ms-documentdb-partitionkey",
+			`["x"]`,
+		)
+	}
+	for _, c := range []struct {
+		words string // the last one is being typed; | between them
+		want  string
+	}{
+		{"lint|--db|", "db other"},
+		{"lint|--db|o", "other"},
+		{"lint|--db|db|--container|", "c"},
+		{"lint|--db|none|--container|", ""},
+		{"lint|", ""},
+		{"snapshot|restore|", "clean"},
+		{"snapshot|restore|clean|", ""},
+		{"snapshot|create|", ""},
+		{"databases|delete|", "db other"},
+		{"containers|delete|--db|db|", "c"},
+		{"get|--db|db|--container|c|", "cart 1;cart\"2;user"},
+		{"get|--db|db|--container|c|cart\"", "cart\"2"},
+		{"expiry|--db|db|--container|none|", ""},
+		{"wait|", "expired purged feed quiet"},
+		{"wait|--db|db|--container|c|purged|u", "user"},
+		{"faults|delete|", "f1"},
+		{"faults|add|", "429 449 410 503 408 latency drop lockLost detach"},
+		{"faults|add|429|--entity|", "orders news"},
+		{"faults|add|429|--operation|readItem,createI", ""},
+		{"queue|show|o", "orders"},
+		{"queue|set|orders|--forward-to|", "orders news"},
+		{"queue|set|orders|--status|", "Active Disabled SendDisabled ReceiveDisabled"},
+		{"queue|explain|orders|", "1"},
+		{"queue|explain|orders|1|", ""},
+		{"queue|wait|orders|--until|", "empty messages"},
+		{"split|--db|db|--container|c|", "0"},
+		{"clock|--advance|", "1s 1m 1h 1d 30d"},
+		{"reaper|", "pause resume run step set"},
+		{"dry-run|", "off never 60 3600 86400"},
+		{"serve|--log-level|", "debug info warn error"},
+		{"import|--format|", "auto ndjson json csv"},
+		{"export|--format|", "ndjson json csv"},
+		{"cert|trust|", strings.Join(trustNames(), " ")},
+		{"query|", ""},
+	} {
+		words := strings.Split(c.words, "|")
+		root := rootCommand()
+		cmd, _, err := root.Find(words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cmd.Flags().Lookup("url") != nil {
+			at := strings.Count(cmd.CommandPath(), " ")
+			words = slices.Insert(words, at, "--url", "http://"+b.host)
+		}
+		code, out, _ := mayfly(t, append([]string{"__complete"}, words...)...)
+		list, directive, _ := strings.Cut(out, ":")
+		got := strings.Split(strings.TrimSpace(list), "\n")
+		for i, one := range got {
+			got[i], _, _ = strings.Cut(one, "\t") // a description
+		}
+		want := strings.Split(c.want, " ")
+		if strings.Contains(c.want, ";") || strings.Contains(c.want, `"`) {
+			want = strings.Split(c.want, ";")
+		}
+		if c.words == "faults|add|429|--operation|readItem,createI" {
+			if !slices.Contains(got, "readItem,createItem") || slices.Contains(got, "readItem,readItem") {
+				t.Errorf("%s: %q", c.words, got)
+			}
+			continue
+		}
+		if code != 0 || !slices.Equal(got, want) || !strings.HasPrefix(directive, "4") {
+			t.Errorf("%s: %d %q, want %q, directive %s", c.words, code, got, want, directive)
+		}
+	}
+}
+
+// TestCompletionOfFiles: where a file is named the shell offers files, of the fitting kinds.
+func TestCompletionOfFiles(t *testing.T) {
+	for words, want := range map[string]string{
+		"import|":              "json\nndjson\njsonl\ncsv\ngz\nzst\n:8\n",
+		"put|--file|":          "json\n:8\n",
+		"check|":               ":16\n",
+		"serve|--data|":        ":16\n",
+		"serve|--seed|":        ":0\n",
+		"snapshot|fork|--to|":  ":16\n",
+		"export|--to|":         ":0\n",
+		"cert|trust|--file|":   "pem\ncrt\n:8\n",
+		"queue|send|--ttl|":    ":4\n",
+		"bench|--only|read,ht": "", // below
+	} {
+		code, out, _ := mayfly(t, append([]string{"__complete"}, strings.Split(words, "|")...)...)
+		if strings.HasPrefix(words, "bench") {
+			if !strings.Contains(out, "read,http\n") || strings.Contains(out, "read,read") {
+				t.Errorf("%s: %s", words, out)
+			}
+			continue
+		}
+		if out, _, _ = strings.Cut(out, "Completion ended"); code != 0 || out != want {
+			t.Errorf("%s: %d %q, want %q", words, code, out, want)
+		}
+	}
+}
+
+// freeFlags are those whose values nobody can know ahead.
+var freeFlags = map[string]string{
+	"numbers": "account-id count docs examples from max-delivery-count parallel port random-seed ranges " +
+		"seconds share skip substatus memory-in-flight servicebus-port servicebus-tls-port " +
+		"servicebus-admin-port servicebus-admin-tls-port",
+	"times": "auto-delete-on-idle delay duplicates-within for latency lock-duration query-time " +
+		"retry-after script-time set slow-query timeout ttl wait",
+	"texts": "as at content-type correlation-id id if-match key param partition-key property session " +
+		"shapes subject text",
+	"addresses": "advertise compute-port cors-origin otlp san servicebus-key webhook-allow",
+}
+
+// TestEveryFlagIsCompleted: a flag that takes a value has some to offer, or is known to have none.
+func TestEveryFlagIsCompleted(t *testing.T) {
+	free := map[string]bool{}
+	for _, names := range freeFlags {
+		for name := range strings.FieldsSeq(names) {
+			free[name] = true
+		}
+	}
+	values, known, seen := flagValues(), argumentValues(), map[string]bool{}
+	for cmd := range everyCommand(rootCommand()) {
+		_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+		if _, arguments, _ := strings.Cut(cmd.Use, " "); arguments != "" && !cmd.HasSubCommands() &&
+			known[path] == nil && !slices.Contains(unknownArguments, path) {
+			t.Errorf("%s: its arguments are not completed", path)
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			seen[f.Name], seen[path+" --"+f.Name] = true, true
+			if f.NoOptDefVal != "" || values[f.Name] != nil || values[path+" --"+f.Name] != nil ||
+				free[f.Name] {
+				return
+			}
+			t.Errorf("%s: --%s is not completed, and not known to be free", path, f.Name)
+		})
+	}
+	for name := range values {
+		if !seen[name] {
+			t.Errorf("there is no flag %s to complete", name)
+		}
+	}
+	for name := range known {
+		if cmd, rest, err := rootCommand().Find(strings.Fields(name)); err != nil || len(rest) > 0 ||
+			cmd.HasSubCommands() {
+			t.Errorf("there is no command %s to complete", name)
+		}
+	}
+}
+
+// unknownArguments are commands whose arguments are new names, or texts.
+var unknownArguments = []string{
+	"databases create",
+	"containers create",
+	"snapshot create",
+	"queue create",
+	"query",
+	"explain",
+	"put",
+	"settings",
+}
+
+// TestCompletionScripts: the scripts for shells are there, and the one for bash is one.
+func TestCompletionScripts(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		code, out, errs := mayfly(t, "completion", shell)
+		if code != 0 || !strings.Contains(out, "mayfly") {
+			t.Errorf("%s: %d %s", shell, code, errs)
+		}
+		if shell == "bash" {
+			path := filepath.Join(t.TempDir(), "mayfly.bash")
+			if err := os.WriteFile(path, []byte(out), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			bash, err := exec.LookPath("bash")
+			if err != nil {
+				t.Skip("no bash here")
+			}
+			if out, err := exec.Command(bash, "-n", path).CombinedOutput(); err != nil {
+				t.Errorf("bash: %v %s", err, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// example is how a command is used: lines that can be pasted. long is what its help says beyond its one
+// sentence, where the command has no text of its own.
+type example struct {
+	command string
+	long    string
+	lines   []string
+}
+
+// examples are those of all commands, in an order in which each finds what it needs: a test goes through
+// them.
+var examples = []example{
+	{"serve", "", []string{
+		"mayfly serve",
+		"mayfly serve --memory --virtual-clock --seed shop.yaml",
+		"mayfly serve --data ./data --host 0.0.0.0 --key-file key.txt"}},
+	{"health", "It asks for /_mayfly/health and needs no key.", []string{"mayfly health --port 8081"}},
+	{"version", "The version, the Go that it was built by, the system, and the revision.",
+		[]string{"mayfly version", "mayfly version --json"}},
+	{"doctor", "", []string{"mayfly doctor", "mayfly doctor --url https://localhost:8081"}},
+	{
+		"cert show",
+		"The certificate is made at the first start and kept in the data folder. Its names are those of the\n" +
+			"machine, and those of `mayfly serve --san`.",
+		[]string{"mayfly cert show"},
+	},
+	{
+		"cert export",
+		"The key of the certificate never leaves the server.",
+		[]string{"mayfly cert export --to mayfly.pem"},
+	},
+	{
+		"cert trust",
+		"Without an argument it tells all. The file is the one that `mayfly cert export` has written.",
+		[]string{"mayfly cert trust javascript", "mayfly cert trust debian --file mayfly.pem"},
+	},
+	{
+		"bench",
+		"",
+		[]string{
+			"mayfly bench --only read,create --docs 100000",
+			"mayfly bench --only query --docs 10000,200000",
+		},
+	},
+	{"man", "", []string{"mayfly man man1"}},
+	{"seed schema", "Editors complete and check seeds by it.", []string{"mayfly seed schema"}},
+	{"seed check", "", []string{"mayfly seed check shop.yaml"}},
+
+	{"databases create", "With --throughput its containers share that; without it each has its own.",
+		[]string{"mayfly databases create shop", "mayfly databases create shared --throughput 1000"}},
+	{"databases list", "", []string{"mayfly databases list"}},
+	{
+		"containers create",
+		"",
+		[]string{
+			"mayfly containers create carts --db shop --partition-key /user --ttl 3600",
+			"mayfly containers create visits --db shop --partition-key /tenant --partition-key /user --ttl never",
+		},
+	},
+	{"containers list", "A line for each: its partition key and its default time to live.",
+		[]string{"mayfly containers list --db shop"}},
+	{"put", "", []string{
+		`mayfly put --db shop --container carts '{"id": "1", "user": "ada", "ttl": 7200}'`,
+		`mayfly put --create --db shop --container carts '{"id": "2", "user": "bob"}'`}},
+	{"get", "It fails with exit code 1 where no read sees the item: one that has expired is gone at once.",
+		[]string{`mayfly get 1 --db shop --container carts --partition-key '["ada"]'`}},
+	{
+		"query",
+		"",
+		[]string{
+			`mayfly query --db shop --container carts "SELECT * FROM c WHERE c.user = @user" --param user=ada`,
+			`mayfly query --db shop --container carts "SELECT c.user, COUNT(1) AS n FROM c GROUP BY c.user" --ndjson`,
+		},
+	},
+	{
+		"explain",
+		"",
+		[]string{`mayfly explain --db shop --container carts "SELECT * FROM c WHERE c.user = 'ada'"`},
+	},
+	{"shell", "", []string{"mayfly shell --db shop --container carts"}},
+	{"split", "", []string{"mayfly split 0 --db shop --container visits"}},
+
+	{"expiry", "It says where its time to live comes from, and what holds it back.",
+		[]string{`mayfly expiry 1 --db shop --container carts --partition-key '["ada"]'`}},
+	{"lease", "", []string{
+		`mayfly lease 1 --db shop --container carts --partition-key '["ada"]' --seconds 600`,
+		`mayfly lease 1 --db shop --container carts --partition-key '["ada"]' --release`}},
+	{"forecast", "", []string{"mayfly forecast --db shop --container carts --by hour", "mayfly forecast"}},
+	{
+		"dry-run",
+		"",
+		[]string{
+			"mayfly dry-run 60 --db shop --container carts",
+			"mayfly dry-run off --db shop --container carts",
+		},
+	},
+	{"lint", "", []string{"mayfly lint --db shop --container carts"}},
+	{"settings", "", []string{
+		"mayfly settings --db shop --container carts",
+		`mayfly settings --db shop --container carts '{"expiryEvents": {"retention": 3600}}'`}},
+	{
+		"snapshot create",
+		"It copies no data: it shares its files with the store. Messages are in it, too. A name has lower-case\n" +
+			"letters, digits, '-', '_' and '.'.",
+		[]string{"mayfly snapshot create clean"},
+	},
+	{"snapshot list", "", []string{"mayfly snapshot list"}},
+	{
+		"clock",
+		"",
+		[]string{"mayfly clock --advance 61m --settle", "mayfly clock --freeze", "mayfly clock --resume"},
+	},
+	{"wait", "", []string{
+		`mayfly wait expired 2 --db shop --container carts --partition-key '["bob"]'`,
+		"mayfly wait quiet --db shop --container carts"}},
+	{"events", "", []string{"mayfly events --db shop --container carts"}},
+	{
+		"reaper",
+		"",
+		[]string{
+			"mayfly reaper --db shop --container carts",
+			"mayfly reaper pause",
+			"mayfly reaper run",
+			"mayfly reaper resume",
+			`mayfly reaper set '{"delay": {"seconds": 30}}' --db shop --container carts`,
+		},
+	},
+	{
+		"snapshot restore",
+		"The clock stays where it is, unless something that the snapshot holds lies behind it.",
+		[]string{"mayfly snapshot restore clean", "mayfly snapshot restore clean --db shop"},
+	},
+	{"snapshot fork", "", []string{"mayfly snapshot fork clean --db shop --as shop-copy"}},
+	{
+		"snapshot delete",
+		"The space that only it has used is free then.",
+		[]string{"mayfly snapshot delete clean"},
+	},
+
+	{"queue create", "A path as topic/Subscriptions/name makes a subscription of a topic.", []string{
+		"mayfly queue create orders --ttl 1h --dead-letter-on-expiration --max-delivery-count 5",
+		"mayfly queue create news --topic", "mayfly queue create news/Subscriptions/all"}},
+	{"queue list", "", []string{"mayfly queue list"}},
+	{
+		"queue set",
+		"",
+		[]string{
+			"mayfly queue set orders --ttl 2h --lock-duration 30s",
+			"mayfly queue set orders --status ReceiveDisabled",
+			"mayfly queue set orders --status Active",
+		},
+	},
+	{"queue show", "Its settings, and how many messages are in it.", []string{"mayfly queue show orders"}},
+	{
+		"queue send",
+		"TEXT is its body. A topic takes it for all subscriptions whose rules let it in.",
+		[]string{
+			"mayfly queue send orders 'two lamps' --ttl 90s --property priority=5",
+			"mayfly queue send orders 'a chair' --delay 10m --id chair-1"},
+	},
+	{"queue peek", "Active, scheduled and deferred ones, in the order of their numbers, and when each dies.",
+		[]string{"mayfly queue peek orders --count 10"}},
+	{
+		"queue query",
+		"They are documents with the members id, body, properties, _state and others; nothing is changed.",
+		[]string{
+			`mayfly queue query orders "SELECT c.id, c.properties.priority FROM c WHERE c._state = 'active'"`,
+		},
+	},
+	{"queue explain", "NUMBER is its sequence number, as `mayfly queue peek` shows it.",
+		[]string{"mayfly queue explain orders 1"}},
+	{"queue forecast", "", []string{"mayfly queue forecast orders --by hour"}},
+	{"queue wait", "The exit code is 1 where it has not come about in time.",
+		[]string{"mayfly queue wait orders --until messages --count 1"}},
+	{"queue receive", "They are received and deleted. With --wait it waits for the first one.",
+		[]string{"mayfly queue receive orders --count 10 --wait 1s"}},
+	{
+		"queue dead-letters",
+		"The reason and the description say why each is there.",
+		[]string{"mayfly queue dead-letters orders"},
+	},
+	{"queue resubmit", "Those of a subscription go to its topic. Each message is moved in one transaction.",
+		[]string{"mayfly queue resubmit orders"}},
+	{
+		"queue purge",
+		"It asks for --yes, since they are gone then.",
+		[]string{"mayfly queue purge orders --yes"},
+	},
+	{
+		"queue delete",
+		"It asks for --yes, since its messages are gone then.",
+		[]string{"mayfly queue delete orders --yes"},
+	},
+
+	{"faults add", "", []string{
+		"mayfly faults add 429 --operation createItem --db shop --count 3",
+		"mayfly faults add latency --latency 200ms --share 0.1 --random-seed 7"}},
+	{"faults list", "How many operations each has seen and hit is told.", []string{"mayfly faults list"}},
+	{"faults delete", "ID is the one that `mayfly faults list` shows.", []string{"mayfly faults delete f1"}},
+	{"faults clear", "`mayfly reset` ends them, too.", []string{"mayfly faults clear"}},
+	{
+		"containers delete",
+		"It asks for --yes, since its documents are gone then.",
+		[]string{"mayfly containers delete visits --db shop --yes"},
+	},
+	{
+		"databases delete",
+		"It asks for --yes, since its containers are gone then.",
+		[]string{"mayfly databases delete shop-copy --yes"},
+	},
+	{"check", "", []string{"mayfly check ./data"}},
+	{"reset", "", []string{"mayfly reset"}},
+}
+
+// addExamples gives the commands their examples.
+func addExamples(root *cobra.Command) {
+	for _, e := range examples {
+		cmd, _, err := root.Find(strings.Fields(e.command))
+		if err != nil {
+			continue // a test finds those that are not there
+		}
+		cmd.Example = "  " + strings.Join(e.lines, "\n  ")
+		if e.long != "" {
+			cmd.Long = cmd.Short + ".\n\n" + e.long
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// unrunExamples are commands whose examples this test does not run, and why.
+var unrunExamples = map[string]string{
+	"serve":  "it runs until it is told to stop",
+	"health": "it asks the port that every server has by default",
+	"bench":  "it takes minutes",
+	"check":  "it wants a folder that no server has open",
+	"import": "the page about imports does",
+	"export": "the page about imports does",
+}
+
+// TestExamples: what the help of commands shows works as it stands.
+func TestExamples(t *testing.T) {
+	b := boot(t, "--memory", "--virtual-clock", "--seed", file(t, "seed.json", `{"databases":[]}`))
+	t.Chdir(t.TempDir())
+	t.Setenv("MAYFLY_URL", "http://"+b.host)
+	if err := os.WriteFile("shop.yaml", []byte("databases:\n  - id: shop\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range examples {
+		cmd, rest, err := rootCommand().Find(strings.Fields(e.command))
+		if err != nil || len(rest) > 0 || cmd.HasAvailableSubCommands() {
+			t.Errorf("there is no command %s", e.command)
+			continue
+		}
+		if unrunExamples[e.command] != "" {
+			continue
+		}
+		for _, line := range e.lines {
+			args, err := words(line)
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+				continue
+			}
+			if e.command == "doctor" && slices.Contains(args, "--url") {
+				continue // its address is not this server's
+			}
+			if code, out, errs := mayfly(t, args[1:]...); code != 0 || errs != "" && e.command != "events" {
+				t.Errorf("%s: %d %s%s", line, code, out, errs)
+			}
+		}
+	}
+}
+
+// TestEveryCommandIsExplained: each command says what it is for, at some length, and shows how it is used.
+func TestEveryCommandIsExplained(t *testing.T) {
+	for cmd := range everyCommand(rootCommand()) {
+		if cmd.HasAvailableSubCommands() || !cmd.HasParent() {
+			continue
+		}
+		if cmd.Example == "" {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		for line := range strings.Lines(cmd.Example) {
+			if !strings.HasPrefix(line, "  "+cmd.CommandPath()) {
+				t.Errorf("%s: an example of something else: %s", cmd.CommandPath(), line)
+			}
+		}
+	}
+}

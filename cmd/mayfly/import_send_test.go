@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mayflydb/mayfly/internal/metatest"
+)
+
+// crowded is a server that stands before another, and says to a quarter of what comes that it is busy.
+func crowded(t *testing.T, host string, seed uint64) (address string, refused *int) {
+	t.Helper()
+	var mu sync.Mutex
+	r := rand.New(rand.NewPCG(seed, 33))
+	refused = new(int)
+	through := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: host})
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		mu.Lock()
+		busy := r.IntN(4) == 0
+		if busy {
+			*refused++
+		}
+		mu.Unlock()
+		if busy {
+			w.Header().Set("X-Ms-Retry-After-Ms", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		through.ServeHTTP(w, req)
+	}))
+	t.Cleanup(front.Close)
+	return front.URL, refused
+}
+
+// TestImportsWithManyRequests: whatever is under way together, and however often the server has no room, of
+// two documents of one id the later one stays.
+func TestImportsWithManyRequests(t *testing.T) {
+	seed := metatest.FirstSeed()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 32))
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	var in strings.Builder
+	last := map[int]int{}
+	for line := range 3000 {
+		id := r.IntN(700)
+		last[id] = line
+		fmt.Fprintf(&in, `{"id":"%d","pk":"x","line":%d}`+"\n", id, line)
+	}
+	front, refused := crowded(t, b.host, seed)
+	code, out, errs := mayfly(
+		t,
+		"import",
+		file(t, "in.ndjson", in.String()),
+		"--parallel",
+		"8",
+		"--url",
+		front,
+		"--db",
+		"db",
+		"--container",
+		"c",
+	)
+	if code != 0 || out != "3000 documents imported\n" || errs != "" || *refused == 0 {
+		t.Fatalf("%d %s%s, %d requests refused", code, out, errs, *refused)
+	}
+	to := filepath.Join(t.TempDir(), "out")
+	if code, _, errs := mayfly(
+		t,
+		"export",
+		"--to",
+		to,
+		"--url",
+		"http://"+b.host,
+		"--db",
+		"db",
+		"--container",
+		"c",
+	); code != 0 {
+		t.Fatal(errs)
+	}
+	lines := bytes.Split(bytes.TrimSpace(read(t, to)), []byte("\n"))
+	if len(lines) != len(last) {
+		t.Errorf("%d documents of %d", len(lines), len(last))
+	}
+	for _, l := range lines {
+		var id, line int
+		if _, err := fmt.Sscanf(string(l), `{"id":"%d","pk":"x","line":%d,`, &id, &line); err != nil {
+			t.Fatalf("%s: %v", l, err)
+		}
+		if line != last[id] {
+			t.Errorf("document %d is of line %d, not %d", id, line, last[id])
+		}
+	}
+}
+
+// TestImportIntoABusyServer ends after some tries, and says where.
+func TestImportIntoABusyServer(t *testing.T) {
+	asked := 0
+	full := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method == http.MethodPost {
+			asked++
+		}
+		w.Header().Set("X-Ms-Retry-After-Ms", "1")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	t.Cleanup(full.Close)
+	path := file(t, "in.ndjson", "\n"+`{"id":"1"}`+"\n")
+	code, _, errs := mayfly(t, "import", path, "--url", full.URL, "--db", "db", "--container", "c")
+	if code != exitFailed || !strings.Contains(errs, path+":2: ") || !strings.Contains(errs, "429") ||
+		asked != importTries {
+		t.Errorf("%d %s, asked %d times", code, errs, asked)
+	}
+}
+
+// TestImportIntoAnother: --continue takes up an import into the container that has its documents, and begins
+// anew where that is another one of the same name.
+func TestImportIntoAnother(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	var in strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&in, `{"id":"%d","pk":"x"}`+"\n", i)
+	}
+	path := file(t, "in.ndjson", in.String())
+	note := importState{URL: "http://" + b.host, Container: "db/c", Identity: "of a server that is gone",
+		Size: int64(in.Len()), Documents: 200, Sent: 200, Imported: 200}
+	if err := note.write(path); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := mayfly(
+		t,
+		"import",
+		path,
+		"--continue",
+		"--url",
+		note.URL,
+		"--db",
+		"db",
+		"--container",
+		"c",
+	)
+	if code != 0 || out != "300 documents imported\n" {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	if _, out, _ := mayfly(
+		t,
+		"query",
+		"SELECT VALUE COUNT(1) FROM c",
+		"--ndjson",
+		"--url",
+		note.URL,
+		"--db",
+		"db",
+		"--container",
+		"c",
+	); out != "300\n" {
+		t.Error(out)
+	}
+}

@@ -1,0 +1,399 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mayflydb/mayfly/seed"
+)
+
+// everything is a seed with each member that there is.
+const everything = "../../seed/testdata/everything.yaml"
+
+// run runs a command against a server, which must do it.
+func (b *booted) run(t *testing.T, args ...string) (out, errs string) {
+	t.Helper()
+	code, out, errs := mayfly(t, append(args, "--url", "http://"+b.host)...)
+	if code != 0 {
+		t.Fatalf("%v: %d %s%s", args, code, out, errs)
+	}
+	return out, errs
+}
+
+// refuses runs a command against a server, which must fail with this code and a text.
+func (b *booted) refuses(t *testing.T, code int, text string, args ...string) {
+	t.Helper()
+	got, out, errs := mayfly(t, append(args, "--url", "http://"+b.host)...)
+	if got != code || !strings.Contains(errs, text) {
+		t.Errorf("%v: %d %s%s\nnot %d %s", args, got, out, errs, code, text)
+	}
+}
+
+// exported is the export of all that a server has.
+func (b *booted) exported(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "export")
+	b.run(t, "export", "--to", dir)
+	return dir
+}
+
+// sameFolders holds two folders to the same files, byte for byte.
+func sameFolders(t *testing.T, want, got string) (files int) {
+	t.Helper()
+	texts := map[string]map[string]string{}
+	for _, dir := range []string{want, got} {
+		texts[dir] = map[string]string{}
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				texts[dir][strings.TrimPrefix(path, dir)] = string(read(t, path))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range texts[want] {
+		if texts[got][name] != text {
+			t.Errorf("%s: %.2000s\nand then: %.2000s", name, text, texts[got][name])
+		}
+	}
+	if len(texts[got]) != len(texts[want]) {
+		t.Errorf("%d files, then %d", len(texts[want]), len(texts[got]))
+	}
+	return len(texts[want])
+}
+
+// TestWholeStore: what is exported, imported into another server and exported again is the same, byte for
+// byte: definitions, policies, settings, scripts, users, throughput, queues and documents.
+func TestWholeStore(t *testing.T) {
+	one, two := boot(t, "--memory"), boot(t, "--memory")
+	one.run(t, "import", everything)
+	one.makeContainer(t)
+	many(t, one, "c", 1200)
+	first := one.exported(t)
+	out, errs := two.run(t, "import", first)
+	if !strings.HasPrefix(out, "1200 documents imported, 0 were there") {
+		t.Errorf("%s%s", out, errs)
+	}
+	if files := sameFolders(t, first, two.exported(t)); files != 18 {
+		t.Errorf("%d files", files)
+	}
+	out, _ = two.run(t, "import", first, "--json")
+	const nothing = `{"changed":0,"imported":0,"made":0,"refused":0,"there":1200}`
+	if strings.Join(strings.Fields(out), "") != nothing {
+		t.Errorf("a second time: %s", out)
+	}
+	one.run(t, "import", first) // what it has itself differs in nothing
+	started := boot(t, "--memory", "--seed", first)
+	sameFolders(t, first, started.exported(t))
+	if code, out, errs := mayfly(t, "seed", "check", first); code != 0 {
+		t.Errorf("%s%s", out, errs)
+	}
+}
+
+// TestImportRefusesWhatDiffers: definitions are refused before anything is written, documents one by one.
+func TestImportRefusesWhatDiffers(t *testing.T) {
+	b := boot(t, "--memory")
+	const text = `databases: [{id: db, containers: [{id: c, partitionKey: /pk, defaultTtl: 1000000000,
+documents: [{id: a, pk: x, n: 1}, {id: b, pk: y, _ts: 1700000000}, {id: d, pk: z, _mayfly: {age: 5m}}]}]}]
+queues: [{name: q, maxDeliveryCount: 5}]`
+	path := file(t, "seed.yaml", text)
+	b.run(t, "import", path)
+	b.run(t, "import", path)
+	other := func(old, new string) string { return file(t, "seed.yaml", strings.Replace(text, old, new, 1)) }
+	b.refuses(t, exitFailed, "seed.yaml:1:35: the container 'db/c' is there with another defaultTtl",
+		"import", other("Ttl: 1", "Ttl: 2"))
+	two := strings.NewReplacer("databases: [", "databases: [{id: new}, ", "Count: 5",
+		"Count: 6").Replace(text)
+	b.refuses(t, exitFailed, "seed.yaml:3:11: 'q' is there with another MaxDeliveryCount", "import",
+		file(t, "seed.yaml", two))
+	b.must(t, 404, "GET", "/dbs/new", "")
+	n, ts := other("n: 1", "n: 2"), other("_ts: 17", "_ts: 16")
+	for _, path := range []string{n, ts} {
+		b.refuses(t, exitFailed, "seed.yaml:2: the document is there already, and another one", "import",
+			path)
+		b.refuses(t, exitFailed, "1 documents were refused, 0 were imported", "import", path)
+	}
+	b.run(t, "import", n, "--replace")
+	b.run(t, "import", n)
+	b.refuses(t, exitFailed, "another one", "import", path)
+	unique := file(t, "unique.yaml", `databases: [{id: u, containers: [{id: c, partitionKey: /pk,
+uniqueKeyPolicy: {uniqueKeys: [{paths: [/n]}]}, documents: [{id: a, pk: x, n: 1}]}]}]`)
+	b.run(t, "import", unique)
+	b.refuses(t, exitFailed, "unique.yaml:2: 409", "import", file(t, "unique.yaml",
+		strings.Replace(string(read(t, unique)), "id: a", "id: b", 1)))
+	b.refuses(t, exitFailed, "another partition key", "import", other("/pk", "/id"), "--replace")
+	if left := globbed(t, filepath.Dir(path), "*"); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestExportTellsWhatIsLost: messages, and members that an import reads as something else.
+func TestExportTellsWhatIsLost(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"7","pk":"a","_mayfly":{"age":"5m"}}`)
+	b.run(t, "queue", "create", "orders")
+	b.run(t, "queue", "send", "orders", "text")
+	b.run(t, "snapshot", "create", "kept")
+	b.must(t, 201, "POST", "/_mayfly/faults", `{"fault":"429","operations":["createItem"]}`)
+	_, errs := b.run(t, "export", "--to", filepath.Join(t.TempDir(), "export"))
+	for _, text := range []string{"the item '7' has a member _mayfly", "1 messages of the queue 'orders'",
+		"the snapshot 'kept'", "the fault on demand 'f1'"} {
+		if !strings.Contains(errs, text) {
+			t.Errorf("%s is not told: %s", text, errs)
+		}
+	}
+}
+
+// TestImportOfWrongFolders: what is no seed, or a half one, is told of, and nothing comes in.
+func TestImportOfWrongFolders(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	good := b.exported(t)
+	broken := func(name, text string) string {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	secret := broken("db/c/secret.ndjson", "{}")
+	if err := os.Chmod(filepath.Join(secret, "db/c/secret.ndjson"), 0); err != nil {
+		t.Fatal(err)
+	}
+	const halfLine = "{\"id\":\"1\",\"pk\":\"\"}\n{\"id\""
+	files := filepath.Join(t.TempDir(), "files")
+	b.run(t, "export", "--db", "db", "--to", files)
+	for what, c := range map[string]struct {
+		args []string
+		code int
+		text string
+	}{
+		"empty":           {[]string{t.TempDir()}, exitFailed, "there is no seed here"},
+		"not there":       {[]string{filepath.Join(t.TempDir(), "none")}, exitFailed, "none"},
+		"a database's":    {[]string{filepath.Join(good, "db")}, exitFailed, "a database's folder has"},
+		"files":           {[]string{files}, exitFailed, "there is no seed here"},
+		"half an export":  {[]string{broken(seed.Unfinished, "")}, exitFailed, "has not come to its end"},
+		"half a file":     {[]string{broken("db/c/container.json", `{"p`)}, exitFailed, "container.json:1:"},
+		"half a line":     {[]string{broken("db/c/items.ndjson", halfLine)}, exitFailed, "2: not JSON"},
+		"stray":           {[]string{broken("db/x.json", `{}`)}, exitFailed, "x.json"},
+		"with a database": {[]string{good, "--db", "db"}, exitUsage, "leave out --db"},
+		"with --create":   {[]string{good, "--create"}, exitUsage, "--create"},
+		"--replace alone": {[]string{everything, "--db", "db", "--replace"}, exitUsage, "--replace"},
+		"documents":       {[]string{file(t, "a.json", `[{"id":"1"}]`)}, exitFailed, "--db and --container"},
+		"lines":           {[]string{file(t, "a.ndjson", `{"id":"1"}`)}, exitUsage, "--db and --container"},
+	} {
+		got, out, errs := mayfly(t, append([]string{"import", "--url", "http://" + b.host}, c.args...)...)
+		if got != c.code || !strings.Contains(errs, c.text) {
+			t.Errorf("%s: %d %s%s", what, got, out, errs)
+		}
+	}
+	if os.Geteuid() != 0 { // who may read everything
+		b.refuses(t, exitDisk, "secret.ndjson", "import", secret)
+	}
+	b.refuses(t, exitUsage, "is not empty", "export", "--to", good)
+	b.refuses(t, exitUsage, "has no export", "export", "--to", good, "--continue")
+	b.refuses(t, exitUsage, "--continue goes on", "export", "--to", broken(seed.Unfinished, ""))
+}
+
+// TestLargeDefinitions: what defines things may be many times as large as a document.
+func TestLargeDefinitions(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("databases:\n - id: db\n   containers:\n")
+	for i := range 12 {
+		const one = "    - {id: c%d, partitionKey: /pk, storedProcedures: [{id: p, body: 'f();//%s'}]}\n"
+		fmt.Fprintf(&text, one, i, strings.Repeat("x", 1<<20))
+	}
+	b := boot(t, "--memory")
+	b.run(t, "import", file(t, "large.yaml", text.String()))
+	if out, _ := b.run(t, "containers", "list", "--db", "db"); strings.Count(out, "/pk") != 12 {
+		t.Error(out)
+	}
+	sameFolders(t, b.exported(t), b.exported(t))
+}
+
+// valve stands before a server, which may be another one later, and lets so many requests with documents
+// pass. The next one waits until it is opened, and fails then.
+type valve struct {
+	*httptest.Server
+	host    atomic.Pointer[string]
+	left    atomic.Int64
+	waiting chan struct{} // a request does
+	open    chan struct{}
+}
+
+func newValve(t *testing.T, b *booted, left int64) *valve {
+	t.Helper()
+	v := &valve{waiting: make(chan struct{}, 100), open: make(chan struct{})}
+	v.host.Store(&b.host)
+	v.left.Store(left)
+	v.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body) // only then the end of the connection is seen
+		if err != nil {
+			return
+		}
+		if strings.HasSuffix(r.URL.Path, "/import") && v.left.Add(-1) < 0 {
+			v.waiting <- struct{}{}
+			select {
+			case <-r.Context().Done():
+			case <-v.open:
+				panic(http.ErrAbortHandler)
+			}
+			return
+		}
+		v.pass(w, r, body)
+	}))
+	t.Cleanup(v.Close)
+	return v
+}
+
+// pass passes a request on.
+func (v *valve) pass(w http.ResponseWriter, r *http.Request, body []byte) {
+	req := r.Clone(r.Context())
+	req.RequestURI, req.URL.Scheme, req.URL.Host = "", "http", *v.host.Load()
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	res, err := client(nil).Do(req)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	maps.Copy(w.Header(), res.Header)
+	w.WriteHeader(res.StatusCode)
+	_, _ = w.Write(answer) // the client may be gone
+}
+
+// TestKilledStoreImport kills imports of a store again and again; the last one goes on to the end. Nothing is
+// lost, and nothing is there twice.
+func TestKilledStoreImport(t *testing.T) {
+	source := boot(t, "--memory")
+	source.run(t, "import", everything)
+	source.makeContainer(t)
+	many(t, source, "c", 900)
+	source.must(t, 201, "POST", "/dbs/db/colls", `{"id":"d","partitionKey":{"paths":["/pk"]}}`)
+	many(t, source, "d", 700)
+	want := source.exported(t)
+	target := boot(t, "--memory")
+	v := newValve(t, target, 0)
+	args := []string{"import", want, "--continue", "--url", v.URL}
+	for stop := range 5 {
+		v.left.Store(int64(stop%3) + 1)
+		proc := exec.Command(os.Args[0], args...)
+		proc.Env = append(os.Environ(), asMain+"=1")
+		var told bytes.Buffer
+		proc.Stdout, proc.Stderr = &told, &told
+		if err := proc.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- proc.Wait() }()
+		select {
+		case <-v.waiting:
+		case err := <-ended:
+			t.Fatalf("it has ended by itself: %v %s", err, &told)
+		}
+		if err := proc.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+	}
+	v.left.Store(1000)
+	code, out, errs := mayfly(t, args...)
+	if code != 0 || !strings.HasPrefix(out, "1600 documents imported, 0 were there") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	sameFolders(t, want, target.exported(t))
+	if notes, err := filepath.Glob(filepath.Join(want, "*/*/*.imported")); err != nil || len(notes) != 0 {
+		t.Errorf("left: %v %v", notes, err)
+	}
+}
+
+// TestImportIntoADyingServer: the server is killed in the middle. One that has the data goes on with
+// --continue; one that has lost them gets all of them again.
+func TestImportIntoADyingServer(t *testing.T) {
+	source := boot(t, "--memory")
+	source.makeContainer(t)
+	many(t, source, "c", 1500)
+	want := source.exported(t)
+	for _, kept := range []bool{true, false} {
+		where := []string{"--data", t.TempDir()}
+		if !kept {
+			where = []string{"--memory"}
+		}
+		target := spawn(t, where...)
+		v := newValve(t, target, 7)
+		died := make(chan struct{})
+		go func() {
+			defer close(died)
+			<-v.waiting
+			if err := target.proc.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+			close(v.open)
+		}()
+		code, out, errs := mayfly(t, "import", want, "--url", v.URL)
+		<-died
+		if code != exitFailed || !strings.Contains(errs, "--continue goes on there") {
+			t.Fatalf("%d %s%s", code, out, errs)
+		}
+		_ = target.proc.Wait() // it was killed
+		again := spawn(t, where...)
+		v.host.Store(&again.host)
+		v.left.Store(1000)
+		code, out, errs = mayfly(t, "import", want, "--continue", "--url", v.URL)
+		if code != 0 || !strings.HasPrefix(out, "1500 documents imported, 0 were there") {
+			t.Errorf("%d %s%s", code, out, errs)
+		}
+		sameFolders(t, want, again.exported(t))
+	}
+}
+
+// TestKilledStoreExport kills exports of a store in the middle: until one has come to its end there is no
+// seed, and then it has all.
+func TestKilledStoreExport(t *testing.T) {
+	b := boot(t, "--memory")
+	b.run(t, "import", everything)
+	b.makeContainer(t)
+	many(t, b, "c", 3500)
+	want := b.exported(t)
+	to := filepath.Join(t.TempDir(), "export")
+	for n, pages := range []int64{5, 1, 1, 1} { // of nine
+		args := []string{"--to", to}
+		if n > 0 {
+			args = append(args, "--continue")
+		}
+		killedExport(t, b, pages, args...)
+		b.refuses(t, exitFailed, "has not come to its end", "import", to)
+	}
+	b.run(t, "export", "--to", to, "--continue")
+	sameFolders(t, want, to)
+	b.must(t, 204, "DELETE", "/dbs/Shop", "")
+	gone := filepath.Join(t.TempDir(), "export")
+	if err := os.CopyFS(gone, os.DirFS(to)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(gone, seed.Unfinished), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.refuses(t, exitFailed, "the server has no more", "export", "--to", gone, "--continue")
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/queue"
+)
+
+// entitySettings are the flags for what an entity has, by the names that the server knows them by.
+type entitySettings struct {
+	flags *pflag.FlagSet
+	names map[string]string // of a flag
+}
+
+func newEntitySettings(flags *pflag.FlagSet) *entitySettings {
+	s := &entitySettings{flags, map[string]string{}}
+	s.duration("lock-duration", "lockDuration", "how long a receiver has a message for itself (default 1m)")
+	s.duration("ttl", "defaultTimeToLive", "time to live of messages without a shorter one (default none)")
+	flags.Int("max-delivery-count", 0, "deliveries that may fail before a message is dead (default 10)")
+	flags.Bool("dead-letter-on-expiration", false, "what expires becomes a dead letter")
+	flags.String("forward-to", "", "queue or topic that messages go on to")
+	flags.String("forward-dead-letters-to", "", "queue or topic that dead letters go on to")
+	s.duration("auto-delete-on-idle", "autoDeleteOnIdle",
+		"delete it when nobody has used it for so long (default never)")
+	s.names["max-delivery-count"], s.names["dead-letter-on-expiration"] = "maxDeliveryCount",
+		"deadLetterOnExpiration"
+	s.names["forward-to"], s.names["forward-dead-letters-to"] = "forwardTo", "forwardDeadLettersTo"
+	return s
+}
+
+func (s *entitySettings) duration(flag, name, usage string) {
+	s.flags.Duration(flag, 0, usage)
+	s.names[flag] = name
+}
+
+// given are those that were given. An empty one is null: the default.
+func (s *entitySettings) given(question map[string]any) {
+	s.flags.Visit(func(f *pflag.Flag) {
+		name, ok := s.names[f.Name]
+		if !ok {
+			return
+		}
+		var value any
+		switch f.Value.Type() {
+		case "duration":
+			if d, _ := s.flags.GetDuration(f.Name); d != 0 {
+				value = queue.FormatDuration(d)
+			}
+		case "int":
+			if n, _ := s.flags.GetInt(f.Name); n != 0 {
+				value = n
+			}
+		case "bool":
+			value, _ = s.flags.GetBool(f.Name)
+		default:
+			if text := f.Value.String(); text != "" {
+				value = text
+			}
+		}
+		question[name] = value
+	})
+}
+
+func queueCreateCommand() *cobra.Command {
+	var c serverCall
+	var topic, sessions, duplicates bool
+	var settings *entitySettings
+	cmd := queueCall(&c, "create PATH", "Make a queue, a topic or a subscription",
+		func(cmd *cobra.Command, args []string) error {
+			question := map[string]any{}
+			settings.given(question)
+			for name, value := range question {
+				if value == nil {
+					delete(question, name)
+				}
+			}
+			question["path"], question["topic"] = args[0], topic
+			question["requiresSession"], question["detectsDuplicates"] = sessions, duplicates
+			return tell(cmd, &c, http.MethodPost, entitiesPath, question,
+				func(out io.Writer, e laboratory.Entity) error {
+					_, err := fmt.Fprintln(out, "created", e.Kind, e.Path)
+					return err
+				})
+		})
+	flags := cmd.Flags()
+	flags.BoolVar(&topic, "topic", false, "a topic, not a queue")
+	settings = newEntitySettings(flags)
+	flags.BoolVar(&sessions, "sessions", false, "messages belong to sessions")
+	flags.BoolVar(&duplicates, "duplicates", false, "a message with an id that was there is dropped")
+	return cmd
+}
+
+func queueSetCommand() *cobra.Command {
+	var c serverCall
+	var settings *entitySettings
+	cmd := queueCall(&c, "set PATH", "Change settings of a queue, a topic or a subscription",
+		func(cmd *cobra.Command, _ []string) error {
+			question := map[string]any{}
+			settings.given(question)
+			if len(question) == 0 {
+				return &usageError{"nothing is to be set: --help names what can be"}
+			}
+			return tell(cmd, &c, http.MethodPatch, entityPath, question,
+				func(out io.Writer, e laboratory.Entity) error {
+					_, err := fmt.Fprintln(out, "changed", e.Kind, e.Path)
+					return err
+				})
+		})
+	cmd.Long = "Change settings of a queue, a topic or a subscription, those that are named alone. 0 or an\n" +
+		"empty text puts one back to its default. Locks that are held on its messages are lost. Whether\n" +
+		"it has sessions or drops duplicates is chosen when it is made."
+	flags := cmd.Flags()
+	settings = newEntitySettings(flags)
+	flags.String("status", "", "Active, Disabled, SendDisabled or ReceiveDisabled")
+	flags.Duration("duplicates-within", 0, "how long ids are remembered (default 10m)")
+	settings.names["status"], settings.names["duplicates-within"] = "status", "duplicatesWithin"
+	return cmd
+}

@@ -1,0 +1,154 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	raw "github.com/cockroachdb/pebble/v2"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+)
+
+// importBatch is how many documents an import stores in one transaction.
+const importBatch = store.MaxBatchOperations
+
+// measureImports compares `mayfly import` into a running server, both processes of their own, with durable
+// batches of the same keys and bytes on the bare library. A slice is a file.
+func (b *Bench) measureImports(ctx context.Context) (err error) {
+	dir, bareDir, file := b.path("import"), b.path("import-raw"), b.path("import.ndjson")
+	defer drop(dir, bareDir, file)
+	db, _, err := b.open(ctx, opening{engine: pebble.Options{Dir: dir}})
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	bare, err := newRaw(ctx, bareDir)
+	if err != nil {
+		return err
+	}
+	defer closing(bare, &err)
+	server, err := startBenchServer(ctx, "mayfly", dir)
+	if err != nil {
+		return err
+	}
+	p := &importing{b: b, server: server, bare: bare, file: file, size: max(1, b.docs()/(benchSlices+1))}
+	d, err := b.fight(ctx, "importing",
+		func() (int, time.Duration, error) { return p.ours(ctx) },
+		func() (int, time.Duration, error) { return p.theirs(ctx) })
+	most := memoryOf(server.cmd.Process.Pid, "VmHWM:")
+	if err = errors.Join(err, server.Close()); err != nil {
+		return err
+	}
+	b.report.begin("import", fmt.Sprintf(
+		"%s documents of a file over HTTP, one client; against durable batches of the same keys and bytes, %d documents each",
+		thousands(int64(p.next)),
+		importBatch,
+	), "raw batches")
+	b.report.add(d.rate("documents", ratioAtLeast(0.3)))
+	if most > 0 {
+		b.report.add(Figure{Name: "resident memory of the server, at most", Value: float64(most),
+			Unit: byteCount, Budget: valueAtMost(300e6)})
+	}
+	return nil
+}
+
+// importing is the comparison under way.
+type importing struct {
+	b      *Bench
+	server *benchServer
+	bare   *raw.DB
+	file   string
+	next   int // the first document that is not there yet
+	size   int // documents of a slice
+}
+
+// ours imports the next documents.
+func (p *importing) ours(ctx context.Context) (int, time.Duration, error) {
+	if err := p.write(p.next, p.next+p.size); err != nil {
+		return 0, 0, err
+	}
+	began := p.b.clock.Now()
+	client, err := startChild(
+		ctx,
+		"import",
+		p.file,
+		"--url",
+		"http://"+p.server.address,
+		"--db",
+		benchDatabase,
+		"--container",
+		benchContainer,
+	)
+	if err != nil {
+		return 0, 0, err
+	}
+	said, err := client.line()
+	if err = errors.Join(err, client.end()); err != nil {
+		return 0, 0, err
+	}
+	took := p.b.clock.Now().Sub(began)
+	if want := fmt.Sprintf("%d documents imported", p.size); said != want {
+		return 0, 0, errors.New("an import said " + said)
+	}
+	p.next += p.size
+	return p.size, took, nil
+}
+
+// write makes a file of the documents [from, to).
+func (p *importing) write(from, to int) error {
+	f, err := os.Create(p.file)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	for i := from; i < to && err == nil; i++ {
+		_, err = w.Write(append(newDocument(i).json(), '\n'))
+	}
+	return errors.Join(err, w.Flush(), f.Close())
+}
+
+// theirs writes on the bare library what a store writes for the documents that ours has imported. That is
+// found out by a twin in memory, some of them at a time.
+func (p *importing) theirs(ctx context.Context) (n int, took time.Duration, err error) {
+	var rec *recorder
+	twin, c, err := p.b.open(ctx, opening{
+		engine: pebble.Options{Memory: true},
+		wrap: func(e *pebble.Engine) engine.Engine {
+			rec = &recorder{Engine: e}
+			return rec
+		},
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer closing(twin, &err)
+	rec.take()
+	for from := p.next - p.size; from < p.next; from += importBatch {
+		ops := make([]store.Operation, min(importBatch, p.next-from))
+		for i := range ops {
+			ops[i] = store.Operation{Kind: store.OperationUpsert, Body: newDocument(from + i).json(),
+				NoContent: true, WriteOptions: store.WriteOptions{Import: &store.ImportOptions{}}}
+		}
+		_, _, err := c.Batch(ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
+		if err != nil {
+			return 0, 0, err
+		}
+		began := p.b.clock.Now()
+		for _, txn := range rec.take() {
+			if err := replay(p.bare, txn, raw.Sync); err != nil {
+				return 0, 0, err
+			}
+		}
+		took += p.b.clock.Now().Sub(began)
+	}
+	return p.size, took, nil
+}

@@ -1,0 +1,196 @@
+package mayfly
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// Message is what a sender writes.
+type Message struct {
+	ID            string // by which duplicates are known; "": none
+	Body          []byte
+	ContentType   string
+	Subject       string
+	CorrelationID string
+	ReplyTo       string
+	Session       string         // the session that it belongs to; needed where there are sessions
+	Properties    map[string]any // strings, bools, numbers, times; what rules look at
+	TTL           time.Duration  // in whole milliseconds; 0: the queue's
+	At            time.Time      // when it is to arrive; zero: at once
+}
+
+func (m *Message) encode(now time.Time) (*message.Message, error) {
+	out := message.New(m.Body)
+	for slot, text := range map[message.Slot]string{
+		message.MessageID: m.ID, message.ContentType: m.ContentType,
+		message.Subject: m.Subject, message.CorrelationID: m.CorrelationID, message.ReplyTo: m.ReplyTo,
+		message.GroupID: m.Session} {
+		if text != "" {
+			out.SetText(slot, text)
+		}
+	}
+	switch {
+	case m.TTL < 0 || m.TTL > 0 && m.TTL < time.Millisecond:
+		return nil, badRequest("a message lives for at least a millisecond, not "+m.TTL.String(), nil)
+	case m.TTL > 0:
+		out.SetOwnTTL(m.TTL.Milliseconds(), now.UnixMilli())
+	}
+	if !m.At.IsZero() {
+		out.SetScheduled(m.At.UnixMilli())
+	}
+	for name, v := range m.Properties {
+		if at, ok := v.(time.Time); ok {
+			v = wire.Timestamp(at.UnixMilli())
+		}
+		raw, err := wire.Append(nil, v)
+		if err != nil {
+			return nil, badRequest(fmt.Sprintf("the property %q of a message cannot be a %T", name, v), err)
+		}
+		out.Set(name, raw)
+	}
+	return out, nil
+}
+
+// Received is a message as it was received, or looked at. Who has received it with Receive settles it before
+// its lock ends, by one of Complete, Abandon, Defer and DeadLetter: each fails with ErrLockLost where it has
+// ended, or the message was settled.
+type Received struct {
+	Message
+	Number      int64     // its place in the queue, which no other message has
+	Deliveries  uint32    // that have failed before
+	Enqueued    time.Time // when it arrived
+	ExpiresAt   time.Time // zero: it does not expire
+	LockedUntil time.Time // zero: it is not locked
+	Reason      string    // of a dead letter: TTLExpiredException, or its receiver's
+	Description string    // of a dead letter
+
+	in    *Inbox
+	token message.UUID
+}
+
+// The properties that say why a message is a dead letter.
+const (
+	reasonProperty      = "DeadLetterReason"
+	descriptionProperty = "DeadLetterErrorDescription"
+)
+
+func (in *Inbox) received(d *queue.Delivery) *Received {
+	m, b := d.Message, &d.Broker
+	body, ok := m.Data()
+	if !ok {
+		body = m.Body // a value of AMQP, as it is encoded
+	}
+	r := &Received{in: in, token: d.Token, Number: b.SequenceNumber, Deliveries: b.DeliveryCount,
+		Enqueued: moment(b.EnqueuedTime), ExpiresAt: moment(b.ExpiresAt), LockedUntil: moment(b.LockedUntil),
+		Message: Message{ID: m.Text(message.MessageID), Body: body, ContentType: m.Text(message.ContentType),
+			Subject: m.Text(message.Subject), CorrelationID: m.Text(message.CorrelationID),
+			ReplyTo: m.Text(message.ReplyTo), Session: m.Text(message.GroupID), At: moment(m.Scheduled())}}
+	if own := m.OwnTTL(); own != message.Absent {
+		r.TTL = time.Duration(own) * time.Millisecond
+	}
+	for _, p := range m.Application {
+		v, _, err := wire.Value(p.Value)
+		if err != nil {
+			continue // of a type that nobody knows
+		}
+		if at, ok := v.(wire.Timestamp); ok {
+			v = moment(int64(at))
+		}
+		if r.Properties == nil {
+			r.Properties = make(map[string]any, len(m.Application))
+		}
+		r.Properties[p.Name] = v
+	}
+	r.Reason, _ = r.Properties[reasonProperty].(string)
+	r.Description, _ = r.Properties[descriptionProperty].(string)
+	return r
+}
+
+// moment is a time of package queue, in milliseconds since 1970; zero for none.
+func moment(ms int64) time.Time {
+	if ms == message.Absent || ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// Complete says that the message is done: it is gone.
+func (r *Received) Complete(ctx context.Context) error {
+	return r.settle(ctx, queue.Settlement{Outcome: queue.Complete})
+}
+
+// Abandon gives the message back. The delivery counts as one that has failed.
+func (r *Received) Abandon(ctx context.Context) error {
+	return r.settle(ctx, queue.Settlement{Outcome: queue.Abandon})
+}
+
+// Defer keeps the message for who asks for its Number: see Inbox.Deferred.
+func (r *Received) Defer(ctx context.Context) error {
+	return r.settle(ctx, queue.Settlement{Outcome: queue.Defer})
+}
+
+// DeadLetter puts the message to the dead letters, and says why.
+func (r *Received) DeadLetter(ctx context.Context, reason, description string) error {
+	return r.settle(
+		ctx,
+		queue.Settlement{Outcome: queue.DeadLetter, Reason: &reason, Description: &description},
+	)
+}
+
+// Renew lets the lock begin anew, and says until when it lasts then. That of a message in a session is its
+// session's: see Session.Renew.
+func (r *Received) Renew(ctx context.Context) (until time.Time, err error) {
+	list, err := r.in.db.queues.RenewLocks(ctx, r.in.at, []message.UUID{r.token})
+	if err != nil {
+		return until, ofQueue(err)
+	}
+	r.LockedUntil = list[0]
+	return list[0], nil
+}
+
+func (r *Received) settle(ctx context.Context, s queue.Settlement) error {
+	return ofQueue(r.in.db.queues.Settle(ctx, r.in.at, r.token, s, nil))
+}
+
+// ErrLockLost: the lock of a message or of a session has ended, or was settled.
+var ErrLockLost = errors.New("the lock is lost")
+
+// ErrForbidden: the queue is disabled, or full, or does not allow what was asked for.
+var ErrForbidden = fault.ErrForbidden
+
+// ofQueue is an error of package queue as this package's; errors.As finds the *queue.Error in it.
+func ofQueue(err error) error {
+	var own *queue.Error
+	if !errors.As(err, &own) {
+		return err
+	}
+	code := fault.CodeInternal
+	switch own.Code {
+	case queue.CodeMessageLockLost, queue.CodeSessionLockLost:
+		return fmt.Errorf("%w: %w", ErrLockLost, err)
+	case queue.CodeEntityNotFound, queue.CodeRuleNotFound, queue.CodeMessageNotFound:
+		code = fault.CodeNotFound
+	case queue.CodeEntityExists, queue.CodeRuleExists, queue.CodeSessionCannotBeLocked:
+		code = fault.CodeConflict
+	case queue.CodeEntityDisabled, queue.CodeQuotaExceeded, queue.CodeNotAllowed:
+		code = fault.CodeForbidden
+	case queue.CodeMessageTooLarge:
+		code = fault.CodeTooLarge
+	case queue.CodeArgument, queue.CodeArgumentOutOfRange, queue.CodeNotImplemented:
+		code = fault.CodeBadRequest
+	case queue.CodeTimeout:
+		code = fault.CodeCanceled
+	case queue.CodeServerBusy:
+		code = fault.CodeThrottled
+	case queue.CodeCancelled:
+		code = fault.CodeUnavailable
+	}
+	return &fault.Error{Code: code, Message: own.Message, Err: err}
+}

@@ -1,0 +1,321 @@
+package mayfly_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mayflydb/mayfly"
+	"github.com/mayflydb/mayfly/queue"
+)
+
+// queues is an open store on a clock that the test moves.
+func queues(t *testing.T) (*mayfly.DB, *mayfly.Clock) {
+	t.Helper()
+	db, _, clock := open(t)
+	return db, clock
+}
+
+// bodies are those of messages.
+func bodies(list []*mayfly.Received) (texts []string) {
+	for _, m := range list {
+		texts = append(texts, string(m.Body))
+	}
+	return texts
+}
+
+// A queue of orders: one is done, one is kept for later, one dies of its age, and says so.
+func ExampleDB_Queue() {
+	ctx := context.Background()
+	clock := mayfly.NewClock(newYear)
+	db, err := mayfly.OpenMemory(mayfly.WithClock(clock))
+	check(err)
+	defer db.Close()
+	orders, err := db.Queue(ctx, "orders", mayfly.MessageTTL(time.Hour), mayfly.DeadLetterExpired())
+	check(err)
+
+	check(orders.Send(ctx,
+		mayfly.Message{Body: []byte("two lamps"), Properties: map[string]any{"priority": 5}},
+		mayfly.Message{Body: []byte("a chair")}))
+	list, err := orders.Receive(ctx, 1)
+	check(err)
+	fmt.Printf("%s, of priority %v\n", list[0].Body, list[0].Properties["priority"])
+	check(list[0].Complete(ctx))
+
+	clock.Advance(time.Hour)
+	_, err = db.Sweep(ctx)
+	check(err)
+	dead, err := orders.DeadLetters().TryReceive(ctx, 10)
+	check(err)
+	fmt.Printf("%s: %s\n", dead[0].Body, dead[0].Reason)
+	// Output:
+	// two lamps, of priority 5
+	// a chair: TTLExpiredException
+}
+
+// A topic hands each message to the subscriptions that want it.
+func ExampleTopic_Subscription() {
+	ctx := context.Background()
+	db, err := mayfly.OpenMemory()
+	check(err)
+	defer db.Close()
+	news, err := db.Topic(ctx, "news")
+	check(err)
+	all, err := news.Subscription(ctx, "all")
+	check(err)
+	urgent, err := news.Subscription(ctx, "urgent", mayfly.Where("priority > 3"))
+	check(err)
+
+	for i, text := range []string{"rain", "storm"} {
+		check(
+			news.Send(ctx, mayfly.Message{Body: []byte(text), Properties: map[string]any{"priority": i * 5}}),
+		)
+	}
+	for _, s := range []*mayfly.Subscription{all, urgent} {
+		list, err := s.Take(ctx, 10)
+		check(err)
+		fmt.Printf("%s\n", bodies(list))
+	}
+	// Output:
+	// [rain storm]
+	// [storm]
+}
+
+// TestMessages: what is sent is what is received, whatever settles it.
+func TestMessages(t *testing.T) {
+	db, clock := queues(t)
+	ctx := t.Context()
+	q := must(db.Queue(ctx, "q", mayfly.LockFor(30*time.Second), mayfly.MaxDeliveries(2)))
+	sent := mayfly.Message{
+		ID:            "1",
+		Body:          []byte("x"),
+		ContentType:   "text/plain",
+		Subject:       "s",
+		CorrelationID: "c",
+		ReplyTo:       "r",
+		TTL:           time.Minute,
+		Properties: map[string]any{"s": "é", "b": true, "n": int64(-7), "f": 1.5,
+			"t": newYear},
+	}
+	check(q.Send(ctx, sent))
+	list := must(q.Receive(ctx, 10))
+	if diff := cmp.Diff(sent, list[0].Message); diff != "" {
+		t.Error(diff)
+	}
+	if m := list[0]; m.Number != 1 || m.Deliveries != 0 || !m.Enqueued.Equal(newYear) ||
+		!m.ExpiresAt.Equal(newYear.Add(time.Minute)) || !m.LockedUntil.Equal(newYear.Add(30*time.Second)) {
+		t.Errorf("%+v", m)
+	}
+	if more := must(q.TryReceive(ctx, 1)); len(more) > 0 {
+		t.Error("a locked message is received")
+	}
+	clock.Advance(20 * time.Second)
+	if until := must(list[0].Renew(ctx)); !until.Equal(newYear.Add(50 * time.Second)) {
+		t.Error(until)
+	}
+	clock.Advance(30 * time.Second)
+	if err := list[0].Complete(ctx); !errors.Is(err, mayfly.ErrLockLost) {
+		t.Errorf("a lapsed lock: %v", err)
+	}
+	again := must(q.Receive(ctx, 1))
+	if again[0].Deliveries != 1 {
+		t.Errorf("%d deliveries", again[0].Deliveries)
+	}
+	check(again[0].Abandon(ctx))
+	dead := must(q.DeadLetters().Receive(ctx, 1))
+	if dead[0].Reason != "MaxDeliveryCountExceeded" {
+		t.Errorf("%+v", dead[0])
+	}
+	check(dead[0].Complete(ctx))
+
+	check(q.Send(ctx, mayfly.Message{Body: []byte("deferred")}, mayfly.Message{Body: []byte("bad")}))
+	list = must(q.Receive(ctx, 2))
+	check(list[0].Defer(ctx))
+	check(list[1].DeadLetter(ctx, "broken", "it cannot be read"))
+	kept := must(q.Deferred(ctx, list[0].Number))
+	check(kept[0].Complete(ctx))
+	if _, err := q.Deferred(ctx, list[0].Number); !errors.Is(err, mayfly.ErrNotFound) {
+		t.Error(err)
+	}
+	if dead := must(q.DeadLetters().Take(ctx, 1)); dead[0].Reason != "broken" ||
+		dead[0].Description != "it cannot be read" {
+		t.Errorf("%+v", dead[0])
+	}
+
+	numbers := must(q.Schedule(ctx, mayfly.Message{Body: []byte("later"), At: db.Now().Add(time.Hour)},
+		mayfly.Message{Body: []byte("never"), At: db.Now().Add(time.Hour)}))
+	check(q.Cancel(ctx, numbers[1]))
+	if err := q.Cancel(ctx, numbers[1]); !errors.Is(err, mayfly.ErrNotFound) {
+		t.Error(err)
+	}
+	if got := bodies(must(q.Peek(ctx, 0, 10))); !slices.Equal(got, []string{"later"}) {
+		t.Error(got)
+	}
+	clock.Advance(time.Hour)
+	if got := bodies(must(q.Take(ctx, 10))); !slices.Equal(got, []string{"later"}) {
+		t.Error(got)
+	}
+}
+
+// errOf is the error of a call that gives something, too.
+func errOf[T any](_ T, err error) error { return err }
+
+// TestQueueErrors: what cannot be is told by the errors of this package.
+func TestQueueErrors(t *testing.T) {
+	db, _ := queues(t)
+	ctx := t.Context()
+	q := must(db.Queue(ctx, "q"))
+	must(db.Queue(ctx, "Q", mayfly.LockFor(time.Minute))) // the same one, as it is
+	topic := must(db.Topic(ctx, "t"))
+	held := must(db.Queue(ctx, "held", mayfly.WithSessions()))
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	for name, c := range map[string]struct {
+		want error
+		do   func() error
+	}{
+		"another kind": {mayfly.ErrConflict, func() error { return errOf(db.Topic(ctx, "q")) }},
+		"no name":      {mayfly.ErrBadRequest, func() error { return errOf(db.Queue(ctx, "")) }},
+		"lock": {mayfly.ErrBadRequest,
+			func() error { return errOf(db.Queue(ctx, "x", mayfly.LockFor(1))) }},
+		"rule": {mayfly.ErrBadRequest,
+			func() error { return errOf(topic.Subscription(ctx, "s", mayfly.Where("a >"))) }},
+		"forward": {mayfly.ErrBadRequest,
+			func() error { return errOf(db.Queue(ctx, "f", mayfly.ForwardTo("none"))) }},
+		"ttl": {mayfly.ErrBadRequest,
+			func() error { return q.Send(ctx, mayfly.Message{TTL: -1}) }},
+		"property": {mayfly.ErrBadRequest,
+			func() error { return q.Send(ctx, mayfly.Message{Properties: map[string]any{"a": q}}) }},
+		"size": {mayfly.ErrTooLarge,
+			func() error { return q.Send(ctx, mayfly.Message{Body: make([]byte, 300<<10)}) }},
+		"nobody":          {mayfly.ErrCanceled, func() error { return errOf(q.Receive(over, 1)) }},
+		"no session":      {mayfly.ErrForbidden, func() error { return errOf(held.Receive(ctx, 1)) }},
+		"no next session": {mayfly.ErrCanceled, func() error { return errOf(held.NextSession(over)) }},
+		"a session's send": {mayfly.ErrForbidden,
+			func() error { return held.Send(ctx, mayfly.Message{}) }},
+		"gone": {mayfly.ErrNotFound, func() error { return db.DeleteQueue(ctx, "none") }},
+	} {
+		if err := c.do(); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	var own *queue.Error
+	if err := q.Send(ctx, mayfly.Message{Body: make([]byte, 300<<10)}); !errors.As(err, &own) {
+		t.Errorf("%T", err)
+	}
+}
+
+// TestQueueSessions: a session's messages come in order, to one holder, who keeps a state.
+func TestQueueSessions(t *testing.T) {
+	db, clock := queues(t)
+	ctx := t.Context()
+	q := must(db.Queue(ctx, "q", mayfly.WithSessions(), mayfly.LockFor(time.Minute)))
+	for i := range 6 {
+		check(q.Send(ctx, mayfly.Message{Session: fmt.Sprint("s", i%2), Body: []byte(fmt.Sprint(i))}))
+	}
+	s := must(q.NextSession(ctx))
+	if _, err := q.Session(ctx, s.ID); !errors.Is(err, mayfly.ErrConflict) {
+		t.Errorf("a session that is held: %v", err)
+	}
+	list := must(s.Receive(ctx, 10))
+	if got := bodies(list); !slices.Equal(got, []string{"0", "2", "4"}) {
+		t.Error(got)
+	}
+	for _, m := range list {
+		check(m.Complete(ctx))
+	}
+	check(s.SetState(ctx, []byte("seen")))
+	must(s.Renew(ctx))
+	s.Close()
+	s = must(q.Session(ctx, "s0"))
+	if state := must(s.State(ctx)); string(state) != "seen" {
+		t.Errorf("state %s", state)
+	}
+	clock.Advance(time.Minute)
+	if err := s.SetState(ctx, nil); !errors.Is(err, mayfly.ErrLockLost) {
+		t.Error(err)
+	}
+}
+
+// TestHandle: what fails comes again, and an end of the context loses nothing that was done.
+func TestHandle(t *testing.T) {
+	db, _ := queues(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	q := must(db.Queue(ctx, "q", mayfly.MaxDeliveries(3)))
+	for i := range 20 {
+		check(q.Send(ctx, mayfly.Message{Body: []byte(fmt.Sprint(i))}))
+	}
+	var done, tries atomic.Int32
+	errs := make(chan error)
+	for range 3 {
+		go func() {
+			errs <- q.Handle(ctx, func(_ context.Context, m *mayfly.Received) error {
+				if string(m.Body) == "7" {
+					tries.Add(1)
+					return errors.New("it is the seventh")
+				}
+				if done.Add(1) == 19 {
+					defer cancel()
+				}
+				return nil
+			})
+		}()
+	}
+	for range 3 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	left := must(q.Info(t.Context())).Counts
+	if dead := int64(tries.Load() / 3); left.Active+left.DeadLetter != 1 || left.DeadLetter != dead {
+		t.Errorf("%+v after %d tries", left, tries.Load())
+	}
+	check(db.DeleteQueue(t.Context(), "q"))
+	if err := q.Handle(t.Context(), nil); !errors.Is(err, mayfly.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// TestQueuesLiveOn: messages are there after a restart and a restore, and documents may become messages.
+func TestQueuesLiveOn(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	db := must(mayfly.Open(dir))
+	q := must(db.Queue(ctx, "q"))
+	check(q.Send(ctx, mayfly.Message{Body: []byte("kept")}))
+	check(db.Snapshot(ctx, "one"))
+	check(q.Send(ctx, mayfly.Message{Body: []byte("undone")}))
+	check(db.Restore(ctx, "one"))
+	check(db.Close())
+	db = must(mayfly.Open(dir))
+	defer db.Close()
+	q = must(db.Queue(ctx, "q"))
+	if got := bodies(must(q.Take(ctx, 10))); !slices.Equal(got, []string{"kept"}) {
+		t.Error(got)
+	}
+}
+
+// TestQueueOptions: duplicates are dropped for a time, and a queue that nobody uses is gone.
+func TestQueueOptions(t *testing.T) {
+	db, clock := queues(t)
+	ctx := t.Context()
+	q := must(db.Queue(ctx, "q", mayfly.DropDuplicates(time.Minute), mayfly.DeleteWhenIdle(time.Hour)))
+	for range 2 {
+		check(q.Send(ctx, mayfly.Message{ID: "same"}))
+	}
+	clock.Advance(time.Minute + time.Second)
+	check(q.Send(ctx, mayfly.Message{ID: "same"}))
+	if list := must(q.Take(ctx, 10)); len(list) != 2 {
+		t.Errorf("%d messages", len(list))
+	}
+	clock.Advance(time.Hour + time.Minute)
+	if err := q.Send(ctx, mayfly.Message{}); !errors.Is(err, mayfly.ErrNotFound) {
+		t.Errorf("an idle queue: %v", err)
+	}
+}
