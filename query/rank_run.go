@@ -274,9 +274,12 @@ func (x *execution) fuse(list []ranked, parts []ranker) {
 	for i := range list {
 		order[i] = i
 	}
+	// Equal scores stay in the order of the list, not in that of the part before: so the best of an index, which
+	// knows one score alone, are the same.
 	byScore := func(part int) {
-		slices.SortStableFunc(order,
-			func(a, b int) int { return parts[part].better(list[a].scores[part], list[b].scores[part]) })
+		slices.SortFunc(order, func(a, b int) int {
+			return cmp.Or(parts[part].better(list[a].scores[part], list[b].scores[part]), cmp.Compare(a, b))
+		})
 	}
 	if len(parts) == 1 {
 		byScore(0)

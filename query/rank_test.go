@@ -125,6 +125,37 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 	}
 }
 
+// TestEqualScoresAtTheEdge fuses scores of which more are equal than each part gives: both ways take the same.
+func TestEqualScoresAtTheEdge(t *testing.T) {
+	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bodies [][]byte
+	for i := range 600 {
+		words := "sea hill"
+		if i < 200 {
+			words = "bike hill"
+		} else if i >= 500 {
+			words = "bike sea"
+		}
+		bodies = append(bodies, fmt.Appendf(nil, `{"id": "%d", "x": "%s"}`, i, words))
+	}
+	const text = `SELECT TOP 50 VALUE c.id FROM c
+		ORDER BY RANK RRF(FullTextScore(c.x, "sea"), FullTextScore(c.x, "bike"))`
+	want, err := runAll(text, nil, Info{Lenient: true}, newMemory(t, nil, bodies, 1), RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := runAll(text, nil, Info{Lenient: true, Index: x}, newMemory(t, x, bodies, 1), RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := arrayOf(got).Raw(), arrayOf(want).Raw(); string(a) != string(b) {
+		t.Errorf("got  %s\nwant %s", a, b)
+	}
+}
+
 // randomRank is a query with ORDER BY RANK over special documents.
 func randomRank(r *rand.Rand) string {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
