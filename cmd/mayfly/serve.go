@@ -28,12 +28,12 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// drainTime is how long requests that are under way may take to end once the server has been told to stop,
-// and closeTime how long the store may then take to close. With what it takes to break requests off a server
-// is gone in less than 15 seconds, whatever is stuck.
+// drainTime is how long requests that are under way may take to end once the server has been told to stop, and
+// stopTime how long all of the stop may take: what the requests and breaking them off leave of it is the
+// store's, to close on a disk that may be slow. A server is gone in less than 15 seconds, whatever is stuck.
 const (
 	drainTime = 9 * time.Second
-	closeTime = 3 * time.Second
+	stopTime  = 14 * time.Second
 )
 
 // ownDescriptors is how many file descriptors are kept for what is neither data nor a client's connection:
@@ -301,7 +301,9 @@ func (s *serve) Run(ctx context.Context) error {
 // more than once.
 func (s *serve) Close() error {
 	var errs []error
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	end, done := context.WithTimeout(context.Background(), stopTime)
+	defer done()
+	ctx, cancel := context.WithTimeout(end, drainTime)
 	defer cancel()
 	if s.bus != nil {
 		errs = append(errs, s.bus.close(ctx))
@@ -323,18 +325,16 @@ func (s *serve) Close() error {
 	if errors.As(errors.Join(errs...), &stuck) {
 		return errors.Join(errs...) // the store is in use: the next start recovers it, as after a crash
 	}
-	return errors.Join(append(errs, s.closeStore())...)
+	return errors.Join(append(errs, s.closeStore(end))...)
 }
 
-// closeStore closes the webhooks and the store. Where that does not end, the error names what it waits for:
-// the process must end all the same, and takes with it what is left here.
-func (s *serve) closeStore() error {
+// closeStore closes the webhooks and the store. Where that does not end before ctx, the error names what it
+// waits for: the process must end all the same, and takes with it what is left here.
+func (s *serve) closeStore(ctx context.Context) error {
 	if s.room > 0 {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) - s.room)
 		s.room = 0
 	}
-	wait, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
 	closed := make(chan error, 1)
 	go func() {
 		if s.hooks != nil {
@@ -349,7 +349,7 @@ func (s *serve) closeStore() error {
 	select {
 	case err := <-closed:
 		return err
-	case <-wait.Done():
+	case <-ctx.Done():
 	}
 	what := "the webhooks"
 	if s.db != nil && s.db.Closing() != "" {
