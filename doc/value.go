@@ -122,6 +122,10 @@ func (v Value) Raw() []byte {
 // of: a string is never longer than that. It costs nothing.
 func (v Value) TextLen() int { return len(v.text) }
 
+// Spelled tells whether the value is a view on JSON text, so that a number has all the digits that were
+// written. A number that was calculated is a double and no more.
+func (v Value) Spelled() bool { return v.kind != Undefined && !v.made }
+
 // AppendJSON appends the JSON text to dst: what Raw returns. It appends nothing for undefined.
 func (v Value) AppendJSON(dst []byte) []byte {
 	switch {

@@ -133,7 +133,7 @@ func asInteger(v doc.Value) (int64, bool) {
 	switch {
 	case math.Abs(f) < maxExact:
 		return int64(f), f == math.Trunc(f)
-	case !(math.Abs(f) <= 1<<63): // NaN too
+	case !(math.Abs(f) <= 1<<63) || !v.Spelled(): // NaN too
 		return 0, false
 	}
 	n, err := strconv.ParseInt(string(v.Raw()), 10, 64)

@@ -71,7 +71,7 @@ func countIf(values []any) any {
 func sum(values []any) any {
 	total := 0.0
 	for _, v := range values {
-		n, ok := v.(float64)
+		n, ok := number(v)
 		if !ok {
 			return Undefined{}
 		}

@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 	"sync"
-	"unicode/utf16"
 
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -26,10 +25,7 @@ func (e *evaluator) call(x *syntax.Call, at place) any {
 		return test(args[0])
 	}
 	if fn, ok := mathFunctions()[name]; ok && len(args) == 1 {
-		if n, ok := args[0].(float64); ok {
-			return fn(n)
-		}
-		return Undefined{}
+		return ofNumber(name, fn, args[0])
 	}
 	if fn, ok := stringTests()[name]; ok && (len(args) == 2 || len(args) == 3) {
 		return stringTest(fn, args)
@@ -41,6 +37,26 @@ func (e *evaluator) call(x *syntax.Call, at place) any {
 	return nil
 }
 
+// ofNumber is a function of one number. The five that leave whole numbers as they are, up to the sign, leave
+// an Integer exact.
+func ofNumber(name string, fn func(float64) float64, v any) any {
+	n, ok := v.(Integer)
+	switch name {
+	case "ABS":
+		if ok {
+			return max(n, -n)
+		}
+	case "CEILING", "FLOOR", "TRUNC", "ROUND":
+		if ok {
+			return n
+		}
+	}
+	if n, ok := number(v); ok {
+		return fn(n)
+	}
+	return Undefined{}
+}
+
 var typeTests = sync.OnceValue(func() map[string]func(any) bool {
 	kind := func(want int) func(any) bool { return func(v any) bool { return rank(v) == want } }
 	return map[string]func(any) bool{
@@ -48,14 +64,10 @@ var typeTests = sync.OnceValue(func() map[string]func(any) bool {
 		"IS_NULL": kind(1), "IS_BOOL": kind(2), "IS_NUMBER": kind(3), "IS_STRING": kind(4), "IS_ARRAY": kind(
 			5), "IS_OBJECT": kind(6),
 		"IS_FINITE_NUMBER": func(v any) bool {
-			n, ok := v.(float64)
+			n, ok := number(v)
 			return ok && !math.IsNaN(n) && !math.IsInf(n, 0)
 		},
-		// up to 2^63 inclusive: a double does not tell the last integer from its neighbour
-		"IS_INTEGER": func(v any) bool {
-			n, ok := v.(float64)
-			return ok && n == math.Trunc(n) && math.Abs(n) <= 1<<63
-		},
+		"IS_INTEGER": func(v any) bool { return wholeOf(v) != nil },
 	}
 })
 
@@ -109,10 +121,9 @@ type function struct {
 var functions = sync.OnceValue(func() map[string]function {
 	const many = 1000
 	return map[string]function{
-		"LOWER": {1, 1, ofStrings(func(s []string) any { return strings.ToLower(s[0]) })},
-		"UPPER": {1, 1, ofStrings(func(s []string) any { return strings.ToUpper(s[0]) })},
-		"LENGTH": {1, 1,
-			ofStrings(func(s []string) any { return float64(len(utf16.Encode([]rune(s[0])))) })},
+		"LOWER":              {1, 1, ofStrings(func(s []string) any { return strings.ToLower(s[0]) })},
+		"UPPER":              {1, 1, ofStrings(func(s []string) any { return strings.ToUpper(s[0]) })},
+		"LENGTH":             {1, 1, ofStrings(func(s []string) any { return float64(len([]rune(s[0]))) })},
 		"CONCAT":             {2, many, ofStrings(func(s []string) any { return strings.Join(s, "") })},
 		"REPLACE":            {3, 3, ofStrings(replace)},
 		"LEFT":               {2, 2, func(args []any) any { return substring(args[0], 0.0, args[1]) }},
@@ -149,20 +160,20 @@ func replace(s []string) any {
 	return strings.ReplaceAll(s[0], s[1], s[2])
 }
 
-// substring counts in UTF-16 units, like LENGTH.
+// substring counts in code points, like LENGTH.
 func substring(v, start, length any) any {
 	s, ok := v.(string)
-	from, ok1 := start.(float64)
-	n, ok2 := length.(float64)
+	from, ok1 := number(start)
+	n, ok2 := number(length)
 	if !ok || !ok1 || !ok2 || from != math.Trunc(from) || n != math.Trunc(n) {
 		return Undefined{}
 	}
-	units := utf16.Encode([]rune(s))
-	if from < 0 || n <= 0 || from >= float64(len(units)) {
+	chars := []rune(s)
+	if from < 0 || n <= 0 || from >= float64(len(chars)) {
 		return ""
 	}
-	units = units[int(from):]
-	return string(utf16.Decode(units[:int(min(n, float64(len(units))))]))
+	chars = chars[int(from):]
+	return string(chars[:int(min(n, float64(len(chars))))])
 }
 
 func iif(args []any) any {
@@ -193,10 +204,10 @@ func arrayConcat(args []any) any {
 
 func arraySlice(args []any) any {
 	array, ok := args[0].([]any)
-	start, ok1 := args[1].(float64)
+	start, ok1 := number(args[1])
 	length := math.Inf(1)
 	if len(args) == 3 {
-		n, ok2 := args[2].(float64)
+		n, ok2 := number(args[2])
 		length, ok = n, ok && ok2 && n == math.Trunc(n)
 	}
 	if !ok || !ok1 || start != math.Trunc(start) {

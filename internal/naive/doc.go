@@ -12,7 +12,10 @@
 //
 // A value is what encoding/json makes of it: nil, bool, float64, string, []any or map[string]any. Beside them
 // there is Undefined, the value of a property that is missing; it is never inside an array or an object.
-// Numbers are doubles without exception.
+//
+// Numbers are doubles, but for an Integer: one that is written as an integer of 64 bits and lies beyond 2^53.
+// Between integers the operators calculate exactly, as Cosmos DB does; whatever else is done with an Integer
+// is done with the double next to it.
 //
 // # Order
 //

@@ -2,6 +2,7 @@ package naive
 
 import (
 	"math"
+	"math/big"
 
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -113,10 +114,11 @@ func member(v, key any) any {
 				return elem
 			}
 		}
-	case float64:
+	default:
+		at, ok := number(key)
 		array, _ := v.([]any)
 		for i, elem := range array {
-			if float64(i) == key {
+			if ok && float64(i) == at {
 				return elem
 			}
 		}
@@ -182,16 +184,24 @@ func unary(op syntax.UnaryOp, v any) any {
 	if op == syntax.Not {
 		return not(v)
 	}
-	n, ok := v.(float64)
+	n, ok := number(v)
 	switch {
 	case !ok:
 		return Undefined{}
 	case op == syntax.Neg:
-		return -n
+		return negative(v)
 	case op == syntax.BitNot:
 		return float64(^int32Of(n))
 	}
-	return n
+	return v
+}
+
+// negative is a number with the other sign. The least integer has no other: it wraps around.
+func negative(v any) any {
+	if n, ok := v.(Integer); ok {
+		return -n
+	}
+	return -v.(float64)
 }
 
 func binary(op syntax.BinaryOp, a, b any) any {
@@ -210,12 +220,66 @@ func binary(op syntax.BinaryOp, a, b any) any {
 		}
 		return Undefined{}
 	}
-	x, ok1 := a.(float64)
-	y, ok2 := b.(float64)
-	if ok1 && ok2 {
-		return arithmetic(op, x, y)
+	x, ok1 := number(a)
+	y, ok2 := number(b)
+	if !ok1 || !ok2 {
+		return Undefined{}
 	}
-	return Undefined{}
+	if n, ok := exactly(op, a, b); ok {
+		return n
+	}
+	return arithmetic(op, x, y)
+}
+
+// exactly calculates with two integers of which one, or the result, is an Integer. It is false where there is
+// none, or where the result is no integer of 64 bits.
+func exactly(op syntax.BinaryOp, a, b any) (any, bool) {
+	x, y := wholeOf(a), wholeOf(b)
+	if x == nil || y == nil {
+		return nil, false
+	}
+	z, rest := new(big.Int), new(big.Int)
+	switch op {
+	case syntax.Add:
+		z.Add(x, y)
+	case syntax.Sub:
+		z.Sub(x, y)
+	case syntax.Mul:
+		z.Mul(x, y)
+	case syntax.Div, syntax.Mod:
+		if y.Sign() == 0 {
+			return nil, false
+		}
+		if z.QuoRem(x, y, rest); op == syntax.Mod {
+			z = rest
+		} else if rest.Sign() != 0 {
+			return nil, false
+		}
+	default:
+		return nil, false
+	}
+	_, large1 := a.(Integer)
+	_, large2 := b.(Integer)
+	switch {
+	case !z.IsInt64():
+		return nil, false
+	case z.CmpAbs(big.NewInt(maxExact)) >= 0:
+		return Integer(z.Int64()), true
+	}
+	return float64(z.Int64()), large1 || large2
+}
+
+// wholeOf is an integer that is known exactly; nil is none.
+func wholeOf(v any) *big.Int {
+	switch v := v.(type) {
+	case Integer:
+		return big.NewInt(int64(v))
+	case float64:
+		if math.Abs(v) < maxExact && v == math.Trunc(v) {
+			return big.NewInt(int64(v))
+		}
+	}
+	return nil
 }
 
 // equal is =: undefined where a side is, false between different types.
@@ -256,7 +320,9 @@ func equals(a, b any) bool {
 	case []any, map[string]any:
 		return false
 	}
-	return a == b
+	x, ok1 := number(a)
+	y, ok2 := number(b)
+	return ok1 && ok2 && x == y || a == b
 }
 
 // ordered is < <= > >=, which are defined between two primitive values of one type.
@@ -264,7 +330,8 @@ func ordered(op syntax.BinaryOp, a, b any) any {
 	if !isPrimitive(a) || rank(a) != rank(b) {
 		return Undefined{}
 	}
-	if x, ok := a.(float64); ok && (math.IsNaN(x) || math.IsNaN(b.(float64))) {
+	x, _ := number(a)
+	if y, _ := number(b); math.IsNaN(x) || math.IsNaN(y) {
 		return false
 	}
 	switch c := Compare(a, b); op {

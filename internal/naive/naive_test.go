@@ -147,6 +147,39 @@ func TestOrderOfRows(t *testing.T) {
 	}
 }
 
+// Integers of 64 bits are calculated with exactly, and compared as doubles; strings count code points. The
+// values are those of Cosmos DB's own query compiler.
+func TestConstants(t *testing.T) {
+	for text, want := range map[string]string{
+		`LENGTH("😀")`:                                       "1",
+		`SUBSTRING("😀é", 1, 1)`:                             `"é"`,
+		"9007199254740993 + 1 > 9007199254740992":           "true",
+		"9007199254740993.0 + 1 > 9007199254740992":         "false",
+		"9007199254740993 % 10":                             "3",
+		"9007199254740993 - 9007199254740992":               "1",
+		"9007199254740993 * 1 - 9007199254740992":           "1",
+		"-9007199254740993 + 9007199254740992":              "-1",
+		"ABS(-9007199254740993) % 10":                       "3",
+		"FLOOR(9007199254740993) % 10":                      "3",
+		"9007199254740993 / 1 % 10":                         "3",
+		"9223372036854775807 + 1 - 9223372036854775807":     "0",
+		"9007199254740993 % 9":                              "6",
+		"1152921504606846976.0 * 1.0 - 1152921504606846976": "0",
+		"IS_INTEGER(9007199254740993)":                      "true",
+		"IS_INTEGER(2251799813685248.5 * 8)":                "false",
+		"IS_INTEGER(9007199254740991.0)":                    "true",
+		"IS_INTEGER(9007199254740992.0)":                    "false",
+	} {
+		tree, err := syntax.Parse("SELECT VALUE " + text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := naive.Run(tree, nil, []any{nil}); err != nil || naive.Text(got) != "["+want+"]" {
+			t.Errorf("%s\ngot  %s (%v)\nwant %s", text, naive.Text(got), err, want)
+		}
+	}
+}
+
 func TestFailures(t *testing.T) {
 	for text, unknown := range map[string]bool{
 		"SELECT VALUE d.id FROM c":                           false,

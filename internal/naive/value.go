@@ -1,7 +1,10 @@
 package naive
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -13,15 +16,68 @@ import (
 // Undefined is the value of what is not there.
 type Undefined struct{}
 
+// Integer is a number with more digits than a double keeps for certain: an integer of 64 bits from 2^53 on.
+type Integer int64
+
+// maxExact is the end of the integers that a double tells from their neighbours.
+const maxExact = 1 << 53
+
 // Decode reads JSON text into a value. Empty text is Undefined; text that is not JSON is an error of
-// encoding/json.
+// encoding/json, a number beyond all doubles one of strconv.
 func Decode(text []byte) (any, error) {
 	if len(text) == 0 {
 		return Undefined{}, nil
 	}
 	var v any
-	err := json.Unmarshal(text, &v)
-	return v, err
+	from := json.NewDecoder(bytes.NewReader(text))
+	from.UseNumber()
+	if err := from.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := from.Token(); err != io.EOF {
+		return nil, errors.New("there is more than one value")
+	}
+	return withNumbers(v)
+}
+
+// withNumbers makes a double or an Integer of each number that is still a text.
+func withNumbers(v any) (any, error) {
+	switch v := v.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		if n, wrong := v.Int64(); wrong == nil && math.Abs(f) >= maxExact {
+			return Integer(n), nil
+		}
+		return f, err
+	case []any:
+		for i, elem := range v {
+			elem, err := withNumbers(elem)
+			if err != nil {
+				return nil, err
+			}
+			v[i] = elem
+		}
+	case map[string]any:
+		for name, elem := range v {
+			elem, err := withNumbers(elem)
+			if err != nil {
+				return nil, err
+			}
+			v[name] = elem
+		}
+	}
+	return v, nil
+}
+
+// number is a number as a double.
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case Integer:
+		return float64(v), true
+	}
+	return 0, false
 }
 
 // constant is the value of a literal.
@@ -41,6 +97,8 @@ func Text(v any) string {
 		return "null"
 	case bool:
 		return strconv.FormatBool(v)
+	case Integer:
+		return Text(float64(v))
 	case float64:
 		switch {
 		case math.IsNaN(v):
@@ -84,7 +142,7 @@ func rank(v any) int {
 		return 1
 	case bool:
 		return 2
-	case float64:
+	case float64, Integer:
 		return 3
 	case string:
 		return 4
@@ -106,11 +164,12 @@ func Compare(a, b any) int {
 	switch a := a.(type) {
 	case bool:
 		return asInt(a) - asInt(b.(bool))
-	case float64:
-		switch b := b.(float64); {
-		case a < b || math.IsNaN(a) && !math.IsNaN(b):
+	case float64, Integer:
+		x, _ := number(a)
+		switch y, _ := number(b); {
+		case x < y || math.IsNaN(x) && !math.IsNaN(y):
 			return -1
-		case a > b || math.IsNaN(b) && !math.IsNaN(a):
+		case x > y || math.IsNaN(y) && !math.IsNaN(x):
 			return 1
 		}
 	case string:
