@@ -95,7 +95,8 @@ func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, st
 		fmt.Fprintln(stderr, "mayfly:", err)
 		return exitFailed
 	}
-	root.SetArgs(takeEmulatorArguments(args))
+	// of no arguments, too: for nil, cobra takes those of the process
+	root.SetArgs(append([]string{}, takeEmulatorArguments(args)...))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
