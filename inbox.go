@@ -37,12 +37,16 @@ func (in *Inbox) Take(ctx context.Context, most int) ([]*Received, error) {
 
 func (in *Inbox) receive(ctx context.Context, most int, mode queue.Mode,
 	how func(*queue.Receiver, context.Context, int) ([]queue.Delivery, error)) ([]*Received, error) {
-	r, err := in.db.queues.OpenReceiver(ctx, in.at, queue.ReceiverOptions{Mode: mode, KeepLocks: true})
-	if err != nil {
-		return nil, ofQueue(err)
-	}
-	defer r.Close()
-	list, err := how(r, ctx, most)
+	var list []queue.Delivery
+	err := in.db.asking(ctx, func() error {
+		r, err := in.db.queues.OpenReceiver(ctx, in.at, queue.ReceiverOptions{Mode: mode, KeepLocks: true})
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		list, err = how(r, ctx, most)
+		return err
+	})
 	return in.list(ctx, list, err)
 }
 
@@ -63,8 +67,8 @@ func (in *Inbox) list(ctx context.Context, list []queue.Delivery, err error) ([]
 
 // Handle receives one message after the other until ctx ends, and calls fn with each. It completes those for
 // which fn returns nil, and abandons the others, so that they come again until their deliveries are used up.
-// A message whose lock ends meanwhile comes again, too. Handle returns nil when ctx ends; else why it cannot
-// go on.
+// A message whose lock ends meanwhile comes again, too, and a restore ends all locks. Handle returns nil when
+// ctx ends; else why it cannot go on.
 func (in *Inbox) Handle(ctx context.Context, fn func(context.Context, *Received) error) error {
 	for {
 		list, err := in.Receive(ctx, 1)
@@ -89,21 +93,33 @@ func (in *Inbox) Handle(ctx context.Context, fn func(context.Context, *Received)
 
 // Peek shows up to most messages from a number on, whatever their state, without locks.
 func (in *Inbox) Peek(ctx context.Context, from int64, most int) ([]*Received, error) {
-	list, err := in.db.queues.Peek(ctx, in.at, queue.PeekOptions{From: from, Max: most})
+	var list []queue.Delivery
+	err := in.db.asking(ctx, func() (err error) {
+		list, err = in.db.queues.Peek(ctx, in.at, queue.PeekOptions{From: from, Max: most})
+		return err
+	})
 	return in.list(context.WithoutCancel(ctx), list, err)
 }
 
 // Deferred locks messages that were deferred, by their numbers, all or none. ErrNotFound: one of them is not
 // there.
 func (in *Inbox) Deferred(ctx context.Context, numbers ...int64) ([]*Received, error) {
-	list, err := in.db.queues.ReceiveDeferred(ctx, in.at, numbers, queue.PeekLock, nil)
+	var list []queue.Delivery
+	err := in.db.asking(ctx, func() (err error) {
+		list, err = in.db.queues.ReceiveDeferred(ctx, in.at, numbers, queue.PeekLock, nil)
+		return err
+	})
 	return in.list(context.WithoutCancel(ctx), list, err)
 }
 
 // Info is what is known of the queue: its properties, and how many messages it has.
 func (in *Inbox) Info(ctx context.Context) (queue.Entity, error) {
-	e, err := in.db.queues.Get(ctx, in.at.Entity)
-	return e, ofQueue(err)
+	var e queue.Entity
+	err := in.db.asking(ctx, func() (err error) {
+		e, err = in.db.queues.Get(ctx, in.at.Entity)
+		return err
+	})
+	return e, err
 }
 
 // Session is a session of a queue or a subscription, whose lock its holder has. Messages of it come in order.
@@ -124,9 +140,13 @@ func (in *Inbox) NextSession(ctx context.Context) (*Session, error) {
 }
 
 func (in *Inbox) openSession(ctx context.Context, which queue.SessionRequest) (*Session, error) {
-	r, err := in.db.queues.OpenReceiver(ctx, in.at, queue.ReceiverOptions{Session: &which})
+	var r *queue.Receiver
+	err := in.db.asking(ctx, func() (err error) {
+		r, err = in.db.queues.OpenReceiver(ctx, in.at, queue.ReceiverOptions{Session: &which})
+		return err
+	})
 	if err != nil {
-		return nil, ofQueue(err)
+		return nil, err
 	}
 	id, _, _ := r.Session()
 	return &Session{ID: id, in: in, r: r}, nil

@@ -101,7 +101,7 @@ func (in *Inbox) received(d *queue.Delivery) *Received {
 			continue // of a type that nobody knows
 		}
 		if at, ok := v.(wire.Timestamp); ok {
-			v = moment(int64(at))
+			v = time.UnixMilli(int64(at)).UTC()
 		}
 		if r.Properties == nil {
 			r.Properties = make(map[string]any, len(m.Application))

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Queue is a queue of messages, which are sent to it and received from it. A handle stays good as long as the
@@ -139,20 +140,42 @@ func (db *DB) entity(
 			return queue.Entity{}, err
 		}
 	}
-	e, err := db.queues.Create(ctx, kind, path, q.Properties, q.rules...)
-	if queue.CodeOf(err) != queue.CodeEntityExists {
-		return e, ofQueue(err)
+	var e queue.Entity
+	err := db.asking(ctx, func() (err error) {
+		e, err = db.queues.Create(ctx, kind, path, q.Properties, q.rules...)
+		if queue.CodeOf(err) != queue.CodeEntityExists {
+			return err
+		}
+		if there, missing := db.queues.Get(ctx, path); missing == nil && there.Kind == kind {
+			e, err = there, nil
+		}
+		return err
+	})
+	return e, err
+}
+
+// asking asks the queues something by fn, and once more where that has met a restore: nothing of it is left
+// then. The error is this package's.
+func (db *DB) asking(ctx context.Context, fn func() error) error {
+	for {
+		before, err := db.db.Incarnation(ctx)
+		if err != nil {
+			return err
+		}
+		err = ofQueue(fn())
+		if fault.ErrorCode(err) != fault.CodeUnavailable || ctx.Err() != nil {
+			return err
+		}
+		if now, unknown := db.db.Incarnation(ctx); unknown != nil || now == before {
+			return err
+		}
 	}
-	if there, missing := db.queues.Get(ctx, path); missing == nil && there.Kind == kind {
-		return there, nil
-	}
-	return e, ofQueue(err)
 }
 
 // DeleteQueue deletes a queue, a topic with its subscriptions, or a subscription ("topic/Subscriptions/name")
 // with all messages. ErrNotFound: there is none.
 func (db *DB) DeleteQueue(ctx context.Context, path string) error {
-	return ofQueue(db.queues.Delete(ctx, path))
+	return db.asking(ctx, func() error { return db.queues.Delete(ctx, path) })
 }
 
 // Queues are the queues behind the door, which have everything in Service Bus's own terms.
@@ -171,7 +194,7 @@ func (o *Outbox) Send(ctx context.Context, messages ...Message) error {
 	if err != nil {
 		return err
 	}
-	return ofQueue(o.db.queues.Send(ctx, o.path, list, nil))
+	return o.db.asking(ctx, func() error { return o.db.queues.Send(ctx, o.path, list, nil) })
 }
 
 // Schedule is Send of messages that each have a time to arrive, and returns the numbers by which Cancel takes
@@ -181,13 +204,16 @@ func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []i
 	if err != nil {
 		return nil, err
 	}
-	numbers, err = o.db.queues.Schedule(ctx, o.path, list, nil)
-	return numbers, ofQueue(err)
+	err = o.db.asking(ctx, func() (err error) {
+		numbers, err = o.db.queues.Schedule(ctx, o.path, list, nil)
+		return err
+	})
+	return numbers, err
 }
 
 // Cancel takes scheduled messages back that have not arrived, all or none. ErrNotFound: one of them has.
 func (o *Outbox) Cancel(ctx context.Context, numbers ...int64) error {
-	return ofQueue(o.db.queues.CancelScheduled(ctx, o.path, numbers))
+	return o.db.asking(ctx, func() error { return o.db.queues.CancelScheduled(ctx, o.path, numbers) })
 }
 
 func (o *Outbox) encode(messages []Message) ([]*message.Message, error) {

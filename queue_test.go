@@ -301,6 +301,75 @@ func TestQueuesLiveOn(t *testing.T) {
 	}
 }
 
+// TestReceiversLiveThroughRestores: who waits for messages, for a session, or handles them, goes on with the
+// restored store; who has a message's lock when a restore comes has lost it.
+func TestReceiversLiveThroughRestores(t *testing.T) {
+	db, _ := queues(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	q := must(db.Queue(ctx, "q"))
+	sessions := must(db.Queue(ctx, "s", mayfly.WithSessions()))
+	check(db.Snapshot(ctx, "empty"))
+	handled, ended := make(chan string), make(chan error)
+	go func() {
+		ended <- q.Handle(ctx, func(_ context.Context, m *mayfly.Received) error {
+			handled <- string(m.Body)
+			return nil
+		})
+	}()
+	for i := range 20 {
+		text := fmt.Sprint(i)
+		taken := make(chan string)
+		go func() {
+			s, err := sessions.NextSession(ctx)
+			if err != nil {
+				taken <- err.Error()
+				return
+			}
+			defer s.Close()
+			taken <- s.ID
+		}()
+		check(db.Restore(ctx, "empty"))
+		check(q.Send(ctx, mayfly.Message{Body: []byte(text)}))
+		check(sessions.Send(ctx, mayfly.Message{Session: text, Body: []byte("m")}))
+		if i%2 == 0 { // while it is handled
+			check(db.Restore(ctx, "empty"))
+			check(q.Send(ctx, mayfly.Message{Body: []byte(text)}))
+			check(sessions.Send(ctx, mayfly.Message{Session: text, Body: []byte("m")}))
+		}
+		for got := ""; got != text; {
+			select {
+			case got = <-handled: // or what was received before the restore
+			case err := <-ended:
+				t.Fatalf("round %d: %v", i, err)
+			}
+		}
+		if got := <-taken; got != text {
+			t.Errorf("session %s instead of %s", got, text)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	closed := must(mayfly.OpenMemory())
+	q = must(closed.Queue(t.Context(), "q"))
+	check(closed.Close())
+	if err := q.Handle(t.Context(), nil); !errors.Is(err, mayfly.ErrUnavailable) {
+		t.Error(err)
+	}
+}
+
+// TestProperties1970: a time is a time, that of 1970 too.
+func TestProperties1970(t *testing.T) {
+	db, _ := queues(t)
+	q := must(db.Queue(t.Context(), "q"))
+	began := time.Unix(0, 0).UTC()
+	check(q.Send(t.Context(), mayfly.Message{Properties: map[string]any{"t": began}}))
+	if got := must(q.Take(t.Context(), 1))[0].Properties["t"]; got != began {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestQueueOptions: duplicates are dropped for a time, and a queue that nobody uses is gone.
 func TestQueueOptions(t *testing.T) {
 	db, clock := queues(t)

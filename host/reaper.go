@@ -84,6 +84,18 @@ func (in *Instance) SweepNow(ctx context.Context) (purged int, err error) {
 	return in.reaper.SweepNow(ctx)
 }
 
+// SweepAll is SweepNow for which nobody holds the reaper back: see Held.
+func (in *Instance) SweepAll(ctx context.Context) (purged int, err error) {
+	return in.reaper.SweepNow(context.WithValue(ctx, sweepsAll{}, true))
+}
+
+// sweepsAll marks the context of the sweeps of SweepAll.
+type sweepsAll struct{}
+
+// Held tells a sweep, by its context, whether it must purge nothing where somebody holds the reaper back: a
+// pause, or what a tenant knows.
+func Held(ctx context.Context) bool { return ctx.Value(sweepsAll{}) == nil }
+
 // HoldReaper runs fn while the reaper rests: for a tenant that purges by other rules than a sweep's.
 // ttl.ErrReaperClosed: the instance is closed, or fn met its closing.
 func (in *Instance) HoldReaper(ctx context.Context, fn func(ctx context.Context) error) error {

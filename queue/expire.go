@@ -75,7 +75,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 		return swept, err
 	}
 	next := s.nextWakeup()
-	if s.sub == Main && s.e.kind != Topic && !s.rests() {
+	if s.sub == Main && s.e.kind != Topic && !s.rests(ctx) {
 		more, at, n, err := s.sweepExpired(ctx, limit)
 		if err != nil {
 			s.expiry.restart()
@@ -83,7 +83,8 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 		}
 		swept.More, swept.Purged, next = swept.More || more, n, min(next, at)
 	}
-	if s.sub == Main && s.e.properties.Load().RequiresDuplicateDetection && !s.e.m.in.ReaperPaused() {
+	if s.sub == Main && s.e.properties.Load().RequiresDuplicateDetection &&
+		!(s.e.m.in.ReaperPaused() && host.Held(ctx)) {
 		_, more, at, err := s.forgetSeen(ctx, limit)
 		if err != nil {
 			return swept, err
@@ -96,8 +97,11 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 	return swept, nil
 }
 
-// rests tells that the store is not to be purged now.
-func (s *messageStore) rests() bool {
+// rests tells that a sweep is not to purge the store now.
+func (s *messageStore) rests(ctx context.Context) bool {
+	if !host.Held(ctx) {
+		return false
+	}
 	if s.e.m.in.ReaperPaused() {
 		return true
 	}

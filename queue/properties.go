@@ -50,6 +50,13 @@ func orDefault[T comparable](v *T, def T) {
 	}
 }
 
+// Completed is what is kept of the properties of an entity of a kind: with what is not set filled in, and
+// without what the kind does not have. It checks no bounds.
+func (q *Queues) Completed(kind Kind, p Properties) Properties {
+	p, _ = p.complete(kind, "", q.opts.Basic)
+	return p
+}
+
 // complete fills in what is not set, drops what the kind does not have, and refuses what is out of bounds.
 func (p Properties) complete(kind Kind, path string, basic bool) (Properties, error) {
 	def := Defaults(kind)

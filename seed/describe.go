@@ -22,6 +22,13 @@ type Description struct {
 	Left []string
 }
 
+// The files of a description that lie beside folders of databases and of containers.
+const (
+	entitiesFile = "queues.json"
+	nothingFile  = "databases.json"
+	databaseFile = "db.json"
+)
+
 // Folder is where the files of a container belong, its documents among them.
 type Folder struct {
 	Database, Container string
@@ -36,7 +43,7 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Descrip
 	for _, o := range db.Offers() {
 		d.offers[o.ResourceRID] = o.Throughput
 	}
-	names := &folderNames{}
+	names := namesBeside(Unfinished, entitiesFile, nothingFile)
 	for _, in := range byID(db.Databases(), (*store.Database).ID) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -51,7 +58,7 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Descrip
 		}
 	}
 	if len(d.Files) == 0 { // a server without anything is one, too
-		d.Files["databases.json"] = "{\"databases\": []}\n"
+		d.Files[nothingFile] = "{\"databases\": []}\n"
 	}
 	return &d.Description, d.notes(ctx)
 }
@@ -122,10 +129,10 @@ func (d *describer) database(in *store.Database, folder string) error {
 		content["users"] = users
 	}
 	// A database without anything has a file, too: else it was none.
-	if err := d.file(folder+"/db.json", content); err != nil {
+	if err := d.file(folder+"/"+databaseFile, content); err != nil {
 		return err
 	}
-	names := &folderNames{}
+	names := namesBeside(databaseFile)
 	for _, c := range byID(in.Containers(), func(c *store.Container) string { return c.Info().Spec.ID }) {
 		id := c.Info().Spec.ID
 		path := folder + "/" + names.of(id)
@@ -207,18 +214,27 @@ func (d *describer) resources(in store.Resources, kind store.ResourceKind, where
 }
 
 func (d *describer) resource(r store.Resource, kind store.ResourceKind, where string) map[string]any {
-	out := map[string]any{}
-	doc.Of(r.Body).Each(func(name string, v doc.Value) bool {
+	out, beside := membersOf(r.Body, kind)
+	for _, name := range beside {
+		d.left("'%s' of the %s '%s'%s", name, words(kind), r.ID, where)
+	}
+	return out
+}
+
+// membersOf are the members of a resource that seeds have, and the names of those beside them.
+func membersOf(body []byte, kind store.ResourceKind) (has map[string]any, beside []string) {
+	has = map[string]any{}
+	doc.Of(body).Each(func(name string, v doc.Value) bool {
 		switch {
 		case v.Kind() == doc.Null: // of a member that is optional
 		case slices.Contains(resourceMembers(kind), name):
-			out[name] = json.RawMessage(v.Raw())
+			has[name] = json.RawMessage(v.Raw())
 		case !strings.HasPrefix(name, "_"): // clients send back what the server adds
-			d.left("'%s' of the %s '%s'%s", name, words(kind), r.ID, where)
+			beside = append(beside, name)
 		}
 		return true
 	})
-	return out
+	return has, beside
 }
 
 func (d *describer) users(in *store.Database, where string) (list []map[string]any, err error) {
@@ -233,7 +249,7 @@ func (d *describer) users(in *store.Database, where string) (list []map[string]a
 		for _, p := range byID(permissions.List(), id) {
 			of := fmt.Sprintf(" of the user '%s'%s", u.ID, where)
 			one := d.resource(p, store.KindPermission, of)
-			link, ok := d.link(doc.Of(p.Body).Member("resource").Str())
+			link, ok := namedLink(d.db, doc.Of(p.Body).Member("resource").Str())
 			if !ok {
 				d.left("the permission '%s'%s, which is for a resource id", p.ID, of)
 				continue
@@ -249,16 +265,16 @@ func (d *describer) users(in *store.Database, where string) (list []map[string]a
 	return list, nil
 }
 
-// link is what a permission is for, by names: resource ids are others in another server. ok is false where
-// that cannot be said.
-func (d *describer) link(link string) (named string, ok bool) {
+// namedLink is what a permission is for, by names: resource ids are others in another server. ok is false
+// where that cannot be said.
+func namedLink(in *store.DB, link string) (named string, ok bool) {
 	parts := strings.SplitN(strings.Trim(link, "/"), "/", 6)
 	if len(parts) != 4 && len(parts) != 6 {
 		return link, false
 	}
-	db, err := d.db.DatabaseByRID(parts[1])
+	db, err := in.DatabaseByRID(parts[1])
 	if err != nil {
-		_, err := d.db.Database(parts[1])
+		_, err := in.Database(parts[1])
 		return link, err == nil
 	}
 	c, err := db.ContainerByRID(parts[3])

@@ -32,7 +32,7 @@ func (d *describer) entities(ctx context.Context, queues *queue.Queues) error {
 	if err != nil || len(content) == 0 {
 		return err
 	}
-	return d.file("queues.json", content)
+	return d.file(entitiesFile, content)
 }
 
 // listed describes the entities of a kind; topic is that of subscriptions.

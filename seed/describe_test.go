@@ -158,6 +158,50 @@ func TestDescriptionTellsWhatIsLeft(t *testing.T) {
 	}
 }
 
+// TestDescriptionIsNoDifference: a server has nothing that differs from its own description, whatever its
+// clients have written beside what seeds have, and whatever its databases are called.
+func TestDescriptionIsNoDifference(t *testing.T) {
+	const entities = `databases: [{id: "db.json", users: [{id: u}], containers: [{id: db.json, partitionKey: /pk},
+{id: items.ndjson, partitionKey: /pk}]}, {id: queues.json}, {id: databases.json}, {id: unfinished-export}]
+queues: [{name: to}, {name: from, forwardTo: to, autoDeleteOnIdle: PT1H}]`
+	w := newWorld(t)
+	keep := Target{DB: w.db, Queues: w.queues, Keep: true}
+	w.must(text(t, entities))
+	if r, err := text(t, entities).Plant(t.Context(), keep); err != nil || r != (Report{}) {
+		t.Errorf("the seed, a second time: %+v %v", r, err)
+	}
+	c := w.container("db.json", "db.json")
+	d, _ := w.db.Database("db.json")
+	permissions, _ := d.Permissions("u")
+	for body, in := range map[string]store.Resources{
+		`{"id":"p","permissionMode":"Read","resource":"dbs/` + d.RID() + "/colls/" + c.RID() +
+			`/"}`: permissions,
+		`{"id":"s","body":"function () {}","note":null}`: c.Resources(store.KindStoredProcedure),
+		`{"id":"f","body":"function () {}","mine":1}`:    c.Resources(store.KindFunction),
+	} {
+		if _, err := in.Create(t.Context(), []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := w.describe()
+	for _, f := range all.Folders {
+		for name := range all.Files {
+			if strings.EqualFold(name, f.Path) || strings.EqualFold(name, strings.Split(f.Path, "/")[0]) {
+				t.Errorf("%s is a folder and a file", name)
+			}
+		}
+	}
+	if r, err := all.again(t).Plant(t.Context(), keep); err != nil || r != (Report{}) {
+		t.Errorf("what it has itself: %+v %v", r, err)
+	}
+	other := newWorld(t)
+	if _, err := all.again(t).Plant(t.Context(), Target{DB: other.db, Queues: other.queues,
+		Keep: true}); err != nil {
+		t.Fatal(err)
+	}
+	differ(t, all.Files, other.describe().Files)
+}
+
 // anItem is the resource id of a new item.
 func anItem(t *testing.T, in *store.Container) string {
 	t.Helper()

@@ -10,6 +10,15 @@ import (
 // written in another way; the file in the folder has it then.
 type folderNames struct{ taken map[string]bool }
 
+// namesBeside makes names of folders that lie beside files of a description.
+func namesBeside(files ...string) *folderNames {
+	n := &folderNames{taken: map[string]bool{}}
+	for _, f := range files {
+		n.taken[f] = true
+	}
+	return n
+}
+
 // maxFolder is how long the name of a folder can be, in bytes.
 const maxFolder = 200
 
@@ -31,9 +40,6 @@ func (n *folderNames) of(id string) string {
 	stem, _, _ := strings.Cut(strings.ToLower(name), ".")
 	if isDevice(stem) {
 		name = "%" + name
-	}
-	if n.taken == nil {
-		n.taken = map[string]bool{}
 	}
 	for i, first := 2, name; n.taken[strings.ToLower(name)]; i++ {
 		name = first + "%" + strconv.Itoa(i)

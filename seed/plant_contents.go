@@ -181,11 +181,26 @@ func (p *planter) resource(ctx context.Context, in store.Resources, r *resource,
 	case fault.ErrorCode(err) == fault.CodeNotFound:
 		p.Made++
 		_, err = in.Create(ctx, r.body)
-	case err == nil && !doc.Equal(doc.Of(there.Body), doc.Of(r.body)):
-		if p.change(r.place, "the %s '%s' of '%s' is there with another %s", words(r.kind), r.id, of,
-			differing(there.Body, r.body)) {
+	case err == nil:
+		have, want := p.described(there.Body, r.kind), p.described(r.body, r.kind)
+		if !doc.Equal(doc.Of(have), doc.Of(want)) &&
+			p.change(r.place, "the %s '%s' of '%s' is there with another %s", words(r.kind), r.id, of,
+				differing(have, want)) {
 			_, err = in.Replace(ctx, r.id, r.body, store.WriteOptions{})
 		}
 	}
 	return r.place.Wrap("", err)
+}
+
+// described is a resource as a description has it: without what seeds cannot have, and with names in links.
+func (p *planter) described(body []byte, kind store.ResourceKind) []byte {
+	has, _ := membersOf(body, kind)
+	if link := doc.Of(body).Member("resource"); kind == store.KindPermission && link.Kind() == doc.String {
+		has["resource"], _ = namedLink(p.DB, link.Str())
+	}
+	text, err := json.Marshal(has)
+	if err != nil { // of texts of JSON there is none
+		return body
+	}
+	return text
 }

@@ -88,7 +88,7 @@ func (db *resident) reap(ctx context.Context) (purged int, err error) {
 			return purged, err
 		}
 	}
-	others, err := db.in.SweepNow(ctx) // messages, where the same engine holds some
+	others, err := db.in.SweepAll(ctx) // messages, where the same engine holds some
 	return purged + others, wrap(err)
 }
 

@@ -218,6 +218,9 @@ func nameCSV(ctx context.Context, path string, text []string) error {
 	if err := os.Rename(next.Name(), path); err != nil {
 		return err
 	}
+	if err := spool.Close(); err != nil { // some systems remove no file that is open
+		return err
+	}
 	return os.Remove(partOf(path))
 }
 

@@ -103,10 +103,17 @@ func (e *exporter) open() error {
 // definitions writes what the server has but for its documents. An export that goes on finds the files of
 // what has gone meanwhile: that cannot be made good.
 func (e *exporter) definitions(has laboratory.SeedFiles) error {
-	for name, text := range has.Files {
+	for name := range has.Files {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			return fmt.Errorf("the server has a file of the name %q, which lies outside of the folder", name)
 		}
+	}
+	for _, f := range has.Folders {
+		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
+			return fmt.Errorf("the server has a folder of the name %q, which lies outside of the folder", f.Path)
+		}
+	}
+	for name, text := range has.Files {
 		path := filepath.Join(e.to, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err

@@ -147,8 +147,13 @@ func importCommand() *cobra.Command {
 // run imports a stream; size is how many bytes it has, -1 for nobody knows.
 func (i *importer) run(ctx context.Context, in io.Reader, size int64) error {
 	if i.path != "" {
-		// A server that does not tell refuses the documents, too, and that error has their line.
-		i.into, _ = i.identity(ctx)
+		// Where there is no container the documents are refused, too, and that error has their line.
+		var gone *refusal
+		into, err := patiently(ctx, func() (string, error) { return i.identity(ctx) })
+		if err != nil && !(errors.As(err, &gone) && gone.code == http.StatusNotFound) {
+			return err
+		}
+		i.into = into
 	}
 	if err := i.take(ctx, in, size, nil); err != nil {
 		return err

@@ -95,7 +95,7 @@ func (w *importWindow) close() {
 
 // add imports a document, sooner or later.
 func (w *importWindow) add(l importLine) error {
-	id := string(doc.Of(l.body).Member("id").Raw())
+	id := doc.Of(l.body).Member("id").Str() // however it is spelled
 	if r := w.next; r != nil && (r.bytes+len(l.body) > importBytes || len(r.lines) == importDocuments ||
 		id != "" && r.ids[id]) {
 		if err := w.send(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -302,11 +303,43 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 		return absent, err
 	}
 	have, age, err := store.ParseImport(appendExported(nil, there))
-	if err != nil || !doc.Equal(doc.Of(have), doc.Of(body)) ||
+	if err != nil || !alike(doc.Of(have), doc.Of(body)) ||
 		asked.Timestamp != 0 && asked.Timestamp != age.Timestamp {
 		return another, nil // one with what no import takes is another one, too
 	}
 	return same, nil
+}
+
+// alike is doc.Equal, which compares numbers as doubles, and all digits of integers.
+func alike(a, b doc.Value) bool { return doc.Equal(a, b) && sameIntegers(a, b) }
+
+// sameIntegers compares the integers of two values that are equal otherwise.
+func sameIntegers(a, b doc.Value) bool {
+	same := true
+	switch a.Kind() {
+	case doc.Number:
+		m, err1 := strconv.ParseInt(string(a.Raw()), 10, 64)
+		n, err2 := strconv.ParseInt(string(b.Raw()), 10, 64)
+		return err1 != nil || err2 != nil || m == n
+	case doc.Object:
+		a.Each(func(name string, v doc.Value) bool {
+			same = sameIntegers(v, b.Member(name))
+			return same
+		})
+	case doc.Array:
+		var list []doc.Value
+		b.Each(func(_ string, v doc.Value) bool {
+			list = append(list, v)
+			return true
+		})
+		n := 0
+		a.Each(func(_ string, v doc.Value) bool {
+			same = n < len(list) && sameIntegers(v, list[n])
+			n++
+			return same
+		})
+	}
+	return same
 }
 
 // compare counts a document that something is in the way of: most often itself.
@@ -336,10 +369,13 @@ func patiently[T any](ctx context.Context, question func() (T, error)) (answer T
 		if !errors.As(err, &refusal) || !busy(refusal.code) || try == importTries {
 			return answer, err
 		}
-		if err := pause(ctx, min(max(wait, refusal.retryAfter), maxImportWait)); err != nil {
+		next := refusal.retryAfter
+		if next == 0 {
+			next, wait = wait, 2*wait
+		}
+		if err := pause(ctx, min(next, maxImportWait)); err != nil {
 			return answer, err
 		}
-		wait *= 2
 	}
 }
 

@@ -140,6 +140,36 @@ uniqueKeyPolicy: {uniqueKeys: [{paths: [/n]}]}, documents: [{id: a, pk: x, n: 1}
 	}
 }
 
+// TestExportStaysInside: no server writes outside of the folder of an export.
+func TestExportStaysInside(t *testing.T) {
+	for _, answer := range []string{`{"files":{"../x/db.json":"{}"},"folders":[]}`,
+		`{"files":{},"folders":[{"database":"db","container":"c","path":"../x"}]}`} {
+		evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			fmt.Fprint(w, answer)
+		}))
+		t.Cleanup(evil.Close)
+		dir := t.TempDir()
+		code, out, errs := mayfly(t, "export", "--to", filepath.Join(dir, "to"), "--url", evil.URL)
+		if code != exitFailed || !strings.Contains(errs, "outside of the folder") {
+			t.Errorf("%s: %d %s%s", answer, code, out, errs)
+		}
+		if made := globbed(t, dir, "*"); len(made) != 1 {
+			t.Errorf("%s: %v", answer, made)
+		}
+	}
+}
+
+// TestImportTellsDigitsApart: a document with another number beyond 2^53 is another one.
+func TestImportTellsDigitsApart(t *testing.T) {
+	b := boot(t, "--memory")
+	const text = `databases: [{id: db, containers: [{id: c, partitionKey: /pk,
+documents: [{id: a, pk: x, n: [{m: 9007199254740993}]}]}]}]`
+	b.run(t, "import", file(t, "seed.yaml", text))
+	b.run(t, "import", file(t, "seed.yaml", strings.Replace(text, "x, n", "x,  n", 1)))
+	b.refuses(t, exitFailed, "another one", "import",
+		file(t, "seed.yaml", strings.Replace(text, "40993", "40992", 1)))
+}
+
 // TestExportTellsWhatIsLost: messages, and members that an import reads as something else.
 func TestExportTellsWhatIsLost(t *testing.T) {
 	b := boot(t, "--memory")

@@ -40,6 +40,7 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *entity, for
 		p = queue.Defaults(e.kind)
 	}
 	last := e.asked(&p, forwards)
+	p = queues.Completed(e.kind, p)
 	switch {
 	case absent:
 		rules := make([]queue.Rule, len(e.rules))
@@ -89,6 +90,7 @@ func (c *Config) Differences(ctx context.Context, queues *queue.Queues) (list []
 		}
 		p := old.Properties
 		e.asked(&p, true)
+		p = queues.Completed(e.kind, p)
 		if !same(p, old.Properties) {
 			list = append(list, e.at.Fail("'%s' is there with another %s", e.path,
 				strings.Join(differing(e.kind, p, old.Properties), ", ")))

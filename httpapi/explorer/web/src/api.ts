@@ -132,6 +132,10 @@ export async function ask(method: string, path: string, extra: Extra = {}): Prom
 	}
 }
 
+// isObject tells of objects: not of arrays, and not of numbers that are kept as their text.
+export const isObject = (v: unknown): v is Record<string, any> =>
+	!!v && typeof v === 'object' && !Array.isArray(v) && !(JSON as any).isRawJSON?.(v)
+
 // exactly keeps a whole number beyond 2^53 as its text, which JSON.stringify writes again. Older browsers have no
 // such thing: they show what is next to it.
 const rawJSON: ((text: string) => unknown) | undefined = (JSON as any).rawJSON

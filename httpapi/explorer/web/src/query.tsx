@@ -2,7 +2,7 @@
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete'
 import type { EditorView } from '@codemirror/view'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { collPath, json, list, own as mayfly, post, runQuery, type Page } from './api'
+import { collPath, isObject, json, list, own as mayfly, post, runQuery, type Page } from './api'
 import type { In } from './container'
 import { Editor } from './editor'
 import { functions } from './functions'
@@ -21,7 +21,7 @@ function pathsOf(doc: unknown, at: string, into: Map<string, Set<string>>) {
 		doc.slice(0, 3).forEach(v => pathsOf(v, at, into))
 		return
 	}
-	if (!doc || typeof doc !== 'object') return
+	if (!isObject(doc)) return
 	const names = into.get(at) ?? new Set<string>()
 	into.set(at, names)
 	for (const [name, v] of Object.entries(doc)) {
@@ -225,7 +225,7 @@ const short = (v: unknown) => {
 }
 
 function Rows(p: { of: any[] }) {
-	const objects = p.of.every(r => r && typeof r === 'object' && !Array.isArray(r))
+	const objects = p.of.every(isObject)
 	const names = objects
 		? [...new Set(p.of.slice(0, 200).flatMap(r => Object.keys(r)))]
 				.filter(n => !['_self', '_attachments', '_rid', '_etag'].includes(n))
