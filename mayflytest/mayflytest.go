@@ -127,7 +127,8 @@ func (m *Mayfly) open(o options) error {
 		return err
 	}
 	for _, s := range seeds {
-		if _, err := s.Plant(ctx, seed.Target{DB: m.db, Queues: queues, Log: o.logger}); err != nil {
+		if _, err := s.Plant(ctx, seed.Target{DB: m.db, Queues: queues, Log: o.logger,
+			Forward: true}); err != nil {
 			return err
 		}
 	}

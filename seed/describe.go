@@ -94,7 +94,8 @@ func (d *describer) file(path string, content map[string]any) error {
 // notes tells of what a server has beside what seeds have.
 func (d *describer) notes(ctx context.Context) error {
 	if d.db.VirtualClock() {
-		d.left("the clock, which can be moved and shows %s", d.db.Now().UTC().Format("2006-01-02T15:04:05Z"))
+		d.left("the clock, which can be moved and shows %[1]s (`mayfly clock --set %[1]s` moves another one there)",
+			d.db.Now().UTC().Format("2006-01-02T15:04:05Z"))
 	}
 	if d.db.ReaperPaused() {
 		d.left("that purges are paused")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/queue"
@@ -26,6 +27,9 @@ type Target struct {
 	// Undo brings back what was there before where the seed cannot be planted to its end. Nothing else may
 	// write meanwhile.
 	Undo bool
+	// Forward moves the server's clock to the newest document of the seed, where that is ahead and the clock
+	// is a virtual one: the seed comes from a server whose clock was moved.
+	Forward bool
 }
 
 // undoSnapshot keeps what was there before a seed.
@@ -176,6 +180,9 @@ func (c *container) merged(there *store.Container) (definition.ContainerSpec, er
 // plant writes. Containers go before the settings, which may lead from one to another, and those before the
 // documents, which may expire as they come in.
 func (p *planter) plant(ctx context.Context, s *Seed) error {
+	if err := p.forward(ctx, s); err != nil {
+		return err
+	}
 	for _, entities := range s.entities {
 		if err := entities.Apply(ctx, p.Queues); err != nil {
 			return err
@@ -197,6 +204,35 @@ func (p *planter) plant(ctx context.Context, s *Seed) error {
 		}
 	}
 	return nil
+}
+
+// maxForward is how far a clock goes forward for a seed. What lies beyond is nothing that anybody tests,
+// and is refused with its place.
+const maxForward = 50 * 365 * 24 * time.Hour
+
+func (p *planter) forward(ctx context.Context, s *Seed) error {
+	if !p.Forward || !p.DB.VirtualClock() {
+		return nil
+	}
+	newest := time.Unix(s.newest(), 0)
+	if ahead := newest.Sub(p.DB.Now()); ahead <= 0 || ahead > maxForward {
+		return nil
+	}
+	p.Log.Info("the clock goes to the newest document of the seed", "time", newest.UTC())
+	_, err := p.DB.SetClock(ctx, store.ClockChange{Set: &newest})
+	return err
+}
+
+// newest is the latest _ts that documents of the seed have, in seconds since 1970; 0: none has one.
+func (s *Seed) newest() (ts int64) {
+	for _, d := range s.databases {
+		for _, c := range d.containers {
+			for i := range c.documents {
+				ts = max(ts, c.documents[i].operation.Import.Timestamp)
+			}
+		}
+	}
+	return ts
 }
 
 // steps are the parts of planting that bring in definitions, in their order.

@@ -78,7 +78,7 @@ func (o *ImportOptions) timestamp(p *ttl.Policy, own ttl.Seconds, now int64) (in
 	case ts > now:
 		return 0, fail(fault.CodeBadRequest,
 			"The _ts of an import must not lie in the future of the database's clock, which shows "+
-				view.ClockText(now)+".")
+				view.ClockText(now)+". A virtual clock can be moved there first.")
 	case ts < 1:
 		return 0, fail(fault.CodeBadRequest, "The _ts of an import must not lie before 1970.")
 	}

@@ -27,7 +27,7 @@ func (c *Change) Back() bool { return c.Set != nil || c.Real }
 // fails with a *ChangeError.
 func (c *Change) Apply(s, real State) (State, error) {
 	if c.Advance != nil && *c.Advance < 0 {
-		return s, &ChangeError{"The clock cannot be advanced by a negative duration; set it instead."}
+		return s, &ChangeError{"The clock cannot be advanced by a negative duration: set it to a moment instead ('set', --set)."}
 	}
 	if c.Rate != nil && !(*c.Rate >= 0 && *c.Rate <= MaxRate) {
 		return s, &ChangeError{fmt.Sprintf("The rate of a clock must be from 0 to %.0f.", float64(MaxRate))}

@@ -170,6 +170,32 @@ documents: [{id: a, pk: x, n: [{m: 9007199254740993}]}]}]}]`
 		file(t, "seed.yaml", strings.Replace(text, "40993", "40992", 1)))
 }
 
+// TestExportFromTheFuture: where the clock was moved, the export tells to where, and a server with a clock
+// that can be moved starts with it.
+func TestExportFromTheFuture(t *testing.T) {
+	b := boot(t, "--memory", "--virtual-clock")
+	b.makeContainer(t)
+	b.run(t, "clock", "--advance", "1d")
+	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"7","pk":"a"}`)
+	dir := filepath.Join(t.TempDir(), "export")
+	_, errs := b.run(t, "export", "--to", dir)
+	_, after, _ := strings.Cut(errs, "`mayfly clock --set ")
+	moment, _, found := strings.Cut(after, "`")
+	if !found {
+		t.Fatal(errs)
+	}
+	if code, out, errs := mayfly(t, "seed", "check", dir); code != 0 {
+		t.Errorf("%s%s", out, errs)
+	}
+	started := boot(t, "--memory", "--virtual-clock", "--seed", dir)
+	sameFolders(t, dir, started.exported(t))
+	other := boot(t, "--memory", "--virtual-clock")
+	other.refuses(t, exitFailed, "A virtual clock can be moved there first", "import", dir)
+	other.run(t, "clock", "--set", moment)
+	other.run(t, "import", dir, "--replace")
+	sameFolders(t, dir, other.exported(t))
+}
+
 // TestExportTellsWhatIsLost: messages, and members that an import reads as something else.
 func TestExportTellsWhatIsLost(t *testing.T) {
 	b := boot(t, "--memory")

@@ -81,7 +81,7 @@ func (s *serve) plantSeed(ctx context.Context) error {
 		return nil
 	}
 	_, err := s.seed.Plant(ctx, seed.Target{DB: s.db, Queues: s.queues, Log: s.log, Undo: !s.flags.memory,
-		CheckWebhook: s.flags.webhooks.Check})
+		Forward: true, CheckWebhook: s.flags.webhooks.Check})
 	s.seed = nil // it holds all documents
 	return err
 }
