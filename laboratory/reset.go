@@ -11,7 +11,7 @@ import (
 const SeededSnapshot = "seeded"
 
 const unseededText = "There is no state to go back to, which is a snapshot with the name '" + SeededSnapshot +
-	"': a start with a seed makes it, and POST /_mayfly/snapshots does, too."
+	"': a start with a seed makes it, and `mayfly snapshot create " + SeededSnapshot + "` (POST /_mayfly/snapshots) does, too."
 
 // reset goes back to the seeded state: data, entities, messages and virtual clocks. It ends the faults on
 // demand only when that has succeeded, so that a reset that fails changes nothing.

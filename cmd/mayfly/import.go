@@ -52,7 +52,7 @@ type importer struct {
 type importFailure struct{ refused, imported int }
 
 func (e *importFailure) Error() string {
-	return fmt.Sprintf("%d documents were refused, %d were imported", e.refused, e.imported)
+	return fmt.Sprintf("%s, %d imported", howMany(e.refused, "document was refused", "documents were refused"), e.imported)
 }
 
 const importLong = "Store the documents of a file in a container of a running server, or of the\n" +

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,22 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &bad) {
 		return badValue(bad.GetFlag(), "--"+bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
 	}
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		given := "-" + unknown.GetSpecifiedShortnames()
+		if _, err := strconv.ParseFloat(given, 64); err == nil {
+			return &usageError{given + " is taken for a flag: an argument below zero comes after --, as in -- " + given}
+		}
+	}
 	return &usageError{fmt.Sprintf("%v (`%s --help` lists them all)", err, cmd.CommandPath())}
+}
+
+// howMany is n with the word for what is counted.
+func howMany(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // tellArguments lets cmd and all below it say in plain words which argument is missing or too much.

@@ -39,6 +39,8 @@ func TestPlainErrors(t *testing.T) {
 		{"check a b", exitUsage, "\"b\" is too much: it is called as `mayfly check DIR`"},
 		{"health now", exitUsage, "\"now\" is too much: it is called as `mayfly health`"},
 		{"put a b", exitUsage, "\"b\" is too much: it is called as `mayfly put [DOCUMENT]`"},
+		{"put {'id':1} --db d --container c", exitUsage, `is not one JSON value: invalid character '\'' looking for beginning of object key string (byte 2)`},
+		{"dry-run -1", exitUsage, "-1 is taken for a flag: an argument below zero comes after --, as in -- -1"},
 		{"lint --dbs d", exitUsage, "unknown flag: --dbs (`mayfly lint --help` lists them all)"},
 		{"get a --db d --container c --partition-key ada", exitUsage, `--partition-key is not JSON: ada; the key of one text is '["ada"]'`},
 		{"clock --url " + nobody, exitFailed, "nothing answers at " + nobody + ": is `mayfly serve` running?"},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,8 +87,13 @@ func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMes
 			return nil, fmt.Errorf("%s is longer than %d bytes", where, maxDocument)
 		}
 	}
-	if !json.Valid(document) {
-		return nil, &usageError{where + " is not one JSON value"}
+	var value json.RawMessage
+	if err := json.Unmarshal(document, &value); err != nil {
+		at := ""
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			at = fmt.Sprintf(" (byte %d)", syntax.Offset)
+		}
+		return nil, &usageError{fmt.Sprintf("%s is not one JSON value: %v%s", where, err, at)}
 	}
 	return document, nil
 }

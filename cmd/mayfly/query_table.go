@@ -60,7 +60,7 @@ func (t *tableWriter) page(rows []json.RawMessage, charge float64) error {
 }
 
 func (t *tableWriter) end() error {
-	_, err := fmt.Fprintf(t.out, "\n%d rows, %.2f RU\n", t.rows, t.charge)
+	_, err := fmt.Fprintf(t.out, "\n%s, %.2f RU\n", howMany(t.rows, "row", "rows"), t.charge)
 	return err
 }
 

@@ -58,7 +58,7 @@ func TestShell(t *testing.T) {
 	for _, part := range []string{
 		"id  n\n2   2\n1   1\n\n2 rows", `@n=1`, `{"id":"1"}`, `"pk": "ada lovelace"`,
 		"index /n = 1", "frozen", "db", `"paths": [`,
-		"VALUE\n1\n\n1 rows", `"ada lovelace"`, `\use DB[/CONTAINER]`, `\forecast`,
+		"VALUE\n1\n\n1 row", `"ada lovelace"`, `\use DB[/CONTAINER]`, `\forecast`,
 	} {
 		if !strings.Contains(out, part) {
 			t.Errorf("%q is not in\n%s", part, out)

@@ -1,0 +1,38 @@
+package seed
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// TestForward: a server with a clock that can be moved takes a seed from the future, and goes there; not for
+// a moment that nobody means. Others refuse it.
+func TestForward(t *testing.T) {
+	const seed = `databases: [{id: d, containers: [{id: c, partitionKey: /id, documents: [{id: a, _ts: %d}]}]}]`
+	for _, c := range []struct {
+		ts      int64
+		forward bool
+		goes    bool
+	}{
+		{newWorld(t).db.Now().Unix() + 86400, true, true},
+		{newWorld(t).db.Now().Unix() + 86400, false, false},
+		{newWorld(t).db.Now().Unix() + 60*365*86400, true, false},
+	} {
+		w := newWorld(t)
+		began := w.db.Now()
+		s := text(t, fmt.Sprintf(seed, c.ts))
+		_, err := s.Plant(t.Context(), Target{DB: w.db, Queues: w.queues, Forward: c.forward})
+		if (err == nil) != c.goes || err != nil && !strings.Contains(err.Error(), "in the future") {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if now := w.db.Now().Unix(); c.goes && now < c.ts || !c.goes && now > began.Unix()+60 {
+			t.Errorf("%+v: the clock shows %d", c, now)
+		}
+	}
+	if err := text(t, fmt.Sprintf(seed, ttl.Real{}.Now().Unix()+86400)).Rehearse(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
