@@ -62,8 +62,7 @@ func TestExplorerBuild(t *testing.T) {
 			dir, fresh := filepath.Join("..", "httpapi", "explorer", build.sources), t.TempDir()
 			lock := "package-lock.json"
 			if stale(filepath.Join(dir, lock), filepath.Join(dir, "node_modules", "."+lock)) {
-				command(t, dir, "npm", "install", "--no-save", "--no-audit", "--no-fund",
-					"--loglevel", "error")
+				command(t, dir, "npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error")
 			}
 			command(t, dir, "npm", "run", "build", "--", build.flag, fresh)
 			want, got := unpackedBuild(t, fresh), unpackedBuild(t, filepath.Join(dir, "..", build.into))
