@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/hosttest"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -23,7 +23,7 @@ var start = time.UnixMilli(1_700_000_000_500)
 // world is a host with one tenant of reminders, over a disk in memory and a clock that the test moves.
 type world struct {
 	t     *testing.T
-	fs    *vfs.MemFS
+	fs    *crashdisk.Disk
 	base  *ttl.Virtual // what would be the system's clock
 	real  bool         // the clock is no virtual one, but base itself
 	opts  host.Options
@@ -36,7 +36,7 @@ func newWorld(t *testing.T, o host.Options, more ...host.Tenant) *world {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	w := &world{t: t, fs: vfs.NewCrashableMem(), base: ttl.NewManual(start), opts: o, more: more}
+	w := &world{t: t, fs: crashdisk.New(), base: ttl.NewManual(start), opts: o, more: more}
 	w.books = &hosttest.Reminders{}
 	w.open()
 	t.Cleanup(func() { w.must(w.h.Close()) })

@@ -74,6 +74,13 @@ func firstField(got, want string) string {
 	return strings.Join(fields, " ")
 }
 
+// meant tells whether a difference of that class is one that is meant: what
+// has no answer is asked of the store all the same, and an ORDER BY over items of an array is refused, as the
+// service refuses it where its compiler does not.
+func meant(class string) bool {
+	return strings.HasPrefix(class, "6 ") || class == "2 refused, accepted by the compiler: refused without a code"
+}
+
 // AskWholeQueries asks the compiler what it makes of random queries.
 func AskWholeQueries(t *testing.T, seed uint64) {
 	folder := os.Getenv(compilerFolder)
@@ -93,11 +100,13 @@ func AskWholeQueries(t *testing.T, seed uint64) {
 			accepted++
 		}
 		if class := classOf(ourAnswer(t, texts[i]), want); class != "" {
-			differ++
+			if !meant(class) {
+				differ++
+			}
 			found[class] = append(found[class], texts[i])
 		}
 	}
-	t.Logf("%d of %d differ; the compiler accepts %d", differ, len(texts), accepted)
+	t.Logf("%d of %d differ without being meant to; the compiler accepts %d", differ, len(texts), accepted)
 	failed := differ*100 > len(texts)*maxDiffering
 	if failed {
 		t.Errorf("%d of %d differ", differ, len(texts))

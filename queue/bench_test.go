@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -50,7 +49,7 @@ func TestMemory(t *testing.T) {
 }
 
 func BenchmarkSend(b *testing.B) {
-	w := newWorldOn(b, vfs.NewMem(), Options{})
+	w := newWorldOn(b, crashdisk.New(), Options{})
 	w.queue("q")
 	for i := range b.N {
 		w.send("q", msg(fmt.Sprint(i)))
@@ -58,7 +57,7 @@ func BenchmarkSend(b *testing.B) {
 }
 
 func BenchmarkSendParallel(b *testing.B) {
-	w := newWorldOn(b, vfs.NewMem(), Options{})
+	w := newWorldOn(b, crashdisk.New(), Options{})
 	w.queue("q")
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
@@ -74,7 +73,7 @@ func BenchmarkSendParallel(b *testing.B) {
 func BenchmarkReceive(b *testing.B) {
 	for _, many := range []int{1000, 100_000} {
 		b.Run(fmt.Sprint(many), func(b *testing.B) {
-			w := newWorldOn(b, vfs.NewMem(), Options{})
+			w := newWorldOn(b, crashdisk.New(), Options{})
 			w.queue("q", lockFor(5*time.Minute))
 			w.fill("q", many+b.N)
 			a := Address{Entity: "q"}

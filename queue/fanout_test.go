@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -152,7 +153,7 @@ func TestPublishLarge(t *testing.T) {
 		return m
 	}
 	w.send("t", large("A"))
-	disks := []*vfs.MemFS{w.fs.CrashClone(vfs.CrashCloneCfg{})}
+	disks := []*crashdisk.Disk{w.fs.CrashClone(vfs.CrashCloneCfg{})}
 	w.send("t", large("B"), msg("C", due(time.Second)))
 	for range 10 {
 		disks = append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{}))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -230,7 +231,7 @@ func TestCrashWhileForwarding(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.chain(4)
 	var sending sync.WaitGroup
-	var sent []*vfs.MemFS
+	var sent []*crashdisk.Disk
 	sending.Go(func() {
 		for i := range messages {
 			if err := w.q.Send(w.ctx, "q1", []*message.Message{msg(fmt.Sprint(i))}, nil); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -23,7 +24,7 @@ import (
 func TestTold(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.must(w.h.Close())
-	mem := vfs.NewCrashableMem()
+	mem := crashdisk.New()
 	w.openOn(slowly(mem))
 	for _, q := range []string{locked, deleted} {
 		w.queue(q, lockFor(5*time.Second), attempts(1<<30))
@@ -172,7 +173,7 @@ func (l *told) deleteAll(ctx context.Context) {
 }
 
 // verify opens what a crash has left, and compares it with what was known.
-func (l *told) verify(disk *vfs.MemFS, facts map[string]fact) {
+func (l *told) verify(disk *crashdisk.Disk, facts map[string]fact) {
 	c := &world{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
 	c.openOn(disk)
 	defer func() { c.must(c.h.Close()) }()
@@ -217,7 +218,7 @@ func TestUndurable(t *testing.T) {
 			w := newWorld(t, Options{})
 			w.must(w.h.Close())
 			var disk sync.RWMutex // held by who holds syncs up
-			w.openOn(errorfs.Wrap(vfs.NewCrashableMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			w.openOn(errorfs.Wrap(crashdisk.New(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
 					disk.RLock()
 					defer disk.RUnlock()

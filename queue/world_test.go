@@ -12,6 +12,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
@@ -24,7 +25,7 @@ var start = time.UnixMilli(1_700_000_000_500).UTC()
 type world struct {
 	t    testing.TB
 	ctx  context.Context
-	fs   *vfs.MemFS
+	fs   *crashdisk.Disk
 	base *ttl.Virtual
 	opts Options
 	q    *Queues
@@ -37,10 +38,10 @@ type world struct {
 
 func newWorld(t testing.TB, o Options) *world {
 	t.Helper()
-	return newWorldOn(t, vfs.NewCrashableMem(), o)
+	return newWorldOn(t, crashdisk.New(), o)
 }
 
-func newWorldOn(t testing.TB, fs *vfs.MemFS, o Options) *world {
+func newWorldOn(t testing.TB, fs *crashdisk.Disk, o Options) *world {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })

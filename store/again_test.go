@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -15,7 +16,7 @@ import (
 // above all that the old one has issued, whether the container or its database was dropped, through a
 // restart, and after a crash between the two.
 func TestMadeAgain(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := crashdisk.New()
 	b := newBenchOn(t, fs, `"changeFeedPolicy":{"retentionDuration":10}`, 3)
 	etags := map[string]bool{}
 	spec := b.c.Info().Spec

@@ -26,7 +26,7 @@ type mortals struct {
 	t     *testing.T
 	ctx   context.Context
 	r     *rand.Rand
-	fs    *vfs.MemFS
+	fs    vfs.FS
 	clock *ttl.Virtual
 	db    *store.DB
 	d     *store.Database

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -402,7 +403,7 @@ func TestArchiveRules(t *testing.T) {
 // true.
 func TestMoveSurvivesACrash(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	ctx, fs := context.Background(), vfs.NewCrashableMem()
+	ctx, fs := context.Background(), crashdisk.New()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := openAt(ctx, slowly(fs), clock)
 	if err != nil {
@@ -440,7 +441,7 @@ func TestMoveSurvivesACrash(t *testing.T) {
 	}
 }
 
-func checkMoveWreck(t *testing.T, fs *vfs.MemFS, now time.Time, expected []string) {
+func checkMoveWreck(t *testing.T, fs *crashdisk.Disk, now time.Time, expected []string) {
 	t.Helper()
 	ctx := context.Background()
 	b := &bench{t: t, ctx: ctx, clock: ttl.NewManual(now)}

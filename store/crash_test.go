@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
@@ -126,7 +127,7 @@ func keyOf(it store.Item) metatest.Key {
 type life struct {
 	t   *testing.T
 	ctx context.Context
-	fs  *vfs.MemFS
+	fs  *crashdisk.Disk
 	now int64
 	db  *store.DB
 	c   *store.Container
@@ -137,7 +138,7 @@ type life struct {
 
 // A wreck is what a crash leaves: the disk, and what clients know.
 type wreck struct {
-	fs     *vfs.MemFS
+	fs     *crashdisk.Disk
 	now    int64
 	ledger *ledger
 }
@@ -169,7 +170,7 @@ func openAt(ctx context.Context, fs vfs.FS, clock ttl.Clock) (*store.DB, error) 
 // firstLife has a container in which nothing lives, but each partition has a ghost that nobody has purged.
 func firstLife(t *testing.T) *life {
 	t.Helper()
-	l := &life{t: t, ctx: context.Background(), fs: vfs.NewCrashableMem(), now: 1_700_000_000,
+	l := &life{t: t, ctx: context.Background(), fs: crashdisk.New(), now: 1_700_000_000,
 		ledger: &ledger{map[metatest.Key]*known{}, map[string]string{}, map[string]uint64{}, [2]ttl.Seconds{ttl.Never, ttl.Never}}}
 	clock := ttl.NewManual(time.Unix(l.now, 0))
 	var err error
@@ -473,7 +474,7 @@ func TestFailingDisk(t *testing.T) {
 			}
 			for n := 0; ; n += stride {
 				var calls atomic.Int64
-				s := &script{t: t, what: fmt.Sprint("operation ", n), disk: vfs.NewCrashableMem(), allowed: map[string][]string{}}
+				s := &script{t: t, what: fmt.Sprint("operation ", n), disk: crashdisk.New(), allowed: map[string][]string{}}
 				s.run(errorfs.Wrap(s.disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 					i := int(calls.Add(1)) - 1
 					if i < n || i > n && !f.lasts || f.err == syscall.ENOSPC && op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
@@ -502,7 +503,7 @@ func TestFailingDisk(t *testing.T) {
 type script struct {
 	t        *testing.T
 	what     string
-	disk     *vfs.MemFS
+	disk     *crashdisk.Disk
 	made     bool                // the container was acknowledged
 	allowed  map[string][]string // id: the bodies that it may have; "" is gone
 	failures int

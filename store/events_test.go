@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 	"go.uber.org/goleak"
 
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -357,7 +358,7 @@ func TestExpiryEventsSurviveCrashes(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		fs, now := vfs.NewCrashableMem(), int64(1_700_000_000)
+		fs, now := crashdisk.New(), int64(1_700_000_000)
 		told, position := crashLog{}, ""
 		born := map[string]int64{} // by rid and etag: when it dies
 		var b *bench

@@ -51,7 +51,7 @@ type feedWorld struct {
 	t      *testing.T
 	ctx    context.Context
 	r      *rand.Rand
-	fs     *vfs.MemFS
+	fs     vfs.FS
 	clock  *ttl.Virtual
 	ranges int
 	db     *store.DB

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -30,7 +31,7 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 			clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
-			fs := vfs.NewCrashableMem()
+			fs := crashdisk.New()
 			latest, all := newReplica(store.LatestVersions), newReplica(store.AllVersions)
 			for life := range 4 {
 				db, c := openReplicated(t, fs, clock, ranges)
@@ -58,7 +59,7 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 }
 
 // openReplicated opens a store with one container, whose items may expire and whose versions are kept.
-func openReplicated(t *testing.T, fs *vfs.MemFS, clock *ttl.Virtual, ranges int) (*store.DB,
+func openReplicated(t *testing.T, fs *crashdisk.Disk, clock *ttl.Virtual, ranges int) (*store.DB,
 	*store.Container) {
 	t.Helper()
 	ctx := context.Background()
@@ -88,8 +89,8 @@ func openReplicated(t *testing.T, fs *vfs.MemFS, clock *ttl.Virtual, ranges int)
 }
 
 // liveWithReaders lets everybody work and returns the disk as a crash leaves it.
-func liveWithReaders(t *testing.T, r *rand.Rand, fs *vfs.MemFS, db *store.DB, c *store.Container,
-	clock *ttl.Virtual, readers ...*replica) *vfs.MemFS {
+func liveWithReaders(t *testing.T, r *rand.Rand, fs *crashdisk.Disk, db *store.DB, c *store.Container,
+	clock *ttl.Virtual, readers ...*replica) *crashdisk.Disk {
 	const writers, operations = 4, 60
 	ctx := context.Background()
 	seeds := make([]uint64, writers)
@@ -97,7 +98,7 @@ func liveWithReaders(t *testing.T, r *rand.Rand, fs *vfs.MemFS, db *store.DB, c 
 		seeds[i] = r.Uint64()
 	}
 	var crash sync.Once
-	var wreck *vfs.MemFS
+	var wreck *crashdisk.Disk
 	power := func() {
 		crash.Do(func() {
 			for _, f := range readers { // whoever is in the middle of a page has not been told yet

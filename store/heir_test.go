@@ -14,6 +14,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/hosttest"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
@@ -26,7 +27,7 @@ import (
 // container passes on to a book.
 type sharedHost struct {
 	t     *testing.T
-	fs    *vfs.MemFS
+	fs    *crashdisk.Disk
 	clock *ttl.Virtual
 	last  bool // the documents are the second tenant
 	h     *host.Host
@@ -39,7 +40,7 @@ func newSharedHost(t *testing.T, last bool) *sharedHost {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	w := &sharedHost{t: t, fs: vfs.NewCrashableMem(), last: last}
+	w := &sharedHost{t: t, fs: crashdisk.New(), last: last}
 	w.clock = ttl.NewManual(time.Unix(1_700_000_000, 0))
 	w.open()
 	t.Cleanup(func() { w.must(w.h.Close()) })

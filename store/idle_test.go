@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -141,10 +142,10 @@ func TestIdleAlthough(t *testing.T) {
 func TestIdleThroughRestarts(t *testing.T) {
 	ctx := context.Background()
 	for _, crash := range []bool{false, true} {
-		fs := vfs.NewCrashableMem()
+		fs := crashdisk.New()
 		b := &bench{t: t, ctx: ctx, clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 		var err error
-		open := func(on *vfs.MemFS) {
+		open := func(on *crashdisk.Disk) {
 			t.Helper()
 			if b.db, err = openAt(ctx, on, b.clock); err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -132,7 +133,7 @@ func TestLeaseIsNoWrite(t *testing.T) {
 
 // What a lease was acknowledged for is not lost in a crash, and does not begin anew.
 func TestLeaseIsDurable(t *testing.T) {
-	ctx, fs := context.Background(), vfs.NewCrashableMem()
+	ctx, fs := context.Background(), crashdisk.New()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := openAt(ctx, fs, clock)
 	if err != nil {

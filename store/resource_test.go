@@ -13,6 +13,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -144,7 +145,7 @@ func TestResourcesReopen(t *testing.T) {
 // TestResourcesCrash takes the machine down behind every change: what was answered is there, and nothing
 // else.
 func TestResourcesCrash(t *testing.T) {
-	disk := vfs.NewCrashableMem()
+	disk := crashdisk.New()
 	w := newSmallWorld(t, disk)
 	defer w.close()
 	users, triggers := w.d.Resources(store.KindUser), w.c.Resources(store.KindTrigger)

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -86,7 +87,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 		t.Run(where, func(t *testing.T) {
 			fs := vfs.FS(vfs.NewMem())
 			if where == "disk" {
-				fs = vfs.NewCrashableMem()
+				fs = crashdisk.New()
 			}
 			b := newBenchOn(t, fs, `"defaultTtl":-1`, 2)
 			b.upsert("a", `,"v":"1"`)
@@ -509,9 +510,9 @@ func TestRestoreCrash(t *testing.T) {
 }
 
 func crashDuring(t *testing.T, op string) {
-	mem := vfs.NewCrashableMem()
+	mem := crashdisk.New()
 	var mu sync.Mutex
-	var clones []*vfs.MemFS
+	var clones []*crashdisk.Disk
 	var watch atomic.Bool
 	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(o errorfs.Op) error {
 		if watch.Load() && o.Kind.ReadOrWrite() == errorfs.OpIsWrite {

@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -26,7 +27,7 @@ import (
 // indexRig is a store with one container, whose documents are random.
 type indexRig struct {
 	t     testing.TB
-	fs    *vfs.MemFS
+	fs    *crashdisk.Disk
 	clock *ttl.Virtual
 	db    *DB
 	d     *Database
@@ -50,7 +51,7 @@ func indexPolicies() []string {
 
 func newIndexRig(t testing.TB, seed uint64, ranges int, hierarchical bool, policy string) *indexRig {
 	t.Helper()
-	g := &indexRig{t: t, fs: vfs.NewCrashableMem(), clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), r: rand.New(rand.NewPCG(seed, 1)), ids: 60}
+	g := &indexRig{t: t, fs: crashdisk.New(), clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), r: rand.New(rand.NewPCG(seed, 1)), ids: 60}
 	g.open(ranges)
 	g.spec = definition.ContainerSpec{ID: "c", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash, Version: 1 + int(seed%2)}}
 	if hierarchical {

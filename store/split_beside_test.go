@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -192,7 +193,7 @@ func TestCrashInASplitBesideWriters(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	first := metatest.FirstSeed()
 	for seed := first; seed < first+4; seed++ {
-		disk := vfs.NewCrashableMem()
+		disk := crashdisk.New()
 		b, s := newSplitBench(t, disk)
 		b.makeEmpty()
 		w := &churn{b: b, r: rand.New(rand.NewPCG(seed, 10)), want: map[string]string{}}
@@ -200,7 +201,7 @@ func TestCrashInASplitBesideWriters(t *testing.T) {
 			w.step(false)
 		}
 		type wreck struct {
-			disk *vfs.MemFS
+			disk *crashdisk.Disk
 			want map[string]string
 		}
 		var wrecks []wreck

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -100,7 +101,14 @@ func (s *stepper) failing(before func() error) {
 
 func newSplitBench(t *testing.T, fs vfs.FS) (*bench, *stepper) {
 	t.Helper()
-	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	return newSplitBenchAt(t, fs, time.Unix(1_700_000_000, 0))
+}
+
+// newSplitBenchAt is newSplitBench where the clock shows that moment: a store refuses to start minutes before
+// what it holds was written.
+func newSplitBenchAt(t *testing.T, fs vfs.FS, now time.Time) (*bench, *stepper) {
+	t.Helper()
+	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(now)}
 	e, err := pebble.Open(b.ctx, pebble.Options{Dir: "data", FS: fs, Strict: true})
 	if err != nil {
 		t.Fatal(err)
@@ -176,11 +184,11 @@ func (b *bench) sound(what string, want map[string]string) {
 func TestCrashInASplit(t *testing.T) {
 	racetest.Sequential(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	disk := vfs.NewCrashableMem()
+	disk := crashdisk.New()
 	b, s := newSplitBench(t, disk)
 	b.make(2000) // several times what is copied in one piece
 	want := b.items(store.Scope{})
-	var wrecks []*vfs.MemFS
+	var wrecks []*crashdisk.Disk
 	s.after = func() { wrecks = append(wrecks, disk.CrashClone(vfs.CrashCloneCfg{})) }
 	b.split("0", "")
 	s.after = nil
@@ -210,7 +218,7 @@ func TestFailureInASplit(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, lasts := range []bool{false, true} {
 		for n, failed := 0, true; failed; n++ {
-			disk := vfs.NewCrashableMem()
+			disk := crashdisk.New()
 			b, s := newSplitBench(t, disk)
 			b.make(60)
 			want := b.items(store.Scope{})

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -63,7 +64,7 @@ func TestSplitBesideSwitches(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	first := metatest.FirstSeed()
 	for seed := first; seed < first+4; seed++ {
-		disk := vfs.NewCrashableMem()
+		disk := crashdisk.New()
 		b, s := newSplitBench(t, disk)
 		b.makeEmpty()
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -94,8 +95,7 @@ func TestSplitBesideSwitches(t *testing.T) {
 			t.Error(err)
 		}
 		for i, x := range wrecks {
-			b, _ := newSplitBench(t, x.disk)
-			b.clock.Set(x.now.Add(time.Hour))
+			b, _ := newSplitBenchAt(t, x.disk, x.now.Add(time.Hour))
 			w.holds(b, fmt.Sprintf("seed %d, wreck %d", seed, i), x.want)
 			if err := b.db.Close(); err != nil {
 				t.Error(err)
@@ -106,7 +106,7 @@ func TestSplitBesideSwitches(t *testing.T) {
 
 // splitWreck is what a crash beside a split has left.
 type splitWreck struct {
-	disk *vfs.MemFS
+	disk *crashdisk.Disk
 	want map[string]string
 	now  time.Time
 }

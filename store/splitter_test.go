@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -217,11 +218,11 @@ func TestThroughputLoweredMeanwhile(t *testing.T) {
 // ranges.
 func TestCrashWhileRangesFollow(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	disk := vfs.NewCrashableMem()
+	disk := crashdisk.New()
 	b, s := newSplitBench(t, disk)
 	b.make(300)
 	want := b.items(store.Scope{})
-	var wrecks []*vfs.MemFS
+	var wrecks []*crashdisk.Disk
 	s.after = func() { wrecks = append(wrecks, disk.CrashClone(vfs.CrashCloneCfg{})) }
 	b.raise(definition.Throughput{Manual: 25_000}, false)
 	if err := b.db.FinishSplits(b.ctx); err != nil {

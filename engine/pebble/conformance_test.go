@@ -13,6 +13,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/enginetest"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 )
 
 // Tests make much garbage and keep little: a third of their time was collections.
@@ -45,7 +46,7 @@ func asItIs(e *Engine) engine.Engine { return e }
 // frail is data whose power can fail: of what was not synced then a part is left. watch stands between the
 // engine and the suite.
 func frail(watch func(*Engine) engine.Engine) enginetest.Data {
-	fs, rng := vfs.NewCrashableMem(), rand.New(rand.NewPCG(1, 2))
+	fs, rng := crashdisk.New(), rand.New(rand.NewPCG(1, 2))
 	left := fs // of the last cut
 	return enginetest.Data{
 		Open: func(t *testing.T) engine.Engine {

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 )
 
 // ledger is what the world outside the engine knows, and what a crash must not take back.
@@ -146,7 +147,7 @@ func (l *ledger) verify(t *testing.T, e *Engine) {
 // TestCrashForgetsRelaxed shows LSNs that nothing ever made durable, and loses them. They must not come
 // again.
 func TestCrashForgetsRelaxed(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := crashdisk.New()
 	o := Options{Dir: "data", FS: fs, lsnBlock: 4}
 	e := mustOpen(t, o)
 	var seen uint64
@@ -171,7 +172,7 @@ func TestCrashForgetsRelaxed(t *testing.T) {
 }
 
 // crashDuring runs a workload, and returns what a crash at a random moment of it would leave of the disk.
-func crashDuring(t *testing.T, e *Engine, fs *vfs.MemFS, rng *rand.Rand) *vfs.MemFS {
+func crashDuring(t *testing.T, e *Engine, fs *crashdisk.Disk, rng *rand.Rand) *crashdisk.Disk {
 	const writers, rounds = 6, 60
 	moment := rng.IntN(writers * rounds)
 	l := newLedger()

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 )
 
 // faults lets operations of a file system fail: those that match, from the n-th on, for as long as it is told
@@ -131,7 +132,7 @@ func TestFaults(t *testing.T) {
 			// times.
 			for n := int32(1); ; n += 1 + n/60 {
 				f := &faults{match: test.match, from: n, sticky: test.sticky, err: test.err}
-				mem, l := vfs.NewCrashableMem(), newLedger()
+				mem, l := crashdisk.New(), newLedger()
 				err := life(errorfs.Wrap(mem, f), l)
 				if !f.struck.Load() {
 					if err != nil {
@@ -171,7 +172,7 @@ func checkTyped(t *testing.T, n int32, err, cause error) {
 	}
 }
 
-func verifyAfterFault(t *testing.T, n int32, mem *vfs.MemFS, l *ledger) {
+func verifyAfterFault(t *testing.T, n int32, mem *crashdisk.Disk, l *ledger) {
 	t.Helper()
 	o := faultOptions
 	o.FS = mem.CrashClone(vfs.CrashCloneCfg{})
@@ -192,7 +193,7 @@ func TestFailedEngine(t *testing.T) {
 		},
 		err: syscall.EIO,
 	}
-	mem := vfs.NewCrashableMem()
+	mem := crashdisk.New()
 	o := faultOptions
 	o.FS = errorfs.Wrap(mem, f)
 	e := mustOpen(t, o)

@@ -11,13 +11,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 // logged is a folder as kill -9 leaves it: acknowledged keys, most of them in logs alone.
-func logged(t *testing.T, memTable uint64, keys int) *vfs.MemFS {
+func logged(t *testing.T, memTable uint64, keys int) *crashdisk.Disk {
 	t.Helper()
-	mem := vfs.NewCrashableMem()
+	mem := crashdisk.New()
 	e := mustOpen(t, Options{Dir: "data", FS: mem, memTable: memTable})
 	for i := range keys {
 		mustPut(t, e, fmt.Sprintf("a/%06d", i), []byte(strings.Repeat("x", 100)))
@@ -99,7 +100,7 @@ func TestDamagedLog(t *testing.T) {
 func TestMissingLog(t *testing.T) {
 	for _, which := range []string{"newest", "older"} {
 		t.Run(which, func(t *testing.T) {
-			mem := vfs.NewCrashableMem()
+			mem := crashdisk.New()
 			held := &heldTables{FS: mem} // so that logs gather
 			e := mustOpen(t, Options{Dir: "data", FS: held, memTable: 64 << 10})
 			goOn := make(chan bool)
@@ -156,8 +157,8 @@ func (h *heldTables) Unwrap() vfs.FS { return h.FS }
 
 // The marker names the logs that are there, through flushes; after a Close in good order none is missed.
 func TestLogMarker(t *testing.T) {
-	mem := vfs.NewCrashableMem()
-	noted := func(fs *vfs.MemFS) (marked, there []uint64) {
+	mem := crashdisk.New()
+	noted := func(fs *crashdisk.Disk) (marked, there []uint64) {
 		names, err := fs.List("data")
 		if err != nil {
 			t.Fatal(err)

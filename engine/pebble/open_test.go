@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 )
 
 func wantOpenError(t *testing.T, o Options, want error) {
@@ -120,9 +121,9 @@ func TestFormatIsTheNewestThatThisPebbleWrites(t *testing.T) {
 }
 
 // stored is a database with data in tables and in the log, as a crash would leave it.
-func stored(t *testing.T) *vfs.MemFS {
+func stored(t *testing.T) *crashdisk.Disk {
 	t.Helper()
-	mem := vfs.NewCrashableMem()
+	mem := crashdisk.New()
 	e := mustOpen(t, Options{Dir: "data", FS: mem, memTable: 64 << 10})
 	for i := range 40 {
 		mustPut(t, e, "a/"+string(rune('A'+i)), bytes.Repeat([]byte{byte(i), byte(i * 7)}, 3000))
@@ -146,7 +147,7 @@ func TestOpenNewerFormat(t *testing.T) {
 }
 
 // find lists the files whose names begin or end with the part.
-func find(t *testing.T, mem *vfs.MemFS, part string) []string {
+func find(t *testing.T, mem *crashdisk.Disk, part string) []string {
 	t.Helper()
 	names, err := mem.List("data")
 	if err != nil {
@@ -160,7 +161,7 @@ func find(t *testing.T, mem *vfs.MemFS, part string) []string {
 	return names
 }
 
-func rename(t *testing.T, mem *vfs.MemFS, part, to string) {
+func rename(t *testing.T, mem *crashdisk.Disk, part, to string) {
 	t.Helper()
 	if err := mem.Rename("data/"+find(t, mem, part)[0], "data/"+to); err != nil {
 		t.Fatal(err)
@@ -168,7 +169,7 @@ func rename(t *testing.T, mem *vfs.MemFS, part, to string) {
 }
 
 // spoil overwrites a stretch of each file whose name has the part.
-func spoil(t *testing.T, mem *vfs.MemFS, part string, from, n int64) {
+func spoil(t *testing.T, mem *crashdisk.Disk, part string, from, n int64) {
 	t.Helper()
 	for _, name := range find(t, mem, part) {
 		f, err := mem.OpenReadWrite("data/"+name, vfs.WriteCategoryUnspecified)
@@ -192,8 +193,8 @@ func spoil(t *testing.T, mem *vfs.MemFS, part string, from, n int64) {
 
 // TestCorrupt spoils one kind of file at a time. Open, or else reading everything, must say so.
 func TestCorrupt(t *testing.T) {
-	remove := func(part string) func(*testing.T, *vfs.MemFS) {
-		return func(t *testing.T, mem *vfs.MemFS) {
+	remove := func(part string) func(*testing.T, *crashdisk.Disk) {
+		return func(t *testing.T, mem *crashdisk.Disk) {
 			for _, name := range find(t, mem, part) {
 				if err := mem.Remove("data/" + name); err != nil {
 					t.Fatal(err)
@@ -201,19 +202,21 @@ func TestCorrupt(t *testing.T) {
 			}
 		}
 	}
-	overwrite := func(part string, from, n int64) func(*testing.T, *vfs.MemFS) {
-		return func(t *testing.T, mem *vfs.MemFS) { spoil(t, mem, part, from, n) }
+	overwrite := func(part string, from, n int64) func(*testing.T, *crashdisk.Disk) {
+		return func(t *testing.T, mem *crashdisk.Disk) { spoil(t, mem, part, from, n) }
 	}
-	for name, damage := range map[string]func(*testing.T, *vfs.MemFS){
-		"manifest, garbage":       overwrite("MANIFEST-", 0, 1<<20),
-		"manifest, middle":        overwrite("MANIFEST-", 100, 40),
-		"manifest gone":           remove("MANIFEST-"),
-		"manifest's marker gone":  remove("marker.manifest"),
-		"format's marker gone":    remove("marker.format-version"),
-		"markers gone":            remove("marker."),
-		"format's marker, old":    func(t *testing.T, m *vfs.MemFS) { rename(t, m, "marker.format", "marker.format-version.000099.001") },
-		"format's marker, no int": func(t *testing.T, m *vfs.MemFS) { rename(t, m, "marker.format", "marker.format-version.000099.x") },
-		"a marker of no form":     func(t *testing.T, m *vfs.MemFS) { rename(t, m, "marker.format", "marker.x") },
+	for name, damage := range map[string]func(*testing.T, *crashdisk.Disk){
+		"manifest, garbage":      overwrite("MANIFEST-", 0, 1<<20),
+		"manifest, middle":       overwrite("MANIFEST-", 100, 40),
+		"manifest gone":          remove("MANIFEST-"),
+		"manifest's marker gone": remove("marker.manifest"),
+		"format's marker gone":   remove("marker.format-version"),
+		"markers gone":           remove("marker."),
+		"format's marker, old": func(t *testing.T, m *crashdisk.Disk) {
+			rename(t, m, "marker.format", "marker.format-version.000099.001")
+		},
+		"format's marker, no int": func(t *testing.T, m *crashdisk.Disk) { rename(t, m, "marker.format", "marker.format-version.000099.x") },
+		"a marker of no form":     func(t *testing.T, m *crashdisk.Disk) { rename(t, m, "marker.format", "marker.x") },
 		"tables gone":             remove(".sst"),
 		"tables, garbage":         overwrite(".sst", 0, 1<<20),
 		"tables, data":            overwrite(".sst", 30, 2000),

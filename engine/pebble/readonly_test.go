@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 )
 
 // contents is every file below a folder, byte for byte; a folder ends with "/".
@@ -92,7 +93,7 @@ func TestReadOnly(t *testing.T) {
 	if err := noLock.Remove("data/LOCK"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
-	live := vfs.NewCrashableMem()
+	live := crashdisk.New()
 	e := mustOpen(t, Options{Dir: "data", FS: live})
 	for i := range 500 {
 		mustPut(t, e, fmt.Sprintf("a/%06d", i), []byte("x"))
@@ -105,7 +106,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	whole := live.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 2))})
 	mustClose(t, e)
-	for name, mem := range map[string]*vfs.MemFS{
+	for name, mem := range map[string]*crashdisk.Disk{
 		"killed": logged(t, 0, 500), "killed among tables": logged(t, 64<<10, 500), "at rest": rest, "without its lock": noLock, "with a snapshot": whole,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +120,7 @@ func TestReadOnly(t *testing.T) {
 func TestReadOnlyAfterCrash(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 7))
-		mem := vfs.NewCrashableMem()
+		mem := crashdisk.New()
 		e := mustOpen(t, Options{Dir: "data", FS: mem, memTable: 64 << 10})
 		crashed := crashDuring(t, e, mem, rng)
 		unchanged(t, crashed, "data", func() { readAndWrite(t, Options{Dir: "data", FS: crashed}, -1) })

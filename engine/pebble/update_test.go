@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 )
 
 var scopeA = [][]byte{[]byte("a")}
@@ -226,7 +227,7 @@ func TestStrictIterators(t *testing.T) {
 
 // TestCloseIsDurable keeps only what Close had synced.
 func TestCloseIsDurable(t *testing.T) {
-	mem := vfs.NewCrashableMem()
+	mem := crashdisk.New()
 	o := Options{Dir: "data", FS: mem}
 	e := mustOpen(t, o)
 	var last uint64

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type bench struct {
 	*testing.T
 	ctx  context.Context
-	fs   *vfs.MemFS
+	fs   *crashdisk.Disk
 	base *ttl.Virtual
 	opts queue.Options
 	q    *queue.Queues
@@ -51,7 +51,7 @@ type bench struct {
 type connect func(b *bench)
 
 func newBench(t *testing.T, o queue.Options, fn connect) *bench {
-	b := &bench{T: t, ctx: context.WithoutCancel(t.Context()), fs: vfs.NewCrashableMem(),
+	b := &bench{T: t, ctx: context.WithoutCancel(t.Context()), fs: crashdisk.New(),
 		base: ttl.NewManual(start), opts: o, connect: fn}
 	b.open()
 	t.Cleanup(func() {
