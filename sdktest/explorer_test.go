@@ -60,10 +60,7 @@ func TestExplorerBuild(t *testing.T) {
 	} {
 		t.Run(build.sources, func(t *testing.T) {
 			dir, fresh := filepath.Join("..", "httpapi", "explorer", build.sources), t.TempDir()
-			lock := "package-lock.json"
-			if stale(filepath.Join(dir, lock), filepath.Join(dir, "node_modules", "."+lock)) {
-				command(t, dir, "npm", "ci", "--no-audit", "--no-fund", "--loglevel", "error")
-			}
+			nodeModules(t, dir)
 			command(t, dir, "npm", "run", "build", "--", build.flag, fresh)
 			want, got := unpackedBuild(t, fresh), unpackedBuild(t, filepath.Join(dir, "..", build.into))
 			for name, text := range want {

@@ -234,6 +234,7 @@ func TestSplitGivesUp(t *testing.T) {
 		{"the store is closed", func(db *DB, _ *Container, _ func()) error { return db.Close() },
 			fault.CodeUnavailable, false},
 	} {
+		tidied := false
 		for step, happened := 1, true; happened; step++ {
 			e, db, c := openCounting(t)
 			for i := range 600 {
@@ -257,6 +258,7 @@ func TestSplitGivesUp(t *testing.T) {
 			if happened && fault.ErrorCode(err) != one.code || !happened && err != nil {
 				t.Errorf("%s at step %d: %v", one.name, step, err)
 			}
+			tidied = tidied || happened && c.state.Load().rec.Split == nil
 			if one.left {
 				// Who has no time left may not wait for the catalog: then the background tidies up.
 				if err := db.FinishSplits(t.Context()); err != nil {
@@ -272,6 +274,9 @@ func TestSplitGivesUp(t *testing.T) {
 					t.Error(err)
 				}
 			}
+		}
+		if one.left && !tidied {
+			t.Errorf("%s: it has always left the tidying to the background", one.name)
 		}
 	}
 }

@@ -36,10 +36,7 @@ func TestHalfOfASeed(t *testing.T) {
 
 // TestImportsTogether: two imports of one store at once make one store.
 func TestImportsTogether(t *testing.T) {
-	source := boot(t, "--memory")
-	source.run(t, "import", everything)
-	source.makeContainer(t)
-	many(t, source, "c", 700)
+	source := stocked(t, 700)
 	want := source.exported(t)
 	target := boot(t, "--memory")
 	var both sync.WaitGroup

@@ -73,10 +73,7 @@ func (v *valve) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 // TestKilledStoreImport kills imports of a store again and again; the last one goes on to the end. Nothing is
 // lost, and nothing is there twice.
 func TestKilledStoreImport(t *testing.T) {
-	source := boot(t, "--memory")
-	source.run(t, "import", everything)
-	source.makeContainer(t)
-	many(t, source, "c", 900)
+	source := stocked(t, 900)
 	source.must(t, 201, "POST", "/dbs/db/colls", `{"id":"d","partitionKey":{"paths":["/pk"]}}`)
 	many(t, source, "d", 700)
 	want := source.exported(t)
@@ -158,10 +155,7 @@ func TestImportIntoADyingServer(t *testing.T) {
 // TestKilledStoreExport kills exports of a store in the middle: until one has come to its end there is no
 // seed, and then it has all.
 func TestKilledStoreExport(t *testing.T) {
-	b := boot(t, "--memory")
-	b.run(t, "import", everything)
-	b.makeContainer(t)
-	many(t, b, "c", 3500)
+	b := stocked(t, 3500)
 	want := b.exported(t)
 	to := filepath.Join(t.TempDir(), "export")
 	for n, pages := range []int64{5, 1, 1, 1} { // of nine

@@ -35,6 +35,16 @@ func (b *booted) refuses(t *testing.T, code int, text string, args ...string) {
 	}
 }
 
+// stocked is a server that has everything, and so many documents in a container of its own.
+func stocked(t *testing.T, documents int) *booted {
+	t.Helper()
+	b := boot(t, "--memory")
+	b.run(t, "import", everything)
+	b.makeContainer(t)
+	many(t, b, "c", documents)
+	return b
+}
+
 // exported is the export of all that a server has.
 func (b *booted) exported(t *testing.T) string {
 	t.Helper()
@@ -73,10 +83,7 @@ func sameFolders(t *testing.T, want, got string) (files int) {
 // TestWholeStore: what is exported, imported into another server and exported again is the same, byte for
 // byte: definitions, policies, settings, scripts, users, throughput, queues and documents.
 func TestWholeStore(t *testing.T) {
-	one, two := boot(t, "--memory"), boot(t, "--memory")
-	one.run(t, "import", everything)
-	one.makeContainer(t)
-	many(t, one, "c", 1200)
+	one, two := stocked(t, 1200), boot(t, "--memory")
 	first := one.exported(t)
 	out, errs := two.run(t, "import", first)
 	if !strings.HasPrefix(out, "1200 documents imported, 0 were there") {

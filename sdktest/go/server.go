@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// own calls one of the server's own routes, without TLS: the server answers both ways on its port.
+func own(method, endpoint, path, body string) error {
+	req, err := http.NewRequest(method, strings.Replace(endpoint, "https:", "http:", 1)+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+masterKey)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK {
+		return errors.Join(err, fmt.Errorf("%s %s: %s: %s", method, path, res.Status, text))
+	}
+	return nil
+}
+
+func changeClock(endpoint, change string) error {
+	return own(http.MethodPut, endpoint, "_mayfly/clock", change)
+}
+
+// advance moves the server's clock on.
+func (t *T) advance(seconds int) {
+	t.must(changeClock(t.endpoint, fmt.Sprintf(`{"advance": "%ds"}`, seconds)))
+}
+
+// split splits the container's first range, which no split has touched before, in two.
+func (c C) split() {
+	c.t.must(own(http.MethodPost, c.t.endpoint, "_mayfly/dbs/"+c.t.name+"/colls/"+c.ID()+"/split", `{"range": "0"}`))
+}
+
+// restart ends the server, by "stop" or "kill", and returns when it is back.
+func (t *T) restart(how string) {
+	t.check(t.control != "", "needs -control")
+	t.must(own(http.MethodPost, t.control, how, ""))
+}
