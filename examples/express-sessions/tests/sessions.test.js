@@ -33,6 +33,7 @@ class Browser {
     });
     const [cookie] = answer.headers.getSetCookie();
     if (cookie) this.#cookie = cookie.split(";")[0];
+    await answer.arrayBuffer(); // its last byte comes when the session has been stored
     return answer.status;
   }
 }
