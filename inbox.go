@@ -3,9 +3,11 @@ package mayfly
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Inbox is where messages are received from: a queue, a subscription, or the dead letters of one.
@@ -50,10 +52,10 @@ func (in *Inbox) receive(ctx context.Context, most int, mode queue.Mode,
 	return in.list(ctx, list, err)
 }
 
-// list are messages as callers get them.
+// list are messages as callers get them; err is this package's.
 func (in *Inbox) list(ctx context.Context, list []queue.Delivery, err error) ([]*Received, error) {
 	if err != nil {
-		return nil, ofQueue(err)
+		return nil, err
 	}
 	if len(list) == 0 && ctx.Err() != nil {
 		return nil, canceled(ctx)
@@ -123,10 +125,12 @@ func (in *Inbox) Info(ctx context.Context) (queue.Entity, error) {
 }
 
 // Session is a session of a queue or a subscription, whose lock its holder has. Messages of it come in order.
+// A restore of the store ends it, as it ends all locks.
 type Session struct {
-	ID string
-	in *Inbox
-	r  *queue.Receiver
+	ID   string
+	in   *Inbox
+	r    *queue.Receiver
+	born uint32 // the incarnation that has its lock
 }
 
 // Session takes the lock of a session, whether it has messages or not. ErrConflict: somebody has it.
@@ -140,16 +144,19 @@ func (in *Inbox) NextSession(ctx context.Context) (*Session, error) {
 }
 
 func (in *Inbox) openSession(ctx context.Context, which queue.SessionRequest) (*Session, error) {
-	var r *queue.Receiver
+	s := &Session{in: in}
 	err := in.db.asking(ctx, func() (err error) {
-		r, err = in.db.queues.OpenReceiver(ctx, in.at, queue.ReceiverOptions{Session: &which})
+		if s.born, err = in.db.db.Incarnation(ctx); err != nil {
+			return err
+		}
+		s.r, err = in.db.queues.OpenReceiver(ctx, in.at, queue.ReceiverOptions{Session: &which})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	id, _, _ := r.Session()
-	return &Session{ID: id, in: in, r: r}, nil
+	s.ID, _, _ = s.r.Session()
+	return s, nil
 }
 
 // Close gives the session back.
@@ -157,29 +164,46 @@ func (s *Session) Close() { s.r.Close() }
 
 // Receive is Inbox.Receive of the session's messages. ErrLockLost: the session's lock has ended.
 func (s *Session) Receive(ctx context.Context, most int) ([]*Received, error) {
-	list, err := s.r.Receive(ctx, most)
-	return s.in.list(ctx, list, err)
+	return s.receive(ctx, most, s.r.Receive)
 }
 
 // TryReceive is Receive that does not wait.
 func (s *Session) TryReceive(ctx context.Context, most int) ([]*Received, error) {
-	list, err := s.r.TryReceive(ctx, most)
-	return s.in.list(ctx, list, err)
+	return s.receive(ctx, most, s.r.TryReceive)
+}
+
+func (s *Session) receive(ctx context.Context, most int,
+	how func(context.Context, int) ([]queue.Delivery, error)) ([]*Received, error) {
+	list, err := how(ctx, most)
+	return s.in.list(ctx, list, s.told(ctx, err))
 }
 
 // Renew lets the session's lock begin anew, and says until when it lasts then.
 func (s *Session) Renew(ctx context.Context) (until time.Time, err error) {
 	until, err = s.r.RenewSession(ctx)
-	return until, ofQueue(err)
+	return until, s.told(ctx, err)
 }
 
 // State is what was kept with the session; nil: nothing.
 func (s *Session) State(ctx context.Context) ([]byte, error) {
 	state, err := s.r.SessionState(ctx)
-	return state, ofQueue(err)
+	return state, s.told(ctx, err)
 }
 
 // SetState keeps up to 256 KB with the session; nil: nothing.
 func (s *Session) SetState(ctx context.Context, state []byte) error {
-	return ofQueue(s.r.SetSessionState(ctx, state))
+	return s.told(ctx, s.r.SetSessionState(ctx, state))
+}
+
+// told is an error of the session's receiver as this package's. The receiver belongs to the incarnation that
+// the session was opened in, and finds it closed once a restore has replaced it.
+func (s *Session) told(ctx context.Context, err error) error {
+	err = ofQueue(err)
+	if fault.ErrorCode(err) != fault.CodeUnavailable || ctx.Err() != nil {
+		return err
+	}
+	if now, unknown := s.in.db.db.Incarnation(ctx); unknown != nil || now == s.born {
+		return err
+	}
+	return fmt.Errorf("%w: the store was restored: %w", ErrLockLost, err)
 }

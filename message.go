@@ -147,16 +147,20 @@ func (r *Received) DeadLetter(ctx context.Context, reason, description string) e
 // Renew lets the lock begin anew, and says until when it lasts then. That of a message in a session is its
 // session's: see Session.Renew.
 func (r *Received) Renew(ctx context.Context) (until time.Time, err error) {
-	list, err := r.in.db.queues.RenewLocks(ctx, r.in.at, []message.UUID{r.token})
-	if err != nil {
-		return until, ofQueue(err)
-	}
-	r.LockedUntil = list[0]
-	return list[0], nil
+	err = r.in.db.asking(ctx, func() error {
+		list, err := r.in.db.queues.RenewLocks(ctx, r.in.at, []message.UUID{r.token})
+		if err == nil {
+			until, r.LockedUntil = list[0], list[0]
+		}
+		return err
+	})
+	return until, err
 }
 
 func (r *Received) settle(ctx context.Context, s queue.Settlement) error {
-	return ofQueue(r.in.db.queues.Settle(ctx, r.in.at, r.token, s, nil))
+	return r.in.db.asking(ctx, func() error {
+		return r.in.db.queues.Settle(ctx, r.in.at, r.token, s, nil)
+	})
 }
 
 // ErrLockLost: the lock of a message or of a session has ended, or was settled.
@@ -191,6 +195,9 @@ func ofQueue(err error) error {
 		code = fault.CodeThrottled
 	case queue.CodeCancelled:
 		code = fault.CodeUnavailable
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			code = fault.CodeCanceled
+		}
 	}
 	return &fault.Error{Code: code, Message: own.Message, Err: err}
 }

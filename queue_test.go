@@ -243,6 +243,48 @@ func TestQueueSessions(t *testing.T) {
 	}
 }
 
+// TestRestoreEndsLocks: who has a lock when the store is restored has lost it, and is told so by all that
+// needs it; who asks a store that is closed is told that.
+func TestRestoreEndsLocks(t *testing.T) {
+	db := must(mayfly.OpenMemory())
+	ctx := t.Context()
+	q := must(db.Queue(ctx, "q"))
+	talks := must(db.Queue(ctx, "talks", mayfly.WithSessions()))
+	check(q.Send(ctx, mayfly.Message{}))
+	check(talks.Send(ctx, mayfly.Message{Session: "s"}))
+	check(db.Snapshot(ctx, "one"))
+	m, s := must(q.Receive(ctx, 1))[0], must(talks.Session(ctx, "s"))
+	inSession := must(s.Receive(ctx, 1))[0]
+	needs := map[string]func() error{
+		"complete":            func() error { return m.Complete(ctx) },
+		"renew":               func() error { _, err := m.Renew(ctx); return err },
+		"complete in session": func() error { return inSession.Complete(ctx) },
+		"receive":             func() error { _, err := s.Receive(ctx, 1); return err },
+		"try to receive":      func() error { _, err := s.TryReceive(ctx, 1); return err },
+		"renew a session":     func() error { _, err := s.Renew(ctx); return err },
+		"state":               func() error { _, err := s.State(ctx); return err },
+		"set state":           func() error { return s.SetState(ctx, nil) },
+	}
+	waits := make(chan error)
+	go func() { _, err := s.Receive(ctx, 1); waits <- err }()
+	check(db.Restore(ctx, "one"))
+	if err := <-waits; !errors.Is(err, mayfly.ErrLockLost) {
+		t.Errorf("who waits for a session's messages: %v", err)
+	}
+	for name, do := range needs {
+		if err := do(); !errors.Is(err, mayfly.ErrLockLost) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s.Close()
+	s = must(talks.Session(ctx, "s")) // nobody has it
+	check(must(s.Receive(ctx, 1))[0].Complete(ctx))
+	check(db.Close())
+	if err := s.SetState(ctx, nil); !errors.Is(err, mayfly.ErrUnavailable) || errors.Is(err, mayfly.ErrLockLost) {
+		t.Errorf("in a closed store: %v", err)
+	}
+}
+
 // TestHandle: what fails comes again, and an end of the context loses nothing that was done.
 func TestHandle(t *testing.T) {
 	db, _ := queues(t)
@@ -320,13 +362,16 @@ func TestReceiversLiveThroughRestores(t *testing.T) {
 		text := fmt.Sprint(i)
 		taken := make(chan string)
 		go func() {
-			s, err := sessions.NextSession(ctx)
-			if err != nil {
-				taken <- err.Error()
-				return
+			for got := ""; got != text; { // or one of the round before, until it is restored away
+				s, err := sessions.NextSession(ctx)
+				if err != nil {
+					taken <- err.Error()
+					return
+				}
+				got = s.ID
+				s.Close()
 			}
-			defer s.Close()
-			taken <- s.ID
+			taken <- text
 		}()
 		check(db.Restore(ctx, "empty"))
 		check(q.Send(ctx, mayfly.Message{Body: []byte(text)}))
