@@ -267,6 +267,26 @@ export const forms = ({ page, see, told, send, at, axe, answers }) => {
 			await button('Follow the server').click()
 			await see("the server's", '.stats')
 		},
+		async 'what is typed as soon as a field is there stays in it'() {
+			await at('#/db/shop/carts/settings')
+			await see('Save time to live')
+			const kept = await page.evaluate(async () => {
+				const field = await new Promise(then => {
+					new MutationObserver((_, watch) => {
+						const field = document.querySelector('[aria-label^="Filter: the end"]')
+						if (!field) return
+						watch.disconnect()
+						field.value = 'WHERE c.n < 3'
+						field.dispatchEvent(new InputEvent('input', { bubbles: true }))
+						then(field)
+					}).observe(document, { childList: true, subtree: true })
+					location.hash = '#/db/shop/carts'
+				})
+				await new Promise(then => setTimeout(then, 500))
+				return field.value
+			})
+			is(kept, 'WHERE c.n < 3', 'the filter')
+		},
 		async 'completion knows aliases, functions of the container and names that are no words'() {
 			await send('/dbs/forms/colls', { id: 'words', partitionKey: { paths: ['/pk'], kind: 'Hash' } })
 			await send('/dbs/forms/colls/words/udfs', {

@@ -14,7 +14,7 @@ import { linter } from '@codemirror/lint'
 import { EditorState, Prec, type Extension } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 const colours = syntaxHighlighting(
 	HighlightStyle.define([
@@ -66,7 +66,7 @@ export default function CodeMirror(p: EditorProps) {
 		view = useRef<EditorView | null>(null)
 	const now = useRef(p)
 	now.current = p
-	useEffect(() => {
+	useLayoutEffect(() => {
 		const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: 'open' })
 		const language: Extension[] =
 			p.mode === 'sql'
@@ -118,7 +118,7 @@ export default function CodeMirror(p: EditorProps) {
 		view.current = v
 		return () => v.destroy()
 	}, [p.mode, !p.set])
-	useEffect(() => {
+	useLayoutEffect(() => {
 		const v = view.current
 		if (v && v.state.doc.toString() !== p.value) {
 			v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: p.value } })

@@ -89,7 +89,7 @@ export function Documents(p: In & { open: string[] }) {
 	useLayoutEffect(() => {
 		load(null, true)
 	}, [filter, moved])
-	useEffect(() => type(filter), [filter])
+	useLayoutEffect(() => type(filter), [filter])
 	useEffect(() => {
 		const el = grid.current!
 		const sized = new ResizeObserver(() => setHeight(el.clientHeight))

@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks'
+import { useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { dbPath, get, hasKey, list, onUnauthorized, own, put, remove, signIn, signOut } from './api'
 import { ContainerPage } from './container'
 import { begin } from './early'
@@ -251,14 +251,14 @@ function App() {
 		[changed, locked],
 	)
 	const main = useRef<HTMLElement>(null)
-	useEffect(() => {
+	useLayoutEffect(() => {
 		onUnauthorized(() => lock(true))
 	}, [])
-	useEffect(() => {
+	useLayoutEffect(() => {
 		setMenu(false)
 		document.title = [...path].reverse().concat('Mayfly').join(' · ')
 	}, [path.join('/')])
-	useEffect(() => {
+	useLayoutEffect(() => {
 		const keys = (e: KeyboardEvent) => {
 			if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === 'k') {
 				e.preventDefault()

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 export interface Command {
 	text: string
@@ -11,7 +11,7 @@ export function Palette(p: { of: Command[]; close: () => void }) {
 	const [typed, set] = useState(''),
 		[at, move] = useState(0)
 	const ref = useRef<HTMLDialogElement>(null)
-	useEffect(() => {
+	useLayoutEffect(() => {
 		ref.current!.showModal()
 	}, [])
 	const found = p.of

@@ -1,5 +1,5 @@
 // A container's settings as forms. A change of the time to live is tried out before it is saved.
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import { ask, collPath, get, ownColl, post, put } from './api'
 import type { In } from './container'
 import { DryRun } from './dryrun'
@@ -54,7 +54,7 @@ function TimeToLive(p: In) {
 	const to = mode === 'off' ? undefined : mode === 'own' ? -1 : Number(seconds)
 	const changed = !bad && to !== was
 	const [run, setRun] = useState<{ answer: any; error: string } | null>(null)
-	useEffect(() => {
+	useLayoutEffect(() => {
 		setRun(null)
 		if (!changed) return
 		let late = false

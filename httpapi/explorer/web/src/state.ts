@@ -40,9 +40,12 @@ export function useShown(name: string, otherwise = ''): [string, (v: string, ste
 	return [shown().get(name) ?? otherwise, set]
 }
 
+// usePath is here(), drawn again when it changes. What listens, here and elsewhere, and what puts something into
+// a field begins with the picture (useLayoutEffect): useEffect comes a frame later, and what somebody types or
+// presses before that would be overwritten or missed.
 export function usePath(): string[] {
 	const [, again] = useReducer((n: number) => n + 1, 0)
-	useEffect(() => {
+	useLayoutEffect(() => {
 		addEventListener('hashchange', again as () => void)
 		return () => removeEventListener('hashchange', again as () => void)
 	}, [])
@@ -59,7 +62,7 @@ export const tellAll = () => ['tree', 'container', 'data', 'snapshots'].forEach(
 
 export function useSignal(what: string): number {
 	const [n, again] = useReducer((n: number) => n + 1, 0)
-	useEffect(() => {
+	useLayoutEffect(() => {
 		bus.addEventListener(what, again as () => void)
 		return () => bus.removeEventListener(what, again as () => void)
 	}, [what])

@@ -1,6 +1,6 @@
 // The pieces that pages are made of.
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { doing, note, notes, useSignal } from './state'
 import { useUnsaved } from './unsaved'
 
@@ -155,7 +155,7 @@ export function Dialog(
 	const ref = useRef<HTMLDialogElement>(null),
 		title = useId()
 	const [busy, set] = useState(false)
-	useEffect(() => {
+	useLayoutEffect(() => {
 		const d = ref.current!
 		d.showModal()
 		d.querySelector<HTMLElement>('input, textarea, select')?.focus()
