@@ -186,13 +186,13 @@ func (c *Container) Expirations(ctx context.Context, after Position, opts ...Fee
 		if err == nil && (req.Mode != store.LatestVersions || !req.Scope.Partition.IsZero()) {
 			err = badRequest("a log of expirations knows no option but Follow", nil)
 		}
-		for {
+		for after, lost := string(after), false; ; {
 			var page store.ExpirationsPage
 			var more <-chan struct{}
 			if err == nil {
 				err = c.do(ctx, func(c *store.Container) (err error) {
 					more = c.ExpirationsChanged()
-					page, err = c.Expirations(ctx, string(after), 0)
+					page, err = c.Expirations(ctx, after, 0)
 					return err
 				})
 			}
@@ -200,16 +200,15 @@ func (c *Container) Expirations(ctx context.Context, after Position, opts ...Fee
 				yield(Expiration{}, err)
 				return
 			}
-			for i, e := range page.Expirations {
-				entry := Expiration{
-					Document: document(e.Item), ExpiredAt: time.Unix(e.ExpiredAt, 0).UTC(),
-					Lost: page.Lost && i == 0, Position: Position(e.Position),
-				}
-				if !yield(entry, nil) {
+			lost = lost || page.Lost // a page may have lost entries and have none
+			for _, e := range page.Expirations {
+				entry := Expiration{Document: document(e.Item), ExpiredAt: time.Unix(e.ExpiredAt, 0).UTC(),
+					Lost: lost, Position: Position(e.Position)}
+				if lost = false; !yield(entry, nil) {
 					return
 				}
 			}
-			after = Position(page.Position)
+			after = page.Position
 			if len(page.Expirations) > 0 {
 				continue
 			}

@@ -120,6 +120,7 @@ func (db *resident) Gone() {
 	defer db.mu.RUnlock()
 	for _, c := range db.cat.containers {
 		c.watch.notify()
+		c.mourners.notify()
 	}
 }
 

@@ -1,0 +1,115 @@
+package mayfly_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly"
+)
+
+// die writes sessions and lets them expire.
+func die(t *testing.T, db *mayfly.DB, c *mayfly.Container, clock *mayfly.Clock, names ...string) {
+	t.Helper()
+	for _, id := range names {
+		must(c.Create(t.Context(), Session{ID: id, User: "ada"}))
+	}
+	clock.Advance(time.Hour)
+	must(db.Sweep(t.Context()))
+}
+
+// TestExpirationsThroughRestores: who follows the log when the store is restored goes on in the restored one,
+// and is told when it is closed.
+func TestExpirationsThroughRestores(t *testing.T) {
+	db, c, clock := sessions(mayfly.LogExpirations(24 * time.Hour))
+	check(db.Snapshot(t.Context(), "one"))
+	died := make(chan mayfly.Expiration)
+	end := make(chan error, 1)
+	go func() {
+		for e, err := range c.Expirations(t.Context(), "", mayfly.Follow()) {
+			if err != nil {
+				end <- err
+				return
+			}
+			died <- e
+		}
+	}()
+	for _, id := range []string{"a", "b", "c"} {
+		die(t, db, c, clock, id)
+		if e := <-died; e.Document.ID != id || e.Lost {
+			t.Errorf("%s has died, lost %t; want %s", e.Document.ID, e.Lost, id)
+		}
+		check(db.Restore(t.Context(), "one"))
+	}
+	check(db.Close())
+	if err := <-end; !errors.Is(err, mayfly.ErrUnavailable) {
+		t.Errorf("in a store that is closed: %v", err)
+	}
+}
+
+// TestExpirationsAgain: a loop over the log begins at its position however often it is run.
+func TestExpirationsAgain(t *testing.T) {
+	db, c, clock := open(t, mayfly.LogExpirations(24*time.Hour))
+	die(t, db, c, clock, "a", "b")
+	log := c.Expirations(t.Context(), "")
+	for range 2 {
+		var dead []string
+		for e, err := range log {
+			check(err)
+			dead = append(dead, e.Document.ID)
+		}
+		if !slices.Equal(dead, []string{"a", "b"}) {
+			t.Errorf("%q have died", dead)
+		}
+	}
+}
+
+// TestExpirationsLost: that entries are lost is told with the next one, although that comes later.
+func TestExpirationsLost(t *testing.T) {
+	db, c, clock := open(t, mayfly.LogExpirations(2*time.Hour))
+	die(t, db, c, clock, "seen", "missed")
+	var position mayfly.Position
+	for e, err := range c.Expirations(t.Context(), "") {
+		check(err)
+		position = e.Position
+		break
+	}
+	clock.Advance(24 * time.Hour)
+	must(db.Sweep(t.Context()))
+	waits := make(waiting)
+	told := make(chan mayfly.Expiration)
+	go func() {
+		defer close(told)
+		for e, err := range c.Expirations(waits.in(t.Context()), position, mayfly.Follow()) {
+			if err != nil {
+				return
+			}
+			told <- e
+		}
+	}()
+	<-waits // it has seen that there is nothing
+	die(t, db, c, clock, "next")
+	if e := <-told; e.Document.ID != "next" || !e.Lost {
+		t.Errorf("%s, lost %t", e.Document.ID, e.Lost)
+	}
+}
+
+// waiting is closed when somebody waits for the end of a context made by in.
+type waiting chan struct{}
+
+func (w waiting) in(ctx context.Context) context.Context {
+	return &waitedFor{ctx, sync.OnceFunc(func() { close(w) })}
+}
+
+type waitedFor struct {
+	context.Context
+	told func()
+}
+
+func (w *waitedFor) Done() <-chan struct{} {
+	w.told()
+	return w.Context.Done()
+}
