@@ -88,8 +88,9 @@ func KeepVersions(d time.Duration) ContainerOption {
 func LogExpirations(d time.Duration) ContainerOption {
 	return func(m *making) error {
 		s, err := seconds(d)
-		if err != nil || s <= 0 {
-			return badRequest("expirations are kept for whole seconds", err)
+		if err != nil || s <= 0 || s > store.MaxEventRetention {
+			return badRequest("expirations are kept for whole seconds, up to "+
+				(store.MaxEventRetention*time.Second).String(), err)
 		}
 		m.expiries = &store.ExpiryEvents{Retention: int(s)}
 		return nil
@@ -136,8 +137,15 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 	}
 	m.spec.ID = name
 	c := &Container{db: db, database: database, name: name}
-	if err := c.make(ctx, m); err != nil && !errors.Is(err, ErrConflict) { // which is that it is there
-		return nil, err
+	for there := false; !there; {
+		err := db.asking(ctx, func() error { return c.make(ctx, m) })
+		if err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		_, err = c.resolve(ctx)
+		if there = err == nil; !there && !errors.Is(err, ErrNotFound) { // it may be gone again by now
+			return nil, err
+		}
 	}
 	err = c.do(ctx, func(c *store.Container) error {
 		if is := c.Info().Spec.PartitionKey; !asked.IsZero() && !is.Equal(&asked) {
@@ -152,7 +160,8 @@ func (db *DB) Container(ctx context.Context, path string, opts ...ContainerOptio
 	return c, nil
 }
 
-// make makes the database and the container. ErrConflict: the container is there.
+// make makes the database and the container. ErrConflict: the container is there. ErrNotFound: the database
+// is gone again.
 func (c *Container) make(ctx context.Context, m making) error {
 	d, err := c.db.db.Database(c.database)
 	if errors.Is(err, ErrNotFound) {
@@ -168,7 +177,8 @@ func (c *Container) make(ctx context.Context, m making) error {
 	if err != nil || m.expiries == nil {
 		return err
 	}
-	_, err = made.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
+	// Once it is made it is not left without its log because ctx ends.
+	_, err = made.ChangeSettings(context.WithoutCancel(ctx), func(s *store.ContainerSettings) error {
 		s.ExpiryEvents = m.expiries
 		return nil
 	})
@@ -207,7 +217,7 @@ func (c *Container) do(ctx context.Context, fn func(*store.Container) error) (er
 		err = fn(f.c)
 		switch fault.ErrorCode(err) {
 		case fault.CodeUnavailable:
-			if now, unknown := c.db.db.Incarnation(ctx); unknown != nil || now == f.incarnation {
+			if !c.db.restored(ctx, f.incarnation, &err) {
 				return err
 			}
 			f = nil
@@ -245,14 +255,19 @@ func (c *Container) SetDefaultTTL(ctx context.Context, d time.Duration) error {
 			return err
 		}
 	}
-	return c.do(ctx, func(found *store.Container) error {
-		owner, err := c.db.db.Database(c.database)
-		if err != nil {
+	for {
+		err := c.do(ctx, func(found *store.Container) error {
+			owner, err := c.db.db.Database(c.database)
+			if err != nil {
+				return err
+			}
+			info := found.Info()
+			info.Spec.DefaultTTL = next
+			_, err = owner.ReplaceContainer(ctx, c.name, info.Spec, store.WriteOptions{IfMatch: info.ETag})
+			return err
+		})
+		if !errors.Is(err, ErrPreconditionFailed) { // somebody has changed something else meanwhile
 			return err
 		}
-		info := found.Info()
-		info.Spec.DefaultTTL = next
-		_, err = owner.ReplaceContainer(ctx, c.name, info.Spec, store.WriteOptions{IfMatch: info.ETag})
-		return err
-	})
+	}
 }

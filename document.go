@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Document is one version of a document.
@@ -40,10 +41,14 @@ type writing struct {
 	ttl *int32
 }
 
-// IfMatch lets the write happen only where the document still has this etag; else it is
-// ErrPreconditionFailed.
+// IfMatch lets the write happen only where the document is still there and has this etag; else it is
+// ErrPreconditionFailed, or ErrNotFound where that tells a Replace or a Delete that there is none. A Create
+// has nothing to match.
 func IfMatch(etag string) WriteOption {
 	return func(w *writing) error {
+		if etag == "" { // which would be no condition
+			return badRequest("no document has an empty etag", nil)
+		}
 		w.IfMatch = etag
 		return nil
 	}
@@ -70,11 +75,15 @@ func writeOptions(opts []WriteOption) (w writing, err error) {
 }
 
 // text is a document as it is written: a Document, text in a []byte or json.RawMessage, or what encoding/json
-// makes of a value.
+// makes of a value. What is no document is left for the store to refuse.
 func (w *writing) text(document any) (text []byte, err error) {
 	switch d := document.(type) {
 	case Document:
 		text = d.JSON
+	case *Document:
+		if d != nil {
+			text = d.JSON
+		}
 	case []byte:
 		text = d
 	case json.RawMessage:
@@ -84,7 +93,7 @@ func (w *writing) text(document any) (text []byte, err error) {
 			return nil, badRequest("the document cannot be written as JSON: "+err.Error(), err)
 		}
 	}
-	if w.ttl == nil {
+	if w.ttl == nil || doc.Valid(text, doc.Limits{}) != nil || doc.Of(text).Kind() != doc.Object {
 		return text, nil
 	}
 	operations := `[{"op":"set","path":"/ttl","value":` + strconv.Itoa(int(*w.ttl)) + `}]`
@@ -102,7 +111,8 @@ func (c *Container) Create(ctx context.Context, document any, opts ...WriteOptio
 	return c.write(ctx, store.OperationCreate, document, opts)
 }
 
-// Upsert writes a document, new or in the place of the one of its id. ErrPreconditionFailed: see IfMatch.
+// Upsert writes a document, new or in the place of the one of its id. ErrPreconditionFailed: see IfMatch,
+// with which it makes no new one.
 func (c *Container) Upsert(ctx context.Context, document any, opts ...WriteOption) (Document, error) {
 	return c.write(ctx, store.OperationUpsert, document, opts)
 }
@@ -122,7 +132,7 @@ func (c *Container) write(ctx context.Context, kind store.OperationKind, documen
 	err = c.do(ctx, func(c *store.Container) error {
 		var it store.Item
 		var err error
-		switch kind {
+		switch op.Kind {
 		case store.OperationCreate:
 			it, _, err = c.Create(ctx, definition.PartitionKey{}, op.Body, op.WriteOptions)
 		case store.OperationUpsert:
@@ -133,7 +143,16 @@ func (c *Container) write(ctx context.Context, kind store.OperationKind, documen
 		d = result(it, err)
 		return err
 	})
-	return d, err
+	return d, unmatched(kind, op, err)
+}
+
+// unmatched is the error of an operation as a write of this kind tells it.
+func unmatched(kind store.OperationKind, op store.Operation, err error) error {
+	if kind == op.Kind || fault.ErrorCode(err) != fault.CodeNotFound {
+		return err
+	}
+	return &fault.Error{Code: fault.CodePreconditionFailed,
+		Message: "There is no document '" + op.ID + "' any more that could have the etag."}
 }
 
 // result is the document that an operation has left, where it was done.
@@ -144,20 +163,31 @@ func result(it store.Item, err error) Document {
 	return document(it)
 }
 
-// operation is a write of a whole document as the store knows it.
+// operation is a write of a whole document as the store knows it. An Upsert with a condition is a Replace,
+// for it may not make a document: see unmatched.
 func operation(kind store.OperationKind, document any, opts []WriteOption) (op store.Operation, err error) {
 	w, err := writeOptions(opts)
 	if err != nil {
 		return op, err
 	}
 	op = store.Operation{Kind: kind, WriteOptions: w.WriteOptions}
-	if op.Body, err = w.text(document); err != nil || kind != store.OperationReplace {
+	switch conditional := op.IfMatch != ""; {
+	case conditional && kind == store.OperationCreate:
+		return op, badRequest("a document that is created has no etag yet to match", nil)
+	case conditional && kind == store.OperationUpsert:
+		op.Kind = store.OperationReplace
+	}
+	if op.Body, err = w.text(document); err != nil || op.Kind != store.OperationReplace {
 		return op, err
 	}
 	if err := doc.Valid(op.Body, doc.Limits{}); err != nil {
 		return op, refused(err)
 	}
-	op.ID = doc.Of(op.Body).Member("id").Str()
+	id := doc.Of(op.Body).Member("id")
+	if id.Kind() != doc.String {
+		return op, badRequest("a document is an object with a string 'id'", nil)
+	}
+	op.ID = id.Str()
 	return op, nil
 }
 

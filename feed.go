@@ -46,10 +46,11 @@ type feedRequest struct {
 }
 
 // AllVersions shows every version, delete and expiry, as far back as the container keeps them: see
-// KeepVersions. Without it a feed shows the latest version of each document that is there.
+// KeepVersions. ErrBadRequest: it keeps none, or not any more what follows the position. Without AllVersions
+// a feed shows the latest version of each document that is there.
 func AllVersions() FeedOption {
 	return func(r *feedRequest) error {
-		r.Mode = store.AllVersions
+		r.Mode, r.Start.Kept = store.AllVersions, true
 		return nil
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/mayflydb/mayfly"
+	"github.com/mayflydb/mayfly/store"
 )
 
 // die writes sessions and lets them expire.
@@ -112,4 +114,66 @@ type waitedFor struct {
 func (w *waitedFor) Done() <-chan struct{} {
 	w.told()
 	return w.Context.Done()
+}
+
+// TestAllVersions: the beginning of all versions is the oldest that is kept, in every range, and nobody is
+// kept in the dark about what he has missed.
+func TestAllVersions(t *testing.T) {
+	const documents = 250 // more than a page of each range
+	clock := mayfly.NewClock(newYear)
+	db := must(mayfly.OpenMemory(mayfly.WithClock(clock),
+		mayfly.WithOptions(func(o *store.Options) { o.Ranges = 3 })))
+	defer db.Close()
+	c := must(db.Container(t.Context(), "app/c", mayfly.KeepVersions(time.Hour)))
+	all := func(after mayfly.Position) (n int, last mayfly.Position, err error) {
+		for ch, err := range c.Changes(t.Context(), after, mayfly.AllVersions()) {
+			if err != nil {
+				return n, last, err
+			}
+			n, last = n+1, ch.Position
+		}
+		return n, last, nil
+	}
+	if n, _, err := all(""); n != 0 || err != nil {
+		t.Errorf("%d changes of none, %v", n, err)
+	}
+	write := func() {
+		for i := range documents {
+			must(c.Upsert(t.Context(), map[string]string{"id": strconv.Itoa(i)}))
+		}
+	}
+	write()
+	n, old, err := all("")
+	if n != documents || err != nil {
+		t.Errorf("%d changes, %v", n, err)
+	}
+	write()
+	for position := range firstPositions(t, c) {
+		if n, _, err := all(position); err != nil || n < documents || n > 2*documents {
+			t.Errorf("%d changes behind %s, %v", n, position, err)
+		}
+	}
+	clock.Advance(40 * time.Minute)
+	write()
+	clock.Advance(40 * time.Minute)
+	for range 2 { // before and after the old ones are gone
+		if n, _, err := all(""); n != documents || err != nil {
+			t.Errorf("%d changes are kept, %v", n, err)
+		}
+		if _, _, err := all(old); !errors.Is(err, mayfly.ErrBadRequest) {
+			t.Errorf("behind a position that is too old: %v", err)
+		}
+		must(db.Sweep(t.Context()))
+	}
+}
+
+// firstPositions are those behind the changes of the first ranges, with others that are not begun.
+func firstPositions(t *testing.T, c *mayfly.Container) map[mayfly.Position]bool {
+	list := make(map[mayfly.Position]bool)
+	for ch, err := range c.Changes(t.Context(), "", mayfly.AllVersions()) {
+		if check(err); ch.Position != "" && len(list) < 2 {
+			list[ch.Position] = true
+		}
+	}
+	return list
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
@@ -131,6 +132,7 @@ type Session struct {
 	in   *Inbox
 	r    *queue.Receiver
 	born uint32 // the incarnation that has its lock
+	over atomic.Bool
 }
 
 // Session takes the lock of a session, whether it has messages or not. ErrConflict: somebody has it.
@@ -159,8 +161,11 @@ func (in *Inbox) openSession(ctx context.Context, which queue.SessionRequest) (*
 	return s, nil
 }
 
-// Close gives the session back.
-func (s *Session) Close() { s.r.Close() }
+// Close gives the session back, and with it its lock. It may be called more than once.
+func (s *Session) Close() {
+	s.over.Store(true)
+	s.r.Close()
+}
 
 // Receive is Inbox.Receive of the session's messages. ErrLockLost: the session's lock has ended.
 func (s *Session) Receive(ctx context.Context, most int) ([]*Received, error) {
@@ -180,6 +185,9 @@ func (s *Session) receive(ctx context.Context, most int,
 
 // Renew lets the session's lock begin anew, and says until when it lasts then.
 func (s *Session) Renew(ctx context.Context) (until time.Time, err error) {
+	if ctx.Err() != nil {
+		return until, canceled(ctx)
+	}
 	until, err = s.r.RenewSession(ctx)
 	return until, s.told(ctx, err)
 }
@@ -199,11 +207,11 @@ func (s *Session) SetState(ctx context.Context, state []byte) error {
 // the session was opened in, and finds it closed once a restore has replaced it.
 func (s *Session) told(ctx context.Context, err error) error {
 	err = ofQueue(err)
-	if fault.ErrorCode(err) != fault.CodeUnavailable || ctx.Err() != nil {
-		return err
+	switch {
+	case fault.ErrorCode(err) == fault.CodeUnavailable && s.over.Load():
+		return fmt.Errorf("%w: the session was closed: %w", ErrLockLost, err)
+	case s.in.db.restored(ctx, s.born, &err):
+		return fmt.Errorf("%w: the store was restored: %w", ErrLockLost, err)
 	}
-	if now, unknown := s.in.db.db.Incarnation(ctx); unknown != nil || now == s.born {
-		return err
-	}
-	return fmt.Errorf("%w: the store was restored: %w", ErrLockLost, err)
+	return err
 }

@@ -38,15 +38,21 @@ func partitionKey(k PartitionKey) (definition.PartitionKey, error) {
 		case nil:
 			values[i] = doc.NullValue()
 		case doc.Value:
+			if k := v.Kind(); k == doc.Object || k == doc.Array {
+				return definition.PartitionKey{}, notAKey("an object or an array", nil)
+			}
 			values[i] = v
 		default:
 			text, err := json.Marshal(level)
 			if err != nil || text[0] == '{' || text[0] == '[' {
-				return definition.PartitionKey{}, badRequest(fmt.Sprintf("a %T cannot be a partition key",
-					level), err)
+				return definition.PartitionKey{}, notAKey(fmt.Sprintf("a %T", level), err)
 			}
 			values[i] = doc.Of(text)
 		}
 	}
 	return definition.NewPartitionKey(values...), nil
+}
+
+func notAKey(what string, cause error) error {
+	return badRequest(what+" cannot be a partition key", cause)
 }

@@ -22,7 +22,9 @@ func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, d tim
 	}
 	err = c.do(ctx, func(c *store.Container) error {
 		l, err := c.Lease(ctx, key, id, int(s))
-		until = time.Unix(l.Until, 0).UTC()
+		if err == nil {
+			until = time.Unix(l.Until, 0).UTC()
+		}
 		return err
 	})
 	return until, err
@@ -58,4 +60,10 @@ func (c *Container) Explain(ctx context.Context, pk PartitionKey, id string) (se
 // Sweep frees the space of everything that has expired now, which else happens in the background, and tells
 // how many documents and messages that were. No reader of documents can tell the difference; a log of
 // expirations is complete up to now when it returns, and messages that expired are dead letters or gone.
-func (db *DB) Sweep(ctx context.Context) (purged int, err error) { return db.db.SweepNow(ctx) }
+func (db *DB) Sweep(ctx context.Context) (purged int, err error) {
+	err = db.asking(ctx, func() (err error) {
+		purged, err = db.db.SweepNow(ctx)
+		return err
+	})
+	return purged, err
+}

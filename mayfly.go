@@ -28,7 +28,13 @@ type options struct {
 }
 
 // WithClock lets time be what a clock says: _ts, expiry and the reaper go by it. Default: the system's.
-func WithClock(c *Clock) Option { return func(o *options) { o.store.Clock = c } }
+func WithClock(c *Clock) Option {
+	return func(o *options) {
+		if o.store.Clock = nil; c != nil {
+			o.store.Clock = c
+		}
+	}
+}
 
 // WithLogger takes warnings and errors of background work. Default: they are discarded.
 func WithLogger(l *slog.Logger) Option {
@@ -118,11 +124,13 @@ func (db *DB) DropContainer(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	d, err := db.db.Database(database)
-	if err != nil {
-		return err
-	}
-	return d.DeleteContainer(ctx, name, store.WriteOptions{})
+	return db.asking(ctx, func() error {
+		d, err := db.db.Database(database)
+		if err != nil {
+			return err
+		}
+		return d.DeleteContainer(ctx, name, store.WriteOptions{})
+	})
 }
 
 func splitPath(path string) (database, container string, err error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -32,6 +33,9 @@ func (m *Message) encode(now time.Time) (*message.Message, error) {
 		message.MessageID: m.ID, message.ContentType: m.ContentType,
 		message.Subject: m.Subject, message.CorrelationID: m.CorrelationID, message.ReplyTo: m.ReplyTo,
 		message.GroupID: m.Session} {
+		if !utf8.ValidString(text) {
+			return nil, badRequest(fmt.Sprintf("%q in a message is not UTF-8", text), nil)
+		}
 		if text != "" {
 			out.SetText(slot, text)
 		}
@@ -46,12 +50,18 @@ func (m *Message) encode(now time.Time) (*message.Message, error) {
 		out.SetScheduled(m.At.UnixMilli())
 	}
 	for name, v := range m.Properties {
-		if at, ok := v.(time.Time); ok {
-			v = wire.Timestamp(at.UnixMilli())
+		text := name
+		switch own := v.(type) {
+		case time.Time:
+			v = wire.Timestamp(own.UnixMilli())
+		case uint:
+			v = uint64(own)
+		case string:
+			text += own
 		}
 		raw, err := wire.Append(nil, v)
-		if err != nil {
-			return nil, badRequest(fmt.Sprintf("the property %q of a message cannot be a %T", name, v), err)
+		if err != nil || !utf8.ValidString(text) { // which nobody could read
+			return nil, badRequest(fmt.Sprintf("a message cannot have the property %q: %T %#v", name, v, v), err)
 		}
 		out.Set(name, raw)
 	}

@@ -154,22 +154,34 @@ func (db *DB) entity(
 	return e, err
 }
 
-// asking asks the queues something by fn, and once more where that has met a restore: nothing of it is left
-// then. The error is this package's.
+// asking asks the store or the queues something by fn, and once more where that has met a restore: nothing of
+// it is left then. The error is this package's.
 func (db *DB) asking(ctx context.Context, fn func() error) error {
 	for {
 		before, err := db.db.Incarnation(ctx)
 		if err != nil {
 			return err
 		}
-		err = ofQueue(fn())
-		if fault.ErrorCode(err) != fault.CodeUnavailable || ctx.Err() != nil {
-			return err
+		if ctx.Err() != nil {
+			return canceled(ctx)
 		}
-		if now, unknown := db.db.Incarnation(ctx); unknown != nil || now == before {
+		if err = ofQueue(fn()); !db.restored(ctx, before, &err) {
 			return err
 		}
 	}
+}
+
+// restored tells whether a call that began in an incarnation has failed with err because of a restore. Where
+// ctx ends while that is under way, err is that.
+func (db *DB) restored(ctx context.Context, before uint32, err *error) bool {
+	if fault.ErrorCode(*err) != fault.CodeUnavailable {
+		return false
+	}
+	now, unknown := db.db.Incarnation(ctx)
+	if unknown != nil && ctx.Err() != nil {
+		*err = canceled(ctx)
+	}
+	return unknown == nil && now != before
 }
 
 // DeleteQueue deletes a queue, a topic with its subscriptions, or a subscription ("topic/Subscriptions/name")

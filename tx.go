@@ -64,7 +64,7 @@ func (tx *Tx) write(kind store.OperationKind, document any, opts []WriteOption) 
 		return Document{}, err
 	}
 	r := tx.x.Do(op)
-	return result(r.Item, r.Err), r.Err
+	return result(r.Item, r.Err), unmatched(kind, op, r.Err)
 }
 
 // Read is Container.Read.

@@ -60,6 +60,9 @@ type ChangesStart struct {
 	Now bool
 	// After is the position of an earlier page, of the same scope or of one that it has been split from.
 	After string
+	// Kept begins a feed of AllVersions with the oldest change that is kept, in ranges of which After says
+	// nothing.
+	Kept bool
 	// Since passes over what was written in this second or before. It applies together with the others.
 	Since time.Time
 }
@@ -88,8 +91,8 @@ type ChangesPage struct {
 // Changes returns the changes of a scope that come after a start; with none the reader has come to the end,
 // for now, unless the page says that there may be more. CodeBadRequest: a malformed position or scope, a
 // position ahead of the store, or, for AllVersions, a container that does not keep them or a start that lies
-// before what it keeps (its beginning always does). CodeRangeGone: a range that does not exist (any more).
-// CodeSessionNotAvailable: req.Session is ahead of the store.
+// before what it keeps (its beginning always does, see Kept). CodeRangeGone: a range that does not exist (any
+// more). CodeSessionNotAvailable: req.Session is ahead of the store.
 func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()

@@ -110,30 +110,36 @@ func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) 
 			"The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
 	}
 	oldest := src.now - window // what was written in this second or before is outside of the window
-	switch start := &f.req.Start; {
+	start := &f.req.Start
+	fromKept := start.Kept && at.LSN() == 0
+	switch {
 	case start.Now:
 		return nil
-	case start.After == "" && f.since < oldest:
+	case start.After == "" && !start.Kept && f.since < oldest:
 		return outsideRetention()
 	}
 	it := src.r.Scan(layout.Behind(src.s.scope, layout.FamilyVersions, *at), false)
+	ended := false
 	for err == nil && it.Next() {
 		seq := layout.KeySequence(it.Key())
-		if f.ended(src, seq, at) {
+		if ended = f.ended(src, seq, at); ended {
 			break
 		}
 		var v layout.Version
 		if v, err = layout.DecodeVersion(it.Value()); err != nil {
 			break
 		}
-		switch {
-		case v.TS <= f.since:
-		case v.Kind == layout.Floor || v.TS <= oldest:
+		switch outside := v.Kind == layout.Floor || v.TS <= oldest; {
+		case v.TS <= f.since || outside && fromKept:
+		case outside:
 			err = outsideRetention()
 		case src.sp.wantsVersion(&v):
 			err = f.addVersion(seq, &v)
 		}
 		*at = seq
+	}
+	if fromKept && !ended && at.LSN() == 0 {
+		*at = layout.LastOf(src.at.LSN) // what comes and is not kept any more when it is read is missed
 	}
 	if cerr := it.Close(); err == nil {
 		err = cerr
