@@ -49,6 +49,7 @@ type Report struct {
 type planter struct {
 	Target
 	Report
+	made    map[*container]bool
 	looks   bool // nothing is written: what would be changed is told instead
 	differs []error
 }
@@ -69,7 +70,7 @@ func (s *Seed) Plant(ctx context.Context, to Target) (Report, error) {
 	if to.Log == nil {
 		to.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &planter{Target: to}
+	p := &planter{Target: to, made: make(map[*container]bool)}
 	if to.Queues == nil && s.HasEntities() {
 		return p.Report, ErrNoQueues
 	}

@@ -20,6 +20,7 @@ func (p *planter) containers(ctx context.Context, d *database, in *store.Databas
 			continue
 		case fault.ErrorCode(err) == fault.CodeNotFound:
 			p.Made++
+			p.made[c] = true
 			there, err = in.CreateContainerWith(ctx, c.spec, store.ContainerOptions{
 				Throughput: c.throughput.Throughput, Ranges: c.ranges})
 		case err == nil:

@@ -3,6 +3,7 @@ package seed
 import (
 	"context"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -26,7 +27,7 @@ func (p *planter) documents(ctx context.Context, d *database, in *store.Database
 				size += len(left[end].operation.Body)
 				end++
 			}
-			if err := p.batch(ctx, there, left[:end]); err != nil {
+			if err := p.batch(ctx, c, there, left[:end]); err != nil {
 				return err
 			}
 			left = left[end:]
@@ -37,7 +38,7 @@ func (p *planter) documents(ctx context.Context, d *database, in *store.Database
 	return nil
 }
 
-func (p *planter) batch(ctx context.Context, in *store.Container, list []document) error {
+func (p *planter) batch(ctx context.Context, c *container, in *store.Container, list []document) error {
 	ops := make([]store.Operation, len(list))
 	for i := range list {
 		ops[i] = list[i].operation
@@ -52,8 +53,29 @@ func (p *planter) batch(ctx context.Context, in *store.Container, list []documen
 			p.Documents++
 		case fault.ErrorCode(r.Err) != fault.CodeConflict:
 			return list[i].place.Wrap("", r.Err)
+		default:
+			if err := p.taken(ctx, c, in, &list[i], r.Err); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
+}
+
+// taken tells a document that is there already from one that cannot be made, since another one has its unique
+// key. In a container that the seed has made that is another one of the seed; else it may be one that a user
+// has written, and a warning is enough.
+func (p *planter) taken(ctx context.Context, c *container, in *store.Container, d *document,
+	conflict error) error {
+	body := d.operation.Body
+	_, _, err := in.Read(ctx, in.PartitionKeyOf(body), doc.Of(body).Member("id").Str(), store.ReadOptions{})
+	switch {
+	case fault.ErrorCode(err) != fault.CodeNotFound:
+		return d.place.Wrap("", err)
+	case p.made[c]:
+		return d.place.Wrap("another document has its unique key", conflict)
+	}
+	p.Log.Warn("a document of the seed is not made: another one has its unique key", "place", d.place.String())
 	return nil
 }
 
