@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -53,6 +54,7 @@ type rig struct {
 	c     *store.Container
 	d     *hook.Deliverer
 	allow hook.Allow
+	log   *slog.Logger
 }
 
 func newRig(t *testing.T, allow ...string) *rig {
@@ -99,7 +101,8 @@ func (g *rig) open() {
 	if to == nil {
 		to = g.q
 	}
-	g.d = hook.Open(hook.Options{DB: g.db, Wall: g.wall, Batch: 3, Allow: g.allow, Queues: to})
+	g.d = hook.Open(hook.Options{DB: g.db, Wall: g.wall, Batch: 3, Allow: g.allow, Queues: to,
+		Logger: g.log})
 }
 
 func (g *rig) close() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // SignatureHeader carries "sha256=" and the HMAC-SHA256 of the body with the webhook's secret, in
@@ -118,7 +119,10 @@ func (w *worker) untilDone(ctx context.Context, fn func() error) {
 			return
 		}
 		failures++
-		if failures == 1 {
+		// A store that a restore has replaced is unavailable for as long as the Deliverer takes to end the
+		// worker: that is no failure of the webhook, and it does not come to a second one.
+		replaced := fault.ErrorCode(err) == fault.CodeUnavailable
+		if failures == 1 && !replaced || failures == 2 && replaced {
 			w.o.Logger.Warn("a webhook fails; it is tried again", "container", w.sub.Container.ID(),
 				"webhook", w.sub.Name(), "error", err)
 		}

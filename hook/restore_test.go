@@ -1,0 +1,36 @@
+package hook_test
+
+import (
+	"bytes"
+	"log/slog"
+	"testing"
+
+	"github.com/mayflydb/mayfly/store"
+)
+
+// TestRestores: the webhooks of a store go on in what a restore puts in its place, from where its data has
+// them, and nobody is told that they fail.
+func TestRestores(t *testing.T) {
+	g := newRig(t)
+	var log bytes.Buffer
+	g.log = slog.New(slog.NewTextHandler(&log, nil))
+	g.reopen()
+	e := newEndpoint(t, "")
+	g.webhooks(store.Webhook{URL: e.URL})
+	if _, err := g.db.Snapshot(g.ctx, "one"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		g.die(2*i, 2)
+		g.wantAll("before a restore", e.take(2), 2*i, 2)
+		g.must(g.db.Restore(g.ctx, "one"))
+		d, err := g.db.Database("db")
+		g.must(err)
+		g.c, err = d.Container("c")
+		g.must(err)
+	}
+	g.d.Close()
+	if log.Len() > 0 {
+		t.Errorf("%s", &log)
+	}
+}
