@@ -61,7 +61,7 @@ func (m *Message) encode(now time.Time) (*message.Message, error) {
 		}
 		raw, err := wire.Append(nil, v)
 		if err != nil || !utf8.ValidString(text) { // which nobody could read
-			return nil, badRequest(fmt.Sprintf("a message cannot have the property %q: %T %v", name, v, v), err)
+			return nil, badRequest(fmt.Sprintf("a message cannot have the property %q = %#v", name, v), err)
 		}
 		out.Set(name, raw)
 	}

@@ -137,13 +137,17 @@ func (a *arraySource) next() (int, []byte, error) {
 		if _, err := a.decoder.Token(); err != nil {
 			return a.element, nil, fmt.Errorf("the array does not end: %w", err)
 		}
+		if _, err := a.decoder.Token(); err != io.EOF {
+			return a.element, nil, errors.Join(errors.New("something follows the end of the array"), err)
+		}
 		return a.element, nil, io.EOF
 	}
 	var body json.RawMessage
-	if err := a.decoder.Decode(&body); err != nil {
-		return a.element, nil, err
+	err := a.decoder.Decode(&body)
+	if err == io.EOF { // behind a comma
+		err = fmt.Errorf("the array does not end: %w", io.ErrUnexpectedEOF)
 	}
-	return a.element, body, nil
+	return a.element, body, err
 }
 
 // rowSource are the rows of a CSV file whose first row names the members: a.b is a member of a member. A cell
@@ -162,6 +166,11 @@ func (s *rowSource) next() (int, []byte, error) {
 			return 1, nil, err
 		}
 		s.columns = slices.Clone(head)
+		for i, name := range s.columns {
+			if slices.Contains(s.columns[:i], name) {
+				return 1, nil, errors.New("two columns have the name '" + name + "'")
+			}
+		}
 		for _, name := range s.text {
 			if !slices.Contains(s.columns, name) {
 				return 1, nil, &usageError{"--text names no column: " + name}
