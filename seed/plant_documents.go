@@ -75,7 +75,8 @@ func (p *planter) taken(ctx context.Context, c *container, in *store.Container, 
 	case p.made[c]:
 		return d.place.Wrap("another document has its unique key", conflict)
 	}
-	p.Log.Warn("a document of the seed is not made: another one has its unique key", "place", d.place.String())
+	p.Log.Warn("a document of the seed is not made: another one has its unique key", "place",
+		d.place.String())
 	return nil
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// TestUniqueKeys: no document of a seed is left out in silence, because another one has its unique key. Two of
-// one seed are a mistake in it; what a user of the server has written stays.
+// TestUniqueKeys: no document of a seed is left out in silence because another one has its unique key. Two
+// of one seed are a mistake in it; what a user of the server has written stays.
 func TestUniqueKeys(t *testing.T) {
 	const seed = `
 databases:
@@ -29,7 +29,8 @@ databases:
 `
 	bad, good := text(t, fmt.Sprintf(seed, 1)), text(t, fmt.Sprintf(seed, 2))
 	w := newWorld(t)
-	for what, err := range map[string]error{"rehearsed": bad.Rehearse(t.Context()), "planted": second(w.plant(bad))} {
+	for what, err := range map[string]error{
+		"rehearsed": bad.Rehearse(t.Context()), "planted": second(w.plant(bad))} {
 		var at *tree.Error
 		if !errors.As(err, &at) || at.Place.Line != 10 {
 			t.Errorf("%s: %v", what, err)
