@@ -1,0 +1,71 @@
+package mayfly
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// PatchOperation is one change of a Patch, as Cosmos DB has them.
+type PatchOperation struct {
+	Op    string `json:"op"`   // "add", "set", "replace", "remove", "incr" or "move"
+	Path  string `json:"path"` // what it is about: "/page", "/items/0", "/items/-" behind the last one
+	Value any    `json:"value,omitempty"`
+	From  string `json:"from,omitempty"` // of a "move": where the value is
+}
+
+// Patch changes parts of a document where it lies, by up to 10 operations in their order, all or none. Nobody
+// has to have read it: of two that count, both count. ErrNotFound: there is none, or it has expired.
+// ErrPreconditionFailed: see IfMatch. ErrBadRequest: an operation does not fit the document, or is about its
+// id or its partition key.
+func (c *Container) Patch(ctx context.Context, pk PartitionKey, id string, operations []PatchOperation,
+	opts ...WriteOption) (d Document, err error) {
+	key, err := partitionKey(pk)
+	if err != nil {
+		return Document{}, err
+	}
+	op, err := patch(id, operations, opts)
+	if err != nil {
+		return Document{}, err
+	}
+	err = c.do(ctx, func(c *store.Container) error {
+		it, _, err := c.Patch(ctx, key, id, *op.Patch, op.WriteOptions)
+		d = result(it, err)
+		return err
+	})
+	return d, err
+}
+
+// Patch is Container.Patch.
+func (tx *Tx) Patch(id string, operations []PatchOperation, opts ...WriteOption) (Document, error) {
+	op, err := patch(id, operations, opts)
+	if err != nil {
+		return Document{}, err
+	}
+	r := tx.x.Do(op)
+	return result(r.Item, r.Err), r.Err
+}
+
+// patch is a patch as the store knows it.
+func patch(id string, operations []PatchOperation, opts []WriteOption) (op store.Operation, err error) {
+	w, err := writeOptions(opts)
+	if err != nil {
+		return op, err
+	}
+	if w.ttl != nil {
+		operations = append(operations[:len(operations):len(operations)],
+			PatchOperation{Op: "set", Path: "/ttl", Value: *w.ttl})
+	}
+	text, err := json.Marshal(operations)
+	if err != nil {
+		return op, badRequest("a patch cannot be written as JSON: "+err.Error(), err)
+	}
+	p, err := doc.ParsePatch(text)
+	if err != nil {
+		return op, refused(err)
+	}
+	return store.Operation{Kind: store.OperationPatch, ID: id, Patch: &store.Patch{Operations: p},
+		WriteOptions: w.WriteOptions}, nil
+}
