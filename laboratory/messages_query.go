@@ -25,7 +25,8 @@ type queryMessagesRequest struct {
 	Parameters   parameters `json:"parameters,omitempty"`
 	Count        int        `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Rows of the page."`
 	Continuation string     `json:"continuation,omitempty" description:"Of the page before."`
-	_            struct{}   `takes:"a query of messages takes %" additionalProperties:"false"`
+	Room
+	_ struct{} `takes:"a query of messages takes %" additionalProperties:"false"`
 }
 
 // MessageRows is a page of what a query of messages has found.
@@ -38,6 +39,9 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	plan, err := query.Prepare(string(in.Query), in.Parameters, query.Info{Lenient: true})
 	if err != nil {
 		return MessageRows{}, asBadQuery(err)
+	}
+	if err := in.Room.take(); err != nil {
+		return MessageRows{}, err
 	}
 	began := l.opt.Wall.Now()
 	env := query.Env{Now: in.queues.Now(),
