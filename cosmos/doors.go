@@ -37,6 +37,13 @@ func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r stor
 	c.setReceiptOf(r)
 }
 
+// HoldPage waits for the memory of a page before there is one, as Hold does for what there is.
+func (s *Service) HoldPage(ctx context.Context, req *Request, out *Answer) error {
+	c := s.begin(ctx, req, out)
+	defer c.end()
+	return c.holdPage()
+}
+
 // Hold takes as much of the memory for answers as the answer needs: the context bounds how long it waits.
 // What cannot have as much is refused with 429, unless it is the answer to a write.
 func (s *Service) Hold(ctx context.Context, req *Request, out *Answer) error {

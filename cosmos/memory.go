@@ -27,8 +27,11 @@ func (c *call) reserve() error {
 	default:
 		return nil
 	}
-	return c.hold(min(2*maxPageSize, c.srv.memory.Share()))
+	return c.holdPage()
 }
+
+// holdPage is hold for the page that there may be.
+func (c *call) holdPage() error { return c.hold(min(2*maxPageSize, c.srv.memory.Share())) }
 
 // hold makes what the answer has of the memory n bytes. Where there is not enough it waits with the call's
 // context, and is refused with 429 after a while.

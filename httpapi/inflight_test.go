@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mayflydb/mayfly/cosmos"
 )
@@ -33,6 +34,29 @@ func TestAnswerMemory(t *testing.T) {
 	m.Give(m.Size())
 	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...).want(200)
 	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
+	if !m.TryTake(m.Size()) {
+		t.Error("a request has kept memory")
+	}
+}
+
+// TestRoomBeforeAnswers: what of Mayfly's own can have large answers takes the memory before it makes one, so
+// that many readers who wait for room hold none.
+func TestRoomBeforeAnswers(t *testing.T) {
+	t.Parallel() // it waits for seconds, as a client would
+	w := newWorld(t)
+	w.container("")
+	w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
+	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
+	m := w.db.Memory()
+	if !m.TryTake(m.Size()) {
+		t.Fatal("memory is missing")
+	}
+	const messages, all = "/_mayfly/entities/q/query", `{"query":"SELECT * FROM c"}`
+	w.do("GET", own+"events", "").fails(429, cosmos.SubstatusThrottled, "take all the memory")
+	w.do("POST", messages, all).fails(429, cosmos.SubstatusThrottled, "take all the memory")
+	m.Give(m.Size())
+	w.do("GET", own+"events", "").want(200)
+	w.do("POST", messages, all).want(200)
 	if !m.TryTake(m.Size()) {
 		t.Error("a request has kept memory")
 	}
@@ -88,13 +112,23 @@ func TestSilentReaders(t *testing.T) {
 			return w.request("GET", docs, "", inPartition("x-ms-max-item-count", "-1",
 				"x-ms-cosmos-supported-serialization-formats", "CosmosBinary")...)
 		},
+		"events": func(w *world) *http.Request {
+			return w.request("GET", own+"events?limit=1000&wait=1", "")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(s *setup) { s.store.Memory = most })
-			w.container("")
+			w.container(hashed + `,"defaultTtl":60`)
+			if name == "events" {
+				w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
+			}
 			for n := range 60 {
 				w.do("POST", docs, `{"id":"`+strconv.Itoa(n)+`","pk":"a","text":"`+
 					strings.Repeat("x", 100_000)+`"}`, pk(`["a"]`)...).want(201)
+			}
+			if name == "events" {
+				w.clock.Advance(time.Hour)
+				w.do("POST", own+"reaper/run", "").want(200)
 			}
 			before := liveBytes()
 			begun, read := make(chan struct{}), make(chan struct{})

@@ -141,6 +141,12 @@ func (ownWire) Enter(ec echo.Context, _ *store.Database, _ *store.Container) err
 	return err
 }
 
+// Reserve implements laboratory.Wire.
+func (ownWire) Reserve(ec echo.Context) error {
+	c := callOf(ec)
+	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
+}
+
 // Charge implements laboratory.Wire.
 func (ownWire) Charge(ec echo.Context, r store.Receipt) {
 	c := callOf(ec)

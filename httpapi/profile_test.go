@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -38,8 +39,36 @@ func TestProfiles(t *testing.T) {
 	if n, err := io.Copy(io.Discard, unzipped); n == 0 || err != nil {
 		t.Errorf("a heap of %d bytes: %v", n, err)
 	}
-	if rec := ask("/debug/pprof/nothing", key); rec.Code != 404 {
-		t.Errorf("%d", rec.Code)
+	w.do("GET", "/debug/pprof/nothing", "", "Authorization", key).fails(404, 0, "no profile 'nothing'")
+	for _, seconds := range []string{"99999999999999999999", "-1", "0", "NaN", "x", "601"} {
+		w.do("GET", "/debug/pprof/trace?seconds="+seconds, "", "Authorization", key).
+			fails(400, 0, "'seconds' must be")
 	}
 	newWorld(t).do("GET", "/debug/pprof/", "").fails(404, 0, "There is nothing at /debug/pprof.")
+}
+
+// TestOneProfileAtATime: a second one is refused, and the end of the first lets the next in.
+func TestOneProfileAtATime(t *testing.T) {
+	w := newWorld(t, func(s *setup) { s.server.Profiles = true })
+	ctx, cancel := context.WithCancel(t.Context())
+	r := httptest.NewRequest(http.MethodGet, "/debug/pprof/trace?seconds=600", nil).WithContext(ctx)
+	const key = "Bearer " + EmulatorKey
+	r.Header.Set("Authorization", key)
+	begun, read, ended := make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	close(read)
+	go func() {
+		defer close(ended)
+		w.h.ServeHTTP(&silent{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read}, r)
+	}()
+	<-begun
+	w.do("GET", "/debug/pprof/trace?seconds=1", "", "Authorization", key).
+		fails(409, 0, "Somebody else takes a trace now")
+	cancel()
+	<-ended
+	r = httptest.NewRequest(http.MethodGet, "/debug/pprof/trace?seconds=0.001", nil)
+	r.Header.Set("Authorization", key)
+	next := httptest.NewRecorder()
+	if w.h.ServeHTTP(next, r); next.Code != 200 {
+		t.Errorf("%d %.200s", next.Code, next.Body)
+	}
 }

@@ -29,7 +29,7 @@ func lifeOf(d *queue.Delivery, e *queue.Entity, dead bool) Life {
 		life.OwnTTL = seconds(own)
 	}
 	if b.LockedUntil != message.Absent {
-		t := time.UnixMilli(b.LockedUntil).UTC()
+		t := momentOf(b.LockedUntil)
 		life.Locked = &t
 	}
 	effective := own
@@ -69,7 +69,7 @@ func lifeOf(d *queue.Delivery, e *queue.Entity, dead bool) Life {
 		life.Why = why + ", but a deferred message does not expire: who has its number can fetch it."
 		return life
 	}
-	at := time.UnixMilli(b.EnqueuedTime + effective).UTC()
+	at := momentOf(b.EnqueuedTime + effective)
 	life.Expires = &at
 	life.Why = why + ", counted from its arrival; then it is " + life.Then + "."
 	if life.Locked != nil && life.Locked.After(at) {

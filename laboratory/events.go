@@ -27,6 +27,7 @@ type eventsRequest struct {
 	// Last is what a client says that reconnects; it goes before After.
 	Last string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
 	Patience
+	Room
 	_ struct{} `takes:"events take %"`
 }
 
@@ -82,23 +83,34 @@ func (l *Laboratory) events(ctx context.Context, in *eventsRequest) (Events, err
 	if err != nil {
 		return Events{}, err
 	}
-	f := follower{l: l, coll: in.container, after: after, limit: in.Limit}
-	var page store.ExpirationsPage
-	if in.Wait == 0 {
-		page, err = in.container.Expirations(ctx, f.after, f.limit)
-	} else {
-		patient, end := in.Patience.wait(ctx, time.Duration(in.Wait)*time.Second)
-		defer end()
-		page, _, err = f.next(patient, nil)
-		if err != nil && patient.Err() != nil && ctx.Err() == nil {
-			// Nothing has come, or the server shuts down.
-			page, err = store.ExpirationsPage{Position: f.after}, nil
+	if in.Wait > 0 {
+		come, at, err := l.untilExpired(ctx, in, after)
+		if err != nil || !come {
+			return Events{Events: []Event{}, Position: at}, err
 		}
 	}
+	if err := in.Room.take(); err != nil {
+		return Events{}, err
+	}
+	page, err := in.container.Expirations(ctx, after, in.Limit)
 	if err != nil {
 		return Events{}, err
 	}
 	return eventsOf(&page), nil
+}
+
+// untilExpired waits for an event behind a position. Where none comes, at is the position behind what was
+// passed over.
+func (l *Laboratory) untilExpired(ctx context.Context, in *eventsRequest, after string) (come bool, at string,
+	err error) {
+	patient, end := in.Patience.wait(ctx, time.Duration(in.Wait)*time.Second)
+	defer end()
+	f := follower{l: l, coll: in.container, after: after, limit: 1}
+	_, _, err = f.next(patient, nil)
+	if err != nil && patient.Err() != nil && ctx.Err() == nil { // or the server shuts down
+		return false, f.after, nil
+	}
+	return err == nil, f.after, err
 }
 
 // follower reads a log of expiries as it grows.

@@ -83,6 +83,15 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 	return itemExpiry(e), nil
 }
 
+// Room is the part of a request whose answer may be large. Who makes it takes the room before: many readers
+// at once, who do not read, would fill the memory with what each waits to be sent.
+type Room struct{ take func() error }
+
+func (r *Room) find(l *Laboratory, ec echo.Context) error {
+	r.take = func() error { return l.opt.Wire.Reserve(ec) }
+	return nil
+}
+
 // Patience is the part of a request that may wait long.
 type Patience struct {
 	l      *Laboratory

@@ -18,6 +18,8 @@ type Wire interface {
 	Body(ec echo.Context) []byte
 	// Enter is told which container the request is about. Its error ends the request.
 	Enter(ec echo.Context, d *store.Database, c *store.Container) error
+	// Reserve waits for the memory of a large answer, before that is made. Its error ends the request.
+	Reserve(ec echo.Context) error
 	// Charge is told what the request did and cost, before its answer or its failure.
 	Charge(ec echo.Context, r store.Receipt)
 	// Answer sends a body with the headers that are set; nil: there is none.

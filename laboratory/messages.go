@@ -306,12 +306,12 @@ func (l *Laboratory) purgeMessages(ctx context.Context, in *purgeRequest) (out M
 func messageOf(d *queue.Delivery, e *queue.Entity, dead bool) Message {
 	m, b := d.Message, &d.Broker
 	out := Message{Number: b.SequenceNumber, State: stateOf(b.State), DeliveryCount: b.DeliveryCount,
-		Enqueued: time.UnixMilli(b.EnqueuedTime).UTC(), ID: m.Text(message.MessageID), Session: m.Text(
+		Enqueued: momentOf(b.EnqueuedTime), ID: m.Text(message.MessageID), Session: m.Text(
 			message.GroupID),
 		Subject: m.Text(message.Subject), CorrelationID: m.Text(message.CorrelationID),
 		ContentType: m.Text(message.ContentType), Life: lifeOf(d, e, dead)}
 	if at := m.Scheduled(); at != message.Absent {
-		t := time.UnixMilli(at).UTC()
+		t := momentOf(at)
 		out.Scheduled = &t
 	}
 	if len(m.Application) > 0 {
@@ -335,10 +335,22 @@ func messageOf(d *queue.Delivery, e *queue.Entity, dead bool) Message {
 	return out
 }
 
+// momentOf is a moment in milliseconds since 1970. Senders may name any, and RFC 3339 has four digits for a
+// year: what lies before or behind these is the first moment of them, or the last.
+func momentOf(ms int64) time.Time {
+	return time.UnixMilli(min(max(ms, firstMoment), lastMoment)).UTC()
+}
+
+// The first and the last moment that RFC 3339 can write.
+var (
+	firstMoment = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	lastMoment  = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() - 1
+)
+
 // jsonOf is a value of a property as JSON; of a type that JSON has nothing for, as a text.
 func jsonOf(v any) json.RawMessage {
 	if t, ok := v.(wire.Timestamp); ok {
-		v = time.UnixMilli(int64(t)).UTC()
+		v = momentOf(int64(t))
 	}
 	if id, ok := v.(wire.UUID); ok {
 		v = id.String()

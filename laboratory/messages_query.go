@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -24,7 +25,8 @@ type queryMessagesRequest struct {
 	Parameters   parameters `json:"parameters,omitempty"`
 	Count        int        `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Rows of the page."`
 	Continuation string     `json:"continuation,omitempty" description:"Of the page before."`
-	_            struct{}   `takes:"a query of messages takes %" additionalProperties:"false"`
+	Room
+	_ struct{} `takes:"a query of messages takes %" additionalProperties:"false"`
 }
 
 // MessageRows is a page of what a query of messages has found.
@@ -37,6 +39,9 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	plan, err := query.Prepare(string(in.Query), in.Parameters, query.Info{Lenient: true})
 	if err != nil {
 		return MessageRows{}, asBadQuery(err)
+	}
+	if err := in.Room.take(); err != nil {
+		return MessageRows{}, err
 	}
 	began := l.opt.Wall.Now()
 	env := query.Env{Now: in.queues.Now(),
@@ -157,7 +162,8 @@ type messageDocument struct {
 	ts     int64
 }
 
-// documentOf makes a document of a message.
+// documentOf makes a document of a message. A body or a property that no document can have, such as one of
+// arrays too deep in each other, is none in it: it is still in the text.
 func documentOf(m Message) (messageDocument, error) {
 	whole := struct {
 		Message
@@ -165,15 +171,27 @@ func documentOf(m Message) (messageDocument, error) {
 		TTL   *float64        `json:"ttl,omitempty"`
 		State string          `json:"_state"`
 	}{Message: m, TTL: m.Life.Effective, State: m.State}
-	if json.Valid([]byte(m.Text)) {
+	if fitsDocument([]byte(m.Text), 1) {
 		whole.Body = json.RawMessage(m.Text)
 	}
+	whole.Properties = maps.Clone(m.Properties)
+	maps.DeleteFunc(whole.Properties, func(_ string, v json.RawMessage) bool { return !fitsDocument(v, 2) })
 	raw, err := json.Marshal(whole)
 	if err == nil {
-		raw, err = doc.Compact(raw, doc.Limits{MaxBytes: maxMessageDocument})
+		raw, err = doc.Compact(raw, messageLimits)
 	}
 	return messageDocument{m.Number, raw, m.Enqueued.Unix()}, err
 }
+
+// fitsDocument tells whether a text is JSON that may lie so deep in a document.
+func fitsDocument(text []byte, depth int) bool {
+	limits := messageLimits
+	limits.MaxDepth -= depth
+	_, err := doc.Compact(text, limits)
+	return err == nil
+}
+
+var messageLimits = doc.Limits{MaxBytes: maxMessageDocument, MaxDepth: doc.DefaultMaxDepth}
 
 // maxMessageDocument is how large a message can be that is looked at as a document, in bytes.
 const maxMessageDocument = 256 << 20

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 
@@ -131,8 +130,8 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 			return err
 		}
 		paths = paths[:0]
-		for _, name := range names {
-			paths = append(paths, filepath.Join(e.to, url.PathEscape(name)+"."+e.format))
+		for _, name := range fileNames(names) {
+			paths = append(paths, filepath.Join(e.to, name+"."+e.format))
 		}
 	}
 	if !e.resume { // what an earlier export has left tells nothing of this one

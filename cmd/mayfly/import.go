@@ -123,25 +123,36 @@ func importCommand() *cobra.Command {
 		} else if replace {
 			return &usageError{"--replace goes with a seed: documents are replaced unless --create is given"}
 		}
-		if i.name == "-" {
-			if i.resume {
-				return &usageError{"--continue goes with a file: what has come from the standard input is gone"}
-			}
-			i.name = "standard input"
-			return i.run(cmd.Context(), cmd.InOrStdin(), -1)
+		return i.file(cmd.Context(), args[0], cmd.InOrStdin())
+	})
+	return cmd
+}
+
+// file imports a file, or the standard input for -.
+func (i *importer) file(ctx context.Context, path string, stdin io.Reader) error {
+	size := int64(-1)
+	if path == "-" {
+		if i.resume {
+			return &usageError{"--continue goes with a file: what has come from the standard input is gone"}
 		}
-		f, err := os.Open(args[0])
+		i.name = "standard input"
+	} else {
+		f, err := os.Open(path)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		size := int64(-1)
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			size, i.path = info.Size(), args[0]
+			size, i.path = info.Size(), path
 		}
-		return i.run(cmd.Context(), f, size)
-	})
-	return cmd
+		stdin = f
+	}
+	if i.path != "" {
+		return i.run(ctx, stdin, size)
+	}
+	piped := interruptible(ctx, stdin)
+	defer piped.Close()
+	return i.run(ctx, piped, size)
 }
 
 // run imports a stream; size is how many bytes it has, -1 for nobody knows.

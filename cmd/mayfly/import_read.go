@@ -66,11 +66,13 @@ func openDocuments(in io.Reader, name, format string, text []string) (docs docum
 	}
 	switch format {
 	case "csv":
-		rows := csv.NewReader(raw)
+		part := &onePart{in: raw}
+		rows := csv.NewReader(part)
 		rows.ReuseRecord = true
-		return &rowSource{rows: rows, text: text}, close, nil
+		return &rowSource{part: part, rows: rows, text: text}, close, nil
 	case "json":
-		return &arraySource{decoder: json.NewDecoder(raw)}, close, nil
+		part := &onePart{in: raw}
+		return &arraySource{part: part, decoder: json.NewDecoder(part)}, close, nil
 	}
 	lines := bufio.NewScanner(raw)
 	lines.Buffer(nil, maxImportLine)
@@ -89,6 +91,28 @@ func firstByte(r *bufio.Reader) byte {
 		}
 	}
 	return 0
+}
+
+// errTooLong tells of a document that is longer than maxImportLine.
+var errTooLong = fmt.Errorf("it is longer than %d bytes", maxImportLine)
+
+// onePart gives a document, row or element to those who would keep all of one in memory that does not end: a
+// quote that is never closed has the rest of its file behind it.
+type onePart struct {
+	in   io.Reader
+	left int
+}
+
+// begins lets one more be read. Who reads it may read ahead.
+func (p *onePart) begins() { p.left = maxImportLine + 1<<16 }
+
+func (p *onePart) Read(to []byte) (int, error) {
+	if p.left == 0 {
+		return 0, errTooLong
+	}
+	n, err := p.in.Read(to[:min(len(to), p.left)])
+	p.left -= n
+	return n, err
 }
 
 // lineDocuments are documents a line each.
@@ -111,7 +135,7 @@ func (l *lineDocuments) next() (int, []byte, error) {
 	}
 	err := l.lines.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
-		err = fmt.Errorf("the line is longer than %d bytes", maxImportLine)
+		err = errTooLong
 	} else if err == nil {
 		err = io.EOF
 	}
@@ -120,12 +144,14 @@ func (l *lineDocuments) next() (int, []byte, error) {
 
 // arraySource are the elements of a JSON array. No more than one of them is in memory.
 type arraySource struct {
+	part    *onePart
 	decoder *json.Decoder
 	element int
 	begun   bool
 }
 
 func (a *arraySource) next() (int, []byte, error) {
+	a.part.begins()
 	if !a.begun {
 		a.begun = true
 		if token, err := a.decoder.Token(); err != nil || token != json.Delim('[') {
@@ -138,7 +164,7 @@ func (a *arraySource) next() (int, []byte, error) {
 			return a.element, nil, fmt.Errorf("the array does not end: %w", err)
 		}
 		if _, err := a.decoder.Token(); err != io.EOF {
-			return a.element, nil, errors.Join(errors.New("something follows the end of the array"), err)
+			return a.element, nil, errors.New("something follows the end of the array")
 		}
 		return a.element, nil, io.EOF
 	}
@@ -154,12 +180,14 @@ func (a *arraySource) next() (int, []byte, error) {
 // that is JSON is that value, unless its column is text; anything else is a string, and an empty cell no
 // member.
 type rowSource struct {
+	part    *onePart
 	rows    *csv.Reader
 	text    []string // columns that are strings whatever they hold
 	columns []string
 }
 
 func (s *rowSource) next() (int, []byte, error) {
+	s.part.begins()
 	if s.columns == nil {
 		head, err := s.rows.Read()
 		if err != nil {

@@ -43,7 +43,13 @@ func putCommand() *cobra.Command {
 		if c.ifMatch != "" && !c.replace {
 			return &usageError{"--if-match goes with --replace"}
 		}
-		document, err := c.document(cmd.InOrStdin(), args)
+		in := cmd.InOrStdin()
+		if len(args) > 0 && args[0] == "-" {
+			typed := interruptible(cmd.Context(), in)
+			defer typed.Close()
+			in = typed
+		}
+		document, err := c.document(in, args)
 		if err != nil {
 			return err
 		}

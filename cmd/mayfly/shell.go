@@ -66,7 +66,9 @@ func shellCommand() *cobra.Command {
 			defer signal.Stop(stray)
 			fmt.Fprintln(s.out, `mayfly shell: \? lists the commands, \q ends it`)
 		} else {
-			s.lines = &scriptLines{bufio.NewReader(cmd.InOrStdin())}
+			in := interruptible(ctx, cmd.InOrStdin())
+			defer in.Close()
+			s.lines = &scriptLines{bufio.NewReader(in)}
 		}
 		defer func() { err = errors.Join(err, s.lines.close(), s.closeFile()) }()
 		return s.run(ctx)

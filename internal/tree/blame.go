@@ -6,15 +6,19 @@ import (
 	"strings"
 )
 
-// maxBlame is how often a value is checked to find out which part of it is wrong.
-const maxBlame = 1000
+// maxBlame is how often a value is checked to find out which part of it is wrong, and maxBlameBytes how much
+// JSON all checks together read: of a large value it is not worth the time to find the small part.
+const (
+	maxBlame      = 1000
+	maxBlameBytes = 64 << 20
+)
 
 // Blame finds the part of a value that a check refuses: the smallest one without which the check would pass.
 // That is where the check's error belongs. path is its name, from the value down, such as a.b[2]. Where no
 // single part is to blame it is the value as a whole, and path is empty. check is called for each part along
-// the way, maxBlame times at most: of a value with more parts a larger one takes the blame.
+// the way, so often as there is time for: of a value with more parts a larger one takes the blame.
 func (v *Value) Blame(check func(*Value) error) (place Place, path string) {
-	left := maxBlame
+	left := min(maxBlame, maxBlameBytes/(1+len(v.AppendJSON(nil))))
 	return v.blame(check, &left)
 }
 

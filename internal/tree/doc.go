@@ -8,6 +8,7 @@
 //	json.go    JSON, and single lines of files with one value a line
 //	yaml.go    YAML, as far as it can be said in JSON
 //	decode.go  from values to Go's structs
+//	names.go   members of an object that is being read
 //	blame.go   which part of a value a check refuses
 //
 // All errors are *Error. A value that was read from JSON gives back its own text as JSON: nothing of a

@@ -125,6 +125,7 @@ func (r *jsonReader) array(v *Value, depth int) error {
 
 func (r *jsonReader) object(v *Value, depth int) error {
 	v.Kind = Object
+	names := newNames(v)
 	for r.dec.More() {
 		place := r.place(r.next())
 		t, err := r.dec.Token()
@@ -134,7 +135,7 @@ func (r *jsonReader) object(v *Value, depth int) error {
 		name, _ := t.(string)
 		value, err := r.value(depth + 1)
 		if err == nil {
-			err = v.add(name, place, value)
+			err = names.add(name, place, value)
 		}
 		if err != nil {
 			return err
@@ -142,13 +143,4 @@ func (r *jsonReader) object(v *Value, depth int) error {
 	}
 	_, err := r.dec.Token()
 	return err
-}
-
-// add takes one more member. Objects of many members are rare, so a search along them will do.
-func (v *Value) add(name string, place Place, value *Value) error {
-	if v.Member(name) != nil {
-		return place.Fail("'%s' is there a second time", name)
-	}
-	v.Members = append(v.Members, Member{Name: name, Place: place, Value: value})
-	return nil
 }

@@ -2,6 +2,8 @@ package tree
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -150,7 +152,7 @@ func TestBlame(t *testing.T) {
 		t.Errorf("%s %s", place, path)
 	}
 	calls := 0
-	many := &Value{Kind: Array, List: make([]*Value, 1e4)}
+	many := &Value{Kind: Array, List: slices.Repeat([]*Value{{}}, 1e4)}
 	many.Blame(func(*Value) error { calls++; return wrong })
 	if calls > maxBlame {
 		t.Errorf("%d checks", calls)
@@ -177,4 +179,55 @@ func FuzzYAML(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAliasesOfTexts: a text that stands there once does not become more than memory holds, either.
+func TestAliasesOfTexts(t *testing.T) {
+	for name, text := range map[string]string{
+		"values": "a: &a '" + strings.Repeat("x", 1<<20) + "'\nb: [" + strings.Repeat("*a,", 20) + "]\n",
+		"names": "a: &a {'" + strings.Repeat("x", 1<<20) + "': 1}\nb: [" + strings.Repeat("*a,", 20) +
+			"]\n",
+		"merged": "a: &a {x: &x '" + strings.Repeat("x", 1<<20) + "'}\nb: [" +
+			strings.Repeat("{<<: *a},", 20) + "]\n",
+		"many": "a: &a [" + strings.Repeat("x,", 10000) + "]\nb: [" + strings.Repeat("*a,", 30) + "]\n",
+	} {
+		_, err := ParseYAML("f.yaml", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), "aliases") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestManyMembers: an object of many members is read in time that grows with their number, and is not looked
+// through member by member where it is wrong.
+func TestManyMembers(t *testing.T) {
+	const n = 200_000
+	var json, yaml strings.Builder
+	json.WriteString(`{"m":0`)
+	for i := range n {
+		fmt.Fprintf(&json, `,"m%d":1`, i)
+		if i < n/10 {
+			fmt.Fprintf(&yaml, "m%d: 1\n", i)
+		}
+	}
+	json.WriteString(`,"m7":1}`)
+	yaml.WriteString("<<: {m7: 2, n: 1}\nm9: 1\n")
+	for name, text := range map[string]string{"f.json": json.String(), "f.yaml": yaml.String()} {
+		_, err := Parse(name, []byte(text))
+		if err == nil || !strings.Contains(err.Error(), "a second time") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	v, err := Parse("f.json", []byte(strings.Replace(json.String(), `,"m7":1}`, "}", 1)))
+	if err != nil || len(v.Members) != n+1 {
+		t.Fatal(err)
+	}
+	checks := 0
+	v.Blame(func(*Value) error {
+		checks++
+		return errors.New("never right")
+	})
+	if checks > 2*maxBlameBytes/len(json.String()) {
+		t.Errorf("%d checks of %d bytes", checks, json.Len())
+	}
 }

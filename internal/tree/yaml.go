@@ -9,20 +9,29 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxYAMLNodes is how many values a file may have when its aliases are resolved: a few lines can name each
-// other so that they stand for more than any memory holds.
-const maxYAMLNodes = 4 << 20
+// A few lines can name each other so that they stand for more than any memory holds. So there are limits to
+// the values that a file may have when its aliases are resolved, and to those that aliases alone stand for:
+// to their number, and to the bytes of their names and texts.
+const (
+	maxYAMLNodes  = 4 << 20
+	maxAliasNodes = 256 << 10
+	maxAliasBytes = 16 << 20
+)
 
 // yamlReader makes values of YAML's nodes.
 type yamlReader struct {
 	file string
 	open map[*yaml.Node]bool // whose value is being read: an alias to one of them would have no end
-	left int
+	left int                 // values
+
+	aliases                int // in which the value lies that is being read
+	aliasNodes, aliasBytes int // left for what aliases stand for
 }
 
 // ParseYAML reads a file of YAML: a value for each of its documents that is not empty.
 func ParseYAML(file string, data []byte) (list []*Value, err error) {
-	r := &yamlReader{file: file, open: map[*yaml.Node]bool{}, left: maxYAMLNodes}
+	r := &yamlReader{file: file, open: map[*yaml.Node]bool{}, left: maxYAMLNodes,
+		aliasNodes: maxAliasNodes, aliasBytes: maxAliasBytes}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
 		return nil, Place{File: file}.Wrap("", err)
@@ -58,11 +67,13 @@ func (r *yamlReader) place(n *yaml.Node) Place { return Place{r.file, n.Line, n.
 
 func (r *yamlReader) value(n *yaml.Node, depth int) (*Value, error) {
 	v := &Value{Place: r.place(n)}
-	if r.left--; depth > maxDepth || r.left < 0 {
+	if r.left--; depth > maxDepth || r.left < 0 || !r.takes(n.Value) {
 		return nil, v.Place.Fail("values lie too deep in each other, or aliases make too many of them")
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
+		r.aliases++
+		defer func() { r.aliases-- }()
 		return r.value(n.Alias, depth+1)
 	case yaml.SequenceNode, yaml.MappingNode:
 		if r.open[n] {
@@ -76,6 +87,15 @@ func (r *yamlReader) value(n *yaml.Node, depth int) (*Value, error) {
 		return v, r.object(v, n, depth)
 	}
 	return v, v.scalar(n)
+}
+
+// takes tells whether there is room for one more value, or name, of a text.
+func (r *yamlReader) takes(text string) bool {
+	if r.aliases > 0 {
+		r.aliasNodes--
+		r.aliasBytes -= len(text)
+	}
+	return r.aliasNodes >= 0 && r.aliasBytes >= 0
 }
 
 func (r *yamlReader) array(v *Value, n *yaml.Node, depth int) error {
@@ -93,6 +113,7 @@ func (r *yamlReader) array(v *Value, n *yaml.Node, depth int) error {
 func (r *yamlReader) object(v *Value, n *yaml.Node, depth int) error {
 	v.Kind = Object
 	var merged []*Value
+	names := newNames(v)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind == yaml.AliasNode {
@@ -101,31 +122,34 @@ func (r *yamlReader) object(v *Value, n *yaml.Node, depth int) error {
 		if key.Kind != yaml.ScalarNode {
 			return r.place(n.Content[i]).Fail("a name must be a string")
 		}
+		if !r.takes(key.Value) {
+			return r.place(n.Content[i]).Fail("aliases make too many names, or too long ones")
+		}
 		value, err := r.value(n.Content[i+1], depth+1)
 		switch {
 		case err != nil:
 		case key.ShortTag() == "!!merge":
 			merged = append(merged, value)
 		default:
-			err = v.add(key.Value, r.place(n.Content[i]), value)
+			err = names.add(key.Value, r.place(n.Content[i]), value)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	for _, from := range merged {
-		if err := v.merge(from); err != nil {
+		if err := names.merge(from); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// merge takes over what v does not have itself.
-func (v *Value) merge(from *Value) error {
+// merge takes over what the object does not have itself.
+func (n *names) merge(from *Value) error {
 	if from.Kind == Array {
 		for _, e := range from.List {
-			if err := v.merge(e); err != nil {
+			if err := n.merge(e); err != nil {
 				return err
 			}
 		}
@@ -135,8 +159,8 @@ func (v *Value) merge(from *Value) error {
 		return from.Place.Fail("what is merged must be an object, not %s", from.Kind)
 	}
 	for _, m := range from.Members {
-		if v.Member(m.Name) == nil {
-			v.Members = append(v.Members, m)
+		if !n.has(m.Name) {
+			n.append(m)
 		}
 	}
 	return nil

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestExportOfLongNames: containers of every name that there can be have files of their own.
+func TestExportOfLongNames(t *testing.T) {
+	long := strings.Repeat("\u00fc", 255)
+	ids := []string{"carts", "Carts", "CARTS", "%2", long, long[:508] + "x", strings.Repeat("a", 255), "a b"}
+	b := boot(t, "--memory")
+	b.must(t, 201, "POST", "/dbs", `{"id":"db"}`)
+	for _, id := range ids {
+		b.must(t, 201, "POST", "/dbs/db/colls", `{"id":"`+id+`","partitionKey":{"paths":["/pk"]}}`)
+	}
+	to := filepath.Join(t.TempDir(), "all")
+	for range 2 { // over what is there
+		b.run(t, "export", "--db", "db", "--to", to)
+	}
+	if files := globbed(t, to, "*.ndjson"); len(files) != len(ids) {
+		t.Errorf("%d files: %v", len(files), files)
+	}
+	names := fileNames(ids)
+	if !slices.Equal(names[:4], []string{"carts", "Carts%2%", "CARTS%3%", "%252"}) || names[7] != "a%20b" {
+		t.Error(names)
+	}
+}
