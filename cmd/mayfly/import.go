@@ -60,8 +60,8 @@ const importLong = "Store the documents of a file in a container of a running se
 	"that an export of everything has written, or any other seed.\n\n" +
 	"A file has a JSON value a line, is one JSON array, or CSV; it may be compressed by gzip or zstd.\n" +
 	"What it is, its name and its first bytes tell. The first row of CSV names the members: a.b is a\n" +
-	"member of a member. A cell that is JSON is that value; other cells are strings, and those of the\n" +
-	"columns --text in any case. An empty cell is no member.\n\n" +
+	"member of a member. A cell that is JSON is that value; others are strings, and ids and what is\n" +
+	"in the columns --text in any case. An empty cell is no member.\n\n" +
 	"A document is as old as its _ts says, which exported documents have, or as its member _mayfly,\n" +
 	"which goes before and is not stored: " +
 	`{"timestamp": 1700000000}, {"age": "29d"} or {"expiresIn": "5m"}` +
@@ -123,7 +123,11 @@ func importCommand() *cobra.Command {
 		} else if replace {
 			return &usageError{"--replace goes with a seed: documents are replaced unless --create is given"}
 		}
+		known := i.database != "" && i.container != ""
 		if i.name == "-" {
+			if !known {
+				return errNoContainer
+			}
 			if i.resume {
 				return &usageError{"--continue goes with a file: what has come from the standard input is gone"}
 			}
@@ -135,6 +139,9 @@ func importCommand() *cobra.Command {
 			return err
 		}
 		defer f.Close()
+		if !known {
+			return errNoContainer
+		}
 		size := int64(-1)
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			size, i.path = info.Size(), args[0]
@@ -191,7 +198,7 @@ func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs docu
 func (i *importer) tell() error {
 	imported, refused := i.note.Imported, i.note.Refused
 	if refused == 0 || i.json {
-		line := fmt.Sprintf("%d documents imported", imported)
+		line := howMany(imported, "document", "documents") + " imported"
 		result := map[string]int{"imported": imported, "refused": refused}
 		if err := printResult(i.out, i.json, line, result); err != nil {
 			return err
@@ -257,7 +264,8 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 
 // ended tells how far an import has come that ends at a line.
 func (i *importer) ended(line int, why error) error {
-	return fmt.Errorf("%s:%d: %w (%d documents were imported before)", i.name, line, why, i.note.Imported)
+	return fmt.Errorf("%s:%d: %w (%s imported before)", i.name, line, why,
+		howMany(i.note.Imported, "document was", "documents were"))
 }
 
 // complain tells of a line that was refused. After many it only counts.
