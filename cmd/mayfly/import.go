@@ -239,7 +239,7 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 	for read := 0; ; read++ {
 		number, body, err := docs.next()
 		if ended := ctx.Err(); ended != nil {
-			err = ended
+			return i.stopped(ended, w.settleAll())
 		}
 		line := importLine{number: number, again: read < again}
 		var bad *badDocument
@@ -249,7 +249,7 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 		case errors.As(err, &bad):
 			line.why = bad.why
 		case err != nil:
-			return i.ended(number, errors.Join(err, w.settleAll()))
+			return i.ended(number, errors.Join(err, w.settleAll()), "")
 		default:
 			line.body = bytes.Clone(body)
 		}
@@ -262,10 +262,28 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 	}
 }
 
-// ended tells how far an import has come that ends at a line.
-func (i *importer) ended(line int, why error) error {
-	return fmt.Errorf("%s:%d: %w (%s imported before)", i.name, line, why,
-		howMany(i.note.Imported, "document was", "documents were"))
+// stopped tells how far an import has come that somebody has ended. What the requests under way have met is
+// told where it is something else than that end.
+func (i *importer) stopped(why, met error) error {
+	if met != nil && !errors.Is(met, why) {
+		why = errors.Join(why, met)
+	}
+	return fmt.Errorf("%s: %w (%s imported before%s)", i.name, why,
+		howMany(i.note.Imported, "document was", "documents were"), i.onward())
+}
+
+// ended tells how far an import has come that ends at a line, and how it can go on.
+func (i *importer) ended(line int, why error, onward string) error {
+	return fmt.Errorf("%s:%d: %w (%s imported before%s)", i.name, line, why,
+		howMany(i.note.Imported, "document was", "documents were"), onward)
+}
+
+// onward says how an import goes on that has taken some of a file, if it can.
+func (i *importer) onward() string {
+	if i.path == "" || i.note.Imported == 0 {
+		return ""
+	}
+	return "; --continue goes on there"
 }
 
 // complain tells of a line that was refused. After many it only counts.

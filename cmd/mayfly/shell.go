@@ -214,6 +214,9 @@ type asked struct {
 // query asks a query, and shows its first page to a person, all pages to a program.
 func (s *shell) query(ctx context.Context, text string) error {
 	s.more = nil
+	if s.database == "" || s.container == "" {
+		return &usageError{`no container is chosen: \use DB/CONTAINER goes to one; \dbs and \d list what there is`}
+	}
 	a := &asked{call: queryCall{serverCall: s.serverCall, params: s.params}, text: text}
 	return s.pages(ctx, a)
 }

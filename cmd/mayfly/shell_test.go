@@ -18,6 +18,14 @@ func shelled(t *testing.T, statements string, args ...string) (code int, stdout,
 	return code, out.String(), errs.String()
 }
 
+// TestShellWithoutContainer: who has chosen no container is told how.
+func TestShellWithoutContainer(t *testing.T) {
+	code, out, errs := shelled(t, "SELECT 1;\n")
+	if code != exitUsage || out != "" || !strings.Contains(errs, `no container is chosen: \use DB/CONTAINER`) {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+}
+
 func TestShell(t *testing.T) {
 	b := boot(t, "--memory", "--virtual-clock")
 	b.makeContainer(t)
