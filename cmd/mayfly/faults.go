@@ -73,6 +73,9 @@ func faultsAddCommand() *cobra.Command {
 			strings.Join(inject.OperationNames(), ", ") + "\n\n" +
 			"Without --operation it is all of them but queryPlan and metadata.",
 	}, func(cmd *cobra.Command, args []string) error {
+		if args[0] == "latency" && f.latency == 0 {
+			return &usageError{"a latency has a length: --latency 200ms"}
+		}
 		return tell(cmd, &c, http.MethodPost, faultsPath, f.question(args[0], &c),
 			func(out io.Writer, made laboratory.Fault) error {
 				return printFaults(out, []laboratory.Fault{made})

@@ -37,6 +37,7 @@ func TestPlainErrors(t *testing.T) {
 		{"containers create c --db d --ttl soon", exitUsage, "such as 90s, 12h or 30d, never or off, not soon"},
 		{"containers create c", exitUsage, "--db must name the database"},
 		{"containers list", exitUsage, "--db must name the database"},
+		{"faults add latency", exitUsage, "a latency has a length: --latency 200ms"},
 		{"import - ", exitUsage, "--db and --container must name the container"},
 		{"query SELECT --db d --container c --param user", exitUsage, "--param must be NAME=VALUE, not user"},
 		{"query SELECT --db d --container c --param @=1", exitUsage, "--param must be NAME=VALUE, not @=1"},
