@@ -52,7 +52,11 @@ func (d *describer) listed(ctx context.Context, queues *queue.Queues, kind queue
 		}
 		c := e.Counts
 		if n := c.Active + c.Scheduled + c.DeadLetter + c.TransferDeadLetter; n > 0 {
-			d.left("%d messages of the %s '%s'", n, strings.ToLower(kind.String()), e.Path)
+			word := "messages"
+			if n == 1 {
+				word = "message"
+			}
+			d.left("%d %s of the %s '%s'", n, word, strings.ToLower(kind.String()), e.Path)
 		}
 		switch kind {
 		case queue.Topic:

@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -58,14 +60,22 @@ func (c *serverCall) request(ctx context.Context, path string, question any) (*h
 	return c.call(ctx, http.MethodPost, path, question)
 }
 
-var errNoContainer = &usageError{"--db and --container must name the container"}
+var (
+	errNoContainer = &usageError{"--db and --container must name the container"}
+	errNoDatabase  = &usageError{"--db must name the database"}
+)
 
 // call is request with any method, and any path: the protocol's own, too. A nil question is no body. Only
 // what the path has places for must be named.
 func (c *serverCall) call(ctx context.Context, method, path string, question any) (*http.Request, error) {
-	if c.container == "" && strings.Contains(path, "{coll}") || c.database == "" &&
-		strings.Contains(path, "{db}") {
+	switch {
+	case c.container == "" && strings.Contains(path, "{coll}"):
 		return nil, errNoContainer
+	case c.database == "" && strings.Contains(path, "{db}"):
+		return nil, errNoDatabase
+	}
+	if _, err := serverAddress(c.url); err != nil {
+		return nil, err
 	}
 	key, err := base64.StdEncoding.DecodeString(c.key)
 	if err != nil {
@@ -145,12 +155,29 @@ func exchangeBy(client *http.Client, req *http.Request) (*http.Response, error) 
 	return nil, refused(req.URL, res, body)
 }
 
-// unreachable says what to do about a server that does not take the connection; any other error stays what it
-// is.
+// serverAddress reads a --url.
+func serverAddress(text string) (*url.URL, error) {
+	at, err := url.Parse(text)
+	if err != nil || at.Hostname() == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return nil, &usageError{fmt.Sprintf("invalid --url: %q is not like http://localhost:8081", text)}
+	}
+	return at, nil
+}
+
+// unreachable says what to do about a server that does not take the connection, or whose certificate is not
+// trusted; any other error stays what it is.
 func unreachable(at *url.URL, err error) error {
 	const wsaeConnRefused = syscall.Errno(10061)
-	if errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, wsaeConnRefused) {
+	var untrusted *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, wsaeConnRefused):
 		return fmt.Errorf("nothing answers at %s://%s: is `mayfly serve` running? (--url or MAYFLY_URL names another server)", at.Scheme, at.Host)
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("the certificate of %s is not trusted here: http://%s needs none, and "+
+			"`mayfly cert trust` tells how to trust it (%w)", at.Host, at.Host, untrusted)
+	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("%s does not answer in TLS: is it http://%s? (%w)", at.Host, at.Host, err)
 	}
 	return err
 }
@@ -205,8 +232,13 @@ type refusal struct {
 
 // refused is the refusal that an answer with that body is.
 func refused(asked *url.URL, res *http.Response, body []byte) *refusal {
-	r := &refusal{url: asked, code: res.StatusCode, status: res.Status}
-	r.reasons, r.at = reasons(body)
+	r := &refusal{url: asked, code: res.StatusCode, status: res.Status, at: -1}
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/html" {
+		r.reasons = []string{"a page for browsers, which no Mayfly server would send",
+			"(`mayfly doctor` looks into it)"}
+	} else {
+		r.reasons, r.at = reasons(body)
+	}
 	if ms, err := strconv.Atoi(res.Header.Get("X-Ms-Retry-After-Ms")); err == nil {
 		r.retryAfter = time.Duration(ms) * time.Millisecond
 	}
@@ -214,7 +246,11 @@ func refused(asked *url.URL, res *http.Response, body []byte) *refusal {
 }
 
 func (r *refusal) Error() string {
-	return fmt.Sprintf("%s answers %s: %s", r.url, r.status, strings.Join(r.reasons, " "))
+	text := fmt.Sprintf("%s answers %s: %s", r.url, r.status, strings.Join(r.reasons, " "))
+	if r.code == http.StatusUnauthorized {
+		text += " (--key or MAYFLY_KEY gives the key that the server was started with)"
+	}
+	return text
 }
 
 // reasons reads what the body of a failure says. Its message begins with "Message: " and a JSON object with a

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -102,9 +101,9 @@ var errNoPEM = errors.New("the server's answer is not a certificate as PEM text"
 
 // fetchCertificate asks for the certificate that clients are to trust.
 func fetchCertificate(ctx context.Context, c *serverCall) ([]byte, *x509.Certificate, error) {
-	at, err := url.Parse(c.url)
-	if err != nil || at.Hostname() == "" {
-		return nil, nil, errURL(c.url)
+	at, err := serverAddress(c.url)
+	if err != nil {
+		return nil, nil, err
 	}
 	req, err := c.call(ctx, http.MethodGet, "_mayfly/cert.pem", nil)
 	if err != nil {

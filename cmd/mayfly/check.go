@@ -82,12 +82,13 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 	if r.Entities, r.Messages, err = queues.Totals(ctx); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("%d databases, %d containers, %d documents", r.Databases, r.Containers,
-		r.Documents)
+	summary := fmt.Sprintf("%s, %s, %s", howMany(r.Databases, "database", "databases"),
+		howMany(r.Containers, "container", "containers"), howMany(r.Documents, "document", "documents"))
 	if r.Entities > 0 {
-		summary += fmt.Sprintf(", %d queues, topics and subscriptions, %d messages", r.Entities, r.Messages)
+		summary += fmt.Sprintf(", %s, %s", howMany(r.Entities, "queue, topic or subscription",
+			"queues, topics and subscriptions"), howMany(r.Messages, "message", "messages"))
 	}
-	summary += fmt.Sprintf(": %d violations", r.Found)
+	summary += ": " + howMany(r.Found, "violation", "violations")
 	if err := printResult(out, asJSON, summary, r); err != nil {
 		return err
 	}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/internal/tree"
 )
 
 // source tells where a setting comes from; a higher one wins.
@@ -19,6 +22,27 @@ const (
 // variable is the environment variable of a flag.
 func variable(flag string) string {
 	return "MAYFLY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// tellMisspelled names variables that are spelled nearly as those of flags, and are of none: a start would
+// leave them alone in silence.
+func tellMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string) {
+	for _, entry := range environment {
+		name, _, _ := strings.Cut(entry, "=")
+		meant, ours := strings.CutPrefix(name, variable(""))
+		if !ours || flags.Lookup(strings.ToLower(strings.ReplaceAll(meant, "_", "-"))) != nil {
+			continue
+		}
+		nearest, distance := "", min(3, (len(meant)+1)/2)
+		flags.VisitAll(func(f *pflag.Flag) {
+			if d := tree.Edits(name, variable(f.Name)); d < distance {
+				nearest, distance = variable(f.Name), d
+			}
+		})
+		if nearest != "" {
+			log.Warn("a variable is not known", "variable", name, "meant", nearest)
+		}
+	}
 }
 
 // applyVariables sets every flag that was not given from its variable and tells each flag's source.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,6 +47,27 @@ func TestPrecedence(t *testing.T) {
 	}
 	if f, err = parse([]string{"--memory"}, map[string]string{"MAYFLY_PORT": "tcp://10.0.0.1:8081"}); err != nil || f.port != defaultPort {
 		t.Errorf("the variable of a Kubernetes service: port %d, %v", f.port, err)
+	}
+}
+
+// TestMisspelledVariables: a variable that is nearly that of a flag is told of, any other is somebody else's.
+func TestMisspelledVariables(t *testing.T) {
+	var f serveFlags
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	f.register(flags)
+	var log bytes.Buffer
+	tellMisspelled(newLogger(&log, "info", "text"), flags, []string{"MAYFLY_VIRTUALCLOCK=true",
+		"MAYFLY_MEMROY=1", "MAYFLY_MEMORY=true", "MAYFLY_URL=http://x", "MAYFLY_VERSION=1", "MAYFLY_DB=shop",
+		"MAYFLY_SERVICE_PORT=8081", "MAYFLY_PORT_8081_TCP=tcp://10.0.0.1:8081", "MAYFLY_=", "PATH=/bin"})
+	told := log.String()
+	for _, want := range []string{"variable=MAYFLY_VIRTUALCLOCK meant=MAYFLY_VIRTUAL_CLOCK",
+		"variable=MAYFLY_MEMROY meant=MAYFLY_MEMORY"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("no %s in %s", want, told)
+		}
+	}
+	if strings.Count(told, "\n") != 2 {
+		t.Error(told)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -61,7 +60,8 @@ func containersCreateCommand() *cobra.Command {
 		Short: "Create a container",
 		Args:  cobra.ExactArgs(1),
 		Long: "Create a container.\n\n" +
-			"A --ttl is a number of seconds, never (-1: only items with a ttl of their own expire) or off (nothing does).",
+			"A --ttl is a number of seconds or a duration (90s, 12h, 30d), never (-1: only items with a\n" +
+			"ttl of their own expire) or off (nothing does).",
 	}
 	flags := cmd.Flags()
 	c.registerDatabase(flags)
@@ -89,22 +89,6 @@ func containersCreateCommand() *cobra.Command {
 		return c.create(cmd, containersPath, definition, headers, "container "+args[0])
 	})
 	return cmd
-}
-
-// parseTTL reads a default time to live as people write it: a number of seconds, never or off, which is nil.
-func parseTTL(text string) (*int64, error) {
-	switch text {
-	case "off":
-		return nil, nil
-	case "never":
-		never := int64(-1)
-		return &never, nil
-	}
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
-		return nil, &usageError{"the TTL must be a number of seconds, never or off, not " + text}
-	}
-	return &n, nil
 }
 
 func containersDeleteCommand() *cobra.Command {

@@ -48,7 +48,7 @@ func TestDatabasesAndContainers(t *testing.T) {
 		{[]string{"containers", "create", "carts", "--db", "shop", "--partition-key", "/user", "--ttl", "3600", "--ranges", "3"}, 0, "created container carts\n"},
 		{[]string{"containers", "create", "deep", "--db", "shop", "--partition-key", "/a", "--partition-key", "/b", "--ttl", "never"}, 0, "created"},
 		{[]string{"containers", "create", "plain", "--db", "späti 1", "--throughput", "500"}, 0, "created"},
-		{[]string{"containers", "list", "--db", "shop"}, 0, "carts      /user          3600\ndeep       /a /b          -1\n"},
+		{[]string{"containers", "list", "--db", "shop"}, 0, "carts      /user          3600\ndeep       /a /b          never\n"},
 		{[]string{"containers", "list", "--db", "späti 1"}, 0, "plain      /id            off\n"},
 		{[]string{"containers", "list", "--db", "shop", "--json"}, 0, `"MultiHash"`},
 		{[]string{"containers", "list"}, exitUsage, "--db"},

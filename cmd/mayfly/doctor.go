@@ -56,9 +56,9 @@ func doctorCommand() *cobra.Command {
 	c.registerServer(cmd.Flags())
 	c.registerJSON(cmd.Flags())
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
-		at, err := url.Parse(c.url)
-		if err != nil || at.Hostname() == "" {
-			return errURL(c.url)
+		at, err := serverAddress(c.url)
+		if err != nil {
+			return err
 		}
 		list := newDoctor(&c, at).examine(cmd.Context())
 		if err := printFindings(cmd.OutOrStdout(), c.json, list); err != nil {
@@ -70,10 +70,6 @@ func doctorCommand() *cobra.Command {
 		return nil
 	})
 	return cmd
-}
-
-func errURL(url string) error {
-	return &usageError{fmt.Sprintf("invalid --url: %q is not like http://localhost:8081", url)}
 }
 
 func printFindings(out io.Writer, asJSON bool, list []finding) error {
@@ -200,8 +196,11 @@ func (d *doctor) checkHost(ctx context.Context) finding {
 		return finding{check, findingFail, "the server does not answer to the name " + d.at.Hostname(),
 			"start it with --san " + d.at.Hostname() + ", or call it localhost"}
 	default:
-		return finding{check, findingFail, "/_mayfly/livez answers " + res.Status,
-			"another program has this port, or the server is starting: look into its log"}
+		remedy := "another program has this port, or the server is starting: look into its log"
+		if strings.Trim(d.at.Path, "/") != "" {
+			remedy = "give the --url without the path: " + d.at.Scheme + "://" + d.at.Host
+		}
+		return finding{check, findingFail, req.URL.Path + " answers " + res.Status, remedy}
 	}
 	date, err := http.ParseTime(res.Header.Get("Date"))
 	if err != nil {

@@ -19,7 +19,8 @@ func dryRunCommand() *cobra.Command {
 		Short: "Ask a running server what a change of a container's default time to live would do",
 		Args:  cobra.ExactArgs(1),
 		Long: "Ask a running server what a change of a container's default time to live would do. Nothing is changed.\n\n" +
-			"TTL is a number of seconds, never (-1: only items with a ttl of their own expire) or off (nothing does).",
+			"TTL is a number of seconds or a duration (90s, 12h, 30d), never (-1: only items with a ttl\n" +
+			"of their own expire) or off (nothing does).",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -92,8 +93,11 @@ func reservations(method string, complete bool) (text string) {
 }
 
 func ttlText(ttl *int64) string {
-	if ttl == nil {
+	switch {
+	case ttl == nil:
 		return "off"
+	case *ttl == -1:
+		return "never"
 	}
 	return strconv.FormatInt(*ttl, 10)
 }

@@ -21,7 +21,7 @@ var examples = []example{
 		"mayfly serve",
 		"mayfly serve --memory --virtual-clock --seed shop.yaml",
 		"mayfly serve --data ./data --host 0.0.0.0 --key-file key.txt"}},
-	{"health", "It asks for /_mayfly/health and needs no key.", []string{"mayfly health --port 8081"}},
+	{"health", "It asks for /_mayfly/readyz and needs no key.", []string{"mayfly health --port 8081"}},
 	{"version", "The version, the Go that it was built by, the system, and the revision.",
 		[]string{"mayfly version", "mayfly version --json"}},
 	{"doctor", "", []string{"mayfly doctor", "mayfly doctor --url https://localhost:8081"}},
@@ -160,7 +160,8 @@ var examples = []example{
 	{"queue show", "Its settings, and how many messages are in it.", []string{"mayfly queue show orders"}},
 	{
 		"queue send",
-		"TEXT is its body. A topic takes it for all subscriptions whose rules let it in.",
+		"TEXT is its body; for - that is the standard input. A topic takes it for all subscriptions\n" +
+			"whose rules let it in.",
 		[]string{
 			"mayfly queue send orders 'two lamps' --ttl 90s --property priority=5",
 			"mayfly queue send orders 'a chair' --delay 10m --id chair-1"},

@@ -26,7 +26,8 @@ func explainCommand() *cobra.Command {
 		Short: "Ask a running server how it answers a query: its plan, and what one page of it took",
 		Args:  cobra.ExactArgs(1),
 		Long: "Ask a running server how it answers a query: its plan, and what one page of it took.\n\n" +
-			"Without --partition-key the query goes over the whole container.",
+			"Without --partition-key the query goes over the whole container. For - as QUERY it is read\n" +
+			"from the standard input.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -34,7 +35,11 @@ func explainCommand() *cobra.Command {
 	e.registerJSON(flags)
 	flags.StringVar(&e.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
-		req, err := e.request(cmd.Context(), args[0])
+		text, err := argumentOrInput(args[0], cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		req, err := e.request(cmd.Context(), text)
 		if err != nil {
 			return err
 		}

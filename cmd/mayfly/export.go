@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +42,8 @@ type exported struct {
 }
 
 const exportLong = "Write the items of a container of a running server, to the standard output or the\n" +
-	"file --to: as JSON lines, with --format as one JSON array, or CSV. Without --container all\n" +
+	"file --to: as JSON lines, or, as --format or the end of its name says (.json, .csv), as one JSON\n" +
+	"array, or CSV. Without --container all\n" +
 	"containers of the database are written, each to a file CONTAINER.ndjson in the folder --to. A\n" +
 	"file whose name ends with .gz or .zst is compressed.\n\n" +
 	"Without --db all that the server has goes to a new folder --to: databases, containers with\n" +
@@ -75,7 +77,8 @@ func exportCommand() *cobra.Command {
 	flags.SortFlags = false
 	e.register(flags)
 	flags.StringVar(&e.to, "to", "", "file, or folder for a database")
-	flags.StringVar(&e.format, "format", "ndjson", "ndjson, json for one array, or csv")
+	flags.StringVar(&e.format, "format", "auto",
+		"ndjson, json for one array, csv, or auto: as the name of the file --to says, else ndjson")
 	flags.StringSliceVar(&e.text, "text", nil,
 		"columns of CSV whose texts are written as they are; an import with the same --text takes them")
 	flags.BoolVar(&e.resume, "continue", false,
@@ -83,8 +86,8 @@ func exportCommand() *cobra.Command {
 	flags.BoolVar(&e.json, "json", false, "with --to: print what the files hold as JSON, for programs")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
 		e.told = cmd.ErrOrStderr()
-		if e.format != "ndjson" && e.format != "json" && e.format != "csv" {
-			return &usageError{"--format is ndjson, json or csv"}
+		if err := e.chooseFormat(); err != nil {
+			return err
 		}
 		if len(e.text) > 0 && e.format != "csv" {
 			return &usageError{"--text goes with --format csv"}
@@ -106,6 +109,26 @@ func exportCommand() *cobra.Command {
 		return errors.Join(err, buffered.Flush())
 	})
 	return cmd
+}
+
+// chooseFormat looks at --format, and where that leaves it open at the name of the file.
+func (e *exporter) chooseFormat() error {
+	switch e.format {
+	case "ndjson", "json", "csv":
+		return nil
+	case "auto":
+	default:
+		return &usageError{"--format is auto, ndjson, json or csv"}
+	}
+	name := strings.ToLower(e.to)
+	for _, packed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	e.format = "ndjson"
+	if ext := filepath.Ext(name); e.container != "" && (ext == ".csv" || ext == ".json") {
+		e.format = ext[1:]
+	}
+	return nil
 }
 
 var errExport = &usageError{
@@ -150,7 +173,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 		}
 		all = append(all, exported{e.database, e.container, path, state.Items})
 		if !e.json {
-			fmt.Fprintf(told, "%d items of %s in %s\n", state.Items, e.container, path)
+			fmt.Fprintf(told, "%s of %s in %s\n", howMany(state.Items, "item", "items"), e.container, path)
 		}
 	}
 	for _, path := range paths {

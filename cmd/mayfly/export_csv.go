@@ -70,9 +70,10 @@ func cellsBelow(column string, v doc.Value, fn func(column string, v doc.Value))
 // member, and drops a carriage return before a line feed.
 func isColumn(name string) bool { return !strings.ContainsAny(name, ".\r") }
 
-// cellOf is the text of a value.
-func cellOf(v doc.Value) string {
-	if text, ok := plainCell(v); ok && !json.Valid([]byte(text)) {
+// cellOf is the text of a value. What an import takes for an id is a text unless it is one of JSON's.
+func cellOf(column string, v doc.Value) string {
+	text, ok := plainCell(v)
+	if ok && (!json.Valid([]byte(text)) || column == "id" && text[0] != '"') {
 		return text
 	}
 	return string(v.AppendJSON(nil))
@@ -156,7 +157,7 @@ func writeCSV(ctx context.Context, spool io.ReadSeeker, out io.Writer, text []st
 		clear(row)
 		var wrong error
 		eachCell(document, func(column string, v doc.Value) {
-			cell := cellOf(v)
+			cell := cellOf(column, v)
 			if slices.Contains(text, column) {
 				plain, ok := plainCell(v)
 				if cell = plain; !ok {

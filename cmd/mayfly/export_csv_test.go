@@ -151,7 +151,7 @@ func TestKilledCSV(t *testing.T) {
 	killedExport(t, b, 2, append([]string{"--to", path}, at...)...)
 	killedExport(t, b, 1, append([]string{"--to", path, "--continue"}, at...)...)
 	b.refuses(t, exitUsage, "of the format csv", "export", "--to", path, "--db", "db", "--container", "c",
-		"--continue")
+		"--continue", "--format", "ndjson")
 	b.run(t, append([]string{"export", "--to", path, "--continue"}, at...)...)
 	if !bytes.Equal(read(t, whole), read(t, path)) {
 		t.Error("another file")

@@ -69,8 +69,8 @@ type unfinished struct {
 }
 
 func (u *unfinished) Error() string {
-	return fmt.Sprintf("%v (%d items are in %s; --continue goes on behind them)", u.err, u.items,
-		partOf(u.path))
+	return fmt.Sprintf("%v (%s in %s; --continue goes on behind that)", u.err,
+		howMany(u.items, "item is", "items are"), partOf(u.path))
 }
 
 func (u *unfinished) Unwrap() error { return u.err }

@@ -54,7 +54,8 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 			return err
 		}
 		if all = append(all, exported{f.Database, f.Container, path, state.Items}); !e.json {
-			fmt.Fprintf(told, "%d items of %s/%s in %s\n", state.Items, f.Database, f.Container, path)
+			fmt.Fprintf(told, "%s of %s/%s in %s\n", howMany(state.Items, "item", "items"), f.Database,
+				f.Container, path)
 		}
 	}
 	for _, one := range all {

@@ -73,6 +73,9 @@ func faultsAddCommand() *cobra.Command {
 			strings.Join(inject.OperationNames(), ", ") + "\n\n" +
 			"Without --operation it is all of them but queryPlan and metadata.",
 	}, func(cmd *cobra.Command, args []string) error {
+		if args[0] == "latency" && f.latency == 0 {
+			return &usageError{"a latency has a length: --latency 200ms"}
+		}
 		return tell(cmd, &c, http.MethodPost, faultsPath, f.question(args[0], &c),
 			func(out io.Writer, made laboratory.Fault) error {
 				return printFaults(out, []laboratory.Fault{made})
@@ -88,13 +91,13 @@ func faultsAddCommand() *cobra.Command {
 	flags.Int64Var(&f.seed, "random-seed", 0, "seed of the series that chooses among them")
 	flags.Int64Var(&f.skip, "skip", 0, "how many operations go by first")
 	flags.Int64Var(&f.count, "count", 0, "it ends after so many hits (default never)")
-	flags.DurationVar(&f.life, "for", 0,
+	durationFlag(flags, &f.life, "for", 0,
 		"it ends after this time of the data's clock (default never)")
 	flags.BoolVar(&f.after, "after", false,
 		"the operation is carried out first: the client does not learn what became of it")
-	flags.DurationVar(&f.latency, "latency", 0,
+	durationFlag(flags, &f.latency, "latency", 0,
 		"how long the operation is held up, whatever else happens to it")
-	flags.DurationVar(&f.retry, "retry-after", 0, "when a 429 tells to come again (default 100ms)")
+	durationFlag(flags, &f.retry, "retry-after", 0, "when a 429 tells to come again (default 100ms)")
 	flags.IntVar(&f.substatus, "substatus", 0,
 		"substatus of the answer (default 3200 for 429, 1002 for 410)")
 	return cmd

@@ -35,6 +35,9 @@ func healthCommand() *cobra.Command {
 		if url == "" {
 			url = "http://" + net.JoinHostPort(reachable(host), strconv.Itoa(port))
 		}
+		if _, err := serverAddress(url); err != nil {
+			return err
+		}
 		err := askReady(cmd.Context(), strings.TrimSuffix(url, "/")+"/_mayfly/readyz")
 		if err == nil {
 			return printResult(cmd.OutOrStdout(), asJSON, "ready", map[string]bool{"ready": true})

@@ -60,8 +60,8 @@ const importLong = "Store the documents of a file in a container of a running se
 	"that an export of everything has written, or any other seed.\n\n" +
 	"A file has a JSON value a line, is one JSON array, or CSV; it may be compressed by gzip or zstd.\n" +
 	"What it is, its name and its first bytes tell. The first row of CSV names the members: a.b is a\n" +
-	"member of a member. A cell that is JSON is that value; other cells are strings, and those of the\n" +
-	"columns --text in any case. An empty cell is no member.\n\n" +
+	"member of a member. A cell that is JSON is that value; others are strings, and ids and what is\n" +
+	"in the columns --text in any case. An empty cell is no member.\n\n" +
 	"A document is as old as its _ts says, which exported documents have, or as its member _mayfly,\n" +
 	"which goes before and is not stored: " +
 	`{"timestamp": 1700000000}, {"age": "29d"} or {"expiresIn": "5m"}` +
@@ -147,6 +147,9 @@ func (i *importer) file(ctx context.Context, path string, stdin io.Reader) error
 		}
 		stdin = f
 	}
+	if i.database == "" || i.container == "" {
+		return errNoContainer
+	}
 	if i.path != "" {
 		return i.run(ctx, stdin, size)
 	}
@@ -202,7 +205,7 @@ func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs docu
 func (i *importer) tell() error {
 	imported, refused := i.note.Imported, i.note.Refused
 	if refused == 0 || i.json {
-		line := fmt.Sprintf("%d documents imported", imported)
+		line := howMany(imported, "document", "documents") + " imported"
 		result := map[string]int{"imported": imported, "refused": refused}
 		if err := printResult(i.out, i.json, line, result); err != nil {
 			return err
@@ -243,7 +246,7 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 	for read := 0; ; read++ {
 		number, body, err := docs.next()
 		if ended := ctx.Err(); ended != nil {
-			err = ended
+			return i.stopped(ended, w.settleAll())
 		}
 		line := importLine{number: number, again: read < again}
 		var bad *badDocument
@@ -253,7 +256,7 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 		case errors.As(err, &bad):
 			line.why = bad.why
 		case err != nil:
-			return i.ended(number, errors.Join(err, w.settleAll()))
+			return i.ended(number, errors.Join(err, w.settleAll()), "")
 		default:
 			line.body = bytes.Clone(body)
 		}
@@ -266,9 +269,28 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 	}
 }
 
-// ended tells how far an import has come that ends at a line.
-func (i *importer) ended(line int, why error) error {
-	return fmt.Errorf("%s:%d: %w (%d documents were imported before)", i.name, line, why, i.note.Imported)
+// stopped tells how far an import has come that somebody has ended. What the requests under way have met is
+// told where it is something else than that end.
+func (i *importer) stopped(why, met error) error {
+	if met != nil && !errors.Is(met, why) {
+		why = errors.Join(why, met)
+	}
+	return fmt.Errorf("%s: %w (%s imported before%s)", i.name, why,
+		howMany(i.note.Imported, "document was", "documents were"), i.onward())
+}
+
+// ended tells how far an import has come that ends at a line, and how it can go on.
+func (i *importer) ended(line int, why error, onward string) error {
+	return fmt.Errorf("%s:%d: %w (%s imported before%s)", i.name, line, why,
+		howMany(i.note.Imported, "document was", "documents were"), onward)
+}
+
+// onward says how an import goes on that has taken some of a file, if it can.
+func (i *importer) onward() string {
+	if i.path == "" || i.note.Imported == 0 {
+		return ""
+	}
+	return "; --continue goes on there"
 }
 
 // complain tells of a line that was refused. After many it only counts.

@@ -25,7 +25,7 @@ func TestHalfOfASeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.refuses(t, exitFailed, "'db/b' is there with other settings: ttlCeiling", "import", path)
-	if out, _ := b.run(t, "import", path, "--continue"); !strings.HasPrefix(out, "1 documents imported") {
+	if out, _ := b.run(t, "import", path, "--continue"); !strings.HasPrefix(out, "1 document imported") {
 		t.Error(out)
 	}
 	b.run(t, "import", path)

@@ -177,8 +177,8 @@ func (a *arraySource) next() (int, []byte, error) {
 }
 
 // rowSource are the rows of a CSV file whose first row names the members: a.b is a member of a member. A cell
-// that is JSON is that value, unless its column is text; anything else is a string, and an empty cell no
-// member.
+// that is JSON is that value, unless its column is text or the id; anything else is a string, and an empty
+// cell no member.
 type rowSource struct {
 	part    *onePart
 	rows    *csv.Reader
@@ -192,6 +192,9 @@ func (s *rowSource) next() (int, []byte, error) {
 		head, err := s.rows.Read()
 		if err != nil {
 			return 1, nil, err
+		}
+		if len(head) == 1 && strings.ContainsAny(head[0], ";\t") {
+			return 1, nil, fmt.Errorf("the first row is one cell, %q: cells are divided by commas", head[0])
 		}
 		s.columns = slices.Clone(head)
 		for i, name := range s.columns {
@@ -234,9 +237,10 @@ func (s *rowSource) next() (int, []byte, error) {
 	return line, body, err
 }
 
-// value is what a cell stands for.
+// value is what a cell stands for. An id is nothing but a string, so that one of digits needs no --text.
 func (s *rowSource) value(column, cell string) any {
-	if !slices.Contains(s.text, column) && json.Valid([]byte(cell)) {
+	isText := slices.Contains(s.text, column) || column == "id" && cell[0] != '"'
+	if !isText && json.Valid([]byte(cell)) {
 		return json.RawMessage(strings.Clone(cell))
 	}
 	return strings.Clone(cell)

@@ -177,13 +177,13 @@ func (w *importWindow) settle() error {
 	<-r.done
 	w.waiting = w.waiting[1:]
 	if r.err != nil {
-		return w.i.ended(r.lines[0].number, r.err)
+		return w.i.ended(r.lines[0].number, r.err, w.i.onward())
 	}
 	for n, l := range r.lines {
 		switch res := r.results[n]; {
 		case res.Status == http.StatusConflict && w.i.there != nil:
 			if err := w.compare(l, res); err != nil {
-				return w.i.ended(l.number, err)
+				return w.i.ended(l.number, err, w.i.onward())
 			}
 		case res.Status/100 == 2, res.Status == http.StatusConflict && l.again:
 			w.i.note.Imported++

@@ -383,8 +383,9 @@ func patiently[T any](ctx context.Context, question func() (T, error)) (answer T
 func (s *seedImport) tell() error {
 	t := s.total
 	if t.Refused == 0 || s.json {
-		line := fmt.Sprintf("%d documents imported, %d were there; of databases, containers, scripts and "+
-			"users %d made, %d changed", t.Imported, t.There, s.planted.Made, s.planted.Changed)
+		line := fmt.Sprintf("%s imported, %s there; of databases, containers, scripts and "+
+			"users %d made, %d changed", howMany(t.Imported, "document", "documents"),
+			howMany(t.There, "was", "were"), s.planted.Made, s.planted.Changed)
 		result := map[string]int{"made": s.planted.Made, "changed": s.planted.Changed, "imported": t.Imported,
 			"there": t.There, "refused": t.Refused}
 		if err := printResult(s.out, s.json, line, result); err != nil {

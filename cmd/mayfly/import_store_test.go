@@ -208,7 +208,7 @@ func TestExportTellsWhatIsLost(t *testing.T) {
 	b.run(t, "snapshot", "create", "kept")
 	b.must(t, 201, "POST", "/_mayfly/faults", `{"fault":"429","operations":["createItem"]}`)
 	_, errs := b.run(t, "export", "--to", filepath.Join(t.TempDir(), "export"))
-	for _, text := range []string{"the item '7' has a member _mayfly", "1 messages of the queue 'orders'",
+	for _, text := range []string{"the item '7' has a member _mayfly", "1 message of the queue 'orders'",
 		"the snapshot 'kept'", "the fault on demand 'f1'"} {
 		if !strings.Contains(errs, text) {
 			t.Errorf("%s is not told: %s", text, errs)

@@ -53,7 +53,7 @@ func flagError(cmd *cobra.Command, err error) error {
 }
 
 // howMany is n with the word for what is counted.
-func howMany(n int, one, more string) string {
+func howMany[N int | int64](n N, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -99,7 +99,7 @@ func badValue(f *pflag.Flag, name, value string, cause error) error {
 	case kind == "bool":
 		want = "it must be true or false"
 	case kind == "duration":
-		want = "it must be a duration such as 90s or 5m"
+		want = "it must be a duration such as 90s, 5m or 14d"
 	default:
 		want = cause.Error()
 	}

@@ -122,7 +122,8 @@ func TestKill(t *testing.T) {
 	if err := b.proc.Wait(); err == nil {
 		t.Error("killed, but the exit code is 0")
 	}
-	if code, out, errs := mayfly(t, "check", dir); code != 0 || !strings.HasPrefix(out, "1 databases, 1 containers, 1 documents: 0 violations") {
+	if code, out, errs := mayfly(t, "check", dir); code != 0 ||
+		!strings.HasPrefix(out, "1 database, 1 container, 1 document: 0 violations") {
 		t.Errorf("check: %d %s%s", code, out, errs)
 	}
 	b = spawn(t, "--data", dir)

@@ -31,6 +31,7 @@ func queryCommand() *cobra.Command {
 		Long: "Ask a running server a query and print all of its rows, page after page: as a table, with --json as\n" +
 			"a JSON array, with --ndjson as a JSON value a line. The table leaves out what the server adds to items\n" +
 			"(_rid, _self, _etag, _attachments) and shortens long values.\n\n" +
+			"For - as QUERY it is read from the standard input.\n\n" +
 			"Without --partition-key the query goes over the whole container, and the server merges what the\n" +
 			"ranges answer.",
 	}
@@ -39,16 +40,40 @@ func queryCommand() *cobra.Command {
 	c.register(flags)
 	flags.StringVar(&c.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
 	flags.StringArrayVar(&c.params, "param", nil,
-		"a parameter of the query, name=value; the value is JSON, or else text; repeat as needed")
+		"a parameter of the query, NAME=VALUE; the value is JSON, or else text; repeat as needed")
 	flags.BoolVar(&c.json, "json", false, "print a JSON array")
 	flags.BoolVar(&c.lines, "ndjson", false, "print a JSON value a line")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		if c.json && c.lines {
 			return &usageError{"--json and --ndjson are two forms: give one of them"}
 		}
-		return c.run(cmd.Context(), args[0], cmd.OutOrStdout())
+		for _, p := range c.params {
+			if name, _, given := strings.Cut(p, "="); !given || strings.TrimPrefix(name, "@") == "" {
+				return &usageError{"--param must be NAME=VALUE, not " + p}
+			}
+		}
+		text, err := argumentOrInput(args[0], cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		return c.run(cmd.Context(), text, cmd.OutOrStdout())
 	})
 	return cmd
+}
+
+// argumentOrInput is what an argument says, or for - the standard input.
+func argumentOrInput(argument string, stdin io.Reader) (string, error) {
+	if argument != "-" {
+		return argument, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(stdin, maxDocument+1))
+	if err != nil {
+		return "", fmt.Errorf("the standard input: %w", err)
+	}
+	if len(text) > maxDocument {
+		return "", fmt.Errorf("the standard input is longer than %d bytes", maxDocument)
+	}
+	return string(text), nil
 }
 
 // rowWriter prints the rows of a query, page by page.

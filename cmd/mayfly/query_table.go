@@ -5,16 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
-	"unicode"
 
 	"github.com/mayflydb/mayfly/doc"
 )
-
-// maxCell is how many characters of a value a table shows.
-const maxCell = 60
 
 // systemColumns are members of items that a table leaves out: they tell a person nothing.
 var systemColumns = []string{"_rid", "_self", "_etag", "_attachments"}
@@ -38,9 +32,13 @@ func (t *tableWriter) page(rows []json.RawMessage, charge float64) error {
 		return nil
 	}
 	columns := columnsOf(rows)
-	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	var lines table
 	if !slices.Equal(columns, t.columns) {
-		fmt.Fprintln(w, strings.Join(columns, "\t"))
+		names := make([]string, len(columns))
+		for i, name := range columns {
+			names[i] = plain(name)
+		}
+		lines.add(names...)
 		t.columns = columns
 	}
 	for _, row := range rows {
@@ -54,9 +52,9 @@ func (t *tableWriter) page(rows []json.RawMessage, charge float64) error {
 				cells[i] = cell(value)
 			}
 		}
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+		lines.add(cells...)
 	}
-	return w.Flush()
+	return lines.print(t.out)
 }
 
 func (t *tableWriter) end() error {
@@ -92,15 +90,8 @@ func columnsOf(rows []json.RawMessage) (columns []string) {
 
 // cell shows a value on one line, with nothing in it that a terminal would obey.
 func cell(v doc.Value) string {
-	text := string(v.Raw())
 	if v.Kind() == doc.String {
-		text = v.Str()
-		if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			text = strconv.Quote(text)
-		}
+		return plain(v.Str())
 	}
-	if runes := []rune(text); len(runes) > maxCell {
-		text = string(runes[:maxCell-1]) + "…"
-	}
-	return text
+	return short(escaped(string(v.Raw())))
 }

@@ -111,7 +111,11 @@ func queueSendCommand() *cobra.Command {
 	texts := map[string]*string{}
 	var properties []string
 	cmd := queueCall(&c, "send PATH TEXT", "Send a message", func(cmd *cobra.Command, args []string) error {
-		question := map[string]any{"text": args[1]}
+		text, err := argumentOrInput(args[1], cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		question := map[string]any{"text": text}
 		for name, text := range texts {
 			if *text != "" {
 				question[name] = *text
@@ -143,8 +147,8 @@ func queueSendCommand() *cobra.Command {
 			})
 	})
 	flags := cmd.Flags()
-	flags.DurationVar(&life, "ttl", 0, "its time to live (default the entity's)")
-	flags.DurationVar(&delay, "delay", 0, "how long it is to wait before it arrives")
+	durationFlag(flags, &life, "ttl", 0, "its time to live (default the entity's)")
+	durationFlag(flags, &delay, "delay", 0, "how long it is to wait before it arrives")
 	for _, f := range []struct {
 		flag, name,
 		usage string
@@ -175,7 +179,7 @@ func queueReceiveCommand() *cobra.Command {
 		})
 	flags := cmd.Flags()
 	flags.IntVar(&count, "count", 1, "how many at most")
-	flags.DurationVar(&wait, "wait", 0, "how long to wait for the first one")
+	durationFlag(flags, &wait, "wait", 0, "how long to wait for the first one")
 	flags.StringVar(&session, "session", "", "of this session")
 	flags.BoolVar(&dead, "dead-letters", false, "dead letters")
 	return cmd
@@ -196,8 +200,8 @@ func queuePeekCommand(name, short string, dead bool) *cobra.Command {
 
 // printMessages prints a line for each message.
 func printMessages(out io.Writer, list laboratory.Messages) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "number\tid\tstate\tdeliveries\texpires\tbody\tproperties")
+	var w table
+	w.add("number", "id", "state", "deliveries", "expires", "body", "properties")
 	for _, m := range list.Messages {
 		expires := "-"
 		if m.Life.Expires != nil {
@@ -215,20 +219,10 @@ func printMessages(out io.Writer, list laboratory.Messages) error {
 			}
 			properties = string(text)
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\t%s\n", m.Number, m.ID, m.State, m.DeliveryCount, expires,
-			short(body), properties)
+		w.add(fmt.Sprint(m.Number), plain(m.ID), m.State, fmt.Sprint(m.DeliveryCount), expires,
+			plain(strings.Join(strings.Fields(body), " ")), escaped(properties))
 	}
-	return w.Flush()
-}
-
-// short is a body in a line of a table.
-func short(body string) string {
-	const most = 60
-	body = strings.Join(strings.Fields(body), " ")
-	if r := []rune(body); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return body
+	return w.print(out)
 }
 
 func queueMoveCommand(name, short, verb, done string) *cobra.Command {
@@ -336,7 +330,7 @@ func queueWaitCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&until, "until", "messages", "empty or messages")
 	flags.Int64Var(&count, "count", 1, "messages that are enough")
-	flags.DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait")
+	durationFlag(flags, &timeout, "timeout", 30*time.Second, "how long to wait")
 	flags.BoolVar(&dead, "dead-letters", false, "of the dead letters")
 	return cmd
 }

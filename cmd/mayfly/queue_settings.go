@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -35,7 +36,7 @@ func newEntitySettings(flags *pflag.FlagSet) *entitySettings {
 }
 
 func (s *entitySettings) duration(flag, name, usage string) {
-	s.flags.Duration(flag, 0, usage)
+	durationFlag(s.flags, new(time.Duration), flag, 0, usage)
 	s.names[flag] = name
 }
 
@@ -118,7 +119,7 @@ func queueSetCommand() *cobra.Command {
 	flags := cmd.Flags()
 	settings = newEntitySettings(flags)
 	flags.String("status", "", "Active, Disabled, SendDisabled or ReceiveDisabled")
-	flags.Duration("duplicates-within", 0, "how long ids are remembered (default 10m)")
-	settings.names["status"], settings.names["duplicates-within"] = "status", "duplicatesWithin"
+	settings.duration("duplicates-within", "duplicatesWithin", "how long ids are remembered (default 10m)")
+	settings.names["status"] = "status"
 	return cmd
 }

@@ -43,7 +43,7 @@ func TestReset(t *testing.T) {
 		b.stop(t)
 	}
 	if code, out, _ := mayfly(t, "check", dir); code != 0 ||
-		!strings.Contains(out, "1 documents: 0 violations") {
+		!strings.Contains(out, "1 document: 0 violations") {
 		t.Errorf("check: %d %s", code, out)
 	}
 }

@@ -36,8 +36,9 @@ func seedCheckCommand() *cobra.Command {
 			return err
 		}
 		c := s.Count()
-		text := fmt.Sprintf("the seed is good: %d databases, %d containers, %d documents, "+
-			"%d queues, topics and subscriptions", c.Databases, c.Containers, c.Documents, c.Entities)
+		text := fmt.Sprintf("the seed is good: %s, %s, %s, %s", howMany(c.Databases, "database", "databases"),
+			howMany(c.Containers, "container", "containers"), howMany(c.Documents, "document", "documents"),
+			howMany(c.Entities, "queue, topic or subscription", "queues, topics and subscriptions"))
 		return printResult(cmd.OutOrStdout(), asJSON, text, c)
 	})
 	return cmd

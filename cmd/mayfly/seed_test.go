@@ -86,8 +86,8 @@ func TestSeedFolder(t *testing.T) {
 
 func TestSeedCommands(t *testing.T) {
 	dir := seedFolder(t)
-	const good = "the seed is good: 1 databases, 1 containers, 1 documents, " +
-		"1 queues, topics and subscriptions\n"
+	const good = "the seed is good: 1 database, 1 container, 1 document, " +
+		"1 queue, topic or subscription\n"
 	if code, out, errs := mayfly(t, "seed", "check", dir); code != 0 || out != good {
 		t.Errorf("%d %s%s", code, out, errs)
 	}

@@ -62,6 +62,7 @@ func serveCommand() *cobra.Command {
 			return err
 		}
 		s.log = newLogger(cmd.ErrOrStderr(), s.flags.logLevel, s.flags.logFormat)
+		tellMisspelled(s.log, cmd.Flags(), os.Environ())
 		if s.flags.emulatorVariables {
 			tellEmulatorVariables(s.log, os.LookupEnv)
 		}

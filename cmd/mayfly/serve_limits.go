@@ -30,9 +30,9 @@ const (
 )
 
 func (l *limitFlags) register(flags *pflag.FlagSet) {
-	flags.DurationVar(&l.queryTime, "query-time", query.DefaultLimit,
+	durationFlag(flags, &l.queryTime, "query-time", query.DefaultLimit,
 		"how long a page of a query, of a list or of a change feed may take, and a write may wait for its partition range")
-	flags.DurationVar(&l.scriptTime, "script-time", script.DefaultTime,
+	durationFlag(flags, &l.scriptTime, "script-time", script.DefaultTime,
 		"how long a stored procedure or a trigger may run, and the functions of a query together")
 	l.memoryInFlight = store.DefaultMemory
 	flags.Var(&l.memoryInFlight, "memory-in-flight",

@@ -23,7 +23,7 @@ type signalFlags struct {
 }
 
 func (f *signalFlags) register(flags *pflag.FlagSet) {
-	flags.DurationVar(&f.slowQuery, "slow-query", 0,
+	durationFlag(flags, &f.slowQuery, "slow-query", 0,
 		"log pages of queries that take at least so long, with their plans (default none)")
 	flags.StringVar(&f.otlp, "otlp", "",
 		"URL of an OpenTelemetry collector for traces and metrics; off sends none (default by OTEL_*)")

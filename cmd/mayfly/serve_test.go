@@ -64,7 +64,8 @@ func TestRestartKeepsData(t *testing.T) {
 		t.Error("the certificate has changed")
 	}
 	b.stop(t)
-	if code, out, errs := mayfly(t, "check", dir); code != 0 || out != "1 databases, 1 containers, 1 documents: 0 violations\n" {
+	if code, out, errs := mayfly(t, "check", dir); code != 0 ||
+		out != "1 database, 1 container, 1 document: 0 violations\n" {
 		t.Errorf("check: %d %s%s", code, out, errs)
 	}
 }

@@ -106,8 +106,8 @@ func TestServiceBusConfig(t *testing.T) {
 			}
 		}
 		b.stop(t)
-		want := []string{"1 queues, topics and subscriptions, 1 messages",
-			"1 queues, topics and subscriptions, 2 messages"}[i]
+		want := []string{"1 queue, topic or subscription, 1 message",
+			"1 queue, topic or subscription, 2 messages"}[i]
 		if code, out, errs := mayfly(t, "check", dir); code != 0 ||
 			!strings.Contains(out, want+": 0 violations") {
 			t.Errorf("check: %d %s%s", code, out, errs)

@@ -216,11 +216,15 @@ type asked struct {
 // query asks a query, and shows its first page to a person, all pages to a program.
 func (s *shell) query(ctx context.Context, text string) error {
 	s.more = nil
+	if s.database == "" || s.container == "" {
+		return &usageError{`no container is chosen: \use DB/CONTAINER goes to one; \dbs and \d list what there is`}
+	}
 	a := &asked{call: queryCall{serverCall: s.serverCall, params: s.params}, text: text}
 	return s.pages(ctx, a)
 }
 
-// pages shows pages of a query, one to a person.
+// pages shows pages of a query, one to a person: what comes in pieces, such as from one partition range after
+// the other, is held until it fills a page.
 func (s *shell) pages(ctx context.Context, a *asked) error {
 	var w rowWriter = &lineWriter{out: s.to()}
 	if !s.json {
@@ -234,11 +238,19 @@ func (s *shell) pages(ctx context.Context, a *asked) error {
 	if s.person && s.file == nil {
 		most = shellPage
 	}
+	var held []json.RawMessage
+	var charge float64
 	last, err := a.call.pages(ctx, a.text, a.continuation, most,
 		func(rows []json.RawMessage, page answered) (bool, error) {
-			err := w.page(rows, page.charge)
-			return most == 0 || len(rows) == 0, err
+			if most == 0 {
+				return true, w.page(rows, page.charge)
+			}
+			held, charge = append(held, rows...), charge+page.charge
+			return len(held) < most, nil
 		})
+	if most > 0 && (err == nil || len(held) > 0) {
+		err = errors.Join(err, w.page(held, charge))
+	}
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mayflydb/mayfly/httpapi"
 )
 
 // shelled runs statements in a shell without a terminal.
@@ -16,6 +19,34 @@ func shelled(t *testing.T, statements string, args ...string) (code int, stdout,
 	code = executeFrom(t.Context(), strings.NewReader(statements), append([]string{"shell"}, args...), &out,
 		&errs)
 	return code, out.String(), errs.String()
+}
+
+// TestShellWithoutContainer: who has chosen no container is told how.
+func TestShellWithoutContainer(t *testing.T) {
+	code, out, errs := shelled(t, "SELECT 1;\n")
+	if code != exitUsage || out != "" || !strings.Contains(errs, `no container is chosen: \use DB/CONTAINER`) {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+}
+
+// TestShellFillsPages: a person sees a page of rows at a time, from however many partition ranges they come.
+func TestShellFillsPages(t *testing.T) {
+	b := boot(t, "--memory", "--ranges", "4")
+	b.makeContainer(t)
+	for i := range 20 {
+		pk := fmt.Sprintf("p%d", i)
+		b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"`+pk+`","pk":"`+pk+`"}`,
+			"x-ms-documentdb-partitionkey", `["`+pk+`"]`)
+	}
+	var out bytes.Buffer
+	s := shell{out: &out, errs: &out, person: true}
+	s.url, s.key, s.database, s.container = "http://"+b.host, httpapi.EmulatorKey, "db", "c"
+	if err := s.query(t.Context(), "SELECT c.id FROM c"); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "\n20 rows, ") || strings.Count(text, "id\n") != 1 {
+		t.Error(text)
+	}
 }
 
 func TestShell(t *testing.T) {

@@ -139,8 +139,11 @@ func snapshotDeleteCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = ask[struct{}](req)
-		return err
+		if _, err = ask[struct{}](req); err != nil {
+			return err
+		}
+		return printResult(cmd.OutOrStdout(), c.json, "deleted snapshot "+args[0],
+			map[string]string{"deleted": args[0]})
 	})
 }
 
@@ -156,7 +159,11 @@ func snapshotForkCommand() *cobra.Command {
 	}, &c, func(cmd *cobra.Command, args []string) error {
 		switch {
 		case to != "" && data != "" && as == "" && c.database == "":
-			return forkFolder(cmd.Context(), data, args[0], to)
+			if err := forkFolder(cmd.Context(), data, args[0], to); err != nil {
+				return err
+			}
+			return printResult(cmd.OutOrStdout(), c.json, "made "+to+" of snapshot "+args[0],
+				map[string]string{"made": to})
 		case to != "" || data != "" || as == "" || c.database == "":
 			return &usageError{"give --db and --as, or --data and --to"}
 		}

@@ -33,10 +33,10 @@ func TestSnapshot(t *testing.T) {
 		{"restore one --db db", 0, "databases: copy, db\n", ""},
 		{"restore one", 0, "databases: db\n", ""},
 		{"restore ../one", exitUsage, "", "cannot be"},
-		{"fork one --data " + dir + " --to " + fork, 0, "", ""},
+		{"fork one --data " + dir + " --to " + fork, 0, "made " + fork + " of snapshot one\n", ""},
 		{"fork one --data " + dir + " --to " + fork, exitFailed, "", "exists"},
 		{"fork two --data " + dir + " --to " + fork + "2", exitFailed, "", "no such snapshot"},
-		{"delete one", 0, "", ""},
+		{"delete one", 0, "deleted snapshot one\n", ""},
 		{"delete one", exitFailed, "", "404 Not Found"},
 	} {
 		code, out, errs := snapshot(strings.Fields(c.args)...)
@@ -48,7 +48,7 @@ func TestSnapshot(t *testing.T) {
 	b.stop(t)
 	// What was restored is found again, by check and by the next start, and the fork is a folder like any
 	// other.
-	for folder, want := range map[string]string{dir: "2 documents: 0 violations", fork: "1 documents: 0 violations"} {
+	for folder, want := range map[string]string{dir: "2 documents: 0 violations", fork: "1 document: 0 violations"} {
 		if code, out, errs := mayfly(t, "check", folder); code != 0 || !strings.Contains(out, want) {
 			t.Errorf("check %s: %d %s%s", folder, code, out, errs)
 		}

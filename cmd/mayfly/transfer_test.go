@@ -85,6 +85,8 @@ func TestImportTellsWhere(t *testing.T) {
 		{"a.csv", "id,pk\n1,a,b\n2,a\n", "a.csv:2: 3 cells", exitFailed},
 		{"a.csv", "id,pk,o,o.x\n1,a,5,6\n", "a.csv:2: the column o", exitFailed},
 		{"a.csv", "id,pk\n\"1,a\n", "a.csv:", exitFailed},
+		{"a.csv", "id;pk\n1;a\n", `a.csv:1: the first row is one cell, "id;pk": cells are divided by commas`,
+			exitFailed},
 		{"a.json", `[{"id":"1","pk":"a"}, nonsense]`, "a.json:2: ", exitFailed},
 		{"a.csv", "id,pk,pk\n1,a,b\n", "a.csv:1: two columns have the name 'pk'", exitFailed},
 		{"a.json", `[{"id":"1","pk":"a"}`, "does not end", exitFailed},
@@ -107,6 +109,47 @@ func TestImportTellsWhere(t *testing.T) {
 				args...)...); code != exitUsage {
 			t.Errorf("%v: %d %s", args, code, errs)
 		}
+	}
+}
+
+// TestFileNamesTheFormat: the end of its name says what an export writes, unless --format does.
+func TestFileNamesTheFormat(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"007","pk":"a"}`)
+	for name, begin := range map[string]string{
+		"a.csv": "id,pk,_ts\n007,a,", "a.CSV": "id,pk,_ts\n007,a,", "a.json": "[\n{", "a.ndjson": `{"id"`,
+		"a.txt": `{"id"`, "ndjson of.csv": `{"id"`,
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		args := []string{"export", "--db", "db", "--container", "c", "--to", path}
+		if format, _, given := strings.Cut(name, " of"); given {
+			args = append(args, "--format", format)
+		}
+		b.run(t, args...)
+		if text := string(read(t, path)); !strings.HasPrefix(text, begin) {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "a.csv.gz")
+	b.run(t, "export", "--db", "db", "--container", "c", "--to", path)
+	if out, _ := b.run(t, "import", path, "--db", "db", "--container", "c"); out != "1 document imported\n" {
+		t.Error(out)
+	}
+}
+
+// TestIDsOfCSV: an id is a text, whatever it looks like and without --text.
+func TestIDsOfCSV(t *testing.T) {
+	b := boot(t, "--memory")
+	b.makeContainer(t)
+	path := file(t, "a.csv", "id,pk,n\n1,a,1\n007,a,2\ntrue,a,3\n\"\"\"8\"\"\",a,4\n\"\"\"half\",a,5\n")
+	if out, _ := b.run(t, "import", path, "--db", "db", "--container", "c"); out != "5 documents imported\n" {
+		t.Error(out)
+	}
+	out, _ := b.run(t, "query", "SELECT VALUE c.id FROM c ORDER BY c.n", "--ndjson", "--db", "db",
+		"--container", "c")
+	if out != "\"1\"\n\"007\"\n\"true\"\n\"8\"\n\"\\\"half\"\n" {
+		t.Error(out)
 	}
 }
 

@@ -28,7 +28,7 @@ func waitCommand() *cobra.Command {
 	c.register(flags)
 	c.registerJSON(flags)
 	flags.Int64Var(&after, "after", 0, "with feed: only a change behind this LSN")
-	flags.DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait, in real time; 10m at most")
+	durationFlag(flags, &timeout, "timeout", 30*time.Second, "how long to wait, in real time; 10m at most")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{}
 		if len(args) > 1 {

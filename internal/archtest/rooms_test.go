@@ -131,7 +131,7 @@ var rooms = map[string]room{
 			"telemetry", "laboratory", "hook", "store",
 			"store/definition", "store/inspect", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/prometheus/client_golang/", "github.com/peterh/liner",
-			"github.com/klauspost/compress/zstd",
+			"github.com/mattn/go-runewidth", "github.com/klauspost/compress/zstd",
 			"github.com/cockroachdb/pebble/v2", "github.com/labstack/echo/v4", "github.com/creack/pty"},
 	},
 }

@@ -148,7 +148,7 @@ func (m *Member) unknown(known []member) error {
 		if !strings.HasPrefix(k.name, "$") {
 			names = append(names, k.name)
 		}
-		if d := edits(strings.ToLower(m.Name), strings.ToLower(k.name)); d < distance {
+		if d := Edits(strings.ToLower(m.Name), strings.ToLower(k.name)); d < distance {
 			nearest, distance = k.name, d
 		}
 	}
@@ -162,8 +162,8 @@ func (m *Member) unknown(known []member) error {
 	return m.Place.Fail("'%s' is not known here", m.Name)
 }
 
-// edits is how many letters must be changed, put in or taken out to make b of a.
-func edits(a, b string) int {
+// Edits is how many letters must be changed, put in or taken out to make b of a.
+func Edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestLives: a time to live is a number of seconds or a duration, of days, too.
+func TestLives(t *testing.T) {
+	for text, want := range map[string]int64{"60": 60, "-1": -1, "never": -1, "90s": 90, "1h30m": 5400,
+		"30d": 2592000, "1d12h": 129600} {
+		if got, err := parseTTL(text); err != nil || *got != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if got, err := parseTTL("off"); got != nil || err != nil {
+		t.Error(got, err)
+	}
+	for _, text := range []string{"", "soon", "1.5s", "0s", "-5s", "30000d", "99999999999"} {
+		if got, err := parseTTL(text); err == nil {
+			t.Errorf("%s is %d", text, *got)
+		}
+	}
+}
+
+// TestDays: lives of messages may be given in days, as those of documents may.
+func TestDays(t *testing.T) {
+	b := boot(t, "--memory")
+	b.run(t, "queue", "create", "q", "--ttl", "14d")
+	if out, _ := b.run(t, "queue", "show", "q"); !strings.Contains(out, `"defaultTimeToLive": "P14D"`) {
+		t.Error(out)
+	}
+	b.run(t, "queue", "send", "q", "x", "--ttl", "1d12h")
+	if out, _ := b.run(t, "queue", "explain", "q", "1"); !strings.Contains(out, "36h0m0s") {
+		t.Error(out)
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// widths tells how many columns of a terminal a text takes: two for each of 日本. A letter that is wide in
+// some countries' fonts alone counts as one, so that a table is the same everywhere.
+var widths = &runewidth.Condition{StrictEmojiNeutral: true}
+
+// table prints rows whose cells stand below each other.
+type table struct{ rows [][]string }
+
+// add adds a row.
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// print writes the rows, with two blanks behind the widest cell of each column.
+func (t *table) print(out io.Writer) error {
+	var most []int
+	for _, cells := range t.rows {
+		for i, c := range cells {
+			if i == len(most) {
+				most = append(most, 0)
+			}
+			most[i] = max(most[i], widths.StringWidth(c))
+		}
+	}
+	var text strings.Builder
+	for _, cells := range t.rows {
+		blanks := 0
+		for i, c := range cells {
+			if c != "" {
+				text.WriteString(strings.Repeat(" ", blanks) + c)
+				blanks = 0
+			}
+			blanks += most[i] + 2
+			if c != "" {
+				blanks -= widths.StringWidth(c)
+			}
+		}
+		text.WriteByte('\n')
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// maxCell is how many columns of the terminal a value in a table takes at most.
+const maxCell = 60
+
+// plain is a text with nothing in it that a terminal would obey, cut where it is long.
+func plain(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		text = strconv.Quote(text)
+	}
+	return short(text)
+}
+
+// short is a text cut where it is long.
+func short(text string) string { return widths.Truncate(text, maxCell, "…") }
+
+// escaped is JSON on one line in which what a terminal would obey is written as JSON's escapes.
+func escaped(value string) string {
+	var text strings.Builder
+	for _, r := range value {
+		switch {
+		case unicode.IsPrint(r):
+			text.WriteRune(r)
+		case r == '\n' || r == '\r' || r == '\t': // between two tokens: no string has them as they are
+			text.WriteByte(' ')
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&text, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&text, `\u%04x`, r)
+		}
+	}
+	return text.String()
+}
