@@ -71,8 +71,9 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 		await other.getByRole('timer').waitFor()
 		const hers = keyboard(other)
 		await hers.fill('The document as JSON', '{"id":"doc-3","pk":"a","n":30}')
+		const saved = other.waitForResponse(r => r.request().method() === 'PUT' && r.ok())
 		await hers.press('Control+Enter')
-		await other.locator('.notes', { hasText: 'Saved' }).waitFor()
+		await saved
 		await other.close()
 		await kb.fill('The document as JSON', '{"id":"doc-3","pk":"a","n":31}')
 		await kb.press('Control+Enter')
