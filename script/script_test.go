@@ -196,7 +196,7 @@ func TestStopped(t *testing.T) {
 		env := still()
 		env.After = ttl.Real{}.After
 		env.Elapsed = passed()
-		limits := Limits{Time: 2 * time.Minute} // a busy machine may take seconds for what is stopped otherwise
+		limits := Limits{Time: 2 * time.Minute} // what is stopped otherwise takes seconds on a busy machine
 		if want == any(&timeout) {
 			env.Elapsed, limits = new(steps).next, Limits{}
 		}

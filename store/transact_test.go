@@ -77,7 +77,8 @@ func TestTransact(t *testing.T) {
 	}
 }
 
-// TestTransactRefuses what is not for a transaction. The wall's clock stands: what is too large is not too late.
+// TestTransactRefuses what is not for a transaction. The wall's clock stands: what is too large is not too
+// late.
 func TestTransactRefuses(t *testing.T) {
 	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true,
 		Wall: ttl.NewManual(time.Unix(0, 0))})
