@@ -142,6 +142,13 @@ func (k *took) note(what string, d time.Duration) {
 	k.of[what] = append(k.of[what], d)
 }
 
+// kinds is of how many kinds of work something has been noted.
+func (k *took) kinds() int {
+	k.Lock()
+	defer k.Unlock()
+	return len(k.of)
+}
+
 // next returns what has been noted, in order, and begins anew.
 func (k *took) next() map[string][]time.Duration {
 	k.Lock()
@@ -185,6 +192,9 @@ func (a *target) neighbour() (end func()) {
 		})
 	}
 	time.Sleep(quietTime)
+	for took.kinds() < 2 { // on a busy machine the first answers may take longer
+		time.Sleep(5 * time.Millisecond)
+	}
 	quiet := took.next()
 	return func() {
 		stop.Store(true)

@@ -42,7 +42,7 @@ func chromium(t *testing.T, program string, s *Server, more ...string) {
 	if images := os.Getenv("MAYFLY_IMAGES"); images != "" {
 		argv = append(argv, "--images", images)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*runTime) // it looks at each view four times
+	ctx, cancel := context.WithTimeout(t.Context(), 2*runTime) // it looks at each view four times
 	defer cancel()
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
 	t.Logf("%s", out)

@@ -12,7 +12,7 @@ import (
 )
 
 // frameworkTime is how long a framework's tests may take.
-const frameworkTime = 5 * time.Minute
+const frameworkTime = 15 * time.Minute
 
 // TestKombu runs the tests that kombu has for all its transports with the one for Service Bus, and an
 // application of Celery.

@@ -36,7 +36,7 @@ const EmulatorKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8m
 
 // startTime is how long a server may take until it is ready. stopTime is how long it may take to end.
 const (
-	startTime = 20 * time.Second
+	startTime = time.Minute
 	stopTime  = 20 * time.Second
 )
 

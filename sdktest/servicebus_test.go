@@ -22,7 +22,7 @@ import (
 )
 
 // busTime is how long a runner may take for all scenarios of servicebus.md, of which one takes a minute.
-const busTime = 8 * time.Minute
+const busTime = 20 * time.Minute
 
 // busSuites lists the languages of servicebus.md. Python has two runs: its clients come in two kinds.
 var busSuites = []suite{

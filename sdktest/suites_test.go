@@ -18,7 +18,7 @@ import (
 )
 
 // runTime is how long a runner may take for all scenarios.
-const runTime = 3 * time.Minute
+const runTime = 10 * time.Minute
 
 // suite is the scenarios in one language.
 type suite struct {

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/doc"
 	js "github.com/mayflydb/mayfly/script"
@@ -15,6 +18,13 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 )
+
+// newPatientBench is a bench of one range whose scripts have the time that they need on a busy machine.
+func newPatientBench(t *testing.T, spec string) *bench {
+	t.Helper()
+	return newBenchWith(t, vfs.NewMem(), spec, store.Options{Ranges: 1, ManualReaper: true,
+		QueryTime: time.Hour, ScriptTime: time.Hour})
+}
 
 // procedure stores a stored procedure.
 func (b *bench) procedure(id, body string) {
@@ -46,7 +56,7 @@ func (b *bench) execute(id string, args ...doc.Value) (string, error) {
 
 // TestScriptRollsBack lets a procedure of eight writes fail after each of them, in each way that there is.
 func TestScriptRollsBack(t *testing.T) {
-	b := newBench(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
+	b := newPatientBench(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
 	defer b.close()
 	for i := range 4 {
 		b.put(fmt.Sprintf(`{"id":"%d","pk":"a","u":%d}`, i, i))
@@ -115,7 +125,7 @@ func TestScriptSeesItsOwnWrites(t *testing.T) {
 		"SELECT c.id FROM c ORDER BY c.n, c.s DESC", "SELECT c.id FROM c WHERE ARRAY_CONTAINS(c.tags, 1)",
 	}
 	list := `["` + strings.Join(queries, `","`) + `"]`
-	b := newBench(t, `"defaultTtl":-1,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[],"compositeIndexes":[[{"path":"/n","order":"ascending"},{"path":"/s","order":"descending"}]]}`, 1)
+	b := newPatientBench(t, `"defaultTtl":-1,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[],"compositeIndexes":[[{"path":"/n","order":"ascending"},{"path":"/s","order":"descending"}]]}`)
 	defer b.close()
 	b.procedure("p", `function (steps, queries) {
 		var self = __.getSelfLink(), answers = [];

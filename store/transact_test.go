@@ -77,9 +77,11 @@ func TestTransact(t *testing.T) {
 	}
 }
 
-// TestTransactRefuses what is not for a transaction.
+// TestTransactRefuses what is not for a transaction. The wall's clock stands: what is too large is not too
+// late.
 func TestTransactRefuses(t *testing.T) {
-	b := newBench(t, `"defaultTtl":10`, 1)
+	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true,
+		Wall: ttl.NewManual(time.Unix(0, 0))})
 	defer b.close()
 	var kept *store.Transaction
 	err := b.transact(func(x *store.Transaction) error {

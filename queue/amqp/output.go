@@ -79,9 +79,11 @@ func (c *conn) flush() (last bool, err error) {
 	last = c.out.last
 	c.out.buf, c.out.spare = c.out.spare[:0], nil
 	c.signal()
-	if !c.closing {
-		_ = c.raw.SetWriteDeadline(c.o.Wall.Now().Add(c.o.IdleTimeout))
+	patience := c.o.IdleTimeout
+	if c.closing { // the limit of what was written before may be over
+		patience = closeTime
 	}
+	_ = c.raw.SetWriteDeadline(c.o.Wall.Now().Add(patience))
 	c.mu.Unlock()
 	if len(b) > 0 {
 		if _, err = c.raw.Write(b); err != nil {

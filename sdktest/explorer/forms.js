@@ -1,7 +1,7 @@
 // The forms: what each makes is what the server has then.
 import { check } from './world.js'
 
-export const forms = ({ page, see, told, send, at, axe, answers }) => {
+export const forms = ({ page, kb, see, told, held, send, at, axe, answers }) => {
 	const button = name => page.getByRole('button', { name, exact: true })
 	const panel = title =>
 		page.locator('.panel', { has: page.getByRole('heading', { name: title, exact: true }) })
@@ -286,6 +286,44 @@ export const forms = ({ page, see, told, send, at, axe, answers }) => {
 				return field.value
 			})
 			is(kept, 'WHERE c.n < 3', 'the filter')
+		},
+		async 'an editor is there when it has its text'() {
+			await send('/dbs/forms/colls/plane/docs', { id: 'late' }, 'POST', {
+				headers: { 'x-ms-documentdb-partitionkey': '["late"]' },
+			})
+			await at('#/db/forms')
+			await held('/docs/late', async () => {
+				await at('#/db/forms/plane/documents/late/%22late%22')
+				await see('late', '.doc h2')
+				await page.locator('.doc [aria-busy=true]').waitFor()
+				check(!(await page.locator('.doc .cm-content').count()), 'what is typed would be overwritten')
+			})
+			await see('"late"', '.doc .cm-content')
+		},
+		async 'completion waits for names that are not there yet'() {
+			await at('#/db/forms')
+			await held('/colls/plane/docs', async () => {
+				await at('#/db/forms/plane/query?query=SELECT+c.') // which is not typed: that would ask, too
+				await page.locator('.cm-content').click()
+				await page.keyboard.press('Control+End')
+				await page.keyboard.press('Control+Space')
+				await page.waitForTimeout(300) // the editor looks for names a little after the keys
+			})
+			await page.locator('.cm-tooltip-autocomplete', { hasText: '_ts' }).waitFor()
+		},
+		async 'what the reaper does after a move of the clock is seen'() {
+			await send('/_mayfly/entities', { path: 'slow', deadLetterOnExpiration: true })
+			await send('/_mayfly/entities/slow/send', { text: 'x', ttl: 5 })
+			await at('#/queue/slow/dead')
+			await see('No dead letter', '.tab')
+			await send('/_mayfly/reaper', { paused: true }, 'PUT')
+			await held('settle=true', async () => {
+				await kb.goTo('Advance the clock by 1m')
+				await told('The clock went on')
+				await send('/_mayfly/reaper', { paused: false }, 'PUT')
+				await send('/_mayfly/reaper/run')
+			})
+			await see('TTLExpired', '.tab table')
 		},
 		async 'completion knows aliases, functions of the container and names that are no words'() {
 			await send('/dbs/forms/colls', { id: 'words', partitionKey: { paths: ['/pk'], kind: 'Hash' } })

@@ -2,7 +2,9 @@
 import { keyboard } from './keyboard.js'
 import { check } from './world.js'
 
-const left = page => page.getByRole('timer').textContent()
+// left waits until the countdown, by a clock that stands, is at this.
+const left = (page, time) =>
+	page.waitForFunction(t => document.querySelector('[role=timer]')?.textContent === t, time)
 
 export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 	async 'the page opens without a key on loopback'() {
@@ -41,10 +43,9 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 		await kb.push('New document')
 		await kb.fill('The document as JSON', '{"id":"one","pk":"a","n":1}')
 		await kb.press('Control+Enter')
-		await page.getByRole('timer').waitFor()
-		check(/^1m 40s$/.test(await left(page)), 'left: ' + (await left(page)))
+		await left(page, '1m 40s')
 		await kb.goTo('Advance the clock by 1m')
-		await page.waitForFunction(() => document.querySelector('[role=timer]').textContent === '40 s')
+		await left(page, '40 s')
 		await axe()
 		await kb.goTo('Advance the clock by 1m')
 		await page.waitForFunction(
@@ -70,8 +71,9 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 		await other.getByRole('timer').waitFor()
 		const hers = keyboard(other)
 		await hers.fill('The document as JSON', '{"id":"doc-3","pk":"a","n":30}')
+		const saved = other.waitForResponse(r => r.request().method() === 'PUT' && r.ok())
 		await hers.press('Control+Enter')
-		await other.locator('.notes', { hasText: 'Saved' }).waitFor()
+		await saved
 		await other.close()
 		await kb.fill('The document as JSON', '{"id":"doc-3","pk":"a","n":31}')
 		await kb.press('Control+Enter')
@@ -131,7 +133,7 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 	async 'a snapshot is restored'() {
 		await kb.goTo('Time and snap')
 		await kb.push('Restore')
-		await page.waitForTimeout(50)
+		await page.locator('dialog[open]').waitFor()
 		await kb.push('Restore')
 		await told('as it was')
 		await kb.goTo('carts')

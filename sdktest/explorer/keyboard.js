@@ -14,17 +14,19 @@ export function keyboard(page) {
 	const self = {
 		press,
 		focused,
+		// tabTo goes once around, and on for a while: what has the name may come with an answer of the server.
 		async tabTo(name) {
-			const seen = []
+			const seen = new Set()
+			const until = Date.now() + 15_000
 			// who sees that something is still loading waits for it
 			await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'))
-			for (let i = 0; i < 150; i++) {
+			for (let i = 0; i < 150 || Date.now() < until; i++) {
 				const now = await focused()
 				if (typeof name === 'string' ? now === name : name.test(now)) return
-				seen.push(now)
+				seen.add(now)
 				await press('Tab')
 			}
-			throw new Error(`Tab does not lead to ${name}, but to ${[...new Set(seen)].join(' | ')}`)
+			throw new Error(`Tab does not lead to ${name}, but to ${[...seen].join(' | ')}`)
 		},
 		async push(name) {
 			await self.tabTo(name)
@@ -35,10 +37,16 @@ export function keyboard(page) {
 			await press('Control+a')
 			await page.keyboard.insertText(text)
 		},
-		// choose takes the option of a list that begins with some letters.
+		// choose takes the option of a list that begins with some letters. They are not typed: what comes a second
+		// later than the letter before it begins anew.
 		async choose(name, option) {
 			await self.tabTo(name)
-			await page.keyboard.type(option)
+			await press('Home')
+			const chosen = () => page.evaluate(() => document.activeElement.selectedOptions[0].text)
+			for (let now, was; !(now = await chosen()).startsWith(option); was = now) {
+				if (now === was) throw new Error(`${name} has no ${option}`)
+				await press('ArrowDown')
+			}
 		},
 		// goTo uses the command palette.
 		async goTo(what) {

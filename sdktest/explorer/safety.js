@@ -138,9 +138,11 @@ export const safety = ({ page, see, send, at, drawn, root, browser }) => ({
 				out[name] = await run().catch(e => 'refused ' + e.name)
 			document.getElementById('f').submit()
 			const opened = window.open(root)
-			await new Promise(then => setTimeout(then, 1500))
 			let inside = 'nothing'
 			try {
+				// It is empty, and ours, until it has been loaded; then it is another origin's.
+				while (opened && !opened.closed && opened.document.URL === 'about:blank')
+					await new Promise(then => setTimeout(then, 50))
 				inside = opened?.document?.body?.innerText ?? 'nothing'
 			} catch {
 				/* of another origin */

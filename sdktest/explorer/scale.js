@@ -43,7 +43,7 @@ async function firstRow(browser, at) {
 	return Math.round(took)
 }
 
-export const scale = ({ page, kb, see, send, at, drawn, root, browser }) => ({
+export const scale = ({ page, kb, see, told, send, at, drawn, root, browser }) => ({
 	async 'the first of a hundred thousand rows is there in less than 300 ms'() {
 		await fill(send, 100_000)
 		const took = []
@@ -122,7 +122,7 @@ export const scale = ({ page, kb, see, send, at, drawn, root, browser }) => ({
 		await kb.press('ArrowRight')
 		await page.keyboard.insertText('"more": 1,')
 		await kb.press('Control+Enter')
-		await page.locator('.notes', { hasText: 'Saved for' }).waitFor()
+		await told('Saved for')
 		await see('more', '.grid-body')
 	},
 	async 'names of all letters lead to where they should'() {

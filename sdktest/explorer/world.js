@@ -64,6 +64,15 @@ export async function world(browser, endpoint, images) {
 			true,
 		),
 	)
+	// What notes tell is kept: each is gone after a few seconds, which who looks for it may take on a busy machine.
+	await page.addInitScript(() => {
+		window.told = []
+		new MutationObserver(changes => {
+			for (const { addedNodes } of changes)
+				for (const p of addedNodes)
+					if (p.matches?.('.notes p') && p.checkVisibility()) window.told.push(p.textContent)
+		}).observe(document, { childList: true, subtree: true })
+	})
 	page.on('request', r => {
 		if (new URL(r.url()).origin !== new URL(root).origin) trouble.push('a request to ' + r.url())
 	})
@@ -76,7 +85,27 @@ export async function world(browser, endpoint, images) {
 		kb: keyboard(page),
 		send: sender(endpoint),
 		see: (text, where = 'main') => page.locator(where, { hasText: text }).first().waitFor(),
-		told: text => page.locator('.notes', { hasText: text }).waitFor(),
+		// told waits for a note with this text behind those that it was asked for before.
+		told: text =>
+			page.waitForFunction(text => {
+				const at = window.told.findIndex(note => note.includes(text))
+				return window.told.splice(0, at + 1).length
+			}, text),
+		// held keeps back the requests that have something in their URL while a function is called.
+		async held(part, call) {
+			let letGo
+			const free = new Promise(then => (letGo = then))
+			await page.route(
+				url => url.href.includes(part),
+				async route => {
+					await free
+					await route.continue()
+				},
+			)
+			await call()
+			letGo()
+			await page.unrouteAll({ behavior: 'wait' })
+		},
 		at: place => page.goto(root + place),
 		// drawn waits for a page whose data is there.
 		drawn: () =>

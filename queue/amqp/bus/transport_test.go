@@ -218,24 +218,32 @@ func TestEndsTwice(t *testing.T) {
 }
 
 // TestIdle: who is silent for too long is told and hung up on; who has nothing to say hears a heartbeat.
+// These are two connections, so that neither has to be in time for the other.
 func TestIdle(t *testing.T) {
 	w := newWorld(t)
-	o := w.bus.Options()
-	o.IdleTimeout = 200 * time.Millisecond
-	c := w.pipeWith(w.ctx, o)
-	header := frame.HeaderAMQP()
-	c.write(header[:])
-	c.read(header[:])
-	c.listen()
-	c.say(0, &frame.Open{ContainerID: "test", MaxFrameSize: 1 << 16, IdleTimeout: 20})
-	if o := await[*frame.Open](c); o.IdleTimeout != 200 {
-		t.Errorf("the server waits for %d", o.IdleTimeout)
+	opened := func(server time.Duration, client uint32) *client {
+		o := w.bus.Options()
+		o.IdleTimeout = server
+		c := w.pipeWith(w.ctx, o)
+		header := frame.HeaderAMQP()
+		c.write(header[:])
+		c.read(header[:])
+		c.listen()
+		c.say(0, &frame.Open{ContainerID: "test", MaxFrameSize: 1 << 16, IdleTimeout: client})
+		if o := await[*frame.Open](c); int64(o.IdleTimeout) != server.Milliseconds() {
+			t.Errorf("the server waits for %d", o.IdleTimeout)
+		}
+		return c
 	}
+	c := opened(time.Hour, 20)
 	for range 3 {
 		if f, ok := c.next(); !ok || f.body != nil {
 			t.Fatalf("no heartbeat: %+v", f)
 		}
 	}
+	c.hangUp()
+	c = opened(200*time.Millisecond, 0)
+	c.begin(0, 10) // what is written last is older than the limit when the farewell is
 	cl := await[*frame.Close](c)
 	if cl.Error == nil || cl.Error.Condition != frame.CondForced {
 		t.Errorf("%+v", cl)

@@ -172,13 +172,17 @@ func (t *T) from(p place) R { return t.open(t.client, p, sb.ReceiveModePeekLock)
 // deleting makes a receiver that deletes.
 func (t *T) deleting(p place) R { return t.open(t.client, p, sb.ReceiveModeReceiveAndDelete) }
 
+// together lets a call wait for the messages that it asks for. By default it returns 20 ms after the first
+// one, and gives back what comes later, behind which the next ones may be.
+var together = &sb.ReceiveMessagesOptions{TimeAfterFirstMessage: someTime}
+
 // take receives this many messages.
 func (r R) take(n int) []*sb.ReceivedMessage {
 	ctx, cancel := context.WithTimeout(r.t.ctx, someTime)
 	defer cancel()
 	var all []*sb.ReceivedMessage
 	for len(all) < n {
-		some, err := r.ReceiveMessages(ctx, n-len(all), nil)
+		some, err := r.ReceiveMessages(ctx, n-len(all), together)
 		if err != nil {
 			r.t.fatalf("received %d of %d: %v", len(all), n, err)
 		}

@@ -175,7 +175,7 @@ var sending = []scenario{
 		r := t.from(q)
 		var got []*sb.ReceivedMessage
 		for len(got) < 10 {
-			some, err := r.ReceiveMessages(t.ctx, 4, nil)
+			some, err := r.ReceiveMessages(t.ctx, min(4, 10-len(got)), together)
 			t.must(err)
 			t.check(len(some) >= 1 && len(some) <= 4, "%d at once", len(some))
 			got = append(got, some...)

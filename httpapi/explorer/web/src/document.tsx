@@ -43,6 +43,7 @@ export function DocumentPanel(p: DocProps) {
 		edit(bare(a))
 		setDirty(false)
 	}, [p.id])
+	const there = p.fresh || etag !== '' // before, what is typed would be overwritten
 	useUnsaved(dirty)
 	const close = () => {
 		if (!stay()) p.close()
@@ -79,7 +80,7 @@ export function DocumentPanel(p: DocProps) {
 			<header>
 				<h2 class="mono">{p.fresh ? 'New document' : p.id}</h2>
 				<div class="row">
-					<Button kind="main" do={() => save(etag)} title="Ctrl Enter">
+					<Button kind="main" do={() => save(etag)} title="Ctrl Enter" disabled={!there}>
 						Save
 					</Button>
 					{!p.fresh && (
@@ -124,19 +125,23 @@ export function DocumentPanel(p: DocProps) {
 					</div>
 				</div>
 			)}
-			<Editor
-				label="The document as JSON"
-				mode="json"
-				value={text}
-				set={v => {
-					if (v !== text) {
-						edit(v)
-						setDirty(true)
-					}
-				}}
-				run={() => save(etag)}
-				height={theirs ? '' : 'tall'}
-			/>
+			{there ? (
+				<Editor
+					label="The document as JSON"
+					mode="json"
+					value={text}
+					set={v => {
+						if (v !== text) {
+							edit(v)
+							setDirty(true)
+						}
+					}}
+					run={() => save(etag)}
+					height={theirs ? '' : 'tall'}
+				/>
+			) : (
+				!error && <div class="editor tall" aria-busy="true" />
+			)}
 			{theirs && <Editor label="What is stored" mode="json" value={bare(theirs)} />}
 		</section>
 	)

@@ -8,6 +8,7 @@ import { Home } from './home'
 import { Palette, type Command } from './palette'
 import { QueuePage } from './queues'
 import {
+	clockMoved,
 	doing,
 	go,
 	nowOf,
@@ -273,7 +274,7 @@ function App() {
 	const advance = (by: string) => () =>
 		doing(async () => {
 			await put(own('clock'), { advance: by })
-			tell('data')
+			clockMoved()
 		}, `The clock went on by ${by}.`)
 	const commands: Command[] = [
 		{ text: 'Overview', run: () => go() },

@@ -1,7 +1,7 @@
 // Queries: an editor that knows the container's paths and the functions, rows, metrics, charge and the plan.
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete'
 import type { EditorView } from '@codemirror/view'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { collPath, isObject, json, list, own as mayfly, post, runQuery, type Page } from './api'
 import type { In } from './container'
 import { Editor } from './editor'
@@ -100,8 +100,9 @@ export function QueryTab(p: In) {
 	const [plan, setPlan] = useState<any>(null),
 		[error, setError] = useState('')
 	const paths = useRef(new Map<string, Set<string>>()),
-		own = useRef<string[]>([])
-	useEffect(() => {
+		own = useRef<string[]>([]),
+		asking = useRef<Promise<unknown> | null>(null) // for names: who wants them sooner waits for them
+	useLayoutEffect(() => {
 		for (const path of p.of.partitionKey.paths)
 			pathsOf(
 				path
@@ -111,18 +112,14 @@ export function QueryTab(p: In) {
 				'',
 				paths.current,
 			)
-		runQuery(p.db, p.coll, 'SELECT TOP 50 * FROM c', [], { count: 50 }).then(
-			a => a.rows.forEach(r => pathsOf(r, '', paths.current)),
-			() => {
-				/* completion goes without */
-			},
-		)
-		list(`${collPath(p.db, p.coll)}/udfs`, 'UserDefinedFunctions').then(
-			all => (own.current = all.map(f => `udf.${f.id}`)),
-			() => {
-				/* as above */
-			},
-		)
+		asking.current = Promise.allSettled([
+			runQuery(p.db, p.coll, 'SELECT TOP 50 * FROM c', [], { count: 50 }).then(a =>
+				a.rows.forEach(r => pathsOf(r, '', paths.current)),
+			),
+			list(`${collPath(p.db, p.coll)}/udfs`, 'UserDefinedFunctions').then(
+				all => (own.current = all.map(f => `udf.${f.id}`)),
+			),
+		]).then(() => (asking.current = null)) // where one has failed completion goes without
 		if (asked) run(null) // a link leads to the rows
 	}, [])
 	const run = async (from: string | null) => {
@@ -163,7 +160,10 @@ export function QueryTab(p: In) {
 				set={edit}
 				run={() => run(null)}
 				height="short"
-				complete={c => complete(paths.current, own.current, c)}
+				complete={c => {
+					const offer = () => complete(paths.current, own.current, c)
+					return asking.current?.then(offer) ?? offer()
+				}}
 			/>
 			<div class="bar">
 				<Button kind="main" do={() => run(null)}>

@@ -1,6 +1,6 @@
 // What all pages share: where the browser is, the server's clock, the tree, messages to the user.
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
-import { Failure, get, own } from './api'
+import { ask, Failure, get, own } from './api'
 
 // Where the browser is: the parts of the URL behind #, unescaped. What follows a ? tells what is shown there.
 export const here = () =>
@@ -95,6 +95,18 @@ export async function readClock(db: string): Promise<Clock> {
 	watches.set(db, { clock, at: Date.parse(clock.now), read: performance.now() })
 	tell('clock')
 	return clock
+}
+
+// clockMoved tells that a clock has been moved. What has expired by it is seen by nobody from then on; the reaper counts
+// it and makes dead letters of messages a little later, and then it is told once more.
+export function clockMoved() {
+	tell('data')
+	ask('PUT', own('clock'), { query: '?settle=true', body: { advance: '0s' } }).then(
+		() => tell('data'),
+		() => {
+			/* the page itself tells */
+		},
+	)
 }
 
 // useClock follows a clock: read now, on each signal of a change, and each five seconds.

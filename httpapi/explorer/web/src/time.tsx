@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { get, own, post, put, remove } from './api'
 import { Forecast } from './forecast'
 import {
+	clockMoved,
 	note,
 	nowOf,
 	plural,
@@ -51,7 +52,7 @@ export function ClockPanel(p: { db: string }) {
 	const change = (body: unknown) => async () => {
 		await put(at, body)
 		await readClock(p.db)
-		tell('data')
+		clockMoved()
 	}
 	if (!clock) return null
 	return (
@@ -71,7 +72,7 @@ export function ClockPanel(p: { db: string }) {
 									do={async () => {
 										await remove(at)
 										await readClock(p.db)
-										tell('data')
+										clockMoved()
 									}}
 								>
 									Follow the server

@@ -75,7 +75,7 @@ public class Shop {
     }
 
     private void check() throws InterruptedException {
-        if (!all.await(30, TimeUnit.SECONDS)) {
+        if (!all.await(2, TimeUnit.MINUTES)) {
             throw new IllegalStateException("received " + orders + " and " + news);
         }
         var numbers = orders.stream().map(Order::number).sorted().toList();
