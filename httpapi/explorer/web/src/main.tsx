@@ -1,6 +1,6 @@
 import { render } from 'preact'
-import { useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { dbPath, get, hasKey, list, onUnauthorized, own, put, remove, signIn, signOut } from './api'
+import { useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { dbPath, Failure, get, hasKey, list, onUnauthorized, own, put, remove, signIn, signOut } from './api'
 import { ContainerPage } from './container'
 import { begin } from './early'
 import { NewContainer, NewDatabase, NewEntity } from './create'
@@ -10,6 +10,7 @@ import { QueuePage } from './queues'
 import {
 	doing,
 	go,
+	isAway,
 	nowOf,
 	say,
 	stamp,
@@ -42,7 +43,10 @@ export interface Tree {
 async function loadTree(): Promise<Tree> {
 	const [dbs, bus] = await Promise.all([
 		list('/dbs', 'Databases'),
-		get(own('entities')).catch(() => ({ entities: [] })), // a server without queues
+		get(own('entities')).catch(e => {
+			if (!(e instanceof Failure && e.status === 404)) throw e
+			return { entities: [] } // a server without queues
+		}),
 	])
 	const databases = await Promise.all(
 		dbs.map(async db => ({
@@ -251,6 +255,9 @@ function App() {
 		[changed, locked],
 	)
 	const main = useRef<HTMLElement>(null)
+	useSignal('away')
+	// There may be thousands in the tree: it is drawn anew where it changes alone.
+	const nav = useMemo(() => <Nav tree={tree} path={path} make={make} />, [tree, path.join('\n')])
 	useLayoutEffect(() => {
 		onUnauthorized(() => lock(true))
 	}, [])
@@ -260,6 +267,7 @@ function App() {
 	}, [path.join('/')])
 	useLayoutEffect(() => {
 		const keys = (e: KeyboardEvent) => {
+			if (e.key === 'Escape') setMenu(false)
 			if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === 'k') {
 				e.preventDefault()
 				setPalette(true)
@@ -275,7 +283,7 @@ function App() {
 			await put(own('clock'), { advance: by })
 			tell('data')
 		}, `The clock went on by ${by}.`)
-	const commands: Command[] = [
+	const commands = (): Command[] => [
 		{ text: 'Overview', run: () => go() },
 		{ text: 'Time and snapshots', run: () => go('time') },
 		{ text: 'Faults on demand', run: () => go('faults') },
@@ -343,9 +351,9 @@ function App() {
 					<kbd>Ctrl K</kbd>
 				</button>
 			</header>
-			<Nav tree={tree} path={path} make={make} />
+			{nav}
 			<main id="main" ref={main} tabIndex={-1}>
-				<Bad text={error} />
+				<Bad text={isAway ? 'The server does not answer: what you see may be out of date.' : error} />
 				<Place key={path.slice(0, 3).join('/')} path={path} tree={tree} make={make} />
 			</main>
 			{making === 'database' && <NewDatabase close={() => make('')} />}
