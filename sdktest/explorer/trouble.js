@@ -1,4 +1,4 @@
-// What goes otherwise than it should: answers that come late or never, others who write, odd names, lost focus.
+// What goes otherwise than it should: answers that come late or never, others who write, odd names.
 import { check } from './world.js'
 
 const is = (got, want, what) =>
@@ -104,6 +104,16 @@ export const trouble = ({ page, kb, see, told, send, at, answers }) => {
 			check(!answers.length, 'what was typed meanwhile is left without a word')
 			await button('Save').click()
 			await page.waitForFunction(() => /222/.test(document.querySelector('.grid-body').textContent))
+		},
+		async 'a document that comes late is not typed over'() {
+			await page.goto('about:blank')
+			const late = await held('**/docs/doc-3')
+			await at('#/db/odd/docs/documents/doc-3/%22a%22')
+			await late.came
+			await page.locator('.doc [aria-busy=true]').waitFor()
+			check(!(await page.locator('.doc .cm-content').count()), 'something can be typed')
+			late.go()
+			await page.locator('.doc .cm-content', { hasText: 'doc-3' }).waitFor()
 		},
 		async 'a document that is gone is told so, and can be written again'() {
 			await open('doc-2')

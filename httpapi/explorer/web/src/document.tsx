@@ -189,19 +189,22 @@ export function DocumentPanel(p: DocProps) {
 					</div>
 				</div>
 			)}
-			<Editor
-				label="The document as JSON"
-				mode="json"
-				value={text}
-				set={v => {
-					if (v !== text) {
-						edit(v)
-						setDirty(true)
-					}
-				}}
-				run={() => save(etag)}
-				height={theirs ? '' : 'tall'}
-			/>
+			{(!error || etag) && (
+				<Editor
+					label="The document as JSON"
+					mode="json"
+					wait={!p.fresh && !etag}
+					value={text}
+					set={v => {
+						if (v !== text) {
+							edit(v)
+							setDirty(true)
+						}
+					}}
+					run={() => save(etag)}
+					height={theirs ? '' : 'tall'}
+				/>
+			)}
 			{theirs && <Editor label="What is stored" mode="json" value={bare(theirs)} />}
 		</section>
 	)

@@ -229,7 +229,8 @@ function Nowhere(p: { what: string }) {
 
 // Place is the page of a place. What goes wrong while it is drawn is told in it, and the rest stays usable.
 function Place(p: { path: string[]; tree: Tree | null; make: (what: string) => void }) {
-	const [wrong] = useErrorBoundary()
+	const [wrong, again] = useErrorBoundary()
+	useLayoutEffect(again, [p.path.join('/')]) // what is wrong with one place is not with another
 	const [kind, name, coll, tab, ...rest] = p.path
 	if (wrong) return <Bad text={`This page cannot be shown: ${(wrong as Error).message}`} />
 	if (!kind) return <Home tree={p.tree} make={p.make} />

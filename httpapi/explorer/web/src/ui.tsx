@@ -335,7 +335,7 @@ export function Table(p: TableProps) {
 				<thead>
 					<tr>
 						{p.head.map(h => (
-							<th scope="col">{h}</th>
+							<th scope="col">{h || <span class="unseen">Actions</span>}</th>
 						))}
 					</tr>
 				</thead>
