@@ -19,7 +19,8 @@ const ownKey = "bXkgb3duIGtleSBvZiB0aGlzIHNlcnZlcg=="
 // pictures of its pages.
 func TestExplorer(t *testing.T) {
 	t.Parallel()
-	s, keyed := startBus(t, "--memory"), start(t, "--memory", "--key", ownKey)
+	s := startBus(t, "--memory")
+	keyed := start(t, "--memory", "--key", ownKey, "--san", "elsewhere.example") // a name beside loopback
 	chromium(t, "run.js", s.Server, "--keyed", keyed.URL("http"), "--key", ownKey)
 	must(t, s.Stop())
 }

@@ -1,4 +1,5 @@
-// The explorer in Chromium: one way through it by keyboard, its forms, what is much, what is wild, all views.
+// The explorer in Chromium: one way through it by keyboard, its forms, what goes wrong, what is
+// much, what is wild, all views.
 //   node run.js --endpoint URL --keyed URL --key KEY [--images DIR] [--only NAME]
 // The second server has a key of its own and a database vault.
 import { parseArgs } from 'node:util'
@@ -6,6 +7,7 @@ import { forms } from './forms.js'
 import { journey } from './journey.js'
 import { safety, signIn } from './safety.js'
 import { scale } from './scale.js'
+import { trouble } from './trouble.js'
 import { views } from './views.js'
 import { launch, sender, world } from './world.js'
 
@@ -23,6 +25,7 @@ const browser = await launch(args.chromium)
 const parts = {
 	journey,
 	forms,
+	trouble,
 	views,
 	safety,
 	scale,

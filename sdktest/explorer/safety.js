@@ -37,6 +37,14 @@ export const signIn = ({ page, kb, see, axe, root }, key) => ({
 		const kept = await page.evaluate(() => [localStorage.length, document.cookie, location.href].join())
 		check(!kept.includes(key) && kept.startsWith('0,,'), 'the key is kept: ' + kept)
 	},
+	async 'where a browser does not sign it says so, and where it does'() {
+		const other = await page.context().newPage()
+		await other.goto(root.replace(/127\.0\.0\.1|localhost/, 'elsewhere.example'))
+		await other.getByLabel('Master key').fill(key)
+		await other.keyboard.press('Enter')
+		await other.locator('.bad-text', { hasText: 'A browser signs only on https' }).waitFor()
+		await other.close()
+	},
 	async 'the key is forgotten with its tab, and when one says so'() {
 		const other = await page.context().newPage()
 		await other.goto(root)

@@ -1,6 +1,17 @@
 // One document: its JSON, when it dies and why, and what happens when somebody else has changed it.
-import { useState } from 'preact/hooks'
-import { ask, collPath, Failure, json, ownColl, partitionKey, pkHeader, post, type Answer } from './api'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import {
+	ask,
+	collPath,
+	Failure,
+	json,
+	ownColl,
+	partitionKey,
+	pkHeader,
+	post,
+	runQuery,
+	type Answer,
+} from './api'
 import type { In } from './container'
 import { Editor } from './editor'
 import { countdown, doing, nowOf, note, say, tell, useData, useSignal, useTick } from './state'
@@ -29,16 +40,46 @@ function example(paths: string[]) {
 	return JSON.stringify(doc, null, 2)
 }
 
+// addressOf is the path of a document. A browser takes . and .. out of a path however they are escaped: who is
+// named so is asked for by its _rid.
+async function addressOf(p: DocProps): Promise<string> {
+	if (!/^\.{1,2}$/.test(p.id)) return `${collPath(p.db, p.coll)}/docs/${encodeURIComponent(p.id)}`
+	const same = [{ name: '@id', value: p.id }],
+		page = await runQuery(p.db, p.coll, 'SELECT * FROM c WHERE c.id = @id', same, { count: 1000 })
+	const paths = p.of.partitionKey.paths,
+		key = JSON.stringify(p.pk)
+	const one = page.rows.find(d => JSON.stringify(partitionKey(d, paths)) === key)
+	if (!one) throw new Failure(404, '', '')
+	return '/' + one._self.replace(/\/$/, '')
+}
+
+// read is a document as it is stored, null where it is not.
+async function read(p: DocProps): Promise<Answer | null> {
+	try {
+		return await ask('GET', await addressOf(p), { headers: pkHeader(p.pk) })
+	} catch (e) {
+		if (e instanceof Failure && e.status === 404) return null
+		throw e
+	}
+}
+
 export function DocumentPanel(p: DocProps) {
-	const path = `${collPath(p.db, p.coll)}/docs`,
-		at = `${path}/${encodeURIComponent(p.id)}`
+	const path = `${collPath(p.db, p.coll)}/docs`
 	const [text, edit] = useState(p.fresh ? example(p.of.partitionKey.paths) : '')
 	const [etag, setEtag] = useState(''),
 		[theirs, setTheirs] = useState<Answer | null>(null),
-		[dirty, setDirty] = useState(false)
+		[dirty, setDirty] = useState(false),
+		[gone, lost] = useState(false)
+	const saving = useRef(false),
+		left = useRef(false),
+		now = useRef(text)
+	now.current = text
+	useLayoutEffect(() => () => {
+		left.current = true
+	}, [])
 	const { error } = useData(async () => {
 		if (p.fresh) return
-		const a = await ask('GET', at, { headers: pkHeader(p.pk) })
+		const a = await ask('GET', await addressOf(p), { headers: pkHeader(p.pk) })
 		setEtag(a.body._etag)
 		edit(bare(a))
 		setDirty(false)
@@ -48,25 +89,36 @@ export function DocumentPanel(p: DocProps) {
 	const close = () => {
 		if (!stay()) p.close()
 	}
-	const save = (match: string) =>
+	// save writes the text over the version with an etag, or as a new document.
+	const save = (match: string, anew = p.fresh) =>
 		doing(async () => {
-			const doc = json('document', text)
-			const headers: Record<string, string> = pkHeader(partitionKey(doc, p.of.partitionKey.paths))
-			if (match) headers['if-match'] = match
+			if (saving.current) return // a second one would be in conflict with the first
+			saving.current = true
 			try {
-				const a = p.fresh
-					? await ask('POST', path, { headers, text })
-					: await ask('PUT', at, { headers, text })
+				const doc = json('document', text),
+					key = anew ? partitionKey(doc, p.of.partitionKey.paths) : p.pk
+				const headers: Record<string, string> = pkHeader(key)
+				if (match && !anew) headers['if-match'] = match
+				const a = anew
+					? await ask('POST', path, { headers, text, exact: true })
+					: await ask('PUT', await addressOf(p), { headers, text, exact: true })
 				setEtag(a.body._etag)
 				setTheirs(null)
-				setDirty(false)
-				forget()
+				lost(false)
 				note(`Saved for ${a.headers.get('x-ms-request-charge')} RU.`)
 				tell('data')
-				if (p.fresh) p.made(a.body)
+				if (left.current || now.current !== text) return // what has been typed meanwhile is not saved
+				setDirty(false)
+				forget()
+				if (anew || a.body.id !== p.id) p.made(a.body)
 			} catch (e) {
-				if (!(e instanceof Failure && e.status === 412)) throw e
-				setTheirs(await ask('GET', at, { headers: pkHeader(p.pk) }))
+				if (!(e instanceof Failure) || anew || ![404, 412].includes(e.status)) throw e
+				const stored = e.status === 412 ? await read(p) : null
+				setTheirs(stored)
+				lost(!stored)
+				if (!stored) tell('data')
+			} finally {
+				saving.current = false
 			}
 		})
 	return (
@@ -74,7 +126,9 @@ export function DocumentPanel(p: DocProps) {
 			class="doc panel"
 			aria-label={p.fresh ? 'New document' : `Document ${p.id}`}
 			onKeyDown={e => {
-				if (e.key === 'Escape') close()
+				// a dialog's, and one that the editor has used, are not meant for the panel
+				if (e.key !== 'Escape' || e.defaultPrevented || (e.target as Element).closest('dialog')) return
+				close()
 			}}
 		>
 			<header>
@@ -88,7 +142,7 @@ export function DocumentPanel(p: DocProps) {
 							word="Delete"
 							what={`Document ${p.id} is gone then.`}
 							do={async () => {
-								await ask('DELETE', at, { headers: pkHeader(p.pk) })
+								await ask('DELETE', await addressOf(p), { headers: pkHeader(p.pk) })
 								tell('data')
 								forget()
 								p.close()
@@ -101,7 +155,18 @@ export function DocumentPanel(p: DocProps) {
 				</div>
 			</header>
 			<Bad text={error} />
-			{!p.fresh && <Life {...p} />}
+			{!p.fresh && !gone && <Life {...p} />}
+			{gone && (
+				<div class="conflict" role="alert">
+					<p>
+						<b>This document is gone.</b> It has expired or was deleted since you opened it. What you
+						see is not stored.
+					</p>
+					<div class="row">
+						<Button do={() => save('', true)}>Write it again</Button>
+					</div>
+				</div>
+			)}
 			{theirs && (
 				<div class="conflict" role="alert">
 					<p>
@@ -125,10 +190,11 @@ export function DocumentPanel(p: DocProps) {
 					</div>
 				</div>
 			)}
-			{there ? (
+			{(!error || etag) && (
 				<Editor
 					label="The document as JSON"
 					mode="json"
+					wait={!p.fresh && !etag}
 					value={text}
 					set={v => {
 						if (v !== text) {
@@ -139,8 +205,6 @@ export function DocumentPanel(p: DocProps) {
 					run={() => save(etag)}
 					height={theirs ? '' : 'tall'}
 				/>
-			) : (
-				!error && <div class="editor tall" aria-busy="true" />
 			)}
 			{theirs && <Editor label="What is stored" mode="json" value={bare(theirs)} />}
 		</section>

@@ -1,11 +1,12 @@
 // The documents of a container: a grid that draws the rows in sight, loads a page at a time, and counts down.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { partitionKey, runQuery } from './api'
+import { exact, partitionKey, runQuery } from './api'
 import type { In } from './container'
 import { DocumentPanel } from './document'
 import { firstPage, selectAll, takeDocuments } from './early'
 import { countdown, go, nowOf, say, stamp, useShown, useSignal, useTick } from './state'
 import { Bad, Button, Empty } from './ui'
+import { stay } from './unsaved'
 
 const rowHeight = 32
 const laterPages = 500
@@ -31,7 +32,7 @@ export function Countdown(p: { at: number | null; db: string }) {
 const previews = new WeakMap<object, string>()
 
 // preview is a document without what has a column of its own. It is made once: a document may be large.
-function preview(doc: any, paths: string[]): string {
+export function preview(doc: any, paths: string[]): string {
 	const known = previews.get(doc)
 	if (known !== undefined) return known
 	let text = ''
@@ -51,8 +52,9 @@ export function Documents(p: In & { open: string[] }) {
 	const [rows, setRows] = useState<any[]>([]),
 		[more, setMore] = useState<string | null>('')
 	const [error, setError] = useState(''),
-		[at, select] = useState(0),
-		[fresh, setFresh] = useState(false)
+		[stuck, setStuck] = useState<string | null>(null),
+		[chosen, select] = useState(0),
+		[making, make] = useState(false)
 	const [top, scroll] = useState(0),
 		[height, setHeight] = useState(400)
 	const grid = useRef<HTMLDivElement>(null),
@@ -60,25 +62,39 @@ export function Documents(p: In & { open: string[] }) {
 		busy = useRef(false)
 	const moved = useSignal('data'),
 		paths = p.of.partitionKey.paths
+	const fresh = making && !p.open.length,
+		panel = fresh || p.open.length > 0,
+		had = useRef(panel),
+		sought = useRef(filter),
+		at = Math.max(0, Math.min(chosen, rows.length - 1))
 	const shownDoc = p.open.length ? rows.find(r => is(r, p.open, paths)) : undefined
 
-	const load = async (from: string | null, anew: boolean) => {
+	const ask = (from: string | null, count: number) =>
+		(!filter && !from && takeDocuments(p.db, p.coll)) ||
+		runQuery(p.db, p.coll, selectAll(filter), [], { continuation: from, count })
+
+	// load reads a page more, or all anew: as many rows then as reach to what is in sight.
+	const load = async (from: string | null, anew: boolean, keep = true) => {
 		if (busy.current && !anew) return
 		const mine = anew ? ++asked.current : asked.current
 		busy.current = true
 		try {
-			const page = await ((!filter && !from && takeDocuments(p.db, p.coll)) ||
-				runQuery(p.db, p.coll, selectAll(filter), [], {
-					continuation: from,
-					count: from ? laterPages : Math.max(firstPage, Math.min(rows.length, laterPages)),
-				}))
+			const need = anew && keep ? last : 0
+			let page = await ask(from, from ? laterPages : Math.max(firstPage, Math.min(need, laterPages))),
+				got = page.rows
+			while (got.length < need && page.continuation && mine === asked.current) {
+				page = await ask(page.continuation, laterPages)
+				got = got.concat(page.rows)
+			}
 			if (mine !== asked.current) return
-			setRows(r => (anew ? page.rows : r.concat(page.rows)))
+			setRows(r => (anew ? got : r.concat(got)))
 			setMore(page.continuation)
 			setError('')
+			setStuck(null)
 		} catch (e) {
 			if (mine === asked.current) {
 				setError(say(e))
+				setStuck(from) // and more is not asked for until somebody says so
 				if (anew) setRows([])
 				setMore(null)
 			}
@@ -87,9 +103,25 @@ export function Documents(p: In & { open: string[] }) {
 		}
 	}
 	useLayoutEffect(() => {
-		load(null, true)
+		const same = sought.current === filter
+		sought.current = filter
+		if (!same) {
+			// other rows have other places
+			grid.current!.scrollTop = 0
+			select(0)
+		}
+		load(null, true, same)
 	}, [filter, moved])
 	useLayoutEffect(() => type(filter), [filter])
+	useLayoutEffect(() => {
+		if (p.open.length) make(false)
+	}, [p.open.join('/')])
+	useLayoutEffect(() => {
+		// what had the focus is gone with the panel
+		if (had.current && !panel && [null, document.body].includes(document.activeElement as HTMLElement))
+			grid.current!.focus()
+		had.current = panel
+	}, [panel])
 	useEffect(() => {
 		const el = grid.current!
 		const sized = new ResizeObserver(() => setHeight(el.clientHeight))
@@ -132,13 +164,12 @@ export function Documents(p: In & { open: string[] }) {
 		e.preventDefault()
 	}
 	const close = () => {
-		setFresh(false)
+		make(false)
 		follow(p)
-		grid.current?.focus()
 	}
 	const heads = ['id', ...paths.map(x => x.slice(1)), 'expires in', 'written', 'content']
 	return (
-		<div class={`documents ${p.open.length || fresh ? 'two' : ''}`}>
+		<div class={`documents ${panel ? 'two' : ''}`}>
 			<div class="list">
 				<form
 					class="bar"
@@ -161,14 +192,16 @@ export function Documents(p: In & { open: string[] }) {
 					<Button
 						kind="main"
 						do={() => {
+							if (fresh || stay()) return
 							follow(p)
-							setFresh(true)
+							make(true)
 						}}
 					>
 						New document
 					</Button>
 				</form>
 				<Bad text={error} />
+				{stuck && <Button do={() => load(stuck, false)}>Load more</Button>}
 				<div
 					class="grid"
 					role="grid"
@@ -227,10 +260,10 @@ export function Documents(p: In & { open: string[] }) {
 					<Empty>No document{filter && ' that fits the filter'}.</Empty>
 				)}
 				<p class="soft foot">
-					{rows.length.toLocaleString('en')} rows{more ? ' loaded, more when you scroll' : ''}
+					{rows.length.toLocaleString('en')} rows{more ? ' loaded, more when you scroll' : stuck ? ' loaded, more could not be' : ''}
 				</p>
 			</div>
-			{(fresh || p.open.length > 0) && (
+			{panel && (
 				<DocumentPanel
 					{...p}
 					key={fresh ? '' : p.open.join('/')}
@@ -239,7 +272,7 @@ export function Documents(p: In & { open: string[] }) {
 					pk={p.open.slice(1).map(read)}
 					close={close}
 					made={(doc: any) => {
-						setFresh(false)
+						make(false)
 						show(doc)
 					}}
 				/>
@@ -257,7 +290,7 @@ function follow(p: In, ...parts: string[]) {
 
 const read = (text: string) => {
 	try {
-		return JSON.parse(text)
+		return exact(text)
 	} catch {
 		return text
 	}

@@ -5,7 +5,8 @@ import type { EditorProps } from './codemirror'
 
 let loaded: FunctionComponent<EditorProps> | null = null
 
-export function Editor(p: EditorProps) {
+// Editor is empty for as long as it has to wait for what it is to show: nobody types what that would overwrite.
+export function Editor({ wait, ...p }: EditorProps & { wait?: boolean }) {
 	const [, again] = useState(false)
 	useEffect(() => {
 		if (!loaded)
@@ -15,5 +16,5 @@ export function Editor(p: EditorProps) {
 			})
 	}, [])
 	const Loaded = loaded
-	return Loaded ? <Loaded {...p} /> : <div class={`editor ${p.height ?? ''}`} aria-busy="true" />
+	return Loaded && !wait ? <Loaded {...p} /> : <div class={`editor ${p.height ?? ''}`} aria-busy="true" />
 }

@@ -1,7 +1,7 @@
 // Faults on demand: rules by which operations fail, and what they have done so far.
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { get, own, post, remove } from './api'
-import { note, useData, useSignal, useTick } from './state'
+import { note, useData, useSignal } from './state'
 import { Bad, Button, Choice, Confirm, FormPanel, Panel, Table, Text } from './ui'
 import { wrongCount } from './valid'
 
@@ -20,7 +20,12 @@ const names: [string, string][] = [
 export function FaultsPage() {
 	const moved = useSignal('data')
 	const { data, error, again } = useData<any>(() => get(own('faults')), [moved])
-	useTick(2000)
+	useEffect(() => {
+		const timer = setInterval(() => {
+			if (!document.hidden) again() // they count on
+		}, 2000)
+		return () => clearInterval(timer)
+	}, [])
 	const about = (f: any) =>
 		[
 			f.operations.join(', ') || 'all',

@@ -2,7 +2,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask, collPath, get, ownColl, patch } from './api'
 import type { In } from './container'
-import { say, stamp } from './state'
+import { say, stamp, useData } from './state'
+import { preview } from './documents'
 import { Bad, Button, Empty, Panel, Table } from './ui'
 
 const shown = 200
@@ -23,6 +24,7 @@ function useFollow(
 			while (!stop.signal.aborted) {
 				try {
 					const next = await step(at.current, stop.signal)
+					if (stop.signal.aborted) return // another one goes on from where this one began
 					at.current = next.at
 					if (next.rows.length) setRows(r => next.rows.reverse().concat(r).slice(0, shown))
 					setError('')
@@ -53,6 +55,7 @@ function Changes(p: In) {
 		async (at, signal) => {
 			const a = await ask('GET', `${collPath(p.db, p.coll)}/docs`, {
 				signal,
+				exact: true,
 				headers: {
 					'a-im': 'Incremental feed',
 					'x-ms-max-item-count': '100',
@@ -79,7 +82,7 @@ function Changes(p: In) {
 					<span class="num">{d._lsn}</span>,
 					<span class="num">{stamp(d._ts * 1000)}</span>,
 					<span class="mono">{d.id}</span>,
-					<span class="mono soft cut">{JSON.stringify(d)}</span>,
+					<span class="mono soft cut">{preview(d, [])}</span>,
 				])}
 			/>
 		</Panel>
@@ -87,15 +90,9 @@ function Changes(p: In) {
 }
 
 function Expired(p: In) {
-	const [on, set] = useState<boolean | null>(null)
-	useEffect(() => {
-		get(ownColl(p.db, p.coll, 'settings')).then(
-			s => set(!!s.expiryEvents),
-			() => set(false),
-		)
-	}, [])
-	if (on === null) return null
-	return on ? (
+	const { data, error, again } = useData<any>(() => get(ownColl(p.db, p.coll, 'settings')), [])
+	if (!data) return <Bad text={error} />
+	return data.expiryEvents ? (
 		<ExpiredLog {...p} />
 	) : (
 		<Panel title="Expiry events">
@@ -104,7 +101,7 @@ function Expired(p: In) {
 				kind="main"
 				do={async () => {
 					await patch(ownColl(p.db, p.coll, 'settings'), { expiryEvents: {} })
-					set(true)
+					again()
 				}}
 			>
 				Keep a log

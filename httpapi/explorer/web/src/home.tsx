@@ -4,6 +4,8 @@ import type { Tree } from './main'
 import { note, plural, tellAll, url, useData, useSignal } from './state'
 import { Bad, Button, Confirm, Empty, Panel, Stats, Table } from './ui'
 
+const most = 200 // of queues that are listed
+
 export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 	const moved = useSignal('data')
 	const docs = useData(() => has('/_explorer/docs/'), [])
@@ -76,7 +78,7 @@ export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 						<Table
 							label="Queues"
 							head={['Entity', 'Messages', 'Dead']}
-							rows={queues.map(q => [
+							rows={queues.slice(0, most).map(q => [
 								<a href={url('queue', q.path)}>{q.path}</a>,
 								plural(q.active, 'message'),
 								q.deadLetters,
@@ -84,6 +86,11 @@ export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 						/>
 					) : (
 						<Empty>None.</Empty>
+					)}
+					{queues.length > most && (
+						<p class="soft">
+							And {(queues.length - most).toLocaleString('en')} more: filter the tree, or press Ctrl K.
+						</p>
 					)}
 				</Panel>
 			</div>

@@ -1,6 +1,6 @@
 import { render } from 'preact'
-import { useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { dbPath, get, hasKey, list, onUnauthorized, own, put, remove, signIn, signOut } from './api'
+import { useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { dbPath, Failure, get, hasKey, list, onUnauthorized, own, put, remove, signIn, signOut } from './api'
 import { ContainerPage } from './container'
 import { begin } from './early'
 import { NewContainer, NewDatabase, NewEntity } from './create'
@@ -11,6 +11,7 @@ import {
 	clockMoved,
 	doing,
 	go,
+	isAway,
 	nowOf,
 	say,
 	stamp,
@@ -43,7 +44,10 @@ export interface Tree {
 async function loadTree(): Promise<Tree> {
 	const [dbs, bus] = await Promise.all([
 		list('/dbs', 'Databases'),
-		get(own('entities')).catch(() => ({ entities: [] })), // a server without queues
+		get(own('entities')).catch(e => {
+			if (!(e instanceof Failure && e.status === 404)) throw e
+			return { entities: [] } // a server without queues
+		}),
 	])
 	const databases = await Promise.all(
 		dbs.map(async db => ({
@@ -226,7 +230,8 @@ function Nowhere(p: { what: string }) {
 
 // Place is the page of a place. What goes wrong while it is drawn is told in it, and the rest stays usable.
 function Place(p: { path: string[]; tree: Tree | null; make: (what: string) => void }) {
-	const [wrong] = useErrorBoundary()
+	const [wrong, again] = useErrorBoundary()
+	useLayoutEffect(again, [p.path.join('/')]) // what is wrong with one place is not with another
 	const [kind, name, coll, tab, ...rest] = p.path
 	if (wrong) return <Bad text={`This page cannot be shown: ${(wrong as Error).message}`} />
 	if (!kind) return <Home tree={p.tree} make={p.make} />
@@ -252,6 +257,9 @@ function App() {
 		[changed, locked],
 	)
 	const main = useRef<HTMLElement>(null)
+	useSignal('away')
+	// There may be thousands in the tree: it is drawn anew where it changes alone.
+	const nav = useMemo(() => <Nav tree={tree} path={path} make={make} />, [tree, path.join('\n')])
 	useLayoutEffect(() => {
 		onUnauthorized(() => lock(true))
 	}, [])
@@ -261,6 +269,7 @@ function App() {
 	}, [path.join('/')])
 	useLayoutEffect(() => {
 		const keys = (e: KeyboardEvent) => {
+			if (e.key === 'Escape') setMenu(false)
 			if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === 'k') {
 				e.preventDefault()
 				setPalette(true)
@@ -276,7 +285,7 @@ function App() {
 			await put(own('clock'), { advance: by })
 			clockMoved()
 		}, `The clock went on by ${by}.`)
-	const commands: Command[] = [
+	const commands = (): Command[] => [
 		{ text: 'Overview', run: () => go() },
 		{ text: 'Time and snapshots', run: () => go('time') },
 		{ text: 'Faults on demand', run: () => go('faults') },
@@ -344,9 +353,9 @@ function App() {
 					<kbd>Ctrl K</kbd>
 				</button>
 			</header>
-			<Nav tree={tree} path={path} make={make} />
+			{nav}
 			<main id="main" ref={main} tabIndex={-1}>
-				<Bad text={error} />
+				<Bad text={isAway ? 'The server does not answer: what you see may be out of date.' : error} />
 				<Place key={path.slice(0, 3).join('/')} path={path} tree={tree} make={make} />
 			</main>
 			{making === 'database' && <NewDatabase close={() => make('')} />}

@@ -1,5 +1,5 @@
 // The messages of an entity, or its dead letters: looked at, taken, sent again.
-import { entityPath, post } from './api'
+import { entityPath, exact, post } from './api'
 import { Countdown } from './documents'
 import { note, plural, tell, useData, useShown, useSignal, useTick } from './state'
 import { Bad, Button, Confirm, Json, Panel, Table } from './ui'
@@ -131,7 +131,7 @@ export const Body = (p: { of: any }) => (
 // body is a message with its body as JSON, where it is some.
 function body(m: any) {
 	try {
-		return { ...m, text: undefined, body: JSON.parse(m.text) }
+		return { ...m, text: undefined, body: exact(m.text) }
 	} catch {
 		return m
 	}

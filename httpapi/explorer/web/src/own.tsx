@@ -170,7 +170,6 @@ function Purges(p: In) {
 			blocked={!!(wrongCount(seconds) || wrongCount(items))}
 			save={() =>
 				put(at, {
-					paused: data.paused,
 					delay: seconds ? { seconds: Number(seconds) } : null,
 					starved: items ? { perSecond: Number(items) } : null,
 				})

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 export interface Command {
 	text: string
@@ -7,14 +7,17 @@ export interface Command {
 }
 
 // Palette finds a command by the letters of its words, in their order, and runs it.
-export function Palette(p: { of: Command[]; close: () => void }) {
+export function Palette(p: { of: () => Command[]; close: () => void }) {
 	const [typed, set] = useState(''),
 		[at, move] = useState(0)
-	const ref = useRef<HTMLDialogElement>(null)
+	const ref = useRef<HTMLDialogElement>(null),
+		all = useMemo(p.of, [])
 	useLayoutEffect(() => {
-		ref.current!.showModal()
+		const d = ref.current!
+		d.showModal()
+		return () => d.close() // so that the focus goes back
 	}, [])
-	const found = p.of
+	const found = all
 		.map(c => ({ c, rank: rank(`${c.text} ${c.hint ?? ''}`.toLowerCase(), typed.toLowerCase()) }))
 		.filter(f => f.rank >= 0)
 		.sort((a, b) => a.rank - b.rank)
@@ -41,7 +44,7 @@ export function Palette(p: { of: Command[]; close: () => void }) {
 			class="palette"
 			ref={ref}
 			aria-label="Command palette"
-			onClose={p.close}
+			onClose={() => ref.current && p.close()}
 			onMouseDown={e => {
 				if (e.target === ref.current) p.close()
 			}}

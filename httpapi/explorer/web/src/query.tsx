@@ -1,13 +1,13 @@
 // Queries: an editor that knows the container's paths and the functions, rows, metrics, charge and the plan.
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete'
 import type { EditorView } from '@codemirror/view'
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { collPath, isObject, json, list, own as mayfly, post, runQuery, type Page } from './api'
 import type { In } from './container'
 import { Editor } from './editor'
 import { functions } from './functions'
 import { Plan } from './plan'
-import { say, useShown } from './state'
+import { plural, say, useShown } from './state'
 import { Bad, Button, Empty, Json, Stats, Table } from './ui'
 
 const keywords = (
@@ -33,6 +33,8 @@ function pathsOf(doc: unknown, at: string, into: Map<string, Set<string>>) {
 // bracketed puts a name that is no word into c["..."]: the dot before it goes.
 const bracketed = (name: string) => (view: EditorView, _: Completion, from: number, to: number) =>
 	view.dispatch({ changes: { from: from - 1, to, insert: `[${JSON.stringify(name)}]` } })
+
+const most = 1000 // rows that are drawn at a time
 
 const plain = /^[A-Za-z_]\w*$/
 
@@ -84,6 +86,8 @@ function complete(
 }
 
 interface Ran extends Page {
+	query: string
+	parameters: unknown[]
 	took: number
 }
 
@@ -98,7 +102,11 @@ export function QueryTab(p: In) {
 		[ran, setRan] = useState<Ran | null>(null),
 		[rows, setRows] = useState<any[]>([])
 	const [plan, setPlan] = useState<any>(null),
-		[error, setError] = useState('')
+		[error, setError] = useState(''),
+		[busy, setBusy] = useState(false)
+	const running = useRef<AbortController | null>(null),
+		explained = useRef(0),
+		last = useRef('') // the query and the parameters that the URL has
 	const paths = useRef(new Map<string, Set<string>>()),
 		own = useRef<string[]>([]),
 		asking = useRef<Promise<unknown> | null>(null) // for names: who wants them sooner waits for them
@@ -120,32 +128,80 @@ export function QueryTab(p: In) {
 				all => (own.current = all.map(f => `udf.${f.id}`)),
 			),
 		]).then(() => (asking.current = null)) // where one has failed completion goes without
-		if (asked) run(null) // a link leads to the rows
 	}, [])
-	const run = async (from: string | null) => {
-		sessionStorage.setItem(kept, text)
-		setAsked(text)
-		setGiven(params)
+	useLayoutEffect(() => () => running.current?.abort(), [])
+	useLayoutEffect(() => {
+		if (!asked || last.current === asked + given) return
+		edit(asked) // a link leads to the rows
+		setParams(given)
+		run(asked, given)
+	}, [asked, given])
+	// attempt ends what runs and runs something else: what an older one brings is dropped.
+	const attempt = async (what: (signal: AbortSignal) => Promise<void>) => {
+		running.current?.abort()
+		const mine = (running.current = new AbortController())
+		const timer = setTimeout(() => setBusy(running.current === mine), 300) // what is quick needs no button
 		try {
-			const parameters = json('list of parameters', params),
-				began = performance.now()
-			const page = await runQuery(p.db, p.coll, text, parameters, { continuation: from })
-			setRan({ ...page, took: performance.now() - began })
-			setRows(r => (from ? r.concat(page.rows) : page.rows))
-			setError('')
-			if (!from)
-				setPlan(
-					await post(mayfly('explain'), {
-						database: p.db,
-						container: p.coll,
-						query: text,
-						parameters,
-					}).catch(e => ({ failed: say(e) })),
-				)
+			await what(mine.signal)
 		} catch (e) {
-			setError(say(e))
+			if (!mine.signal.aborted) setError(say(e))
+		} finally {
+			clearTimeout(timer)
+			if (running.current === mine) setBusy(false)
 		}
 	}
+	const run = (query = text, given = params) =>
+		attempt(async signal => {
+			last.current = query + given
+			sessionStorage.setItem(kept, query)
+			setAsked(query, !!asked && asked !== query) // the back button leads to the one before
+			setGiven(given)
+			setError('')
+			try {
+				const parameters = json('list of parameters', given),
+					began = performance.now()
+				const page = await runQuery(p.db, p.coll, query, parameters, { signal })
+				if (signal.aborted) return
+				setRan({ ...page, query, parameters, took: performance.now() - began })
+				setRows(page.rows)
+				setPlan(null)
+				explain(query, parameters)
+			} catch (e) {
+				setRan(null) // rows of another query are no answer to this one
+				throw e
+			}
+		})
+	// explain is not waited for: the rows are there, and the next page may be asked for.
+	const explain = async (query: string, parameters: unknown[]) => {
+		const mine = ++explained.current
+		const plan = await post(mayfly('explain'), {
+			database: p.db,
+			container: p.coll,
+			query,
+			parameters,
+		}).catch(e => ({ failed: say(e) }))
+		if (mine === explained.current) setPlan(plan)
+	}
+	// A page belongs to the query that has the pages before it, whatever stands in the editor by now.
+	const next = (of: Ran) =>
+		attempt(async signal => {
+			const began = performance.now(),
+				options = { continuation: of.continuation, signal }
+			const page = await runQuery(p.db, p.coll, of.query, of.parameters, options)
+			if (signal.aborted) return
+			setRan({ ...of, ...page, took: performance.now() - began })
+			setRows(r => r.concat(page.rows))
+			setError('')
+		})
+	const cancel = () => {
+		running.current?.abort()
+		setBusy(false)
+	}
+	// It is drawn when the rows change, and not with each key that is pressed in the editor.
+	const table = useMemo(
+		() => (show === 'json' ? <Json of={rows.slice(-most)} /> : <Rows of={rows.slice(-most)} />),
+		[rows, show],
+	)
 	const views = [
 		['table', 'Table'],
 		['json', 'JSON'],
@@ -158,7 +214,7 @@ export function QueryTab(p: In) {
 				mode="sql"
 				value={text}
 				set={edit}
-				run={() => run(null)}
+				run={() => run()}
 				height="short"
 				complete={c => {
 					const offer = () => complete(paths.current, own.current, c)
@@ -166,10 +222,15 @@ export function QueryTab(p: In) {
 				}}
 			/>
 			<div class="bar">
-				<Button kind="main" do={() => run(null)}>
+				<Button kind="main" do={() => run()}>
 					Run
 				</Button>
 				<kbd>Ctrl Enter</kbd>
+				{busy && (
+					<button type="button" class="btn" onClick={cancel}>
+						Cancel
+					</button>
+				)}
 				<input
 					class="mono grow"
 					aria-label="Parameters, as JSON"
@@ -196,15 +257,17 @@ export function QueryTab(p: In) {
 					]}
 				/>
 			)}
-			{!ran && !error && (
+			{!ran && !error && !last.current && (
 				<Empty>Names come from the container's own documents: press Ctrl Space after a dot.</Empty>
 			)}
-			{ran && show === 'table' && <Rows of={rows} />}
-			{ran && show === 'json' && <Json of={rows} />}
+			{ran && show !== 'plan' && rows.length > most && (
+				<p class="soft">These are the last {plural(most, 'row')} of those that have been read.</p>
+			)}
+			{ran && show !== 'plan' && table}
 			{ran &&
 				show === 'plan' &&
 				(plan?.failed ? <Bad text={plan.failed} /> : plan && <Plan of={plan} />)}
-			{ran?.continuation && <Button do={() => run(ran.continuation)}>Next page</Button>}
+			{ran?.continuation && <Button do={() => next(ran)}>Next page</Button>}
 		</div>
 	)
 }
@@ -236,11 +299,9 @@ function Rows(p: { of: any[] }) {
 			label="Rows"
 			head={objects ? names : ['value']}
 			empty="No rows."
-			rows={p.of
-				.slice(0, 1000)
-				.map(r =>
-					(objects ? names.map(n => r[n]) : [r]).map(v => <span class="mono">{short(v)}</span>),
-				)}
+			rows={p.of.map(r =>
+				(objects ? names.map(n => r[n]) : [r]).map(v => <span class="mono">{short(v)}</span>),
+			)}
 		/>
 	)
 }

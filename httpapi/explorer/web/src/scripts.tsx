@@ -28,13 +28,19 @@ const kinds: Record<string, { title: string; list: string; fresh: string }> = {
 }
 
 export function ScriptsTab(p: In & { at: string[] }) {
-	const kind = p.at[0] in kinds ? p.at[0] : 'sprocs',
-		id = p.at[1] ?? ''
+	const kind = p.at[0] in kinds ? p.at[0] : 'sprocs'
+	return <Scripts key={kind} {...p} kind={kind} id={p.at[1] ?? ''} />
+}
+
+// Scripts are those of one kind: what is there of another is not drawn until these have come.
+function Scripts(p: In & { kind: string; id: string }) {
+	const { kind, id } = p
 	const open = (id: string, of = kind) => go(...['db', p.db, p.coll, 'scripts', of, id].filter(Boolean))
 	const path = `${collPath(p.db, p.coll)}/${kind}`
 	const { data, error, again } = useData(() => list(path, kinds[kind].list), [path])
+	const [saved, setSaved] = useState<any>(null) // which may not be in the list yet
 	const all = data ?? [],
-		one = all.find(s => s.id === id)
+		one = all.find(s => s.id === id) ?? (id && saved?.id === id ? saved : undefined)
 	return (
 		<div class="scripts">
 			<Panel>
@@ -60,25 +66,30 @@ export function ScriptsTab(p: In & { at: string[] }) {
 						</li>
 					))}
 				</ul>
-				{!all.length && <Empty>None yet.</Empty>}
+				{data && !all.length && <Empty>None yet.</Empty>}
 				<Button do={() => open('')}>New</Button>
 			</Panel>
-			<Script
-				key={`${kind}/${one?.id ?? ''}`}
-				path={path}
-				kind={kind}
-				of={one}
-				saved={s => {
-					again()
-					open(s)
-				}}
-				{...{ paths: p.of.partitionKey.paths }}
-			/>
+			{id && !one ? (
+				data && <Bad text={`There is none that is called ${id}.`} />
+			) : (
+				<Script
+					key={id}
+					path={path}
+					kind={kind}
+					of={one}
+					saved={s => {
+						setSaved(s)
+						again()
+						open(s?.id ?? '')
+					}}
+					paths={p.of.partitionKey.paths}
+				/>
+			)}
 		</div>
 	)
 }
 
-function Script(p: { path: string; kind: string; of: any; paths: string[]; saved: (id: string) => void }) {
+function Script(p: { path: string; kind: string; of: any; paths: string[]; saved: (of: any) => void }) {
 	const [id, setID] = useState(p.of?.id ?? ''),
 		[body, setBody] = useState(p.of?.body ?? kinds[p.kind].fresh)
 	const [type, setType] = useState(p.of?.triggerType ?? 'Pre'),
@@ -93,13 +104,16 @@ function Script(p: { path: string; kind: string; of: any; paths: string[]; saved
 	useUnsaved(!saved || op !== (p.of?.triggerOperation ?? 'All'))
 	const save = async () => {
 		const what = { id, body, ...(p.kind === 'triggers' && { triggerType: type, triggerOperation: op }) }
-		await (p.of ? put(at, what) : post(p.path, what))
+		const made = await (p.of ? put(at, what) : post(p.path, what))
 		note(`${id} is saved.`)
 		forget()
-		p.saved(id)
+		p.saved(made)
 	}
 	const run = async () => {
+		setOut(null)
+		if (!saved) await save() // what runs is what is stored
 		const a = await ask('POST', at, {
+			exact: true,
 			headers: {
 				...pkHeader(json('partition key', pk)),
 				'x-ms-documentdb-script-enable-logging': 'true',
@@ -127,7 +141,7 @@ function Script(p: { path: string; kind: string; of: any; paths: string[]; saved
 							do={async () => {
 								await remove(at)
 								forget()
-								p.saved('')
+								p.saved(null)
 							}}
 						/>
 					)}
@@ -163,7 +177,7 @@ function Script(p: { path: string; kind: string; of: any; paths: string[]; saved
 						<Text label="Partition key" value={pk} set={setPK} mono />
 						<Text label="Arguments" value={args} set={setArgs} mono />
 						<Button kind="main" do={run}>
-							Run
+							{saved ? 'Run' : 'Save and run'}
 						</Button>
 					</div>
 					{out && (

@@ -1,6 +1,6 @@
 // A container's settings as forms. A change of the time to live is tried out before it is saved.
 import { useLayoutEffect, useState } from 'preact/hooks'
-import { ask, collPath, get, ownColl, post, put } from './api'
+import { ask, collPath, get, list, ownColl, post, put } from './api'
 import type { In } from './container'
 import { DryRun } from './dryrun'
 import { OwnSettings } from './own'
@@ -10,15 +10,15 @@ import { say, tell, useData } from './state'
 import { Bad, Choice, FormPanel, Json, Panel, Table, Text } from './ui'
 import { lines, wrongCount, wrongPaths } from './valid'
 
-// replace writes the definition with some of it changed.
-async function replace(p: In, change: Record<string, unknown>) {
+// replace writes the definition with some of it changed: of what it is now, which may be more than is drawn.
+async function replace(p: In, change: (now: any) => Record<string, unknown>) {
 	const now = await get(collPath(p.db, p.coll))
 	const body = {
 		id: now.id,
 		partitionKey: now.partitionKey,
 		indexingPolicy: now.indexingPolicy,
 		...now,
-		...change,
+		...change(now),
 	}
 	await put(collPath(p.db, p.coll), body)
 	tell('container')
@@ -79,7 +79,7 @@ function TimeToLive(p: In) {
 			word="Save time to live"
 			main
 			blocked={!changed || !run}
-			save={() => replace(p, { defaultTtl: to })}
+			save={() => replace(p, () => ({ defaultTtl: to }))}
 		>
 			<div class="fields">
 				<Choice
@@ -119,13 +119,14 @@ function TimeToLive(p: In) {
 }
 
 function Throughput(p: In) {
-	const { data, again } = useData<any>(
-		async () => (await get('/offers')).Offers.find((o: any) => o.offerResourceId === p.of._rid),
+	const { data, error, again } = useData<any>(
+		async () => (await list('/offers', 'Offers')).find(o => o.offerResourceId === p.of._rid) ?? false,
 		[p.of._rid],
 	)
 	const [typed, set] = useState('')
 	const content = data?.content,
 		auto = content?.offerAutopilotSettings?.maxThroughput
+	if (data === null) return <Bad text={error} />
 	if (!data)
 		return (
 			<Panel title="Throughput">
@@ -198,9 +199,9 @@ function Indexing(p: In) {
 			word="Save indexing"
 			blocked={!!bad}
 			save={() =>
-				replace(p, {
+				replace(p, now => ({
 					indexingPolicy: {
-						...policy,
+						...now.indexingPolicy,
 						indexingMode: mode,
 						automatic: mode !== 'none',
 						includedPaths: lines(inc).map(path => ({ path })),
@@ -211,7 +212,7 @@ function Indexing(p: In) {
 					...((geo.plane || p.of.geospatialConfig) && {
 						geospatialConfig: { type: geo.plane ? 'Geometry' : 'Geography' },
 					}),
-				})
+				}))
 			}
 		>
 			<div class="fields">
@@ -268,7 +269,7 @@ function Lists(p: In) {
 			title="Vectors, full text, computed properties"
 			word="Save policies"
 			blocked={!!wrongDraft(draft)}
-			save={() => replace(p, definitionOf(draft, p.of.indexingPolicy))}
+			save={() => replace(p, now => definitionOf(draft, now.indexingPolicy))}
 		>
 			<Policies of={draft} set={set} />
 		</FormPanel>

@@ -16,7 +16,9 @@ export const here = () =>
 				return p
 			}
 		})
-export const url = (...parts: string[]) => '#/' + parts.map(encodeURIComponent).join('/')
+// url escapes a place. Half a character, which JSON may hold and no URL, is shown as what cannot be read.
+export const url = (...parts: string[]) =>
+	'#/' + parts.map(p => encodeURIComponent((p as any).toWellFormed?.() ?? p)).join('/')
 export const go = (...parts: string[]) => {
 	location.hash = url(...parts)
 }
@@ -82,6 +84,8 @@ interface Watch {
 	read: number
 }
 const watches = new Map<string, Watch>() // by database; '' is the server's
+let reads = 0 // of clocks: what an older one brings late is dropped
+const taken = new Map<string, number>()
 
 // nowOf is the clock's time in milliseconds, reckoned on from when it was read last.
 export function nowOf(db: string): number {
@@ -91,7 +95,10 @@ export function nowOf(db: string): number {
 }
 
 export async function readClock(db: string): Promise<Clock> {
+	const mine = ++reads
 	const clock: Clock = await get(db ? own(`dbs/${encodeURIComponent(db)}/clock`) : own('clock'))
+	if (mine < (taken.get(db) ?? 0)) return clock
+	taken.set(db, mine)
 	watches.set(db, { clock, at: Date.parse(clock.now), read: performance.now() })
 	tell('clock')
 	return clock
@@ -109,15 +116,26 @@ export function clockMoved() {
 	)
 }
 
+// isAway tells that the server did not answer when it was asked last.
+export let isAway = false
+// answered is told each time. All is read again when the server is back: it may be another one, or have less.
+function answered(yes: boolean) {
+	if (isAway === !yes) return
+	isAway = !yes
+	tell('away')
+	if (yes) tellAll()
+}
+
 // useClock follows a clock: read now, on each signal of a change, and each five seconds.
 export function useClock(db: string): Clock | null {
 	useSignal('clock')
 	const moved = useSignal('data')
 	useEffect(() => {
 		const read = () => {
-			readClock(db).catch(() => {
-				/* the page itself tells */
-			})
+			readClock(db).then(
+				() => answered(true),
+				e => answered(!(e instanceof Failure) || e.status > 0), // what it refuses the page itself tells
+			)
 		}
 		read()
 		const timer = setInterval(read, 5000)

@@ -1,7 +1,7 @@
 // The pieces that pages are made of.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { doing, note, notes, useSignal } from './state'
+import { doing, note, notes, say, useSignal } from './state'
 import { useUnsaved } from './unsaved'
 
 type Kids = { children?: ComponentChildren }
@@ -154,29 +154,37 @@ export function Dialog(
 ) {
 	const ref = useRef<HTMLDialogElement>(null),
 		title = useId()
-	const [busy, set] = useState(false)
+	const [busy, set] = useState(false),
+		[wrong, setWrong] = useState('')
 	useLayoutEffect(() => {
 		const d = ref.current!
 		d.showModal()
 		d.querySelector<HTMLElement>('input, textarea, select')?.focus()
+		return () => d.close() // who is closed gives the focus back, and who is taken away does not
 	}, [])
+	useLayoutEffect(() => {
+		if (wrong) ref.current!.querySelector('.banner')?.scrollIntoView({ block: 'nearest' })
+	}, [wrong])
+	// What goes wrong is told here: what is behind a dialog is dim, and assistive technology does not read it.
 	const send = async (e: Event) => {
 		e.preventDefault()
+		if (busy) return
 		set(true)
-		if (
-			await doing(async () => {
-				await p.send?.()
-				return true
-			})
-		)
-			p.close()
+		setWrong('')
+		try {
+			await p.send?.()
+			if (ref.current) p.close()
+		} catch (x) {
+			if (ref.current) setWrong(say(x))
+			else note(say(x), true)
+		}
 		set(false)
 	}
 	return (
 		<dialog
 			ref={ref}
 			aria-labelledby={title}
-			onClose={p.close}
+			onClose={() => ref.current && p.close()}
 			onMouseDown={e => {
 				if (e.target === ref.current) p.close()
 			}}
@@ -184,12 +192,13 @@ export function Dialog(
 			<form onSubmit={send}>
 				<h2 id={title}>{p.title}</h2>
 				<div class="fields">{p.children}</div>
+				<Bad text={wrong} />
 				<div class="row end">
 					<button type="button" class="btn" onClick={p.close}>
 						Cancel
 					</button>
 					{p.send && (
-						<button class={`btn ${p.bad ? 'bad' : 'main'}`} disabled={busy}>
+						<button class={`btn ${p.bad ? 'bad' : 'main'}`} aria-busy={busy}>
 							{p.word ?? 'Save'}
 						</button>
 					)}
@@ -259,7 +268,14 @@ export function FormPanel(
 				</Button>
 			}
 		>
-			<div onInput={() => touch(true)} onChange={() => touch(true)}>
+			<div
+				onInput={() => touch(true)}
+				onChange={() => touch(true)}
+				onClick={e => {
+					// a line is added or removed
+					if ((e.target as Element).closest('.rows .btn')) touch(true)
+				}}
+			>
 				{p.children}
 			</div>
 		</Panel>
@@ -319,7 +335,7 @@ export function Table(p: TableProps) {
 				<thead>
 					<tr>
 						{p.head.map(h => (
-							<th scope="col">{h}</th>
+							<th scope="col">{h || <span class="unseen">Actions</span>}</th>
 						))}
 					</tr>
 				</thead>
