@@ -39,11 +39,12 @@ func (s *Service) readAccount(c *call) error {
 	b = append(b, location...)
 	b = append(b, `,"readableLocations":`...)
 	b = append(b, location...)
+	// One replica is a quorum: a client in direct mode reads one, whatever its consistency.
 	b = append(b, `,"enableMultipleWriteLocations":false,"continuousBackupEnabled":false,`+
 		`"enableNRegionSynchronousCommit":false,`+
 		`"enablePerPartitionFailoverBehavior":false,`+
-		`"userReplicationPolicy":{"asyncReplication":false,"minReplicaSetSize":1,"maxReplicasetSize":4},`+
-		`"systemReplicationPolicy":{"minReplicaSetSize":1,"maxReplicasetSize":4,"asyncReplication":false},`+
+		`"userReplicationPolicy":{"asyncReplication":false,"minReplicaSetSize":1,"maxReplicasetSize":1},`+
+		`"systemReplicationPolicy":{"minReplicaSetSize":1,"maxReplicasetSize":1,"asyncReplication":false},`+
 		`"userConsistencyPolicy":{"defaultConsistencyLevel":`...)
 	b = doc.AppendString(b, s.opt.Consistency.String())
 	b = append(b, `},"readPolicy":{"primaryReadCoefficient":1,"secondaryReadCoefficient":1},`+
@@ -51,12 +52,6 @@ func (s *Service) readAccount(c *call) error {
 	b = doc.AppendString(b, queryEngine)
 	b = append(b, '}')
 	return c.json(StatusOK, b)
-}
-
-// refuseAddresses answers clients in direct mode, which ask where the replicas are.
-func (s *Service) refuseAddresses(*call) error {
-	return BadRequest("This server has no replicas to connect to: select the gateway connection mode in the " +
-		"client (ConnectionMode.Gateway, gatewayMode()).")
 }
 
 // listNothing answers the feeds of what a single-region store never has: conflicts and attachments.

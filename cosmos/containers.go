@@ -6,6 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
@@ -55,8 +56,14 @@ func (s *Service) addressed(c *call) (place, error) {
 // within finds the container that a request for something inside it names, and checks that it is the one that
 // the client has in mind.
 func (s *Service) within(c *call) (p place, rid string, err error) {
-	if p, err = s.locate(c); err != nil {
-		return p, "", owner(err)
+	p, err = s.locate(c)
+	if err = owner(err); c.in.CachedRID != "" && !c.req.Address.ByRID &&
+		(fault.ErrorCode(err) == fault.CodeOwnerNotFound || err == nil && c.in.CachedRID != p.container.RID()) {
+		return p, "", Failure(StatusGone, SubstatusNameStale,
+			"The container that the client knows by this name is not there any more.")
+	}
+	if err != nil {
+		return p, "", err
 	}
 	rid = p.container.RID()
 	c.out.setContainerPaths(rid, p.database.ID(), p.container.ID())

@@ -71,7 +71,7 @@ var handlers = [kindCount]struct{ feed, single [opCount]handler }{
 	KindTrigger: {feed: resourceFeedHandlers, single: resourceHandlers},
 	KindUDF:     {feed: resourceFeedHandlers, single: resourceHandlers},
 	KindAddresses: {
-		feed: [opCount]handler{OpRead: (*Service).refuseAddresses},
+		feed: [opCount]handler{OpRead: (*Service).readAddresses},
 	},
 }
 

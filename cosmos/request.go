@@ -72,7 +72,11 @@ type Headers struct {
 	MinEPK       string // effective partition keys in upper-case hexadecimal: from this one
 	MaxEPK       string // up to this one, without it
 	IntendedRID  string // of the container that the client believes to be talking to
-	Session      []store.SessionPosition
+	// CachedRID is that of the container that a client in direct mode has in its cache under the name in the
+	// address: where it is not the one of that name any more, the client is told to look it up anew.
+	CachedRID string
+	RangeIDs  []string // of the ranges whose addresses are asked for; none: of all
+	Session   []store.SessionPosition
 
 	IfMatch, IfNoneMatch string // etags; of a change feed IfNoneMatch is where it goes on
 	ModifiedSince        string // RFC 1123

@@ -29,6 +29,8 @@ type Options struct {
 	Throttle bool
 	// Strict refuses unknown properties of a container instead of ignoring them.
 	Strict bool
+	// Direct says that clients in direct mode find replicas of every range at the account's own address.
+	Direct bool
 	// SlowQuery is how long a page of a query may take before the log tells of it; 0: any time.
 	SlowQuery time.Duration
 }

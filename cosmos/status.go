@@ -29,6 +29,7 @@ const (
 const (
 	SubstatusPartitionKeyMismatch = 1001
 	SubstatusSessionNotAvailable  = 1002 // of a 404
+	SubstatusNameStale            = 1000 // of a 410: what the client has cached under a name is another one
 	SubstatusRangeGone            = 1002 // of a 410
 	SubstatusOwnerNotFound        = 1003
 	SubstatusCrossPartition       = 1004

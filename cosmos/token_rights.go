@@ -28,6 +28,7 @@ var needs = [kindCount]struct{ feed, single [opCount]need }{
 	KindAccount:   {single: [opCount]need{OpRead: needToken}},
 	KindContainer: {single: [opCount]need{OpRead: needNear}},
 	KindRange:     {feed: [opCount]need{OpRead: needNear}},
+	KindAddresses: {feed: [opCount]need{OpRead: needNear}},
 	KindItem: {
 		feed: [opCount]need{OpRead: needReadAll, OpQuery: needReadAll, OpQueryPlan: needReadAll,
 			OpChangeFeed: needReadAll, OpQueryChanges: needReadAll,

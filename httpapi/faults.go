@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net"
 	"net/http"
 
 	"github.com/mayflydb/mayfly/cosmos"
@@ -47,8 +46,8 @@ func (c *call) suffer(hit *inject.Hit) error {
 	c.srv.log.Debug("a fault was injected", "activity", c.req.Activity, "rule", hit.Rule,
 		"fault", hit.Fault.String())
 	if hit.Fault == inject.Drop {
-		if conn, ok := c.ctx().Value(connKey{}).(net.Conn); ok {
-			_ = conn.Close() // HTTP/2 would give up this request alone
+		if conn, ok := c.ctx().Value(connKey{}).(*sniffConn); ok {
+			_ = conn.end() // HTTP/2 would give up this request alone
 		}
 		panic(http.ErrAbortHandler)
 	}

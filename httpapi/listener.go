@@ -2,9 +2,13 @@ package httpapi
 
 import (
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"sync/atomic"
+	"time"
+
+	"github.com/mayflydb/mayfly/rntbd"
 )
 
 // connKey is where a request's context holds its connection.
@@ -16,8 +20,9 @@ const recordHandshake = 0x16
 // sniffListener hands out connections that find out by their first byte whether they are HTTP or HTTPS.
 type sniffListener struct {
 	net.Listener
-	conf  *tls.Config // nil: HTTP only
-	conns *conns
+	conf   *tls.Config // nil: HTTP only
+	conns  *conns
+	frames func(*sniffConn) // takes over a connection of direct mode; nil: there are none
 }
 
 // Accept waits for room where there are as many connections as there may be. It never waits for a client to
@@ -29,7 +34,7 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 		l.conns.crowded(err)
 		return nil, err
 	}
-	c := &sniffConn{Conn: raw, conf: l.conf, conns: l.conns}
+	c := &sniffConn{Conn: raw, conf: l.conf, conns: l.conns, frames: l.frames}
 	l.conns.add(c)
 	return c, nil
 }
@@ -37,11 +42,12 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 // sniffConn is a connection of either protocol. Deadlines and addresses are the raw connection's.
 type sniffConn struct {
 	net.Conn
-	conf  *tls.Config
-	conns *conns
-	spoke atomic.Bool  // the first byte has arrived
-	busy  atomic.Int32 // requests under way
-	since atomic.Int64 // the turn at which it began or was last idle
+	conf   *tls.Config
+	conns  *conns
+	frames func(*sniffConn)
+	spoke  atomic.Bool  // the first byte has arrived
+	busy   atomic.Int32 // requests under way
+	since  atomic.Int64 // the turn at which it began or was last idle
 	// answering: the answer to a request of HTTP/1.1 may be on its way still, although the request has ended.
 	answering atomic.Bool
 	closed    atomic.Bool
@@ -50,6 +56,9 @@ type sniffConn struct {
 
 	source *peekedConn // nil until the first byte has arrived; used by Read alone
 	tls    atomic.Pointer[tls.Conn]
+	ahead  []byte      // decrypted bytes that were read ahead; used by Read alone
+	asked  bool        // whether it is one of direct mode; used by Read alone
+	handed atomic.Bool // it is: what net/http does to it does nothing any more
 }
 
 // secure reports whether the connection is encrypted. It is settled before the first request is read.
@@ -57,6 +66,9 @@ func (c *sniffConn) secure() bool { return c.tls.Load() != nil }
 
 // Read waits for the first byte once, and from then on reads plain or decrypted bytes.
 func (c *sniffConn) Read(p []byte) (int, error) {
+	if c.handed.Load() {
+		return 0, io.EOF // net/http is done with it
+	}
 	if c.source == nil {
 		source := &peekedConn{Conn: c.Conn}
 		if err := source.peek(); err != nil {
@@ -69,9 +81,37 @@ func (c *sniffConn) Read(p []byte) (int, error) {
 		}
 	}
 	if t := c.tls.Load(); t != nil {
-		return t.Read(p)
+		return c.readSecure(t, p)
 	}
 	return c.source.Read(p)
+}
+
+// readSecure reads decrypted bytes. The first of them tell frames of direct mode from HTTP: a client that
+// has agreed on a protocol in the handshake speaks that, and need not be asked.
+func (c *sniffConn) readSecure(t *tls.Conn, p []byte) (int, error) {
+	if !c.asked {
+		if err := t.Handshake(); err != nil {
+			return 0, err
+		}
+		if c.frames != nil && t.ConnectionState().NegotiatedProtocol == "" {
+			var first [4]byte
+			if _, err := io.ReadFull(t, first[:]); err != nil {
+				return 0, err
+			}
+			if c.ahead = first[:]; rntbd.Begins(first) {
+				c.handed.Store(true)
+				c.frames(c)
+				return 0, io.EOF
+			}
+		}
+		c.asked = true
+	}
+	if len(c.ahead) > 0 {
+		n := copy(p, c.ahead)
+		c.ahead = c.ahead[n:]
+		return n, nil
+	}
+	return t.Read(p)
 }
 
 // Write encrypts where the connection is TLS.
@@ -84,6 +124,13 @@ func (c *sniffConn) Write(p []byte) (int, error) {
 
 // Close closes the connection; a TLS one says goodbye first.
 func (c *sniffConn) Close() error {
+	if c.handed.Load() {
+		return nil
+	}
+	return c.end()
+}
+
+func (c *sniffConn) end() error {
 	c.conns.remove(c)
 	if t := c.tls.Load(); t != nil {
 		return t.Close()
@@ -94,6 +141,9 @@ func (c *sniffConn) Close() error {
 // CloseWrite ends what we send and leaves the other direction open: net/http does so before it drops a client
 // that is still sending, which would otherwise lose the answer.
 func (c *sniffConn) CloseWrite() error {
+	if c.handed.Load() {
+		return nil
+	}
 	if t := c.tls.Load(); t != nil {
 		return t.CloseWrite()
 	}
@@ -101,6 +151,30 @@ func (c *sniffConn) CloseWrite() error {
 		return half.CloseWrite()
 	}
 	return nil
+}
+
+// SetDeadline implements net.Conn for net/http.
+func (c *sniffConn) SetDeadline(t time.Time) error {
+	if c.handed.Load() {
+		return nil
+	}
+	return c.Conn.SetDeadline(t)
+}
+
+// SetReadDeadline implements net.Conn for net/http.
+func (c *sniffConn) SetReadDeadline(t time.Time) error {
+	if c.handed.Load() {
+		return nil
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline implements net.Conn for net/http.
+func (c *sniffConn) SetWriteDeadline(t time.Time) error {
+	if c.handed.Load() {
+		return nil
+	}
+	return c.Conn.SetWriteDeadline(t)
 }
 
 // peekedConn gives back the byte that was read ahead.

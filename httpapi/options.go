@@ -55,6 +55,9 @@ type Options struct {
 	Throttle bool
 	// Strict refuses unknown properties of a container with 400 instead of ignoring them.
 	Strict bool
+	// Direct serves clients in direct mode (RNTBD), on the same port inside of TLS: GET /addresses leads them
+	// there. Without it they are refused, and told to use the gateway mode.
+	Direct bool
 	// SlowQuery is how long a page of a query may take before the log tells of it, with its plan; 0: any
 	// time. All queries are measured then, part by part.
 	SlowQuery time.Duration

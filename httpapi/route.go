@@ -48,6 +48,8 @@ type target struct {
 	// "_mayfly/dbs/{db}/colls/{coll}/split", "_mayfly/snapshots/{name}".
 	own string
 
+	rangeIDs []string // whose addresses are asked for
+
 	path     string // the resource link, unescaped: "dbs/x/colls/y"; of a feed the parent's
 	query    string // the query string unescaped: a '?' of an item's id that the client forgot to escape
 	rawQuery string
@@ -72,7 +74,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 		idAt := skipSlashes(rawPath, after)
 		switch {
 		case k == cosmos.KindAddresses:
-			return t, nil
+			return t, t.parseAddresses()
 		case k == cosmos.KindNone:
 			return t, t.parseOwn(rawPath[start:])
 		case idAt == len(rawPath):

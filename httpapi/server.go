@@ -18,6 +18,7 @@ import (
 
 	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/httpapi/explorer"
+	"github.com/mayflydb/mayfly/rntbd"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -41,6 +42,9 @@ type Server struct {
 	// draining ends when Shutdown begins: requests that wait for something look at it.
 	draining context.Context
 	drain    context.CancelFunc
+
+	base   context.Context // of every request
+	direct direct          // connections of direct mode
 
 	// gate is held shared by each request and exclusively by the end of Shutdown.
 	gate   sync.RWMutex
@@ -84,9 +88,10 @@ func New(o Options) (*Server, error) {
 	s.ops = cosmos.New(cosmos.Options{
 		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
 		SessionVersion: o.SessionVersion, ServeCrossPartition: o.ServeCrossPartition,
-		Throttle: o.Throttle, Strict: o.Strict, SlowQuery: o.SlowQuery,
+		Throttle: o.Throttle, Strict: o.Strict, SlowQuery: o.SlowQuery, Direct: o.Direct,
 	})
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
+	s.base = base
 	s.draining, s.drain = context.WithCancel(base)
 	s.own = s.newOwn()
 	s.handler = s.routes()
@@ -142,15 +147,20 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Serve answers on ln until Shutdown, which makes it return nil. A connection whose first byte starts a TLS
 // handshake is served as HTTPS, any other as HTTP; with a nil conf only HTTP is. Both speak HTTP/1.1 and
-// HTTP/2: over TLS the client chooses by ALPN, without it by beginning as HTTP/2 does (prior knowledge). It
-// may be called for several listeners at once, and closes ln.
+// HTTP/2: over TLS the client chooses by ALPN, without it by beginning as HTTP/2 does (prior knowledge). With
+// Options.Direct a client may speak RNTBD inside of TLS, too. It may be called for several listeners at once,
+// and closes ln.
 func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 	if conf != nil {
 		conf = conf.Clone()
 		conf.NextProtos = []string{"h2", "http/1.1"}
 		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	}
-	err := s.http.Serve(&sniffListener{Listener: ln, conf: conf, conns: s.conns})
+	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns}
+	if s.opt.Direct {
+		sniff.frames = s.serveFrames
+	}
+	err := s.http.Serve(sniff)
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -175,7 +185,7 @@ const breakOff = 2 * time.Second
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.conns.closeSilent()
 	s.drain()
-	err := s.http.Shutdown(ctx)
+	err := errors.Join(s.http.Shutdown(ctx), s.direct.end(ctx))
 	s.cancel()
 	if err != nil {
 		err = errors.Join(err, s.http.Close())
@@ -233,6 +243,9 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		}
 		c.in.Headers, c.in.sessionVersion = &c.req.Headers, s.opt.SessionVersion
 		c.headerErr = c.in.parse(c.r.Header, s.consistency)
+		if conn != nil && conn.handed.Load() {
+			c.in.CachedRID = rntbd.CachedContainer(c.ctx())
+		}
 		if c.req.Activity = c.in.activity; c.req.Activity == "" {
 			c.req.Activity = uuid.NewString()
 		}
@@ -323,7 +336,8 @@ func (s *Server) serve(c *call) error {
 	if run != nil {
 		return run(s, c)
 	}
-	if c.target.kind == cosmos.KindAccount {
+	switch c.target.kind {
+	case cosmos.KindAccount, cosmos.KindAddresses:
 		c.req.Endpoint = s.endpoint(c.r)
 	}
 	if err := s.perform(c); err != nil {
@@ -346,6 +360,7 @@ func (s *Server) authorise(c *call) error {
 		}
 	}
 	c.req.Address = c.target.Address // which may have a query string at its end now
+	c.req.Headers.RangeIDs = c.target.rangeIDs
 	c.req.Trusted = with == masterKey || with == masterSignature
 	if err := s.ops.Permit(c.ctx(), &c.req); err != nil {
 		return err

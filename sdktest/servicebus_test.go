@@ -94,7 +94,7 @@ func runBusSuite(t *testing.T, s suite, argv []string, list map[string][]string)
 		"--only", strings.Join(slices.Sorted(maps.Keys(list)), ",")})
 	cmd := exec.CommandContext(ctx, argv[0], args...)
 	cmd.Env = slices.Concat(os.Environ(), s.trust(t, bus.certificate(t)))
-	t.Log(outcomes(t, cmd, s.language(), list))
+	t.Log(outcomes(t, cmd, list, s.language()))
 	must(t, bus.Stop())
 	check(t, bus.Args[slices.Index(bus.Args, "--data")+1])
 }

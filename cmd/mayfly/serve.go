@@ -146,6 +146,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		ServeCrossPartition: s.flags.serveCrossPartition,
 		MaxConnections:      s.maxConnections(),
 		Throttle:            s.flags.throttle,
+		Direct:              s.flags.direct,
 		CertPEM:             pem,
 		Ready:               s.ready,
 		Webhooks:            s.webhooks,

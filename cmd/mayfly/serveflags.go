@@ -35,7 +35,7 @@ type serveFlags struct {
 	webhooks                                                                 hook.Allow // webhookAllow, read
 	port, ranges                                                             int
 	memory, noAuth, noClockCheck, strict, virtualClock                       bool
-	lenient, serveCrossPartition, throttle                                   bool
+	lenient, serveCrossPartition, throttle, direct                           bool
 	ttlPreviousImage, acceptDamagedLog, allowWellKnownKey                    bool
 	emulatorVariables                                                        bool
 	limits                                                                   limitFlags
@@ -82,6 +82,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.serveCrossPartition, "serve-cross-partition", false,
 		"answer cross-partition queries that a gateway leaves the client to merge")
 	flags.BoolVar(&f.throttle, "throttle", false, "refuse requests beyond a container's throughput with 429")
+	flags.BoolVar(&f.direct, "direct", true,
+		"serve clients in direct mode, the default of .NET and Java, on the same port; false refuses them")
 	f.limits.register(flags)
 	f.servicebus.register(flags)
 	flags.BoolVar(&f.ttlPreviousImage, "ttl-previous-image", false,

@@ -56,7 +56,7 @@ public final class Run {
     public static void main(String[] args) throws Exception {
         Map<String, String> given = new LinkedHashMap<>(Map.of("--ranges", "1"));
         for (int i = 0; i < args.length; i++) {
-            if (args[i].equals("--times")) {
+            if (List.of("--times", "--direct").contains(args[i])) {
                 given.put(args[i], "");
             } else if (List.of("--endpoint", "--ranges", "--control", "--only").contains(args[i]) && i + 1 < args.length) {
                 given.put(args[i], args[++i]);
@@ -72,13 +72,14 @@ public final class Run {
         // without it the SDK turns http into https
         System.setProperty("COSMOS.HTTP_CONNECTION_WITHOUT_TLS_ALLOWED", String.valueOf(endpoint.getScheme().equals("http")));
         System.setProperty("COSMOS.DISABLE_IMDS_ACCESS", "true"); // this is no virtual machine in Azure
-        Run run = new Run(new Scenario.Flags(endpoint, Integer.parseInt(given.get("--ranges")), control == null ? null : URI.create(control)));
+        Run run = new Run(new Scenario.Flags(endpoint, Integer.parseInt(given.get("--ranges")), control == null ? null : URI.create(control),
+            given.containsKey("--direct")));
         boolean ok = run.all(given.get("--only"), given.containsKey("--times"));
         System.exit(ok ? 0 : 1); // the SDK's threads would keep it up
     }
 
     private static void usage() {
-        System.err.println("usage: Run --endpoint URL [--ranges N] [--control URL] [--only NAME,NAME] [--times]");
+        System.err.println("usage: Run --endpoint URL [--ranges N] [--control URL] [--only NAME,NAME] [--times] [--direct]");
         System.exit(2);
     }
 

@@ -27,10 +27,11 @@ import java.util.stream.IntStream;
 /** What one scenario works with: a client, and a database of its own that is made when it is first asked for. */
 final class Scenario implements Closeable {
     /** What the command line says; control is null if the server cannot be ended. */
-    record Flags(URI endpoint, int ranges, URI control) {}
+    record Flags(URI endpoint, int ranges, URI control, boolean direct) {}
 
     final String name;
     final int ranges;
+    final boolean direct;
     final CosmosClient client;
     private final Flags flags;
     private final List<Closeable> clients = new ArrayList<>();
@@ -40,17 +41,18 @@ final class Scenario implements Closeable {
     Scenario(String name, Flags flags) {
         this.name = name;
         this.ranges = flags.ranges();
+        this.direct = flags.direct();
         this.flags = flags;
         this.client = connect();
     }
 
     /** The settings of a client, but for what it shows to be let in. */
     CosmosClientBuilder builder() {
-        return new CosmosClientBuilder()
+        CosmosClientBuilder builder = new CosmosClientBuilder()
             .endpoint(flags.endpoint().toString())
-            .gatewayMode()
             .contentResponseOnWriteEnabled(true)
             .connectionSharingAcrossClientsEnabled(true);
+        return flags.direct() ? builder.directMode() : builder.gatewayMode();
     }
 
     /** One more client. */

@@ -1,0 +1,142 @@
+package httpapi
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/rntbd"
+)
+
+// A client in direct mode asks GET /addresses where the replicas of a range are, and speaks RNTBD with them:
+// here, on the same port, inside of TLS. Its frames are requests like those of HTTP, and go the same way.
+
+// maxFrames is how many requests of a connection of direct mode may be under way at once. Clients open
+// another one beyond thirty.
+const maxFrames = 256
+
+// direct are the connections of direct mode.
+type direct struct {
+	mu     sync.Mutex
+	work   sync.WaitGroup
+	closed bool // none begins any more
+}
+
+// begin tells whether a connection may be served: end waits for it then.
+func (d *direct) begin() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.work.Add(1)
+	}
+	return !d.closed
+}
+
+// end waits until all connections have ended, which they do when the server is drained; its error is that of
+// ctx.
+func (d *direct) end(ctx context.Context) error {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		d.work.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// serveFrames takes a connection over from net/http, and serves it in a goroutine of its own.
+func (s *Server) serveFrames(c *sniffConn) {
+	if !s.direct.begin() {
+		_ = c.end()
+		return
+	}
+	life := context.WithValue(
+		context.WithValue(s.base, connKey{}, c),
+		http.LocalAddrContextKey,
+		c.LocalAddr(),
+	)
+	go func() {
+		defer s.direct.work.Done()
+		err := rntbd.Serve(s.draining, &frameConn{c}, rntbd.Options{Handler: s.handler, Life: life,
+			MaxBody: cosmos.KindItem.MaxBody(), Most: maxFrames, Agent: "mayfly",
+			Version: strings.TrimPrefix(serviceVersion[0], "version="), Logger: s.log})
+		if err != nil {
+			s.log.Debug("a connection of direct mode was given up", "remote", c.RemoteAddr().String(),
+				"error", err)
+		}
+	}()
+}
+
+// frameConn is a connection that net/http has handed over, as who serves it now sees it.
+type frameConn struct{ *sniffConn }
+
+// Read implements net.Conn.
+func (c *frameConn) Read(p []byte) (int, error) {
+	if len(c.ahead) > 0 {
+		n := copy(p, c.ahead)
+		c.ahead = c.ahead[n:]
+		return n, nil
+	}
+	return c.tls.Load().Read(p)
+}
+
+// Close implements net.Conn.
+func (c *frameConn) Close() error { return c.end() }
+
+// SetReadDeadline implements net.Conn.
+func (c *frameConn) SetReadDeadline(t time.Time) error { return c.Conn.SetReadDeadline(t) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *frameConn) SetWriteDeadline(t time.Time) error { return c.Conn.SetWriteDeadline(t) }
+
+var _ net.Conn = (*frameConn)(nil)
+
+// parseAddresses reads what a client asks the addresses of: $resolveFor is the feed of the items of a
+// container, by rids, or that of all databases; $partitionKeyRangeIds lists ranges of the container. Such a
+// request is signed as one of that feed.
+func (t *target) parseAddresses() error {
+	t.resourceType = "dbs"
+	for part := range strings.SplitSeq(t.rawQuery, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		name, wrong := url.QueryUnescape(name)
+		value, bad := url.PathUnescape(value) // a plus is a letter of a rid
+		if wrong != nil || bad != nil {
+			return cosmos.BadRequest("The query string holds a malformed escape.")
+		}
+		switch {
+		case strings.EqualFold(name, "$resolveFor"):
+			if err := t.resolve(strings.Split(strings.Trim(value, "/"), "/")); err != nil {
+				return err
+			}
+		case strings.EqualFold(name, "$partitionKeyRangeIds"):
+			t.rangeIDs = strings.Split(value, ",")
+		}
+	}
+	t.rawQuery = ""
+	return nil
+}
+
+// resolve reads the feed: dbs, or dbs/{rid}/colls/{rid}/docs.
+func (t *target) resolve(parts []string) error {
+	switch {
+	case len(parts) == 1 && strings.EqualFold(parts[0], "dbs"):
+	case len(parts) == 5 && strings.EqualFold(parts[0], "dbs") && strings.EqualFold(parts[2], "colls"):
+		t.IDs[0], t.IDs[1], t.N, t.ByRID = parts[1], parts[3], 2, true
+		t.resourceType = strings.ToLower(parts[4])
+	default:
+		return cosmos.BadRequest("$resolveFor must be dbs, or the feed of a container's items by rids.")
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package rntbd
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/google/uuid"
+)
+
+// Sizes of frames, in bytes.
+const (
+	headSize  = 24      // length, two numbers, activity id: before the tokens
+	maxHead   = 1 << 20 // with its tokens
+	maxPassed = 64 << 20
+)
+
+// frame is what a client sends.
+type frame struct {
+	resource, operation uint16
+	activity            [16]byte // as it came
+	tokens              tokens
+	payload             []byte // nil: none, or one that is too long
+	tooLong             bool
+}
+
+// errPassed: a body is so long that it is not even read to its end.
+var errPassed = errors.New("rntbd: the body of a frame is too long")
+
+// Begins tells whether a connection's first four bytes, decrypted, are those of a frame: a length below
+// 2^24, where HTTP has letters.
+func Begins(first [4]byte) bool { return first[3] == 0 }
+
+// readHead reads a frame's length, which may be long in coming.
+func readLength(r io.Reader) (int, error) {
+	var b [4]byte
+	if _, err := io.ReadFull(r, b[:]); err != nil {
+		return 0, err
+	}
+	n := binary.LittleEndian.Uint32(b[:])
+	if n < headSize || n > maxHead {
+		return 0, errMalformed
+	}
+	return int(n), nil
+}
+
+// readFrame reads what follows the length. A body that is longer than maxBody is passed over.
+func readFrame(r io.Reader, length, maxBody int) (*frame, error) {
+	b := make([]byte, length-4)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return nil, err
+	}
+	f := &frame{resource: binary.LittleEndian.Uint16(b), operation: binary.LittleEndian.Uint16(b[2:])}
+	copy(f.activity[:], b[4:20])
+	var err error
+	if f.tokens, err = parseTokens(b[20:]); err != nil {
+		return nil, err
+	}
+	if f.isContext() || f.tokens.number(tokenPayloadPresent) == 0 {
+		return f, nil
+	}
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, err
+	}
+	n := int64(binary.LittleEndian.Uint32(size[:]))
+	if n > int64(maxBody) {
+		if f.tooLong = true; n > maxPassed {
+			return nil, errPassed
+		}
+		_, err := io.CopyN(io.Discard, r, n)
+		return f, err
+	}
+	f.payload = make([]byte, n)
+	_, err = io.ReadFull(r, f.payload)
+	return f, err
+}
+
+// isContext tells whether the frame has the form of a connection's first, whose tokens have other meanings.
+func (f *frame) isContext() bool { return f.resource == 0 && f.operation == 0 }
+
+// guid turns a GUID of Microsoft's order, whose first three parts are little-endian, into its text.
+func guid(b []byte) string {
+	if len(b) != 16 {
+		return ""
+	}
+	return uuid.UUID{b[3], b[2], b[1], b[0], b[5], b[4], b[7], b[6],
+		b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]}.String()
+}
+
+// appendAnswerHead begins an answer: its length is set when the tokens are there, by endHead.
+func appendAnswerHead(b []byte, status int, activity [16]byte) []byte {
+	b = binary.LittleEndian.AppendUint32(append(b, 0, 0, 0, 0), uint32(status))
+	return append(b, activity[:]...)
+}
+
+// endHead sets the length of the head that b is.
+func endHead(b []byte) []byte {
+	binary.LittleEndian.PutUint32(b, uint32(len(b)))
+	return b
+}

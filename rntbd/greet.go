@@ -1,0 +1,69 @@
+package rntbd
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"net/http"
+	"strconv"
+)
+
+// Tokens of the connection context: of the client's, and of the answer.
+const (
+	contextProtocol      = 0x00
+	contextClientVersion = 0x01
+	contextAgent         = 0x02 // of an answer, and its version 0x03
+	contextServerVersion = 0x03
+	contextIdle          = 0x04
+)
+
+const (
+	protocolVersion = 1
+	defaultVersion  = "2020-07-15" // of the REST protocol, for a client that names none
+)
+
+// greet answers the first frame of a connection, by which both say what they speak.
+func (c *conn) greet(f *frame) error {
+	b := appendAnswerHead(nil, http.StatusOK, f.activity)
+	if !f.isContext() || f.tokens.number(contextProtocol) != protocolVersion {
+		_ = c.write(refusedContext(f)) // the connection is given up whatever becomes of it
+		return ErrProtocol
+	}
+	if c.version = f.tokens.text(contextClientVersion); c.version == "" {
+		c.version = defaultVersion
+	}
+	b = appendULong(b, contextProtocol, protocolVersion)
+	b = appendSmallString(b, contextClientVersion, c.version)
+	b = appendSmallString(b, contextAgent, c.o.Agent)
+	b = appendSmallString(b, contextServerVersion, c.o.Version)
+	b = appendULong(b, contextIdle, uint32(idleTold.Seconds()))
+	return c.write(endHead(b))
+}
+
+// refusedContext is the answer to a first frame that is none. Its body follows without a token that says so.
+func refusedContext(f *frame) []byte {
+	b := endHead(appendAnswerHead(nil, http.StatusBadRequest, f.activity))
+	body := errorBody(
+		"BadRequest",
+		"The first frame of a connection must be a connection context of version "+
+			strconv.Itoa(protocolVersion)+".",
+	)
+	return append(binary.LittleEndian.AppendUint32(b, uint32(len(body))), body...)
+}
+
+// refuse answers a frame that makes no request.
+func (a *answer) refuse(status int, code, message string) {
+	body := errorBody(code, message)
+	a.h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	a.h["x-ms-request-charge"] = []string{"0"}
+	a.WriteHeader(status)
+	_, _ = a.Write(body) // end tells what becomes of it
+}
+
+// errorBody is an error as the gateway writes it.
+func errorBody(code, message string) []byte {
+	body, _ := json.Marshal(struct { // of strings: it cannot fail
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}{code, message})
+	return body
+}

@@ -1,0 +1,169 @@
+package rntbd
+
+import (
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Tokens of requests that are more than a header.
+const (
+	tokenResourceID      = 0x00
+	tokenPayloadPresent  = 0x02
+	tokenSession         = 0x05
+	tokenMatch           = 0x08
+	tokenDatabase        = 0x15
+	tokenContainer       = 0x16
+	tokenVersion         = 0x28
+	tokenRangeID         = 0x2C
+	tokenCachedContainer = 0x35
+	tokenRequestID       = 0x4D
+	tokenReadFeedKey     = 0x64
+)
+
+// place is a level of a path: the keyword, and the token that has the id behind it.
+type place struct {
+	keyword string
+	id      uint16
+}
+
+var (
+	databases  = place{"dbs", tokenDatabase}
+	containers = place{"colls", tokenContainer}
+	items      = place{"docs", 0x17}
+	users      = place{"users", 0x19}
+)
+
+// resources are the kinds of resources by their numbers: where they lie.
+var resources = map[uint16][]place{
+	0x01: {databases},
+	0x02: {databases, containers},
+	0x03: {databases, containers, items},
+	0x04: {databases, containers, items, {"attachments", 0x18}},
+	0x05: {databases, users},
+	0x06: {databases, users, {"permissions", 0x1A}},
+	0x07: {databases, containers, {"sprocs", 0x1B}},
+	0x08: {databases, containers, {"conflicts", 0x20}},
+	0x09: {databases, containers, {"triggers", 0x1D}},
+	0x0A: {databases, containers, {"udfs", 0x1C}},
+	0x0F: {{"offers", tokenResourceID}},
+	0x16: {databases, containers, {"pkranges", 0x36}},
+	0x23: {databases, {"clientencryptionkeys", 0x80}},
+}
+
+// operation is what a request does, as HTTP says it.
+type operation struct {
+	method string
+	feed   bool   // it is about all resources of the kind below the address, or adds one
+	header string // which tells it from others of the method; empty: none
+	media  string // content type
+}
+
+// operations are the kinds of operations by their numbers.
+var operations = map[uint16]operation{
+	0x01: {method: http.MethodPost, feed: true},
+	0x02: {method: http.MethodPatch, media: "application/json-patch+json"},
+	0x03: {method: http.MethodGet},
+	0x04: {method: http.MethodGet, feed: true},
+	0x05: {method: http.MethodDelete},
+	0x06: {method: http.MethodPut},
+	0x08: {method: http.MethodPost}, // a procedure is executed
+	0x09: {http.MethodPost, true, "X-Ms-Documentdb-Isquery", "application/sql"},
+	0x0F: {http.MethodPost, true, "X-Ms-Documentdb-Isquery", "application/query+json"},
+	0x11: {method: http.MethodHead},
+	0x12: {method: http.MethodHead, feed: true},
+	0x13: {method: http.MethodPost, feed: true, header: "X-Ms-Documentdb-Is-Upsert"},
+	0x25: {method: http.MethodPost, feed: true, header: "X-Ms-Cosmos-Is-Batch-Request"},
+	0x42: {http.MethodPost, true, "X-Ms-Cosmos-Is-Query-Plan-Request", "application/query+json"},
+}
+
+// header is a token that stands for a header: its name in Go's canonical form, and how its value is spelled
+// there. An empty spelling is that there is no header.
+type header struct {
+	name  string
+	spell func(value []byte) string
+}
+
+// headers are the tokens that mean something to a gateway. The level of consistency is not among them:
+// clients ask for Strong whatever the account has, and get it.
+var headers = map[uint16]header{
+	0x01:         {"Authorization", text},
+	0x03:         {"X-Ms-Date", text},
+	0x04:         {"X-Ms-Max-Item-Count", count},
+	tokenSession: {"X-Ms-Session-Token", text},
+	0x06:         {"X-Ms-Continuation", text},
+	0x07:         {"X-Ms-Indexing-Directive", one("Default", "Include", "Exclude")},
+	0x09:         {"X-Ms-Documentdb-Pre-Trigger-Include", text},
+	0x0A:         {"X-Ms-Documentdb-Post-Trigger-Include", text},
+	0x14:         {"X-Ms-Documentdb-Expiry-Seconds", count},
+	0x1E:         {"X-Ms-Documentdb-Query-Enable-Scan", flag},
+	0x2B:         {"X-Ms-Documentdb-Partitionkey", text},
+	tokenRangeID: {"X-Ms-Documentdb-Partitionkeyrangeid", text},
+	0x3E:         {"X-Ms-Documentdb-Script-Enable-Logging", flag},
+	0x3F:         {"A-Im", text},
+	0x40:         {"X-Ms-Documentdb-Populatequotainfo", flag},
+	0x42:         {"X-Ms-Documentdb-Populatequerymetrics", flag},
+	0x43:         {"X-Ms-Documentdb-Responsecontinuationtokenlimitinkb", count},
+	0x44:         {"X-Ms-Documentdb-Populatepartitionstatistics", flag},
+	0x47:         {"If-Modified-Since", text},
+	0x57:         {"X-Ms-Exclude-System-Properties", flag},
+	0x65:         {"X-Ms-Documentdb-Content-Serialization-Format", one("JsonText", "CosmosBinary")},
+	0x73:         {"X-Ms-Cosmos-Batch-Atomic", flag},
+	0x74:         {"X-Ms-Cosmos-Batch-Continue-On-Error", flag},
+	0x75:         {"X-Ms-Cosmos-Batch-Ordered", flag},
+	0x82:         {"Prefer", one("", "return=minimal")},
+	0x9D:         {"X-Ms-Cosmos-Intended-Collection-Rid", text},
+	0xA9:         {"X-Ms-Cosmos-Populateindexmetrics", flag},
+	0xB0:         {"X-Ms-Cosmos-Correlated-Activityid", guid},
+	0xB2:         {"X-Ms-Cosmos-Changefeed-Wire-Format-Version", text},
+	0xC2:         {"X-Ms-Cosmos-Populateindexmetrics-V2", flag},
+	0xC4:         {"X-Ms-Cosmos-Supported-Serialization-Formats", formats},
+	0xC8:         {"X-Ms-Cosmos-Query-Optimisticdirectexecute", flag},
+}
+
+func text(value []byte) string { return string(value) }
+
+func flag(value []byte) string {
+	if number(value) == 0 {
+		return "False"
+	}
+	return "True"
+}
+
+// count is a number of 32 bits; all of them set is -1, as many as fit.
+func count(value []byte) string { return strconv.Itoa(int(int32(number(value)))) }
+
+// one spells an enumeration.
+func one(names ...string) func([]byte) string {
+	return func(value []byte) string {
+		if n := number(value); n < uint64(len(names)) {
+			return names[n]
+		}
+		return ""
+	}
+}
+
+// formats are a set of bits.
+func formats(value []byte) string {
+	var list []string
+	for bit, name := range []string{"JsonText", "CosmosBinary", "HybridRow"} {
+		if number(value)>>bit&1 == 1 {
+			list = append(list, name)
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+// epks are the two ends of a part of a partition key space. A client that names it as a range writes the
+// hexadecimal text of its ends, one that names it by keys the bytes.
+var epks = map[uint16]string{0x62: "X-Ms-Start-Epk", 0x63: "X-Ms-End-Epk"}
+
+const keysAsRange = 3
+
+func epk(value []byte, how uint64) string {
+	if how == keysAsRange {
+		return string(value)
+	}
+	return hex.EncodeToString(value)
+}

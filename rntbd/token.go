@@ -1,0 +1,139 @@
+package rntbd
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// kind is the type of a token's value. All integers are little-endian.
+type kind uint8
+
+// The types, with how their values lie in a frame.
+const (
+	kindByte        kind = 0x00
+	kindUShort      kind = 0x01 // 2 bytes
+	kindULong       kind = 0x02 // 4 bytes
+	kindLong        kind = 0x03
+	kindULongLong   kind = 0x04 // 8 bytes
+	kindLongLong    kind = 0x05
+	kindGuid        kind = 0x06 // 16 bytes, in Microsoft's order
+	kindSmallString kind = 0x07 // a length of 1 byte, then UTF-8
+	kindString      kind = 0x08 // a length of 2 bytes
+	kindULongString kind = 0x09 // a length of 4 bytes
+	kindSmallBytes  kind = 0x0A
+	kindBytes       kind = 0x0B
+	kindULongBytes  kind = 0x0C
+	kindFloat       kind = 0x0D
+	kindDouble      kind = 0x0E
+)
+
+// layouts say of each type how many bytes its value has (fixed), or how many its length has (prefix).
+var layouts = [...]struct{ fixed, prefix int }{
+	kindByte: {fixed: 1}, kindUShort: {fixed: 2}, kindULong: {fixed: 4}, kindLong: {fixed: 4},
+	kindULongLong: {fixed: 8}, kindLongLong: {fixed: 8}, kindGuid: {fixed: 16},
+	kindSmallString: {prefix: 1}, kindString: {prefix: 2}, kindULongString: {prefix: 4},
+	kindSmallBytes: {prefix: 1}, kindBytes: {prefix: 2}, kindULongBytes: {prefix: 4},
+	kindFloat: {fixed: 4}, kindDouble: {fixed: 8},
+}
+
+// errMalformed: bytes are no tokens. Where the next frame begins nobody knows then.
+var errMalformed = errors.New("rntbd: malformed tokens")
+
+// token is one of a request's. The value is the frame's memory, without its length.
+type token struct {
+	id    uint16
+	kind  kind
+	value []byte
+}
+
+// tokens are a request's, in the order in which they came. There are a few dozen at most in what clients
+// send, and most are looked at once.
+type tokens []token
+
+// parseTokens reads all of them. Those that nobody knows are kept, too: their types say how long they are.
+func parseTokens(b []byte) (list tokens, err error) {
+	for len(b) > 0 {
+		if len(b) < 3 {
+			return nil, errMalformed
+		}
+		t := token{id: binary.LittleEndian.Uint16(b), kind: kind(b[2])}
+		if int(t.kind) >= len(layouts) {
+			return nil, errMalformed
+		}
+		b = b[3:]
+		n := uint64(layouts[t.kind].fixed)
+		if prefix := layouts[t.kind].prefix; prefix > 0 {
+			if len(b) < prefix {
+				return nil, errMalformed
+			}
+			var length [4]byte
+			copy(length[:], b[:prefix])
+			n, b = uint64(binary.LittleEndian.Uint32(length[:])), b[prefix:]
+		}
+		if n > uint64(len(b)) {
+			return nil, errMalformed
+		}
+		t.value, b = b[:n], b[n:]
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+// find is the value of a token; nil where there is none.
+func (t tokens) find(id uint16) []byte {
+	for i := range t {
+		if t[i].id == id {
+			return t[i].value
+		}
+	}
+	return nil
+}
+
+// text is the value of a token of a string type; empty where there is none.
+func (t tokens) text(id uint16) string { return string(t.find(id)) }
+
+// number is the value of a token of an integer type; 0 where there is none.
+func (t tokens) number(id uint16) uint64 { return number(t.find(id)) }
+
+func number(value []byte) uint64 {
+	var n [8]byte
+	copy(n[:], value)
+	return binary.LittleEndian.Uint64(n[:])
+}
+
+// The tokens of an answer are written with the types by which clients read them: they do not look at the
+// type's own byte.
+
+func appendHead(b []byte, id uint16, k kind) []byte {
+	return append(binary.LittleEndian.AppendUint16(b, id), byte(k))
+}
+
+func appendByte(b []byte, id uint16, v byte) []byte { return append(appendHead(b, id, kindByte), v) }
+
+func appendULong(b []byte, id uint16, v uint32) []byte {
+	return binary.LittleEndian.AppendUint32(appendHead(b, id, kindULong), v)
+}
+
+func appendLongLong(b []byte, id uint16, v int64) []byte {
+	return binary.LittleEndian.AppendUint64(appendHead(b, id, kindLongLong), uint64(v))
+}
+
+func appendDouble(b []byte, id uint16, v float64) []byte {
+	return binary.LittleEndian.AppendUint64(appendHead(b, id, kindDouble), math.Float64bits(v))
+}
+
+func appendSmallString(b []byte, id uint16, v string) []byte {
+	v = v[:min(len(v), math.MaxUint8)]
+	return append(append(appendHead(b, id, kindSmallString), byte(len(v))), v...)
+}
+
+// appendString writes a string. One that is longer than the type can say is left out: half of a token or a
+// list of figures is of no use.
+func appendString(b []byte, id uint16, v string) []byte {
+	if len(v) > math.MaxUint16 {
+		return b
+	}
+	b = binary.LittleEndian.AppendUint16(appendHead(b, id, kindString), uint16(len(v)))
+	return append(b, v...)
+}
