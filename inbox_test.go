@@ -81,7 +81,8 @@ func TestRestoreEndsLocks(t *testing.T) {
 	s = must(talks.Session(ctx, "s")) // nobody has it
 	check(must(s.Receive(ctx, 1))[0].Complete(ctx))
 	check(db.Close())
-	if err := s.SetState(ctx, nil); !errors.Is(err, mayfly.ErrUnavailable) || errors.Is(err, mayfly.ErrLockLost) {
+	err := s.SetState(ctx, nil)
+	if !errors.Is(err, mayfly.ErrUnavailable) || errors.Is(err, mayfly.ErrLockLost) {
 		t.Errorf("in a closed store: %v", err)
 	}
 }

@@ -57,15 +57,17 @@ func (s *Service) addressed(c *call) (place, error) {
 // the client has in mind.
 func (s *Service) within(c *call) (p place, rid string, err error) {
 	p, err = s.locate(c)
-	if err = owner(err); c.in.CachedRID != "" && !c.req.Address.ByRID &&
-		(fault.ErrorCode(err) == fault.CodeOwnerNotFound || err == nil && c.in.CachedRID != p.container.RID()) {
+	if err = owner(err); err == nil {
+		rid = p.container.RID()
+	}
+	if known := c.in.CachedRID; known != "" && known != rid && !c.req.Address.ByRID &&
+		(err == nil || fault.ErrorCode(err) == fault.CodeOwnerNotFound) {
 		return p, "", Failure(StatusGone, SubstatusNameStale,
 			"The container that the client knows by this name is not there any more.")
 	}
 	if err != nil {
 		return p, "", err
 	}
-	rid = p.container.RID()
 	c.out.setContainerPaths(rid, p.database.ID(), p.container.ID())
 	if want := c.in.IntendedRID; want != "" && want != rid {
 		return p, rid, Failure(StatusBadRequest, SubstatusWrongContainer,

@@ -1,6 +1,8 @@
 package cosmos
 
 import (
+	"time"
+
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -86,10 +88,11 @@ type Headers struct {
 	MetadataApart        bool   // of a change feed: metadata stands beside the images
 	PreviousImages       bool   // of a change feed: of replaced items, too
 
-	MaxItems       int    // -1: as many as fit
-	Continuation   string // empty: the first page
-	CrossPartition bool   // a query may go over partition keys
-	ServeCross     bool   // and its results may be merged here
+	MaxItems       int           // -1: as many as fit
+	Within         time.Duration // of a query's page: see store.ListOptions; no header has it
+	Continuation   string        // empty: the first page
+	CrossPartition bool          // a query may go over partition keys
+	ServeCross     bool          // and its results may be merged here
 
 	Atomic, ContinueOnError      bool // of a batch
 	QueryMetrics, PopulateQuota  bool
@@ -128,7 +131,7 @@ func (h *Headers) scope() store.Scope {
 // listOptions are scope, page and session of a feed or query of items.
 func (h *Headers) listOptions() store.ListOptions {
 	return store.ListOptions{Scope: h.scope(), MaxItems: h.MaxItems, Continuation: h.Continuation,
-		Session: h.Session, ByRange: true}
+		Session: h.Session, Within: h.Within, ByRange: true}
 }
 
 // writeOptions are the preconditions and the triggers of a write.

@@ -20,6 +20,10 @@ import (
 // another one beyond thirty.
 const maxFrames = 256
 
+// directPage is how long a page of a query takes. Clients in direct mode wait for 5 or 6 seconds for an
+// answer and then ask again, where a gateway's client waits for a minute.
+const directPage = 2 * time.Second
+
 // direct are the connections of direct mode.
 type direct struct {
 	mu     sync.Mutex

@@ -85,17 +85,25 @@ var itemFrames = map[string]struct {
 
 // frame is a signed request about the item id of the container c of the database d.
 func (w *directWorld) frame(what, id, body string, more ...rntbdtest.Token) []byte {
+	op, link := itemFrames[what], "dbs/d/colls/c"
+	if !op.feed {
+		link += "/docs/" + id
+	}
+	signature := Sign(w.key, op.verb, "docs", link, w.wall.Now().UTC().Format(http.TimeFormat))
+	return w.frameAs(AuthorizationHeader(signature), what, id, body, more...)
+}
+
+// frameAs is a request with an authorization of its own.
+func (w *directWorld) frameAs(authorization, what, id, body string, more ...rntbdtest.Token) []byte {
 	op := itemFrames[what]
-	link := "dbs/d/colls/c"
 	tokens := append([]rntbdtest.Token{rntbdtest.Text(0x15, "d"), rntbdtest.Text(0x16, "c"),
 		rntbdtest.Text(0x13, "/replicas/1p"), rntbdtest.Number(0x4D, 7)}, more...)
 	if !op.feed {
-		link += "/docs/" + id
 		tokens = append(tokens, rntbdtest.Text(0x17, id))
 	}
 	date := w.wall.Now().UTC().Format(http.TimeFormat)
 	tokens = append(tokens, rntbdtest.Token{ID: 0x03, Type: rntbdtest.SmallString, Value: []byte(date)},
-		rntbdtest.Text(0x01, AuthorizationHeader(Sign(w.key, op.verb, "docs", link, date))))
+		rntbdtest.Text(0x01, authorization))
 	var payload []byte
 	if body != "" {
 		payload, tokens = []byte(body), append(tokens, rntbdtest.Flag(0x02, 1))
@@ -252,6 +260,35 @@ func TestDirectAddresses(t *testing.T) {
 	ask("docs", strings.ToLower(absent), feed).want(404)
 }
 
+// TestDirectTokens: a permission's token leads to the replicas of its container and to no others, and is
+// what it is there.
+func TestDirectTokens(t *testing.T) {
+	w := newDirectWorld(t)
+	rid := w.container()
+	database := gjson.GetBytes(w.do("GET", "/dbs/d", "").body, "_rid").Str
+	other := w.do("POST", "/dbs/d/colls", `{"id":"o","partitionKey":{"paths":["/pk"]}}`).
+		want(201).
+		at("_rid").
+		Str
+	w.do("POST", "/dbs/d/users", `{"id":"u"}`).want(201)
+	token := w.permission("p", "Read", "dbs/d/colls/c", "")
+	for rid, status := range map[string]int{rid: 200, other: 403} {
+		feed := url.QueryEscape("dbs/" + database + "/colls/" + rid + "/docs")
+		w.as(token, "GET", "/addresses/?$resolveFor="+feed, "").
+			want(status)
+	}
+	l := w.dial()
+	for what, status := range map[string]int{"read": 404, "create": 403} {
+		frame := w.frameAs(url.QueryEscape(token), what, "1", `{"id":"1","pk":"a"}`, keyA)
+		if _, err := l.c.Write(frame); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := rntbdtest.Read(l.c); err != nil || a.Status != status {
+			t.Errorf("%s: %+v %v", what, a, err)
+		}
+	}
+}
+
 // TestDirectOff: where direct mode is not served a client that asks for it is told what to do, and its
 // connection is not taken.
 func TestDirectOff(t *testing.T) {
@@ -287,9 +324,8 @@ func TestDirectBesideHTTP(t *testing.T) {
 			}
 		}
 		client.CloseIdleConnections()
-		bare := &http.Client{Transport: &http.Transport{DialTLS: func(_, addr string) (net.Conn, error) {
-			return tls.Dial("tcp", addr, s.conf) // without ALPN
-		}}}
+		plain := tls.Dialer{Config: s.conf} // without ALPN
+		bare := &http.Client{Transport: &http.Transport{DialTLSContext: plain.DialContext}}
 		if status, _ := get(t, bare, "https://"+s.addr+"/"); status != 200 {
 			t.Error(status)
 		}

@@ -74,7 +74,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 		idAt := skipSlashes(rawPath, after)
 		switch {
 		case k == cosmos.KindAddresses:
-			return t, t.parseAddresses()
+			return t, nil
 		case k == cosmos.KindNone:
 			return t, t.parseOwn(rawPath[start:])
 		case idAt == len(rawPath):

@@ -244,7 +244,7 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		c.in.Headers, c.in.sessionVersion = &c.req.Headers, s.opt.SessionVersion
 		c.headerErr = c.in.parse(c.r.Header, s.consistency)
 		if conn != nil && conn.handed.Load() {
-			c.in.CachedRID = rntbd.CachedContainer(c.ctx())
+			c.in.CachedRID, c.in.Within = rntbd.CachedContainer(c.ctx()), directPage
 		}
 		if c.req.Activity = c.in.activity; c.req.Activity == "" {
 			c.req.Activity = uuid.NewString()
@@ -315,6 +315,9 @@ func (s *Server) recovered(next step) step {
 // serve is a request's way: route, authorise, decode, run.
 func (s *Server) serve(c *call) error {
 	t, err := parseTarget(requestPath(c.r))
+	if t.kind == cosmos.KindAddresses && s.opt.Direct {
+		err = t.parseAddresses()
+	}
 	if c.aim(t); err != nil {
 		return err
 	}

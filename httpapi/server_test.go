@@ -54,7 +54,7 @@ func TestAccount(t *testing.T) {
 		"id": "mayfly", "_rid": "mayfly", "_dbs": "//dbs/", "userConsistencyPolicy.defaultConsistencyLevel": "Session",
 		"writableLocations.0.databaseAccountEndpoint": "http://db.example:8081/", "readableLocations.0.databaseAccountEndpoint": "http://db.example:8081/",
 		"writableLocations.0.name": "South Central US", "readableLocations.0.name": "South Central US", "writableLocations.#": "1", "readableLocations.#": "1",
-		"enableMultipleWriteLocations": "false", "systemReplicationPolicy.maxReplicasetSize": "4", "readPolicy.primaryReadCoefficient": "1",
+		"enableMultipleWriteLocations": "false", "systemReplicationPolicy.maxReplicasetSize": "1", "readPolicy.primaryReadCoefficient": "1",
 	} {
 		if got := gjson.GetBytes(body, path).String(); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)

@@ -91,7 +91,7 @@ func TestPositionUnknown(t *testing.T) {
 	for asked, want := range map[string][3]any{
 		"": {"-1#1", nil, int64(1)}, "2:-1#40": {"-1#40", "2", int64(40)},
 		"0:7#41#1=3": {"7#41#1=3", "0", int64(41)},
-		"0:-1#-1": {"-1#-1", "0", int64(1)}, "nonsense": {"-1#1", nil, int64(1)},
+		"0:-1#-1":    {"-1#-1", "0", int64(1)}, "nonsense": {"-1#1", nil, int64(1)},
 	} {
 		var tokens []rntbdtest.Token
 		if asked != "" {

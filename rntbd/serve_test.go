@@ -311,7 +311,7 @@ func TestGivenUp(t *testing.T) {
 		"its handler gives up": {func(http.ResponseWriter, *http.Request) {
 			panic(http.ErrAbortHandler)
 		}, false},
-		"its handler fails":    {func(http.ResponseWriter, *http.Request) { panic("a defect") }, true},
+		"its handler fails": {func(http.ResponseWriter, *http.Request) { panic("a defect") }, true},
 		"too little": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Content-Length"] = []string{"5"}
 		}, false},

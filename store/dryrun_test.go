@@ -188,6 +188,37 @@ func (c tickingClock) Now() time.Time {
 	return c.Virtual.Now()
 }
 
+// TestPageWithin: a page of a query has no more time than its caller gives it, and the next one goes on.
+func TestPageWithin(t *testing.T) {
+	wall := tickingClock{ttl.NewManual(time.Unix(0, 0)), 0}
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Wall: &wall, Ranges: 1, ManualReaper: true})
+	defer b.close()
+	for i := range 700 {
+		b.put(`{"id":"` + strconv.Itoa(i) + `","pk":"a"}`)
+	}
+	wall.step = time.Second
+	pages := map[time.Duration]int{}
+	for _, within := range []time.Duration{0, time.Second, time.Hour} {
+		q := store.QueryRequest{Text: "SELECT c.id FROM c WHERE RAND() < 0 OR c.id = '699'",
+			ListOptions: store.ListOptions{Within: within}, Cross: store.CrossServe}
+		rows := 0
+		for more := true; more; pages[within]++ {
+			page, _, err := b.c.Query(b.ctx, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows += len(page.Rows)
+			q.Continuation, more = page.Continuation, page.Continuation != ""
+		}
+		if rows != 1 {
+			t.Errorf("within %s: %d rows", within, rows)
+		}
+	}
+	if pages[time.Second] <= pages[0] || pages[time.Hour] > pages[0]+1 || pages[time.Hour] < 2 {
+		t.Errorf("%v", pages)
+	}
+}
+
 // A look over a whole container ends when its time is up, and says so.
 func TestLooksAreCutShort(t *testing.T) {
 	wall := tickingClock{ttl.NewManual(time.Unix(0, 0)), 0}

@@ -73,6 +73,9 @@ type ListOptions struct {
 	MaxItems     int    // items a page: 0 is 100; -1 as many as fit (at most 1,000, and 4 MB)
 	Continuation string // of the page before; empty for the first
 	Session      []SessionPosition
+	// Within is how long a page of a query takes before it ends early, where it can be gone on from, for
+	// callers who do not wait for longer. 0, and at most: 5 s, or half of Options.QueryTime.
+	Within time.Duration
 	// ByRange has pages as Cosmos DB's gateway makes them: where the scope spans several partition ranges
 	// each page is of one of them, and may be empty, and continuations are those of the gateway. What must be
 	// merged is not paged so.

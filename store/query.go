@@ -139,7 +139,7 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 	}
 	o := query.RunOptions{
 		MaxItems: pageLimit(q.MaxItems), MaxBytes: maxPageSize, Cursor: q.Continuation, Trace: q.Explain,
-		Certain: c.isFull(q.Scope.Partition),
+		Certain: c.isFull(q.Scope.Partition), Budget: q.Within,
 	}
 	var l stage
 	if over != nil {
@@ -216,7 +216,10 @@ func (c *Container) runIn(
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()
 		env.UDF = udfs.call
-		o.Budget = watch.budget
+		if o.Budget <= 0 || o.Budget > watch.budget {
+			o.Budget = watch.budget
+		}
+		sources[0].watch.budget = o.Budget // all have one: walks over the dead end with the page
 		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), c.db.given
 		return heavy.run(func() (err error) {
 			page, err = plan.Run(ctx, list, env, o)

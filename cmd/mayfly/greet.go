@@ -69,20 +69,23 @@ func (s *serve) greet(w io.Writer) {
 	}
 }
 
-// greetClients prints what can be pasted as it is. The clients of .NET and Java have a second mode, which is
-// not here, and want to be told to pass over a certificate that they do not know; what makes the others trust
-// it is told beside the certificate.
+// greetClients prints what can be pasted as it is. The clients of .NET and Java want to be told to pass over
+// a certificate that they do not know, and to use the gateway mode where direct mode is off; what makes the
+// others trust the certificate is told beside it.
 func (s *serve) greetClients(row func(name, value string), main, key string) {
 	// Those who know the last setting (.NET) do not look at the certificate; the others pass over it.
 	connection := "AccountEndpoint=https://" + main + "/;AccountKey=" + key +
 		";DisableServerCertificateValidation=true;"
 	row("connection", connection)
-	row(".NET", `var client = new CosmosClient("`+connection+
-		`", new() { ConnectionMode = ConnectionMode.Gateway });`)
+	dotnet, java := "", ""
+	if !s.flags.direct {
+		dotnet, java = ", new() { ConnectionMode = ConnectionMode.Gateway }", ".gatewayMode()"
+	}
+	row(".NET", `var client = new CosmosClient("`+connection+`"`+dotnet+`);`)
 	row("Java", `System.setProperty("COSMOS.EMULATOR_SERVER_CERTIFICATE_VALIDATION_DISABLED", "true");`)
 	if host, _, err := net.SplitHostPort(main); err == nil && host != "localhost" {
 		row("", `System.setProperty("COSMOS.EMULATOR_HOST", "`+host+`");`)
 	}
-	row("", `var client = new CosmosClientBuilder().endpoint("https://`+main+`/").key("`+key+
-		`").gatewayMode().buildClient();`)
+	row("", `var client = new CosmosClientBuilder().endpoint("https://`+main+`/").key("`+key+`")`+java+
+		`.buildClient();`)
 }

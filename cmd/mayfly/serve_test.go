@@ -20,8 +20,7 @@ func TestServe(t *testing.T) {
 	b := boot(t, "--data", dir)
 	for _, want := range []string{"https://" + b.host + "/\n", "http://" + b.host + "/\n", dir,
 		"AccountEndpoint=https://" + b.host + "/;AccountKey=" + httpapi.EmulatorKey + ";DisableServerCertificateValidation=true;\n",
-		`;", new() { ConnectionMode = ConnectionMode.Gateway });` + "\n",
-		`").gatewayMode().buildClient();` + "\n",
+		`DisableServerCertificateValidation=true;");` + "\n", `").buildClient();` + "\n",
 		"key          " + httpapi.EmulatorKey + "\n", filepath.Join(dir, "tls", "cert.pem")} {
 		if !strings.Contains(b.greet, want) {
 			t.Errorf("the greeting does not say %q:\n%s", want, b.greet)

@@ -104,7 +104,8 @@ var rooms = map[string]room{
 	"httpapi/explorer": {},
 	"rntbd":            {own: []string{"ttl"}, third: []string{"github.com/google/uuid"}},
 	"httpapi": {
-		own: []string{"httpapi/explorer", "rntbd", "queue", "cosmos", "inject", "laboratory", "store", "store/definition",
+		own: []string{"httpapi/explorer", "rntbd", "queue", "cosmos", "inject", "laboratory", "store",
+			"store/definition",
 			"store/inspect", "store/fault", "query",
 			"doc/...", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/google/uuid"},
