@@ -13,8 +13,8 @@ import (
 func TestAnswers(t *testing.T) {
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
 		if got := r.Header.Get("X-Ms-Activity-Id"); got != "00000000-0000-0000-0000-000000000009" ||
-			r.Header.Get("X-Ms-Version") != "2020-07-15" {
-			t.Errorf("activity %s, version %s", got, r.Header.Get("X-Ms-Version"))
+			r.Header.Get("X-Ms-Version") != "2020-07-15" || r.UserAgent() != "a test" {
+			t.Errorf("activity %s, version %s of %s", got, r.Header.Get("X-Ms-Version"), r.UserAgent())
 		}
 		respond(
 			w,

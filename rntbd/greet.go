@@ -11,7 +11,7 @@ import (
 const (
 	contextProtocol      = 0x00
 	contextClientVersion = 0x01
-	contextAgent         = 0x02 // of an answer, and its version 0x03
+	contextAgent         = 0x02 // of the client, and of the server
 	contextServerVersion = 0x03
 	contextIdle          = 0x04
 )
@@ -31,6 +31,7 @@ func (c *conn) greet(f *frame) error {
 	if c.version = f.tokens.text(contextClientVersion); c.version == "" {
 		c.version = defaultVersion
 	}
+	c.agent = f.tokens.text(contextAgent)
 	b = appendULong(b, contextProtocol, protocolVersion)
 	b = appendSmallString(b, contextClientVersion, c.version)
 	b = appendSmallString(b, contextAgent, c.o.Agent)

@@ -49,6 +49,7 @@ type conn struct {
 	net.Conn
 	o       Options
 	version string     // x-ms-version of requests that have none
+	agent   string     // what the client calls itself
 	turn    sync.Mutex // to write
 	work    sync.WaitGroup
 	places  chan struct{}
@@ -182,6 +183,7 @@ func (c *conn) serve(f *frame) {
 		a.refuse(http.StatusBadRequest, "BadRequest", err.Error())
 	default:
 		r.RemoteAddr = c.RemoteAddr().String()
+		r.Header["User-Agent"] = []string{c.agent}
 		a.headOnly = r.Method == http.MethodHead
 		c.o.Handler.ServeHTTP(a, r)
 	}

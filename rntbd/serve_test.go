@@ -126,7 +126,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", r.Method, r.RequestURI)
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		if name != "X-Ms-Activity-Id" && name != "X-Ms-Version" {
+		if !slices.Contains([]string{"X-Ms-Activity-Id", "X-Ms-Version", "User-Agent"}, name) {
 			fmt.Fprintf(&b, "%s: %s\n", name, r.Header[name][0])
 		}
 	}
