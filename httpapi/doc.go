@@ -10,6 +10,7 @@
 //	call.go       body in
 //	faults.go     the faults on demand that the operation meets
 //	write.go      the operation's answer -> headers and body
+//	direct.go     connections of direct mode: package rntbd makes requests of frames, which go this way
 //	observe.go    what became of the request, for whoever measures
 //	profile.go    the profiles of Go's runtime
 //	own.go        Mayfly's own surface behind the chain: packages laboratory and explorer
