@@ -10,9 +10,9 @@ import (
 
 // Sizes of frames, in bytes.
 const (
-	headSize  = 24      // length, two numbers, activity id: before the tokens
-	maxHead   = 1 << 20 // with its tokens
-	maxPassed = 64 << 20
+	headSize  = 24       // length, two numbers, activity id: before the tokens
+	maxHead   = 1 << 20  // with its tokens
+	maxPassed = 64 << 20 // of a body that is too long, and is read to its end for the answer to arrive
 )
 
 // frame is what a client sends.
@@ -31,7 +31,7 @@ var errPassed = errors.New("rntbd: the body of a frame is too long")
 // 2^24, where HTTP has letters.
 func Begins(first [4]byte) bool { return first[3] == 0 }
 
-// readHead reads a frame's length, which may be long in coming.
+// readLength reads a frame's length, which may be long in coming.
 func readLength(r io.Reader) (int, error) {
 	var b [4]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {

@@ -194,7 +194,7 @@ export function DocumentPanel(p: DocProps) {
 				<Editor
 					label="The document as JSON"
 					mode="json"
-					wait={!p.fresh && !etag}
+					wait={!there}
 					value={text}
 					set={v => {
 						if (v !== text) {
