@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -126,31 +127,49 @@ func (a Address) Subscription() (topic, name string, ok bool) { return splitSubs
 // SubscriptionPath is the path of a subscription.
 func SubscriptionPath(topic, name string) string { return topic + subscriptionsWord + name }
 
-// checkName looks at the name of something new: segments of letters, digits, '.', '-' and '_' that begin and
-// end with a letter or digit, with slashes between them where the kind allows that.
+// NameError lies below the *Error of a name that Service Bus does not allow.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string { return "'" + e.Name + "'" + e.Reason() }
+
+// Reason is what follows the name, or its address, in the text that the service has for it.
+func (e *NameError) Reason() string {
+	return " contains character(s) that is not allowed by Service Bus. Entity segments can contain only letters, " +
+		"numbers, periods (.), hyphens (-), and underscores (_). " + moreToKnow
+}
+
+// moreToKnow ends texts of the service's management of entities.
+const moreToKnow = "To know more visit https://aka.ms/sbResourceMgrExceptions."
+
+// checkName checks the name of something new: segments of letters, digits, '.', '-' and '_', of which any may
+// stand at either end, with slashes between them where the kind allows that. A segment "." or ".." is refused,
+// since no URL leads to it, and so is "Subscriptions" behind another segment, which addresses subscriptions.
 func checkName(what, name string, slashes bool) error {
 	most := maxName
 	if slashes {
 		most = maxPath
 	}
 	if n := utf8.RuneCountInString(name); n == 0 || n > most {
-		return &Error{Code: CodeArgumentOutOfRange, Entity: name,
-			Message: "The name of a " + what + " has at least one character and not too many."}
+		return &Error{Code: CodeArgumentOutOfRange, Entity: name, Message: "SubCode=40000. The name of a " + what +
+			" has from 1 to " + strconv.Itoa(most) + " characters."}
 	}
+	first := true
 	for segment := range strings.SplitSeq(name, "/") {
-		ok := segment != "" && isWord(segment[0]) && isWord(segment[len(segment)-1])
-		for i := range len(segment) {
-			ok = ok && (isWord(segment[i]) || strings.IndexByte(".-_", segment[i]) >= 0)
+		if segment == "" || segment == "." || segment == ".." || strings.ContainsFunc(segment, notInNames) ||
+			!first && !slashes {
+			err := &NameError{name}
+			return &Error{Code: CodeArgument, Entity: name, Message: "SubCode=40000. " + err.Error(), Err: err}
 		}
-		if !ok || strings.EqualFold(segment, "subscriptions") || segment != name && !slashes {
-			return &Error{Code: CodeArgument, Entity: name,
-				Message: "'" + name + "' is not a valid name of a " + what +
-					": letters, digits, '.', '-' and '_', with a letter or digit at both ends."}
+		if !first && strings.EqualFold(segment, "subscriptions") {
+			return &Error{Code: CodeArgument, Entity: name, Message: "SubCode=40000. The path '" + name + "' of a " +
+				what + " has a segment 'Subscriptions', which stands for the subscriptions of a topic."}
 		}
+		first = false
 	}
 	return nil
 }
 
-func isWord(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+// notInNames reports whether a segment of a name cannot have a character.
+func notInNames(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '-' && c != '_'
 }

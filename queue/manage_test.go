@@ -126,7 +126,7 @@ func TestNames(t *testing.T) {
 		want Code
 	}{
 		"news": {Queue, CodeEntityExists}, "NEWS": {Topic, CodeEntityExists}, "a b": {Queue, CodeArgument},
-		".a": {Queue, CodeArgument}, "a/": {Queue, CodeEntityExists + 100}, "a//b": {Queue, CodeArgument},
+		"a/": {Queue, CodeEntityExists + 100}, "a//b": {Queue, CodeArgument},
 		"ä": {Queue, CodeArgument}, strings.Repeat("x", 261): {Queue, CodeArgumentOutOfRange},
 		"news/Subscriptions/" + strings.Repeat("y", 51): {Subscription, CodeArgumentOutOfRange},
 		"none/Subscriptions/s":                          {Subscription, CodeEntityNotFound},

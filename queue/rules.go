@@ -49,7 +49,7 @@ func (s *ruleSet) without(name string) *ruleSet {
 }
 
 func checkRule(r Rule) error {
-	if r.Name == DefaultRule {
+	if strings.EqualFold(r.Name, DefaultRule) { // kept as its owner writes it
 		return nil
 	}
 	return checkName("rule", r.Name, false)

@@ -21,15 +21,15 @@ func (c *call) manage() error {
 		return c.namespaceInfo()
 	case n == 2 && c.at(0, "$Resources"):
 		return c.listEntities()
-	case n > 1 && c.at(-1, "Subscriptions"):
-		return c.listSubscriptions(c.before(1))
+	case n > 4 && c.at(-2, "Rules") && c.at(-4, "Subscriptions"):
+		return c.rule(c.before(2), c.path[n-1])
 	case n > 3 && c.at(-1, "Rules") && c.at(-3, "Subscriptions"):
 		if c.r.Method == http.MethodPut { // a client that has left the name to the entry
 			return c.rule(c.before(1), "")
 		}
 		return c.listRules(c.before(1))
-	case n > 4 && c.at(-2, "Rules") && c.at(-4, "Subscriptions"):
-		return c.rule(c.before(2), c.path[n-1])
+	case n > 1 && c.at(-1, "Subscriptions") && !(n > 2 && c.at(-2, "Subscriptions")): // that is a name
+		return c.listSubscriptions(c.before(1))
 	}
 	return c.entity(whole)
 }
