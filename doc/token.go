@@ -130,7 +130,7 @@ func (p *parser) respell(start, point int) error {
 	if math.IsInf(f, 0) {
 		return p.fail(start, "a number that is too large for a double")
 	}
-	p.dst = appendNumber(append(p.dst, p.src[p.mark:start]...), f+0) // -0 is 0
+	p.dst = appendNumber(append(p.dst, p.src[p.mark:start]...), f)
 	p.mark = p.pos
 	return nil
 }

@@ -279,6 +279,8 @@ func appendNumber(dst []byte, f float64) []byte {
 		return append(dst, `"Infinity"`...)
 	case abs > math.MaxFloat64:
 		return append(dst, `"-Infinity"`...)
+	case f == 0 && math.Signbit(f):
+		return append(dst, "-0.0"...) // most readers of JSON take -0 for the integer 0
 	}
 	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		start := len(dst)

@@ -107,11 +107,11 @@ func systemID(s string) int {
 
 // appendNumber appends an integer of up to 64 bits exactly, and all other numbers as doubles.
 func appendNumber(dst []byte, v doc.Value) []byte {
-	if n, err := strconv.ParseInt(string(v.Raw()), 10, 64); err == nil {
+	f := v.Num()
+	if n, err := strconv.ParseInt(string(v.Raw()), 10, 64); err == nil && (n != 0 || !math.Signbit(f)) {
 		return appendInteger(dst, n)
 	}
-	f := v.Num()
-	if n := int64(f); math.Abs(f) < 1<<53 && float64(n) == f {
+	if n := int64(f); math.Abs(f) < 1<<53 && float64(n) == f && (n != 0 || !math.Signbit(f)) {
 		return appendInteger(dst, n)
 	}
 	return binary.LittleEndian.AppendUint64(append(dst, numberDouble), math.Float64bits(f))

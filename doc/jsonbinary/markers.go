@@ -14,7 +14,7 @@ const (
 	base64L2       = 0x72
 	base64URLL1    = 0x73 // the same in the alphabet for URLs
 	base64URLL2    = 0x74
-	guidLower      = 0x75 // the digits of a GUID, two a byte
+	guidLower      = 0x75 // the digits of a GUID, two a byte, the first in the low half
 	guidUpper      = 0x76
 	guidQuoted     = 0x77 // in quotes that belong to the text: an etag
 	hexLower       = 0x78 // two characters a byte, each an index of a table

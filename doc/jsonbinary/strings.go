@@ -2,9 +2,7 @@ package jsonbinary
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
-	"strings"
 )
 
 // isString tells whether a marker is that of a string.
@@ -125,21 +123,31 @@ func (r *reader) base64(size int, alphabet *base64.Encoding) []byte {
 	return out
 }
 
-// guidText reads the 16 bytes of a GUID whose digits are in the order of its text.
+// guidText reads the 16 bytes of a GUID whose digits are in the order of its text: of each byte the low half
+// is the first digit, as in the other strings of digits.
 func (r *reader) guidText(marker byte) []byte {
-	b := r.take(16)
+	digits := r.packed(32, 4, 0)
 	if r.err != nil {
 		return nil
 	}
-	digits := hex.EncodeToString(b)
-	text := strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
-	switch marker {
-	case guidUpper:
-		text = strings.ToUpper(text)
-	case guidQuoted:
-		text = `"` + text + `"`
+	table := tables[hexLower]
+	if marker == guidUpper {
+		table = tables[hexUpper]
 	}
-	return []byte(text)
+	text := make([]byte, 0, len(`"00010203-0405-0607-0809-0a0b0c0d0e0f"`))
+	if marker == guidQuoted {
+		text = append(text, '"')
+	}
+	for i, digit := range digits {
+		if i == 8 || i == 12 || i == 16 || i == 20 {
+			text = append(text, '-')
+		}
+		text = append(text, table[digit])
+	}
+	if marker == guidQuoted {
+		text = append(text, '"')
+	}
+	return text
 }
 
 // blob reads bytes, which JSON text has as base64.

@@ -263,7 +263,9 @@ func (r *reader) double(f float64, at int) {
 		r.fail(at, "a number that JSON does not have")
 		return
 	}
-	if r.room(0) {
+	if f == 0 && math.Signbit(f) {
+		r.put("-0.0") // calculations give a zero without its sign, as NumberValue does
+	} else if r.room(0) {
 		r.dst = doc.NumberValue(f).AppendJSON(r.dst)
 	}
 }
