@@ -171,7 +171,7 @@ func (w *work) forward(s *messageStore, seq int64, to *entity) error {
 	if err := w.take(p, seq, &h); err != nil {
 		return err
 	}
-	h.Hops, h.Count, h.Enqueued = h.Hops+1, 0, at
+	h.Hops, h.Count, h.Enqueued, h.Due = h.Hops+1, 0, at, 0
 	if h.Origin == 0 {
 		h.Origin = seq
 	}

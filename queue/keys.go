@@ -118,7 +118,7 @@ type header struct {
 	Count    int32 // deliveries that have failed; of one that a topic is publishing: the next subscription
 	Enqueued int64 // millisecond; of a scheduled one: when it was sent
 	TTL      int64 // milliseconds of its own, capped by the default; noTTL for none
-	Due      int64 // millisecond of a scheduled one; 0: none
+	Due      int64 // millisecond for which it is scheduled, or was before it became active; 0: none
 	Origin   int64 // the number at its first entry, where it was forwarded; else 0
 	Size     int64 // bytes of the body
 	Session  string

@@ -2,6 +2,8 @@ package queue
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,10 +132,10 @@ func TestDeferred(t *testing.T) {
 			w.at(time.Hour)
 			w.sweep()
 			w.expect("q", "")
-			w.shows("q", "A")
+			w.shows("q", "A+1")
 			_, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1, 2}, PeekLock, nil)
 			w.fails(err, CodeMessageNotFound)
-			for _, want := range []string{"A", "A+1", "A+2"} {
+			for _, want := range []string{"A+1", "A+2", "A+3"} {
 				list, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
 				w.must(err)
 				if texts(list) != want || propertyOf(list[0], "x") != "1" {
@@ -150,7 +152,7 @@ func TestDeferred(t *testing.T) {
 			w.fails(w.q.Settle(w.ctx, a, list[0].Token, Settlement{}, nil), CodeMessageLockLost)
 			list, err = w.q.ReceiveDeferred(w.ctx, a, []int64{1}, ReceiveAndDelete, nil)
 			w.must(err)
-			if texts(list) != "A+4" {
+			if texts(list) != "A+5" {
 				w.t.Fatal(texts(list))
 			}
 			w.shows("q", "")
@@ -163,6 +165,43 @@ func TestDeferred(t *testing.T) {
 			w.must(err)
 			w.settle("q", list[0], Settlement{Outcome: DeadLetter})
 			w.dead("q", "A:<nil>")
+		},
+		"deferred again and again": func(w *world) {
+			w.queue("q", attempts(3))
+			w.send("q", msg("A"))
+			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Defer})
+			for _, want := range []string{"A+1", "A+2"} {
+				list, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
+				w.must(err)
+				if texts(list) != want || list[0].Broker.State != message.Deferred {
+					w.t.Fatal(texts(list), list[0].Broker.State)
+				}
+				w.settle("q", list[0], Settlement{Outcome: Defer})
+			}
+			w.dead("q", "A:MaxDeliveryCountExceeded")
+		},
+		"at the last delivery": func(w *world) {
+			w.queue("q", attempts(1))
+			w.send("q", msg("A"))
+			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Defer,
+				Modify: []message.Property{property("x", "1")}})
+			w.dead("q", "A:MaxDeliveryCountExceeded")
+			w.shows("q", "")
+			_, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
+			w.fails(err, CodeMessageNotFound)
+		},
+		"of a dead letter nothing is counted": func(w *world) {
+			w.queue("q", attempts(1))
+			w.send("q", msg("A"))
+			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: DeadLetter})
+			dead := Address{"q", DeadLetters}
+			d := w.take(dead, ReceiverOptions{})
+			w.must(w.q.Settle(w.ctx, dead, d[0].Token, Settlement{Outcome: Defer}, nil))
+			list, err := w.q.ReceiveDeferred(w.ctx, dead, []int64{1}, PeekLock, nil)
+			w.must(err)
+			if texts(list) != "A" {
+				w.t.Fatal(texts(list))
+			}
 		},
 	} {
 		both(t, name, play)
@@ -188,6 +227,62 @@ func TestDuplicates(t *testing.T) {
 	w.at(10 * time.Minute)
 	w.sweep()
 	w.expect("q", "X+1 Y")
+}
+
+// TestScheduledNumbers: each message that is scheduled has a number of its own, whatever becomes of it.
+func TestScheduledNumbers(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("q", deduped(time.Minute))
+	w.create(Topic, "t", standard())
+	w.create(Subscription, "t/Subscriptions/s", standard())
+	scheduled := func(entity string, list ...*message.Message) []int64 {
+		t.Helper()
+		numbers, err := w.q.Schedule(w.ctx, entity, list, nil)
+		w.must(err)
+		return numbers
+	}
+	first := scheduled("q", msg("X", due(time.Hour)), msg("X", due(time.Hour)))
+	second := scheduled("q", msg("X", due(time.Hour)), msg("X", due(-time.Hour)), msg("Y", due(-time.Hour)))
+	if got := append(first, second...); !slices.Equal(got, []int64{1, 2, 3, 4, 5}) {
+		t.Fatal(got)
+	}
+	w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{2}), CodeMessageNotFound)
+	w.shows("q", "X Y")
+	w.must(w.q.CancelScheduled(w.ctx, "q", []int64{1}))
+	w.shows("q", "Y")
+	if got := scheduled("t", msg("A", due(-time.Hour)), msg("B", due(time.Hour))); !slices.Equal(got, []int64{1, 2}) {
+		t.Fatal(got)
+	}
+	w.expect("t/Subscriptions/s", "A")
+}
+
+// TestStaysScheduled: receivers are told that a message was scheduled, through topics, too, but not behind a forward.
+func TestStaysScheduled(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("q")
+	w.create(Topic, "t", standard())
+	w.create(Subscription, "t/Subscriptions/s", standard())
+	w.queue("end")
+	w.queue("via", func(p *Properties) { p.ForwardTo = "end" })
+	for _, entity := range []string{"q", "t", "via"} {
+		w.send(entity, msg("A", due(time.Minute)), msg("B"), msg("C", due(-time.Minute)))
+	}
+	w.at(time.Minute)
+	w.sweep()
+	for entity, want := range map[string]string{"q": "B0 C0 A2", "t/Subscriptions/s": "B0 C0 A2", "end": "B0 C0 A0"} {
+		var got []string
+		for _, d := range w.lock(entity) {
+			got = append(got, textOf(d)+fmt.Sprint(d.Broker.State))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, not %s", entity, got, want)
+		}
+		for _, d := range w.shows(entity, "B C A") {
+			if d.Broker.State != message.Active {
+				t.Errorf("%s: a peek shows state %d of %s", entity, d.Broker.State, textOf(d))
+			}
+		}
+	}
 }
 
 // TestBatchDelete: the oldest go, but for locked and scheduled ones.

@@ -40,8 +40,7 @@ func (p *play) settled(m *twinMessage, how Settlement) {
 	case Release:
 		p.twin.fail(m, p.twin.now, false)
 	case Defer:
-		m.unlock()
-		m.state = deferred
+		p.twin.deferred(m)
 	case DeadLetter:
 		p.twin.bury(m, "<nil>")
 	}

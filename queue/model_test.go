@@ -209,11 +209,17 @@ func (p *play) took(list []Delivery, want []*twinMessage, mode Mode, holder *twi
 		if b.SequenceNumber != m.seq || b.DeliveryCount != uint32(m.count) || textOf(d) != m.text {
 			p.t.Errorf("received %s %+v, not %+v", d.Message.Body, d.Broker, m)
 		}
+		if scheduled := m.state == active && m.due > 0; scheduled != (b.State == message.Scheduled) {
+			p.t.Errorf("received %+v in state %d", m, b.State)
+		}
 		switch {
 		case mode == ReceiveAndDelete:
 			delete(p.twin.msgs, m.seq)
 		case holder != nil:
 			m.holder, m.token = holder, d.Token
+			if b.LockedUntil != message.LastMoment {
+				p.t.Errorf("in a session, locked until %d", b.LockedUntil)
+			}
 		default:
 			m.until, m.token = p.twin.now+p.twin.props.LockDuration.Milliseconds(), d.Token
 			if d.Broker.LockedUntil != m.until {

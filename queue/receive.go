@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/message"
 )
 
 // How a receive takes messages. It looks for candidates in one view, claims them in memory as it meets
@@ -298,6 +299,10 @@ func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 		c := list[i].claim
 		s.lock(c, until)
 		out[i].Token, out[i].Broker.LockedUntil = c.token, c.lapses()
+		if c.session != nil { // whose lock it is: that of the message has no end
+			out[i].Broker.LockedUntil = message.LastMoment
+		}
+		out[i].Broker.LockToken = &out[i].Token
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 )
 
@@ -256,7 +255,7 @@ func decodeState(raw []byte) (changed int64, state []byte, err error) {
 	return int64(binary.BigEndian.Uint64(raw)), raw[8:], nil
 }
 
-// SetSessionState sets it; nil clears it.
+// SetSessionState sets it; an empty one clears it.
 func (r *Receiver) SetSessionState(ctx context.Context, state []byte) error {
 	if err := r.holds(); err != nil {
 		return err
@@ -276,60 +275,4 @@ func (s *messageStore) maxState() int {
 		return 1 << 20
 	}
 	return 256 << 10
-}
-
-// Sessions are the ids of sessions, in order: those with active messages, or, where changed is set, those
-// whose state has changed after it.
-func (q *Queues) Sessions(ctx context.Context, a Address, changed *time.Time,
-	skip, top int) (ids []string, err error) {
-	s, err := q.store(a)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.readable(); err != nil {
-		return nil, err
-	}
-	if !s.bySession() {
-		return nil, s.notAllowed("The entity does not require sessions.")
-	}
-	s.e.touch(s.now())
-	family := byte(familySession)
-	if changed != nil {
-		family = familyState
-	}
-	prefix := s.family(family)
-	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		it := r.Scan(engine.Prefix(prefix), false)
-		more := it.Next()
-		for looked := 1; more && len(ids) < top; looked++ {
-			if looked%maxLook == 0 && ctx.Err() != nil {
-				break
-			}
-			id, _, err := doc.DecodeEscaped(bytes.Clone(it.Key()[len(prefix):]))
-			if err != nil {
-				it.Close()
-				return fmt.Errorf("%w: key %x", engine.ErrCorrupt, it.Key())
-			}
-			wanted := true
-			if changed != nil {
-				at, _, err := decodeState(it.Value())
-				if err != nil {
-					it.Close()
-					return err
-				}
-				wanted = moment(at).After(*changed)
-			}
-			if skip--; wanted && skip < 0 {
-				ids = append(ids, string(id))
-			} else if !wanted {
-				skip++
-			}
-			more = it.SeekGE(engine.PrefixEnd(doc.AppendEscaped(prefix[:len(prefix):len(prefix)], id)))
-		}
-		return it.Close()
-	})
-	if err == nil {
-		err = s.e.m.in.Engine().Settle(ctx, s.e.scope, 0)
-	}
-	return ids, wrap(err)
 }

@@ -81,18 +81,43 @@ func TestSessions(t *testing.T) {
 					w.t.Fatal(ids, want)
 				}
 			}
-			w.must(r.SetSessionState(w.ctx, nil))
-			if got, err = r.SessionState(w.ctx); got != nil || err != nil {
-				w.t.Fatal(got, err)
+			for _, nothing := range [][]byte{nil, {}} {
+				w.must(r.SetSessionState(w.ctx, []byte("z")))
+				w.must(r.SetSessionState(w.ctx, nothing))
+				if got, err = r.SessionState(w.ctx); got != nil || err != nil {
+					w.t.Fatal(got, err)
+				}
 			}
 		},
 		"listed": func(w *world) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("b")), msg("B", of("a")), msg("C", of("a")), msg("D", of("c\x00")))
-			ids, err := w.q.Sessions(w.ctx, a, nil, 1, 10)
+			for _, id := range []string{"b", "bb", "d"} {
+				w.must(w.receiver(a, session(id)).SetSessionState(w.ctx, []byte("x")))
+			}
+			for skip, want := range []string{"a b bb", "b bb c\x00", "bb c\x00 d", "c\x00 d", "d", ""} {
+				ids, err := w.q.Sessions(w.ctx, a, nil, skip, 3)
+				w.must(err)
+				if strings.Join(ids, " ") != want {
+					w.t.Fatalf("%q, not %q", ids, want)
+				}
+			}
+		},
+		"locked to the end of time": func(w *world) {
+			w.queue("q", sessions)
+			w.send("q", msg("A", of("1")), msg("B", of("1")))
+			r := w.receiver(a, session("1"))
+			d, err := r.TryReceive(w.ctx, 2)
 			w.must(err)
-			if strings.Join(ids, " ") != "b c\x00" {
-				w.t.Fatalf("%q", ids)
+			w.settle("q", d[0], Settlement{Outcome: Defer})
+			more, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, r)
+			w.must(err)
+			if one, two := d[1].Broker.LockedUntil, more[0].Broker.LockedUntil; one != message.LastMoment ||
+				two != message.LastMoment {
+				w.t.Fatal(one, two)
+			}
+			if _, until, _ := r.Session(); !until.Equal(start.Add(time.Minute)) {
+				w.t.Fatal(until)
 			}
 		},
 		"without one": func(w *world) {

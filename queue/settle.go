@@ -127,7 +127,7 @@ func (w *work) settle(s *messageStore, c *claim, st *Settlement) (after, error) 
 		if err := w.modify(p, c.seq, &h, st.Modify); err != nil {
 			return gone, err
 		}
-		return kept, w.deferMessage(p, c.seq, &h)
+		return w.deferMessage(p, c.seq, &h)
 	default:
 		if err := w.modify(p, c.seq, &h, st.Modify); err != nil {
 			return gone, err

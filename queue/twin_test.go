@@ -79,11 +79,15 @@ func (w *twin) expired(m *twinMessage, at int64) bool {
 	return m.state == active && w.deadline(m) <= at
 }
 
-// send sends a message, and tells its number; 0: a duplicate.
+// send sends a message, and tells its number; 0: a duplicate, which has one where it is scheduled.
 func (w *twin) send(m twinMessage, id string) int64 {
 	if w.props.RequiresDuplicateDetection {
 		if at, ok := w.seen[id]; ok && w.now < at+w.props.DuplicateDetectionWindow.Milliseconds() {
-			return 0
+			if m.due <= 0 {
+				return 0
+			}
+			w.last++
+			return w.last
 		}
 		w.seen[id] = w.now
 	}
@@ -94,6 +98,16 @@ func (w *twin) send(m twinMessage, id string) int64 {
 	}
 	w.msgs[m.seq] = &m
 	return m.seq
+}
+
+// deferred sets a locked message aside.
+func (w *twin) deferred(m *twinMessage) {
+	m.unlock()
+	if m.count++; m.count >= w.props.MaxDeliveryCount {
+		w.bury(m, "MaxDeliveryCountExceeded")
+		return
+	}
+	m.state = deferred
 }
 
 // fail gives a message back whose delivery has failed.
@@ -150,7 +164,7 @@ func (w *twin) advance(now int64) {
 		delete(w.msgs, m.seq)
 		w.last++
 		m.seq, m.state, m.enqueued = w.last, active, max(m.due, w.started)
-		m.due, m.ttl = 0, capTTL(m.ttl, w.props.DefaultTTL)
+		m.ttl = capTTL(m.ttl, w.props.DefaultTTL)
 		w.msgs[m.seq] = m
 	}
 }

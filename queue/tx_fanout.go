@@ -63,6 +63,9 @@ func (w *work) publishScheduled(p *part, seq int64, h *header, at int64, body []
 		return false, err
 	}
 	published := *h
+	if h.Due <= h.Enqueued { // the rest of a message that nobody has scheduled: see publishAll
+		published.Due = 0
+	}
 	published.Enqueued = at
 	if h.Count, err = w.publish(p.e, &published, m, body); err != nil {
 		return false, err

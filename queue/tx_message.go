@@ -9,7 +9,8 @@ import (
 )
 
 // enqueue stores a message in a queue, or as scheduled for later. number is 0 for a duplicate, which is
-// dropped. It fails with CodeQuotaExceeded, and with CodeEntityNotFound where the entity is gone.
+// dropped, and for a message of a topic, but for those with a time for which they are scheduled: each of these has a
+// number of its own. It fails with CodeQuotaExceeded, and with CodeEntityNotFound where the entity is gone.
 func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
 	p, err := w.in(e.stores[Main])
 	if err != nil {
@@ -18,6 +19,17 @@ func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
 	if err := w.room(e, int64(len(a.body))); err != nil {
 		return 0, err
 	}
+	number, err = w.admit(p, a)
+	if err == nil && number == 0 && a.due > 0 {
+		p.Last++
+		p.dirty = true
+		number = p.Last
+	}
+	return number, err
+}
+
+// admit stores a message for which there is room, unless it is a duplicate.
+func (w *work) admit(p *part, a *arrival) (number int64, err error) {
 	if dup, err := w.duplicate(p, a.id); dup || err != nil {
 		return 0, err
 	}
@@ -71,7 +83,7 @@ func (w *work) bury(p *part, h *header, body []byte, why reason) error {
 
 // insert stores an active message as the last one: its time to live begins.
 func (w *work) insert(p *part, h *header, body []byte) (number int64, err error) {
-	h.State, h.Due = active, 0
+	h.State = active
 	h.TTL = capTTL(h.TTL, p.e.properties.Load().DefaultTTL)
 	p.Last++
 	return p.Last, w.put(p, p.Last, h, body)
@@ -178,15 +190,44 @@ func (w *work) giveBack(p *part, seq int64, h *header, at int64, counts bool,
 	if h.State == deferred {
 		return kept, nil
 	}
-	props := p.e.properties.Load()
 	if p.expired(h, at) {
 		return gone, w.lapse(p, seq, h)
 	}
-	if counts && p.sub == Main && h.Count >= props.MaxDeliveryCount {
-		return gone, w.deadLetter(p, seq, h, because("MaxDeliveryCountExceeded",
-			fmt.Sprintf("Message could not be consumed after %d delivery attempts.", props.MaxDeliveryCount)))
+	if counts && p.exhausted(h) {
+		return gone, w.exhaust(p, seq, h)
 	}
 	return back, nil
+}
+
+// deferMessage sets a message aside for receivers that ask for its number. That counts as a delivery, and makes a
+// message a dead letter that has had as many as it can have.
+func (w *work) deferMessage(p *part, seq int64, h *header) (after, error) {
+	if p.sub == Main {
+		h.Count++
+	}
+	if p.exhausted(h) {
+		return gone, w.exhaust(p, seq, h)
+	}
+	if h.State == active {
+		if err := w.unlink(p, seq, h); err != nil {
+			return gone, err
+		}
+	}
+	h.State = deferred
+	w.rewrite(p, seq, h)
+	return kept, nil
+}
+
+// exhausted reports whether a message has had as many deliveries as its entity allows. Those of dead letters are not
+// counted.
+func (s *messageStore) exhausted(h *header) bool {
+	return s.sub == Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
+}
+
+// exhaust makes a dead letter of such a message.
+func (w *work) exhaust(p *part, seq int64, h *header) error {
+	return w.deadLetter(p, seq, h, because("MaxDeliveryCountExceeded", fmt.Sprintf(
+		"Message could not be consumed after %d delivery attempts.", p.e.properties.Load().MaxDeliveryCount)))
 }
 
 // lapse ends a message that has expired.
@@ -244,7 +285,7 @@ func millis(d time.Duration) int64 {
 }
 
 // lastMoment is the latest that a message can expire: the end of the year 9999.
-const lastMoment = 253402300799999
+const lastMoment = message.LastMoment
 
 // deadline is the millisecond from which on a message is expired; host.Never: none. def is the default of its
 // entity, in milliseconds.

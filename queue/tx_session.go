@@ -2,7 +2,7 @@ package queue
 
 import "encoding/binary"
 
-// setState sets the state of a session; nil clears it.
+// setState sets the state of a session; an empty one clears it.
 func (w *work) setState(s *messageStore, id string, state []byte) error {
 	p, err := w.in(s)
 	if err != nil {
@@ -10,22 +10,10 @@ func (w *work) setState(s *messageStore, id string, state []byte) error {
 	}
 	p.dirty = true
 	key := s.textKey(familyState, id)
-	if state == nil {
+	if len(state) == 0 {
 		w.Delete(key)
 		return nil
 	}
 	w.Set(key, append(binary.BigEndian.AppendUint64(nil, uint64(w.now)), state...))
-	return nil
-}
-
-// deferMessage sets a message aside for who asks for its number.
-func (w *work) deferMessage(p *part, seq int64, h *header) error {
-	if h.State == active {
-		if err := w.unlink(p, seq, h); err != nil {
-			return err
-		}
-	}
-	h.State = deferred
-	w.rewrite(p, seq, h)
 	return nil
 }

@@ -145,7 +145,12 @@ func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	if err != nil {
 		return d, err
 	}
-	if def := millis(s.e.properties.Load().DefaultTTL); m.TTL == noTTL && def != host.Never && s.sub == Main {
+	props := s.e.properties.Load()
+	d.Broker.ShowZeroOrigin, d.Broker.ShowActive = props.EnablePartitioning && props.RequiresSession, false
+	if m.State == active && m.Due > 0 { // to receivers it stays what it was
+		d.Broker.State = message.Scheduled
+	}
+	if def := millis(props.DefaultTTL); m.TTL == noTTL && def != host.Never && s.sub == Main {
 		d.Broker.TTL, d.Broker.ExpiresAt = def, m.header.deadline(def)
 	}
 	return d, nil
@@ -160,7 +165,8 @@ func (s *messageStore) shown(m *stored) (Delivery, error) {
 	}
 	b := message.Broker{SequenceNumber: m.seq, EnqueuedSequenceNumber: m.Origin, EnqueuedTime: m.Enqueued,
 		LockedUntil: message.Absent, ExpiresAt: message.Absent, TTL: message.Absent,
-		State: message.State(m.State), DeliveryCount: uint32(max(m.Count, 0)), DeadLetterSource: m.Source}
+		State: message.State(m.State), DeliveryCount: uint32(max(m.Count, 0)), DeadLetterSource: m.Source,
+		ShowZeroOrigin: true, ShowActive: true}
 	if m.TTL != noTTL {
 		h := m.header
 		if h.State == scheduled {

@@ -145,7 +145,7 @@ func deadCases() []row {
 			b.swept(10 * minute)
 			list, err := b.plan.deferred("q", queue.PeekLock, m.number)
 			b.must(err)
-			equal(b, "the deferred one", texts(list), "A")
+			equal(b, "the deferred one", texts(list), "A+1")
 			b.dead("q", "")
 		}},
 		{number: 46, title: "dead letters switched on late", via: "MA", steps: func(b *bench) {

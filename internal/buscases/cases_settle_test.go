@@ -190,7 +190,7 @@ func outcomeCases() []row {
 			b.expect("q", "")
 			list, err := b.plan.deferred("q", queue.PeekLock, m.number)
 			b.must(err)
-			equal(b, "the deferred one", texts(list), "A")
+			equal(b, "the deferred one", texts(list), "A+1")
 			b.settle("q", list[0], queue.Complete)
 			_, err = b.plan.deferred("q", queue.PeekLock, m.number)
 			b.refuses(err, queue.CodeMessageNotFound)

@@ -106,8 +106,7 @@ func (g *Guard) Allow(grant Grant, path string, need Rights) error {
 	case grant.Rights == 0:
 		return &Error{Missing, "A token is needed for '" + path + "'."}
 	case g.mode == Strict && grant.Expires != 0 && grant.Expires <= g.wall.Now().Unix():
-		return &Error{Expired, "The token has expired. Its time was over at " +
-			time.Unix(grant.Expires, 0).UTC().Format(time.RFC3339) + "."}
+		return expired(grant.Expires)
 	case !grant.covers(path):
 		return &Error{Elsewhere, "The token is for '" + strings.Join(grant.Path, "/") + "', not for '" +
 			path + "'."}

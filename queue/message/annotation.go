@@ -1,6 +1,8 @@
 package message
 
 import (
+	"unicode/utf8"
+
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
@@ -17,6 +19,9 @@ const (
 	annState            = "x-opt-message-state"
 	annDeadLetterSource = "x-opt-deadletter-source"
 )
+
+// annLockToken is the delivery annotation that tells the token of a lock.
+const annLockToken = "x-opt-lock-token"
 
 // isBrokers tells the annotations that only the broker writes. A sender that passes a received message on
 // sends them, too.
@@ -108,14 +113,14 @@ func (m *Message) SetOwnTTL(ttl, created int64) {
 
 // later adds without going beyond the last moment that clients know.
 func later(at, by int64) int64 {
-	if by > lastMoment-at {
-		return lastMoment
+	if by > LastMoment-at {
+		return LastMoment
 	}
 	return at + by
 }
 
-// lastMoment is the end of the year 9999.
-const lastMoment = 253402300799999
+// LastMoment is the end of the year 9999, in milliseconds since 1970: the latest that all clients can read.
+const LastMoment = 253402300799999
 
 // annotation checks one of the sender's annotations, and gives those that have a meaning the type that
 // receivers expect. keep is false for what is the broker's.
@@ -126,7 +131,7 @@ func annotation(key, value []byte) (p Property, keep bool, err error) {
 	}
 	switch name {
 	case annPartitionKey, annViaPartitionKey:
-		text, ok := wire.Text(value)
+		text, ok := annotationText(value)
 		if !ok {
 			return p, false, malformed("the annotation " + name + " is no string")
 		}
@@ -139,4 +144,21 @@ func annotation(key, value []byte) (p Property, keep bool, err error) {
 		value = wire.AppendTimestamp(nil, ms)
 	}
 	return Property{name, value}, true, nil
+}
+
+// annotationText is a string, or a binary that is one in UTF-8: a client for Python passes the strings of a message that
+// it has received on as binaries.
+func annotationText(value []byte) (text string, ok bool) {
+	if text, ok = wire.Text(value); ok {
+		return text, true
+	}
+	b, ok := wire.Bytes(value)
+	return string(b), ok && utf8.Valid(b)
+}
+
+// deliveryAnnotation checks one of the sender's delivery annotations. keep is false for the token of a lock that the
+// sender has received the message under.
+func deliveryAnnotation(key, value []byte) (p Property, keep bool, err error) {
+	name, ok := wire.Text(key)
+	return Property{name, value}, ok && name != annLockToken && !wire.IsNull(value), nil
 }

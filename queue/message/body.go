@@ -38,7 +38,7 @@ func (m *Message) Size() int { return m.PropertiesSize() + len(m.Body) + len(m.F
 
 // PropertiesSize is about how many bytes all properties and annotations have on the wire.
 func (m *Message) PropertiesSize() (n int) {
-	for _, list := range [][]Property{m.Annotations, m.Application} {
+	for _, list := range [][]Property{m.Delivery, m.Annotations, m.Application} {
 		for _, p := range list {
 			n += len(p.Name) + len(p.Value) + 2
 		}

@@ -18,38 +18,61 @@ type Broker struct {
 	SequenceNumber         int64
 	EnqueuedSequenceNumber int64 // the one that it was given first, where it was forwarded; else 0
 	EnqueuedTime           int64
-	LockedUntil            int64 // Absent without a lock
+	LockedUntil            int64 // Absent without a lock; LastMoment for a message of a session
 	ExpiresAt              int64 // Absent: it does not expire, or that is not told
 	TTL                    int64 // that is in force, in milliseconds; Absent as ExpiresAt
 	State                  State
 	DeliveryCount          uint32 // of deliveries that have failed
 	DeadLetterSource       string // where it died, once it was forwarded from there
-	LockToken              *UUID  // for receivers that get no delivery tag
+	LockToken              *UUID  // nil without a lock
+	// ShowZeroOrigin and ShowActive have AppendWire write EnqueuedSequenceNumber though it is 0, and State though it is
+	// Active. The service does so for a peek; of what is received it writes the zero from partitioned entities with
+	// sessions alone.
+	ShowZeroOrigin, ShowActive bool
+	// OmitBody leaves the body out.
+	OmitBody bool
 }
 
 // AppendWire writes the message as a receiver gets it.
 func (m *Message) AppendWire(dst []byte, b *Broker) []byte {
 	dst = m.appendHeader(dst, b)
-	if b.LockToken != nil {
-		var o wire.Open
-		dst = wire.AppendDescriptor(dst, sectionDelivery)
-		dst, o = wire.OpenMap(dst)
-		dst = wire.AppendSymbol(dst, "x-opt-lock-token")
-		dst = o.CloseWith(wire.AppendUUID(dst, *b.LockToken), 2)
-	}
+	dst = m.appendDelivery(dst, b)
 	dst = m.appendAnnotations(dst, b)
 	dst = m.appendProperties(dst, b)
-	return m.appendRest(dst)
+	body := m.Body
+	if b.OmitBody {
+		body = nil
+	}
+	return m.appendRest(dst, body)
+}
+
+// appendDelivery writes the delivery annotations: the sender's, and the token of the lock.
+func (m *Message) appendDelivery(dst []byte, b *Broker) []byte {
+	count := 2 * len(m.Delivery)
+	if b.LockToken != nil {
+		count += 2
+	}
+	if count == 0 {
+		return dst
+	}
+	dst, o := wire.OpenMap(wire.AppendDescriptor(dst, sectionDelivery))
+	for _, p := range m.Delivery {
+		dst = append(wire.AppendSymbol(dst, wire.Symbol(p.Name)), p.Value...)
+	}
+	if b.LockToken != nil {
+		dst = wire.AppendUUID(wire.AppendSymbol(dst, annLockToken), *b.LockToken)
+	}
+	return o.CloseWith(dst, count)
 }
 
 // AppendBare writes the message without a header and annotations: the answer to a request, of which no broker
 // has anything to tell.
 func (m *Message) AppendBare(dst []byte) []byte {
-	return m.appendRest(m.appendProperties(dst, &Broker{ExpiresAt: Absent}))
+	return m.appendRest(m.appendProperties(dst, &Broker{ExpiresAt: Absent}), m.Body)
 }
 
 // appendRest writes the sections behind the properties.
-func (m *Message) appendRest(dst []byte) []byte {
+func (m *Message) appendRest(dst, body []byte) []byte {
 	if len(m.Application) > 0 {
 		var o wire.Open
 		dst = wire.AppendDescriptor(dst, sectionApplication)
@@ -59,19 +82,19 @@ func (m *Message) appendRest(dst []byte) []byte {
 		}
 		dst = o.CloseWith(dst, 2*len(m.Application))
 	}
-	return append(append(dst, m.Body...), m.Footer...)
+	return append(append(dst, body...), m.Footer...)
 }
 
 func (m *Message) appendHeader(dst []byte, b *Broker) []byte {
 	dst, o := wire.OpenList(wire.AppendDescriptor(dst, sectionHeader))
-	dst = wire.AppendBool(dst, true)
+	dst = wire.AppendBool(dst, m.Header.Durable)
 	dst = wire.AppendUint8(dst, m.Header.Priority)
 	if b.TTL == Absent {
 		dst = wire.AppendNull(dst)
 	} else {
 		dst = wire.AppendUint32(dst, uint32(min(max(b.TTL, 0), maxHeaderTTL)))
 	}
-	dst = wire.AppendBool(dst, b.DeliveryCount == 0)
+	dst = wire.AppendBool(dst, m.Header.FirstAcquirer)
 	return o.CloseWith(wire.AppendUint32(dst, b.DeliveryCount), 5)
 }
 
@@ -88,11 +111,12 @@ func (m *Message) appendAnnotations(dst []byte, b *Broker) []byte {
 	if b.LockedUntil != Absent {
 		dst = wire.AppendTimestamp(name(annLockedUntil), b.LockedUntil)
 	}
-	dst = wire.AppendInt64(
-		name(annEnqueuedSequence),
-		b.EnqueuedSequenceNumber,
-	) // 0, too: the service tells it
-	dst = wire.AppendInt32(name(annState), int32(b.State))
+	if b.ShowZeroOrigin || b.EnqueuedSequenceNumber != 0 {
+		dst = wire.AppendInt64(name(annEnqueuedSequence), b.EnqueuedSequenceNumber)
+	}
+	if b.ShowActive || b.State != Active {
+		dst = wire.AppendInt32(name(annState), int32(b.State))
+	}
 	if b.DeadLetterSource != "" {
 		dst = wire.AppendString(name(annDeadLetterSource), b.DeadLetterSource)
 	}

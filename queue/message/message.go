@@ -13,18 +13,20 @@ type UUID = wire.UUID
 // Message is what a sender wrote. The zero Message is an empty one.
 type Message struct {
 	Header      Header
-	Annotations []Property // keys are symbols; those of the broker are not among them
+	Delivery    []Property // delivery annotations; the token of a lock is not among them
+	Annotations []Property // message annotations; those of the broker are not among them
 	slots       [slotCount][]byte
 	Application []Property
 	Body        []byte // sections as they are encoded
-	Footer      []byte // the section as it is encoded; nil: none
+	Footer      []byte // the section as it is encoded, its keys symbols or numbers; nil: none
 }
 
 // Header is what concerns the transport of a message.
 type Header struct {
-	Durable  bool
-	Priority uint8 // 4 where the sender says nothing
-	TTL      int64 // milliseconds as the sender wrote them; Absent
+	Durable       bool
+	FirstAcquirer bool
+	Priority      uint8 // 4 where the sender says nothing
+	TTL           int64 // milliseconds as the sender wrote them; Absent
 }
 
 // Absent stands for a time or duration that is not there.
@@ -70,6 +72,7 @@ func New(body []byte) *Message {
 // Clone is a message of its own, which shares the bytes.
 func (m *Message) Clone() *Message {
 	c := *m
+	c.Delivery = slices.Clone(m.Delivery)
 	c.Annotations = slices.Clone(m.Annotations)
 	c.Application = slices.Clone(m.Application)
 	return &c

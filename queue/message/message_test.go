@@ -36,8 +36,9 @@ func parsed(t testing.TB, parts ...[]byte) *Message {
 // full is a message with something everywhere.
 func full(t testing.TB) []byte {
 	return join(
-		section(t, sectionHeader, wire.List{true, uint8(7), uint32(10_000)}),
-		section(t, sectionDelivery, wire.Map{{Key: wire.Symbol("x"), Value: int64(1)}}),
+		section(t, sectionHeader, wire.List{true, uint8(7), uint32(10_000), true}),
+		section(t, sectionDelivery, wire.Map{{Key: wire.Symbol("x"), Value: int64(1)},
+			{Key: wire.Symbol("x-opt-lock-token"), Value: UUID{9}}, {Key: wire.Symbol("nothing"), Value: nil}}),
 		section(t, sectionAnnotations,
 			wire.Map{{Key: wire.Symbol("x-opt-partition-key"), Value: wire.Symbol("p")},
 				{Key: wire.Symbol("x-opt-sequence-number"), Value: int64(99)},
@@ -133,8 +134,9 @@ func TestWire(t *testing.T) {
 		annotations = append(annotations, wire.Pair{Key: wire.Symbol(p.Key.(string)), Value: p.Value})
 	}
 	for code, want := range map[uint64]any{
-		sectionHeader:      wire.List{true, uint8(7), uint32(10_000), false, uint32(2)},
-		sectionDelivery:    wire.Map{{Key: wire.Symbol("x-opt-lock-token"), Value: token}},
+		sectionHeader: wire.List{true, uint8(7), uint32(10_000), true, uint32(2)},
+		sectionDelivery: wire.Map{{Key: wire.Symbol("x"), Value: int64(1)},
+			{Key: wire.Symbol("x-opt-lock-token"), Value: token}},
 		sectionAnnotations: annotations,
 		sectionProperties: wire.List{"id", []byte("user"), "to", "subject", "reply", uint64(7),
 			wire.Symbol("text/plain"),
@@ -187,7 +189,7 @@ func TestOwnTTL(t *testing.T) {
 		m.SetOwnTTL(ttl, 1000)
 		want := ttl
 		if ttl == 1<<60 {
-			want = lastMoment - 1000
+			want = LastMoment - 1000
 		}
 		if got := m.OwnTTL(); got != want {
 			t.Errorf("%d was set, %d is told", ttl, got)
@@ -220,12 +222,17 @@ func TestBatch(t *testing.T) {
 func TestMalformed(t *testing.T) {
 	data := section(t, sectionData, []byte("x"))
 	for name, b := range map[string][]byte{
-		"no section":             {0x40},
-		"an unknown one":         section(t, 0x79, nil),
-		"by an unknown name":     {0x00, 0xa3, 1, 'x', 0x40},
-		"body before properties": join(data, section(t, sectionProperties, wire.List{})),
+		"no section":         {0x40},
+		"an unknown one":     section(t, 0x79, nil),
+		"by an unknown name": {0x00, 0xa3, 1, 'x', 0x40},
 		"two headers": join(section(t, sectionHeader, wire.List{}),
 			section(t, sectionHeader, wire.List{})),
+		"two headers around a body": join(section(t, sectionHeader, wire.List{}), data,
+			section(t, sectionHeader, wire.List{})),
+		"data, a footer and a value": join(data, section(t, sectionFooter, wire.Map{}),
+			section(t, sectionValue, "b")),
+		"partition key that is not UTF-8": section(t, sectionAnnotations,
+			wire.Map{{Key: wire.Symbol(annPartitionKey), Value: []byte{0xff}}}),
 		"two values":             join(section(t, sectionValue, "a"), section(t, sectionValue, "b")),
 		"data and a value":       join(data, section(t, sectionValue, "b")),
 		"id of a wrong type":     section(t, sectionProperties, wire.List{1.5}),

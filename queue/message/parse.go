@@ -48,10 +48,10 @@ func (e *FormatError) Unwrap() error { return e.Err }
 
 func malformed(reason string) error { return &FormatError{Reason: reason} }
 
-// Parse reads the payload of one transfer. It fails with a *FormatError.
+// Parse reads the payload of one transfer, its sections in any order. It fails with a *FormatError.
 func Parse(b []byte) (*Message, error) {
 	m := &Message{Header: Header{Priority: DefaultPriority, TTL: Absent}}
-	last := uint64(0)
+	seen, body := uint16(0), uint64(0) // a bit for each section; the kind of the body's
 	for len(b) > 0 {
 		code, name, value, rest, err := wire.SplitDescribed(b)
 		if err != nil {
@@ -63,14 +63,20 @@ func Parse(b []byte) (*Message, error) {
 		if code < sectionHeader || code > sectionFooter {
 			return nil, malformed("a section of no known type")
 		}
-		repeats := code == last && (code == sectionData || code == sectionSequence)
-		if code <= last && !repeats || isBody(last) && code != sectionFooter && !repeats {
-			return nil, malformed("sections are out of order, or repeated")
+		if isBody(code) && body != 0 && (code != body || code == sectionValue) {
+			return nil, malformed("the body consists of sections that cannot stand together")
+		}
+		bit := uint16(1) << (code - sectionHeader)
+		if !isBody(code) && seen&bit != 0 {
+			return nil, malformed("a section is repeated")
 		}
 		if err := m.section(code, value, b[:len(b)-len(rest)]); err != nil {
 			return nil, err
 		}
-		last, b = code, rest
+		if seen |= bit; isBody(code) {
+			body = code
+		}
+		b = rest
 	}
 	m.Body = slices.Clip(m.Body) // what follows it is not the body's
 	return m, nil
@@ -89,8 +95,10 @@ func (m *Message) section(code uint64, value, whole []byte) (err error) {
 		if ttl, ok := f.OptionalUint32(); ok && ttl > 0 {
 			m.Header.TTL = int64(ttl)
 		}
+		m.Header.FirstAcquirer = f.Bool(false)
 		err = f.Err()
 	case sectionDelivery:
+		m.Delivery, err = properties(value, deliveryAnnotation)
 	case sectionAnnotations:
 		m.Annotations, err = properties(value, annotation)
 	case sectionProperties:
@@ -98,8 +106,7 @@ func (m *Message) section(code uint64, value, whole []byte) (err error) {
 	case sectionApplication:
 		m.Application, err = properties(value, application)
 	case sectionFooter:
-		err = checkFooter(value)
-		m.Footer = plain(code, value, whole)
+		m.Footer, err = footer(value, plain(code, value, whole))
 	default:
 		err = checkBody(code, value)
 		m.Body = extend(m.Body, plain(code, value, whole))
@@ -145,19 +152,32 @@ func checkBody(code uint64, value []byte) error {
 	return err
 }
 
-// checkFooter looks at the keys, too: a client dies of one that it cannot compare.
-func checkFooter(value []byte) error {
-	_, err := wire.EachPair(value, func(key, _ []byte) error {
-		_, isText := wire.Text(key)
+// footer reads a footer, whose whole encoding with a plain descriptor is given. Its keys must be strings, which become
+// symbols, or numbers: some clients fail to read a message with other keys.
+func footer(value, whole []byte) ([]byte, error) {
+	if wire.IsNull(value) {
+		return nil, nil
+	}
+	asSent, count := true, 0
+	list, o := wire.OpenMap(wire.AppendDescriptor(nil, sectionFooter))
+	_, err := wire.EachPair(value, func(key, value []byte) error {
+		text, isText := wire.Text(key)
 		if _, isNumber := wire.Integer(key); !isText && !isNumber {
-			return malformed("a footer with a key that is neither a symbol nor a number")
+			return malformed("a footer with a key that is neither a string nor a number")
 		}
+		if isText && !wire.IsSymbol(key) {
+			asSent, key = false, wire.AppendSymbol(nil, wire.Symbol(text))
+		}
+		list, count = append(append(list, key...), value...), count+2
 		return nil
 	})
 	if err == nil {
 		_, err = wire.Check(value)
 	}
-	return err
+	if err != nil || asSent {
+		return whole, err
+	}
+	return o.CloseWith(list, count), nil
 }
 
 // manyProperties is how many names are compared one by one.

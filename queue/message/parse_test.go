@@ -29,27 +29,12 @@ func TestGolden(t *testing.T) {
 	got := hex.EncodeToString(m.AppendWire(nil, &Broker{SequenceNumber: 1, EnqueuedTime: 2, LockedUntil: 3,
 		ExpiresAt: 4, TTL: 1 << 40, DeadLetterSource: "d", LockToken: &UUID{0xAB}}))
 	name := func(n string) string { return fmt.Sprintf("a3%02x%x", len(n), n) }
-	annotations := name(
-		"x-opt-sequence-number",
-	) + "5501" + name(
-		"x-opt-enqueued-time",
-	) + "830000000000000002" +
-		name(
-			"x-opt-locked-until",
-		) + "830000000000000003" + name(
-		"x-opt-enqueue-sequence-number",
-	) + "5500" +
-		name(
-			"x-opt-message-state",
-		) + "5400" + name(
-		"x-opt-deadletter-source",
-	) + "a10164" +
-		name(
-			"x-opt-partition-key",
-		) + "a10170"
-	want := "005370" + "c00b05" + "41" + "5004" + "70ffffffff" + "41" + "43" +
+	annotations := name("x-opt-sequence-number") + "5501" + name("x-opt-enqueued-time") + "830000000000000002" +
+		name("x-opt-locked-until") + "830000000000000003" + name("x-opt-deadletter-source") + "a10164" +
+		name("x-opt-partition-key") + "a10170"
+	want := "005370" + "c00b05" + "42" + "5004" + "70ffffffff" + "42" + "43" +
 		"005371" + "c12402" + name("x-opt-lock-token") + "98ab" + strings.Repeat("00", 15) +
-		"005372" + fmt.Sprintf("c1%02x0e", len(annotations)/2+1) + annotations +
+		"005372" + fmt.Sprintf("c1%02x0a", len(annotations)/2+1) + annotations +
 		"005373" + "c0220d" + "a10131" + strings.Repeat("40", 5) + "a30174" + "40" + "830000000000000004" +
 		"830000000000000002" + strings.Repeat("40", 3) +
 		"005374" + "c10602" + "a1016e" + "5505" +
@@ -205,8 +190,8 @@ func TestRandomMessages(t *testing.T) {
 			footer = append(footer, wire.Pair{Key: wire.Symbol(fmt.Sprint("f", i)), Value: anyScalar(r)})
 		}
 		sent := []any{
-			wire.List{true, uint8(r.IntN(10)), r.Uint32()},
-			nil,
+			wire.List{true, uint8(r.IntN(10)), r.Uint32(), r.IntN(2) == 0},
+			annotations,
 			annotations,
 			properties,
 			application,
@@ -216,7 +201,8 @@ func TestRandomMessages(t *testing.T) {
 			footer,
 		}
 		body := sectionData + r.IntN(3)
-		var raw, tail []byte
+		var sections [][]byte
+		var tail []byte
 		for i, v := range sent {
 			code := sectionHeader + i
 			if v == nil && code != sectionValue ||
@@ -224,12 +210,13 @@ func TestRandomMessages(t *testing.T) {
 				continue
 			}
 			if one := section(t, uint64(code), v); code == body || r.IntN(4) > 0 {
-				if raw = append(raw, one...); code >= sectionData {
+				if sections = append(sections, one); code >= sectionData {
 					tail = append(tail, one...)
 				}
 			}
 		}
-		first := parsed(t, raw)
+		r.Shuffle(len(sections), func(i, j int) { sections[i], sections[j] = sections[j], sections[i] })
+		first := parsed(t, sections...)
 		kept, err := ParseStored(first.AppendStored(nil))
 		if err != nil || !cmp.Equal(kept, first, unexported) {
 			t.Fatalf("stored: %v\n%s", err, cmp.Diff(first, kept, unexported))

@@ -4,20 +4,22 @@ import "encoding/binary"
 
 // A stored message:
 //
-//	version  1 byte: 1
-//	flags    1 byte: durable 1, footer 2
+//	version  1 byte: 2; 1 for what was stored before delivery annotations were kept
+//	flags    1 byte: durable 1, footer 2, first acquirer 4, delivery annotations 8
 //	priority 1 byte
 //	slots    2 bytes, big-endian: a bit for each that is filled, the first slot the lowest
 //	ttl      uvarint of the header's milliseconds + 1; 0: absent
 //	then each of the slots; the annotations and the application properties, each their number and their
-//	names and values; the footer, where the flag says so. Each of these has its length as a uvarint before
+//	names and values; the delivery annotations likewise and the footer, each where the flag says so. Each of these has its length as a uvarint before
 //	it.
 //	The body is the rest.
-const storedVersion = 1
+const storedVersion = 2
 
 const (
 	flagDurable = 1 << iota
 	flagFooter
+	flagFirstAcquirer
+	flagDelivery
 )
 
 // AppendStored writes the message as the store keeps it.
@@ -28,6 +30,12 @@ func (m *Message) AppendStored(dst []byte) []byte {
 	}
 	if m.Footer != nil {
 		flags |= flagFooter
+	}
+	if m.Header.FirstAcquirer {
+		flags |= flagFirstAcquirer
+	}
+	if len(m.Delivery) > 0 {
+		flags |= flagDelivery
 	}
 	filled := uint16(0)
 	for s, raw := range m.slots {
@@ -42,17 +50,23 @@ func (m *Message) AppendStored(dst []byte) []byte {
 			dst = appendPiece(dst, raw)
 		}
 	}
-	for _, list := range [][]Property{m.Annotations, m.Application} {
-		dst = binary.AppendUvarint(dst, uint64(len(list)))
-		for _, p := range list {
-			dst = append(binary.AppendUvarint(dst, uint64(len(p.Name))), p.Name...)
-			dst = appendPiece(dst, p.Value)
-		}
+	dst = appendProperties(appendProperties(dst, m.Annotations), m.Application)
+	if len(m.Delivery) > 0 {
+		dst = appendProperties(dst, m.Delivery)
 	}
 	if m.Footer != nil {
 		dst = appendPiece(dst, m.Footer)
 	}
 	return append(dst, m.Body...)
+}
+
+func appendProperties(dst []byte, list []Property) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(list)))
+	for _, p := range list {
+		dst = append(binary.AppendUvarint(dst, uint64(len(p.Name))), p.Name...)
+		dst = appendPiece(dst, p.Value)
+	}
+	return dst
 }
 
 func appendPiece(dst, piece []byte) []byte {
@@ -61,12 +75,13 @@ func appendPiece(dst, piece []byte) []byte {
 
 // ParseStored reads what AppendStored has written. It fails with a *FormatError: the store is damaged.
 func ParseStored(b []byte) (*Message, error) {
-	if len(b) < 5 || b[0] != storedVersion {
+	if len(b) < 5 || b[0] < 1 || b[0] > storedVersion {
 		return nil, malformed("stored bytes of another version")
 	}
 	m := &Message{}
 	flags, filled := b[1], binary.BigEndian.Uint16(b[3:])
 	m.Header.Durable, m.Header.Priority = flags&flagDurable != 0, b[2]
+	m.Header.FirstAcquirer = flags&flagFirstAcquirer != 0
 	r := pieces{b[5:], false}
 	m.Header.TTL = int64(r.number()) - 1
 	for s := range m.slots {
@@ -75,6 +90,9 @@ func ParseStored(b []byte) (*Message, error) {
 		}
 	}
 	m.Annotations, m.Application = r.properties(), r.properties()
+	if flags&flagDelivery != 0 {
+		m.Delivery = r.properties()
+	}
 	if flags&flagFooter != 0 {
 		m.Footer = r.piece()
 	}

@@ -16,6 +16,11 @@ func Text(raw []byte) (text string, ok bool) {
 	return "", false
 }
 
+// IsSymbol reports whether the value is a symbol.
+func IsSymbol(raw []byte) bool {
+	return len(raw) > 0 && (raw[0] == codeSymbol8 || raw[0] == codeSymbol32)
+}
+
 // Bytes is a binary. It aliases raw.
 func Bytes(raw []byte) (b []byte, ok bool) {
 	it, _, err := split(raw, 0)

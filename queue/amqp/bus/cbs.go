@@ -3,6 +3,8 @@ package bus
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -21,11 +23,11 @@ type tokens struct {
 func (*tokens) Detached() {}
 
 // Transfer implements amqp.Sink.
-func (t *tokens) Transfer(_ context.Context, list []amqp.Incoming) []frame.State {
+func (t *tokens) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
 	states := make([]frame.State, len(list))
 	for i, in := range list {
 		states[i] = &frame.Accepted{}
-		if err := t.take(in.Payload); err != nil {
+		if err := t.take(ctx, in.Payload); err != nil {
 			states[i] = &frame.Rejected{Error: t.c.asError(err, cbsNode)}
 		}
 	}
@@ -33,7 +35,7 @@ func (t *tokens) Transfer(_ context.Context, list []amqp.Incoming) []frame.State
 }
 
 // take takes a token in and answers. What is wrong with the token is told in the answer.
-func (t *tokens) take(payload []byte) error {
+func (t *tokens) take(ctx context.Context, payload []byte) error {
 	m, err := message.Parse(payload)
 	if err != nil {
 		return err
@@ -43,9 +45,14 @@ func (t *tokens) take(payload []byte) error {
 		return err
 	}
 	status, text := int32(http.StatusAccepted), "Accepted"
-	if err := t.put(m); err != nil {
+	audience, _ := wire.Text(m.Get("name"))
+	if err := t.put(ctx, m, audience); err != nil {
 		own, tracking := t.c.own(err)
-		status, text = failureOf(own.Code).status, t.c.track(own.Message, cbsNode, tracking)
+		entity := own.Entity
+		if entity == "" {
+			entity = cbsNode
+		}
+		status, text = failureOf(own.Code).status, t.c.track(own.Message, entity, tracking)
 	}
 	// No error-condition, not even an empty one: its presence is a failure to some clients.
 	reply, err := answer(m, wire.Map{{Key: "status-code", Value: status},
@@ -56,8 +63,9 @@ func (t *tokens) take(payload []byte) error {
 	return err
 }
 
-// put checks a token and keeps what it grants.
-func (t *tokens) put(m *message.Message) error {
+// put checks a token and keeps what it grants, unless it is for an entity that is not there: audience is the address of
+// that, in the form of a URI.
+func (t *tokens) put(ctx context.Context, m *message.Message, audience string) error {
 	if operation, _ := wire.Text(m.Get("operation")); operation != "put-token" {
 		return &queue.Error{Code: queue.CodeNotImplemented, Message: "The operation '" + operation +
 			"' is not supported."}
@@ -70,6 +78,33 @@ func (t *tokens) put(m *message.Message) error {
 	if err != nil {
 		return &queue.Error{Code: queue.CodeUnauthorized, Message: err.Error(), Err: err}
 	}
+	if err := t.c.mustExist(ctx, audience); err != nil {
+		return err
+	}
 	t.c.grant(grant)
 	return nil
 }
+
+// mustExist fails with CodeEntityNotFound where an audience is of an entity that is not there. It passes what is the
+// namespace's, another node's, or no address: whether that is of use shows when a link is attached.
+func (c *conn) mustExist(ctx context.Context, audience string) error {
+	_, rest, absolute := strings.Cut(audience, "://")
+	_, path, _ := strings.Cut(rest, "/")
+	if plain, err := url.PathUnescape(path); err == nil {
+		path = plain
+	}
+	path = strings.Trim(path, "/")
+	at, _, err := queue.ParseAddress(path)
+	if !absolute || err != nil || strings.HasPrefix(path, "$") {
+		return nil
+	}
+	e, err := c.queues.Get(ctx, at.Entity)
+	if queue.CodeOf(err) == queue.CodeEntityNotFound || err == nil && e.Kind == queue.Topic && at.Sub != queue.Main {
+		return &queue.Error{Code: queue.CodeEntityNotFound, Entity: path, Message: "The messaging entity '" +
+			c.resource(path) + "' could not be found. To know more visit https://aka.ms/sbResourceMgrExceptions."}
+	}
+	return err
+}
+
+// resource is the address of an entity in the service's texts.
+func (c *conn) resource(path string) string { return "sb://" + c.namespace + "/" + path }

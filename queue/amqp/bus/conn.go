@@ -67,6 +67,10 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at que
 	if management {
 		need.any = true // each operation needs its own
 	}
+	e, err := c.queues.Get(ctx, at.Entity)
+	if err != nil {
+		return answer, err // that an entity is missing is told before rights are looked at, as the service does
+	}
 	if err := c.admit(l, need); err != nil {
 		return answer, err
 	}
@@ -75,10 +79,6 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at que
 			c.forget(l) // nobody tells of the end of a link that was refused
 		}
 	}()
-	e, err := c.queues.Get(ctx, at.Entity)
-	if err != nil {
-		return answer, err
-	}
 	switch {
 	case management && a.Receiver:
 		return amqp.Answer{Source: c.newReplies(l, a, managementNode(at))}, nil

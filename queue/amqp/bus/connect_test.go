@@ -3,6 +3,7 @@ package bus
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
@@ -121,6 +122,76 @@ func TestClaims(t *testing.T) {
 		t.Error("no credit")
 	}
 	refused("q", true)
+}
+
+// TestRefusedRights: texts of refusals are the service's, and that an entity is missing is told before rights are.
+func TestRefusedRights(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	sender := access.Key{Name: "s", Rights: access.Send, Text: "one"}
+	w.bus = New(Options{Queues: w.q,
+		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{sender}})})
+	c := w.dial(1 << 16)
+	now := ttl.Real{}.Now()
+	detached := func(handle uint32) *frame.Error {
+		t.Helper()
+		d := await[*frame.Detach](c)
+		c.say(0, &frame.Detach{Handle: handle, Closed: true})
+		if d.Error == nil {
+			t.Fatal("no error")
+		}
+		return d.Error
+	}
+	c.receiver(20, "absent")
+	if e := detached(20); e.Condition != "amqp:not-found" {
+		t.Errorf("without a token, of an entity that is not there: %+v", e)
+	}
+	over := c.put(0, "sb://host/q", access.Sign(sender, "sb://host/q", now.Add(-time.Hour)))
+	text, _ := wire.Text(over.Get("status-description"))
+	if !strings.HasPrefix(text, "ExpiredToken: The token is expired. Expiration time: ") {
+		t.Errorf("a token that is over: %s", text)
+	}
+	c.say(0, &frame.Detach{Handle: 0, Closed: true})
+	c.say(0, &frame.Detach{Handle: 1, Closed: true})
+	c.put(2, "sb://host/q", access.Sign(sender, "sb://host/q", now.Add(time.Hour)))
+	for handle, c2 := range []struct{ address, rights string }{{"q", "Listen"}, {"q/$DeadLetterQueue", "Listen"}} {
+		c.receiver(uint32(30+handle), c2.address)
+		want := "Unauthorized access. '" + c2.rights + "' claim(s) are required to perform this operation. " +
+			"Resource: 'sb://localhost/" + c2.address + "'. TrackingId:"
+		if e := detached(uint32(30 + handle)); !strings.HasPrefix(e.Description, want) {
+			t.Errorf("%s: %s", c2.address, e.Description)
+		}
+	}
+	m := c.manage(40, "q")
+	m.do(401, "peek-message", pairs("message-count", int32(1)))
+}
+
+// TestAudience: a token for an entity that is not there is answered with 404, in the service's words.
+func TestAudience(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "some.q/x")
+	w.create(queue.Topic, "t")
+	w.create(queue.Subscription, "t/Subscriptions/s")
+	token := access.Sign(access.EmulatorKey(), "sb://localhost", ttl.Real{}.Now().Add(someTime))
+	for audience, want := range map[string]int64{
+		"sb://localhost:5672/": 202, "sb://localhost": 202, "": 202, "some": 202, "amqp://localhost/$cbs": 202,
+		"amqps://localhost/some.q/x": 202, "sb://localhost/SOME.q/x/": 202, "http://h/some.q%2Fx/$management": 202,
+		"sb://localhost/some.q/x/$DeadLetterQueue": 202, "sb://h/t": 202, "sb://h/t/subscriptions/S": 202,
+		"sb://h/t/Subscriptions/s/$Transfer/$DeadLetterQueue/$management": 202,
+		"sb://localhost/some.q": 404, "sb://localhost:5672/q/$management": 404, "sb://h/t/Subscriptions/other": 404,
+		"sb://h/other/$DeadLetterQueue": 404, "sb://h/t/$DeadLetterQueue": 404, "sb://h/t/Subscriptions": 404,
+	} {
+		answer := w.dial(1<<16).put(0, audience, token)
+		if got := number(t, answer, "status-code"); got != want {
+			t.Errorf("%s: %d, not %d", audience, got, want)
+		}
+		text, _ := wire.Text(answer.Get("status-description"))
+		if path := strings.Trim(pathOf(audience), "/"); want == 404 && !strings.HasPrefix(text,
+			"The messaging entity 'sb://localhost/"+path+"' could not be found. To know more visit "+
+				"https://aka.ms/sbResourceMgrExceptions. TrackingId:") {
+			t.Errorf("%s: %s", audience, text)
+		}
+	}
 }
 
 // TestAttach: what cannot be attached is detached with the service's words.

@@ -54,6 +54,11 @@ func (r *request) peek() (response, error) {
 			}
 		}
 	}
+	omit, _ := r.body.Get("omit-message-body")
+	withoutBody, ok := omit.(bool)
+	if !ok && omit != nil {
+		return response{}, r.argument("'omit-message-body' is no boolean.")
+	}
 	list, err := r.c.queues.Peek(r.ctx, r.at,
 		queue.PeekOptions{From: from, Max: int(min(count, maxPeek)), Session: session})
 	if err != nil {
@@ -64,6 +69,7 @@ func (r *request) peek() (response, error) {
 	}
 	out := make(wire.List, len(list))
 	for i, d := range list {
+		d.Broker.OmitBody = withoutBody
 		out[i] = wire.Map{{Key: "message", Value: d.Message.AppendWire(nil, &d.Broker)}}
 	}
 	return response{body: wire.Map{{Key: "messages", Value: out}}}, nil
@@ -131,9 +137,6 @@ func (r *request) receiveDeferred() (response, error) {
 	out := make(wire.List, len(list))
 	for i, d := range list {
 		entry := wire.Map{{Key: "lock-token", Value: d.Token}}
-		if mode == queue.PeekLock {
-			d.Broker.LockToken = &d.Token
-		}
 		out[i] = append(entry, wire.Pair{Key: "message", Value: d.Message.AppendWire(nil, &d.Broker)})
 	}
 	return response{body: wire.Map{{Key: "messages", Value: out}}}, nil

@@ -85,13 +85,10 @@ func (r *request) setSessionState() (response, error) {
 	if !ok && v != nil {
 		return response{}, r.argument("'session-state' is no binary.")
 	}
-	if ok && state == nil {
-		state = []byte{}
-	}
 	return response{}, holder.SetSessionState(r.ctx, state)
 }
 
-// anyTime is the last-updated-time that asks for sessions with messages: the end of the year 9999.
+// anyTime is the last-updated-time that asks for sessions with messages or a state: the end of the year 9999.
 const anyTime = 253402300799000
 
 func (r *request) sessions() (response, error) {

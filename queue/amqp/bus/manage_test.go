@@ -110,6 +110,11 @@ func TestManageMessages(t *testing.T) {
 	same(t, inside(t, m.do(200, "peek-message", one)), []string{"b", "c"})
 	m.do(204, "peek-message", pairs("from-sequence-number", int64(9), "message-count", int32(2)))
 	m.do(400, "peek-message", pairs("message-count", int32(0)))
+	bare := m.do(200, "peek-message", append(pairs("omit-message-body", true), one...))
+	same(t, inside(t, bare), []string{"", ""})
+	same(t, inside(t, m.do(200, "peek-message", append(pairs("omit-message-body", false), one...))),
+		[]string{"b", "c"})
+	m.do(400, "peek-message", append(pairs("omit-message-body", "yes"), one...))
 
 	due := w.q.Now().Add(time.Minute)
 	later := message.New([]byte("later"))
@@ -178,8 +183,11 @@ func TestManageSessions(t *testing.T) {
 	m.do(200, "set-session-state", append(pairs("session-state", []byte("state")), s1...))
 	same(t, m.do(200, "get-session-state", s1), pairs("session-state", []byte("state")))
 	m.do(400, "set-session-state", append(pairs("session-state", "text"), s1...))
-	m.do(200, "set-session-state", append(pairs("session-state", nil), s1...))
-	same(t, m.do(200, "get-session-state", s1), pairs("session-state", nil))
+	for _, nothing := range []any{nil, []byte{}} { // some clients send the one, others the other
+		m.do(200, "set-session-state", append(pairs("session-state", []byte("state")), s1...))
+		m.do(200, "set-session-state", append(pairs("session-state", nothing), s1...))
+		same(t, m.do(200, "get-session-state", s1), pairs("session-state", nil))
+	}
 
 	const ever = wire.Timestamp(253402300800000)
 	whatever := pairs("last-updated-time", ever, "skip", int32(0), "top", int32(100))
@@ -187,6 +195,17 @@ func TestManageSessions(t *testing.T) {
 	same(t, field[wire.Array](t, got, "sessions-ids").Elements, []any{"s1", "s2"}) // K11
 	same(t, field[int32](t, got, "skip"), int32(2))
 	m.do(204, "get-message-sessions", pairs("last-updated-time", ever, "skip", int32(2), "top", int32(100)))
+	c.credit(0, 0, 10, false)
+	first := c.sections()
+	until, _ := first[0x72].(wire.Map).Get("x-opt-locked-until")
+	same(t, until, any(wire.Timestamp(message.LastMoment)))
+	s3 := sessionOf("s3", "s3")
+	s3.Handle = 4
+	c.say(0, s3)
+	await[*frame.Attach](c)
+	m.do(200, "set-session-state", pairs("session-id", "s3", "session-state", []byte("state")))
+	got = m.do(200, "get-message-sessions", whatever)
+	same(t, field[wire.Array](t, got, "sessions-ids").Elements, []any{"s1", "s2", "s3"})
 
 	peek := pairs("from-sequence-number", int64(0), "message-count", int32(10))
 	same(t, inside(t, m.do(200, "peek-message", peek)), []string{"s1:a", "s2:b"})

@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
@@ -14,6 +16,22 @@ type right struct {
 	path string
 	need access.Rights
 	any  bool // one of Listen and Send will do
+}
+
+// sufficient are the rights of which each is enough.
+func (r right) sufficient() []access.Rights {
+	if r.any {
+		return []access.Rights{access.Listen, access.Send}
+	}
+	return []access.Rights{r.need}
+}
+
+// all are these rights together.
+func (r right) all() (rights access.Rights) {
+	for _, one := range r.sufficient() {
+		rights |= one
+	}
+	return rights
 }
 
 // admit lets a link in, or fails with CodeUnauthorized.
@@ -36,19 +54,19 @@ func (c *conn) allows(path string, need access.Rights) error {
 
 // allowed looks for a grant that is enough. The lock is held.
 func (c *conn) allowed(r right) (err error) {
-	needs := []access.Rights{r.need}
-	if r.any {
-		needs = []access.Rights{access.Listen, access.Send}
-	}
 	for _, g := range c.grants {
-		for _, need := range needs {
+		for _, need := range r.sufficient() {
 			if err = c.bus.o.Guard.Allow(g, r.path, need); err == nil {
 				return nil
 			}
 		}
 	}
-	return &queue.Error{Code: queue.CodeUnauthorized, Entity: r.path, Err: err,
-		Message: "Unauthorized access. " + err.Error()}
+	text := "Unauthorized access. '" + strings.ReplaceAll(r.all().String(), "+", ",") +
+		"' claim(s) are required to perform this operation. Resource: '" + c.resource(r.path) + "'."
+	if why := (*access.Error)(nil); errors.As(err, &why) && why.Reason == access.Expired {
+		text = why.Detail
+	}
+	return &queue.Error{Code: queue.CodeUnauthorized, Entity: r.path, Err: err, Message: text}
 }
 
 // forget notes that a link is gone.

@@ -78,9 +78,7 @@ func TestOutcomes(t *testing.T) {
 	}{{"b", 0, nil}, {"c", 1, int32(7)}} {
 		got := c.sections()
 		header := got[0x70].(wire.List)
-		first, _ := header[3].(bool)
-		if text := got[0x75]; string(text.([]byte)) != want.text || header[4] != want.count ||
-			first != (want.count == 0) {
+		if text := got[0x75]; string(text.([]byte)) != want.text || header[4] != want.count {
 			t.Errorf("received %s %v, not %v", text, header, want)
 		}
 		properties, _ := got[0x74].(wire.Map)

@@ -1,0 +1,138 @@
+package message
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// eachSection calls fn with the sections of an encoded message.
+func eachSection(t *testing.T, raw []byte, fn func(code uint64, value any)) {
+	t.Helper()
+	for left := raw; len(left) > 0; {
+		code, _, value, rest, err := wire.SplitDescribed(left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, _, err := wire.Value(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fn(code, v)
+		left = rest
+	}
+}
+
+// TestSectionOrder: clients for JavaScript write a footer before the body, one for Python delivery annotations last.
+func TestSectionOrder(t *testing.T) {
+	data := [][]byte{section(t, sectionData, []byte("a")), section(t, sectionData, []byte("b"))}
+	m := parsed(t,
+		section(t, sectionFooter, wire.Map{{Key: wire.Symbol("f"), Value: "x"}}), data[0],
+		section(t, sectionProperties, wire.List{"id"}), data[1],
+		section(t, sectionApplication, wire.Map{{Key: "a", Value: "x"}}),
+		section(t, sectionHeader, wire.List{true}),
+		section(t, sectionDelivery, wire.Map{{Key: wire.Symbol("d"), Value: "x"}}))
+	if body, _ := m.Data(); m.Text(MessageID) != "id" || string(body) != "ab" || m.Footer == nil ||
+		m.Get("a") == nil || !m.Header.Durable || len(m.Delivery) != 1 {
+		t.Errorf("read as %+v, body %q", m, body)
+	}
+	if want := join(data...); !bytes.Equal(m.Body, want) {
+		t.Errorf("the body is %x, not %x", m.Body, want)
+	}
+}
+
+// TestKeysAreSymbols: a client for Java cannot read annotations and footers whose keys are strings, and writes footers
+// with such keys.
+func TestKeysAreSymbols(t *testing.T) {
+	sent := wire.Map{{Key: "k", Value: "v"}, {Key: wire.Symbol("s"), Value: int32(1)}, {Key: uint64(5), Value: true}}
+	raw := parsed(t, section(t, sectionDelivery, sent), section(t, sectionAnnotations, sent),
+		section(t, sectionFooter, sent)).AppendWire(nil, untold)
+	found := 0
+	eachSection(t, raw, func(code uint64, value any) {
+		if code != sectionDelivery && code != sectionAnnotations && code != sectionFooter {
+			return
+		}
+		found++
+		for _, p := range value.(wire.Map) {
+			if _, isText := p.Key.(string); isText {
+				t.Errorf("section %x has the key %#v", code, p.Key)
+			}
+		}
+		if v, ok := value.(wire.Map).Get("k"); !ok || v != "v" {
+			t.Errorf("section %x is %v", code, value)
+		}
+	})
+	if found != 3 {
+		t.Errorf("%d of three sections", found)
+	}
+}
+
+// TestBinaryAnnotations: a client for Python passes the strings of a received message on as binaries.
+func TestBinaryAnnotations(t *testing.T) {
+	m := parsed(t, section(t, sectionAnnotations, wire.Map{
+		{Key: wire.Symbol(annPartitionKey), Value: []byte("p\u00e4")},
+		{Key: wire.Symbol(annViaPartitionKey), Value: []byte("via")},
+		{Key: wire.Symbol("mine"), Value: []byte("bytes")}}))
+	if m.PartitionKey() != "p\u00e4" || m.ViaPartitionKey() != "via" {
+		t.Errorf("partition keys %q and %q", m.PartitionKey(), m.ViaPartitionKey())
+	}
+	if _, ok := wire.Bytes(m.Annotation("mine")); !ok {
+		t.Errorf("another annotation is %x", m.Annotation("mine"))
+	}
+}
+
+// TestReceivedAnnotations: of a plain message receivers are told neither the number of its first entry nor its state.
+func TestReceivedAnnotations(t *testing.T) {
+	for name, c := range map[string]struct {
+		b    Broker
+		more []wire.Symbol
+	}{
+		"plain":       {Broker{}, nil},
+		"forwarded":   {Broker{EnqueuedSequenceNumber: 3}, []wire.Symbol{annEnqueuedSequence}},
+		"partitioned": {Broker{ShowZeroOrigin: true}, []wire.Symbol{annEnqueuedSequence}},
+		"scheduled":   {Broker{State: Scheduled}, []wire.Symbol{annState}},
+		"peeked": {Broker{ShowZeroOrigin: true, ShowActive: true},
+			[]wire.Symbol{annEnqueuedSequence, annState}},
+	} {
+		c.b.LockedUntil, c.b.ExpiresAt, c.b.TTL = Absent, Absent, Absent
+		var got []wire.Symbol
+		eachSection(t, New(nil).AppendWire(nil, &c.b), func(code uint64, value any) {
+			if code == sectionAnnotations {
+				for _, p := range value.(wire.Map) {
+					got = append(got, p.Key.(wire.Symbol))
+				}
+			}
+		})
+		if want := append([]wire.Symbol{annSequence, annEnqueued}, c.more...); !cmp.Equal(got, want) {
+			t.Errorf("%s: %v, not %v", name, got, want)
+		}
+	}
+}
+
+// TestOmittedBody: all but the body is told.
+func TestOmittedBody(t *testing.T) {
+	b := *untold
+	b.OmitBody = true
+	m := parsed(t, parsed(t, full(t)).AppendWire(nil, &b))
+	if m.Body != nil || m.Footer == nil || m.Text(MessageID) != "id" {
+		t.Errorf("body %x, footer %x, id %q", m.Body, m.Footer, m.Text(MessageID))
+	}
+}
+
+// TestStoredBefore: what was stored before delivery annotations were kept is read.
+func TestStoredBefore(t *testing.T) {
+	m := parsed(t, full(t))
+	m.Delivery, m.Header.FirstAcquirer = nil, false
+	old := m.AppendStored(nil)
+	old[0] = 1
+	if got, err := ParseStored(old); err != nil || !cmp.Equal(got, m, unexported) {
+		t.Errorf("%v\n%s", err, cmp.Diff(m, got, unexported))
+	}
+	old[0] = storedVersion + 1
+	if _, err := ParseStored(old); err == nil {
+		t.Error("a later version is read")
+	}
+}
