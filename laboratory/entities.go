@@ -52,6 +52,9 @@ func limited(d time.Duration) string {
 
 func entityOf(e queue.Entity) Entity {
 	p := e.Properties
+	if e.Accessed.IsZero() {
+		e.Accessed = e.Created
+	}
 	return Entity{Kind: strings.ToLower(e.Kind.String()), Path: e.Path, Status: p.Status.String(),
 		Active: e.Counts.Active, Scheduled: e.Counts.Scheduled,
 		DeadLetters: e.Counts.DeadLetter + e.Counts.TransferDeadLetter, Bytes: e.Bytes,
@@ -59,7 +62,7 @@ func entityOf(e queue.Entity) Entity {
 		DefaultTimeToLive: limited(p.DefaultTTL), DeadLetterOnExpiration: p.DeadLetterOnExpiration,
 		RequiresSession: p.RequiresSession, DetectsDuplicates: p.RequiresDuplicateDetection,
 		DuplicatesWithin: limited(p.DuplicateDetectionWindow), MaxSizeMegabytes: p.MaxSizeMB,
-		ForwardTo: p.ForwardTo, ForwardDeadLettersTo: p.ForwardDeadLettersTo,
+		ForwardTo: queue.TargetPath(p.ForwardTo), ForwardDeadLettersTo: queue.TargetPath(p.ForwardDeadLettersTo),
 		AutoDeleteOnIdle: limited(p.AutoDeleteOnIdle), Created: e.Created, Accessed: e.Accessed}
 }
 

@@ -15,8 +15,8 @@ func (q *Queues) Update(ctx context.Context, path string, p Properties) (Entity,
 }
 
 // Change changes properties of an entity: fn is given those that it has, and no other change comes between.
-// Locks that are held on its messages are lost. Errors: CodeEntityNotFound, CodeArgument for what cannot be
-// changed, CodeArgumentOutOfRange, those of fn.
+// Locks that are held on its messages are lost, unless all properties are what they were. Errors:
+// CodeEntityNotFound, CodeArgument for what cannot be changed, CodeArgumentOutOfRange, those of fn.
 func (q *Queues) Change(ctx context.Context, path string, fn func(p *Properties) error) (Entity, error) {
 	m, leave, err := q.manage(ctx)
 	if err != nil {
@@ -38,19 +38,22 @@ func (q *Queues) Change(ctx context.Context, path string, fn func(p *Properties)
 			}
 		}
 	}
+	same := p.equal(e.properties.Load())
 	rec := e.record()
 	rec.Updated = m.in.Clock().Millis()
-	rec.Accessed, rec.Properties = rec.Updated, p
+	rec.Properties = p
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) error { return host.SetRecord(t, rec.key(), rec) },
 		e.scope)
 	if err != nil {
 		return Entity{}, wrap(err)
 	}
 	m.note(rec.Updated)
-	e.properties.Store(&p)
 	e.updated.Store(rec.Updated)
+	if same { // its locks and links are none of an update's that changes nothing
+		return m.entity(ctx, e)
+	}
+	e.properties.Store(&p)
 	e.generation.Add(1)
-	e.touch(rec.Updated)
 	for _, s := range e.stores {
 		if s != nil {
 			s.changed()
@@ -75,10 +78,8 @@ func (m *resident) changed(e *entity, fn func(p *Properties) error) (Properties,
 	if err == nil {
 		err = m.checkTargets(e.path, &p)
 	}
-	if name := p.immutable(e.properties.Load()); err == nil && name != "" {
-		err = &Error{Code: CodeArgument, Entity: e.path,
-			Message: "SubCode=40000. The value of the property " + name +
-				" of an existing " + e.kind.String() + " cannot be changed."}
+	if err == nil {
+		err = p.immutable(e.kind, e.path, e.properties.Load())
 	}
 	return p, err
 }

@@ -57,12 +57,12 @@ type Properties struct {
 	RequiresDuplicateDetection     bool          // cannot be changed
 	DuplicateDetectionWindow       time.Duration // 20 s to 7 days
 	RequiresSession                bool          // cannot be changed
-	MaxSizeMB                      int32
+	MaxSizeMB                      int32         // of a partitioned entity: of all its 16 partitions
 	MaxMessageKB                   int32
-	ForwardTo                      string // the path of a queue or topic
-	ForwardDeadLettersTo           string
-	EnableBatchedOperations        bool // from here on: stored and told, without effect
-	EnablePartitioning             bool // cannot be changed
+	ForwardTo                      string // a queue or topic: its path, or an address with scheme and host
+	ForwardDeadLettersTo           string // the same; TargetPath is the path of both
+	EnableBatchedOperations        bool   // from here on: stored and told, without effect
+	EnablePartitioning             bool   // cannot be changed
 	EnableExpress                  bool
 	SupportOrdering                bool
 	AnonymousAccessible            bool
@@ -85,7 +85,7 @@ type Entity struct {
 	Properties Properties
 	Created    time.Time
 	Updated    time.Time
-	Accessed   time.Time // last activity
+	Accessed   time.Time // last activity; zero for a queue or topic that had none yet
 	Counts     Counts
 	Bytes      int64 // of all its messages
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 )
 
@@ -27,9 +29,9 @@ const (
 func (s *messageStore) forwardsTo() string {
 	switch p := s.e.properties.Load(); s.sub {
 	case Main:
-		return p.ForwardTo
+		return TargetPath(p.ForwardTo)
 	case DeadLetters:
-		return p.ForwardDeadLettersTo
+		return TargetPath(p.ForwardDeadLettersTo)
 	}
 	return ""
 }
@@ -100,7 +102,7 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 	if path == "" || ended {
 		return false, nil, nil
 	}
-	claims, err := (&Receiver{s: s}).claimNext(ctx, maxForward)
+	claims, err := s.claimForward(ctx)
 	if err != nil || len(claims) == 0 {
 		return false, nil, err
 	}
@@ -137,6 +139,40 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 		return false, nil, err
 	}
 	return done < len(claims) || len(claims) == maxForward, w.sources(), nil
+}
+
+// claimForward claims the messages that one transaction moves on. Those of one session keep their order.
+func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err error) {
+	if !s.bySession() {
+		return (&Receiver{s: s}).claimNext(ctx, maxForward)
+	}
+	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) error {
+		heads := v.Scan(engine.Prefix(s.family(familyHead)), false)
+		for len(list) < maxForward && ctx.Err() == nil && heads.Next() {
+			rg := engine.Prefix(s.readyPrefix(string(heads.Value())))
+			it := engine.Expect(v.Scan(rg, false), maxForward-len(list))
+			for len(list) < maxForward && it.Next() {
+				s.mu.Lock()
+				if c := s.claim(seqOf(it.Key()), nil); c != nil {
+					list = append(list, c)
+				}
+				s.mu.Unlock()
+			}
+			if err := it.Close(); err != nil {
+				return errors.Join(err, heads.Close())
+			}
+		}
+		return heads.Close()
+	})
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, c := range list {
+			s.unclaim(c)
+		}
+		return nil, wrap(err)
+	}
+	return list, nil
 }
 
 // forward moves one message on; to is nil where the entity is gone. Where that does not take it the message
@@ -176,7 +212,7 @@ func (w *work) forward(s *messageStore, seq int64, to *entity) error {
 		h.Origin = seq
 	}
 	if s.sub == DeadLetters {
-		h.Source = s.e.path
+		h.Source = strings.ToLower(s.e.path) // as the service tells it
 	}
 	return w.deliver(to, &h, body)
 }

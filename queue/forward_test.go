@@ -86,7 +86,13 @@ func TestForwardRefused(t *testing.T) {
 			"MessagingEntityDisabledException"},
 		"sends disabled": {func(w *world) { w.update("to", withStatus(SendDisabled)) },
 			"MessagingEntityDisabledException"},
-		"too large": {func(w *world) { w.update("to", func(p *Properties) { p.MaxMessageKB = 1 }) },
+		"too large": {func(w *world) {
+			s, err := w.q.store(Address{Entity: "to"})
+			w.must(err)
+			p := *s.e.properties.Load()
+			p.MaxMessageKB = 1
+			s.e.properties.Store(&p)
+		},
 			"MessageSizeExceededException"},
 		"full": {func(w *world) {
 			s, err := w.q.store(Address{Entity: "to"})

@@ -10,7 +10,7 @@ import (
 )
 
 // An entity with AutoDeleteOnIdle is deleted when nobody has used it for so long. What is use, and what is
-// not, is decided where it happens, by touch. Two things are use as long as they last: somebody waits for
+// not, is decided where it happens, by touch; an update is use, too, and noted as such alone. Two things are use as long as they last: somebody waits for
 // messages, and a message is scheduled; the second one ends with the moment in which the last one arrives.
 // After a start all entities have just been used: while the server was not there nobody could.
 
@@ -26,11 +26,21 @@ func (e *entity) touch(ms int64) {
 // diesAt is the millisecond from which on the entity is not there, if nobody uses it before: host.Never for
 // one that is kept, or in use now.
 func (e *entity) diesAt(now int64) int64 {
-	idle := e.properties.Load().AutoDeleteOnIdle
-	if idle == Forever || e.busy(now) {
+	if e.keeps() || e.busy(now) {
 		return host.Never
 	}
-	return max(e.accessed.Load(), e.created, e.m.started) + millis(idle)
+	last := max(e.accessed.Load(), e.updated.Load(), e.m.started)
+	for _, c := range *e.children.Load() {
+		last = max(last, c.updated.Load())
+	}
+	return last + millis(e.properties.Load().AutoDeleteOnIdle)
+}
+
+// keeps reports whether the entity is never idle for too long. One that forwards its messages has a receiver
+// for ever: the server.
+func (e *entity) keeps() bool {
+	p := e.properties.Load()
+	return p.AutoDeleteOnIdle == Forever || p.ForwardTo != ""
 }
 
 // busy tells whether the entity, or a subscription of it, is in use now.
@@ -54,7 +64,7 @@ func (e *entity) busy(now int64) bool {
 func (m *resident) bringDue(ctx context.Context) error {
 	now := m.in.Clock().Millis()
 	for _, e := range m.list() {
-		if e.properties.Load().AutoDeleteOnIdle == Forever {
+		if e.keeps() {
 			continue
 		}
 		for _, s := range e.stores {
@@ -134,7 +144,7 @@ func (i *idler) look(ctx context.Context, now int64) (next int64) {
 	next = host.Never
 	overdue := false
 	for _, e := range i.m.list() {
-		if e.properties.Load().AutoDeleteOnIdle == Forever {
+		if e.keeps() {
 			continue
 		}
 		at := e.diesAt(now)

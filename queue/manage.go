@@ -87,7 +87,9 @@ func (q *Queues) Create(ctx context.Context, kind Kind, path string, p Propertie
 		return Entity{}, err
 	}
 	rec.Created = m.in.Clock().Millis()
-	rec.Updated, rec.Accessed = rec.Created, rec.Created
+	if rec.Updated = rec.Created; kind == Subscription { // the service tells so; of others, that there was no use
+		rec.Accessed = rec.Created
+	}
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		if rec.Number = t.Number(); rec.Topic == 0 { // what comes begins above what is gone
 			t.RaiseLSN(rec.scope(), m.in.Catalog().Highest()+1)
@@ -145,8 +147,7 @@ func (m *resident) admit(kind Kind, path string, parent *entity, p Properties) (
 	switch {
 	case there:
 		return p, &Error{Code: CodeEntityExists, Entity: path,
-			Message: "SubCode=40900. Conflict. The messaging entity '" +
-				path + "' exists already."}
+			Message: existsText(kind, path)}
 	case kind == Subscription && len(*parent.children.Load()) >= maxSubscriptions, kind != Subscription &&
 		count >= maxEntities:
 		return p, &Error{Code: CodeQuotaExceeded, Entity: path,
@@ -159,8 +160,21 @@ func (m *resident) admit(kind Kind, path string, parent *entity, p Properties) (
 	return p, err
 }
 
-// checkTargets looks whether what an entity forwards to is there, and puts the path that it has in the place
-// of the way in which the client has written it.
+// existsText is the text of a conflict: subscriptions are named as the service names them.
+func existsText(kind Kind, path string) string {
+	if topic, name, ok := splitSubscription(path); ok && kind == Subscription {
+		return "The messaging entity '" + partName(topic, name) + "' already exists. " + moreToKnow
+	}
+	return "SubCode=40900. Conflict. The messaging entity '" + path + "' exists already."
+}
+
+// partName names a part of a topic as the service's texts do.
+func partName(topic string, names ...string) string {
+	return "Topic:" + topic + "|" + strings.Join(names, "|")
+}
+
+// checkTargets checks that what an entity forwards to is there. It keeps how the client has written that, with
+// the scheme and the host, which have no case, in lower case.
 func (m *resident) checkTargets(path string, p *Properties) error {
 	for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
 		if *target == "" {
@@ -171,18 +185,33 @@ func (m *resident) checkTargets(path string, p *Properties) error {
 			return err
 		}
 		e, err := m.find(a)
-		switch {
-		case err != nil || management || a.Sub != Main || e.kind == Subscription:
+		if err != nil || management || a.Sub != Main || e.kind == Subscription {
 			return &Error{Code: CodeArgument, Entity: path,
 				Message: "SubCode=40400. The forwarding destination '" +
 					*target + "' is no queue or topic that exists."}
-		case strings.EqualFold(e.path, path):
-			return &Error{Code: CodeArgument, Entity: path,
-				Message: "SubCode=40000. An entity cannot forward to itself."}
 		}
-		*target = e.path
+		*target = writtenTarget(*target)
 	}
 	return nil
+}
+
+// writtenTarget is an address as it is kept.
+func writtenTarget(text string) string {
+	scheme, rest, absolute := strings.Cut(text, "://")
+	if !absolute {
+		return strings.Trim(text, "/")
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	return strings.ToLower(scheme+"://"+host) + "/" + strings.Trim(path, "/")
+}
+
+// TargetPath is the path of what ForwardTo or ForwardDeadLettersTo name; "" for nothing.
+func TargetPath(target string) string {
+	a, _, err := ParseAddress(target)
+	if err != nil {
+		return ""
+	}
+	return a.Entity
 }
 
 func firstRules(kind Kind, rules []Rule) (*ruleSet, error) {

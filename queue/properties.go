@@ -1,7 +1,9 @@
 package queue
 
 import (
+	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -13,7 +15,10 @@ const (
 	minIdle                = 5 * time.Minute
 	minWindow, maxWindow   = 20 * time.Second, 7 * 24 * time.Hour
 	basicTTL               = 14 * 24 * time.Hour
+	minMessageKB           = 1024 // of the Premium tier; the Standard tier has the default alone
 	maxMessageKB           = 102_400
+	partitions             = 16
+	maxPartitionMB         = 5120
 	maxMetadata            = 1024 // characters
 	maxAuthorizationRules  = 64 << 10
 	defaultSizeMB          = 1024
@@ -83,8 +88,11 @@ func (p Properties) complete(kind Kind, path string, basic bool) (Properties, er
 	} else {
 		p.DeadLetterOnFilterErrors = false
 	}
-	if p.ForwardTo != "" {
-		p.AutoDeleteOnIdle = Forever // who forwards has a receiver: the server
+	if p.ForwardTo != "" && kind == Subscription {
+		p.AutoDeleteOnIdle = Forever // so does the service; a queue keeps what it was given, see diesAt
+	}
+	if p.EnablePartitioning && kind != Subscription && p.MaxSizeMB <= maxPartitionMB {
+		p.MaxSizeMB *= partitions // what is more is already the size of all
 	}
 	return p, p.check(kind, path, basic)
 }
@@ -105,11 +113,9 @@ func (p *Properties) check(kind Kind, path string, basic bool) error {
 		{kind == Subscription || p.DuplicateDetectionWindow >= minWindow &&
 			p.DuplicateDetectionWindow <= maxWindow,
 			"DuplicateDetectionHistoryTimeWindow", "from 20 seconds to 7 days"},
-		{kind == Subscription || slices.Contains(sizesMB(), p.MaxSizeMB), "MaxSizeInMegabytes",
-			fmt.Sprintf("one of %v", sizesMB())},
-		{kind == Subscription || p.MaxMessageKB > 0 && p.MaxMessageKB <= maxMessageKB,
-			"MaxMessageSizeInKilobytes",
-			"from 1 to 102400"},
+		{kind == Subscription || slices.Contains(sizesMB(), p.MaxSizeMB) || p.EnablePartitioning &&
+			p.MaxSizeMB%partitions == 0 && slices.Contains(sizesMB(), p.MaxSizeMB/partitions),
+			"MaxSizeInMegabytes", fmt.Sprintf("one of %v", sizesMB())},
 		{utf8.RuneCountInString(p.UserMetadata) <= maxMetadata, "UserMetadata", "at most 1024 characters"},
 		{len(p.AuthorizationRules) <= maxAuthorizationRules, "AuthorizationRules", "at most 12 rules"},
 		{p.Status <= ReceiveDisabled, "Status", "Active, Disabled, SendDisabled or ReceiveDisabled"},
@@ -120,23 +126,39 @@ func (p *Properties) check(kind Kind, path string, basic bool) error {
 					c.name + " is out of range: it must be " + c.want + "."}
 		}
 	}
-	if p.ForwardTo != "" && p.RequiresSession {
-		return &Error{Code: CodeArgument, Entity: path,
-			Message: "SubCode=40000. An entity that requires sessions " +
-				"cannot forward its messages."}
+	if kind != Subscription && p.MaxMessageKB != defaultMessageKB &&
+		(p.MaxMessageKB < minMessageKB || p.MaxMessageKB > maxMessageKB) {
+		return &Error{Code: CodeArgumentOutOfRange, Entity: path,
+			Message: fmt.Sprintf("SubCode=40000. The property value for 'MaxMessageSizeInKilobytes' must be "+
+				"between %d and %d. %s", minMessageKB, maxMessageKB, moreToKnow)}
 	}
 	return nil
 }
 
-// immutable names a property that was set to another value although it cannot be changed; "" for none.
-func (p *Properties) immutable(old *Properties) string {
+// immutable refuses a change of a property that cannot be changed, in the service's words.
+func (p *Properties) immutable(kind Kind, path string, old *Properties) error {
+	text := "The value for the %s property of an existing " + kind.String() + " cannot be changed. "
 	switch {
 	case p.RequiresSession != old.RequiresSession:
-		return "RequiresSession"
+		text = fmt.Sprintf(text, "RequiresSession")
 	case p.RequiresDuplicateDetection != old.RequiresDuplicateDetection:
-		return "RequiresDuplicateDetection"
+		text = fmt.Sprintf(text, "RequiresDuplicateDetection")
 	case p.EnablePartitioning != old.EnablePartitioning:
-		return "EnablePartitioning"
+		text = "Partitioning cannot be changed for " + kind.String() + ". "
+	default:
+		return nil
 	}
-	return ""
+	return &Error{Code: CodeArgument, Entity: path, Message: "SubCode=40000. " + text + moreToKnow}
+}
+
+// equal reports whether two sets of properties are the same.
+func (p *Properties) equal(other *Properties) bool {
+	return reflect.DeepEqual(p.withoutRules(), other.withoutRules()) &&
+		bytes.Equal(p.AuthorizationRules, other.AuthorizationRules)
+}
+
+func (p *Properties) withoutRules() Properties {
+	out := *p
+	out.AuthorizationRules = nil
+	return out
 }

@@ -76,7 +76,7 @@ func (q *Queues) setRule(ctx context.Context, subscription string, r Rule, updat
 		switch {
 		case there && !update:
 			return nil, &Error{Code: CodeRuleExists, Entity: e.path,
-				Message: "The rule '" + r.Name + "' of '" + e.path + "' exists already."}
+				Message: "The messaging entity '" + ruleName(e, r.Name) + "' already exists. " + moreToKnow}
 		case !there && update:
 			return nil, ruleNotFound(e, r.Name)
 		case there:
@@ -105,7 +105,13 @@ func (q *Queues) DeleteRule(ctx context.Context, subscription, name string) erro
 
 func ruleNotFound(e *entity, name string) *Error {
 	return &Error{Code: CodeRuleNotFound, Entity: e.path,
-		Message: "The rule '" + name + "' of '" + e.path + "' could not be found."}
+		Message: "The messaging entity '" + ruleName(e, name) + "' could not be found. " + moreToKnow}
+}
+
+// ruleName names a rule as the service's texts do.
+func ruleName(e *entity, name string) string {
+	topic, subscription, _ := splitSubscription(e.path)
+	return partName(topic, subscription, name)
 }
 
 // changeRules changes the rules of a subscription in one transaction, in which nothing is published.

@@ -68,7 +68,7 @@ func (s *messageStore) checkMessage(m *message.Message) error {
 			"set to a valid value.")
 	}
 	key := m.PartitionKey()
-	if has && key != "" && key != session {
+	if session != "" && key != "" && key != session {
 		return s.argument("The partition key of a message is another one than its session id.")
 	}
 	for _, id := range []string{m.Text(message.MessageID), session, key, m.ViaPartitionKey(),

@@ -155,7 +155,7 @@ func lastingCases() []row {
 			b.queue("r")
 			b.queue("q", forwards("r"), idle(5*minute))
 			b.swept(60 * minute)
-			equal(b, "its time", b.get("q").Properties.AutoDeleteOnIdle, queue.Forever)
+			equal(b, "its time", b.get("q").Properties.AutoDeleteOnIdle, 5*minute)
 		}},
 		{number: 88, title: "forever", via: "M", steps: func(b *bench) {
 			b.queue("q")

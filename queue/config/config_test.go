@@ -116,7 +116,7 @@ func TestExample(t *testing.T) {
 		p := e.Properties
 		if !p.DeadLetterOnExpiration || p.DefaultTTL != time.Hour ||
 			p.DuplicateDetectionWindow != 20*time.Second ||
-			p.ForwardTo != "topic.1" || p.LockDuration != time.Minute || p.MaxDeliveryCount != 3 {
+			p.ForwardTo != "Topic.1" || p.LockDuration != time.Minute || p.MaxDeliveryCount != 3 {
 			t.Errorf("%+v", p)
 		}
 		rules, err := q.Rules(ctx, "topic.1/Subscriptions/subscription.1", 0, 10)

@@ -40,8 +40,8 @@ func NewAction(expression string, parameters ...Parameter) (Action, error) {
 		if p.cur.kind == tokEnd {
 			return a, nil
 		}
-		if !more {
-			return Action{}, p.failHere("';' or the end of the action is expected.")
+		if !more && !p.isWord("SET") && !p.isWord("REMOVE") { // which need no ';' before them
+			return Action{}, p.failHere("';', 'SET', 'REMOVE' or the end of the action is expected.")
 		}
 	}
 }

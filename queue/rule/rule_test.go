@@ -149,6 +149,12 @@ func TestActions(t *testing.T) {
 		m.User("weight") != Number(3) || m.User("price") != Int(44) || m.User("on").Bool() {
 		t.Errorf("%+v, %v", m, err)
 	}
+	both := example()
+	a, err = NewAction("SET one=1 set two = one + 1 REMOVE price;SET sys.To='x' REMOVE weight;")
+	if err != nil || a.Run(both) != nil || both.User("one") != Int(1) || both.User("two") != Int(2) ||
+		both.User("price").Kind > Null || both.System(To).Text() != "x" || both.User("weight").Kind > Null {
+		t.Errorf("statements without ';' between them: %+v, %v", both, err)
+	}
 	for _, text := range []string{"SET price = 'x'", "SET price = 1.5", "SET on = 1"} {
 		a, err := NewAction(text)
 		if err != nil {
@@ -160,8 +166,8 @@ func TestActions(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "SET", "SET a", "SET a 1", "SET a = 1 = 2", "REMOVE",
-		"SET sys.SequenceNumber = 1", "SET a = 1 SET b = 2",
-		"DROP a", strings.Repeat("REMOVE a;", 33), "SET a = (1=1)"} {
+		"SET sys.SequenceNumber = 1", "SET a = 1 b = 2",
+		"DROP a", "SET a = 1;; SET b = 2", strings.Repeat("REMOVE a;", 33), "SET a = (1=1)"} {
 		var e *SyntaxError
 		if _, err := NewAction(text); !errors.As(err, &e) {
 			t.Errorf("%q: %v", text, err)

@@ -89,20 +89,20 @@ func isState[S frame.State](s frame.State) bool { _, ok := s.(S); return ok }
 // TestTransfers: what is aborted, too large or senseless is not stored; who settles himself is told nothing.
 func TestTransfers(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q", func(p *queue.Properties) { p.MaxMessageKB = 1 })
+	w.create(queue.Queue, "q")
 	c := w.dial(1 << 16)
-	if a := c.sender(0, "q"); a.MaxMessageSize != 1024 {
+	if a := c.sender(0, "q"); a.MaxMessageSize != 256<<10 {
 		t.Errorf("the largest message has %d bytes", a.MaxMessageSize)
 	}
 	bare := func(text string) []byte { return message.New([]byte(text)).AppendBare(nil) }
-	large := strings.Repeat("x", 2000)
+	large := strings.Repeat("x", 300_000)
 	tag := []byte{1}
 	// Settled: there is no outcome of any of these.
-	c.say(0, &frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: tag, Settled: true}, bare(large)...)
+	c.pieces(frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: tag, Settled: true}, bare(large), 60_000)
 	c.say(0, &frame.Transfer{DeliveryID: frame.Some(1), DeliveryTag: tag, Settled: true}, bare("settled")...)
 	c.say(0, &frame.Transfer{DeliveryID: frame.Some(2), DeliveryTag: tag, More: true}, bare("aborted")...)
 	c.say(0, &frame.Transfer{Aborted: true})
-	c.pieces(frame.Transfer{DeliveryID: frame.Some(3), DeliveryTag: tag}, bare(large), 300)
+	c.pieces(frame.Transfer{DeliveryID: frame.Some(3), DeliveryTag: tag}, bare(large), 60_000)
 	d := await[*frame.Disposition](c)
 	r, ok := d.State.(*frame.Rejected)
 	if d.First != 3 || !ok || r.Error == nil || r.Error.Condition != frame.CondMessageSize {

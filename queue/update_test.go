@@ -1,0 +1,270 @@
+package queue
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestUpdateOfNothing: an update whose properties are those that the entity has touches no lock and no link.
+func TestUpdateOfNothing(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("q")
+	w.queue("s", sessions)
+	w.send("q", msg("A"))
+	w.send("s", msg("B", of("1")))
+	plain, held := w.receiver(Address{Entity: "q"}, ReceiverOptions{}), w.receiver(Address{Entity: "s"}, session("1"))
+	first, err := plain.TryReceive(w.ctx, 1)
+	w.must(err)
+	second, err := held.TryReceive(w.ctx, 1)
+	w.must(err)
+	w.at(time.Second)
+	for _, name := range []string{"q", "s"} {
+		e, err := w.q.Get(w.ctx, name)
+		w.must(err)
+		e.Properties.AuthorizationRules = []byte{}
+		after, err := w.q.Update(w.ctx, name, e.Properties)
+		if w.must(err); !after.Updated.Equal(start.Add(time.Second)) {
+			t.Errorf("%s was updated at %v", name, after.Updated)
+		}
+	}
+	w.must(plain.Err())
+	w.must(held.Err())
+	w.settle("q", first[0], Settlement{Outcome: Complete})
+	w.settle("s", second[0], Settlement{Outcome: Complete})
+
+	w.send("q", msg("C"))
+	third, err := plain.TryReceive(w.ctx, 1)
+	w.must(err)
+	w.update("q", func(p *Properties) { p.UserMetadata = "x" })
+	w.loses("q", third[0], Settlement{Outcome: Complete})
+}
+
+// TestImmutable: what cannot be changed is refused in the service's words.
+func TestImmutable(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.create(Topic, "t", Defaults(Topic))
+	for path, c := range map[string]struct {
+		kind   Kind
+		change func(*Properties)
+		want   string
+	}{
+		"q": {Queue, sessions, "The value for the RequiresSession property of an existing Queue cannot be changed"},
+		"t": {Topic, func(p *Properties) { p.EnablePartitioning = true }, "Partitioning cannot be changed for Topic. "},
+		"t/Subscriptions/s": {Subscription, sessions,
+			"The value for the RequiresSession property of an existing Subscription cannot be changed"},
+		"u": {Topic, func(p *Properties) { p.RequiresDuplicateDetection = true },
+			"The value for the RequiresDuplicateDetection property of an existing Topic cannot be changed"},
+	} {
+		if path != "t" {
+			w.create(c.kind, path, Defaults(c.kind))
+		}
+		p := Defaults(c.kind)
+		c.change(&p)
+		_, err := w.q.Update(w.ctx, path, p)
+		if w.fails(err, CodeArgument); !strings.HasPrefix(err.Error(), "SubCode=40000. "+c.want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestPartitionedSize: a partitioned entity has the size of its 16 partitions, told and taken back.
+func TestPartitionedSize(t *testing.T) {
+	w := newWorld(t, Options{})
+	partitioned := func(mb int32) Properties {
+		p := Defaults(Queue)
+		p.EnablePartitioning, p.MaxSizeMB = true, mb
+		return p
+	}
+	for asked, want := range map[int32]int32{0: 16_384, 1024: 16_384, 3072: 49_152, 5120: 81_920, 16_384: 16_384} {
+		name := fmt.Sprint("q", asked)
+		e, err := w.q.Create(w.ctx, Queue, name, partitioned(asked))
+		if w.must(err); e.Properties.MaxSizeMB != want {
+			t.Errorf("%d is told as %d", asked, e.Properties.MaxSizeMB)
+		}
+		again, err := w.q.Update(w.ctx, name, e.Properties)
+		if w.must(err); again.Properties.MaxSizeMB != want {
+			t.Errorf("%d sent back is told as %d", want, again.Properties.MaxSizeMB)
+		}
+	}
+	_, err := w.q.Create(w.ctx, Queue, "odd", partitioned(1000))
+	w.fails(err, CodeArgumentOutOfRange)
+	plain := Defaults(Queue)
+	plain.MaxSizeMB = 16_384
+	_, err = w.q.Create(w.ctx, Queue, "plain", plain)
+	w.fails(err, CodeArgumentOutOfRange)
+}
+
+// TestMessageSizes: an entity takes the Standard tier's message size, or one of the Premium tier.
+func TestMessageSizes(t *testing.T) {
+	w := newWorld(t, Options{})
+	for kb, ok := range map[int32]bool{0: true, 256: true, 1024: true, 102_400: true, 1: false, 257: false,
+		1023: false, 102_401: false, -1: false} {
+		p := Defaults(Topic)
+		p.MaxMessageKB = kb
+		_, err := w.q.Create(w.ctx, Topic, fmt.Sprint("t", kb), p)
+		if ok {
+			w.must(err)
+			continue
+		}
+		if w.fails(err, CodeArgumentOutOfRange); !strings.Contains(err.Error(),
+			"value for 'MaxMessageSizeInKilobytes' must be between 1024 and 102400") {
+			t.Errorf("%d: %v", kb, err)
+		}
+	}
+}
+
+// TestAccessed: a queue or topic has had no use until somebody uses it; an update is none.
+func TestAccessed(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("q")
+	w.create(Topic, "t", Defaults(Topic))
+	w.create(Subscription, "t/Subscriptions/s", Defaults(Subscription))
+	accessed := func(path string) time.Time {
+		e, err := w.q.Get(w.ctx, path)
+		w.must(err)
+		return e.Accessed
+	}
+	w.update("q", func(p *Properties) { p.UserMetadata = "x" })
+	w.reopen()
+	if !accessed("q").IsZero() || !accessed("t").IsZero() || !accessed("t/Subscriptions/s").Equal(start) {
+		t.Errorf("new entities were used at %v, %v, %v", accessed("q"), accessed("t"), accessed("t/Subscriptions/s"))
+	}
+	w.at(time.Second)
+	w.send("q", msg("A"))
+	if got := accessed("q"); !got.Equal(start.Add(time.Second)) {
+		t.Errorf("a queue that was sent to was used at %v", got)
+	}
+}
+
+// TestTargetsAsWritten: what an entity forwards to is told as it was written.
+func TestTargetsAsWritten(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("To/Here")
+	for written, want := range map[string]string{"to/here": "to/here", "/TO/here/": "TO/here",
+		"SB://Ns.Example/To/HERE": "sb://ns.example/To/HERE", "http://localhost:5300/to/here": "http://localhost:5300/to/here"} {
+		name := fmt.Sprintf("q%x", want)
+		w.queue(name, forwarding(written), func(p *Properties) { p.ForwardDeadLettersTo = written })
+		e, err := w.q.Get(w.ctx, name)
+		if w.must(err); e.Properties.ForwardTo != want || e.Properties.ForwardDeadLettersTo != want {
+			t.Errorf("%q is told as %q and %q", written, e.Properties.ForwardTo, e.Properties.ForwardDeadLettersTo)
+		}
+		w.send(name, msg("A"))
+		w.settle("to/here", w.expect("to/here", "A")[0], Settlement{Outcome: Complete})
+	}
+	p := standard()
+	p.ForwardTo = "sb://localhost/absent"
+	_, err := w.q.Create(w.ctx, Queue, "q", p)
+	w.fails(err, CodeArgument)
+}
+
+// TestForwardToItself: an update may forward an entity to itself; hops end that.
+func TestForwardToItself(t *testing.T) {
+	w := newWorld(t, Options{})
+	p := standard()
+	p.ForwardTo = "q"
+	_, err := w.q.Create(w.ctx, Queue, "q", p)
+	w.fails(err, CodeArgument) // it is not there yet
+	w.queue("q")
+	w.update("q", forwarding("sb://localhost/q"))
+	w.send("q", msg("A"))
+	w.shows("q", "")
+	w.dead("q", "A:MaxTransferHopCountExceeded")
+	w.update("q", forwarding("q"), func(p *Properties) { p.ForwardDeadLettersTo = "q" })
+	w.shows("q", "")
+}
+
+// TestForwardSessions: an entity with sessions may forward its messages; those of a session keep their order.
+func TestForwardSessions(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("to")
+	w.queue("q", sessions)
+	w.send("q", msg("A", of("1")), msg("B", of("2")), msg("C", of("1")))
+	r := w.receiver(Address{Entity: "q"}, session("1"))
+	w.update("q", sessions, forwarding("to"))
+	<-r.Ended()
+	w.send("q", msg("D", of("2")))
+	for i := range 3 * maxForward {
+		w.send("q", msg("x", of(fmt.Sprint("more", i%2))))
+	}
+	list := w.take(Address{Entity: "to"}, ReceiverOptions{Mode: ReceiveAndDelete})
+	at := make(map[string]int)
+	for i, d := range list {
+		if body := textOf(d); body != "x" {
+			at[body] = i
+		}
+	}
+	if len(at) != 4 || at["A"] > at["C"] || at["B"] > at["D"] {
+		t.Errorf("the messages arrived at %v", at)
+	}
+	if id, _ := list[at["A"]].Message.SessionID(); id != "1" {
+		t.Errorf("A is of the session %q", id)
+	}
+	w.shows("q", "")
+	w.queue("end")
+	w.update("q", sessions, forwarding("end"))
+	w.queue("again", sessions, forwarding("q"))
+	w.send("again", msg("E", of("1")))
+	w.expect("end", "E")
+}
+
+// TestIdleWhileForwarding: a queue keeps the AutoDeleteOnIdle that it was given, which has no effect while it
+// forwards; a subscription tells the longest.
+func TestIdleWhileForwarding(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("to")
+	p := idle(Queue)
+	p.ForwardTo = "to"
+	w.create(Queue, "q", p)
+	w.create(Topic, "t", Defaults(Topic))
+	s := idle(Subscription)
+	s.ForwardTo = "to"
+	w.create(Subscription, "t/Subscriptions/s", s)
+	w.at(time.Hour)
+	e, err := w.q.Get(w.ctx, "q")
+	if w.must(err); e.Properties.AutoDeleteOnIdle != p.AutoDeleteOnIdle {
+		t.Errorf("the queue's AutoDeleteOnIdle is %v", e.Properties.AutoDeleteOnIdle)
+	}
+	e, err = w.q.Get(w.ctx, "t/Subscriptions/s")
+	if w.must(err); e.Properties.AutoDeleteOnIdle != Forever {
+		t.Errorf("the subscription's AutoDeleteOnIdle is %v", e.Properties.AutoDeleteOnIdle)
+	}
+	w.change("q", idle(Queue))
+	w.at(time.Hour + 5*time.Minute)
+	_, err = w.q.Get(w.ctx, "q")
+	w.fails(err, CodeEntityNotFound)
+}
+
+// TestEmptySession: an empty session id goes with any partition key.
+func TestEmptySession(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("q")
+	m := msg("A", of(""))
+	m.SetPartitionKey("k")
+	w.send("q", m)
+	w.expect("q", "A")
+}
+
+// TestRuleTexts: a rule that is missing, or there already, is told as the service tells it.
+func TestRuleTexts(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.create(Topic, "News", Defaults(Topic))
+	w.create(Subscription, "news/subscriptions/All", Defaults(Subscription))
+	path := "news/Subscriptions/all"
+	_, err := w.q.CreateRule(w.ctx, path, Rule{Name: "red"})
+	w.must(err)
+	_, err = w.q.CreateRule(w.ctx, path, Rule{Name: "red"})
+	if w.fails(err, CodeRuleExists); !strings.HasPrefix(err.Error(), "The messaging entity 'Topic:News|All|red' already exists. ") {
+		t.Error(err)
+	}
+	err = w.q.DeleteRule(w.ctx, path, "blue")
+	if w.fails(err, CodeRuleNotFound); !strings.HasPrefix(err.Error(),
+		"The messaging entity 'Topic:News|All|blue' could not be found. ") {
+		t.Error(err)
+	}
+	_, err = w.q.Create(w.ctx, Subscription, path, Defaults(Subscription))
+	if w.fails(err, CodeEntityExists); !strings.HasPrefix(err.Error(), "The messaging entity 'Topic:News|all' already exists. ") {
+		t.Error(err)
+	}
+}
