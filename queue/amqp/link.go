@@ -135,10 +135,7 @@ func (l *Link) flow(f *frame.Flow) {
 		return
 	}
 	if l.receiver && f.LinkCredit.Set {
-		l.credit = 0
-		if left := int32(f.DeliveryCount.Or(0) + f.LinkCredit.Value - l.delivered); left > 0 {
-			l.credit = uint32(left)
-		}
+		l.credit = remaining(f.LinkCredit.Value, f.DeliveryCount.Or(0), l.delivered)
 		l.drain = f.Drain
 		if l.cancel != nil {
 			l.cancel() // it asks for more than there is credit for, or is not to wait any more

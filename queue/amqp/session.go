@@ -123,12 +123,7 @@ func (s *session) drop() (links []*Link) {
 
 // flow takes windows and credit in.
 func (s *session) flow(f *frame.Flow) error {
-	// What the client has not taken yet when it wrote this is part of its window.
-	begin := f.NextIncomingID.Or(0)
-	s.peerWindow = 0
-	if ahead := int32(begin + f.IncomingWindow - s.nextOutgoing); ahead > 0 {
-		s.peerWindow = uint32(ahead)
-	}
+	s.peerWindow = remaining(f.IncomingWindow, f.NextIncomingID.Or(0), s.nextOutgoing)
 	s.c.signal()
 	if !f.Handle.Set {
 		if f.Echo {
