@@ -24,8 +24,9 @@ const memoryRetry = time.Second
 // sort, group and tell them apart, and the answers that are made or written. One request may have a tenth of
 // it. It is used concurrently.
 type Memory struct {
-	room *semaphore.Weighted
-	most int64
+	room  *semaphore.Weighted
+	large *semaphore.Weighted // of what is larger than a share
+	most  int64
 }
 
 // NewMemory is a budget of so many bytes, 0 for DefaultMemory, and of no more than a quarter of GOMEMLIMIT.
@@ -37,7 +38,7 @@ func NewMemory(most int64) *Memory {
 		most = min(most, limit/4)
 	}
 	most = max(most, minMemory)
-	return &Memory{semaphore.NewWeighted(most), most}
+	return &Memory{semaphore.NewWeighted(most), semaphore.NewWeighted(most / 2), most}
 }
 
 // Size is how many bytes there are for all requests.
@@ -54,6 +55,28 @@ func (m *Memory) TryTake(n int64) bool { return m.room.TryAcquire(n) }
 
 // Give gives n bytes back.
 func (m *Memory) Give(n int64) { m.room.Release(n) }
+
+// TakeLarge waits for n bytes for one message that may be larger than a share: half of the memory is for such
+// messages, and they wait for one another before they wait for the rest, so that nobody waits behind one that
+// waits for another. A message that is larger than this half has all of it.
+func (m *Memory) TakeLarge(ctx context.Context, n int64) error {
+	n = min(n, m.most/2)
+	if err := m.large.Acquire(ctx, n); err != nil {
+		return err
+	}
+	if err := m.room.Acquire(ctx, n); err != nil {
+		m.large.Release(n)
+		return err
+	}
+	return nil
+}
+
+// GiveLarge gives back what TakeLarge has taken for n bytes.
+func (m *Memory) GiveLarge(n int64) {
+	n = min(n, m.most/2)
+	m.room.Release(n)
+	m.large.Release(n)
+}
 
 // lend lets a run of a query take what it keeps out of the budget. The caller calls back when the run has
 // ended.

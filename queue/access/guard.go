@@ -91,6 +91,9 @@ func (g *Guard) Password(name, text string) (Grant, error) {
 	return Grant{Key: name, Rights: k.Rights}, nil
 }
 
+// Open reports whether everybody is let in, without a key.
+func (g *Guard) Open() bool { return g.mode == Off }
+
 // Anonymous is what somebody may do who shows nothing.
 func (g *Guard) Anonymous() Grant {
 	if g.mode == Off {

@@ -25,7 +25,13 @@ func (s *session) attach(a *frame.Attach) error {
 			Description: "The connection has as many links as it can have."})
 		return nil
 	}
-	l := &Link{s: s, name: a.Name, handle: a.Handle, receiver: a.Receiver, request: a}
+	kept := hold{n: int64(s.c.size)}
+	if !s.c.take(kept) {
+		s.fail(&frame.Error{Condition: frame.CondResourceLimit,
+			Description: "There is no memory for another link."})
+		return nil
+	}
+	l := &Link{kept: kept, s: s, name: a.Name, handle: a.Handle, receiver: a.Receiver, request: a}
 	l.life, l.end = context.WithCancel(s.c.life)
 	s.links[a.Handle] = l
 	l.run(func() {
@@ -60,6 +66,9 @@ func (l *Link) begin(answer Answer, err error) {
 	}
 	if l.tooLarge = answer.TooLarge; l.tooLarge == nil {
 		l.tooLarge = plainTooLarge
+	}
+	if l.noRoom = answer.NoRoom; l.noRoom == nil {
+		l.noRoom = plainNoRoom
 	}
 	if l.batch = answer.Credit; l.batch == 0 {
 		l.batch = defaultCredit
@@ -115,6 +124,7 @@ func (s *session) detach(d *frame.Detach) error {
 			s.c.write(s.channel, &frame.Detach{Handle: l.handle, Closed: d.Closed})
 		}
 		delete(s.leaving, d.Handle)
+		s.c.give(l.kept)
 		s.c.signal()
 	})
 	return nil

@@ -33,19 +33,27 @@ const (
 
 // conn is one connection.
 type conn struct {
-	o     Options
-	raw   net.Conn
-	r     *frame.Reader
-	life  context.Context // ends with the connection
-	end   context.CancelFunc
-	nodes Handler
-	work  sync.WaitGroup // all goroutines that work for links and sessions
-	pen   sync.WaitGroup // the one that writes
+	o       Options
+	raw     net.Conn
+	r       *frame.Reader
+	since   time.Time       // when it began
+	life    context.Context // ends with the connection
+	end     context.CancelFunc
+	reading context.Context // ends when no more frames are taken in
+	stop    context.CancelFunc
+	nodes   Handler        // nil until the connection is open
+	work    sync.WaitGroup // all goroutines that work for links and sessions
+	pen     sync.WaitGroup // the one that writes
 
 	mu       sync.Mutex // guards what follows
 	out      output
 	sessions map[uint16]*session
-	pending  int    // bytes of messages that wait for sinks, or are not whole
+	pending  int   // bytes of messages that wait for sinks
+	held     int64 // bytes of the room that its links and messages have
+	partials int64 // those of messages that are not whole
+	swept    time.Time
+	size     int    // of the frame that is handled, in bytes
+	idle     bool   // as Options.Idle was told
 	peerMax  uint32 // the largest frame that the client reads
 	closing  bool   // close is sent
 	left     bool   // the client has closed, and will be answered
@@ -68,10 +76,15 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &conn{o: o, raw: raw, r: frame.NewReader(raw, o.MaxFrameSize), sessions: make(map[uint16]*session),
-		peerMax: frame.MinMaxFrameSize, changed: make(chan struct{})}
+	if o.TokenTime == 0 {
+		o.TokenTime = defaultTokenTime
+	}
+	c := &conn{o: o, raw: raw, r: frame.NewReader(raw, min(o.MaxFrameSize, earlyBytes)), since: o.Wall.Now(),
+		sessions: make(map[uint16]*session), peerMax: frame.MinMaxFrameSize, changed: make(chan struct{}),
+		idle: true}
 	c.out.wake = make(chan struct{}, 1)
 	c.life, c.end = context.WithCancel(context.WithoutCancel(ctx))
+	c.reading, c.stop = context.WithCancel(c.life)
 	defer c.raw.Close()
 	_ = raw.SetDeadline(o.Wall.Now().Add(openTime))
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // nothing is open that could be closed better
@@ -85,6 +98,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 		c.fail(&frame.Error{Condition: frame.CondForced, Description: "The server stops."})
 	})
 	defer stop()
+	defer c.watchToken()()
 	c.begin(opened.request)
 	err = c.read()
 	c.leave()
@@ -240,11 +254,17 @@ func (c *conn) broken(err error) {
 func (c *conn) fail(e *frame.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.failLocked(e)
+}
+
+// failLocked is fail with the lock held.
+func (c *conn) failLocked(e *frame.Error) {
 	if c.closing {
 		return
 	}
 	c.write(0, &frame.Close{Error: e})
 	c.closing = true
+	c.stop()
 	c.signal()
 	_ = c.raw.SetReadDeadline(c.o.Wall.Now().Add(closeTime))
 }
@@ -258,7 +278,8 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if t, ok := body.(*frame.Transfer); !ok || t.State != nil {
+	t, isTransfer := body.(*frame.Transfer)
+	if !isTransfer || t.State != nil {
 		// What is kept of it must not lie in the reader's buffer.
 		if body, payload, err = frame.Parse(bytes.Clone(f.Body)); err != nil {
 			return false, err
@@ -266,6 +287,8 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.watchIdle()
+	c.size = len(f.Body)
 	switch b := body.(type) {
 	case *frame.Close:
 		c.left = true
@@ -273,11 +296,17 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	case *frame.Open:
 		return false, &frame.FormatError{Condition: frame.CondIllegalState,
 			Reason: "the connection is open already"}
-	case *frame.Begin:
-		return false, c.beginSession(f.Channel, b)
+	case *frame.Attach:
+		if len(b.Name) > maxLinkName {
+			return false, &frame.FormatError{Condition: frame.CondInvalidField,
+				Reason: fmt.Sprintf("the name of a link has at most %d bytes", maxLinkName)}
+		}
 	}
-	if c.closing {
+	if c.closing || !c.admitFrame(body) {
 		return false, nil
+	}
+	if b, ok := body.(*frame.Begin); ok {
+		return false, c.beginSession(f.Channel, b)
 	}
 	s := c.sessions[f.Channel]
 	if s == nil {
@@ -288,6 +317,11 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 		return false, &frame.FormatError{Condition: frame.CondFraming,
 			Reason: fmt.Sprintf("there is no session on the "+
 				"channel %d", f.Channel)}
+	}
+	if isTransfer {
+		if c.admit(s, body.(*frame.Transfer), len(payload)); c.closing {
+			return false, nil
+		}
 	}
 	return false, s.handle(body, payload)
 }
@@ -308,6 +342,9 @@ func (c *conn) leave() {
 	}
 	c.nodes.Closed()
 	c.mu.Lock()
+	for _, l := range links {
+		c.give(l.kept)
+	}
 	if c.left {
 		c.write(0, &frame.Close{})
 	}

@@ -9,13 +9,14 @@ import (
 // partial is a message of which more is to come.
 type partial struct {
 	arrival
-	tooLarge bool
+	refusal *frame.Error // nil: none; else what follows is passed over
 }
 
 // arrival is a message that waits for its sink.
 type arrival struct {
 	Incoming
-	id uint32 // of the delivery
+	id   uint32 // of the delivery
+	hold hold
 }
 
 // transfer takes a message in, or a piece of one. The lock is held.
@@ -70,33 +71,52 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 		p.State = t.State
 	}
 	if t.Aborted {
-		l.s.c.pending -= len(p.Payload)
+		l.free()
 		l.partial = nil
 		l.refill()
 		return
 	}
-	if uint64(len(p.Payload)+len(payload)) > l.maxSize {
-		l.s.c.pending -= len(p.Payload)
-		p.Payload, p.tooLarge = nil, true
+	if p.refusal == nil {
+		if p.refusal, l.refusal = l.refusal, nil; uint64(len(p.Payload)+len(payload)) > l.maxSize {
+			p.refusal = l.tooLarge()
+		}
 	}
-	if !p.tooLarge {
+	if p.refusal != nil {
+		p.Payload = nil
+		l.free()
+	} else {
+		p.grow(len(payload), l.room)
 		p.Payload = append(p.Payload, payload...)
-		l.s.c.pending += len(payload)
 	}
 	if l.partial = p; t.More {
 		return
 	}
 	l.partial = nil
-	if p.tooLarge {
-		l.outcome(p.arrival, &frame.Rejected{Error: l.tooLarge()})
+	if p.refusal != nil {
+		l.outcome(p.arrival, &frame.Rejected{Error: p.refusal})
 		l.refill()
 		return
 	}
+	p.hold = l.pass(len(p.Payload))
+	l.s.c.pending += len(p.Payload)
 	l.arrived = append(l.arrived, p.arrival)
 	if !l.sinking {
 		l.sinking = true
 		l.run(l.sinkAll)
 	}
+}
+
+// grow makes room in the payload for n bytes more: a large one gets all that it may have at once, since it would
+// be in memory several times while it grows.
+func (p *partial) grow(n int, room hold) {
+	if room.large && cap(p.Payload) < int(room.n) && len(p.Payload)+n > cap(p.Payload) {
+		p.Payload = append(make([]byte, 0, room.n), p.Payload...)
+	}
+}
+
+func plainNoRoom() *frame.Error {
+	return &frame.Error{Condition: frame.CondResourceLimit,
+		Description: "The messages of other clients take all the memory that there is for them."}
 }
 
 func plainTooLarge() *frame.Error {
@@ -120,6 +140,7 @@ func (l *Link) sinkAll() {
 		c.unlocked(func() { states = l.sink.Transfer(context.WithoutCancel(l.life), messages) })
 		for _, a := range list {
 			c.pending -= len(a.Payload)
+			c.give(a.hold)
 		}
 		c.signal()
 		if !l.closing {

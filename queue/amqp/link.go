@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
@@ -16,6 +17,7 @@ type Link struct {
 	handle   uint32 // both sides number it alike
 	receiver bool   // the client receives
 	request  *frame.Attach
+	kept     hold            // the room of the request
 	life     context.Context // ends when the link is stopped
 	end      context.CancelFunc
 	workers  sync.WaitGroup
@@ -26,12 +28,16 @@ type Link struct {
 	source    Source
 	maxSize   uint64
 	tooLarge  func() *frame.Error
+	noRoom    func() *frame.Error
 	batch     uint32 // credit that a sink gives
 	credit    uint32 // of the one who sends
 	delivered uint32 // deliveries of the one who sends: the delivery-count
 
 	// Of a sink.
 	partial  *partial
+	room     hold         // of the message under way
+	since    time.Time    // when that began; zero: there is none
+	refusal  *frame.Error // of the transfer that is handled; nil: none
 	arrived  []arrival
 	sinking  bool
 	settling bool
@@ -71,6 +77,7 @@ func (l *Link) fail(e *frame.Error) {
 	l.s.c.write(l.s.channel, &frame.Detach{Handle: l.handle, Closed: true, Error: e})
 	for _, a := range l.arrived {
 		l.s.c.pending -= len(a.Payload)
+		l.s.c.give(a.hold)
 	}
 	l.arrived = nil
 	l.stop()
@@ -81,9 +88,7 @@ func (l *Link) fail(e *frame.Error) {
 func (l *Link) stop() {
 	l.closing = true
 	l.end()
-	if l.partial != nil {
-		l.s.c.pending -= len(l.partial.Payload)
-	}
+	l.free()
 	l.partial = nil
 	for id, d := range l.s.unsettled {
 		if d.link == l {

@@ -22,6 +22,14 @@ type Options struct {
 	MaxFrameSize uint32
 	// IdleTimeout is how long a client may be silent. Default: 2 minutes; half as much more is granted.
 	IdleTimeout time.Duration
+	// TokenTime is how long a client may take from connecting to showing who it is. Default: a minute.
+	TokenTime time.Duration
+	// Room is the memory that what clients send, and what they do not read, is counted against. Nil: each
+	// connection has bounds of its own alone.
+	Room Room
+	// Idle is told when the connection begins or ends to be one that may be closed where another client needs
+	// its place; at its beginning it is. Nil: nobody asks. It must not wait.
+	Idle func(bool)
 	// Wall tells real time. Default: the system's.
 	Wall ttl.Clock
 	// Logger takes what is no fault of a client. Nil discards.
@@ -40,6 +48,8 @@ type Handler interface {
 	// Attach decides about a link that a client asks for. ctx ends with the link. The error is a
 	// *frame.Error, or a defect.
 	Attach(ctx context.Context, l *Link, request *frame.Attach) (Answer, error)
+	// Authorized reports whether the client has shown who it is, now or before. It must not wait.
+	Authorized() bool
 	// Closed is told when all links are detached and the connection is gone.
 	Closed()
 }
@@ -55,6 +65,8 @@ type Answer struct {
 	// TooLarge makes what a client is told of a message above MaxMessageSize, which no Sink gets. Nil: plain
 	// words.
 	TooLarge func() *frame.Error
+	// NoRoom makes what a client is told of a message for which there is no memory. Nil: plain words.
+	NoRoom func() *frame.Error
 }
 
 // Sink takes what a client sends on a link.

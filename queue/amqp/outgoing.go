@@ -84,7 +84,7 @@ func (l *Link) drained() {
 // waits.
 func (l *Link) send(m Outgoing) bool {
 	s, c := l.s, l.s.c
-	room := func() bool { return c.out.dead || s.peerWindow > 0 && len(c.out.buf) < roomy }
+	room := func() bool { return c.out.dead || s.peerWindow > 0 && c.outputFits(roomy) }
 	// The client may take its credit back while there is no room.
 	begin := func() bool { return l.credit == 0 || room() }
 	if !c.await(l.life, begin) || l.closing || c.out.dead || l.credit == 0 {

@@ -8,6 +8,8 @@ import (
 )
 
 const (
+	// freeOutput is how many bytes of output are of no room.
+	freeOutput = 64 << 10
 	// roomy is how many bytes may wait to be written where sources add more.
 	roomy = 256 << 10
 	// crowded is how many bytes may wait where the client is still read.
@@ -19,6 +21,7 @@ const (
 // output is what waits to be written. It is guarded by the connection's lock, but for the channel.
 type output struct {
 	buf   []byte
+	held  int64 // bytes of the room that it has
 	spare []byte
 	wake  chan struct{} // one slot
 	last  bool          // the writer ends when it has written what is there
@@ -49,6 +52,10 @@ func (c *conn) writeOut(peerIdle time.Duration) {
 	defer func() {
 		c.mu.Lock()
 		c.out.dead = true
+		if c.o.Room != nil {
+			c.o.Room.Give(c.out.held)
+		}
+		c.out.held = 0
 		c.signal()
 		c.mu.Unlock()
 	}()
@@ -91,6 +98,10 @@ func (c *conn) flush() (last bool, err error) {
 		}
 	}
 	c.mu.Lock()
+	if c.out.held > 0 && len(c.out.buf) <= freeOutput {
+		c.o.Room.Give(c.out.held)
+		c.out.held = 0
+	}
 	if cap(b) <= spareSize {
 		c.out.spare = b[:0]
 	}
@@ -130,13 +141,4 @@ func (c *conn) unlocked(fn func()) {
 	c.mu.Unlock()
 	defer c.mu.Lock()
 	fn()
-}
-
-// awaitRoom keeps the reader from taking more in than is worked off.
-func (c *conn) awaitRoom() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.await(c.life, func() bool {
-		return c.out.dead || c.closing || c.pending < MaxPending && len(c.out.buf) < crowded
-	})
 }

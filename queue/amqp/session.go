@@ -90,6 +90,9 @@ func (s *session) end(*frame.End) error {
 		if answer {
 			s.c.write(s.channel, &frame.End{})
 		}
+		for _, l := range links {
+			s.c.give(l.kept)
+		}
 		delete(s.c.sessions, s.channel)
 		s.c.signal()
 	})

@@ -19,6 +19,8 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 	// Faults are the faults on demand; nil: there are none.
 	Faults *inject.Rules
+	// Room is the memory that messages are counted against; nil: there is no bound.
+	Room amqp.Room
 	// Observe is told of what was done with messages; nil: nobody asks.
 	Observe func(Observation)
 }
@@ -44,7 +46,7 @@ const containerID = "mayfly"
 
 // Options are those with which a connection is served.
 func (b *Bus) Options() amqp.Options {
-	return amqp.Options{Connect: b.connect, Password: b.password, ContainerID: containerID, Wall: b.o.Wall,
+	return amqp.Options{Connect: b.connect, Password: b.password, ContainerID: containerID, Room: b.o.Room, Wall: b.o.Wall,
 		Logger: b.o.Logger}
 }
 
@@ -55,6 +57,7 @@ func (b *Bus) connect(ctx context.Context, p amqp.Peer) amqp.Handler {
 		transactions: make(map[string]*transaction),
 		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]right)}
 	first, ok := p.Identity.(access.Grant)
+	c.shown.Store(ok || b.o.Guard.Open())
 	if !ok {
 		first = b.o.Guard.Anonymous()
 	}

@@ -208,7 +208,12 @@ func awaitFrame[B frame.Body](c *client) (B, received) {
 // dial opens a connection with one session, on channel 0. size is the largest frame that the client reads.
 func (w *world) dial(size uint32) *client {
 	w.t.Helper()
-	c := w.pipe()
+	return w.greet(w.pipe(), size)
+}
+
+// greet opens a connection on which nothing has been said.
+func (w *world) greet(c *client, size uint32) *client {
+	w.t.Helper()
 	header := frame.HeaderAMQP()
 	c.write(header[:])
 	c.read(header[:])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
@@ -17,6 +18,7 @@ type conn struct {
 	queues    *queue.Queues
 	ctx       context.Context // ends with the connection
 	namespace string          // as the client calls the server
+	shown     atomic.Bool     // the client has shown a key, or needs none
 
 	mu           sync.Mutex // guards what follows
 	grants       []access.Grant
@@ -119,6 +121,9 @@ func pathOf(address string) string {
 	}
 	return address
 }
+
+// Authorized implements amqp.Handler.
+func (c *conn) Authorized() bool { return c.shown.Load() }
 
 // Closed implements amqp.Handler.
 func (c *conn) Closed() {

@@ -16,6 +16,13 @@ import (
 // maxReplies is how many answers may wait for a client that gives no credit for them.
 const maxReplies = 1000
 
+const (
+	// maxReplyBytes is how many bytes they may have together, but for one.
+	maxReplyBytes = 4 << 20
+	// earlyReplyBytes is the same of a client that has shown no token yet.
+	earlyReplyBytes = 16 << 10
+)
+
 // replies is the source of the answers to requests.
 type replies struct {
 	c       *conn
@@ -26,6 +33,7 @@ type replies struct {
 
 	mu    sync.Mutex // guards what follows
 	list  [][]byte
+	size  int           // bytes of the list
 	ready chan struct{} // one slot
 	last  uint64        // tag
 }
@@ -62,6 +70,9 @@ func (r *replies) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outgo
 			out[i] = amqp.Outgoing{Tag: binary.BigEndian.AppendUint64(nil, r.last), Payload: r.list[i],
 				Settled: r.settled}
 		}
+		for _, b := range r.list[:n] {
+			r.size -= len(b)
+		}
 		r.list = r.list[n:]
 		r.mu.Unlock()
 		if n > 0 || !wait {
@@ -77,17 +88,33 @@ func (r *replies) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outgo
 
 // push adds an answer; false where too many wait.
 func (r *replies) push(payload []byte) bool {
+	if !r.c.Authorized() && r.c.waitingReplies() > earlyReplyBytes {
+		return false
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.list) >= maxReplies {
+	if len(r.list) >= maxReplies || len(r.list) > 0 && r.size+len(payload) > maxReplyBytes {
 		return false
 	}
 	r.list = append(r.list, payload)
+	r.size += len(payload)
 	select {
 	case r.ready <- struct{}{}:
 	default:
 	}
 	return true
+}
+
+// waitingReplies is how many bytes of answers wait for the connection's client.
+func (c *conn) waitingReplies() (size int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.replies {
+		r.mu.Lock()
+		size += r.size
+		r.mu.Unlock()
+	}
+	return size
 }
 
 // GiveBack implements amqp.Source.
@@ -97,6 +124,7 @@ func (r *replies) GiveBack(list []amqp.Outgoing) {
 	var again [][]byte
 	for _, m := range list {
 		again = append(again, m.Payload)
+		r.size += len(m.Payload)
 	}
 	r.list = append(again, r.list...)
 }

@@ -79,6 +79,7 @@ func (c *conn) forget(l *amqp.Link) {
 
 // grant adds what a token grants, in the place of what the last one for the same granted.
 func (c *conn) grant(g access.Grant) {
+	c.shown.Store(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, old := range c.grants {

@@ -30,7 +30,7 @@ func (c *conn) send(l *amqp.Link, at queue.Address, e queue.Entity) (answer amqp
 	}
 	size := uint64(e.Properties.MaxMessageKB) << 10
 	s := &sender{c: c, link: l, address: at.String()}
-	return amqp.Answer{Sink: s, MaxMessageSize: size, TooLarge: s.tooLarge,
+	return amqp.Answer{Sink: s, MaxMessageSize: size, TooLarge: s.tooLarge, NoRoom: s.noRoom,
 		Properties: wire.Map{{Key: wire.Symbol("com.microsoft:max-message-batch-size"), Value: size}}}, nil
 }
 
@@ -38,6 +38,12 @@ func (c *conn) send(l *amqp.Link, at queue.Address, e queue.Entity) (answer amqp
 func (s *sender) tooLarge() *frame.Error {
 	return s.c.asError(&queue.Error{Code: queue.CodeMessageTooLarge,
 		Message: "The message is larger than the entity allows."}, s.address)
+}
+
+// noRoom is the refusal of a message for which there is no memory: clients send it again.
+func (s *sender) noRoom() *frame.Error {
+	return s.c.asError(&queue.Error{Code: queue.CodeServerBusy,
+		Message: "The messages of other clients take all the memory that there is for them."}, s.address)
 }
 
 // Detached implements amqp.Sink.

@@ -14,6 +14,10 @@ import (
 // maxTransactions is how many a connection can have declared and not discharged.
 const maxTransactions = 1000
 
+// earlyTransactions is maxTransactions for a client that has shown no token yet. Some declare their first
+// transaction before they put one.
+const earlyTransactions = 8
+
 // transaction is one that a client has declared.
 type transaction struct {
 	tx *queue.Transaction
@@ -67,7 +71,7 @@ func (k *coordinator) answer(ctx context.Context, payload []byte) (frame.State, 
 	}
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
-	if len(k.c.transactions) >= maxTransactions {
+	if n := len(k.c.transactions); n >= maxTransactions || n >= earlyTransactions && !k.c.Authorized() {
 		return nil, &queue.Error{Code: queue.CodeQuotaExceeded,
 			Message: "The connection has as many transactions as it can have."}
 	}

@@ -75,6 +75,9 @@ type Reader struct {
 // NewReader reads frames of up to max bytes.
 func NewReader(r io.Reader, max uint32) *Reader { return &Reader{r: r, max: max} }
 
+// SetMax changes how many bytes a frame may have.
+func (r *Reader) SetMax(max uint32) { r.max = max }
+
 // ProtocolHeader reads the eight bytes of a protocol header, whatever they are.
 func (r *Reader) ProtocolHeader() (h ProtocolHeader, err error) {
 	_, err = io.ReadFull(r.r, h[:])

@@ -1,0 +1,246 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// room is the memory that clients share.
+type room struct {
+	mu    sync.Mutex
+	free  int64
+	given chan struct{} // closed when some is given back
+}
+
+func newRoom(n int64) *room { return &room{free: n, given: make(chan struct{})} }
+
+func (r *room) TryTake(n int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n > r.free {
+		return false
+	}
+	r.free -= n
+	return true
+}
+
+func (r *room) Take(ctx context.Context, n int64) error {
+	for {
+		r.mu.Lock()
+		given := r.given
+		r.mu.Unlock()
+		if r.TryTake(n) {
+			return nil
+		}
+		select {
+		case <-given:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (r *room) Give(n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.free += n
+	close(r.given)
+	r.given = make(chan struct{})
+}
+
+func (r *room) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
+func (r *room) GiveLarge(n int64)                            { r.Give(n) }
+
+// left is what is free.
+func (r *room) left() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.free
+}
+
+// strict makes the bus look at keys: nobody has shown one.
+func (w *world) strict() access.Key {
+	key := access.Key{Name: "all", Rights: access.All, Text: "secret"}
+	w.bus = New(Options{Queues: w.q, Room: w.bus.o.Room,
+		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{key}})})
+	return key
+}
+
+// piece sends a piece of a message of which more is to come.
+func (c *client) piece(handle uint32, payload []byte) error {
+	_, err := c.conn.Write(frame.Append(nil, 0, &frame.Transfer{Handle: handle, DeliveryID: frame.Some(handle),
+		DeliveryTag: []byte{byte(handle)}, MessageFormat: frame.Some(0), More: true}, payload))
+	return err
+}
+
+// closes waits for the server's close and returns its condition.
+func (c *client) closes() string {
+	c.t.Helper()
+	cl := await[*frame.Close](c)
+	if cl.Error == nil {
+		c.t.Fatal("the connection is closed without an error")
+	}
+	return string(cl.Error.Condition)
+}
+
+// TestBeforeToken: a client that has shown no token has a few links, sessions and kilobytes.
+func TestBeforeToken(t *testing.T) {
+	for name, attack := range map[string]func(c *client) error{
+		"unfinished messages": func(c *client) error {
+			c.sender(0, "$cbs")
+			for range 20 {
+				if err := c.piece(0, make([]byte, 10_000)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"links": func(c *client) error {
+			for h := range uint32(40) {
+				if err := c.try(0, &frame.Attach{Name: fmt.Sprint(h), Handle: h, Source: source("x"),
+					Target: target("$cbs"), InitialDeliveryCount: frame.Some(0)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"properties of links": func(c *client) error {
+			for h := range uint32(10) {
+				from := source(strings.Repeat("x", 10_000))
+				if err := c.try(0, &frame.Attach{Name: fmt.Sprint(h), Handle: h, Source: from,
+					Target: target("$cbs"), InitialDeliveryCount: frame.Some(0)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"sessions": func(c *client) error {
+			for n := range uint16(40) {
+				if err := c.try(n+1, &frame.Begin{IncomingWindow: 10, OutgoingWindow: 10}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"frames": func(c *client) error {
+			c.sender(0, "$cbs")
+			return c.piece(0, make([]byte, 60_000))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.bus.o.Room = newRoom(1 << 20)
+			w.strict()
+			c := w.dial(1 << 16)
+			_ = attack(c) // it may be broken off
+			if got := c.closes(); got != "amqp:resource-limit-exceeded" && got != "amqp:connection:framing-error" {
+				t.Errorf("the connection is closed with %s", got)
+			}
+			c.hangUp()
+			if left := w.bus.o.Room.(*room).left(); left != 1<<20 {
+				t.Errorf("the connection has kept %d bytes", 1<<20-left)
+			}
+		})
+	}
+}
+
+// try is say where the server may hang up.
+func (c *client) try(channel uint16, body frame.Body) error {
+	_, err := c.conn.Write(frame.Append(nil, channel, body, nil))
+	return err
+}
+
+// TestTokenTime: a connection without a token ends, one with a token stays.
+func TestTokenTime(t *testing.T) {
+	w := newWorld(t)
+	key := w.strict()
+	o := w.bus.Options()
+	o.TokenTime = time.Second
+	c := w.greet(w.pipeWith(w.ctx, o), 1<<16)
+	if got := c.closes(); got != "amqp:connection:forced" {
+		t.Errorf("a silent connection is closed with %s", got)
+	}
+	c.hangUp()
+	o.TokenTime = time.Minute
+	c = w.greet(w.pipeWith(w.ctx, o), 1<<16)
+	if n := number(t, c.put(0, "q", access.Sign(key, "q", ttl.Real{}.Now().Add(time.Hour))), "status-code"); n != 202 {
+		t.Fatal(n)
+	}
+	for h := range uint32(40) {
+		c.sender(10+h, "$cbs") // more links than one without a token has
+	}
+}
+
+// TestLinkName: names of links are short.
+func TestLinkName(t *testing.T) {
+	c := newWorld(t).dial(1 << 16)
+	_ = c.try(0, &frame.Attach{Name: strings.Repeat("n", 513), Source: source("x"), Target: target("q")})
+	if got := c.closes(); got != "amqp:invalid-field" {
+		t.Errorf("the connection is closed with %s", got)
+	}
+}
+
+// TestUnfinishedMessages: however many messages are unfinished, the connection is read, and what they have of the
+// room is given back with it.
+func TestUnfinishedMessages(t *testing.T) {
+	const size = 256 << 20
+	w := newWorld(t)
+	w.create(queue.Queue, "q", func(p *queue.Properties) { p.MaxMessageKB = 1024 })
+	w.bus.o.Room = newRoom(size)
+	c := w.dial(1 << 16)
+	for h := range uint32(50) {
+		c.sender(h, "q")
+		await[*frame.Flow](c)
+		for range 17 {
+			if err := c.piece(h, make([]byte, 60_000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.say(0, &frame.Flow{IncomingWindow: 10, OutgoingWindow: 10, Echo: true})
+	await[*frame.Flow](c)
+	left := w.bus.o.Room.(*room).left()
+	if taken := size - left; taken < 20<<20 || taken > 40<<20 {
+		t.Errorf("50 unfinished messages of 1 MB have %d bytes", taken)
+	}
+	c.hangUp()
+	if left := w.bus.o.Room.(*room).left(); left != size {
+		t.Errorf("the connection has kept %d bytes", size-left)
+	}
+}
+
+// TestMessagesWaitForRoom: a message for which there is no room waits until there is some.
+func TestMessagesWaitForRoom(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	r := newRoom(1 << 20)
+	w.bus.o.Room = r
+	c := w.dial(1 << 16)
+	c.sender(0, "q")
+	taken := r.left()
+	if !r.TryTake(taken) {
+		t.Fatal("there is no room")
+	}
+	m := message.New(bytes.Repeat([]byte("x"), 10_000))
+	c.transfer(0, 0, m)
+	go r.Give(900_000)
+	if _, ok := await[*frame.Disposition](c).State.(*frame.Accepted); !ok {
+		t.Error("the message is not accepted")
+	}
+	c.hangUp()
+	r.Give(taken - 900_000)
+	if got := r.left(); got != 1<<20 {
+		t.Errorf("%d bytes are kept", 1<<20-got)
+	}
+}
