@@ -12,7 +12,8 @@ import (
 
 // program says how the programs of one language run.
 type program struct {
-	suite string // whose SDKs they use
+	suite string // whose SDKs they use; "": those that are in needs
+	needs string // the variable that names the program that runs them, if this machine may lack it
 	whole string // is in each program that is a whole one; "": each is
 	file  func(code string) string
 	bus   string // is in those that use the SDK for queues
@@ -53,6 +54,12 @@ var programs = map[string]program{
 			return []string{"java", "-cp", absolute(t, of(bus, "java"), "target", "dependency", "*"), file}
 		},
 	},
+	"csharp": {
+		needs: "MAYFLY_CSHARP", file: named("tour.cs"), bus: "Azure.Messaging.ServiceBus",
+		argv: func(_ *testing.T, _, file, _ string, _ bool) []string {
+			return []string{os.Getenv("MAYFLY_CSHARP"), file}
+		},
+	},
 	"rust": {
 		suite: "Rust", whole: "fn main(", file: named("main.rs"), bus: "azservicebus",
 		argv: func(t *testing.T, dir, _, _ string, _ bool) []string { return buildRust(t, dir) },
@@ -70,6 +77,7 @@ func of(bus bool, folder string) string {
 // runProgram runs one. One for the Go SDK runs over https, too.
 func (p *stage) runProgram(t *testing.T, b block) {
 	how := programs[b.language]
+	runnable(t, suite{needs: how.needs})
 	bus, list := strings.Contains(b.code, how.bus), suites
 	if bus {
 		list = busSuites

@@ -23,8 +23,9 @@ func trustHints() []trustHint {
 		{"java", "keytool -importcert -noprompt -alias mayfly -file {} -keystore mayfly.p12 " +
 			"-storepass changeit, then -Djavax.net.ssl.trustStore=mayfly.p12 " +
 			"-Djavax.net.ssl.trustStorePassword=changeit"},
-		{"dotnet", "SSL_CERT_FILE={} on Linux; or " +
-			"DisableServerCertificateValidation=true; in the connection string"},
+		{"dotnet", "on Linux SSL_CERT_DIR=/etc/ssl/certs:FOLDER, where FOLDER has {} (.NET 9 or newer), or " +
+			"SSL_CERT_FILE={}, which replaces the system's file of certificates, but not its folder; " +
+			"anywhere DisableServerCertificateValidation=true; in the connection string"},
 		{"rust", "SSL_CERT_FILE={}"},
 		{"curl", "curl --cacert {}"},
 		{"debian", "sudo cp {} /usr/local/share/ca-certificates/mayfly.crt && sudo update-ca-certificates"},
