@@ -85,9 +85,12 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 		c.fail(&frame.Error{Condition: frame.CondForced, Description: "The server stops."})
 	})
 	defer stop()
+	log := c.o.Logger.With("container", opened.peer.Container)
+	log.Debug("a connection of AMQP is open", "host", opened.peer.Hostname)
 	c.begin(opened.request)
 	err = c.read()
 	c.leave()
+	log.Debug("a connection of AMQP is closed")
 	return err
 }
 
@@ -243,6 +246,8 @@ func (c *conn) fail(e *frame.Error) {
 	if c.closing {
 		return
 	}
+	c.o.Logger.Debug("a connection of AMQP is closed by the server", "condition", string(e.Condition),
+		"description", e.Description)
 	c.write(0, &frame.Close{Error: e})
 	c.closing = true
 	c.signal()

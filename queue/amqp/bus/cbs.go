@@ -54,6 +54,7 @@ func (t *tokens) take(ctx context.Context, payload []byte) error {
 		}
 		status, text = failureOf(own.Code).status, t.c.track(own.Message, entity, tracking)
 	}
+	t.c.bus.o.Logger.Debug("a token was put", "audience", audience, "status", status, "description", text)
 	// No error-condition, not even an empty one: its presence is a failure to some clients.
 	reply, err := answer(m, wire.Map{{Key: "status-code", Value: status},
 		{Key: "status-description", Value: text}}, nil)
