@@ -51,8 +51,8 @@ func (b *Bus) lockGiven(entity string, lasts time.Duration) {
 	if ahead.Abs() <= lasts || b.clockTold.Swap(true) {
 		return
 	}
-	b.o.Logger.Warn("locks end by the data's clock, which is far from the machine's: clients that renew them "+
-		"by the machine's clock, as .NET's do, renew too late or never", "ahead", ahead.Round(time.Second),
+	b.o.Logger.Warn("locks end by the data's clock, which is far from the machine's: clients that renew "+
+		"them by the machine's clock, as .NET's do, renew too late or never", "ahead", ahead.Round(time.Second),
 		"entity", entity, "lock", lasts)
 }
 
