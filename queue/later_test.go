@@ -250,13 +250,15 @@ func TestScheduledNumbers(t *testing.T) {
 	w.shows("q", "X Y")
 	w.must(w.q.CancelScheduled(w.ctx, "q", []int64{1}))
 	w.shows("q", "Y")
-	if got := scheduled("t", msg("A", due(-time.Hour)), msg("B", due(time.Hour))); !slices.Equal(got, []int64{1, 2}) {
-		t.Fatal(got)
+	third := scheduled("t", msg("A", due(-time.Hour)), msg("B", due(time.Hour)))
+	if !slices.Equal(third, []int64{1, 2}) {
+		t.Fatal(third)
 	}
 	w.expect("t/Subscriptions/s", "A")
 }
 
-// TestStaysScheduled: receivers are told that a message was scheduled, through topics, too, but not behind a forward.
+// TestStaysScheduled: receivers are told that a message was scheduled, through topics, too, but not behind
+// a forward.
 func TestStaysScheduled(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("q")
@@ -269,7 +271,8 @@ func TestStaysScheduled(t *testing.T) {
 	}
 	w.at(time.Minute)
 	w.sweep()
-	for entity, want := range map[string]string{"q": "B0 C0 A2", "t/Subscriptions/s": "B0 C0 A2", "end": "B0 C0 A0"} {
+	for entity, want := range map[string]string{"q": "B0 C0 A2", "t/Subscriptions/s": "B0 C0 A2",
+		"end": "B0 C0 A0"} {
 		var got []string
 		for _, d := range w.lock(entity) {
 			got = append(got, textOf(d)+fmt.Sprint(d.Broker.State))

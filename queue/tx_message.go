@@ -9,8 +9,9 @@ import (
 )
 
 // enqueue stores a message in a queue, or as scheduled for later. number is 0 for a duplicate, which is
-// dropped, and for a message of a topic, but for those with a time for which they are scheduled: each of these has a
-// number of its own. It fails with CodeQuotaExceeded, and with CodeEntityNotFound where the entity is gone.
+// dropped, and for a message of a topic, but for those with a time for which they are scheduled: each of
+// these has a number of its own. It fails with CodeQuotaExceeded, and with CodeEntityNotFound where the
+// entity is gone.
 func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
 	p, err := w.in(e.stores[Main])
 	if err != nil {
@@ -199,8 +200,8 @@ func (w *work) giveBack(p *part, seq int64, h *header, at int64, counts bool,
 	return back, nil
 }
 
-// deferMessage sets a message aside for receivers that ask for its number. That counts as a delivery, and makes a
-// message a dead letter that has had as many as it can have.
+// deferMessage sets a message aside for receivers that ask for its number. That counts as a delivery, and
+// makes a message a dead letter that has had as many as it can have.
 func (w *work) deferMessage(p *part, seq int64, h *header) (after, error) {
 	if p.sub == Main {
 		h.Count++
@@ -218,8 +219,8 @@ func (w *work) deferMessage(p *part, seq int64, h *header) (after, error) {
 	return kept, nil
 }
 
-// exhausted reports whether a message has had as many deliveries as its entity allows. Those of dead letters are not
-// counted.
+// exhausted reports whether a message has had as many deliveries as its entity allows. Those of dead
+// letters are not counted.
 func (s *messageStore) exhausted(h *header) bool {
 	return s.sub == Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
 }

@@ -63,7 +63,8 @@ func amqpMessage(r *rand.Rand) *amqp.Message {
 			TTL:      time.Duration(1+r.Int64N(1<<31)) * time.Millisecond}}
 	if n := r.IntN(40); n > 0 {
 		m.ApplicationProperties = map[string]any{}
-		m.Annotations, m.Footer, m.DeliveryAnnotations = amqp.Annotations{}, amqp.Annotations{}, amqp.Annotations{}
+		m.Annotations, m.Footer = amqp.Annotations{}, amqp.Annotations{}
+		m.DeliveryAnnotations = amqp.Annotations{}
 		for i := range n {
 			m.ApplicationProperties[fmt.Sprint("p", i)] = amqpScalar(r)
 			m.Annotations[fmt.Sprint("a", i)] = amqpScalar(r)

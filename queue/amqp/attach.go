@@ -78,6 +78,7 @@ func (l *Link) begin(answer Answer, err error) {
 		from = answer.From
 	}
 	l.answered = true
+	l.debug("a link is attached", nil)
 	l.s.c.write(l.s.channel, l.reply(answer, from, to))
 	if l.receiver {
 		l.pump()
@@ -109,6 +110,7 @@ func (s *session) detach(d *frame.Detach) error {
 	}
 	answer := !l.closing
 	if answer {
+		l.debug("a link is detached by its client", d.Error)
 		l.stop()
 	}
 	delete(s.links, d.Handle)

@@ -99,9 +99,12 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	})
 	defer stop()
 	defer c.watchToken()()
+	log := c.o.Logger.With("container", opened.peer.Container)
+	log.Debug("a connection of AMQP is open", "host", opened.peer.Hostname)
 	c.begin(opened.request)
 	err = c.read()
 	c.leave()
+	log.Debug("a connection of AMQP is closed")
 	return err
 }
 
@@ -262,6 +265,8 @@ func (c *conn) failLocked(e *frame.Error) {
 	if c.closing {
 		return
 	}
+	c.o.Logger.Debug("a connection of AMQP is closed by the server", "condition", string(e.Condition),
+		"description", e.Description)
 	c.write(0, &frame.Close{Error: e})
 	c.closing = true
 	c.stop()

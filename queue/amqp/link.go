@@ -70,7 +70,10 @@ func (l *Link) fail(e *frame.Error) {
 	if l.closing || l.s.ended {
 		return
 	}
-	if !l.answered { // an attach that is refused names nothing
+	if l.answered {
+		l.debug("a link is detached by the server", e)
+	} else { // an attach that is refused names nothing
+		l.debug("a link is refused", e)
 		l.answered = true
 		l.s.c.write(l.s.channel, l.reply(Answer{}, nil, nil))
 	}

@@ -146,8 +146,8 @@ func annotation(key, value []byte) (p Property, keep bool, err error) {
 	return Property{name, value}, true, nil
 }
 
-// annotationText is a string, or a binary that is one in UTF-8: a client for Python passes the strings of a message that
-// it has received on as binaries.
+// annotationText is a string, or a binary that is one in UTF-8: a client for Python passes the strings of a
+// message that it has received on as binaries.
 func annotationText(value []byte) (text string, ok bool) {
 	if text, ok = wire.Text(value); ok {
 		return text, true
@@ -156,8 +156,8 @@ func annotationText(value []byte) (text string, ok bool) {
 	return string(b), ok && utf8.Valid(b)
 }
 
-// deliveryAnnotation checks one of the sender's delivery annotations. keep is false for the token of a lock that the
-// sender has received the message under.
+// deliveryAnnotation checks one of the sender's delivery annotations. keep is false for the token of a lock
+// that the sender has received the message under.
 func deliveryAnnotation(key, value []byte) (p Property, keep bool, err error) {
 	name, ok := wire.Text(key)
 	return Property{name, value}, ok && name != annLockToken && !wire.IsNull(value), nil

@@ -25,9 +25,9 @@ type Broker struct {
 	DeliveryCount          uint32 // of deliveries that have failed
 	DeadLetterSource       string // where it died, once it was forwarded from there
 	LockToken              *UUID  // nil without a lock
-	// ShowZeroOrigin and ShowActive have AppendWire write EnqueuedSequenceNumber though it is 0, and State though it is
-	// Active. The service does so for a peek; of what is received it writes the zero from partitioned entities with
-	// sessions alone.
+	// ShowZeroOrigin and ShowActive have AppendWire write EnqueuedSequenceNumber though it is 0, and State
+	// though it is Active. A peek shows both; a receiver gets the zero from partitioned entities with sessions
+	// alone, as the service has it.
 	ShowZeroOrigin, ShowActive bool
 	// OmitBody leaves the body out.
 	OmitBody bool

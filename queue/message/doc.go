@@ -10,8 +10,8 @@
 //	body: data, sequence, value   Message.Body, the sections as they came
 //	footer                        Message.Footer
 //
-// A sender may write the sections in any order, as some clients do; they leave in this one. The keys of annotations
-// and of the footer leave as symbols, whatever string they came as.
+// A sender may write the sections in any order, as some clients do; they leave in this one. The keys of
+// annotations and of the footer leave as symbols, whatever string they came as.
 //
 // There are three encodings. Parse reads what a client sends; ParseBatch the envelope of a batch. AppendWire
 // writes what a receiver gets: the message with what the broker knows of it. AppendStored and ParseStored

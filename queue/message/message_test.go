@@ -38,7 +38,8 @@ func full(t testing.TB) []byte {
 	return join(
 		section(t, sectionHeader, wire.List{true, uint8(7), uint32(10_000), true}),
 		section(t, sectionDelivery, wire.Map{{Key: wire.Symbol("x"), Value: int64(1)},
-			{Key: wire.Symbol("x-opt-lock-token"), Value: UUID{9}}, {Key: wire.Symbol("nothing"), Value: nil}}),
+			{Key: wire.Symbol("x-opt-lock-token"), Value: UUID{9}},
+			{Key: wire.Symbol("nothing"), Value: nil}}),
 		section(t, sectionAnnotations,
 			wire.Map{{Key: wire.Symbol("x-opt-partition-key"), Value: wire.Symbol("p")},
 				{Key: wire.Symbol("x-opt-sequence-number"), Value: int64(99)},

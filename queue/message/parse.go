@@ -152,8 +152,8 @@ func checkBody(code uint64, value []byte) error {
 	return err
 }
 
-// footer reads a footer, whose whole encoding with a plain descriptor is given. Its keys must be strings, which become
-// symbols, or numbers: some clients fail to read a message with other keys.
+// footer reads a footer, whose whole encoding with a plain descriptor is given. Its keys must be strings,
+// which become symbols, or numbers: some clients fail to read a message with other keys.
 func footer(value, whole []byte) ([]byte, error) {
 	if wire.IsNull(value) {
 		return nil, nil

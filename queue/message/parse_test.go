@@ -29,7 +29,8 @@ func TestGolden(t *testing.T) {
 	got := hex.EncodeToString(m.AppendWire(nil, &Broker{SequenceNumber: 1, EnqueuedTime: 2, LockedUntil: 3,
 		ExpiresAt: 4, TTL: 1 << 40, DeadLetterSource: "d", LockToken: &UUID{0xAB}}))
 	name := func(n string) string { return fmt.Sprintf("a3%02x%x", len(n), n) }
-	annotations := name("x-opt-sequence-number") + "5501" + name("x-opt-enqueued-time") + "830000000000000002" +
+	annotations := name("x-opt-sequence-number") + "5501" +
+		name("x-opt-enqueued-time") + "830000000000000002" +
 		name("x-opt-locked-until") + "830000000000000003" + name("x-opt-deadletter-source") + "a10164" +
 		name("x-opt-partition-key") + "a10170"
 	want := "005370" + "c00b05" + "42" + "5004" + "70ffffffff" + "42" + "43" +

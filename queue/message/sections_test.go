@@ -26,7 +26,8 @@ func eachSection(t *testing.T, raw []byte, fn func(code uint64, value any)) {
 	}
 }
 
-// TestSectionOrder: clients for JavaScript write a footer before the body, one for Python delivery annotations last.
+// TestSectionOrder: clients for JavaScript write a footer before the body, one for Python delivery
+// annotations last.
 func TestSectionOrder(t *testing.T) {
 	data := [][]byte{section(t, sectionData, []byte("a")), section(t, sectionData, []byte("b"))}
 	m := parsed(t,
@@ -44,10 +45,11 @@ func TestSectionOrder(t *testing.T) {
 	}
 }
 
-// TestKeysAreSymbols: a client for Java cannot read annotations and footers whose keys are strings, and writes footers
-// with such keys.
+// TestKeysAreSymbols: a client for Java cannot read annotations and footers whose keys are strings, and
+// writes footers with such keys.
 func TestKeysAreSymbols(t *testing.T) {
-	sent := wire.Map{{Key: "k", Value: "v"}, {Key: wire.Symbol("s"), Value: int32(1)}, {Key: uint64(5), Value: true}}
+	sent := wire.Map{{Key: "k", Value: "v"}, {Key: wire.Symbol("s"), Value: int32(1)},
+		{Key: uint64(5), Value: true}}
 	raw := parsed(t, section(t, sectionDelivery, sent), section(t, sectionAnnotations, sent),
 		section(t, sectionFooter, sent)).AppendWire(nil, untold)
 	found := 0
@@ -84,7 +86,8 @@ func TestBinaryAnnotations(t *testing.T) {
 	}
 }
 
-// TestReceivedAnnotations: of a plain message receivers are told neither the number of its first entry nor its state.
+// TestReceivedAnnotations: of a plain message receivers are told neither the number of its first entry nor
+// its state.
 func TestReceivedAnnotations(t *testing.T) {
 	for name, c := range map[string]struct {
 		b    Broker

@@ -10,8 +10,8 @@ import "encoding/binary"
 //	slots    2 bytes, big-endian: a bit for each that is filled, the first slot the lowest
 //	ttl      uvarint of the header's milliseconds + 1; 0: absent
 //	then each of the slots; the annotations and the application properties, each their number and their
-//	names and values; the delivery annotations likewise and the footer, each where the flag says so. Each of these has its length as a uvarint before
-//	it.
+//	names and values; the delivery annotations likewise and the footer, each where the flag says so. Each of
+//	these has its length as a uvarint before it.
 //	The body is the rest.
 const storedVersion = 2
 

@@ -3,6 +3,8 @@ package bus
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
+	"time"
 
 	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
@@ -28,6 +30,9 @@ type Options struct {
 // Bus serves Service Bus to connections of AMQP.
 type Bus struct {
 	o Options
+	// clockTold is set once the log has said that the data's clock is far from the machine's. It decides no
+	// answer.
+	clockTold atomic.Bool
 }
 
 // New makes a Bus.
@@ -38,7 +43,19 @@ func New(o Options) *Bus {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Bus{o}
+	return &Bus{o: o}
+}
+
+// lockGiven notes that a lock of so long was given. The first one given while the data's clock is further
+// than that from the machine's is worth a warning: clients compute by their own clock when to renew it.
+func (b *Bus) lockGiven(entity string, lasts time.Duration) {
+	ahead := b.o.Queues.Now().Sub(b.o.Wall.Now())
+	if ahead.Abs() <= lasts || b.clockTold.Swap(true) {
+		return
+	}
+	b.o.Logger.Warn("locks end by the data's clock, which is far from the machine's: clients that renew "+
+		"them by the machine's clock, as .NET's do, renew too late or never", "ahead", ahead.Round(time.Second),
+		"entity", entity, "lock", lasts)
 }
 
 // containerID is what the server calls itself.

@@ -54,6 +54,7 @@ func (t *tokens) take(ctx context.Context, payload []byte) error {
 		}
 		status, text = failureOf(own.Code).status, t.c.track(own.Message, entity, tracking)
 	}
+	t.c.bus.o.Logger.Debug("a token was put", "audience", audience, "status", status, "description", text)
 	// No error-condition, not even an empty one: its presence is a failure to some clients.
 	reply, err := answer(m, wire.Map{{Key: "status-code", Value: status},
 		{Key: "status-description", Value: text}}, nil)
@@ -63,8 +64,8 @@ func (t *tokens) take(ctx context.Context, payload []byte) error {
 	return err
 }
 
-// put checks a token and keeps what it grants, unless it is for an entity that is not there: audience is the address of
-// that, in the form of a URI.
+// put checks a token and keeps what it grants, unless it is for an entity that is not there: audience is
+// the address of that, in the form of a URI.
 func (t *tokens) put(ctx context.Context, m *message.Message, audience string) error {
 	if operation, _ := wire.Text(m.Get("operation")); operation != "put-token" {
 		return &queue.Error{Code: queue.CodeNotImplemented, Message: "The operation '" + operation +
@@ -85,8 +86,9 @@ func (t *tokens) put(ctx context.Context, m *message.Message, audience string) e
 	return nil
 }
 
-// mustExist fails with CodeEntityNotFound where an audience is of an entity that is not there. It passes what is the
-// namespace's, another node's, or no address: whether that is of use shows when a link is attached.
+// mustExist fails with CodeEntityNotFound where an audience is of an entity that is not there. It passes
+// what is the namespace's, another node's, or no address: whether that is of use shows when a link is
+// attached.
 func (c *conn) mustExist(ctx context.Context, audience string) error {
 	_, rest, absolute := strings.Cut(audience, "://")
 	_, path, _ := strings.Cut(rest, "/")
@@ -99,9 +101,11 @@ func (c *conn) mustExist(ctx context.Context, audience string) error {
 		return nil
 	}
 	e, err := c.queues.Get(ctx, at.Entity)
-	if queue.CodeOf(err) == queue.CodeEntityNotFound || err == nil && e.Kind == queue.Topic && at.Sub != queue.Main {
+	topicsSub := err == nil && e.Kind == queue.Topic && at.Sub != queue.Main
+	if topicsSub || queue.CodeOf(err) == queue.CodeEntityNotFound {
 		return &queue.Error{Code: queue.CodeEntityNotFound, Entity: path, Message: "The messaging entity '" +
-			c.resource(path) + "' could not be found. To know more visit https://aka.ms/sbResourceMgrExceptions."}
+			c.resource(path) + "' could not be found. " +
+			"To know more visit https://aka.ms/sbResourceMgrExceptions."}
 	}
 	return err
 }

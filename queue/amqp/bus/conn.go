@@ -71,7 +71,7 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at que
 	}
 	e, err := c.queues.Get(ctx, at.Entity)
 	if err != nil {
-		return answer, err // that an entity is missing is told before rights are looked at, as the service does
+		return answer, err // before rights are looked at, as in the service
 	}
 	if err := c.admit(l, need); err != nil {
 		return answer, err

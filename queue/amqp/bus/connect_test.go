@@ -124,7 +124,8 @@ func TestClaims(t *testing.T) {
 	refused("q", true)
 }
 
-// TestRefusedRights: texts of refusals are the service's, and that an entity is missing is told before rights are.
+// TestRefusedRights: texts of refusals are the service's, and that an entity is missing is told before
+// rights are.
 func TestRefusedRights(t *testing.T) {
 	w := newWorld(t)
 	w.create(queue.Queue, "q")
@@ -154,12 +155,12 @@ func TestRefusedRights(t *testing.T) {
 	c.say(0, &frame.Detach{Handle: 0, Closed: true})
 	c.say(0, &frame.Detach{Handle: 1, Closed: true})
 	c.put(2, "sb://host/q", access.Sign(sender, "sb://host/q", now.Add(time.Hour)))
-	for handle, c2 := range []struct{ address, rights string }{{"q", "Listen"}, {"q/$DeadLetterQueue", "Listen"}} {
-		c.receiver(uint32(30+handle), c2.address)
-		want := "Unauthorized access. '" + c2.rights + "' claim(s) are required to perform this operation. " +
-			"Resource: 'sb://localhost/" + c2.address + "'. TrackingId:"
+	for handle, address := range []string{"q", "q/$DeadLetterQueue"} {
+		c.receiver(uint32(30+handle), address)
+		want := "Unauthorized access. 'Listen' claim(s) are required to perform this operation. " +
+			"Resource: 'sb://localhost/" + address + "'. TrackingId:"
 		if e := detached(uint32(30 + handle)); !strings.HasPrefix(e.Description, want) {
-			t.Errorf("%s: %s", c2.address, e.Description)
+			t.Errorf("%s: %s", address, e.Description)
 		}
 	}
 	m := c.manage(40, "q")
@@ -174,11 +175,14 @@ func TestAudience(t *testing.T) {
 	w.create(queue.Subscription, "t/Subscriptions/s")
 	token := access.Sign(access.EmulatorKey(), "sb://localhost", ttl.Real{}.Now().Add(someTime))
 	for audience, want := range map[string]int64{
-		"sb://localhost:5672/": 202, "sb://localhost": 202, "": 202, "some": 202, "amqp://localhost/$cbs": 202,
-		"amqps://localhost/some.q/x": 202, "sb://localhost/SOME.q/x/": 202, "http://h/some.q%2Fx/$management": 202,
+		"sb://localhost:5672/": 202, "sb://localhost": 202, "": 202, "some": 202,
+		"amqp://localhost/$cbs":      202,
+		"amqps://localhost/some.q/x": 202, "sb://localhost/SOME.q/x/": 202,
+		"http://h/some.q%2Fx/$management":          202,
 		"sb://localhost/some.q/x/$DeadLetterQueue": 202, "sb://h/t": 202, "sb://h/t/subscriptions/S": 202,
 		"sb://h/t/Subscriptions/s/$Transfer/$DeadLetterQueue/$management": 202,
-		"sb://localhost/some.q": 404, "sb://localhost:5672/q/$management": 404, "sb://h/t/Subscriptions/other": 404,
+		"sb://localhost/some.q": 404, "sb://localhost:5672/q/$management": 404,
+		"sb://h/t/Subscriptions/other":  404,
 		"sb://h/other/$DeadLetterQueue": 404, "sb://h/t/$DeadLetterQueue": 404, "sb://h/t/Subscriptions": 404,
 	} {
 		answer := w.dial(1<<16).put(0, audience, token)
@@ -288,8 +292,8 @@ func TestStrayFrames(t *testing.T) {
 	}
 }
 
-// FuzzConnection: whatever a client sends, there is no defect, and its end is the end of all that was made for
-// it.
+// FuzzConnection: whatever a client sends, there is no defect, and its end is the end of all that was made
+// for it.
 func FuzzConnection(f *testing.F) {
 	seed := func(bodies ...frame.Body) {
 		var b []byte

@@ -80,6 +80,9 @@ func (n *requests) take(ctx context.Context, payload []byte) error {
 			{Key: "errorCondition", Value: f.condition}, {Key: "error-condition", Value: f.condition}}
 		done.body = nil
 	}
+	operation, _ := wire.Text(m.Get("operation"))
+	n.c.bus.o.Logger.Debug("a request to $management", "operation", operation, "entity", n.at.String(),
+		"status", properties[0].Value, "description", properties[1].Value)
 	if tracking := m.Get("com.microsoft:tracking-id"); tracking != nil {
 		if id, ok := wire.Text(tracking); ok {
 			properties = append(properties, wire.Pair{Key: "com.microsoft:tracking-id", Value: id})

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -20,19 +21,28 @@ type Observation struct {
 
 // observing begins an observation. What it returns ends it with the states that the client is told.
 func (c *conn) observing(operation, entity string, messages int) (end func([]frame.State)) {
-	if c.bus.o.Observe == nil {
+	log := c.bus.o.Logger
+	debug := messages > 0 && log.Enabled(c.ctx, slog.LevelDebug) // of a request manage.go logs more
+	if c.bus.o.Observe == nil && !debug {
 		return func([]frame.State) {}
 	}
 	o := Observation{Operation: operation, Entity: entity, Messages: messages, Began: c.bus.o.Wall.Now()}
 	return func(states []frame.State) {
 		o.Ended = c.bus.o.Wall.Now()
+		why := ""
 		for _, s := range states {
 			if r, ok := s.(*frame.Rejected); ok && r.Error != nil {
 				if o.Failed++; o.Failed == 1 {
-					o.Condition = string(r.Error.Condition)
+					o.Condition, why = string(r.Error.Condition), r.Error.Description
 				}
 			}
 		}
-		c.bus.o.Observe(o)
+		if o.Failed > 0 && debug {
+			log.Debug("messages were refused", "operation", operation, "entity", entity, "messages", o.Failed,
+				"condition", o.Condition, "description", why)
+		}
+		if c.bus.o.Observe != nil {
+			c.bus.o.Observe(o)
+		}
 	}
 }

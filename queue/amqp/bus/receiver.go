@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -17,6 +18,8 @@ type receiver struct {
 	mode queue.Mode
 	r    *queue.Receiver
 	work sync.WaitGroup
+	// lasts is how long a lock lasts from the moment in which it is given or renewed.
+	lasts time.Duration
 }
 
 // receive makes the node of a link on which a client receives.
@@ -46,7 +49,7 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at qu
 	if err != nil {
 		return answer, err
 	}
-	n := &receiver{c: c, link: l, at: at, mode: o.Mode, r: r}
+	n := &receiver{c: c, link: l, at: at, mode: o.Mode, r: r, lasts: e.Properties.LockDuration}
 	if want != nil {
 		answer.From, answer.Properties = want.answer(a.Source, r)
 	}
@@ -93,6 +96,9 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 	}
 	if len(out) > 0 {
 		n.c.observing("receive", n.at.String(), len(out))(nil)
+		if n.mode == queue.PeekLock {
+			n.c.bus.lockGiven(n.at.String(), n.lasts)
+		}
 	}
 	return n.suffering(out)
 }

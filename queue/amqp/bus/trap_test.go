@@ -128,7 +128,8 @@ func TestK7K12K21Delivery(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("there is no %v", want)
 	}
-	if h := got[0x70].(wire.List); h[0] != false || h[3] != false || h[4] != uint32(0) { // as its sender has it
+	// The flags are as the sender has them.
+	if h := got[0x70].(wire.List); h[0] != false || h[3] != false || h[4] != uint32(0) {
 		t.Errorf("the header is %v", h)
 	}
 	delivery, _ := got[0x71].(wire.Map)

@@ -1,0 +1,142 @@
+package bus
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// logged is a log in memory.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// withLog makes the bus log at a level.
+func (w *world) withLog(level slog.Level) *logged {
+	l := &logged{}
+	o := w.bus.o
+	o.Logger = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: level}))
+	w.bus = New(o)
+	return l
+}
+
+// TestLog: at level debug the log says what clients do and why they are refused, but no secrets and no
+// bodies.
+func TestLog(t *testing.T) {
+	w := newWorld(t)
+	log := w.withLog(slog.LevelDebug)
+	w.create(queue.Queue, "q")
+	c := w.dial(1 << 16)
+	token := access.Sign(access.EmulatorKey(), "sb://localhost/q", ttl.Real{}.Now().Add(someTime))
+	c.put(10, "sb://localhost/q", token)
+	c.sender(0, "q")
+	c.transfer(0, 0, message.New([]byte("secret body")))
+	await[*frame.Disposition](c)
+	c.receiver(1, "q")
+	c.credit(1, 0, 1, false)
+	got, _ := c.delivered()
+	c.receiver(2, "absent")
+	await[*frame.Detach](c)
+	c.say(0, &frame.Detach{Handle: 2, Closed: true})
+	m := c.manage(4, "q")
+	m.do(410, "renew-lock", pairs("lock-tokens", wire.UUIDs([]wire.UUID{{1}})))
+	w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+	refused(t, c.settles(got.DeliveryID.Or(0), &frame.Accepted{}), condMessageLockLost)
+	c.say(0, &frame.Detach{Handle: 0, Closed: true, Error: &frame.Error{Condition: "amqp:odd"}})
+	await[*frame.Detach](c)
+	disabled := queue.Defaults(queue.Queue)
+	disabled.Status = queue.Disabled
+	_, err := w.q.Update(w.ctx, "q", disabled)
+	w.must(err)
+	await[*frame.Detach](c)
+	c.hangUp()
+	text := log.text()
+	for _, want := range [][]string{
+		{"connection of AMQP is open", "container=test", "host=localhost"},
+		{"token was put", "audience=sb://localhost/q", "status=202"},
+		{"link is attached", "address=q", "client=sends"},
+		{"link is attached", "address=q", "client=receives"},
+		{"link is refused", "address=absent", "condition=amqp:not-found", "could not be found"},
+		{"request to $management", "operation=com.microsoft:renew-lock", "entity=q", "status=410"},
+		{"messages were refused", "operation=settle", "entity=q",
+			"condition=com.microsoft:message-lock-lost"},
+		{"detached by its client", "address=q", "condition=amqp:odd"},
+		{"detached by the server", "condition=com.microsoft:entity-disabled"},
+		{"connection of AMQP is closed", "container=test"},
+	} {
+		if !hasLine(text, want) {
+			t.Errorf("there is no line of %q", want)
+		}
+	}
+	for _, secret := range []string{"secret body", token, "sig=", access.EmulatorText} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the log has %q", secret)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+// hasLine tells whether one line of a text has all of some words.
+func hasLine(text string, words []string) bool {
+	for line := range strings.Lines(text) {
+		all := true
+		for _, word := range words {
+			all = all && strings.Contains(line, word)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// TestClockWarning: one warning is given when locks are given by a clock far from the machine's.
+func TestClockWarning(t *testing.T) {
+	w := newWorld(t)
+	now := ttl.Real{}.Now()
+	_, err := w.h.Instance().SetClock(w.ctx, ttl.Change{Set: &now})
+	w.must(err)
+	log := w.withLog(slog.LevelInfo)
+	w.create(queue.Queue, "q")
+	w.send("q", "a", "b", "c")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q")
+	c.credit(0, 0, 1, false)
+	c.delivered()
+	if text := log.text(); text != "" {
+		t.Errorf("while both clocks agree: %s", text)
+	}
+	w.advance(time.Hour)
+	c.credit(0, 1, 2, false)
+	c.delivered()
+	c.delivered()
+	if text := log.text(); strings.Count(text, "\n") != 1 || !hasLine(text, []string{"level=WARN", "ahead=",
+		"entity=q", "lock=1m0s"}) {
+		t.Errorf("the log is %s", text)
+	}
+}
