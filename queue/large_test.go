@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestLargeMessages: a message of 36 MB is published to several subscriptions, received, dead-lettered and
+// TestLargeMessages: a message of 20 MB is published to several subscriptions, received, dead-lettered and
 // received again, whole.
 func TestLargeMessages(t *testing.T) {
 	w := newWorld(t, Options{})
@@ -17,7 +17,7 @@ func TestLargeMessages(t *testing.T) {
 	for _, s := range []string{"a", "b"} {
 		w.create(Subscription, "t/Subscriptions/"+s, Defaults(Subscription))
 	}
-	body := bytes.Repeat([]byte("0123456789abcdef"), 36<<20/16)
+	body := bytes.Repeat([]byte("0123456789abcdef"), 20<<20/16)
 	w.must(w.q.Send(w.ctx, "t", []*message.Message{message.New(body)}, nil))
 	w.must(w.q.Send(w.ctx, "t", []*message.Message{message.New(body[:17<<20])}, nil))
 	w.sweep()
