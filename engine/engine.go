@@ -144,6 +144,9 @@ type Control interface {
 	SetMark(scope []byte, mark uint64)
 	// Mark is the mark of a scope that this Update named, as it is after what the transaction has set.
 	Mark(scope []byte) uint64
+	// Enlarge lets the transaction write up to MaxLargeTxnBytes, for data that have large values by their
+	// nature. The engine holds all that a transaction writes in memory, once or twice, until it is stored.
+	Enlarge()
 	// Relax lets Update return before the commit is durable. The commit stays atomic and ordered: whatever
 	// is durable later implies it.
 	Relax()

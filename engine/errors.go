@@ -17,7 +17,8 @@ var (
 	// ErrEmptyKey is returned by Update where its transaction sets or deletes the empty key. Nothing was
 	// written.
 	ErrEmptyKey = errors.New("engine: a key is empty")
-	// ErrTooLarge is returned by Update where a transaction exceeds MaxTxnBytes. Nothing was written.
+	// ErrTooLarge is returned by Update where a transaction exceeds MaxTxnBytes, or MaxLargeTxnBytes where it has
+	// called Enlarge. Nothing was written.
 	ErrTooLarge = errors.New("engine: transaction too large")
 	// ErrLocked is returned by Open where another process has the folder open.
 	ErrLocked = errors.New("engine: the data folder is in use by another process")
@@ -42,5 +43,9 @@ var (
 	ErrFailed = errors.New("engine: a write to disk failed; restart the process")
 )
 
-// MaxTxnBytes caps the bytes of keys and values that one Update may write.
-const MaxTxnBytes = 16 << 20
+const (
+	// MaxTxnBytes caps the bytes of keys and values that one Update may write.
+	MaxTxnBytes = 16 << 20
+	// MaxLargeTxnBytes caps those of an Update that has called Enlarge.
+	MaxLargeTxnBytes = 128 << 20
+)

@@ -51,7 +51,7 @@ func (q *Queues) send(ctx context.Context, address string, list []*message.Messa
 		return nil, e.stores[Main].tooLarge()
 	}
 	if tx != nil {
-		return nil, tx.send(e, arrivals)
+		return nil, tx.send(e, arrivals, size)
 	}
 	return q.arrive(ctx, e, arrivals)
 }

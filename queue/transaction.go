@@ -11,6 +11,8 @@ const (
 	maxTransaction = 120_000
 	// maxOperations is how many messages it can send and settle.
 	maxOperations = 100
+	// maxSent is how many bytes the messages may have that it sends.
+	maxSent = maxMessageKB << 10
 )
 
 // Transaction collects sends and settlements, which happen together at Commit, or not at all. Its methods
@@ -22,6 +24,7 @@ type Transaction struct {
 	mu    sync.Mutex // guards what follows; taken before those of stores
 	ended bool
 	count int // messages
+	bytes int // of messages that are sent
 	steps []txStep
 }
 
@@ -52,7 +55,7 @@ func (q *Queues) Begin(ctx context.Context) (*Transaction, error) {
 
 // settle adds a settlement, whose lock is the transaction's from now on.
 func (t *Transaction) settle(s *messageStore, c *claim, how Settlement) error {
-	err := t.add(1, txStep{e: s.e, s: s, claim: c, how: how})
+	err := t.add(1, 0, txStep{e: s.e, s: s, claim: c, how: how})
 	if err != nil {
 		s.endSettle(c, back, err)
 	}
@@ -60,11 +63,11 @@ func (t *Transaction) settle(s *messageStore, c *claim, how Settlement) error {
 }
 
 // send adds messages that have been accepted.
-func (t *Transaction) send(e *entity, list []arrival) error {
-	return t.add(len(list), txStep{e: e, arrivals: list})
+func (t *Transaction) send(e *entity, list []arrival, size int) error {
+	return t.add(len(list), size, txStep{e: e, arrivals: list})
 }
 
-func (t *Transaction) add(messages int, step txStep) error {
+func (t *Transaction) add(messages, size int, step txStep) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -74,8 +77,11 @@ func (t *Transaction) add(messages int, step txStep) error {
 		return &Error{Code: CodeCancelled, Message: "The data has been restored since the transaction began."}
 	case t.count+messages > maxOperations:
 		return &Error{Code: CodeQuotaExceeded, Message: "A transaction has at most 100 messages."}
+	case t.bytes+size > maxSent:
+		return &Error{Code: CodeQuotaExceeded, Message: "The messages of a transaction have at most 100 MB."}
 	}
 	t.count += messages
+	t.bytes += size
 	t.steps = append(t.steps, step)
 	return nil
 }

@@ -76,7 +76,10 @@ func (m *resident) transact(ctx context.Context, scopes [][]byte, fn func(w *wor
 }
 
 // begin begins work in a transaction, which is over the scopes of all stores that it concerns.
-func (m *resident) begin(t engine.Txn) *work { return &work{Txn: t, m: m, now: m.in.Clock().Millis()} }
+func (m *resident) begin(t engine.Txn) *work {
+	t.Enlarge() // for messages of 100 MB
+	return &work{Txn: t, m: m, now: m.in.Clock().Millis()}
+}
 
 // in is the work's part in a store: CodeEntityNotFound where that is gone.
 func (w *work) in(s *messageStore) (*part, error) {

@@ -45,14 +45,29 @@ func (w *work) publish(topic *entity, h *header, m *message.Message, body []byte
 // for the moment in which it was enqueued, until the others have come to an end: it may be overtaken
 // meanwhile.
 func (w *work) publishAll(p *part, h *header, m *message.Message, body []byte) error {
-	next, err := w.publish(p.e, h, m, body)
-	if err != nil || next == 0 {
-		return err
+	next := w.firstOfMany(p.e, h, m, body)
+	if next == 0 {
+		var err error
+		if next, err = w.publish(p.e, h, m, body); err != nil || next == 0 {
+			return err
+		}
 	}
 	rest := *h
 	rest.State, rest.Due, rest.Count = scheduled, h.Enqueued, next
 	p.Last++
 	return w.put(p, p.Last, &rest, body)
+}
+
+// firstOfMany is the number of the first subscription that gets a copy of a message so large that each copy needs
+// a transaction of its own, where there are several; else it is 0.
+func (w *work) firstOfMany(topic *entity, h *header, m *message.Message, body []byte) int32 {
+	if len(body) < maxMoved {
+		return 0
+	}
+	if list := topic.fanOut().match(m, h); len(list) > 1 {
+		return int32(list[0].to.number)
+	}
+	return 0
 }
 
 // publishScheduled publishes a message that was scheduled, as of a moment. done is false where another

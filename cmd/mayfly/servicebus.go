@@ -93,14 +93,19 @@ func (b *servicebus) plant(ctx context.Context, queues *queue.Queues) error {
 func (b *servicebus) open(s *serve) {
 	f, queues, log := &s.flags, s.queues, s.log
 	guard := f.servicebus.guard(f.noAuth)
-	o := bus.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults}
+	o := bus.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults, Room: s.db.Memory()}
 	if s.telemetry != nil {
 		o.Observe = s.telemetry.Message
 	}
 	options := bus.New(o).Options()
 	b.front = front.New(front.Options{
-		AMQP:   func(ctx context.Context, c net.Conn) error { return amqp.Serve(ctx, c, options) },
-		HTTP:   rest.New(rest.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults}),
+		AMQP: func(ctx context.Context, c net.Conn, idle func(bool)) error {
+			own := options
+			own.Idle = idle
+			return amqp.Serve(ctx, c, own)
+		},
+		HTTP: rest.New(rest.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults,
+			Room: s.db.Memory()}),
 		Admit:  s.http.Admits,
 		TLS:    s.tls,
 		Most:   serviceBusConnections(f.memory),

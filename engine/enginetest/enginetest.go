@@ -40,6 +40,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Data) {
 		{"GetManyUntilTheContextEnds", testGetManyUntilTheContextEnds},
 		{"SurvivesReopen", testSurvivesReopen},
 		{"TooLarge", testTooLarge},
+		{"Enlarge", testEnlarge},
 		{"EmptyKey", testEmptyKey},
 		{"Scopes", testScopes},
 		{"Closed", testClosed},

@@ -28,6 +28,7 @@ type txn struct {
 	deletes int
 	ranges  int
 	relaxed bool
+	large   bool      // it may write MaxLargeTxnBytes
 	marks   []marking // set by this transaction
 	err     error     // what went wrong where no error could be returned
 
@@ -226,6 +227,9 @@ func (t *txn) DeleteRange(r engine.Range) {
 	}
 }
 
+// Enlarge implements engine.Control.
+func (t *txn) Enlarge() { t.large = true }
+
 // Relax implements engine.Control.
 func (t *txn) Relax() { t.relaxed = true }
 
@@ -339,14 +343,30 @@ func (t *txn) write() *pebble.Batch {
 	return t.batch
 }
 
-func (t *txn) set(key, value []byte) { t.fail(t.write().Set(key, value, nil)) }
+// aheadOf is how much larger than its value the batch is made that begins with a large value.
+const aheadOf = 64 << 10
+
+// writeValue is write for a value of n bytes. A batch that begins with a large one has room for it from the start:
+// one that grows is in memory several times.
+func (t *txn) writeValue(n int) *pebble.Batch {
+	if t.batch == nil && n > engine.MaxTxnBytes/16 {
+		t.batch = t.e.db.NewBatchWithSize(n + aheadOf)
+	}
+	return t.write()
+}
+
+func (t *txn) set(key, value []byte) { t.fail(t.writeValue(len(value)).Set(key, value, nil)) }
 
 // room counts the n bytes that are about to be written at key; false means that they must not be.
 func (t *txn) room(key []byte, n int) bool {
 	if len(key) == 0 {
 		t.fail(engine.ErrEmptyKey)
 	}
-	if t.bytes += n; t.bytes > engine.MaxTxnBytes {
+	most := engine.MaxTxnBytes
+	if t.large {
+		most = engine.MaxLargeTxnBytes
+	}
+	if t.bytes += n; t.bytes > most {
 		t.fail(engine.ErrTooLarge)
 	}
 	return t.err == nil

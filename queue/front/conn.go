@@ -1,9 +1,11 @@
 package front
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
 	"sync"
 	"syscall"
 	"time"
@@ -15,11 +17,22 @@ const (
 	headerAMQP      = 'A'
 )
 
-// speakTime is how long a client may take to say its first word, and to end a handshake.
-const speakTime = 30 * time.Second
+const (
+	// speakTime is how long a client may take to say its first word, to end a handshake, and for the head of a
+	// request.
+	speakTime = 30 * time.Second
+	// bodyTime is how long a request of HTTP may take to its end. A handler that lets a larger body in extends it.
+	bodyTime = time.Minute
+	// answerTime is how long an answer may take from its request on, the time of a receiver that waits included.
+	answerTime = 5 * time.Minute
+	// idleTime is how long a connection of HTTP may be without a request.
+	idleTime = 2 * time.Minute
+	// maxHeader is how many bytes the head of a request may have.
+	maxHeader = 64 << 10
+)
 
 // serve finds out what a connection speaks, and returns when that has ended.
-func (s *Server) serve(raw net.Conn) {
+func (s *Server) serve(raw net.Conn, p *place) {
 	stop := s.closeWith(raw)
 	defer stop()
 	defer raw.Close()
@@ -40,13 +53,13 @@ func (s *Server) serve(raw net.Conn) {
 	_ = raw.SetDeadline(time.Time{})
 	if first == headerAMQP {
 		stop() // it ends by its own protocol
-		if err := s.o.AMQP(s.life, c); err != nil {
+		if err := s.o.AMQP(s.life, c, p.setIdle); err != nil {
 			s.o.Logger.Error("a connection of AMQP failed", "error", err)
 		}
 		return
 	}
 	stop() // http.Server knows what to do at the end
-	s.handed.hand(c)
+	s.handed.hand(c, p)
 }
 
 // closeWith closes a connection when the server ends, until stop.
@@ -106,6 +119,7 @@ func newHanded() *handed { return &handed{conns: make(chan *handedConn), done: m
 // handedConn tells when it is closed: until then it has its place among the connections.
 type handedConn struct {
 	*peeked
+	place  *place
 	closed chan struct{}
 	once   sync.Once
 }
@@ -117,8 +131,8 @@ func (c *handedConn) Close() error {
 }
 
 // hand gives a connection to HTTP and waits until that has closed it.
-func (h *handed) hand(c *peeked) {
-	own := &handedConn{peeked: c, closed: make(chan struct{})}
+func (h *handed) hand(c *peeked, p *place) {
+	own := &handedConn{peeked: c, place: p, closed: make(chan struct{})}
 	select {
 	case h.conns <- own:
 		<-own.closed
@@ -149,4 +163,18 @@ func (h *handed) Addr() net.Addr { return &net.TCPAddr{} }
 func isTransient(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
 		errors.Is(err, syscall.ECONNABORTED)
+}
+
+// connKey is where a request's context holds its connection.
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// watchState is told by net/http what becomes of a connection: one on which no request is under way is idle.
+func watchState(c net.Conn, state http.ConnState) {
+	if own, ok := c.(*handedConn); ok && (state == http.StateActive || state == http.StateIdle) {
+		own.place.setIdle(state == http.StateIdle)
+	}
 }

@@ -15,14 +15,16 @@ import (
 
 // Options configure a Server. AMQP and HTTP must be set.
 type Options struct {
-	// AMQP serves one connection until it or ctx ends.
-	AMQP func(ctx context.Context, c net.Conn) error
+	// AMQP serves one connection until it or ctx ends. It calls idle when another connection may have the place
+	// of this one, and when it may not any more: at its beginning it may.
+	AMQP func(ctx context.Context, c net.Conn, idle func(bool)) error
 	HTTP http.Handler
 	// Admit lets requests in, for a WebSocket too; nil: all of them. Browsers lend their place in the network
 	// to every page.
 	Admit func(*http.Request) bool
 	TLS   *tls.Config // nil: no connection is encrypted
-	// Most is how many connections there may be; 0: any number. More of them wait.
+	// Most is how many connections there may be; 0: any number. The one that has been idle for longest is closed
+	// for one more; where none is idle more of them wait.
 	Most   int
 	Wall   ttl.Clock    // real time; nil is the system's
 	Logger *slog.Logger // nil discards
@@ -36,7 +38,7 @@ type Server struct {
 	life   context.Context
 	end    context.CancelFunc
 	work   sync.WaitGroup
-	places chan struct{} // nil: there is no limit
+	places *places
 
 	mu        sync.Mutex
 	listeners []net.Listener
@@ -54,10 +56,10 @@ func New(o Options) *Server {
 	}
 	s := &Server{o: o, handed: newHanded()}
 	s.life, s.end = context.WithCancel(context.Background())
-	if o.Most > 0 {
-		s.places = make(chan struct{}, o.Most)
-	}
+	s.places = newPlaces(o.Most)
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serveHTTP), ReadHeaderTimeout: speakTime,
+		ReadTimeout: bodyTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ConnContext: withConn, ConnState: watchState,
 		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug)}
 	s.work.Go(func() { _ = s.http.Serve(s.handed) })
 	return s
@@ -73,12 +75,8 @@ func (s *Server) Serve(ln net.Listener) error {
 		return ln.Close()
 	}
 	for {
-		if !s.enter() {
-			return nil
-		}
 		c, err := ln.Accept()
 		if err != nil {
-			s.leave()
 			if s.life.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return nil
 			}
@@ -87,9 +85,14 @@ func (s *Server) Serve(ln net.Listener) error {
 			}
 			continue
 		}
+		p := s.places.take(c)
+		if p == nil {
+			_ = c.Close()
+			return nil
+		}
 		s.work.Go(func() {
-			defer s.leave()
-			s.serve(c)
+			defer p.leave()
+			s.serve(c, p)
 		})
 	}
 }
@@ -103,6 +106,7 @@ func (s *Server) pause(err error) bool {
 	if !errors.As(err, &network) || !isTransient(err) {
 		return false
 	}
+	s.places.makeRoom()
 	wait, stop := s.o.Wall.After(acceptPause)
 	defer stop()
 	select {
@@ -110,25 +114,6 @@ func (s *Server) pause(err error) bool {
 	case <-s.life.Done():
 	}
 	return true
-}
-
-// enter takes a place for a connection; false where the server ends before.
-func (s *Server) enter() bool {
-	if s.places == nil {
-		return s.life.Err() == nil
-	}
-	select {
-	case s.places <- struct{}{}:
-		return true
-	case <-s.life.Done():
-		return false
-	}
-}
-
-func (s *Server) leave() {
-	if s.places != nil {
-		<-s.places
-	}
 }
 
 // Shutdown lets nobody in any more, ends connections of AMQP by their protocol, and waits for requests of
@@ -144,6 +129,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	s.end()
+	s.places.close()
 	if err := s.http.Shutdown(ctx); err != nil {
 		errs = append(errs, err, s.http.Close())
 	}

@@ -75,7 +75,8 @@ func open(t *testing.T, change ...func(*Options)) *door {
 }
 
 // echo says what it hears, and farewell when ctx ends, which the client answers by hanging up.
-func echo(ctx context.Context, c net.Conn) error {
+func echo(ctx context.Context, c net.Conn, idle func(bool)) error {
+	idle(false)
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { _, _ = io.WriteString(c, farewell) })
 	defer stop()

@@ -37,7 +37,12 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// The connection outlives s.life by its farewell; who serves it closes it.
 	always := context.WithoutCancel(s.life)
-	if err := s.o.AMQP(s.life, websocket.NetConn(always, c, websocket.MessageBinary)); err != nil {
+	idle := func(bool) {}
+	if own, ok := r.Context().Value(connKey{}).(*handedConn); ok {
+		idle = own.place.setIdle
+		idle(true) // until its client has a link
+	}
+	if err := s.o.AMQP(s.life, websocket.NetConn(always, c, websocket.MessageBinary), idle); err != nil {
 		s.o.Logger.Error("a connection of AMQP failed", "error", err)
 	}
 }

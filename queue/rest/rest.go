@@ -19,6 +19,8 @@ type Options struct {
 	Guard  *access.Guard
 	Wall   ttl.Clock    // real time, in which receivers wait; nil is the system's
 	Logger *slog.Logger // nil discards
+	// Room is the memory that messages are counted against; nil: there is no bound.
+	Room Room
 	// Faults are the faults on demand; nil: there are none.
 	Faults *inject.Rules
 }
@@ -130,6 +132,6 @@ func (c *call) answer(status int, contentType string, body []byte) error {
 		c.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	c.w.WriteHeader(status)
-	_, _ = c.w.Write(body) // a client that is gone is told by nobody
+	c.write(body)
 	return nil
 }

@@ -3,7 +3,6 @@ package rest
 import (
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 
@@ -35,12 +34,16 @@ func (c *call) send(path string) error {
 	if limit == 0 {
 		limit = maxEntry
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, envelope*limit))
+	contentType := c.r.Header.Get("Content-Type")
+	if contentType == contentBatch {
+		limit *= envelope
+	}
+	body, give, err := c.readBody(limit)
 	if err != nil {
 		return err
 	}
+	defer give()
 	var list []*message.Message
-	contentType := c.r.Header.Get("Content-Type")
 	if contentType == contentBatch {
 		list, err = readBatch(body, c.o.Queues.Now().UnixMilli())
 	} else {

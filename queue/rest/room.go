@@ -1,0 +1,109 @@
+package rest
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+)
+
+// Room is the memory that all clients of a server share, in bytes.
+type Room interface {
+	// Take waits for n bytes until ctx ends, whose error it returns.
+	Take(ctx context.Context, n int64) error
+	// Give gives n bytes back.
+	Give(n int64)
+	// TakeLarge is Take for a large message: it waits for others of its kind first.
+	TakeLarge(ctx context.Context, n int64) error
+	// GiveLarge gives back what TakeLarge took.
+	GiveLarge(n int64)
+}
+
+const (
+	// freeBody is how many bytes of a body are of no room.
+	freeBody = 16 << 10
+	// largeBody is from how many bytes on a body waits for others of its kind.
+	largeBody = 1 << 20
+	// roomTime is how long a request waits for room.
+	roomTime = 5 * time.Second
+	// piece is how many bytes of a body a client has to send, or to take, in pieceTime.
+	piece     = 256 << 10
+	pieceTime = 30 * time.Second
+)
+
+// hold takes n bytes of the room until give, or fails with CodeServerBusy.
+func (c *call) hold(n int64) (give func(), err error) {
+	room := c.o.Room
+	if room == nil || n <= freeBody {
+		return func() {}, nil
+	}
+	take, give := room.Take, func() { room.Give(n) }
+	if n > largeBody {
+		take, give = room.TakeLarge, func() { room.GiveLarge(n) }
+	}
+	wait, cancel := context.WithTimeout(c.r.Context(), roomTime)
+	defer cancel()
+	if err := take(wait, n); err != nil {
+		return nil, &queue.Error{Code: queue.CodeServerBusy, Err: err,
+			Message: "The messages of other clients take all the memory that there is for them."}
+	}
+	return give, nil
+}
+
+// readBody reads a body of at most so many bytes, for which there is room until give.
+func (c *call) readBody(most int64) (body []byte, give func(), err error) {
+	n := c.r.ContentLength
+	if n > most {
+		return nil, nil, &http.MaxBytesError{Limit: most}
+	}
+	if n < 0 {
+		n = most
+	}
+	if give, err = c.hold(n); err != nil {
+		return nil, nil, err
+	}
+	if body, err = c.readPieces(most); err != nil {
+		give()
+		return nil, nil, err
+	}
+	return body, give, nil
+}
+
+// readPieces reads the body piece by piece, each of which has a time limit of its own.
+func (c *call) readPieces(most int64) ([]byte, error) {
+	r := http.MaxBytesReader(c.w, c.r.Body, most)
+	control := http.NewResponseController(c.w)
+	body := make([]byte, 0, max(c.r.ContentLength+1, 512)) // one more, to see the end
+	for next := 0; ; {
+		if len(body) >= next {
+			_ = control.SetReadDeadline(c.o.Wall.Now().Add(pieceTime)) // without a connection there is none
+			next = len(body) + piece
+		}
+		if len(body) == cap(body) {
+			body = append(body, 0)[:len(body)]
+		}
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			return body, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// write writes a body, each piece of which has a time limit of its own where it is large.
+func (c *call) write(body []byte) {
+	control := http.NewResponseController(c.w)
+	for len(body) > 0 {
+		n := min(len(body), piece)
+		_ = control.SetWriteDeadline(c.o.Wall.Now().Add(pieceTime)) // without a connection there is none
+		if _, err := c.w.Write(body[:n]); err != nil {
+			return // a client that is gone is told by nobody
+		}
+		body = body[n:]
+	}
+}

@@ -1,0 +1,61 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+)
+
+// room counts what is taken of it; where it is full nobody gets any.
+type room struct {
+	taken, most atomic.Int64
+	full        atomic.Bool
+}
+
+func (r *room) Take(_ context.Context, n int64) error {
+	if r.full.Load() {
+		return context.DeadlineExceeded
+	}
+	r.most.Store(max(r.most.Load(), r.taken.Add(n)))
+	return nil
+}
+
+func (r *room) Give(n int64)                                 { r.taken.Add(-n) }
+func (r *room) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
+func (r *room) GiveLarge(n int64)                            { r.Give(n) }
+
+// TestLargeBody: a message of 20 MB is sent and received where its queue takes it, and counts against the room
+// while it is under way.
+func TestLargeBody(t *testing.T) {
+	w := newWorld(t, access.Options{})
+	r := &room{}
+	w.web.Config.Handler = New(Options{Queues: w.q, Guard: access.New(access.Options{}), Room: r})
+	p := queue.Defaults(queue.Queue)
+	p.MaxMessageKB = 32 << 10
+	if _, err := w.q.Create(t.Context(), queue.Queue, "q", p); err != nil {
+		t.Fatal(err)
+	}
+	body := strings.Repeat("0123456789abcdef", 20<<20/16)
+	w.must(http.StatusCreated, "POST", "/q/messages", body)
+	if r.taken.Load() != 0 || r.most.Load() != 20<<20 {
+		t.Errorf("%d bytes are taken, %d at most", r.taken.Load(), r.most.Load())
+	}
+	if got := w.must(http.StatusOK, "DELETE", "/q/messages/head?timeout=0", ""); got.body != body {
+		t.Errorf("%d bytes are received of %d, or others", len(got.body), len(body))
+	}
+	w.must(http.StatusForbidden, "POST", "/q/messages", strings.Repeat(body, 2))
+	r.full.Store(true)
+	got := w.must(http.StatusServiceUnavailable, "POST", "/q/messages", body)
+	if !strings.Contains(got.body, "all the memory") {
+		t.Errorf("the refusal is %s", got.body)
+	}
+	w.must(http.StatusCreated, "POST", "/q/messages", "small")
+	if r.taken.Load() != 0 {
+		t.Errorf("%d bytes are kept", r.taken.Load())
+	}
+}
