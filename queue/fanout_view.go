@@ -2,6 +2,7 @@ package queue
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -163,14 +164,21 @@ func (v *view) SetUser(name string, to rule.Value) {
 	v.m.SetFold(name, encodeValue(to, old))
 }
 
-// encodeValue encodes what a rule has calculated. A number keeps the width of the one before it, if it fits.
+// encodeValue encodes what a rule has calculated. A number keeps the width of the one before it, if it fits;
+// where there was none it has the type in which a parameter was given.
 func encodeValue(v rule.Value, old any) []byte {
+	if old == nil {
+		old = sampleOf(v)
+	}
 	switch v.Kind {
 	case rule.Boolean:
 		return wire.AppendBool(nil, v.Bool())
 	case rule.Integer:
 		return encodeNumber(v.Int(), old)
 	case rule.Float:
+		if n, err := strconv.ParseUint(v.Written(), 10, 64); err == nil && v.Type() == rule.Uint64 {
+			return encodeAny(n)
+		}
 		if _, narrow := old.(float32); narrow {
 			return encodeAny(float32(v.Float()))
 		}

@@ -192,6 +192,9 @@ func sameRule(a, b queue.Rule) bool {
 			slices.Clone(r.Action.Parameters()), c}
 		p.correlation.Properties = nil
 		for _, list := range [][]rule.Parameter{p.parameters, p.ofAction} {
+			for i := range list {
+				list[i].Value = list[i].Value.Plain() // a file has no types of numbers
+			}
 			slices.SortFunc(list, func(a, b rule.Parameter) int { return strings.Compare(a.Name, b.Name) })
 		}
 		return p

@@ -1,12 +1,8 @@
 package rest
 
 import (
-	"encoding/base64"
 	"errors"
 	"net/http"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/rule"
@@ -62,7 +58,7 @@ func readRule(n *node) (queue.Rule, error) {
 	if a := n.child("Action"); a != nil && err == nil && a.kind() == "SqlRuleAction" {
 		var list []rule.Parameter
 		if list, err = readParameters(a.child("Parameters")); err == nil {
-			r.Action, err = rule.NewAction(a.text("SqlExpression"), list...)
+			r.Action, err = rule.NewAction(a.written("SqlExpression"), list...)
 		}
 	}
 	return r, asBadRule(err)
@@ -89,12 +85,12 @@ func readFilter(n *node) (f rule.Filter, err error) {
 		if err != nil {
 			return f, err
 		}
-		return rule.SQL(n.text("SqlExpression"), list...)
+		return rule.SQL(n.written("SqlExpression"), list...)
 	case "CorrelationFilter":
-		c := rule.Correlation{CorrelationID: n.text("CorrelationId"), MessageID: n.text("MessageId"),
-			To:      n.text("To"),
-			ReplyTo: n.text("ReplyTo"), Label: n.text("Label"), SessionID: n.text("SessionId"),
-			ReplyToSessionID: n.text("ReplyToSessionId"), ContentType: n.text("ContentType")}
+		c := rule.Correlation{CorrelationID: n.written("CorrelationId"), MessageID: n.written("MessageId"),
+			To:      n.written("To"),
+			ReplyTo: n.written("ReplyTo"), Label: n.written("Label"), SessionID: n.written("SessionId"),
+			ReplyToSessionID: n.written("ReplyToSessionId"), ContentType: n.written("ContentType")}
 		if c.Properties, err = readParameters(n.child("Properties")); err != nil {
 			return f, err
 		}
@@ -102,73 +98,6 @@ func readFilter(n *node) (f rule.Filter, err error) {
 	default:
 		return f, badRequest("SubCode=40000. '" + kind + "' is no type of a filter.")
 	}
-}
-
-// readParameters reads names with values that have types of XML Schema.
-func readParameters(n *node) (list []rule.Parameter, err error) {
-	if n == nil {
-		return nil, nil
-	}
-	for i := range n.Nodes {
-		entry := &n.Nodes[i]
-		value := entry.child("Value")
-		if value == nil || value.isNil() {
-			continue
-		}
-		v, err := readValue(value.kind(), value.Text)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, rule.Parameter{Name: strings.TrimPrefix(entry.text("Key"), "@"), Value: v})
-	}
-	return list, nil
-}
-
-// Ticks are those of .NET: 100 nanoseconds.
-const tick = 100 * time.Nanosecond
-
-// readValue reads a value of a type of XML Schema, or of .NET's serializer.
-func readValue(kind, text string) (v rule.Value, err error) {
-	plain := strings.TrimSpace(text)
-	switch kind {
-	case "int", "long", "short", "byte", "unsignedByte", "unsignedShort", "unsignedInt", "unsignedLong", "integer":
-		n, err := strconv.ParseInt(plain, 10, 64)
-		return rule.Int(n), asBadValue(kind, text, err)
-	case "double", "float", "decimal":
-		n, err := strconv.ParseFloat(plain, 64)
-		return rule.Number(n), asBadValue(kind, text, err)
-	case "boolean":
-		b, err := strconv.ParseBool(plain)
-		return rule.Bool(b), asBadValue(kind, text, err)
-	case "dateTime":
-		t, err := parseMoment(plain)
-		return rule.Time(t.UnixMilli()), asBadValue(kind, text, err)
-	case "duration":
-		d, err := queue.ParseDuration(plain)
-		return rule.Duration(int64(d / tick)), asBadValue(kind, text, err)
-	case "guid":
-		return rule.UUID(strings.ToLower(plain)), nil
-	case "base64Binary":
-		b, err := base64.StdEncoding.DecodeString(plain)
-		return rule.Bytes(b), asBadValue(kind, text, err)
-	}
-	return rule.String(text), nil
-}
-
-func asBadValue(kind, text string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return badRequest("SubCode=40000. '" + text + "' is no value of the type " + kind + ".")
-}
-
-// parseMoment reads a moment with a zone or, as UTC, without.
-func parseMoment(text string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		t, err = time.Parse("2006-01-02T15:04:05.999999999", text)
-	}
-	return t, err
 }
 
 // ruleItem is a rule on its way into an entry.
@@ -227,44 +156,4 @@ func appendAction(b []byte, a rule.Action) []byte {
 	b = append(appendElement(b, "SqlExpression", a.Expression()), compatibility...)
 	b = appendParameters(b, "Parameters", a.Parameters(), "@")
 	return append(b, "</Action>"...)
-}
-
-// appendParameters appends names with values. A client cuts off five characters to find the type, so that the
-// prefix must have four.
-func appendParameters(b []byte, name string, list []rule.Parameter, sign string) []byte {
-	if len(list) == 0 {
-		return b
-	}
-	b = append(append(append(b, '<'), name...), '>')
-	for _, p := range list {
-		kind, text := valueText(p.Value)
-		b = append(b, "<KeyValueOfstringanyType>"...)
-		b = appendElement(b, "Key", sign+strings.TrimPrefix(p.Name, "@"))
-		b = append(b, `<Value xmlns:d6p1="`+nsSchema+`" i:type="d6p1:`+kind+`">`...)
-		b = append(appendText(b, text), "</Value></KeyValueOfstringanyType>"...)
-	}
-	return append(append(append(b, '<', '/'), name...), '>')
-}
-
-// valueText is a value as its type of XML Schema and its text.
-func valueText(v rule.Value) (kind, text string) {
-	switch v.Kind {
-	case rule.Boolean:
-		return "boolean", strconv.FormatBool(v.Bool())
-	case rule.Integer:
-		n := v.Int()
-		if n != int64(int32(n)) {
-			return "long", strconv.FormatInt(n, 10)
-		}
-		return "int", strconv.FormatInt(n, 10)
-	case rule.Float:
-		return "double", strconv.FormatFloat(v.Float(), 'g', -1, 64)
-	case rule.Moment:
-		return "dateTime", time.UnixMilli(v.Millis()).UTC().Format("2006-01-02T15:04:05.999Z07:00")
-	case rule.Span:
-		return "duration", queue.FormatDuration(time.Duration(v.Int()) * tick)
-	case rule.Binary:
-		return "base64Binary", base64.StdEncoding.EncodeToString([]byte(v.Text()))
-	}
-	return "string", v.Text()
 }

@@ -50,6 +50,15 @@ func (n *node) text(name string) string {
 	return ""
 }
 
+// written is the text of a child as the client has written it, with the spaces at its ends; "" where there is
+// none.
+func (n *node) written(name string) string {
+	if c := n.child(name); c != nil {
+		return c.Text
+	}
+	return ""
+}
+
 // kind is the type that an element names, without the prefix.
 func (n *node) kind() string {
 	for _, a := range n.Attrs {

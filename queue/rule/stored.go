@@ -28,20 +28,21 @@ type storedAction struct {
 type storedParameter struct {
 	Name   string    `json:"name"`
 	Kind   ValueKind `json:"kind"`
+	Type   Type      `json:"type,omitempty"`
 	Number int64     `json:"number,omitempty"`
 	Text   []byte    `json:"text,omitempty"`
 }
 
 func store(list []Parameter) (out []storedParameter) {
 	for _, p := range list {
-		out = append(out, storedParameter{p.Name, p.Value.Kind, p.Value.number, []byte(p.Value.text)})
+		out = append(out, storedParameter{p.Name, p.Value.Kind, p.Value.typ, p.Value.number, []byte(p.Value.text)})
 	}
 	return out
 }
 
 func load(list []storedParameter) (out []Parameter) {
 	for _, p := range list {
-		out = append(out, Parameter{p.Name, Value{p.Kind, p.Number, string(p.Text)}})
+		out = append(out, Parameter{p.Name, Value{p.Kind, p.Type, p.Number, string(p.Text)}})
 	}
 	return out
 }

@@ -28,12 +28,59 @@ const (
 	Other // of a type with which nothing is calculated: a decimal
 )
 
+// Type is the type in which a client has given a number. Clients are told it; it has no effect on what a value
+// is equal to.
+type Type uint8
+
+// The types. An Untyped number is a long or a double.
+const (
+	Untyped Type = iota
+	Int8
+	Int16
+	Int32
+	Int64
+	Uint8
+	Uint16
+	Uint32
+	Uint64
+	Float32
+	Float64
+	Decimal
+)
+
 // Value is a value of a property or of an expression. The zero Value is Missing.
 type Value struct {
 	Kind   ValueKind
+	typ    Type
 	number int64 // Boolean, Integer; Moment and Span in ticks of 100 nanoseconds; Float by its bits
 	text   string
 }
+
+// As is the value with the type in which a client has given it, and the text, if it was one: "" for none. Only
+// a number has a type; only a number, a Moment and a Span have a text besides what they are.
+func (v Value) As(t Type, written string) Value {
+	switch v.Kind {
+	case Integer, Float:
+		v.typ, v.text = t, written
+	case Moment, Span:
+		v.text = written
+	}
+	return v
+}
+
+// Type is the type in which a client has given a number.
+func (v Value) Type() Type { return v.typ }
+
+// Written is the text in which a client has given a number, a Moment or a Span; "" where it gave none.
+func (v Value) Written() string {
+	if v.Kind == Integer || v.Kind == Float || v.Kind == Moment || v.Kind == Span {
+		return v.text
+	}
+	return ""
+}
+
+// Plain is the value without the type and the text in which it was given: so values can be compared by ==.
+func (v Value) Plain() Value { return v.As(Untyped, "") }
 
 // The makers of values.
 
@@ -89,8 +136,13 @@ func (v Value) Float() float64 {
 // Millis is a Moment in milliseconds since 1970.
 func (v Value) Millis() int64 { return v.number / 10_000 }
 
-// Text is the text of a Text or GUID, or the bytes of what is binary.
-func (v Value) Text() string { return v.text }
+// Text is the text of a Text or GUID, or the bytes of what is binary; "" for other kinds.
+func (v Value) Text() string {
+	if v.Kind == Text || v.Kind == GUID || v.Kind == Binary || v.Kind == Other {
+		return v.text
+	}
+	return ""
+}
 
 func (v Value) isNumber() bool { return v.Kind == Integer || v.Kind == Float }
 

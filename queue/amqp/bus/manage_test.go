@@ -237,7 +237,9 @@ func TestManageRules(t *testing.T) {
 	add(200, "1", sql)
 	add(409, "1", sql)
 	add(400, "bad", pairs("sql-filter", pairs("expression", "a >")))
-	add(200, "2", pairs("correlation-filter", pairs("label", "l", "properties", pairs("x", int32(1)))))
+	numbers := pairs("a", int8(1), "b", int16(2), "c", int32(3), "d", int64(4), "e", uint8(5), "f", uint16(6),
+		"g", uint32(7), "h", uint64(1<<63+1), "i", float32(1.5), "j", 2.5)
+	add(200, "2", pairs("correlation-filter", pairs("label", "l", "properties", numbers)))
 	add(200, "3", pairs("true-filter", wire.Map{}, "sql-rule-action", nil))
 	add(200, "4", pairs("false-filter", wire.Map{}))
 	rules := func(top, skip int32) wire.List {
@@ -253,7 +255,7 @@ func TestManageRules(t *testing.T) {
 		{described(descSQLFilter, "a > 1", compatibility),
 			described(descSQLAction, "SET b = 2", compatibility)},
 		{described(descCorrelationFilter, nil, nil, nil, nil, "l", nil, nil, nil,
-			pairs("x", int64(1))), none}, // the language of rules has one type of whole numbers
+			numbers), none}, // each in the type in which it was given
 		{described(descTrueFilter), none}, {described(descFalseFilter), none},
 	} {
 		d := field[wire.Described](t, list[i].(wire.Map), "rule-description")

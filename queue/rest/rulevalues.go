@@ -1,0 +1,168 @@
+package rest
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/rule"
+)
+
+// readParameters reads names with values that have types of XML Schema.
+func readParameters(n *node) (list []rule.Parameter, err error) {
+	if n == nil {
+		return nil, nil
+	}
+	for i := range n.Nodes {
+		entry := &n.Nodes[i]
+		value := entry.child("Value")
+		if value == nil || value.isNil() {
+			continue
+		}
+		v, err := readValue(value.kind(), value.Text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rule.Parameter{Name: strings.TrimPrefix(entry.text("Key"), "@"), Value: v})
+	}
+	return list, nil
+}
+
+// Ticks are those of .NET: 100 nanoseconds.
+const tick = 100 * time.Nanosecond
+
+// numberTypes are the types of numbers by their names in XML Schema.
+func numberTypes() map[string]rule.Type {
+	return map[string]rule.Type{"byte": rule.Int8, "short": rule.Int16, "int": rule.Int32, "long": rule.Int64,
+		"integer": rule.Int64, "unsignedByte": rule.Uint8, "unsignedShort": rule.Uint16,
+		"unsignedInt": rule.Uint32, "unsignedLong": rule.Uint64, "float": rule.Float32, "double": rule.Float64,
+		"decimal": rule.Decimal}
+}
+
+// widthOf is how many bits a whole number of a type has; 0 for other types.
+func widthOf(t rule.Type) (bits int, signed bool) {
+	switch t {
+	case rule.Int8, rule.Uint8:
+		bits = 8
+	case rule.Int16, rule.Uint16:
+		bits = 16
+	case rule.Int32, rule.Uint32:
+		bits = 32
+	case rule.Int64, rule.Uint64:
+		bits = 64
+	}
+	return bits, t <= rule.Int64
+}
+
+// readNumber reads a number of a type. One that a long cannot hold is calculated with as a double.
+func readNumber(t rule.Type, text string) (rule.Value, error) {
+	bits, signed := widthOf(t)
+	if bits > 0 && signed {
+		n, err := strconv.ParseInt(text, 10, bits)
+		return rule.Int(n).As(t, text), err
+	}
+	if bits > 0 {
+		n, err := strconv.ParseUint(text, 10, bits)
+		if n > math.MaxInt64 {
+			return rule.Number(float64(n)).As(t, text), err
+		}
+		return rule.Int(int64(n)).As(t, text), err
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	return rule.Number(n).As(t, text), err
+}
+
+// readValue reads a value of a type of XML Schema, or of .NET's serializer. It keeps how that was written:
+// clients compare what they are told with what they have sent.
+func readValue(kind, text string) (v rule.Value, err error) {
+	plain := strings.TrimSpace(text)
+	if t, ok := numberTypes()[kind]; ok {
+		v, err = readNumber(t, plain)
+		return v, asBadValue(kind, text, err)
+	}
+	switch kind {
+	case "boolean":
+		b, err := strconv.ParseBool(plain)
+		return rule.Bool(b), asBadValue(kind, text, err)
+	case "dateTime":
+		t, err := parseMoment(plain)
+		return rule.Time(t.UnixMilli()).As(rule.Untyped, plain), asBadValue(kind, text, err)
+	case "duration":
+		d, err := queue.ParseDuration(plain)
+		return rule.Duration(int64(d/tick)).As(rule.Untyped, plain), asBadValue(kind, text, err)
+	case "guid":
+		return rule.UUID(strings.ToLower(plain)), nil
+	case "base64Binary":
+		b, err := base64.StdEncoding.DecodeString(plain)
+		return rule.Bytes(b), asBadValue(kind, text, err)
+	}
+	return rule.String(text), nil
+}
+
+func asBadValue(kind, text string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return badRequest("SubCode=40000. '" + text + "' is no value of the type " + kind + ".")
+}
+
+// parseMoment reads a moment with a zone or, as UTC, without.
+func parseMoment(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		t, err = time.Parse("2006-01-02T15:04:05.999999999", text)
+	}
+	return t, err
+}
+
+// appendParameters appends names with values. A client cuts off five characters to find the type, so that the
+// prefix must have four.
+func appendParameters(b []byte, name string, list []rule.Parameter, sign string) []byte {
+	if len(list) == 0 {
+		return b
+	}
+	b = append(append(append(b, '<'), name...), '>')
+	for _, p := range list {
+		kind, text := valueText(p.Value)
+		b = append(b, "<KeyValueOfstringanyType>"...)
+		b = appendElement(b, "Key", sign+strings.TrimPrefix(p.Name, "@"))
+		b = append(b, `<Value xmlns:d6p1="`+nsSchema+`" i:type="d6p1:`+kind+`">`...)
+		b = append(appendText(b, text), "</Value></KeyValueOfstringanyType>"...)
+	}
+	return append(append(append(b, '<', '/'), name...), '>')
+}
+
+// valueText is a value as its type of XML Schema and its text: those in which a client has given it, if it has.
+func valueText(v rule.Value) (kind, text string) {
+	switch v.Kind {
+	case rule.Boolean:
+		return "boolean", strconv.FormatBool(v.Bool())
+	case rule.Integer:
+		kind, text = "int", strconv.FormatInt(v.Int(), 10)
+		if n := v.Int(); n != int64(int32(n)) {
+			kind = "long"
+		}
+	case rule.Float:
+		kind, text = "double", strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case rule.Moment:
+		kind, text = "dateTime", time.UnixMilli(v.Millis()).UTC().Format("2006-01-02T15:04:05.999Z07:00")
+	case rule.Span:
+		kind, text = "duration", queue.FormatDuration(time.Duration(v.Int())*tick)
+	case rule.Binary:
+		return "base64Binary", base64.StdEncoding.EncodeToString([]byte(v.Text()))
+	default:
+		return "string", v.Text()
+	}
+	for name, t := range numberTypes() {
+		if t == v.Type() && name != "integer" {
+			kind = name
+		}
+	}
+	if written := v.Written(); written != "" {
+		text = written
+	}
+	return kind, text
+}
