@@ -23,12 +23,13 @@ func TestKombu(t *testing.T) {
 	must(t, err)
 	b := startBus(t, "--memory")
 	env := append(trustByRequests(t, b.certificate(t)), "AMQP="+at(b.amqp), "ADMIN="+at(b.admin),
-		"KOMBU="+kombuSource(t, dir, python))
+		"KOMBU="+sdist(t, dir, python, "kombu"))
 	framework(t, dir, env, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", ".")
 }
 
-// kombuSource unpacks the source of the kombu that is installed, in which its tests are, and returns its folder.
-func kombuSource(t *testing.T, dir, python string) string {
+// sdist unpacks the source of a package in the version that the requirements of a folder name, in which its tests
+// are, and returns where.
+func sdist(t *testing.T, dir, python, name string) string {
 	t.Helper()
 	made, err := filepath.Abs(filepath.Join(dir, ".venv", "source"))
 	must(t, err)
@@ -37,15 +38,15 @@ func kombuSource(t *testing.T, dir, python string) string {
 		text, err := os.ReadFile(filepath.Join(dir, "requirements.txt"))
 		must(t, err)
 		all := strings.Fields(string(text))
-		version := all[slices.IndexFunc(all, func(s string) bool { return strings.HasPrefix(s, "kombu==") })]
+		version := all[slices.IndexFunc(all, func(s string) bool { return strings.HasPrefix(s, name+"==") })]
 		packed := t.TempDir()
 		command(t, dir, python, "-m", "pip", "download", "-q", "--disable-pip-version-check",
 			"--no-deps", "--no-binary", ":all:", "-d", packed, version)
-		archives, err := filepath.Glob(filepath.Join(packed, "kombu-*.tar.gz"))
+		archives, err := filepath.Glob(filepath.Join(packed, "*.tar.gz"))
 		must(t, err)
 		command(t, dir, python, "-m", "tarfile", "-e", archives[0], made)
 	}
-	folders, err := filepath.Glob(filepath.Join(made, "kombu-*"))
+	folders, err := filepath.Glob(filepath.Join(made, "*"))
 	must(t, err)
 	return folders[0]
 }

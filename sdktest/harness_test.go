@@ -42,7 +42,13 @@ func TestMain(m *testing.M) {
 // start runs a server for the time of the test.
 func start(t *testing.T, args ...string) *Server {
 	t.Helper()
-	s := &Server{Bin: binary, Args: append([]string{"--log-level", "warn"}, args...)}
+	return startAt(t, "", args...)
+}
+
+// startAt runs a server that listens on an address, for the time of the test.
+func startAt(t *testing.T, host string, args ...string) *Server {
+	t.Helper()
+	s := &Server{Bin: binary, Host: host, Args: append([]string{"--log-level", "warn"}, args...)}
 	must(t, s.Start(t.Context()))
 	t.Cleanup(func() {
 		if s.Running() {

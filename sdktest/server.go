@@ -15,6 +15,7 @@ package sdktest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,8 +63,9 @@ func Build(dir string) (string, error) {
 // Server is one mayfly process after another on the same port. Its fields are set before Start.
 type Server struct {
 	Bin  string
+	Host string   // the address that it listens on; "": localhost
 	Port int      // 0: a free one, kept across restarts
-	Args []string // of "serve", without --port
+	Args []string // of "serve", without --host and --port
 
 	cmd    *exec.Cmd
 	output syncBuffer
@@ -80,7 +82,11 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 		s.Port = port
 	}
-	s.cmd = exec.Command(s.Bin, append([]string{"serve", "--port", strconv.Itoa(s.Port)}, s.Args...)...)
+	args := []string{"serve", "--port", strconv.Itoa(s.Port)}
+	if s.Host != "" {
+		args = append(args, "--host", s.Host)
+	}
+	s.cmd = exec.Command(s.Bin, append(args, s.Args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
 	if err := s.cmd.Start(); err != nil {
 		return err
@@ -161,7 +167,7 @@ func (s *Server) Running() bool {
 
 // URL is the endpoint for a scheme, with a slash at its end.
 func (s *Server) URL(scheme string) string {
-	return scheme + "://localhost:" + strconv.Itoa(s.Port) + "/"
+	return scheme + "://" + net.JoinHostPort(cmp.Or(s.Host, "localhost"), strconv.Itoa(s.Port)) + "/"
 }
 
 // Output is all that the processes have printed.

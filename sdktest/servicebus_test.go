@@ -102,21 +102,21 @@ func runBusSuite(t *testing.T, s suite, argv []string, list map[string][]string)
 // bus is a server with queues and topics.
 type bus struct {
 	*Server
-	amqp, admin, tls int // ports
+	amqp, admin, tls int // ports; admin is in TLS
+	plainAdmin       int
 }
 
 // startBus runs a server with queues and topics, on ports that are free, for the time of the test.
 func startBus(t *testing.T, args ...string) bus {
 	t.Helper()
 	b := bus{}
-	plainAdmin := 0
-	for _, port := range []*int{&b.amqp, &b.admin, &b.tls, &plainAdmin} {
+	for _, port := range []*int{&b.amqp, &b.admin, &b.tls, &b.plainAdmin} {
 		var err error
 		*port, err = freePort()
 		must(t, err)
 	}
 	b.Server = start(t, append([]string{"--virtual-clock", "--servicebus",
-		"--servicebus-port", strconv.Itoa(b.amqp), "--servicebus-admin-port", strconv.Itoa(plainAdmin),
+		"--servicebus-port", strconv.Itoa(b.amqp), "--servicebus-admin-port", strconv.Itoa(b.plainAdmin),
 		"--servicebus-tls-port", strconv.Itoa(b.tls),
 		"--servicebus-admin-tls-port", strconv.Itoa(b.admin)}, args...)...)
 	return b

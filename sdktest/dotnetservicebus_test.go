@@ -1,0 +1,61 @@
+package sdktest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// dotnetWorkers is how many cases of the .NET suite run at the same time. They wait more than they work.
+const dotnetWorkers = 14
+
+// TestDotnetServiceBus runs a suite of cases in .NET for queues and topics, over AMQP and over WebSockets. The
+// suite is the program that MAYFLY_DOTNET_SERVICEBUS names: it takes --amqp PORT, --admin PORT, --workers N and
+// --ws, and prints "ok NAME" or "FAIL NAME: why" for each case.
+func TestDotnetServiceBus(t *testing.T) {
+	t.Parallel()
+	runnable(t, suite{needs: "MAYFLY_DOTNET_SERVICEBUS"})
+	expected := readExpectations(t, filepath.Join("upstream", "dotnet-servicebus", "expected-fail.txt"))
+	for _, way := range []string{"amqp", "ws"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			b := startBus(t, "--memory")
+			ctx, cancel := context.WithTimeout(t.Context(), busTime)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, os.Getenv("MAYFLY_DOTNET_SERVICEBUS"), "--amqp", strconv.Itoa(b.amqp),
+				"--admin", strconv.Itoa(b.plainAdmin), "--workers", strconv.Itoa(dotnetWorkers), "--"+way)
+			out, err := cmd.Output()
+			var ended *exec.ExitError
+			if err != nil && !errors.As(err, &ended) {
+				t.Fatal(err)
+			}
+			verdicts := dotnetVerdicts(string(out))
+			if len(verdicts) < 500 {
+				t.Fatalf("%d cases ran: %v\n%s", len(verdicts), err, out)
+			}
+			judge(t, verdicts, expected)
+		})
+	}
+}
+
+// dotnetVerdicts reads what the suite has printed.
+func dotnetVerdicts(out string) map[string]verdict {
+	verdicts := map[string]verdict{}
+	for line := range strings.Lines(out) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		rest = strings.TrimSpace(rest)
+		switch word {
+		case "ok":
+			verdicts[rest] = verdict{result: "pass"}
+		case "FAIL":
+			name, says, _ := strings.Cut(rest, ": ")
+			verdicts[name] = verdict{"fail", says}
+		}
+	}
+	return verdicts
+}

@@ -1,0 +1,2 @@
+class ResourceManagementClient:
+    """The group of resources is there already: SERVICEBUS_RESOURCE_GROUP names it."""

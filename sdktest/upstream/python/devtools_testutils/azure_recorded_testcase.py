@@ -1,0 +1,1 @@
+from devtools_testutils import get_credential

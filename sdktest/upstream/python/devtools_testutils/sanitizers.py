@@ -1,0 +1,3 @@
+from devtools_testutils import add_general_regex_sanitizer
+
+add_oauth_response_sanitizer = add_remove_header_sanitizer = add_general_regex_sanitizer

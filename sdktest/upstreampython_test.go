@@ -1,0 +1,142 @@
+//go:build upstream
+
+package sdktest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pythonWorkers is how many of a suite's tests run at the same time, each with a server of its own: they clear
+// all that is there, and they wait more than they work.
+const pythonWorkers = 8
+
+// pythonTests is how the tests of a Python SDK are run.
+type pythonTests struct {
+	folder  string // below upstream: requirements.txt, expected-fail.txt, and modules that stand in for others
+	sdk     string // the package that they ship in, in the version of requirements.txt
+	host    string // where they think that the server is; with a port if they insist on one
+	args    []string
+	env     []string
+	servers func(t *testing.T) (ports []int, certificate []byte)
+}
+
+// TestUpstreamPython runs the tests that ship in the source packages of the Python SDKs.
+func TestUpstreamPython(t *testing.T) {
+	t.Parallel()
+	runnable(t, suite{tools: pythonTools})
+	const host = "upstream.servicebus.test"
+	for name, p := range map[string]pythonTests{
+		"servicebus": {
+			folder: "python-servicebus",
+			sdk:    "azure-servicebus",
+			host:   host,
+			args:   []string{"--ignore", "unittests", "--ignore", "perf_tests"},
+			env: []string{
+				"MAYFLY_TOKEN=" + webToken(time.Now().Add(24*time.Hour)),
+				"SERVICEBUS_RESOURCE_GROUP=group",
+				"SERVICEBUS_ENDPOINT_SUFFIX=.servicebus.test",
+				"SERVICEBUS_FULLY_QUALIFIED_NAMESPACE=" + host,
+				"SERVICEBUS_SAS_POLICY=RootManageSharedAccessKey",
+				"SERVICEBUS_SAS_KEY=" + rootKey,
+				"SERVICEBUS_CONNECTION_STR=Endpoint=sb://" + host +
+					";SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=" + rootKey,
+			},
+			servers: func(t *testing.T) (ports []int, certificate []byte) {
+				for range pythonWorkers {
+					b := startBus(t, append([]string{"--memory", "--san", host}, upstreamKeys...)...)
+					ports = append(ports, b.tls)
+					certificate = append(certificate, get(t, b.URL("http")+"_mayfly/cert.pem")...)
+				}
+				return ports, certificate
+			},
+		},
+		"cosmos": {
+			folder: "python-cosmos",
+			sdk:    "azure-cosmos",
+			host:   "localhost:8081",
+			args:   []string{"-m", "cosmosEmulator"},
+			servers: func(t *testing.T) (ports []int, certificate []byte) {
+				for range pythonWorkers {
+					s := start(t, "--memory", "--advertise", "https://localhost:8081")
+					ports = append(ports, s.Port)
+					certificate = append(certificate, get(t, s.URL("http")+"_mayfly/cert.pem")...)
+				}
+				return ports, certificate
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expected := readExpectations(t, filepath.Join("upstream", p.folder, "expected-fail.txt"))
+			judge(t, p.run(t), expected)
+		})
+	}
+}
+
+// run runs the tests with pytest.
+func (p pythonTests) run(t *testing.T) map[string]verdict {
+	t.Helper()
+	dir := filepath.Join("upstream", p.folder)
+	python := absolute(t, pythonWith(t, dir, "requirements.txt", ".venv"))
+	tests := filepath.Join(sdist(t, dir, python, p.sdk), "tests")
+	ports, certificate := p.servers(t)
+	out := t.TempDir()
+	cert, verdicts := filepath.Join(out, "mayfly.pem"), filepath.Join(out, "verdicts")
+	must(t, os.WriteFile(cert, certificate, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), upstreamTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, python, slices.Concat([]string{"-W", "ignore", "-m", "pytest", "-q",
+		"--rootdir", ".", "-p", "mayfly_plugin", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto",
+		"-n", strconv.Itoa(len(ports)), "--dist", "worksteal", "--timeout", "900",
+		"--tb", "short", "--show-capture", "no"}, p.args, []string{"."})...)
+	cmd.Dir = tests
+	path := []string{absolute(t, "upstream", "python"), absolute(t, dir), tests, filepath.Join(tests, "mgmt_tests")}
+	numbers := make([]string, len(ports))
+	for i, port := range ports {
+		numbers[i] = strconv.Itoa(port)
+	}
+	cmd.Env = slices.Concat(os.Environ(), trustByRequests(t, cert), p.env, []string{
+		"PYTHONPATH=" + strings.Join(path, string(os.PathListSeparator)), "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0",
+		"MAYFLY_HOST=" + p.host, "MAYFLY_PORTS=" + strings.Join(numbers, ","), "MAYFLY_VERDICTS=" + verdicts})
+	text, err := cmd.CombinedOutput()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		t.Fatal(err)
+	}
+	list := pythonVerdicts(t, verdicts)
+	if len(list) == 0 {
+		t.Fatalf("no test ran: %v\n%s", err, text)
+	}
+	return list
+}
+
+// pythonVerdicts reads what the plugin has written. A test that has failed stays so.
+func pythonVerdicts(t *testing.T, file string) map[string]verdict {
+	t.Helper()
+	f, err := os.Open(file)
+	must(t, err)
+	defer f.Close()
+	verdicts := map[string]verdict{}
+	for d := json.NewDecoder(f); ; {
+		var line struct{ Name, Result, Says string }
+		err := d.Decode(&line)
+		if errors.Is(err, io.EOF) {
+			return verdicts
+		}
+		must(t, err)
+		if verdicts[line.Name].result != "fail" {
+			verdicts[line.Name] = verdict{line.Result, line.Says}
+		}
+	}
+}
