@@ -145,7 +145,7 @@ func checkIntegers(t *testing.T) {
 	w.do("POST", docs, `{"id":"n","pk":"n",`+body+`}`, pk(`["n"]`)...).want(201)
 	a := w.do("PATCH", docs+"/n", `[{"op":"incr","path":"/n","value":2}]`, pk(`["n"]`)...).want(200).has("n",
 		"3").
-		has("big", "9007199254740993").has("f", "1").has("e", "100").has("neg", "0").has("_ts",
+		has("big", "9007199254740993").has("f", "1").has("e", "100").has("neg", "-0.0").has("_ts",
 		strconv.FormatInt(start.Unix(), 10))
 	for text, want := range map[string]string{
 		"SELECT VALUE COUNT(1) FROM c": "1", "SELECT VALUE SUM(c.n) FROM c": "3", "SELECT VALUE MAX(c.n) FROM c": "3", "SELECT VALUE c.n + 1 FROM c": "4",

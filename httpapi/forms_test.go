@@ -12,7 +12,7 @@ func TestOneForm(t *testing.T) {
 	const body = `{"id":"0","pk":"b",` + members + `,"id":"1","pk":"a"}`
 	check := func(a *answer, at string) {
 		t.Helper()
-		for name, want := range map[string]string{"f": "1", "g": `[10.5,100,0,{"h":0}]`, "s": `"a\tb\r\n"`,
+		for name, want := range map[string]string{"f": "1", "g": `[10.5,100,-0.0,{"h":0}]`, "s": `"a\tb\r\n"`,
 			"o": `{"y":2,"x":3}`, "id": `"1"`, "pk": `"a"`} {
 			a.has(at+name, want)
 		}
@@ -27,7 +27,7 @@ func TestOneForm(t *testing.T) {
 	patch := `{"operations":[{"op":"set","path":"/p","value":{` + members +
 		`}},{"op":"remove","path":"/none","op":"set","path":"/q","value":2.50}]}`
 	a := w.do("PATCH", docs+"/1", patch, key...).want(200).has("q", "2.5").has("p",
-		`{"f":1,"g":[10.5,100,0,{"h":0}],"s":"a\tb\r\n","o":{"y":2,"x":3}}`)
+		`{"f":1,"g":[10.5,100,-0.0,{"h":0}],"s":"a\tb\r\n","o":{"y":2,"x":3}}`)
 	check(a, "")
 	for text, want := range map[string]string{
 		`SELECT VALUE c.f FROM c WHERE c.f = 1.0 AND c.o.x = 3`: "1", `SELECT VALUE c.s FROM c`: `"a\tb\r\n"`, `SELECT VALUE [1.0, 10.50, 1e2, 0.0] FROM c`: "[1,10.5,100,0]",

@@ -72,15 +72,18 @@ func TestPageCounts(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
 	w.fill(20, 1)
-	// Without ORDER BY a page that is full has a continuation whether or not something follows; with it only
-	// if something does.
+	// A full page of all items has a continuation whether or not something follows; every other one only if
+	// something does.
 	for _, c := range []struct {
 		text        string
 		size, pages int
 	}{
 		{"SELECT * FROM c", 5, 5},
 		{"SELECT * FROM c", 20, 2},
-		{"SELECT * FROM c WHERE c.even = true", 5, 3},
+		{"SELECT * FROM c WHERE c.even = true", 5, 2},
+		{"SELECT * FROM c WHERE c.id = '7'", 1, 1},
+		{"SELECT * FROM c WHERE c.id IN ('7', '18')", 1, 2},
+		{"SELECT c.id, x FROM c JOIN x IN (SELECT VALUE [1, 2])", 20, 2},
 		{"SELECT * FROM c ORDER BY c.id", 10, 2},
 		{"SELECT * FROM c ORDER BY c.id", 5, 4},
 		{"SELECT * FROM c WHERE c.even = true ORDER BY c.id", 5, 2},

@@ -85,6 +85,7 @@ func (x *execution) put(row []byte) bool {
 	n := len(x.page.Rows)
 	if n == x.opts.MaxItems || n > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.opts.MaxBytes {
 		x.more = true
+		x.reach()
 		return false
 	}
 	x.page.Rows = append(x.page.Rows, x.keep(row))
@@ -96,11 +97,27 @@ func (x *execution) put(row []byte) bool {
 			return false
 		}
 	}
-	if n+1 == x.opts.MaxItems && x.plan.form == streaming && !x.opts.Certain && x.past == nil {
+	if n+1 == x.opts.MaxItems && !x.opts.Certain && x.plan.readsAll() {
 		x.more = true // even if nothing follows: nobody has looked
 		return false
 	}
 	return true
+}
+
+// reach moves the position to the front of the current row, the first of the next page, so that no page looks
+// again at what lies between. A document there that is changed until the next page counts as passed.
+func (x *execution) reach() {
+	if x.plan.form == streaming && x.past == nil && x.rowInDoc == 1 && x.current.rid > 0 {
+		x.done.source, x.done.rid, x.done.rows = x.current.source, x.current.rid-1, 0
+	}
+}
+
+// readsAll reports whether the query gives out a row for each document and has no conditions, like a read
+// feed.
+func (p *Plan) readsAll() bool {
+	rs, top := p.rows, p.top
+	return p.form == streaming && !rs.distinct && top.offset == 0 && top.limit < 0 && len(rs.first) == 0 &&
+		len(rs.clauses) == 1 && rs.ofItem() && len(rs.clauses[0].filter) == 0
 }
 
 // keep copies a row into memory of the page.

@@ -37,8 +37,8 @@ func rowsText(page Page) string {
 	return strings.Join(texts, " ")
 }
 
-// TestPages checks how many pages there are and how long: a full page has a cursor even if nothing follows,
-// but with ORDER BY only where something does.
+// TestPages checks how many pages there are and how long: a full page of all documents has a cursor even if
+// nothing follows, one of another query only where something does.
 func TestPages(t *testing.T) {
 	info := defaultInfo(t)
 	sources := newMemory(t, info.Index, numbered(10, `{"id":"%","n":%,"l":[%,%,%]}`), 2)
@@ -53,7 +53,15 @@ func TestPages(t *testing.T) {
 		{"SELECT VALUE c.n FROM c ORDER BY c.n DESC", 3, "3 3 3 1"},
 		{"SELECT TOP 6 VALUE c.n FROM c", 3, "3 3"},
 		{"SELECT VALUE c.n FROM c OFFSET 2 LIMIT 4", 2, "2 2"},
-		{"SELECT VALUE c.n FROM c OFFSET 2 LIMIT 40", 4, "4 4 0"},
+		{"SELECT VALUE c.n FROM c OFFSET 2 LIMIT 40", 4, "4 4"},
+		{"SELECT VALUE c.n FROM c WHERE c.n = 3", 1, "1"},
+		{"SELECT VALUE c.n FROM c WHERE c.n % 2 = 0", 1, "1 1 1 1 1"},
+		{"SELECT VALUE c.n FROM c WHERE c.n > 4", 5, "5"},
+		{"SELECT VALUE c.n FROM c WHERE true", 5, "5 5 0"},
+		{"SELECT VALUE l FROM c JOIN l IN c.l", 5, "5 5 5 5 5 5"},
+		{"SELECT VALUE l FROM l IN c.l", 10, "10 10 10"},
+		{"SELECT TOP 40 VALUE c.n FROM c", 5, "5 5"},
+		{"SELECT VALUE n FROM c.nope n", 5, "0"},
 		{"SELECT VALUE c.n FROM c ORDER BY c.n OFFSET 2 LIMIT 40", 4, "4 4"},
 		{"SELECT VALUE l FROM c JOIN l IN c.l", 7, "7 7 7 7 2"},
 		{"SELECT DISTINCT VALUE c.n % 3 FROM c", 1, "1 1 1"},

@@ -222,6 +222,9 @@ func (s *subject) scope(step Step) store.Scope {
 // inPartition tells whether the scope is one logical partition.
 func (s Step) inPartition() bool { return s.In != "" && !strings.HasSuffix(s.In, "*") }
 
+// looksAhead tells whether a full page of the scope has a continuation only if an item follows it.
+func (s Step) looksAhead() bool { return s.U != "" || s.inPartition() }
+
 func (s *subject) list(step Step) (string, error) {
 	if step.EPK != "" {
 		return s.listHalves(step)
@@ -260,8 +263,8 @@ func (s *subject) page(p *position, from string) (string, error) {
 }
 
 // drain fetches pages of at most step.Page items until there are want items (0: all there are). It checks the
-// rules of pages: none is longer than asked for, one that is full carries a continuation, except in one
-// logical partition, and a shorter one without a continuation is the last.
+// rules of pages: none is longer than asked for, one that is full carries a continuation, except with a
+// condition and in one logical partition, and a shorter one without a continuation is the last.
 func (s *subject) drain(step Step, scope store.Scope, want int, from string) (items []store.Item, next string,
 	err error) {
 	fetch := s.c.List
@@ -291,7 +294,7 @@ func (s *subject) drain(step Step, scope store.Scope, want int, from string) (it
 			return nil, "", err
 		}
 		if n := len(page.Items); o.MaxItems > 0 &&
-			(n > o.MaxItems || n == o.MaxItems && !step.inPartition() && page.Continuation == "") {
+			(n > o.MaxItems || n == o.MaxItems && !step.looksAhead() && page.Continuation == "") {
 			return nil, "", fmt.Errorf("a page of at most %d items holds %d, continuation %q", o.MaxItems, n,
 				page.Continuation)
 		}

@@ -257,8 +257,9 @@ func (w *Twin) inScope(s Step) []*twinItem {
 	return in
 }
 
-// next returns the next page of a cursor: as many items as it asks for, and " more" if it is full; in one
-// logical partition, if an item follows it.
+// next returns the next page of a cursor: as many items as it asks for, and " more" if it is full; with a
+// condition and in one logical partition, if an item follows it. With a condition the next page begins at that
+// item.
 func (w *Twin) next(name string) string {
 	c := w.cursors[name]
 	if c == nil || c.done {
@@ -269,12 +270,15 @@ func (w *Twin) next(name string) string {
 		rest = slices.DeleteFunc(rest, func(it *twinItem) bool { return it.rid <= c.after.rid })
 	}
 	full := len(rest) >= c.scope.Page
-	if !full || len(rest) == c.scope.Page && c.scope.inPartition() {
+	if !full || len(rest) == c.scope.Page && c.scope.looksAhead() {
 		c.done = true
 		return labels(rest)
 	}
+	c.after = rest[c.scope.Page-1]
+	if c.scope.U != "" {
+		c.after = &twinItem{rid: rest[c.scope.Page].rid - 1}
+	}
 	rest = rest[:c.scope.Page]
-	c.after = rest[len(rest)-1]
 	return labels(rest) + " more"
 }
 
