@@ -34,10 +34,14 @@ func (s *session) attach(a *frame.Attach) error {
 	l := &Link{kept: kept, s: s, name: a.Name, handle: a.Handle, receiver: a.Receiver, request: a}
 	l.life, l.end = context.WithCancel(s.c.life)
 	s.links[a.Handle] = l
+	behind := s.barriers()
 	l.run(func() {
-		answer, err := s.c.nodes.Attach(l.life, l, a)
 		s.c.mu.Lock()
 		defer s.c.mu.Unlock()
+		s.c.await(l.life, func() bool { return passed(behind) })
+		var answer Answer
+		var err error
+		s.c.unlocked(func() { answer, err = s.c.nodes.Attach(l.life, l, a) })
 		l.begin(answer, err)
 	})
 	return nil
@@ -70,6 +74,7 @@ func (l *Link) begin(answer Answer, err error) {
 	if l.noRoom = answer.NoRoom; l.noRoom == nil {
 		l.noRoom = plainNoRoom
 	}
+	l.discharges = answer.Discharges
 	if l.batch = answer.Credit; l.batch == 0 {
 		l.batch = defaultCredit
 	}
@@ -113,6 +118,7 @@ func (s *session) detach(d *frame.Detach) error {
 		l.debug("a link is detached by its client", d.Error)
 		l.stop()
 	}
+	l.forgetDeliveries()
 	delete(s.links, d.Handle)
 	s.leaving[d.Handle] = true
 	s.c.work.Go(func() {

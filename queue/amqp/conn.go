@@ -48,6 +48,7 @@ type conn struct {
 	mu       sync.Mutex // guards what follows
 	out      output
 	sessions map[uint16]*session
+	ordering
 	pending  int   // bytes of messages that wait for sinks
 	held     int64 // bytes of the room that its links and messages have
 	partials int64 // those of messages that are not whole

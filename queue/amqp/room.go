@@ -122,7 +122,7 @@ func (c *conn) admit(s *session, t *frame.Transfer, n int) {
 		return
 	}
 	if !next.large && c.partials+next.n-l.room.n > maxPartials && t.More || !c.takeMore(l, next) {
-		l.refusal = l.noRoom()
+		l.denied = l.noRoom()
 	}
 }
 

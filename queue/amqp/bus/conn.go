@@ -35,7 +35,7 @@ const cbsNode = "$cbs"
 // Attach implements amqp.Handler.
 func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.Answer, error) {
 	if _, ok := a.Target.(*frame.Coordinator); ok && !a.Receiver {
-		return amqp.Answer{Sink: &coordinator{c: c}}, nil
+		return (&coordinator{c: c}).answer(), nil
 	}
 	address, ok := addressOf(a)
 	if !ok {

@@ -39,21 +39,20 @@ func (c *conn) transaction(id []byte) (*queue.Transaction, error) {
 // coordinator is the node to which a client declares transactions, and by which it ends them.
 type coordinator struct{ c *conn }
 
-// Transfer implements amqp.Sink.
-func (k *coordinator) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
-	states := make([]frame.State, len(list))
-	for i, in := range list {
-		state, err := k.answer(ctx, in.Payload)
-		if err != nil {
-			state = &frame.Rejected{Error: k.c.asError(err, "")}
-		}
-		states[i] = state
+// answer is what the link of a coordinator is like.
+func (k *coordinator) answer() amqp.Answer { return amqp.Answer{Sink: k, Discharges: discharges} }
+
+// discharges tells which transaction a message to a coordinator ends.
+func discharges(payload []byte) (txn []byte, fail, ok bool) {
+	request, err := coordination(payload)
+	if d, ok := request.(*frame.Discharge); ok && err == nil {
+		return d.TxnID, d.Fail, true
 	}
-	return states
+	return nil, false, false
 }
 
-// answer declares a transaction or ends one.
-func (k *coordinator) answer(ctx context.Context, payload []byte) (frame.State, error) {
+// coordination reads a message to a coordinator: *frame.Declare or *frame.Discharge.
+func coordination(payload []byte) (frame.Body, error) {
 	m, err := message.Parse(payload)
 	if err != nil {
 		return nil, err
@@ -66,9 +65,35 @@ func (k *coordinator) answer(ctx context.Context, payload []byte) (frame.State, 
 	if err != nil {
 		return nil, &queue.Error{Code: queue.CodeArgument, Message: err.Error(), Err: err}
 	}
-	if d, ok := request.(*frame.Discharge); ok {
-		return k.discharge(ctx, d)
+	return request, nil
+}
+
+// Transfer implements amqp.Sink.
+func (k *coordinator) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
+	states := make([]frame.State, len(list))
+	for i, in := range list {
+		state, err := k.coordinate(ctx, in)
+		if err != nil {
+			state = &frame.Rejected{Error: k.c.asError(err, "")}
+		}
+		states[i] = state
 	}
+	return states
+}
+
+// coordinate declares a transaction or ends one.
+func (k *coordinator) coordinate(ctx context.Context, in amqp.Incoming) (frame.State, error) {
+	request, err := coordination(in.Payload)
+	if err != nil {
+		return nil, err
+	}
+	if d, ok := request.(*frame.Discharge); ok {
+		return &frame.Accepted{}, k.discharge(ctx, d, in.Incomplete)
+	}
+	return k.declare(ctx)
+}
+
+func (k *coordinator) declare(ctx context.Context) (frame.State, error) {
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
 	if n := len(k.c.transactions); n >= maxTransactions || n >= earlyTransactions && !k.c.Authorized() {
@@ -85,19 +110,25 @@ func (k *coordinator) answer(ctx context.Context, payload []byte) (frame.State, 
 	return &frame.Declared{TxnID: id}, nil
 }
 
-func (k *coordinator) discharge(ctx context.Context, d *frame.Discharge) (frame.State, error) {
+// discharge ends a transaction. One of which some work was refused or lost is rolled back, since the client may
+// have asked for the end before it knew.
+func (k *coordinator) discharge(ctx context.Context, d *frame.Discharge, incomplete bool) error {
 	tx, err := k.c.transaction(d.TxnID)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	k.c.mu.Lock()
 	delete(k.c.transactions, string(d.TxnID))
 	k.c.mu.Unlock()
-	if d.Fail {
-		tx.Rollback()
-		return &frame.Accepted{}, nil
+	if !d.Fail && !incomplete {
+		return tx.Commit(ctx)
 	}
-	return &frame.Accepted{}, tx.Commit(ctx)
+	tx.Rollback()
+	if !d.Fail {
+		return &frame.Error{Condition: frame.CondTransactionRollback,
+			Description: "The transaction was rolled back: an operation that belongs to it was refused."}
+	}
+	return nil
 }
 
 // Detached implements amqp.Sink: what was declared and not ended is rolled back.
