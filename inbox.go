@@ -198,7 +198,7 @@ func (s *Session) State(ctx context.Context) ([]byte, error) {
 	return state, s.told(ctx, err)
 }
 
-// SetState keeps up to 256 KB with the session; nil: nothing.
+// SetState keeps up to 256 KB with the session; nil and an empty one: nothing.
 func (s *Session) SetState(ctx context.Context, state []byte) error {
 	return s.told(ctx, s.r.SetSessionState(ctx, state))
 }

@@ -77,7 +77,7 @@ type Received struct {
 	Deliveries  uint32    // that have failed before
 	Enqueued    time.Time // when it arrived
 	ExpiresAt   time.Time // zero: it does not expire
-	LockedUntil time.Time // zero: it is not locked
+	LockedUntil time.Time // zero: it is not locked; in a session, whose lock it is, the end of the year 9999
 	Reason      string    // of a dead letter: TTLExpiredException, or its receiver's
 	Description string    // of a dead letter
 
@@ -141,7 +141,8 @@ func (r *Received) Abandon(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Abandon})
 }
 
-// Defer keeps the message for who asks for its Number: see Inbox.Deferred.
+// Defer keeps the message for who asks for its Number: see Inbox.Deferred. That counts as a delivery; the
+// last one that the queue allows makes the message a dead letter.
 func (r *Received) Defer(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Defer})
 }

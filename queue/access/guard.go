@@ -114,10 +114,15 @@ func (g *Guard) Allow(grant Grant, path string, need Rights) error {
 		return &Error{Elsewhere, "The token is for '" + strings.Join(grant.Path, "/") + "', not for '" +
 			path + "'."}
 	case !grant.Rights.Has(need):
-		return &Error{Lacking, need.String() + " is needed for '" + path + "'; the token has " +
-			grant.Rights.String() + "."}
+		return &Error{Lacking, "'" + need.String() + "' claim(s) are required to perform this operation."}
 	}
 	return nil
+}
+
+// expired says that a token is over, in the service's words.
+func expired(at int64) *Error {
+	return &Error{Expired, "ExpiredToken: The token is expired. Expiration time: '" +
+		time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05Z") + "'."}
 }
 
 // covers tells whether the grant's path is the path or above it.

@@ -43,12 +43,6 @@ func malformed(why string) *Error {
 	return &Error{Malformed, "The token is malformed: " + why + "."}
 }
 
-// expired is the refusal of a token in the service's words. end is in seconds since 1970.
-func expired(end int64) *Error {
-	return &Error{Expired, "ExpiredToken: The token is expired. Expiration time: " +
-		time.Unix(end, 0).UTC().Format(time.RFC3339) + "."}
-}
-
 // signature checks sr=R&sig=S&se=E&skn=K, in any order. What is signed is R as it stands there, escapes and
 // all, since clients do not agree on how to write them; a line feed; and E. The key is the bytes of its text.
 func (g *Guard) signature(fields string) (Grant, error) {
@@ -87,7 +81,8 @@ func (g *Guard) signature(fields string) (Grant, error) {
 		return Grant{}, &Error{Forged, "The token has an invalid signature."}
 	}
 	if expires <= g.wall.Now().Unix() {
-		return Grant{}, expired(expires)
+		return Grant{}, &Error{Expired, "The token has expired. Its time was over at " +
+			time.Unix(expires, 0).UTC().Format(time.RFC3339) + "."}
 	}
 	return Grant{Key: key.Name, Rights: key.Rights, Path: scope(unescape(resource)), Expires: expires}, nil
 }
@@ -147,11 +142,8 @@ func (g *Guard) webToken(token string) (Grant, error) {
 		return Grant{}, &Error{Unknown,
 			"The token cannot be verified by this server: use a shared access key."}
 	}
-	switch {
-	case claims.Expires == nil:
-		return Grant{}, malformed("it has no 'exp'")
-	case *claims.Expires <= float64(g.wall.Now().Unix()):
-		return Grant{}, expired(int64(max(*claims.Expires, 0)))
+	if claims.Expires == nil || *claims.Expires <= float64(g.wall.Now().Unix()) {
+		return Grant{}, &Error{Expired, "The token has expired."}
 	}
 	return Grant{Key: name, Rights: All, Expires: int64(min(*claims.Expires, 1<<53))}, nil
 }

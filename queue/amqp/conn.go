@@ -94,14 +94,14 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 		c.end()
 		return ignoreClient(err)
 	}
+	log := c.o.Logger.With("container", opened.peer.Container)
+	log.Debug("a connection of AMQP is open", "host", opened.peer.Hostname)
 	c.nodes = o.Connect(c.life, opened.peer)
 	stop = context.AfterFunc(ctx, func() {
 		c.fail(&frame.Error{Condition: frame.CondForced, Description: "The server stops."})
 	})
 	defer stop()
 	defer c.watchToken()()
-	log := c.o.Logger.With("container", opened.peer.Container)
-	log.Debug("a connection of AMQP is open", "host", opened.peer.Hostname)
 	c.begin(opened.request)
 	err = c.read()
 	c.leave()

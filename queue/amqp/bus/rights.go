@@ -2,7 +2,6 @@ package bus
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
@@ -16,22 +15,6 @@ type right struct {
 	path string
 	need access.Rights
 	any  bool // one of Listen and Send will do
-}
-
-// sufficient are the rights of which each is enough.
-func (r right) sufficient() []access.Rights {
-	if r.any {
-		return []access.Rights{access.Listen, access.Send}
-	}
-	return []access.Rights{r.need}
-}
-
-// all are these rights together.
-func (r right) all() (rights access.Rights) {
-	for _, one := range r.sufficient() {
-		rights |= one
-	}
-	return rights
 }
 
 // admit lets a link in, or fails with CodeUnauthorized.
@@ -54,17 +37,25 @@ func (c *conn) allows(path string, need access.Rights) error {
 
 // allowed looks for a grant that is enough. The lock is held.
 func (c *conn) allowed(r right) (err error) {
+	needs := []access.Rights{r.need}
+	if r.any {
+		needs = []access.Rights{access.Listen, access.Send}
+	}
 	for _, g := range c.grants {
-		for _, need := range r.sufficient() {
+		for _, need := range needs {
 			if err = c.bus.o.Guard.Allow(g, r.path, need); err == nil {
 				return nil
 			}
 		}
 	}
-	text := "Unauthorized access. '" + strings.ReplaceAll(r.all().String(), "+", ",") +
-		"' claim(s) are required to perform this operation. Resource: '" + c.resource(r.path) + "'."
-	if why := (*access.Error)(nil); errors.As(err, &why) && why.Reason == access.Expired {
-		text = why.Detail
+	text := "Unauthorized access. " + err.Error()
+	var denied *access.Error
+	switch errors.As(err, &denied); {
+	case denied == nil:
+	case denied.Reason == access.Expired:
+		text = denied.Detail
+	case denied.Reason == access.Lacking:
+		text += " Resource: 'sb://" + c.namespace + "/" + r.path + "'."
 	}
 	return &queue.Error{Code: queue.CodeUnauthorized, Entity: r.path, Err: err, Message: text}
 }

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/mayflydb/mayfly/queue"
@@ -155,8 +156,14 @@ func TestReceiveAndDelete(t *testing.T) {
 	if !transfer.Settled || len(transfer.DeliveryTag) == 0 || len(transfer.DeliveryTag) > 32 {
 		t.Errorf("%+v", transfer)
 	}
-	if m, err := message.Parse(f.payload); err != nil || textOf(m) != "a" {
+	m, err := message.Parse(f.payload)
+	if err != nil || textOf(m) != "a" {
 		t.Errorf("got %q %v", textOf(m), err)
+	}
+	for _, b := range [][]byte{[]byte("x-opt-lock-token"), []byte("x-opt-locked-until")} {
+		if bytes.Contains(f.payload, b) {
+			t.Errorf("without a lock there is %s", b)
+		}
 	}
 	w.shows("q", "")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 
@@ -44,8 +45,11 @@ func (t *T) secure(o *sb.ClientOptions) {
 
 var failing = []scenario{
 	{"error-missing", func(t *T) {
-		t.refused(t.trySend("not-there", m("a")), "not-found", "notfound")
-		t.refused(t.tryReceive(place{queue: "not-there"}), "not-found", "notfound")
+		for _, err := range []error{t.trySend("not-there", m("a")), t.tryReceive(place{queue: "not-there"})} {
+			t.refused(err, "could not be found. to know more visit")
+			var known *sb.Error
+			t.check(errors.As(err, &known) && known.Code == sb.CodeNotFound, "%v", err)
+		}
 	}},
 
 	{"error-disabled", func(t *T) {

@@ -133,6 +133,39 @@ var sending = []scenario{
 		t.equal(got[1].RawAMQPMessage.Body.Sequence, [][]any{{1, "two", true}})
 	}},
 
+	{"send-annotated", func(t *T) {
+		q := t.plain()
+		t.must(t.sender(q.queue).SendAMQPAnnotatedMessage(t.ctx, &sb.AMQPAnnotatedMessage{
+			Header:              &sb.AMQPAnnotatedMessageHeader{Durable: true, Priority: 7},
+			DeliveryAnnotations: map[any]any{"x-opt-hop": "one"},
+			MessageAnnotations:  map[any]any{"x-opt-mine": "two"},
+			Footer:              map[any]any{"x-opt-sum": "three"},
+			Body:                sb.AMQPAnnotatedMessageBody{Data: [][]byte{[]byte("b")}},
+		}, nil))
+		got := t.from(q).one("b").RawAMQPMessage
+		t.check(got.Header.Durable && got.Header.Priority == 7 && !got.Header.FirstAcquirer,
+			"the header is %+v", got.Header)
+		t.equal(got.DeliveryAnnotations["x-opt-hop"], "one")
+		t.check(got.DeliveryAnnotations["x-opt-lock-token"] != nil, "no lock token")
+		t.equal(got.MessageAnnotations["x-opt-mine"], "two")
+		t.equal(got.Footer["x-opt-sum"], "three")
+	}},
+
+	{"send-again", func(t *T) {
+		q := t.plain()
+		t.send(q.queue, &sb.Message{Body: []byte("b"), MessageID: ptr("id-1"), PartitionKey: ptr("pk"),
+			ApplicationProperties: P{"step": "one"}})
+		r := t.from(q)
+		was := r.one("b")
+		r.complete(was)
+		t.send(q.queue, was.Message())
+		got := r.one("b")
+		t.equal(got.MessageID, "id-1")
+		t.equal(*got.PartitionKey, "pk")
+		t.equal(got.ApplicationProperties, P{"step": "one"})
+		t.equal(*got.SequenceNumber, 2)
+	}},
+
 	{"batch-send", func(t *T) {
 		q := t.plain()
 		s := t.sender(q.queue)

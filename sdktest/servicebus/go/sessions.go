@@ -92,7 +92,7 @@ var sessions = []scenario{
 		t.must(s.session.SetSessionState(t.ctx, nil, nil))
 		state, err = s.session.GetSessionState(t.ctx, nil)
 		t.must(err)
-		t.equal(len(state), 0)
+		t.check(state == nil, "the state that was cleared is %q", state)
 	}},
 
 	{"session-renew", func(t *T) {
@@ -200,6 +200,7 @@ var sessions = []scenario{
 	{"session-list", func(t *T) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"), in("y", "y1"), in("z", "z1"), in("x", "x2"))
+		t.must(t.accept(q, "w").session.SetSessionState(t.ctx, []byte("state alone"), nil))
 		seen := map[string]int{}
 		for p := t.client.NewListSessionsForQueuePager(q.queue, nil); p.More(); {
 			page, err := p.NextPage(t.ctx)
@@ -208,6 +209,21 @@ var sessions = []scenario{
 				seen[id]++
 			}
 		}
-		t.equal(seen, map[string]int{"x": 1, "y": 1, "z": 1})
+		t.equal(seen, map[string]int{"w": 1, "x": 1, "y": 1, "z": 1})
+	}},
+
+	{"session-locked-until", func(t *T) {
+		q := t.talks()
+		t.send(q.queue, in("x", "x1"))
+		s := t.accept(q, "x")
+		got := s.one("x1")
+		t.check(got.LockedUntil.UTC().Year() >= 9999, "locked until %v", got.LockedUntil)
+		t.must(s.DeferMessage(t.ctx, got, nil))
+		again := s.deferred(*got.SequenceNumber)[0]
+		t.check(again.LockedUntil.UTC().Year() >= 9999, "locked until %v", again.LockedUntil)
+		t.advance(20)
+		t.must(s.session.RenewSessionLock(t.ctx, nil))
+		t.advance(20)
+		s.complete(again)
 	}},
 }

@@ -126,6 +126,8 @@ var settling = []scenario{
 		t.equal(r.peek(1)[0].State, sb.MessageStateDeferred)
 		again := r.deferred(*got.SequenceNumber)[0]
 		t.equal(string(again.Body), "a")
+		t.equal(count(again), 1)
+		t.equal(again.State, sb.MessageStateDeferred)
 		r.complete(again)
 		t.equal(len(t.from(q).peek(1)), 0)
 	}},
@@ -148,7 +150,16 @@ var settling = []scenario{
 		t.must(r.DeferMessage(t.ctx, got, nil))
 		r.abandon(r.deferred(*got.SequenceNumber)[0])
 		t.nothing(q)
-		t.equal(count(r.deferred(*got.SequenceNumber)[0]), 1)
+		t.equal(count(r.deferred(*got.SequenceNumber)[0]), 2)
+	}},
+
+	{"defer-last", func(t *T) {
+		q := t.queue(admin.QueueProperties{MaxDeliveryCount: ptr(int32(1))})
+		t.sendBodies(q.queue, "a")
+		r := t.from(q)
+		t.must(r.DeferMessage(t.ctx, r.one("a"), nil))
+		t.equal(len(r.peek(1)), 0)
+		t.equal(*t.from(q.deadLetters()).one("a").DeadLetterReason, "MaxDeliveryCountExceeded")
 	}},
 
 	{"defer-deleted", func(t *T) {

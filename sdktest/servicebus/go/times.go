@@ -113,6 +113,7 @@ var scheduling = []scenario{
 		got := t.from(q).one("a")
 		t.lasts(&due, got.EnqueuedTime, 0)
 		t.lasts(&due, got.ScheduledEnqueueTime, 0)
+		t.equal(got.State, sb.MessageStateScheduled)
 	}},
 
 	{"schedule-property", func(t *T) {

@@ -25,8 +25,10 @@ async function secure(t, options) {
 
 export const scenarios = {
   "error-missing": async (t) => {
-    await refused(t.send("not-there", "a"), GONE);
-    await refused(receive(t, new Place("not-there")), GONE);
+    for (const call of [() => t.send("not-there", "a"), () => receive(t, new Place("not-there"))]) {
+      const e = await refused(call(), "could not be found. to know more visit");
+      assert.equal(e.code, "MessagingEntityNotFound");
+    }
   },
 
   "error-disabled": async (t) => {

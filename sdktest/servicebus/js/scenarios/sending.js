@@ -107,6 +107,39 @@ export const scenarios = {
     assert.equal(sequence._rawAmqpMessage.bodyType, "sequence");
   },
 
+  "send-annotated": async (t) => {
+    const q = await t.queue();
+    await t.send(q.name, {
+      bodyType: "data",
+      body: "b",
+      header: { durable: true, priority: 7 },
+      deliveryAnnotations: { "x-opt-hop": "one" },
+      messageAnnotations: { "x-opt-mine": "two" },
+      footer: { "x-opt-sum": "three" },
+    });
+    const [got] = await take(t.receiver(q), 1);
+    const raw = got._rawAmqpMessage;
+    assert.deepEqual([raw.header.durable, raw.header.priority, raw.header.firstAcquirer], [true, 7, false]);
+    assert.equal(raw.deliveryAnnotations["x-opt-hop"], "one");
+    assert.ok(raw.deliveryAnnotations["x-opt-lock-token"]);
+    assert.equal(raw.messageAnnotations["x-opt-mine"], "two");
+    assert.equal(raw.footer["x-opt-sum"], "three");
+  },
+
+  "send-again": async (t) => {
+    const q = await t.queue();
+    const properties = { messageId: "id-1", partitionKey: "pk", applicationProperties: { step: "one" } };
+    await t.send(q.name, msg("b", properties));
+    const r = t.receiver(q);
+    const was = await one(r, "b");
+    await r.completeMessage(was);
+    await t.send(q.name, was);
+    const got = await one(r, "b");
+    assert.deepEqual([got.messageId, got.partitionKey], ["id-1", "pk"]);
+    assert.deepEqual(got.applicationProperties, { step: "one" });
+    assert.equal(Number(got.sequenceNumber), 2);
+  },
+
   "batch-send": async (t) => {
     const q = await t.queue();
     const s = t.sender(q.name);

@@ -61,6 +61,21 @@ export const scenarios = {
     assert.ok(!(await r.getSessionState()));
   },
 
+  "session-locked-until": async (t) => {
+    const q = await talks(t);
+    await t.send(q.name, inside("x", "x1"));
+    const r = await accept(t, q, "x");
+    const got = await one(r, "x1");
+    assert.ok(got.lockedUntilUtc.getUTCFullYear() >= 9999, String(got.lockedUntilUtc));
+    await r.deferMessage(got);
+    const [again] = await deferred(r, got.sequenceNumber);
+    assert.ok(again.lockedUntilUtc.getUTCFullYear() >= 9999, String(again.lockedUntilUtc));
+    await t.advance(20);
+    await r.renewSessionLock();
+    await t.advance(20);
+    await r.completeMessage(again);
+  },
+
   "session-renew": async (t) => {
     const q = await talks(t);
     await t.send(q.name, inside("x", "x1"));

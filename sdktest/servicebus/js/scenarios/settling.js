@@ -136,6 +136,7 @@ export const scenarios = {
     );
     const [again] = await deferred(r, number);
     assert.equal(text(again), "a");
+    assert.deepEqual([again.deliveryCount, again.state], [1, "deferred"]);
     await r.completeMessage(again);
     assert.deepEqual(await t.receiver(q).peekMessages(1), []);
   },
@@ -149,7 +150,16 @@ export const scenarios = {
     const { q, r, number } = await aside(t);
     await r.abandonMessage((await deferred(r, number))[0]);
     await t.nothing(q);
-    assert.equal((await deferred(r, number))[0].deliveryCount, 1);
+    assert.equal((await deferred(r, number))[0].deliveryCount, 2);
+  },
+
+  "defer-last": async (t) => {
+    const q = await t.queue({ maxDeliveryCount: 1 });
+    await t.send(q.name, "a");
+    const r = t.receiver(q);
+    await r.deferMessage(await one(r, "a"));
+    assert.deepEqual(await r.peekMessages(1), []);
+    assert.equal((await one(t.receiver(q.deadLetters), "a")).deadLetterReason, "MaxDeliveryCountExceeded");
   },
 
   "defer-deleted": async (t) => {

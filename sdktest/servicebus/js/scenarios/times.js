@@ -105,6 +105,7 @@ export const scenarios = {
     const got = await one(t.receiver(q), "a");
     lasts(due, got.enqueuedTimeUtc, 0);
     lasts(due, got.scheduledEnqueueTimeUtc, 0);
+    assert.equal(got.state, "scheduled");
   },
 
   "schedule-property": async (t) => {

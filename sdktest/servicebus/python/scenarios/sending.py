@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime, timezone
 
 from azure.servicebus import ServiceBusMessageState
-from azure.servicebus.amqp import AmqpAnnotatedMessage
+from azure.servicebus.amqp import AmqpAnnotatedMessage, AmqpMessageHeader
 
 from bus import SHORTLY, bodies, equal, lasts, later, msg, none, numbered, one, plain, refused, take
 
@@ -117,6 +117,39 @@ async def send_value_body(t):
     value, sequence = await take(await t.receiver(q), 2)
     equal(value.body, b"plain text")
     equal([list(row) for row in sequence.body], [[1, b"two", True]])
+
+
+async def send_annotated(t):
+    q = await t.queue()
+    await t.send(
+        q.queue,
+        AmqpAnnotatedMessage(
+            data_body=b"b",
+            header=AmqpMessageHeader(durable=True, priority=7),
+            delivery_annotations={"x-opt-hop": "one"},
+            annotations={"x-opt-mine": "two"},
+            footer={"x-opt-sum": "three"},
+        ),
+    )
+    got = (await one(await t.receiver(q), "b")).raw_amqp_message
+    equal((got.header.durable, got.header.priority, got.header.first_acquirer), (True, 7, False))
+    equal(plain(got.delivery_annotations)["x-opt-hop"], "one")
+    assert plain(got.delivery_annotations)["x-opt-lock-token"]
+    equal(plain(got.annotations)["x-opt-mine"], "two")
+    equal(plain(got.footer), {"x-opt-sum": "three"})
+
+
+async def send_again(t):
+    q = await t.queue()
+    properties = {"message_id": "id-1", "partition_key": "pk", "application_properties": {"step": "one"}}
+    await t.send(q.queue, msg("b", **properties))
+    r = await t.receiver(q)
+    was = await one(r, "b")
+    await r.complete_message(was)
+    await t.send(q.queue, was)
+    got = await one(r, "b")
+    equal((got.message_id, got.partition_key, got.sequence_number), ("id-1", "pk", 2))
+    equal(plain(got.application_properties), {"step": "one"})
 
 
 async def batch_send(t):

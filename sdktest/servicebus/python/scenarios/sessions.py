@@ -2,7 +2,7 @@
 
 from azure.servicebus import NEXT_AVAILABLE_SESSION
 
-from bus import bodies, deferred, drain, equal, lasts, later, msg, none, one, refused, take
+from bus import NoApi, bodies, deferred, drain, equal, lasts, later, msg, none, one, refused, take
 
 
 async def _talks(t):
@@ -161,4 +161,9 @@ async def session_dead_letter(t):
 async def session_list(t):
     q = await _talks(t)
     await t.send(q.queue, _in("x", "x1"), _in("y", "y1"), _in("z", "z1"), _in("x", "x2"))
-    equal(sorted(await drain(t.client.list_queue_sessions(q.queue))), ["x", "y", "z"])
+    await (await _accept(t, q, "w")).session.set_state("state alone")
+    equal(sorted(await drain(t.client.list_queue_sessions(q.queue))), ["w", "x", "y", "z"])
+
+
+async def session_locked_until(t):
+    raise NoApi("tells no lock of a message in a session")

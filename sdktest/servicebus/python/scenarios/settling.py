@@ -139,6 +139,7 @@ async def defer(t):
     equal([m.state for m in peeked], [ServiceBusMessageState.DEFERRED])
     again = (await deferred(r, number))[0]
     equal(bodies([again]), ["a"])
+    equal((again.delivery_count, again.state), (1, ServiceBusMessageState.DEFERRED))
     await r.complete_message(again)
     equal(await (await t.receiver(q)).peek_messages(), [])
 
@@ -151,7 +152,17 @@ async def defer_abandon(t):
     q, number, r = await _deferred(t)
     await r.abandon_message((await deferred(r, number))[0])
     await t.nothing(q)
-    equal((await deferred(r, number))[0].delivery_count, 1)
+    equal((await deferred(r, number))[0].delivery_count, 2)
+
+
+async def defer_last(t):
+    q = await t.queue(max_delivery_count=1)
+    await t.send(q.queue, "a")
+    r = await t.receiver(q)
+    await r.defer_message(await one(r, "a"))
+    equal(await r.peek_messages(), [])
+    dead = await one(await t.receiver(q.dead_letters), "a")
+    equal(dead.dead_letter_reason, "MaxDeliveryCountExceeded")
 
 
 async def defer_deleted(t):

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+from azure.servicebus import ServiceBusMessageState
+
 from bus import bodies, deferred, equal, lasts, later, msg, numbered, one, refused, take
 
 
@@ -100,6 +102,7 @@ async def schedule(t):
     got = await one(await t.receiver(q), "a")
     lasts(due, got.enqueued_time_utc, 0)
     lasts(due, got.scheduled_enqueue_time_utc, 0)
+    equal(got.state, ServiceBusMessageState.SCHEDULED)
 
 
 async def schedule_property(t):

@@ -44,7 +44,7 @@ final class Failing {
     }
 
     private static void missing(Bus t) {
-        refused(() -> t.send("not-there", "a"), GONE);
+        refused(() -> t.send("not-there", "a"), "could not be found. to know more visit");
         refused(() -> receive(t, new Bus.Place("not-there", null, false)), GONE, TERMINATED);
     }
 

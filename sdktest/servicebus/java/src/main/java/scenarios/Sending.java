@@ -46,6 +46,8 @@ final class Sending {
         every.put("send-without-id", Sending::withoutId);
         every.put("send-concurrent", Sending::concurrent);
         every.put("send-value-body", Sending::valueBody);
+        every.put("send-annotated", Sending::annotated);
+        every.put("send-again", Sending::again);
         every.put("batch-send", Sending::batch);
         every.put("batch-list", Sending::list);
         every.put("batch-full", Sending::full);
@@ -69,6 +71,38 @@ final class Sending {
         recent(got.getEnqueuedTime());
         r.complete(got);
         t.left(q);
+    }
+
+    private static void annotated(Bus t) {
+        var q = t.queue();
+        var sent = msg("b");
+        var raw = sent.getRawAmqpMessage();
+        raw.getHeader().setDurable(true).setPriority((short) 7);
+        raw.getDeliveryAnnotations().put("x-opt-hop", "one");
+        raw.getFooter().put("x-opt-sum", "three");
+        t.send(q.name(), sent);
+        var got = one(t.receiver(q), "b").getRawAmqpMessage();
+        equal(got.getHeader().isDurable(), true);
+        equal(got.getHeader().getPriority(), (short) 7);
+        equal(got.getDeliveryAnnotations().get("x-opt-hop"), "one");
+        yes(got.getDeliveryAnnotations().get("x-opt-lock-token") != null, "no lock token");
+        equal(got.getFooter().get("x-opt-sum"), "three");
+    }
+
+    private static void again(Bus t) {
+        var q = t.queue();
+        var sent = msg("b").setMessageId("id-1").setPartitionKey("pk");
+        sent.getApplicationProperties().put("step", "one");
+        t.send(q.name(), sent);
+        var r = t.receiver(q);
+        var was = one(r, "b");
+        r.complete(was);
+        t.send(q.name(), new ServiceBusMessage(was));
+        var got = one(r, "b");
+        equal(got.getMessageId(), "id-1");
+        equal(got.getPartitionKey(), "pk");
+        equal(got.getApplicationProperties().get("step"), "one");
+        equal(got.getSequenceNumber(), 2L);
     }
 
     private static void properties(Bus t) {

@@ -11,6 +11,7 @@ import static scenarios.Failing.TERMINATED;
 import static scenarios.Want.equal;
 import static scenarios.Want.lasts;
 import static scenarios.Want.refused;
+import static scenarios.Want.yes;
 
 import com.azure.core.amqp.AmqpRetryOptions;
 import com.azure.messaging.servicebus.ServiceBusClientBuilder;
@@ -43,6 +44,7 @@ final class Sessions {
         every.put("session-subscription", Sessions::subscription);
         every.put("session-dead-letter", Sessions::deadLetter);
         every.put("session-list", Run.without("no list of sessions"));
+        every.put("session-locked-until", Sessions::lockedUntil);
     }
 
     static Bus.Place talks(Bus t) {
@@ -174,6 +176,21 @@ final class Sessions {
         equal(again.getBody().toString(), "x1");
         r.complete(again);
         equal(peek(r, 1), List.of());
+    }
+
+    private static void lockedUntil(Bus t) throws Exception {
+        var q = talks(t);
+        t.send(q.name(), in("x", "x1"));
+        var r = accept(t, q, "x");
+        var got = one(r, "x1");
+        yes(got.getLockedUntil().getYear() >= 9999, got.getLockedUntil());
+        r.defer(got);
+        var again = r.receiveDeferredMessage(got.getSequenceNumber());
+        yes(again.getLockedUntil().getYear() >= 9999, again.getLockedUntil());
+        t.advance(20);
+        r.renewSessionLock();
+        t.advance(20);
+        r.complete(again);
     }
 
     private static void schedule(Bus t) throws Exception {

@@ -42,6 +42,7 @@ final class Settling {
         every.put("defer", Settling::defer);
         every.put("defer-properties", Settling::deferProperties);
         every.put("defer-abandon", Settling::deferAbandon);
+        every.put("defer-last", Settling::deferLast);
         every.put("defer-deleted", Settling::deferDeleted);
         every.put("defer-unknown", Settling::deferUnknown);
         every.put("dead-letter", Settling::deadLetter);
@@ -180,6 +181,8 @@ final class Settling {
         equal(peek(t.receiver(h.q), 1).get(0).getState(), ServiceBusMessageState.DEFERRED);
         var again = byNumber(h);
         equal(again.getBody().toString(), "a");
+        equal(again.getDeliveryCount(), 1L);
+        equal(again.getState(), ServiceBusMessageState.DEFERRED);
         h.r.complete(again);
         equal(peek(t.receiver(h.q), 1), List.of());
     }
@@ -193,7 +196,15 @@ final class Settling {
         var h = deferred(t, new DeferOptions());
         h.r.abandon(byNumber(h));
         t.nothing(h.q);
-        equal(byNumber(h).getDeliveryCount(), 1L);
+        equal(byNumber(h).getDeliveryCount(), 2L);
+    }
+
+    private static void deferLast(Bus t) {
+        var q = t.queue(o -> o.setMaxDeliveryCount(1));
+        var h = held(t, q, msg("a"));
+        h.r.defer(h.m);
+        equal(peek(t.receiver(q), 1), List.of());
+        equal(one(t.receiver(q.deadLetters()), "a").getDeadLetterReason(), "MaxDeliveryCountExceeded");
     }
 
     private static void deferDeleted(Bus t) {

@@ -14,6 +14,7 @@ import static scenarios.Want.refused;
 import static scenarios.Want.yes;
 
 import com.azure.messaging.servicebus.ServiceBusReceivedMessage;
+import com.azure.messaging.servicebus.models.ServiceBusMessageState;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -145,6 +146,7 @@ final class Times {
         var got = one(t.receiver(q), "a");
         lasts(due, got.getEnqueuedTime(), 0);
         lasts(due, got.getScheduledEnqueueTime(), 0);
+        equal(got.getState(), ServiceBusMessageState.SCHEDULED);
     }
 
     private static void scheduleProperty(Bus t) throws Exception {
