@@ -23,13 +23,16 @@ type Options struct {
 	Keys []Key // none: the emulators' key
 	Mode Mode
 	Wall ttl.Clock // real time; nil is the system's
+	// Entities have shared access rules of their own, whose keys are good for them; nil: there are none.
+	Entities Entities
 }
 
 // Guard knows the keys. It may be used from any goroutine.
 type Guard struct {
-	keys map[string]Key
-	mode Mode
-	wall ttl.Clock
+	keys     map[string]Key
+	mode     Mode
+	wall     ttl.Clock
+	entities Entities
 }
 
 // New makes a guard.
@@ -40,7 +43,8 @@ func New(o Options) *Guard {
 	if o.Wall == nil {
 		o.Wall = ttl.Real{}
 	}
-	g := &Guard{keys: make(map[string]Key, len(o.Keys)), mode: o.Mode, wall: o.Wall}
+	g := &Guard{keys: make(map[string]Key, len(o.Keys)), mode: o.Mode, wall: o.Wall,
+		entities: o.Entities}
 	for _, k := range o.Keys {
 		g.keys[k.Name] = k
 	}
@@ -106,16 +110,20 @@ func (g *Guard) Allow(grant Grant, path string, need Rights) error {
 	case grant.Rights == 0:
 		return &Error{Missing, "A token is needed for '" + path + "'."}
 	case g.mode == Strict && grant.Expires != 0 && grant.Expires <= g.wall.Now().Unix():
-		return &Error{Expired, "The token has expired. Its time was over at " +
-			time.Unix(grant.Expires, 0).UTC().Format(time.RFC3339) + "."}
+		return expired(grant.Expires)
 	case !grant.covers(path):
 		return &Error{Elsewhere, "The token is for '" + strings.Join(grant.Path, "/") + "', not for '" +
 			path + "'."}
 	case !grant.Rights.Has(need):
-		return &Error{Lacking, need.String() + " is needed for '" + path + "'; the token has " +
-			grant.Rights.String() + "."}
+		return &Error{Lacking, "'" + need.String() + "' claim(s) are required to perform this operation."}
 	}
 	return nil
+}
+
+// expired says that a token is over, in the service's words.
+func expired(at int64) *Error {
+	return &Error{Expired, "ExpiredToken: The token is expired. Expiration time: '" +
+		time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05Z") + "'."}
 }
 
 // covers tells whether the grant's path is the path or above it.

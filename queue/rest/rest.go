@@ -45,6 +45,10 @@ type call struct {
 	r     *http.Request
 	path  []string // segments as the client has written them
 	query url.Values
+
+	status int    // of the answer, once there is one
+	code   string // of a refusal, for the log
+	detail string // what the client is told of it
 }
 
 // ServeHTTP implements http.Handler.
@@ -56,6 +60,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := c.serve(); err != nil {
 		c.fail(err)
+	}
+	if ctx := r.Context(); h.o.Logger.Enabled(ctx, slog.LevelDebug) {
+		attributes := []slog.Attr{slog.String("method", r.Method), slog.String("path", r.URL.Path),
+			slog.Int("status", c.status)}
+		if c.detail != "" {
+			attributes = append(attributes, slog.String("code", c.code), slog.String("refusal", c.detail))
+		}
+		h.o.Logger.LogAttrs(ctx, slog.LevelDebug, "a request of Service Bus", attributes...)
 	}
 }
 
@@ -73,10 +85,13 @@ func (c *call) before(n int) string { return strings.Join(c.path[:len(c.path)-n]
 func (c *call) serve() error {
 	n := len(c.path)
 	switch {
-	case n == 1 && c.at(0, "health"):
+	case n == 1 && c.at(0, "health") && c.r.Method != http.MethodPut && c.r.Method != http.MethodDelete &&
+		!c.query.Has("api-version"): // else it is an entity of that name
 		return c.health()
+	case n == 0 && c.r.Method == http.MethodGet:
+		return c.answerNothing()
 	case n == 0:
-		return c.unknown()
+		return c.notAllowed(http.MethodGet)
 	case c.at(-1, "messages") && n > 1 && c.r.Method == http.MethodPost:
 		return c.withFaults(inject.Send, c.before(1), "", func() error { return c.send(c.before(1)) })
 	case c.at(-2, "messages") && c.at(-1, "head") && n > 2:
@@ -103,7 +118,7 @@ func (c *call) allow(path string, need access.Rights) error {
 }
 
 func (c *call) unknown() error {
-	return &statusError{http.StatusNotFound, "The request leads to nothing: an entity has a name."}
+	return &statusError{http.StatusNotFound, "The request leads to nothing: only queues and topics are listed."}
 }
 
 // notAllowed answers a method that there is not.
@@ -123,6 +138,7 @@ func (c *call) health() error {
 
 // answer writes a body.
 func (c *call) answer(status int, contentType string, body []byte) error {
+	c.status = status
 	if contentType != "" {
 		c.w.Header().Set("Content-Type", contentType)
 	}

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"errors"
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
@@ -47,8 +48,16 @@ func (c *conn) allowed(r right) (err error) {
 			}
 		}
 	}
-	return &queue.Error{Code: queue.CodeUnauthorized, Entity: r.path, Err: err,
-		Message: "Unauthorized access. " + err.Error()}
+	text := "Unauthorized access. " + err.Error()
+	var denied *access.Error
+	switch errors.As(err, &denied); {
+	case denied == nil:
+	case denied.Reason == access.Expired:
+		text = denied.Detail
+	case denied.Reason == access.Lacking:
+		text += " Resource: 'sb://" + c.namespace + "/" + r.path + "'."
+	}
+	return &queue.Error{Code: queue.CodeUnauthorized, Entity: r.path, Err: err, Message: text}
 }
 
 // forget notes that a link is gone.
