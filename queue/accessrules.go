@@ -2,8 +2,9 @@ package queue
 
 import "strings"
 
-// AccessRules are the shared access rules of the queue or topic that a path leads to or into, in any case, as
-// their owner has written them, with the path of that entity. There are none where the path leads to no entity.
+// AccessRules are the shared access rules of the queue or topic that a path leads to or into, in any case,
+// as their owner has written them, with the path of that entity. There are none where the path leads to no
+// entity.
 func (q *Queues) AccessRules(path string) (entity string, rules []byte) {
 	m, err := q.resident()
 	if err != nil {

@@ -20,8 +20,8 @@ type rule struct {
 	Rights       []string `xml:"Rights>AccessRights"`
 }
 
-// ParseRules reads the shared access rules of an entity: elements AuthorizationRule, as the service's schema has
-// them, one behind the other. Each rule gives a key, and a second one where it has one. It fails with a
+// ParseRules reads the shared access rules of an entity: elements AuthorizationRule, as the service's schema
+// has them, one behind the other. Each rule gives a key, and a second one where it has one. It fails with a
 // *KeyError, which does not repeat the keys.
 func ParseRules(elements []byte) (keys []Key, err error) {
 	d := xml.NewDecoder(bytes.NewReader(elements))
@@ -54,8 +54,8 @@ func ParseRules(elements []byte) (keys []Key, err error) {
 
 // Entities knows the shared access rules of queues and topics. Its methods may be called from any goroutine.
 type Entities interface {
-	// AccessRules are the rules of the queue or topic that a path leads to or into, in any case, with its path:
-	// of "news/subscriptions/all" those of "news". There are none where the path leads to no entity.
+	// AccessRules are the rules of the queue or topic that a path leads to or into, in any case, with its
+	// path: of "news/subscriptions/all" those of "news". There are none where the path leads to no entity.
 	AccessRules(path string) (entity string, rules []byte)
 }
 

@@ -16,7 +16,8 @@ func ruleXML(name, rights, primary, secondary string) string {
 	for r := range strings.SplitSeq(rights, "+") {
 		b += "<AccessRights>" + r + "</AccessRights>"
 	}
-	return b + "</Rights><KeyName>" + name + "</KeyName><PrimaryKey>" + primary + "</PrimaryKey><SecondaryKey>" +
+	return b + "</Rights><KeyName>" + name + "</KeyName><PrimaryKey>" + primary +
+		"</PrimaryKey><SecondaryKey>" +
 		secondary + "</SecondaryKey></AuthorizationRule>"
 }
 
@@ -36,7 +37,8 @@ func (e entities) AccessRules(path string) (entity string, rules []byte) {
 // TestKeysOfEntities: a key of an entity's own is good for that entity, by its rights.
 func TestKeysOfEntities(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
-	own := entities{"orders": ruleXML("own", "Send", "first", "second") + ruleXML("all", "Listen+Send+Manage", "k", ""),
+	own := entities{"orders": ruleXML("own", "Send", "first", "second") + ruleXML("all",
+		"Listen+Send+Manage", "k", ""),
 		"a/news": ruleXML("own", "Listen", "third", "")}
 	for _, mode := range []Mode{Emulator, Strict} {
 		g := New(Options{Mode: mode, Keys: []Key{{"root", All, "r"}, {"all", Listen, "other"}}, Entities: own,
@@ -73,12 +75,14 @@ func TestKeysOfEntities(t *testing.T) {
 			if err != nil || grant.Rights != All {
 				t.Errorf("the entity's key has %v, %v", grant.Rights, err)
 			}
-			if _, err = g.Token(Sign(Key{Name: "own", Text: "x"}, "sb://h/orders", at.Add(time.Hour))); err == nil ||
+			if _, err = g.Token(Sign(Key{Name: "own", Text: "x"}, "sb://h/orders",
+				at.Add(time.Hour))); err == nil ||
 				err.Error() != "InvalidSignature: The token has an invalid signature." {
 				t.Errorf("a forged token: %v", err)
 			}
 			if _, err = g.Token(Sign(Key{Name: "own", Text: "first"}, "sb://h/orders", at)); err == nil ||
-				err.Error() != "ExpiredToken: The token is expired. Expiration time: '2027-01-15 08:00:00Z'." {
+				err.Error() != "ExpiredToken: The token is expired. "+
+					"Expiration time: '2027-01-15 08:00:00Z'." {
 				t.Errorf("a token that is over: %v", err)
 			}
 		}
@@ -87,7 +91,8 @@ func TestKeysOfEntities(t *testing.T) {
 
 // TestParseRules: what is no rule is refused, and no key is told.
 func TestParseRules(t *testing.T) {
-	if keys, err := ParseRules([]byte(ruleXML("a", "Listen+Send", "1", "2") + ruleXML("b", "Manage+Send+Listen", "3", ""))); err != nil ||
+	if keys, err := ParseRules([]byte(ruleXML("a", "Listen+Send", "1", "2") + ruleXML("b",
+		"Manage+Send+Listen", "3", ""))); err != nil ||
 		len(keys) != 3 || keys[1] != (Key{"a", Listen | Send, "2"}) || keys[2] != (Key{"b", All, "3"}) {
 		t.Errorf("%v, %v", keys, err)
 	}

@@ -44,8 +44,9 @@ func malformed(why string) *Error {
 	return &Error{Malformed, "The token is malformed: " + why + "."}
 }
 
-// sharedAccess checks sr=R&sig=S&se=E&skn=K, in any order. What is signed is R as it stands there, escapes and
-// all, since clients do not agree on how to write them; a line feed; and E. The key is the bytes of its text.
+// sharedAccess checks sr=R&sig=S&se=E&skn=K, in any order. What is signed is R as it stands there, escapes
+// and all, since clients do not agree on how to write them; a line feed; and E. The key is the bytes of its
+// text.
 func (g *Guard) sharedAccess(fields string) (Grant, error) {
 	var resource, sum, end, name string
 	for field := range strings.SplitSeq(fields, "&") {

@@ -75,7 +75,8 @@ func (c *call) fail(err error) {
 	case errors.As(err, &denied):
 		status, detail = http.StatusUnauthorized, denied.Detail
 	case errors.As(err, &name):
-		status, detail = http.StatusBadRequest, "SubCode=40000. '"+c.scheme()+c.r.Host+c.r.URL.RequestURI()+"'"+name.Reason()
+		status, detail = http.StatusBadRequest, "SubCode=40000. '"+c.scheme()+c.r.Host+c.r.URL.RequestURI()+
+			"'"+name.Reason()
 	case errors.As(err, &tooLarge):
 		status, detail = http.StatusForbidden, "The body of the request is too large."
 	case isOwn:

@@ -16,8 +16,8 @@ type reasonError struct{ text string }
 
 func (e *reasonError) Error() string { return e.text }
 
-// refused is how a request is refused whose token is good, and has not the right to manage. That there is no such
-// queue or topic is told to anybody with a token.
+// refused is how a request is refused whose token is good, and has not the right to manage. That there is no
+// such queue or topic is told to anybody with a token.
 func (c *call) refused(err error) error {
 	var denied *access.Error
 	if !errors.As(err, &denied) || denied.Reason != access.Lacking {
@@ -29,9 +29,11 @@ func (c *call) refused(err error) error {
 		return &reasonError{"SubCode=40100: Unauthorized : Unauthorized access for '" + part +
 			"' operation on endpoint 'sb://" + c.r.Host + c.r.URL.RequestURI() + "'"}
 	case method == http.MethodPut:
-		return &statusError{http.StatusUnauthorized, "Authorization failed for specified action: Manage,EntityWrite."}
+		return &statusError{http.StatusUnauthorized, "Authorization failed for specified action: " +
+			"Manage,EntityWrite."}
 	case method == http.MethodDelete:
-		return &statusError{http.StatusUnauthorized, "Authorization failed for specified action: Manage,EntityDelete."}
+		return &statusError{http.StatusUnauthorized, "Authorization failed for specified action: " +
+			"Manage,EntityDelete."}
 	case method == http.MethodGet && !strings.HasPrefix(c.path[0], "$") && c.isAbsent(c.before(0)):
 		return c.answerNothing()
 	}
@@ -76,7 +78,8 @@ func (c *call) answerReason(status int, reason string, body []byte) {
 	}
 	defer conn.Close()
 	c.status = status
-	_, _ = fmt.Fprintf(buffer, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
+	_, _ = fmt.Fprintf(buffer, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: "+
+		"close\r\n\r\n%s",
 		status, reason, contentError, len(body), body) // a client that is gone is told by nobody
 	_ = buffer.Flush()
 }

@@ -47,8 +47,10 @@ func TestNames(t *testing.T) {
 	w.must(200, "GET", "/health", "")
 	for _, path := range []string{"/a~b", "/a%20b", "/$a", "/a//b", "/%23TEST"} {
 		a := w.put(400, path+"?api-version=2021-05", "QueueDescription", "")
-		want := "SubCode=40000. '" + w.web.URL + path + "?api-version=2021-05' contains character(s) that is not allowed by " +
-			"Service Bus. Entity segments can contain only letters, numbers, periods (.), hyphens (-), and underscores (_)."
+		want := "SubCode=40000. '" + w.web.URL + path + "?api-version=2021-05' contains character(s) " +
+			"that is not allowed by " +
+			"Service Bus. Entity segments can contain only letters, numbers, periods (.), hyphens (-), " +
+			"and underscores (_)."
 		if !strings.Contains(a.body, want) {
 			t.Errorf("%s: %s", path, a.body)
 		}
@@ -63,8 +65,8 @@ func TestNames(t *testing.T) {
 	w.put(400, "/t/Subscriptions/s/Rules/a~b", "RuleDescription", `<Filter i:type="FalseFilter"/>`)
 }
 
-// TestRightsToManage: a token without the right is refused in the service's words; that there is no such entity
-// is told to it.
+// TestRightsToManage: a token without the right is refused in the service's words; that there is no such
+// entity is told to it.
 func TestRightsToManage(t *testing.T) {
 	listen := access.Key{Name: "ListenOnly", Rights: access.Listen, Text: "k"}
 	w := newWorld(t, access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey(), listen}})
@@ -88,11 +90,15 @@ func TestRightsToManage(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ method, path, want string }{
-		{"GET", "/t/Subscriptions/s", "GetSubscription"}, {"GET", "/t/Subscriptions/absent", "GetSubscription"},
-		{"GET", "/t/Subscriptions/", "EnumerateSubscriptions"}, {"PUT", "/t/Subscriptions/s", "CreateOrUpdateSubscription"},
-		{"DELETE", "/t/Subscriptions/s", "DeleteSubscription"}, {"GET", "/t/Subscriptions/s/Rules/$Default", "GetRule"},
+		{"GET", "/t/Subscriptions/s", "GetSubscription"}, {"GET", "/t/Subscriptions/absent",
+			"GetSubscription"},
+		{"GET", "/t/Subscriptions/", "EnumerateSubscriptions"}, {"PUT", "/t/Subscriptions/s",
+			"CreateOrUpdateSubscription"},
+		{"DELETE", "/t/Subscriptions/s", "DeleteSubscription"}, {"GET", "/t/Subscriptions/s/Rules/$Default",
+			"GetRule"},
 		{"GET", "/t/Subscriptions/s/rules?a=%0D%0Ab", "EnumerateRules"},
-		{"PUT", "/t/Subscriptions/s/rules/r", "CreateOrUpdateRule"}, {"PUT", "/t/Subscriptions/s/rules", "CreateOrUpdateRule"},
+		{"PUT", "/t/Subscriptions/s/rules/r", "CreateOrUpdateRule"}, {"PUT", "/t/Subscriptions/s/rules",
+			"CreateOrUpdateRule"},
 		{"DELETE", "/t/Subscriptions/s/rules/r", "DeleteRule"}} {
 		r, err := http.NewRequestWithContext(t.Context(), c.method, w.web.URL+c.path, nil)
 		if err != nil {
@@ -104,7 +110,8 @@ func TestRightsToManage(t *testing.T) {
 			t.Fatal(err)
 		}
 		res.Body.Close()
-		want := "401 SubCode=40100: Unauthorized : Unauthorized access for '" + c.want + "' operation on endpoint 'sb://"
+		want := "401 SubCode=40100: Unauthorized : Unauthorized access for '" + c.want +
+			"' operation on endpoint 'sb://"
 		if res.StatusCode != 401 || !strings.HasPrefix(res.Status, want) || len(res.Header) != 2 {
 			t.Errorf("%s %s: %s, %v", c.method, c.path, res.Status, res.Header)
 		}
@@ -113,11 +120,13 @@ func TestRightsToManage(t *testing.T) {
 	r := httptest.NewRequest("GET", "/t/Subscriptions/s", nil)
 	r.Header.Set("Authorization", w.token)
 	w.web.Config.Handler.ServeHTTP(recorded, r)
-	if body := recorded.Body.String(); recorded.Code != 401 || !strings.Contains(body, "Unauthorized access for &apos;GetSubscription") &&
+	if body := recorded.Body.String(); recorded.Code != 401 || !strings.Contains(body,
+		"Unauthorized access for &apos;GetSubscription") &&
 		!strings.Contains(body, "Unauthorized access for 'GetSubscription") {
 		t.Errorf("without a reason: %d %s", recorded.Code, body)
 	}
-	w.token = access.Sign(access.Key{Name: "ListenOnly", Text: "x"}, "sb://localhost/", ttl.Real{}.Now().Add(time.Hour))
+	w.token = access.Sign(access.Key{Name: "ListenOnly", Text: "x"}, "sb://localhost/",
+		ttl.Real{}.Now().Add(time.Hour))
 	w.must(401, "GET", "/absent", "")
 	w.token = ""
 	w.must(401, "GET", "/absent", "")
@@ -127,15 +136,18 @@ func TestRightsToManage(t *testing.T) {
 func TestKeysOfEntities(t *testing.T) {
 	w := newWorld(t, access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey()}})
 	const rule = `<AuthorizationRules><AuthorizationRule i:type="SharedAccessAuthorizationRule">` +
-		`<ClaimType>SharedAccessKey</ClaimType><ClaimValue>None</ClaimValue><Rights><AccessRights>Send</AccessRights></Rights>` +
-		`<KeyName>own</KeyName><PrimaryKey>p</PrimaryKey><SecondaryKey>s</SecondaryKey></AuthorizationRule></AuthorizationRules>`
+		`<ClaimType>SharedAccessKey</ClaimType><ClaimValue>None</ClaimValue><Rights><AccessRights>` +
+		`Send</AccessRights></Rights>` +
+		`<KeyName>own</KeyName><PrimaryKey>p</PrimaryKey><SecondaryKey>s</SecondaryKey>` +
+		`</AuthorizationRule></AuthorizationRules>`
 	w.put(201, "/q", "QueueDescription", rule)
 	w.put(201, "/other", "QueueDescription", "")
 	w.put(400, "/bad", "QueueDescription", strings.ReplaceAll(rule, "Send", "Fly"))
 	w.put(400, "/bad", "QueueDescription", strings.ReplaceAll(rule, "Send", "Manage"))
 	manager := w.token
 	for _, text := range []string{"p", "s"} {
-		w.token = access.Sign(access.Key{Name: "own", Text: text}, "http://localhost/q", ttl.Real{}.Now().Add(time.Hour))
+		w.token = access.Sign(access.Key{Name: "own", Text: text}, "http://localhost/q",
+			ttl.Real{}.Now().Add(time.Hour))
 		w.must(201, "POST", "/q/messages", "x")
 		w.must(401, "DELETE", "/q/messages/head?timeout=0", "")
 		w.must(401, "POST", "/other/messages", "x")
@@ -161,12 +173,16 @@ func TestVersions(t *testing.T) {
 		w.put(400, "/e?api-version=2017-04", kind, large, "If-Match", "*")
 		now := w.description(w.put(200, "/e?api-version=2021-05", kind, large, "If-Match", "*"))
 		kept := w.description(w.put(200, "/e?api-version=2017-04", kind, "", "If-Match", "*"))
-		if got := w.description(w.must(200, "GET", "/e", "")).text("MaxMessageSizeInKilobytes"); got != "1024" ||
-			now.text("MaxMessageSizeInKilobytes") != "1024" || kept.child("MaxMessageSizeInKilobytes") != nil {
+		if got := w.description(w.must(200, "GET", "/e",
+			"")).text("MaxMessageSizeInKilobytes"); got != "1024" ||
+			now.text("MaxMessageSizeInKilobytes") != "1024" ||
+			kept.child("MaxMessageSizeInKilobytes") != nil {
 			t.Errorf("%s: it is %s", kind, got)
 		}
-		a := w.put(400, "/e?api-version=2024-05", kind, strings.ReplaceAll(large, "1024", "1023"), "If-Match", "*")
-		if !strings.Contains(a.body, "value for 'MaxMessageSizeInKilobytes' must be between 1024 and 102400") {
+		a := w.put(400, "/e?api-version=2024-05", kind, strings.ReplaceAll(large, "1024", "1023"),
+			"If-Match", "*")
+		if !strings.Contains(a.body,
+			"value for 'MaxMessageSizeInKilobytes' must be between 1024 and 102400") {
 			t.Error(a.body)
 		}
 		w.must(200, "DELETE", "/e", "")
@@ -181,7 +197,8 @@ func TestTold(t *testing.T) {
 			"<EnablePartitioning>true</EnablePartitioning>"))
 		if d.text("MaxSizeInMegabytes") != "49152" || d.text("SupportOrdering") != "false" ||
 			d.text("AccessedAt") != "0001-01-01T00:00:00Z" {
-			t.Errorf("%s: %s, %s, %s", kind, d.text("MaxSizeInMegabytes"), d.text("SupportOrdering"), d.text("AccessedAt"))
+			t.Errorf("%s: %s, %s, %s", kind, d.text("MaxSizeInMegabytes"), d.text("SupportOrdering"),
+				d.text("AccessedAt"))
 		}
 		d = w.description(w.put(200, path, kind, "<MaxSizeInMegabytes>49152</MaxSizeInMegabytes>"+
 			"<EnablePartitioning>true</EnablePartitioning>", "If-Match", "*"))
@@ -194,7 +211,8 @@ func TestTold(t *testing.T) {
 		t.Errorf("a subscription was used at %s", s.text("AccessedAt"))
 	}
 	w.must(201, "POST", "/q/messages", "x")
-	if d := w.description(w.must(200, "GET", "/q", "")); !strings.HasPrefix(d.text("AccessedAt"), "2026-07-02T01:32:27") {
+	if d := w.description(w.must(200, "GET", "/q", "")); !strings.HasPrefix(d.text("AccessedAt"),
+		"2026-07-02T01:32:27") {
 		t.Errorf("a queue was used at %s", d.text("AccessedAt"))
 	}
 	ordered := w.description(w.put(201, "/o", "TopicDescription",
@@ -218,13 +236,15 @@ func TestLog(t *testing.T) {
 	w.must(200, "GET", "/q", "")
 	for _, want := range []string{`method=PUT path=/q status=201`,
 		`method=PUT path=/q status=409 code=EntityExists refusal="SubCode=40900. Conflict.`,
-		`method=PUT path=/a~b status=400 code=Argument refusal="SubCode=40000. `, `method=POST path=/q status=405 code=405`,
+		`method=PUT path=/a~b status=400 code=Argument refusal="SubCode=40000. `,
+		`method=POST path=/q status=405 code=405`,
 		`method=GET path=/q status=200`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no %s in\n%s", want, log.String())
 		}
 	}
-	if got := strings.Count(log.String(), "\n"); got != 5 || strings.Contains(log.String(), "SharedAccessSignature") ||
+	if got := strings.Count(log.String(), "\n"); got != 5 || strings.Contains(log.String(),
+		"SharedAccessSignature") ||
 		strings.Contains(log.String(), "sig=") {
 		t.Errorf("%d lines:\n%s", got, log.String())
 	}

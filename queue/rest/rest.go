@@ -118,7 +118,8 @@ func (c *call) allow(path string, need access.Rights) error {
 }
 
 func (c *call) unknown() error {
-	return &statusError{http.StatusNotFound, "The request leads to nothing: only queues and topics are listed."}
+	return &statusError{http.StatusNotFound, "The request leads to nothing: only queues and topics are " +
+		"listed."}
 }
 
 // notAllowed answers a method that there is not.
