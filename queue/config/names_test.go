@@ -12,13 +12,15 @@ func TestNames(t *testing.T) {
 	for range 2 { // a second start finds them
 		if err := apply(t, ctx, q, `{"UserConfig": {"Namespaces": [{"Name": "sbemulatorns",
 			"Queues": [{"Name": "wolverine.tests.bugs.batcheditem__"}, {"Name": "txt/.-_123"}],
-			"Topics": [{"Name": "Bus/Fault--Shop.Contracts/Placed--", "Subscriptions": [{"Name": "batcheditem__",
-				"Rules": [{"Name": "$default", "Properties": {"FilterType": "True"}}]}]}]}]}}`); err != nil {
+			"Topics": [{"Name": "Bus/Fault--Shop.Contracts/Placed--", "Subscriptions": [
+				{"Name": "batcheditem__", "Rules": [{"Name": "$default",
+					"Properties": {"FilterType": "True"}}]}]}]}]}}`); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, path := range []string{"wolverine.tests.bugs.batcheditem__", "txt/.-_123",
-		"Bus/Fault--Shop.Contracts/Placed--", "Bus/Fault--Shop.Contracts/Placed--/Subscriptions/batcheditem__"} {
+		"Bus/Fault--Shop.Contracts/Placed--",
+		"Bus/Fault--Shop.Contracts/Placed--/Subscriptions/batcheditem__"} {
 		if e, err := q.Get(ctx, path); err != nil || e.Path != path {
 			t.Errorf("%s is %q, %v", path, e.Path, err)
 		}

@@ -3,6 +3,7 @@ package rest
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -56,6 +57,15 @@ func statusOf(code queue.Code) int {
 	return http.StatusInternalServerError
 }
 
+// requested is the address of the request as texts tell it: without what the query may have that is secret.
+func (c *call) requested() string {
+	text := c.r.Host + c.r.URL.EscapedPath()
+	if v := c.query.Get("api-version"); v != "" {
+		text += "?api-version=" + url.QueryEscape(v)
+	}
+	return text
+}
+
 // fail answers an error.
 func (c *call) fail(err error) {
 	status, detail := http.StatusInternalServerError, "The server was unable to process the request."
@@ -75,8 +85,7 @@ func (c *call) fail(err error) {
 	case errors.As(err, &denied):
 		status, detail = http.StatusUnauthorized, denied.Detail
 	case errors.As(err, &name):
-		status, detail = http.StatusBadRequest, "SubCode=40000. '"+c.scheme()+c.r.Host+c.r.URL.RequestURI()+
-			"'"+name.Reason()
+		status, detail = http.StatusBadRequest, "SubCode=40000. '"+c.scheme()+c.requested()+"'"+name.Reason()
 	case errors.As(err, &tooLarge):
 		status, detail = http.StatusForbidden, "The body of the request is too large."
 	case isOwn:

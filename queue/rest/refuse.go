@@ -27,7 +27,7 @@ func (c *call) refused(err error) error {
 	switch part := c.managedPart(); {
 	case part != "":
 		return &reasonError{"SubCode=40100: Unauthorized : Unauthorized access for '" + part +
-			"' operation on endpoint 'sb://" + c.r.Host + c.r.URL.RequestURI() + "'"}
+			"' operation on endpoint 'sb://" + c.requested() + "'"}
 	case method == http.MethodPut:
 		return &statusError{http.StatusUnauthorized, "Authorization failed for specified action: " +
 			"Manage,EntityWrite."}

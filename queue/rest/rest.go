@@ -61,14 +61,31 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := c.serve(); err != nil {
 		c.fail(err)
 	}
-	if ctx := r.Context(); h.o.Logger.Enabled(ctx, slog.LevelDebug) {
-		attributes := []slog.Attr{slog.String("method", r.Method), slog.String("path", r.URL.Path),
-			slog.Int("status", c.status)}
-		if c.detail != "" {
-			attributes = append(attributes, slog.String("code", c.code), slog.String("refusal", c.detail))
-		}
-		h.o.Logger.LogAttrs(ctx, slog.LevelDebug, "a request of Service Bus", attributes...)
+	c.log()
+}
+
+// maxLogged is how many bytes of an address or of a text a line of the log has.
+const maxLogged = 512
+
+// log writes a line about the request and its answer. It has neither the query nor headers, where tokens are.
+func (c *call) log() {
+	ctx := c.r.Context()
+	if !c.o.Logger.Enabled(ctx, slog.LevelDebug) {
+		return
 	}
+	attributes := []slog.Attr{slog.String("method", c.r.Method), slog.String("path", logged(c.r.URL.Path)),
+		slog.Int("status", c.status)}
+	if c.detail != "" {
+		attributes = append(attributes, slog.String("code", c.code), slog.String("refusal", logged(c.detail)))
+	}
+	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "a request of Service Bus", attributes...)
+}
+
+func logged(text string) string {
+	if len(text) > maxLogged {
+		return strings.ToValidUTF8(text[:maxLogged], "") + "..."
+	}
+	return text
 }
 
 // at tells whether a segment, counted from the end for a negative i, is a word in any case.
