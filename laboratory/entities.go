@@ -62,8 +62,9 @@ func entityOf(e queue.Entity) Entity {
 		DefaultTimeToLive: limited(p.DefaultTTL), DeadLetterOnExpiration: p.DeadLetterOnExpiration,
 		RequiresSession: p.RequiresSession, DetectsDuplicates: p.RequiresDuplicateDetection,
 		DuplicatesWithin: limited(p.DuplicateDetectionWindow), MaxSizeMegabytes: p.MaxSizeMB,
-		ForwardTo: queue.TargetPath(p.ForwardTo), ForwardDeadLettersTo: queue.TargetPath(p.ForwardDeadLettersTo),
-		AutoDeleteOnIdle: limited(p.AutoDeleteOnIdle), Created: e.Created, Accessed: e.Accessed}
+		ForwardTo:            queue.TargetPath(p.ForwardTo),
+		ForwardDeadLettersTo: queue.TargetPath(p.ForwardDeadLettersTo),
+		AutoDeleteOnIdle:     limited(p.AutoDeleteOnIdle), Created: e.Created, Accessed: e.Accessed}
 }
 
 // InQueues is the part of a request that needs queues.

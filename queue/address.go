@@ -134,23 +134,25 @@ func (e *NameError) Error() string { return "'" + e.Name + "'" + e.Reason() }
 
 // Reason is what follows the name, or its address, in the text that the service has for it.
 func (e *NameError) Reason() string {
-	return " contains character(s) that is not allowed by Service Bus. Entity segments can contain only letters, " +
-		"numbers, periods (.), hyphens (-), and underscores (_). " + moreToKnow
+	return " contains character(s) that is not allowed by Service Bus. Entity segments can contain only " +
+		"letters, numbers, periods (.), hyphens (-), and underscores (_). " + moreToKnow
 }
 
 // moreToKnow ends texts of the service's management of entities.
 const moreToKnow = "To know more visit https://aka.ms/sbResourceMgrExceptions."
 
-// checkName checks the name of something new: segments of letters, digits, '.', '-' and '_', of which any may
-// stand at either end, with slashes between them where the kind allows that. A segment "." or ".." is refused,
-// since no URL leads to it, and so is "Subscriptions" behind another segment, which addresses subscriptions.
+// checkName checks the name of something new: segments of letters, digits, '.', '-' and '_', of which any
+// may stand at either end, with slashes between them where the kind allows that. A segment "." or ".." is
+// refused, since no URL leads to it, and so is "Subscriptions" behind another segment, which addresses
+// subscriptions.
 func checkName(what, name string, slashes bool) error {
 	most := maxName
 	if slashes {
 		most = maxPath
 	}
 	if n := utf8.RuneCountInString(name); n == 0 || n > most {
-		return &Error{Code: CodeArgumentOutOfRange, Entity: name, Message: "SubCode=40000. The name of a " + what +
+		return &Error{Code: CodeArgumentOutOfRange, Entity: name, Message: "SubCode=40000. The name of a " +
+			what +
 			" has from 1 to " + strconv.Itoa(most) + " characters."}
 	}
 	first := true
@@ -158,10 +160,12 @@ func checkName(what, name string, slashes bool) error {
 		if segment == "" || segment == "." || segment == ".." || strings.ContainsFunc(segment, notInNames) ||
 			!first && !slashes {
 			err := &NameError{name}
-			return &Error{Code: CodeArgument, Entity: name, Message: "SubCode=40000. " + err.Error(), Err: err}
+			return &Error{Code: CodeArgument, Entity: name, Message: "SubCode=40000. " + err.Error(),
+				Err: err}
 		}
 		if !first && strings.EqualFold(segment, "subscriptions") {
-			return &Error{Code: CodeArgument, Entity: name, Message: "SubCode=40000. The path '" + name + "' of a " +
+			return &Error{Code: CodeArgument, Entity: name, Message: "SubCode=40000. The path '" + name +
+				"' of a " +
 				what + " has a segment 'Subscriptions', which stands for the subscriptions of a topic."}
 		}
 		first = false
@@ -171,5 +175,6 @@ func checkName(what, name string, slashes bool) error {
 
 // notInNames reports whether a segment of a name cannot have a character.
 func notInNames(c rune) bool {
-	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '-' && c != '_'
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '-' &&
+		c != '_'
 }

@@ -1,6 +1,9 @@
 package queue
 
-import "errors"
+import (
+	"errors"
+	"strconv"
+)
 
 // Code says what kind of failure an Error is. Each has its condition in AMQP and its status in REST, in the
 // tables of those packages.
@@ -30,6 +33,18 @@ const (
 	CodeCancelled                  // the caller's context ended, or the server stops
 	CodeStorage                    // the engine: see Err and host.Classify
 )
+
+// String names the code, for logs.
+func (c Code) String() string {
+	names := [...]string{"Internal", "EntityNotFound", "EntityExists", "EntityDisabled", "Unauthorized",
+		"MessageLockLost", "SessionLockLost", "SessionCannotBeLocked", "MessageNotFound", "RuleNotFound",
+		"RuleExists", "Timeout", "ServerBusy", "QuotaExceeded", "MessageTooLarge", "Argument",
+		"ArgumentOutOfRange", "NotAllowed", "NotImplemented", "Cancelled", "Storage"}
+	if int(c) < len(names) {
+		return names[c]
+	}
+	return "Code(" + strconv.Itoa(int(c)) + ")"
+}
 
 // Error is the one error type of the package.
 type Error struct {

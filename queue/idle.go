@@ -10,9 +10,10 @@ import (
 )
 
 // An entity with AutoDeleteOnIdle is deleted when nobody has used it for so long. What is use, and what is
-// not, is decided where it happens, by touch; an update is use, too, and noted as such alone. Two things are use as long as they last: somebody waits for
-// messages, and a message is scheduled; the second one ends with the moment in which the last one arrives.
-// After a start all entities have just been used: while the server was not there nobody could.
+// not, is decided where it happens, by touch; an update is use, too, and noted as such alone. Two things are
+// use as long as they last: somebody waits for messages, and a message is scheduled; the second one ends
+// with the moment in which the last one arrives. After a start all entities have just been used: while the
+// server was not there nobody could.
 
 // touch notes that the entity was used. Whoever uses a subscription uses its topic.
 func (e *entity) touch(ms int64) {

@@ -87,8 +87,8 @@ func (q *Queues) Create(ctx context.Context, kind Kind, path string, p Propertie
 		return Entity{}, err
 	}
 	rec.Created = m.in.Clock().Millis()
-	if rec.Updated = rec.Created; kind == Subscription { // the service tells so; of others, that there was no use
-		rec.Accessed = rec.Created
+	if rec.Updated = rec.Created; kind == Subscription {
+		rec.Accessed = rec.Created // as the service tells it; of queues and topics it tells no use
 	}
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		if rec.Number = t.Number(); rec.Topic == 0 { // what comes begins above what is gone
@@ -173,8 +173,8 @@ func partName(topic string, names ...string) string {
 	return "Topic:" + topic + "|" + strings.Join(names, "|")
 }
 
-// checkTargets checks that what an entity forwards to is there. It keeps how the client has written that, with
-// the scheme and the host, which have no case, in lower case.
+// checkTargets checks that what an entity forwards to is there. It keeps how the client has written that,
+// with the scheme and the host, which have no case, in lower case.
 func (m *resident) checkTargets(path string, p *Properties) error {
 	for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
 		if *target == "" {

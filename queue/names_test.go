@@ -10,7 +10,8 @@ import (
 func TestNamesOfFrameworks(t *testing.T) {
 	w := newWorld(t, Options{})
 	for _, name := range []string{"txt/.-_123", "ns/PingMessage__", "Bus/Fault--Shop.Contracts/Placed--",
-		"MassTransit.Contracts.JobService/SubmitJob--Shop/DoJob--", "tests.bugs.batcheditem__", "_", "-", "a.",
+		"MassTransit.Contracts.JobService/SubmitJob--Shop/DoJob--", "tests.bugs.batcheditem__", "_", "-",
+		"a.",
 		"...", "Subscriptions", "subscriptions/x", "messages", strings.Repeat("q", maxPath)} {
 		w.create(Queue, name, standard())
 		e, err := w.q.Get(w.ctx, strings.ToUpper(name))
@@ -19,7 +20,8 @@ func TestNamesOfFrameworks(t *testing.T) {
 		}
 		w.remove(name)
 		w.create(Topic, name, standard())
-		for _, sub := range []string{"batcheditem__", "-.", "subscriptions", "Rules", strings.Repeat("s", maxName)} {
+		for _, sub := range []string{"batcheditem__", "-.", "subscriptions", "Rules", strings.Repeat("s",
+			maxName)} {
 			path := SubscriptionPath(name, sub)
 			w.create(Subscription, path, standard())
 			if _, err := w.q.CreateRule(w.ctx, path, Rule{Name: "Placed--"}); err != nil {
@@ -37,7 +39,8 @@ func TestNamesOfFrameworks(t *testing.T) {
 func TestNamesRefused(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.create(Topic, "t", standard())
-	for _, name := range []string{"a//b", "a~b", "a b", "#q", "$q", "a/$b", "a+b", "é", "a::b", "..", "a/./b", "a%2Fb"} {
+	for _, name := range []string{"a//b", "a~b", "a b", "#q", "$q", "a/$b", "a+b", "é", "a::b", "..",
+		"a/./b", "a%2Fb"} {
 		for _, path := range []string{name, "t/Subscriptions/" + name} {
 			kind := Queue
 			if path != name {
@@ -49,7 +52,8 @@ func TestNamesRefused(t *testing.T) {
 			_, err := w.q.Create(w.ctx, kind, path, standard())
 			var refused *NameError
 			if w.fails(err, CodeArgument); !errors.As(err, &refused) ||
-				!strings.Contains(err.Error(), "SubCode=40000. '"+name+"' contains character(s) that is not allowed") {
+				!strings.Contains(err.Error(), "SubCode=40000. '"+name+
+					"' contains character(s) that is not allowed") {
 				t.Errorf("%q: %v", path, err)
 			}
 		}

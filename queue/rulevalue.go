@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// RuleValue is a value of AMQP as rules see it: a number keeps its type. What has no meaning to them is opaque.
+// RuleValue is a value of AMQP as rules see it: a number keeps its type. What has no meaning to them is
+// opaque.
 func RuleValue(v any) rule.Value {
 	value := valueOf(v, encodeAny(v))
 	switch v := v.(type) {

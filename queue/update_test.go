@@ -14,7 +14,8 @@ func TestUpdateOfNothing(t *testing.T) {
 	w.queue("s", sessions)
 	w.send("q", msg("A"))
 	w.send("s", msg("B", of("1")))
-	plain, held := w.receiver(Address{Entity: "q"}, ReceiverOptions{}), w.receiver(Address{Entity: "s"}, session("1"))
+	plain, held := w.receiver(Address{Entity: "q"}, ReceiverOptions{}), w.receiver(Address{Entity: "s"},
+		session("1"))
 	first, err := plain.TryReceive(w.ctx, 1)
 	w.must(err)
 	second, err := held.TryReceive(w.ctx, 1)
@@ -50,8 +51,10 @@ func TestImmutable(t *testing.T) {
 		change func(*Properties)
 		want   string
 	}{
-		"q": {Queue, sessions, "The value for the RequiresSession property of an existing Queue cannot be changed"},
-		"t": {Topic, func(p *Properties) { p.EnablePartitioning = true }, "Partitioning cannot be changed for Topic. "},
+		"q": {Queue, sessions, "The value for the RequiresSession property of an existing Queue cannot " +
+			"be changed"},
+		"t": {Topic, func(p *Properties) { p.EnablePartitioning = true },
+			"Partitioning cannot be changed for Topic. "},
 		"t/Subscriptions/s": {Subscription, sessions,
 			"The value for the RequiresSession property of an existing Subscription cannot be changed"},
 		"u": {Topic, func(p *Properties) { p.RequiresDuplicateDetection = true },
@@ -77,7 +80,8 @@ func TestPartitionedSize(t *testing.T) {
 		p.EnablePartitioning, p.MaxSizeMB = true, mb
 		return p
 	}
-	for asked, want := range map[int32]int32{0: 16_384, 1024: 16_384, 3072: 49_152, 5120: 81_920, 16_384: 16_384} {
+	for asked, want := range map[int32]int32{0: 16_384, 1024: 16_384, 3072: 49_152, 5120: 81_920,
+		16_384: 16_384} {
 		name := fmt.Sprint("q", asked)
 		e, err := w.q.Create(w.ctx, Queue, name, partitioned(asked))
 		if w.must(err); e.Properties.MaxSizeMB != want {
@@ -129,7 +133,8 @@ func TestAccessed(t *testing.T) {
 	w.update("q", func(p *Properties) { p.UserMetadata = "x" })
 	w.reopen()
 	if !accessed("q").IsZero() || !accessed("t").IsZero() || !accessed("t/Subscriptions/s").Equal(start) {
-		t.Errorf("new entities were used at %v, %v, %v", accessed("q"), accessed("t"), accessed("t/Subscriptions/s"))
+		t.Errorf("new entities were used at %v, %v, %v", accessed("q"), accessed("t"),
+			accessed("t/Subscriptions/s"))
 	}
 	w.at(time.Second)
 	w.send("q", msg("A"))
@@ -143,12 +148,14 @@ func TestTargetsAsWritten(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("To/Here")
 	for written, want := range map[string]string{"to/here": "to/here", "/TO/here/": "TO/here",
-		"SB://Ns.Example/To/HERE": "sb://ns.example/To/HERE", "http://localhost:5300/to/here": "http://localhost:5300/to/here"} {
+		"SB://Ns.Example/To/HERE":       "sb://ns.example/To/HERE",
+		"http://localhost:5300/to/here": "http://localhost:5300/to/here"} {
 		name := fmt.Sprintf("q%x", want)
 		w.queue(name, forwarding(written), func(p *Properties) { p.ForwardDeadLettersTo = written })
 		e, err := w.q.Get(w.ctx, name)
 		if w.must(err); e.Properties.ForwardTo != want || e.Properties.ForwardDeadLettersTo != want {
-			t.Errorf("%q is told as %q and %q", written, e.Properties.ForwardTo, e.Properties.ForwardDeadLettersTo)
+			t.Errorf("%q is told as %q and %q", written, e.Properties.ForwardTo,
+				e.Properties.ForwardDeadLettersTo)
 		}
 		w.send(name, msg("A"))
 		w.settle("to/here", w.expect("to/here", "A")[0], Settlement{Outcome: Complete})
@@ -255,7 +262,8 @@ func TestRuleTexts(t *testing.T) {
 	_, err := w.q.CreateRule(w.ctx, path, Rule{Name: "red"})
 	w.must(err)
 	_, err = w.q.CreateRule(w.ctx, path, Rule{Name: "red"})
-	if w.fails(err, CodeRuleExists); !strings.HasPrefix(err.Error(), "The messaging entity 'Topic:News|All|red' already exists. ") {
+	if w.fails(err, CodeRuleExists); !strings.HasPrefix(err.Error(),
+		"The messaging entity 'Topic:News|All|red' already exists. ") {
 		t.Error(err)
 	}
 	err = w.q.DeleteRule(w.ctx, path, "blue")
@@ -264,7 +272,8 @@ func TestRuleTexts(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = w.q.Create(w.ctx, Subscription, path, Defaults(Subscription))
-	if w.fails(err, CodeEntityExists); !strings.HasPrefix(err.Error(), "The messaging entity 'Topic:News|all' already exists. ") {
+	if w.fails(err, CodeEntityExists); !strings.HasPrefix(err.Error(),
+		"The messaging entity 'Topic:News|all' already exists. ") {
 		t.Error(err)
 	}
 }

@@ -92,7 +92,7 @@ func (b *servicebus) plant(ctx context.Context, queues *queue.Queues) error {
 // open makes what answers there.
 func (b *servicebus) open(s *serve) {
 	f, queues, log := &s.flags, s.queues, s.log
-	guard := f.servicebus.guard(f.noAuth)
+	guard := f.servicebus.guard(f.noAuth, queues)
 	o := bus.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults, Room: s.db.Memory()}
 	if s.telemetry != nil {
 		o.Observe = s.telemetry.Message

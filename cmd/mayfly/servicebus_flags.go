@@ -92,9 +92,9 @@ func (f *servicebusFlags) checkReach(s *serveFlags) error {
 		"give a --servicebus-key of your own, or --allow-well-known-key where only friends can reach it"}
 }
 
-// guard lets in who has a key.
-func (f *servicebusFlags) guard(noAuth bool) *access.Guard {
-	o := access.Options{Keys: f.signed, Mode: access.Emulator}
+// guard lets in who has a key, of the namespace or of an entity.
+func (f *servicebusFlags) guard(noAuth bool, entities access.Entities) *access.Guard {
+	o := access.Options{Keys: f.signed, Mode: access.Emulator, Entities: entities}
 	switch {
 	case noAuth:
 		o.Mode = access.Off

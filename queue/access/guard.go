@@ -23,13 +23,16 @@ type Options struct {
 	Keys []Key // none: the emulators' key
 	Mode Mode
 	Wall ttl.Clock // real time; nil is the system's
+	// Entities have shared access rules of their own, whose keys are good for them; nil: there are none.
+	Entities Entities
 }
 
 // Guard knows the keys. It may be used from any goroutine.
 type Guard struct {
-	keys map[string]Key
-	mode Mode
-	wall ttl.Clock
+	keys     map[string]Key
+	mode     Mode
+	wall     ttl.Clock
+	entities Entities
 }
 
 // New makes a guard.
@@ -40,7 +43,8 @@ func New(o Options) *Guard {
 	if o.Wall == nil {
 		o.Wall = ttl.Real{}
 	}
-	g := &Guard{keys: make(map[string]Key, len(o.Keys)), mode: o.Mode, wall: o.Wall}
+	g := &Guard{keys: make(map[string]Key, len(o.Keys)), mode: o.Mode, wall: o.Wall,
+		entities: o.Entities}
 	for _, k := range o.Keys {
 		g.keys[k.Name] = k
 	}

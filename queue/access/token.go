@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,14 +24,14 @@ func (g *Guard) Token(text string) (Grant, error) {
 	case g.mode == Off:
 		return Grant{Rights: All}, nil
 	case text == "":
-		return Grant{}, &Error{Missing, "The request has no Authorization header, or an empty one."}
+		return Grant{}, &Error{Missing, "MissingToken: The authorization header was not found."}
 	case len(text) > maxToken:
 		return Grant{}, malformed("it is too long")
 	}
 	word, rest, found := strings.Cut(text, " ")
 	switch {
 	case found && strings.EqualFold(word, signatureWord):
-		return g.signature(strings.TrimSpace(rest))
+		return g.sharedAccess(strings.TrimSpace(rest))
 	case found && strings.EqualFold(word, "Bearer"):
 		return g.webToken(strings.TrimSpace(rest))
 	case strings.Count(text, ".") == 2:
@@ -43,9 +44,10 @@ func malformed(why string) *Error {
 	return &Error{Malformed, "The token is malformed: " + why + "."}
 }
 
-// signature checks sr=R&sig=S&se=E&skn=K, in any order. What is signed is R as it stands there, escapes and
-// all, since clients do not agree on how to write them; a line feed; and E. The key is the bytes of its text.
-func (g *Guard) signature(fields string) (Grant, error) {
+// sharedAccess checks sr=R&sig=S&se=E&skn=K, in any order. What is signed is R as it stands there, escapes
+// and all, since clients do not agree on how to write them; a line feed; and E. The key is the bytes of its
+// text.
+func (g *Guard) sharedAccess(fields string) (Grant, error) {
 	var resource, sum, end, name string
 	for field := range strings.SplitSeq(fields, "&") {
 		key, value, _ := strings.Cut(field, "=")
@@ -63,28 +65,36 @@ func (g *Guard) signature(fields string) (Grant, error) {
 	if resource == "" || sum == "" || end == "" || name == "" {
 		return Grant{}, malformed("it needs sr, sig, se and skn")
 	}
-	key, known := g.keys[unescape(name)]
-	if !known {
+	path := scope(unescape(resource))
+	signers := g.signers(unescape(name), path)
+	if len(signers) == 0 {
 		return Grant{}, &Error{Unknown, "There is no key of the name '" + unescape(name) + "'."}
 	}
 	if g.mode == Emulator {
-		return Grant{Key: key.Name, Rights: key.Rights}, nil
+		return Grant{Key: signers[0].Name, Rights: signers[0].Rights, Path: signers[0].path}, nil
 	}
 	expires, err := strconv.ParseInt(end, 10, 64)
 	if err != nil || expires <= 0 {
 		return Grant{}, malformed("its end is not a number of seconds")
 	}
 	given, err := base64.StdEncoding.DecodeString(unescape(sum))
-	mac := hmac.New(sha256.New, []byte(key.Text))
-	mac.Write([]byte(resource + "\n" + end))
-	if err != nil || !hmac.Equal(given, mac.Sum(nil)) {
-		return Grant{}, &Error{Forged, "The token has an invalid signature."}
+	at := slices.IndexFunc(signers, func(s signer) bool {
+		return err == nil && hmac.Equal(given, signature(s.Key, resource+"\n"+end))
+	})
+	switch {
+	case at < 0:
+		return Grant{}, &Error{Forged, "InvalidSignature: The token has an invalid signature."}
+	case expires <= g.wall.Now().Unix():
+		return Grant{}, expired(expires)
 	}
-	if expires <= g.wall.Now().Unix() {
-		return Grant{}, &Error{Expired, "The token has expired. Its time was over at " +
-			time.Unix(expires, 0).UTC().Format(time.RFC3339) + "."}
-	}
-	return Grant{Key: key.Name, Rights: key.Rights, Path: scope(unescape(resource)), Expires: expires}, nil
+	return Grant{Key: signers[at].Name, Rights: signers[at].Rights, Path: path, Expires: expires}, nil
+}
+
+// signature is what a key makes of a text.
+func signature(k Key, text string) []byte {
+	mac := hmac.New(sha256.New, []byte(k.Text))
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
 }
 
 // unescape undoes percent escapes; what is malformed stays as it is. A plus is a plus: it is in base64.
@@ -143,7 +153,10 @@ func (g *Guard) webToken(token string) (Grant, error) {
 			"The token cannot be verified by this server: use a shared access key."}
 	}
 	if claims.Expires == nil || *claims.Expires <= float64(g.wall.Now().Unix()) {
-		return Grant{}, &Error{Expired, "The token has expired."}
+		if claims.Expires == nil {
+			claims.Expires = new(float64)
+		}
+		return Grant{}, expired(int64(max(0, *claims.Expires)))
 	}
 	return Grant{Key: name, Rights: All, Expires: int64(min(*claims.Expires, 1<<53))}, nil
 }
@@ -158,9 +171,7 @@ func decodePart(part string, into any) bool {
 func Sign(k Key, resource string, end time.Time) string {
 	escaped := strings.ReplaceAll(url.QueryEscape(resource), "+", "%20")
 	until := strconv.FormatInt(end.Unix(), 10)
-	mac := hmac.New(sha256.New, []byte(k.Text))
-	mac.Write([]byte(escaped + "\n" + until))
-	sum := base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	sum := base64.StdEncoding.EncodeToString(signature(k, escaped+"\n"+until))
 	return signatureWord + " sr=" + escaped + "&sig=" + url.QueryEscape(sum) + "&se=" + until +
 		"&skn=" + url.QueryEscape(k.Name)
 }

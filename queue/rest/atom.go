@@ -137,7 +137,7 @@ func (c *call) namespaceInfo() error {
 		}})
 }
 
-// splitEntity is the kind of the entity that a path names.
+// kindOfPath is the kind of the entity that a path names.
 func kindOfPath(path string) queue.Kind {
 	a, _, err := queue.ParseAddress(path)
 	if _, _, ok := a.Subscription(); err == nil && ok {

@@ -2,12 +2,14 @@ package rest
 
 import (
 	"errors"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
 )
 
 // field is an element of a description.
@@ -77,12 +79,20 @@ func number(name string, at func(*queue.Properties) *int32) field {
 		}}
 }
 
-// target is an entity that messages are forwarded to: clients get the URL of it.
+// target is an entity that messages are forwarded to: clients get its address as it was written, and the
+// service's form of it where that was a path alone.
 func target(name string, at func(*queue.Properties) *string) field {
 	return field{name,
 		func(d *description) (string, bool) {
-			path := *at(&d.Properties)
-			return "https://" + d.host + "/" + path, path != ""
+			written := *at(&d.Properties)
+			if written == "" || strings.Contains(written, "://") {
+				return written, written != ""
+			}
+			host := d.host // without the port, which is another one for messages
+			if name, _, err := net.SplitHostPort(host); err == nil {
+				host = name
+			}
+			return "sb://" + host + "/" + written, true
 		},
 		func(p *queue.Properties, text string) error {
 			*at(p) = text
@@ -124,7 +134,7 @@ func messageCount(d *description) string {
 
 func accessed(d *description) string {
 	if d.Accessed.IsZero() {
-		return stamp(d.Created)
+		return "0001-01-01T00:00:00Z" // the service's text for a queue or topic that nobody has used
 	}
 	return stamp(d.Accessed)
 }
@@ -134,6 +144,18 @@ const (
 	markCounts = "CountDetails"
 	markRules  = "AuthorizationRules"
 )
+
+// largeMessages is the element that came with an api-version: before, it is neither told nor taken.
+const (
+	largeMessages        = "MaxMessageSizeInKilobytes"
+	largeMessagesVersion = "2021-05"
+)
+
+// oldVersion reports whether the client has named a version of before largeMessages. Versions are dates.
+func (c *call) oldVersion() bool {
+	v := c.query.Get("api-version")
+	return v != "" && v < largeMessagesVersion
+}
 
 // fieldsOf are the elements of a description in the order in which the service writes them.
 func fieldsOf(kind queue.Kind) []field {
@@ -151,7 +173,7 @@ func fieldsOf(kind queue.Kind) []field {
 	idle := duration("AutoDeleteOnIdle",
 		func(p *queue.Properties) *time.Duration { return &p.AutoDeleteOnIdle })
 	megabytes := number("MaxSizeInMegabytes", func(p *queue.Properties) *int32 { return &p.MaxSizeMB })
-	kilobytes := number("MaxMessageSizeInKilobytes",
+	kilobytes := number(largeMessages,
 		func(p *queue.Properties) *int32 { return &p.MaxMessageKB })
 	deliveries := number("MaxDeliveryCount", func(p *queue.Properties) *int32 { return &p.MaxDeliveryCount })
 	duplicates := boolean("RequiresDuplicateDetection",
@@ -219,11 +241,13 @@ func (c *call) itemOf(e queue.Entity) item {
 			d := &description{e, c.r.Host}
 			b = append(b, "<"+rootOf(e.Kind)+` xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)
 			for _, f := range fieldsOf(e.Kind) {
-				switch f.name {
-				case markCounts:
+				switch {
+				case f.name == largeMessages && c.oldVersion():
+					continue
+				case f.name == markCounts:
 					b = appendCounts(b, e.Counts)
 					continue
-				case markRules:
+				case f.name == markRules:
 					b = append(append(b, "<AuthorizationRules>"...), e.Properties.AuthorizationRules...)
 					b = append(b, "</AuthorizationRules>"...)
 					continue
@@ -253,15 +277,22 @@ func appendCounts(b []byte, n queue.Counts) []byte {
 // readProperties sets what a description names. Elements that nobody can set are passed over: clients send
 // back what they were told. What it does not name stays as it is, but for texts: clients leave out those that
 // are to be empty.
-func readProperties(kind queue.Kind, n *node, p queue.Properties) (queue.Properties, error) {
+func (c *call) readProperties(kind queue.Kind, n *node, p queue.Properties) (queue.Properties, error) {
 	p.ForwardTo, p.ForwardDeadLettersTo, p.UserMetadata = "", "", ""
 	for _, f := range fieldsOf(kind) {
 		at := n.child(f.name)
 		if at == nil || at.isNil() {
 			continue
 		}
+		if f.name == largeMessages && c.oldVersion() {
+			return p, badRequest("SubCode=40000. Bad Request. " + largeMessages + " came with api-version " +
+				largeMessagesVersion + ".")
+		}
 		if f.name == markRules {
 			p.AuthorizationRules = slices.Clip(appendNodes(nil, at.Nodes))
+			if _, err := access.ParseRules(p.AuthorizationRules); err != nil {
+				return p, badRequest((&fieldError{f.name, err}).Error())
+			}
 			continue
 		}
 		text := strings.TrimSpace(at.Text)

@@ -14,7 +14,7 @@ func (c *call) manage() error {
 	n := len(c.path)
 	whole := c.before(0)
 	if err := c.allow(whole, access.Manage); err != nil {
-		return err
+		return c.refused(err)
 	}
 	switch {
 	case n == 1 && c.at(0, "$namespaceinfo"):
@@ -40,14 +40,13 @@ func (c *call) entity(path string) error {
 	switch c.r.Method {
 	case http.MethodGet:
 		e, err := c.o.Queues.Get(ctx, path)
-		if queue.CodeOf(err) == queue.CodeEntityNotFound && err != nil &&
-			kindOfPath(path) != queue.Subscription {
+		if err == nil {
+			return c.answerEntry(http.StatusOK, c.itemOf(e))
+		}
+		if c.isAbsent(topOf(path)) {
 			return c.answerNothing()
 		}
-		if err != nil {
-			return err
-		}
-		return c.answerEntry(http.StatusOK, c.itemOf(e))
+		return err
 	case http.MethodDelete:
 		if err := c.o.Queues.Delete(ctx, path); err != nil {
 			return err
@@ -60,6 +59,22 @@ func (c *call) entity(path string) error {
 		return c.create(path)
 	}
 	return c.notAllowed(http.MethodGet, http.MethodPut, http.MethodDelete)
+}
+
+// topOf is the queue or topic to which a path leads: of a subscription its topic.
+func topOf(path string) string {
+	if a, _, err := queue.ParseAddress(path); err == nil {
+		if topic, _, ok := a.Subscription(); ok {
+			return topic
+		}
+	}
+	return path
+}
+
+// isAbsent reports whether there is no such entity.
+func (c *call) isAbsent(path string) bool {
+	_, err := c.o.Queues.Get(c.r.Context(), path)
+	return err != nil && queue.CodeOf(err) == queue.CodeEntityNotFound
 }
 
 // describedKind reads a description and tells of what kind it is.
@@ -85,9 +100,12 @@ func (c *call) create(path string) error {
 	if err != nil {
 		return err
 	}
-	p, err := readProperties(kind, n, queue.Defaults(kind))
+	p, err := c.readProperties(kind, n, queue.Defaults(kind))
 	if err != nil {
 		return err
+	}
+	if p.EnablePartitioning && n.child("SupportOrdering") == nil {
+		p.SupportOrdering = false // as the service tells it
 	}
 	if err := c.allowTargets(&p); err != nil {
 		return err
@@ -123,7 +141,7 @@ func (c *call) update(path string) error {
 	if err != nil {
 		return err
 	}
-	p, err := readProperties(kind, n, old.Properties)
+	p, err := c.readProperties(kind, n, old.Properties)
 	if err != nil {
 		return err
 	}

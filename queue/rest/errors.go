@@ -3,6 +3,7 @@ package rest
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -10,6 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 )
+
+// contentError is the type of a refusal.
+const contentError = "application/xml; charset=utf-8"
 
 // statusError is a failure of a request itself.
 type statusError struct {
@@ -53,6 +57,15 @@ func statusOf(code queue.Code) int {
 	return http.StatusInternalServerError
 }
 
+// requested is the address of the request as texts tell it: without what the query may have that is secret.
+func (c *call) requested() string {
+	text := c.r.Host + c.r.URL.EscapedPath()
+	if v := c.query.Get("api-version"); v != "" {
+		text += "?api-version=" + url.QueryEscape(v)
+	}
+	return text
+}
+
 // fail answers an error.
 func (c *call) fail(err error) {
 	status, detail := http.StatusInternalServerError, "The server was unable to process the request."
@@ -61,14 +74,21 @@ func (c *call) fail(err error) {
 	var plain *statusError
 	var tooLarge *http.MaxBytesError
 	var runtime *runtimeError
+	var reason *reasonError
+	var name *queue.NameError
+	isOwn := errors.As(err, &own)
 	switch {
+	case errors.As(err, &reason):
+		status, detail = http.StatusUnauthorized, reason.text
 	case errors.As(err, &plain):
 		status, detail = plain.status, plain.detail
 	case errors.As(err, &denied):
 		status, detail = http.StatusUnauthorized, denied.Detail
+	case errors.As(err, &name):
+		status, detail = http.StatusBadRequest, "SubCode=40000. '"+c.scheme()+c.requested()+"'"+name.Reason()
 	case errors.As(err, &tooLarge):
 		status, detail = http.StatusForbidden, "The body of the request is too large."
-	case errors.As(err, &own):
+	case isOwn:
 		status = statusOf(own.Code)
 		if status < http.StatusInternalServerError || own.Code.Retryable() &&
 			status != http.StatusInternalServerError {
@@ -85,8 +105,16 @@ func (c *call) fail(err error) {
 		c.o.Logger.Error("a request of Service Bus failed", "activity", tracking,
 			"path", c.r.URL.Path, "error", err)
 	}
+	if c.code, c.detail = strconv.Itoa(status), detail; isOwn {
+		c.code = own.Code.String()
+	}
 	b := []byte("<Error><Code>" + strconv.Itoa(status) + "</Code><Detail>")
 	b = appendText(b, detail+" TrackingId:"+tracking+"_G0, SystemTracker:"+c.r.Host+":"+c.r.URL.Path+
 		", Timestamp:"+c.o.Queues.Now().UTC().Format("2006-01-02T15:04:05"))
-	_ = c.answer(status, "application/xml; charset=utf-8", append(b, "</Detail></Error>"...))
+	b = append(b, "</Detail></Error>"...)
+	if reason != nil {
+		c.answerReason(status, detail+". Tracking Id: "+tracking+"_G0", b)
+		return
+	}
+	_ = c.answer(status, contentError, b)
 }

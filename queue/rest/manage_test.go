@@ -57,9 +57,14 @@ func TestEntities(t *testing.T) {
 	w.must(404, "GET", "/news/Subscriptions/red/Rules/$Default", "")
 	w.must(200, "GET", "/news/Subscriptions/all/Rules/$Default", "")
 	w.must(405, "POST", "/news", "")
-	w.must(404, "GET", "/", "")
+	w.must(404, "GET", "/news/Subscriptions/absent", "")
 	w.must(200, "DELETE", "/news", "")
-	w.must(404, "GET", "/news/Subscriptions/all", "")
+	for _, path := range []string{"/", "/news", "/news/Subscriptions/all"} { // there is nothing to be told of
+		if p := w.parse(w.must(200, "GET", path, "")); p.Title != "Publicly Listed Services" {
+			t.Errorf("%s is %v", path, p)
+		}
+	}
+	w.must(405, "PUT", "/", "")
 }
 
 // TestMalformedEntries: what cannot be read is refused, and nothing is made of it.
@@ -205,7 +210,10 @@ func TestTraps(t *testing.T) {
 			t.Errorf("%v", feed)
 		}
 		w.must(404, "GET", "/shop/news/subscriptions/absent", "")
-		w.must(404, "GET", "/absent/subscriptions/absent", "")
+		if feed := w.parse(w.must(200, "GET", "/absent/subscriptions/absent",
+			"")); feed.Title != "Publicly Listed Services" {
+			t.Errorf("%v", feed)
+		}
 	})
 	t.Run("A8", func(t *testing.T) {
 		optional := []string{"ForwardTo", "ForwardDeadLetteredMessagesTo", "UserMetadata"}
@@ -234,11 +242,20 @@ func TestTraps(t *testing.T) {
 	})
 	t.Run("A10, A12, A13", func(t *testing.T) {
 		host := strings.TrimPrefix(w.web.URL, "http://")
-		for i, target := range []string{"sb://" + host + "/q0", "Q0", "https://" + host + "/q0/"} {
+		i := 0
+		for target, want := range map[string]string{"SB://" + host + "/Q0": "sb://" + host + "/Q0",
+			"Q0": "sb://127.0.0.1/Q0", "https://" + host + "/q0/": "https://" + host + "/q0",
+			"http://" + host + "/q0": "http://" + host + "/q0"} {
+			i++
 			d := w.description(w.put(201, fmt.Sprint("/from", i), "QueueDescription",
 				"<ForwardTo>"+target+"</ForwardTo>"))
-			if got := d.text("ForwardTo"); got != "https://"+host+"/q0" {
+			if got := d.text("ForwardTo"); got != want {
 				t.Errorf("%s is told as %s", target, got)
+			}
+			again := w.description(w.put(200, fmt.Sprint("/from", i), "QueueDescription",
+				"<ForwardTo>"+want+"</ForwardTo>", "If-Match", "*"))
+			if got := again.text("ForwardTo"); got != want {
+				t.Errorf("%s sent back is told as %s", want, got)
 			}
 			if d.child("ForwardDeadLetteredMessagesTo") != nil {
 				t.Error("what is empty is told")

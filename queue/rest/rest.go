@@ -47,6 +47,10 @@ type call struct {
 	r     *http.Request
 	path  []string // segments as the client has written them
 	query url.Values
+
+	status int    // of the answer, once there is one
+	code   string // of a refusal, for the log
+	detail string // what the client is told of it
 }
 
 // ServeHTTP implements http.Handler.
@@ -59,6 +63,31 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := c.serve(); err != nil {
 		c.fail(err)
 	}
+	c.log()
+}
+
+// maxLogged is how many bytes of an address or of a text a line of the log has.
+const maxLogged = 512
+
+// log writes a line about the request and its answer. It has neither the query nor headers, where tokens are.
+func (c *call) log() {
+	ctx := c.r.Context()
+	if !c.o.Logger.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	attributes := []slog.Attr{slog.String("method", c.r.Method), slog.String("path", logged(c.r.URL.Path)),
+		slog.Int("status", c.status)}
+	if c.detail != "" {
+		attributes = append(attributes, slog.String("code", c.code), slog.String("refusal", logged(c.detail)))
+	}
+	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "a request of Service Bus", attributes...)
+}
+
+func logged(text string) string {
+	if len(text) > maxLogged {
+		return strings.ToValidUTF8(text[:maxLogged], "") + "..."
+	}
+	return text
 }
 
 // at tells whether a segment, counted from the end for a negative i, is a word in any case.
@@ -75,10 +104,13 @@ func (c *call) before(n int) string { return strings.Join(c.path[:len(c.path)-n]
 func (c *call) serve() error {
 	n := len(c.path)
 	switch {
-	case n == 1 && c.at(0, "health"):
+	case n == 1 && c.at(0, "health") && c.r.Method != http.MethodPut && c.r.Method != http.MethodDelete &&
+		!c.query.Has("api-version"): // else it is an entity of that name
 		return c.health()
+	case n == 0 && c.r.Method == http.MethodGet:
+		return c.answerNothing()
 	case n == 0:
-		return c.unknown()
+		return c.notAllowed(http.MethodGet)
 	case c.at(-1, "messages") && n > 1 && c.r.Method == http.MethodPost:
 		return c.withFaults(inject.Send, c.before(1), "", func() error { return c.send(c.before(1)) })
 	case c.at(-2, "messages") && c.at(-1, "head") && n > 2:
@@ -105,7 +137,8 @@ func (c *call) allow(path string, need access.Rights) error {
 }
 
 func (c *call) unknown() error {
-	return &statusError{http.StatusNotFound, "The request leads to nothing: an entity has a name."}
+	return &statusError{http.StatusNotFound, "The request leads to nothing: only queues and topics are " +
+		"listed."}
 }
 
 // notAllowed answers a method that there is not.
@@ -125,6 +158,7 @@ func (c *call) health() error {
 
 // answer writes a body.
 func (c *call) answer(status int, contentType string, body []byte) error {
+	c.status = status
 	if contentType != "" {
 		c.w.Header().Set("Content-Type", contentType)
 	}

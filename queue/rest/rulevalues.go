@@ -38,7 +38,8 @@ const tick = 100 * time.Nanosecond
 func numberTypes() map[string]rule.Type {
 	return map[string]rule.Type{"byte": rule.Int8, "short": rule.Int16, "int": rule.Int32, "long": rule.Int64,
 		"integer": rule.Int64, "unsignedByte": rule.Uint8, "unsignedShort": rule.Uint16,
-		"unsignedInt": rule.Uint32, "unsignedLong": rule.Uint64, "float": rule.Float32, "double": rule.Float64,
+		"unsignedInt": rule.Uint32, "unsignedLong": rule.Uint64, "float": rule.Float32,
+		"double":  rule.Float64,
 		"decimal": rule.Decimal}
 }
 
@@ -135,7 +136,8 @@ func appendParameters(b []byte, name string, list []rule.Parameter, sign string)
 	return append(append(append(b, '<', '/'), name...), '>')
 }
 
-// valueText is a value as its type of XML Schema and its text: those in which a client has given it, if it has.
+// valueText is a value as its type of XML Schema and its text: those in which a client has given it, if it
+// has.
 func valueText(v rule.Value) (kind, text string) {
 	switch v.Kind {
 	case rule.Boolean:

@@ -43,6 +43,7 @@ func newWorld(t *testing.T, o access.Options) *world {
 		t.Fatal(err)
 	}
 	w.faults = inject.New(w.q.Now)
+	o.Entities = w.q
 	w.web = httptest.NewServer(New(Options{Queues: w.q, Guard: access.New(o), Faults: w.faults}))
 	w.token = access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.Real{}.Now().Add(time.Hour))
 	t.Cleanup(func() {

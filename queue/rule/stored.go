@@ -35,7 +35,8 @@ type storedParameter struct {
 
 func store(list []Parameter) (out []storedParameter) {
 	for _, p := range list {
-		out = append(out, storedParameter{p.Name, p.Value.Kind, p.Value.typ, p.Value.number, []byte(p.Value.text)})
+		out = append(out, storedParameter{p.Name, p.Value.Kind, p.Value.typ, p.Value.number,
+			[]byte(p.Value.text)})
 	}
 	return out
 }

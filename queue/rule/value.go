@@ -28,8 +28,8 @@ const (
 	Other // of a type with which nothing is calculated: a decimal
 )
 
-// Type is the type in which a client has given a number. Clients are told it; it has no effect on what a value
-// is equal to.
+// Type is the type in which a client has given a number. Clients are told it; it has no effect on what a
+// value is equal to.
 type Type uint8
 
 // The types. An Untyped number is a long or a double.
@@ -56,8 +56,8 @@ type Value struct {
 	text   string
 }
 
-// As is the value with the type in which a client has given it, and the text, if it was one: "" for none. Only
-// a number has a type; only a number, a Moment and a Span have a text besides what they are.
+// As is the value with the type in which a client has given it, and the text, if it was one: "" for none.
+// Only a number has a type; only a number, a Moment and a Span have a text besides what they are.
 func (v Value) As(t Type, written string) Value {
 	switch v.Kind {
 	case Integer, Float:

@@ -9,7 +9,8 @@ import (
 // effect on what it is equal to.
 func TestTypes(t *testing.T) {
 	given := []Parameter{{"a", Int(5).As(Int64, "5")}, {"b", Number(1.5).As(Float32, "1.50")},
-		{"c", Time(1000).As(Untyped, "1970-01-01T00:00:01.0000009Z")}, {"d", Duration(1).As(Untyped, "PT0.0000001S")},
+		{"c", Time(1000).As(Untyped, "1970-01-01T00:00:01.0000009Z")}, {"d", Duration(1).As(Untyped,
+			"PT0.0000001S")},
 		{"e", String("x").As(Int8, "y")}}
 	f, err := NewCorrelation(Correlation{Properties: given})
 	if err != nil {

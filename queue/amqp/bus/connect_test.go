@@ -85,6 +85,7 @@ func TestClaims(t *testing.T) {
 	w.bus = New(Options{Queues: w.q,
 		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{all, sender}})})
 	c := w.dial(1 << 16)
+	text := ""
 	refused := func(address string, receiver bool) {
 		t.Helper()
 		if receiver {
@@ -96,6 +97,7 @@ func TestClaims(t *testing.T) {
 		if !d.Closed || d.Error == nil || d.Error.Condition != "amqp:unauthorized-access" {
 			t.Errorf("%s: %+v", address, d)
 		}
+		text = d.Error.Description
 		c.say(0, &frame.Detach{Handle: 50, Closed: true})
 	}
 	refused("q", false)
@@ -122,6 +124,41 @@ func TestClaims(t *testing.T) {
 		t.Error("no credit")
 	}
 	refused("q", true)
+	if want := "Unauthorized access. 'Listen' claim(s) are required to perform this operation. " +
+		"Resource: 'sb://"; !strings.
+		HasPrefix(text, want) || !strings.Contains(text, "/q'. TrackingId:") {
+		t.Errorf("the text is %s", text)
+	}
+}
+
+// TestKeysOfEntities: the key of a queue's own rule opens that queue.
+func TestKeysOfEntities(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "other")
+	w.create(queue.Queue, "ns/PingMessage__", func(p *queue.Properties) {
+		p.AuthorizationRules = []byte(`<AuthorizationRule>` +
+			`<Rights><AccessRights>Send</AccessRights></Rights>` +
+			`<KeyName>own</KeyName><PrimaryKey>k</PrimaryKey></AuthorizationRule>`)
+	})
+	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Strict,
+		Keys: []access.Key{access.EmulatorKey()}, Entities: w.q})})
+	c := w.dial(1 << 16)
+	token := access.Sign(access.Key{Name: "own", Text: "k"}, "sb://localhost/ns/PingMessage__",
+		ttl.Real{}.Now().Add(1e12))
+	if n := number(t, c.put(0, "sb://localhost/ns/PingMessage__", token), "status-code"); n != 202 {
+		t.Fatal(n)
+	}
+	c.sender(2, "ns/PingMessage__")
+	if f := await[*frame.Flow](c); f.LinkCredit.Or(0) == 0 {
+		t.Error("no credit")
+	}
+	for _, address := range []string{"other", "ns/PingMessage__/$DeadLetterQueue"} {
+		c.receiver(50, address)
+		if d := await[*frame.Detach](c); d.Error == nil || d.Error.Condition != "amqp:unauthorized-access" {
+			t.Errorf("%s: %+v", address, d)
+		}
+		c.say(0, &frame.Detach{Handle: 50, Closed: true})
+	}
 }
 
 // TestRefusedRights: texts of refusals are the service's, and that an entity is missing is told before
