@@ -41,11 +41,13 @@ type Service struct {
 	db     *store.DB
 	log    *slog.Logger
 	memory *store.Memory
+	scarce chan struct{} // places of those who read items where memory is scarce
 }
 
 // New makes a service.
 func New(o Options) *Service {
-	return &Service{opt: o, db: o.DB, log: o.Logger, memory: o.DB.Memory()}
+	return &Service{opt: o, db: o.DB, log: o.Logger, memory: o.DB.Memory(),
+		scarce: make(chan struct{}, scarceReads)}
 }
 
 // call is a request while it is carried out.
@@ -104,7 +106,11 @@ func (c *call) run() error {
 	if err := c.reserve(); err != nil {
 		return err
 	}
-	if err := c.srv.Steady(c.ctx, func() error { return run(c.srv, c) }); err != nil {
+	steady := func() error { return c.srv.Steady(c.ctx, func() error { return run(c.srv, c) }) }
+	if c.req.Operation == OpRead && (!c.req.Feed || c.req.Kind != KindItem) {
+		return c.readOnce(steady)
+	}
+	if err := steady(); err != nil {
 		return err
 	}
 	return c.holdAnswer()

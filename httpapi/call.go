@@ -28,7 +28,8 @@ type call struct {
 	fault string    // the rule of the fault on demand that the request met
 	// what was wrong with the headers; it waits until the request is known to be authentic
 	headerErr error
-	reading   bool // of the body: the client has leave to send it
+	reading   bool  // of the body: the client has leave to send it
+	bodyHeld  int64 // bytes of memory that the body has
 
 	// One-element slices of values are the header values set below: one allocation for all of them.
 	values [20]string
@@ -86,6 +87,7 @@ var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 // release lets the answer's memory go.
 func (c *call) release() {
 	c.ans.Release()
+	c.srv.ops.GiveBody(c.bodyHeld)
 	*c.exchange = exchange{}
 	exchanges.Put(c.exchange)
 }
@@ -107,7 +109,7 @@ const (
 // that a DELETE has.
 func (c *call) readBody() error {
 	r := c.r
-	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet ||
+	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet || r.Method == http.MethodHead ||
 		c.target.kind != cosmos.KindNone && !c.req.Operation.HasBody() {
 		return nil
 	}
@@ -117,6 +119,15 @@ func (c *call) readBody() error {
 	}
 	if r.ContentLength > limit {
 		return cosmos.TooLarge()
+	}
+	most := r.ContentLength
+	if most < 0 {
+		most = limit
+	}
+	var err error
+	if c.bodyHeld, err = c.srv.ops.HoldBody(c.ctx(), most); err != nil {
+		c.ans.RetryAfter = cosmos.MemoryRetry
+		return err
 	}
 	c.reading = true
 	if r.ContentLength > 0 {
@@ -132,6 +143,10 @@ func (c *call) readBody() error {
 	}
 	if int64(len(body)) > limit {
 		return cosmos.TooLarge()
+	}
+	if rest := c.bodyHeld - int64(cap(body)); rest > 0 {
+		c.srv.ops.GiveBody(rest)
+		c.bodyHeld -= rest
 	}
 	if len(body) > 0 {
 		c.req.Body = body

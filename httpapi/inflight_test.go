@@ -62,6 +62,52 @@ func TestRoomBeforeAnswers(t *testing.T) {
 	}
 }
 
+// TestReadersWithoutRoom: who waits for the memory of an item holds none; who reads a small one does not wait; and
+// a body is not taken in without memory.
+func TestReadersWithoutRoom(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	large := `{"id":"1","pk":"a","text":"` + strings.Repeat("x", 1_000_000) + `"}`
+	w.do("POST", docs, large, pk(`["a"]`)...).want(201)
+	w.do("POST", docs, `{"id":"2","pk":"a"}`, pk(`["a"]`)...).want(201)
+	m := w.db.Memory()
+	before := liveBytes()
+	if !m.TryTake(m.Size()) {
+		t.Fatal("memory is missing")
+	}
+	var clients sync.WaitGroup
+	for range 150 {
+		clients.Go(func() {
+			w.do("GET", docs+"/1", "", pk(`["a"]`)...).fails(429, cosmos.SubstatusThrottled, "take all the memory")
+		})
+	}
+	clients.Go(func() {
+		w.do("POST", docs, large, pk(`["a"]`)...).fails(429, cosmos.SubstatusThrottled, "take all the memory")
+	})
+	w.do("GET", docs+"/2", "", pk(`["a"]`)...).want(200)
+	ended, most := make(chan struct{}), int64(0)
+	go func() {
+		clients.Wait()
+		close(ended)
+	}()
+	for over := false; !over; {
+		select {
+		case <-ended:
+			over = true
+		default:
+			most = max(most, liveBytes()-before)
+		}
+	}
+	if t.Logf("150 readers hold %d MB", most>>20); most > 60<<20 {
+		t.Errorf("150 readers without room hold %d MB", most>>20)
+	}
+	m.Give(m.Size())
+	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
+	if !m.TryTake(m.Size()) {
+		t.Error("a request has kept memory")
+	}
+}
+
 // TestQueryMemory: a query for whose groups there is no memory is refused in the same form.
 func TestQueryMemory(t *testing.T) {
 	w := newWorld(t)
@@ -100,6 +146,9 @@ func TestSilentReaders(t *testing.T) {
 	for name, ask := range map[string]func(w *world) *http.Request{
 		"query": func(w *world) *http.Request {
 			return w.request("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...)
+		},
+		"item": func(w *world) *http.Request {
+			return w.request("GET", docs+"/1", "", pk(`["a"]`)...)
 		},
 		"list": func(w *world) *http.Request {
 			return w.request("GET", docs, "", inPartition("x-ms-max-item-count", "-1")...)

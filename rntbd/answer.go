@@ -52,8 +52,8 @@ var texts = []struct {
 	{answerExecutionInfo, "x-ms-cosmos-query-execution-info"},
 }
 
-// inOnePiece is how long an answer may be, in bytes, that is sent at once.
-const inOnePiece = 64 << 10
+// inOnePiece is how long an answer may be, in bytes, that is kept until its handler has ended, and is sent at once.
+const inOnePiece = 16 << 10
 
 // answer is the http.ResponseWriter of a frame. It keeps the connection's turn to write from the first byte
 // to the last, and sends the body as it comes: how long that is the header tells.
@@ -91,6 +91,9 @@ func (a *answer) WriteHeader(status int) {
 		return
 	}
 	a.begun = true
+	if status != http.StatusUnauthorized {
+		a.c.trusted.Store(true)
+	}
 	a.headOnly = a.headOnly || status == http.StatusNoContent || status == http.StatusNotModified
 	if !a.headOnly {
 		a.rest = a.number("Content-Length")

@@ -12,6 +12,7 @@ import (
 const (
 	headSize  = 24       // length, two numbers, activity id: before the tokens
 	maxHead   = 1 << 20  // with its tokens
+	earlyHead = 64 << 10 // the same until a request of the connection has shown a key
 	maxPassed = 64 << 20 // of a body that is too long, and is read to its end for the answer to arrive
 )
 
@@ -20,8 +21,9 @@ type frame struct {
 	resource, operation uint16
 	activity            [16]byte // as it came
 	tokens              tokens
-	payload             []byte // nil: none, or one that is too long
-	tooLong             bool
+	head                int      // bytes
+	payload             *payload // nil: none
+	tooLong             bool     // the payload
 }
 
 // errPassed: a body is so long that it is not even read to its end.
@@ -31,26 +33,27 @@ var errPassed = errors.New("rntbd: the body of a frame is too long")
 // 2^24, where HTTP has letters.
 func Begins(first [4]byte) bool { return first[3] == 0 }
 
-// readLength reads a frame's length, which may be long in coming.
-func readLength(r io.Reader) (int, error) {
+// readLength reads a frame's length, at most so many bytes, which may be long in coming.
+func readLength(r io.Reader, most int) (int, error) {
 	var b [4]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {
 		return 0, err
 	}
 	n := binary.LittleEndian.Uint32(b[:])
-	if n < headSize || n > maxHead {
+	if n < headSize || int(n) > most {
 		return 0, errMalformed
 	}
 	return int(n), nil
 }
 
-// readFrame reads what follows the length. A body that is longer than maxBody is passed over.
+// readFrame reads what follows the length, but for the payload's bytes: one that is longer than maxBody is not
+// to be read.
 func readFrame(r io.Reader, length, maxBody int) (*frame, error) {
 	b := make([]byte, length-4)
 	if _, err := io.ReadFull(r, b); err != nil {
 		return nil, err
 	}
-	f := &frame{resource: binary.LittleEndian.Uint16(b), operation: binary.LittleEndian.Uint16(b[2:])}
+	f := &frame{head: length, resource: binary.LittleEndian.Uint16(b), operation: binary.LittleEndian.Uint16(b[2:])}
 	copy(f.activity[:], b[4:20])
 	var err error
 	if f.tokens, err = parseTokens(b[20:]); err != nil {
@@ -64,16 +67,13 @@ func readFrame(r io.Reader, length, maxBody int) (*frame, error) {
 		return nil, err
 	}
 	n := int64(binary.LittleEndian.Uint32(size[:]))
-	if n > int64(maxBody) {
-		if f.tooLong = true; n > maxPassed {
-			return nil, errPassed
-		}
-		_, err := io.CopyN(io.Discard, r, n)
-		return f, err
+	if f.tooLong = n > int64(maxBody); n > maxPassed {
+		return nil, errPassed
 	}
-	f.payload = make([]byte, n)
-	_, err = io.ReadFull(r, f.payload)
-	return f, err
+	if n > 0 {
+		f.payload = newPayload(r, n)
+	}
+	return f, nil
 }
 
 // isContext tells whether the frame has the form of a connection's first, whose tokens have other meanings.

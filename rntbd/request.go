@@ -1,11 +1,9 @@
 package rntbd
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -40,7 +38,7 @@ func (f *frame) request(ctx context.Context, version string) (*http.Request, err
 		// Requests share a connection, as those of HTTP/2 do: no answer depends on its being read to an end.
 		Proto: "HTTP/2.0", ProtoMajor: 2, Body: http.NoBody}
 	if f.payload != nil {
-		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(f.payload)), int64(len(f.payload))
+		r.Body, r.ContentLength = f.payload, f.payload.left
 	}
 	return r.WithContext(context.WithValue(ctx, cachedKey{}, f.cachedContainer())), nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mayflydb/mayfly/ttl"
@@ -53,6 +54,8 @@ type conn struct {
 	turn    sync.Mutex // to write
 	work    sync.WaitGroup
 	places  chan struct{}
+	trusted atomic.Bool // a request has shown a key
+	backlog *backlog
 	life    context.Context
 	end     context.CancelFunc
 }
@@ -62,7 +65,7 @@ type conn struct {
 // says why the connection was given up, nil where the client has closed it, was silent for too long, or ctx
 // has ended.
 func Serve(ctx context.Context, raw net.Conn, o Options) error {
-	c := &conn{Conn: raw, o: o, places: make(chan struct{}, o.Most)}
+	c := &conn{Conn: raw, o: o, places: make(chan struct{}, o.Most), backlog: newBacklog()}
 	c.life, c.end = context.WithCancel(o.Life)
 	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(ttl.Real{}.Now()) })
 	defer stop()
@@ -100,15 +103,29 @@ func (c *conn) read(ctx context.Context) error {
 			}
 			continue
 		}
+		most, held := maxBacklog, f.head+inOnePiece
+		if !c.trusted.Load() {
+			most, held = earlyBacklog, f.head+refusalSize
+		}
+		if !c.backlog.await(c.life, most) {
+			return nil
+		}
 		select {
 		case c.places <- struct{}{}: // one of those under way ends some time: their life is bounded
 		case <-c.life.Done():
 			return nil
 		}
+		c.backlog.add(held)
 		c.work.Go(func() {
 			defer func() { <-c.places }()
+			defer c.backlog.add(-held)
 			c.serve(f)
 		})
+		if f.payload != nil {
+			if err := f.payload.pass(); err != nil {
+				return err
+			}
+		}
 	}
 }
 
@@ -123,7 +140,11 @@ func (c *conn) next(ctx context.Context, r *bufio.Reader) (*frame, error) {
 	if err := c.wait(ctx, frameTime); err != nil {
 		return nil, nil
 	}
-	length, err := readLength(r)
+	most := earlyHead
+	if c.trusted.Load() {
+		most = maxHead
+	}
+	length, err := readLength(r, most)
 	if err != nil {
 		return nil, err
 	}
@@ -156,6 +177,9 @@ func (c *conn) write(b []byte) error {
 // serve answers one frame.
 func (c *conn) serve(f *frame) {
 	a := &answer{c: c, f: f, h: make(http.Header, 24)}
+	if f.payload != nil {
+		defer f.payload.Close()
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			if p != http.ErrAbortHandler { // by which a handler gives up
@@ -186,6 +210,14 @@ func (c *conn) serve(f *frame) {
 		r.Header["User-Agent"] = []string{c.agent}
 		a.headOnly = r.Method == http.MethodHead
 		c.o.Handler.ServeHTTP(a, r)
+	}
+	if f.payload != nil {
+		f.payload.end() // who waits for the answer's turn keeps nobody from reading
+		if f.payload.err != nil {
+			a.drop() // what the request was is not known
+			_ = c.Close()
+			return
+		}
 	}
 	if err := a.end(); err != nil {
 		_ = c.Close()
