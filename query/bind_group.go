@@ -10,6 +10,10 @@ import (
 // and notes which parts of it are keys.
 func (b *binder) ofGroup(bl *block, e syntax.Expr, keys groupKeys) {
 	syntax.Walk(e, func(n syntax.Node) bool {
+		if src, ok := n.(*syntax.Source); ok && src.Path != nil {
+			b.sourceOfGroup(bl, src.Path, keys)
+			return true
+		}
 		x, ok := n.(syntax.Expr)
 		if !ok {
 			return true
@@ -28,14 +32,28 @@ func (b *binder) ofGroup(bl *block, e syntax.Expr, keys groupKeys) {
 				return false
 			}
 			if a != nil && a.block == bl && !keys.leadTo(x) {
-				b.failCode(x, CodeNotGrouped,
-					"Property reference '%s' is invalid in the select list because it is not contained in "+
-						"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(x))
+				b.notGrouped(x)
 				return false
 			}
 		}
 		return true
 	})
+}
+
+// sourceOfGroup checks what a subquery in the select list has in FROM: of the sources of the block that is a
+// key as it stands, and with a path.
+func (b *binder) sourceOfGroup(bl *block, path syntax.Expr, keys groupKeys) {
+	root, steps, _ := syntax.PathOf(path)
+	bare, key := len(steps) == 0, keys.find(path) >= 0
+	if a := b.idents[root]; a != nil && a.block == bl && (bare && key || !key && keys.leadTo(path)) {
+		b.notGrouped(path)
+	}
+}
+
+func (b *binder) notGrouped(e syntax.Expr) {
+	b.failCode(e, CodeNotGrouped,
+		"Property reference '%s' is invalid in the select list because it is not contained in "+
+			"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
 }
 
 // bindsBelow tells whether an expression uses a name that a subquery of the block binds.

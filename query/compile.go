@@ -140,7 +140,7 @@ func (c *compiler) throughKey(e syntax.Expr) bool {
 		default:
 			return false
 		}
-		if _, ok := c.keys[e]; ok {
+		if c.isKey(e) {
 			return true
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 // decide compiles a condition. What is not a boolean counts as undefined.
 func (c *compiler) decide(e syntax.Expr) decider {
-	if _, ok := c.keys[e]; !ok {
+	if !c.isKey(e) {
 		switch e := e.(type) {
 		case *syntax.Logical:
 			return c.logical(e)

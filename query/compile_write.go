@@ -9,7 +9,7 @@ import (
 
 // write compiles an expression to what appends its JSON text; nothing where it is undefined.
 func (c *compiler) write(e syntax.Expr) writer {
-	if _, ok := c.keys[e]; !ok {
+	if !c.isKey(e) {
 		switch e := e.(type) {
 		case *syntax.ObjectLit:
 			items := make([]outItem, len(e.Keys))
@@ -37,9 +37,17 @@ func (c *compiler) write(e syntax.Expr) writer {
 	}
 }
 
+// isItem tells whether an expression is the item that the frame is at. As the key of a group it is another
+// one.
 func (c *compiler) isItem(e syntax.Expr) bool {
 	id, ok := e.(*syntax.Ident)
-	return ok && c.idents[id] != nil && c.idents[id].item
+	return ok && c.idents[id] != nil && c.idents[id].item && !c.isKey(e)
+}
+
+// isKey tells whether an expression is a key of the groups.
+func (c *compiler) isKey(e syntax.Expr) bool {
+	_, ok := c.keys[e]
+	return ok
 }
 
 // writeItem writes the item without keeping its text.
