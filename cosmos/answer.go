@@ -23,7 +23,7 @@ type Answer struct {
 	// There is one replica: what it has, all have.
 	Range   string
 	LSN     uint64
-	Version int64  // of the session token; -1: none
+	Version int64  // of the session token: the container's
 	ItemLSN uint64 // at which position of its range the item that was read was written
 
 	ETag         string // with its quotes

@@ -69,6 +69,7 @@ func (s *Service) within(c *call) (p place, rid string, err error) {
 		return p, "", err
 	}
 	c.out.setContainerPaths(rid, p.database.ID(), p.container.ID())
+	c.out.Version = p.container.SessionVersion()
 	if want := c.in.IntendedRID; want != "" && want != rid {
 		return p, rid, Failure(StatusBadRequest, SubstatusWrongContainer,
 			"The container '"+p.container.ID()+"' has the resource id "+rid+", the request intends "+want+".")
@@ -246,6 +247,7 @@ func (c *call) sendContainerWith(status int, coll *store.Container, member []byt
 // setPosition makes the session token of an answer about a container as a whole: its first range's.
 func (c *call) setPosition(coll *store.Container) {
 	id, lsn := coll.Position("")
+	c.out.Version = coll.SessionVersion()
 	c.setReceipt(id, lsn, 0)
 }
 

@@ -21,8 +21,6 @@ type Options struct {
 
 	AccountID   string
 	Consistency Consistency // of the account
-	// SessionVersion is the version in the session tokens that the service gives out; 0 stands for none.
-	SessionVersion int64
 	// ServeCrossPartition merges the results of queries over partition keys for everybody.
 	ServeCrossPartition bool
 	// Throttle refuses requests beyond a container's throughput.
@@ -218,10 +216,7 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if rangeID == "" {
 		return
 	}
-	c.out.Range, c.out.LSN, c.out.Version = rangeID, lsn, -1
-	if c.srv.opt.SessionVersion > 0 {
-		c.out.Version = c.srv.opt.SessionVersion
-	}
+	c.out.Range, c.out.LSN = rangeID, lsn
 }
 
 // json answers with a body of JSON text.

@@ -56,9 +56,8 @@ func (c Consistency) Allows(name string) error {
 
 // ParseSessionToken reads a session token: entries {range}:{version}#{lsn}[#{region}={lsn}]* joined by
 // commas. An entry may be preceded by its container's rid and a comma; the oldest clients write
-// {range}:{lsn}. Entries of a version below that of this server, but above 0, are left out: see
-// Options.SessionVersion.
-func ParseSessionToken(token string, version int64) ([]store.SessionPosition, error) {
+// {range}:{lsn}. The version is that of the container: store.Container.SessionVersion.
+func ParseSessionToken(token string) ([]store.SessionPosition, error) {
 	var positions []store.SessionPosition
 	for rest := token; rest != ""; {
 		var entry string
@@ -70,20 +69,17 @@ func ParseSessionToken(token string, version int64) ([]store.SessionPosition, er
 		if !found && looksLikeContainerRID(entry) {
 			continue
 		}
-		lsn, of, ok := globalLSN(vector)
+		lsn, version, ok := globalLSN(vector)
 		if !found || id == "" || !ok {
 			return nil, BadRequest("The session token provided '" + token + "' is invalid.")
 		}
-		if of > 0 && of < version {
-			continue
-		}
-		positions = append(positions, store.SessionPosition{Range: id, LSN: lsn})
+		positions = append(positions, store.SessionPosition{Range: id, LSN: lsn, Version: version})
 	}
 	return positions, nil
 }
 
-// globalLSN reads the LSN and the version of {version}#{lsn}[#{region}={lsn}]* or of a bare {lsn}, whose
-// version is 0. A negative LSN says that nothing was seen yet.
+// globalLSN reads the LSN and the version of {version}#{lsn}[#{region}={lsn}]* or of a bare {lsn}, which has
+// none: 0. A negative LSN says that nothing was seen yet.
 func globalLSN(vector string) (lsn uint64, version int64, ok bool) {
 	text, rest, isVector := strings.Cut(vector, "#")
 	if isVector {

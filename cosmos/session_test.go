@@ -25,16 +25,16 @@ func TestConsistencyLevels(t *testing.T) {
 
 func TestSessionTokens(t *testing.T) {
 	for token, want := range map[string][]store.SessionPosition{
-		"0:-1#12":                  {{Range: "0", LSN: 12}},
-		"0:1#12#3=9#4=10":          {{Range: "0", LSN: 12}},
-		"0:-1#12,1:-1#0":           {{Range: "0", LSN: 12}, {Range: "1"}},
-		" 0:-1#12 , 1:-1#3,":       {{Range: "0", LSN: 12}, {Range: "1", LSN: 3}},
-		"HpxDAIt3MtQ=,0:-1#5":      {{Range: "0", LSN: 5}},
+		"0:-1#12":                  {{Range: "0", LSN: 12, Version: -1}},
+		"0:1#12#3=9#4=10":          {{Range: "0", LSN: 12, Version: 1}},
+		"0:-1#12,1:-1#0":           {{Range: "0", LSN: 12, Version: -1}, {Range: "1", Version: -1}},
+		" 0:-1#12 , 1:-1#3,":       {{Range: "0", LSN: 12, Version: -1}, {Range: "1", LSN: 3, Version: -1}},
+		"HpxDAIt3MtQ=,0:-1#5":      {{Range: "0", LSN: 5, Version: -1}},
 		"7:42":                     {{Range: "7", LSN: 42}},
-		"0:-1#-1":                  {{Range: "0"}},
-		"0:-1#9223372036854775807": {{Range: "0", LSN: 1<<63 - 1}},
+		"0:-1#-1":                  {{Range: "0", Version: -1}},
+		"0:-1#9223372036854775807": {{Range: "0", LSN: 1<<63 - 1, Version: -1}},
 	} {
-		if got, err := ParseSessionToken(token, 0); err != nil || !slices.Equal(got, want) {
+		if got, err := ParseSessionToken(token); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %v, %v", token, got, err)
 		}
 	}
@@ -43,7 +43,7 @@ func TestSessionTokens(t *testing.T) {
 func FuzzSessionToken(f *testing.F) {
 	f.Add("0:-1#12#3=9,1:5")
 	f.Fuzz(func(t *testing.T, token string) {
-		positions, err := ParseSessionToken(token, 0)
+		positions, err := ParseSessionToken(token)
 		if w, defect := Classify(err); err != nil && (defect || w.Status != 400) {
 			t.Fatalf("%q: %v", token, err)
 		}

@@ -69,6 +69,10 @@ type head struct {
 	Next        uint32 `json:"next"`        // the next number for whatever a tenant defines
 	// Highest is the highest LSN of the scopes that have been dropped, and of all at the last restore.
 	Highest uint64 `json:"highest,omitempty"`
+	// First is the number that fresh data began with, where Options.FirstNumber asked for one.
+	First uint32 `json:"first,omitempty"`
+	// Floor is above every number that data which these have replaced may have used; 0: they replace none.
+	Floor uint32 `json:"floor,omitempty"`
 }
 
 // Catalog is the catalog of an instance. Its lock orders all changes of definitions; it is taken before any
@@ -104,6 +108,15 @@ func (c *Catalog) Unlock() { c.turn.Release() }
 // above it, since a client may know something by its name and take the new one for the old. The caller holds
 // the lock.
 func (c *Catalog) Highest() uint64 { return c.head.Highest }
+
+// Floor is above every number that a tenant can have taken or noted in data which these have replaced: those
+// of an earlier start in memory, or those that a restore has put away. 0: there were none. The caller holds
+// the lock.
+func (c *Catalog) Floor() uint32 { return c.head.Floor }
+
+// BegunAbove reports whether the numbers of the data began above 1: Options.FirstNumber. The caller holds the
+// lock.
+func (c *Catalog) BegunAbove() bool { return c.head.First > 0 }
 
 // Current tells whether what is in memory is what is stored. It is not while a change of this host is being
 // made either.
@@ -194,6 +207,13 @@ func (t *Change) NoteHighest(lsn uint64) {
 	}
 }
 
+// NoteNumber makes the numbers that are taken from now on be above n, which a tenant has chosen itself.
+func (t *Change) NoteNumber(n uint32) {
+	if n >= t.head.Next {
+		t.head.Next, t.changed = n+1, true
+	}
+}
+
 // Change runs fn in one transaction over the catalog's scope and the given ones. The caller holds the lock.
 // fn may run more than once. Errors are the engine's, those of fn, and ErrCatalogMoved.
 func (c *Catalog) Change(ctx context.Context, fn func(t *Change) error, scopes ...[]byte) error {
@@ -269,6 +289,9 @@ func (c *Catalog) begin(ctx context.Context) error {
 	}
 	return c.Change(ctx, func(t *Change) error {
 		t.head, t.changed = head{Format: formatVersion, Incarnation: incarnation, Next: 1}, true
+		if first := c.in.opts.FirstNumber; first > 1 {
+			t.head.Next, t.head.First, t.head.Floor = first, first, first
+		}
 		return nil
 	})
 }

@@ -22,6 +22,10 @@ type Options struct {
 	Logger *slog.Logger
 	// ManualReaper runs no background loop: what has expired is purged by SweepNow alone.
 	ManualReaper bool
+	// FirstNumber is the number that the catalog of fresh data begins with; 0 is 1. Data in memory that take
+	// the place of other data begin above all that those have used, so that nothing that a client still knows
+	// names something else.
+	FirstNumber uint32
 	// Batch is how many items one step of the reaper purges at most. Default: 32.
 	Batch int
 }

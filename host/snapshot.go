@@ -208,6 +208,9 @@ func adopt(ctx context.Context, e engine.Engine, tenants []Tenant, old head) err
 		next.Incarnation = incarnation
 		next.Next = max(next.Next, old.Next)
 		next.Highest = max(next.Highest, old.Highest)
+		if old.Next > 0 { // these data take the place of the old
+			next.Floor = next.Next
+		}
 		if err := SetRecord(t, headKey(), next); err != nil {
 			return err
 		}

@@ -120,7 +120,7 @@ func checkAuthSubstatus(t *testing.T) {
 func checkSessionSubstatus(t *testing.T) {
 	w := checked(t)
 	held := w.do("GET", docs+"/i", "", pk(`["a"]`)...).want(200).header.Get("X-Ms-Session-Token")
-	for _, token := range []string{held, "", "0:-1#0", "9:-1#99999999"} {
+	for _, token := range []string{held, "", "0:-1#0", "9:-1#99999999," + held} {
 		session := append(pk(`["a"]`), "x-ms-session-token", token)
 		w.do("GET", docs+"/none", "", session...).fails(404, 0,
 			"Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found")
@@ -198,7 +198,7 @@ func checkWriteTokens(t *testing.T) {
 
 func checkTokenForm(t *testing.T) {
 	w := checked(t, ranges(4))
-	form := regexp.MustCompile(`^[0-3]:-1#[0-9]+$`)
+	form := regexp.MustCompile(`^[0-3]:[1-9][0-9]{14}#[0-9]+$`)
 	check := func(a *answer) {
 		if token := a.header.Get("X-Ms-Session-Token"); !form.MatchString(token) ||
 			!strings.HasPrefix(token, a.header.Get("X-Ms-Documentdb-Partitionkeyrangeid")+":") {
@@ -217,13 +217,14 @@ func checkTokenForm(t *testing.T) {
 
 func checkNoRegions(t *testing.T) {
 	w := checked(t)
-	lsn := w.do("GET", docs+"/i", "", pk(`["a"]`)...).header.Get("Lsn")
+	at := w.do("GET", docs+"/i", "", pk(`["a"]`)...).header
+	lsn, own := at.Get("Lsn"), at.Get("X-Ms-Session-Token")
 	// A client that has seen a service with regions sends their parts: they are understood, and not sent
 	// back.
-	for _, token := range []string{"0:-1#" + lsn, "0:5#" + lsn + "#1=7#2=-1", "0:5#1#1=99999",
+	for _, token := range []string{"0:-1#" + lsn, own + "#1=7#2=-1", "0:-1#1#1=99999",
 		"0:-1#" + lsn + ",1:-1#3"} {
 		a := w.do("GET", docs+"/i", "", append(pk(`["a"]`), "x-ms-session-token", token)...).want(200)
-		a.head("x-ms-session-token", "0:-1#"+lsn)
+		a.head("x-ms-session-token", own)
 	}
 	w.everyWrite(func(a *answer) {
 		if token := a.header.Get("X-Ms-Session-Token"); strings.Count(token, "#") != 1 ||

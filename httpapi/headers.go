@@ -24,7 +24,6 @@ type reqHeaders struct {
 	upsert, query, plan, batch bool
 	offerType                  string
 	contentType                string // media type alone, lower case
-	sessionVersion             int64  // of the server's own tokens; not a header
 }
 
 // parse reads all headers. Where several are bad the error is that of the first in the order of their names,
@@ -66,7 +65,7 @@ func (h *reqHeaders) parseOne(name, value string, account cosmos.Consistency) (e
 	case "X-Ms-Consistency-Level":
 		return account.Allows(value)
 	case "X-Ms-Session-Token":
-		h.Session, err = cosmos.ParseSessionToken(value, h.sessionVersion)
+		h.Session, err = cosmos.ParseSessionToken(value)
 	case "X-Ms-Documentdb-Partitionkey":
 		h.PartitionKey, err = cosmos.ParsePartitionKey(value)
 	case "X-Ms-Documentdb-Partitionkeyrangeid":

@@ -41,12 +41,6 @@ type Options struct {
 	AccountID string
 	// Consistency is the account's default consistency level. Default: "Session".
 	Consistency string
-	// SessionVersion is the version in the session tokens that the server gives out, above 0; 0 stands for
-	// none, which is written as -1. What a token says that has an earlier version is no concern of this
-	// server: a store that begins anew at each start, with LSNs that begin small, has a version that grows
-	// from one start to the next, so that a client which outlives the server never asks for what only the one
-	// before had seen.
-	SessionVersion int64
 	// ServeCrossPartition answers queries over all partition keys whose results must be merged, which a
 	// gateway of Cosmos DB leaves to the client. The header x-mayfly-serve-cross-partition does so for one
 	// request.

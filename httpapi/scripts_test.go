@@ -91,7 +91,7 @@ func TestProcedureRequests(t *testing.T) {
 		text != "one 2\n{\"a\":1} x+y (z)'" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if token := logged.header.Get("X-Ms-Session-Token"); !strings.HasPrefix(token, "0:-1#") {
+	if token := logged.header.Get("X-Ms-Session-Token"); !strings.HasPrefix(token, "0:") {
 		t.Error(token)
 	}
 	w.do("POST", run, "[]").fails(400, 0, "PartitionKey value must be supplied for this operation.")

@@ -87,8 +87,8 @@ func New(o Options) (*Server, error) {
 		pages: pages, conns: newConns(o.MaxConnections)}
 	s.ops = cosmos.New(cosmos.Options{
 		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
-		SessionVersion: o.SessionVersion, ServeCrossPartition: o.ServeCrossPartition,
-		Throttle: o.Throttle, Strict: o.Strict, SlowQuery: o.SlowQuery, Direct: o.Direct,
+		ServeCrossPartition: o.ServeCrossPartition,
+		Throttle:            o.Throttle, Strict: o.Strict, SlowQuery: o.SlowQuery, Direct: o.Direct,
 	})
 	s.since = []string{o.Wall.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05.000 GMT")}
 	s.base = base
@@ -241,7 +241,7 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		if s.opt.Observe != nil {
 			defer s.observe(c)
 		}
-		c.in.Headers, c.in.sessionVersion = &c.req.Headers, s.opt.SessionVersion
+		c.in.Headers = &c.req.Headers
 		c.headerErr = c.in.parse(c.r.Header, s.consistency)
 		if conn != nil && conn.handed.Load() {
 			c.in.CachedRID, c.in.Within = rntbd.CachedContainer(c.ctx()), directPage

@@ -2,12 +2,19 @@ package httpapi
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // TestSessionRule: a read that brings a position which its range has not reached is refused, at once, since
 // every position that was ever told is durable; positions of ranges that the container does not have do not
-// count.
+// count beside one of its own.
 func TestSessionRule(t *testing.T) {
 	w := smallWorld(t)
 	at := w.do("GET", docs+"/i", "", pk(`["a"]`)...).want(200).header.Get("lsn")
@@ -21,8 +28,10 @@ func TestSessionRule(t *testing.T) {
 	}{
 		{fmt.Sprintf("0:-1#%d", now), 200, 0},
 		{fmt.Sprintf("0:%d", now), 200, 0},
-		{fmt.Sprintf("0:5#%d#1=9999#2=-1", now), 200, 0},
-		{fmt.Sprintf("7:-1#%d", now+1000), 200, 0},
+		{fmt.Sprintf("0:5#%d#1=9999#2=-1", now+1000), 200, 0},
+		{fmt.Sprintf("0:-1#%d#1=9999#2=-1", now), 200, 0},
+		{fmt.Sprintf("7:-1#%d", now+1000), 410, 1002},
+		{"7:-1#1,8:-1#1", 410, 1002},
 		{fmt.Sprintf("7:-1#%d,0:-1#%d", now+1000, now), 200, 0},
 		{fmt.Sprintf("0:-1#%d", now+1), 404, 1002},
 		{fmt.Sprintf("7:-1#1,0:-1#%d", now+1000), 404, 1002},
@@ -45,44 +54,239 @@ func TestSessionRule(t *testing.T) {
 	}
 }
 
-// TestSessionVersions: a store that begins anew at each start has small LSNs, and a token of an earlier
-// start, which has seen more, does not keep a client from reading. Of the present start it is still taken
-// seriously.
-func TestSessionVersions(t *testing.T) {
-	start := func(version int64) *world {
-		w := newWorld(t, func(s *setup) { s.server.SessionVersion = version })
+// recreated gives the container of a world another number of ranges, as a client does that resets its data:
+// it deletes the container, or the database, and makes it again.
+func (w *world) recreated(ranges int, database bool) {
+	w.t.Helper()
+	if database {
+		w.do("DELETE", "/dbs/d", "").want(204)
+		w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+	} else {
+		w.do("DELETE", coll, "").want(204)
+	}
+	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`,
+		"x-mayfly-ranges", fmt.Sprint(ranges)).want(201)
+}
+
+// token is a session token of the container: for a range, at an LSN.
+func (w *world) token(id, lsn string) string {
+	w.t.Helper()
+	d, err := w.db.Database("d")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c, err := d.Container("c")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return fmt.Sprintf("%s:%d#%s", id, c.SessionVersion(), lsn)
+}
+
+// rangeIDs are the ids of the container's ranges.
+func (w *world) rangeIDs() (ids []string) {
+	w.t.Helper()
+	list := w.do("GET", coll+"/pkranges", "").want(200)
+	for _, r := range list.at("PartitionKeyRanges").Array() {
+		ids = append(ids, r.Get("id").Str)
+	}
+	return ids
+}
+
+// TestSessionOfAFormerContainer: a session token names the container that it was given for. One of a former
+// container of the name keeps nobody from reading, however far that had come; one of a later container is
+// refused.
+func TestSessionOfAFormerContainer(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	write := func(id string) string {
+		return w.do("POST", docs, `{"id":"`+id+`","pk":"a"}`, pk(`["a"]`)...).want(201).header.Get(
+			"X-Ms-Session-Token")
+	}
+	old := write("1")
+	for _, ranges := range []int{4, 1, 2, 2} {
+		w.recreated(ranges, ranges == 1)
+		token := write("1")
+		version := strings.Split(strings.Split(token, ":")[1], "#")[0]
+		later := strings.Replace(token, version, "9007199254740991", 1)
+		for stale, substatus := range map[string]string{old: "", old + "000": "",
+			old + "000," + token: "", token + "0": "1002", old + "," + token + "0": "1002", later: "1002",
+			token + "," + later: "1002"} {
+			session := append(pk(`["a"]`), "x-ms-session-token", stale)
+			with := func(more ...string) []string { return append(slices.Clone(session), more...) }
+			code := 200
+			if substatus != "" {
+				code = 404
+			}
+			for what, a := range map[string]*answer{
+				"read":  w.do("GET", docs+"/1", "", session...),
+				"list":  w.do("GET", docs, "", session...),
+				"feed":  w.do("GET", docs, "", with("A-IM", "Incremental feed")...),
+				"query": w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(session...)...),
+				"batch": w.do("POST", docs, `[{"operationType":"Read","id":"1"}]`,
+					with("x-ms-cosmos-is-batch-request", "true", "x-ms-cosmos-batch-atomic", "true")...),
+			} {
+				if got := a.header.Get("x-ms-substatus"); a.code != code || got != substatus {
+					t.Errorf("%d ranges: %s with %s: %d/%s", ranges, what, stale, a.code, got)
+				}
+			}
+		}
+		w.do("PUT", docs+"/1", `{"id":"1","pk":"a"}`, append(pk(`["a"]`), "x-ms-session-token",
+			later)...).want(200)
+		gone := w.rangeIDs()
+		if stale, _, _ := strings.Cut(old, ":"); !slices.Contains(gone, stale) {
+			w.do("GET", docs, "", "x-ms-documentdb-partitionkeyrangeid", stale, "x-ms-session-token",
+				old).fails(410, 1002, "")
+		}
+		old = token
+	}
+}
+
+// TestBatchReadsItsSession: a batch that reads is as new as its session, or nothing of it is done.
+func TestBatchReadsItsSession(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
+	token := made.header.Get("X-Ms-Session-Token")
+	batch := func(ops string) *answer {
+		return w.do("POST", docs, ops, append(pk(`["a"]`), "x-ms-session-token", token+"000",
+			"x-ms-cosmos-is-batch-request", "true", "x-ms-cosmos-batch-atomic", "true")...)
+	}
+	batch(`[{"operationType":"Create","resourceBody":{"id":"2","pk":"a"}},
+		{"operationType":"Read","id":"1"}]`).
+		fails(404, 1002, "")
+	w.do("GET", docs+"/2", "", pk(`["a"]`)...).fails(404, 0, "")
+	batch(`[{"operationType":"Create","resourceBody":{"id":"2","pk":"a"}}]`).want(200)
+	w.do("GET", docs+"/2", "", pk(`["a"]`)...).want(200)
+}
+
+// TestRangeIDsOfAName: under one name no id of a range names two spans; where nothing has changed the ids are
+// those that clients know.
+func TestRangeIDsOfAName(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	spans := map[string]string{}
+	look := func(want ...string) {
+		t.Helper()
+		rows := gjson.GetBytes(w.do("GET", coll+"/pkranges", "").want(200).body, "PartitionKeyRanges").Array()
+		for _, r := range rows {
+			id, span := r.Get("id").Str, r.Get("minInclusive").Str+"-"+r.Get("maxExclusive").Str
+			if spans[id] != "" && spans[id] != span {
+				t.Errorf("the range %s was %s and is %s", id, spans[id], span)
+			}
+			spans[id] = span
+		}
+		if got := w.rangeIDs(); !slices.Equal(got, want) {
+			t.Errorf("ranges %v, want %v", got, want)
+		}
+	}
+	look("0")
+	w.recreated(1, false)
+	look("0")
+	w.recreated(4, true)
+	look("1", "2", "3", "4")
+	w.recreated(4, false)
+	look("1", "2", "3", "4")
+	w.recreated(2, false)
+	look("5", "6")
+	d, _ := w.db.Database("d")
+	c, _ := d.Container("c")
+	if _, err := c.Split(t.Context(), "5", ""); err != nil {
+		t.Fatal(err)
+	}
+	look("7", "8", "6")
+	w.recreated(2, false)
+	look("9", "10")
+	w.recreated(1, false)
+	look("11")
+}
+
+// TestRangeIDsBehindARestore: what a restore puts away has used ids that its records do not tell of.
+func TestRangeIDsBehindARestore(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	split := func(id, at string) {
+		t.Helper()
+		d, err := w.db.Database("d")
+		must(err)
+		c, err := d.Container("c")
+		must(err)
+		_, err = c.Split(t.Context(), id, at)
+		must(err)
+	}
+	_, err := w.db.Snapshot(t.Context(), "s")
+	must(err)
+	used := map[string]bool{}
+	for _, at := range []string{"05", "06", "07"} {
+		split(w.rangeIDs()[0], at)
+		for _, id := range w.rangeIDs() {
+			if used[id] {
+				t.Errorf("the id %s was used before", id)
+			}
+			used[id] = true
+		}
+		if at == "06" {
+			_, err = w.db.RestoreDatabase(t.Context(), "s", "d")
+		} else {
+			err = w.db.Restore(t.Context(), "s")
+		}
+		must(err)
+	}
+}
+
+// TestSessionsOfAnEarlierStart: a store in memory begins anew at each start. A token of an earlier one says
+// nothing, and no id that was given then names something else.
+func TestSessionsOfAnEarlierStart(t *testing.T) {
+	var worlds int
+	begin := func() *world {
+		worlds++
+		n := uint32(1000 * worlds)
+		w := newWorld(t, func(s *setup) {
+			s.store.FirstNumber = n
+			s.store.Wall = ttl.NewManual(start.Add(time.Duration(n) * time.Second))
+		})
 		w.container("")
 		return w
+	}
+	write := func(w *world) *answer {
+		return w.do("POST", docs, `{"id":"1","pk":"a"}`, append(pk(`["a"]`), "x-ms-documentdb-is-upsert",
+			"true")...)
 	}
 	read := func(w *world, token string) *answer {
 		return w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-session-token", token)...)
 	}
-	write := func(w *world) string {
-		return w.do("POST", docs, `{"id":"1","pk":"a"}`, append(pk(`["a"]`), "x-ms-documentdb-is-upsert",
-			"true")...).header.Get("X-Ms-Session-Token")
-	}
-	first := start(1700000000000)
-	var old string
+	session := func(a *answer) string { return a.header.Get("X-Ms-Session-Token") }
+	first := begin()
+	rid := gjson.GetBytes(first.do("GET", coll, "").want(200).body, "_rid").Str
+	var whole string
 	for range 20 {
-		old = write(first)
+		whole = session(write(first))
 	}
-	if old != "0:1700000000000#20" {
-		t.Errorf("token %q", old)
+	first.recreated(2, false)
+	half, halves := session(write(first)), first.rangeIDs()
+
+	second := begin()
+	if now := gjson.GetBytes(second.do("GET", coll, "").want(200).body, "_rid").Str; now == rid {
+		t.Errorf("the container has the rid %s again", rid)
 	}
-	read(first, old).want(200)
-	second := start(1700000000001)
-	read(second, old).fails(404, 0, "Resource Not Found")
-	if token := write(second); token != "0:1700000000001#1" {
-		t.Errorf("token %q", token)
+	read(second, whole).fails(404, 0, "Resource Not Found")
+	read(second, half).fails(404, 0, "Resource Not Found")
+	here := session(write(second))
+	read(second, whole).want(200)
+	read(second, here).want(200)
+	read(second, here+"0").fails(404, 1002, "")
+	second.recreated(2, false)
+	write(second)
+	read(second, here+"0").want(200)
+	read(second, whole).want(200)
+	for _, id := range second.rangeIDs() {
+		if id == "0" || slices.Contains(halves, id) {
+			t.Errorf("the id %s was used at the start before", id)
+		}
 	}
-	read(second, old).want(200)
-	read(second, "0:1700000000001#1").want(200)
-	read(second, "0:1700000000001#2").fails(404, 1002, "")
-	read(second, old+",0:1700000000001#2").fails(404, 1002, "")
-	read(second, "0:-1#2").fails(404, 1002, "")
-	disk := start(0)
-	if token := write(disk); token != "0:-1#1" {
-		t.Errorf("token %q", token)
-	}
-	read(disk, "0:5#2").fails(404, 1002, "")
 }

@@ -33,8 +33,8 @@ type BatchOptions struct {
 	// Range is the id of the partition range that all items lie in; empty: any. Unknown: CodeRangeGone for
 	// the batch. An operation on an item that lies elsewhere fails with CodeRangeGone.
 	Range string
-	// Session asks that what is read is at least as new as these positions; else CodeSessionNotAvailable. As
-	// for single writes, it means nothing to a batch that writes.
+	// Session asks that what is read is at least as new as these positions; else CodeSessionNotAvailable, and
+	// nothing is written. As for single writes, it means nothing to a batch that only writes.
 	Session []SessionPosition
 }
 
@@ -113,7 +113,7 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 }
 
 func (b *batch) run(ctx context.Context) error {
-	if err := b.checkSession(); err != nil {
+	if err := b.checkSession(ctx); err != nil {
 		return err
 	}
 	switch {
@@ -207,11 +207,15 @@ func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 	return r
 }
 
-// checkSession asks each range that the batch is about to reach for the positions of the session.
-func (b *batch) checkSession() error {
-	writes := func(op Operation) bool { return op.Kind != OperationRead }
-	if len(b.o.Session) == 0 || slices.ContainsFunc(b.ops, writes) {
+// checkSession asks each range that the batch is about to reach for the positions of the session, where it
+// reads something.
+func (b *batch) checkSession(ctx context.Context) error {
+	reads := func(op Operation) bool { return op.Kind == OperationRead }
+	if len(b.o.Session) == 0 || !slices.ContainsFunc(b.ops, reads) {
 		return nil
+	}
+	if err := b.c.checkPositions(ctx, b.o.Session); err != nil {
+		return err
 	}
 	st := b.c.state.Load()
 	asked := make(map[*slot]bool)

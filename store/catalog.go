@@ -3,6 +3,8 @@ package store
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,8 +35,12 @@ type containerRecord struct {
 	Ranges   []rangeRecord   `json:"ranges"`
 	RangeLSN uint64          `json:"rangeLSN"` // catalog LSN of the last change of Ranges
 	// that were ever given to a range, where a split has asked for one
-	Slots int          `json:"slots,omitempty"`
-	Split *splitRecord `json:"split,omitempty"`
+	Slots int `json:"slots,omitempty"`
+	// NextRange is above every id that a range under the container's name has had before it; 0: not known.
+	NextRange int `json:"nextRange,omitempty"`
+	// Version is that in session tokens; 0: they have none.
+	Version int64        `json:"version,omitempty"`
+	Split   *splitRecord `json:"split,omitempty"`
 
 	// IndexedBy are older specs by which documents may still be indexed; none where all are indexed by Spec.
 	// IndexRound counts the changes that made it so.
@@ -86,7 +92,8 @@ type catalog struct {
 
 // catalogKinds are the letters of the store's records.
 func catalogKinds() string {
-	kinds := []byte{layout.KindDatabase, layout.KindContainer, layout.KindOffer, layout.KindDrop}
+	kinds := []byte{layout.KindDatabase, layout.KindContainer, layout.KindOffer, layout.KindDrop,
+		layout.KindFormer}
 	for _, k := range resourceKinds {
 		kinds = append(kinds, k.record)
 	}
@@ -288,9 +295,53 @@ func (db *resident) eraseContainer(ctx context.Context, cid uint32) error {
 	return err
 }
 
+// formerRecord is what is kept of the containers of one name that are gone.
+type formerRecord struct {
+	First  int    `json:"first"`  // the lowest id of the last one's ranges
+	Next   int    `json:"next"`   // above every id that a range under the name has had
+	Layout string `json:"layout"` // of the last one: see layoutOf
+}
+
+// layoutOf names a partition key definition and ranges with their ids, in a few bytes.
+func layoutOf(def *definition.PartitionKeyDefinition, ranges []rangeRecord) (string, error) {
+	type span struct {
+		ID       int
+		Min, Max string
+	}
+	spans := make([]span, len(ranges))
+	for i, r := range ranges {
+		spans[i] = span{r.ID, r.Min, r.Max}
+	}
+	text, err := json.Marshal(struct {
+		Key   *definition.PartitionKeyDefinition
+		Spans []span
+	}{def, spans})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), err
+}
+
+// highestID is the highest id of ranges, of which there is at least one.
+func highestID(ranges []rangeRecord) int {
+	return slices.MaxFunc(ranges, func(a, b rangeRecord) int { return a.ID - b.ID }).ID
+}
+
+// keepFormer notes, as a container is dropped, which ids its ranges have had.
+func (c *Container) keepFormer(t engine.Txn) error {
+	rec := &c.state.Load().rec
+	former := formerRecord{First: rec.Ranges[0].ID, Next: max(rec.NextRange, highestID(rec.Ranges)+1)}
+	for _, r := range rec.Ranges {
+		former.First = min(former.First, r.ID)
+	}
+	var err error
+	if former.Layout, err = layoutOf(&c.def, rec.Ranges); err != nil {
+		return err
+	}
+	return host.SetRecord(t, layout.FormerKey(c.d.ID(), c.name), former)
+}
+
 // dropContainerRecords takes a container out of the catalog and leaves a drop record: from then on nothing
 // can reach its keys, and they are erased, now or by the next Open.
-func dropContainerRecords(t engine.Txn, c *Container, offers []offerRecord) {
+func dropContainerRecords(t engine.Txn, c *Container, offers []offerRecord) error {
 	t.Delete(layout.ContainerKey(c.d.rec.Num, c.name))
 	for _, o := range offers {
 		if o.CID == c.cid {
@@ -299,6 +350,7 @@ func dropContainerRecords(t engine.Txn, c *Container, offers []offerRecord) {
 	}
 	dropFamilies(t, c.families())
 	t.Set(layout.DropKey(c.cid), []byte("{}"))
+	return c.keepFormer(t)
 }
 
 // dropDatabaseRecords takes a database out of the catalog. Its containers have gone before.

@@ -62,7 +62,9 @@ func (b *databaseCopy) rise(ctx context.Context, replaced []*Container) error {
 func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error {
 	return b.db.commitDrop(ctx, replaced, func(t *host.Change) error {
 		for _, c := range replaced {
-			dropContainerRecords(t, c, b.db.cat.offers)
+			if err := dropContainerRecords(t, c, b.db.cat.offers); err != nil {
+				return err
+			}
 		}
 		if b.old != nil {
 			dropDatabaseRecords(t, b.old, b.db.cat.offers)
@@ -98,7 +100,7 @@ func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error 
 
 // commitContainer writes a container's record. Its ranges are all as old as it is: those that it had come
 // from are not here.
-func (b *databaseCopy) commitContainer(t engine.Txn, c *Container) error {
+func (b *databaseCopy) commitContainer(t *host.Change, c *Container) error {
 	st := *c.state.Load()
 	st.version = firstVersion
 	st.rec.LSN = t.NextLSN(host.CatalogScope())
@@ -106,6 +108,20 @@ func (b *databaseCopy) commitContainer(t engine.Txn, c *Container) error {
 	st.rec.Ranges = slices.Clone(st.rec.Ranges)
 	for i := range st.rec.Ranges {
 		st.rec.Ranges[i].LSN = 0
+	}
+	st.rec.Version = b.db.newVersion(c.cid)
+	if err := b.db.nameRanges(t, b.as, c.name, &c.def, &st.rec); err != nil {
+		return err
+	}
+	st.ranges = slices.Clone(st.ranges)
+	for i, s := range st.ranges {
+		if s.rec.ID == st.rec.Ranges[i].ID {
+			continue
+		}
+		var err error
+		if st.ranges[i], err = newSlot(c.cid, st.rec.Ranges[i]); err != nil {
+			return err
+		}
 	}
 	c.state.Store(&st)
 	t.Delete(layout.DropKey(c.cid))

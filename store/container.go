@@ -167,6 +167,32 @@ func (c *Container) appendSelf(dst []byte) []byte {
 // incarnation distinguishes the etags of this container from those of any other, here and in other stores.
 func (c *Container) incarnation() uint32 { return c.db.incarnation ^ (c.cid &^ layout.CIDBit) }
 
+// versionBits is how many bits of a version are the container's number's.
+const versionBits = 12
+
+// versionEpoch is the beginning of 2020, in milliseconds since 1970.
+const versionEpoch = 1577836800000
+
+// newVersion is the version in the session tokens of a container that is being made: of two containers of a
+// name the later has the higher one, which clients expect. It stays below 1<<53, so that a client in
+// JavaScript reads it exactly.
+func (db *resident) newVersion(cid uint32) int64 {
+	made := max(db.opts.Wall.Now().UnixMilli()-versionEpoch, 1)
+	return made<<versionBits | int64(cid&(1<<versionBits-1))
+}
+
+// NoSessionVersion is the version in session tokens that name no container.
+const NoSessionVersion = -1
+
+// SessionVersion is the version in the container's session tokens: no two containers of one name have the
+// same. It is NoSessionVersion for a container that was made before there were versions.
+func (c *Container) SessionVersion() int64 {
+	if v := c.state.Load().rec.Version; v > 0 {
+		return v
+	}
+	return NoSessionVersion
+}
+
 // Ranges are the container's partition key ranges.
 func (c *Container) Ranges() RangeSet {
 	st := c.state.Load()

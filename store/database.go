@@ -159,7 +159,9 @@ func (db *resident) deleteDatabase(ctx context.Context, id string, o WriteOption
 	err = closeAll(ctx, containers, func() error {
 		return db.commitDrop(ctx, containers, func(t *host.Change) error {
 			for _, c := range containers {
-				dropContainerRecords(t, c, db.cat.offers)
+				if err := dropContainerRecords(t, c, db.cat.offers); err != nil {
+					return err
+				}
 			}
 			dropDatabaseRecords(t, d, db.cat.offers)
 			t.NoteHighest(highest(containers))

@@ -96,6 +96,9 @@ type ChangesPage struct {
 func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
+	if err := c.checkPositions(ctx, req.Session); err != nil {
+		return ChangesPage{}, c.refused(), err
+	}
 	from, err := parsePositions(req.Start.After, engine.MaxLSN)
 	if err != nil {
 		return ChangesPage{}, c.refused(), err

@@ -28,14 +28,17 @@ type ReadOptions struct {
 	// IfNoneMatch makes a read of an item with this etag (or any item, for "*") answer CodeNotModified.
 	IfNoneMatch string
 	// Session asks that what is read is at least as new as these positions; else CodeSessionNotAvailable.
+	// CodeRangeGone: the container neither has nor had any of their ranges. Those of a former container of
+	// the name are passed over.
 	Session []SessionPosition
 }
 
 // SessionPosition is one entry of a session token: the LSN that a client has seen in a partition range.
-// Positions of ranges that the container does not have are ignored.
+// Version is that of the container: see Container.SessionVersion; 0 and NoSessionVersion are not looked at.
 type SessionPosition struct {
-	Range string
-	LSN   uint64
+	Range   string
+	LSN     uint64
+	Version int64
 }
 
 // Receipt tells what an operation did and cost. It is filled on failures, too, as far as it went.

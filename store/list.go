@@ -32,6 +32,9 @@ const (
 func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
+	if err := c.checkPositions(ctx, o.Session); err != nil {
+		return Page{}, c.refused(), err
+	}
 	if !o.ByRange {
 		return c.list(ctx, o)
 	}

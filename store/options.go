@@ -40,6 +40,10 @@ type Options struct {
 	// Ranges is the number of partition ranges of a new container. 0 derives it from the throughput asked
 	// for: one up to 10,000 RU/s, ceil(RU / 6,000) above.
 	Ranges int
+	// FirstNumber is the number with which the resource ids of fresh data begin, up to 1<<23; 0 is 1. Ids of
+	// partition ranges begin with it, too, but for that of a container's only range, which is 0. A server in
+	// memory takes another one at each start: then no id that a client has kept names something else.
+	FirstNumber uint32
 	// Lenient sorts for an ORDER BY over several paths that no composite index serves, and takes the texts of
 	// queries that syntax.ParseLenient does; else both are refused, as Cosmos DB does.
 	Lenient bool

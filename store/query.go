@@ -98,6 +98,9 @@ type QueryPage struct {
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
+	if err := c.checkPositions(ctx, q.Session); err != nil {
+		return QueryPage{}, c.refused(), err
+	}
 	for {
 		st := c.state.Load()
 		info := func() query.Info { return c.queryInfo(st) }

@@ -34,6 +34,9 @@ const chargeScript = 1.0
 // *script.Error tells more about. CodeCanceled: its time was up. CodeTooLarge: its answer or its memory was.
 func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []doc.Value,
 	o ExecuteOptions) (Execution, Receipt, error) {
+	if err := c.checkPositions(ctx, o.Session); err != nil {
+		return Execution{}, c.refused(), err
+	}
 	res, err := c.procedure(id)
 	if err != nil {
 		return Execution{}, c.refused(), err

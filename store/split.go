@@ -216,10 +216,9 @@ func (c *Container) trySwitch(ctx context.Context, m *mover, wanted func() bool)
 func (c *Container) halves(st containerState, m *mover) (next containerState, err error) {
 	next = st
 	i := slices.Index(st.ranges, m.from)
-	id := 0
-	next.rec.Ranges = slices.Clone(st.rec.Ranges)
+	id := max(highestID(st.rec.Ranges)+1, st.rec.NextRange, int(c.db.in.Catalog().Floor()))
+	next.rec.Ranges, next.rec.NextRange = slices.Clone(st.rec.Ranges), id+len(m.halves)
 	for j, r := range next.rec.Ranges {
-		id = max(id, r.ID)
 		if r.LSN == 0 {
 			next.rec.Ranges[j].LSN = st.rec.RangeLSN // it is as old as the container
 		}
@@ -230,7 +229,7 @@ func (c *Container) halves(st containerState, m *mover) (next containerState, er
 	for n := range m.halves {
 		h := &m.halves[n]
 		rec := h.slot.rec
-		rec.ID, rec.TS = id+1+n, c.moment()
+		rec.ID, rec.TS = id+n, c.moment()
 		rec.Parents = append(slices.Clip(m.from.rec.Parents), m.from.rec.ID)
 		if h.slot, err = newSlot(c.cid, rec); err != nil {
 			return next, err

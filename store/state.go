@@ -85,6 +85,7 @@ func (c *Container) writable(t engine.Txn, st *containerState, s *slot) error {
 func (c *Container) commitRecord(ctx context.Context, st, next *containerState,
 	fn func(engine.Txn) error) error {
 	return c.db.changeCatalog(ctx, func(t *host.Change) error {
+		t.NoteNumber(uint32(highestID(next.rec.Ranges)))
 		return st.commit(t, next, func() error { return fn(t) })
 	}, st.scopes()...)
 }

@@ -142,7 +142,6 @@ func (s *serve) Open(ctx context.Context) (err error) {
 		Consistency:  s.flags.consistency,
 		Strict:       s.flags.strict,
 
-		SessionVersion:      s.sessionVersion(),
 		ServeCrossPartition: s.flags.serveCrossPartition,
 		MaxConnections:      s.maxConnections(),
 		Throttle:            s.flags.throttle,
@@ -217,6 +216,7 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 	}
 	s.queues = queue.New(queue.Options{Logger: s.log})
 	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges,
+		FirstNumber:      s.firstNumber(),
 		Lenient:          s.flags.lenient,
 		TTLPreviousImage: s.flags.ttlPreviousImage, QueryTime: s.flags.limits.queryTime, ScriptTime: s.flags.limits.scriptTime,
 		Memory: int64(s.flags.limits.memoryInFlight), Temp: temp}, s.queues.Tenant())
@@ -238,14 +238,16 @@ func (s *serve) openFolder() error {
 	return nil
 }
 
-// sessionVersion is the version of a server's session tokens: the moment of a start in memory, in
-// milliseconds, so that it grows from one start to the next. Data on disk goes on where they were, and so do
-// their tokens.
-func (s *serve) sessionVersion() int64 {
+// firstNumber is the number with which the ids of what is defined begin: in memory it grows from one start to
+// the next, so that nothing that a client still knows names something else. It begins anew every 37 hours,
+// since resource ids of throughputs have three bytes. Data on disk go on where they were, and so do their
+// numbers.
+func (s *serve) firstNumber() uint32 {
 	if !s.flags.memory {
 		return 0
 	}
-	return max(1, ttl.Real{}.Now().UnixMilli())
+	const step, most = 16, 1 << 23 // milliseconds
+	return 1 + uint32(ttl.Real{}.Now().UnixMilli()/step%most)
 }
 
 // openCertificate reads or makes the certificate. It lives beside the data, so that a client that trusts it

@@ -7,7 +7,7 @@ import (
 )
 
 func TestSplit(t *testing.T) {
-	b := boot(t, "--memory")
+	b := boot(t, "--data", t.TempDir())
 	b.makeContainer(t)
 	for i := range 12 {
 		b.must(t, 201, "POST", "/dbs/db/colls/c/docs", fmt.Sprintf(`{"id":"%d","pk":"key%d"}`, i, i))

@@ -78,6 +78,7 @@ const (
 	KindContainer = 'c'
 	KindOffer     = 'o'
 	KindDrop      = 'x'
+	KindFormer    = 'g'
 )
 
 // Lengths of parts of keys, in bytes.
@@ -253,6 +254,9 @@ func DatabaseKey(id string) []byte { return CatalogKey(KindDatabase, 0, id) }
 func ContainerKey(database uint32, id string) []byte {
 	return CatalogKey(KindContainer, database, id)
 }
+
+// FormerKey is the key of what is kept of containers that are gone, by the names of the database and theirs.
+func FormerKey(database, id string) []byte { return CatalogKey(KindFormer, 0, database+"/"+id) }
 
 // DropKey is the key of the record of a container whose keys are being erased.
 func DropKey(cid uint32) []byte { return CatalogKey(KindDrop, cid, "") }
