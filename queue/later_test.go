@@ -58,12 +58,12 @@ func TestScheduled(t *testing.T) {
 			list := []*message.Message{msg("A", due(m)), msg("B", due(m))}
 			n, err := w.q.Schedule(w.ctx, "q", list, nil)
 			w.must(err)
-			w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{n[0], 99}), CodeMessageNotFound)
-			w.must(w.q.CancelScheduled(w.ctx, "q", n[:1]))
-			w.fails(w.q.CancelScheduled(w.ctx, "q", n[:1]), CodeMessageNotFound)
+			w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{n[0], 99}, nil), CodeMessageNotFound)
+			w.must(w.q.CancelScheduled(w.ctx, "q", n[:1], nil))
+			w.fails(w.q.CancelScheduled(w.ctx, "q", n[:1], nil), CodeMessageNotFound)
 			w.at(m)
 			w.expect("q", "B")
-			w.fails(w.q.CancelScheduled(w.ctx, "q", n[1:]), CodeMessageNotFound)
+			w.fails(w.q.CancelScheduled(w.ctx, "q", n[1:], nil), CodeMessageNotFound)
 		},
 		"without a time": func(w *world) {
 			w.queue("q")

@@ -48,8 +48,8 @@ type Link struct {
 // Name is what the client calls the link.
 func (l *Link) Name() string { return l.name }
 
-// SameSession tells whether both links are of one session.
-func (l *Link) SameSession(other *Link) bool { return l.s == other.s }
+// Session is the session that the link is of.
+func (l *Link) Session() *Session { return &l.s.Session }
 
 // Detach ends the link with an error. It may be called at any time, by anybody.
 func (l *Link) Detach(e *frame.Error) {

@@ -35,8 +35,17 @@ type Peer struct {
 	Hostname  string // what it thinks the server is called
 }
 
+// Session is a session of a client, as a Handler sees it.
+type Session struct {
+	// Own is what the Handler keeps of the session. Nothing else looks at it.
+	Own any
+}
+
 // Handler is what a connection is connected to. Its methods are called from several goroutines.
 type Handler interface {
+	// Attaching is told of a link that a client asks for, before Attach decides about it, in the order of the
+	// client's frames. It must not wait.
+	Attaching(l *Link, request *frame.Attach)
 	// Attach decides about a link that a client asks for. ctx ends with the link. The error is a
 	// *frame.Error, or a defect.
 	Attach(ctx context.Context, l *Link, request *frame.Attach) (Answer, error)

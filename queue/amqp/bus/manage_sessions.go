@@ -88,7 +88,11 @@ func (r *request) setSessionState() (response, error) {
 	if ok && state == nil {
 		state = []byte{}
 	}
-	return response{}, holder.SetSessionState(r.ctx, state)
+	tx, err := r.join(false, noPartition)
+	if err != nil {
+		return response{}, err
+	}
+	return response{}, holder.SetSessionState(r.ctx, state, tx)
 }
 
 // anyTime is the last-updated-time that asks for sessions with messages: the end of the year 9999.
