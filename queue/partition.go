@@ -16,9 +16,9 @@ func (a Address) TopLevel() string {
 	return strings.ToLower(a.Entity)
 }
 
-// PartitionOf is the key by which a partitioned entity finds the partition of messages that are sent together:
-// "" where there is none, or the entity is not partitioned. It fails with CodeNotAllowed where they have
-// different ones, and with CodeEntityNotFound.
+// PartitionOf is the key by which a partitioned entity finds the partition of messages that are sent
+// together: "" where there is none, or the entity is not partitioned. It fails with CodeNotAllowed where they
+// have different ones, and with CodeEntityNotFound.
 func (q *Queues) PartitionOf(a Address, list []*message.Message) (key string, err error) {
 	s, err := q.store(a)
 	if err != nil {
@@ -73,11 +73,11 @@ func (e *entity) partitionKey(m *message.Message) string {
 }
 
 func (e *entity) distinctPartitions() *Error {
-	text := "Batching brokered messages with distinct SessionId or PartitionKey is not supported for an entity " +
-		"with partitioning enabled."
+	text := "Batching brokered messages with distinct SessionId or PartitionKey is not supported for an " +
+		"entity with partitioning enabled."
 	if e.properties.Load().RequiresDuplicateDetection {
-		text = "Batching brokered messages with distinct SessionId, PartitionKey, or MessageId is not supported " +
-			"for an entity with partitioning and duplicate detection enabled."
+		text = "Batching brokered messages with distinct SessionId, PartitionKey, or MessageId is not " +
+			"supported for an entity with partitioning and duplicate detection enabled."
 	}
 	return &Error{Code: CodeNotAllowed, Entity: e.path, Message: text}
 }

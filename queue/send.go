@@ -54,8 +54,8 @@ func (q *Queues) Put(ctx context.Context, address string, list []*message.Messag
 	return err
 }
 
-// Schedule stores messages whose time is set, and returns the numbers by which they can be cancelled. It may be
-// part of a transaction: the numbers hold when that is committed in time.
+// Schedule stores messages whose time is set, and returns the numbers by which they can be cancelled. It may
+// be part of a transaction: the numbers hold when that is committed in time.
 func (q *Queues) Schedule(ctx context.Context, address string, list []*message.Message,
 	tx *Transaction) ([]int64, error) {
 	for _, m := range list {
@@ -157,8 +157,10 @@ func (w *work) enqueueAll(e *entity, arrivals []arrival) (numbers []int64, err e
 	return numbers, nil
 }
 
-// CancelScheduled deletes scheduled messages, all or none: CodeMessageNotFound. It may be part of a transaction.
-func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []int64, tx *Transaction) error {
+// CancelScheduled deletes scheduled messages, all or none: CodeMessageNotFound. It may be part of a
+// transaction.
+func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []int64,
+	tx *Transaction) error {
 	a, _, err := ParseAddress(address)
 	if err != nil {
 		return err

@@ -189,7 +189,8 @@ func (q *Queues) Locked(ctx context.Context, a Address, token message.UUID) (num
 }
 
 // locked reads the message that a lock covers; nil: the lock is lost, or the message was settled meanwhile.
-func (s *messageStore) locked(ctx context.Context, token message.UUID) (c *claim, m *message.Message, err error) {
+func (s *messageStore) locked(ctx context.Context, token message.UUID) (c *claim, m *message.Message,
+	err error) {
 	s.mu.Lock()
 	c = s.held(token, s.now())
 	s.mu.Unlock()

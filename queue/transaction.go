@@ -13,8 +13,8 @@ const (
 	maxOperations = 100
 )
 
-// Transaction collects operations, which happen together at Commit, or not at all: sends, settlements, messages
-// that are scheduled or cancelled, states of sessions. Its methods may be called from any goroutine.
+// Transaction collects operations, which happen together at Commit, or not at all: sends, settlements,
+// messages that are scheduled or cancelled, states of sessions. Its methods may be called from any goroutine.
 type Transaction struct {
 	m     *resident
 	until int64 // millisecond in which it ends by itself

@@ -125,8 +125,8 @@ func (s *stateStep) apply(w *work) error {
 
 func (s *stateStep) end(error) {}
 
-// reserve takes numbers of a store for messages that are scheduled in a transaction: their sender is told them
-// at once. Nothing else gets them, whatever becomes of the transaction.
+// reserve takes numbers of a store for messages that are scheduled in a transaction: their sender is told
+// them at once. Nothing else gets them, whatever becomes of the transaction.
 func (s *messageStore) reserve(ctx context.Context, arrivals []arrival) (numbers []int64, err error) {
 	numbers = make([]int64, len(arrivals))
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {

@@ -61,8 +61,8 @@ type Answer struct {
 	Properties     wire.Map
 	MaxMessageSize uint64 // bytes, of a Sink; 0: 1 MiB
 	Credit         uint32 // that a Sink gives ahead; 0: 1,000
-	// Discharges reads a message to a coordinator: which transaction it ends, and whether that is to fail. ok is
-	// false of one that ends none. Nil: the Sink is no coordinator.
+	// Discharges reads a message to a coordinator: which transaction it ends, and whether that is to fail. ok
+	// is false of one that ends none. Nil: the Sink is no coordinator.
 	Discharges func(payload []byte) (txn []byte, fail, ok bool)
 	// TooLarge makes what a client is told of a message above MaxMessageSize, which no Sink gets. Nil: plain
 	// words.
@@ -72,8 +72,8 @@ type Answer struct {
 // Sink takes what a client sends on a link.
 type Sink interface {
 	// Transfer takes messages in the order in which they have come, and tells the state of each: a
-	// *frame.Transactional where it has become part of a transaction. ctx does not end: what a client has sent
-	// before it leaves is taken. It is called by one goroutine at a time.
+	// *frame.Transactional where it has become part of a transaction. ctx does not end: what a client has
+	// sent before it leaves is taken. It is called by one goroutine at a time.
 	Transfer(ctx context.Context, list []Incoming) []frame.State
 	// Detached is told once when the link is gone, and no other method runs.
 	Detached()
@@ -99,9 +99,9 @@ type Source interface {
 	// GiveBack returns messages that were not sent, since the client has taken its credit back or the link is
 	// gone.
 	GiveBack(list []Outgoing)
-	// Settle settles messages as the client wants it, and tells what has become of each: a *frame.Transactional
-	// where that depends on a transaction, whose end settles it. ctx does not end. It is called by one goroutine
-	// at a time, beside Receive.
+	// Settle settles messages as the client wants it, and tells what has become of each: a
+	// *frame.Transactional where that depends on a transaction, whose end settles it. ctx does not end. It is
+	// called by one goroutine at a time, beside Receive.
 	Settle(ctx context.Context, list []Settlement) []frame.State
 	// Detached is told once when the link is gone, and no other method runs.
 	Detached()

@@ -19,7 +19,8 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 	// Faults are the faults on demand; nil: there are none.
 	Faults *inject.Rules
-	// CrossEntityTransactions lets transactions concern more than one queue or topic, which the service refuses.
+	// CrossEntityTransactions lets transactions concern more than one queue or topic, which the service
+	// refuses.
 	CrossEntityTransactions bool
 	// Observe is told of what was done with messages; nil: nobody asks.
 	Observe func(Observation)

@@ -149,7 +149,8 @@ func (r *request) receiveDeferred() (response, error) {
 	}
 	if tx != nil && settle == receiveAndDelete {
 		for _, d := range list {
-			if err := r.c.queues.Settle(r.ctx, r.at, d.Token, queue.Settlement{Outcome: queue.Complete}, tx); err != nil {
+			if err := r.c.queues.Settle(r.ctx, r.at, d.Token, queue.Settlement{Outcome: queue.Complete},
+				tx); err != nil {
 				return response{}, err
 			}
 		}
@@ -176,16 +177,38 @@ func (r *request) updateDisposition() (response, error) {
 	}
 	return r.withFaults(settleOperations[s.Outcome], r.losing(tokens), func() (response, error) {
 		for _, token := range tokens {
-			tx, err := r.join(false, func() (string, error) { return r.c.queues.LockedPartition(r.ctx, r.at, token) })
+			tx, err := r.join(false, func() (string, error) {
+				return r.c.queues.LockedPartition(r.ctx, r.at,
+					token)
+			})
 			if err != nil {
 				return response{}, err
 			}
 			if err := r.c.queues.Settle(r.ctx, r.at, token, s, tx); err != nil {
-				return response{}, err
+				return response{}, r.lockLost(err)
 			}
 		}
 		return response{}, nil
 	})
+}
+
+// lockLost tells the loss of a message's lock from that of its session's, which the connection may still
+// hold.
+func (r *request) lockLost(err error) error {
+	session, _ := r.text("session-id")
+	if queue.CodeOf(err) != queue.CodeSessionLockLost || session == nil {
+		return err
+	}
+	holder := r.holder(session)
+	if holder == nil {
+		return err
+	}
+	if _, _, held := holder.Session(); !held {
+		return err
+	}
+	return &queue.Error{Code: queue.CodeMessageLockLost, Entity: r.at.String(), Err: err,
+		Message: "The lock supplied is invalid. Either the lock expired, or the message has already been " +
+			"removed from the queue."}
 }
 
 // settlement reads what is to become of messages.

@@ -46,14 +46,16 @@ func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at queue
 		Properties: wire.Map{{Key: wire.Symbol("com.microsoft:max-message-batch-size"), Value: size}}}, nil
 }
 
-// transferDestination is the property of a link that names the entity to which messages go through the link's.
+// transferDestination is the property of a link that names the entity to which messages go through the
+// link's.
 const transferDestination = "com.microsoft:transfer-destination-address"
 
 // destination finds the entity to which messages are to go through another one.
 func (c *conn) destination(ctx context.Context, value any) (at queue.Address, e queue.Entity, err error) {
 	address, ok := value.(string)
 	if !ok {
-		return at, e, &queue.Error{Code: queue.CodeArgument, Message: "The transfer destination is no string."}
+		return at, e, &queue.Error{Code: queue.CodeArgument,
+			Message: "The transfer destination is no string."}
 	}
 	at, management, err := queue.ParseAddress(address)
 	if err != nil {

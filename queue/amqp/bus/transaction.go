@@ -41,8 +41,8 @@ func groupOf(l *amqp.Link) *group {
 	return g
 }
 
-// Attaching implements amqp.Handler: the first link of a session with a coordinator is through whose entity its
-// transactions go.
+// Attaching implements amqp.Handler: the first link of a session with a coordinator is through whose entity
+// its transactions go.
 func (c *conn) Attaching(l *amqp.Link, a *frame.Attach) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,8 +221,8 @@ func (k *coordinator) declare(ctx context.Context) (frame.State, error) {
 	return &frame.Declared{TxnID: id}, nil
 }
 
-// discharge ends a transaction. One of which some work was refused or lost is rolled back, since the client may
-// have asked for the end before it knew.
+// discharge ends a transaction. One of which some work was refused or lost is rolled back, since the client
+// may have asked for the end before it knew.
 func (k *coordinator) discharge(ctx context.Context, d *frame.Discharge, incomplete bool) error {
 	k.c.mu.Lock()
 	t := k.c.transactions[string(d.TxnID)]

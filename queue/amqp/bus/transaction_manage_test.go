@@ -29,8 +29,8 @@ func (w *world) inAnHour(texts ...string) wire.Map {
 
 func numbersOf(n ...int64) wire.Map { return pairs("sequence-numbers", wire.Longs(n)) }
 
-// TestTransactionOfRequests: requests to a management node join the transaction of their transfer. Nobody sees
-// what they do before it is committed, and a rollback leaves all as it was, at once.
+// TestTransactionOfRequests: requests to a management node join the transaction of their transfer. Nobody
+// sees what they do before it is committed, and a rollback leaves all as it was, at once.
 func TestTransactionOfRequests(t *testing.T) {
 	for name, fail := range map[string]bool{"commit": false, "rollback": true} {
 		t.Run(name, func(t *testing.T) {
@@ -46,10 +46,12 @@ func TestTransactionOfRequests(t *testing.T) {
 			fetched := m.do(200, "receive-by-sequence-number", append(numbersOf(2),
 				wire.Pair{Key: "receiver-settle-mode", Value: uint32(1)}))
 			token := field[wire.UUID](t, field[wire.List](t, fetched, "messages")[0].(wire.Map), "lock-token")
-			complete := pairs("disposition-status", "completed", "lock-tokens", wire.UUIDs([]wire.UUID{token}))
+			complete := pairs("disposition-status", "completed", "lock-tokens", wire.UUIDs(
+				[]wire.UUID{token}))
 
 			m.state = &frame.Transactional{TxnID: txn}
-			fresh := field[wire.Array](t, m.do(200, "schedule-message", w.inAnHour("x", "y")), "sequence-numbers")
+			fresh := field[wire.Array](t, m.do(200, "schedule-message", w.inAnHour("x", "y")),
+				"sequence-numbers")
 			same(t, fresh.Elements, []any{int64(5), int64(6)})
 			m.do(200, "cancel-scheduled-message", numbersOf(4))
 			m.do(200, "update-disposition", complete)
@@ -180,18 +182,21 @@ func TestTransactionsOverEntities(t *testing.T) {
 				a := &frame.Attach{Name: link, Handle: 0, Source: source("here"), Target: target("p"),
 					InitialDeliveryCount: frame.Some(0)}
 				if link == "receive q" {
-					a = &frame.Attach{Name: link, Handle: 1, Receiver: true, Source: source("q"), Target: target("here")}
+					a = &frame.Attach{Name: link, Handle: 1, Receiver: true, Source: source("q"),
+						Target: target("here")}
 				}
 				p.say(on[link], a)
 				await[*frame.Attach](p)
 			}
 			if c.attach != "" {
-				if d := await[*frame.Detach](p); d.Error == nil || d.Error.Condition != wire.Symbol(c.attach) {
+				if d := await[*frame.Detach](p); d.Error == nil || d.Error.Condition != wire.Symbol(
+					c.attach) {
 					t.Fatalf("the second link is refused by %+v", d)
 				}
 				return
 			}
-			p.say(on["receive q"], &frame.Flow{IncomingWindow: 100, Handle: frame.Some(1), LinkCredit: frame.Some(1)})
+			p.say(on["receive q"], &frame.Flow{IncomingWindow: 100, Handle: frame.Some(1),
+				LinkCredit: frame.Some(1)})
 			p.delivered()
 			m := message.New(nil)
 			m.Body = frame.AppendValue([]byte{0, 0x53, sectionValue}, &frame.Declare{})
@@ -247,7 +252,8 @@ func TestTransactionsOverPartitions(t *testing.T) {
 	send := func(state frame.State, m *message.Message) frame.State {
 		t.Helper()
 		n := next()
-		c.say(0, &frame.Transfer{Handle: 1, DeliveryID: frame.Some(n), DeliveryTag: []byte{byte(n)}, State: state},
+		c.say(0, &frame.Transfer{Handle: 1, DeliveryID: frame.Some(n), DeliveryTag: []byte{byte(n)},
+			State: state},
 			whole(m)...)
 		return c.outcome(n)
 	}
@@ -287,8 +293,8 @@ func TestTransactionsOverPartitions(t *testing.T) {
 	}
 }
 
-// TestSendVia: a sender through a queue reaches its destination when the transaction commits. What that does not
-// take is a dead letter of the queue's transfers.
+// TestSendVia: a sender through a queue reaches its destination when the transaction commits. What that does
+// not take is a dead letter of the queue's transfers.
 func TestSendVia(t *testing.T) {
 	w := newWorld(t)
 	w.create(queue.Queue, "through")
@@ -315,7 +321,8 @@ func TestSendVia(t *testing.T) {
 	if s := c.puts(1, 1, txn, "x"); !isState[*frame.Transactional](s) {
 		t.Fatalf("sent: %+v", s)
 	}
-	if s := c.settles(0, &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}); !isState[*frame.Transactional](s) {
+	if s := c.settles(0, &frame.Transactional{TxnID: txn,
+		Outcome: &frame.Accepted{}}); !isState[*frame.Transactional](s) {
 		t.Fatalf("settled: %+v", s)
 	}
 	w.shows("dest", "")
