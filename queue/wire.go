@@ -27,6 +27,15 @@ type arrival struct {
 	body   []byte           // the same, encoded
 	id     string           // by which duplicates are known
 	due    int64            // millisecond for which it is scheduled; 0: none
+	number int64            // reserved for it as a scheduled message; 0: the next one
+}
+
+// bodyBytes returns how many bytes the encoded messages have together.
+func bodyBytes(list []arrival) (n int) {
+	for i := range list {
+		n += len(list[i].body)
+	}
+	return n
 }
 
 // arrivalOf validates a message and encodes it.

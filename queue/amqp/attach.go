@@ -34,6 +34,7 @@ func (s *session) attach(a *frame.Attach) error {
 	l := &Link{kept: kept, s: s, name: a.Name, handle: a.Handle, receiver: a.Receiver, request: a}
 	l.life, l.end = context.WithCancel(s.c.life)
 	s.links[a.Handle] = l
+	s.c.nodes.Attaching(l, a)
 	behind := s.barriers()
 	l.run(func() {
 		s.c.mu.Lock()

@@ -173,10 +173,13 @@ func (l *Link) sinkAll() {
 	l.sinking = false
 }
 
-// nextArrivals takes what the sink may be given now out of what has arrived, in order. It waits until there is
-// some, or nothing is left: the server has detached the link.
+// nextArrivals takes what the sink may be given now out of what has arrived, in order. It waits until there
+// is some, or nothing is left: the server has detached the link.
 func (l *Link) nextArrivals() (list []arrival) {
-	l.s.c.await(context.WithoutCancel(l.life), func() bool { return len(l.arrived) == 0 || l.arrived[0].ready() })
+	l.s.c.await(context.WithoutCancel(l.life), func() bool {
+		return len(l.arrived) == 0 ||
+			l.arrived[0].ready()
+	})
 	n := 0
 	for n < len(l.arrived) && l.arrived[n].ready() {
 		a := &l.arrived[n]

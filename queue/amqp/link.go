@@ -22,18 +22,19 @@ type Link struct {
 	end      context.CancelFunc
 	workers  sync.WaitGroup
 
-	answered   bool         // attach is sent
-	closing    bool         // detach is sent, or the link is stopped
-	refusal    *frame.Error // with which the server has detached it; nil: it has not
-	sink       Sink
-	source     Source
-	maxSize    uint64
-	tooLarge   func() *frame.Error
-	noRoom     func() *frame.Error
-	discharges func(payload []byte) (txn []byte, fail, ok bool) // nil: it is no coordinator's
-	batch      uint32                                           // credit that a sink gives
-	credit     uint32                                           // of the one who sends
-	delivered  uint32                                           // deliveries of the one who sends: the delivery-count
+	answered bool         // attach is sent
+	closing  bool         // detach is sent, or the link is stopped
+	refusal  *frame.Error // with which the server has detached it; nil: it has not
+	sink     Sink
+	source   Source
+	maxSize  uint64
+	tooLarge func() *frame.Error
+	noRoom   func() *frame.Error
+	// discharges is as in Answer.
+	discharges func(payload []byte) (txn []byte, fail, ok bool)
+	batch      uint32 // credit that a sink gives
+	credit     uint32 // of the one who sends
+	delivered  uint32 // deliveries of the one who sends: the delivery-count
 
 	// Of a sink.
 	partial  *partial
@@ -54,8 +55,8 @@ type Link struct {
 // Name is what the client calls the link.
 func (l *Link) Name() string { return l.name }
 
-// SameSession tells whether both links are of one session.
-func (l *Link) SameSession(other *Link) bool { return l.s == other.s }
+// Session is the session that the link is of.
+func (l *Link) Session() *Session { return &l.s.Session }
 
 // Detach ends the link with an error. It may be called at any time, by anybody.
 func (l *Link) Detach(e *frame.Error) {

@@ -9,8 +9,8 @@ import (
 )
 
 // The order of work around transactions. Links work side by side, but for one rule: a discharge is looked at
-// when all work of its transaction that arrived before it has been done, and work that arrives behind it on its
-// session waits until it is done. A coordinator that is the only link of its session orders the whole
+// when all work of its transaction that arrived before it has been done, and work that arrives behind it on
+// its session waits until it is done. A coordinator that is the only link of its session orders the whole
 // connection, since clients give each link a session of its own then.
 //
 // Work waits only for work that has arrived before it, and links work off what has arrived whatever becomes
@@ -165,7 +165,10 @@ func (l *Link) abandonTransactions() {
 // settleProvisional ends the provisional state of deliveries: a transaction that is committed settles them,
 // after another one the client can settle them again (OASIS AMQP 1.0 part 4, 4.4.2).
 func (c *conn) settleProvisional(t *transaction, committed bool) {
-	list := slices.SortedFunc(maps.Keys(t.provisional), func(a, b *outDelivery) int { return cmp.Compare(a.id, b.id) })
+	list := slices.SortedFunc(maps.Keys(t.provisional), func(a, b *outDelivery) int {
+		return cmp.Compare(a.id,
+			b.id)
+	})
 	clear(t.provisional)
 	for _, d := range list {
 		outcome := d.outcome

@@ -12,6 +12,7 @@ const incomingWindow = 5000
 
 // session is one session. The connection's lock guards it.
 type session struct {
+	Session
 	c       *conn
 	channel uint16 // both sides number it alike
 	links   map[uint32]*Link

@@ -53,8 +53,8 @@ func (s *session) disposition(d *frame.Disposition) error {
 	return nil
 }
 
-// settleOne takes in what the client says of one delivery. It reports whether that is one which the client can
-// settle.
+// settleOne takes in what the client says of one delivery. It reports whether that is one which the client
+// can settle.
 func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 	out := s.unsettled[id]
 	if out == nil || out.busy {
@@ -65,14 +65,16 @@ func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 		out.forget()
 		s.c.lose(d.State)
 		if !d.Settled {
-			s.c.write(s.channel, &frame.Disposition{First: id, Settled: true, State: &frame.Rejected{Error: l.refusal}})
+			s.c.write(s.channel, &frame.Disposition{First: id, Settled: true,
+				State: &frame.Rejected{Error: l.refusal}})
 		}
 		return true
 	}
 	if out.busy = true; d.Settled {
 		out.forget()
 	}
-	l.settles = append(l.settles, settle{Settlement{out.tag, d.State}, s.enqueue(d.State, nil), out, d.Settled})
+	l.settles = append(l.settles, settle{Settlement{out.tag, d.State}, s.enqueue(d.State, nil), out,
+		d.Settled})
 	if !l.settling {
 		l.settling = true
 		l.run(l.settleAll)

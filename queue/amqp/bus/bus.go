@@ -23,6 +23,9 @@ type Options struct {
 	Faults *inject.Rules
 	// Room is the memory that messages are counted against; nil: there is no bound.
 	Room amqp.Room
+	// CrossEntityTransactions lets transactions concern more than one queue or topic, which the service
+	// refuses.
+	CrossEntityTransactions bool
 	// Observe is told of what was done with messages; nil: nobody asks.
 	Observe func(Observation)
 }

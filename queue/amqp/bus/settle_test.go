@@ -15,7 +15,8 @@ func (c *client) settles(id uint32, s frame.State) frame.State {
 	c.t.Helper()
 	c.say(0, &frame.Disposition{Receiver: true, First: id, Last: frame.Some(id), State: s})
 	d := await[*frame.Disposition](c)
-	if d.First != id || d.Last.Or(id) != id || d.Settled == isState[*frame.Transactional](d.State) || d.Receiver {
+	if d.First != id || d.Last.Or(id) != id || d.Settled == isState[*frame.Transactional](d.State) ||
+		d.Receiver {
 		c.t.Fatalf("the answer to a settlement of %d is %+v", id, d)
 	}
 	return d.State

@@ -157,7 +157,8 @@ func TestPipelinedTransactions(t *testing.T) {
 					c.begin(1, 1000)
 					c.begin(2, 1000)
 				}
-				c.say(sending, &frame.Attach{Name: "s", Handle: 1, Source: source("here"), Target: target("q"),
+				c.say(sending, &frame.Attach{Name: "s", Handle: 1, Source: source("here"), Target: target(
+					"q"),
 					InitialDeliveryCount: frame.Some(0)})
 				await[*frame.Attach](c)
 				c.say(coordinating, &frame.Attach{Name: "c", Handle: 2, Source: source("here"),
@@ -195,8 +196,9 @@ func TestPipelinedTransactions(t *testing.T) {
 	}
 }
 
-// TestProvisionalSettlement: a settlement in a transaction leaves its delivery unsettled until the end: a commit
-// settles it, after a rollback it is settled again on its link, by what comes right behind the discharge.
+// TestProvisionalSettlement: a settlement in a transaction leaves its delivery unsettled until the end: a
+// commit settles it, after a rollback it is settled again on its link, by what comes right behind the
+// discharge.
 func TestProvisionalSettlement(t *testing.T) {
 	for _, bySession := range []bool{false, true} {
 		t.Run(fmt.Sprint("session ", bySession), func(t *testing.T) {
@@ -256,10 +258,12 @@ func TestProvisionalSettlement(t *testing.T) {
 				State: &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}})
 			end = next()
 			c.discharge(0, 2, end, &frame.Discharge{TxnID: txn, Fail: true})
-			c.say(0, &frame.Disposition{Receiver: true, First: 2, State: &frame.Modified{DeliveryFailed: true}})
+			c.say(0, &frame.Disposition{Receiver: true, First: 2,
+				State: &frame.Modified{DeliveryFailed: true}})
 			await[*frame.Disposition](c) // provisional
 			c.outcome(end)
-			if d := await[*frame.Disposition](c); d.First != 2 || !d.Settled || !isState[*frame.Modified](d.State) {
+			if d := await[*frame.Disposition](c); d.First != 2 || !d.Settled || !isState[*frame.Modified](
+				d.State) {
 				t.Errorf("an abandon behind a rollback is answered %+v", d)
 			}
 			w.shows("q", "s:c")

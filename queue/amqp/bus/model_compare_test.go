@@ -1,0 +1,112 @@
+package bus
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/queue"
+)
+
+// look compares what is there with the model.
+func (p *transactionPlay) look() {
+	before := p.committed()
+	p.compare(p.world, before, "")
+}
+
+// crash compares what a crash would leave.
+func (p *transactionPlay) crash() {
+	before := p.committed()
+	fs := p.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: p.r.IntN(101), RNG: p.r})
+	w := worldOn(p.t, fs)
+	defer func() { p.must(w.h.Close()) }()
+	p.compare(w, before, "after a crash: ")
+	p.must(w.q.Check(w.ctx, func(err error) bool { p.t.Error(err); return true }))
+}
+
+// committed are the transactions whose commits were answered.
+func (p *transactionPlay) committed() []*modelTxn {
+	var list []*modelTxn
+	for _, t := range p.all {
+		if t.committed {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// compare expects that each transaction is there as a whole or not at all.
+func (p *transactionPlay) compare(w *world, committed []*modelTxn, when string) {
+	there := map[string]int{}
+	list, err := w.q.Peek(w.ctx, queue.Address{Entity: "q"}, queue.PeekOptions{Max: 10_000,
+		MaxBytes: 1 << 30})
+	p.must(err)
+	for _, d := range list {
+		there[textOf(d.Message)]++
+	}
+	for text, n := range there {
+		if n != 1 {
+			p.t.Errorf("%s%s is there %d times", when, text, n)
+		}
+	}
+	for _, t := range p.all {
+		sent := 0
+		for _, text := range t.sent {
+			sent += there[text]
+		}
+		settled := 0
+		for _, text := range t.settled {
+			if there[text] == 0 {
+				settled++
+			}
+		}
+		whole := sent == len(t.sent) && settled == len(t.settled)
+		none := sent == 0 && (settled == 0 || !t.asked || t.spoiled)
+		switch {
+		case slices.Contains(committed, t) && !whole:
+			p.t.Errorf("%s%s is committed, and %d of %d are sent, %d of %d settled", when, t.name, sent, len(
+				t.sent),
+				settled, len(t.settled))
+		case (!t.asked || t.spoiled) && sent > 0:
+			p.t.Errorf("%s%s has no commit, and %d of %d are sent", when, t.name, sent, len(t.sent))
+		case !whole && !none:
+			p.t.Errorf("%s%s is there in part: %d of %d are sent, %d of %d settled", when, t.name, sent, len(
+				t.sent),
+				settled, len(t.settled))
+		}
+	}
+	for text, answered := range p.plain {
+		if answered && there[text] == 0 {
+			p.t.Errorf("%s%s was accepted and is not there", when, text)
+		}
+	}
+	// What is gone was completed by somebody who may.
+	may := maps.Clone(p.gone)
+	for _, t := range p.all {
+		for _, text := range t.settled {
+			may[text] = may[text] || t.asked && !t.spoiled
+		}
+	}
+	for i := range preloaded {
+		if text := fmt.Sprint("p", i); there[text] == 0 && !may[text] {
+			p.t.Errorf("%s%s is gone", when, text)
+		}
+	}
+}
+
+// end ends the history.
+func (p *transactionPlay) end() {
+	for _, k := range p.talkers {
+		k.sync()
+	}
+	p.look()
+	for _, k := range p.talkers {
+		k.hangUp()
+	}
+	p.look()
+	p.crash()
+	p.must(p.q.Check(p.ctx, func(err error) bool { p.t.Error(err); return true }))
+	p.must(p.h.Close())
+}
