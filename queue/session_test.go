@@ -93,7 +93,7 @@ func TestSessions(t *testing.T) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("b")), msg("B", of("a")), msg("C", of("a")), msg("D", of("c\x00")))
 			for _, id := range []string{"b", "bb", "d"} {
-				w.must(w.receiver(a, session(id)).SetSessionState(w.ctx, []byte("x")))
+				w.must(w.receiver(a, session(id)).SetSessionState(w.ctx, []byte("x"), nil))
 			}
 			for skip, want := range []string{"a b bb", "b bb c\x00", "bb c\x00 d", "c\x00 d", "d", ""} {
 				ids, err := w.q.Sessions(w.ctx, a, nil, skip, 3)
