@@ -200,7 +200,7 @@ func (s *Session) State(ctx context.Context) ([]byte, error) {
 
 // SetState keeps up to 256 KB with the session; nil and an empty one: nothing.
 func (s *Session) SetState(ctx context.Context, state []byte) error {
-	return s.told(ctx, s.r.SetSessionState(ctx, state))
+	return s.told(ctx, s.r.SetSessionState(ctx, state, nil))
 }
 
 // told is an error of the session's receiver as this package's. The receiver belongs to the incarnation that

@@ -225,7 +225,7 @@ func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []i
 
 // Cancel takes scheduled messages back that have not arrived, all or none. ErrNotFound: one of them has.
 func (o *Outbox) Cancel(ctx context.Context, numbers ...int64) error {
-	return o.db.asking(ctx, func() error { return o.db.queues.CancelScheduled(ctx, o.path, numbers) })
+	return o.db.asking(ctx, func() error { return o.db.queues.CancelScheduled(ctx, o.path, numbers, nil) })
 }
 
 func (o *Outbox) encode(messages []Message) ([]*message.Message, error) {

@@ -60,12 +60,12 @@ func TestScheduled(t *testing.T) {
 			list := []*message.Message{msg("A", due(m)), msg("B", due(m))}
 			n, err := w.q.Schedule(w.ctx, "q", list, nil)
 			w.must(err)
-			w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{n[0], 99}), CodeMessageNotFound)
-			w.must(w.q.CancelScheduled(w.ctx, "q", n[:1]))
-			w.fails(w.q.CancelScheduled(w.ctx, "q", n[:1]), CodeMessageNotFound)
+			w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{n[0], 99}, nil), CodeMessageNotFound)
+			w.must(w.q.CancelScheduled(w.ctx, "q", n[:1], nil))
+			w.fails(w.q.CancelScheduled(w.ctx, "q", n[:1], nil), CodeMessageNotFound)
 			w.at(m)
 			w.expect("q", "B")
-			w.fails(w.q.CancelScheduled(w.ctx, "q", n[1:]), CodeMessageNotFound)
+			w.fails(w.q.CancelScheduled(w.ctx, "q", n[1:], nil), CodeMessageNotFound)
 		},
 		"without a time": func(w *world) {
 			w.queue("q")
@@ -246,9 +246,9 @@ func TestScheduledNumbers(t *testing.T) {
 	if got := append(first, second...); !slices.Equal(got, []int64{1, 2, 3, 4, 5}) {
 		t.Fatal(got)
 	}
-	w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{2}), CodeMessageNotFound)
+	w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{2}, nil), CodeMessageNotFound)
 	w.shows("q", "X Y")
-	w.must(w.q.CancelScheduled(w.ctx, "q", []int64{1}))
+	w.must(w.q.CancelScheduled(w.ctx, "q", []int64{1}, nil))
 	w.shows("q", "Y")
 	third := scheduled("t", msg("A", due(-time.Hour)), msg("B", due(time.Hour)))
 	if !slices.Equal(third, []int64{1, 2}) {

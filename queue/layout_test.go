@@ -24,7 +24,7 @@ func TestLayout(t *testing.T) {
 	w.queue("s", sessions)
 	w.send("s", msg("F", of("x\x00")))
 	r := w.receiver(Address{Entity: "s"}, session("x\x00"))
-	w.must(r.SetSessionState(w.ctx, []byte("state")))
+	w.must(r.SetSessionState(w.ctx, []byte("state"), nil))
 	want := `
 4000000100b0000000000000001
 4000000100b0000000000000003

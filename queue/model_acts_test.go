@@ -109,7 +109,7 @@ func (p *play) cancelSome() {
 	for _, m := range p.twin.ordered(p.twin.msgs) {
 		if m.state == scheduled {
 			p.logf("cancel %d", m.seq)
-			p.must(p.q.CancelScheduled(p.ctx, "q", []int64{m.seq}))
+			p.must(p.q.CancelScheduled(p.ctx, "q", []int64{m.seq}, nil))
 			delete(p.twin.msgs, m.seq)
 			return
 		}

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -12,6 +13,35 @@ import (
 func (q *Queues) Send(ctx context.Context, address string, list []*message.Message, tx *Transaction) error {
 	_, err := q.send(ctx, address, list, tx)
 	return err
+}
+
+// SendVia is Send through a queue to another entity: what that does not take is a dead letter of the queue's
+// transfers. Errors: as of Send, and CodeNotAllowed where via is no queue.
+func (q *Queues) SendVia(ctx context.Context, via Address, address string, list []*message.Message,
+	tx *Transaction) error {
+	s, err := q.store(via)
+	if err != nil {
+		return err
+	}
+	if s.e.kind != Queue || s.sub != Main {
+		return s.notAllowed("Messages are sent to another entity through queues alone.")
+	}
+	e, arrivals, err := q.acceptSent(address, list)
+	if err != nil || len(arrivals) == 0 {
+		return err
+	}
+	if tx != nil {
+		return tx.add(len(arrivals), &transferStep{s.e, e, arrivals})
+	}
+	alone, err := q.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	if err := alone.add(len(arrivals), &transferStep{s.e, e, arrivals}); err != nil {
+		alone.Rollback()
+		return err
+	}
+	return alone.Commit(ctx)
 }
 
 // Put is Send for what the server itself has to say: messages, and all of them together, may be larger than
@@ -24,8 +54,8 @@ func (q *Queues) Put(ctx context.Context, address string, list []*message.Messag
 	return err
 }
 
-// Schedule stores messages whose time is set, and returns the numbers by which they can be cancelled. In a
-// transaction the numbers are known when it is committed.
+// Schedule stores messages whose time is set, and returns the numbers by which they can be cancelled. It may
+// be part of a transaction: the numbers hold when that is committed in time.
 func (q *Queues) Schedule(ctx context.Context, address string, list []*message.Message,
 	tx *Transaction) ([]int64, error) {
 	for _, m := range list {
@@ -34,26 +64,46 @@ func (q *Queues) Schedule(ctx context.Context, address string, list []*message.M
 				Message: "A message that is to be scheduled has no scheduled enqueue time."}
 		}
 	}
-	return q.send(ctx, address, list, tx)
+	if tx == nil {
+		return q.send(ctx, address, list, nil)
+	}
+	e, arrivals, err := q.acceptSent(address, list)
+	if err != nil || len(arrivals) == 0 {
+		return nil, err
+	}
+	numbers, err := e.stores[Main].reserve(ctx, arrivals)
+	if err != nil {
+		return nil, err
+	}
+	return numbers, tx.add(len(arrivals), &sendStep{e, arrivals})
 }
 
 func (q *Queues) send(ctx context.Context, address string, list []*message.Message,
 	tx *Transaction) ([]int64, error) {
-	e, arrivals, err := q.accept(address, list)
+	e, arrivals, err := q.acceptSent(address, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, err
+	}
+	if tx != nil {
+		return nil, tx.add(len(arrivals), &sendStep{e, arrivals})
+	}
+	return q.arrive(ctx, e, arrivals)
+}
+
+// acceptSent is accept for what a client sends, which is not larger than the entity allows.
+func (q *Queues) acceptSent(address string, list []*message.Message) (*entity, []arrival, error) {
+	e, arrivals, err := q.accept(address, list)
+	if err != nil || len(arrivals) == 0 {
+		return nil, nil, err
 	}
 	size := 0
 	for _, m := range list {
 		size += m.Size()
 	}
 	if size > int(e.properties.Load().MaxMessageKB)<<10 {
-		return nil, e.stores[Main].tooLarge()
+		return nil, nil, e.stores[Main].tooLarge()
 	}
-	if tx != nil {
-		return nil, tx.send(e, arrivals)
-	}
-	return q.arrive(ctx, e, arrivals)
+	return e, arrivals, nil
 }
 
 // arrive stores what has been accepted, in a transaction of its own.
@@ -107,8 +157,10 @@ func (w *work) enqueueAll(e *entity, arrivals []arrival) (numbers []int64, err e
 	return numbers, nil
 }
 
-// CancelScheduled deletes scheduled messages, all or none: CodeMessageNotFound.
-func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []int64) error {
+// CancelScheduled deletes scheduled messages, all or none: CodeMessageNotFound. It may be part of a
+// transaction.
+func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []int64,
+	tx *Transaction) error {
 	a, _, err := ParseAddress(address)
 	if err != nil {
 		return err
@@ -117,28 +169,51 @@ func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []
 	if err != nil {
 		return err
 	}
-	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
-		p, err := w.in(s)
+	if tx != nil {
+		err := s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+			for _, seq := range numbers {
+				if _, err := s.cancellable(r, seq, s.now()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 		if err != nil {
-			return err
+			return wrap(err)
 		}
-		for _, seq := range numbers {
-			h, ok, err := s.header(w, seq)
-			if err != nil {
-				return err
-			}
-			if !ok || h.State != scheduled || h.Due <= w.now { // one that is due is delivered
-				return s.messageNotFound(seq)
-			}
-			if err := w.take(p, seq, &h); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+		return tx.add(len(numbers), &cancelStep{s, numbers})
+	}
+	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error { return w.cancelScheduled(s, numbers) })
 	if err == nil {
 		s.e.touch(s.now())
 		err = s.activate(ctx) // it is known anew when the next one is due
 	}
 	return err
+}
+
+// cancellable reads the header of a scheduled message that is not due yet: CodeMessageNotFound.
+func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (header, error) {
+	h, ok, err := s.header(r, seq)
+	if err == nil && (!ok || h.State != scheduled || h.Due <= now) { // one that is due is delivered
+		err = s.messageNotFound(seq)
+	}
+	return h, err
+}
+
+// cancelScheduled deletes scheduled messages, all or none.
+func (w *work) cancelScheduled(s *messageStore, numbers []int64) error {
+	p, err := w.in(s)
+	if err != nil {
+		return err
+	}
+	for _, seq := range numbers {
+		h, err := s.cancellable(w, seq, w.now)
+		if err != nil {
+			return err
+		}
+		if err := w.take(p, seq, &h); err != nil {
+			return err
+		}
+	}
+	return nil
 }

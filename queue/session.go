@@ -255,14 +255,17 @@ func decodeState(raw []byte) (changed int64, state []byte, err error) {
 	return int64(binary.BigEndian.Uint64(raw)), raw[8:], nil
 }
 
-// SetSessionState sets it; an empty one clears it.
-func (r *Receiver) SetSessionState(ctx context.Context, state []byte) error {
+// SetSessionState sets it; an empty one clears it. It may be part of a transaction.
+func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transaction) error {
 	if err := r.holds(); err != nil {
 		return err
 	}
 	s := r.s
 	if len(state) > s.maxState() {
 		return s.refuse(CodeMessageTooLarge, "The state of a session is too large.")
+	}
+	if tx != nil {
+		return tx.add(1, &stateStep{r, state})
 	}
 	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) error {
 		return w.setState(s, r.lock.id, state)

@@ -61,9 +61,9 @@ func TestSessions(t *testing.T) {
 		"state": func(w *world) {
 			w.queue("q", sessions)
 			r := w.receiver(a, session("1"))
-			w.must(r.SetSessionState(w.ctx, []byte("x")))
+			w.must(r.SetSessionState(w.ctx, []byte("x"), nil))
 			r.Close()
-			w.fails(r.SetSessionState(w.ctx, nil), CodeCancelled)
+			w.fails(r.SetSessionState(w.ctx, nil, nil), CodeCancelled)
 			w.reopen()
 			r = w.receiver(a, session("1"))
 			got, err := r.SessionState(w.ctx)
@@ -72,7 +72,7 @@ func TestSessions(t *testing.T) {
 				w.t.Fatal(got)
 			}
 			w.at(10 * s)
-			w.must(r.SetSessionState(w.ctx, []byte("y")))
+			w.must(r.SetSessionState(w.ctx, []byte("y"), nil))
 			for at, want := range map[time.Duration]string{9 * s: "1", 10 * s: ""} {
 				changed := start.Add(at)
 				ids, err := w.q.Sessions(w.ctx, a, &changed, 0, 10)
@@ -82,8 +82,8 @@ func TestSessions(t *testing.T) {
 				}
 			}
 			for _, nothing := range [][]byte{nil, {}} {
-				w.must(r.SetSessionState(w.ctx, []byte("z")))
-				w.must(r.SetSessionState(w.ctx, nothing))
+				w.must(r.SetSessionState(w.ctx, []byte("z"), nil))
+				w.must(r.SetSessionState(w.ctx, nothing, nil))
 				if got, err = r.SessionState(w.ctx); got != nil || err != nil {
 					w.t.Fatal(got, err)
 				}
@@ -93,7 +93,7 @@ func TestSessions(t *testing.T) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("b")), msg("B", of("a")), msg("C", of("a")), msg("D", of("c\x00")))
 			for _, id := range []string{"b", "bb", "d"} {
-				w.must(w.receiver(a, session(id)).SetSessionState(w.ctx, []byte("x")))
+				w.must(w.receiver(a, session(id)).SetSessionState(w.ctx, []byte("x"), nil))
 			}
 			for skip, want := range []string{"a b bb", "b bb c\x00", "bb c\x00 d", "c\x00 d", "d", ""} {
 				ids, err := w.q.Sessions(w.ctx, a, nil, skip, 3)

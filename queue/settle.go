@@ -33,7 +33,11 @@ func (q *Queues) Settle(ctx context.Context, a Address, token message.UUID, st S
 		return err
 	}
 	if tx != nil {
-		return tx.settle(s, c, st)
+		if err := tx.add(1, &settleStep{s: s, claim: c, how: st}); err != nil {
+			s.endSettle(c, back, err)
+			return err
+		}
+		return nil
 	}
 	var what after
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *work) (err error) {
@@ -174,13 +178,25 @@ func (q *Queues) Locked(ctx context.Context, a Address, token message.UUID) (num
 	if err != nil {
 		return 0, "", err
 	}
-	s.mu.Lock()
-	c := s.held(token, s.now())
-	s.mu.Unlock()
-	if c == nil {
+	c, m, err := s.locked(ctx, token)
+	if err != nil {
+		return 0, "", err
+	}
+	if m == nil {
 		return 0, "", s.lockLost()
 	}
-	var m *message.Message
+	return c.seq, m.Text(message.MessageID), nil
+}
+
+// locked reads the message that a lock covers; nil: the lock is lost, or the message was settled meanwhile.
+func (s *messageStore) locked(ctx context.Context, token message.UUID) (c *claim, m *message.Message,
+	err error) {
+	s.mu.Lock()
+	c = s.held(token, s.now())
+	s.mu.Unlock()
+	if c == nil {
+		return nil, nil, nil
+	}
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		body, err := r.Get(s.key(familyBody, c.seq))
 		if err != nil {
@@ -190,10 +206,7 @@ func (q *Queues) Locked(ctx context.Context, a Address, token message.UUID) (num
 		return err
 	})
 	if errors.Is(err, engine.ErrNotFound) {
-		return 0, "", s.lockLost() // it was settled meanwhile
+		return c, nil, nil
 	}
-	if err != nil {
-		return 0, "", wrap(err)
-	}
-	return c.seq, m.Text(message.MessageID), nil
+	return c, m, wrap(err)
 }

@@ -13,8 +13,8 @@ const (
 	maxOperations = 100
 )
 
-// Transaction collects sends and settlements, which happen together at Commit, or not at all. Its methods
-// may be called from any goroutine.
+// Transaction collects operations, which happen together at Commit, or not at all: sends, settlements,
+// messages that are scheduled or cancelled, states of sessions. Its methods may be called from any goroutine.
 type Transaction struct {
 	m     *resident
 	until int64 // millisecond in which it ends by itself
@@ -25,15 +25,14 @@ type Transaction struct {
 	steps []txStep
 }
 
-// txStep is one send, or one settlement.
-type txStep struct {
-	e        *entity // whom it concerns
-	arrivals []arrival
-
-	s     *messageStore // of a settlement; nil: it is a send
-	claim *claim
-	how   Settlement
-	what  after
+// txStep is one operation of a transaction.
+type txStep interface {
+	// entities are whom it concerns.
+	entities() []*entity
+	// apply does it. It may be called more than once.
+	apply(w *work) error
+	// end is told once how the transaction has ended: nil where what was applied is durable.
+	end(err error)
 }
 
 // Begin begins a transaction. It ends by Commit, Rollback, or by itself after two minutes.
@@ -50,27 +49,14 @@ func (q *Queues) Begin(ctx context.Context) (*Transaction, error) {
 	return t, nil
 }
 
-// settle adds a settlement, whose lock is the transaction's from now on.
-func (t *Transaction) settle(s *messageStore, c *claim, how Settlement) error {
-	err := t.add(1, txStep{e: s.e, s: s, claim: c, how: how})
-	if err != nil {
-		s.endSettle(c, back, err)
-	}
-	return err
-}
-
-// send adds messages that have been accepted.
-func (t *Transaction) send(e *entity, list []arrival) error {
-	return t.add(len(list), txStep{e: e, arrivals: list})
-}
-
+// add adds an operation that concerns so many messages.
 func (t *Transaction) add(messages int, step txStep) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.ended || t.until <= t.m.in.Clock().Millis():
 		return transactionEnded()
-	case step.e.m != t.m:
+	case step.entities()[0].m != t.m:
 		return &Error{Code: CodeCancelled, Message: "The data has been restored since the transaction began."}
 	case t.count+messages > maxOperations:
 		return &Error{Code: CodeQuotaExceeded, Message: "A transaction has at most 100 messages."}
@@ -91,35 +77,25 @@ func (t *Transaction) Commit(ctx context.Context) error {
 		return transactionEnded()
 	}
 	var scopes [][]byte
-	for i := range steps {
-		scopes = append(scopes, steps[i].e.scope)
+	for _, step := range steps {
+		for _, e := range step.entities() {
+			scopes = append(scopes, e.scope)
+		}
 	}
 	if len(scopes) == 0 {
 		return nil
 	}
 	err := t.m.update(ctx, scopes, func(w *work) error {
-		for i := range steps {
-			if err := w.step(&steps[i]); err != nil {
+		for _, step := range steps {
+			if err := step.apply(w); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	for i := range steps {
-		if steps[i].s != nil {
-			steps[i].s.endSettle(steps[i].claim, steps[i].what, err)
-		}
+	for _, step := range steps {
+		step.end(err)
 	}
-	return err
-}
-
-// step does one step of a transaction.
-func (w *work) step(step *txStep) (err error) {
-	if step.s == nil {
-		_, err = w.enqueueAll(step.e, step.arrivals)
-		return err
-	}
-	step.what, err = w.settle(step.s, step.claim, &step.how)
 	return err
 }
 
@@ -142,12 +118,10 @@ func (t *Transaction) finish() (steps []txStep, ok bool) {
 	return t.steps, true
 }
 
-// giveUp gives the locks back to those who had them.
+// giveUp ends steps of which nothing was done.
 func giveUp(steps []txStep) {
 	for _, step := range steps {
-		if step.s != nil {
-			step.s.endSettle(step.claim, back, transactionEnded())
-		}
+		step.end(transactionEnded())
 	}
 }
 

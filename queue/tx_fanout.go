@@ -105,7 +105,7 @@ func (w *work) copy(p *part, c *chosen, h header, m *message.Message, body []byt
 	if failed == nil || !p.e.properties.Load().DeadLetterOnFilterErrors {
 		return nil
 	}
-	return w.bury(p, &h, body, *failed)
+	return w.bury(p, DeadLetters, &h, body, *failed)
 }
 
 // act is a copy of a message on which a rule's action has been carried out; why tells that it could not be.

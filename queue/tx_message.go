@@ -37,8 +37,11 @@ func (w *work) admit(p *part, a *arrival) (number int64, err error) {
 	h := a.header
 	if a.due > w.now {
 		h.State, h.Due, h.Enqueued = scheduled, a.due, w.now
-		p.Last++
-		return p.Last, w.put(p, p.Last, &h, a.body)
+		if number = a.number; number == 0 {
+			p.Last++
+			number = p.Last
+		}
+		return number, w.put(p, number, &h, a.body)
 	}
 	h.Enqueued = w.now
 	return w.store(p, &h, a.msg, a.body)
@@ -60,19 +63,19 @@ func (w *work) store(p *part, h *header, m *message.Message, body []byte) (numbe
 		return 0, w.publishAll(p, h, m, body)
 	}
 	if _, has := m.SessionID(); !has && p.bySession() { // it was not sent here, but forwarded or published
-		return 0, w.bury(p, h, body, because("Session id is null",
+		return 0, w.bury(p, DeadLetters, h, body, because("Session id is null",
 			"Session enabled entity doesn't allow a message whose session identifier is null."))
 	}
 	return w.insert(p, h, body)
 }
 
-// bury stores a message that its entity cannot take as a dead letter of it.
-func (w *work) bury(p *part, h *header, body []byte, why reason) error {
+// bury stores a message that its entity cannot take, or cannot hand on, in a store of dead letters of it.
+func (w *work) bury(p *part, in Sub, h *header, body []byte, why reason) error {
 	body, err := setReason(body, why)
 	if err != nil {
 		return err
 	}
-	dead, err := w.in(p.e.stores[DeadLetters])
+	dead, err := w.in(p.e.stores[in])
 	if err != nil {
 		return err
 	}

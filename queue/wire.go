@@ -27,6 +27,7 @@ type arrival struct {
 	body   []byte           // the same, encoded
 	id     string           // by which duplicates are known
 	due    int64            // millisecond for which it is scheduled; 0: none
+	number int64            // reserved for it as a scheduled message; 0: the next one
 }
 
 // arrivalOf validates a message and encodes it.

@@ -93,7 +93,8 @@ func (b *servicebus) plant(ctx context.Context, queues *queue.Queues) error {
 func (b *servicebus) open(s *serve) {
 	f, queues, log := &s.flags, s.queues, s.log
 	guard := f.servicebus.guard(f.noAuth)
-	o := bus.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults}
+	o := bus.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults,
+		CrossEntityTransactions: f.servicebus.crossEntity}
 	if s.telemetry != nil {
 		o.Observe = s.telemetry.Message
 	}

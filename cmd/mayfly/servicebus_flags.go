@@ -16,6 +16,8 @@ type servicebusFlags struct {
 	keys   []string
 	signed []access.Key // keys, read
 	config string
+	// crossEntity lets transactions concern more than one queue or topic.
+	crossEntity bool
 }
 
 // servicebusPort is one port of Service Bus. All of them answer everything that it speaks; what they differ
@@ -52,6 +54,8 @@ func (f *servicebusFlags) register(flags *pflag.FlagSet) {
 		"key NAME:RIGHTS:KEY with rights of Listen, Send, Manage, joined by +; repeat as needed (default the key of the Service Bus emulator, whose signatures are not looked at)")
 	flags.StringVar(&f.config, "servicebus-config", "",
 		"Config.json of the Service Bus emulator: entities to have from the start")
+	flags.BoolVar(&f.crossEntity, "servicebus-cross-entity-transactions", false,
+		"let a transaction concern more than one queue or topic, which Service Bus refuses")
 }
 
 // settle reads the ports and keys. sources tells which of them the user has named.
@@ -78,6 +82,9 @@ func (f *servicebusFlags) settle(sources map[string]source) error {
 	}
 	if !f.on && (len(f.keys) > 0 || f.config != "") {
 		return &usageError{"keys and a configuration of Service Bus have no effect without --servicebus"}
+	}
+	if !f.on && f.crossEntity {
+		return &usageError{"--servicebus-cross-entity-transactions has no effect without --servicebus"}
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (e *engine) schedule(address string, list ...*message.Message) ([]int64, er
 }
 
 func (e *engine) cancel(address string, numbers ...int64) error {
-	return e.b.q.CancelScheduled(e.b.ctx, address, numbers)
+	return e.b.q.CancelScheduled(e.b.ctx, address, numbers, nil)
 }
 
 func (e *engine) deferred(address string, mode queue.Mode, numbers ...int64) ([]got, error) {
@@ -143,9 +143,9 @@ func (t *directTalk) state() (string, error) {
 
 func (t *directTalk) setState(text string) error {
 	if text == "" {
-		return t.r.SetSessionState(t.b.ctx, nil)
+		return t.r.SetSessionState(t.b.ctx, nil, nil)
 	}
-	return t.r.SetSessionState(t.b.ctx, []byte(text))
+	return t.r.SetSessionState(t.b.ctx, []byte(text), nil)
 }
 
 func (t *directTalk) close() { t.r.Close() }

@@ -28,10 +28,15 @@ func (s *session) attach(a *frame.Attach) error {
 	l := &Link{s: s, name: a.Name, handle: a.Handle, receiver: a.Receiver, request: a}
 	l.life, l.end = context.WithCancel(s.c.life)
 	s.links[a.Handle] = l
+	s.c.nodes.Attaching(l, a)
+	behind := s.barriers()
 	l.run(func() {
-		answer, err := s.c.nodes.Attach(l.life, l, a)
 		s.c.mu.Lock()
 		defer s.c.mu.Unlock()
+		s.c.await(l.life, func() bool { return passed(behind) })
+		var answer Answer
+		var err error
+		s.c.unlocked(func() { answer, err = s.c.nodes.Attach(l.life, l, a) })
 		l.begin(answer, err)
 	})
 	return nil
@@ -61,6 +66,7 @@ func (l *Link) begin(answer Answer, err error) {
 	if l.tooLarge = answer.TooLarge; l.tooLarge == nil {
 		l.tooLarge = plainTooLarge
 	}
+	l.discharges = answer.Discharges
 	if l.batch = answer.Credit; l.batch == 0 {
 		l.batch = defaultCredit
 	}
@@ -104,6 +110,7 @@ func (s *session) detach(d *frame.Detach) error {
 		l.debug("a link is detached by its client", d.Error)
 		l.stop()
 	}
+	l.forgetDeliveries()
 	delete(s.links, d.Handle)
 	s.leaving[d.Handle] = true
 	s.c.work.Go(func() {

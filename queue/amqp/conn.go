@@ -45,12 +45,13 @@ type conn struct {
 	mu       sync.Mutex // guards what follows
 	out      output
 	sessions map[uint16]*session
-	pending  int    // bytes of messages that wait for sinks, or are not whole
-	peerMax  uint32 // the largest frame that the client reads
-	closing  bool   // close is sent
-	left     bool   // the client has closed, and will be answered
-	changed  chan struct{}
-	waiting  int // for changed
+	ordering
+	pending int    // bytes of messages that wait for sinks, or are not whole
+	peerMax uint32 // the largest frame that the client reads
+	closing bool   // close is sent
+	left    bool   // the client has closed, and will be answered
+	changed chan struct{}
+	waiting int // for changed
 }
 
 // Serve serves a connection until it ends, or ctx does, which closes it by its own protocol first. It returns

@@ -45,7 +45,8 @@ func TestFlowAtWrappedPositions(t *testing.T) {
 			}
 			want := granted - min(granted, 1)
 			if s.peerWindow != want || l.credit != want {
-				t.Errorf("%d granted at %d with one under way: window %d, credit %d, not %d", granted, position,
+				t.Errorf("%d granted at %d with one under way: window %d, credit %d, not %d", granted,
+					position,
 					s.peerWindow, l.credit, want)
 			}
 			l.end()

@@ -15,6 +15,7 @@ type partial struct {
 // arrival is a message that waits for its sink.
 type arrival struct {
 	Incoming
+	turn
 	id uint32 // of the delivery
 }
 
@@ -35,10 +36,13 @@ func (s *session) transfer(t *frame.Transfer, payload []byte) error {
 	case l == nil:
 		s.fail(&frame.Error{Condition: frame.CondUnattachedHandle,
 			Description: "There is no link of that handle."})
+		s.c.lose(t.State)
 		return nil
 	case l.closing:
+		s.c.lose(t.State)
 		return nil
 	case l.receiver || !l.answered:
+		s.c.lose(t.State)
 		l.fail(&frame.Error{Condition: frame.CondNotAllowed, Description: "The link is not one to send on."})
 		return nil
 	}
@@ -51,11 +55,13 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	p := l.partial
 	if p == nil {
 		if l.credit == 0 {
+			l.s.c.lose(t.State)
 			l.fail(&frame.Error{Condition: frame.CondTransferLimit,
 				Description: "There is no credit for the transfer."})
 			return
 		}
 		if !t.DeliveryID.Set {
+			l.s.c.lose(t.State)
 			l.fail(&frame.Error{Condition: frame.CondInvalidField,
 				Description: "A delivery begins with its id."})
 			return
@@ -88,10 +94,12 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	}
 	l.partial = nil
 	if p.tooLarge {
+		l.s.c.lose(p.State)
 		l.outcome(p.arrival, &frame.Rejected{Error: l.tooLarge()})
 		l.refill()
 		return
 	}
+	p.turn = l.s.enqueue(p.State, l.ends(p.Payload))
 	l.arrived = append(l.arrived, p.arrival)
 	if !l.sinking {
 		l.sinking = true
@@ -99,27 +107,41 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	}
 }
 
+// ends reads the discharge that a message to a coordinator is; nil: it is none.
+func (l *Link) ends(payload []byte) *discharge {
+	if l.discharges == nil {
+		return nil
+	}
+	id, fail, ok := l.discharges(payload)
+	if !ok {
+		return nil
+	}
+	return &discharge{id: string(id), fail: fail}
+}
+
 func plainTooLarge() *frame.Error {
 	return &frame.Error{Condition: frame.CondMessageSize,
 		Description: "The message is larger than the link allows."}
 }
 
-// sinkAll gives the sink what has arrived, all that is there at a time, until there is no more.
+// sinkAll gives the sink what has arrived, all that is there and ready at a time, until there is no more.
 func (l *Link) sinkAll() {
 	c := l.s.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(l.arrived) > 0 {
-		list := l.arrived
-		l.arrived = nil
+		list := l.nextArrivals()
 		messages := make([]Incoming, len(list))
 		for i, a := range list {
 			messages[i] = a.Incoming
 		}
 		var states []frame.State
-		c.unlocked(func() { states = l.sink.Transfer(context.WithoutCancel(l.life), messages) })
-		for _, a := range list {
-			c.pending -= len(a.Payload)
+		if len(list) > 0 {
+			c.unlocked(func() { states = l.sink.Transfer(context.WithoutCancel(l.life), messages) })
+		}
+		for i := range list {
+			c.pending -= len(list[i].Payload)
+			l.finishArrival(&list[i], states[i])
 		}
 		c.signal()
 		if !l.closing {
@@ -128,6 +150,38 @@ func (l *Link) sinkAll() {
 		}
 	}
 	l.sinking = false
+}
+
+// nextArrivals takes what the sink may be given now out of what has arrived, in order. It waits until there
+// is some, or nothing is left: the server has detached the link.
+func (l *Link) nextArrivals() (list []arrival) {
+	l.s.c.await(context.WithoutCancel(l.life), func() bool {
+		return len(l.arrived) == 0 ||
+			l.arrived[0].ready()
+	})
+	n := 0
+	for n < len(l.arrived) && l.arrived[n].ready() {
+		a := &l.arrived[n]
+		a.Incomplete = a.turn.ends != nil && a.turn.ends.t != nil && a.turn.ends.t.incomplete
+		n++
+	}
+	list = l.arrived[:n:n]
+	if l.arrived = l.arrived[n:]; len(l.arrived) == 0 {
+		l.arrived = nil
+	}
+	return list
+}
+
+// finishArrival ends the work of an arrival that its sink has answered.
+func (l *Link) finishArrival(a *arrival, state frame.State) {
+	if d, ok := state.(*frame.Declared); ok && l.discharges != nil {
+		l.declared(d.TxnID)
+	}
+	_, joined := state.(*frame.Transactional)
+	if d := a.turn.ends; d != nil {
+		joined = isAccepted(state) && !d.fail
+	}
+	l.s.c.finish(&a.turn, joined)
 }
 
 // outcomes tells the client what has become of its messages; those in a row that have been accepted in one

@@ -20,15 +20,17 @@ type Link struct {
 	end      context.CancelFunc
 	workers  sync.WaitGroup
 
-	answered  bool // attach is sent
-	closing   bool // detach is sent, or the link is stopped
-	sink      Sink
-	source    Source
-	maxSize   uint64
-	tooLarge  func() *frame.Error
-	batch     uint32 // credit that a sink gives
-	credit    uint32 // of the one who sends
-	delivered uint32 // deliveries of the one who sends: the delivery-count
+	answered   bool         // attach is sent
+	closing    bool         // detach is sent, or the link is stopped
+	refusal    *frame.Error // with which the server has detached it; nil: it has not
+	sink       Sink
+	source     Source
+	maxSize    uint64
+	tooLarge   func() *frame.Error
+	discharges func(payload []byte) (txn []byte, fail, ok bool) // nil: it is no coordinator's
+	batch      uint32                                           // credit that a sink gives
+	credit     uint32                                           // of the one who sends
+	delivered  uint32                                           // deliveries of the one who sends: the delivery-count
 
 	// Of a sink.
 	partial  *partial
@@ -38,6 +40,7 @@ type Link struct {
 	settles  []settle
 	// Of a source.
 	drain   bool
+	behind  []*discharge // that the last flow has come behind
 	pumping bool
 	cancel  context.CancelFunc // of the Receive that is under way
 }
@@ -45,8 +48,8 @@ type Link struct {
 // Name is what the client calls the link.
 func (l *Link) Name() string { return l.name }
 
-// SameSession tells whether both links are of one session.
-func (l *Link) SameSession(other *Link) bool { return l.s == other.s }
+// Session is the session that the link is of.
+func (l *Link) Session() *Session { return &l.s.Session }
 
 // Detach ends the link with an error. It may be called at any time, by anybody.
 func (l *Link) Detach(e *frame.Error) {
@@ -72,10 +75,15 @@ func (l *Link) fail(e *frame.Error) {
 		l.s.c.write(l.s.channel, l.reply(Answer{}, nil, nil))
 	}
 	l.s.c.write(l.s.channel, &frame.Detach{Handle: l.handle, Closed: true, Error: e})
-	for _, a := range l.arrived {
-		l.s.c.pending -= len(a.Payload)
+	if l.refusal = e; e == nil {
+		l.refusal = &frame.Error{Condition: frame.CondDetachForced, Description: "The link was detached."}
 	}
+	list := l.arrived
 	l.arrived = nil
+	for i := range list {
+		l.s.c.pending -= len(list[i].Payload)
+		l.s.c.finish(&list[i].turn, false)
+	}
 	l.stop()
 }
 
@@ -86,14 +94,28 @@ func (l *Link) stop() {
 	l.end()
 	if l.partial != nil {
 		l.s.c.pending -= len(l.partial.Payload)
+		l.s.c.lose(l.partial.State)
 	}
 	l.partial = nil
-	for id, d := range l.s.unsettled {
-		if d.link == l {
-			delete(l.s.unsettled, id)
-		}
+	if l.refusal == nil {
+		l.forgetDeliveries()
 	}
 	l.s.c.signal()
+}
+
+// forgetDeliveries forgets what was handed out on the link: the client settles no more of it.
+func (l *Link) forgetDeliveries() {
+	for _, d := range l.s.unsettled {
+		if d.link == l {
+			d.forget()
+		}
+	}
+}
+
+// heard reports whether the client still listens to what is said of the link's deliveries: until it has
+// detached the link, or has confirmed that the server has.
+func (l *Link) heard() bool {
+	return !l.s.ended && (!l.closing || l.refusal != nil && l.s.links[l.handle] == l)
 }
 
 // leave waits until all is done that the link was to do, and tells the node. The link is stopped.
@@ -105,6 +127,9 @@ func (l *Link) leave() {
 	if l.source != nil {
 		l.source.Detached()
 	}
+	l.s.c.mu.Lock()
+	defer l.s.c.mu.Unlock()
+	l.abandonTransactions()
 }
 
 // run lets fn work for the link. Where it has a defect the link ends with it, and no other.
@@ -140,6 +165,7 @@ func (l *Link) flow(f *frame.Flow) {
 	if l.receiver && f.LinkCredit.Set {
 		l.credit = remaining(f.LinkCredit.Value, f.DeliveryCount.Or(0), l.delivered)
 		l.drain = f.Drain
+		l.behind = l.s.barriers()
 		if l.cancel != nil {
 			l.cancel() // it asks for more than there is credit for, or is not to wait any more
 		}

@@ -35,8 +35,17 @@ type Peer struct {
 	Hostname  string // what it thinks the server is called
 }
 
+// Session is a session of a client, as a Handler sees it.
+type Session struct {
+	// Own is what the Handler keeps of the session. Nothing else looks at it.
+	Own any
+}
+
 // Handler is what a connection is connected to. Its methods are called from several goroutines.
 type Handler interface {
+	// Attaching is told of a link that a client asks for, before Attach decides about it, in the order of the
+	// client's frames. It must not wait.
+	Attaching(l *Link, request *frame.Attach)
 	// Attach decides about a link that a client asks for. ctx ends with the link. The error is a
 	// *frame.Error, or a defect.
 	Attach(ctx context.Context, l *Link, request *frame.Attach) (Answer, error)
@@ -52,6 +61,9 @@ type Answer struct {
 	Properties     wire.Map
 	MaxMessageSize uint64 // bytes, of a Sink; 0: 1 MiB
 	Credit         uint32 // that a Sink gives ahead; 0: 1,000
+	// Discharges reads a message to a coordinator: which transaction it ends, and whether that is to fail. ok
+	// is false of one that ends none. Nil: the Sink is no coordinator.
+	Discharges func(payload []byte) (txn []byte, fail, ok bool)
 	// TooLarge makes what a client is told of a message above MaxMessageSize, which no Sink gets. Nil: plain
 	// words.
 	TooLarge func() *frame.Error
@@ -59,8 +71,9 @@ type Answer struct {
 
 // Sink takes what a client sends on a link.
 type Sink interface {
-	// Transfer takes messages in the order in which they have come, and tells the state of each. ctx does not
-	// end: what a client has sent before it leaves is taken. It is called by one goroutine at a time.
+	// Transfer takes messages in the order in which they have come, and tells the state of each: a
+	// *frame.Transactional where it has become part of a transaction. ctx does not end: what a client has
+	// sent before it leaves is taken. It is called by one goroutine at a time.
 	Transfer(ctx context.Context, list []Incoming) []frame.State
 	// Detached is told once when the link is gone, and no other method runs.
 	Detached()
@@ -72,6 +85,9 @@ type Incoming struct {
 	Payload []byte
 	Settled bool        // nobody is told of its state
 	State   frame.State // of a transaction; nil for none
+	// Incomplete is set of the discharge of a transaction of which some work was refused or lost: it must not
+	// be committed.
+	Incomplete bool
 }
 
 // Source gives messages to a client.
@@ -83,8 +99,9 @@ type Source interface {
 	// GiveBack returns messages that were not sent, since the client has taken its credit back or the link is
 	// gone.
 	GiveBack(list []Outgoing)
-	// Settle settles messages as the client wants it, and tells what has become of each. ctx does not end. It
-	// is called by one goroutine at a time, beside Receive.
+	// Settle settles messages as the client wants it, and tells what has become of each: a
+	// *frame.Transactional where that depends on a transaction, whose end settles it. ctx does not end. It is
+	// called by one goroutine at a time, beside Receive.
 	Settle(ctx context.Context, list []Settlement) []frame.State
 	// Detached is told once when the link is gone, and no other method runs.
 	Detached()

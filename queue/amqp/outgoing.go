@@ -14,9 +14,13 @@ const transferHead = 64
 
 // outDelivery is one that the client has to settle.
 type outDelivery struct {
+	id   uint32
 	link *Link
 	tag  []byte
 	busy bool // the client has settled it already, and waits for an answer
+
+	transaction *transaction // that settles it with the outcome; nil: none
+	outcome     frame.State
 }
 
 // pump lets the source give messages while there is credit. The lock is held.
@@ -29,7 +33,9 @@ func (l *Link) pump() {
 		l.s.c.mu.Lock()
 		defer l.s.c.mu.Unlock()
 		for !l.closing && (l.credit > 0 || l.drain) {
-			l.serve()
+			if l.s.c.await(l.life, func() bool { return passed(l.behind) }) {
+				l.serve()
+			}
 		}
 		l.pumping = false
 	})
@@ -93,7 +99,7 @@ func (l *Link) send(m Outgoing) bool {
 	t := &frame.Transfer{Handle: l.handle, DeliveryID: frame.Some(s.nextDelivery), DeliveryTag: m.Tag,
 		MessageFormat: frame.Some(m.Format), Settled: m.Settled}
 	if s.nextDelivery++; !m.Settled {
-		s.unsettled[t.DeliveryID.Value] = &outDelivery{link: l, tag: m.Tag}
+		s.unsettled[t.DeliveryID.Value] = &outDelivery{id: t.DeliveryID.Value, link: l, tag: m.Tag}
 	}
 	l.credit--
 	l.delivered++

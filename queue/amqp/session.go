@@ -12,6 +12,7 @@ const incomingWindow = 5000
 
 // session is one session. The connection's lock guards it.
 type session struct {
+	Session
 	c       *conn
 	channel uint16 // both sides number it alike
 	links   map[uint32]*Link
@@ -23,6 +24,7 @@ type session struct {
 	peerWindow   uint32 // transfers that the client takes
 
 	nextDelivery uint32
+	last         *discharge // of those that order the session; nil: there was none
 	unsettled    map[uint32]*outDelivery
 	ended        bool // end is sent, or will be when the links have left
 	leaves       bool // the client has ended it, and will be answered
@@ -54,6 +56,7 @@ func (s *session) handle(body frame.Body, payload []byte) error {
 		return s.end(e)
 	}
 	if s.ended {
+		s.c.loseFrame(body)
 		return nil // it was sent before the client knew
 	}
 	switch b := body.(type) {
@@ -114,8 +117,10 @@ func (s *session) drop() (links []*Link) {
 		l.stop()
 		links = append(links, l)
 	}
+	for _, d := range s.unsettled {
+		d.forget()
+	}
 	clear(s.links)
-	clear(s.unsettled)
 	s.ended = true
 	s.c.signal()
 	return links

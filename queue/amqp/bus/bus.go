@@ -21,6 +21,9 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 	// Faults are the faults on demand; nil: there are none.
 	Faults *inject.Rules
+	// CrossEntityTransactions lets transactions concern more than one queue or topic, which the service
+	// refuses.
+	CrossEntityTransactions bool
 	// Observe is told of what was done with messages; nil: nobody asks.
 	Observe func(Observation)
 }

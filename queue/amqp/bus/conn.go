@@ -33,14 +33,14 @@ const cbsNode = "$cbs"
 // Attach implements amqp.Handler.
 func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.Answer, error) {
 	if _, ok := a.Target.(*frame.Coordinator); ok && !a.Receiver {
-		return amqp.Answer{Sink: &coordinator{c: c}}, nil
+		return (&coordinator{c: c, link: l}).answer(), nil
 	}
 	address, ok := addressOf(a)
 	if !ok {
 		return amqp.Answer{}, c.asError(&queue.Error{Code: queue.CodeNotImplemented,
 			Message: "A link needs an address: anonymous termini are not supported."}, "")
 	}
-	if strings.EqualFold(strings.Trim(pathOf(address), "/"), cbsNode) {
+	if isTokenNode(address) {
 		if a.Receiver {
 			return amqp.Answer{Source: c.newReplies(l, a, cbsNode)}, nil
 		}
@@ -55,6 +55,11 @@ func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.
 		return amqp.Answer{}, c.asError(err, at.Entity)
 	}
 	return answer, nil
+}
+
+// isTokenNode reports whether an address is that of the node that takes tokens.
+func isTokenNode(address string) bool {
+	return strings.EqualFold(strings.Trim(pathOf(address), "/"), cbsNode)
 }
 
 // attach makes the node of an entity.
@@ -77,6 +82,7 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at que
 	defer func() {
 		if err != nil {
 			c.forget(l) // nobody tells of the end of a link that was refused
+			c.leaveGroup(l)
 		}
 	}()
 	switch {
@@ -85,9 +91,12 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at que
 	case management:
 		return amqp.Answer{Sink: &requests{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
 	case a.Receiver:
+		if err := c.joinGroup(l, at); err != nil {
+			return answer, err
+		}
 		return c.receive(ctx, l, a, at, e)
 	}
-	return c.send(l, at, e)
+	return c.send(ctx, l, a, at, e)
 }
 
 // maxRequest is the most bytes of a request for management: it may carry messages to be scheduled.

@@ -28,9 +28,14 @@ func (n *requests) Detached() { n.c.forget(n.link) }
 func (n *requests) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
 	states := make([]frame.State, len(list))
 	for i, in := range list {
-		states[i] = &frame.Accepted{}
-		if err := n.take(ctx, in.Payload); err != nil {
+		done, err := n.take(ctx, in)
+		switch {
+		case err != nil:
 			states[i] = &frame.Rejected{Error: n.c.asError(err, n.at.String())}
+		case done:
+			states[i] = joined(in.State, &frame.Accepted{})
+		default: // the request was taken, and is no part of its transaction
+			states[i] = &frame.Accepted{}
 		}
 	}
 	return states
@@ -39,9 +44,10 @@ func (n *requests) Transfer(ctx context.Context, list []amqp.Incoming) []frame.S
 // request is one request.
 type request struct {
 	*requests
-	ctx  context.Context
-	m    *message.Message
-	body wire.Map
+	ctx   context.Context
+	m     *message.Message
+	body  wire.Map
+	state frame.State // of the transaction that it is part of; nil: none
 }
 
 // response is what is answered: the status, which is 200 where it is 0, and the body.
@@ -50,23 +56,32 @@ type response struct {
 	body   wire.Map
 }
 
-// take does what a request asks for and answers it.
-func (n *requests) take(ctx context.Context, payload []byte) error {
-	m, err := message.Parse(payload)
+// take does what a request asks for and answers it. done reports whether that has succeeded.
+func (n *requests) take(ctx context.Context, in amqp.Incoming) (done bool, err error) {
+	m, err := message.Parse(in.Payload)
 	if err != nil {
-		return err
+		return false, err
 	}
 	to, err := n.c.replyTo(n.link, managementNode(n.at), m.Text(message.ReplyTo))
 	if err != nil {
-		return err
+		return false, err
 	}
 	if wait, ok := serverTimeout(m); ok {
 		limited, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
 		ctx = limited
 	}
-	r := &request{requests: n, ctx: ctx, m: m}
-	done, err := r.run()
+	r := &request{requests: n, ctx: ctx, m: m, state: in.State}
+	result, failed := r.run()
+	reply, err := n.respond(m, result, failed)
+	if err == nil && !to.push(reply) {
+		err = &queue.Error{Code: queue.CodeServerBusy, Message: "Too many answers wait to be received."}
+	}
+	return failed == nil, err
+}
+
+// respond makes the answer to a request.
+func (n *requests) respond(m *message.Message, done response, err error) ([]byte, error) {
 	properties := wire.Map{{Key: "statusCode", Value: int32(http.StatusOK)},
 		{Key: "statusDescription", Value: "OK"}}
 	if done.status != 0 {
@@ -91,11 +106,7 @@ func (n *requests) take(ctx context.Context, payload []byte) error {
 	if done.body == nil {
 		done.body = wire.Map{}
 	}
-	reply, err := answer(m, properties, done.body)
-	if err == nil && !to.push(reply) {
-		err = &queue.Error{Code: queue.CodeServerBusy, Message: "Too many answers wait to be received."}
-	}
-	return err
+	return answer(m, properties, done.body)
 }
 
 // serverTimeout is how long the client lets the server take.
@@ -131,6 +142,10 @@ func (r *request) run() (response, error) {
 	if r.body, ok = v.(wire.Map); !ok {
 		return response{}, r.argument("The body of a request is a map.")
 	}
+	if _, inTransaction := r.state.(*frame.Transactional); inTransaction && op.alone {
+		return response{}, &queue.Error{Code: queue.CodeNotAllowed, Entity: r.at.String(),
+			Message: "The operation '" + operation + "' cannot be part of a transaction."}
+	}
 	end := r.c.observing(name, r.at.String(), 0)
 	done, err := op.do(r)
 	var states []frame.State
@@ -144,43 +159,51 @@ func (r *request) run() (response, error) {
 
 // operation is one that a request can ask for.
 type operation struct {
-	do   func(*request) (response, error)
-	need access.Rights
+	do    func(*request) (response, error)
+	need  access.Rights
+	alone bool // it changes what no transaction covers
 }
 
 func operations(name string) (op operation, ok bool) {
 	switch name {
 	case "renew-lock":
-		op = operation{(*request).renewLock, access.Listen}
+		op = operation{do: (*request).renewLock, need: access.Listen}
 	case "peek-message":
-		op = operation{(*request).peek, access.Listen}
+		op = operation{do: (*request).peek, need: access.Listen}
 	case "schedule-message":
-		op = operation{(*request).schedule, access.Send}
+		op = operation{do: (*request).schedule, need: access.Send}
 	case "cancel-scheduled-message":
-		op = operation{(*request).cancelScheduled, access.Send}
+		op = operation{do: (*request).cancelScheduled, need: access.Send}
 	case "receive-by-sequence-number":
-		op = operation{(*request).receiveDeferred, access.Listen}
+		op = operation{do: (*request).receiveDeferred, need: access.Listen}
 	case "update-disposition":
-		op = operation{(*request).updateDisposition, access.Listen}
+		op = operation{do: (*request).updateDisposition, need: access.Listen}
 	case "batch-delete-messages":
-		op = operation{(*request).deleteMessages, access.Listen}
+		op = operation{do: (*request).deleteMessages, need: access.Listen, alone: true}
 	case "renew-session-lock":
-		op = operation{(*request).renewSession, access.Listen}
+		op = operation{do: (*request).renewSession, need: access.Listen}
 	case "get-session-state":
-		op = operation{(*request).sessionState, access.Listen}
+		op = operation{do: (*request).sessionState, need: access.Listen}
 	case "set-session-state":
-		op = operation{(*request).setSessionState, access.Listen}
+		op = operation{do: (*request).setSessionState, need: access.Listen}
 	case "get-message-sessions":
-		op = operation{(*request).sessions, access.Listen}
+		op = operation{do: (*request).sessions, need: access.Listen}
 	case "add-rule":
-		op = operation{(*request).addRule, access.Listen}
+		op = operation{do: (*request).addRule, need: access.Listen, alone: true}
 	case "remove-rule":
-		op = operation{(*request).removeRule, access.Listen}
+		op = operation{do: (*request).removeRule, need: access.Listen, alone: true}
 	case "enumerate-rules":
-		op = operation{(*request).rules, access.Listen}
+		op = operation{do: (*request).rules, need: access.Listen}
 	}
 	return op, op.do != nil
 }
+
+// join finds the transaction of the request; nil: it has none. sends tells that it sends messages.
+func (r *request) join(sends bool, partition func() (string, error)) (*queue.Transaction, error) {
+	return r.c.join(r.state, participant{link: r.link, at: r.at, sends: sends, partition: partition})
+}
+
+func noPartition() (string, error) { return "", nil }
 
 func (r *request) argument(text string) error {
 	return &queue.Error{Code: queue.CodeArgument, Entity: r.at.String(), Message: text}

@@ -95,7 +95,15 @@ func (r *request) schedule() (response, error) {
 		}
 		list[i] = m
 	}
-	numbers, err := r.c.queues.Schedule(r.ctx, r.at.String(), list, nil)
+	partition := func() (string, error) { return r.c.queues.PartitionOf(r.at, list) }
+	if _, err := partition(); err != nil {
+		return response{}, err
+	}
+	tx, err := r.join(true, partition)
+	if err != nil {
+		return response{}, err
+	}
+	numbers, err := r.c.queues.Schedule(r.ctx, r.at.String(), list, tx)
 	if err != nil {
 		return response{}, err
 	}
@@ -107,7 +115,11 @@ func (r *request) cancelScheduled() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return response{}, r.c.queues.CancelScheduled(r.ctx, r.at.String(), numbers)
+	tx, err := r.join(true, noPartition)
+	if err != nil {
+		return response{}, err
+	}
+	return response{}, r.c.queues.CancelScheduled(r.ctx, r.at.String(), numbers, tx)
 }
 
 // receiveAndDelete is the receiver-settle-mode of that mode.
@@ -130,9 +142,24 @@ func (r *request) receiveDeferred() (response, error) {
 	if settle == receiveAndDelete {
 		mode = queue.ReceiveAndDelete
 	}
+	tx, err := r.join(false, noPartition)
+	if err != nil {
+		return response{}, err
+	}
+	if tx != nil {
+		mode = queue.PeekLock // a commit deletes
+	}
 	list, err := r.c.queues.ReceiveDeferred(r.ctx, r.at, numbers, mode, r.holder(session))
 	if err != nil {
 		return response{}, err
+	}
+	if tx != nil && settle == receiveAndDelete {
+		for _, d := range list {
+			if err := r.c.queues.Settle(r.ctx, r.at, d.Token, queue.Settlement{Outcome: queue.Complete},
+				tx); err != nil {
+				return response{}, err
+			}
+		}
 	}
 	out := make(wire.List, len(list))
 	for i, d := range list {
@@ -153,12 +180,38 @@ func (r *request) updateDisposition() (response, error) {
 	}
 	return r.withFaults(settleOperations[s.Outcome], r.losing(tokens), func() (response, error) {
 		for _, token := range tokens {
-			if err := r.c.queues.Settle(r.ctx, r.at, token, s, nil); err != nil {
+			tx, err := r.join(false, func() (string, error) {
+				return r.c.queues.LockedPartition(r.ctx, r.at,
+					token)
+			})
+			if err != nil {
 				return response{}, err
+			}
+			if err := r.c.queues.Settle(r.ctx, r.at, token, s, tx); err != nil {
+				return response{}, r.lockLost(err)
 			}
 		}
 		return response{}, nil
 	})
+}
+
+// lockLost tells the loss of a message's lock from that of its session's, which the connection may still
+// hold.
+func (r *request) lockLost(err error) error {
+	session, _ := r.text("session-id")
+	if queue.CodeOf(err) != queue.CodeSessionLockLost || session == nil {
+		return err
+	}
+	holder := r.holder(session)
+	if holder == nil {
+		return err
+	}
+	if _, _, held := holder.Session(); !held {
+		return err
+	}
+	return &queue.Error{Code: queue.CodeMessageLockLost, Entity: r.at.String(), Err: err,
+		Message: "The lock supplied is invalid. Either the lock expired, or the message has already been " +
+			"removed from the queue."}
 }
 
 // settlement reads what is to become of messages.

@@ -85,7 +85,11 @@ func (r *request) setSessionState() (response, error) {
 	if !ok && v != nil {
 		return response{}, r.argument("'session-state' is no binary.")
 	}
-	return response{}, holder.SetSessionState(r.ctx, state)
+	tx, err := r.join(false, noPartition)
+	if err != nil {
+		return response{}, err
+	}
+	return response{}, holder.SetSessionState(r.ctx, state, tx)
 }
 
 // anyTime is the last-updated-time that asks for sessions with messages or a state: the end of the year 9999.

@@ -17,6 +17,8 @@ type manager struct {
 	send  uint32 // handle
 	reply string
 	id    uint32
+
+	state frame.State // of a transaction
 }
 
 // manage attaches both links, handle and the next one.
@@ -47,7 +49,8 @@ func (m *manager) do(status int64, operation string, body wire.Map, properties .
 		m.c.t.Fatal(err)
 	}
 	r.Body = value
-	m.c.transfer(m.send, m.id, r)
+	m.c.say(0, &frame.Transfer{Handle: m.send, DeliveryID: frame.Some(m.id), DeliveryTag: []byte{byte(m.id)},
+		MessageFormat: frame.Some(0), State: m.state}, r.AppendBare(nil)...)
 	got := m.c.sections()
 	answer, _ := got[0x74].(wire.Map)
 	if s, _ := answer.Get("statusCode"); s != int32(status) {

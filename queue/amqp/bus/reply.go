@@ -119,7 +119,7 @@ func (c *conn) replyTo(request *amqp.Link, node, address string) (*replies, erro
 	var byName, only *replies
 	count := 0
 	for _, r := range c.replies {
-		if r.node != node || !r.link.SameSession(request) {
+		if r.node != node || r.link.Session() != request.Session() {
 			continue
 		}
 		if address != "" && r.target == address {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -15,11 +16,22 @@ import (
 type sender struct {
 	c       *conn
 	link    *amqp.Link
+	at      queue.Address
 	address string
+	via     *queue.Address // through which messages go there; nil: they are sent there
 }
 
 // send makes the node of a link on which a client sends.
-func (c *conn) send(l *amqp.Link, at queue.Address, e queue.Entity) (answer amqp.Answer, err error) {
+func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at queue.Address, e queue.Entity) (
+	answer amqp.Answer, err error) {
+	var via *queue.Address
+	if value, ok := a.Properties.Get(transferDestination); ok && value != nil {
+		through := at
+		via = &through
+		if at, e, err = c.destination(ctx, value); err != nil {
+			return answer, err
+		}
+	}
 	switch {
 	case at.Sub != queue.Main || e.Kind == queue.Subscription:
 		return answer, &queue.Error{Code: queue.CodeNotAllowed, Entity: at.String(),
@@ -29,9 +41,35 @@ func (c *conn) send(l *amqp.Link, at queue.Address, e queue.Entity) (answer amqp
 			Message: "The messaging entity '" + at.String() + "' is disabled for sending."}
 	}
 	size := uint64(e.Properties.MaxMessageKB) << 10
-	s := &sender{c: c, link: l, address: at.String()}
+	s := &sender{c: c, link: l, at: at, address: at.String(), via: via}
 	return amqp.Answer{Sink: s, MaxMessageSize: size, TooLarge: s.tooLarge,
 		Properties: wire.Map{{Key: wire.Symbol("com.microsoft:max-message-batch-size"), Value: size}}}, nil
+}
+
+// transferDestination is the property of a link that names the entity to which messages go through the
+// link's.
+const transferDestination = "com.microsoft:transfer-destination-address"
+
+// destination finds the entity to which messages are to go through another one.
+func (c *conn) destination(ctx context.Context, value any) (at queue.Address, e queue.Entity, err error) {
+	address, ok := value.(string)
+	if !ok {
+		return at, e, &queue.Error{Code: queue.CodeArgument,
+			Message: "The transfer destination is no string."}
+	}
+	at, management, err := queue.ParseAddress(address)
+	if err != nil {
+		return at, e, err
+	}
+	if management {
+		return at, e, &queue.Error{Code: queue.CodeNotAllowed, Entity: at.String(),
+			Message: "Messages cannot be transferred to a management node."}
+	}
+	if err := c.allows(at.String(), access.Send); err != nil {
+		return at, e, err
+	}
+	e, err = c.queues.Get(ctx, at.Entity)
+	return at, e, err
 }
 
 // tooLarge is the refusal of a message that nobody has read to its end; it can be tracked like any other one.
@@ -67,7 +105,7 @@ func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 	var all []*message.Message
 	together := len(list) > 1
 	for i, in := range list {
-		messages, err := parse(in)
+		messages, err := s.parse(in)
 		if err != nil {
 			states[i] = s.rejected(err)
 			continue
@@ -76,7 +114,7 @@ func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 		all = append(all, messages...)
 		together = together && in.State == nil
 	}
-	if together && len(all) > 0 && s.c.queues.Send(ctx, s.address, all, nil) == nil {
+	if together && s.via == nil && len(all) > 0 && s.c.queues.Send(ctx, s.address, all, nil) == nil {
 		for i := range list {
 			if states[i] == nil {
 				states[i] = &frame.Accepted{}
@@ -92,10 +130,14 @@ func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 	return states
 }
 
-// parse reads a message, or a batch of them.
-func parse(in amqp.Incoming) ([]*message.Message, error) {
+// parse reads a message, or a batch of them, which go to one partition.
+func (s *sender) parse(in amqp.Incoming) ([]*message.Message, error) {
 	if in.Format == message.BatchFormat {
-		return message.ParseBatch(in.Payload)
+		list, err := message.ParseBatch(in.Payload)
+		if err == nil {
+			_, err = s.c.queues.PartitionOf(s.at, list)
+		}
+		return list, err
 	}
 	m, err := message.Parse(in.Payload)
 	return []*message.Message{m}, err
@@ -103,24 +145,38 @@ func parse(in amqp.Incoming) ([]*message.Message, error) {
 
 // store stores the messages of one transfer.
 func (s *sender) store(ctx context.Context, list []*message.Message, state frame.State) frame.State {
-	part, inTransaction := state.(*frame.Transactional)
-	var tx *queue.Transaction
-	if inTransaction {
-		var err error
-		if tx, err = s.c.transaction(part.TxnID); err != nil {
-			return s.rejected(err)
-		}
+	tx, err := s.c.join(state, s.participant(list))
+	if err != nil {
+		return s.rejected(err)
 	}
-	if err := s.c.queues.Send(ctx, s.address, list, tx); err != nil {
+	if s.via != nil {
+		err = s.c.queues.SendVia(ctx, *s.via, s.address, list, tx)
+	} else {
+		err = s.c.queues.Send(ctx, s.address, list, tx)
+	}
+	if err != nil {
 		if queue.CodeOf(err) == queue.CodeEntityNotFound {
 			s.link.Detach(s.c.asError(err, s.address))
 		}
 		return s.rejected(err)
 	}
-	if inTransaction {
-		return &frame.Transactional{TxnID: part.TxnID, Outcome: &frame.Accepted{}}
+	return joined(state, &frame.Accepted{})
+}
+
+// participant is the sending of messages in a transaction.
+func (s *sender) participant(list []*message.Message) participant {
+	p := participant{link: s.link, at: s.at, sends: true,
+		partition: func() (string, error) { return s.c.queues.PartitionOf(s.at, list) }}
+	if s.via != nil {
+		p.at = *s.via
+		p.partition = func() (key string, err error) {
+			if len(list) > 0 {
+				key = list[0].ViaPartitionKey()
+			}
+			return key, nil
+		}
 	}
-	return &frame.Accepted{}
+	return p
 }
 
 func (s *sender) rejected(err error) frame.State {

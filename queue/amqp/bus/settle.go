@@ -46,17 +46,16 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 
 // settle settles one message and tells the client's state again where that was done.
 func (n *receiver) settle(ctx context.Context, s amqp.Settlement) frame.State {
+	token, ok := tokenOf(s.Tag)
+	tx, err := n.c.join(s.State, participant{link: n.link, at: n.at,
+		partition: func() (string, error) { return n.c.queues.LockedPartition(ctx, n.at, token) }})
+	if err != nil {
+		return n.rejected(err)
+	}
 	state := s.State
-	part, inTransaction := state.(*frame.Transactional)
-	var tx *queue.Transaction
-	if inTransaction {
-		var err error
-		if tx, err = n.c.transaction(part.TxnID); err != nil {
-			return n.rejected(err)
-		}
+	if part, inTransaction := state.(*frame.Transactional); inTransaction {
 		state = part.Outcome
 	}
-	token, ok := tokenOf(s.Tag)
 	wanted, answer, err := settlementOf(state)
 	switch {
 	case err != nil:
@@ -68,10 +67,7 @@ func (n *receiver) settle(ctx context.Context, s amqp.Settlement) frame.State {
 		if err := n.c.queues.Settle(ctx, n.at, token, wanted, tx); err != nil {
 			return n.rejected(err)
 		}
-		if inTransaction {
-			return &frame.Transactional{TxnID: part.TxnID, Outcome: answer}
-		}
-		return answer
+		return joined(s.State, answer)
 	}
 	if !n.c.bus.o.Faults.Armed() {
 		return settle()

@@ -15,7 +15,8 @@ func (c *client) settles(id uint32, s frame.State) frame.State {
 	c.t.Helper()
 	c.say(0, &frame.Disposition{Receiver: true, First: id, Last: frame.Some(id), State: s})
 	d := await[*frame.Disposition](c)
-	if d.First != id || d.Last.Or(id) != id || !d.Settled || d.Receiver {
+	if d.First != id || d.Last.Or(id) != id || d.Settled == isState[*frame.Transactional](d.State) ||
+		d.Receiver {
 		c.t.Fatalf("the answer to a settlement of %d is %+v", id, d)
 	}
 	return d.State
@@ -189,91 +190,4 @@ func TestMaxDeliveries(t *testing.T) {
 	}
 	c.settles(3, &frame.Accepted{}) // is answered after all before it
 	w.shows("q/$DeadLetterQueue", "a")
-}
-
-// coordinate attaches a coordinator.
-func (c *client) coordinate(handle uint32) {
-	c.t.Helper()
-	c.say(0, &frame.Attach{Name: "coordinator", Handle: handle, Source: source("here"),
-		Target:               &frame.Coordinator{Capabilities: []wire.Symbol{"amqp:local-transactions"}},
-		InitialDeliveryCount: frame.Some(0)})
-	if a := await[*frame.Attach](c); a.Target == nil {
-		c.t.Fatalf("the coordinator is refused: %v", await[*frame.Detach](c).Error)
-	}
-}
-
-// asks sends a declare or discharge to the coordinator.
-func (c *client) asks(handle, id uint32, body frame.Body) frame.State {
-	c.t.Helper()
-	m := message.New(nil)
-	m.Body = frame.AppendValue([]byte{0, 0x53, sectionValue}, body)
-	c.transfer(handle, id, m)
-	return await[*frame.Disposition](c).State
-}
-
-// puts sends a message in a transaction.
-func (c *client) puts(handle, id uint32, txn []byte, text string) frame.State {
-	c.t.Helper()
-	c.say(0, &frame.Transfer{Handle: handle, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)},
-		State: &frame.Transactional{TxnID: txn}}, message.New([]byte(text)).AppendBare(nil)...)
-	return await[*frame.Disposition](c).State
-}
-
-// TestTransactions: what is sent and settled in one happens at its discharge, or not at all.
-func TestTransactions(t *testing.T) {
-	w := newWorld(t)
-	w.create(queue.Queue, "other")
-	c := w.attached("a", "b", "c")
-	c.sender(1, "other")
-	c.coordinate(2)
-	declare := func(id uint32) []byte {
-		t.Helper()
-		d, ok := c.asks(2, id, &frame.Declare{}).(*frame.Declared)
-		if !ok || len(d.TxnID) == 0 {
-			t.Fatalf("declared %+v", d)
-		}
-		return d.TxnID
-	}
-	inside := func(s frame.State, txn []byte) {
-		t.Helper()
-		if p, ok := s.(*frame.Transactional); !ok || string(p.TxnID) != string(txn) ||
-			!isState[*frame.Accepted](p.Outcome) {
-			t.Fatalf("in a transaction: %+v", s)
-		}
-	}
-	txn := declare(0)
-	inside(c.puts(1, 1, txn, "x"), txn)
-	inside(c.settles(0, &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}), txn)
-	w.shows("other", "")
-	w.shows("q", "a b c")
-	if s := c.asks(2, 2, &frame.Discharge{TxnID: txn}); !isState[*frame.Accepted](s) {
-		t.Fatalf("discharged: %+v", s)
-	}
-	w.shows("other", "x")
-	w.shows("q", "b c")
-	refused(t, c.asks(2, 3, &frame.Discharge{TxnID: txn}), frame.CondTransactionUnknownID)
-	refused(t, c.puts(1, 4, txn, "late"), frame.CondTransactionUnknownID)
-
-	txn = declare(5)
-	inside(c.puts(1, 6, txn, "y"), txn)
-	inside(c.settles(1, &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}), txn)
-	if s := c.asks(2, 7, &frame.Discharge{TxnID: txn, Fail: true}); !isState[*frame.Accepted](s) {
-		t.Fatalf("discharged: %+v", s)
-	}
-	w.shows("other", "x")
-	w.shows("q", "b c")
-
-	// The end of the coordinator is that of its transactions.
-	txn = declare(8)
-	inside(c.puts(1, 9, txn, "z"), txn)
-	c.say(0, &frame.Detach{Handle: 2, Closed: true})
-	await[*frame.Detach](c)
-	c.coordinate(2)
-	refused(t, c.asks(2, 10, &frame.Discharge{TxnID: txn}), frame.CondTransactionUnknownID)
-	c.say(0, &frame.Transfer{Handle: 2, DeliveryID: frame.Some(11), DeliveryTag: []byte{1}}, 0, 0x53, 0x77,
-		0x40)
-	if s := await[*frame.Disposition](c).State; !isState[*frame.Rejected](s) {
-		t.Errorf("nonsense is answered by %+v", s)
-	}
-	w.shows("other", "x")
 }

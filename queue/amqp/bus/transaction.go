@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 
@@ -14,42 +15,155 @@ import (
 // maxTransactions is how many a connection can have declared and not discharged.
 const maxTransactions = 1000
 
-// transaction is one that a client has declared.
+// transaction is one that a client has declared. The connection's mutex guards what is not fixed.
 type transaction struct {
 	tx *queue.Transaction
 	by *coordinator
+
+	entity    string // the queue or topic that it belongs to, in lower case; "": no operation has joined yet
+	partition string // the key of its partition; "": none
 }
 
-// transaction finds one by its id.
-func (c *conn) transaction(id []byte) (*queue.Transaction, error) {
+// group is what the links of one session have in common. The connection's mutex guards it.
+type group struct {
+	coordinator bool
+	first       *amqp.Link // of those that send to or receive from an entity; nil: there was none
+	entity      string     // of the first link, in lower case
+}
+
+// groupOf is the group of a link's session. The mutex is held.
+func groupOf(l *amqp.Link) *group {
+	g, ok := l.Session().Own.(*group)
+	if !ok {
+		g = &group{}
+		l.Session().Own = g
+	}
+	return g
+}
+
+// Attaching implements amqp.Handler: the first link of a session with a coordinator is through whose entity
+// its transactions go.
+func (c *conn) Attaching(l *amqp.Link, a *frame.Attach) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.transactions[string(id)]
-	if t == nil {
-		return nil, &frame.Error{Condition: frame.CondTransactionUnknownID,
-			Description: "There is no transaction of that id."}
+	g := groupOf(l)
+	if _, ok := a.Target.(*frame.Coordinator); ok && !a.Receiver {
+		g.coordinator = true
+		return
 	}
+	address, ok := addressOf(a)
+	if !ok || g.first != nil || isTokenNode(address) {
+		return
+	}
+	if at, management, err := queue.ParseAddress(address); err == nil && !management {
+		g.first, g.entity = l, at.TopLevel()
+	}
+}
+
+// joinGroup refuses a receiver of another entity than its session's, where that has a coordinator.
+func (c *conn) joinGroup(l *amqp.Link, at queue.Address) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := groupOf(l)
+	if c.bus.o.CrossEntityTransactions || !g.coordinator || g.first == nil || g.entity == at.TopLevel() {
+		return nil
+	}
+	return spansEntities(at)
+}
+
+// leaveGroup takes a link back that was refused.
+func (c *conn) leaveGroup(l *amqp.Link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g := groupOf(l); g.first == l {
+		g.first, g.entity = nil, ""
+	}
+}
+
+func spansEntities(at queue.Address) error {
+	return &queue.Error{Code: queue.CodeNotAllowed, Entity: at.String(),
+		Message: "Local transactions cannot span multiple top-level entities such as queue or topic."}
+}
+
+// participant is an operation that may be part of a transaction.
+type participant struct {
+	link  *amqp.Link
+	at    queue.Address // through which it goes
+	sends bool          // messages, which a session with a coordinator sends through its first link's entity
+	// partition is the key of the partition that it concerns; "": none.
+	partition func() (key string, err error)
+}
+
+// join finds the transaction that a state names, for an operation; nil: it names none. It fails where the
+// operation cannot be part of it.
+func (c *conn) join(state frame.State, p participant) (*queue.Transaction, error) {
+	part, ok := state.(*frame.Transactional)
+	if !ok {
+		return nil, nil
+	}
+	key, err := p.partition()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.transactions[string(part.TxnID)]
+	if t == nil {
+		return nil, unknownTransaction()
+	}
+	own, together := p.at.TopLevel(), t.by.link.Session() == p.link.Session()
+	if t.entity == "" {
+		if t.entity = own; together && groupOf(p.link).first != nil {
+			t.entity = groupOf(p.link).entity
+		}
+	}
+	if own != t.entity {
+		if !c.bus.o.CrossEntityTransactions && !(together && p.sends) {
+			return nil, spansEntities(p.at)
+		}
+		return t.tx, nil // the partition is one of another entity
+	}
+	if key != "" && t.partition != "" && key != t.partition {
+		return nil, &queue.Error{Code: queue.CodeNotAllowed, Entity: p.at.String(),
+			Message: "Local transactions cannot span multiple entities or partitions."}
+	}
+	t.partition = cmp.Or(t.partition, key)
 	return t.tx, nil
 }
 
-// coordinator is the node to which a client declares transactions, and by which it ends them.
-type coordinator struct{ c *conn }
-
-// Transfer implements amqp.Sink.
-func (k *coordinator) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
-	states := make([]frame.State, len(list))
-	for i, in := range list {
-		state, err := k.answer(ctx, in.Payload)
-		if err != nil {
-			state = &frame.Rejected{Error: k.c.asError(err, "")}
-		}
-		states[i] = state
+// joined is the state of an operation that has joined the transaction of a state.
+func joined(state, outcome frame.State) frame.State {
+	if part, ok := state.(*frame.Transactional); ok {
+		return &frame.Transactional{TxnID: part.TxnID, Outcome: outcome}
 	}
-	return states
+	return outcome
 }
 
-// answer declares a transaction or ends one.
-func (k *coordinator) answer(ctx context.Context, payload []byte) (frame.State, error) {
+func unknownTransaction() error {
+	return &frame.Error{Condition: frame.CondTransactionUnknownID,
+		Description: "There is no transaction of that id."}
+}
+
+// coordinator is the node to which a client declares transactions, and by which it ends them.
+type coordinator struct {
+	c    *conn
+	link *amqp.Link
+}
+
+// answer is what the link of a coordinator is like.
+func (k *coordinator) answer() amqp.Answer { return amqp.Answer{Sink: k, Discharges: discharges} }
+
+// discharges tells which transaction a message to a coordinator ends.
+func discharges(payload []byte) (txn []byte, fail, ok bool) {
+	request, err := coordination(payload)
+	if d, ok := request.(*frame.Discharge); ok && err == nil {
+		return d.TxnID, d.Fail, true
+	}
+	return nil, false, false
+}
+
+// coordination reads a message to a coordinator: *frame.Declare or *frame.Discharge.
+func coordination(payload []byte) (frame.Body, error) {
 	m, err := message.Parse(payload)
 	if err != nil {
 		return nil, err
@@ -62,9 +176,35 @@ func (k *coordinator) answer(ctx context.Context, payload []byte) (frame.State, 
 	if err != nil {
 		return nil, &queue.Error{Code: queue.CodeArgument, Message: err.Error(), Err: err}
 	}
-	if d, ok := request.(*frame.Discharge); ok {
-		return k.discharge(ctx, d)
+	return request, nil
+}
+
+// Transfer implements amqp.Sink.
+func (k *coordinator) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
+	states := make([]frame.State, len(list))
+	for i, in := range list {
+		state, err := k.coordinate(ctx, in)
+		if err != nil {
+			state = &frame.Rejected{Error: k.c.asError(err, "")}
+		}
+		states[i] = state
 	}
+	return states
+}
+
+// coordinate declares a transaction or ends one.
+func (k *coordinator) coordinate(ctx context.Context, in amqp.Incoming) (frame.State, error) {
+	request, err := coordination(in.Payload)
+	if err != nil {
+		return nil, err
+	}
+	if d, ok := request.(*frame.Discharge); ok {
+		return &frame.Accepted{}, k.discharge(ctx, d, in.Incomplete)
+	}
+	return k.declare(ctx)
+}
+
+func (k *coordinator) declare(ctx context.Context) (frame.State, error) {
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
 	if len(k.c.transactions) >= maxTransactions {
@@ -77,23 +217,29 @@ func (k *coordinator) answer(ctx context.Context, payload []byte) (frame.State, 
 	}
 	k.c.lastTxn++
 	id := binary.BigEndian.AppendUint64(nil, k.c.lastTxn)
-	k.c.transactions[string(id)] = &transaction{tx, k}
+	k.c.transactions[string(id)] = &transaction{tx: tx, by: k}
 	return &frame.Declared{TxnID: id}, nil
 }
 
-func (k *coordinator) discharge(ctx context.Context, d *frame.Discharge) (frame.State, error) {
-	tx, err := k.c.transaction(d.TxnID)
-	if err != nil {
-		return nil, err
-	}
+// discharge ends a transaction. One of which some work was refused or lost is rolled back, since the client
+// may have asked for the end before it knew.
+func (k *coordinator) discharge(ctx context.Context, d *frame.Discharge, incomplete bool) error {
 	k.c.mu.Lock()
+	t := k.c.transactions[string(d.TxnID)]
 	delete(k.c.transactions, string(d.TxnID))
 	k.c.mu.Unlock()
-	if d.Fail {
-		tx.Rollback()
-		return &frame.Accepted{}, nil
+	if t == nil {
+		return unknownTransaction()
 	}
-	return &frame.Accepted{}, tx.Commit(ctx)
+	if !d.Fail && !incomplete {
+		return t.tx.Commit(ctx)
+	}
+	t.tx.Rollback()
+	if !d.Fail {
+		return &frame.Error{Condition: frame.CondTransactionRollback,
+			Description: "The transaction was rolled back: an operation that belongs to it was refused."}
+	}
+	return nil
 }
 
 // Detached implements amqp.Sink: what was declared and not ended is rolled back.

@@ -25,7 +25,8 @@ func TestWindowsAndCreditsAreUnsigned(t *testing.T) {
 				InitialDeliveryCount: frame.Some(math.MaxUint32)})
 			await[*frame.Attach](c)
 			for i := range uint32(3) { // delivery ids and counts wrap
-				c.say(1, &frame.Transfer{Handle: 0, DeliveryID: frame.Some(i - 1), DeliveryTag: []byte{byte(i)},
+				c.say(1, &frame.Transfer{Handle: 0, DeliveryID: frame.Some(i - 1), DeliveryTag: []byte{byte(
+					i)},
 					MessageFormat: frame.Some(0)}, message.New([]byte("m")).AppendBare(nil)...)
 				d := await[*frame.Disposition](c)
 				if _, ok := d.State.(*frame.Accepted); !ok || d.First != i-1 {
@@ -43,7 +44,8 @@ func TestWindowsAndCreditsAreUnsigned(t *testing.T) {
 			}
 			if credit == 1 {
 				c.say(1, &frame.Flow{NextIncomingID: frame.Some(1), IncomingWindow: math.MaxUint32,
-					Handle: frame.Some(1), DeliveryCount: frame.Some(1), LinkCredit: frame.Some(math.MaxUint32)})
+					Handle: frame.Some(1), DeliveryCount: frame.Some(1), LinkCredit: frame.Some(
+						math.MaxUint32)})
 			}
 			c.delivered()
 			c.delivered()
@@ -60,7 +62,8 @@ func TestWindowZero(t *testing.T) {
 	c.begin(1, 0)
 	c.say(1, &frame.Attach{Name: "r", Handle: 0, Receiver: true, Source: source("q"), Target: target("here")})
 	await[*frame.Attach](c)
-	shut := &frame.Flow{NextIncomingID: frame.Some(0), Handle: frame.Some(0), LinkCredit: frame.Some(5), Echo: true}
+	shut := &frame.Flow{NextIncomingID: frame.Some(0), Handle: frame.Some(0), LinkCredit: frame.Some(5),
+		Echo: true}
 	for range 3 {
 		c.say(1, shut)
 		f, _ := c.next()
