@@ -21,12 +21,15 @@ func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
 		return 0, err
 	}
 	number, err = w.admit(p, a)
-	if err == nil && number == 0 && a.due > 0 {
-		p.Last++
-		p.dirty = true
-		number = p.Last
+	if err != nil || number != 0 || a.due == 0 {
+		return number, err
 	}
-	return number, err
+	if a.number != 0 { // it was reserved
+		return a.number, nil
+	}
+	p.Last++
+	p.dirty = true
+	return p.Last, nil
 }
 
 // admit stores a message for which there is room, unless it is a duplicate.

@@ -123,7 +123,7 @@ func (g *Guard) Allow(grant Grant, path string, need Rights) error {
 	return nil
 }
 
-// expired says that a token is over, in the service's words.
+// expired returns the error of a token that ended at a second since 1970. The text is the service's.
 func expired(at int64) *Error {
 	return &Error{Expired, "ExpiredToken: The token is expired. Expiration time: '" +
 		time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05Z") + "'."}

@@ -57,8 +57,8 @@ func (b *Bus) lockGiven(entity string, lasts time.Duration) {
 		return
 	}
 	b.o.Logger.Warn("locks end by the data's clock, which is far from the machine's: clients that renew "+
-		"them by the machine's clock, as .NET's do, renew too late or never", "ahead", ahead.Round(time.Second),
-		"entity", entity, "lock", lasts)
+		"them by the machine's clock, as .NET's do, renew too late or never",
+		"ahead", ahead.Round(time.Second), "entity", entity, "lock", lasts)
 }
 
 // containerID is what the server calls itself.
