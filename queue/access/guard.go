@@ -23,7 +23,7 @@ type Options struct {
 	Keys []Key // none: the emulators' key
 	Mode Mode
 	Wall ttl.Clock // real time; nil is the system's
-	// Entities have shared access rules of their own, whose keys are good for them; nil: there are none.
+	// Entities has the shared access rules of queues and topics; nil: keys of the namespace alone are valid.
 	Entities Entities
 }
 
@@ -120,7 +120,7 @@ func (g *Guard) Allow(grant Grant, path string, need Rights) error {
 	return nil
 }
 
-// expired says that a token is over, in the service's words.
+// expired returns the error of a token that ended at a second since 1970. The text is the service's.
 func expired(at int64) *Error {
 	return &Error{Expired, "ExpiredToken: The token is expired. Expiration time: '" +
 		time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05Z") + "'."}
