@@ -2,8 +2,8 @@ package queue
 
 import "strings"
 
-// AccessRules are the shared access rules of the queue or topic that a path leads to or into, in any case,
-// as their owner has written them, with the path of that entity. There are none where the path leads to no
+// AccessRules returns the path and the shared access rules of the queue or topic that a path, in any case,
+// names or is below of. The rules are XML, as the client sent them. It returns none if there is no such
 // entity.
 func (q *Queues) AccessRules(path string) (entity string, rules []byte) {
 	m, err := q.resident()
@@ -18,7 +18,7 @@ func (q *Queues) AccessRules(path string) (entity string, rules []byte) {
 	return "", nil
 }
 
-// cutLast cuts off the last segment of a path.
+// cutLast splits a path before its last segment.
 func cutLast(path string) (before, last string) {
 	at := strings.LastIndexByte(path, '/')
 	return path[:max(at, 0)], path[at+1:]

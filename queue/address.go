@@ -127,24 +127,23 @@ func (a Address) Subscription() (topic, name string, ok bool) { return splitSubs
 // SubscriptionPath is the path of a subscription.
 func SubscriptionPath(topic, name string) string { return topic + subscriptionsWord + name }
 
-// NameError lies below the *Error of a name that Service Bus does not allow.
+// NameError is wrapped by the *Error for a name that Service Bus does not allow.
 type NameError struct{ Name string }
 
 func (e *NameError) Error() string { return "'" + e.Name + "'" + e.Reason() }
 
-// Reason is what follows the name, or its address, in the text that the service has for it.
+// Reason returns the service's text for such a name, without the name itself.
 func (e *NameError) Reason() string {
 	return " contains character(s) that is not allowed by Service Bus. Entity segments can contain only " +
-		"letters, numbers, periods (.), hyphens (-), and underscores (_). " + moreToKnow
+		"letters, numbers, periods (.), hyphens (-), and underscores (_). " + helpLink
 }
 
-// moreToKnow ends texts of the service's management of entities.
-const moreToKnow = "To know more visit https://aka.ms/sbResourceMgrExceptions."
+// helpLink is the end of the service's error texts for the management of entities.
+const helpLink = "To know more visit https://aka.ms/sbResourceMgrExceptions."
 
-// checkName checks the name of something new: segments of letters, digits, '.', '-' and '_', of which any
-// may stand at either end, with slashes between them where the kind allows that. A segment "." or ".." is
-// refused, since no URL leads to it, and so is "Subscriptions" behind another segment, which addresses
-// subscriptions.
+// checkName validates the name of a new entity or rule: segments of letters, digits, '.', '-' and '_' in any
+// order, divided by slashes if the kind allows them. The segments "." and ".." are refused because no URL can
+// contain them, and "Subscriptions" is refused behind another segment because it addresses a subscription.
 func checkName(what, name string, slashes bool) error {
 	most := maxName
 	if slashes {
@@ -157,7 +156,7 @@ func checkName(what, name string, slashes bool) error {
 	}
 	first := true
 	for segment := range strings.SplitSeq(name, "/") {
-		if segment == "" || segment == "." || segment == ".." || strings.ContainsFunc(segment, notInNames) ||
+		if segment == "" || segment == "." || segment == ".." || strings.ContainsFunc(segment, isForbidden) ||
 			!first && !slashes {
 			err := &NameError{name}
 			return &Error{Code: CodeArgument, Entity: name, Message: "SubCode=40000. " + err.Error(),
@@ -173,8 +172,8 @@ func checkName(what, name string, slashes bool) error {
 	return nil
 }
 
-// notInNames reports whether a segment of a name cannot have a character.
-func notInNames(c rune) bool {
+// isForbidden reports whether a segment of a name cannot contain a character.
+func isForbidden(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '-' &&
 		c != '_'
 }

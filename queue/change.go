@@ -15,7 +15,7 @@ func (q *Queues) Update(ctx context.Context, path string, p Properties) (Entity,
 }
 
 // Change changes properties of an entity: fn is given those that it has, and no other change comes between.
-// Locks that are held on its messages are lost, unless all properties are what they were. Errors:
+// Locks on its messages are lost, unless no property has changed. Errors:
 // CodeEntityNotFound, CodeArgument for what cannot be changed, CodeArgumentOutOfRange, those of fn.
 func (q *Queues) Change(ctx context.Context, path string, fn func(p *Properties) error) (Entity, error) {
 	m, leave, err := q.manage(ctx)
@@ -49,7 +49,7 @@ func (q *Queues) Change(ctx context.Context, path string, fn func(p *Properties)
 	}
 	m.note(rec.Updated)
 	e.updated.Store(rec.Updated)
-	if same { // its locks and links are none of an update's that changes nothing
+	if same { // locks and links survive an update without effect
 		return m.entity(ctx, e)
 	}
 	e.properties.Store(&p)

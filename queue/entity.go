@@ -57,10 +57,10 @@ type Properties struct {
 	RequiresDuplicateDetection     bool          // cannot be changed
 	DuplicateDetectionWindow       time.Duration // 20 s to 7 days
 	RequiresSession                bool          // cannot be changed
-	MaxSizeMB                      int32         // of a partitioned entity: of all its 16 partitions
+	MaxSizeMB                      int32         // of all 16 partitions of a partitioned entity
 	MaxMessageKB                   int32
-	ForwardTo                      string // a queue or topic: its path, or an address with scheme and host
-	ForwardDeadLettersTo           string // the same; TargetPath is the path of both
+	ForwardTo                      string // path or absolute address of a queue or topic
+	ForwardDeadLettersTo           string // the same; see TargetPath
 	EnableBatchedOperations        bool   // from here on: stored and told, without effect
 	EnablePartitioning             bool   // cannot be changed
 	EnableExpress                  bool
@@ -85,7 +85,7 @@ type Entity struct {
 	Properties Properties
 	Created    time.Time
 	Updated    time.Time
-	Accessed   time.Time // last activity; zero for a queue or topic that had none yet
+	Accessed   time.Time // last activity; zero for a queue or topic without any
 	Counts     Counts
 	Bytes      int64 // of all its messages
 

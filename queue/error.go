@@ -34,7 +34,7 @@ const (
 	CodeStorage                    // the engine: see Err and host.Classify
 )
 
-// String names the code, for logs.
+// String returns the name of the code, for logs.
 func (c Code) String() string {
 	names := [...]string{"Internal", "EntityNotFound", "EntityExists", "EntityDisabled", "Unauthorized",
 		"MessageLockLost", "SessionLockLost", "SessionCannotBeLocked", "MessageNotFound", "RuleNotFound",

@@ -165,7 +165,7 @@ func (v *view) SetUser(name string, to rule.Value) {
 }
 
 // encodeValue encodes what a rule has calculated. A number keeps the width of the one before it, if it fits;
-// where there was none it has the type in which a parameter was given.
+// without one before, it has the type of the rule's parameter.
 func encodeValue(v rule.Value, old any) []byte {
 	if old == nil {
 		old = sampleOf(v)

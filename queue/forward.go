@@ -141,7 +141,7 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 	return done < len(claims) || len(claims) == maxForward, w.sources(), nil
 }
 
-// claimForward claims the messages that one transaction moves on. Those of one session keep their order.
+// claimForward claims the messages of one forwarding transaction. Messages of one session keep their order.
 func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err error) {
 	if !s.bySession() {
 		return (&Receiver{s: s}).claimNext(ctx, maxForward)
@@ -212,7 +212,7 @@ func (w *work) forward(s *messageStore, seq int64, to *entity) error {
 		h.Origin = seq
 	}
 	if s.sub == DeadLetters {
-		h.Source = strings.ToLower(s.e.path) // as the service tells it
+		h.Source = strings.ToLower(s.e.path) // the service lowercases it
 	}
 	return w.deliver(to, &h, body)
 }

@@ -27,7 +27,7 @@ func (e *entity) touch(ms int64) {
 // diesAt is the millisecond from which on the entity is not there, if nobody uses it before: host.Never for
 // one that is kept, or in use now.
 func (e *entity) diesAt(now int64) int64 {
-	if e.keeps() || e.busy(now) {
+	if e.neverIdle() || e.busy(now) {
 		return host.Never
 	}
 	last := max(e.accessed.Load(), e.updated.Load(), e.m.started)
@@ -37,9 +37,9 @@ func (e *entity) diesAt(now int64) int64 {
 	return last + millis(e.properties.Load().AutoDeleteOnIdle)
 }
 
-// keeps reports whether the entity is never idle for too long. One that forwards its messages has a receiver
-// for ever: the server.
-func (e *entity) keeps() bool {
+// neverIdle reports whether AutoDeleteOnIdle has no effect. An entity that forwards its messages always has a
+// receiver: the server.
+func (e *entity) neverIdle() bool {
 	p := e.properties.Load()
 	return p.AutoDeleteOnIdle == Forever || p.ForwardTo != ""
 }
@@ -65,7 +65,7 @@ func (e *entity) busy(now int64) bool {
 func (m *resident) bringDue(ctx context.Context) error {
 	now := m.in.Clock().Millis()
 	for _, e := range m.list() {
-		if e.keeps() {
+		if e.neverIdle() {
 			continue
 		}
 		for _, s := range e.stores {
@@ -145,7 +145,7 @@ func (i *idler) look(ctx context.Context, now int64) (next int64) {
 	next = host.Never
 	overdue := false
 	for _, e := range i.m.list() {
-		if e.keeps() {
+		if e.neverIdle() {
 			continue
 		}
 		at := e.diesAt(now)

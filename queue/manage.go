@@ -88,7 +88,7 @@ func (q *Queues) Create(ctx context.Context, kind Kind, path string, p Propertie
 	}
 	rec.Created = m.in.Clock().Millis()
 	if rec.Updated = rec.Created; kind == Subscription {
-		rec.Accessed = rec.Created // as the service tells it; of queues and topics it tells no use
+		rec.Accessed = rec.Created // the service reports no access to new queues and topics
 	}
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		if rec.Number = t.Number(); rec.Topic == 0 { // what comes begins above what is gone
@@ -160,21 +160,20 @@ func (m *resident) admit(kind Kind, path string, parent *entity, p Properties) (
 	return p, err
 }
 
-// existsText is the text of a conflict: subscriptions are named as the service names them.
+// existsText returns the text of a conflict.
 func existsText(kind Kind, path string) string {
 	if topic, name, ok := splitSubscription(path); ok && kind == Subscription {
-		return "The messaging entity '" + partName(topic, name) + "' already exists. " + moreToKnow
+		return "The messaging entity '" + resourceName(topic, name) + "' already exists. " + helpLink
 	}
 	return "SubCode=40900. Conflict. The messaging entity '" + path + "' exists already."
 }
 
-// partName names a part of a topic as the service's texts do.
-func partName(topic string, names ...string) string {
+// resourceName returns the name of a subscription or rule in the service's texts.
+func resourceName(topic string, names ...string) string {
 	return "Topic:" + topic + "|" + strings.Join(names, "|")
 }
 
-// checkTargets checks that what an entity forwards to is there. It keeps how the client has written that,
-// with the scheme and the host, which have no case, in lower case.
+// checkTargets checks that the targets of an entity exist, and normalizes their spelling.
 func (m *resident) checkTargets(path string, p *Properties) error {
 	for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
 		if *target == "" {
@@ -195,7 +194,7 @@ func (m *resident) checkTargets(path string, p *Properties) error {
 	return nil
 }
 
-// writtenTarget is an address as it is kept.
+// writtenTarget returns an address with its scheme and host, if it has them, in lower case.
 func writtenTarget(text string) string {
 	scheme, rest, absolute := strings.Cut(text, "://")
 	if !absolute {
@@ -205,7 +204,7 @@ func writtenTarget(text string) string {
 	return strings.ToLower(scheme+"://"+host) + "/" + strings.Trim(path, "/")
 }
 
-// TargetPath is the path of what ForwardTo or ForwardDeadLettersTo name; "" for nothing.
+// TargetPath returns the path of the entity that ForwardTo or ForwardDeadLettersTo names; "" for none.
 func TargetPath(target string) string {
 	a, _, err := ParseAddress(target)
 	if err != nil {

@@ -89,10 +89,10 @@ func (p Properties) complete(kind Kind, path string, basic bool) (Properties, er
 		p.DeadLetterOnFilterErrors = false
 	}
 	if p.ForwardTo != "" && kind == Subscription {
-		p.AutoDeleteOnIdle = Forever // so does the service; a queue keeps what it was given, see diesAt
+		p.AutoDeleteOnIdle = Forever // as in the service; of a queue it is kept without effect
 	}
 	if p.EnablePartitioning && kind != Subscription && p.MaxSizeMB <= maxPartitionMB {
-		p.MaxSizeMB *= partitions // what is more is already the size of all
+		p.MaxSizeMB *= partitions // a larger value is already the total
 	}
 	return p, p.check(kind, path, basic)
 }
@@ -130,12 +130,13 @@ func (p *Properties) check(kind Kind, path string, basic bool) error {
 		(p.MaxMessageKB < minMessageKB || p.MaxMessageKB > maxMessageKB) {
 		return &Error{Code: CodeArgumentOutOfRange, Entity: path,
 			Message: fmt.Sprintf("SubCode=40000. The property value for 'MaxMessageSizeInKilobytes' must be "+
-				"between %d and %d. %s", minMessageKB, maxMessageKB, moreToKnow)}
+				"between %d and %d. %s", minMessageKB, maxMessageKB, helpLink)}
 	}
 	return nil
 }
 
-// immutable refuses a change of a property that cannot be changed, in the service's words.
+// immutable fails with CodeArgument if a property differs that cannot be changed. The texts are the
+// service's.
 func (p *Properties) immutable(kind Kind, path string, old *Properties) error {
 	text := "The value for the %s property of an existing " + kind.String() + " cannot be changed. "
 	switch {
@@ -148,7 +149,7 @@ func (p *Properties) immutable(kind Kind, path string, old *Properties) error {
 	default:
 		return nil
 	}
-	return &Error{Code: CodeArgument, Entity: path, Message: "SubCode=40000. " + text + moreToKnow}
+	return &Error{Code: CodeArgument, Entity: path, Message: "SubCode=40000. " + text + helpLink}
 }
 
 // equal reports whether two sets of properties are the same.

@@ -49,7 +49,7 @@ func (s *ruleSet) without(name string) *ruleSet {
 }
 
 func checkRule(r Rule) error {
-	if strings.EqualFold(r.Name, DefaultRule) { // kept as its owner writes it
+	if strings.EqualFold(r.Name, DefaultRule) { // stored as it is spelled
 		return nil
 	}
 	return checkName("rule", r.Name, false)
@@ -76,7 +76,7 @@ func (q *Queues) setRule(ctx context.Context, subscription string, r Rule, updat
 		switch {
 		case there && !update:
 			return nil, &Error{Code: CodeRuleExists, Entity: e.path,
-				Message: "The messaging entity '" + ruleName(e, r.Name) + "' already exists. " + moreToKnow}
+				Message: "The messaging entity '" + ruleName(e, r.Name) + "' already exists. " + helpLink}
 		case !there && update:
 			return nil, ruleNotFound(e, r.Name)
 		case there:
@@ -105,13 +105,13 @@ func (q *Queues) DeleteRule(ctx context.Context, subscription, name string) erro
 
 func ruleNotFound(e *entity, name string) *Error {
 	return &Error{Code: CodeRuleNotFound, Entity: e.path,
-		Message: "The messaging entity '" + ruleName(e, name) + "' could not be found. " + moreToKnow}
+		Message: "The messaging entity '" + ruleName(e, name) + "' could not be found. " + helpLink}
 }
 
-// ruleName names a rule as the service's texts do.
+// ruleName returns the name of a rule in the service's texts.
 func ruleName(e *entity, name string) string {
 	topic, subscription, _ := splitSubscription(e.path)
-	return partName(topic, subscription, name)
+	return resourceName(topic, subscription, name)
 }
 
 // changeRules changes the rules of a subscription in one transaction, in which nothing is published.

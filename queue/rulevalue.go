@@ -7,36 +7,35 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// RuleValue is a value of AMQP as rules see it: a number keeps its type. What has no meaning to them is
-// opaque.
+// RuleValue converts a value of AMQP to one of rules. Numbers keep their type; unknown types are opaque.
 func RuleValue(v any) rule.Value {
 	value := valueOf(v, encodeAny(v))
 	switch v := v.(type) {
 	case int8:
-		return value.As(rule.Int8, "")
+		return value.WithType(rule.Int8, "")
 	case int16:
-		return value.As(rule.Int16, "")
+		return value.WithType(rule.Int16, "")
 	case int32:
-		return value.As(rule.Int32, "")
+		return value.WithType(rule.Int32, "")
 	case int64:
-		return value.As(rule.Int64, "")
+		return value.WithType(rule.Int64, "")
 	case uint8:
-		return value.As(rule.Uint8, "")
+		return value.WithType(rule.Uint8, "")
 	case uint16:
-		return value.As(rule.Uint16, "")
+		return value.WithType(rule.Uint16, "")
 	case uint32:
-		return value.As(rule.Uint32, "")
+		return value.WithType(rule.Uint32, "")
 	case uint64:
-		return value.As(rule.Uint64, strconv.FormatUint(v, 10)) // a rule calculates with what is near it
+		return value.WithType(rule.Uint64, strconv.FormatUint(v, 10)) // it may be rounded in calculations
 	case float32:
-		return value.As(rule.Float32, "")
+		return value.WithType(rule.Float32, "")
 	case float64:
-		return value.As(rule.Float64, "")
+		return value.WithType(rule.Float64, "")
 	}
 	return value
 }
 
-// sampleOf is a number of AMQP of the type in which a client has given a value; nil for one without.
+// sampleOf returns a number of the type of v, for encodeNumber; nil for an untyped value.
 func sampleOf(v rule.Value) any {
 	switch v.Type() {
 	case rule.Int8:
@@ -59,7 +58,7 @@ func sampleOf(v rule.Value) any {
 	return nil
 }
 
-// WireValue is a value of a rule as AMQP has it: a number in the type in which it was given.
+// WireValue converts a value of a rule to AMQP. A number has the type that its client gave it.
 func WireValue(v rule.Value) any {
 	x, _, err := wire.Value(encodeValue(v, nil))
 	if err != nil {

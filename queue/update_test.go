@@ -277,3 +277,15 @@ func TestRuleTexts(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDeadLetterSource: where a message died is told in lower case, as the service tells it.
+func TestDeadLetterSource(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.queue("Errors")
+	w.queue("Sales.Orders", func(p *Properties) { p.ForwardDeadLettersTo = "Errors" })
+	w.send("Sales.Orders", msg("A"))
+	w.settle("Sales.Orders", w.expect("Sales.Orders", "A")[0], Settlement{Outcome: DeadLetter})
+	if b := w.expect("Errors", "A")[0].Broker; b.DeadLetterSource != "sales.orders" {
+		t.Errorf("the source is %q", b.DeadLetterSource)
+	}
+}

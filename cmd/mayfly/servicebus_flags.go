@@ -99,7 +99,7 @@ func (f *servicebusFlags) checkReach(s *serveFlags) error {
 		"give a --servicebus-key of your own, or --allow-well-known-key where only friends can reach it"}
 }
 
-// guard lets in who has a key, of the namespace or of an entity.
+// guard returns a guard with the keys of the flags and of the entities.
 func (f *servicebusFlags) guard(noAuth bool, entities access.Entities) *access.Guard {
 	o := access.Options{Keys: f.signed, Mode: access.Emulator, Entities: entities}
 	switch {

@@ -7,7 +7,7 @@
 //
 // A key has a name, a text and rights: Listen, Send, Manage, of which the last implies the others. A token is
 // signed by a key and grants its rights on one path and all below it, until it expires. A queue or topic can
-// have keys of its own (rules.go), which are good for it and what is below it. The same token comes
+// have keys of its own (rules.go), which are valid for it and all below it. The same token comes
 // in an HTTP header and over AMQP's claims-based security, where it is for a connection to keep. AMQP's SASL
 // PLAIN shows a key itself.
 //

@@ -23,7 +23,7 @@ type Options struct {
 	Keys []Key // none: the emulators' key
 	Mode Mode
 	Wall ttl.Clock // real time; nil is the system's
-	// Entities have shared access rules of their own, whose keys are good for them; nil: there are none.
+	// Entities has the shared access rules of queues and topics; nil: keys of the namespace alone are valid.
 	Entities Entities
 }
 

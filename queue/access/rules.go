@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// maxRules is how many shared access rules an entity can have.
+// maxRules is the limit of shared access rules of an entity.
 const maxRules = 12
 
-// rule is a shared access rule as entities have them: two keys of one name, with rights.
+// rule is a shared access rule of an entity: two keys of one name, with rights.
 type rule struct {
 	KeyName      string
 	PrimaryKey   string
@@ -20,9 +20,9 @@ type rule struct {
 	Rights       []string `xml:"Rights>AccessRights"`
 }
 
-// ParseRules reads the shared access rules of an entity: elements AuthorizationRule, as the service's schema
-// has them, one behind the other. Each rule gives a key, and a second one where it has one. It fails with a
-// *KeyError, which does not repeat the keys.
+// ParseRules parses the shared access rules of an entity: a sequence of AuthorizationRule elements of the
+// service's schema. The primary and the secondary key of a rule become one Key each. ParseRules fails with a
+// *KeyError, whose text contains no key.
 func ParseRules(elements []byte) (keys []Key, err error) {
 	d := xml.NewDecoder(bytes.NewReader(elements))
 	for count := 1; ; count++ {
@@ -52,20 +52,20 @@ func ParseRules(elements []byte) (keys []Key, err error) {
 	}
 }
 
-// Entities knows the shared access rules of queues and topics. Its methods may be called from any goroutine.
+// Entities is the source of shared access rules. It must be safe for concurrent use.
 type Entities interface {
-	// AccessRules are the rules of the queue or topic that a path leads to or into, in any case, with its
-	// path: of "news/subscriptions/all" those of "news". There are none where the path leads to no entity.
+	// AccessRules returns the path and the rules of the queue or topic that a path, in any case, names or is
+	// below of: for "news/subscriptions/all" those of "news". It returns no rules if there is no such entity.
 	AccessRules(path string) (entity string, rules []byte)
 }
 
-// signer is a key that may have signed a token, and the entity whose rule it is of; nil: the namespace.
+// signer is a key that may have signed a token. path is the entity that has the key; nil for the namespace.
 type signer struct {
 	Key
 	path []string
 }
 
-// signers are the keys of a name that are good for what a token is for.
+// signers returns the keys of a name that are valid for a path.
 func (g *Guard) signers(name string, path []string) (list []signer) {
 	if k, known := g.keys[name]; known {
 		list = append(list, signer{Key: k})
@@ -76,7 +76,7 @@ func (g *Guard) signers(name string, path []string) (list []signer) {
 	entity, rules := g.entities.AccessRules(strings.Join(path, "/"))
 	keys, err := ParseRules(rules)
 	if err != nil {
-		return list // these are of no use to anybody; the ports refuse them
+		return list // rules that cannot be parsed have no keys
 	}
 	for _, k := range keys {
 		if k.Name == name {

@@ -90,7 +90,7 @@ func (g *Guard) sharedAccess(fields string) (Grant, error) {
 	return Grant{Key: signers[at].Name, Rights: signers[at].Rights, Path: path, Expires: expires}, nil
 }
 
-// signature is what a key makes of a text.
+// signature returns the HMAC-SHA256 of a text under a key.
 func signature(k Key, text string) []byte {
 	mac := hmac.New(sha256.New, []byte(k.Text))
 	mac.Write([]byte(text))

@@ -193,7 +193,7 @@ func sameRule(a, b queue.Rule) bool {
 		p.correlation.Properties = nil
 		for _, list := range [][]rule.Parameter{p.parameters, p.ofAction} {
 			for i := range list {
-				list[i].Value = list[i].Value.Plain() // a file has no types of numbers
+				list[i].Value = list[i].Value.Plain() // a number in a file has no type
 			}
 			slices.SortFunc(list, func(a, b rule.Parameter) int { return strings.Compare(a.Name, b.Name) })
 		}

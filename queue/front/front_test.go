@@ -175,7 +175,7 @@ func TestDoor(t *testing.T) {
 			t.Errorf("%s: %d %q %v", scheme, status, path, err)
 		}
 		for _, protocol := range []string{"AMQPWSB10", "amqp"} {
-			for _, path := range []string{webSocketPath, webSocketPath + "/"} {
+			for _, path := range []string{webSocketPath, webSocketPath + "/", "/$ServiceBus/WebSocket"} {
 				c, _, err := d.socket(secure, path, protocol)
 				if err != nil {
 					t.Fatal(err)

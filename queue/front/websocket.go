@@ -26,7 +26,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 			http.StatusForbidden)
 		return
 	}
-	if strings.TrimSuffix(r.URL.Path, "/") != webSocketPath {
+	if !strings.EqualFold(strings.TrimSuffix(r.URL.Path, "/"), webSocketPath) {
 		s.o.HTTP.ServeHTTP(w, r)
 		return
 	}

@@ -79,8 +79,8 @@ func number(name string, at func(*queue.Properties) *int32) field {
 		}}
 }
 
-// target is an entity that messages are forwarded to: clients get its address as it was written, and the
-// service's form of it where that was a path alone.
+// target is the element of an entity to which messages are forwarded. An absolute address is returned as the
+// client sent it, a path as sb://HOST/PATH, as by the service.
 func target(name string, at func(*queue.Properties) *string) field {
 	return field{name,
 		func(d *description) (string, bool) {
@@ -88,7 +88,7 @@ func target(name string, at func(*queue.Properties) *string) field {
 			if written == "" || strings.Contains(written, "://") {
 				return written, written != ""
 			}
-			host := d.host // without the port, which is another one for messages
+			host := d.host // without the port of the management endpoint
 			if name, _, err := net.SplitHostPort(host); err == nil {
 				host = name
 			}
@@ -134,7 +134,7 @@ func messageCount(d *description) string {
 
 func accessed(d *description) string {
 	if d.Accessed.IsZero() {
-		return "0001-01-01T00:00:00Z" // the service's text for a queue or topic that nobody has used
+		return "0001-01-01T00:00:00Z" // the service's value for a queue or topic that was never accessed
 	}
 	return stamp(d.Accessed)
 }
@@ -145,13 +145,13 @@ const (
 	markRules  = "AuthorizationRules"
 )
 
-// largeMessages is the element that came with an api-version: before, it is neither told nor taken.
+// largeMessages is an element that the service has since api-version largeMessagesVersion.
 const (
 	largeMessages        = "MaxMessageSizeInKilobytes"
 	largeMessagesVersion = "2021-05"
 )
 
-// oldVersion reports whether the client has named a version of before largeMessages. Versions are dates.
+// oldVersion reports whether the request has an api-version before largeMessagesVersion.
 func (c *call) oldVersion() bool {
 	v := c.query.Get("api-version")
 	return v != "" && v < largeMessagesVersion

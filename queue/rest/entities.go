@@ -28,7 +28,7 @@ func (c *call) manage() error {
 			return c.rule(c.before(1), "")
 		}
 		return c.listRules(c.before(1))
-	case n > 1 && c.at(-1, "Subscriptions") && !(n > 2 && c.at(-2, "Subscriptions")): // that is a name
+	case n > 1 && c.at(-1, "Subscriptions") && !(n > 2 && c.at(-2, "Subscriptions")): // else it is a name
 		return c.listSubscriptions(c.before(1))
 	}
 	return c.entity(whole)
@@ -61,7 +61,7 @@ func (c *call) entity(path string) error {
 	return c.notAllowed(http.MethodGet, http.MethodPut, http.MethodDelete)
 }
 
-// topOf is the queue or topic to which a path leads: of a subscription its topic.
+// topOf returns the path of the queue or topic of a path: the topic of a subscription.
 func topOf(path string) string {
 	if a, _, err := queue.ParseAddress(path); err == nil {
 		if topic, _, ok := a.Subscription(); ok {
@@ -71,7 +71,7 @@ func topOf(path string) string {
 	return path
 }
 
-// isAbsent reports whether there is no such entity.
+// isAbsent reports whether no entity has the path.
 func (c *call) isAbsent(path string) bool {
 	_, err := c.o.Queues.Get(c.r.Context(), path)
 	return err != nil && queue.CodeOf(err) == queue.CodeEntityNotFound
@@ -105,7 +105,7 @@ func (c *call) create(path string) error {
 		return err
 	}
 	if p.EnablePartitioning && n.child("SupportOrdering") == nil {
-		p.SupportOrdering = false // as the service tells it
+		p.SupportOrdering = false // the default of the service
 	}
 	if err := c.allowTargets(&p); err != nil {
 		return err

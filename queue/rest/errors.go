@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
-// contentError is the type of a refusal.
+// contentError is the content type of errors.
 const contentError = "application/xml; charset=utf-8"
 
 // statusError is a failure of a request itself.
@@ -57,8 +57,9 @@ func statusOf(code queue.Code) int {
 	return http.StatusInternalServerError
 }
 
-// requested is the address of the request as texts tell it: without what the query may have that is secret.
-func (c *call) requested() string {
+// requestAddress returns the address of the request for error texts. Of the query it has the api-version
+// alone, since a query may contain tokens.
+func (c *call) requestAddress() string {
 	text := c.r.Host + c.r.URL.EscapedPath()
 	if v := c.query.Get("api-version"); v != "" {
 		text += "?api-version=" + url.QueryEscape(v)
@@ -85,7 +86,8 @@ func (c *call) fail(err error) {
 	case errors.As(err, &denied):
 		status, detail = http.StatusUnauthorized, denied.Detail
 	case errors.As(err, &name):
-		status, detail = http.StatusBadRequest, "SubCode=40000. '"+c.scheme()+c.requested()+"'"+name.Reason()
+		status, detail = http.StatusBadRequest, "SubCode=40000. '"+c.scheme()+c.requestAddress()+"'"+
+			name.Reason()
 	case errors.As(err, &tooLarge):
 		status, detail = http.StatusForbidden, "The body of the request is too large."
 	case isOwn:

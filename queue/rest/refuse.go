@@ -9,25 +9,25 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
-// Refusals of the management of entities where a token has not the right to it. Clients compare these texts.
+// Errors of requests that manage entities with a token that lacks the right. Clients compare these texts.
 
-// reasonError is a refusal that the service tells in the reason behind the status of its answer.
+// reasonError is an error that the service reports in the reason phrase of the status line.
 type reasonError struct{ text string }
 
 func (e *reasonError) Error() string { return e.text }
 
-// refused is how a request is refused whose token is good, and has not the right to manage. That there is no
-// such queue or topic is told to anybody with a token.
+// refused converts the error of a valid token without the right Manage. A GET of a queue or topic that does
+// not exist succeeds with any valid token, as in the service.
 func (c *call) refused(err error) error {
 	var denied *access.Error
 	if !errors.As(err, &denied) || denied.Reason != access.Lacking {
 		return err
 	}
 	method := c.r.Method
-	switch part := c.managedPart(); {
+	switch part := c.partOperation(); {
 	case part != "":
 		return &reasonError{"SubCode=40100: Unauthorized : Unauthorized access for '" + part +
-			"' operation on endpoint 'sb://" + c.requested() + "'"}
+			"' operation on endpoint 'sb://" + c.requestAddress() + "'"}
 	case method == http.MethodPut:
 		return &statusError{http.StatusUnauthorized, "Authorization failed for specified action: " +
 			"Manage,EntityWrite."}
@@ -40,9 +40,8 @@ func (c *call) refused(err error) error {
 	return &statusError{http.StatusUnauthorized, "Manage,EntityRead claims required for this operation."}
 }
 
-// managedPart is what the service calls an operation on a subscription or a rule, or on all of them; "" for
-// another one.
-func (c *call) managedPart() string {
+// partOperation returns the service's name of an operation on subscriptions or rules; "" for others.
+func (c *call) partOperation() string {
 	n := len(c.path)
 	what := ""
 	switch {
@@ -68,8 +67,8 @@ func (c *call) managedPart() string {
 	return "Get" + what
 }
 
-// answerReason answers with a reason behind the status, which net/http cannot set: so it takes the connection
-// over, and closes it. HTTP/2 has no reasons.
+// answerReason writes an error with a reason phrase. net/http has no way to set one, so answerReason hijacks
+// the connection and closes it. Over HTTP/2, which has no reason phrase, only the body has the text.
 func (c *call) answerReason(status int, reason string, body []byte) {
 	conn, buffer, err := http.NewResponseController(c.w).Hijack()
 	if err != nil {

@@ -49,8 +49,8 @@ type call struct {
 	query url.Values
 
 	status int    // of the answer, once there is one
-	code   string // of a refusal, for the log
-	detail string // what the client is told of it
+	code   string // of an error, for the log
+	detail string // text of the error
 }
 
 // ServeHTTP implements http.Handler.
@@ -66,26 +66,27 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.log()
 }
 
-// maxLogged is how many bytes of an address or of a text a line of the log has.
-const maxLogged = 512
+// maxLoggedText is the limit of the bytes of a path or text in a line of the log.
+const maxLoggedText = 512
 
-// log writes a line about the request and its answer. It has neither the query nor headers, where tokens are.
+// log writes a debug line for the request. The query and the headers are left out: they may contain tokens.
 func (c *call) log() {
 	ctx := c.r.Context()
 	if !c.o.Logger.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
-	attributes := []slog.Attr{slog.String("method", c.r.Method), slog.String("path", logged(c.r.URL.Path)),
+	attributes := []slog.Attr{slog.String("method", c.r.Method), slog.String("path", truncated(c.r.URL.Path)),
 		slog.Int("status", c.status)}
 	if c.detail != "" {
-		attributes = append(attributes, slog.String("code", c.code), slog.String("refusal", logged(c.detail)))
+		attributes = append(attributes, slog.String("code", c.code), slog.String("refusal",
+			truncated(c.detail)))
 	}
 	c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "a request of Service Bus", attributes...)
 }
 
-func logged(text string) string {
-	if len(text) > maxLogged {
-		return strings.ToValidUTF8(text[:maxLogged], "") + "..."
+func truncated(text string) string {
+	if len(text) > maxLoggedText {
+		return strings.ToValidUTF8(text[:maxLoggedText], "") + "..."
 	}
 	return text
 }
@@ -105,7 +106,7 @@ func (c *call) serve() error {
 	n := len(c.path)
 	switch {
 	case n == 1 && c.at(0, "health") && c.r.Method != http.MethodPut && c.r.Method != http.MethodDelete &&
-		!c.query.Has("api-version"): // else it is an entity of that name
+		!c.query.Has("api-version"): // otherwise an entity has that name
 		return c.health()
 	case n == 0 && c.r.Method == http.MethodGet:
 		return c.answerNothing()

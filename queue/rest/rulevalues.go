@@ -43,7 +43,7 @@ func numberTypes() map[string]rule.Type {
 		"decimal": rule.Decimal}
 }
 
-// widthOf is how many bits a whole number of a type has; 0 for other types.
+// widthOf returns the number of bits of an integer type; 0 for other types.
 func widthOf(t rule.Type) (bits int, signed bool) {
 	switch t {
 	case rule.Int8, rule.Uint8:
@@ -58,26 +58,26 @@ func widthOf(t rule.Type) (bits int, signed bool) {
 	return bits, t <= rule.Int64
 }
 
-// readNumber reads a number of a type. One that a long cannot hold is calculated with as a double.
+// readNumber parses a number of a type. A number beyond the range of a long becomes a Float.
 func readNumber(t rule.Type, text string) (rule.Value, error) {
 	bits, signed := widthOf(t)
 	if bits > 0 && signed {
 		n, err := strconv.ParseInt(text, 10, bits)
-		return rule.Int(n).As(t, text), err
+		return rule.Int(n).WithType(t, text), err
 	}
 	if bits > 0 {
 		n, err := strconv.ParseUint(text, 10, bits)
 		if n > math.MaxInt64 {
-			return rule.Number(float64(n)).As(t, text), err
+			return rule.Number(float64(n)).WithType(t, text), err
 		}
-		return rule.Int(int64(n)).As(t, text), err
+		return rule.Int(int64(n)).WithType(t, text), err
 	}
 	n, err := strconv.ParseFloat(text, 64)
-	return rule.Number(n).As(t, text), err
+	return rule.Number(n).WithType(t, text), err
 }
 
-// readValue reads a value of a type of XML Schema, or of .NET's serializer. It keeps how that was written:
-// clients compare what they are told with what they have sent.
+// readValue parses a value of a type of XML Schema, or of .NET's serializer. The value keeps its text, since
+// clients compare the rules that they read with those that they sent.
 func readValue(kind, text string) (v rule.Value, err error) {
 	plain := strings.TrimSpace(text)
 	if t, ok := numberTypes()[kind]; ok {
@@ -90,10 +90,10 @@ func readValue(kind, text string) (v rule.Value, err error) {
 		return rule.Bool(b), asBadValue(kind, text, err)
 	case "dateTime":
 		t, err := parseMoment(plain)
-		return rule.Time(t.UnixMilli()).As(rule.Untyped, plain), asBadValue(kind, text, err)
+		return rule.Time(t.UnixMilli()).WithType(rule.Untyped, plain), asBadValue(kind, text, err)
 	case "duration":
 		d, err := queue.ParseDuration(plain)
-		return rule.Duration(int64(d/tick)).As(rule.Untyped, plain), asBadValue(kind, text, err)
+		return rule.Duration(int64(d/tick)).WithType(rule.Untyped, plain), asBadValue(kind, text, err)
 	case "guid":
 		return rule.UUID(strings.ToLower(plain)), nil
 	case "base64Binary":
@@ -136,8 +136,7 @@ func appendParameters(b []byte, name string, list []rule.Parameter, sign string)
 	return append(append(append(b, '<', '/'), name...), '>')
 }
 
-// valueText is a value as its type of XML Schema and its text: those in which a client has given it, if it
-// has.
+// valueText returns the type of XML Schema and the text of a value: those of the client, if it gave any.
 func valueText(v rule.Value) (kind, text string) {
 	switch v.Kind {
 	case rule.Boolean:

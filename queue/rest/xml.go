@@ -50,8 +50,7 @@ func (n *node) text(name string) string {
 	return ""
 }
 
-// written is the text of a child as the client has written it, with the spaces at its ends; "" where there is
-// none.
+// written returns the text of a child with the spaces at its ends; "" if there is no such child.
 func (n *node) written(name string) string {
 	if c := n.child(name); c != nil {
 		return c.Text

@@ -40,7 +40,7 @@ func NewAction(expression string, parameters ...Parameter) (Action, error) {
 		if p.cur.kind == tokEnd {
 			return a, nil
 		}
-		if !more && !p.isWord("SET") && !p.isWord("REMOVE") { // which need no ';' before them
+		if !more && !p.isWord("SET") && !p.isWord("REMOVE") { // a ';' before them is optional
 			return Action{}, p.failHere("';', 'SET', 'REMOVE' or the end of the action is expected.")
 		}
 	}

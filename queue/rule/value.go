@@ -28,8 +28,7 @@ const (
 	Other // of a type with which nothing is calculated: a decimal
 )
 
-// Type is the type in which a client has given a number. Clients are told it; it has no effect on what a
-// value is equal to.
+// Type is the type that a client gave a number. Rules return it to clients; comparisons ignore it.
 type Type uint8
 
 // The types. An Untyped number is a long or a double.
@@ -56,9 +55,10 @@ type Value struct {
 	text   string
 }
 
-// As is the value with the type in which a client has given it, and the text, if it was one: "" for none.
-// Only a number has a type; only a number, a Moment and a Span have a text besides what they are.
-func (v Value) As(t Type, written string) Value {
+// WithType returns the value with the type and the text that a client gave it; "" stands for no text. The
+// type is ignored for kinds other than Integer and Float, the text for kinds other than these, Moment and
+// Span.
+func (v Value) WithType(t Type, written string) Value {
 	switch v.Kind {
 	case Integer, Float:
 		v.typ, v.text = t, written
@@ -68,10 +68,10 @@ func (v Value) As(t Type, written string) Value {
 	return v
 }
 
-// Type is the type in which a client has given a number.
+// Type returns the type that a client gave the number.
 func (v Value) Type() Type { return v.typ }
 
-// Written is the text in which a client has given a number, a Moment or a Span; "" where it gave none.
+// Written returns the text that a client gave a number, a Moment or a Span; "" for none.
 func (v Value) Written() string {
 	if v.Kind == Integer || v.Kind == Float || v.Kind == Moment || v.Kind == Span {
 		return v.text
@@ -79,8 +79,8 @@ func (v Value) Written() string {
 	return ""
 }
 
-// Plain is the value without the type and the text in which it was given: so values can be compared by ==.
-func (v Value) Plain() Value { return v.As(Untyped, "") }
+// Plain returns the value without type and text. Plain values can be compared by ==.
+func (v Value) Plain() Value { return v.WithType(Untyped, "") }
 
 // The makers of values.
 
@@ -136,7 +136,7 @@ func (v Value) Float() float64 {
 // Millis is a Moment in milliseconds since 1970.
 func (v Value) Millis() int64 { return v.number / 10_000 }
 
-// Text is the text of a Text or GUID, or the bytes of what is binary; "" for other kinds.
+// Text returns the text of a Text or GUID, or the bytes of a Binary or Other; "" for other kinds.
 func (v Value) Text() string {
 	if v.Kind == Text || v.Kind == GUID || v.Kind == Binary || v.Kind == Other {
 		return v.text

@@ -8,10 +8,11 @@ import (
 // TestTypes: a value keeps the type and the text in which it was given where it is stored, and both have no
 // effect on what it is equal to.
 func TestTypes(t *testing.T) {
-	given := []Parameter{{"a", Int(5).As(Int64, "5")}, {"b", Number(1.5).As(Float32, "1.50")},
-		{"c", Time(1000).As(Untyped, "1970-01-01T00:00:01.0000009Z")}, {"d", Duration(1).As(Untyped,
-			"PT0.0000001S")},
-		{"e", String("x").As(Int8, "y")}}
+	given := []Parameter{{"a", Int(5).WithType(Int64, "5")}, {"b", Number(1.5).WithType(Float32, "1.50")},
+		{"c", Time(1000).WithType(Untyped, "1970-01-01T00:00:01.0000009Z")}, {"d",
+			Duration(1).WithType(Untyped,
+				"PT0.0000001S")},
+		{"e", String("x").WithType(Int8, "y")}}
 	f, err := NewCorrelation(Correlation{Properties: given})
 	if err != nil {
 		t.Fatal(err)
