@@ -147,11 +147,12 @@ func Classify(err error) (w Error, internal bool) {
 func queryError(err error) error {
 	var wrong *query.Error
 	var memory *query.MemoryError
+	var match *query.MatchError
 	var cursor *query.CursorError
 	var late *query.TimeError
 	failed := &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	switch {
-	case errors.As(err, &wrong), errors.As(err, &memory):
+	case errors.As(err, &wrong), errors.As(err, &memory), errors.As(err, &match):
 	case errors.As(err, &cursor):
 		failed.Message = "Invalid Continuation Token"
 	case errors.As(err, &late):

@@ -73,6 +73,9 @@ func (a Allow) Check(ctx context.Context, rawURL string) error {
 	if a.named(u.Hostname()) {
 		return nil
 	}
+	if isLocal(u.Hostname()) && !a.address(loopback) {
+		return &AddressError{u.Hostname(), loopback}
+	}
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
@@ -85,6 +88,16 @@ func (a Allow) Check(ctx context.Context, rawURL string) error {
 		}
 	}
 	return nil
+}
+
+// loopback is what names below localhost stand for.
+var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
+// isLocal reports whether a name is localhost or one below it, which stand for loopback addresses wherever they are
+// looked up (RFC 6761, 6.3).
+func isLocal(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // named tells whether a host is allowed by its name.

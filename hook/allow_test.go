@@ -22,7 +22,7 @@ func TestAllow(t *testing.T) {
 		list     string
 		yes, not []string
 	}{
-		{"", public, append(special, "localhost")},
+		{"", public, append(special, "localhost", "localhost.", "evil.localhost", "Evil.LocalHost.:80")},
 		{"10.0.0.0/8 192.168.1.7 fd00:ec2::/32 [::1]",
 			append([]string{"10.255.0.1", "[::ffff:10.0.0.1]", "192.168.1.7", "[fd00:ec2::254]", "[::1]"},
 				public...), []string{"127.0.0.1", "192.168.1.8", "169.254.169.254"}},

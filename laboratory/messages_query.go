@@ -65,9 +65,11 @@ func asBadQuery(err error) error {
 	var wrong *query.Error
 	var cursor *query.CursorError
 	var memory *query.MemoryError
+	var match *query.MatchError
 	var late *query.TimeError
 	switch {
-	case errors.As(err, &wrong), errors.As(err, &cursor), errors.As(err, &memory):
+	case errors.As(err, &wrong), errors.As(err, &cursor), errors.As(err, &memory),
+		errors.As(err, &match):
 		return badRequest(err.Error())
 	case errors.As(err, &late):
 		return &Error{http.StatusRequestTimeout, err.Error()}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -12,19 +13,34 @@ import (
 )
 
 // A match of a regular expression may take exponential time. Past matchTime it is tried once more, with
-// secondTime: a machine that is busy can stop any process for a tenth of a second. Past that its result is
-// undefined. foldTime is the time where the query is still being prepared.
+// secondTime: a machine that is busy can stop any process for a tenth of a second. Past that the query fails, since
+// any result could be the wrong one. foldTime is the time where the query is still being prepared.
 const (
 	matchTime  = 100 * time.Millisecond
 	secondTime = 2 * time.Second
 	foldTime   = 5 * time.Millisecond
 )
 
-// outOfTime is the result of a match that took too long. While a query is being prepared there is none, so
-// that a run does it again.
+// MatchError tells of a query with a regular expression that takes too long on a value.
+type MatchError struct {
+	Limit time.Duration // what one match may take
+}
+
+func (e *MatchError) Error() string {
+	return fmt.Sprintf("A regular expression of the query takes more than %v on a single value. Write it so that "+
+		"it does not try the same text in many ways.", e.Limit)
+}
+
+// outOfTime ends the run of a match that took too long. While a query is being prepared it ends that, so that a run
+// does it again.
 func (c *call) outOfTime() doc.Value {
-	if c.look(); c.folding() {
+	switch c.look(); {
+	case c.folding():
 		c.fail(errCostly)
+	case c.within(secondTime) < secondTime/10: // it had no more than what was left of the run
+		c.fail(&TimeError{c.limit})
+	default:
+		c.fail(&MatchError{secondTime})
 	}
 	return undefined
 }

@@ -79,7 +79,7 @@ func TestLimit(t *testing.T) {
 				late.Limit != env.Limit {
 				t.Errorf("%v", err)
 			}
-			ctx := &endsSoon{Context: t.Context(), left: 3}
+			ctx := &endsSoon{Context: t.Context(), left: 2}
 			if _, err := p.Run(ctx, sources, Env{}, RunOptions{}); !errors.Is(err, context.Canceled) {
 				t.Errorf("%v", err)
 			}

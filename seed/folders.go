@@ -37,8 +37,7 @@ func (n *folderNames) of(id string) string {
 	if len(name) > maxFolder {
 		name = strings.ToValidUTF8(name[:maxFolder], "")
 	}
-	stem, _, _ := strings.Cut(strings.ToLower(name), ".")
-	if isDevice(stem) {
+	if IsDevice(name) {
 		name = "%" + name
 	}
 	for i, first := 2, name; n.taken[strings.ToLower(name)]; i++ {
@@ -48,8 +47,9 @@ func (n *folderNames) of(id string) string {
 	return name
 }
 
-// isDevice tells whether Windows takes a name, in small letters, for a device.
-func isDevice(name string) bool {
+// IsDevice reports whether Windows takes a file of that name for a device, whatever stands behind a dot in it.
+func IsDevice(name string) bool {
+	name, _, _ = strings.Cut(strings.ToLower(name), ".")
 	switch name {
 	case "con", "prn", "aux", "nul":
 		return true

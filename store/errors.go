@@ -134,6 +134,7 @@ func queryError(err error) *fault.Error {
 	var unsupported *query.UnsupportedError
 	var cursor *query.CursorError
 	var memory *query.MemoryError
+	var match *query.MatchError
 	var late *query.TimeError
 	var busy *query.BusyError
 	switch {
@@ -146,7 +147,7 @@ func queryError(err error) *fault.Error {
 		return &fault.Error{Code: fault.CodeBadRequest, Message: "Invalid Continuation Token", Err: err}
 	case errors.As(err, &unsupported):
 		return &fault.Error{Code: fault.CodeCrossPartition, Message: err.Error(), Err: err}
-	case errors.As(err, &wrong), errors.As(err, &memory):
+	case errors.As(err, &wrong), errors.As(err, &memory), errors.As(err, &match):
 		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	}
 	return nil

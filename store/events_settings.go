@@ -2,8 +2,11 @@ package store
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mayflydb/mayfly/store/fault"
 )
@@ -59,8 +62,7 @@ func (e *ExpiryEvents) check() error {
 	seen := make(map[string]bool)
 	for _, w := range e.Webhooks {
 		u, err := url.Parse(w.URL)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
-			len(w.URL) > maxWebhookURL {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || len(w.URL) > maxWebhookURL || !leads(u) {
 			return fail(fault.CodeBadRequest, "The URL of a webhook must be an absolute http or https URL: '"+
 				w.URL+"' is not.")
 		}
@@ -153,4 +155,28 @@ func (d *PurgeDelay) of(rid uint64) int64 {
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
 	x = (x ^ x>>27) * 0x94D049BB133111EB
 	return least + int64((x^x>>31)%uint64(most-least+1))
+}
+
+// leads reports whether a URL names a host to which a connection can be made: an address in its one written form, or
+// a name whose last part is no number, and a port that there is.
+func leads(u *url.URL) bool {
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return false
+		}
+	}
+	host := u.Hostname()
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
+	for _, part := range parts {
+		if part == "" || len(part) > 63 || strings.ContainsAny(part, ":[]/ ") {
+			return false
+		}
+	}
+	last := strings.ToLower(parts[len(parts)-1])
+	hex, is := strings.CutPrefix(last, "0x")
+	number := strings.Trim(last, "0123456789") == "" || is && strings.Trim(hex, "0123456789abcdef") == ""
+	return !number && len(host) <= 253
 }

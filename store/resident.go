@@ -73,7 +73,7 @@ func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, e
 // moveIn reads the catalog of an instance.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*resident, error) {
 	db := &resident{door: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
-		given: newGivenRows(door.memory), incarnation: in.Incarnation()}
+		given: newGivenRows(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	db.rids.init()
 	var b [4]byte
 	if _, err := rand.Read(b[:]); err != nil {
