@@ -1,0 +1,69 @@
+//go:build long
+
+package sdktest
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestServiceBusTransactionCampaign plays ten thousand pipelined transactions with Qpid Proton, a third of them rolled
+// back, and kills the server under them again and again: each is there as a whole or not at all.
+func TestServiceBusTransactionCampaign(t *testing.T) {
+	const transactions = 10_000
+	dir, seed := t.TempDir(), rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	b := startBus(t, "--data", dir)
+	b.create(t, "q")
+	argv, l := protonProgram(t), &transactionLedger{}
+	kills := 0
+	for next := 0; next < transactions; {
+		stop := make(chan struct{})
+		killed := make(chan error, 1)
+		go func() {
+			select {
+			case <-stop:
+				killed <- nil
+			case <-time.After(time.Duration(500+rng.IntN(2500)) * time.Millisecond):
+				killed <- b.Kill()
+			}
+		}()
+		whole := l.play(t, b, argv, "--first", strconv.Itoa(next), "--count", strconv.Itoa(transactions-next), "--open",
+			"16", "--rollback", "33", "--seed", strconv.Itoa(rng.IntN(1<<30)))
+		close(stop)
+		must(t, <-killed)
+		for n := range l.asked {
+			next = max(next, n+1)
+		}
+		if whole {
+			break
+		}
+		kills++
+		check(t, dir)
+		must(t, b.Start(t.Context()))
+		l.check(t, b.peekAll(t, "q"), 0)
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	if !b.Running() {
+		must(t, b.Start(t.Context()))
+	}
+	l.check(t, b.peekAll(t, "q"), 0)
+	committed, unknown := 0, 0
+	for n, commit := range l.asked {
+		switch {
+		case l.done[n] == "commit":
+			committed++
+		case commit && l.done[n] == "":
+			unknown++
+		}
+	}
+	t.Logf("%d transactions: %d committed, %d rolled back, %d never answered, %d kills", len(l.asked), committed,
+		l.rolledBack(), unknown, kills)
+	must(t, b.Stop())
+	check(t, dir)
+}
