@@ -35,25 +35,27 @@ func TestDotnetServiceBus(t *testing.T) {
 				t.Fatal(err)
 			}
 			verdicts := dotnetVerdicts(string(out))
-			if len(verdicts) < 500 {
-				t.Fatalf("%d cases ran: %v\n%s", len(verdicts), err, out)
+			if ctx.Err() != nil || len(verdicts) < 500 {
+				t.Errorf("%d cases ran, not all of them: %v\n%s", len(verdicts), err, out)
 			}
 			judge(t, verdicts, expected)
 		})
 	}
 }
 
-// dotnetVerdicts reads what the suite has printed.
+// dotnetVerdicts reads what the suite has printed. The second case of a name has "again" behind it.
 func dotnetVerdicts(out string) map[string]verdict {
 	verdicts := map[string]verdict{}
 	for line := range strings.Lines(out) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		rest = strings.TrimSpace(rest)
+		name, says, _ := strings.Cut(strings.TrimSpace(rest), ": ")
+		if _, twice := verdicts[name]; twice {
+			name += " again"
+		}
 		switch word {
 		case "ok":
-			verdicts[rest] = verdict{result: "pass"}
+			verdicts[name] = verdict{result: "pass"}
 		case "FAIL":
-			name, says, _ := strings.Cut(rest, ": ")
 			verdicts[name] = verdict{"fail", says}
 		}
 	}

@@ -10,7 +10,8 @@
 // The scenarios are programs of their own, in the folders go, js, python, java and rust; that for .NET is the
 // file that MAYFLY_DOTNET_SCENARIOS names. A language whose tools are missing is skipped, and says so; with
 // CI=true it fails, but for .NET where that variable is not set. The folder emulator runs the SDK's own
-// emulator tests; it is a module of its own again.
+// emulator tests; it is a module of its own again. The folder upstream has what it takes to run the tests that
+// ship with other SDKs, and lists of those that are expected to fail; with the build tag upstream they run.
 package sdktest
 
 import (

@@ -74,8 +74,8 @@ func goPackage(t *testing.T, module, pkg, address string) map[string]verdict {
 		t.Fatal(err)
 	}
 	verdicts := goVerdicts(t, bytes.NewReader(out))
-	if len(verdicts) == 0 {
-		t.Fatalf("no test ran: %v\n%s\n%s", err, out, &stderr)
+	if ctx.Err() != nil || len(verdicts) == 0 {
+		t.Errorf("%d tests ran, not all of them: %v\n%s\n%s", len(verdicts), err, out, &stderr)
 	}
 	return verdicts
 }

@@ -1,15 +1,18 @@
 """A plugin of pytest for the tests that ship with SDKs. It writes how each test has ended into the file that
 MAYFLY_VERDICTS names, a line of JSON each.
 
-Connections to MAYFLY_HOST, a name with or without a port, go to this machine: to the first of MAYFLY_PORTS, in the
-n-th worker to the n-th. So each worker has a server of its own, whatever port a client insists on. All that is
+Connections to MAYFLY_HOST, a name with or without a port, go to this machine, and those to 127.0.0.1 with that port:
+to the first of MAYFLY_PORTS, in the n-th worker to the n-th. So each worker has a server of its own, whatever port a client insists on. All that is
 trusted is what SSL_CERT_FILE has.
 """
 
+import collections
 import json
 import os
 import re
 import socket
+import sys
+import uuid
 
 import certifi
 import pytest
@@ -19,16 +22,20 @@ def redirect():
     host, _, port = os.environ["MAYFLY_HOST"].partition(":")
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
     server = int(os.environ["MAYFLY_PORTS"].split(",")[worker])
-    names = {host, "127.0.0.1"} if host == "localhost" else {host}
-    lookup = socket.getaddrinfo
+    lookup, connect = socket.getaddrinfo, socket.socket.connect
 
     def getaddrinfo(name, service, *args, **kwargs):
         text = name.decode() if isinstance(name, bytes) else name
-        if text in names and (not port or str(service) == port):
+        if text == host and (not port or str(service) == port):
             name, service = "127.0.0.1", server
         return lookup(name, service, *args, **kwargs)
 
-    socket.getaddrinfo = getaddrinfo
+    def connect_here(sock, address):
+        if port and address == ("127.0.0.1", int(port)):
+            address = ("127.0.0.1", server)
+        return connect(sock, address)
+
+    socket.getaddrinfo, socket.socket.connect = getaddrinfo, connect_here
 
 
 redirect()
@@ -40,12 +47,26 @@ def test_proxy():
     """The recorder of the SDKs' tests: nothing is recorded."""
 
 
-RANDOM = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+def steady():
+    """Returns identifiers that depend on who asks for them, and how often before."""
+    calls = collections.Counter()
+
+    def uuid4():
+        caller = sys._getframe(1)
+        place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+        calls[place] += 1
+        return uuid.uuid5(uuid.NAMESPACE_URL, f"{place}:{calls[place]}")
+
+    return uuid4
 
 
-def pytest_itemcollected(item):
-    """Takes identifiers that differ from run to run out of the names of tests."""
-    item._nodeid = RANDOM.sub("random", item.nodeid)
+# Some identifiers become names of tests, which have to be the same in all workers. Tests run with random ones.
+RANDOM, uuid.uuid4 = uuid.uuid4, steady()
+IDENTIFIER = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def pytest_collection_finish():
+    uuid.uuid4 = RANDOM
 
 
 class Verdicts:
@@ -61,8 +82,13 @@ class Verdicts:
         elif report.when == "call":
             self.tell(report, "pass", "")
 
+    def pytest_collectreport(self, report):
+        if report.failed:
+            self.tell(report, "fail", report.longreprtext)
+
     def tell(self, report, result, says):
-        print(json.dumps({"name": report.nodeid, "result": result, "says": says}), file=self.file, flush=True)
+        name = IDENTIFIER.sub("...", report.nodeid)
+        print(json.dumps({"name": name, "result": result, "says": says}), file=self.file, flush=True)
 
 
 def pytest_configure(config):
