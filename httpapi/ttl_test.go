@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,40 @@ func TestDefaultTTL(t *testing.T) {
 		w.do("GET", coll, "").want(200).has("defaultTtl", echoed)
 		w.do("DELETE", coll, "").want(204)
 	}
+}
+
+// TestTTLPropertyPath: a container's path decides when its items die, comes and goes by a replace, and is
+// told of in dry runs and explanations.
+func TestTTLPropertyPath(t *testing.T) {
+	w := newWorld(t)
+	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+	const def = `{"id":"c",` + keyedByPK + `,"defaultTtl":100`
+	for _, bad := range []string{`"base"`, `""`, "5", "{}"} {
+		w.do("POST", colls, def+`,"ttlPropertyPath":`+bad+`}`).fails(400, 0, "")
+	}
+	w.do("POST", colls, def+`,"ttlPropertyPath":"/base"}`).want(201).has("ttlPropertyPath", `"/base"`)
+	now := w.clock.Now().Unix()
+	put := func(id string, base int64) *answer {
+		return w.do("POST", docs, fmt.Sprintf(`{"id":%q,"pk":"a","base":%d}`, id, base), pk(`["a"]`)...).want(201)
+	}
+	put("later", now+50)
+	put("sooner", now-50)
+	put("never", now-100)
+	read := func(id string) *answer { return w.do("GET", docs+"/"+id, "", pk(`["a"]`)...) }
+	read("never").fails(404, 0, "")
+	put("milliseconds", now*1000).head("x-mayfly-lint", "ttl-base-milliseconds")
+	w.do("POST", own+"explain-item", `{"id":"later","partitionKey":["a"]}`).want(200).
+		has("expiresIn", "150").has("ttlBase", strconv.FormatInt(now+50, 10)).has("policy.ttlPropertyPath", `"/base"`)
+	w.do("POST", own+"ttl-dry-run", `{"defaultTtl":100,"ttlPropertyPath":""}`).want(200).
+		has("fromPath", `"/base"`).has("toPath", "").has("effects.diesLater.count", "1").
+		has("effects.diesSooner.count", "2")
+	w.clock.Advance(101 * time.Second)
+	read("later").want(200)
+	read("sooner").fails(404, 0, "")
+	w.do("PUT", coll, def+"}").want(200).has("ttlPropertyPath", "")
+	read("later").fails(404, 0, "") // 101 seconds old by its _ts
+	w.do("PUT", coll, def+`,"ttlPropertyPath":"/base"}`).want(200).has("ttlPropertyPath", `"/base"`)
+	read("later").fails(404, 0, "") // expiry is final
 }
 
 // TestTTLWithoutIndex: a TTL and an index that is switched off exclude each other, both ways.

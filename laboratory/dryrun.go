@@ -24,6 +24,8 @@ func keyOf(k store.Key) ItemKey { return ItemKey{k.ID, json.RawMessage(k.Partiti
 type DryRunAnswer struct {
 	From     *int64 `json:"from" description:"The present default; null: off."`
 	To       *int64 `json:"to"`
+	FromPath string `json:"fromPath,omitempty" description:"The present ttlPropertyPath."`
+	ToPath   string `json:"toPath,omitempty"`
 	Now      string `json:"now" format:"date-time"`
 	Method   string `json:"method" enum:"exact,estimated" description:"Estimated: leases were not looked at."`
 	Complete bool   `json:"complete" description:"False: time was up, and all counts are lower bounds."`
@@ -77,6 +79,7 @@ func (newDefault) JSONSchema() (s jsonschema.Schema, err error) {
 type dryRunRequest struct {
 	InContainer
 	Default  *newDefault `json:"defaultTtl"`
+	Path     *string     `json:"ttlPropertyPath,omitempty" description:"Empty: none. Left out: it stays."`
 	Examples *int        `json:"examples,omitempty" minimum:"0" maximum:"1000" description:"Of each effect."`
 	_        struct{}    `additionalProperties:"false"`
 }
@@ -86,7 +89,7 @@ func (l *Laboratory) dryRun(ctx context.Context, in *dryRunRequest) (DryRunAnswe
 		return DryRunAnswer{},
 			badRequest("The body must have a 'defaultTtl': a number of seconds, -1, or null for off.")
 	}
-	var o inspect.DryRunOptions
+	o := inspect.DryRunOptions{Path: in.Path}
 	if in.Examples != nil {
 		if o.Examples = *in.Examples; o.Examples == 0 {
 			o.Examples = -1
@@ -100,7 +103,8 @@ func (l *Laboratory) dryRun(ctx context.Context, in *dryRunRequest) (DryRunAnswe
 }
 
 func dryRunAnswer(d inspect.DryRun) DryRunAnswer {
-	out := DryRunAnswer{From: defaultTTL(d.From), To: defaultTTL(d.To), Now: second(d.Now),
+	out := DryRunAnswer{From: defaultTTL(d.From), To: defaultTTL(d.To), FromPath: d.FromPath, ToPath: d.ToPath,
+		Now:    second(d.Now),
 		Method: method(d.Exact), Complete: d.Complete, Expired: d.Expired,
 		Effects: make(map[string]DryRunEffect, len(d.Effects))}
 	for i, e := range d.Effects {

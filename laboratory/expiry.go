@@ -22,6 +22,7 @@ type ItemExpiry struct {
 	ExpiresIn  int64  `json:"expiresIn,omitempty" description:"Seconds."`
 	Expires    int64  `json:"expiresAtSeconds,omitempty" description:"Seconds since 1970."`
 	Timestamp  int64  `json:"_ts,omitempty" description:"When it was written last, in seconds since 1970."`
+	Base       *int64 `json:"ttlBase,omitempty" description:"From when its ttl counts, if not from _ts."`
 	OwnTTL     int64  `json:"itemTtl,omitempty" description:"The ttl that the item has itself."`
 	LeaseUntil string `json:"leaseUntil,omitempty" format:"date-time"`
 	PurgedAt   string `json:"purgedAt,omitempty" format:"date-time"`
@@ -33,13 +34,17 @@ type ItemExpiry struct {
 // Policy is what a container's default has to do with it.
 type Policy struct {
 	DefaultTTL *int64 `json:"defaultTtl" description:"Seconds; -1: for ever; null: TTL is off."`
+	Path       string `json:"ttlPropertyPath,omitempty" description:"From what times to live count."`
 	Since      string `json:"since" format:"date-time"`
 }
 
 func itemExpiry(e inspect.Expiry) ItemExpiry {
 	out := ItemExpiry{State: e.State.String(), Timestamp: e.Timestamp, OwnTTL: int64(e.Own),
 		Now: second(e.Now), Explain: e.Sentence(),
-		Policy: Policy{defaultTTL(e.Default), second(e.DefaultChangedAt)}}
+		Policy: Policy{defaultTTL(e.Default), e.Path, second(e.DefaultChangedAt)}}
+	if e.Based {
+		out.Base = &e.Base
+	}
 	if e.State == inspect.StateLive || e.State == inspect.StateGhost {
 		life := int64(e.TTL)
 		out.Source, out.TTL = e.Source.String(), &life

@@ -70,7 +70,8 @@ func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *st
 
 // Expiry tells when the item expires if nothing changes, and what decides that, at the present moment.
 func (it Item) Expiry() inspect.Expiry {
-	return inspect.ExplainLife(it.c.state.Load().policy(), it.head.Life, it.c.moment())
+	st := it.c.state.Load()
+	return inspect.ExplainLife(it.c.viewState(st, it.c.moment()), &it.head, it.body)
 }
 
 // ExplainItem tells when an item expires and why, of one that has expired as well. An item that is not there

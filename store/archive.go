@@ -11,7 +11,6 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // Archives: what has expired is moved to another container instead of being forgotten.
@@ -107,10 +106,10 @@ func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arriv
 	a := &arrival{prepared: prepared{kind: OperationCreate}}
 	for n := 0; ; n++ {
 		id := archiveID(ghost, n)
-		body := archiveBody(c, b.st.policy(), ghost, id, false)
+		body := archiveBody(c, b.st, ghost, id, false)
 		pk, err := b.archive.def.KeyOf(definition.PartitionKey{}, body)
 		if err != nil {
-			body = archiveBody(c, b.st.policy(), ghost, id, true)
+			body = archiveBody(c, b.st, ghost, id, true)
 			pk = b.archive.def.Extract(body)
 		}
 		a.place = b.archive.place(pk, id)
@@ -140,11 +139,11 @@ func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	head, _, err := layout.DecodeItem(v)
+	head, body, err := layout.DecodeItem(v)
 	if err != nil {
 		return false, err
 	}
-	return b.to.policy().Expired(head.Life, b.archive.moment()) ||
+	return b.to.expired(&head, body, b.archive.moment()) ||
 		b.to.fenced(head, func() []byte { return a.pk }), nil
 }
 
@@ -165,7 +164,7 @@ func archiveID(ghost *stored, n int) string {
 }
 
 // archiveBody is the document that a ghost becomes. wrapped puts all that it was into a property.
-func archiveBody(c *Container, p *ttl.Policy, ghost *stored, id string, wrapped bool) []byte {
+func archiveBody(c *Container, st *containerState, ghost *stored, id string, wrapped bool) []byte {
 	b := make([]byte, 0, len(ghost.body)+len(id)+1024)
 	b = doc.AppendString(append(b, `{"id":`...), id)
 	var own, previous doc.Value
@@ -185,7 +184,7 @@ func archiveBody(c *Container, p *ttl.Policy, ghost *stored, id string, wrapped 
 		return true
 	})
 	it := Item{c: c, rid: ghost.rid, head: ghost.head}
-	at, _ := p.ExpiresAt(ghost.head.Life)
+	at, _ := st.policy().ExpiresAt(st.life(ghost))
 	text := func(name, value string) {
 		b = doc.AppendString(append(append(append(b, `,"`...), name...), `":`...), value)
 	}

@@ -46,6 +46,10 @@ type containerRecord struct {
 	// IndexRound counts the changes that made it so.
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
+	// Basis is the ttlPropertyPath by which items are written, and Eras are what came before it, as long as
+	// there may be items of them, from the oldest: see eraRecord.
+	Basis string      `json:"basis,omitempty"`
+	Eras  []eraRecord `json:"eras,omitempty"`
 	// Recent tells that the documents of a partition are indexed by their _ts, whatever the indexing policy
 	// says.
 	Recent bool `json:"recent,omitempty"`

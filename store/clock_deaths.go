@@ -21,7 +21,9 @@ func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err er
 	err = c.db.view(ctx, func(r engine.Reader) (err error) {
 		for _, s := range w.st.ranges {
 			w.items = r.Scan(layout.SlotFamily(s.scope, layout.FamilyItem), false)
-			if err = w.walk(ctx, r, s, layout.FamilyWritten, inherit); err == nil {
+			if !w.st.lives.Settled() {
+				err = w.all(ctx)
+			} else if err = w.walk(ctx, r, s, layout.FamilyWritten, inherit); err == nil {
 				err = w.walk(ctx, r, s, layout.FamilyDeadline, due)
 			}
 			if cerr := w.items.Close(); err == nil {
@@ -61,10 +63,29 @@ func (w *deaths) judge(s *slot, rid uint64) error {
 	if !w.items.SeekGE(key) || !bytes.Equal(w.items.Key(), key) {
 		return engine.ErrCorrupt
 	}
-	h, _, err := layout.DecodeItem(w.items.Value())
-	if p := w.st.policy(); err == nil && p.Expired(h.Life, w.now) && !p.Expired(h.Life, w.to) {
-		at, _ := p.ExpiresAt(h.Life)
-		w.died = max(w.died, min(at, w.now))
+	return w.look()
+}
+
+// all looks at every item: the index of expiry does not stand by the lives that they have now.
+func (w *deaths) all(ctx context.Context) (err error) {
+	for err == nil && w.items.Next() {
+		if err = ctx.Err(); err == nil {
+			err = w.look()
+		}
 	}
 	return err
+}
+
+// look judges the item at which items stands.
+func (w *deaths) look() error {
+	h, body, err := layout.DecodeItem(w.items.Value())
+	if err != nil {
+		return err
+	}
+	p, l := w.st.policy(), w.st.lives.Of(&h, body)
+	if p.Expired(l, w.now) && !p.Expired(l, w.to) {
+		at, _ := p.ExpiresAt(l)
+		w.died = max(w.died, min(at, w.now))
+	}
+	return nil
 }

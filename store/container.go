@@ -56,6 +56,7 @@ type containerState struct {
 	spec    definition.ContainerSpec
 	terms   *index.Indexer        // of spec, beside olders
 	olders  []*index.Indexer      // of rec.IndexedBy
+	lives   view.Lives            // of rec.Basis and rec.Eras
 	ranges  []*slot               // by EPK
 	vectors []definition.VectorAt // of spec
 	fences  map[string]uint64
@@ -259,6 +260,14 @@ func (s *slot) holds(epk []byte) bool {
 }
 
 func (st *containerState) policy() *ttl.Policy { return &st.rec.Policy }
+
+// life is the life of an item as the policy judges it.
+func (st *containerState) life(item *stored) ttl.Life { return st.lives.Of(&item.head, item.body) }
+
+// expired tells whether an item has expired at second now.
+func (st *containerState) expired(h *layout.Header, body []byte, now int64) bool {
+	return st.policy().Expired(st.lives.Of(h, body), now)
+}
 
 // fenced tells whether an item was deleted with its whole partition key. pk is only asked for where a
 // partition key of the same hash was.

@@ -94,6 +94,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 			CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
 			Spec: spec.AppendJSON(nil), Recent: keepsRecency(&spec),
 			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
+			Basis:  definition.PathKey(spec.TTLPropertyPath),
 			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
 		}
 		rec.RangeLSN, rec.Version = rec.LSN, db.newVersion(rec.CID)
@@ -254,9 +255,10 @@ func (db *resident) newRanges(
 	return recs
 }
 
-// ReplaceContainer changes a container's settings. A changed DefaultTTL acts at once on all items, whatever
-// their number; an item that had expired under the old one stays expired. The partition key, the unique keys
-// and the client encryption policy cannot change: CodeBadRequest. o.IfMatch is the container's etag.
+// ReplaceContainer changes a container's settings. A changed DefaultTTL or TTLPropertyPath acts at once on all
+// items, whatever their number; an item that had expired by the old ones stays expired. The partition key, the
+// unique keys and the client encryption policy cannot change: CodeBadRequest. o.IfMatch is the container's
+// etag.
 func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definition.ContainerSpec,
 	o WriteOptions) (*Container, error) {
 	db := d.db
@@ -298,7 +300,7 @@ func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSp
 		next.spec, next.vectors = spec, spec.Vectors()
 		next.rec.TS = now
 		next.rec.Spec = spec.AppendJSON(nil)
-		next.rec.Policy = st.policy().With(spec.DefaultTTL, now)
+		st.setPolicy(&next, now)
 		if err := c.changeIndex(ctx, &next, &st); err != nil {
 			return st, err
 		}
@@ -365,4 +367,39 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 	db.door.subscribers.notify()
 	db.eraseAll(ctx, []*Container{c})
 	return nil
+}
+
+// followPaths makes the containers of a data folder count from their ttlPropertyPath that were written before
+// this was obeyed: it was kept in their specs, and their items lived by their _ts.
+func (db *resident) followPaths(ctx context.Context) error {
+	db.mu.RLock()
+	containers := db.cat.containers
+	db.mu.RUnlock()
+	for _, c := range containers {
+		st := c.state.Load()
+		if st.dropped || definition.PathKey(st.spec.TTLPropertyPath) == st.rec.Basis {
+			continue
+		}
+		if err := c.followPath(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Container) followPath(ctx context.Context) error {
+	if err := c.db.lockCatalog(ctx); err != nil {
+		return err
+	}
+	defer c.db.in.Catalog().Unlock()
+	return c.againLocked(ctx, func() error {
+		return c.change(ctx, func(st containerState, now int64) (containerState, error) {
+			next := st
+			st.setPolicy(&next, now)
+			if err := c.changeIndex(ctx, &next, &st); err != nil {
+				return st, err
+			}
+			return next, c.setContainer(ctx, &st, &next)
+		})
+	})
 }

@@ -3,7 +3,8 @@
 // A document expires by Azure Cosmos DB's rules. Its container has a default time to live, off, never or n
 // seconds; a document may carry a ttl of its own. Life is counted in whole seconds of the store's clock from
 // the last write, _ts, and a document has expired when _ts + ttl <= now. From that second on it does not
-// exist for anybody: reads, lists and queries do not see it, its id and its unique keys are free.
+// exist for anybody: reads, lists and queries do not see it, its id and its unique keys are free. A container
+// can have its documents' lives counted from a property of theirs instead of _ts (ttlPropertyPath).
 //
 //	db, err := store.Open(ctx, engine, store.Options{})
 //	d, err := db.CreateDatabase(ctx, "app", definition.Throughput{})

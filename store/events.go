@@ -46,8 +46,22 @@ func (st *containerState) eventRetention() int64 {
 
 // logsExpiryOf tells whether the death of an item belongs into the log and is not there yet. The item is
 // dead, and below no fence.
-func (st *containerState) logsExpiryOf(h layout.Header) bool {
-	return st.rec.Log != nil && !h.Announced && !st.rec.Log.Policy.Expired(h.Life, st.rec.Log.Since)
+func (st *containerState) logsExpiryOf(item *stored) bool {
+	return st.rec.Log != nil && !item.head.Announced && !st.rec.Log.knows(st.life(item), st.policy())
+}
+
+// knows tells whether an item that is dead now was so when the log began. p is the present policy.
+func (rec *logRecord) knows(l ttl.Life, p *ttl.Policy) bool {
+	switch {
+	case l.Ended:
+		return l.Base <= rec.Since
+	case p.BasedAt > 0 && rec.Policy.BasedAt < p.BasedAt:
+		return false // it was alive when times to live began to count from what they do, which was later
+	case l.Based && l.TS >= rec.Since:
+		return false // it was written later
+	default:
+		return rec.Policy.Expired(l, rec.Since)
+	}
 }
 
 // storeSettings makes changed settings durable, in next.rec, and begins or ends the log of expiries where

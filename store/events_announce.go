@@ -44,7 +44,7 @@ func (c *Container) announceBatch(ctx context.Context, s *slot, batch, survivors
 			return err
 		}
 		for _, g := range ghosts {
-			if st.logsExpiryOf(g.head) && !st.fenced(g.head, func() []byte { return g.pk }) {
+			if st.logsExpiryOf(g) && !st.fenced(g.head, func() []byte { return g.pk }) {
 				t.announce(g)
 			}
 		}

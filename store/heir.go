@@ -46,7 +46,7 @@ func (st *containerState) moves(ghost *stored) bool {
 	if st.rec.Settings.heir() == none || st.fenced(ghost.head, func() []byte { return ghost.pk }) {
 		return false
 	}
-	at, ok := st.policy().ExpiresAt(ghost.head.Life)
+	at, ok := st.policy().ExpiresAt(st.life(ghost))
 	return ok && at >= st.rec.MovesSince
 }
 
@@ -103,7 +103,7 @@ func (c *Container) withMoved(ctx context.Context, st *containerState, s *slot, 
 			if err != nil {
 				return err
 			}
-			if st.policy().Expired(item.head.Life, c.moment()) && st.moves(item) {
+			if st.expired(&item.head, item.body, c.moment()) && st.moves(item) {
 				items = append(items, item)
 			}
 		}
@@ -164,7 +164,7 @@ func (c *Container) enterWithOther(ctx context.Context, to heirName) (*container
 
 // dead is a ghost as the heir gets it.
 func (h *otherHeir) dead(ghost *stored) host.Dead {
-	at, _ := h.st.policy().ExpiresAt(ghost.head.Life)
+	at, _ := h.st.policy().ExpiresAt(h.st.life(ghost))
 	from := h.c.d.ID() + "/" + h.c.name
 	return host.Dead{From: from, ID: ghost.id, Body: ghost.body, Died: time.Unix(at, 0)}
 }

@@ -54,7 +54,7 @@ func (o *ImportOptions) check() error {
 }
 
 // timestamp works out the _ts of an item that is imported at second now under a policy.
-func (o *ImportOptions) timestamp(p *ttl.Policy, own ttl.Seconds, now int64) (int64, error) {
+func (o *ImportOptions) timestamp(p *ttl.Policy, l ttl.Life, now int64) (int64, error) {
 	ts := now
 	switch {
 	case o.Timestamp != 0:
@@ -62,12 +62,17 @@ func (o *ImportOptions) timestamp(p *ttl.Policy, own ttl.Seconds, now int64) (in
 	case o.Age != 0:
 		ts = now - int64(o.Age/time.Second)
 	case o.ExpiresIn != 0:
-		at, mortal := p.ExpiresAt(ttl.Life{TS: now, Own: own, Generation: p.Generation})
+		l.TS, l.Generation = now, p.Generation
+		at, mortal := p.ExpiresAt(l)
 		if !mortal {
 			return 0, fail(fault.CodeBadRequest,
 				"The import has a remaining time to live, but the item never expires.")
 		}
 		left := int64((o.ExpiresIn + time.Second - 1) / time.Second)
+		if l.Based && left != at-now {
+			return 0, fail(fault.CodeBadRequest,
+				"The import has a remaining time to live, but that of the item counts from its 'ttlPropertyPath'.")
+		}
 		if left > at-now {
 			return 0, fail(fault.CodeBadRequest,
 				"The import's remaining time to live is longer than the item's whole time to live.")
@@ -89,7 +94,9 @@ func (o *ImportOptions) timestamp(p *ttl.Policy, own ttl.Seconds, now int64) (in
 func (t *tx) date(p *prepared) (err error) {
 	if o := p.options.Import; o != nil {
 		p.item.dated = true
-		p.item.head.Life.TS, err = o.timestamp(t.st.policy(), p.item.head.Life.Own, t.now)
+		l := p.item.head.Life
+		l.Base, l.Based = t.st.lives.Basis.Of(p.item.body)
+		p.item.head.Life.TS, err = o.timestamp(t.st.policy(), l, t.now)
 	}
 	return err
 }

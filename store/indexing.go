@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // indexDefinition is what a container's definition says about index entries. recent tells that the documents
@@ -84,13 +85,14 @@ func (st *containerState) compile() error {
 		st.olders = append(st.olders, old)
 	}
 	st.terms = x.Beside(st.olders...)
-	return nil
+	return st.compileLives()
 }
 
-// changeIndex makes next, whose spec has been replaced, index by it. Where that differs from what st did, and
-// there are documents, they are to be indexed anew.
+// changeIndex makes next, whose spec has been replaced, index by it. Where that differs from what st did, or
+// times to live count from something else, and there are documents, they are to be indexed anew.
 func (c *Container) changeIndex(ctx context.Context, next, st *containerState) error {
-	if indexDefinition(&next.spec, next.rec.Recent).Equal(indexDefinition(&st.spec, st.rec.Recent)) {
+	same := indexDefinition(&next.spec, next.rec.Recent).Equal(indexDefinition(&st.spec, st.rec.Recent))
+	if same && !st.rebased(next) {
 		return nil
 	}
 	next.rec.IndexRound++
@@ -103,7 +105,12 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 	if err != nil {
 		return wrap(err)
 	}
-	if !empty {
+	switch {
+	case empty:
+		next.rec.Eras = nil
+	case same:
+		next.rec.IndexedBy = st.stillIndexedBy(next)
+	default:
 		next.rec.IndexedBy = append(st.stillIndexedBy(next), st.rec.Spec)
 	}
 	return wrap(next.compile())
@@ -135,7 +142,7 @@ func (st *containerState) isEmpty(r engine.Reader) (bool, error) {
 // checkEmpty fails with *elsewhereError where a change of the indexing policy has been prepared for a
 // container without documents, and another store has written some meanwhile.
 func (st *containerState) checkEmpty(r engine.Reader, next *containerState) error {
-	if next.rec.IndexRound == st.rec.IndexRound || next.rec.IndexedBy != nil {
+	if next.rec.IndexRound == st.rec.IndexRound || next.unsettled() {
 		return nil
 	}
 	empty, err := st.isEmpty(r)
@@ -300,4 +307,59 @@ func (c *Container) queryInfo(st *containerState) query.Info {
 		}
 	}
 	return info
+}
+
+// A container's ttlPropertyPath names the property from which the times to live of its items count, instead
+// of the _ts. What an item has there is read when it is written, and stands in its header and in its key in
+// the index of expiry, so that nobody needs the document to judge it.
+//
+// A change of the path is one record, as a change of the default is, and acts at once on all items: the path
+// and the policy of before become an era of the record, and every reader works out from the document what an
+// item of an earlier era is in the present one (view.Lives). In the background the reindexer goes over the
+// items and gives each the header and the key that it has now. While it does, nothing is counted by the index
+// of expiry, which does not stand by the present path yet. When it has come to the end the eras go out of the
+// record.
+
+// eraRecord is a span of policy generations in which times to live counted from one path.
+type eraRecord struct {
+	ttl.Era
+	Path string `json:"path,omitempty"` // "": the _ts
+}
+
+// compileLives makes the state's lives of its record.
+func (st *containerState) compileLives() (err error) {
+	basis := func(path string) view.Basis {
+		b, perr := view.NewBasis(path)
+		if perr != nil && err == nil {
+			err = fmt.Errorf("%w: a ttlPropertyPath: %v", engine.ErrCorrupt, perr)
+		}
+		return b
+	}
+	st.lives = view.Lives{Basis: basis(st.rec.Basis)}
+	for i, e := range st.rec.Eras {
+		after := st.rec.Basis
+		if i+1 < len(st.rec.Eras) {
+			after = st.rec.Eras[i+1].Path
+		}
+		st.lives.Eras = append(st.lives.Eras, view.Era{Era: e.Era, After: basis(after)})
+	}
+	return err
+}
+
+// unsettled tells whether there may be items of an older indexing policy or of an earlier era.
+func (st *containerState) unsettled() bool { return len(st.rec.IndexedBy) > 0 || len(st.rec.Eras) > 0 }
+
+// rebased tells whether items count from something else in the next state.
+func (st *containerState) rebased(next *containerState) bool { return st.rec.Basis != next.rec.Basis }
+
+// setPolicy gives the next state, whose spec has been replaced in second now, its expiry policy.
+func (st *containerState) setPolicy(next *containerState, now int64) {
+	path := definition.PathKey(next.spec.TTLPropertyPath)
+	if path == st.rec.Basis {
+		next.rec.Policy = st.policy().With(next.spec.DefaultTTL, now)
+		return
+	}
+	policy, era := st.policy().Rebase(next.spec.DefaultTTL, now)
+	next.rec.Policy, next.rec.Basis = policy, path
+	next.rec.Eras = append(slices.Clip(st.rec.Eras), eraRecord{era, st.rec.Basis})
 }

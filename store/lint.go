@@ -38,6 +38,9 @@ func (c *Container) lintItem(st *containerState, p *prepared) (found definition.
 			found |= definition.LintOff
 		}
 	}
+	if st.lives.Basis.IsSet() {
+		found |= lintBase(st.lives.Basis.Value(p.item.body))
+	}
 	for _, v := range st.vectors {
 		if found&definition.LintVector == 0 && v.Misfit(p.item.body) {
 			found |= definition.LintVector
@@ -48,6 +51,34 @@ func (c *Container) lintItem(st *containerState, p *prepared) (found definition.
 	}
 	last := &LintCase{Key: Key{Partition: c.def.Extract(p.item.body), ID: p.item.id}, TTL: own,
 		At: p.item.head.Life.TS}
+	c.noteLint(found, last)
+	return found
+}
+
+// lintBase looks at what a document has in the property from which its time to live is to count.
+func lintBase(v doc.Value) definition.Lint {
+	switch {
+	case v.Kind() == doc.Undefined:
+		return definition.LintBaseAbsent
+	case v.Kind() != doc.Number:
+		return definition.LintBaseType
+	case v.Num() >= definition.MillisecondsBase:
+		return definition.LintBaseMilliseconds
+	}
+	return 0
+}
+
+// lintRefused looks at a document that is refused for its ttl. A line about null is written once: whoever
+// writes one means no value, and every document of theirs is refused.
+func (c *Container) lintRefused(id string, body, token []byte) {
+	if string(token) == "null" {
+		c.noteLint(definition.LintNull,
+			&LintCase{Key: Key{Partition: c.def.Extract(body), ID: id}, At: c.moment()})
+	}
+}
+
+// noteLint counts the rules that a write has broken.
+func (c *Container) noteLint(found definition.Lint, last *LintCase) {
 	for i := range c.lints {
 		rule := definition.Lint(1 << i)
 		if found&rule == 0 {
@@ -56,12 +87,11 @@ func (c *Container) lintItem(st *containerState, p *prepared) (found definition.
 		n := c.lints[i].count.Add(1)
 		c.lints[i].last.Store(last)
 		// a line for the 1st, the 10th, the 100th ...: a loop of writes does not flood the log
-		if isPowerOfTen(n) {
+		if n == 1 || isPowerOfTen(n) && rule != definition.LintNull {
 			c.db.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", n, "database", c.d.ID(),
-				"container", c.name, "id", p.item.id, "ttl", int64(own))
+				"container", c.name, "id", last.Key.ID, "ttl", int64(last.TTL))
 		}
 	}
-	return found
 }
 
 // isLeaseLock tells whether an item is the lock that a change feed processor of the SDKs for .NET and Java

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -150,5 +151,35 @@ func TestLintOfVectors(t *testing.T) {
 	if _, r, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"1","pk":"p","w":[1]}`),
 		store.WriteOptions{}); err != nil || r.Lint != definition.LintVector {
 		t.Errorf("%v, %v", r.Lint, err)
+	}
+}
+
+// What a document has in the property of the path, where that is probably not what was meant; and a ttl that
+// is null, which is refused.
+func TestLintOfAPath(t *testing.T) {
+	var log bytes.Buffer
+	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":10,"ttlPropertyPath":"/base"`,
+		store.Options{ManualReaper: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	defer b.close()
+	for base, want := range map[string]definition.Lint{`,"base":1700000000`: 0, `,"base":0`: 0, `,"base":99999999999`: 0,
+		``: definition.LintBaseAbsent, `,"base":null`: definition.LintBaseType, `,"base":"1700000000"`: definition.LintBaseType,
+		`,"base":1700000000000`: definition.LintBaseMilliseconds} {
+		_, r, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"a","pk":"p"`+base+`}`), store.WriteOptions{})
+		if err != nil || r.Lint != want {
+			t.Errorf("%s: %v, %v", base, r.Lint, err)
+		}
+	}
+	for i := range 12 {
+		_, _, err := b.c.Upsert(b.ctx, pk("p"), fmt.Appendf(nil, `{"id":"n%d","pk":"p","ttl":null}`, i), store.WriteOptions{})
+		if !is(err, fault.CodeBadRequest) {
+			t.Error(err)
+		}
+	}
+	last := b.c.LintCounts()[definition.LintRules-1]
+	if last.Rule != definition.LintNull || last.Count != 12 || last.Last.Key.ID != "n11" {
+		t.Errorf("%+v", last)
+	}
+	if n := strings.Count(log.String(), "rule=ttl-null"); n != 1 || !strings.Contains(log.String(), "WhenWritingNull") {
+		t.Errorf("%d lines about null in\n%s", n, &log)
 	}
 }

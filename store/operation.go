@@ -164,6 +164,7 @@ func (c *Container) draft(given definition.PartitionKey, body []byte) (*prepared
 	own := ttl.Absent
 	if parsed.TTL != nil {
 		if own, err = ttl.ParseItem(parsed.TTL); err != nil {
+			c.lintRefused(id, parsed.Body, parsed.TTL)
 			return nil, &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 		}
 	}

@@ -322,7 +322,7 @@ func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []
 			return judged, nil, err
 		case !cand.names(item):
 		case t.live(item):
-			cand.next, _ = t.st.policy().ExpiresAt(item.head.Life)
+			cand.next, _ = t.st.policy().ExpiresAt(t.st.life(item))
 			*alive = append(*alive, cand)
 		default:
 			ghosts = append(ghosts, item)
@@ -334,12 +334,9 @@ func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []
 
 // names tells whether the candidate's entry is still the item's: it has not been written since.
 func (cand candidate) names(item *stored) bool {
-	switch l := item.head.Life; cand.family {
-	case layout.FamilyWritten:
-		return l.Own == ttl.Absent && l.TS == cand.second
-	case layout.FamilyDeadline:
-		return l.Own > 0 && l.TS+int64(l.Own) == cand.second
-	default:
+	if cand.family == 0 {
 		return true
 	}
+	family, second, ok := view.TimeEntry(item.head.Life)
+	return ok && family == cand.family && second == cand.second
 }

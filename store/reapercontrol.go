@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/store/fault"
@@ -41,10 +42,25 @@ func (db *DB) ReaperPaused() bool { return db.live().in.ReaperPaused() }
 // SweepNow purges everything that has expired by now, in every database by its own clock, but for what
 // somebody holds the reaper back from (see Reap), and tells how many items that were. What a moved clock has
 // brought about has then happened, and is in the logs of expiries. Else nothing that a caller can see depends
-// on it but space and Metrics.
+// on it but space and Metrics. Times to live that are beginning to count from another property do so first.
 func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
+	if err := db.live().settleLives(ctx); err != nil {
+		return 0, err
+	}
 	n, err := db.live().in.SweepNow(ctx)
 	return n, wrap(err)
+}
+
+// settleLives finishes all changes of what times to live count from: the index of expiry has all who are dead
+// then.
+func (db *resident) settleLives(ctx context.Context) error {
+	db.mu.RLock()
+	containers := db.cat.containers
+	db.mu.RUnlock()
+	if !slices.ContainsFunc(containers, func(c *Container) bool { return !c.state.Load().lives.Settled() }) {
+		return nil
+	}
+	return db.indexNow(ctx)
 }
 
 // Reap purges up to limit items of the container that have expired, or all of them where limit is 0, whatever
@@ -52,6 +68,9 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error) {
 	if limit <= 0 {
 		limit = math.MaxInt
+	}
+	if err := c.db.settleLives(ctx); err != nil {
+		return 0, err
 	}
 	st, _, _, err := c.look(ctx)
 	if err != nil {

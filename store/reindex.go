@@ -105,7 +105,7 @@ func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 // except after a change of the policy.
 func (c *Container) IndexProgress() int {
 	st := c.state.Load()
-	if len(st.olders) == 0 {
+	if !st.unsettled() {
 		return 100
 	}
 	done := 0.0
@@ -137,7 +137,7 @@ func (st *containerState) loadReindexed(r engine.Reader, s *slot) error {
 // tells that the policy has changed meanwhile.
 func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more bool, err error) {
 	st := c.state.Load()
-	if len(st.olders) == 0 || st.dropped {
+	if !st.unsettled() || st.dropped {
 		return false, nil
 	}
 	for _, s := range st.ranges {
@@ -171,7 +171,7 @@ func (c *Container) endReindex(ctx context.Context, st *containerState) (more bo
 				return now, nil
 			}
 			next := now
-			next.rec.IndexedBy = nil
+			next.rec.IndexedBy, next.rec.Eras = nil, nil
 			if err := next.compile(); err != nil {
 				return now, err
 			}
@@ -192,7 +192,7 @@ type reindexed struct {
 
 // reindexSome indexes a few documents of a slot anew. same is false where the policy is not st's any more.
 func (c *Container) reindexSome(ctx context.Context, st *containerState, s *slot) (same bool, err error) {
-	if st.terms.Policy().Mode == index.None {
+	if st.terms.Policy().Mode == index.None && st.lives.Settled() {
 		return c.reindexTxn(ctx, st, s, allReindexed, func(t *tx) error {
 			t.wipeTerms()
 			return nil
@@ -215,6 +215,9 @@ func (c *Container) reindexSome(ctx context.Context, st *containerState, s *slot
 			if err := t.reindex(d, true); err != nil {
 				return err
 			}
+		}
+		if next == allReindexed && st.terms.Policy().Mode == index.None {
+			t.wipeTerms() // the records of shapes
 		}
 		return nil
 	})
@@ -260,6 +263,9 @@ func (st *containerState) remakeOne(s *slot, key, value []byte) (reindexed, erro
 		}
 		return list
 	}
+	if len(st.olders) == 0 {
+		return d, nil // its index entries are right
+	}
 	d.after = entries(st.terms)
 	for _, old := range st.olders {
 		d.before = append(d.before, entries(old))
@@ -294,6 +300,9 @@ func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *slot,
 		return true, err
 	}
 	t.committed()
+	if !now.lives.Settled() {
+		c.db.in.WakeReaper()
+	}
 	s.reindexed.Store(next)
 	return true, nil
 }
@@ -301,15 +310,15 @@ func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *slot,
 // reindex gives an item that has not been written since it was looked at the entries of the present policy,
 // and takes away those that only older ones have. Without sets it does the latter only.
 func (t *tx) reindex(d reindexed, sets bool) error {
-	v, err := t.Get(t.itemKey(d.rid))
-	if isAbsent(err) {
+	item, err := t.readItem(d.rid)
+	if err != nil || item == nil || item.head.Sequence != d.seq {
+		return err
+	}
+	if sets {
+		t.rebase(item)
+	}
+	if len(t.st.olders) == 0 {
 		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if head, _, err := layout.DecodeItem(v); err != nil || head.Sequence != d.seq {
-		return err
 	}
 	after := slices.Clone(d.after)
 	if err := t.listShape(after, !sets); err != nil {

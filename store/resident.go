@@ -88,7 +88,10 @@ func (db *resident) Recover(ctx context.Context) error {
 	if err := db.finishDrops(ctx); err != nil {
 		return err
 	}
-	return db.recoverSplits(ctx)
+	if err := db.recoverSplits(ctx); err != nil {
+		return err
+	}
+	return db.followPaths(ctx)
 }
 
 // Start implements host.Life.

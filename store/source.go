@@ -199,7 +199,7 @@ func (s *source) take(r *row, rid uint64, value []byte, listed bool) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	if !s.sp.wants(h.EPK) || s.st.policy().Expired(h.Life, s.now) {
+	if !s.sp.wants(h.EPK) || s.st.expired(&h, body, s.now) {
 		return false, nil
 	}
 	if s.sp.prefix != nil && !listed && !s.inPartition(h, body) {

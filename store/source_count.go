@@ -15,7 +15,7 @@ import (
 // feed entry, one point key and one posting of its partition key; whichever there is for the scope is
 // counted.
 func (s *source) Count() (n int64, ok bool) {
-	if len(s.st.fences) > 0 {
+	if len(s.st.fences) > 0 || !s.st.lives.Settled() {
 		return 0, false
 	}
 	var rg engine.Range
@@ -53,12 +53,13 @@ func (s *source) pointRange() engine.Range {
 }
 
 // Dead implements query.Census: the documents that have expired and are still there. Of a scope that is a
-// part of the slot the index says nothing, nor does it where partition keys were deleted whole.
+// part of the slot the index says nothing, nor does it where partition keys were deleted whole or while times
+// to live are beginning to count from another property.
 func (s *source) Dead(most int) (rids []uint64, ok bool, err error) {
 	lo, hi := s.s.min, s.s.max
 	inside := bytes.Compare(s.sp.min, lo) <= 0 &&
 		(len(s.sp.max) == 0 || len(hi) > 0 && bytes.Compare(s.sp.max, hi) >= 0)
-	if len(s.st.fences) > 0 || !inside || s.sp.prefix != nil {
+	if len(s.st.fences) > 0 || !s.st.lives.Settled() || !inside || s.sp.prefix != nil {
 		return nil, false, nil
 	}
 	ok, err = s.eachDead(most, func(rid uint64) { rids = append(rids, rid) })
@@ -116,5 +117,5 @@ func (s *source) dead(rid uint64) (bool, error) {
 		return false, err
 	}
 	in := s.sp.wants(h.EPK) && (s.sp.prefix == nil || s.inPartition(h, body))
-	return in && s.st.policy().Expired(h.Life, s.now), nil
+	return in && s.st.expired(&h, body, s.now), nil
 }

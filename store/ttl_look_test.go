@@ -138,3 +138,10 @@ func (l *look) feed() error {
 		req.Start.After = page.Position
 	}
 }
+
+func (s *stage) releaseIndexer() {
+	if s.release != nil {
+		s.release()
+		s.release = nil
+	}
+}

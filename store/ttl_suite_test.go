@@ -113,7 +113,7 @@ func (g *ground) settle() {
 // put upserts an item of the partition x.
 func (g *ground) put(c *store.Container, id string, own int64) {
 	g.t.Helper()
-	_, _, err := c.Upsert(g.ctx, pk("x"), document(metatest.Event{ID: id, Partition: "x", TTL: own}),
+	_, _, err := c.Upsert(g.ctx, pk("x"), document(metatest.Event{ID: id, Partition: "x", TTL: own}, 0),
 		store.WriteOptions{})
 	g.must(err)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -86,6 +87,8 @@ type stage struct {
 	d      *store.Database
 	c      *store.Container
 
+	release func() // lets the indexer go on, where it is held
+
 	began int64 // the present world
 	sim   *metatest.Simulation
 	keys  []metatest.Key
@@ -119,7 +122,25 @@ func (s *stage) open() error {
 	return err
 }
 
+// holdIndexer keeps a change of what times to live count from unfinished, so that items of several eras are
+// there.
+func (s *stage) holdIndexer() {
+	if s.release == nil {
+		s.release = s.db.HoldIndexer()
+	}
+}
+
+// sweep leaves the indexer where it is held.
+func (s *stage) sweep() (err error) {
+	if s.release != nil {
+		return s.db.SweepHeld(s.ctx)
+	}
+	_, err = s.db.SweepNow(s.ctx)
+	return err
+}
+
 func (s *stage) reopen() error {
+	s.releaseIndexer()
 	if err := s.db.Close(); err != nil {
 		return err
 	}
@@ -135,6 +156,7 @@ func (s *stage) reopen() error {
 
 func (s *stage) close() {
 	s.t.Helper()
+	s.releaseIndexer()
 	checkClean(s.t, s.db)
 	if err := s.db.Close(); err != nil {
 		s.t.Error(err)
@@ -158,7 +180,8 @@ func (s *stage) play(w metatest.World, seed uint64, reaper string) error {
 			return err
 		}
 	}
-	s.began, s.sim, s.keys = s.clock.Now().Unix(), metatest.NewSimulation(w.Default), w.Keys()
+	s.began, s.keys = s.clock.Now().Unix(), w.Keys()
+	s.sim = metatest.NewSimulation(w.Default, s.began)
 	reopen := 1 + r.IntN(4*len(w.Events)+4)
 	for i, e := range w.Events {
 		if err := s.step(e); err != nil {
@@ -171,11 +194,20 @@ func (s *stage) play(w metatest.World, seed uint64, reaper string) error {
 		}
 		if reaper == "each step" || reaper == "delayed" && e.Verb == metatest.Pass || reaper == "random" &&
 			r.IntN(12) == 0 {
-			if _, err := s.db.SweepNow(s.ctx); err != nil {
+			if err := s.sweep(); err != nil {
 				return err
 			}
 		}
 	}
+	checkSound(s.t, s.db)
+	s.releaseIndexer()
+	if err := s.db.IndexNow(s.ctx); err != nil {
+		return err
+	}
+	if err := s.look(); err != nil {
+		return fmt.Errorf("all indexed anew: %w", err)
+	}
+	checkSound(s.t, s.db)
 	return s.d.DeleteContainer(s.ctx, "c", store.WriteOptions{})
 }
 
@@ -202,7 +234,46 @@ func (s *stage) look() error {
 	for k, it := range s.sim.All() {
 		want[k] = seen{s.began + it.TS, it.TTL, int64(it.V)}
 	}
-	return lookAt(s.ctx, s.c, s.keys, want)
+	if err := lookAt(s.ctx, s.c, s.keys, want); err != nil {
+		return err
+	}
+	return s.lookAhead(want)
+}
+
+// lookAhead asks the store when the items of the present world die, one by one and by a forecast.
+func (s *stage) lookAhead(alive map[metatest.Key]seen) error {
+	coming, next := int64(0), int64(0)
+	for _, k := range s.keys {
+		if k.ID == "" {
+			continue // of a batch
+		}
+		e, err := s.c.ExplainItem(s.ctx, pk(k.Partition), k.ID)
+		if err != nil {
+			return err
+		}
+		if _, lives := alive[k]; !lives {
+			if e.State == inspect.StateLive {
+				return fmt.Errorf("%s is dead, and explained as %+v", k, e)
+			}
+			continue
+		}
+		at, mortal := s.sim.Death(k)
+		if at += s.began; e.State != inspect.StateLive || e.Mortal != mortal ||
+			mortal && e.ExpiresAt != at && at < 1e11 {
+			return fmt.Errorf("%s dies at %d (%v), and is explained as %+v", k, at, mortal, e)
+		}
+		if mortal {
+			if coming++; next == 0 || at < next {
+				next = at
+			}
+		}
+	}
+	f, err := s.db.Forecast(s.ctx)
+	if err == nil && (f.Coming != coming || coming > 0 && next < 1e11 && f.Now+f.Next != next) {
+		err = fmt.Errorf("a forecast of %d deaths, the first in %d s, not of %d at %d", f.Coming, f.Next, coming,
+			next)
+	}
+	return err
 }
 
 // do lets an event happen in the store. Its answer is that of the simulation's Do.
@@ -213,21 +284,31 @@ func (s *stage) do(e metatest.Event) (answer string, err error) {
 		s.clock.Advance(time.Duration(e.Seconds) * time.Second)
 	case metatest.Default:
 		spec := s.c.Info().Spec
-		spec.DefaultTTL = ttl.Seconds(e.TTL)
+		if spec.DefaultTTL = ttl.Seconds(e.TTL); e.TTL == 0 {
+			spec.TTLPropertyPath = ""
+		}
 		_, err = s.d.ReplaceContainer(s.ctx, "c", spec, store.WriteOptions{})
+	case metatest.Count:
+		s.holdIndexer()
+		spec := s.c.Info().Spec
+		spec.DefaultTTL, spec.TTLPropertyPath = ttl.Seconds(e.TTL), e.Path
+		_, err = s.d.ReplaceContainer(s.ctx, "c", spec, store.WriteOptions{})
+	case metatest.Hurry:
+		s.releaseIndexer()
+		err = s.db.IndexNow(s.ctx)
 	case metatest.Ceiling:
 		err = s.set(func(c *store.ContainerSettings) { c.TTLCeiling = e.Seconds == 1 })
 	case metatest.Create:
-		_, _, err = s.c.Create(s.ctx, p, document(e), store.WriteOptions{})
+		_, _, err = s.c.Create(s.ctx, p, document(e, s.began), store.WriteOptions{})
 	case metatest.Upsert:
-		_, _, err = s.c.Upsert(s.ctx, p, document(e), store.WriteOptions{})
+		_, _, err = s.c.Upsert(s.ctx, p, document(e, s.began), store.WriteOptions{})
 	case metatest.Import:
-		_, _, err = s.c.Import(s.ctx, p, document(e),
+		_, _, err = s.c.Import(s.ctx, p, document(e, s.began),
 			store.ImportOptions{Age: time.Duration(e.Seconds) * time.Second})
 	case metatest.Replace:
-		_, _, err = s.c.Replace(s.ctx, p, id, document(e), store.WriteOptions{})
+		_, _, err = s.c.Replace(s.ctx, p, id, document(e, s.began), store.WriteOptions{})
 	case metatest.Patch:
-		_, _, err = s.c.Patch(s.ctx, p, id, patchTo(s.t, e), store.WriteOptions{})
+		_, _, err = s.c.Patch(s.ctx, p, id, patchTo(s.t, e, s.began), store.WriteOptions{})
 	case metatest.Delete:
 		_, err = s.c.Delete(s.ctx, p, id, store.WriteOptions{})
 	case metatest.Hold:
@@ -257,9 +338,10 @@ func (s *stage) batch(e metatest.Event) (string, error) {
 		metatest.Upsert:  store.OperationUpsert,
 		metatest.Replace: store.OperationReplace, metatest.Patch: store.OperationPatch, metatest.Delete: store.OperationDelete, metatest.Read: store.OperationRead}
 	for i, b := range e.Batch {
-		ops[i] = store.Operation{Kind: kinds[b.Verb], ID: b.ID, Partition: pk(b.Partition), Body: document(b)}
+		ops[i] = store.Operation{Kind: kinds[b.Verb], ID: b.ID, Partition: pk(b.Partition),
+			Body: document(b, s.began)}
 		if b.Verb == metatest.Patch {
-			p := patchTo(s.t, b)
+			p := patchTo(s.t, b, s.began)
 			ops[i].Patch = &p
 		}
 	}
@@ -286,18 +368,31 @@ func (s *stage) set(fn func(*store.ContainerSettings)) error {
 }
 
 // document is what an event writes.
-func document(e metatest.Event) []byte {
-	if e.TTL == 0 {
-		return fmt.Appendf(nil, `{"id":%q,"pk":%q,"v":%d}`, e.ID, e.Partition, e.V)
+func document(e metatest.Event, began int64) []byte {
+	b := fmt.Appendf(nil, `{"id":%q,"pk":%q,`, e.ID, e.Partition)
+	if e.TTL != 0 {
+		b = fmt.Appendf(b, `"ttl":%d,`, e.TTL)
 	}
-	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"ttl":%d,"v":%d}`, e.ID, e.Partition, e.TTL, e.V)
+	if e.Base != "" {
+		b = fmt.Appendf(b, `"base":%s,`, metatest.Base(e.Base, began))
+	}
+	if e.Other != "" {
+		b = fmt.Appendf(b, `"o":{"base":%s},`, metatest.Base(e.Other, began))
+	}
+	return fmt.Appendf(b, `"v":%d}`, e.V)
 }
 
 // patchTo sets what an event writes.
-func patchTo(t *testing.T, e metatest.Event) store.Patch {
+func patchTo(t *testing.T, e metatest.Event, began int64) store.Patch {
 	text := fmt.Sprintf(`{"op":"set","path":"/v","value":%d}`, e.V)
 	if e.TTL != 0 {
 		text += fmt.Sprintf(`,{"op":"set","path":"/ttl","value":%d}`, e.TTL)
+	}
+	if e.Base != "" {
+		text += fmt.Sprintf(`,{"op":"set","path":"/base","value":%s}`, metatest.Base(e.Base, began))
+	}
+	if e.Other != "" {
+		text += fmt.Sprintf(`,{"op":"set","path":"/o","value":{"base":%s}}`, metatest.Base(e.Other, began))
 	}
 	return *patchOf(t, text)
 }

@@ -168,7 +168,7 @@ func (t *tx) entries(dst []view.Entry, item *stored) []view.Entry {
 }
 
 func (t *tx) live(item *stored) bool {
-	return !t.st.policy().Expired(item.head.Life, t.now) &&
+	return !t.st.expired(&item.head, item.body, t.now) &&
 		!t.st.fenced(item.head, func() []byte { return item.pk })
 }
 
@@ -181,6 +181,7 @@ func (t *tx) put(old, item *stored) error {
 		item.head.Life.TS = t.now
 	}
 	item.head.Life.Generation = t.st.policy().Generation
+	item.head.Life.Base, item.head.Life.Based = t.st.lives.Basis.Of(item.body)
 	t.c.note(markWrite, t.now)
 	item.rid = layout.ItemRID(t.s.number, item.head.Sequence)
 	if old != nil {
@@ -310,7 +311,7 @@ func (t *tx) purge(ghost *stored) error {
 // change, which has its own sequence, before that of the item that takes the ghost's place.
 func (t *tx) bury(ghost *stored, keys []view.Entry) {
 	t.purged++
-	mourned := t.st.logsExpiryOf(ghost.head)
+	mourned := t.st.logsExpiryOf(ghost)
 	if t.keeps || mourned {
 		kind := uint8(layout.Expired)
 		if t.st.fenced(ghost.head, func() []byte { return ghost.pk }) {

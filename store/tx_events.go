@@ -15,7 +15,7 @@ type expiryWrite struct {
 
 // logExpiry puts the death of an item into the log, under the last sequence taken.
 func (t *tx) logExpiry(ghost *stored) {
-	at, ok := t.st.policy().ExpiresAt(ghost.head.Life)
+	at, ok := t.st.policy().ExpiresAt(t.st.life(ghost))
 	if !ok || at > t.now {
 		at = t.now // it is dead by a floor whose policy has gone
 	}

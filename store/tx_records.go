@@ -3,7 +3,7 @@ package store
 import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/ttl"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // Records beside the items: what a slot or a container remembers of itself.
@@ -42,7 +42,7 @@ func (t *tx) setLease(item *stored, until int64) {
 
 // setItem writes an item's own key.
 func (t *tx) setItem(item *stored) {
-	value := item.head.Append(make([]byte, 0, layout.HeaderFixed+len(item.head.EPK)+len(item.body)))
+	value := item.head.Append(make([]byte, 0, item.head.Len()+len(item.body)))
 	t.Set(t.itemKey(item.rid), append(value, item.body...))
 	t.touch(item)
 }
@@ -59,12 +59,13 @@ func dropFence(t engine.Txn, cid uint32, name string) { t.Delete(layout.FenceKey
 
 // noteDeadline remembers the earliest key that was written in each of the reaper's families.
 func (t *tx) noteDeadline(item *stored) {
-	switch l := item.head.Life; l.Own {
-	case ttl.Never:
-	case ttl.Absent:
-		t.dues.written = min(t.dues.written, l.TS)
+	family, second, ok := view.TimeEntry(item.head.Life)
+	switch {
+	case !ok:
+	case family == layout.FamilyWritten:
+		t.dues.written = min(t.dues.written, second)
 	default:
-		t.dues.deadline = min(t.dues.deadline, l.TS+int64(l.Own))
+		t.dues.deadline = min(t.dues.deadline, second)
 	}
 }
 
@@ -80,4 +81,44 @@ func (t *tx) rescanBehind() {
 		t.s.rescan.Store(true)
 		t.c.db.in.WakeReaper()
 	}
+}
+
+// rebase gives an item of an earlier era the header and the key in the index of expiry that it has in the
+// present one. It is no new version: no feed shows it.
+func (t *tx) rebase(item *stored) {
+	before := item.head.Life
+	after := t.st.life(item)
+	if before == after {
+		return
+	}
+	old := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.s.scope, before, item.rid))
+	item.head.Life = after
+	key := t.mem.Keep(view.AppendTimeKey(t.mem.Free(), t.s.scope, after, item.rid))
+	if string(old) != string(key) {
+		if len(old) > 0 {
+			t.Delete(old)
+		}
+		if len(key) > 0 {
+			t.Set(key, nil)
+		}
+	}
+	t.setItem(item)
+	t.noteDeadline(item)
+}
+
+// readItem reads an item that a transaction is going to change without writing a new version; nil where there
+// is none.
+func (t *tx) readItem(rid uint64) (*stored, error) {
+	v, err := t.Get(t.itemKey(rid))
+	if isAbsent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	h, body, err := layout.DecodeItem(v)
+	if err != nil {
+		return nil, err
+	}
+	return &stored{rid: rid, head: h, body: body}, nil
 }

@@ -26,6 +26,7 @@ type mover struct {
 	from   *slot
 	halves [2]half
 	terms  *index.Indexer // that makes the entries in the halves
+	lives  view.Lives     // that the items have in the halves
 	round  uint32         // of the container's record: entries of another one are of another policy
 	noted  *notes
 	split  *splitRecord // its own, as it is stored
@@ -81,7 +82,7 @@ func newMover(c *Container, st *containerState, s *slot, bound []byte) (m *mover
 
 // begin makes the mover go by the container's present indexing policy. Nothing is copied yet.
 func (m *mover) begin(st *containerState) {
-	m.terms, m.round = st.terms, st.rec.IndexRound
+	m.terms, m.lives, m.round = st.terms, st.lives, st.rec.IndexRound
 	m.logs = [len(splitLogs)]movedLog{}
 	for i := range m.halves {
 		m.halves[i].shapes = make(map[shapeName]struct{})
@@ -268,12 +269,17 @@ func (m *mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 }
 
 // copyItem copies an item, of which nothing has been copied yet, with what goes with it. Its index entries
-// are made by the present policy alone: in the new slots all documents are indexed by it.
+// are made by the present policy alone: in the new slots all documents are indexed by it, and their times to
+// live count from what the container says now.
 func (m *mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	value = bytes.Clone(value)
 	item, err := m.c.decode(rid, value)
 	if err != nil {
 		return err
+	}
+	if life := m.lives.Of(&item.head, item.body); life != item.head.Life {
+		item.head.Life = life
+		value = append(item.head.Append(nil), item.body...)
 	}
 	feed, err := r.Get(layout.AppendSequenceKey(nil, m.from.scope, layout.FamilyFeed, item.head.Sequence))
 	if isAbsent(err) {

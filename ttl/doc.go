@@ -14,6 +14,9 @@
 //	own ttl -1       never          never             never
 //	own ttl k        never          _ts + k <= now    _ts + k <= now
 //
+// An item can count from another second than its _ts, which its container reads from a property: Life.Base
+// stands for _ts then, everywhere. What a change of that property does to items is in era.go.
+//
 // Expiry is final: what has been expired once, under the policy in force at that second, stays expired,
 // whatever the policy becomes later. Policy keeps this with two short lists of floors instead of a mark on
 // each item, so that a change of the default is one small write at any size of container; see the essay in
@@ -30,6 +33,6 @@
 // Clock is the only source of time. Real is the system's; Virtual can be frozen, set, advanced and run at
 // another speed, and its timers follow. NewManual makes the frozen one that tests use.
 //
-// Files: seconds.go (values and their validation), policy.go and floors.go (the rule, pure), clock.go and
+// Files: seconds.go (values and their validation), policy.go, floors.go and era.go (the rule, pure), clock.go and
 // virtual.go (time), reaper.go, round.go and pace.go (the loop).
 package ttl

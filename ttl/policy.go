@@ -13,6 +13,21 @@ type Life struct {
 	Own        Seconds // the item's own ttl; a value that no ParseItem returns counts as Absent
 	Generation uint32  // Policy.Generation at that write
 	LeaseUntil int64   // a lease is held before this second; 0 is no lease
+
+	// Based says that the item's time to live counts from second Base, and not from TS.
+	Based bool
+	Base  int64
+	// Ended says that the item had expired, in second Base, when its container began to count times to live
+	// from something else: see Era. Nothing but a lease counts for it any more.
+	Ended bool
+}
+
+// From returns the second from which the item's time to live counts.
+func (l *Life) From() int64 {
+	if l.Based {
+		return l.Base
+	}
+	return l.TS
 }
 
 // A Policy is a container's default time to live with what must be remembered of earlier ones. The zero
@@ -23,9 +38,11 @@ type Policy struct {
 	Default    Seconds
 	Generation uint32 // 0 for the first policy, one more with each change of the default
 	ChangedAt  int64  // the second of the last change; 0 for the first policy
+	// BasedAt is the second of the last change of what times to live count from; 0 where there was none.
+	BasedAt int64
 
-	inherit  floors // compared with _ts, for items without a ttl of their own
-	override floors // compared with _ts + ttl, for items with one
+	inherit  floors // compared with Life.From, for items without a ttl of their own
+	override floors // compared with Life.From + ttl, for items with one
 }
 
 // Expired reports whether the item is expired at second now, which must not lie before p.ChangedAt.
@@ -38,13 +55,16 @@ func (p *Policy) Expired(l Life, now int64) bool {
 		return false
 	}
 	// Subtracting from a time of ours, not adding to one that may have been imported, cannot overflow.
+	from := l.From()
 	switch {
+	case l.Ended:
+		return true
 	case l.Own > 0:
-		return p.Default != Absent && l.TS <= now-int64(l.Own) || p.override.kills(l.Generation, l.TS, l.Own)
+		return p.Default != Absent && from <= now-int64(l.Own) || p.override.kills(l.Generation, from, l.Own)
 	case l.Own == Never:
 		return false
 	default:
-		return p.Default > 0 && l.TS <= now-int64(p.Default) || p.inherit.kills(l.Generation, l.TS, 0)
+		return p.Default > 0 && from <= now-int64(p.Default) || p.inherit.kills(l.Generation, from, 0)
 	}
 }
 
@@ -73,57 +93,88 @@ func (p *Policy) With(next Seconds, now int64) Policy {
 // will be. For every now that is not before p.ChangedAt, Expired(l, now) is the same as ok && at <= now.
 //
 // For an item that an earlier policy ended, at is the deadline by the policy in force or, where that has none
-// or a later one, p.ChangedAt: it died then at the latest, and floors do not tell how much earlier. A lease
-// puts at off to its end.
+// or a later one, p.ChangedAt: it died then at the latest, and floors do not tell how much earlier. An item
+// whose base lies so far back that it was never alive died in the second of its write, and one that a new
+// base ended in the second of that change. A lease puts at off to its end.
 func (p *Policy) ExpiresAt(l Life) (at int64, ok bool) {
+	if l.Ended {
+		return max(l.Base, l.LeaseUntil), true
+	}
 	at = math.MaxInt64
+	from := l.From()
 	switch {
 	case l.Own > 0:
 		if p.Default != Absent {
-			at = l.TS + int64(l.Own)
+			at = from + int64(l.Own)
 		}
-		if p.override.kills(l.Generation, l.TS, l.Own) {
+		if p.override.kills(l.Generation, from, l.Own) {
 			at = min(at, p.ChangedAt)
 		}
 	case l.Own == Never:
 	default:
 		if p.Default > 0 {
-			at = l.TS + int64(p.Default)
+			at = from + int64(p.Default)
 		}
-		if p.inherit.kills(l.Generation, l.TS, 0) {
+		if p.inherit.kills(l.Generation, from, 0) {
 			at = min(at, p.ChangedAt)
 		}
 	}
 	if at == math.MaxInt64 {
 		return 0, false
 	}
-	return max(at, l.LeaseUntil), true
+	if l.Based {
+		at = max(at, l.TS)
+	}
+	return max(at, p.BasedAt, l.LeaseUntil), true
 }
 
+// IndexEntry returns where an item stands in an index of expiry: among those that have a ttl of their own, by
+// the second in which it ends, or among those that inherit the default, by the second from which that counts.
+// ok is false for one that never expires. One that Ended is among the first. Seconds before the first of 1970
+// stand at that.
+func (l *Life) IndexEntry() (own bool, second int64, ok bool) {
+	switch {
+	case l.Ended:
+		return true, max(l.Base, FirstSecond), true
+	case l.Own == Never:
+		return false, 0, false
+	case l.Own > 0:
+		return true, max(l.From()+int64(l.Own), FirstSecond), true
+	default:
+		return false, max(l.From(), FirstSecond), true
+	}
+}
+
+// FirstSecond is the lowest second in an index of expiry.
+const FirstSecond = 1
+
 // Cutoffs returns how far an index of expiry has to be read at second now: an item that inherits the default
-// can be expired only if _ts <= inheritTS, one with a ttl of its own only if _ts + ttl <= due. Both are
-// math.MinInt64 where none can be. They propose, Expired decides: below them there may be items that live, by
-// their generation or by a lease.
+// can be expired only if its IndexEntry is at or below inheritTS, one with a ttl of its own only if it is at
+// or below due. Both are math.MinInt64 where none can be. They propose, Expired decides: below them there may
+// be items that live, by their generation or by a lease.
 func (p *Policy) Cutoffs(now int64) (inheritTS, due int64) {
 	inheritTS, due = math.MinInt64, math.MinInt64
 	if len(p.inherit) > 0 {
 		inheritTS = p.inherit[0].At
 	}
 	if p.Default > 0 {
-		inheritTS = max(inheritTS, now-int64(p.Default))
+		inheritTS = max(inheritTS, now-int64(p.Default), FirstSecond)
 	}
 	if len(p.override) > 0 {
 		due = p.override[0].At
 	}
 	if p.Default != Absent {
-		due = max(due, now)
+		due = max(due, now, FirstSecond)
+	}
+	if p.BasedAt > 0 {
+		due = max(due, p.BasedAt)
 	}
 	return inheritTS, due
 }
 
 // Active reports whether anything in the container can be expired or become so: TTL is on, or has been.
 func (p *Policy) Active() bool {
-	return p.Default != Absent || len(p.inherit) > 0 || len(p.override) > 0
+	return p.Default != Absent || len(p.inherit) > 0 || len(p.override) > 0 || p.BasedAt > 0
 }
 
 // An InvalidPolicyError says why a stored policy cannot be used.
@@ -147,13 +198,14 @@ type storedPolicy struct {
 	Default    *Seconds `json:"default"`
 	Generation uint32   `json:"generation"`
 	ChangedAt  int64    `json:"changedAt"`
+	BasedAt    int64    `json:"basedAt,omitempty"`
 	Inherit    floors   `json:"inheritFloors,omitempty"`
 	Override   floors   `json:"overrideFloors,omitempty"`
 }
 
 // MarshalJSON writes the policy in its stored form.
 func (p Policy) MarshalJSON() ([]byte, error) {
-	return json.Marshal(storedPolicy{&p.Default, p.Generation, p.ChangedAt, p.inherit, p.override})
+	return json.Marshal(storedPolicy{&p.Default, p.Generation, p.ChangedAt, p.BasedAt, p.inherit, p.override})
 }
 
 // UnmarshalJSON reads the stored form. It refuses a policy without a default, one that With cannot have made
@@ -173,7 +225,9 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 		return &InvalidPolicyError{Reason: "its default is below -1"}
 	case !s.Inherit.valid(s.Generation) || !s.Override.valid(s.Generation):
 		return &InvalidPolicyError{Reason: "its floors are not in order"}
+	case s.BasedAt < 0 || s.BasedAt > s.ChangedAt:
+		return &InvalidPolicyError{Reason: "it was based anew after its last change"}
 	}
-	*p = Policy{*s.Default, s.Generation, s.ChangedAt, s.Inherit, s.Override}
+	*p = Policy{*s.Default, s.Generation, s.ChangedAt, s.BasedAt, s.Inherit, s.Override}
 	return nil
 }

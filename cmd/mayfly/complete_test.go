@@ -142,7 +142,7 @@ var freeFlags = map[string]string{
 	"times": "auto-delete-on-idle delay duplicates-within for latency lock-duration query-time " +
 		"retry-after script-time set slow-query timeout ttl wait",
 	"texts": "as at content-type correlation-id id if-match key param partition-key property session " +
-		"shapes subject text",
+		"shapes subject text ttl-path",
 	"addresses": "advertise compute-port cors-origin otlp san servicebus-key webhook-allow",
 }
 

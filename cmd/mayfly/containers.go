@@ -53,7 +53,7 @@ func containersListCommand() *cobra.Command {
 func containersCreateCommand() *cobra.Command {
 	var c serverCall
 	var paths []string
-	var life string
+	var life, ttlPath string
 	var throughput, ranges int
 	cmd := &cobra.Command{
 		Use:   "create ID",
@@ -69,6 +69,8 @@ func containersCreateCommand() *cobra.Command {
 	flags.StringArrayVar(&paths, "partition-key", []string{"/id"},
 		"path of the partition key; repeat for a hierarchical one")
 	flags.StringVar(&life, "ttl", "off", "default time to live of its items")
+	flags.StringVar(&ttlPath, "ttl-path", "",
+		"property of seconds since 1970 from which times to live count (default the last write)")
 	flags.IntVar(&throughput, "throughput", 0, "request units a second (default 400)")
 	flags.IntVar(&ranges, "ranges", 0, "partition ranges (default by its throughput)")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
@@ -84,6 +86,9 @@ func containersCreateCommand() *cobra.Command {
 		}
 		if ttl != nil {
 			definition["defaultTtl"] = *ttl
+		}
+		if ttlPath != "" {
+			definition["ttlPropertyPath"] = ttlPath
 		}
 		headers := map[string]int{"X-Ms-Offer-Throughput": throughput, "X-Mayfly-Ranges": ranges}
 		return c.create(cmd, containersPath, definition, headers, "container "+args[0])

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 func dryRunCommand() *cobra.Command {
 	var c serverCall
 	var examples int
+	var path string
 	cmd := &cobra.Command{
 		Use:   "dry-run TTL",
 		Short: "Ask a running server what a change of a container's default time to live would do",
@@ -27,12 +29,19 @@ func dryRunCommand() *cobra.Command {
 	c.register(flags)
 	c.registerJSON(flags)
 	flags.IntVar(&examples, "examples", 5, "items to name for each effect")
+	flags.StringVar(&path, "ttl-path", "",
+		"property from which times to live would count, or none (default as it is)")
 	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
 		ttl, err := parseTTL(args[0])
 		if err != nil {
 			return err
 		}
 		question := map[string]any{"defaultTtl": ttl, "examples": examples}
+		if path == "none" {
+			question["ttlPropertyPath"] = ""
+		} else if path != "" {
+			question["ttlPropertyPath"] = path
+		}
 		req, err := c.request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/ttl-dry-run", question)
 		if err != nil {
 			return err
@@ -50,8 +59,12 @@ var effectTexts = []struct{ name, text string }{
 }
 
 func printDryRun(out io.Writer, d laboratory.DryRunAnswer) error {
-	fmt.Fprintf(out, "default %s -> %s at %s%s\n\n", ttlText(d.From), ttlText(d.To), d.Now,
+	fmt.Fprintf(out, "default %s -> %s at %s%s\n", ttlText(d.From), ttlText(d.To), d.Now,
 		reservations(d.Method, d.Complete))
+	if d.FromPath != d.ToPath {
+		fmt.Fprintf(out, "counted from %s -> %s\n", cmp.Or(d.FromPath, "_ts"), cmp.Or(d.ToPath, "_ts"))
+	}
+	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, e := range effectTexts {
 		fmt.Fprintf(w, "%d\t%s\n", d.Effects[e.name].Count, e.text)

@@ -30,7 +30,8 @@ func (s Step) operations() []Step {
 	for _, a := range s.Args[1:] {
 		verb, key, _ := strings.Cut(a, ":")
 		key, as, _ := strings.Cut(key, ":")
-		list = append(list, Step{At: s.At, Verb: verb, Args: []string{key}, As: as, TTL: s.TTL, U: s.U,
+		list = append(list, Step{At: s.At, Verb: verb, Args: []string{key}, As: as, TTL: s.TTL,
+			Base: s.Base, U: s.U,
 			V: s.V})
 	}
 	return list
@@ -105,6 +106,7 @@ func (w *Twin) patch(s Step) string {
 			it.body = kept(withMember(it.body, m.name, m.token))
 		}
 	}
+	it.dead = expired(it, w.path, w.def, w.now)
 	return fmt.Sprintf("patched e%d r%d ts=%d", it.etag, it.rid, it.ts)
 }
 
@@ -113,7 +115,7 @@ type member struct{ name, token string }
 // patched are the members that a patch sets.
 func (s Step) patched() []member {
 	var list []member
-	for _, m := range []member{{"ttl", s.TTL}, {"u", s.U}, {"v", s.V}} {
+	for _, m := range []member{{"ttl", s.TTL}, {"base", s.baseToken()}, {"u", s.U}, {"v", s.V}} {
 		if m.token != "" {
 			list = append(list, m)
 		}

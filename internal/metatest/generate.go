@@ -60,7 +60,8 @@ func (g *generator) step(i int) Step {
 	}
 	s := Step{At: g.at, Verb: pick(g.r, Create, Create, Create, Create, Upsert, Upsert, Upsert, Replace,
 		Replace, Replace, Delete, Delete, Patch, Patch, Batch, Batch,
-		Read, Read, Read, Read, ReadMany, List, List, Open, Next, Next, Clear, Default, Default, Reindex)}
+		Read, Read, Read, Read, ReadMany, List, List, Open, Next, Next, Clear, Default, Default, Path,
+		Reindex)}
 	switch s.Verb {
 	case Create, Upsert, Replace:
 		g.document(&s, i)
@@ -97,6 +98,8 @@ func (g *generator) step(i int) Step {
 		s.Args = []string{pick(g.r, "one", "two")}
 	case Clear:
 		s.Args = []string{pick(g.r, g.partitions...)}
+	case Path:
+		s.Args = []string{pick(g.r, "none", "/base", "/base", "/o/y")}
 	case Reindex:
 		s.Args = []string{pick(g.r, PolicyNames()...)}
 	case Default:
@@ -168,6 +171,11 @@ func (g *generator) values(s *Step, i int) {
 		s.TTL = pick(g.r, "5.0", "5e0", "2147483647")
 	case 13:
 		s.TTL = pick(g.r, "0", "-2", "null", `"5"`, "1.5", "true", "[]", "{}", "2147483648")
+	}
+	if g.chance(3) {
+		near := "+" + strconv.FormatInt(g.at/1000+int64(g.r.IntN(16)-8), 10)
+		s.Base = pick(g.r, near, near, near+".5", "+0", "0", "-1", "1e300", "-1e300", `"1700000000"`, "null",
+			"[]", "{}")
 	}
 	s.U = pick(g.r, "", "null", "1", "1", "2", `"1"`)
 }

@@ -77,6 +77,7 @@ func TestHistoriesReachEverything(t *testing.T) {
 		"batch: atomic fails", "batch: bulk succeeds", "batch: bulk fails", "batch: stop succeeds", "batch: stop fails",
 		"read: an item", "read: not found", "read: not modified", "readmany: items", "readmany: []", "list: items", "list: []",
 		"open: a page", "open: items", "next: a page", "next: items", "next: no more", "clear: cleared", "default: ok", "default: bad request",
+		"path: ok", "path: bad request",
 		"reindex: ok", "reindex: bad request", "query: items", "query: []", "query: bad request"} {
 		if seen[want] < 3 {
 			t.Errorf("%q came up %d times", want, seen[want])
@@ -167,13 +168,13 @@ func TestHistoriesFindFaults(t *testing.T) {
 		"an item dies a second early": {bend: func(w *Twin, s *Step) {
 			w.pass(s.At / 1000)
 			for _, it := range w.items {
-				it.dead = it.dead || expired(it, w.def, w.now+1)
+				it.dead = it.dead || expired(it, w.path, w.def, w.now+1)
 			}
 		}},
 		"an item dies a second late": {bend: func(w *Twin, s *Step) {
 			w.pass(s.At / 1000)
 			for _, it := range w.items {
-				it.dead = it.dead && expired(it, w.def, w.now-1)
+				it.dead = it.dead && expired(it, w.path, w.def, w.now-1)
 			}
 		}},
 		"a ttl of its own is ignored": {bend: func(_ *Twin, s *Step) { s.TTL = "" }},

@@ -45,6 +45,7 @@ const (
 	Clear    = "clear"    // partition: delete all items in it
 	Ask      = "query"    // a query over a scope, its text behind everything else
 	Default  = "default"  // off, null or a JSON token: the container's default time to live
+	Path     = "path"     // none, or the property from which times to live count
 	// an indexing policy: replace the container with it; without one, SomePaths or back to DefaultPolicy
 	Reindex = "reindex"
 	Sweep   = "sweep"  // purge everything that is due
@@ -60,6 +61,7 @@ type Step struct {
 
 	// A document: JSON tokens; empty is absent. A list with U is a query for the items in which "u" is that.
 	TTL, U, V string
+	Base      string // a token, or +n: the second n of the history
 	Extra     string // one more property, name:token
 	Fields    string // more of them: a JSON object
 	Sys       bool   // system properties are sent along, with nonsense in them
@@ -95,12 +97,14 @@ func (s Step) Document() Key {
 
 var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}, Delete: {1, 1},
 	Patch: {1, 1}, Batch: {2, 100}, Read: {1, 1}, ReadMany: {1, 100},
-	List: {0, 0}, Open: {1, 1}, Next: {1, 1}, Ask: {0, 0}, Clear: {1, 1}, Default: {1, 1}, Reindex: {0,
+	List: {0, 0}, Open: {1, 1}, Next: {1, 1}, Ask: {0, 0}, Clear: {1, 1}, Default: {1, 1}, Path: {1, 1},
+	Reindex: {0,
 		1}, Sweep: {0, 0}, Reopen: {0, 0}, Split: {1, 1}}
 
 // options are the fields of a step that are written name=value.
 func (s *Step) options() []option {
-	return []option{{"ttl", &s.TTL}, {"u", &s.U}, {"v", &s.V}, {"as", &s.As}, {"extra", &s.Extra},
+	return []option{{"ttl", &s.TTL}, {"base", &s.Base},
+		{"u", &s.U}, {"v", &s.V}, {"as", &s.As}, {"extra", &s.Extra},
 		{"fields", &s.Fields}, {"if-match", &s.IfMatch},
 		{"if-none-match", &s.IfNoneMatch}, {"in", &s.In}, {"range", &s.Range}, {"epk", &s.EPK}, {"between",
 			&s.Between}}
@@ -240,6 +244,15 @@ func token(name string) string {
 	return strconv.Quote(name)
 }
 
+// baseToken is the base of a step in JSON.
+func (s Step) baseToken() string {
+	after, relative := strings.CutPrefix(s.Base, "+")
+	if n, err := strconv.ParseFloat(after, 64); relative && err == nil {
+		return strconv.FormatFloat(began+n, 'f', -1, 64)
+	}
+	return s.Base
+}
+
 // body is the document of a step as it is sent: compact, without system properties.
 func (c Config) body(s Step) string {
 	b := []byte(`{"id":` + strconv.Quote(s.Document().ID))
@@ -254,6 +267,7 @@ func (c Config) body(s Step) string {
 		member(c.paths()[i][1:], t)
 	}
 	member("ttl", s.TTL)
+	member("base", s.baseToken())
 	member("u", s.U)
 	member("v", s.V)
 	name, tok, _ := strings.Cut(s.Extra, ":")

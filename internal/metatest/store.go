@@ -95,6 +95,7 @@ type subject struct {
 	ranges  map[string]int // where a partition's range stands
 	def     string         // the default time to live in force
 	policy  string         // the indexing policy in force
+	path    string         // from which times to live count; empty: the _ts
 	trace   []string       // where acts have taken place: see Trace
 	cleared bool           // a partition was cleared since the last sweep, which has to change the container
 }
@@ -161,6 +162,9 @@ func (s *subject) spec(def, policy string) (definition.ContainerSpec, error) {
 	if def != "off" {
 		text += `,"defaultTtl":` + def
 	}
+	if s.path != "" {
+		text += `,"ttlPropertyPath":"` + s.path + `"`
+	}
 	if s.config.Unique {
 		text += `,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`
 	}
@@ -190,6 +194,20 @@ func (s *subject) replaceContainer(ctx context.Context, def, policy string) stri
 // indexed anew at once.
 func (s *subject) reindex(policy string) (string, error) {
 	got := s.replaceContainer(s.ctx, s.def, policy)
+	if s.between == nil {
+		return got, nil
+	}
+	return got, s.db.IndexNow(s.ctx)
+}
+
+// count makes times to live count from another path.
+func (s *subject) count(path string) (string, error) {
+	was := s.path
+	s.path = path
+	got := s.replaceContainer(s.ctx, s.def, s.policy)
+	if got != "ok" {
+		s.path = was
+	}
 	if s.between == nil {
 		return got, nil
 	}

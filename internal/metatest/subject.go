@@ -60,6 +60,8 @@ func (s *subject) do(step Step) (string, error) {
 		return answer("cleared", err), s.moved(receipt, err == nil)
 	case Default:
 		return s.replaceContainer(s.ctx, step.Args[0], s.policy), nil
+	case Path:
+		return s.count(pathOf(step))
 	case Reindex:
 		return s.reindex(nextPolicy(step, s.policy))
 	case Ask:

@@ -3,7 +3,10 @@ package metatest
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mayflydb/mayfly/store/fault"
@@ -25,6 +28,9 @@ const (
 	Import  = "import"  // upsert with a _ts of Seconds ago
 	Hold    = "lease"   // for Seconds
 	Release = "release" // a lease
+	// Count makes times to live count from the property Path, "" is the _ts, under the default TTL.
+	Count   = "count"
+	Hurry   = "hurry"   // what a Count has left for the background is done; until then it may not be
 	Ceiling = "ceiling" // Seconds is 1 or 0: the default bounds the items' own ttl, or not
 	Pass    = "pass"    // Seconds of the clock
 )
@@ -36,8 +42,37 @@ type Event struct {
 	ID        string
 	TTL       int64 // of what is written, 0 for none; with Default the next default
 	Seconds   int64
-	V         int     // what is written says: a number that no other event has
+	V         int // what is written says: a number that no other event has
+	Path      string
+	Base      string  // what is written has in BasePath: see Base
+	Other     string  // and in OtherPath
 	Batch     []Event // of one partition, all or nothing
+}
+
+// The properties from which the times to live of a World can count.
+const (
+	BasePath  = "/base"
+	OtherPath = "/o/base"
+)
+
+// Base is a value of an Event in a store whose World began in a second since 1970: +n is the n-th second of
+// the World, anything else a token of JSON, and nothing is no property.
+func Base(value string, began int64) string {
+	after, relative := strings.CutPrefix(value, "+")
+	if n, err := strconv.ParseFloat(after, 64); relative && err == nil {
+		return strconv.FormatFloat(float64(began)+n, 'f', -1, 64)
+	}
+	return value
+}
+
+// baseSecond is the second of the World that a value names, as the server reads it: the whole second of a
+// number.
+func baseSecond(value string, began int64) (second int64, ok bool) {
+	n, err := strconv.ParseFloat(Base(value, began), 64)
+	if err != nil {
+		return 0, false
+	}
+	return int64(math.Floor(min(max(n, -1e15), 1e15))) - began, true
 }
 
 // String writes the event for people.
@@ -55,6 +90,11 @@ func (e Event) String() string {
 	}
 	if e.TTL != 0 || e.Verb == Default {
 		s += fmt.Sprintf(" ttl=%d", e.TTL)
+	}
+	for _, p := range []struct{ name, value string }{{"path", e.Path}, {"base", e.Base}, {"other", e.Other}} {
+		if p.value != "" {
+			s += " " + p.name + "=" + p.value
+		}
 	}
 	if e.Seconds != 0 || e.Verb == Ceiling {
 		s += fmt.Sprintf(" seconds=%d", e.Seconds)
@@ -76,22 +116,25 @@ func (w World) String() string {
 // them: what is over stays over.
 type Simulation struct {
 	now     int64 // seconds since the world began
+	began   int64 // seconds since 1970
 	def     int64
+	path    string
 	ceiling bool
 	items   map[Key]*SimItem
 }
 
 // A SimItem is an item of a Simulation.
 type SimItem struct {
-	V        int   // of the event that wrote it last
-	TS, TTL  int64 // TTL is its own: 0 none
+	V        int               // of the event that wrote it last
+	TS, TTL  int64             // TTL is its own: 0 none
+	base     map[string]string // by path
 	lease    int64
 	timeOver bool
 }
 
-// NewSimulation returns that of an empty container.
-func NewSimulation(def int64) *Simulation {
-	return &Simulation{def: def, items: map[Key]*SimItem{}}
+// NewSimulation returns that of an empty container, in a World that begins in a second since 1970.
+func NewSimulation(def, began int64) *Simulation {
+	return &Simulation{def: def, began: began, items: map[Key]*SimItem{}}
 }
 
 // Now is the second, counted from the beginning.
@@ -121,17 +164,36 @@ func (s *Simulation) All() map[Key]SimItem {
 // so that nothing can bring it back.
 func (s *Simulation) judge() {
 	for k, it := range s.items {
-		life := it.TTL
-		if life == 0 {
-			life = s.def
-		}
-		if s.def != 0 && life > 0 && it.TS+life <= s.now {
+		if at, mortal := s.deadline(it); mortal && at <= s.now {
 			it.timeOver = true
 		}
 		if s.Alive(k) == nil {
 			delete(s.items, k)
 		}
 	}
+}
+
+// deadline is the second in which the time of an item is over by the present rule.
+func (s *Simulation) deadline(it *SimItem) (at int64, mortal bool) {
+	life := it.TTL
+	if life == 0 {
+		life = s.def
+	}
+	from := it.TS
+	if base, ok := baseSecond(it.base[s.path], s.began); ok {
+		from = base
+	}
+	return from + life, s.def != 0 && life > 0
+}
+
+// Death is the second in which a live item will die if nothing happens any more; false where it will not.
+func (s *Simulation) Death(k Key) (at int64, mortal bool) {
+	it := s.Alive(k)
+	if it.timeOver {
+		return it.lease, true
+	}
+	at, mortal = s.deadline(it)
+	return max(at, it.lease), mortal
 }
 
 // Do lets an event happen and returns how a store answers it.
@@ -144,7 +206,12 @@ func (s *Simulation) Do(e Event) string {
 		}
 		return "ok"
 	case Default:
-		s.def = e.TTL
+		if s.def = e.TTL; s.def == 0 {
+			s.path = ""
+		}
+	case Count:
+		s.def, s.path = e.TTL, e.Path
+	case Hurry:
 	case Ceiling:
 		s.ceiling = e.Seconds == 1
 	case Batch:
@@ -181,8 +248,18 @@ func (s *Simulation) one(e Event) string {
 }
 
 func (s *Simulation) write(k Key, old *SimItem, e Event) {
-	it := SimItem{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL}
+	it := SimItem{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL, base: map[string]string{
+		BasePath: e.Base, OtherPath: e.Other}}
 	if old != nil {
+		if e.Verb == Patch {
+			it.base = maps.Clone(old.base)
+			if e.Base != "" {
+				it.base[BasePath] = e.Base
+			}
+			if e.Other != "" {
+				it.base[OtherPath] = e.Other
+			}
+		}
 		it.lease = old.lease
 		if e.Verb == Patch && e.TTL == 0 {
 			it.TTL = old.TTL

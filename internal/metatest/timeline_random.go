@@ -10,7 +10,7 @@ import (
 // that times to live of a few seconds end before, in and behind the second of a change.
 func RandomWorld(r *rand.Rand, rounds int) World {
 	w := World{Default: anyDefault(r)}
-	v := 0
+	v, now := 0, int64(0)
 	for range rounds {
 		changes := -1
 		if r.IntN(3) == 0 {
@@ -19,13 +19,17 @@ func RandomWorld(r *rand.Rand, rounds int) World {
 		for p := range Partitions {
 			if r.IntN(2) == 0 {
 				v += 10
-				w.Events = append(w.Events, randomEvent(r, "t"+strconv.Itoa(p), v))
+				e := randomEvent(r, "t"+strconv.Itoa(p), v)
+				randomBase(r, &e, now)
+				w.Events = append(w.Events, e)
 			}
 			if p == changes {
 				w.Events = append(w.Events, randomChange(r))
 			}
 		}
-		w.Events = append(w.Events, Event{Verb: Pass, Seconds: pick[int64](r, 1, 1, 1, 1, 0, 2, 3, 7, 1, 15)})
+		pass := pick[int64](r, 1, 1, 1, 1, 0, 2, 3, 7, 1, 15)
+		w.Events = append(w.Events, Event{Verb: Pass, Seconds: pass})
+		now += pass
 	}
 	return w
 }
@@ -43,7 +47,35 @@ func randomChange(r *rand.Rand) Event {
 	if r.IntN(5) == 0 {
 		return Event{Verb: Ceiling, Seconds: r.Int64N(2)}
 	}
+	switch r.IntN(8) {
+	case 0:
+		return Event{Verb: Default}
+	case 1, 2:
+		return Event{Verb: Hurry}
+	case 3, 4, 5:
+		return Event{Verb: Count, TTL: pick[int64](r, -1, 1, 2, 3, 5, 8, 30, 2147483647),
+			Path: pick(r, "", BasePath, BasePath, OtherPath)}
+	}
 	return Event{Verb: Default, TTL: anyDefault(r)}
+}
+
+// randomBase gives half of what is written something from which its time to live can count: mostly a second
+// about the present one.
+func randomBase(r *rand.Rand, e *Event, now int64) {
+	for i := range e.Batch {
+		randomBase(r, &e.Batch[i], now)
+	}
+	switch e.Verb {
+	case Create, Upsert, Replace, Patch, Import:
+	default:
+		return
+	}
+	draw := func() string {
+		second := "+" + strconv.FormatInt(now+pick[int64](r, 0, 1, -1, 2, -2, 3, 5, -5, 9, -9, 20, -40), 10)
+		return pick(r, "", "", "", "", second, second, second, second+".5", "1e300", "-1e300", "-1", "0",
+			"9007199254740993", `"1700000000"`, "null", "true", "[1]", "{}")
+	}
+	e.Base, e.Other = draw(), draw()
 }
 
 func randomEvent(r *rand.Rand, partition string, v int) Event {

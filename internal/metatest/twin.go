@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ type Twin struct {
 	now     int64 // seconds since the history began
 	def     int64 // the default time to live: 0 is off, -1 never
 	policy  string
+	path    string // from which times to live count; empty: from ts
 	items   []*twinItem
 	etags   int
 	rids    int
@@ -51,15 +53,38 @@ func NewTwin(c Config, rangeOf func(partition string) int) *Twin {
 	return &Twin{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*cursor{}}
 }
 
-// expired is the rule for one moment, with the default that is in force in it.
-func expired(it *twinItem, def, now int64) bool {
-	switch {
-	case it.own == -1:
+// expired is the rule for one moment, with the default that is in force in it, for times to live that count
+// from a path.
+func expired(it *twinItem, path string, def, now int64) bool {
+	if it.own == -1 || def == 0 || it.own == 0 && def < 0 {
 		return false
-	case it.own > 0:
-		return def != 0 && it.ts+it.own <= now
 	}
-	return def > 0 && it.ts+def <= now
+	life := it.own
+	if life == 0 {
+		life = def
+	}
+	return it.from(path)+life <= now
+}
+
+// from is the second of the history from which the time to live of an item counts: the whole second of the
+// number that its document has in path, and else its last write.
+func (it *twinItem) from(path string) int64 {
+	if path == "" {
+		return it.ts
+	}
+	var at any
+	if json.Unmarshal([]byte(it.body), &at) != nil {
+		return it.ts
+	}
+	for name := range strings.SplitSeq(path[1:], "/") {
+		object, _ := at.(map[string]any)
+		at = object[name]
+	}
+	n, ok := at.(float64)
+	if !ok {
+		return it.ts
+	}
+	return int64(math.Floor(min(max(n, -1e15), 1e15))) - began
 }
 
 // pass lets the clock reach second to; it never runs backwards. Of a very long time only the last second is
@@ -76,7 +101,7 @@ func (w *Twin) pass(to int64) {
 
 func (w *Twin) mark() {
 	for _, it := range w.items {
-		if expired(it, w.def, w.now) {
+		if expired(it, w.path, w.def, w.now) {
 			it.dead = true
 		}
 	}
@@ -115,10 +140,18 @@ func (w *Twin) do(s Step) string {
 		return "cleared"
 	case Default:
 		def, ok := parseDefault(s.Args[0])
-		if !ok || def != 0 && w.policy == NoIndex {
+		if !ok || def != 0 && w.policy == NoIndex || def == 0 && w.path != "" {
 			return fault.CodeBadRequest.String()
 		}
 		w.def = def
+		w.mark()
+		return "ok"
+	case Path:
+		path := pathOf(s)
+		if path != "" && w.def == 0 {
+			return fault.CodeBadRequest.String()
+		}
+		w.path = path
 		w.mark()
 		return "ok"
 	case Reindex:
@@ -179,6 +212,7 @@ func (w *Twin) write(s Step) string {
 	w.etags++
 	it.key = s.Document()
 	it.etag, it.ts, it.own, it.u, it.body = w.etags, w.now, own, s.U, kept(w.config.body(s))
+	it.dead = expired(it, w.path, w.def, w.now)
 	return fmt.Sprintf("%s e%d r%d ts=%d", done, it.etag, it.rid, it.ts)
 }
 
@@ -289,6 +323,14 @@ func labels(items []*twinItem) string {
 		s = append(s, fmt.Sprintf("%s:e%d", it.key, it.etag))
 	}
 	return "[" + strings.Join(s, " ") + "]"
+}
+
+// pathOf is the path that a Path leads to.
+func pathOf(s Step) string {
+	if s.Args[0] == "none" {
+		return ""
+	}
+	return s.Args[0]
 }
 
 // parseTTL reads an item's time to live: absent, -1, or a whole number of seconds up to 2147483647, however

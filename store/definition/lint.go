@@ -7,7 +7,7 @@ import (
 )
 
 // Lint is a set of rules that something breaks which is valid and probably not what was meant: a time to
-// live, or a vector. Nothing is refused for it: Cosmos DB takes them all in silence.
+// live, or a vector. Nothing is refused for it, but for LintNull: Cosmos DB takes the others in silence.
 type Lint uint8
 
 // The rules.
@@ -21,10 +21,22 @@ const (
 	// LintVector: where the container's policy names a vector an item has an array of another length than its
 	// dimensions.
 	LintVector
+	// LintBaseAbsent: the container has a ttlPropertyPath, and the document has nothing there.
+	LintBaseAbsent
+	// LintBaseType: the document has something there that is no number.
+	LintBaseType
+	// LintBaseMilliseconds: the number there is MillisecondsBase or more.
+	LintBaseMilliseconds
+	// LintNull: a document was refused because its ttl is null.
+	LintNull
 )
 
 // LintRules is how many rules there are.
-const LintRules = 4
+const LintRules = 8
+
+// MillisecondsBase is where a second since 1970 looks as if it were in milliseconds: the year 5138 in
+// seconds, 1973 in milliseconds.
+const MillisecondsBase = 100_000_000_000
 
 const (
 	// MillisecondsFrom is where a time to live begins to look as if it were in milliseconds: a day in those,
@@ -35,13 +47,21 @@ const (
 	LongLife ttl.Seconds = 10 * 365 * 24 * 60 * 60
 )
 
-var lintNames = [LintRules]string{"ttl-off", "ttl-milliseconds", "ttl-over-ten-years", "vector-length"}
+var lintNames = [LintRules]string{"ttl-off", "ttl-milliseconds", "ttl-over-ten-years", "vector-length",
+	"ttl-base-absent", "ttl-base-type", "ttl-base-milliseconds", "ttl-null"}
 
 var lintTexts = [LintRules]string{
 	"The item has a 'ttl', but the container's time to live is off (no 'defaultTtl'): it will not expire.",
 	"The time to live is in seconds; this one looks like milliseconds.",
 	"The time to live is over ten years.",
 	"The item has a vector of another length than the container's policy says in 'dimensions': searches by nearness do not find it.",
+	"The item has no property at the container's 'ttlPropertyPath': its time to live counts from its '_ts'.",
+	"The property at the container's 'ttlPropertyPath' is no number: the item's time to live counts from its '_ts'.",
+	"The property at the container's 'ttlPropertyPath' is in seconds since 1970; this one looks like milliseconds.",
+	"A document was refused because its 'ttl' is null. Leave the property out where it has no value, so that " +
+		"the container's default applies, or write -1 for no end. Serializers write null unless they are told " +
+		"not to (System.Text.Json: JsonIgnoreCondition.WhenWritingNull; Json.NET: NullValueHandling.Ignore; " +
+		"Entity Framework: map 'ttl' to an int with a value).",
 }
 
 // String is the names of the rules, separated by commas.

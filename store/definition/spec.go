@@ -23,7 +23,8 @@ type ContainerSpec struct {
 	// DefaultTTL is the time to live of items that have none of their own: ttl.Absent switches TTL off, for
 	// items that have one as well; ttl.Never switches it on without a default.
 	DefaultTTL ttl.Seconds
-	// TTLPropertyPath is kept for clients that send it. Expiry counts from the last write all the same.
+	// TTLPropertyPath names the property of seconds since 1970 from which times to live count, instead of
+	// _ts; "" is none. A document without a number there counts from its _ts. It needs a DefaultTTL.
 	TTLPropertyPath string
 	// AnalyticalTTL is kept for clients that send it; there is no analytical store.
 	AnalyticalTTL ttl.Seconds

@@ -19,7 +19,8 @@ type Backlog struct {
 
 // Ghosts counts what has expired in a slot and is not purged, up to a limit. It looks at the first of what
 // lies below the cutoffs, since some of it may be alive by a lease or a younger policy, and takes the rest
-// for dead.
+// for dead. While times to live are beginning to count from another property, items that
+// have not been gone over yet are missing.
 func Ghosts(state *view.State, s *view.Range, r engine.Reader, limit int64) (b Backlog, err error) {
 	items := r.Scan(layout.SlotFamily(s.Scope, layout.FamilyItem), false)
 	g := ghostCount{state: state, s: s, limit: limit, items: items}
@@ -63,12 +64,16 @@ func (g *ghostCount) judge(rid uint64) error {
 	if !g.items.SeekGE(key) || !bytes.Equal(g.items.Key(), key) {
 		return engine.ErrCorrupt
 	}
-	h, _, err := layout.DecodeItem(g.items.Value())
-	if err != nil || !g.state.Policy.Expired(h.Life, g.state.Now) {
+	h, body, err := layout.DecodeItem(g.items.Value())
+	if err != nil {
 		return err
 	}
+	l := g.state.Lives.Of(&h, body)
+	if !g.state.Policy.Expired(l, g.state.Now) {
+		return nil
+	}
 	g.out.Items++
-	if at, ok := g.state.Policy.ExpiresAt(h.Life); ok {
+	if at, ok := g.state.Policy.ExpiresAt(l); ok {
 		g.out.Oldest = max(g.out.Oldest, g.state.Now-at)
 	}
 	return nil

@@ -13,7 +13,8 @@ import (
 // times and own deadlines: that is all a default is applied to. What they do not tell are leases and the
 // policy generations of back-dated items. Both matter most for what lies below the cutoffs, so there it looks
 // at the items, up to a number; beyond that it takes them for dead. So the answer about a large container is
-// an estimate as far as it has leases.
+// an estimate as far as it has leases. While times to live are beginning to count from another property those
+// keys do not stand by it, and every item is read in a large one, too.
 
 // ExactItems is the size up to which a container is small.
 const ExactItems = 100_000
@@ -23,6 +24,7 @@ type census struct {
 	r     engine.Reader
 	more  func() bool // counts a step, and tells whether there is time for it
 	limit int64       // items up to which each is looked at
+	whole bool        // every item is looked at, however many there are
 
 	// each is told the life of an item. body reads which one that is.
 	each func(l ttl.Life, body func() ([]byte, error)) error
@@ -33,7 +35,8 @@ type census struct {
 // run takes the census. exact tells that it has looked at every item.
 func (n *census) run() (exact bool, err error) {
 	var items int64
-	for i := range n.state.Ranges {
+	whole := n.whole || !n.state.Lives.Settled()
+	for i := 0; i < len(n.state.Ranges) && !whole; i++ {
 		feed := layout.SlotFamily(n.state.Ranges[i].Scope, layout.FamilyFeed)
 		more, err := view.Count(n.r, feed, n.limit+1-items)
 		if err != nil {
@@ -42,7 +45,7 @@ func (n *census) run() (exact bool, err error) {
 		items += more
 	}
 	walk := n.bodies
-	if exact = items <= n.limit; !exact {
+	if exact = whole || items <= n.limit; !exact {
 		walk = n.keys
 	}
 	for i := range n.state.Ranges {
@@ -72,7 +75,7 @@ func (n *census) bodies(scope []byte) error {
 		if err != nil || n.state.Fenced(h, func() []byte { return n.state.Keys.PartitionOf(body) }) {
 			return err
 		}
-		return n.each(h.Life, func() ([]byte, error) { return body, nil })
+		return n.each(n.state.Lives.Of(&h, body), func() ([]byte, error) { return body, nil })
 	})
 }
 

@@ -40,6 +40,9 @@ var DeadlineLimits = [...]int64{0, 60, 3600, 86400, 7 * 86400, 30 * 86400}
 
 // DryRunOptions say how much a dry run shall tell. The zero value is a good default.
 type DryRunOptions struct {
+	// Path is the ttlPropertyPath that the container would get with the default, "" for none; nil: it keeps
+	// the one that it has, unless TTL goes off.
+	Path     *string
 	Examples int   // of each effect, at most; 0: 5, negative: none
 	Exact    int64 // items up to which each is looked at; 0: 100,000
 }
@@ -61,6 +64,8 @@ type DryRunEffect struct {
 type DryRun struct {
 	Now      int64 // the moment for which it holds, of the container's clock
 	From, To ttl.Seconds
+	// FromPath and ToPath are the ttlPropertyPath; "" is none.
+	FromPath, ToPath string
 	// Exact tells that every item was looked at; else leases were not, nor what had expired beyond 10,000 a
 	// partition range.
 	Exact    bool
@@ -83,17 +88,38 @@ func DryRunTTL(state *view.State, r engine.Reader, next ttl.Seconds, o DryRunOpt
 		o.Exact = ExactItems
 	}
 	changed := *state.Spec
-	if changed.DefaultTTL = next; next == ttl.Absent {
+	if changed.DefaultTTL = next; o.Path != nil {
+		changed.TTLPropertyPath = *o.Path
+	} else if next == ttl.Absent {
 		changed.TTLPropertyPath = ""
 	}
-	policies := [2]ttl.Policy{*state.Policy, state.Policy.With(next, state.Now)}
-	d := DryRun{Now: state.Now, From: policies[0].Default, To: next}
+	d := DryRun{Now: state.Now, From: state.Policy.Default, To: next, FromPath: state.Spec.TTLPropertyPath,
+		ToPath: changed.TTLPropertyPath}
 	if err := changed.ValidateTTL(); err != nil {
 		return d, err
 	}
 	n := census{state: state, r: r, more: more, limit: o.Exact}
+	policies := [2]ttl.Policy{*state.Policy, state.Policy.With(next, state.Now)}
+	var rebased *view.Era // nil: times to live go on to count from what they do
+	if definition.PathKey(d.FromPath) != definition.PathKey(d.ToPath) {
+		basis, err := view.NewBasis(d.ToPath)
+		if err != nil {
+			return d, err
+		}
+		rebased, n.whole = &view.Era{After: basis}, true
+		policies[1], rebased.Era = state.Policy.Rebase(next, state.Now)
+	}
 	n.each = func(l ttl.Life, body func() ([]byte, error)) error {
-		return d.judge(&policies, &state.Keys.Def, l, o.Examples, body)
+		then := l
+		if rebased != nil {
+			text, err := body()
+			if err != nil {
+				return err
+			}
+			base, based := rebased.After.Of(text)
+			then = rebased.Next(l, base, based)
+		}
+		return d.judge(&policies, &state.Keys.Def, [2]ttl.Life{l, then}, o.Examples, body)
 	}
 	n.immortal = func(n int64) {
 		d.Effects[EffectNone].Count += n
@@ -104,15 +130,15 @@ func DryRunTTL(state *view.State, r engine.Reader, next ttl.Seconds, o DryRunOpt
 	return d, err
 }
 
-// judge counts one item by what the two policies, before and after, say of it.
-func (d *DryRun) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition, l ttl.Life, examples int,
+// judge counts one item by what the two policies, before and after, say of its lives.
+func (d *DryRun) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition, l [2]ttl.Life, examples int,
 	body func() ([]byte, error)) error {
-	if p[0].Expired(l, d.Now) {
+	if p[0].Expired(l[0], d.Now) {
 		d.Expired++
 		return nil
 	}
-	before, was := p[0].ExpiresAt(l)
-	after, is := p[1].ExpiresAt(l)
+	before, was := p[0].ExpiresAt(l[0])
+	after, is := p[1].ExpiresAt(l[1])
 	effect := EffectNone
 	switch {
 	case is && after <= d.Now:

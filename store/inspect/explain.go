@@ -65,8 +65,13 @@ type Expiry struct {
 	// What follows is zero for an item that is unknown; of one that is purged only Timestamp is known, and
 	// PurgedAt or, from the log of expiries, ExpiresAt.
 
-	Timestamp int64       // _ts: when its time to live began
+	Timestamp int64       // _ts: when it was last written
 	Own       ttl.Seconds // its own ttl
+	// Path is the container's ttlPropertyPath, "" where it has none. Based tells that the item has a number
+	// there, so that its time to live counts from second Base and not from Timestamp.
+	Path  string
+	Based bool
+	Base  int64
 	// TTL is what applies: seconds, ttl.Never, or ttl.Absent where TTL is off, and for SourceFloor.
 	TTL    ttl.Seconds
 	Source TTLSource
@@ -75,6 +80,8 @@ type Expiry struct {
 	ExpiresAt  int64
 	LeaseUntil int64 // 0: it has no lease
 	PurgedAt   int64 // 0: not known
+
+	ended bool // what its time to live counts from has changed since, and it had expired by then
 
 	Default          ttl.Seconds // of the container, now
 	DefaultChangedAt int64       // the last change of it, or the container's creation
@@ -115,8 +122,20 @@ func (e *Expiry) verdict() string {
 	}
 }
 
+// since says from when a time to live counts.
+func (e *Expiry) since() string {
+	switch {
+	case e.Based:
+		return " s from the time in '" + e.Path + "', " + view.ClockText(e.Base)
+	case e.Path != "":
+		return " s from its last write at " + view.ClockText(e.Timestamp) + ", since '" + e.Path +
+			"' is no number"
+	}
+	return " s from its last write at " + view.ClockText(e.Timestamp)
+}
+
 func (e *Expiry) reason() string {
-	since := " s from its last write at " + view.ClockText(e.Timestamp)
+	since := e.since()
 	switch e.Source {
 	case SourceItem:
 		if e.TTL == ttl.Never {
@@ -129,6 +148,9 @@ func (e *Expiry) reason() string {
 		}
 		return fmt.Sprint("it has no ttl of its own, and the container's default is ", e.TTL, since)
 	case SourceFloor:
+		if e.ended {
+			return "it had expired when the container's 'ttlPropertyPath' was changed, and expiry is final"
+		}
 		return "it had expired when the container's default was changed at " +
 			view.ClockText(e.DefaultChangedAt) + " or earlier, and expiry is final"
 	case SourceLease:
@@ -144,10 +166,14 @@ func (e *Expiry) reason() string {
 	return "the container's time to live is off"
 }
 
-// ExplainLife tells when an item expires under a policy. The state is StateLive or StateGhost.
-func ExplainLife(p *ttl.Policy, l ttl.Life, now int64) Expiry {
+// ExplainLife tells when an item of a container expires. The state is StateLive or StateGhost.
+func ExplainLife(state *view.State, h *layout.Header, body []byte) Expiry {
+	p, l, now := state.Policy, state.Lives.Of(h, body), state.Now
 	e := Expiry{State: StateLive, Now: now, Timestamp: l.TS, Own: l.Own, LeaseUntil: l.LeaseUntil,
-		Default: p.Default, DefaultChangedAt: p.ChangedAt}
+		Path: state.Spec.TTLPropertyPath, Default: p.Default, DefaultChangedAt: p.ChangedAt}
+	if e.ended = l.Ended; l.Based {
+		e.Based, e.Base = true, l.Base
+	}
 	if p.Expired(l, now) {
 		e.State = StateGhost
 	}
@@ -169,7 +195,7 @@ func ExplainLife(p *ttl.Policy, l ttl.Life, now int64) Expiry {
 	case !mortal:
 	case l.LeaseUntil > at:
 		e.Source = SourceLease
-	case e.TTL <= 0 || at < l.TS+int64(e.TTL): // the policy in force would have let it live
+	case l.Ended || e.TTL <= 0 || at < l.From()+int64(e.TTL): // the policy in force would have let it live
 		e.Source, e.TTL = SourceFloor, ttl.Absent
 	}
 	return e
@@ -186,7 +212,7 @@ type Place struct {
 // Explain looks an item up, alive or not. lsn is that of its last write, or of its purge where that is known.
 func Explain(state *view.State, r engine.Reader, p Place) (e Expiry, lsn uint64, err error) {
 	scope := state.RangeOf(p.EPK).Scope
-	h, err := itemHead(r, scope, p)
+	h, body, err := itemHead(r, scope, p)
 	switch {
 	case errors.Is(err, engine.ErrNotFound) || err == nil && state.Fenced(h, func() []byte { return p.PK }):
 		// Where there is a header, it was deleted with its whole partition key.
@@ -194,31 +220,32 @@ func Explain(state *view.State, r engine.Reader, p Place) (e Expiry, lsn uint64,
 	case err != nil:
 		return Expiry{}, 0, err
 	}
-	return ExplainLife(state.Policy, h.Life, state.Now), h.Sequence.LSN(), nil
+	return ExplainLife(state, &h, body), h.Sequence.LSN(), nil
 }
 
-// itemHead reads the header of the item that a place names; engine.ErrNotFound where there is none.
-func itemHead(r engine.Reader, scope []byte, p Place) (layout.Header, error) {
+// itemHead reads the header and the document of the item that a place names; engine.ErrNotFound where there
+// is none.
+func itemHead(r engine.Reader, scope []byte, p Place) (layout.Header, []byte, error) {
 	v, err := r.Get(p.Point)
 	if err != nil {
-		return layout.Header{}, err
+		return layout.Header{}, nil, err
 	}
 	rid, ok := layout.NumberOf(v)
 	if !ok {
-		return layout.Header{}, engine.ErrCorrupt
+		return layout.Header{}, nil, engine.ErrCorrupt
 	}
 	if v, err = r.Get(layout.AppendSlotKey(nil, scope, layout.FamilyItem, rid)); err != nil {
-		return layout.Header{}, err
+		return layout.Header{}, nil, err
 	}
-	h, _, err := layout.DecodeItem(v)
-	return h, err
+	return layout.DecodeItem(v)
 }
 
 // explainGone asks what has become of an item that is not there any more: the feed of all versions, or else
 // the log of expiries.
 func explainGone(state *view.State, r engine.Reader, scope []byte, p Place) (
 	e Expiry, lsn uint64, err error) {
-	e = Expiry{Now: state.Now, Default: state.Policy.Default, DefaultChangedAt: state.Policy.ChangedAt}
+	e = Expiry{Now: state.Now, Path: state.Spec.TTLPropertyPath, Default: state.Policy.Default,
+		DefaultChangedAt: state.Policy.ChangedAt}
 	if state.Versions > 0 {
 		v, lsn, found, err := LastEntry(r, scope, layout.FamilyVersions, p, 0)
 		if found && v.Kind == layout.Expired {

@@ -142,7 +142,11 @@ func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds)
 		return nil
 	}
 	k.items++
-	if err := doc.Valid(value[min(len(value), bodyStart(value)):], k.limits); err != nil {
+	_, body, err := layout.DecodeItem(value)
+	if err == nil {
+		err = doc.Valid(body, k.limits)
+	}
+	if err != nil {
 		k.fault("item %x: %w", rid, err)
 		return nil
 	}
@@ -166,10 +170,12 @@ func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds)
 			return err
 		}
 	}
+	k.checkBase(item)
 	if item.Head.Life.Own != ttl.Never {
 		k.deadlines++
 	}
-	if item.Head.Announced && !k.state.Policy.Expired(item.Head.Life, k.state.Now) {
+	if item.Head.Announced &&
+		!k.state.Policy.Expired(k.state.Lives.Of(&item.Head, item.Body), k.state.Now) {
 		k.fault("item %q: it is in the log of expiries and alive", item.ID)
 	}
 	if err := k.checkTerms(s, item); err != nil {
@@ -178,12 +184,13 @@ func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds)
 	return k.checkFeed(s, item, bounds)
 }
 
-// bodyStart is where the JSON begins in a stored value.
-func bodyStart(value []byte) int {
-	if len(value) < layout.HeaderFixed {
-		return len(value)
+// checkBase proves that an item of the present era counts from what its document says.
+func (k *checker) checkBase(item *view.Item) {
+	l := k.state.Lives.Of(&item.Head, item.Body)
+	if base, based := k.state.Lives.Basis.Of(item.Body); !l.Ended && (l.Based != based || l.Base != base) {
+		k.fault("item %q: its time to live counts from %d (%v), not from %d (%v)", item.ID, l.Base, l.Based,
+			base, based)
 	}
-	return layout.HeaderFixed + int(value[layout.HeaderFixed-1])
 }
 
 func (k *checker) expect(item *view.Item, e view.Entry) error {

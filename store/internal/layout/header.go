@@ -16,6 +16,12 @@ import (
 //	| ver | flag | slot |  sequence  |     _ts     | ttl | generation |  leaseUntil  | len | EPK | body |
 //	+-----+------+------+------------+-------------+-----+------------+--------------+-----+-----+------+
 //
+// An item whose life is Based or Ended has version 2, and its base between EPK and body:
+//
+//	 len | EPK | base | body
+//	+-----+-----+------+------+
+//	   1    len    8
+//
 // slot is the slot that issued the sequence: with the incarnation of the container the two make the etag,
 // which must survive a move of the item to another slot.
 type Header struct {
@@ -29,14 +35,30 @@ type Header struct {
 }
 
 const (
-	itemVersion = 1
-	// HeaderFixed is the length of a header without the EPK, in bytes.
+	itemVersion      = 1
+	itemVersionBased = 2
+	itemBaseLen      = 8
+
+	// HeaderFixed is the length of a header without the EPK and the base, in bytes.
 	HeaderFixed = 37
 
 	// Flags.
 	itemAnnounced = 1
 	itemRenamed   = 2
+	itemEnded     = 4 // version 2: the base is the second in which the item had expired
 )
+
+// HasBase reports whether a second stands between the header's EPK and the body.
+func (h *Header) HasBase() bool { return h.Life.Based || h.Life.Ended }
+
+// Len is the length of the header in bytes.
+func (h *Header) Len() int {
+	n := HeaderFixed + len(h.EPK)
+	if h.HasBase() {
+		n += itemBaseLen
+	}
+	return n
+}
 
 // Append appends the header as it stands before an item's body.
 func (h Header) Append(dst []byte) []byte {
@@ -47,7 +69,14 @@ func (h Header) Append(dst []byte) []byte {
 	if h.Renamed {
 		flags |= itemRenamed
 	}
-	dst = append(dst, itemVersion, flags)
+	version := byte(itemVersion)
+	if h.HasBase() {
+		version = itemVersionBased
+	}
+	if h.Life.Ended {
+		flags |= itemEnded
+	}
+	dst = append(dst, version, flags)
 	dst = binary.BigEndian.AppendUint16(dst, h.Slot)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(h.Sequence))
 	dst = binary.BigEndian.AppendUint64(dst, uint64(h.Life.TS))
@@ -55,7 +84,11 @@ func (h Header) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, h.Life.Generation)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(h.Life.LeaseUntil))
 	dst = append(dst, byte(len(h.EPK)))
-	return append(dst, h.EPK...)
+	dst = append(dst, h.EPK...)
+	if h.HasBase() {
+		dst = binary.BigEndian.AppendUint64(dst, uint64(h.Life.Base))
+	}
+	return dst
 }
 
 // DecodeItem splits a stored value. The header's EPK and the body are slices of value.
@@ -63,11 +96,18 @@ func DecodeItem(value []byte) (Header, []byte, error) {
 	if len(value) < HeaderFixed || len(value) < HeaderFixed+int(value[HeaderFixed-1]) {
 		return Header{}, nil, fmt.Errorf("%w: an item of %d bytes", engine.ErrCorrupt, len(value))
 	}
-	if value[0] != itemVersion {
+	n := HeaderFixed + int(value[HeaderFixed-1])
+	body := n
+	switch value[0] {
+	case itemVersion:
+	case itemVersionBased:
+		if body += itemBaseLen; len(value) < body {
+			return Header{}, nil, fmt.Errorf("%w: an item of %d bytes", engine.ErrCorrupt, len(value))
+		}
+	default:
 		return Header{}, nil, fmt.Errorf("%w: an item of format %d", engine.ErrNewerFormat, value[0])
 	}
-	n := HeaderFixed + int(value[HeaderFixed-1])
-	return Header{
+	h := Header{
 		Slot:     binary.BigEndian.Uint16(value[2:]),
 		Sequence: Sequence(binary.BigEndian.Uint64(value[4:])),
 		Life: ttl.Life{
@@ -79,7 +119,13 @@ func DecodeItem(value []byte) (Header, []byte, error) {
 		EPK:       value[HeaderFixed:n:n],
 		Announced: value[1]&itemAnnounced != 0,
 		Renamed:   value[1]&itemRenamed != 0,
-	}, value[n:], nil
+	}
+	if body > n {
+		h.Life.Base = int64(binary.BigEndian.Uint64(value[n:]))
+		h.Life.Ended = value[1]&itemEnded != 0
+		h.Life.Based = !h.Life.Ended
+	}
+	return h, value[body:], nil
 }
 
 // FeedEntry is the value of an entry of the latest-version change feed.

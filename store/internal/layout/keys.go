@@ -26,7 +26,7 @@ import (
 //	| cid | slot | f | seq |             latest-version change feed
 //	| cid | slot | v | seq |             change feed of all versions and deletes, where the container keeps one
 //	| cid | slot | e | seq |             log of expiries, where the container keeps one
-//	| cid | slot | w | _ts | rid |       items without a ttl, by write time
+//	| cid | slot | w | _ts | rid |       items without a ttl, by the second from which their life counts
 //	| cid | slot | x | due | rid |       items with a ttl of their own, by deadline
 //	| cid | slot | i | ...  | rid |      index entries: package index draws what stands before the rid
 //	| cid | slot | o | ...  | rid |      those of composite indexes

@@ -65,12 +65,19 @@ func (k *Keys) AppendEntries(dst []Entry, room *layout.Room, scope []byte, item 
 
 // AppendTimeKey is an item's key in the index of the reaper; nil for one that never expires.
 func AppendTimeKey(dst, scope []byte, l ttl.Life, rid uint64) []byte {
-	switch l.Own {
-	case ttl.Never:
+	family, second, ok := TimeEntry(l)
+	if !ok {
 		return nil
-	case ttl.Absent:
-		return layout.AppendTimeKey(dst, scope, layout.FamilyWritten, l.TS, rid)
-	default:
-		return layout.AppendTimeKey(dst, scope, layout.FamilyDeadline, l.TS+int64(l.Own), rid)
 	}
+	return layout.AppendTimeKey(dst, scope, family, second, rid)
+}
+
+// TimeEntry is where an item stands in the index of the reaper: the family, and the second in its key. ok is
+// false for one that never expires.
+func TimeEntry(l ttl.Life) (family byte, second int64, ok bool) {
+	own, second, ok := l.IndexEntry()
+	if own {
+		return layout.FamilyDeadline, second, ok
+	}
+	return layout.FamilyWritten, second, ok
 }

@@ -21,6 +21,7 @@ type State struct {
 	Keys           Keys
 	Spec           *definition.ContainerSpec
 	Policy         *ttl.Policy
+	Lives          Lives            // what Policy is to be asked about items
 	Now            int64            // seconds since 1970
 	Terms          *index.Indexer   // of Spec, beside Olders
 	Olders         []*index.Indexer // by which documents may still be indexed

@@ -15,6 +15,7 @@ export interface Container {
 	id: string
 	partitionKey: { paths: string[] }
 	defaultTtl?: number
+	ttlPropertyPath?: string
 	indexingPolicy: any
 	uniqueKeyPolicy?: any
 	_rid: string
@@ -50,7 +51,7 @@ export function ContainerPage(p: { db: string; coll: string; tab: string; rest: 
 			? 'TTL off'
 			: of.defaultTtl === -1
 				? 'TTL by documents'
-				: `TTL ${span(of.defaultTtl)}`)
+				: `TTL ${span(of.defaultTtl)}`) + (of.ttlPropertyPath ? ` from ${of.ttlPropertyPath}` : '')
 	return (
 		<>
 			<header class="page-head">

@@ -1,7 +1,7 @@
 // The documents of a container: a grid that draws the rows in sight, loads a page at a time, and counts down.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { exact, partitionKey, runQuery } from './api'
-import type { In } from './container'
+import type { Container, In } from './container'
 import { DocumentPanel } from './document'
 import { firstPage, selectAll, takeDocuments } from './early'
 import { countdown, go, nowOf, say, stamp, useShown, useSignal, useTick } from './state'
@@ -12,11 +12,14 @@ const rowHeight = 32
 const laterPages = 500
 
 // expiry is when a document dies by its own ttl and the container's default, in ms; null: it does not.
+// Its life counts from the number at the container's ttlPropertyPath, if there is one, or else from its _ts.
 // A lease is not in it: the document's own panel asks the server.
-export function expiry(doc: any, defaultTtl?: number): number | null {
-	if (defaultTtl === undefined || typeof doc._ts !== 'number') return null
-	const ttl = Number.isInteger(doc.ttl) ? doc.ttl : defaultTtl
-	return ttl > 0 ? (doc._ts + ttl) * 1000 : null
+export function expiry(doc: any, of: Container): number | null {
+	if (of.defaultTtl === undefined || typeof doc._ts !== 'number') return null
+	const ttl = Number.isInteger(doc.ttl) ? doc.ttl : of.defaultTtl
+	const base = of.ttlPropertyPath ? partitionKey(doc, [of.ttlPropertyPath])[0] : undefined
+	const from = typeof base === 'number' ? Math.floor(base) : doc._ts
+	return ttl > 0 ? (from + ttl) * 1000 : null
 }
 
 export function Countdown(p: { at: number | null; db: string }) {
@@ -243,7 +246,7 @@ export function Documents(p: In & { open: string[] }) {
 										</span>
 									))}
 									<span role="gridcell" class="c-expires num">
-										<Countdown at={expiry(doc, p.of.defaultTtl)} db={p.db} />
+										<Countdown at={expiry(doc, p.of)} db={p.db} />
 									</span>
 									<span role="gridcell" class="c-written num">
 										{doc._ts ? stamp(doc._ts * 1000) : ''}

@@ -50,16 +50,20 @@ function TimeToLive(p: In) {
 	const was = p.of.defaultTtl
 	const [mode, setMode] = useState(was === undefined ? 'off' : was === -1 ? 'own' : 'on')
 	const [seconds, setSeconds] = useState(String(was && was > 0 ? was : 3600))
+	const wasPath = p.of.ttlPropertyPath ?? ''
+	const [typedPath, setPath] = useState(wasPath)
+	const path = mode === 'off' ? '' : typedPath.trim()
+	const badPath = wrongPaths(path)
 	const bad = mode === 'on' ? wrongCount(seconds) || (seconds === '' ? 'a number of seconds' : '') : ''
 	const to = mode === 'off' ? undefined : mode === 'own' ? -1 : Number(seconds)
-	const changed = !bad && to !== was
+	const changed = !bad && !badPath && (to !== was || path !== wasPath)
 	const [run, setRun] = useState<{ answer: any; error: string } | null>(null)
 	useLayoutEffect(() => {
 		setRun(null)
 		if (!changed) return
 		let late = false
 		const timer = setTimeout(() => {
-			post(ownColl(p.db, p.coll, 'ttl-dry-run'), { defaultTtl: to ?? null, examples: 3 }).then(
+			post(ownColl(p.db, p.coll, 'ttl-dry-run'), { defaultTtl: to ?? null, ttlPropertyPath: path, examples: 3 }).then(
 				answer => {
 					if (!late) setRun({ answer, error: '' })
 				},
@@ -72,14 +76,14 @@ function TimeToLive(p: In) {
 			late = true
 			clearTimeout(timer)
 		}
-	}, [to, changed])
+	}, [to, path, changed])
 	return (
 		<FormPanel
 			title="Time to live"
 			word="Save time to live"
 			main
 			blocked={!changed || !run}
-			save={() => replace(p, () => ({ defaultTtl: to }))}
+			save={() => replace(p, () => ({ defaultTtl: to, ttlPropertyPath: path || undefined }))}
 		>
 			<div class="fields">
 				<Choice
@@ -99,6 +103,15 @@ function TimeToLive(p: In) {
 						set={setSeconds}
 						bad={bad}
 						type="number"
+					/>
+				)}
+				{mode !== 'off' && (
+					<Text
+						label="Counts from the property"
+						value={typedPath}
+						set={setPath}
+						bad={badPath}
+						hint="Seconds since 1970. Empty: the last write."
 					/>
 				)}
 			</div>
