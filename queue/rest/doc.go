@@ -27,7 +27,11 @@
 // # Rights
 //
 // Each request has a token, in the header Authorization: Listen receives and settles, Send sends, Manage does
-// the rest.
+// the rest. Errors for tokens without the right Manage have the service's texts and status lines (refuse.go).
+//
+// # Log
+//
+// Each request is a line at the level debug: method, path, status, and the code and text of an error.
 //
 // # Faults on demand
 //
