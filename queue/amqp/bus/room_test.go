@@ -244,3 +244,40 @@ func TestMessagesWaitForRoom(t *testing.T) {
 		t.Errorf("%d bytes are kept", 1<<20-got)
 	}
 }
+
+// TestMessageOf20MB: a message of 20 MB is sent and received in frames of 64 KB, and has room of its own meanwhile.
+func TestMessageOf20MB(t *testing.T) {
+	const size = 64 << 20
+	w := newWorld(t)
+	w.create(queue.Queue, "q", func(p *queue.Properties) { p.MaxMessageKB = 32 << 10 })
+	r := newRoom(size)
+	w.bus.o.Room = r
+	c := w.dial(1 << 16)
+	c.sender(0, "q")
+	body := bytes.Repeat([]byte("0123456789abcdef"), 20<<20/16)
+	raw := message.New(body).AppendBare(nil)
+	half := len(raw) / 2
+	for at, n := 0, 0; at < len(raw); at += n {
+		if n = min(60_000, len(raw)-at); at < half && at+n >= half {
+			c.say(0, &frame.Flow{IncomingWindow: 1000, OutgoingWindow: 10, Echo: true})
+			await[*frame.Flow](c)
+			if taken := size - r.left(); taken < 32<<20 || taken > 33<<20 {
+				t.Errorf("half of a message has %d bytes", taken)
+			}
+		}
+		c.say(0, &frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: []byte{0}, MessageFormat: frame.Some(0),
+			More: at+n < len(raw)}, raw[at:at+n]...)
+	}
+	if _, ok := await[*frame.Disposition](c).State.(*frame.Accepted); !ok {
+		t.Fatal("the message is not accepted")
+	}
+	c.receiver(1, "q")
+	c.credit(1, 0, 1, false)
+	if _, m := c.delivered(); textOf(m) != string(body) {
+		t.Error("another message is received")
+	}
+	c.hangUp()
+	if left := r.left(); left != size {
+		t.Errorf("%d bytes are kept", size-left)
+	}
+}
