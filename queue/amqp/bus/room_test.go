@@ -144,7 +144,8 @@ func TestBeforeToken(t *testing.T) {
 			w.strict()
 			c := w.dial(1 << 16)
 			_ = attack(c) // it may be broken off
-			if got := c.closes(); got != "amqp:resource-limit-exceeded" && got != "amqp:connection:framing-error" {
+			got := c.closes()
+			if got != "amqp:resource-limit-exceeded" && got != "amqp:connection:framing-error" {
 				t.Errorf("the connection is closed with %s", got)
 			}
 			c.hangUp()
@@ -191,8 +192,8 @@ func TestLinkName(t *testing.T) {
 	}
 }
 
-// TestUnfinishedMessages: however many messages are unfinished, the connection is read, and what they have of the
-// room is given back with it.
+// TestUnfinishedMessages: however many messages are unfinished, the connection is read, and what they have
+// of the room is given back with it.
 func TestUnfinishedMessages(t *testing.T) {
 	const size = 256 << 20
 	w := newWorld(t)
@@ -245,7 +246,8 @@ func TestMessagesWaitForRoom(t *testing.T) {
 	}
 }
 
-// TestMessageOf20MB: a message of 20 MB is sent and received in frames of 64 KB, and has room of its own meanwhile.
+// TestMessageOf20MB: a message of 20 MB is sent and received in frames of 64 KB, and has room of its own
+// meanwhile.
 func TestMessageOf20MB(t *testing.T) {
 	const size = 64 << 20
 	w := newWorld(t)
