@@ -86,15 +86,16 @@ func (c *call) counted(n int64) int64 {
 
 func noMemory() error {
 	return Failure(StatusTooManyRequests, SubstatusThrottled,
-		"The answers of other requests take all the memory that there is for them. Please retry after some time.")
+		"The answers of other requests take all the memory that there is for them. "+
+			"Please retry after some time.")
 }
 
 // size is how many bytes the answer takes.
 func (c *call) size() int64 { return int64(cap(c.out.Body) + c.beside) }
 
-// readOnce runs what reads, and holds the memory of its answer. Where there is none the answer is let go: the call
-// waits for as much with nothing in hand, and reads again. Where memory is scarce few read at once, so that there
-// are not many answers at once that are let go.
+// readOnce runs what reads, and holds the memory of its answer. Where there is none the answer is let go:
+// the call waits for as much with nothing in hand, and reads again. Where memory is scarce few read at
+// once, so that there are not many answers at once that are let go.
 func (c *call) readOnce(run func() error) error {
 	leave := func() {}
 	if m := c.srv.memory; m.TryTake(min(largestItem, m.Size())) {
@@ -147,9 +148,9 @@ func (c *call) holdAnswer() error {
 	return nil
 }
 
-// HoldBody waits for n bytes of memory for the body of a request, before it is read, and is refused with 429 after a
-// while. The caller gives back what is held. The memory of a body that is written goes over to the answer, which
-// is about as large: neither is there without it.
+// HoldBody waits for n bytes of memory for the body of a request, before it is read, and is refused with
+// 429 after a while. The caller gives back what is held. The memory of a body that is written goes over to
+// the answer, which is about as large: neither is there without it.
 func (s *Service) HoldBody(ctx context.Context, n int64) (held int64, err error) {
 	if n = min(n, s.memory.Size()); n <= smallAnswer {
 		return 0, nil

@@ -17,8 +17,8 @@ var (
 	// ErrEmptyKey is returned by Update where its transaction sets or deletes the empty key. Nothing was
 	// written.
 	ErrEmptyKey = errors.New("engine: a key is empty")
-	// ErrTooLarge is returned by Update where a transaction exceeds MaxTxnBytes, or MaxLargeTxnBytes where it has
-	// called Enlarge. Nothing was written.
+	// ErrTooLarge is returned by Update where a transaction exceeds MaxTxnBytes, or MaxLargeTxnBytes where
+	// it has called Enlarge. Nothing was written.
 	ErrTooLarge = errors.New("engine: transaction too large")
 	// ErrLocked is returned by Open where another process has the folder open.
 	ErrLocked = errors.New("engine: the data folder is in use by another process")

@@ -93,8 +93,8 @@ func (a Allow) Check(ctx context.Context, rawURL string) error {
 // loopback is what names below localhost stand for.
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// isLocal reports whether a name is localhost or one below it, which stand for loopback addresses wherever they are
-// looked up (RFC 6761, 6.3).
+// isLocal reports whether a name is localhost or one below it, which stand for loopback addresses wherever
+// they are looked up (RFC 6761, 6.3).
 func isLocal(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")

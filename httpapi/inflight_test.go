@@ -62,8 +62,8 @@ func TestRoomBeforeAnswers(t *testing.T) {
 	}
 }
 
-// TestReadersWithoutRoom: who waits for the memory of an item holds none; who reads a small one does not wait; and
-// a body is not taken in without memory.
+// TestReadersWithoutRoom: who waits for the memory of an item holds none; who reads a small one does not
+// wait; and a body is not taken in without memory.
 func TestReadersWithoutRoom(t *testing.T) {
 	w := newWorld(t)
 	w.container("")

@@ -13,8 +13,9 @@ import (
 )
 
 // A match of a regular expression may take exponential time. Past matchTime it is tried once more, with
-// secondTime: a machine that is busy can stop any process for a tenth of a second. Past that the query fails, since
-// any result could be the wrong one. foldTime is the time where the query is still being prepared.
+// secondTime: a machine that is busy can stop any process for a tenth of a second. Past that the query
+// fails, since any result could be the wrong one. foldTime is the time where the query is still being
+// prepared.
 const (
 	matchTime  = 100 * time.Millisecond
 	secondTime = 2 * time.Second
@@ -31,8 +32,8 @@ func (e *MatchError) Error() string {
 		"it does not try the same text in many ways.", e.Limit)
 }
 
-// outOfTime ends the run of a match that took too long. While a query is being prepared it ends that, so that a run
-// does it again.
+// outOfTime ends the run of a match that took too long. While a query is being prepared it ends that, so
+// that a run does it again.
 func (c *call) outOfTime() doc.Value {
 	switch c.look(); {
 	case c.folding():

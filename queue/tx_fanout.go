@@ -58,8 +58,8 @@ func (w *work) publishAll(p *part, h *header, m *message.Message, body []byte) e
 	return w.put(p, p.Last, &rest, body)
 }
 
-// firstOfMany is the number of the first subscription that gets a copy of a message so large that each copy needs
-// a transaction of its own, where there are several; else it is 0.
+// firstOfMany is the number of the first subscription that gets a copy of a message so large that each copy
+// needs a transaction of its own, where there are several; else it is 0.
 func (w *work) firstOfMany(topic *entity, h *header, m *message.Message, body []byte) int32 {
 	if len(body) < maxMoved {
 		return 0

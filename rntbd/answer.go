@@ -52,7 +52,8 @@ var texts = []struct {
 	{answerExecutionInfo, "x-ms-cosmos-query-execution-info"},
 }
 
-// inOnePiece is how long an answer may be, in bytes, that is kept until its handler has ended, and is sent at once.
+// inOnePiece is how long an answer may be, in bytes, that is kept until its handler has ended, and is sent
+// at once.
 const inOnePiece = 16 << 10
 
 // answer is the http.ResponseWriter of a frame. It keeps the connection's turn to write from the first byte

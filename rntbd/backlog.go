@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// How many bytes the requests under way of a connection may have where another one is begun: their heads, and what
-// is kept of an answer until its turn. The bodies of requests and large answers are the handler's to count.
+// How many bytes the requests under way of a connection may have where another one is begun: their heads,
+// and what is kept of an answer until its turn. The bodies of requests and large answers are the handler's
+// to count.
 const (
 	maxBacklog   = 1 << 20
 	earlyBacklog = 64 << 10 // until a request has shown a key

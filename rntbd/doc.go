@@ -25,10 +25,12 @@
 //
 // # Limits
 //
-// A frame's head has at most 1 MiB, its body Options.MaxBody bytes; what is longer is read to its end and
-// answered with 413. A client has a minute for a frame that it has begun, and ten seconds to take each piece
-// of an answer. A connection on which nothing comes for half an hour is closed, which clients expect. What
-// cannot be parsed ends its connection: there is no way to find the next frame.
+// A frame's head has at most 1 MiB, 64 KiB until a request has shown a key; its body Options.MaxBody bytes:
+// what is longer is read to its end and answered with 413. The handler reads the body from the connection
+// (payload.go), so that a request that it refuses costs its head alone. No request is begun while those
+// under way hold a mebibyte (backlog.go). A client has a minute for a frame that it has begun, and ten
+// seconds to take each piece of an answer. A connection on which nothing comes for half an hour is closed,
+// which clients expect. What cannot be parsed ends its connection: there is no way to find the next frame.
 //
 // # The end
 //

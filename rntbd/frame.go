@@ -46,14 +46,15 @@ func readLength(r io.Reader, most int) (int, error) {
 	return int(n), nil
 }
 
-// readFrame reads what follows the length, but for the payload's bytes: one that is longer than maxBody is not
-// to be read.
+// readFrame reads what follows the length, but for the payload's bytes: one that is longer than maxBody is
+// not to be read.
 func readFrame(r io.Reader, length, maxBody int) (*frame, error) {
 	b := make([]byte, length-4)
 	if _, err := io.ReadFull(r, b); err != nil {
 		return nil, err
 	}
-	f := &frame{head: length, resource: binary.LittleEndian.Uint16(b), operation: binary.LittleEndian.Uint16(b[2:])}
+	f := &frame{head: length, resource: binary.LittleEndian.Uint16(b),
+		operation: binary.LittleEndian.Uint16(b[2:])}
 	copy(f.activity[:], b[4:20])
 	var err error
 	if f.tokens, err = parseTokens(b[20:]); err != nil {

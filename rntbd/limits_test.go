@@ -15,7 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestPayloadWaits: the payload of a request that is refused is not waited for; what comes of it is passed over.
+// TestPayloadWaits: the payload of a request that is refused is not waited for; what comes of it is passed
+// over.
 func TestPayloadWaits(t *testing.T) {
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {

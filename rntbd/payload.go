@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// payload is the body of a frame. It is read from the connection by who serves the frame, when he wants it: the
-// server takes in no body of a request that it refuses. The connection's reader waits meanwhile, and passes over
-// what is left.
+// payload is the body of a frame. It is read from the connection by who serves the frame, when he wants it:
+// the server takes in no body of a request that it refuses. The connection's reader waits meanwhile, and
+// passes over what is left.
 type payload struct {
 	r    io.Reader
 	done chan struct{} // closed when who serves the frame needs no more of it

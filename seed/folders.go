@@ -47,7 +47,8 @@ func (n *folderNames) of(id string) string {
 	return name
 }
 
-// IsDevice reports whether Windows takes a file of that name for a device, whatever stands behind a dot in it.
+// IsDevice reports whether Windows takes a file of that name for a device, whatever stands behind a dot in
+// it.
 func IsDevice(name string) bool {
 	name, _, _ = strings.Cut(strings.ToLower(name), ".")
 	switch name {

@@ -62,7 +62,8 @@ func (e *ExpiryEvents) check() error {
 	seen := make(map[string]bool)
 	for _, w := range e.Webhooks {
 		u, err := url.Parse(w.URL)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || len(w.URL) > maxWebhookURL || !leads(u) {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" ||
+			len(w.URL) > maxWebhookURL || !leads(u) {
 			return fail(fault.CodeBadRequest, "The URL of a webhook must be an absolute http or https URL: '"+
 				w.URL+"' is not.")
 		}
@@ -157,8 +158,8 @@ func (d *PurgeDelay) of(rid uint64) int64 {
 	return least + int64((x^x>>31)%uint64(most-least+1))
 }
 
-// leads reports whether a URL names a host to which a connection can be made: an address in its one written form, or
-// a name whose last part is no number, and a port that there is.
+// leads reports whether a URL names a host to which a connection can be made: an address in its one written
+// form, or a name whose last part is no number, and a port that there is.
 func leads(u *url.URL) bool {
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

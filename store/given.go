@@ -10,8 +10,8 @@ import (
 )
 
 // givenRows keeps what the pages of queries leave, until their next page is asked for: what a DISTINCT has
-// given out, what others have made already. What was kept first is forgotten first, and what nobody has asked for
-// in a minute: then that page makes it again.
+// given out, what others have made already. What was kept first is forgotten first, and what nobody has
+// asked for in a minute: then that page makes it again.
 type givenRows struct {
 	wall ttl.Clock
 	mu   sync.Mutex

@@ -12,10 +12,10 @@ import (
 // file systems take 255.
 const maxFileName = 200
 
-// fileNames are the names of files for containers, in their order: the ids as a URL has them. What is longer
-// than a file's name can be is cut off, and of names that differ in small and capital letters alone, which
-// some systems take for one, the later ones have a number behind them, as no URL has it. A name that is a device's
-// on Windows has a % before it, and a dot at an end is escaped.
+// fileNames are the names of files for containers, in their order: the ids as a URL has them. What is
+// longer than a file's name can be is cut off, and of names that differ in small and capital letters alone,
+// which some systems take for one, the later ones have a number behind them, as no URL has it. A name that
+// is a device's on Windows has a % before it, and a dot at an end is escaped.
 func fileNames(ids []string) (names []string) {
 	taken := map[string]bool{}
 	for _, id := range ids {

@@ -36,7 +36,7 @@ func (l *limitFlags) register(flags *pflag.FlagSet) {
 		"how long a stored procedure or a trigger may run, and the functions of a query together")
 	l.memoryInFlight = store.DefaultMemory
 	flags.Var(&l.memoryInFlight, "memory-in-flight",
-		"what all requests may hold together, of answers and of rows to be "+
+		"what all clients may hold together, of requests, messages, answers and rows to be "+
 			"sorted or grouped; one a tenth; no more than a quarter of GOMEMLIMIT")
 }
 

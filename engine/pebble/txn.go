@@ -346,8 +346,8 @@ func (t *txn) write() *pebble.Batch {
 // aheadOf is how much larger than its value the batch is made that begins with a large value.
 const aheadOf = 64 << 10
 
-// writeValue is write for a value of n bytes. A batch that begins with a large one has room for it from the start:
-// one that grows is in memory several times.
+// writeValue is write for a value of n bytes. A batch that begins with a large one has room for it from the
+// start: one that grows is in memory several times.
 func (t *txn) writeValue(n int) *pebble.Batch {
 	if t.batch == nil && n > engine.MaxTxnBytes/16 {
 		t.batch = t.e.db.NewBatchWithSize(n + aheadOf)

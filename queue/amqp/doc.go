@@ -16,14 +16,15 @@
 //
 // # What bounds what
 //
-// All that a client has sent and nobody has taken yet counts against Options.Room from the moment it is there:
-// links, unfinished messages, messages that wait for a sink, output that the client does not read (room.go).
+// All that a client has sent and nobody has taken yet counts against Options.Room from the moment it is
+// there: links, unfinished messages, messages that wait for a sink, output that the client does not read
+// (room.go).
 //
-//   - Whole messages keep the connection from being read, once they have MaxPending bytes: their sinks free them
-//     without the reader. Unfinished ones never do, since only what comes next can finish them.
-//   - A message of several frames takes room in three steps: 256 KB, 1 MB, and all that its link allows. A client
-//     that waits for a step holds the one before, for half a minute at most; then the message is refused. After
-//     the last step it waits for nothing. A message must be whole in five minutes.
+//   - Whole messages keep the connection from being read, once they have MaxPending bytes: their sinks free
+//     them without the reader. Unfinished ones never do, since only what comes next can finish them.
+//   - A message of several frames takes room in three steps: 256 KB, 1 MB, and all that its link allows. A
+//     client that waits for a step holds the one before, for half a minute at most; then the message is
+//     refused. After the last step it waits for nothing. A message must be whole in five minutes.
 //   - Until a client has shown who it is, it has 16 links, 16 sessions, 32 KB and a minute.
 //
 // Sources are not asked for more than the client has given credit for, and what they have given waits for the

@@ -114,8 +114,8 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	}
 }
 
-// grow makes room in the payload for n bytes more: a large one gets all that it may have at once, since it would
-// be in memory several times while it grows.
+// grow makes room in the payload for n bytes more: a large one gets all that it may have at once, since it
+// would be in memory several times while it grows.
 func (p *partial) grow(n int, room hold) {
 	if room.large && cap(p.Payload) < int(room.n) && len(p.Payload)+n > cap(p.Payload) {
 		p.Payload = append(make([]byte, 0, room.n), p.Payload...)

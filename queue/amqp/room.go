@@ -23,8 +23,8 @@ type Room interface {
 	GiveLarge(n int64)
 }
 
-// The room of a message that comes in several frames grows in steps: who waits for the next step holds no more
-// than the one before. From the last one on a message waits for nothing.
+// The room of a message that comes in several frames grows in steps: who waits for the next step holds no
+// more than the one before. From the last one on a message waits for nothing.
 const (
 	firstStep  = 256 << 10
 	secondStep = 1 << 20
@@ -103,8 +103,8 @@ func tooMuchEarly() *frame.Error {
 		Description: "A client that has shown no token has a few links and 32 KB."}
 }
 
-// admit takes the room for a transfer. Where there is none the link refuses the message. The lock is held, but
-// not while it waits.
+// admit takes the room for a transfer. Where there is none the link refuses the message. The lock is held,
+// but not while it waits.
 func (c *conn) admit(s *session, t *frame.Transfer, n int) {
 	l := s.links[t.Handle]
 	if l == nil || l.closing || l.receiver || !l.answered || t.Aborted {
@@ -213,8 +213,8 @@ func (c *conn) dropSlow() {
 	}
 }
 
-// awaitRoom keeps the reader from taking more in than is worked off: the messages that wait are whole, so that
-// none of them waits for the reader.
+// awaitRoom keeps the reader from taking more in than is worked off: the messages that wait are whole, so
+// that none of them waits for the reader.
 func (c *conn) awaitRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -254,8 +254,8 @@ func (c *conn) outputFits(most int) bool {
 	return true
 }
 
-// watchIdle tells who has given the connection its place whether another one may have it: its client has shown
-// no token, or has no link. The lock is held.
+// watchIdle tells who has given the connection its place whether another one may have it: its client has
+// shown no token, or has no link. The lock is held.
 func (c *conn) watchIdle() {
 	if c.o.Idle == nil {
 		return

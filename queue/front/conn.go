@@ -18,12 +18,14 @@ const (
 )
 
 const (
-	// speakTime is how long a client may take to say its first word, to end a handshake, and for the head of a
-	// request.
+	// speakTime is how long a client may take to say its first word, to end a handshake, and for the head
+	// of a request.
 	speakTime = 30 * time.Second
-	// bodyTime is how long a request of HTTP may take to its end. A handler that lets a larger body in extends it.
+	// bodyTime is how long a request of HTTP may take to its end. A handler that lets a larger body in
+	// extends it.
 	bodyTime = time.Minute
-	// answerTime is how long an answer may take from its request on, the time of a receiver that waits included.
+	// answerTime is how long an answer may take from its request on, the time of a receiver that waits
+	// included.
 	answerTime = 5 * time.Minute
 	// idleTime is how long a connection of HTTP may be without a request.
 	idleTime = 2 * time.Minute

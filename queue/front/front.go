@@ -15,16 +15,16 @@ import (
 
 // Options configure a Server. AMQP and HTTP must be set.
 type Options struct {
-	// AMQP serves one connection until it or ctx ends. It calls idle when another connection may have the place
-	// of this one, and when it may not any more: at its beginning it may.
+	// AMQP serves one connection until it or ctx ends. It calls idle when another connection may have the
+	// place of this one, and when it may not any more: at its beginning it may.
 	AMQP func(ctx context.Context, c net.Conn, idle func(bool)) error
 	HTTP http.Handler
 	// Admit lets requests in, for a WebSocket too; nil: all of them. Browsers lend their place in the network
 	// to every page.
 	Admit func(*http.Request) bool
 	TLS   *tls.Config // nil: no connection is encrypted
-	// Most is how many connections there may be; 0: any number. The one that has been idle for longest is closed
-	// for one more; where none is idle more of them wait.
+	// Most is how many connections there may be; 0: any number. The one that has been idle for longest is
+	// closed for one more; where none is idle more of them wait.
 	Most   int
 	Wall   ttl.Clock    // real time; nil is the system's
 	Logger *slog.Logger // nil discards

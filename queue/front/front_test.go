@@ -205,7 +205,8 @@ func TestFirstByte(t *testing.T) {
 	says(t, d.dial(false), header)
 }
 
-// TestAdmit: who is not let in gets neither an answer nor a WebSocket; a page of another origin that is gets both.
+// TestAdmit: who is not let in gets neither an answer nor a WebSocket; a page of another origin that is
+// gets both.
 func TestAdmit(t *testing.T) {
 	const friend = "http://localhost:3000"
 	d := open(t, func(o *Options) {

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// places are those of the connections. Where all are taken, the connection that has been idle for longest gives
-// its place to a new one: its client has said nothing yet, has no request of HTTP under way, or has shown no
-// token over AMQP or has no link there. Where none is idle new connections wait.
+// places are those of the connections. Where all are taken, the connection that has been idle for longest
+// gives its place to a new one: its client has said nothing yet, has no request of HTTP under way, or has
+// shown no token over AMQP or has no link there. Where none is idle new connections wait.
 type places struct {
 	most int // 0: any number
 

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestIdleGivesWay: where all places are taken, the connection that has been idle for longest is closed for a new
-// one, whatever it speaks.
+// TestIdleGivesWay: where all places are taken, the connection that has been idle for longest is closed for
+// a new one, whatever it speaks.
 func TestIdleGivesWay(t *testing.T) {
 	const most = 3
 	for name, begin := range map[string]func(t *testing.T, d *door) net.Conn{

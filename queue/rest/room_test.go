@@ -29,8 +29,8 @@ func (r *room) Give(n int64)                                 { r.taken.Add(-n) }
 func (r *room) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
 func (r *room) GiveLarge(n int64)                            { r.Give(n) }
 
-// TestLargeBody: a message of 20 MB is sent and received where its queue takes it, and counts against the room
-// while it is under way.
+// TestLargeBody: a message of 20 MB is sent and received where its queue takes it, and counts against the
+// room while it is under way.
 func TestLargeBody(t *testing.T) {
 	w := newWorld(t, access.Options{})
 	r := &room{}

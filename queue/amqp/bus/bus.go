@@ -66,7 +66,8 @@ const containerID = "mayfly"
 
 // Options are those with which a connection is served.
 func (b *Bus) Options() amqp.Options {
-	return amqp.Options{Connect: b.connect, Password: b.password, ContainerID: containerID, Room: b.o.Room, Wall: b.o.Wall,
+	return amqp.Options{Connect: b.connect, Password: b.password, ContainerID: containerID,
+		Room: b.o.Room, Wall: b.o.Wall,
 		Logger: b.o.Logger}
 }
 

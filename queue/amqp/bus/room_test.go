@@ -144,7 +144,8 @@ func TestBeforeToken(t *testing.T) {
 			w.strict()
 			c := w.dial(1 << 16)
 			_ = attack(c) // it may be broken off
-			if got := c.closes(); got != "amqp:resource-limit-exceeded" && got != "amqp:connection:framing-error" {
+			got := c.closes()
+			if got != "amqp:resource-limit-exceeded" && got != "amqp:connection:framing-error" {
 				t.Errorf("the connection is closed with %s", got)
 			}
 			c.hangUp()
@@ -191,8 +192,8 @@ func TestLinkName(t *testing.T) {
 	}
 }
 
-// TestUnfinishedMessages: however many messages are unfinished, the connection is read, and what they have of the
-// room is given back with it.
+// TestUnfinishedMessages: however many messages are unfinished, the connection is read, and what they have
+// of the room is given back with it.
 func TestUnfinishedMessages(t *testing.T) {
 	const size = 256 << 20
 	w := newWorld(t)
@@ -242,5 +243,43 @@ func TestMessagesWaitForRoom(t *testing.T) {
 	r.Give(taken - 900_000)
 	if got := r.left(); got != 1<<20 {
 		t.Errorf("%d bytes are kept", 1<<20-got)
+	}
+}
+
+// TestMessageOf20MB: a message of 20 MB is sent and received in frames of 64 KB, and has room of its own
+// meanwhile.
+func TestMessageOf20MB(t *testing.T) {
+	const size = 64 << 20
+	w := newWorld(t)
+	w.create(queue.Queue, "q", func(p *queue.Properties) { p.MaxMessageKB = 32 << 10 })
+	r := newRoom(size)
+	w.bus.o.Room = r
+	c := w.dial(1 << 16)
+	c.sender(0, "q")
+	body := bytes.Repeat([]byte("0123456789abcdef"), 20<<20/16)
+	raw := message.New(body).AppendBare(nil)
+	half := len(raw) / 2
+	for at, n := 0, 0; at < len(raw); at += n {
+		if n = min(60_000, len(raw)-at); at < half && at+n >= half {
+			c.say(0, &frame.Flow{IncomingWindow: 1000, OutgoingWindow: 10, Echo: true})
+			await[*frame.Flow](c)
+			if taken := size - r.left(); taken < 32<<20 || taken > 33<<20 {
+				t.Errorf("half of a message has %d bytes", taken)
+			}
+		}
+		c.say(0, &frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: []byte{0}, MessageFormat: frame.Some(0),
+			More: at+n < len(raw)}, raw[at:at+n]...)
+	}
+	if _, ok := await[*frame.Disposition](c).State.(*frame.Accepted); !ok {
+		t.Fatal("the message is not accepted")
+	}
+	c.receiver(1, "q")
+	c.credit(1, 0, 1, false)
+	if _, m := c.delivered(); textOf(m) != string(body) {
+		t.Error("another message is received")
+	}
+	c.hangUp()
+	if left := r.left(); left != size {
+		t.Errorf("%d bytes are kept", size-left)
 	}
 }
