@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestServiceBusTransactionCampaign plays ten thousand pipelined transactions with Qpid Proton, a third of them rolled
-// back, and kills the server under them again and again: each is there as a whole or not at all.
+// TestServiceBusTransactionCampaign plays ten thousand pipelined transactions with Qpid Proton, a third of
+// them rolled back, and kills the server under them again and again: each is there as a whole or not at all.
 func TestServiceBusTransactionCampaign(t *testing.T) {
 	const transactions = 10_000
 	dir, seed := t.TempDir(), rand.Uint64()
@@ -31,7 +31,8 @@ func TestServiceBusTransactionCampaign(t *testing.T) {
 				killed <- b.Kill()
 			}
 		}()
-		whole := l.play(t, b, argv, "--first", strconv.Itoa(next), "--count", strconv.Itoa(transactions-next), "--open",
+		whole := l.play(t, b, argv, "--first", strconv.Itoa(next), "--count", strconv.Itoa(transactions-next),
+			"--open",
 			"16", "--rollback", "33", "--seed", strconv.Itoa(rng.IntN(1<<30)))
 		close(stop)
 		must(t, <-killed)
@@ -62,7 +63,8 @@ func TestServiceBusTransactionCampaign(t *testing.T) {
 			unknown++
 		}
 	}
-	t.Logf("%d transactions: %d committed, %d rolled back, %d never answered, %d kills", len(l.asked), committed,
+	t.Logf("%d transactions: %d committed, %d rolled back, %d never answered, %d kills", len(l.asked),
+		committed,
 		l.rolledBack(), unknown, kills)
 	must(t, b.Stop())
 	check(t, dir)

@@ -20,8 +20,8 @@ import (
 // transactionTime is how long a program with transactions may take.
 const transactionTime = 2 * time.Minute
 
-// TestServiceBusTransactionsProton plays pipelined transactions with Qpid Proton, a client of AMQP that is no SDK of
-// Service Bus: sends, settlements, and rollbacks of both.
+// TestServiceBusTransactionsProton plays pipelined transactions with Qpid Proton, a client of AMQP that is no
+// SDK of Service Bus: sends, settlements, and rollbacks of both.
 func TestServiceBusTransactionsProton(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -33,7 +33,8 @@ func TestServiceBusTransactionsProton(t *testing.T) {
 			b.create(t, "q")
 			b.preload(t, "q", c.messages)
 			l := &transactionLedger{}
-			l.play(t, b, protonProgram(t), "--count", "200", "--rollback", strconv.Itoa(c.rollback), "--messages",
+			l.play(t, b, protonProgram(t), "--count", "200", "--rollback", strconv.Itoa(c.rollback),
+				"--messages",
 				strconv.Itoa(c.messages))
 			if len(l.done) != 200 || l.rolledBack() == 0 && c.rollback > 0 {
 				t.Errorf("%d transactions are done, %d rolled back", len(l.done), l.rolledBack())
@@ -43,7 +44,8 @@ func TestServiceBusTransactionsProton(t *testing.T) {
 	}
 }
 
-// TestServiceBusTransactionsRhea plays transactions of settlements with rhea, under session windows of 2^32-1.
+// TestServiceBusTransactionsRhea plays transactions of settlements with rhea, under session windows of
+// 2^32-1.
 func TestServiceBusTransactionsRhea(t *testing.T) {
 	t.Parallel()
 	runnable(t, suite{tools: nodeTools})
@@ -52,7 +54,8 @@ func TestServiceBusTransactionsRhea(t *testing.T) {
 	argv := nodeProgram(filepath.Join("servicebus", "rhea"))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), transactionTime)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, argv[0], append(argv[1:], "--amqp", at(b.amqp), "--queue", "q", "--count",
+	out, err := exec.CommandContext(ctx, argv[0], append(argv[1:], "--amqp", at(b.amqp), "--queue", "q",
+		"--count",
 		"50")...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -83,7 +86,8 @@ func (l *transactionLedger) play(t *testing.T, b bus, argv []string, args ...str
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), transactionTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, argv[0], slices.Concat(argv[1:], []string{"--amqp", at(b.amqp), "--queue", "q"},
+	cmd := exec.CommandContext(ctx, argv[0], slices.Concat(argv[1:], []string{"--amqp", at(b.amqp), "--queue",
+		"q"},
 		args)...)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint

@@ -12,6 +12,8 @@
 //     transaction (incoming.go).
 //   - A Source gives messages to a client. While there is credit a goroutine asks it for some (outgoing.go). How the
 //     client settles them is queued and given to the source in the same way (settle.go).
+//   - Links work side by side, but for transactions: a discharge waits for the work of its transaction that
+//     arrived before it, and what arrives behind it waits until it is done (order.go).
 //   - Attaching may wait, for a session that nobody has yet for example; so each has a goroutine, too (attach.go).
 //
 // # What bounds what

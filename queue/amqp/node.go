@@ -125,6 +125,9 @@ type Outgoing struct {
 	Format  uint32
 	Payload []byte
 	Settled bool // the client need not settle it
+	// Final is set of what the source has given away for good: it is sent although the client has taken its
+	// credit back meanwhile, as if it had been under way.
+	Final bool
 }
 
 // Settlement is what a client wants to become of a delivery.

@@ -59,7 +59,7 @@ func (l *Link) serve() {
 	l.s.c.unlocked(func() { list, err = l.source.Receive(ctx, ask, wait) })
 	l.cancel = nil
 	for i, m := range list {
-		if l.closing || l.credit == 0 || !l.send(m) {
+		if l.closing || l.credit == 0 && !m.Final || !l.send(m) {
 			l.s.c.unlocked(func() { l.source.GiveBack(list[i:]) })
 			break
 		}
@@ -92,8 +92,9 @@ func (l *Link) send(m Outgoing) bool {
 	s, c := l.s, l.s.c
 	room := func() bool { return c.out.dead || s.peerWindow > 0 && c.outputFits(roomy) }
 	// The client may take its credit back while there is no room.
-	begin := func() bool { return l.credit == 0 || room() }
-	if !c.await(l.life, begin) || l.closing || c.out.dead || l.credit == 0 {
+	withdrawn := func() bool { return l.credit == 0 && !m.Final }
+	begin := func() bool { return withdrawn() || room() }
+	if !c.await(l.life, begin) || l.closing || c.out.dead || withdrawn() {
 		return false
 	}
 	t := &frame.Transfer{Handle: l.handle, DeliveryID: frame.Some(s.nextDelivery), DeliveryTag: m.Tag,
@@ -101,7 +102,7 @@ func (l *Link) send(m Outgoing) bool {
 	if s.nextDelivery++; !m.Settled {
 		s.unsettled[t.DeliveryID.Value] = &outDelivery{id: t.DeliveryID.Value, link: l, tag: m.Tag}
 	}
-	l.credit--
+	l.credit -= min(l.credit, 1)
 	l.delivered++
 	for left := m.Payload; ; {
 		piece := left

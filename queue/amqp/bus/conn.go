@@ -67,12 +67,12 @@ func isTokenNode(address string) bool {
 // attach makes the node of an entity.
 func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at queue.Address, management bool) (
 	answer amqp.Answer, err error) {
-	need := right{path: at.String(), need: access.Listen}
-	if !a.Receiver && !management {
-		need.need = access.Send
-	}
 	if management {
-		need.any = true // each operation needs its own
+		return c.manage(ctx, l, a, at)
+	}
+	need := right{path: at.String(), need: access.Listen}
+	if !a.Receiver {
+		need.need = access.Send
 	}
 	e, err := c.queues.Get(ctx, at.Entity)
 	if err != nil {
@@ -87,18 +87,26 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at que
 			c.leaveGroup(l)
 		}
 	}()
-	switch {
-	case management && a.Receiver:
-		return amqp.Answer{Source: c.newReplies(l, a, managementNode(at))}, nil
-	case management:
-		return amqp.Answer{Sink: &requests{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
-	case a.Receiver:
-		if err := c.joinGroup(l, at); err != nil {
-			return answer, err
-		}
-		return c.receive(ctx, l, a, at, e)
+	if !a.Receiver {
+		return c.send(ctx, l, a, at, e)
 	}
-	return c.send(ctx, l, a, at, e)
+	if err := c.joinGroup(l, at); err != nil {
+		return answer, err
+	}
+	return c.receive(ctx, l, a, at, e)
+}
+
+// manage makes the node of an entity's management. It asks for no right: some clients put their token while
+// they attach, and each request needs a right of its own.
+func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at queue.Address) (amqp.Answer,
+	error) {
+	if _, err := c.queues.Get(ctx, at.Entity); err != nil {
+		return amqp.Answer{}, err
+	}
+	if a.Receiver {
+		return amqp.Answer{Source: c.newReplies(l, a, managementNode(at))}, nil
+	}
+	return amqp.Answer{Sink: &requests{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
 }
 
 // maxRequest is the most bytes of a request for management: it may carry messages to be scheduled.

@@ -20,6 +20,8 @@ type receiver struct {
 	work sync.WaitGroup
 	// lasts is how long a lock lasts from the moment in which it is given or renewed.
 	lasts time.Duration
+	over  chan struct{} // closed when the link is to end
+	gone  chan struct{} // closed when it has
 }
 
 // receive makes the node of a link on which a client receives.
@@ -34,6 +36,9 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at qu
 		o.Mode = queue.ReceiveAndDelete
 	}
 	want, err := sessionWanted(a)
+	if err == nil && want == nil {
+		err = knownFilters(a.Source.Filter)
+	}
 	if err != nil {
 		return answer, err
 	}
@@ -49,9 +54,14 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at qu
 	if err != nil {
 		return answer, err
 	}
-	n := &receiver{c: c, link: l, at: at, mode: o.Mode, r: r, lasts: e.Properties.LockDuration}
+	n := &receiver{c: c, link: l, at: at, mode: o.Mode, r: r, lasts: e.Properties.LockDuration,
+		over: make(chan struct{}), gone: make(chan struct{})}
 	if want != nil {
 		answer.From, answer.Properties = want.answer(a.Source, r)
+	} else if len(a.Source.Filter) > 0 {
+		from := *a.Source
+		from.Filter = nil
+		answer.From = &from
 	}
 	c.mu.Lock()
 	c.sessions[l] = n
@@ -61,10 +71,25 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at qu
 	return answer, nil
 }
 
+// lostSessionTime is how long a link stays attached when the lock of its session has ended: who has waited
+// for messages as long as the lock lasted is told that there are none, and not that it is lost.
+const lostSessionTime = 2 * time.Second
+
 // watch detaches the link when there is no more to expect.
 func (n *receiver) watch() {
 	<-n.r.Ended()
-	if err := n.r.Err(); err != nil {
+	err := n.r.Err()
+	if queue.CodeOf(err) == queue.CodeSessionLockLost {
+		late, stop := n.c.bus.o.Wall.After(lostSessionTime)
+		defer stop()
+		select {
+		case <-late:
+		case <-n.gone:
+			return
+		}
+	}
+	close(n.over)
+	if err != nil {
 		n.link.Detach(n.c.asError(err, n.at.String()))
 	}
 }
@@ -72,6 +97,7 @@ func (n *receiver) watch() {
 // Detached implements amqp.Source.
 func (n *receiver) Detached() {
 	n.c.forget(n.link)
+	close(n.gone)
 	n.r.Close()
 	n.work.Wait()
 }
@@ -87,11 +113,15 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 		if queue.CodeOf(err) == queue.CodeCancelled && ctx.Err() != nil {
 			return nil, nil
 		}
+		if queue.CodeOf(err) == queue.CodeSessionLockLost && n.awaitEnd(ctx, wait) {
+			return nil, nil
+		}
 		return nil, n.c.asError(err, n.at.String())
 	}
 	out := make([]amqp.Outgoing, len(list))
 	for i, d := range list {
-		out[i] = amqp.Outgoing{Tag: tagOf(d.Token), Settled: n.mode == queue.ReceiveAndDelete,
+		final := n.mode == queue.ReceiveAndDelete
+		out[i] = amqp.Outgoing{Tag: tagOf(d.Token), Settled: final, Final: final,
 			Payload: d.Message.AppendWire(make([]byte, 0, d.Message.Size()+256), &d.Broker)}
 	}
 	if len(out) > 0 {
@@ -103,7 +133,25 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 	return n.suffering(out)
 }
 
-// GiveBack implements amqp.Source. What was received to be deleted is lost: so it is said of that mode.
+// awaitEnd waits until the link of a lost session is to end, if wait is set. It reports whether it is not
+// yet.
+func (n *receiver) awaitEnd(ctx context.Context, wait bool) bool {
+	if wait {
+		select {
+		case <-n.over:
+		case <-ctx.Done():
+		}
+	}
+	select {
+	case <-n.over:
+		return false
+	default:
+		return true
+	}
+}
+
+// GiveBack implements amqp.Source. What was received to be deleted is lost where the link has ended: so it is
+// said of that mode.
 func (n *receiver) GiveBack(list []amqp.Outgoing) {
 	if n.mode == queue.ReceiveAndDelete {
 		return

@@ -14,7 +14,6 @@ import (
 type right struct {
 	path string
 	need access.Rights
-	any  bool // one of Listen and Send will do
 }
 
 // admit lets a link in, or fails with CodeUnauthorized.
@@ -37,15 +36,9 @@ func (c *conn) allows(path string, need access.Rights) error {
 
 // allowed looks for a grant that is enough. The lock is held.
 func (c *conn) allowed(r right) (err error) {
-	needs := []access.Rights{r.need}
-	if r.any {
-		needs = []access.Rights{access.Listen, access.Send}
-	}
 	for _, g := range c.grants {
-		for _, need := range needs {
-			if err = c.bus.o.Guard.Allow(g, r.path, need); err == nil {
-				return nil
-			}
+		if err = c.bus.o.Guard.Allow(g, r.path, r.need); err == nil {
+			return nil
 		}
 	}
 	text := "Unauthorized access. " + err.Error()

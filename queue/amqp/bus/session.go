@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"strings"
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
@@ -51,6 +52,18 @@ func sessionWanted(a *frame.Attach) (*sessionWish, error) {
 	return w, nil
 }
 
+// knownFilters refuses a filter that is the service's own and that is not known here. Others are not applied,
+// and the answer does not name them.
+func knownFilters(filters wire.Map) error {
+	for _, p := range filters {
+		if name, _ := nameOf(p.Key); strings.HasPrefix(name, "com.microsoft:") {
+			return &queue.Error{Code: queue.CodeNotAllowed, Message: "'" + name +
+				"' has an invalid filter type."}
+		}
+	}
+	return nil
+}
+
 // milliseconds reads a duration from a map.
 func milliseconds(m wire.Map, name string) (d time.Duration, ok bool) {
 	v, _ := m.Get(name)
@@ -70,12 +83,12 @@ func (w *sessionWish) answer(asked *frame.Source, r *queue.Receiver) (*frame.Sou
 		value = wire.Described{Descriptor: w.descriptor, Value: id}
 	}
 	from := *asked
-	from.Filter = make(wire.Map, len(asked.Filter))
-	for i, p := range asked.Filter {
+	from.Filter = nil // but for what is applied
+	for _, p := range asked.Filter {
 		if name, _ := nameOf(p.Key); name == sessionFilter {
 			p.Value = value
+			from.Filter = append(from.Filter, p)
 		}
-		from.Filter[i] = p
 	}
 	return &from, wire.Map{{Key: wire.Symbol(lockedUntil), Value: ticks(until)}}
 }

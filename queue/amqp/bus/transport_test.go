@@ -321,3 +321,23 @@ func TestRangeOfDeliveries(t *testing.T) {
 	}
 	w.shows("q", "")
 }
+
+// TestCreditTakenBackTooLate: a message that is deleted as it is received is sent although its credit is
+// taken back while it waits for room: it would be lost.
+func TestCreditTakenBackTooLate(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	w.send("q", "a", "b")
+	c := w.dial(1 << 16)
+	c.receiver(0, "q", func(a *frame.Attach) { a.SndSettleMode = frame.SenderSettled })
+	c.flowOf(0, 1, 0, 2) // there is credit for both, but room for one
+	if _, m := c.delivered(); textOf(m) != "a" {
+		t.Errorf("got %q", textOf(m))
+	}
+	c.flowOf(0, 1, 1, 0)
+	c.flowOf(0, 10, 1, 0)
+	if _, m := c.delivered(); textOf(m) != "b" {
+		t.Errorf("got %q", textOf(m))
+	}
+	w.shows("q", "")
+}

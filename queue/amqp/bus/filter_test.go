@@ -1,0 +1,96 @@
+package bus
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/wire"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// TestFilters: the answer to an attach names the filters that are applied; one of the service's own that is
+// not known is refused in the words that SDKs look for.
+func TestFilters(t *testing.T) {
+	const selector = "apache.org:selector-filter:string"
+	selecting := wire.Pair{Key: wire.Symbol(selector), Value: wire.Described{Descriptor: wire.Symbol(
+		selector),
+		Value: "colour = 'green'"}}
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	w.create(queue.Queue, "talks", withSessions)
+	c := w.dial(1 << 16)
+	filtered := func(handle uint32, address string, filters wire.Map) *frame.Attach {
+		t.Helper()
+		return c.receiver(handle, address, func(a *frame.Attach) { a.Source.Filter = filters })
+	}
+	if a := filtered(0, "q", wire.Map{selecting}); a.Source == nil || len(a.Source.Filter) > 0 {
+		t.Errorf("a selector is answered by %+v", a.Source)
+	}
+	session := wire.Pair{Key: wire.Symbol(sessionFilter), Value: "s"}
+	a := filtered(1, "talks", wire.Map{selecting, session})
+	if a.Source == nil || len(a.Source.Filter) != 1 || a.Source.Filter[0].Value != "s" {
+		t.Errorf("a selector beside a session is answered by %+v", a.Source)
+	}
+	unknown := wire.Pair{Key: wire.Symbol("com.microsoft:non-exclusive-session-filter"),
+		Value: wire.Described{Descriptor: uint64(0x1370000000E), Value: wire.List{"s", nil}}}
+	for i, address := range []string{"talks", "q"} {
+		filtered(uint32(2+i), address, wire.Map{unknown})
+		d := await[*frame.Detach](c)
+		if d.Error == nil || d.Error.Condition != frame.CondNotAllowed || !strings.Contains(
+			d.Error.Description,
+			"'com.microsoft:non-exclusive-session-filter' has an invalid filter type") {
+			t.Errorf("%s: an unknown filter is refused by %+v", address, d.Error)
+		}
+	}
+}
+
+// TestManagementBeforeToken: links to a management node are let in before the token is, each request needs
+// it.
+func TestManagementBeforeToken(t *testing.T) {
+	w := newWorld(t)
+	w.create(queue.Queue, "q")
+	w.bus = New(Options{Queues: w.q,
+		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey()}})})
+	c := w.dial(1 << 16)
+	m := c.manage(0, "q")
+	m.do(401, "peek-message", pairs("from-sequence-number", int64(1), "message-count", int32(1)))
+}
+
+// TestLostSessionEndsLate: who has waited for messages as long as the lock of a session lasted is told that
+// there are none; what is settled then is refused at once; a little later the link ends with the loss.
+func TestLostSessionEndsLate(t *testing.T) {
+	w := newWorld(t)
+	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
+	w.bus.o.Wall = wall
+	w.create(queue.Queue, "talks", withSessions)
+	w.send("talks", "s:a")
+	c := w.dial(1 << 16)
+	c.receiver(0, "talks", func(a *frame.Attach) {
+		a.Source.Filter = wire.Map{{Key: wire.Symbol(sessionFilter), Value: "s"}}
+	})
+	c.credit(0, 0, 5, false)
+	c.delivered()
+	w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+	c.credit(0, 1, 4, true)
+	if f := await[*frame.Flow](c); f.LinkCredit.Or(9) != 0 {
+		t.Errorf("the drain is answered by %+v", f)
+	}
+	refused(t, c.settles(0, &frame.Accepted{}), condSessionLockLost)
+	for {
+		wall.Advance(lostSessionTime) // again, since the link may not wait yet
+		select {
+		case f := <-c.in:
+			if d, ok := f.body.(*frame.Detach); ok {
+				if d.Error == nil || d.Error.Condition != condSessionLockLost {
+					t.Errorf("the link ends with %+v", d)
+				}
+				return
+			}
+		default:
+		}
+	}
+}
