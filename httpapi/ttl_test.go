@@ -170,7 +170,8 @@ func TestTTLPropertyPath(t *testing.T) {
 	w.do("POST", colls, def+`,"ttlPropertyPath":"/base"}`).want(201).has("ttlPropertyPath", `"/base"`)
 	now := w.clock.Now().Unix()
 	put := func(id string, base int64) *answer {
-		return w.do("POST", docs, fmt.Sprintf(`{"id":%q,"pk":"a","base":%d}`, id, base), pk(`["a"]`)...).want(201)
+		body := fmt.Sprintf(`{"id":%q,"pk":"a","base":%d}`, id, base)
+		return w.do("POST", docs, body, pk(`["a"]`)...).want(201)
 	}
 	put("later", now+50)
 	put("sooner", now-50)
@@ -179,7 +180,8 @@ func TestTTLPropertyPath(t *testing.T) {
 	read("never").fails(404, 0, "")
 	put("milliseconds", now*1000).head("x-mayfly-lint", "ttl-base-milliseconds")
 	w.do("POST", own+"explain-item", `{"id":"later","partitionKey":["a"]}`).want(200).
-		has("expiresIn", "150").has("ttlBase", strconv.FormatInt(now+50, 10)).has("policy.ttlPropertyPath", `"/base"`)
+		has("expiresIn", "150").has("ttlBase", strconv.FormatInt(now+50, 10)).
+		has("policy.ttlPropertyPath", `"/base"`)
 	w.do("POST", own+"ttl-dry-run", `{"defaultTtl":100,"ttlPropertyPath":""}`).want(200).
 		has("fromPath", `"/base"`).has("toPath", "").has("effects.diesLater.count", "1").
 		has("effects.diesSooner.count", "2")

@@ -103,7 +103,8 @@ func (l *Laboratory) dryRun(ctx context.Context, in *dryRunRequest) (DryRunAnswe
 }
 
 func dryRunAnswer(d inspect.DryRun) DryRunAnswer {
-	out := DryRunAnswer{From: defaultTTL(d.From), To: defaultTTL(d.To), FromPath: d.FromPath, ToPath: d.ToPath,
+	out := DryRunAnswer{From: defaultTTL(d.From), To: defaultTTL(d.To),
+		FromPath: d.FromPath, ToPath: d.ToPath,
 		Now:    second(d.Now),
 		Method: method(d.Exact), Complete: d.Complete, Expired: d.Expired,
 		Effects: make(map[string]DryRunEffect, len(d.Effects))}

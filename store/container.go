@@ -266,6 +266,9 @@ func (st *containerState) life(item *stored) ttl.Life { return st.lives.Of(&item
 
 // expired tells whether an item has expired at second now.
 func (st *containerState) expired(h *layout.Header, body []byte, now int64) bool {
+	if st.lives.Settled() { // as nearly always: nothing is to be worked out
+		return st.policy().Expired(h.Life, now)
+	}
 	return st.policy().Expired(st.lives.Of(h, body), now)
 }
 

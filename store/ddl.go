@@ -255,10 +255,10 @@ func (db *resident) newRanges(
 	return recs
 }
 
-// ReplaceContainer changes a container's settings. A changed DefaultTTL or TTLPropertyPath acts at once on all
-// items, whatever their number; an item that had expired by the old ones stays expired. The partition key, the
-// unique keys and the client encryption policy cannot change: CodeBadRequest. o.IfMatch is the container's
-// etag.
+// ReplaceContainer changes a container's settings. A changed DefaultTTL or TTLPropertyPath acts at once on
+// all items, whatever their number; an item that had expired by the old ones stays expired. The partition
+// key, the unique keys and the client encryption policy cannot change: CodeBadRequest. o.IfMatch is the
+// container's etag.
 func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definition.ContainerSpec,
 	o WriteOptions) (*Container, error) {
 	db := d.db

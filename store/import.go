@@ -71,7 +71,7 @@ func (o *ImportOptions) timestamp(p *ttl.Policy, l ttl.Life, now int64) (int64, 
 		left := int64((o.ExpiresIn + time.Second - 1) / time.Second)
 		if l.Based && left != at-now {
 			return 0, fail(fault.CodeBadRequest,
-				"The import has a remaining time to live, but that of the item counts from its 'ttlPropertyPath'.")
+				"The import has a remaining time to live, but the item's counts from its 'ttlPropertyPath'.")
 		}
 		if left > at-now {
 			return 0, fail(fault.CodeBadRequest,

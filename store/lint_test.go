@@ -161,8 +161,9 @@ func TestLintOfAPath(t *testing.T) {
 	b := newBenchWith(t, vfs.NewMem(), `"defaultTtl":10,"ttlPropertyPath":"/base"`,
 		store.Options{ManualReaper: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	defer b.close()
-	for base, want := range map[string]definition.Lint{`,"base":1700000000`: 0, `,"base":0`: 0, `,"base":99999999999`: 0,
-		``: definition.LintBaseAbsent, `,"base":null`: definition.LintBaseType, `,"base":"1700000000"`: definition.LintBaseType,
+	for base, want := range map[string]definition.Lint{`,"base":1700000000`: 0, `,"base":0`: 0,
+		`,"base":99999999999`: 0, ``: definition.LintBaseAbsent, `,"base":null`: definition.LintBaseType,
+		`,"base":"1700000000"`:  definition.LintBaseType,
 		`,"base":1700000000000`: definition.LintBaseMilliseconds} {
 		_, r, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"a","pk":"p"`+base+`}`), store.WriteOptions{})
 		if err != nil || r.Lint != want {
@@ -170,7 +171,8 @@ func TestLintOfAPath(t *testing.T) {
 		}
 	}
 	for i := range 12 {
-		_, _, err := b.c.Upsert(b.ctx, pk("p"), fmt.Appendf(nil, `{"id":"n%d","pk":"p","ttl":null}`, i), store.WriteOptions{})
+		body := fmt.Appendf(nil, `{"id":"n%d","pk":"p","ttl":null}`, i)
+		_, _, err := b.c.Upsert(b.ctx, pk("p"), body, store.WriteOptions{})
 		if !is(err, fault.CodeBadRequest) {
 			t.Error(err)
 		}
@@ -179,7 +181,8 @@ func TestLintOfAPath(t *testing.T) {
 	if last.Rule != definition.LintNull || last.Count != 12 || last.Last.Key.ID != "n11" {
 		t.Errorf("%+v", last)
 	}
-	if n := strings.Count(log.String(), "rule=ttl-null"); n != 1 || !strings.Contains(log.String(), "WhenWritingNull") {
+	n := strings.Count(log.String(), "rule=ttl-null")
+	if n != 1 || !strings.Contains(log.String(), "WhenWritingNull") {
 		t.Errorf("%d lines about null in\n%s", n, &log)
 	}
 }

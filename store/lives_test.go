@@ -51,7 +51,8 @@ func TestFolderWithAPathThatWasNotObeyed(t *testing.T) {
 		if body[7] != 'd' {
 			clock.Set(time.Unix(1_000_005, 0))
 		}
-		if _, _, err := c.Create(t.Context(), definition.PartitionKey{}, []byte(body), WriteOptions{}); err != nil {
+		_, _, err := c.Create(t.Context(), definition.PartitionKey{}, []byte(body), WriteOptions{})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,7 +84,8 @@ func TestFolderWithAPathThatWasNotObeyed(t *testing.T) {
 		if err := db.IndexNow(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if rec := c.state.Load().rec; rec.Basis != "/base" || len(rec.Eras) != 0 || c.Info().Spec.TTLPropertyPath != "/base" {
+		rec := c.state.Load().rec
+		if rec.Basis != "/base" || len(rec.Eras) != 0 || c.Info().Spec.TTLPropertyPath != "/base" {
 			t.Errorf("the record is %+v", rec)
 		}
 		if err := db.Check(t.Context(), func(err error) bool { t.Error(err); return true }); err != nil {

@@ -112,10 +112,12 @@ func TestDryRunOfAPath(t *testing.T) {
 		b.countFrom(path, 10)
 		b.wantIDs("the change", "sooner later ever same")
 		d, err = b.c.DryRunTTL(b.ctx, ttl.Absent, inspect.DryRunOptions{})
-		if n := d.Effects[inspect.EffectImmortal].Count; err != nil || n != 3 || d.ToPath != "" || d.FromPath != path {
+		n := d.Effects[inspect.EffectImmortal].Count
+		if err != nil || n != 3 || d.ToPath != "" || d.FromPath != path {
 			t.Errorf("off: %v, %d, %+v", err, n, d)
 		}
-		if _, err := b.c.DryRunTTL(b.ctx, ttl.Absent, inspect.DryRunOptions{Path: &path}); !is(err, fault.CodeBadRequest) {
+		_, err = b.c.DryRunTTL(b.ctx, ttl.Absent, inspect.DryRunOptions{Path: &path})
+		if !is(err, fault.CodeBadRequest) {
 			t.Errorf("a path without a default: %v", err)
 		}
 		b.close()
@@ -255,7 +257,8 @@ func TestSplitWithAPath(t *testing.T) {
 	defer b.close()
 	for i := range 120 {
 		body := fmt.Appendf(nil, `{"id":"%03d","pk":"p%d","base":%d}`, i, i%30, pathBegan+i-100)
-		if _, _, err := b.c.Create(b.ctx, pk(fmt.Sprintf("p%d", i%30)), body, store.WriteOptions{}); err != nil {
+		_, _, err := b.c.Create(b.ctx, pk(fmt.Sprintf("p%d", i%30)), body, store.WriteOptions{})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

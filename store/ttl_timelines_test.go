@@ -270,8 +270,7 @@ func (s *stage) lookAhead(alive map[metatest.Key]seen) error {
 	}
 	f, err := s.db.Forecast(s.ctx)
 	if err == nil && (f.Coming != coming || coming > 0 && next < 1e11 && f.Now+f.Next != next) {
-		err = fmt.Errorf("a forecast of %d deaths, the first in %d s, not of %d at %d", f.Coming, f.Next, coming,
-			next)
+		err = fmt.Errorf("a forecast of %d, the first in %d s, not of %d at %d", f.Coming, f.Next, coming, next)
 	}
 	return err
 }

@@ -33,6 +33,6 @@
 // Clock is the only source of time. Real is the system's; Virtual can be frozen, set, advanced and run at
 // another speed, and its timers follow. NewManual makes the frozen one that tests use.
 //
-// Files: seconds.go (values and their validation), policy.go, floors.go and era.go (the rule, pure), clock.go and
-// virtual.go (time), reaper.go, round.go and pace.go (the loop).
+// Files: seconds.go (values and their validation), policy.go, floors.go and era.go (the rule, pure), clock.go
+// and virtual.go (time), reaper.go, round.go and pace.go (the loop).
 package ttl

@@ -14,9 +14,9 @@ type Life struct {
 	Generation uint32  // Policy.Generation at that write
 	LeaseUntil int64   // a lease is held before this second; 0 is no lease
 
+	Base int64
 	// Based says that the item's time to live counts from second Base, and not from TS.
 	Based bool
-	Base  int64
 	// Ended says that the item had expired, in second Base, when its container began to count times to live
 	// from something else: see Era. Nothing but a lease counts for it any more.
 	Ended bool

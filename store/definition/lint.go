@@ -56,12 +56,14 @@ var lintTexts = [LintRules]string{
 	"The time to live is over ten years.",
 	"The item has a vector of another length than the container's policy says in 'dimensions': searches by nearness do not find it.",
 	"The item has no property at the container's 'ttlPropertyPath': its time to live counts from its '_ts'.",
-	"The property at the container's 'ttlPropertyPath' is no number: the item's time to live counts from its '_ts'.",
-	"The property at the container's 'ttlPropertyPath' is in seconds since 1970; this one looks like milliseconds.",
-	"A document was refused because its 'ttl' is null. Leave the property out where it has no value, so that " +
-		"the container's default applies, or write -1 for no end. Serializers write null unless they are told " +
-		"not to (System.Text.Json: JsonIgnoreCondition.WhenWritingNull; Json.NET: NullValueHandling.Ignore; " +
-		"Entity Framework: map 'ttl' to an int with a value).",
+	"The property at the container's 'ttlPropertyPath' is no number: the item's time to live counts from " +
+		"its '_ts'.",
+	"The property at the container's 'ttlPropertyPath' is in seconds since 1970; this one looks like " +
+		"milliseconds.",
+	"A document was refused because its 'ttl' is null. Leave the property out where it has no value, so " +
+		"that the container's default applies, or write -1 for no end. Serializers write null unless they " +
+		"are told not to (System.Text.Json: JsonIgnoreCondition.WhenWritingNull; Json.NET: " +
+		"NullValueHandling.Ignore; Entity Framework: map 'ttl' to an int with a value).",
 }
 
 // String is the names of the rules, separated by commas.

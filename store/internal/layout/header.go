@@ -92,40 +92,39 @@ func (h Header) Append(dst []byte) []byte {
 }
 
 // DecodeItem splits a stored value. The header's EPK and the body are slices of value.
-func DecodeItem(value []byte) (Header, []byte, error) {
+func DecodeItem(value []byte) (h Header, body []byte, err error) {
 	if len(value) < HeaderFixed || len(value) < HeaderFixed+int(value[HeaderFixed-1]) {
-		return Header{}, nil, fmt.Errorf("%w: an item of %d bytes", engine.ErrCorrupt, len(value))
+		return h, nil, fmt.Errorf("%w: an item of %d bytes", engine.ErrCorrupt, len(value))
 	}
 	n := HeaderFixed + int(value[HeaderFixed-1])
-	body := n
-	switch value[0] {
-	case itemVersion:
-	case itemVersionBased:
-		if body += itemBaseLen; len(value) < body {
-			return Header{}, nil, fmt.Errorf("%w: an item of %d bytes", engine.ErrCorrupt, len(value))
-		}
-	default:
-		return Header{}, nil, fmt.Errorf("%w: an item of format %d", engine.ErrNewerFormat, value[0])
+	h.Slot = binary.BigEndian.Uint16(value[2:])
+	h.Sequence = Sequence(binary.BigEndian.Uint64(value[4:]))
+	h.Life.TS = int64(binary.BigEndian.Uint64(value[12:]))
+	h.Life.Own = ttl.Seconds(binary.BigEndian.Uint32(value[20:]))
+	h.Life.Generation = binary.BigEndian.Uint32(value[24:])
+	h.Life.LeaseUntil = int64(binary.BigEndian.Uint64(value[28:]))
+	h.EPK = value[HeaderFixed:n:n]
+	h.Announced = value[1]&itemAnnounced != 0
+	h.Renamed = value[1]&itemRenamed != 0
+	if value[0] == itemVersion {
+		return h, value[n:], nil
 	}
-	h := Header{
-		Slot:     binary.BigEndian.Uint16(value[2:]),
-		Sequence: Sequence(binary.BigEndian.Uint64(value[4:])),
-		Life: ttl.Life{
-			TS:         int64(binary.BigEndian.Uint64(value[12:])),
-			Own:        ttl.Seconds(binary.BigEndian.Uint32(value[20:])),
-			Generation: binary.BigEndian.Uint32(value[24:]),
-			LeaseUntil: int64(binary.BigEndian.Uint64(value[28:])),
-		},
-		EPK:       value[HeaderFixed:n:n],
-		Announced: value[1]&itemAnnounced != 0,
-		Renamed:   value[1]&itemRenamed != 0,
+	body, err = h.decodeBase(value, n)
+	return h, body, err
+}
+
+// decodeBase reads what a header of a later version has behind its n bytes.
+func (h *Header) decodeBase(value []byte, n int) (body []byte, err error) {
+	if value[0] != itemVersionBased {
+		return nil, fmt.Errorf("%w: an item of format %d", engine.ErrNewerFormat, value[0])
 	}
-	if body > n {
-		h.Life.Base = int64(binary.BigEndian.Uint64(value[n:]))
-		h.Life.Ended = value[1]&itemEnded != 0
-		h.Life.Based = !h.Life.Ended
+	if len(value) < n+itemBaseLen {
+		return nil, fmt.Errorf("%w: an item of %d bytes", engine.ErrCorrupt, len(value))
 	}
-	return h, value[body:], nil
+	h.Life.Base = int64(binary.BigEndian.Uint64(value[n:]))
+	h.Life.Ended = value[1]&itemEnded != 0
+	h.Life.Based = !h.Life.Ended
+	return value[n+itemBaseLen:], nil
 }
 
 // FeedEntry is the value of an entry of the latest-version change feed.
