@@ -9,7 +9,7 @@ import (
 
 // Clients send items as binary JSON where they like; its first byte tells it from text, and a content type
 // does not. They get it where their headers ask for it and do not take text as well: then text is as good,
-// and cheaper to make.
+// and cheaper to make. Read feeds are text.
 
 // Formats are the forms of JSON that a client takes in the body of an answer.
 type Formats struct{ Text, Binary bool }

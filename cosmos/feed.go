@@ -132,11 +132,15 @@ func (p *page) row() {
 	p.n++
 }
 
-// sendPage closes the body and answers with it.
+// sendPage closes the body and answers with it: as text, unless it is a query's, since Cosmos DB answers read
+// feeds in no other form.
 func (c *call) sendPage(p *page) error {
 	p.b = append(p.b, `],"_count":`...)
 	p.b = append(strconv.AppendInt(p.b, int64(p.n), 10), '}')
 	c.out.setItemCount(p.n)
+	if op := c.req.Operation; op == OpRead || op == OpChangeFeed {
+		return c.give(StatusOK, p.buffer)
+	}
 	return c.sendFormat(StatusOK, p.buffer)
 }
 

@@ -39,6 +39,9 @@ func languageTags() []languageTag {
 	}
 }
 
+// oldEnglish is another name of en-US, the number that Windows has for it. Older samples of Cosmos DB have it.
+const oldEnglish = "1033"
+
 // LanguageOf returns the language that a full text policy names, such as fr-FR, in any case; no name means
 // English. It is false for one that is not known.
 func LanguageOf(name string) (Language, bool) {
@@ -47,7 +50,7 @@ func LanguageOf(name string) (Language, bool) {
 			return t.is, true
 		}
 	}
-	return English, name == ""
+	return English, name == "" || name == oldEnglish
 }
 
 // LanguageTags are the names that a full text policy may have for languages.

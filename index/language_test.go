@@ -33,7 +33,10 @@ func TestLanguages(t *testing.T) {
 			t.Errorf("%s: %s gives %s, want %s", c.language, c.text, got, c.want)
 		}
 	}
-	for _, name := range []string{"xx-YY", "en", "english", "fr"} {
+	if language, known := LanguageOf("1033"); !known || language != English {
+		t.Errorf("1033 is %v, %v", language, known)
+	}
+	for _, name := range []string{"xx-YY", "en", "english", "fr", "1031", "01033"} {
 		if _, known := LanguageOf(name); known {
 			t.Errorf("%s is known", name)
 		}

@@ -70,7 +70,8 @@ func (b *binder) scoreOutsideRank(c *syntax.Call, at *place) {
 			"has an ORDER BY RANK.")
 }
 
-// memberIndex refuses x[i] unless i is written out as a number or a string, or is a parameter that is one.
+// memberIndex refuses x[i] unless i is written out as a number or a string, or is a parameter that is one: that
+// becomes a literal, so that x[i] is a path.
 func (b *binder) memberIndex(x *syntax.Index) {
 	i := x.I
 	if minus, ok := i.(*syntax.Unary); ok && minus.Op == syntax.Neg {
@@ -81,7 +82,9 @@ func (b *binder) memberIndex(x *syntax.Index) {
 	case *syntax.Literal:
 		v = i.Value
 	case *syntax.Parameter:
-		v = b.given(i.Name)
+		if v = b.given(i.Name); x.I == i {
+			x.I = &syntax.Literal{Span: i.Span, Value: v, Name: i.Name}
+		}
 	}
 	if k := v.Kind(); k != doc.Number && k != doc.String {
 		b.failCode(x, CodeMemberIndex,
@@ -262,13 +265,23 @@ func nameSpan(item *syntax.SelectItem, name string) syntax.Span {
 	return at
 }
 
+// namedByParameter tells whether the last property of a path is the value of a parameter.
+func namedByParameter(e syntax.Expr) bool {
+	at, ok := e.(*syntax.Index)
+	if !ok {
+		return false
+	}
+	l, ok := at.I.(*syntax.Literal)
+	return ok && l.Name != ""
+}
+
 // itemName names a column as Cosmos DB does: by its alias, by the last property of its path, by the name that
 // it consists of, or by the dollar sign and a count of those that are neither.
 func itemName(item *syntax.SelectItem, idents map[*syntax.Ident]*alias, unnamed *int) string {
 	if item.HasAlias {
 		return item.Alias
 	}
-	if _, name, ok := syntax.PropertyOf(item.X); ok {
+	if _, name, ok := syntax.PropertyOf(item.X); ok && !namedByParameter(item.X) {
 		return name
 	}
 	if id, ok := item.X.(*syntax.Ident); ok && idents[id] != nil {

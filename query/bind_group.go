@@ -40,14 +40,26 @@ func (b *binder) ofGroup(bl *block, e syntax.Expr, keys groupKeys) {
 	})
 }
 
-// sourceOfGroup checks what a subquery in the select list has in FROM: of the sources of the block that is a
-// key as it stands, and with a path.
+// sourceOfGroup checks what a subquery in the select list has in FROM: of the sources of the block that may be
+// a key, or a part of one, but not where the key is a name alone.
 func (b *binder) sourceOfGroup(bl *block, path syntax.Expr, keys groupKeys) {
 	root, steps, _ := syntax.PathOf(path)
-	bare, key := len(steps) == 0, keys.find(path) >= 0
-	if a := b.idents[root]; a != nil && a.block == bl && (bare && key || !key && keys.leadTo(path)) {
-		b.notGrouped(path)
+	if a := b.idents[root]; a == nil || a.block != bl || keys.find(root) < 0 {
+		return
 	}
+	e := path
+	for range steps {
+		if keys.find(e) >= 0 {
+			return
+		}
+		switch x := e.(type) {
+		case *syntax.Member:
+			e = x.X
+		case *syntax.Index:
+			e = x.X
+		}
+	}
+	b.notGrouped(path)
 }
 
 func (b *binder) notGrouped(e syntax.Expr) {

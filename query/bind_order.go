@@ -1,8 +1,10 @@
 package query
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -43,6 +45,10 @@ func (b *binder) orderKey(bl *block, item *syntax.SortItem, single bool) *orderK
 					"VectorDistance will always sort in the order of most similar (first) to least similar (last).")
 			return nil
 		case f.name == vectorDistance && single:
+			if !b.nearestTo(c) {
+				b.unsortable(item.X)
+				return nil
+			}
 			key.distance, key.desc = true, !b.euclidean(c)
 			return key
 		case f.name == textScore:
@@ -60,7 +66,7 @@ func (b *binder) orderKey(bl *block, item *syntax.SortItem, single bool) *orderK
 		return key
 	}
 	if sub := a.derived(); sub != nil {
-		return b.derivedKey(key, sub, steps)
+		return b.derivedKey(key, a, sub, steps)
 	}
 	switch {
 	case a == nil: // NaN, or an error that is noted already
@@ -68,7 +74,8 @@ func (b *binder) orderKey(bl *block, item *syntax.SortItem, single bool) *orderK
 			b.unsortable(item.X)
 		}
 	case !a.single:
-		b.failPlain(item.X, "Order-by over correlated collections is not supported.")
+		key.refused = correlated()
+		return key
 	case a.item && len(steps) == 0:
 		b.unsortable(item.X)
 	default:
@@ -110,11 +117,42 @@ func (a *alias) derived() *block {
 	return nil
 }
 
+// correlated is the refusal of an ORDER BY over what FROM makes several of for an item. Cosmos DB's compiler
+// makes a plan of it, and refuses the query itself.
+func correlated() *Error { return plain("Order-by over correlated collections is not supported.") }
+
+// nearestTo tells whether a VectorDistance is one between a path and a constant array of numbers.
+func (b *binder) nearestTo(c *syntax.Call) bool {
+	constant := func(e syntax.Expr) bool {
+		p := &planner{binder: b, plan: &Plan{}}
+		l, ok := p.fold(e).(*syntax.Literal)
+		ok = ok && l.Value.Kind() == doc.Array
+		if ok {
+			l.Value.Each(func(_ string, elem doc.Value) bool {
+				ok = elem.Kind() == doc.Number
+				return ok
+			})
+		}
+		return ok
+	}
+	path := func(e syntax.Expr) bool {
+		root, _, ok := syntax.PathOf(e)
+		return ok && b.idents[root] != nil
+	}
+	return len(b.errs) > 0 || path(c.Args[0]) && constant(c.Args[1]) || constant(c.Args[0]) && path(c.Args[1])
+}
+
 // derivedKey makes a key of ORDER BY out of a path into the rows of a subquery in FROM: what the path is in
 // the item.
-func (b *binder) derivedKey(key *orderKey, sub *block, steps []syntax.Step) *orderKey {
+func (b *binder) derivedKey(key *orderKey, a *alias, sub *block, steps []syntax.Step) *orderKey {
 	x := b.inItem(sub, steps)
-	if x == nil || !sub.container || sub.grouped || sub.distinct {
+	switch {
+	case a.level > 0 || slices.ContainsFunc(sub.steps, func(st *step) bool { return st.alias != nil && !st.alias.single }):
+		if x == nil || !sub.container || sub.grouped || sub.distinct {
+			key.refused = correlated()
+			return key
+		}
+	case x == nil || !sub.container || sub.grouped || sub.distinct:
 		b.unsortable(key.x)
 		return nil
 	}

@@ -204,7 +204,7 @@ func verdict(body []byte) string {
 		return a.Location.Start - b.Location.Start
 	})
 	first := said.Lower[0]
-	if first.Location == nil || fmt.Sprint(first.Code) == "2206" { // the compiler tells no place
+	if first.Location == nil {
 		return fmt.Sprint("refused: ", first.Code)
 	}
 	return fmt.Sprint("refused: ", first.Code, " ", first.Location.Start, "..", first.Location.End)

@@ -52,6 +52,7 @@ const (
 	CodeRankGroupBy        = "SC2227"
 	CodeRankInSubquery     = "SC2228"
 	CodeRankWeights        = "SC2229"
+	CodeFewScores          = "SC2233"
 	CodeScoreOutsideRank   = "SC2240"
 	CodeScoreWithoutRank   = "SC2244"
 	CodeScoreTerms         = "SC2241" // a term of FullTextScore that is no constant
@@ -135,7 +136,7 @@ func (e *Error) JSON() string {
 
 func (e *Error) diagnostic() diagnostic {
 	d := diagnostic{Severity: "Error", Message: e.Message}
-	if e.Line > 0 {
+	if e.Line > 0 && e.Number == 0 {
 		d.Location = &location{e.Start, e.End}
 	}
 	switch {

@@ -13,7 +13,7 @@ func fullTextBuiltins() []builtin {
 		{name: "FULLTEXTCONTAINSALL", min: 2, max: -1, fn: fullTextContains(allTrue)},
 		{name: "FULLTEXTCONTAINSANY", min: 2, max: -1, fn: fullTextContains(anyOf)},
 		{name: "FULLTEXTSCORE", min: 2, max: -1, class: classRank},
-		{name: "RRF", min: 2, max: -1, class: classRank},
+		{name: "RRF", min: 0, max: -1, class: classRank},
 		{name: "_FULLTEXTWORDCOUNT", min: 1, max: 1, fn: fnWordCount},
 		{name: textScore, min: 5, max: 5, fn: fnFullTextScore},
 	}

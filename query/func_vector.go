@@ -98,11 +98,8 @@ func (m vectorMetric) distance(a, b []float32, bb float64) (float64, bool) {
 	case aa == 0 || bb == 0:
 		return 0, true
 	}
-	return min(max(dot/(math.Sqrt(aa)*math.Sqrt(bb)), -1), 1), true
+	return min(max(dot/math.Sqrt(aa*bb), -1), 1), true
 }
-
-// lanes is how many sums are made side by side, so that none waits for the one before.
-const lanes = 4
 
 // squares returns the scalar product of a vector with itself.
 func squares(a []float32) float64 {
@@ -110,46 +107,25 @@ func squares(a []float32) float64 {
 	return aa
 }
 
-// products returns the scalar products of a with b and with itself.
+// products returns the scalar products of a with b and with itself. As in Cosmos DB the sums are doubles, made
+// from the first element to the last: in another order they differ in their last bits.
 func products(a, b []float32) (dot, aa float64) {
-	var d, s [lanes]float64
 	b = b[:len(a)]
-	i := 0
-	for ; i+lanes <= len(a); i += lanes {
-		x0, x1, x2, x3 := float64(a[i]), float64(a[i+1]), float64(a[i+2]), float64(a[i+3])
-		d[0] += x0 * float64(b[i])
-		d[1] += x1 * float64(b[i+1])
-		d[2] += x2 * float64(b[i+2])
-		d[3] += x3 * float64(b[i+3])
-		s[0] += x0 * x0
-		s[1] += x1 * x1
-		s[2] += x2 * x2
-		s[3] += x3 * x3
-	}
-	dot, aa = d[0]+d[1]+d[2]+d[3], s[0]+s[1]+s[2]+s[3]
-	for ; i < len(a); i++ {
-		dot += float64(a[i]) * float64(b[i])
-		aa += float64(a[i]) * float64(a[i])
+	for i := range a {
+		x := float64(a[i])
+		dot += x * float64(b[i]) // the product of two floats of 32 bits is exact: FMA changes nothing
+		aa += x * x
 	}
 	return dot, aa
 }
 
 // gaps returns the square of the distance of two vectors, and that of a from nothing.
 func gaps(a, b []float32) (gap, aa float64) {
-	var g, s [lanes]float64
 	b = b[:len(a)]
-	i := 0
-	for ; i+lanes <= len(a); i += lanes {
-		for l := range lanes {
-			x, y := float64(a[i+l]), float64(b[i+l])
-			g[l] += (x - y) * (x - y)
-			s[l] += x * x
-		}
-	}
-	gap, aa = g[0]+g[1]+g[2]+g[3], s[0]+s[1]+s[2]+s[3]
-	for ; i < len(a); i++ {
-		x, y := float64(a[i]), float64(b[i])
-		gap += (x - y) * (x - y)
+	for i := range a {
+		x := float64(a[i])
+		d := x - float64(b[i])
+		gap += float64(d * d) // rounded by itself, on processors with FMA as well
 		aa += x * x
 	}
 	return gap, aa

@@ -199,25 +199,14 @@ func (g *gateway) componentInfo(c component, most *int64, items []*syntax.Select
 	return info
 }
 
-// terms are the terms of a FullTextScore, one by one: in its older form they come as an array.
+// terms are the terms of a FullTextScore. A parameter is written out: not every client sends the parameters of a
+// query with the queries that its plan consists of.
 func (g *gateway) terms(list []syntax.Expr) (terms []syntax.Expr) {
 	for _, e := range list {
-		switch e := e.(type) {
-		case *syntax.ArrayLit:
-			terms = append(terms, e.Elems...)
-		case *syntax.Parameter:
-			v := g.given(e.Name)
-			if v.Kind() != doc.Array {
-				terms = append(terms, &syntax.Literal{Value: v})
-				continue
-			}
-			v.Each(func(_ string, elem doc.Value) bool {
-				terms = append(terms, &syntax.Literal{Value: elem})
-				return true
-			})
-		default:
-			terms = append(terms, e)
+		if p, ok := e.(*syntax.Parameter); ok {
+			e = &syntax.Literal{Value: g.given(p.Name)}
 		}
+		terms = append(terms, e)
 	}
 	return terms
 }

@@ -173,10 +173,10 @@ func (g *gateway) payload() (payload syntax.Expr, defined []syntax.Expr) {
 // enterItem replaces a first source that is a part of the item, FROM c.a x, by the item, since rows are
 // merged by the _rid of the item, which is not to be had from its part. The name of the part becomes the path
 // to it, everywhere in the query and in extra. It returns that path, nil where the first source is the item
-// already.
+// already, or elements of an array, by which nothing can be ordered.
 func (g *gateway) enterItem(extra syntax.Node) syntax.Expr {
 	root, steps, _ := syntax.PathOf(g.q.From[0].Path)
-	if len(steps) == 0 {
+	if len(steps) == 0 || g.q.From[0].In {
 		return nil
 	}
 	was := g.top.steps[1].alias // behind the item, which has no name yet

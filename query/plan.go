@@ -88,6 +88,11 @@ func Prepare(text string, params []Parameter, info Info) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, key := range b.top.order {
+		if key.refused != nil {
+			return nil, key.refused
+		}
+	}
 	return b.plan()
 }
 

@@ -25,10 +25,12 @@ const (
 
 // orderByRank binds ORDER BY RANK with one score, or with RRF over several.
 func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {
-	for i, src := range q.From {
+	for i := len(q.From) - 1; i > 0; i-- { // a JOIN is of all that stands before it
+		b.failCode(syntax.Span{Start: q.From[0].Start, End: q.From[i].End}, CodeRankJoin,
+			"The JOIN operator is not allowed with the ORDER BY RANK clause.")
+	}
+	for _, src := range q.From {
 		switch {
-		case i > 0:
-			b.failCode(src, CodeRankJoin, "The JOIN operator is not allowed with the ORDER BY RANK clause.")
 		case src.In:
 			b.failCode(src, CodeRankIn,
 				"The FROM clause with the IN operator is not allowed with the ORDER BY RANK clause.")
@@ -45,8 +47,7 @@ func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {
 	call := q.OrderBy.Rank
 	fn := b.rankFunction(call)
 	if fn == "" {
-		b.failCode(call, CodeRankFunction,
-			"The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.")
+		b.noRankFunction(q)
 		return
 	}
 	before := len(b.errs)
@@ -55,7 +56,7 @@ func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {
 		return
 	}
 	if fn == rankFusion {
-		b.fusion(bl, call)
+		b.fusion(bl, q)
 		return
 	}
 	bl.rank = []*rankPart{b.rankPart(call, fn)}
@@ -106,31 +107,34 @@ func (b *binder) rankFunction(e syntax.Expr) string {
 }
 
 // fusion binds RRF(score, score, ... [, weights]).
-func (b *binder) fusion(bl *block, call *syntax.Call) {
-	args := call.Args
+func (b *binder) fusion(bl *block, q *syntax.Query) {
+	args := q.OrderBy.Rank.Args
+	before := len(b.errs)
 	var weights []float64
-	if _, scores := args[len(args)-1].(*syntax.Call); !scores {
+	if n := len(args) - 1; n > 0 && b.isList(args[n]) {
 		var ok bool
-		if weights, ok = b.weights(args[len(args)-1]); !ok || len(weights) != len(args)-1 {
-			b.failCode(args[len(args)-1], CodeRankWeights,
-				"The last parameter of the RRF function is an optional array of weights. When "+
-					"present, it must be a literal array of numbers, one for each of the component scores.")
-			return
+		if weights, ok = b.weights(args[n]); !ok || len(weights) != n {
+			b.failCode(q.OrderBy, CodeRankWeights,
+				"The last parameter of the RRF function is an optional array of weights. When present, it must be a "+
+					"literal array of numbers, one for each of the component scores used for the RRF function. The length "+
+					"of this array must be the same as the number of the component scores.")
 		}
-		args = args[:len(args)-1]
+		args = args[:n]
 	}
 	if len(args) < 2 {
-		b.failCode(call, CodeArguments, "The %s function requires %s argument(s).", rankFusion, "at least 2")
+		b.failCode(q.OrderBy, CodeFewScores,
+			"A score fusion function requires at least two component score functions.")
+	}
+	for _, arg := range args {
+		if fn := b.rankFunction(arg); fn == "" || fn == rankFusion {
+			b.noRankFunction(q)
+		}
+	}
+	if len(b.errs) > before {
 		return
 	}
 	for i, arg := range args {
-		fn := b.rankFunction(arg)
-		if fn == "" || fn == rankFusion {
-			b.failCode(arg, CodeRankFunction,
-				"The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.")
-			return
-		}
-		part := b.rankPart(arg.(*syntax.Call), fn)
+		part := b.rankPart(arg.(*syntax.Call), b.rankFunction(arg))
 		if weights != nil {
 			part.weight = weights[i]
 		}
@@ -139,6 +143,18 @@ func (b *binder) fusion(bl *block, call *syntax.Call) {
 		}
 		bl.rank = append(bl.rank, part)
 	}
+}
+
+func (b *binder) noRankFunction(q *syntax.Query) {
+	b.failCode(q.OrderBy, CodeRankFunction,
+		"The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.")
+}
+
+// isList tells whether an expression is written as an array, or is a parameter that is one.
+func (b *binder) isList(e syntax.Expr) bool {
+	_, literal := e.(*syntax.ArrayLit)
+	p, parameter := e.(*syntax.Parameter)
+	return literal || parameter && b.given(p.Name).Kind() == doc.Array
 }
 
 // weights reads a literal array of numbers, or a parameter that is one.
@@ -162,8 +178,7 @@ func (b *binder) weights(e syntax.Expr) ([]float64, bool) {
 			if u, ok := elem.(*syntax.Unary); ok && u.Op == syntax.Neg {
 				elem, minus = u.X, true
 			}
-			l, ok := elem.(*syntax.Literal)
-			if !ok || !number(l.Value) {
+			if !number(b.literalOf(elem)) {
 				return nil, false
 			}
 			if n := len(weights) - 1; minus {
@@ -224,58 +239,51 @@ func (b *binder) distanceOf(c *syntax.Call) string {
 	return ""
 }
 
-// scoreTerms refuses a FullTextScore whose terms are not written out as strings or objects, or parameters
-// that are such. An array of such terms, the older form, is taken as well.
+// scoreTerms refuses a FullTextScore whose terms are not written out as strings or as objects with a term and a
+// distance, or parameters that are such.
 func (b *binder) scoreTerms(c *syntax.Call) {
-	for _, term := range c.Args[1:] {
-		list := []syntax.Expr{term}
-		if array, ok := term.(*syntax.ArrayLit); ok {
-			list = array.Elems
-		}
-		if slices.ContainsFunc(list, func(e syntax.Expr) bool { return !b.isTerm(e) }) {
-			b.failCode(c.Args[1], CodeScoreTerms,
-				"The second through last arguments of the 'FullTextScore' function must be literals of type string or "+
-					"object specifying the fuzzy search argument containing a 'term' property which is a string and a 'distance' property which is a "+
-					"number between 0 and 2 (inclusive).")
-			return
-		}
+	if slices.ContainsFunc(c.Args[1:], func(e syntax.Expr) bool { return !b.isTerm(e) }) {
+		b.failCode(c.Args[1], CodeScoreTerms,
+			"The second through last arguments of the 'FullTextScore' function must be literals of type string or "+
+				"object specifying the fuzzy search argument containing a 'term' property which is a string and a 'distance' property which is a "+
+				"number between 0 and 2 (inclusive).")
 	}
 }
 
 func (b *binder) isTerm(e syntax.Expr) bool {
-	switch e := e.(type) {
-	case *syntax.Literal:
-		return e.Value.Kind() == doc.String
-	case *syntax.Parameter:
-		k := b.given(e.Name).Kind()
-		return k == doc.String || k == doc.Object || k == doc.Array
-	case *syntax.ObjectLit:
-		return true
+	o, ok := e.(*syntax.ObjectLit)
+	if !ok {
+		v := b.literalOf(e)
+		return v.Kind() == doc.String || isFuzzy(v.Member("term"), v.Member("distance"))
 	}
-	return false
+	var term, distance doc.Value
+	for i, key := range o.Keys {
+		switch key {
+		case "term":
+			term = b.literalOf(o.Values[i])
+		case "distance":
+			distance = b.literalOf(o.Values[i])
+		}
+	}
+	return isFuzzy(term, distance)
 }
 
-// textTerms are the constant terms of a score. It is false where one is no term: then there is no score. An
-// array of terms, the older form, is taken as well.
+// isFuzzy tells whether a term and a distance are those of a fuzzy search.
+func isFuzzy(term, distance doc.Value) bool {
+	n, ok := asInteger(distance)
+	return term.Kind() == doc.String && ok && n >= 0 && n <= 2
+}
+
+// textTerms are the constant terms of a score. It is false where one is no term: then there is no score.
 func (part *rankPart) textTerms(language index.Language) (terms []textTerm, ok bool) {
 	ok = true
-	add := func(v doc.Value) {
-		term, good := compileTerm(v, language)
-		terms, ok = append(terms, term), ok && good
-	}
 	for _, e := range part.terms {
 		l, constant := e.(*syntax.Literal)
-		switch {
-		case !constant:
+		if !constant {
 			return nil, false
-		case l.Value.Kind() == doc.Array:
-			l.Value.Each(func(_ string, v doc.Value) bool {
-				add(v)
-				return true
-			})
-		default:
-			add(l.Value)
 		}
+		term, good := compileTerm(l.Value, language)
+		terms, ok = append(terms, term), ok && good
 	}
 	return terms, ok
 }

@@ -104,6 +104,7 @@ type Expr interface {
 type Literal struct {
 	Span
 	Value doc.Value
+	Name  string // of the parameter that it stands for, with its @; it is printed as that. Parse leaves it empty
 }
 
 // Parameter is @name.

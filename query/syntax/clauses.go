@@ -133,7 +133,7 @@ func (p *parser) steps(root *Ident) Expr {
 			name := p.take(word).text
 			x = &Member{p.since(root.Start), x, name}
 		case p.accept("["):
-			step := &Literal{p.tok.Span, p.tok.value}
+			step := &Literal{Span: p.tok.Span, Value: p.tok.value}
 			if p.tok.kind != quoted && !isInteger(p.tok) {
 				p.unexpected()
 			}

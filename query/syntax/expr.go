@@ -147,7 +147,7 @@ func (p *parser) predicate(x Expr, start int) Expr {
 		like := &Like{Not: not, X: x, Pattern: p.expr(comparisonLevel)}
 		if p.accept("ESCAPE") {
 			t := p.take(quoted)
-			like.Escape = &Literal{t.Span, t.value}
+			like.Escape = &Literal{Span: t.Span, Value: t.value}
 		}
 		like.Span = p.since(start)
 		return like
@@ -199,9 +199,9 @@ func (p *parser) primary() Expr {
 		p.next()
 		// a hexadecimal one; its canonical form is decimal
 		if n := t.value.Raw(); t.kind == number && n[0] == '-' {
-			return &Unary{t.Span, Neg, &Literal{t.Span, doc.Of(n[1:])}}
+			return &Unary{t.Span, Neg, &Literal{Span: t.Span, Value: doc.Of(n[1:])}}
 		}
-		return &Literal{t.Span, t.value}
+		return &Literal{Span: t.Span, Value: t.value}
 	case parameter:
 		p.next()
 		return &Parameter{t.Span, t.text}
@@ -255,7 +255,7 @@ func (p *parser) primary() Expr {
 func (p *parser) constant(v doc.Value) Expr {
 	t := p.tok
 	p.next()
-	return &Literal{t.Span, v}
+	return &Literal{Span: t.Span, Value: v}
 }
 
 // parenthesised reads (expr) or (SELECT ...).

@@ -181,6 +181,10 @@ func (p *printer) subquery(q *Query) {
 func (p *printer) expr(e Expr) {
 	switch e := e.(type) {
 	case *Literal:
+		if e.Name != "" {
+			p.print(e.Name)
+			return
+		}
 		p.value(e.Value)
 	case *Parameter:
 		p.print(e.Name)

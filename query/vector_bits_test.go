@@ -1,0 +1,32 @@
+package query
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// TestVectorBits holds distances against those of Cosmos DB's query compiler, to the last bit.
+func TestVectorBits(t *testing.T) {
+	raw, err := os.ReadFile("testdata/vectors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(raw)) {
+		expression, value, ok := strings.Cut(strings.TrimSpace(line), " => ")
+		if !ok {
+			continue
+		}
+		n++
+		v, err := answerTo("SELECT VALUE " + expression)
+		if want := doc.Of([]byte(value)); err != nil || v.Kind() != doc.Number || v.Num() != want.Num() {
+			t.Errorf("%s: %s, %v, want %s", expression, v.Raw(), err, value)
+		}
+	}
+	if n < 100 {
+		t.Errorf("%d distances are too few", n)
+	}
+}
