@@ -129,8 +129,8 @@ func (d *PartitionKeyDefinition) Validate() error {
 	}
 	if n := len(d.Paths); n > maxPartitionPaths {
 		return fault.New(fault.CodeBadRequest,
-			fmt.Sprintf("Too many partition key paths specified: there can be at most %d, not %d.",
-				maxPartitionPaths, n))
+			fmt.Sprintf("Too many partition key paths (%d) specified. A maximum of %d is allowed.",
+				n, maxPartitionPaths))
 	} else if n < 1 || n > most {
 		return fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("A partition key of kind '%s' must have at least 1 path and at most %d; this one has %d.", d.Kind, most, n))
@@ -204,6 +204,9 @@ func (d *PartitionKeyDefinition) Plain(k PartitionKey) PartitionKey {
 const MismatchText = "Partition key provided either doesn't correspond to definition in the collection " +
 	"or doesn't match partition key field values specified in the document."
 
+// missingLevelText is what the service says where a document has not all levels of a hierarchical key.
+const missingLevelText = "PartitionKey extracted from document doesn't match the one specified in the header."
+
 // FullKey returns the key that addresses an item by its id. A key that was not given is the id, where the
 // definition says so, or the system key; else that is CodeBadRequest. A wrong number of components is
 // CodePartitionKeyMismatch.
@@ -236,7 +239,13 @@ func (d *PartitionKeyDefinition) KeyOfReplace(given PartitionKey, id string) Par
 func (d *PartitionKeyDefinition) KeyOf(given PartitionKey, body []byte) (PartitionKey, error) {
 	k := d.Extract(body)
 	if given.given && !d.Matches(given, k) {
-		return PartitionKey{}, fault.New(fault.CodePartitionKeyMismatch, MismatchText)
+		text := MismatchText
+		if slices.ContainsFunc(k.values[min(1, len(k.values)):], func(v doc.Value) bool {
+			return v.Kind() == doc.Undefined
+		}) {
+			text = missingLevelText
+		}
+		return PartitionKey{}, fault.New(fault.CodePartitionKeyMismatch, text)
 	}
 	return k, k.checkSize()
 }
