@@ -92,7 +92,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 		now := d.clock.Seconds()
 		rec = containerRecord{
 			CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
-			Spec: spec.AppendJSON(nil), Recent: keepsRecency(&spec),
+			Spec: spec.AppendJSON(nil), Recent: keepsRecency(&spec), Backup: db.opts.ContinuousBackup,
 			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
 			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
 		}
