@@ -85,7 +85,6 @@ func TestBinaryAsked(t *testing.T) {
 	} {
 		for _, a := range []*answer{
 			w.do("GET", docs+"/1", "", append(pk(`["a"]`), c.headers...)...),
-			w.do("GET", docs, "", c.headers...),
 			w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(c.headers...)...),
 			w.do("POST", docs, binaryOf(
 				`{"query":"SELECT * FROM c WHERE c.id = @i","parameters":[{"name":"@i","value":"1"}]}`), queryHeaders(c.headers...)...),

@@ -352,21 +352,41 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 // where an item is addressed by its id: CodeBadRequest where there must be one and is none,
 // CodePartitionKeyMismatch for one that is incomplete or too long, CodeNotFound for that of another
 // partition.
-func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey, rid string) (Key, error) {
+//
+// What is not there is answered for by the range of that partition, as where it is addressed by its id: the
+// receipt is its, and o.Session is asked of it. There is no receipt beside a key.
+func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey, rid string,
+	o ReadOptions) (Key, Receipt, error) {
 	key, err := c.ResolveRID(ctx, rid)
 	if err != nil && fault.ErrorCode(err) != fault.CodeNotFound {
-		return Key{}, err
+		return Key{}, Receipt{}, err
 	}
 	sent, bad := c.def.FullKey(pk, key.ID)
 	switch {
 	case bad != nil:
-		return Key{}, bad
-	case err != nil:
-		return Key{}, err
-	case !c.def.Matches(sent, key.Partition):
-		return Key{}, itemNotFound()
+		return Key{}, Receipt{}, bad
+	case err != nil || !c.def.Matches(sent, key.Partition):
+		r, err := c.absentFrom(ctx, sent, o)
+		return Key{}, r, err
 	}
-	return key, nil
+	return key, Receipt{}, nil
+}
+
+// absentFrom answers for an item that is not in a partition.
+func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, o ReadOptions) (Receipt,
+	error) {
+	if err := c.checkPositions(ctx, o.Session); err != nil {
+		return c.refused(), err
+	}
+	st, _, _, err := c.look(ctx)
+	if err != nil {
+		return Receipt{}, err
+	}
+	s := st.rangeOf(c.place(pk, "").epk)
+	if err := c.checkSession(s, o.Session); err != nil {
+		return c.receipt(s, chargeNotFound), err
+	}
+	return c.receipt(s, chargeNotFound), itemNotFound()
 }
 
 func (c *Container) resolve(ctx context.Context, st *containerState, now int64, n uint64) (Key, error) {
