@@ -257,54 +257,6 @@ func (c *Container) absent(ctx context.Context, st *containerState, s *slot, at 
 	return itemNotFound()
 }
 
-// checkPositions refuses positions of a container that this store has never had, and those of which none is
-// of a range that the container has or had. Positions of a former container of the name say nothing: what
-// they tell of is gone, and no id of its ranges names another span of this one's.
-func (c *Container) checkPositions(ctx context.Context, session []SessionPosition) error {
-	for {
-		st := c.state.Load()
-		own, known := false, false
-		for _, p := range session {
-			if p.Version > max(c.SessionVersion(), 0) {
-				return errSessionNotAvailable
-			}
-			if !c.isFormer(p) {
-				own = true
-				known = known || slices.ContainsFunc(st.ranges,
-					func(s *slot) bool { return s.answersFor(p.Range) })
-			}
-		}
-		if known || !own {
-			return nil
-		}
-		if !c.outdated(ctx, st) {
-			return rangeGone(session[0].Range)
-		}
-	}
-}
-
-// isFormer reports whether a position was given for a former container of the name.
-func (c *Container) isFormer(p SessionPosition) bool {
-	return p.Version > 0 && p.Version < c.SessionVersion()
-}
-
-var errSessionNotAvailable = fail(fault.CodeSessionNotAvailable,
-	"The read session is not available for the input session token.")
-
-// checkSession refuses a session token that is ahead of the range which serves: the client has seen a state
-// that this store does not have.
-func (c *Container) checkSession(s *slot, session []SessionPosition) error {
-	for _, p := range session {
-		if !s.answersFor(p.Range) || c.isFormer(p) {
-			continue
-		}
-		if p.LSN > s.told.Load() && p.LSN > s.tell(c.db.eng.Horizon(s.scope)) {
-			return errSessionNotAvailable
-		}
-	}
-	return nil
-}
-
 // ReadMany reads items by their keys; those that are not there are left out. The order is that of keys.
 func (c *Container) ReadMany(ctx context.Context, keys []Key, o ReadOptions) ([]Item, Receipt, error) {
 	items := make([]Item, 0, len(keys))

@@ -204,9 +204,6 @@ func (d *PartitionKeyDefinition) Plain(k PartitionKey) PartitionKey {
 const MismatchText = "Partition key provided either doesn't correspond to definition in the collection " +
 	"or doesn't match partition key field values specified in the document."
 
-// missingLevelText is what the service says where a document has not all levels of a hierarchical key.
-const missingLevelText = "PartitionKey extracted from document doesn't match the one specified in the header."
-
 // FullKey returns the key that addresses an item by its id. A key that was not given is the id, where the
 // definition says so, or the system key; else that is CodeBadRequest. A wrong number of components is
 // CodePartitionKeyMismatch.
@@ -232,22 +229,6 @@ func (d *PartitionKeyDefinition) KeyOfReplace(given PartitionKey, id string) Par
 		return given
 	}
 	return NewPartitionKey(doc.StringValue(id))
-}
-
-// KeyOf returns the key under which a document is stored. One that was given must be the document's own:
-// CodePartitionKeyMismatch.
-func (d *PartitionKeyDefinition) KeyOf(given PartitionKey, body []byte) (PartitionKey, error) {
-	k := d.Extract(body)
-	if given.given && !d.Matches(given, k) {
-		text := MismatchText
-		if slices.ContainsFunc(k.values[min(1, len(k.values)):], func(v doc.Value) bool {
-			return v.Kind() == doc.Undefined
-		}) {
-			text = missingLevelText
-		}
-		return PartitionKey{}, fault.New(fault.CodePartitionKeyMismatch, text)
-	}
-	return k, k.checkSize()
 }
 
 // ScopeKey returns the key of a partition to list or query: a full one or, where the definition is
