@@ -3,6 +3,7 @@ package cosmos
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -167,6 +168,11 @@ func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool
 		fault.ErrorCode(out.Results[0].Err) == fault.CodeNotFound {
 		c.out.OwnerRID = "" // as where the read comes alone
 	}
+	if c.in.Atomic && slices.ContainsFunc(out.Results, isFailure) {
+		c.out.OwnerRID = "" // nothing of it is done
+		c.out.Substatus = mismatchIn(out.Results)
+	}
+	c.out.setItemCount(len(ops))
 	answer, scratch := borrow(), borrow()
 	defer scratch.release()
 	if rows {
@@ -188,6 +194,21 @@ func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool
 		answer.b = append(answer.b, ']')
 	}
 	return c.give(status, answer)
+}
+
+// isFailure reports whether an operation has failed; that nothing has changed since a read is no failure.
+func isFailure(r store.OperationResult) bool {
+	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
+}
+
+// mismatchIn is the substatus of a batch in which an operation is on another partition key; 0: none is.
+func mismatchIn(results []store.OperationResult) int {
+	for i := range results {
+		if fault.ErrorCode(results[i].Err) == fault.CodePartitionKeyMismatch {
+			return SubstatusPartitionKeyMismatch
+		}
+	}
+	return 0
 }
 
 func appendJSONResult(dst []byte, r wireResult) []byte {

@@ -47,8 +47,9 @@ func (r *Request) DecodeBody() (err error) {
 }
 
 // sendFormat answers with a body of items, or of others, in the form of JSON that the client takes for items.
+// A read of a feed is text, whatever the client asks for, as it is in the service.
 func (c *call) sendFormat(status int, body *buffer) error {
-	if !c.in.takesBinary() || c.req.Kind != KindItem {
+	if !c.in.takesBinary() || c.req.Kind != KindItem || c.req.Feed && c.req.Operation == OpRead {
 		return c.give(status, body)
 	}
 	c.beside = cap(body.b)

@@ -70,6 +70,7 @@ func (s *Service) queryChanges(c *call) error {
 	}
 	c.out.setETag(`"` + page.Position + `"`)
 	if len(page.Rows) == 0 && !page.More {
+		c.out.setItemCount(0)
 		return c.noContent(StatusNotModified)
 	}
 	result := &store.QueryPage{Rows: page.Rows, Stats: page.Stats}
@@ -78,7 +79,7 @@ func (s *Service) queryChanges(c *call) error {
 }
 
 // changes is what the headers ask of a change feed. That of all versions begins now or at a position, not at
-// a point in time; beside a position a time only leaves out what was written before it.
+// a point in time; a position goes before a time.
 func (h *Headers) changes() (store.ChangesRequest, error) {
 	req := store.ChangesRequest{Scope: h.scope(), Session: h.Session, MaxItems: h.MaxItems}
 	if h.FullFidelity {
@@ -98,7 +99,9 @@ func (h *Headers) changes() (store.ChangesRequest, error) {
 			return req, BadRequest("The change feed of all versions and deletes cannot begin at a point in time: it " +
 				"begins now or at a continuation.")
 		}
-		req.Start.Since = since
+		if req.Start.After == "" {
+			req.Start.Since = since
+		}
 	}
 	return req, nil
 }

@@ -179,6 +179,21 @@ func Excerpt(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "\uFFFD") + "..."
 }
 
+// appendBareError renders the body of an error as a replica answers it: a JSON object with the texts, or that
+// of a query's error.
+func appendBareError(dst []byte, w *Error) []byte {
+	if w.inner != "" {
+		return append(dst, w.inner...)
+	}
+	dst = append(dst, `{"Errors":[`...)
+	dst = doc.AppendString(dst, strings.ToValidUTF8(w.Message, "\uFFFD"))
+	if w.Detail != "" {
+		dst = append(dst, ',')
+		dst = doc.AppendString(dst, strings.ToValidUTF8(w.Detail, "\uFFFD"))
+	}
+	return append(dst, "]}"...)
+}
+
 // appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message
 // holds a second JSON object, a line break and the activity id. Clients take it apart. stats is what
 // requestStats says.
@@ -187,19 +202,10 @@ func appendErrorBody(dst []byte, w *Error, activity, requestURI, stats string) [
 	if !w.bare {
 		message = append(message, "Message: "...)
 	}
-	switch {
-	case w.bare:
+	if w.bare {
 		message = append(message, w.Message...)
-	case w.inner != "":
-		message = append(message, w.inner...)
-	default:
-		message = append(message, `{"Errors":[`...)
-		message = doc.AppendString(message, strings.ToValidUTF8(w.Message, "\uFFFD"))
-		if w.Detail != "" {
-			message = append(message, ',')
-			message = doc.AppendString(message, strings.ToValidUTF8(w.Detail, "\uFFFD"))
-		}
-		message = append(message, "]}"...)
+	} else {
+		message = appendBareError(message, w)
 	}
 	message = append(message, "\r\nActivityId: "...)
 	message = append(message, activity...)

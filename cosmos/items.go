@@ -17,10 +17,22 @@ func (s *Service) item(c *call) (*store.Container, store.Key, error) {
 			key, err := p.container.ResolveRID(c.ctx, c.req.Address.Leaf())
 			return p.container, key, err
 		}
-		key, err := p.container.ResolveRIDIn(c.ctx, c.in.PartitionKey, c.req.Address.Leaf())
+		key, r, err := p.container.ResolveRIDIn(c.ctx, c.in.PartitionKey, c.req.Address.Leaf(),
+			store.ReadOptions{Session: c.session()})
+		if err != nil {
+			c.setReceiptOf(r)
+		}
 		return p.container, key, err
 	}
 	return p.container, store.Key{Partition: c.in.PartitionKey, ID: c.req.Address.Leaf()}, nil
+}
+
+// session is what a read asks of the ranges that it reaches; a write asks nothing.
+func (c *call) session() []store.SessionPosition {
+	if c.req.Operation != OpRead {
+		return nil
+	}
+	return c.in.Session
 }
 
 // setReceiptOf passes on what an operation did and cost. It comes before a look at the operation's error:

@@ -68,6 +68,9 @@ func queryFeed[T any](c *call, f feed[T]) error {
 	if err != nil {
 		return queryError(err)
 	}
+	if _, ordered := plan.Ordered(); ordered {
+		return BadRequest("Order-by is not supported for the target resource type.")
+	}
 	list := make([]query.Value, len(f.rows))
 	for i, row := range f.rows {
 		list[i].Text = f.render(nil, row)
@@ -85,7 +88,6 @@ func queryFeed[T any](c *call, f feed[T]) error {
 	}
 	result := store.QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats,
 		Indexes: plan.IndexUse()}
-	result.Descending, result.Ordered = plan.Ordered()
 	return c.sendResult(f.owner, f.key, &result, elapsed())
 }
 

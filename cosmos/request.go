@@ -23,6 +23,10 @@ type Request struct {
 	// do all.
 	Grant *Grant
 
+	// Replica says that the client asks a replica, in direct mode: errors are told as one tells them, without
+	// what a gateway puts around that.
+	Replica bool
+
 	Activity string // GUID of the request, in every answer and in the log
 	URI      string // what errors call the request: its address as it came
 	// Endpoint is where this client reaches the account: a URL with a slash at its end. Reads of the account

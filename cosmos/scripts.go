@@ -1,6 +1,7 @@
 package cosmos
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -33,11 +34,11 @@ func (s *Service) executeProcedure(c *call) error {
 	done, r, err := coll.Execute(c.ctx, c.in.PartitionKey, id, args,
 		store.ExecuteOptions{Logging: c.in.ScriptLog, Session: c.in.Session})
 	c.setReceiptOf(r)
+	if c.in.ScriptLog { // of one that throws, too
+		c.out.Logged, c.out.ScriptLog = true, escapeLog(done.Log)
+	}
 	if err != nil {
 		return err
-	}
-	if c.in.ScriptLog {
-		c.out.Logged, c.out.ScriptLog = true, escapeLog(done.Log)
 	}
 	if done.Body == nil {
 		done.Body = []byte(`""`)
@@ -45,7 +46,8 @@ func (s *Service) executeProcedure(c *call) error {
 	return c.json(StatusOK, done.Body)
 }
 
-// decodeArguments reads the body of an execution; none is no arguments.
+// decodeArguments reads the body of an execution; none is no arguments. What is no array is taken as
+// JavaScript's Function.prototype.apply takes it: an object has as many arguments as its length says.
 func decodeArguments(body []byte) (args []doc.Value, err error) {
 	if len(body) == 0 {
 		return nil, nil
@@ -55,13 +57,45 @@ func decodeArguments(body []byte) (args []doc.Value, err error) {
 		return nil, BadRequest("The input content is invalid: " + err.Error())
 	}
 	list := doc.Of(text)
-	if list.Kind() != doc.Array {
-		return nil, BadRequest("The arguments of a stored procedure must be a JSON array.")
+	switch list.Kind() {
+	case doc.Null:
+		return nil, nil
+	case doc.Object:
+		return argumentsOf(list)
+	case doc.Array:
+		list.Each(func(_ string, v doc.Value) bool {
+			args = append(args, v)
+			return true
+		})
+		return args, nil
 	}
-	list.Each(func(_ string, v doc.Value) bool {
-		args = append(args, v)
-		return true
-	})
+	return nil, BadRequest("The arguments of a stored procedure must be a JSON array.")
+}
+
+// maxArguments is how many arguments the length of an object may ask for.
+const maxArguments = 1 << 16
+
+// argumentsOf are the arguments in an object: the members "0" to "length" - 1, undefined where there is none.
+// A length is made an integer as JavaScript does it.
+func argumentsOf(list doc.Value) ([]doc.Value, error) {
+	length := list.Member("length")
+	n := length.Num()
+	if length.Kind() == doc.String {
+		n, _ = strconv.ParseFloat(strings.TrimSpace(length.Str()), 64) // 0 for what is no number
+	}
+	if length.Kind() == doc.Bool && length.Bool() {
+		n = 1
+	}
+	if !(n >= 1) { // NaN as well
+		return nil, nil
+	}
+	if n > maxArguments {
+		return nil, BadRequest("A stored procedure cannot have as many arguments.")
+	}
+	args := make([]doc.Value, int(n))
+	for i := range args {
+		args[i] = list.Member(strconv.Itoa(i))
+	}
 	return args, nil
 }
 

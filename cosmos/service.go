@@ -173,6 +173,10 @@ func (s *Service) Fail(req *Request, out *Answer, err error) {
 	if what := req.what(err); what != "" {
 		stats = "\r\n " + what + "\r\n"
 	}
+	if req.Replica {
+		out.Body = appendBareError(nil, &w)
+		return
+	}
 	out.Body = appendErrorBody(make([]byte, 0, 512), &w, req.Activity, req.URI, stats)
 }
 

@@ -185,6 +185,10 @@ func describe(v Value) string {
 	return v.text
 }
 
+// maxIndexDigits is how many digits a name of digits alone may have: it is read as the index of an array,
+// too.
+const maxIndexDigits = 19
+
 func parsePointer(field string, v Value) (p pointer, err error) {
 	if v.Kind() != String {
 		return p, stepError(fmt.Sprintf("its %s must be a string, and is %.100s", field, describe(v)))
@@ -200,6 +204,9 @@ func parsePointer(field string, v Value) (p pointer, err error) {
 				return p, stepError(fmt.Sprintf("its %s %.200q has a ~ that neither 0 nor 1 follows", field,
 					p.text))
 			}
+		}
+		if len(name) > maxIndexDigits && strings.Trim(name, "0123456789") == "" {
+			return p, stepError(fmt.Sprintf("Token('%.200s') has length longer than expected", name))
 		}
 		p.names = append(p.names, name)
 	}

@@ -80,7 +80,9 @@ var itemFrames = map[string]struct {
 	feed      bool
 }{
 	"create": {1, "POST", true}, "read": {3, "GET", false}, "list": {4, "GET", true},
-	"delete": {5, "DELETE", false}, "query": {0x0F, "POST", true}, "head": {0x11, "HEAD", false},
+	"delete": {5, "DELETE", false}, "query": {0x0F, "POST", true}, "head": {0x11, "HEAD",
+		false}, "readfeed": {0x04, "POST", true},
+	"replace": {6, "PUT", false},
 }
 
 // frame is a signed request about the item id of the container c of the database d.

@@ -245,6 +245,7 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		c.headerErr = c.in.parse(c.r.Header, s.consistency)
 		if conn != nil && conn.handed.Load() {
 			c.in.CachedRID, c.in.Within = rntbd.CachedContainer(c.ctx()), directPage
+			c.req.Replica = true
 		}
 		if c.req.Activity = c.in.activity; c.req.Activity == "" {
 			c.req.Activity = uuid.NewString()

@@ -3,6 +3,7 @@ package rntbd
 import (
 	"encoding/binary"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ const (
 	answerIndexMetrics   = 0x44
 	answerExecutionInfo  = 0x45
 	answerDuration       = 0x51
+	answerDistribution   = 0x66
 )
 
 // texts are the headers that are strings in an answer, too.
@@ -102,7 +104,7 @@ func (a *answer) WriteHeader(status int) {
 	b := appendAnswerHead(a.b[:0], status, a.f.activity)
 	b = appendByte(b, answerPayloadPresent, byte(min(a.rest, 1)))
 	b = appendULong(b, answerRequestID, uint32(a.f.tokens.number(tokenRequestID)))
-	b = a.appendPosition(b)
+	b = a.appendPosition(b, status)
 	for _, t := range texts {
 		if value := a.get(t.name); value != "" {
 			b = appendString(b, t.id, value)
@@ -120,6 +122,9 @@ func (a *answer) WriteHeader(status int) {
 	if n := a.number("x-ms-item-lsn"); n != 0 {
 		b = appendLongLong(appendLongLong(b, answerItemLSN, n), answerItemLocalLSN, n)
 	}
+	if direct := a.get("x-ms-cosmos-query-requiresdistribution"); direct != "" {
+		b = appendByte(b, answerDistribution, byte(strings.Count(direct, "True")))
+	}
 	charge, _ := strconv.ParseFloat(a.get("x-ms-request-charge"), 64)
 	took, _ := strconv.ParseFloat(a.get("x-ms-request-duration-ms"), 64)
 	b = appendDouble(appendDouble(b, answerCharge, charge), answerDuration, took)
@@ -132,7 +137,7 @@ func (a *answer) WriteHeader(status int) {
 // appendPosition says how far the replica is that answers: there is one, and it has what it has told. An
 // answer that has no position, such as that of a list of databases or of a request that was refused, has the
 // one that the client knows, which it believes, or the first.
-func (a *answer) appendPosition(b []byte) []byte {
+func (a *answer) appendPosition(b []byte, status int) []byte {
 	_, session, _ := strings.Cut(a.get("x-ms-session-token"), ":")
 	rangeID, lsn := a.get("x-ms-documentdb-partitionkeyrangeid"), a.number("lsn")
 	if session == "" {
@@ -151,13 +156,24 @@ func (a *answer) appendPosition(b []byte) []byte {
 	if rangeID != "" {
 		b = appendString(b, answerRangeID, rangeID)
 	}
-	for _, id := range []uint16{answerLSN, answerLocalLSN, answerQuorumLSN, answerLocalQuorumLSN,
-		answerCommittedLSN} {
+	for _, id := range []uint16{answerLSN, answerLocalLSN, answerCommittedLSN} {
 		b = appendLongLong(b, id, lsn)
+	}
+	acknowledged := lsn
+	if a.wrote(status) { // what a quorum has acknowledged when the primary answers is what was there before
+		acknowledged = max(lsn-1, 1)
+	}
+	for _, id := range []uint16{answerQuorumLSN, answerLocalQuorumLSN} {
+		b = appendLongLong(b, id, acknowledged)
 	}
 	b = appendULong(b, answerReplicaSet, 1)
 	b = appendULong(b, answerWriteQuorum, 1)
 	return appendULong(b, answerReadRegions, 0) // more than none make a Strong client wait for them
+}
+
+// wrote reports whether the frame is a write that was done.
+func (a *answer) wrote(status int) bool {
+	return status < http.StatusMultipleChoices && slices.Contains(writes, a.f.operation)
 }
 
 // Write implements http.ResponseWriter.

@@ -44,27 +44,25 @@ func (c *conn) greet(f *frame) error {
 func refusedContext(f *frame) []byte {
 	b := endHead(appendAnswerHead(nil, http.StatusBadRequest, f.activity))
 	body := errorBody(
-		"BadRequest",
-		"The first frame of a connection must be a connection context of version "+
-			strconv.Itoa(protocolVersion)+".",
+		"The first frame of a connection must be a connection context of version " +
+			strconv.Itoa(protocolVersion) + ".",
 	)
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(body))), body...)
 }
 
 // refuse answers a frame that makes no request.
-func (a *answer) refuse(status int, code, message string) {
-	body := errorBody(code, message)
+func (a *answer) refuse(status int, message string) {
+	body := errorBody(message)
 	a.h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	a.h["x-ms-request-charge"] = []string{"0"}
 	a.WriteHeader(status)
 	_, _ = a.Write(body) // end tells what becomes of it
 }
 
-// errorBody is an error as the gateway writes it.
-func errorBody(code, message string) []byte {
+// errorBody is an error as a replica writes it.
+func errorBody(message string) []byte {
 	body, _ := json.Marshal(struct { // of strings: it cannot fail
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	}{code, message})
+		Errors []string `json:"Errors"`
+	}{[]string{message}})
 	return body
 }

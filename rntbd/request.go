@@ -22,6 +22,9 @@ var lengths = [...]int{4, 8, 16, 20}
 // request makes a request of HTTP of a frame: all but the connection that it comes from.
 func (f *frame) request(ctx context.Context, version string) (*http.Request, error) {
 	op, known := operations[f.operation]
+	if f.operation == opReadFeed && f.payload != nil { // a change feed with a query is signed as that
+		op = operations[opQuery]
+	}
 	places := resources[f.resource]
 	if !known || places == nil {
 		return nil, errNoSuchOperation
@@ -57,7 +60,7 @@ func (f *frame) header(op operation) http.Header {
 		t := &f.tokens[i]
 		name, value := "", ""
 		switch {
-		case t.id == tokenMatch && op.method == http.MethodGet:
+		case t.id == tokenMatch && (op.method == http.MethodGet || f.operation == opReadFeed):
 			name, value = "If-None-Match", string(t.value)
 		case t.id == tokenMatch:
 			name, value = "If-Match", string(t.value)

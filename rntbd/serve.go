@@ -200,11 +200,11 @@ func (c *conn) serve(f *frame) {
 	r, err := f.request(c.life, c.version)
 	switch {
 	case f.tooLong:
-		a.refuse(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "Request size is too large")
+		a.refuse(http.StatusRequestEntityTooLarge, "Request size is too large")
 	case errors.Is(err, errNoSuchOperation):
-		a.refuse(http.StatusMethodNotAllowed, "MethodNotAllowed", err.Error())
+		a.refuse(http.StatusMethodNotAllowed, err.Error())
 	case err != nil:
-		a.refuse(http.StatusBadRequest, "BadRequest", err.Error())
+		a.refuse(http.StatusBadRequest, err.Error())
 	default:
 		r.RemoteAddr = c.RemoteAddr().String()
 		r.Header["User-Agent"] = []string{c.agent}

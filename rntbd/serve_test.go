@@ -159,7 +159,7 @@ func TestRefusedFrames(t *testing.T) {
 	} {
 		l.write(c.frame)
 		a := l.read()
-		if a.Status != c.status || c.status != 200 && !bytes.Contains(a.Body, []byte(`"code":"`)) {
+		if a.Status != c.status || c.status != 200 && !bytes.Contains(a.Body, []byte(`{"Errors":["`)) {
 			t.Errorf("%s: %d %s", name, a.Status, a.Body)
 		}
 	}
@@ -254,7 +254,7 @@ func TestFirstFrame(t *testing.T) {
 			if err != nil || len(got) < 28 || binary.LittleEndian.Uint32(got[4:]) != 400 ||
 				binary.LittleEndian.Uint32(
 					got,
-				) != 24 || !bytes.Contains(got[28:], []byte(`"code":"BadRequest"`)) {
+				) != 24 || !bytes.Contains(got[28:], []byte(`{"Errors":["`)) {
 				t.Errorf("%x %v", got, err)
 			}
 			if <-l.ended == nil {

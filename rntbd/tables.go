@@ -60,23 +60,32 @@ type operation struct {
 	media  string // content type
 }
 
+// Operations that are more than a method.
+const (
+	opReadFeed = 0x04
+	opQuery    = 0x0F
+)
+
 // operations are the kinds of operations by their numbers.
 var operations = map[uint16]operation{
-	0x01: {method: http.MethodPost, feed: true},
-	0x02: {method: http.MethodPatch, media: "application/json-patch+json"},
-	0x03: {method: http.MethodGet},
-	0x04: {method: http.MethodGet, feed: true},
-	0x05: {method: http.MethodDelete},
-	0x06: {method: http.MethodPut},
-	0x08: {method: http.MethodPost}, // a procedure is executed
-	0x09: {http.MethodPost, true, "X-Ms-Documentdb-Isquery", "application/sql"},
-	0x0F: {http.MethodPost, true, "X-Ms-Documentdb-Isquery", "application/query+json"},
-	0x11: {method: http.MethodHead},
-	0x12: {method: http.MethodHead, feed: true},
-	0x13: {method: http.MethodPost, feed: true, header: "X-Ms-Documentdb-Is-Upsert"},
-	0x25: {method: http.MethodPost, feed: true, header: "X-Ms-Cosmos-Is-Batch-Request"},
-	0x42: {http.MethodPost, true, "X-Ms-Cosmos-Is-Query-Plan-Request", "application/query+json"},
+	0x01:       {method: http.MethodPost, feed: true},
+	0x02:       {method: http.MethodPatch, media: "application/json-patch+json"},
+	0x03:       {method: http.MethodGet},
+	opReadFeed: {method: http.MethodGet, feed: true},
+	0x05:       {method: http.MethodDelete},
+	0x06:       {method: http.MethodPut},
+	0x08:       {method: http.MethodPost}, // a procedure is executed
+	0x09:       {http.MethodPost, true, "X-Ms-Documentdb-Isquery", "application/sql"},
+	opQuery:    {http.MethodPost, true, "X-Ms-Documentdb-Isquery", "application/query+json"},
+	0x11:       {method: http.MethodHead},
+	0x12:       {method: http.MethodHead, feed: true},
+	0x13:       {method: http.MethodPost, feed: true, header: "X-Ms-Documentdb-Is-Upsert"},
+	0x25:       {method: http.MethodPost, feed: true, header: "X-Ms-Cosmos-Is-Batch-Request"},
+	0x42:       {http.MethodPost, true, "X-Ms-Cosmos-Is-Query-Plan-Request", "application/query+json"},
 }
+
+// writes are the operations that change items, by their numbers.
+var writes = []uint16{0x01, 0x02, 0x05, 0x06, 0x13, 0x25}
 
 // header is a token that stands for a header: its name in Go's canonical form, and how its value is spelled
 // there. An empty spelling is that there is no header.

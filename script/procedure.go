@@ -2,6 +2,7 @@ package script
 
 import (
 	_ "embed" // context.js
+	"errors"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -70,6 +71,10 @@ func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 		*left, err = s.outcome()
 		return err
 	})
+	var thrown *Error
+	if errors.As(err, &thrown) { // it has come to its end by itself: nothing of it writes any more
+		return Outcome{Log: s.log.String()}, err
+	}
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -54,6 +54,9 @@ type containerRecord struct {
 	// says.
 	Recent bool `json:"recent,omitempty"`
 
+	// Backup tells that the container was made under Options.ContinuousBackup.
+	Backup bool `json:"backup,omitempty"`
+
 	Settings ContainerSettings `json:"settings,omitzero"`
 	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0:
 	// there is none.

@@ -90,20 +90,10 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	var rec containerRecord
 	err := db.changeCatalog(ctx, func(txn *host.Change) error {
 		now := d.clock.Seconds()
-		rec = containerRecord{
-			CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
-			Spec: spec.AppendJSON(nil), Recent: keepsRecency(&spec),
-			Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
-			Basis:  definition.PathKey(spec.TTLPropertyPath),
-			Ranges: db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now),
-		}
-		rec.RangeLSN, rec.Version = rec.LSN, db.newVersion(rec.CID)
-		if err := db.nameRanges(txn, d.ID(), spec.ID, &spec.PartitionKey, &rec); err != nil {
+		var err error
+		ranges := db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now)
+		if rec, err = d.newRecord(txn, &spec, ranges, now); err != nil {
 			return err
-		}
-		beginAbove(txn, rec)
-		for _, r := range rec.Ranges {
-			txn.SetMark(layout.SlotScope(rec.CID, r.Slot), db.ownMark(firstVersion))
 		}
 		if offer = nil; !shared {
 			offer = &offerRecord{Num: txn.Number(), Database: d.rec.Num, CID: rec.CID, Asked: t}
@@ -128,6 +118,28 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	db.mu.Unlock()
 	c.lintDefault()
 	return c, nil
+}
+
+// newRecord is the record of a container that is being made, whose ranges begin in the same transaction. The
+// caller holds the catalog's lock.
+func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, ranges []rangeRecord,
+	now int64) (rec containerRecord, err error) {
+	db := d.db
+	rec = containerRecord{
+		CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
+		Spec: spec.AppendJSON(nil), Recent: keepsRecency(spec), Backup: db.opts.ContinuousBackup,
+		Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
+		Basis:  definition.PathKey(spec.TTLPropertyPath), Ranges: ranges,
+	}
+	rec.RangeLSN, rec.Version = rec.LSN, db.newVersion(rec.CID)
+	if err := db.nameRanges(txn, d.ID(), spec.ID, &spec.PartitionKey, &rec); err != nil {
+		return rec, err
+	}
+	beginAbove(txn, rec)
+	for _, r := range rec.Ranges {
+		txn.SetMark(layout.SlotScope(rec.CID, r.Slot), db.ownMark(firstVersion))
+	}
+	return rec, nil
 }
 
 // A client knows a container by its name, and learns late that there is a new one of that name. Three rules

@@ -61,7 +61,11 @@ func (db *resident) parseGrant(ctx context.Context, v doc.Value) (g Grant, err e
 			return g, nil
 		}
 	}
-	return g, db.grantByName(ctx, &g, parts)
+	err = db.grantByName(ctx, &g, parts)
+	if fault.ErrorCode(err) == fault.CodeNotFound && g.Container == "" {
+		return g, nil // accepted as well, and grants nothing until there is such a container
+	}
+	return g, err
 }
 
 func badResource(link string) error {

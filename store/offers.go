@@ -51,6 +51,16 @@ func (db *resident) hasOwnOffer(d *Database) bool {
 	})
 }
 
+// isShared reports whether a container of the database lives off the database's throughput.
+func (db *resident) isShared(database uint32) bool {
+	db.mu.RLock()
+	containers := slices.Clone(db.cat.containers)
+	db.mu.RUnlock()
+	return slices.ContainsFunc(containers, func(c *Container) bool {
+		return c.d.rec.Num == database && c.SharesThroughput()
+	})
+}
+
 // SharesThroughput tells whether the container has no throughput of its own and lives off its database's.
 func (c *Container) SharesThroughput() bool {
 	db := c.db
@@ -156,6 +166,11 @@ func (db *resident) replaceOffer(
 	if (t.Autoscale > 0) != (rec.Asked.Autoscale > 0) && !migrate {
 		return Offer{}, fail(fault.CodeBadRequest,
 			"An offer cannot change between manual and autoscale throughput without a migration.")
+	}
+	if t.Autoscale > definition.RangeThroughput && rec.CID == 0 && !db.isShared(rec.Database) {
+		return Offer{}, fail(fault.CodeBadRequest,
+			"There are no collections using the shared database offer. "+
+				"Please retry the scale operation after creating a collection that uses database offer")
 	}
 	rec.Ranges = rec.target(t)
 	rec.Asked = t

@@ -257,54 +257,6 @@ func (c *Container) absent(ctx context.Context, st *containerState, s *slot, at 
 	return itemNotFound()
 }
 
-// checkPositions refuses positions of a container that this store has never had, and those of which none is
-// of a range that the container has or had. Positions of a former container of the name say nothing: what
-// they tell of is gone, and no id of its ranges names another span of this one's.
-func (c *Container) checkPositions(ctx context.Context, session []SessionPosition) error {
-	for {
-		st := c.state.Load()
-		own, known := false, false
-		for _, p := range session {
-			if p.Version > max(c.SessionVersion(), 0) {
-				return errSessionNotAvailable
-			}
-			if !c.isFormer(p) {
-				own = true
-				known = known || slices.ContainsFunc(st.ranges,
-					func(s *slot) bool { return s.answersFor(p.Range) })
-			}
-		}
-		if known || !own {
-			return nil
-		}
-		if !c.outdated(ctx, st) {
-			return rangeGone(session[0].Range)
-		}
-	}
-}
-
-// isFormer reports whether a position was given for a former container of the name.
-func (c *Container) isFormer(p SessionPosition) bool {
-	return p.Version > 0 && p.Version < c.SessionVersion()
-}
-
-var errSessionNotAvailable = fail(fault.CodeSessionNotAvailable,
-	"The read session is not available for the input session token.")
-
-// checkSession refuses a session token that is ahead of the range which serves: the client has seen a state
-// that this store does not have.
-func (c *Container) checkSession(s *slot, session []SessionPosition) error {
-	for _, p := range session {
-		if !s.answersFor(p.Range) || c.isFormer(p) {
-			continue
-		}
-		if p.LSN > s.told.Load() && p.LSN > s.tell(c.db.eng.Horizon(s.scope)) {
-			return errSessionNotAvailable
-		}
-	}
-	return nil
-}
-
 // ReadMany reads items by their keys; those that are not there are left out. The order is that of keys.
 func (c *Container) ReadMany(ctx context.Context, keys []Key, o ReadOptions) ([]Item, Receipt, error) {
 	items := make([]Item, 0, len(keys))
@@ -352,21 +304,41 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 // where an item is addressed by its id: CodeBadRequest where there must be one and is none,
 // CodePartitionKeyMismatch for one that is incomplete or too long, CodeNotFound for that of another
 // partition.
-func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey, rid string) (Key, error) {
+//
+// What is not there is answered for by the range of that partition, as where it is addressed by its id: the
+// receipt is its, and o.Session is asked of it. There is no receipt beside a key.
+func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey, rid string,
+	o ReadOptions) (Key, Receipt, error) {
 	key, err := c.ResolveRID(ctx, rid)
 	if err != nil && fault.ErrorCode(err) != fault.CodeNotFound {
-		return Key{}, err
+		return Key{}, Receipt{}, err
 	}
 	sent, bad := c.def.FullKey(pk, key.ID)
 	switch {
 	case bad != nil:
-		return Key{}, bad
-	case err != nil:
-		return Key{}, err
-	case !c.def.Matches(sent, key.Partition):
-		return Key{}, itemNotFound()
+		return Key{}, Receipt{}, bad
+	case err != nil || !c.def.Matches(sent, key.Partition):
+		r, err := c.absentFrom(ctx, sent, o)
+		return Key{}, r, err
 	}
-	return key, nil
+	return key, Receipt{}, nil
+}
+
+// absentFrom answers for an item that is not in a partition.
+func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, o ReadOptions) (Receipt,
+	error) {
+	if err := c.checkPositions(ctx, o.Session); err != nil {
+		return c.refused(), err
+	}
+	st, _, _, err := c.look(ctx)
+	if err != nil {
+		return Receipt{}, err
+	}
+	s := st.rangeOf(c.place(pk, "").epk)
+	if err := c.checkSession(s, o.Session); err != nil {
+		return c.receipt(s, chargeNotFound), err
+	}
+	return c.receipt(s, chargeNotFound), itemNotFound()
 }
 
 func (c *Container) resolve(ctx context.Context, st *containerState, now int64, n uint64) (Key, error) {

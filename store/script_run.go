@@ -67,7 +67,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	})
 	r.Charge = round2(chargeScript + charge)
 	if err != nil {
-		return Execution{}, r, err
+		return Execution{Log: out.Log}, r, err
 	}
 	return Execution{Body: out.Body, Log: out.Log}, r, nil
 }
@@ -217,13 +217,30 @@ func (c *Container) triggerKey(pk definition.PartitionKey, op Operation) (defini
 	return c.def.KeyOf(pk, parsed.Body)
 }
 
+// requestOf is the body of a request as a pre-trigger finds it: of a delete it is the item as it is stored.
+func (h *scriptHost) requestOf(op Operation) (doc.Value, error) {
+	if op.Kind != OperationDelete {
+		return doc.Of(op.Body), nil
+	}
+	found, ghost, err := h.t.find(h.t.c.place(h.key, op.ID).point)
+	if err != nil || found == nil || ghost {
+		return doc.Value{}, err // the delete will say that there is none
+	}
+	item := Item{c: h.t.c, rid: found.rid, head: found.head, body: found.body, id: found.id}
+	return doc.Of(item.AppendJSON(nil)), nil
+}
+
 // write is one operation between its triggers. p is the operation, where it was prepared before.
 func (h *scriptHost) write(op Operation, p *prepared, with triggers) (done OperationResult, reply []byte,
 	err error) {
 	name := triggerOperations[op.Kind]
 	if with.pre != nil {
+		request, err := h.requestOf(op)
+		if err != nil {
+			return done, nil, err
+		}
 		out, err := h.run(with.pre, script.Procedure{
-			Trigger: script.PreTrigger, Request: doc.Of(op.Body), Operation: name,
+			Trigger: script.PreTrigger, Request: request, Operation: name,
 		})
 		if err != nil {
 			return done, nil, err

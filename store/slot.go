@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -73,6 +75,54 @@ func newSlot(cid uint32, r rangeRecord) (s *slot, err error) {
 
 // answersFor tells whether the range has this id, or came from one that had it.
 func (s *slot) answersFor(id string) bool { return s.id == id || slices.Contains(s.parents, id) }
+
+// checkPositions refuses positions of a container that this store has never had, and those of which none is
+// of a range that the container has or had. Positions of a former container of the name say nothing: what
+// they tell of is gone, and no id of its ranges names another span of this one's.
+func (c *Container) checkPositions(ctx context.Context, session []SessionPosition) error {
+	for {
+		st := c.state.Load()
+		own, known := false, false
+		for _, p := range session {
+			if p.Version > max(c.SessionVersion(), 0) {
+				return errSessionNotAvailable
+			}
+			if !c.isFormer(p) {
+				own = true
+				known = known || slices.ContainsFunc(st.ranges,
+					func(s *slot) bool { return s.answersFor(p.Range) })
+			}
+		}
+		if known || !own {
+			return nil
+		}
+		if !c.outdated(ctx, st) {
+			return rangeGone(session[0].Range)
+		}
+	}
+}
+
+// isFormer reports whether a position was given for a former container of the name.
+func (c *Container) isFormer(p SessionPosition) bool {
+	return p.Version > 0 && p.Version < c.SessionVersion()
+}
+
+var errSessionNotAvailable = fail(fault.CodeSessionNotAvailable,
+	"The read session is not available for the input session token.")
+
+// checkSession refuses a session token that is ahead of the range which serves: the client has seen a state
+// that this store does not have.
+func (c *Container) checkSession(s *slot, session []SessionPosition) error {
+	for _, p := range session {
+		if !s.answersFor(p.Range) || c.isFormer(p) {
+			continue
+		}
+		if p.LSN > s.told.Load() && p.LSN > s.tell(c.db.eng.Horizon(s.scope)) {
+			return errSessionNotAvailable
+		}
+	}
+	return nil
+}
 
 // loadSlots reads what a container's slots have recorded: the store's time is not behind the last write and
 // the last purge, and partition keys that are being deleted stay hidden.

@@ -32,12 +32,19 @@ func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	return ts, err
 }
 
+// backupRetention is for how many seconds a container keeps all versions that was made under
+// Options.ContinuousBackup and asks for no other time: seven days.
+const backupRetention = 7 * 24 * 60 * 60
+
 // retention is for how many seconds the container keeps all versions; 0 where it does not.
 func (st *containerState) retention() int64 {
-	if st.spec.ChangeFeed == nil {
-		return 0
+	if f := st.spec.ChangeFeed; f != nil && f.RetentionMinutes > 0 {
+		return 60 * int64(f.RetentionMinutes)
 	}
-	return 60 * int64(st.spec.ChangeFeed.RetentionMinutes)
+	if st.rec.Backup {
+		return backupRetention
+	}
+	return 0
 }
 
 // switchVersions is the part of a change of the policy that turns the feed of all versions on or off: what it

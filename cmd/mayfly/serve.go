@@ -218,7 +218,9 @@ func (s *serve) openStore(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, e, store.Options{Clock: clock, Logger: s.log, Ranges: s.flags.ranges,
 		FirstNumber:      s.firstNumber(),
 		Lenient:          s.flags.lenient,
-		TTLPreviousImage: s.flags.ttlPreviousImage, QueryTime: s.flags.limits.queryTime, ScriptTime: s.flags.limits.scriptTime,
+		TTLPreviousImage: s.flags.ttlPreviousImage,
+		ContinuousBackup: s.flags.continuousBackup,
+		QueryTime:        s.flags.limits.queryTime, ScriptTime: s.flags.limits.scriptTime,
 		Memory: int64(s.flags.limits.memoryInFlight), Temp: temp}, s.queues.Tenant())
 }
 

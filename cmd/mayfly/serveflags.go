@@ -36,7 +36,7 @@ type serveFlags struct {
 	port, ranges                                                             int
 	memory, noAuth, noClockCheck, strict, virtualClock                       bool
 	lenient, serveCrossPartition, throttle, direct                           bool
-	ttlPreviousImage, acceptDamagedLog, allowWellKnownKey                    bool
+	ttlPreviousImage, continuousBackup, acceptDamagedLog, allowWellKnownKey  bool
 	emulatorVariables                                                        bool
 	limits                                                                   limitFlags
 	servicebus                                                               servicebusFlags
@@ -88,6 +88,9 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	f.servicebus.register(flags)
 	flags.BoolVar(&f.ttlPreviousImage, "ttl-previous-image", false,
 		"keep the last version of an expired item in the feed of all versions and deletes")
+	flags.BoolVar(&f.continuousBackup, "continuous-backup", false,
+		"keep the feed of all versions and deletes for seven days in containers that are made from now on,\n"+
+			"as an account with continuous backup does")
 	flags.BoolVar(&f.strict, "strict", false,
 		"refuse unknown properties of a container's definition instead of logging them")
 	flags.BoolVar(&f.virtualClock, "virtual-clock", false,

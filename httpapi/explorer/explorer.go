@@ -56,7 +56,23 @@ func New() (*Site, error) {
 			return nil, fmt.Errorf("explorer: %s has no index.html", dir)
 		}
 	}
+	s.alias()
 	return s, nil
+}
+
+// alias adds the names under which the official emulator has its pages: scripts that start an emulator ask
+// for them until there is an answer.
+func (s *Site) alias() {
+	for _, name := range []string{"index.html", "quickstart.html"} {
+		s.files[Root+"/"+name] = s.files[Root]
+	}
+	for name, f := range s.files {
+		if strings.HasPrefix(name, Root+"/assets/index-") && path.Ext(name) == ".js" {
+			script := *f
+			script.forGood = false
+			s.files[Root+"/emulator.js"] = &script
+		}
+	}
 }
 
 // read takes in the files of one folder, below a path.

@@ -112,6 +112,22 @@ func checkLink(t *testing.T, s *Site, from, page, address string) {
 	}
 }
 
+// The pages are there, too, under the names that scripts for the official emulator ask for.
+func TestNamesOfTheEmulator(t *testing.T) {
+	s := newSite(t)
+	for page, kind := range map[string]string{"index.html": "text/html", "quickstart.html": "text/html",
+		"emulator.js": "text/javascript"} {
+		if !s.Has(Root + "/" + page) {
+			t.Fatalf("there is no %s", page)
+		}
+		a := ask(t, s, "GET", Root+"/"+page)
+		if got := a.Header.Get("Content-Type"); a.StatusCode != 200 || !strings.HasPrefix(got, kind) ||
+			strings.Contains(a.Header["cache-control"][0], "immutable") {
+			t.Errorf("%s: %d %s %v", page, a.StatusCode, got, a.Header)
+		}
+	}
+}
+
 // TestHeaders: what keeps a page of elsewhere and a document's content out goes with every file.
 func TestHeaders(t *testing.T) {
 	s := newSite(t)

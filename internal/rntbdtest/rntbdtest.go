@@ -102,7 +102,7 @@ var answerTypes = map[uint16]byte{
 	0x3E: String,
 	0x44: String,
 	0x45: String,
-	0x51: Double,
+	0x66: Byte, 0x51: Double,
 }
 
 // contextTypes are those of the answer to a connection's context.

@@ -184,8 +184,8 @@ func AppendBinaryNumber(dst []byte, f float64) []byte {
 }
 
 // SplitRanges returns the n+1 bounds of n equal ranges of the EPK space, first "", last "FF". Clients order
-// them as text. As the service lays them out, each bound of version 2 is a multiple of the whole share of a
-// range, and the last range has the rest.
+// them as text. As the service lays them out, each bound is a multiple of the whole share of a range, and the
+// last range has the rest.
 func SplitRanges(d *PartitionKeyDefinition, n int) []string {
 	bounds := []string{""}
 	for i := 1; i < n; i++ {
@@ -194,7 +194,7 @@ func SplitRanges(d *PartitionKeyDefinition, n int) []string {
 			b := top.Sub(top, big.NewInt(1)).Div(top, big.NewInt(int64(n))).Mul(top, big.NewInt(int64(i)))
 			bounds = append(bounds, EPKHex(b.FillBytes(make([]byte, EPKHashLen))))
 		} else {
-			hash := uint64(i) * math.MaxUint32 / uint64(n)
+			hash := uint64(i) * (math.MaxUint32 / uint64(n))
 			bounds = append(bounds, EPKHex(AppendBinaryNumber(nil, float64(hash))))
 		}
 	}

@@ -151,7 +151,7 @@ func TestSplitRanges(t *testing.T) {
 		{KindMultiHash, 3, " 15555555555555555555555555555555 2AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA FF"},
 		{"1", 1, " FF"},
 		{"1", 2, " 05C1DFFFFFFFFC FF"},
-		{"1", 4, " 05C1CFFFFFFFF8 05C1DFFFFFFFFC 05C1E7FFFFFFFE FF"},
+		{"1", 4, " 05C1CFFFFFFFF8 05C1DFFFFFFFF8 05C1E7FFFFFFFA FF"},
 	} {
 		if got := strings.Join(SplitRanges(definition(t, c.kind, 1), c.n), " "); got != c.want {
 			t.Errorf("%s in %d: %q, want %q", c.kind, c.n, got, c.want)

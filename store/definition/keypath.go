@@ -3,6 +3,7 @@ package definition
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -50,4 +51,23 @@ func unquotedFault(path string) int {
 		}
 	}
 	return -1
+}
+
+// missingLevelText is what the service says where a document has not all levels of a hierarchical key.
+const missingLevelText = "PartitionKey extracted from document doesn't match the one specified in the header."
+
+// KeyOf returns the key under which a document is stored. One that was given must be the document's own:
+// CodePartitionKeyMismatch.
+func (d *PartitionKeyDefinition) KeyOf(given PartitionKey, body []byte) (PartitionKey, error) {
+	k := d.Extract(body)
+	if given.given && !d.Matches(given, k) {
+		text := MismatchText
+		if slices.ContainsFunc(k.values[min(1, len(k.values)):], func(v doc.Value) bool {
+			return v.Kind() == doc.Undefined
+		}) {
+			text = missingLevelText
+		}
+		return PartitionKey{}, fault.New(fault.CodePartitionKeyMismatch, text)
+	}
+	return k, k.checkSize()
 }

@@ -129,8 +129,8 @@ func (d *PartitionKeyDefinition) Validate() error {
 	}
 	if n := len(d.Paths); n > maxPartitionPaths {
 		return fault.New(fault.CodeBadRequest,
-			fmt.Sprintf("Too many partition key paths specified: there can be at most %d, not %d.",
-				maxPartitionPaths, n))
+			fmt.Sprintf("Too many partition key paths (%d) specified. A maximum of %d is allowed.",
+				n, maxPartitionPaths))
 	} else if n < 1 || n > most {
 		return fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("A partition key of kind '%s' must have at least 1 path and at most %d; this one has %d.", d.Kind, most, n))
@@ -229,16 +229,6 @@ func (d *PartitionKeyDefinition) KeyOfReplace(given PartitionKey, id string) Par
 		return given
 	}
 	return NewPartitionKey(doc.StringValue(id))
-}
-
-// KeyOf returns the key under which a document is stored. One that was given must be the document's own:
-// CodePartitionKeyMismatch.
-func (d *PartitionKeyDefinition) KeyOf(given PartitionKey, body []byte) (PartitionKey, error) {
-	k := d.Extract(body)
-	if given.given && !d.Matches(given, k) {
-		return PartitionKey{}, fault.New(fault.CodePartitionKeyMismatch, MismatchText)
-	}
-	return k, k.checkSize()
 }
 
 // ScopeKey returns the key of a partition to list or query: a full one or, where the definition is

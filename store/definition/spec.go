@@ -146,11 +146,20 @@ func (s ContainerSpec) CheckReplace(old ContainerSpec) error {
 	case !s.UniqueKeys.Equal(old.UniqueKeys):
 		return fault.New(fault.CodeBadRequest,
 			"'uniqueKeyPolicy' cannot be changed as part of collection replace operation.")
+	case s.ConflictResolution != (ConflictResolution{}) && !s.sameConflicts(old):
+		return fault.New(fault.CodeBadRequest,
+			"Updating conflict resolution policy is currently not supported")
 	case !s.ClientEncryption.equal(old.ClientEncryption):
 		return fault.New(fault.CodeBadRequest,
 			"'clientEncryptionPolicy' cannot be changed as part of collection replace operation.")
 	}
 	return s.checkVectors(old)
+}
+
+// sameConflicts reports whether s has the conflict resolution policy of old, once it is completed.
+func (s ContainerSpec) sameConflicts(old ContainerSpec) bool {
+	s.EnsureDefaults()
+	return s.ConflictResolution == old.ConflictResolution
 }
 
 func (p *ClientEncryptionPolicy) equal(q *ClientEncryptionPolicy) bool {

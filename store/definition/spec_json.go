@@ -133,12 +133,38 @@ func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []
 	if v.Member("id").Kind() == doc.Undefined {
 		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest, missingIDText)
 	}
+	if err := checkSupported(v); err != nil {
+		return ContainerSpec{}, nil, err
+	}
 	var w specJSON
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return ContainerSpec{}, nil, decodeSpecError(err)
 	}
 	spec, err = w.spec()
 	return spec, ignored, err
+}
+
+// checkSupported refuses what would make another thing of a container than it is here, and languages that are
+// given and empty, which are nothing like languages that are not given.
+func checkSupported(v doc.Value) error {
+	for _, name := range []string{"materializedViewDefinition", "globalSecondaryIndexDefinition"} {
+		if k := v.Member(name).Kind(); k != doc.Undefined && k != doc.Null {
+			return fault.New(fault.CodeBadRequest, "The property '"+name+
+				"' is not supported: there are no materialized views and no global secondary indexes.")
+		}
+	}
+	text := v.Member("fullTextPolicy")
+	languages := []doc.Value{text.Member("defaultLanguage")}
+	text.Member("fullTextPaths").Each(func(_ string, path doc.Value) bool {
+		languages = append(languages, path.Member("language"))
+		return true
+	})
+	for _, l := range languages {
+		if l.Kind() == doc.String && l.Str() == "" {
+			return unsupportedLanguage("")
+		}
+	}
+	return nil
 }
 
 // decodeSpecError gives an error of encoding/json the name of the property that it is about.

@@ -23,9 +23,11 @@ func (s *ContainerSpec) validateVectors() error {
 			return fault.New(fault.CodeBadRequest, "The Vector Embedding Policy has an invalid Path: "+e.Path+
 				".")
 		}
-		if err := checkNew(seen, "vectorEmbeddingPolicy", e.Path); err != nil {
-			return err
+		if seen[PathKey(e.Path)] {
+			return fault.New(fault.CodeBadRequest,
+				"Duplicate Path :"+e.Path+" found in Vector Embedding Policy.")
 		}
+		seen[PathKey(e.Path)] = true
 		reason := ""
 		switch {
 		case e.Dimensions < 1:
@@ -78,6 +80,10 @@ func checkLanguage(tag string) error {
 	if _, known := index.LanguageOf(tag); known {
 		return nil
 	}
+	return unsupportedLanguage(tag)
+}
+
+func unsupportedLanguage(tag string) error {
 	return fault.New(fault.CodeBadRequest,
 		fmt.Sprintf("The language specified in the full-text policy, '%s', is invalid. Supported languages are: %s.",
 			tag, strings.Join(index.LanguageTags(), ", ")))

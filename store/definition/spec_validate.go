@@ -160,13 +160,17 @@ func (s *ContainerSpec) validateConflicts() error {
 	case "LastWriterWins":
 		if r.Procedure != "" {
 			return fault.New(fault.CodeBadRequest,
-				"A conflict resolution of mode 'LastWriterWins' cannot have a procedure.")
+				"LastWriterWins conflict resolution mode should not have conflict resolution procedure set.")
 		}
-		return checkPath("conflictResolutionPath", r.Path)
+		if len(segmentsOf(r.Path)) != 1 {
+			return fault.New(fault.CodeBadRequest, "Invalid path '"+strings.ReplaceAll(r.Path, "/", `\/`)+
+				"' for last writer wins conflict resolution")
+		}
+		return nil
 	case "Custom":
 		if r.Path != "" {
 			return fault.New(fault.CodeBadRequest,
-				"A conflict resolution of mode 'Custom' cannot have a path.")
+				"Custom conflict resolution mode should not have conflict resolution path set.")
 		}
 		return nil
 	default:
@@ -205,7 +209,7 @@ func (s *ContainerSpec) validateComputed() error {
 				n))
 	}
 	seen := map[string]bool{}
-	for _, c := range s.ComputedProperties {
+	for i, c := range s.ComputedProperties {
 		reason := ""
 		switch {
 		case c.Name == "":
@@ -222,7 +226,8 @@ func (s *ContainerSpec) validateComputed() error {
 			reason = fmt.Sprintf("Computed property '%s' cannot be the beginning of a partition key path.",
 				c.Name)
 		case s.isSpatial(c.Name):
-			reason = fmt.Sprintf("Computed property '%s' cannot have a spatial index.", c.Name)
+			reason = fmt.Sprintf("Computed property '%s' at index (%d) has a spatial index. "+
+				"Remove the spatial index on this path.", c.Name, i)
 		default:
 			reason = computedQueryFault(c.Query)
 		}

@@ -1,0 +1,321 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/internal/rntbdtest"
+)
+
+// In direct mode an error is what a replica answers: the texts alone, without the envelope of a gateway.
+func TestDirectErrorsAreBare(t *testing.T) {
+	w := newDirectWorld(t)
+	w.container()
+	l := w.dial()
+	l.want(201, 0, "create", "", `{"id":"1","pk":"a"}`, keyA)
+	query := `{"query":"SELECT * FORM c"}`
+	for _, a := range []*rntbdtest.Answer{
+		l.want(409, 0, "create", "", `{"id":"1","pk":"a"}`, keyA), l.want(404, 0, "read", "x", "", keyA),
+		l.want(400, 1001, "create", "", `{"id":"1","pk":"b"}`, keyA), l.want(400, 0, "create", "",
+			`{"pk":"a"}`, keyA),
+		l.want(412, 0, "replace", "1", `{"id":"1","pk":"a"}`, keyA, rntbdtest.Text(0x08, `"other"`)),
+		l.want(404, 1002, "read", "1", "", keyA, rntbdtest.Text(0x05, "0:-1#40")),
+		l.want(410, 1002, "query", "", `{"query":"SELECT * FROM c"}`, rntbdtest.Text(0x2C, "7")),
+	} {
+		if !strings.HasPrefix(string(a.Body), `{"Errors":["`) || strings.Contains(string(a.Body),
+			"ActivityId") {
+			t.Errorf("%s", a.Body)
+		}
+	}
+	if a := l.want(400, 0, "query", "", query, rntbdtest.Text(0x2C, "0")); !strings.HasPrefix(
+		string(a.Body), `{"errors":[{"severity":"Error"`) {
+		t.Errorf("%s", a.Body)
+	}
+	w.do("GET", docs+"/x", "", pk(`["a"]`)...).fails(404, 0, "Resource Not Found")
+}
+
+// A page of a query that runs without a plan says so in direct mode, too; a client takes silence for the
+// opposite.
+func TestDirectQueriesNeedNoDistribution(t *testing.T) {
+	w := newDirectWorld(t)
+	w.container()
+	l := w.dial()
+	query := `{"query":"SELECT * FROM c"}`
+	at := rntbdtest.Text(0x2C, "0")
+	if got := l.want(200, 0, "query", "", query, at, rntbdtest.Flag(0xC8, 1)).Values[0x66]; got != uint64(0) {
+		t.Errorf("with optimistic execution: %v", got)
+	}
+	if got := l.want(200, 0, "query", "", query, at).Values[0x66]; got != nil {
+		t.Errorf("without: %v", got)
+	}
+}
+
+// What a quorum has acknowledged when a write is answered is what was there before it.
+func TestDirectWritesAreNotAcknowledgedYet(t *testing.T) {
+	w := newDirectWorld(t)
+	w.container()
+	l := w.dial()
+	l.want(201, 0, "create", "", `{"id":"1","pk":"a"}`, keyA)
+	second := l.want(201, 0, "create", "", `{"id":"2","pk":"a"}`, keyA)
+	read := l.want(200, 0, "read", "2", "", keyA)
+	for id, want := range map[uint16]int64{0x13: 2, 0x3A: 2, 0x1A: 1, 0x3B: 1} {
+		if got := second.Values[id]; got != want {
+			t.Errorf("a write at LSN 2: token %x is %v", id, got)
+		}
+		if got := read.Values[id]; got != int64(2) {
+			t.Errorf("a read at LSN 2: token %x is %v", id, got)
+		}
+	}
+}
+
+// A change feed with a query answers every page with its count, and comes as a read of a feed with a body in
+// direct mode.
+func TestChangeFeedQueries(t *testing.T) {
+	w := newDirectWorld(t)
+	w.container()
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
+	query := `{"query":"SELECT * FROM c WHERE c.id = '1'"}`
+	first := w.do("POST", docs, query, queryHeaders(incremental()...)...).want(200).head("x-ms-item-count",
+		"1")
+	w.do("POST", docs, query, queryHeaders(incremental("If-None-Match", first.header.Get("Etag"))...)...).
+		want(304).
+		head("x-ms-item-count", "0")
+	l := w.dial()
+	feed, at := rntbdtest.Text(0x3F, "Incremental Feed"), rntbdtest.Text(0x2C, "0")
+	page := l.want(200, 0, "readfeed", "", query, feed, at)
+	if page.Values[0x14] != uint64(1) {
+		t.Errorf("%v %s", page.Values, page.Body)
+	}
+	last := l.want(304, 0, "readfeed", "", query, feed, at, rntbdtest.Text(0x08, page.Values[0x04].(string)))
+	if last.Values[0x14] != uint64(0) {
+		t.Errorf("%v", last.Values)
+	}
+}
+
+// A position in the change feed goes before a time.
+func TestChangeFeedPositionBeforeTime(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	lsn := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201).header.Get("Lsn")
+	w.clock.Advance(1e9)
+	w.do("POST", docs, `{"id":"2","pk":"a"}`, pk(`["a"]`)...).want(201)
+	late := w.clock.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")
+	a := w.do("GET", docs, "", incremental("If-None-Match", `"`+lsn+`"`, "If-Modified-Since", late)...).
+		want(200)
+	if got := a.at("Documents.#.id").Raw; got != `["2"]` {
+		t.Errorf("behind the first: %s", got)
+	}
+	w.do("GET", docs, "", incremental("If-Modified-Since", late)...).want(304)
+}
+
+// A replace of what is not there is 404, whatever its document is.
+func TestReplaceOfAbsent(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	w.do("POST", docs, `{"id":"there","pk":"a"}`, pk(`["a"]`)...).want(201)
+	for _, body := range []string{``, `{}`, `{"id":"x","pk":"b"}`, `{"id":"y","pk":"a"}`,
+		`{"id":"x","pk":"a"}`, `[`} {
+		w.do("PUT", docs+"/x", body, pk(`["a"]`)...).fails(404, 0, "Resource Not Found")
+	}
+	w.do("PUT", docs+"/there", `{"id":"there","pk":"b"}`, pk(`["a"]`)...).fails(400, 1001, "")
+	w.do("PUT", docs+"/there", `{}`, pk(`["a"]`)...).fails(400, 0, "")
+}
+
+// What is addressed by its rid in another partition is answered for as what is addressed by its id.
+func TestAbsentByRID(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
+	self := "/" + strings.Trim(made.at("_self").Str, "/")
+	by := w.do("GET", docs+"/1", "", pk(`["b"]`)...).fails(404, 0, "")
+	for _, method := range []string{"GET", "DELETE"} {
+		a := w.do(method, self, "", pk(`["b"]`)...).fails(404, 0, "")
+		if a.header.Get("Lsn") != by.header.Get("Lsn") ||
+			a.header.Get("X-Ms-Session-Token") != by.header.Get("X-Ms-Session-Token") {
+			t.Errorf("%s: %v, want as %v", method, a.header, by.header)
+		}
+	}
+	w.do("GET", self, "", append(pk(`["b"]`), "x-ms-session-token", w.token("0", "1000"))...).fails(404,
+		1002, "")
+}
+
+// The arguments of a procedure that are no array are taken as Function.prototype.apply takes them.
+func TestArgumentsThatAreNoArray(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	w.do("POST", coll+"/sprocs", `{"id":"n","body":"function () { `+
+		`getContext().getResponse().setBody(arguments.length + ':' + arguments[0]); }"}`).want(201)
+	for body, want := range map[string]string{
+		`null`: `"0:undefined"`, `{}`: `"0:undefined"`, `{"a":1}`: `"0:undefined"`, `[1]`: `"1:1"`,
+		`{"0":"x","length":1}`: `"1:x"`, `{"0":"x","length":"1"}`: `"1:x"`, `{"0":"x","length":1.5}`: `"1:x"`,
+		`{"1":"x","length":2}`: `"2:undefined"`, `{"0":"x","length":-1}`: `"0:undefined"`,
+	} {
+		if a := w.do("POST", coll+"/sprocs/n", body, pk(`["a"]`)...).want(200); string(a.body) != want {
+			t.Errorf("%s: %s, want %s", body, a.body, want)
+		}
+	}
+	w.do("POST", coll+"/sprocs/n", `"x"`, pk(`["a"]`)...).fails(400, 0, "must be a JSON array")
+	w.do("POST", coll+"/sprocs/n", `{"length":1e9}`, pk(`["a"]`)...).fails(400, 0, "")
+}
+
+// A procedure that throws has logged until then.
+func TestLogOfAFailure(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	w.do("POST", coll+"/sprocs",
+		`{"id":"t","body":"function () { console.log('before'); throw new Error('no'); }"}`).
+		want(201)
+	w.do("POST", coll+"/sprocs/t", `[]`, append(pk(`["a"]`), "x-ms-documentdb-script-enable-logging",
+		"true")...).
+		fails(400, 0, "no").head("x-ms-documentdb-script-log-results", "before")
+}
+
+// The pre-trigger of a delete finds the item that is deleted as the request's body.
+func TestPreTriggerOfADelete(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	w.do("POST", coll+"/triggers",
+		`{"id":"keep","triggerType":"Pre","triggerOperation":"Delete","body":"function () {`+
+			` if (getContext().getRequest().getBody().keep) throw new Error('kept'); }"}`).want(201)
+	w.do("POST", docs, `{"id":"1","pk":"a","keep":true}`, pk(`["a"]`)...).want(201)
+	w.do("POST", docs, `{"id":"2","pk":"a"}`, pk(`["a"]`)...).want(201)
+	with := append(pk(`["a"]`), "x-ms-documentdb-pre-trigger-include", "keep")
+	w.do("DELETE", docs+"/1", "", with...).fails(400, 0, "kept")
+	w.do("DELETE", docs+"/2", "", with...).want(204)
+}
+
+// A feed is read as text, whatever is asked for.
+func TestFeedsAreText(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
+	binary := []string{"x-ms-documentdb-content-serialization-format", "CosmosBinary"}
+	if a := w.do("GET", docs, "", binary...).want(200); a.binary {
+		t.Error("a feed is binary")
+	}
+	if a := w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(binary...)...).
+		want(200); !a.binary {
+		t.Error("a query's answer is text")
+	}
+}
+
+// A batch says how many operations it had, and of an operation on another partition key that it is one. One
+// that failed names no owner.
+func TestBatchHeads(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	a := w.do("POST", docs, `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},`+
+		`{"operationType":"Create","resourceBody":{"id":"2","pk":"b"}}]`, atomicBatch(`["a"]`)...).want(207)
+	a.head("x-ms-item-count", "2").head("x-ms-substatus", "1001").head("x-ms-content-path", "")
+	w.do("POST", docs, `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}}]`,
+		atomicBatch(`["a"]`)...).
+		want(200).head("x-ms-item-count", "1").head("x-ms-substatus", "")
+}
+
+// A query over what is no item cannot have an ORDER BY.
+func TestOrderByOfResources(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	for _, path := range []string{"/dbs", colls, coll + "/sprocs", "/offers"} {
+		w.do("POST", path, `{"query":"SELECT * FROM c ORDER BY c.id"}`, queryHeaders()...).fails(400, 0,
+			"Order-by is not supported for the target resource type.")
+		w.do("POST", path, `{"query":"SELECT * FROM c"}`, queryHeaders()...).want(200)
+	}
+}
+
+// A permission may be for a container that is not there. It grants nothing until it is.
+func TestPermissionForNoContainer(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	w.do("POST", "/dbs/d/users", `{"id":"u"}`).want(201)
+	w.do("POST", "/dbs/d/users/u/permissions",
+		`{"id":"p","permissionMode":"All","resource":"dbs/d/colls/later"}`).
+		want(201)
+	w.do("POST", "/dbs/d/users/u/permissions", `{"id":"q","permissionMode":"All","resource":"nonsense"}`).
+		fails(400, 0, "")
+}
+
+// Definitions that the service refuses, in its words.
+func TestRefusedDefinitions(t *testing.T) {
+	w := newWorld(t)
+	w.container("")
+	const key = `,"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
+	vectors := `"vectorEmbeddingPolicy":{"vectorEmbeddings":[` +
+		strings.Repeat(`{"path":"/v1","dataType":"float32",`+
+			`"dimensions":2,"distanceFunction":"cosine"},`, 2)
+	const conflicts = `"conflictResolutionPolicy":{"mode":`
+	for definition, text := range map[string]string{
+		conflicts + `"LastWriterWins","conflictResolutionPath":"/a/b"}`: `Invalid path '\\/a\\/b' ` +
+			`for last writer wins conflict resolution`,
+		conflicts + `"LastWriterWins","conflictResolutionProcedure":"x"}`: "LastWriterWins " +
+			"conflict resolution mode should not have conflict resolution procedure set.",
+		conflicts + `"Custom","conflictResolutionPath":"/a"}`: "Custom conflict resolution mode " +
+			"should not have conflict resolution path set.",
+		strings.TrimSuffix(vectors, ",") +
+			`]}`: "Duplicate Path :/v1 found in Vector Embedding Policy.",
+		`"materializedViewDefinition":{"sourceId":"c"}`:                    "materializedViewDefinition",
+		`"globalSecondaryIndexDefinition":{"sourceId":"c"}`:                "globalSecondaryIndexDefinition",
+		`"fullTextPolicy":{"defaultLanguage":""}`:                          "language",
+		`"fullTextPolicy":{"fullTextPaths":[{"path":"/t","language":""}]}`: "language",
+		`"computedProperties":[{"name":"spatial","query":"SELECT VALUE c.p FROM c"}],` +
+			`"indexingPolicy":{"spatialIndexes":` +
+			`[{"path":"/spatial/*","types":["Point"]}]}`: "Computed property 'spatial' at index (0) " +
+			"has a spatial index. " +
+			"Remove the spatial index on this path.",
+	} {
+		w.do("POST", colls, `{"id":"no",`+definition+key+`}`).fails(400, 0, text)
+	}
+	w.do("POST", colls, `{"id":"no","partitionKey":{"paths":["/a","/b","/c","/d"],"kind":"MultiHash",`+
+		`"version":2}}`).
+		fails(400, 0, "Too many partition key paths (4) specified. A maximum of 3 is allowed.")
+	same := `{"id":"c"` + key +
+		`,"conflictResolutionPolicy":{"mode":"lastWriterWins","conflictResolutionPath":"`
+	w.do("PUT", coll, same+`/_ts"}}`).want(200)
+	w.do("PUT", coll, same+`/other"}}`).fails(400, 0,
+		"Updating conflict resolution policy is currently not supported")
+	w.do("POST", colls, `{"id":"h","partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}}`).
+		want(201)
+	w.do("POST", colls+"/h/docs", `{"id":"1","a":"x"}`, pk(`["x","y"]`)...).fails(400, 1001,
+		"PartitionKey extracted from document doesn't match the one specified in the header.")
+	w.do("POST", docs, `{"id":"s","pk":"a","s":{}}`, pk(`["a"]`)...).want(201)
+	patch := func(name string) *answer {
+		return w.do("PATCH", docs+"/s", `[{"op":"set","path":"/s/`+name+`","value":1}]`, pk(`["a"]`)...)
+	}
+	patch("12345678901234567890").fails(400, 0,
+		"Token('12345678901234567890') has length longer than expected")
+	patch("1234567890123456789").want(200)
+	patch("a12345678901234567890").want(200)
+}
+
+// An autoscale of a database beyond what one range carries wants a container that lives off it.
+func TestAutoscaleOfAnUnusedDatabase(t *testing.T) {
+	w := newWorld(t)
+	w.do("POST", "/dbs", `{"id":"s"}`, "x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":4000}`).
+		want(201)
+	offer := w.do("GET", "/offers", "").want(200).at("Offers.0")
+	raise := func(ru string) *answer {
+		return w.do("PUT", "/offers/"+offer.Get("id").Str, `{"id":"`+offer.Get("id").Str+
+			`","content":{"offerAutopilotSettings":{"maxThroughput":`+ru+`}}}`)
+	}
+	raise("12000").fails(400, 0, "There are no collections using the shared database offer.")
+	raise("10000").want(200)
+	w.do("POST", "/dbs/s/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash"}}`).want(201)
+	raise("12000").want(200)
+}
+
+// A store that keeps all versions as an account with continuous backup does needs no policy for it.
+func TestContinuousBackup(t *testing.T) {
+	w := newWorld(t, func(s *setup) { s.store.ContinuousBackup = true })
+	w.container("")
+	full := []string{"A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version", "2021-09-15"}
+	now := w.do("GET", docs, "", append(full, "If-None-Match", "*")...).want(304).header.Get("Etag")
+	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
+	w.do("DELETE", docs+"/1", "", pk(`["a"]`)...).want(204)
+	a := w.do("GET", docs, "", append(full, "If-None-Match", now)...).want(200)
+	if got := a.at("Documents.#.metadata.operationType").Raw; got != `["create","delete"]` {
+		t.Errorf("%s", a.body)
+	}
+	if got := w.do("GET", coll, "").want(200).at("changeFeedPolicy").Raw; got != "" {
+		t.Errorf("the container has %s", got)
+	}
+}

@@ -1,0 +1,189 @@
+package httpapi
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/mayflydb/mayfly/internal/rntbdtest"
+)
+
+// knower is a client that keeps what it has learned of a container, as SDKs do: the ids of its ranges, its rid
+// and its session token. It looks anew where it is told to, and only then.
+type knower struct {
+	t     *testing.T
+	w     *directWorld
+	ids   []string
+	rid   string
+	token string
+	looks int
+}
+
+func (k *knower) look() {
+	k.looks++
+	k.ids, k.rid, k.token = k.w.rangeIDs(), k.w.do("GET", coll, "").want(200).at("_rid").Str, ""
+}
+
+// over asks each of the ranges that the client knows, and begins again where one of them is not there.
+func (k *knower) over(ask func(id string) (code int, substatus string, body []byte)) (bodies [][]byte) {
+	k.t.Helper()
+	for range 3 {
+		bodies = nil
+		for _, id := range k.ids {
+			code, substatus, body := ask(id)
+			if code == 410 || code == 404 && substatus == "1002" {
+				bodies = nil
+				k.look()
+				break
+			}
+			if code >= 400 {
+				k.t.Fatalf("range %s: %d/%s %s", id, code, substatus, body)
+			}
+			bodies = append(bodies, body)
+		}
+		if len(bodies) > 0 {
+			return bodies
+		}
+	}
+	k.t.Fatal("the client does not come to an end")
+	return nil
+}
+
+func (k *knower) http(method, body string, headers ...string) func(string) (int, string, []byte) {
+	return func(id string) (int, string, []byte) {
+		all := append([]string{"x-ms-documentdb-partitionkeyrangeid", id}, headers...)
+		if k.token != "" {
+			all = append(all, "x-ms-session-token", k.token)
+		}
+		a := k.w.do(method, docs, body, all...)
+		if token := a.header.Get("X-Ms-Session-Token"); a.code < 300 && token != "" {
+			k.token = token
+		}
+		return a.code, a.header.Get("X-Ms-Substatus"), a.body
+	}
+}
+
+// direct asks by a frame, which has the rid of the container that the client knows.
+func (k *knower) direct(l *directLink, body string) func(string) (int, string, []byte) {
+	return func(id string) (int, string, []byte) {
+		a := l.do("query", "", body, rntbdtest.Text(0x2C, id), rntbdtest.Text(0x35, k.rid))
+		sub, _ := a.Values[0x1C].(uint64)
+		return a.Status, fmt.Sprint(sub), a.Body
+	}
+}
+
+func idsIn(bodies [][]byte) []string {
+	list := []string{}
+	for _, b := range bodies {
+		for _, row := range gjson.GetBytes(b, "Documents").Array() {
+			list = append(list, row.Get("id").Str)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// TestRecreatedHistories: one client resets its data, by making the container or the database again with other
+// numbers of ranges, by splits, or by a restart in memory, while another one reads on with what it knows. That
+// one gets all items or an error that sends it to look anew, never a part of them.
+func TestRecreatedHistories(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { recreatedHistory(t, seed) })
+	}
+}
+
+func recreatedHistory(t *testing.T, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 2))
+	number := uint32(1000)
+	first := func(s *setup) { s.store.FirstNumber = number }
+	var w *directWorld
+	var link *directLink // none where the server is started anew
+	if seed%2 == 0 {
+		w = newDirectWorld(t, first)
+		link = w.dial()
+	} else {
+		w = &directWorld{world: newWorld(t, first)}
+	}
+	w.container()
+	k := &knower{t: t, w: w}
+	k.look()
+	items := []string{}
+	write := func(id string) {
+		key := fmt.Sprintf(`["%s"]`, id)
+		w.do("POST", docs, fmt.Sprintf(`{"id":"%s","pk":"%s"}`, id, id), append(pk(key),
+			"x-ms-documentdb-is-upsert",
+			"True")...)
+		if !slices.Contains(items, id) {
+			items = append(items, id)
+			slices.Sort(items)
+		}
+	}
+	check := func(what string, bodies [][]byte) {
+		t.Helper()
+		if got := idsIn(bodies); !slices.Equal(got, items) {
+			t.Fatalf("%s: %v, want %v", what, got, items)
+		}
+	}
+	const query = `{"query":"SELECT * FROM c"}`
+	for step := range 60 {
+		switch random.IntN(10) {
+		case 0, 1:
+			items = items[:0]
+			w.recreated([]int{1, 2, 4}[random.IntN(3)], random.IntN(3) == 0)
+		case 2:
+			d, _ := w.db.Database("d")
+			c, _ := d.Container("c")
+			ids := w.rangeIDs()
+			if _, err := c.Split(t.Context(), ids[random.IntN(len(ids))], ""); err != nil {
+				t.Fatal(err)
+			}
+		case 3:
+			if link != nil || random.IntN(3) > 0 {
+				continue
+			}
+			number += 1000
+			w.restart(number, []int{1, 2, 4}[random.IntN(3)])
+			items = items[:0]
+		case 4, 5:
+			write(strconv.Itoa(step))
+		case 6:
+			check("query", k.over(k.http("POST", query, queryHeaders()...)))
+		case 7:
+			if link == nil {
+				continue
+			}
+			check("query in direct mode", k.over(k.direct(link, query)))
+		case 8:
+			check("feed", k.over(k.http("GET", "")))
+		case 9:
+			known := slices.Clone(items)
+			k.over(k.http("POST", `[{"operationType":"Upsert","resourceBody":{"id":"bulk","pk":"bulk"},`+
+				`"partitionKey":"[\"bulk\"]"}]`, "x-ms-cosmos-is-batch-request", "True",
+				"x-ms-cosmos-batch-continue-on-error", "True", "x-ms-cosmos-batch-atomic", "False"))
+			if a := w.do("GET", docs+"/bulk", "", pk(`["bulk"]`)...); a.code == 200 &&
+				!slices.Contains(known, "bulk") {
+				items = append(known, "bulk")
+				slices.Sort(items)
+			}
+		}
+	}
+	check("query", k.over(k.http("POST", query, queryHeaders()...)))
+	if k.looks > 61 {
+		t.Errorf("the client has looked %d times", k.looks)
+	}
+}
+
+// restart ends the store in memory and begins it anew, with the container on as many ranges.
+func (w *directWorld) restart(number uint32, ranges int) {
+	w.t.Helper()
+	w.close()
+	w.setup.store.FirstNumber = number
+	w.open()
+	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`,
+		"x-mayfly-ranges", strconv.Itoa(ranges)).want(201)
+}
