@@ -94,10 +94,11 @@ func (p pythonTests) run(t *testing.T) map[string]verdict {
 	must(t, os.WriteFile(cert, certificates, 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), upstreamTime)
 	defer cancel()
+	// Other tracebacks than native ones make pytest parse the source, which fails in CPython 3.11 after deep recursion.
 	cmd := exec.CommandContext(ctx, python, slices.Concat([]string{"-W", "ignore", "-m", "pytest", "-q",
 		"--rootdir", ".", "-p", "mayfly_plugin", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto",
 		"-n", strconv.Itoa(p.workers), "--dist", "worksteal", "--timeout", "900",
-		"--tb", "short", "--show-capture", "no"}, p.args, []string{"."})...)
+		"--tb", "native", "--show-capture", "no"}, p.args, []string{"."})...)
 	cmd.Dir = tests
 	path := []string{absolute(t, "upstream", "python"), absolute(t, dir), tests, filepath.Join(tests, "mgmt_tests")}
 	cmd.Env = slices.Concat(os.Environ(), trustByRequests(t, cert), p.env, []string{
