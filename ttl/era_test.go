@@ -1,0 +1,59 @@
+package ttl_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// What an item becomes in the era that follows, by what it counted from and what it counts from then.
+func TestNextEra(t *testing.T) {
+	before := ttl.Policy{Default: 10}
+	before = before.With(20, 100) // a floor at 90
+	after, era := before.Rebase(ttl.Never, 200)
+	if after.Generation != 2 || after.ChangedAt != 200 || after.BasedAt != 200 || era.Until != 200 {
+		t.Fatalf("%+v, %+v", after, era)
+	}
+	for _, c := range []struct {
+		name string
+		life ttl.Life
+		base int64
+		want ttl.Life
+	}{
+		{"ended by the rule", ttl.Life{TS: 180, Generation: 1}, 500,
+			ttl.Life{TS: 180, Generation: 2, Ended: true, Base: 200}},
+		{"ended by a floor", ttl.Life{TS: 90}, 500, ttl.Life{TS: 90, Generation: 2, Ended: true, Base: 100}},
+		{"ended but for a lease", ttl.Life{TS: 150, Generation: 1, LeaseUntil: 900}, 500,
+			ttl.Life{TS: 150, Generation: 2, LeaseUntil: 900, Ended: true, Base: 170}},
+		{"alive", ttl.Life{TS: 181, Generation: 1}, 5, ttl.Life{TS: 181, Generation: 2, Based: true, Base: 5}},
+		{"with a ttl", ttl.Life{TS: 150, Own: 60, Generation: 1}, 5,
+			ttl.Life{TS: 150, Own: 60, Generation: 2, Based: true, Base: 5}},
+		{"without end", ttl.Life{TS: 1, Own: ttl.Never}, 5,
+			ttl.Life{TS: 1, Own: ttl.Never, Generation: 2, Based: true, Base: 5}},
+	} {
+		if !era.Holds(c.life) || era.Holds(c.want) {
+			t.Errorf("%s: of the era: %v, afterwards: %v", c.name, era.Holds(c.life), era.Holds(c.want))
+		}
+		got := era.Next(c.life, c.base, true)
+		if got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+		_, due := after.Cutoffs(1000)
+		own, second, ok := got.IndexEntry()
+		if after.Expired(got, 1000) && !(ok && own && second <= due) {
+			t.Errorf("%s: expired, and at %d (%v, %v) beyond %d", c.name, second, own, ok, due)
+		}
+	}
+	// A floor of before counts for nobody any more, and what it had ended stays so.
+	if l := era.Next(ttl.Life{TS: 181, Generation: 1}, 5, true); after.Expired(l, 1000) {
+		t.Errorf("%+v has expired", l)
+	}
+	var back ttl.Policy
+	if err := json.Unmarshal([]byte(marshal(t, after)), &back); err != nil || back.BasedAt != 200 {
+		t.Errorf("read back: %+v, %v", back, err)
+	}
+	if err := json.Unmarshal([]byte(`{"default":1,"changedAt":5,"basedAt":6}`), &back); err == nil {
+		t.Error("a policy was read that was based anew after its last change")
+	}
+}
