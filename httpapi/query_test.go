@@ -304,10 +304,10 @@ func TestIndexMetrics(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{ // what is used, and what is suggested
-		"SELECT * FROM c": "/pk/? | ", "SELECT * FROM c WHERE c.n = 1 AND c.even = true": "/n/? /even/? | ",
-		"SELECT * FROM c WHERE c.n = 1 AND c.m > 2": "/n/? /m/? | /n ASC,/m ASC", "SELECT * FROM c WHERE c.n > 1 ORDER BY c.n": "/n/? | ",
+		"SELECT * FROM c": "/pk/? | ", "SELECT * FROM c WHERE c.n = 1 AND c.even = true": "/even/? /n/? | ",
+		"SELECT * FROM c WHERE c.n = 1 AND c.m > 2": "/m/? /n/? | /n ASC,/m ASC", "SELECT * FROM c WHERE c.n > 1 ORDER BY c.n": "/n/? | ",
 		"SELECT * FROM c WHERE STARTSWITH(c.s, 'a', false)": "/s/? | ", "SELECT UPPER(c.s) FROM c WHERE c.n = 1": "/n/? /s/? | ",
-		"SELECT VALUE SUM(c.m) FROM c": "/m/? | ", "SELECT c.s FROM c WHERE c.n = 1": "/n/? | ",
+		"SELECT VALUE SUM(c.m) FROM c": "/m/? | ", `SELECT * FROM c WHERE c["<&>"] = 1`: `/"<&>"/? | `, "SELECT c.s FROM c WHERE c.n = 1": "/n/? | ",
 	} {
 		header := w.ask(docs, text, append(pk(`["key0"]`), v2, "true")...).want(200).header.Get(name)
 		plain, err := url.PathUnescape(header)

@@ -278,7 +278,7 @@ func valuesText(values []doc.Value) string {
 // noteUse fills in which indexes the query uses.
 func (p *planner) noteUse(leaves []*leaf) {
 	use := &p.plan.use
-	for _, l := range leaves {
+	for _, l := range slices.Backward(leaves) { // Cosmos DB tells the last condition first
 		p.noteUsed(l.name)
 	}
 	if o := p.plan.order; o != nil && o.walk != nil && o.walk.composite == nil {
