@@ -79,7 +79,8 @@ func (s *Service) queryChanges(c *call) error {
 }
 
 // changes is what the headers ask of a change feed. That of all versions begins now or at a position, not at
-// a point in time; a position goes before a time.
+// a point in time, and beside a position a time leaves out what was written before it. Of that of the latest
+// versions a position goes before a time.
 func (h *Headers) changes() (store.ChangesRequest, error) {
 	req := store.ChangesRequest{Scope: h.scope(), Session: h.Session, MaxItems: h.MaxItems}
 	if h.FullFidelity {
@@ -99,7 +100,7 @@ func (h *Headers) changes() (store.ChangesRequest, error) {
 			return req, BadRequest("The change feed of all versions and deletes cannot begin at a point in time: it " +
 				"begins now or at a continuation.")
 		}
-		if req.Start.After == "" {
+		if req.Start.After == "" || h.FullFidelity {
 			req.Start.Since = since
 		}
 	}

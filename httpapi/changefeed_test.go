@@ -141,14 +141,17 @@ func TestChangeFeedSince(t *testing.T) {
 	if a.ids("Documents") != "c" { // the very second does not count
 		t.Errorf("%s", a.body)
 	}
-	// Both at once: behind the position and after the moment.
+	// Both at once: behind the position, whatever the moment.
 	a = w.do("GET", docs, "", incremental("If-Modified-Since", start.Format(http.TimeFormat), "If-None-Match",
 		etag)...).want(200)
 	if a.ids("Documents") != "c" {
 		t.Errorf("%s", a.body)
 	}
 	later := w.clock.Now().UTC().Format(http.TimeFormat)
-	w.do("GET", docs, "", incremental("If-Modified-Since", later, "If-None-Match", etag)...).want(304)
+	a = w.do("GET", docs, "", incremental("If-Modified-Since", later, "If-None-Match", etag)...).want(200)
+	if a.ids("Documents") != "c" {
+		t.Errorf("%s", a.body)
+	}
 	for _, date := range []string{"yesterday", "2027-03-01T12:00:00Z", "Mon, 01 Mar 2027 12:00:00 CET", "1"} {
 		w.do("GET", docs, "", incremental("If-Modified-Since", date)...).fails(400, 0, "if-modified-since")
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
-// knower is a client that keeps what it has learned of a container, as SDKs do: the ids of its ranges, its rid
-// and its session token. It looks anew where it is told to, and only then.
-type knower struct {
+// cachingClient keeps what it has learned of a container, as SDKs do: the ids of its ranges, its rid and its
+// session token. It looks anew where it is told to, and only then.
+type cachingClient struct {
 	t     *testing.T
 	w     *directWorld
 	ids   []string
@@ -23,13 +23,13 @@ type knower struct {
 	looks int
 }
 
-func (k *knower) look() {
+func (k *cachingClient) look() {
 	k.looks++
 	k.ids, k.rid, k.token = k.w.rangeIDs(), k.w.do("GET", coll, "").want(200).at("_rid").Str, ""
 }
 
 // over asks each of the ranges that the client knows, and begins again where one of them is not there.
-func (k *knower) over(ask func(id string) (code int, substatus string, body []byte)) (bodies [][]byte) {
+func (k *cachingClient) over(ask func(id string) (code int, substatus string, body []byte)) (bodies [][]byte) {
 	k.t.Helper()
 	for range 3 {
 		bodies = nil
@@ -53,7 +53,7 @@ func (k *knower) over(ask func(id string) (code int, substatus string, body []by
 	return nil
 }
 
-func (k *knower) http(method, body string, headers ...string) func(string) (int, string, []byte) {
+func (k *cachingClient) http(method, body string, headers ...string) func(string) (int, string, []byte) {
 	return func(id string) (int, string, []byte) {
 		all := append([]string{"x-ms-documentdb-partitionkeyrangeid", id}, headers...)
 		if k.token != "" {
@@ -68,7 +68,7 @@ func (k *knower) http(method, body string, headers ...string) func(string) (int,
 }
 
 // direct asks by a frame, which has the rid of the container that the client knows.
-func (k *knower) direct(l *directLink, body string) func(string) (int, string, []byte) {
+func (k *cachingClient) direct(l *directLink, body string) func(string) (int, string, []byte) {
 	return func(id string) (int, string, []byte) {
 		a := l.do("query", "", body, rntbdtest.Text(0x2C, id), rntbdtest.Text(0x35, k.rid))
 		sub, _ := a.Values[0x1C].(uint64)
@@ -87,9 +87,9 @@ func idsIn(bodies [][]byte) []string {
 	return list
 }
 
-// TestRecreatedHistories: one client resets its data, by making the container or the database again with other
-// numbers of ranges, by splits, or by a restart in memory, while another one reads on with what it knows. That
-// one gets all items or an error that sends it to look anew, never a part of them.
+// TestRecreatedHistories: one client resets its data, by making the container or the database again with
+// other numbers of ranges, by splits, or by a restart in memory, while another one reads on with what it
+// knows. That one gets all items or an error that sends it to look anew, never a part of them.
 func TestRecreatedHistories(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { recreatedHistory(t, seed) })
@@ -109,7 +109,7 @@ func recreatedHistory(t *testing.T, seed uint64) {
 		w = &directWorld{world: newWorld(t, first)}
 	}
 	w.container()
-	k := &knower{t: t, w: w}
+	k := &cachingClient{t: t, w: w}
 	k.look()
 	items := []string{}
 	write := func(id string) {

@@ -96,7 +96,7 @@ func TestProcedureRequests(t *testing.T) {
 	}
 	w.do("POST", run, "[]").fails(400, 0, "PartitionKey value must be supplied for this operation.")
 	w.do("POST", run, "[]", pk(`["a","b"]`)...).fails(400, 1001, "")
-	w.do("POST", run, "{}", pk(`["a"]`)...).fails(400, 0, "array")
+	w.do("POST", run, "1", pk(`["a"]`)...).fails(400, 0, "array")
 	w.do("POST", run, "[", pk(`["a"]`)...).fails(400, 0, "")
 	w.do("POST", run, "[]", append(pk(`["a"]`), "x-ms-documentdb-script-enable-logging",
 		"maybe")...).fails(400, 0, "invalid")
