@@ -52,11 +52,19 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 }
 
 // settleLives finishes all changes of what times to live count from: the index of expiry has all who are dead
-// then.
+// then. Where they count from a property, another store over the same engine may have written items that are
+// dead by it far behind where the passes of this one stand, so they begin again.
 func (db *resident) settleLives(ctx context.Context) error {
 	db.mu.RLock()
 	containers := db.cat.containers
 	db.mu.RUnlock()
+	for _, c := range containers {
+		if st := c.state.Load(); st.lives.Basis.IsSet() {
+			for _, s := range st.ranges {
+				s.rescan.Store(true)
+			}
+		}
+	}
 	if !slices.ContainsFunc(containers, func(c *Container) bool { return !c.state.Load().lives.Settled() }) {
 		return nil
 	}
