@@ -72,8 +72,7 @@ func TestPageCounts(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
 	w.fill(20, 1)
-	// A full page of all items has a continuation whether or not something follows; every other one only if
-	// something does.
+	// A full page of all items has a continuation whatever follows; every other one only if something does.
 	for _, c := range []struct {
 		text        string
 		size, pages int
@@ -81,8 +80,7 @@ func TestPageCounts(t *testing.T) {
 		{"SELECT * FROM c", 5, 5},
 		{"SELECT * FROM c", 20, 2},
 		{"SELECT * FROM c WHERE c.even = true", 5, 2},
-		{"SELECT * FROM c WHERE c.id = '7'", 1, 1},
-		{"SELECT * FROM c WHERE c.id IN ('7', '18')", 1, 2},
+		{"SELECT * FROM c WHERE c.id = '7'", 1, 1}, {"SELECT * FROM c WHERE c.id IN ('7', '18')", 1, 2},
 		{"SELECT c.id, x FROM c JOIN x IN (SELECT VALUE [1, 2])", 20, 2},
 		{"SELECT * FROM c ORDER BY c.id", 10, 2},
 		{"SELECT * FROM c ORDER BY c.id", 5, 4},

@@ -100,7 +100,7 @@ func (p *Plan) chainBlock(bl *block, rs *rowset) {
 		if bl == p.top && !p.never {
 			n.only, n.counts = p.only, p.counts
 		}
-		n.paged = p.form == grouping
+		n.paged, n.byTurn = p.form == grouping, p.byTurn
 		p.add(n)
 	}
 	p.chainSources(bl, rs)

@@ -15,13 +15,14 @@ const maxGroups = 32 << 20
 
 // groupNode makes groups of rows and aggregates of them, of what indexes say alone where that is enough. In
 // the form grouping the groups come in the order of their keys: a page makes those behind the groups of the
-// page before, as many as fit.
+// page before, as many as fit. Those that fit in one page may come as they turn up.
 type groupNode struct {
 	of     *block
 	rs     *rowset
 	only   *indexOnly  // how an index makes the groups; nil: none does
 	counts *textCounts // the same of the index of words
 	paged  bool
+	byTurn bool // see Plan
 }
 
 func (n *groupNode) String() string {
@@ -98,6 +99,9 @@ func (n *groupNode) page(x *execution, in int, row func() bool) bool {
 	if err != nil || !done && !x.rowsOf(in, g.add) {
 		return false
 	}
+	if n.byTurn && !x.from.begun && x.eachInTurn(g, row) {
+		return x.run.err == nil && x.done.limit != 0
+	}
 	skip := 0
 	more := x.eachGroup(g, func() bool {
 		if skip < x.from.rows && x.done.rows < x.from.rows &&
@@ -114,6 +118,25 @@ func (n *groupNode) page(x *execution, in int, row func() bool) bool {
 		x.run.fail(&MemoryError{Clause: "GROUP BY", Max: maxGroups})
 	}
 	return more
+}
+
+// eachInTurn calls row for the groups as they have turned up. It is false where one page does not have them
+// all: then nothing has been given out, and the groups come by their keys, by which pages go on.
+func (x *execution) eachInTurn(g *grouper, row func() bool) bool {
+	if g.bound != "" || g.runs != nil {
+		return false
+	}
+	before, figures := x.done, x.page.Stats
+	for _, one := range g.groups {
+		if g.show(one); !row() {
+			break
+		}
+	}
+	if x.more {
+		x.more, x.done, x.page.Stats, x.page.Rows = false, before, figures, nil
+		return false
+	}
+	return true
 }
 
 // passGroup gives out a group and moves the position behind it: the rows-th whose key begins so.

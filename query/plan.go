@@ -51,6 +51,7 @@ type Plan struct {
 	form     form
 	distinct bool // as it was written: equal rows of several ranges are to be merged
 	never    bool // no row can fulfil the conditions
+	byTurn   bool // groups come as they turn up, where one page has them all
 	order    *ordering
 	rank     []ranker
 	counts   *textCounts // what the index of words says for the aggregates; nil: there are others

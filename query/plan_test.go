@@ -81,7 +81,7 @@ a composite index would help: (/p ASC, /q ASC)
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	use := p.IndexUse()
-	if strings.Join(use.Single, " ") != "/p/? /q/?" || len(use.PotentialComposite) != 1 {
+	if strings.Join(use.Single, " ") != "/q/? /p/?" || len(use.PotentialComposite) != 1 {
 		t.Errorf("%+v", use)
 	}
 }

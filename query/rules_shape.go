@@ -14,6 +14,7 @@ func chooseForm(p *planner) {
 		p.plan.form = blocking
 		if len(t.groupBy) > 0 && len(t.sorted) == 0 && !t.distinct && t.derived() == nil {
 			p.plan.form = grouping
+			p.plan.byTurn = !p.countsPath(t)
 		}
 	case len(t.rank) > 0, t.derived() != nil, !t.container:
 		p.plan.form = blocking
@@ -30,6 +31,18 @@ func chooseForm(p *planner) {
 	case t.distinct:
 		p.orderDistinct(t)
 	}
+}
+
+// countsPath tells whether groups are of one path, with nothing beside it or COUNT of a constant: then Cosmos DB
+// has them in the order of the index.
+func (p *planner) countsPath(t *block) bool {
+	for _, a := range t.aggs {
+		if _, constant := a.arg.(*syntax.Literal); a.name != "COUNT" || !constant {
+			return false
+		}
+	}
+	_, steps, path := syntax.PathOf(t.groupBy[0])
+	return len(t.groupBy) == 1 && path && len(steps) > 0
 }
 
 // orderDistinct has the values at an indexed path come in their order, where no two are to be equal: then

@@ -93,6 +93,10 @@ func TestSpill(t *testing.T) {
 				o.MaxItems, o.MaxBytes = 700, 100<<10
 			}
 			rows, loaded, pages := pagesOf(t, p, sources, env, o)
+			if p.byTurn { // their order is another one where a page does not have them all
+				slices.Sort(rows)
+				slices.Sort(want)
+			}
 			if !slices.Equal(rows, want) {
 				t.Errorf("%s, forget %t: %d rows, want %d", text, forget, len(rows), len(want))
 			}
