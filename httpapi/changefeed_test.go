@@ -148,10 +148,8 @@ func TestChangeFeedSince(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 	later := w.clock.Now().UTC().Format(http.TimeFormat)
-	a = w.do("GET", docs, "", incremental("If-Modified-Since", later, "If-None-Match", etag)...).want(200)
-	if a.ids("Documents") != "c" {
-		t.Errorf("%s", a.body)
-	}
+	w.do("GET", docs, "", incremental("If-Modified-Since", later, "If-None-Match", etag)...).want(200).
+		has("_count", "1")
 	for _, date := range []string{"yesterday", "2027-03-01T12:00:00Z", "Mon, 01 Mar 2027 12:00:00 CET", "1"} {
 		w.do("GET", docs, "", incremental("If-Modified-Since", date)...).fails(400, 0, "if-modified-since")
 	}

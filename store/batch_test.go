@@ -274,8 +274,13 @@ func TestBatchIsRefused(t *testing.T) {
 		}
 	}
 	write := op(store.OperationUpsert, "", `{"id":"x","pk":"p"}`)
-	if _, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{write, one}, store.BatchOptions{Atomic: true, Session: ahead}); err != nil {
-		t.Errorf("a batch that writes looks at the session: %v", err)
+	behind := store.BatchOptions{Atomic: true, Session: ahead}
+	if _, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{write}, behind); err != nil {
+		t.Errorf("a batch of writes alone looks at the session: %v", err)
+	}
+	mixed := []store.Operation{write, one}
+	if _, _, err := b.c.Batch(b.ctx, pk("p"), mixed, behind); !is(err, fault.CodeSessionNotAvailable) {
+		t.Errorf("a batch that reads: %v", err)
 	}
 	if out := b.batch(pk("p"), store.BatchOptions{Atomic: true}, many[1:]...); len(out.Results) != 100 {
 		t.Errorf("%d results", len(out.Results))

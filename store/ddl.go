@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -62,10 +63,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 		return nil, err
 	}
 	spec.EnsureDefaults()
-	if err := spec.Validate(); err != nil {
-		return nil, err
-	}
-	if err := t.Validate(); err != nil {
+	if err := cmp.Or(spec.Validate(), t.Validate()); err != nil {
 		return nil, err
 	}
 	db := d.db

@@ -61,11 +61,7 @@ func (db *resident) parseGrant(ctx context.Context, v doc.Value) (g Grant, err e
 			return g, nil
 		}
 	}
-	err = db.grantByName(ctx, &g, parts)
-	if fault.ErrorCode(err) == fault.CodeNotFound && g.Container == "" {
-		return g, nil // accepted as well, and grants nothing until there is such a container
-	}
-	return g, err
+	return g, db.grantByName(ctx, &g, parts)
 }
 
 func badResource(link string) error {
@@ -128,6 +124,9 @@ func (db *resident) grantByName(ctx context.Context, g *Grant, parts []string) e
 		return err
 	}
 	c, err := tryEscaped(parts[3], d.Container)
+	if fault.ErrorCode(err) == fault.CodeNotFound {
+		return nil // accepted as well, and grants nothing until there is such a container
+	}
 	if err != nil {
 		return err
 	}
