@@ -60,26 +60,14 @@ func TestManagementBeforeToken(t *testing.T) {
 	m.do(401, "peek-message", pairs("from-sequence-number", int64(1), "message-count", int32(1)))
 }
 
-// TestLostSessionEndsLate: who has waited for messages as long as the lock of a session lasted is told that
-// there are none; what is settled then is refused at once; a little later the link ends with the loss.
+// TestLostSessionEndsLate: who has waited for messages as long as the lock of a session lasted is told that there
+// are none. A little later, or with the next settlement, the link ends with the loss.
 func TestLostSessionEndsLate(t *testing.T) {
-	w := newWorld(t)
-	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
-	w.bus.o.Wall = wall
-	w.create(queue.Queue, "talks", withSessions)
-	w.send("talks", "s:a")
-	c := w.dial(1 << 16)
-	c.receiver(0, "talks", func(a *frame.Attach) {
-		a.Source.Filter = wire.Map{{Key: wire.Symbol(sessionFilter), Value: "s"}}
-	})
-	c.credit(0, 0, 5, false)
-	c.delivered()
-	w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+	wall, c := lostSession(t)
 	c.credit(0, 1, 4, true)
 	if f := await[*frame.Flow](c); f.LinkCredit.Or(9) != 0 {
 		t.Errorf("the drain is answered by %+v", f)
 	}
-	refused(t, c.settles(0, &frame.Accepted{}), condSessionLockLost)
 	for {
 		wall.Advance(lostSessionTime) // again, since the link may not wait yet
 		select {
@@ -93,4 +81,32 @@ func TestLostSessionEndsLate(t *testing.T) {
 		default:
 		}
 	}
+}
+
+// TestLostSessionSettled: a settlement of a session that is lost is refused, behind the end of the link.
+func TestLostSessionSettled(t *testing.T) {
+	_, c := lostSession(t)
+	c.say(0, &frame.Disposition{Receiver: true, First: 0, State: &frame.Accepted{}})
+	if d := await[*frame.Detach](c); d.Error == nil || d.Error.Condition != condSessionLockLost {
+		t.Errorf("the link ends with %+v", d)
+	}
+	refused(t, await[*frame.Disposition](c).State, condSessionLockLost)
+}
+
+// lostSession is a client with a delivery of a session whose lock has ended, and the clock of connections.
+func lostSession(t *testing.T) (*ttl.Virtual, *client) {
+	t.Helper()
+	w := newWorld(t)
+	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
+	w.bus.o.Wall = wall
+	w.create(queue.Queue, "talks", withSessions)
+	w.send("talks", "s:a")
+	c := w.dial(1 << 16)
+	c.receiver(0, "talks", func(a *frame.Attach) {
+		a.Source.Filter = wire.Map{{Key: wire.Symbol(sessionFilter), Value: "s"}}
+	})
+	c.credit(0, 0, 5, false)
+	c.delivered()
+	w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+	return wall, c
 }

@@ -22,6 +22,9 @@ const settleAtOnce = 64
 
 // Settle implements amqp.Source.
 func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
+	if err := n.r.Err(); queue.CodeOf(err) == queue.CodeSessionLockLost {
+		n.link.Detach(n.c.asError(err, n.at.String())) // before the answers: SDKs take the session anew then
+	}
 	states := make([]frame.State, len(list))
 	end := n.c.observing("settle", n.at.String(), len(list))
 	defer end(states)
