@@ -13,8 +13,8 @@
 //
 // What is kept has one form, whatever clients send. Numbers are told in their shortest spelling, 1.0 as 1 and
 // 1e2 as 100, as Cosmos DB tells them: readers of other languages do not take 1.0 for an integer. Integers of
-// 64 bits keep all their digits, even where a double cannot tell them from their neighbours. The negative zero
-// is -0.0, since most readers take -0 for the integer 0; it equals 0 in all comparisons. Control
+// 64 bits keep all their digits, even where a double cannot tell them from their neighbours. The negative
+// zero is -0.0, since most readers take -0 for the integer 0; it equals 0 in all comparisons. Control
 // characters in strings, which the RFC forbids and Cosmos DB takes, are escaped. Of the members of an object
 // that have the same name the last one stays, as readers of JSON have it; a text that has such members is
 // read a second time, so that all others pay nothing for it. Valid is for text that is used as it is, and

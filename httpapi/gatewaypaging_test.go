@@ -87,8 +87,8 @@ func TestPagesOfOneRange(t *testing.T) {
 	}
 }
 
-// TestFullPages: a full page of all items of a range has a continuation, whatever follows; one with a condition
-// and one of a logical partition only if a row follows.
+// TestFullPages: a full page of all items of a range has a continuation, whatever follows; one with a
+// condition and one of a logical partition only if a row follows.
 func TestFullPages(t *testing.T) {
 	w := newWorld(t)
 	w.container("")

@@ -39,7 +39,8 @@ func languageTags() []languageTag {
 	}
 }
 
-// oldEnglish is another name of en-US, the number that Windows has for it. Older samples of Cosmos DB have it.
+// oldEnglish is another name of en-US, the number that Windows has for it. Older samples of Cosmos DB have
+// it.
 const oldEnglish = "1033"
 
 // LanguageOf returns the language that a full text policy names, such as fr-FR, in any case; no name means

@@ -105,7 +105,8 @@ type orderKey struct {
 	desc     bool
 	route    index.Path // where x is a property path of the item; nil else
 	distance bool       // VectorDistance or a score: what is undefined comes last, whatever the direction
-	refused  *Error     // what the query is refused with, though not its plan for a client that merges; nil: nothing
+	// what the query is refused with, though not its plan for a client that merges; nil: nothing
+	refused *Error
 }
 
 // scope is what names mean at a place of the query.

@@ -70,8 +70,8 @@ func (b *binder) scoreOutsideRank(c *syntax.Call, at *place) {
 			"has an ORDER BY RANK.")
 }
 
-// memberIndex refuses x[i] unless i is written out as a number or a string, or is a parameter that is one: that
-// becomes a literal, so that x[i] is a path.
+// memberIndex refuses x[i] unless i is written out as a number or a string, or is a parameter that is one:
+// that becomes a literal, so that x[i] is a path.
 func (b *binder) memberIndex(x *syntax.Index) {
 	i := x.I
 	if minus, ok := i.(*syntax.Unary); ok && minus.Op == syntax.Neg {

@@ -40,8 +40,8 @@ func (b *binder) ofGroup(bl *block, e syntax.Expr, keys groupKeys) {
 	})
 }
 
-// sourceOfGroup checks what a subquery in the select list has in FROM: of the sources of the block that may be
-// a key, or a part of one, but not where the key is a name alone.
+// sourceOfGroup checks what a subquery in the select list has in FROM: of the sources of the block that may
+// be a key, or a part of one, but not where the key is a name alone.
 func (b *binder) sourceOfGroup(bl *block, path syntax.Expr, keys groupKeys) {
 	root, steps, _ := syntax.PathOf(path)
 	if a := b.idents[root]; a == nil || a.block != bl || keys.find(root) < 0 {

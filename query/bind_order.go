@@ -147,7 +147,8 @@ func (b *binder) nearestTo(c *syntax.Call) bool {
 func (b *binder) derivedKey(key *orderKey, a *alias, sub *block, steps []syntax.Step) *orderKey {
 	x := b.inItem(sub, steps)
 	switch {
-	case a.level > 0 || slices.ContainsFunc(sub.steps, func(st *step) bool { return st.alias != nil && !st.alias.single }):
+	case a.level > 0 || slices.ContainsFunc(sub.steps,
+		func(st *step) bool { return st.alias != nil && !st.alias.single }):
 		if x == nil || !sub.container || sub.grouped || sub.distinct {
 			key.refused = correlated()
 			return key

@@ -21,8 +21,8 @@ type RunOptions struct {
 	// what each source covers, so that a cursor outlives the division of a source; nil: sources are numbered
 	Spans []Span
 	Trace bool // measure the time of each part, for Explain
-	// Certain looks whether a row follows a full page of a query without conditions, too. Else such a page has
-	// a cursor even if it is the last, as Cosmos DB has it; all other queries look.
+	// Certain looks whether a row follows a full page of a query without conditions, too. Else such a page
+	// has a cursor even if it is the last, as Cosmos DB has it; all other queries look.
 	Certain bool
 	Memory  Memory // nil: nothing is kept from page to page
 

@@ -107,8 +107,8 @@ func squares(a []float32) float64 {
 	return aa
 }
 
-// products returns the scalar products of a with b and with itself. As in Cosmos DB the sums are doubles, made
-// from the first element to the last: in another order they differ in their last bits.
+// products returns the scalar products of a with b and with itself. As in Cosmos DB the sums are doubles,
+// made from the first element to the last: in another order they differ in their last bits.
 func products(a, b []float32) (dot, aa float64) {
 	b = b[:len(a)]
 	for i := range a {

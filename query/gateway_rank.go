@@ -199,8 +199,8 @@ func (g *gateway) componentInfo(c component, most *int64, items []*syntax.Select
 	return info
 }
 
-// terms are the terms of a FullTextScore. A parameter is written out: not every client sends the parameters of a
-// query with the queries that its plan consists of.
+// terms are the terms of a FullTextScore. A parameter is written out: not every client sends the parameters
+// of a query with the queries that its plan consists of.
 func (g *gateway) terms(list []syntax.Expr) (terms []syntax.Expr) {
 	for _, e := range list {
 		if p, ok := e.(*syntax.Parameter); ok {

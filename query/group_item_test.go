@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestGroupByItem: a key of the groups may be the whole item or what FROM has bound, and may stand anywhere in
-// the select list; each group has its own.
+// TestGroupByItem: a key of the groups may be the whole item or what FROM has bound, and may stand anywhere
+// in the select list; each group has its own.
 func TestGroupByItem(t *testing.T) {
 	info := defaultInfo(t)
 	const item = `{"id":"%","n":%,"o":{"k":%},"l":[%]}`
@@ -36,12 +36,14 @@ func TestGroupByItem(t *testing.T) {
 		{"SELECT (SELECT VALUE c) AS x FROM c GROUP BY c", `{"x":` + item + `}`},
 		{"SELECT VALUE ARRAY(SELECT VALUE c) FROM c GROUP BY c", `[` + item + `]`},
 		{"SELECT VALUE (SELECT VALUE c.n) FROM c GROUP BY c", `%`},
-		{"SELECT VALUE ARRAY(SELECT VALUE {d: c} FROM v IN c.l) FROM c GROUP BY c, c.l", `[{"d":` + item + `}]`},
+		{"SELECT VALUE ARRAY(SELECT VALUE {d: c} FROM v IN c.l) FROM c GROUP BY c, c.l",
+			`[{"d":` + item + `}]`},
 		{"SELECT VALUE (SELECT VALUE COUNT(c) FROM v IN c.l) FROM c GROUP BY c, c.l", `1`},
 		{"SELECT VALUE ARRAY_CONCAT([c], []) FROM c GROUP BY c", `[` + item + `]`},
 	} {
 		for _, n := range []int{1, 2} {
-			rows, err := runAll(c.text, nil, info, newMemory(t, info.Index, numbered(4, item), n), RunOptions{})
+			rows, err := runAll(c.text, nil, info, newMemory(t, info.Index, numbered(4, item), n),
+				RunOptions{})
 			var want []string
 			for _, i := range []string{"0", "1", "2", "3"} {
 				want = append(want, strings.ReplaceAll(c.row, "%", i))
@@ -51,7 +53,8 @@ func TestGroupByItem(t *testing.T) {
 				got = append(got, withoutSystem(string(row.Raw())))
 			}
 			if c.row != "" && strings.Join(got, "\n") != strings.Join(want, "\n") || err != nil {
-				t.Errorf("%s: %v\ngot  %s\nwant %s", c.text, err, strings.Join(got, " "), strings.Join(want, " "))
+				t.Errorf("%s: %v\ngot  %s\nwant %s", c.text, err, strings.Join(got, " "),
+					strings.Join(want, " "))
 			}
 		}
 	}

@@ -7,7 +7,8 @@ import "testing"
 func TestOrderOfGroups(t *testing.T) {
 	info := defaultInfo(t)
 	var bodies [][]byte
-	for _, text := range []string{`{"id":"1","n":3,"m":1,"a":9}`, `{"id":"2","n":1,"m":2,"a":8}`, `{"id":"3","n":3,"m":1,"a":7}`,
+	for _, text := range []string{`{"id":"1","n":3,"m":1,"a":9}`, `{"id":"2","n":1,"m":2,"a":8}`,
+		`{"id":"3","n":3,"m":1,"a":7}`,
 		`{"id":"4","n":2,"m":3,"a":6}`} {
 		bodies = append(bodies, []byte(text))
 	}
@@ -15,7 +16,8 @@ func TestOrderOfGroups(t *testing.T) {
 		{"SELECT VALUE c.n FROM c GROUP BY c.n", `[1,2,3]`},
 		{"SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n", `[{"n":1,"k":1},{"n":2,"k":1},{"n":3,"k":2}]`},
 		{"SELECT c.n, MIN(c.a) AS a FROM c GROUP BY c.n", `[{"n":3,"a":7},{"n":1,"a":8},{"n":2,"a":6}]`},
-		{"SELECT c.n, SUM(c.a) AS a FROM c WHERE c.a > 0 GROUP BY c.n", `[{"n":3,"a":16},{"n":1,"a":8},{"n":2,"a":6}]`},
+		{"SELECT c.n, SUM(c.a) AS a FROM c WHERE c.a > 0 GROUP BY c.n",
+			`[{"n":3,"a":16},{"n":1,"a":8},{"n":2,"a":6}]`},
 		{"SELECT c.n, c.m FROM c GROUP BY c.n, c.m", `[{"n":3,"m":1},{"n":1,"m":2},{"n":2,"m":3}]`},
 		{"SELECT VALUE c.n % 2 FROM c GROUP BY c.n % 2", `[1,0]`},
 		{"SELECT c.n, AVG(c.a) AS a FROM c GROUP BY c.n OFFSET 1 LIMIT 1", `[{"n":1,"a":8}]`},
@@ -29,7 +31,8 @@ func TestOrderOfGroups(t *testing.T) {
 		}
 		// In pages that do not have them all they are the same, each of them once.
 		rows, err := runAll(c.text, nil, info, newMemory(t, info.Index, bodies, 2), RunOptions{MaxBytes: 8})
-		if whole, _ := runAll(c.text, nil, info, newMemory(t, info.Index, bodies, 2), RunOptions{}); err != nil || len(rows) != len(whole) {
+		if whole, _ := runAll(c.text, nil, info, newMemory(t, info.Index, bodies, 2),
+			RunOptions{}); err != nil || len(rows) != len(whole) {
 			t.Errorf("%s in pages: %s, %v", c.text, arrayOf(rows).Raw(), err)
 		}
 	}

@@ -239,8 +239,8 @@ func (b *binder) distanceOf(c *syntax.Call) string {
 	return ""
 }
 
-// scoreTerms refuses a FullTextScore whose terms are not written out as strings or as objects with a term and a
-// distance, or parameters that are such.
+// scoreTerms refuses a FullTextScore whose terms are not written out as strings or as objects with a term
+// and a distance, or parameters that are such.
 func (b *binder) scoreTerms(c *syntax.Call) {
 	if slices.ContainsFunc(c.Args[1:], func(e syntax.Expr) bool { return !b.isTerm(e) }) {
 		b.failCode(c.Args[1], CodeScoreTerms,

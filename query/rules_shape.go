@@ -33,8 +33,8 @@ func chooseForm(p *planner) {
 	}
 }
 
-// countsPath tells whether groups are of one path, with nothing beside it or COUNT of a constant: then Cosmos DB
-// has them in the order of the index.
+// countsPath tells whether groups are of one path, with nothing beside it or COUNT of a constant: then
+// Cosmos DB has them in the order of the index.
 func (p *planner) countsPath(t *block) bool {
 	for _, a := range t.aggs {
 		if _, constant := a.arg.(*syntax.Literal); a.name != "COUNT" || !constant {

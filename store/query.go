@@ -91,8 +91,8 @@ type QueryPage struct {
 // Query returns one page of a query's result. Without ORDER BY the rows come in the order of insertion, range
 // after range. A continuation stays valid through writes and restarts, for the same query and scope. A page
 // has one if a row follows it, or if its time was over before that was known. Without conditions, JOIN, TOP
-// and OFFSET a full page has one even if nothing follows, but in one logical partition. A query that cannot be
-// answered fails with CodeBadRequest, and a *query.Error tells where and why; CodeCrossPartition: see
+// and OFFSET a full page has one even if nothing follows, but in one logical partition. A query that cannot
+// be answered fails with CodeBadRequest, and a *query.Error tells where and why; CodeCrossPartition: see
 // CrossStream. Its cause is a *CrossPartitionError, or a *query.Error where clients cannot merge the rows
 // either.
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {

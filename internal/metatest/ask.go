@@ -122,7 +122,8 @@ func (s *subject) ask(step Step) (string, error) {
 		if err := paged(page, request, pages); err != nil {
 			return "", err
 		}
-		if len(page.Rows) == 0 && (pages > 0 || page.Continuation != "") && tree.Where != nil && !request.ByRange {
+		if len(page.Rows) == 0 && (pages > 0 || page.Continuation != "") && tree.Where != nil &&
+			!request.ByRange {
 			return "", fmt.Errorf("page %d has no rows, and the continuation %q", pages+1, page.Continuation)
 		}
 		for _, row := range page.Rows {

@@ -292,8 +292,8 @@ func (w *Twin) inScope(s Step) []*twinItem {
 }
 
 // next returns the next page of a cursor: as many items as it asks for, and " more" if it is full; with a
-// condition and in one logical partition, if an item follows it. With a condition the next page begins at that
-// item.
+// condition and in one logical partition, if an item follows it. With a condition the next page begins at
+// that item.
 func (w *Twin) next(name string) string {
 	c := w.cursors[name]
 	if c == nil || c.done {
