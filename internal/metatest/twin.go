@@ -187,15 +187,14 @@ func holds(condition string) bool {
 
 func (w *Twin) write(s Step) string {
 	own, ok := parseTTL(s.TTL)
-	if !ok {
-		return fault.CodeBadRequest.String()
-	}
 	it := w.find(s.Key())
 	switch {
-	case s.Verb == Create && it != nil:
-		return fault.CodeConflict.String()
+	case !ok && (s.Verb != Replace || it != nil || s.InBatch || s.NoKey): // where an item is addressed that is
+		return fault.CodeBadRequest.String() // absent, the document does not matter
 	case s.Verb == Replace && it == nil:
 		return fault.CodeNotFound.String()
+	case s.Verb == Create && it != nil:
+		return fault.CodeConflict.String()
 	case s.Verb == Upsert && it != nil && s.IfNoneMatch == "*",
 		s.Verb != Create && it != nil && s.IfMatch != "" && !holds(s.IfMatch):
 		return fault.CodePreconditionFailed.String()
