@@ -84,6 +84,13 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.throttle, "throttle", false, "refuse requests beyond a container's throughput with 429")
 	flags.BoolVar(&f.direct, "direct", true,
 		"serve clients in direct mode, the default of .NET and Java, on the same port; false refuses them")
+	f.registerData(flags)
+	f.signals.register(flags)
+	registerEmulatorVariables(flags, &f.emulatorVariables)
+}
+
+// registerData declares the flags of what is kept and what is logged.
+func (f *serveFlags) registerData(flags *pflag.FlagSet) {
 	f.limits.register(flags)
 	f.servicebus.register(flags)
 	flags.BoolVar(&f.ttlPreviousImage, "ttl-previous-image", false,
@@ -103,8 +110,6 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.logLevel, "log-level", "info",
 		"debug (a line for each request, 1,000 a second at most), info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
-	f.signals.register(flags)
-	registerEmulatorVariables(flags, &f.emulatorVariables)
 }
 
 // settle fills in what depends on other settings and refuses what cannot be. sources tells where each came

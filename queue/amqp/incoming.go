@@ -55,22 +55,9 @@ func (s *session) transfer(t *frame.Transfer, payload []byte) error {
 func (l *Link) take(t *frame.Transfer, payload []byte) {
 	p := l.partial
 	if p == nil {
-		if l.credit == 0 {
-			l.s.c.lose(t.State)
-			l.fail(&frame.Error{Condition: frame.CondTransferLimit,
-				Description: "There is no credit for the transfer."})
+		if p = l.beginMessage(t); p == nil {
 			return
 		}
-		if !t.DeliveryID.Set {
-			l.s.c.lose(t.State)
-			l.fail(&frame.Error{Condition: frame.CondInvalidField,
-				Description: "A delivery begins with its id."})
-			return
-		}
-		l.credit--
-		l.delivered++
-		p = &partial{arrival: arrival{id: t.DeliveryID.Value,
-			Incoming: Incoming{Format: t.MessageFormat.Or(0)}}}
 	}
 	p.Settled = p.Settled || t.Settled
 	if t.State != nil {
@@ -112,6 +99,23 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 		l.sinking = true
 		l.run(l.sinkAll)
 	}
+}
+
+// beginMessage begins the message of a transfer; nil: the link has failed.
+func (l *Link) beginMessage(t *frame.Transfer) *partial {
+	refusal := &frame.Error{Condition: frame.CondTransferLimit, Description: "There is no credit for the transfer."}
+	if l.credit > 0 {
+		if t.DeliveryID.Set {
+			l.credit--
+			l.delivered++
+			return &partial{arrival: arrival{id: t.DeliveryID.Value,
+				Incoming: Incoming{Format: t.MessageFormat.Or(0)}}}
+		}
+		refusal = &frame.Error{Condition: frame.CondInvalidField, Description: "A delivery begins with its id."}
+	}
+	l.s.c.lose(t.State)
+	l.fail(refusal)
+	return nil
 }
 
 // grow makes room in the payload for n bytes more: a large one gets all that it may have at once, since it
