@@ -21,7 +21,7 @@ func TestExplain(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("%d %s", code, errs)
 	}
-	for _, want := range []string{"project ", "\n  filter ", "\n\nrows           1 (10 bytes)\n", " RU\n", "\nindex entries ", "\ntime ", "indexes used   /n/?"} {
+	for _, want := range []string{"project ", "\n  filter ", "\n\nrows           1 (10 bytes)\n", " RU\n", "\nindex entries ", "\ntime ", "indexes used   /m/?, /n/?"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
