@@ -108,6 +108,8 @@ type Outgoing struct {
 	Format  uint32
 	Payload []byte
 	Settled bool // the client need not settle it
+	// Done is called when the message was written or given back; nil: nobody asks.
+	Done func()
 }
 
 // Settlement is what a client wants to become of a delivery.
