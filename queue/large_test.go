@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
 	"github.com/mayflydb/mayfly/queue/message"
@@ -53,4 +54,72 @@ func TestLargeMessages(t *testing.T) {
 		t.Errorf("a transaction of 120 MB: %v", err)
 	}
 	tx.Rollback()
+}
+
+// scarce is a room of so many bytes.
+type scarce struct{ free, waited int64 }
+
+func (s *scarce) TryTake(n int64) bool {
+	if n > s.free {
+		return false
+	}
+	s.free -= n
+	return true
+}
+
+func (s *scarce) Give(n int64) { s.free += n }
+
+// TakeLarge gives what is there and counts.
+func (s *scarce) TakeLarge(_ context.Context, n int64) error {
+	s.waited++
+	s.free -= n
+	return nil
+}
+
+func (s *scarce) GiveLarge(n int64) { s.free += n }
+
+// TestReceiveHasRoom: messages that are received count against the room until they are released, no more are
+// received than it has room for, and a message that is larger than all of it passes alone.
+func TestReceiveHasRoom(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.create(Queue, "q", Defaults(Queue))
+	for range 5 {
+		w.must(w.q.Send(w.ctx, "q", []*message.Message{message.New(make([]byte, 10_000))}, nil))
+	}
+	room := &scarce{free: 35_000}
+	r, err := w.q.OpenReceiver(w.ctx, Address{Entity: "q"}, ReceiverOptions{Room: room})
+	w.must(err)
+	defer r.Close()
+	receive := func(want int) []Delivery {
+		t.Helper()
+		list, err := r.Receive(w.ctx, 10)
+		w.must(err)
+		if len(list) != want {
+			t.Fatalf("%d messages are received, not %d", len(list), want)
+		}
+		return list
+	}
+	first := receive(3)
+	if room.free > 5000 {
+		t.Errorf("%d bytes are free", room.free)
+	}
+	second := receive(1)
+	if room.waited != 1 {
+		t.Errorf("it has waited %d times", room.waited)
+	}
+	for _, list := range [][]Delivery{first, second} {
+		for i := range list {
+			list[i].Release()
+			list[i].Release()
+		}
+	}
+	if room.free != 35_000 {
+		t.Errorf("%d bytes are free, not all", room.free)
+	}
+	room.free = 10
+	last := receive(1)
+	last[0].Release()
+	if room.free != 10 {
+		t.Errorf("%d bytes are free, not 10", room.free)
+	}
 }

@@ -28,7 +28,7 @@ type stored struct {
 }
 
 // take takes up to max messages that can be received now.
-func (r *Receiver) take(ctx context.Context, max int) (list []Delivery, err error) {
+func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delivery, need int64, err error) {
 	s := r.s
 	s.e.m.in.Enter()
 	defer s.e.m.in.Leave()
@@ -38,7 +38,7 @@ func (r *Receiver) take(ctx context.Context, max int) (list []Delivery, err erro
 	}
 	s.e.touch(now)
 	if err := s.catchUp(ctx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	size := 0
 	for look := min(max, maxLook); len(list) < max && size < maxReceived; look = min(2*look, maxLook) {
@@ -49,20 +49,20 @@ func (r *Receiver) take(ctx context.Context, max int) (list []Delivery, err erro
 		claims, err := r.claimNext(ctx, n)
 		var got []Delivery
 		if err == nil && len(claims) > 0 {
-			got, err = r.receive(ctx, claims, max-len(list))
+			got, need, err = r.receive(ctx, claims, max-len(list), paid)
 		}
 		for i := range got {
 			size += got[i].Message.Size()
 		}
 		list = append(list, got...)
 		if err != nil && len(list) == 0 {
-			return nil, err
+			return nil, 0, err
 		}
-		if err != nil || len(claims) == 0 {
+		if err != nil || len(claims) == 0 || need > 0 || paid > 0 && len(list) > 0 {
 			break // what has been taken before is the receiver's
 		}
 	}
-	return list, nil
+	return list, need, nil
 }
 
 // claimNext claims the next messages in the order of their numbers, n at most. Some of them may be gone, or
@@ -121,18 +121,33 @@ func (r *Receiver) readyPrefix() []byte {
 }
 
 // receive reads what has been claimed and hands out those that are alive, max at most.
-func (r *Receiver) receive(ctx context.Context, claims []*claim, max int) ([]Delivery, error) {
+// need says for how many bytes there is no room, where that keeps it from handing out any.
+func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid int64) (out []Delivery,
+	need int64, err error) {
 	s := r.s
-	look := look{s: s, now: s.now(), state: active, max: max}
+	look := look{s: s, now: s.now(), state: active, max: max, room: r.o.Room, paid: paid}
 	live, err := look.read(ctx, claims)
 	if err == nil {
 		err = s.purgeMet(ctx, look.expired)
 	}
 	if err != nil {
 		s.release(live)
-		return nil, err
+		look.giveBack()
+		return nil, 0, err
 	}
-	return s.handOut(ctx, live, r.o.Mode)
+	if out, err = s.handOut(ctx, live, r.o.Mode); err != nil {
+		look.giveBack()
+		return nil, 0, err
+	}
+	for i := range out {
+		if r.o.Room != nil {
+			out[i].room, out[i].held = r.o.Room, live[i].Size
+			if look.large {
+				out[i].held, out[i].large = paid, true
+			}
+		}
+	}
+	return out, look.need, nil
 }
 
 // handOut locks messages that have been claimed, or deletes them. It ends their claims where it fails.
@@ -164,6 +179,11 @@ type look struct {
 	state state // that they must be in
 	max   int   // of them
 	all   bool  // whatever they are in bytes, and whether they have expired
+	room  Room  // that their bodies have; nil: none
+	held  int64 // bytes of it
+	need  int64 // bytes for which there is none
+	paid  int64 // bytes of it that were taken for one message; 0: none
+	large bool  // that message is read
 
 	expired []*claim
 	missing []*claim
@@ -244,6 +264,7 @@ func (l *look) bodies(r engine.Reader, list []stored) (live []stored, rest []*cl
 		}
 		keys = append(keys, l.s.key(familyBody, list[i].seq))
 	}
+	keys = keys[:l.fit(list[:len(keys)])]
 	for _, m := range list[len(keys):] {
 		rest = append(rest, m.claim)
 	}
@@ -256,6 +277,37 @@ func (l *look) bodies(r engine.Reader, list []stored) (live []stored, rest []*cl
 		return true, nil
 	})
 	return list, rest, err
+}
+
+// fit takes the room for messages, for as many of them as there is, and says how many that are.
+func (l *look) fit(list []stored) int {
+	l.giveBack()
+	l.need, l.large = 0, false
+	if l.room == nil || len(list) == 0 {
+		return len(list)
+	}
+	if l.paid >= list[0].Size {
+		l.large = true
+		return 1
+	}
+	for i := range list {
+		if !l.room.TryTake(list[i].Size) {
+			if i == 0 {
+				l.need = list[i].Size
+			}
+			return i
+		}
+		l.held += list[i].Size
+	}
+	return len(list)
+}
+
+// giveBack gives the room back that was taken.
+func (l *look) giveBack() {
+	if l.held > 0 {
+		l.room.Give(l.held)
+		l.held = 0
+	}
 }
 
 // removeAll deletes messages that have been claimed, durably. It ends the claims unless it fails.

@@ -26,6 +26,21 @@ type ReceiverOptions struct {
 	// KeepLocks lets locks last beyond Close, whatever Options say: for clients whose requests are receivers
 	// of their own.
 	KeepLocks bool
+	// Room is the memory that messages which are received count against; nil: they do not. Each Delivery
+	// has what it takes until Release.
+	Room Room
+}
+
+// Room is the memory that all clients of a server share, in bytes.
+type Room interface {
+	// TryTake takes n bytes if they are there.
+	TryTake(n int64) bool
+	// Give gives n bytes back.
+	Give(n int64)
+	// TakeLarge waits for n bytes, behind others who wait for a large message, until ctx ends.
+	TakeLarge(ctx context.Context, n int64) error
+	// GiveLarge gives back what TakeLarge took.
+	GiveLarge(n int64)
 }
 
 // SessionRequest asks for a session.
@@ -116,6 +131,22 @@ type Delivery struct {
 	Message *message.Message
 	Broker  message.Broker // what the broker adds
 	Token   message.UUID   // of the lock; unique, too, where there is none
+
+	room  Room  // nil: it has none
+	held  int64 // bytes of it
+	large bool  // by TakeLarge
+}
+
+// Release gives back the memory that the message counts against. It may be called more than once.
+func (d *Delivery) Release() {
+	switch {
+	case d.room == nil:
+	case d.large:
+		d.room.GiveLarge(d.held)
+	default:
+		d.room.Give(d.held)
+	}
+	d.room = nil
 }
 
 // Receive waits until there is a message and returns up to max of them; none where ctx ends before. What it
@@ -130,9 +161,19 @@ func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 		return nil, err
 	}
 	defer r.stopWaiting(w)
-	for {
-		if list, err = r.TryReceive(ctx, max); len(list) > 0 || err != nil {
+	for paid := int64(0); ; {
+		list, need, err := r.tryReceive(ctx, max, paid)
+		if paid > 0 && (len(list) == 0 || !list[0].large) {
+			r.o.Room.GiveLarge(paid) // the message that it was for is gone
+		}
+		if len(list) > 0 || err != nil {
 			return list, err
+		}
+		if paid = need; need > 0 { // it waits for the room of a message with nothing in hand
+			if err := r.o.Room.TakeLarge(ctx, need); err != nil {
+				return nil, nil
+			}
+			continue
 		}
 		select {
 		case <-w.ready:
@@ -149,20 +190,27 @@ func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 
 // TryReceive is Receive that does not wait.
 func (r *Receiver) TryReceive(ctx context.Context, max int) ([]Delivery, error) {
+	list, _, err := r.tryReceive(ctx, max, 0)
+	return list, err
+}
+
+// tryReceive is TryReceive that says how many bytes of room a message needs where there are none. paid is
+// the room that was taken for the next one, 0 for none.
+func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []Delivery, need int64, err error) {
 	if err := r.Err(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := r.s.readable(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if max < 1 {
-		return nil, r.s.outOfRange("At least one message must be asked for.")
+		return nil, 0, r.s.outOfRange("At least one message must be asked for.")
 	}
-	list, err := r.take(ctx, max)
+	list, need, err = r.take(ctx, max, paid)
 	if len(list) == 0 && ctx.Err() != nil {
-		return nil, nil
+		return nil, 0, nil
 	}
-	return list, err
+	return list, need, err
 }
 
 // wait joins those who wait for messages.

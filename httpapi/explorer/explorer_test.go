@@ -84,7 +84,7 @@ func TestPages(t *testing.T) {
 	if compressed[Root] > 400<<10 || compressed[Docs] > 400<<10 {
 		t.Errorf("bytes, compressed: %v", compressed)
 	}
-	if s.Has(Root+"/nothing") || s.Has("") || s.Has(Root+"/index.html") {
+	if s.Has(Root+"/nothing") || s.Has("") {
 		t.Error("there is what must not be")
 	}
 }

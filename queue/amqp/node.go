@@ -128,6 +128,8 @@ type Outgoing struct {
 	// Final is set of what the source has given away for good: it is sent although the client has taken its
 	// credit back meanwhile, as if it had been under way.
 	Final bool
+	// Done is called when the message was written or given back; nil: nobody asks.
+	Done func()
 }
 
 // Settlement is what a client wants to become of a delivery.

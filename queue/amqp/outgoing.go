@@ -58,6 +58,7 @@ func (l *Link) serve() {
 	var err error
 	l.s.c.unlocked(func() { list, err = l.source.Receive(ctx, ask, wait) })
 	l.cancel = nil
+	defer done(list)
 	for i, m := range list {
 		if l.closing || l.credit == 0 && !m.Final || !l.send(m) {
 			l.s.c.unlocked(func() { l.source.GiveBack(list[i:]) })
@@ -71,6 +72,15 @@ func (l *Link) serve() {
 		}
 	case len(list) == 0 && !wait:
 		l.drained()
+	}
+}
+
+// done tells that messages are not kept any more.
+func done(list []Outgoing) {
+	for _, m := range list {
+		if m.Done != nil {
+			m.Done()
+		}
 	}
 }
 

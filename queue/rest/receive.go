@@ -42,6 +42,9 @@ func (c *call) timeout() (time.Duration, error) {
 // receive waits for a message and answers with it: POST locks it, DELETE takes it.
 func (c *call) receive(path string) error {
 	o := queue.ReceiverOptions{KeepLocks: true, Name: "http"}
+	if c.o.Room != nil {
+		o.Room = c.o.Room
+	}
 	switch c.r.Method {
 	case http.MethodPost:
 	case http.MethodDelete:
@@ -69,6 +72,7 @@ func (c *call) receive(path string) error {
 	if len(list) == 0 {
 		return c.answer(http.StatusNoContent, "", nil)
 	}
+	defer list[0].Release()
 	return c.deliver(a, &list[0], o.Mode)
 }
 

@@ -13,6 +13,8 @@ import (
 type Room interface {
 	// Take waits for n bytes until ctx ends, whose error it returns.
 	Take(ctx context.Context, n int64) error
+	// TryTake takes n bytes if they are there.
+	TryTake(n int64) bool
 	// Give gives n bytes back.
 	Give(n int64)
 	// TakeLarge is Take for a large message: it waits for others of its kind first.

@@ -25,6 +25,7 @@ func (r *room) Take(_ context.Context, n int64) error {
 	return nil
 }
 
+func (r *room) TryTake(n int64) bool                         { return r.Take(context.Background(), n) == nil }
 func (r *room) Give(n int64)                                 { r.taken.Add(-n) }
 func (r *room) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
 func (r *room) GiveLarge(n int64)                            { r.Give(n) }

@@ -32,6 +32,9 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at qu
 			Message: "Messages of the topic '" + at.String() + "' are received from its subscriptions."}
 	}
 	o := queue.ReceiverOptions{Mode: queue.PeekLock, Name: l.Name()}
+	if c.bus.o.Room != nil {
+		o.Room = c.bus.o.Room
+	}
 	if a.SndSettleMode == frame.SenderSettled {
 		o.Mode = queue.ReceiveAndDelete
 	}
@@ -131,7 +134,18 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 			n.c.bus.lockGiven(n.at.String(), n.lasts)
 		}
 	}
-	return n.suffering(out)
+	out, err = n.suffering(out)
+	release := func() {
+		for i := range list {
+			list[i].Release()
+		}
+	}
+	if len(out) == 0 {
+		release()
+	} else {
+		out[0].Done = release // all of them leave together
+	}
+	return out, err
 }
 
 // awaitEnd waits until the link of a lost session is to end, if wait is set. It reports whether it is not
