@@ -46,13 +46,14 @@ func (m *Message) AppendWire(dst []byte, b *Broker) []byte {
 	return m.appendRest(dst, body)
 }
 
-// appendDelivery writes the delivery annotations: the sender's, and the token of the lock.
+// appendDelivery writes the delivery annotations: the sender's, and the token of the lock. A receiver gets an
+// empty map where there are none, as from the service; a peek gets nothing.
 func (m *Message) appendDelivery(dst []byte, b *Broker) []byte {
 	count := 2 * len(m.Delivery)
 	if b.LockToken != nil {
 		count += 2
 	}
-	if count == 0 {
+	if count == 0 && b.ShowActive {
 		return dst
 	}
 	dst, o := wire.OpenMap(wire.AppendDescriptor(dst, sectionDelivery))
@@ -87,15 +88,27 @@ func (m *Message) appendRest(dst, body []byte) []byte {
 
 func (m *Message) appendHeader(dst []byte, b *Broker) []byte {
 	dst, o := wire.OpenList(wire.AppendDescriptor(dst, sectionHeader))
-	dst = wire.AppendBool(dst, m.Header.Durable)
-	dst = wire.AppendUint8(dst, m.Header.Priority)
+	dst = m.Header.appendBool(dst, FieldDurable, m.Header.Durable)
+	if m.Header.Unset.has(FieldPriority) {
+		dst = wire.AppendNull(dst)
+	} else {
+		dst = wire.AppendUint8(dst, m.Header.Priority)
+	}
 	if b.TTL == Absent {
 		dst = wire.AppendNull(dst)
 	} else {
 		dst = wire.AppendUint32(dst, uint32(min(max(b.TTL, 0), maxHeaderTTL)))
 	}
-	dst = wire.AppendBool(dst, m.Header.FirstAcquirer)
+	dst = m.Header.appendBool(dst, FieldFirstAcquirer, m.Header.FirstAcquirer)
 	return o.CloseWith(wire.AppendUint32(dst, b.DeliveryCount), 5)
+}
+
+// appendBool writes a field of the header: null where its sender has left it out.
+func (h *Header) appendBool(dst []byte, field HeaderFields, v bool) []byte {
+	if h.Unset.has(field) {
+		return wire.AppendNull(dst)
+	}
+	return wire.AppendBool(dst, v)
 }
 
 // appendAnnotations writes what clients look for under these names, each with the very type that they assert.

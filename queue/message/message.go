@@ -27,7 +27,27 @@ type Header struct {
 	FirstAcquirer bool
 	Priority      uint8 // 4 where the sender says nothing
 	TTL           int64 // milliseconds as the sender wrote them; Absent
+	// Unset are the fields of these that the sender left out, which have their defaults: receivers get them
+	// as null, so that a message which is sent again is the one that was sent.
+	Unset HeaderFields
 }
+
+// HeaderFields is a set of fields of a Header.
+type HeaderFields uint8
+
+// The fields that a sender may leave out; TTL has Absent for that.
+const (
+	FieldDurable HeaderFields = 1 << iota
+	FieldFirstAcquirer
+	FieldPriority
+
+	noFields HeaderFields = 0
+	// anyField are all of them: the fields of a message without a header.
+	anyField = FieldDurable | FieldFirstAcquirer | FieldPriority
+)
+
+// has reports whether a field is in the set.
+func (f HeaderFields) has(field HeaderFields) bool { return f&field != 0 }
 
 // Absent stands for a time or duration that is not there.
 const Absent int64 = -1
@@ -64,7 +84,7 @@ const (
 
 // New is a message with a body of one data section.
 func New(body []byte) *Message {
-	m := &Message{Header: Header{Priority: DefaultPriority, TTL: Absent}}
+	m := &Message{Header: Header{Priority: DefaultPriority, TTL: Absent, Unset: anyField}}
 	m.SetBody(body)
 	return m
 }

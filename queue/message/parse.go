@@ -50,7 +50,7 @@ func malformed(reason string) error { return &FormatError{Reason: reason} }
 
 // Parse reads the payload of one transfer, its sections in any order. It fails with a *FormatError.
 func Parse(b []byte) (*Message, error) {
-	m := &Message{Header: Header{Priority: DefaultPriority, TTL: Absent}}
+	m := &Message{Header: Header{Priority: DefaultPriority, TTL: Absent, Unset: anyField}}
 	seen, body := uint16(0), uint64(0) // a bit for each section; the kind of the body's
 	for len(b) > 0 {
 		code, name, value, rest, err := wire.SplitDescribed(b)
@@ -90,12 +90,22 @@ func (m *Message) section(code uint64, value, whole []byte) (err error) {
 	switch code {
 	case sectionHeader:
 		f := wire.ReadFields(value, "the header")
-		m.Header.Durable, m.Header.Priority = f.Bool(false), f.Uint8(DefaultPriority)
+		h := &m.Header
+		h.Unset = noFields
+		var set bool
+		if h.Durable, set = f.OptionalBool(); !set {
+			h.Unset |= FieldDurable
+		}
+		if h.Priority, set = f.OptionalUint8(); !set {
+			h.Priority, h.Unset = DefaultPriority, h.Unset|FieldPriority
+		}
 		// A client for Java writes 0 for none, where it sends again what it has received without one.
 		if ttl, ok := f.OptionalUint32(); ok && ttl > 0 {
-			m.Header.TTL = int64(ttl)
+			h.TTL = int64(ttl)
 		}
-		m.Header.FirstAcquirer = f.Bool(false)
+		if h.FirstAcquirer, set = f.OptionalBool(); !set {
+			h.Unset |= FieldFirstAcquirer
+		}
 		err = f.Err()
 	case sectionDelivery:
 		m.Delivery, err = properties(value, deliveryAnnotation)

@@ -33,7 +33,7 @@ func TestGolden(t *testing.T) {
 		name("x-opt-enqueued-time") + "830000000000000002" +
 		name("x-opt-locked-until") + "830000000000000003" + name("x-opt-deadletter-source") + "a10164" +
 		name("x-opt-partition-key") + "a10170"
-	want := "005370" + "c00b05" + "42" + "5004" + "70ffffffff" + "42" + "43" +
+	want := "005370" + "c00a05" + "40" + "40" + "70ffffffff" + "40" + "43" +
 		"005371" + "c12402" + name("x-opt-lock-token") + "98ab" + strings.Repeat("00", 15) +
 		"005372" + fmt.Sprintf("c1%02x0a", len(annotations)/2+1) + annotations +
 		"005373" + "c0220d" + "a10131" + strings.Repeat("40", 5) + "a30174" + "40" + "830000000000000004" +

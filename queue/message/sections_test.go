@@ -2,6 +2,7 @@ package message
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,5 +138,51 @@ func TestStoredBefore(t *testing.T) {
 	old[0] = storedVersion + 1
 	if _, err := ParseStored(old); err == nil {
 		t.Error("a later version is read")
+	}
+}
+
+// TestHeaderFields: fields of the header that the sender left out are null for a receiver, others are as sent,
+// also after the message was stored.
+func TestHeaderFields(t *testing.T) {
+	for _, sent := range []wire.List{nil, {}, {nil, nil}, {false}, {true, uint8(4)}, {nil, uint8(0)},
+		{false, uint8(9), uint32(5), false}, {nil, nil, nil, true}} {
+		m := New(nil)
+		if sent != nil {
+			m = parsed(t, section(t, sectionHeader, sent))
+		}
+		stored, err := ParseStored(m.AppendStored(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slices.Concat(sent, wire.List{nil, nil, nil, nil})[:4]
+		want[2] = nil // of a broker that tells none
+		b := *untold
+		b.TTL = Absent
+		eachSection(t, stored.AppendWire(nil, &b), func(code uint64, value any) {
+			if code != sectionHeader {
+				return
+			}
+			got, _ := value.(wire.List)
+			if !cmp.Equal(got[:4], want) {
+				t.Errorf("%v sent: %v, not %v", sent, got[:4], want)
+			}
+		})
+	}
+}
+
+// TestNoDeliveryAnnotations: a receiver gets an empty map where there are none, and a peek nothing.
+func TestNoDeliveryAnnotations(t *testing.T) {
+	for _, peeked := range []bool{false, true} {
+		b := *untold
+		b.ShowActive = peeked
+		count := 0
+		eachSection(t, New(nil).AppendWire(nil, &b), func(code uint64, value any) {
+			if m, ok := value.(wire.Map); code == sectionDelivery && ok && len(m) == 0 {
+				count++
+			}
+		})
+		if (count == 1) == peeked {
+			t.Errorf("peeked %v: %d sections", peeked, count)
+		}
 	}
 }

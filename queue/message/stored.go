@@ -5,7 +5,8 @@ import "encoding/binary"
 // A stored message:
 //
 //	version  1 byte: 2; 1 for what was stored before delivery annotations were kept
-//	flags    1 byte: durable 1, footer 2, first acquirer 4, delivery annotations 8
+//	flags    1 byte: durable 1, footer 2, first acquirer 4, delivery annotations 8; 16, 32 and 64 where the
+//	         sender has left out durable, first acquirer, priority
 //	priority 1 byte
 //	slots    2 bytes, big-endian: a bit for each that is filled, the first slot the lowest
 //	ttl      uvarint of the header's milliseconds + 1; 0: absent
@@ -22,6 +23,9 @@ const (
 	flagDelivery
 )
 
+// unsetShift is where the bits of Header.Unset stand among the flags.
+const unsetShift = 4
+
 // AppendStored writes the message as the store keeps it.
 func (m *Message) AppendStored(dst []byte) []byte {
 	var flags byte
@@ -37,6 +41,7 @@ func (m *Message) AppendStored(dst []byte) []byte {
 	if len(m.Delivery) > 0 {
 		flags |= flagDelivery
 	}
+	flags |= byte(m.Header.Unset) << unsetShift
 	filled := uint16(0)
 	for s, raw := range m.slots {
 		if raw != nil {
@@ -82,6 +87,7 @@ func ParseStored(b []byte) (*Message, error) {
 	flags, filled := b[1], binary.BigEndian.Uint16(b[3:])
 	m.Header.Durable, m.Header.Priority = flags&flagDurable != 0, b[2]
 	m.Header.FirstAcquirer = flags&flagFirstAcquirer != 0
+	m.Header.Unset = HeaderFields(flags>>unsetShift) & anyField
 	r := pieces{b[5:], false}
 	m.Header.TTL = int64(r.number()) - 1
 	for s := range m.slots {

@@ -75,15 +75,23 @@ func (f *Fields) Skip(n int) {
 
 // Bool is the next field, or absent.
 func (f *Fields) Bool(absent bool) bool {
+	if v, ok := f.OptionalBool(); ok {
+		return v
+	}
+	return absent
+}
+
+// OptionalBool is the next field; ok is false where it is null or missing.
+func (f *Fields) OptionalBool() (v, ok bool) {
 	it, ok := f.next()
 	if !ok {
-		return absent
+		return false, false
 	}
 	v, err := it.truth()
 	if err != nil {
 		f.mismatch(it, "a boolean")
 	}
-	return v
+	return v, true
 }
 
 // unsignedUpTo is the next field; ok is false where it is null or missing. A signed number that is not
@@ -137,10 +145,16 @@ func (f *Fields) Uint16(absent uint16) uint16 {
 
 // Uint8 is the next field, or absent.
 func (f *Fields) Uint8(absent uint8) uint8 {
-	if n, ok := f.unsignedUpTo(math.MaxUint8, "a ubyte"); ok {
-		return uint8(n)
+	if n, ok := f.OptionalUint8(); ok {
+		return n
 	}
 	return absent
+}
+
+// OptionalUint8 is the next field; ok is false where it is null or missing.
+func (f *Fields) OptionalUint8() (n uint8, ok bool) {
+	v, ok := f.unsignedUpTo(math.MaxUint8, "a ubyte")
+	return uint8(v), ok
 }
 
 // Uint64 is the next field, or absent.
