@@ -58,6 +58,13 @@ func (l *Link) Name() string { return l.name }
 // Session is the session that the link is of.
 func (l *Link) Session() *Session { return &l.s.Session }
 
+// IsOpen reports whether neither side has ended the link.
+func (l *Link) IsOpen() bool {
+	l.s.c.mu.Lock()
+	defer l.s.c.mu.Unlock()
+	return !l.closing
+}
+
 // Detach ends the link with an error. It may be called at any time, by anybody.
 func (l *Link) Detach(e *frame.Error) {
 	l.s.c.mu.Lock()

@@ -36,6 +36,8 @@ type Bus struct {
 	// clockTold is set once the log has said that the data's clock is far from the machine's. It decides no
 	// answer.
 	clockTold atomic.Bool
+	// connections counts the connections that were opened. It decides no answer.
+	connections atomic.Uint64
 }
 
 // New makes a Bus.
@@ -74,7 +76,7 @@ func (b *Bus) Options() amqp.Options {
 func (b *Bus) password(user, text string) (any, error) { return b.o.Guard.Password(user, text) }
 
 func (b *Bus) connect(ctx context.Context, p amqp.Peer) amqp.Handler {
-	c := &conn{bus: b, queues: b.o.Queues, ctx: ctx, namespace: p.Hostname,
+	c := &conn{bus: b, number: b.connections.Add(1), tokenLinks: make(map[bool]*amqp.Link), queues: b.o.Queues, ctx: ctx, namespace: p.Hostname,
 		transactions: make(map[string]*transaction),
 		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]right)}
 	first, ok := p.Identity.(access.Grant)

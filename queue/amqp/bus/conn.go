@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 // conn is one connection.
 type conn struct {
 	bus       *Bus
+	number    uint64 // of the connection, in texts
 	queues    *queue.Queues
 	ctx       context.Context // ends with the connection
 	namespace string          // as the client calls the server
@@ -25,6 +27,7 @@ type conn struct {
 	links        map[*amqp.Link]right // what each needs
 	stopTimer    func()               // of the grant that expires first; nil: none
 	replies      []*replies
+	tokenLinks   map[bool]*amqp.Link      // the last ones to the node of tokens, by whether the client receives
 	sessions     map[*amqp.Link]*receiver // receivers
 	transactions map[string]*transaction
 	lastTxn      uint64
@@ -43,6 +46,9 @@ func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.
 			Message: "A link needs an address: anonymous termini are not supported."}, "")
 	}
 	if isTokenNode(address) {
+		if err := c.takeTokenNode(l, a.Receiver); err != nil {
+			return amqp.Answer{}, c.asError(err, cbsNode)
+		}
 		if a.Receiver {
 			return amqp.Answer{Source: c.newReplies(l, a, cbsNode)}, nil
 		}
@@ -57,6 +63,22 @@ func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.
 		return amqp.Answer{}, c.asError(err, at.Entity)
 	}
 	return answer, nil
+}
+
+// takeTokenNode makes a link the connection's to the node of tokens, which has one in each direction: Go's SDK
+// tells by the refusal that a link was left open there. The place of a link that has ended is free.
+func (c *conn) takeTokenNode(l *amqp.Link, receiver bool) error {
+	c.mu.Lock()
+	last := c.tokenLinks[receiver]
+	c.mu.Unlock()
+	if last != nil && last.IsOpen() {
+		return &queue.Error{Code: queue.CodeNotAllowed, Message: "A link to connection '" +
+			strconv.FormatUint(c.number, 10) + "' $cbs node has already been opened."}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tokenLinks[receiver] = l
+	return nil
 }
 
 // isTokenNode reports whether an address is that of the node that takes tokens.

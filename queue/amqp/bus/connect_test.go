@@ -371,3 +371,23 @@ func FuzzConnection(f *testing.F) {
 		c.hangUp()
 	})
 }
+
+// TestTokenNodeHasOneLink: a connection has one link to the node of tokens in each direction; when that has
+// ended the next one is let in, also where the client does not wait for the answer.
+func TestTokenNodeHasOneLink(t *testing.T) {
+	c := newWorld(t).dial(1 << 16)
+	c.sender(0, "$cbs")
+	c.receiver(1, "$cbs")
+	c.sender(2, "$cbs")
+	d := await[*frame.Detach](c)
+	if d.Error == nil || d.Error.Condition != frame.CondNotAllowed ||
+		!strings.Contains(d.Error.Description, "$cbs node has already been opened.") {
+		t.Fatalf("a second link is answered with %+v", d.Error)
+	}
+	c.say(0, &frame.Detach{Handle: 0, Closed: true})
+	c.sender(5, "$cbs")
+	c.say(0, &frame.Flow{IncomingWindow: 100, OutgoingWindow: 100, Handle: frame.Some(5), Echo: true})
+	if f := await[*frame.Flow](c); f.Handle != frame.Some(5) {
+		t.Fatalf("the next link is answered with %+v", f)
+	}
+}
