@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"strings"
@@ -167,6 +168,13 @@ func TestBatch(t *testing.T) {
 	w.must(400, "POST", "/q/messages", "x", brokerProperties, "{")
 	w.must(400, "POST", "/q/messages", "x", brokerProperties, `{"SessionId":"a","PartitionKey":"b"}`)
 	w.must(204, "DELETE", "/q/messages/head?timeout=0", "")
+	w.queue("/parts", "<EnablePartitioning>true</EnablePartitioning>")
+	keys := `[{"Body":"a","BrokerProperties":{"PartitionKey":"k"}},{"Body":"b","BrokerProperties":{"PartitionKey":"%s"}}]`
+	w.must(201, "POST", "/parts/messages", fmt.Sprintf(keys, "k"), "Content-Type", kind)
+	if a = w.must(400, "POST", "/parts/messages", fmt.Sprintf(keys, "l"), "Content-Type", kind); !strings.Contains(
+		a.body, "distinct SessionId or PartitionKey") {
+		t.Error(a.body)
+	}
 	// With a parameter the type is that of an ordinary message.
 	w.must(201, "POST", "/q/messages", "[]", "Content-Type", kind+"; charset=utf-8")
 	if a = w.must(200, "DELETE", "/q/messages/head", ""); a.body != "[]" {

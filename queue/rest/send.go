@@ -45,7 +45,7 @@ func (c *call) send(path string) error {
 	defer give()
 	var list []*message.Message
 	if contentType == contentBatch {
-		list, err = readBatch(body, c.o.Queues.Now().UnixMilli())
+		list, err = c.readBatch(body, path)
 	} else {
 		list, err = c.readSingle(body, contentType)
 	}
@@ -90,8 +90,24 @@ type batched struct {
 	IsBodyBase64     bool
 }
 
-// readBatch reads a batch. now is when its messages are made.
-func readBatch(body []byte, now int64) ([]*message.Message, error) {
+// readBatch reads a batch for an entity. Its messages must go to one partition.
+func (c *call) readBatch(body []byte, path string) ([]*message.Message, error) {
+	list, err := parseBatch(body, c.o.Queues.Now().UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	at, _, err := queue.ParseAddress(path)
+	if err == nil {
+		_, err = c.o.Queues.PartitionOf(at, list)
+	}
+	if err != nil {
+		return nil, &runtimeError{err}
+	}
+	return list, nil
+}
+
+// parseBatch reads the body of a batch. now is when its messages are made.
+func parseBatch(body []byte, now int64) ([]*message.Message, error) {
 	var all []batched
 	if err := json.Unmarshal(body, &all); err != nil {
 		return nil, badRequest("The body is no array of messages: " + err.Error() + ".")
