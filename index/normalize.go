@@ -64,15 +64,19 @@ func (p *Policy) normalizeSpecial() {
 	}
 }
 
-// normalPaths returns a copy of the list, never nil, in which a lone slash is spelled /* and what old clients
-// say of a path is gone.
+// normalPaths returns a copy of the list, never nil, in which a lone slash is spelled /* and the words of old
+// clients are in their usual case.
 func normalPaths(list []PathSpec) []PathSpec {
 	list = append([]PathSpec{}, list...)
 	for i := range list {
 		if list[i].Path == "/" {
 			list[i].Path = rootPath
 		}
-		list[i].Indexes = nil
+		list[i].Indexes = slices.Clone(list[i].Indexes)
+		for j, x := range list[i].Indexes {
+			list[i].Indexes[j].Kind = canonical(x.Kind, legacyKinds())
+			list[i].Indexes[j].DataType = canonical(x.DataType, legacyTypes())
+		}
 	}
 	return list
 }

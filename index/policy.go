@@ -37,7 +37,7 @@ type Policy struct {
 // PathSpec is an included or excluded path, a Pattern as text.
 type PathSpec struct {
 	Path    string       `json:"path"`
-	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients: Parse checks it, Normalize forgets it
+	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients, which read it back; it has no effect
 }
 
 // LegacyKind is what old clients say about an included path. Today all paths have range indexes of full
@@ -155,6 +155,19 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 func (p Policy) IsZero() bool {
 	return p.Mode == "" && p.Included == nil && p.Excluded == nil && p.Composite == nil &&
 		p.Spatial == nil && p.Vector == nil && p.FullText == nil
+}
+
+// withoutLegacy is the policy without what old clients say of its paths, which has no effect.
+func (p Policy) withoutLegacy() Policy {
+	for _, list := range []*[]PathSpec{&p.Included, &p.Excluded} {
+		if slices.ContainsFunc(*list, func(s PathSpec) bool { return s.Indexes != nil }) {
+			*list = slices.Clone(*list)
+			for i := range *list {
+				(*list)[i].Indexes = nil
+			}
+		}
+	}
+	return p
 }
 
 // Equal tells whether two policies say the same in the same words: whether clients read the same back.

@@ -215,3 +215,21 @@ func FuzzPolicy(f *testing.F) {
 		_ = p.Validate(Surroundings{})
 	})
 }
+
+// TestLegacyIndexes: what old clients say of a path is read back by them, and no reason to index anew.
+func TestLegacyIndexes(t *testing.T) {
+	old, err := Parse([]byte(`{"includedPaths":[{"path":"/*","indexes":[{"kind":"range","dataType":"string","precision":-1}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := Parse([]byte(`{"includedPaths":[{"path":"/*"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if old.Equal(plain) || !(Definition{Policy: old}).Equal(Definition{Policy: plain}) {
+		t.Errorf("%+v, %+v", old, plain)
+	}
+	if x := old.Included[0].Indexes; len(x) != 1 || x[0].Kind != "Range" || x[0].DataType != "String" {
+		t.Errorf("%+v", x)
+	}
+}

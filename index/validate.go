@@ -59,6 +59,13 @@ func (p Policy) Validate(s Surroundings) error {
 		if err := v.validate(s.Vectors); err != nil {
 			return at(err, "vectorIndexes[%d]", i)
 		}
+		if slices.ContainsFunc(p.Vector[:i], func(w VectorPath) bool {
+			a, errA := plainPath(v.Path)
+			b, errB := plainPath(w.Path)
+			return errA == nil && errB == nil && a == b
+		}) {
+			return refuse("Duplicate Path :"+v.Path+" found in Vector Indexing Policy.", "vectorIndexes[%d]", i)
+		}
 	}
 	for i, f := range p.FullText {
 		if err := f.validate(i, s.FullText); err != nil {
@@ -68,10 +75,13 @@ func (p Policy) Validate(s Surroundings) error {
 	return nil
 }
 
+func legacyKinds() []string { return []string{"Range", "Hash", "Spatial"} }
+
+func legacyTypes() []string { return append([]string{"String", "Number"}, spatialTypes()...) }
+
 // validateLegacy checks the words that old clients send with included paths.
 func validateLegacy(list []PathSpec, name string) error {
-	kinds := []string{"Range", "Hash", "Spatial"}
-	types := append([]string{"String", "Number"}, spatialTypes()...)
+	kinds, types := legacyKinds(), legacyTypes()
 	for i, path := range list {
 		for j, x := range path.Indexes {
 			switch {
