@@ -79,7 +79,8 @@ func TestReadersWithoutRoom(t *testing.T) {
 	var clients sync.WaitGroup
 	for range 150 {
 		clients.Go(func() {
-			w.do("GET", docs+"/1", "", pk(`["a"]`)...).fails(429, cosmos.SubstatusThrottled, "take all the memory")
+			r := w.do("GET", docs+"/1", "", pk(`["a"]`)...)
+			r.fails(429, cosmos.SubstatusThrottled, "take all the memory")
 		})
 	}
 	clients.Go(func() {

@@ -28,8 +28,8 @@ type MatchError struct {
 }
 
 func (e *MatchError) Error() string {
-	return fmt.Sprintf("A regular expression of the query takes more than %v on a single value. Write it so that "+
-		"it does not try the same text in many ways.", e.Limit)
+	return fmt.Sprintf("A regular expression of the query takes more than %v on a single value. "+
+		"Write it so that it does not try the same text in many ways.", e.Limit)
 }
 
 // outOfTime ends the run of a match that took too long. While a query is being prepared it ends that, so

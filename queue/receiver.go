@@ -196,7 +196,8 @@ func (r *Receiver) TryReceive(ctx context.Context, max int) ([]Delivery, error) 
 
 // tryReceive is TryReceive that says how many bytes of room a message needs where there are none. paid is
 // the room that was taken for the next one, 0 for none.
-func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []Delivery, need int64, err error) {
+func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []Delivery, need int64,
+	err error) {
 	if err := r.Err(); err != nil {
 		return nil, 0, err
 	}

@@ -79,8 +79,9 @@ func (w *world) strict() access.Key {
 
 // piece sends a piece of a message of which more is to come.
 func (c *client) piece(handle uint32, payload []byte) error {
-	_, err := c.conn.Write(frame.Append(nil, 0, &frame.Transfer{Handle: handle, DeliveryID: frame.Some(handle),
-		DeliveryTag: []byte{byte(handle)}, MessageFormat: frame.Some(0), More: true}, payload))
+	_, err := c.conn.Write(frame.Append(nil, 0, &frame.Transfer{Handle: handle,
+		DeliveryID: frame.Some(handle), DeliveryTag: []byte{byte(handle)}, MessageFormat: frame.Some(0),
+		More: true}, payload))
 	return err
 }
 
@@ -175,7 +176,8 @@ func TestTokenTime(t *testing.T) {
 	c.hangUp()
 	o.TokenTime = time.Minute
 	c = w.greet(w.pipeWith(w.ctx, o), 1<<16)
-	if n := number(t, c.put(0, "q", access.Sign(key, "q", ttl.Real{}.Now().Add(time.Hour))), "status-code"); n != 202 {
+	answer := c.put(0, "q", access.Sign(key, "q", ttl.Real{}.Now().Add(time.Hour)))
+	if n := number(t, answer, "status-code"); n != 202 {
 		t.Fatal(n)
 	}
 	for h := range uint32(40) {
@@ -267,8 +269,8 @@ func TestMessageOf20MB(t *testing.T) {
 				t.Errorf("half of a message has %d bytes", taken)
 			}
 		}
-		c.say(0, &frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: []byte{0}, MessageFormat: frame.Some(0),
-			More: at+n < len(raw)}, raw[at:at+n]...)
+		c.say(0, &frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: []byte{0},
+			MessageFormat: frame.Some(0), More: at+n < len(raw)}, raw[at:at+n]...)
 	}
 	if _, ok := await[*frame.Disposition](c).State.(*frame.Accepted); !ok {
 		t.Fatal("the message is not accepted")
