@@ -27,11 +27,11 @@
 //
 // A container's settings can name a queue or a topic that is sent the change feed of latest versions: each
 // document that is written becomes a message, with the document as its body. Deletes and expiries do not show
-// there. A new one is sent the documents that there are, then what changes. Each change is sent at least once,
-// in the feed's order inside each partition range, and an older version may be passed over where a newer one
-// is there already. What is sent again has the same message id, so that an entity with duplicate detection
-// gets it once. Where the entity is gone, full or disabled, changes wait in the feed, and are tried again as
-// webhooks are.
+// there. A new one is sent the documents that there are, then what changes. Each change is sent at least
+// once, in the feed's order inside each partition range, and an older version may be passed over where a
+// newer one is there already. What is sent again has the same message id, so that an entity with duplicate
+// detection gets it once. Where the entity is gone, full or disabled, changes wait in the feed, and are tried
+// again as webhooks are.
 //
 // # Where webhooks may lead
 //
@@ -43,6 +43,6 @@
 // # How it works
 //
 // A Deliverer has one goroutine that follows the settings and one for each webhook or queue, so that an
-// endpoint that is slow or dead keeps nobody else waiting. It uses nothing of the store but its public methods. Close ends
-// and joins them all.
+// endpoint that is slow or dead keeps nobody else waiting. It uses nothing of the store but its public
+// methods. Close ends and joins them all.
 package hook

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/datatest"
 )
 
-// untold are the headers that the golden file leaves out: they differ from run to run, or are the same always.
+// untold are the headers that the golden file leaves out: they differ from run to run, or are the same
+// always.
 var untold = map[string]bool{
 	"x-ms-activity-id": true, "x-ms-request-duration-ms": true, "cache-control": true, "pragma": true,
 	"x-ms-gatewayversion": true, "x-ms-serviceversion": true, "x-ms-schemaversion": true,
@@ -37,7 +38,8 @@ var varying = []struct {
 }
 
 // TestLaboratoryAnswers holds every answer of Mayfly's own surface to its bytes: status, headers and body.
-// A case is a request: method, path, headers, and below it the body. "pass for=10s" lets the data's clock go on.
+// A case is a request: method, path, headers, and below it the body. "pass for=10s" lets the data's clock go
+// on.
 func TestLaboratoryAnswers(t *testing.T) {
 	w := newWorld(t)
 	w.container(hashed + `,"defaultTtl":60`)

@@ -29,10 +29,10 @@ import (
 // the elements of an array. None of the bytes from F5 on occurs in UTF-8, so nothing in a name needs an
 // escape, R, S, T, V, C and the others are such bytes, and no path is the beginning of another. Text was
 // chosen over a hash of the path because it is about as short (names rarely exceed the eight bytes that a
-// hash needs), costs a copy instead of a computation for each value, and cannot collide: a document that turned up
-// under a foreign path would be met twice, or at the wrong place, in a walk of that path. Only a path of more
-// than 64 bytes is replaced by FD (FC where it enters arrays) and 16 bytes of its SHA-256. Nothing ever asks
-// for paths in order.
+// hash needs), costs a copy instead of a computation for each value, and cannot collide: a document that
+// turned up under a foreign path would be met twice, or at the wrong place, in a walk of that path. Only a
+// path of more than 64 bytes is replaced by FD (FC where it enters arrays) and 16 bytes of its SHA-256.
+// Nothing ever asks for paths in order.
 //
 // No key is the beginning of another, so the entries of one key are exactly those that begin with it.
 const (

@@ -223,8 +223,8 @@ type resubmitRequest struct {
 	_      struct{} `body:"optional" takes:"resubmit takes %" additionalProperties:"false"`
 }
 
-// resubmit sends dead letters again, to the queue in which they died or, of a subscription, to its topic. Each
-// is in one place at any moment.
+// resubmit sends dead letters again, to the queue in which they died or, of a subscription, to its topic.
+// Each is in one place at any moment.
 func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Moved, err error) {
 	to := in.Entity
 	if topic, _, ok := (queue.Address{Entity: in.entity.Path}).Subscription(); ok {

@@ -92,8 +92,9 @@ type Planted struct {
 }
 
 // plantSeed brings in what a seed defines, without its documents. What is there another way is refused, all
-// of it at once and before anything is written, unless it is to be replaced. Two seeds at once would each find
-// halves of the other, so one waits; and one that has begun goes on without its client, who would leave a half.
+// of it at once and before anything is written, unless it is to be replaced. Two seeds at once would each
+// find halves of the other, so one waits; and one that has begun goes on without its client, who would leave
+// a half.
 func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (Planted, error) {
 	s, err := seed.OpenFiles(in.Files, cmp.Or(in.File, "."), in.Root)
 	if err != nil {

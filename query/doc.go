@@ -49,10 +49,10 @@
 // that they take is bounded by the page. Everything else (aggregates, GROUP BY, DISTINCT, ranks) makes all
 // its rows first; they are one page unless they are too long for one, and what is held meanwhile is limited.
 //
-// With a folder for temporary files (Env.Temp, package spill) what is more goes on there: groups as sorted runs,
-// hashes of the rows of a DISTINCT, the keys of an ORDER BY that no index serves. What a page has made and not
-// given out is kept in files for the next page, as long as no document has changed (see left.go). It is never
-// needed: who finds nothing kept makes it again.
+// With a folder for temporary files (Env.Temp, package spill) what is more goes on there: groups as sorted
+// runs, hashes of the rows of a DISTINCT, the keys of an ORDER BY that no index serves. What a page has made
+// and not given out is kept in files for the next page, as long as no document has changed (see left.go). It
+// is never needed: who finds nothing kept makes it again.
 //
 // # Clients that merge
 //

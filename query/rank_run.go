@@ -274,8 +274,8 @@ func (x *execution) fuse(list []ranked, parts []ranker) {
 	for i := range list {
 		order[i] = i
 	}
-	// Equal scores stay in the order of the list, not in that of the part before: so the best of an index, which
-	// knows one score alone, are the same.
+	// Equal scores stay in the order of the list, not in that of the part before: so the best of an index,
+	// which knows one score alone, are the same.
 	byScore := func(part int) {
 		slices.SortFunc(order, func(a, b int) int {
 			return cmp.Or(parts[part].better(list[a].scores[part], list[b].scores[part]), cmp.Compare(a, b))

@@ -125,7 +125,8 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 	}
 }
 
-// TestEqualScoresAtTheEdge fuses scores of which more are equal than each part gives: both ways take the same.
+// TestEqualScoresAtTheEdge fuses scores of which more are equal than each part gives: both ways take the
+// same.
 func TestEqualScoresAtTheEdge(t *testing.T) {
 	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy)}, nil)
 	if err != nil {

@@ -42,8 +42,8 @@ func (s *messageStore) hasEnded() error {
 }
 
 // Await waits until an entity is as until wants it, and returns how it is. It is no activity of the entity.
-// Errors: CodeEntityNotFound, also where it is deleted meanwhile, and CodeTimeout where ctx ends before, CodeCancelled
-// where the server stops or is put back to a snapshot.
+// Errors: CodeEntityNotFound, also where it is deleted meanwhile, and CodeTimeout where ctx ends before,
+// CodeCancelled where the server stops or is put back to a snapshot.
 func (q *Queues) Await(ctx context.Context, path string, until func(Entity) bool) (Entity, error) {
 	for {
 		m, err := q.resident()

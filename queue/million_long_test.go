@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestMillionScheduled: a million messages that are due in one second all arrive, in the order of their numbers, and
-// none before.
+// TestMillionScheduled: a million messages that are due in one second all arrive, in the order of their
+// numbers, and none before.
 func TestMillionScheduled(t *testing.T) {
 	const many, batch = 1_000_000, 1000
 	w := newWorld(t, Options{})

@@ -33,8 +33,8 @@ type memoryAttack struct {
 	run    func(t *testing.T, a *target, bus string) (open []io.Closer)
 }
 
-// memoryAttacks are those without a key, which may cost next to nothing, and those with one, which may cost what
-// requests may hold together, and what the runtime has not collected yet.
+// memoryAttacks are those without a key, which may cost next to nothing, and those with one, which may cost
+// what requests may hold together, and what the runtime has not collected yet.
 func memoryAttacks() []memoryAttack {
 	const withoutKey, withKey = 120, 1200
 	return []memoryAttack{

@@ -64,8 +64,8 @@ func (l *busLedger) received(id string, by int) {
 	})
 }
 
-// TestServiceBusKill9 kills the server under senders and receivers, again and again: no message that was acknowledged
-// is lost, none that was completed comes back, and no two have the lock of one.
+// TestServiceBusKill9 kills the server under senders and receivers, again and again: no message that was
+// acknowledged is lost, none that was completed comes back, and no two have the lock of one.
 func TestServiceBusKill9(t *testing.T) {
 	dir := t.TempDir()
 	b := startBus(t, "--data", dir)
@@ -120,8 +120,8 @@ func (b bus) client(t *testing.T) *sb.Client {
 	return c
 }
 
-// workAndKill lets clients send, receive and complete until so many answers have come, then kills the server under
-// them.
+// workAndKill lets clients send, receive and complete until so many answers have come, then kills the server
+// under them.
 func (b bus) workAndKill(t *testing.T, l *busLedger, round int, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -26,8 +26,8 @@ const (
 	loadBytes   = 1024
 )
 
-// TestServiceBusLoad measures messages of 1 KB that are sent, received and completed by clients side by side, against
-// raw durable writes of the same bytes in the same run.
+// TestServiceBusLoad measures messages of 1 KB that are sent, received and completed by clients side by side,
+// against raw durable writes of the same bytes in the same run.
 func TestServiceBusLoad(t *testing.T) {
 	raw := rawSets(t)
 	b := startBus(t, "--data", t.TempDir())

@@ -14,8 +14,9 @@ import (
 // dotnetWorkers is how many cases of the .NET suite run at the same time. They wait more than they work.
 const dotnetWorkers = 14
 
-// TestDotnetServiceBus runs a suite of cases in .NET for queues and topics, over AMQP and over WebSockets. The
-// suite is the program that MAYFLY_DOTNET_SERVICEBUS names: it takes --amqp PORT, --admin PORT, --workers N and
+// TestDotnetServiceBus runs a suite of cases in .NET for queues and topics, over AMQP and over WebSockets.
+// The suite is the program that MAYFLY_DOTNET_SERVICEBUS names: it takes --amqp PORT, --admin PORT, --workers
+// N and
 // --ws, and prints "ok NAME" or "FAIL NAME: why" for each case.
 func TestDotnetServiceBus(t *testing.T) {
 	t.Parallel()

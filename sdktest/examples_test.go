@@ -21,7 +21,8 @@ var examples = []example{
 	{name: "Worker", dir: "worker", tools: nodeTools, prepare: npmTest},
 	{name: "Spring Boot", dir: "spring-boot", tools: javaTools,
 		prepare: func(t *testing.T, dir string) []string {
-			// The tests' own packages come with the first run of them, so that no other run of Maven may be beside it.
+			// The tests' own packages come with the first run of them, so that no other run of Maven may be
+			// beside it.
 			mavens.Lock()
 			t.Cleanup(mavens.Unlock)
 			return []string{"mvn", "-q", "-B", "test"}

@@ -70,8 +70,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestMessageFaults: the SDK takes up a link that was detached and a connection that was dropped, and tells an
-// application that the lock of its message is lost, which comes again.
+// TestMessageFaults: the SDK takes up a link that was detached and a connection that was dropped, and tells
+// an application that the lock of its message is lost, which comes again.
 func TestMessageFaults(t *testing.T) {
 	b := startBus(t, "--memory")
 	b.create(t, "q")

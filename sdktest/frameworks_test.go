@@ -27,8 +27,8 @@ func TestKombu(t *testing.T) {
 	framework(t, dir, env, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", ".")
 }
 
-// sdist unpacks the source of a package in the version that the requirements of a folder name, in which its tests
-// are, and returns where.
+// sdist unpacks the source of a package in the version that the requirements of a folder name, in which its
+// tests are, and returns where.
 func sdist(t *testing.T, dir, python, name string) string {
 	t.Helper()
 	made, err := filepath.Abs(filepath.Join(dir, ".venv", "source"))

@@ -20,7 +20,8 @@ import (
 //   - Programs in other languages run after them, each on its own.
 //
 // What is no whole program, such as one function in Go, is not run either. C# is run by the program that
-// MAYFLY_CSHARP names: csharp FILE.cs compiles and runs one file, and where that has no Main its tests of xunit.
+// MAYFLY_CSHARP names: csharp FILE.cs compiles and runs one file, and where that has no Main its tests of
+// xunit.
 //
 // Comments right above a block say what else is wanted of it:
 //

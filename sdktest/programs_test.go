@@ -16,7 +16,8 @@ var (
 	javaTools   = []string{"java", "keytool", "mvn"}
 )
 
-// installs are what is installed, by its place: once in a run, since tests that run side by side use it at once.
+// installs are what is installed, by its place: once in a run, since tests that run side by side use it at
+// once.
 var installs sync.Map
 
 func installed(place string, install func()) {

@@ -10,8 +10,9 @@
 // The scenarios are programs of their own, in the folders go, js, python, java and rust; that for .NET is the
 // file that MAYFLY_DOTNET_SCENARIOS names. A language whose tools are missing is skipped, and says so; with
 // CI=true it fails, but for .NET where that variable is not set. The folder emulator runs the SDK's own
-// emulator tests; it is a module of its own again. The folder upstream has what it takes to run the tests that
-// ship with other SDKs, and lists of those that are expected to fail; with the build tag upstream they run.
+// emulator tests; it is a module of its own again. The folder upstream has what it takes to run the tests
+// that ship with other SDKs, and lists of those that are expected to fail; with the build tag upstream they
+// run.
 package sdktest
 
 import (
@@ -174,8 +175,8 @@ func (s *Server) URL(scheme string) string {
 // Output is all that the processes have printed.
 func (s *Server) Output() string { return s.output.String() }
 
-// The ports of servers lie below those that kernels give to clients, so that no connection of a suite that runs
-// beside takes one between its choice and its use.
+// The ports of servers lie below those that kernels give to clients, so that no connection of a suite that
+// runs beside takes one between its choice and its use.
 const (
 	firstPort = 12_000
 	lastPort  = 31_000

@@ -59,8 +59,8 @@ func TestServiceBus(t *testing.T) {
 	})
 }
 
-// busParts is into how many parts the scenarios of a language are dealt, each with a server of its own: most of
-// them wait most of the time.
+// busParts is into how many parts the scenarios of a language are dealt, each with a server of its own: most
+// of them wait most of the time.
 const busParts = 3
 
 // atOnce calls a function for each number, side by side, and waits for all of them.

@@ -55,8 +55,8 @@ var suites = []suite{
 }
 
 // TestScenarios runs the scenarios of each language against a server of its own, over http and https, and in
-// direct mode where the SDK has one, with one range and with five. Every name of scenarios.md has to be told of, and "no-api" exactly where its
-// tables say so.
+// direct mode where the SDK has one, with one range and with five. Every name of scenarios.md has to be told
+// of, and "no-api" exactly where its tables say so.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	list := scenarioList(t, "scenarios.md")

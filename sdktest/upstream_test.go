@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The SDKs' own tests, as they ship in the SDKs' packages and unmodified, against the built binary. Each suite has
-// a folder below upstream with the list of the tests that are expected to fail, and why.
+// The SDKs' own tests, as they ship in the SDKs' packages and unmodified, against the built binary. Each
+// suite has a folder below upstream with the list of the tests that are expected to fail, and why.
 
 // upstreamTime is how long one suite may take.
 const upstreamTime = 40 * time.Minute

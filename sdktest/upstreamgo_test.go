@@ -18,8 +18,8 @@ import (
 // azservicebus is the Go SDK for queues and topics, in the version of go.mod.
 const azservicebus = "github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
-// TestUpstreamGo runs the tests that ship in the module of the Go SDK for queues and topics. Each package has a
-// server of its own.
+// TestUpstreamGo runs the tests that ship in the module of the Go SDK for queues and topics. Each package has
+// a server of its own.
 func TestUpstreamGo(t *testing.T) {
 	t.Parallel()
 	module := t.TempDir()
@@ -41,8 +41,8 @@ func TestUpstreamGo(t *testing.T) {
 	}
 }
 
-// goPackage runs the tests of one package of the module in a folder, with a server on an address of this machine
-// and the ports that the SDK insists on.
+// goPackage runs the tests of one package of the module in a folder, with a server on an address of this
+// machine and the ports that the SDK insists on.
 func goPackage(t *testing.T, module, pkg, address string) map[string]verdict {
 	t.Helper()
 	s := startAt(t, address, append([]string{"--memory", "--servicebus", "--servicebus-port", "off",

@@ -94,7 +94,8 @@ func (p pythonTests) run(t *testing.T) map[string]verdict {
 	must(t, os.WriteFile(cert, certificates, 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), upstreamTime)
 	defer cancel()
-	// Other tracebacks than native ones make pytest parse the source, which fails in CPython 3.11 after deep recursion.
+	// Other tracebacks than native ones make pytest parse the source, which fails in CPython 3.11 after deep
+	// recursion.
 	cmd := exec.CommandContext(ctx, python, slices.Concat([]string{"-W", "ignore", "-m", "pytest", "-q",
 		"--rootdir", ".", "-p", "mayfly_plugin", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto",
 		"-n", strconv.Itoa(p.workers), "--dist", "worksteal", "--timeout", "900",

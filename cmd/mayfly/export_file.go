@@ -168,8 +168,8 @@ func isAt(f *os.File) bool {
 	return err == nil && os.SameFile(own, named)
 }
 
-// pages writes what is left of the container to f, and notes after each page that it is on disk. Where the file
-// is compressed each page is so by itself: gzip and zstd read one after the other as one.
+// pages writes what is left of the container to f, and notes after each page that it is on disk. Where the
+// file is compressed each page is so by itself: gzip and zstd read one after the other as one.
 func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *exportState) error {
 	var page bytes.Buffer
 	packer := path

@@ -32,8 +32,8 @@ func (b *badDocument) Error() string { return b.why }
 // importFormats are what --format can be.
 var importFormats = []string{"auto", "ndjson", "json", "csv"}
 
-// openDocuments finds out what a stream is: gzip and zstd by their first bytes, CSV by the name of the file, a
-// JSON array by its bracket. Anything else is a JSON value a line. close ends it.
+// openDocuments finds out what a stream is: gzip and zstd by their first bytes, CSV by the name of the file,
+// a JSON array by its bracket. Anything else is a JSON value a line. close ends it.
 func openDocuments(in io.Reader, name, format string, text []string) (docs documentSource, close func(),
 	err error) {
 	raw := bufio.NewReaderSize(in, 1<<16)

@@ -203,7 +203,8 @@ func TestImportEndsBetweenLines(t *testing.T) {
 	}
 }
 
-// TestStoppedImport: an import of a file that is broken off says once how far it has come, and how it goes on.
+// TestStoppedImport: an import of a file that is broken off says once how far it has come, and how it goes
+// on.
 func TestStoppedImport(t *testing.T) {
 	b := boot(t, "--memory")
 	b.makeContainer(t)

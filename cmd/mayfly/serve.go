@@ -28,8 +28,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// drainTime is how long requests that are under way may take to end once the server has been told to stop, and
-// stopTime how long all of the stop may take: what the requests and breaking them off leave of it is the
+// drainTime is how long requests that are under way may take to end once the server has been told to stop,
+// and stopTime how long all of the stop may take: what the requests and breaking them off leave of it is the
 // store's, to close on a disk that may be slow. A server is gone in less than 15 seconds, whatever is stuck.
 const (
 	drainTime = 9 * time.Second

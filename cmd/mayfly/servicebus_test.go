@@ -149,7 +149,8 @@ func TestServiceBusMisuse(t *testing.T) {
 	}
 }
 
-// TestDocumentsDieIntoQueues: what expires in a container becomes a message, once, and what cannot become one waits.
+// TestDocumentsDieIntoQueues: what expires in a container becomes a message, once, and what cannot become one
+// waits.
 func TestDocumentsDieIntoQueues(t *testing.T) {
 	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "Config.json")
 	if err := os.WriteFile(name,

@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 )
 
-// TestImportFormats: the same documents as lines, as an array and as CSV, compressed or not, from a file and from
-// a pipe.
+// TestImportFormats: the same documents as lines, as an array and as CSV, compressed or not, from a file and
+// from a pipe.
 func TestImportFormats(t *testing.T) {
 	const (
 		lines = `{"id":"1","pk":"a","n":1,"o":{"x":true,"zip":"01234"}}` + "\n\n" +

@@ -73,7 +73,8 @@ func views(_ *house, p *pkg) (bad []violation) {
 var writers = regexp.MustCompile(`^((store|queue)/(tx|catalog)|host/catalog)[^/]*\.go$`)
 
 // keys reports transactions that write keys where they must not: in the tenants only tx*.go write keys of
-// data and catalog*.go catalog records, as in the host; the engines keep their own, and so does what tests share.
+// data and catalog*.go catalog records, as in the host; the engines keep their own, and so does what tests
+// share.
 func keys(_ *house, p *pkg) (bad []violation) {
 	if p.path == "engine" || strings.HasPrefix(p.path, "engine/") || strings.HasPrefix(p.path, "internal/") {
 		return nil

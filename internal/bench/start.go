@@ -156,8 +156,8 @@ func (c *child) interrupt() error {
 	return err
 }
 
-// memoryOf is what Linux tells of the memory of a process, in bytes: VmRSS: what it holds, VmHWM: what it held
-// at most; 0 elsewhere.
+// memoryOf is what Linux tells of the memory of a process, in bytes: VmRSS: what it holds, VmHWM: what it
+// held at most; 0 elsewhere.
 func memoryOf(pid int, what string) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

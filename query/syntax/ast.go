@@ -104,7 +104,8 @@ type Expr interface {
 type Literal struct {
 	Span
 	Value doc.Value
-	// Name is that of the parameter that it stands for, with its @; it is printed as that. Parse leaves it empty.
+	// Name is that of the parameter that it stands for, with its @; it is printed as that. Parse leaves it
+	// empty.
 	Name string
 }
 

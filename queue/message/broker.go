@@ -26,8 +26,8 @@ type Broker struct {
 	DeadLetterSource       string // where it died, once it was forwarded from there
 	LockToken              *UUID  // nil without a lock
 	// ShowZeroOrigin and ShowActive have AppendWire write EnqueuedSequenceNumber though it is 0, and State
-	// though it is Active. A peek shows both; a receiver gets the zero from partitioned entities with sessions
-	// alone, as the service has it.
+	// though it is Active. A peek shows both; a receiver gets the zero from partitioned entities with
+	// sessions alone, as the service has it.
 	ShowZeroOrigin, ShowActive bool
 	// OmitBody leaves the body out.
 	OmitBody bool

@@ -141,8 +141,8 @@ func TestStoredBefore(t *testing.T) {
 	}
 }
 
-// TestHeaderFields: fields of the header that the sender left out are null for a receiver, others are as sent,
-// also after the message was stored.
+// TestHeaderFields: fields of the header that the sender left out are null for a receiver, others are as
+// sent, also after the message was stored.
 func TestHeaderFields(t *testing.T) {
 	for _, sent := range []wire.List{nil, {}, {nil, nil}, {false}, {true, uint8(4)}, {nil, uint8(0)},
 		{false, uint8(9), uint32(5), false}, {nil, nil, nil, true}} {

@@ -10,5 +10,6 @@
 //
 // Each contestant has the indexes that a user with these queries would make, and the cache that it has by
 // default, but for SQLite, whose 2 MB become the 64 MB of Mayfly. Mayfly indexes all paths but the text that
-// pads the documents, and has two composite indexes, as the others have. PostgreSQL is vacuumed and analysed after the load.
+// pads the documents, and has two composite indexes, as the others have. PostgreSQL is vacuumed and analysed
+// after the load.
 package peers

@@ -1,5 +1,6 @@
-// Package mayfly starts Mayfly in a container for a test, by Testcontainers: a server in memory on random ports, with a
-// clock that the test moves. A test in Go without Docker has github.com/mayflydb/mayfly/mayflytest.
+// Package mayfly starts Mayfly in a container for a test, by Testcontainers: a server in memory on random
+// ports, with a clock that the test moves. A test in Go without Docker has
+// github.com/mayflydb/mayfly/mayflytest.
 package mayfly
 
 import (
@@ -33,8 +34,8 @@ type Container struct {
 	testcontainers.Container
 }
 
-// Run starts a server of an image and returns when it is ready. Options may change what it is started with; those of
-// Mayfly are variables: testcontainers.WithEnv(map[string]string{"MAYFLY_THROTTLE": "true"}).
+// Run starts a server of an image and returns when it is ready. Options may change what it is started with;
+// those of Mayfly are variables: testcontainers.WithEnv(map[string]string{"MAYFLY_THROTTLE": "true"}).
 func Run(ctx context.Context, image string, opts ...testcontainers.ContainerCustomizer) (*Container, error) {
 	all := append([]testcontainers.ContainerCustomizer{
 		testcontainers.WithExposedPorts(cosmosPort, messagesPort, managementPort),

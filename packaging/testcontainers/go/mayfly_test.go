@@ -19,7 +19,8 @@ import (
 // image is what the tests run.
 func image() string { return cmp.Or(os.Getenv("MAYFLY_IMAGE"), mayfly.Image) }
 
-// sessions makes a container whose documents have a time to live of their own, and one document of half an hour.
+// sessions makes a container whose documents have a time to live of their own, and one document of half an
+// hour.
 func sessions(t *testing.T, connection string) *azcosmos.ContainerClient {
 	t.Helper()
 	client, err := azcosmos.NewClientFromConnectionString(connection, nil)

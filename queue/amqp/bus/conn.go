@@ -65,8 +65,8 @@ func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.
 	return answer, nil
 }
 
-// takeTokenNode makes a link the connection's to the node of tokens, which has one in each direction: Go's SDK
-// tells by the refusal that a link was left open there. The place of a link that has ended is free.
+// takeTokenNode makes a link the connection's to the node of tokens, which has one in each direction: Go's
+// SDK tells by the refusal that a link was left open there. The place of a link that has ended is free.
 func (c *conn) takeTokenNode(l *amqp.Link, receiver bool) error {
 	c.mu.Lock()
 	last := c.tokenLinks[receiver]

@@ -13,8 +13,8 @@
 //	"orders/$management"             requests and answers (manage.go and what it dispatches to)
 //	a coordinator                    transactions (transaction.go)
 //
-// A transaction belongs to one queue or topic. Where its coordinator shares a session with other links, it goes
-// through the entity of the first of them (transaction.go).
+// A transaction belongs to one queue or topic. Where its coordinator shares a session with other links, it
+// goes through the entity of the first of them (transaction.go).
 //
 // Answers go to a link of the same session that the client receives on (reply.go).
 //

@@ -60,8 +60,8 @@ func TestManagementBeforeToken(t *testing.T) {
 	m.do(401, "peek-message", pairs("from-sequence-number", int64(1), "message-count", int32(1)))
 }
 
-// TestLostSessionEndsLate: who has waited for messages as long as the lock of a session lasted is told that there
-// are none. A little later, or with the next settlement, the link ends with the loss.
+// TestLostSessionEndsLate: who has waited for messages as long as the lock of a session lasted is told that
+// there are none. A little later, or with the next settlement, the link ends with the loss.
 func TestLostSessionEndsLate(t *testing.T) {
 	wall, c := lostSession(t)
 	c.credit(0, 1, 4, true)

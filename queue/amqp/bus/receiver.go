@@ -75,8 +75,8 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at qu
 }
 
 // lostSessionTime is how long a link stays attached when the lock of its session has ended: who has waited
-// for messages as long as the lock lasted is told that there are none, and not that it is lost. A settlement ends it at
-// once.
+// for messages as long as the lock lasted is told that there are none, and not that it is lost. A settlement
+// ends it at once.
 const lostSessionTime = 2 * time.Second
 
 // watch detaches the link when there is no more to expect.
