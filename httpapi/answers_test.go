@@ -223,18 +223,6 @@ func TestOrderByOfResources(t *testing.T) {
 	}
 }
 
-// A permission may be for a container that is not there. It grants nothing until it is.
-func TestPermissionForNoContainer(t *testing.T) {
-	w := newWorld(t)
-	w.container("")
-	w.do("POST", "/dbs/d/users", `{"id":"u"}`).want(201)
-	w.do("POST", "/dbs/d/users/u/permissions",
-		`{"id":"p","permissionMode":"All","resource":"dbs/d/colls/later"}`).
-		want(201)
-	w.do("POST", "/dbs/d/users/u/permissions", `{"id":"q","permissionMode":"All","resource":"nonsense"}`).
-		fails(400, 0, "")
-}
-
 // Definitions that the service refuses, in its words.
 func TestRefusedDefinitions(t *testing.T) {
 	w := newWorld(t)

@@ -124,9 +124,6 @@ func (db *resident) grantByName(ctx context.Context, g *Grant, parts []string) e
 		return err
 	}
 	c, err := tryEscaped(parts[3], d.Container)
-	if fault.ErrorCode(err) == fault.CodeNotFound {
-		return nil // accepted as well, and grants nothing until there is such a container
-	}
 	if err != nil {
 		return err
 	}

@@ -261,6 +261,7 @@ func TestResourceRules(t *testing.T) {
 		{create(permissions, `{"id":"a","permissionMode":"Some","resource":"dbs/db/colls/c"}`), fault.CodeBadRequest, ""},
 		{permission("dbs/db/colls/c", ""), fault.CodeConflict, ""},
 		{permission("/dbs/db/colls/c/", ""), fault.CodeConflict, ""},
+		{permission("dbs/db/colls/none", ""), fault.CodeNotFound, ""},
 		{permission("dbs/none/colls/c", ""), fault.CodeNotFound, ""},
 		{permission("dbs/db/colls/c/sprocs/none", ""), fault.CodeNotFound, ""},
 		{permission("dbs/db/colls/c/docs/none", `,"resourcePartitionKey":["a"]`), fault.CodeNotFound, ""},

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
@@ -20,8 +21,10 @@ type receiver struct {
 	work sync.WaitGroup
 	// lasts is how long a lock lasts from the moment in which it is given or renewed.
 	lasts time.Duration
-	over  chan struct{} // closed when the link is to end
-	gone  chan struct{} // closed when it has
+	// awaits is set while the client has credit for which there are no messages.
+	awaits atomic.Bool
+	over   chan struct{} // closed when the link is to end
+	gone   chan struct{} // closed when it has
 }
 
 // receive makes the node of a link on which a client receives.
@@ -74,16 +77,16 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at qu
 	return answer, nil
 }
 
-// lostSessionTime is how long a link stays attached when the lock of its session has ended: who has waited
-// for messages as long as the lock lasted is told that there are none, and not that it is lost. A settlement
-// ends it at once.
+// lostSessionTime is how long a link on which a client waits for messages stays attached when the lock of its
+// session has ended: who has waited as long as the lock lasted is told that there are none, and not that it is
+// lost. A settlement ends it at once. A link on which nobody waits ends with the lock.
 const lostSessionTime = 2 * time.Second
 
 // watch detaches the link when there is no more to expect.
 func (n *receiver) watch() {
 	<-n.r.Ended()
 	err := n.r.Err()
-	if queue.CodeOf(err) == queue.CodeSessionLockLost {
+	if queue.CodeOf(err) == queue.CodeSessionLockLost && n.awaits.Load() {
 		late, stop := n.c.bus.o.Wall.After(lostSessionTime)
 		defer stop()
 		select {
@@ -111,8 +114,12 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 	take := n.r.TryReceive
 	if wait {
 		take = n.r.Receive
+		n.awaits.Store(true)
 	}
 	list, err := take(ctx, max)
+	if queue.CodeOf(err) != queue.CodeSessionLockLost {
+		n.awaits.Store(false)
+	}
 	if err != nil {
 		if queue.CodeOf(err) == queue.CodeCancelled && ctx.Err() != nil {
 			return nil, nil

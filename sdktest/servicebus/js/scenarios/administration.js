@@ -249,7 +249,7 @@ const subscriptions = {
     const other = new Place("admin-names/DEEP.er/queue_1");
     assert.ok(await t.adm.queueExists(other.name));
     await t.left(other, ["a"]);
-    await refused(t.adm.createQueue("ends-with-a-dot."), "400");
+    await refused(t.adm.createQueue("no~tilde"), "400");
   },
 
   "admin-one-namespace": async (t) => {

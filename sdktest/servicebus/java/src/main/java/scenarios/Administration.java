@@ -286,7 +286,7 @@ final class Administration {
         String other = "admin-names/DEEP.er/queue_1";
         yes(t.adm.getQueueExists(other), "not found in other letters");
         t.left(new Bus.Place(other, null, false), "a");
-        refused(() -> t.adm.createQueue("ends-with-a-dot."), "400");
+        refused(() -> t.adm.createQueue("no~tilde"), "400");
     }
 
     private static void forwardMissing(Bus t) {

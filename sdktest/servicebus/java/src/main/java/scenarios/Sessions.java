@@ -128,7 +128,7 @@ final class Sessions {
         t.send(q.name(), in("x", "x1"));
         var r = accept(t, q, "x");
         var got = one(r, "x1");
-        var was = got.getLockedUntil();
+        var was = r.renewSessionLock();
         t.advance(20);
         lasts(was, r.renewSessionLock(), 20);
         t.advance(20);
