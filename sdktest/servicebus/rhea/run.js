@@ -68,6 +68,7 @@ coordinator.on("settled", ({ delivery }) => {
   const [message, body] = waiting.shift();
   const rollback = declared++ % 2 === 1;
   message.update(false, provisional(id));
+  session.incoming.process(session); // else rhea puts two states that differ into one frame
   const end = coordinator.send(discharge(id, rollback), undefined, 0);
   if (rollback) undone.set(end, message);
   console.log(rollback ? "rollback" : "commit", body);

@@ -119,7 +119,7 @@ export const scenarios = {
     });
     const [got] = await take(t.receiver(q), 1);
     const raw = got._rawAmqpMessage;
-    assert.deepEqual([raw.header.durable, raw.header.priority, raw.header.firstAcquirer], [true, 7, false]);
+    assert.deepEqual([raw.header.durable, raw.header.priority, raw.header.firstAcquirer], [true, 7, undefined]);
     assert.equal(raw.deliveryAnnotations["x-opt-hop"], "one");
     assert.ok(raw.deliveryAnnotations["x-opt-lock-token"]);
     assert.equal(raw.messageAnnotations["x-opt-mine"], "two");
