@@ -17,7 +17,10 @@ type outDelivery struct {
 	id   uint32
 	link *Link
 	tag  []byte
-	busy bool // the client has settled it already, and waits for an answer
+	// busy counts the settlements that have arrived and are not answered; joins is the transaction that the
+	// last of them is part of, nil: none.
+	busy  int
+	joins *transaction
 
 	transaction *transaction // that settles it with the outcome; nil: none
 	outcome     frame.State

@@ -57,7 +57,7 @@ func (s *session) disposition(d *frame.Disposition) error {
 // can settle.
 func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 	out := s.unsettled[id]
-	if out == nil || out.busy {
+	if out == nil || !out.settleable() {
 		return false // settled before, or never sent
 	}
 	l := out.link
@@ -70,16 +70,26 @@ func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 		}
 		return true
 	}
-	if out.busy = true; d.Settled {
+	w := s.enqueue(d.State, nil)
+	if out.busy > 0 {
+		w.behind = append(w.behind, out.joins.ending)
+	}
+	out.busy++
+	if out.joins = w.of; d.Settled {
 		out.forget()
 	}
-	l.settles = append(l.settles, settle{Settlement{out.tag, d.State}, s.enqueue(d.State, nil), out,
-		d.Settled})
+	l.settles = append(l.settles, settle{Settlement{out.tag, d.State}, w, out, d.Settled})
 	if !l.settling {
 		l.settling = true
 		l.run(l.settleAll)
 	}
 	return true
+}
+
+// settleable reports whether a settlement of the delivery is taken in: the first one, and one that comes behind
+// the end of the transaction which the first is part of.
+func (d *outDelivery) settleable() bool {
+	return d.busy == 0 || d.busy == 1 && d.joins != nil && d.joins.ending != nil
 }
 
 // settleAll gives the source what the client has settled, all that is there and ready at a time, until there
@@ -146,7 +156,7 @@ func (l *Link) answers(list []settle, states []frame.State) {
 
 // provisional tells the client that a settlement depends on a transaction: the delivery stays unsettled.
 func (l *Link) provisional(s *settle, state *frame.Transactional) {
-	s.busy = false
+	s.busy--
 	if s.silent || !l.heard() {
 		return
 	}

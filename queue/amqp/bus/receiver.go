@@ -78,8 +78,8 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at qu
 }
 
 // lostSessionTime is how long a link on which a client waits for messages stays attached when the lock of its
-// session has ended: who has waited as long as the lock lasted is told that there are none, and not that it is
-// lost. A settlement ends it at once. A link on which nobody waits ends with the lock.
+// session has ended: who has waited as long as the lock lasted is told that there are none, and not that it
+// is lost. A settlement ends it at once. A link on which nobody waits ends with the lock.
 const lostSessionTime = 2 * time.Second
 
 // watch detaches the link when there is no more to expect.
