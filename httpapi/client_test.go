@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,8 +39,10 @@ type world struct {
 	wall  *ttl.Virtual
 	h     http.Handler
 	key   []byte
-	seen  map[string]bool // activity ids
-	http2 bool            // streams go over HTTP/2
+	http2 bool // streams go over HTTP/2
+
+	mu   *sync.Mutex     // guards seen
+	seen map[string]bool // activity ids
 }
 
 // setup is what tests vary.
@@ -51,7 +54,8 @@ type setup struct {
 
 func newWorld(t testing.TB, change ...func(*setup)) *world {
 	t.Helper()
-	w := &world{t: t, clock: ttl.NewManual(start), wall: ttl.NewManual(start), seen: make(map[string]bool)}
+	w := &world{t: t, clock: ttl.NewManual(start), wall: ttl.NewManual(start), mu: new(sync.Mutex),
+		seen: make(map[string]bool)}
 	w.setup = setup{
 		store:  store.Options{Clock: w.clock, Wall: w.wall, ManualReaper: true},
 		server: Options{Wall: w.wall, Hosts: []string{"example.com"}, Logger: slog.New(slog.DiscardHandler)},
@@ -190,6 +194,8 @@ func (w *world) send(r *http.Request) *answer {
 		body: rec.Body.Bytes()}
 	a.everyAnswer(r.Method)
 	id := a.header.Get("X-Ms-Activity-Id")
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.seen[id] && r.Header.Get("X-Ms-Activity-Id") == "" {
 		w.t.Errorf("%s: the activity id %q was used before", a.what, id)
 	}
