@@ -86,8 +86,8 @@ func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 	return true
 }
 
-// settleable reports whether a settlement of the delivery is taken in: the first one, and one that comes behind
-// the end of the transaction which the first is part of.
+// settleable reports whether a settlement of the delivery is taken in: the first one, and one that comes
+// behind the end of the transaction which the first is part of.
 func (d *outDelivery) settleable() bool {
 	return d.busy == 0 || d.busy == 1 && d.joins != nil && d.joins.ending != nil
 }

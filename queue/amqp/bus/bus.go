@@ -76,7 +76,8 @@ func (b *Bus) Options() amqp.Options {
 func (b *Bus) password(user, text string) (any, error) { return b.o.Guard.Password(user, text) }
 
 func (b *Bus) connect(ctx context.Context, p amqp.Peer) amqp.Handler {
-	c := &conn{bus: b, number: b.connections.Add(1), tokenLinks: make(map[bool]*amqp.Link), queues: b.o.Queues, ctx: ctx, namespace: p.Hostname,
+	c := &conn{bus: b, number: b.connections.Add(1), tokenLinks: make(map[bool]*amqp.Link),
+		queues: b.o.Queues, ctx: ctx, namespace: p.Hostname,
 		transactions: make(map[string]*transaction),
 		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]right)}
 	first, ok := p.Identity.(access.Grant)
