@@ -41,7 +41,6 @@ const (
 	FieldFirstAcquirer
 	FieldPriority
 
-	noFields HeaderFields = 0
 	// anyField are all of them: the fields of a message without a header.
 	anyField = FieldDurable | FieldFirstAcquirer | FieldPriority
 )

@@ -91,7 +91,7 @@ func (m *Message) section(code uint64, value, whole []byte) (err error) {
 	case sectionHeader:
 		f := wire.ReadFields(value, "the header")
 		h := &m.Header
-		h.Unset = noFields
+		h.Unset = 0
 		var set bool
 		if h.Durable, set = f.OptionalBool(); !set {
 			h.Unset |= FieldDurable
