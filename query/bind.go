@@ -155,13 +155,17 @@ type binder struct {
 	slots  int
 	groups int // keys of GROUP BY
 	joins  int
+	fold   folder
 }
 
-func newBinder(text string, params []Parameter, info *Info) (*binder, error) {
+// folder returns an expression of a bound query with its constant parts replaced by their values.
+type folder func(*binder, syntax.Expr) syntax.Expr
+
+func newBinder(text string, params []Parameter, info *Info, fold folder) (*binder, error) {
 	b := &binder{
 		text: text, info: info, params: make(map[string]int, len(params)), values: valuesOf(params),
 		idents: map[*syntax.Ident]*alias{}, subs: map[*syntax.Query]*block{}, aggs: map[*syntax.Call]aggRef{},
-		keys: map[syntax.Expr]int{},
+		keys: map[syntax.Expr]int{}, fold: fold,
 	}
 	for i, p := range params {
 		if _, twice := b.params[p.Name]; twice {

@@ -1,11 +1,11 @@
 package query
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -63,19 +63,6 @@ func (b *binder) hashArguments(c *syntax.Call) {
 				"The seed value for the 'Hash' function must be an integer literal.")
 		}
 	}
-}
-
-// spanText is what a time span looks like: a count and the name of a part of a date.
-var spanText = regexp.MustCompile(`^(-?[0-9]+)(.+)$`)
-
-// splitSpan takes a time span apart, as in "5mi" and "-1day".
-func splitSpan(text string) (part string, n int64, ok bool) {
-	m := spanText.FindStringSubmatch(text)
-	if m == nil {
-		return "", 0, false
-	}
-	n, err := strconv.ParseInt(m[1], 10, 64)
-	return m[2], n, err == nil
 }
 
 // timespan refuses a call whose only argument in the place of a part and a count is no time span. With
@@ -204,4 +191,21 @@ func (bl *block) many() bool {
 	return slices.ContainsFunc(bl.steps, func(st *step) bool {
 		return st.kind == stepElements || st.kind == stepFlatten || st.kind == stepRows && st.sub.many()
 	})
+}
+
+// languageOf returns the language that the full text policy has for the path that is the first argument of a
+// call.
+func (b *binder) languageOf(e *syntax.Call) index.Language {
+	if len(e.Args) == 0 {
+		return index.English
+	}
+	return b.spokenAt(e.Args[0])
+}
+
+func (b *binder) spokenAt(text syntax.Expr) index.Language {
+	if text == nil {
+		return index.English
+	}
+	route, _, _ := b.itemRoute(text)
+	return b.info.Index.Language(route)
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -195,8 +196,6 @@ func (b *binder) aggregate(c *syntax.Call, f *builtin, at *place) {
 	}
 }
 
-const vectorDistance = "VECTORDISTANCE"
-
 // selection binds the SELECT clause and, where the query has aggregates or GROUP BY, checks that each of its
 // rows can be made of a group.
 func (b *binder) selection(bl *block, s *scope, q *syntax.Query) {
@@ -289,4 +288,19 @@ func itemName(item *syntax.SelectItem, idents map[*syntax.Ident]*alias, unnamed 
 	}
 	*unnamed++
 	return "$" + strconv.Itoa(*unnamed)
+}
+
+// parameter tells of an expression that it is a parameter that has a value.
+func (b *binder) parameter(e syntax.Expr) (i int, ok bool) {
+	if param, is := e.(*syntax.Parameter); is {
+		i, ok = b.params[param.Name]
+	}
+	return i, ok
+}
+
+func allConstant(list []syntax.Expr) bool {
+	return !slices.ContainsFunc(list, func(e syntax.Expr) bool {
+		_, ok := e.(*syntax.Literal)
+		return !ok
+	})
 }

@@ -134,3 +134,7 @@ func (b *binder) orderOfGroups(bl *block, e syntax.Expr) {
 	}
 	b.ofGroup(bl, e, keys)
 }
+
+func listsAggregates(t *block) bool {
+	return len(t.aggs) > 0 && len(t.groupBy) == 0 && t.value == nil
+}

@@ -87,13 +87,6 @@ func (b *binder) orderKey(bl *block, item *syntax.SortItem, single bool) *orderK
 	return nil
 }
 
-// textScore and vectorScore are the forms that scores have in query plans. By both, ORDER BY may run in
-// either direction.
-const (
-	textScore   = "_FULLTEXTSCORE"
-	vectorScore = "_VECTORSCORE"
-)
-
 // isVectorScore tells of a VectorDistance that it is written as _VectorScore.
 func isVectorScore(c *syntax.Call) bool { return strings.EqualFold(c.Name, vectorScore) }
 
@@ -124,8 +117,7 @@ func correlated() *Error { return plain("Order-by over correlated collections is
 // nearestTo tells whether a VectorDistance is one between a path and a constant array of numbers.
 func (b *binder) nearestTo(c *syntax.Call) bool {
 	constant := func(e syntax.Expr) bool {
-		p := &planner{binder: b, plan: &Plan{}}
-		l, ok := p.fold(e).(*syntax.Literal)
+		l, ok := b.fold(b, e).(*syntax.Literal)
 		ok = ok && l.Value.Kind() == doc.Array
 		if ok {
 			l.Value.Each(func(_ string, elem doc.Value) bool {
@@ -236,3 +228,5 @@ func (b *binder) inItemFrom(a *alias, steps []syntax.Step) syntax.Expr {
 	}
 	return x
 }
+
+func number(n int64) *syntax.Literal { return &syntax.Literal{Value: integerValue(n)} }

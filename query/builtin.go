@@ -210,3 +210,11 @@ func allTrue(n int, at func(i int) doc.Value) doc.Value {
 	}
 	return result
 }
+
+// textScore and vectorScore are the forms that scores have in query plans. By both, ORDER BY may run in
+// either direction.
+const (
+	vectorDistance = "VECTORDISTANCE"
+	textScore      = "_FULLTEXTSCORE"
+	vectorScore    = "_VECTORSCORE"
+)

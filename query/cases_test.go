@@ -188,7 +188,7 @@ func runPlan(p *Plan, sources []Source, o RunOptions) ([]doc.Value, error) {
 		if o.MaxItems > 0 && p.form != blocking && p.form != grouping && len(page.Rows) > o.MaxItems {
 			return nil, fmt.Errorf("a page of %d rows, %d were asked for", len(page.Rows), o.MaxItems)
 		}
-		full := p.readsAll() && !o.Certain && len(rows) > 0 && page.Cursor == ""
+		full := readsAll(p.planned) && !o.Certain && len(rows) > 0 && page.Cursor == ""
 		if len(page.Rows) == 0 && (page.Cursor != "" || n > 0 && !full) {
 			return nil, fmt.Errorf("page %d has no rows, and the cursor %q", n, page.Cursor)
 		}

@@ -52,23 +52,6 @@ func isFullText(name string) bool {
 	return false
 }
 
-// languageOf returns the language that the full text policy has for the path that is the first argument of a
-// call.
-func (b *binder) languageOf(e *syntax.Call) index.Language {
-	if len(e.Args) == 0 {
-		return index.English
-	}
-	return b.spokenAt(e.Args[0])
-}
-
-func (b *binder) spokenAt(text syntax.Expr) index.Language {
-	if text == nil {
-		return index.English
-	}
-	route, _, _ := b.itemRoute(text)
-	return b.info.Index.Language(route)
-}
-
 // arguments are those of the call, and what the container's vector policy says where VectorDistance is not
 // told.
 func (c *compiler) arguments(fn *builtin, e *syntax.Call) []syntax.Expr {

@@ -10,7 +10,7 @@ import (
 // Condition is a condition on one document, in the form in which conditional patches have it. It is
 // immutable.
 type Condition struct {
-	plan *Plan
+	plan *planned
 }
 
 // PrepareCondition parses and binds
@@ -24,11 +24,11 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 		return nil, syntaxError(err)
 	}
 	q.Select = &syntax.Select{Value: &syntax.Literal{Value: doc.BoolValue(true)}}
-	b, err := bindTree(q, text, nil, &info)
+	b, err := bindTree(q, text, nil, &info, foldFor)
 	if err != nil {
 		return nil, err
 	}
-	p, err := b.plan()
+	p, err := planOf(b)
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 // Match tells whether the condition holds for a document. The error is what a subquery can do wrong while it
 // runs, that of a UDF, or ctx's: the rows of a subquery can be many.
 func (c *Condition) Match(ctx context.Context, d Document, env Env) (bool, error) {
-	r := newRun(ctx, c.plan, env)
-	f := newFrame(r, c.plan)
+	r := newRun(ctx, c.plan.layout, env)
+	f := newFrame(r, c.plan.layout)
 	f.enter(d)
 	holds := false
 	if c.plan.rows.admits(f) {

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash/fnv"
-	"math"
 )
 
 // A cursor says where a page ended, so that the next one goes on there: in another process, after writes,
@@ -23,10 +22,7 @@ import (
 //
 // A key that was cut is found again in the document; where that is gone or has changed the page begins with
 // the first row whose key begins like it: rows may repeat, none is missed.
-const (
-	cursorVersion = 3
-	maxCursorKey  = 256
-)
+const cursorVersion = 3
 
 // bookmark is what a cursor holds.
 type bookmark struct {
@@ -48,7 +44,7 @@ func (p bookmark) progress(spans []Span) Progress {
 	one := Begin(spans)
 	switch {
 	case p.form == blocking:
-		one.marks = []mark{{one.within.To, layout(spans), p.rows}}
+		one.marks = []mark{{one.within.To, spansHash(spans), p.rows}}
 	case p.form == sorting, p.form == grouping:
 		one.marks = []mark{{one.within.To, p.rid, p.rows}}
 	case p.source >= 0:
@@ -59,17 +55,8 @@ func (p bookmark) progress(spans []Span) Progress {
 	return one
 }
 
-// Beginning is the cursor of the first page over sources that cover the spans, in a scope.
-func (p *Plan) Beginning(scope string, spans []Span) string {
-	first := bookmark{form: p.form, at: Begin(spans), source: -1, offset: p.top.offset, limit: p.top.limit}
-	return first.encode(p.hashIn(scope), spans)
-}
-
-// hashIn stands for the query in a scope.
-func (p *Plan) hashIn(scope string) uint64 { return p.hash ^ keySum([]byte(scope)) }
-
-// layout stands for the spans and their order.
-func layout(spans []Span) uint64 {
+// spansHash stands for the spans and their order.
+func spansHash(spans []Span) uint64 {
 	var b []byte
 	for _, s := range spans {
 		b = appendSized(appendSized(b, s.From), s.To)
@@ -120,7 +107,7 @@ func decodeCursor(text string, hash uint64, f form, spans []Span) (bookmark, err
 	if f != streaming {
 		p.rid, p.rows = p.at.marks[0].rid, p.at.marks[0].rows
 	}
-	if f == blocking && p.rid != layout(spans) {
+	if f == blocking && p.rid != spansHash(spans) {
 		return bad("the partition ranges have changed since.")
 	}
 	r := reader{rest: rest, ok: true}
@@ -143,50 +130,12 @@ func decodeCursor(text string, hash uint64, f form, spans []Span) (bookmark, err
 	return p, nil
 }
 
-// reader reads numbers off bytes; ok turns false where they end too early.
-type reader struct {
-	rest []byte
-	ok   bool
-}
+// form is the way in which a plan runs and pages.
+type form uint8
 
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	if n <= 0 || v >= 1<<63 {
-		r.ok = false
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return v
-}
-
-func (r *reader) uint64() uint64 {
-	if len(r.rest) < 8 {
-		r.ok = false
-		return 0
-	}
-	v := binary.BigEndian.Uint64(r.rest)
-	r.rest = r.rest[8:]
-	return v
-}
-
-// count reads a number of things.
-func (r *reader) count() int {
-	n := r.uvarint()
-	if n > math.MaxInt32 {
-		r.ok = false
-		return 0
-	}
-	return int(n)
-}
-
-// sized reads bytes behind their number.
-func (r *reader) sized() []byte {
-	n := r.uvarint()
-	if n > uint64(len(r.rest)) {
-		r.ok = false
-		return nil
-	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return b
-}
+const (
+	streaming form = iota // rows in rid order; the cursor is a rid
+	sorting               // rows by ORDER BY; the cursor is a key and a rid
+	blocking              // all rows are made before the first is given out; the cursor is a count
+	grouping              // rows are groups by the order of their keys; the cursor is a key
+)

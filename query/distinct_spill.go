@@ -8,8 +8,8 @@ type distinctRows struct {
 	run    *run
 	held   *int // bytes
 	seen   valueSet
-	hashed *Given // nil: none is yet
-	size   int    // of held, what is for this
+	hashed *rowHashes // nil: none is yet
+	size   int        // of held, what is for this
 }
 
 // add tells whether a value is new. It is false where the run has ended.
@@ -22,7 +22,7 @@ func (d *distinctRows) add(v doc.Value) bool {
 	}
 	d.hold(len(d.seen.key) + setEntry)
 	if d.run.env.Temp != nil && d.size > d.run.limitHeld()/4 {
-		d.hashed = newGiven()
+		d.hashed = newRowHashes()
 		for key := range d.seen.members {
 			d.hashed.rows[d.hashed.sumOf([]byte(key))] = struct{}{}
 		}
@@ -40,7 +40,7 @@ func (d *distinctRows) addHash(v doc.Value) bool {
 		return false
 	}
 	d.hashed.rows[sum] = struct{}{}
-	if d.hold(givenRow); givenRow*len(d.hashed.rows) > d.run.limitHeld()/8 {
+	if d.hold(rowHashSize); rowHashSize*len(d.hashed.rows) > d.run.limitHeld()/8 {
 		d.shed()
 	}
 	return d.run.err == nil
@@ -49,7 +49,7 @@ func (d *distinctRows) addHash(v doc.Value) bool {
 // shed moves the hashes in memory to a file.
 func (d *distinctRows) shed() {
 	d.run.spilled(d.hashed.spill(d.run.env.Temp, d.run.spend), "DISTINCT")
-	d.hold(d.hashed.Size() - d.size)
+	d.hold(d.hashed.size() - d.size)
 }
 
 func (d *distinctRows) hold(n int) {
@@ -59,6 +59,6 @@ func (d *distinctRows) hold(n int) {
 
 func (d *distinctRows) close() {
 	if d.hashed != nil {
-		d.hashed.Close()
+		d.hashed.close()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -217,4 +218,14 @@ func (e *Error) place(text string) {
 			e.Line, e.Col = e.Line+1, 1
 		}
 	}
+}
+
+// TimeError tells of a query that took too long: it is given up wherever it is, inside a row or a function as
+// well.
+type TimeError struct {
+	Limit time.Duration // what it may take
+}
+
+func (e *TimeError) Error() string {
+	return fmt.Sprintf("The query has taken more than %v and was given up. Narrow it by a filter.", e.Limit)
 }

@@ -83,7 +83,7 @@ func (s *Stats) Add(o Stats) {
 
 // execution is one run of a plan.
 type execution struct {
-	plan    *Plan
+	plan    *planned
 	sources []Source
 	opts    RunOptions
 	tune    *tuning
@@ -100,10 +100,10 @@ type execution struct {
 	resume     mark          // streaming: where the page begins in the current source
 	more       bool          // there is another page
 	last       []byte        // DISTINCT in order: the row before
-	past       *Given        // DISTINCT in the order of rids: all rows before
+	past       *rowHashes    // DISTINCT in the order of rids: all rows before
 	replay     bool          // past is to be made of what earlier pages have passed
 	caughtUp   bool          // that is done
-	left       *left         // what the page before has left, or this one leaves
+	spilled    *spilledRows  // what the page before has left, or this one leaves
 	writer     *spill.Sorter // blocking: of the rows that this page leaves
 	after      bookmark      // blocking: where the next page begins
 	out        []byte        // the text of the row
@@ -119,25 +119,14 @@ type execution struct {
 	single     bool // a document has one row
 }
 
-// Run makes one page. There is one source for each partition range, in the order of the ranges. What a source
-// has handed out is not in use any more when Run returns.
-//
-// A page that has taken its Budget ends between two documents, with or without rows, and its cursor has got
-// on, whatever it has passed over: the dead, the unwanted, entries of an index. Env.Limit alone ends what can
-// only begin again: aggregates, GROUP BY, ranks and other forms that make all rows first; ORDER BY without an
-// index, and by an index among values that it does not have whole (long texts, arrays, objects); what a
-// single document is joined to.
-//
-// The error is a *CursorError, an *Error for what a
-// query can only do wrong while it runs, a *MemoryError, a *TimeError, or what a source, a UDF or the context
-// returned; the page is then as far as it got, without rows.
-func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions) (Page, error) {
+// runPlanned makes one page: see Plan.Run of package query.
+func runPlanned(ctx context.Context, p *planned, sources []Source, env Env, o RunOptions) (Page, error) {
 	x := &execution{plan: p, sources: sources, opts: o.withDefaults(), tune: o.tune}
 	if x.tune == nil {
 		x.tune = usual()
 	}
-	x.run = newRun(ctx, p, env)
-	x.f = newFrame(x.run, p)
+	x.run = newRun(ctx, p.layout, env)
+	x.f = newFrame(x.run, p.layout)
 	x.single = len(p.rows.clauses) <= 1
 	if o.Trace {
 		x.page.Stats.nodes = make([]nodeFigures, len(p.nodes))
@@ -157,12 +146,12 @@ func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions)
 	if x.more && x.done.limit != 0 {
 		x.page.Cursor = x.done.encode(x.hash(), x.spans)
 		if x.past != nil && x.opts.Memory != nil {
-			x.opts.Memory.Keep(x.page.Cursor, x.past)
+			x.opts.Memory.Keep(x.page.Cursor, &PageState{hashes: x.past})
 			x.past = nil
 		}
-		if x.left != nil {
-			x.opts.Memory.Keep(x.page.Cursor, &Given{left: x.left})
-			x.left = nil
+		if x.spilled != nil {
+			x.opts.Memory.Keep(x.page.Cursor, &PageState{spilled: x.spilled})
+			x.spilled = nil
 		}
 	}
 	return x.page, nil
@@ -171,9 +160,9 @@ func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions)
 // drop removes what no page after this one reads.
 func (x *execution) drop() {
 	if x.past != nil {
-		x.past.Close()
+		x.past.close()
 	}
-	x.left.close()
+	x.spilled.close()
 }
 
 func (x *execution) hash() uint64 { return x.plan.hashIn(x.opts.Scope) }
@@ -200,7 +189,7 @@ func (x *execution) execute() error {
 		return nil
 	}
 	if x.plan.form != streaming {
-		x.takeLeft()
+		x.takeSpilled()
 	}
 	if x.run.err == nil {
 		x.rowsOf(0, func() bool { return true })

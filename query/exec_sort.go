@@ -34,29 +34,11 @@ func (x *execution) compare(a, b *entry) int {
 // backwards tells whether equal rows come latest first.
 func (x *execution) backwards() bool { return x.plan.top.order[0].desc }
 
-// lastKey is what stands for a value that comes after all others. No ordered encoding begins with it.
-const lastKey = 0xFE
-
 // orderKey appends the key of the current document: the encodings of the values, complemented for DESC.
 func (x *execution) orderKey(dst []byte) []byte {
 	x.plan.rows.bindPaths(x.f)
 	for i, k := range x.plan.top.order {
-		dst = k.append(dst, OrderedBy(x.plan.order.keys[i](x.f)))
-	}
-	return dst
-}
-
-// append appends the part of a key that stands for the value of one expression.
-func (k *orderKey) append(dst []byte, v OrderValue) []byte {
-	if k.distance && !k.desc && v.kind == doc.Undefined {
-		return append(dst, lastKey)
-	}
-	n := len(dst)
-	dst = v.append(dst)
-	if k.desc {
-		for j := n; j < len(dst); j++ {
-			dst[j] = ^dst[j]
-		}
+		dst = appendKey(k, dst, OrderedBy(x.plan.order.keys[i](x.f)))
 	}
 	return dst
 }

@@ -47,7 +47,16 @@ type run struct {
 	udfs  int
 }
 
-func newRun(ctx context.Context, p *Plan, env Env) *run {
+// layout says what the frames and the runs of a compiled query have room for.
+type layout struct {
+	slots  int // of values that aliases are bound to
+	aggs   int
+	keys   int         // of GROUP BY
+	given  []doc.Value // of the parameters
+	planar bool        // geometries lie in a plane, not on the globe
+}
+
+func newRun(ctx context.Context, l layout, env Env) *run {
 	if env.Static.IsZero() {
 		env.Static = env.Now
 	}
@@ -60,25 +69,17 @@ func newRun(ctx context.Context, p *Plan, env Env) *run {
 	if env.MaxHeld <= 0 || env.MaxHeld > maxHeld {
 		env.MaxHeld = maxHeld
 	}
-	return &run{env: env, given: p.given, call: call{
+	return &run{env: env, given: l.given, call: call{
 		meter: meter{ctx: ctx, elapsed: env.Elapsed, limit: env.Limit, left: lookEvery, turn: env.Turn,
 			most: env.MaxHeld, noTemp: env.Temp == nil,
 			ask: env.Hold, asked: heldFree},
-		now: env.Now, clock: env.Clock, stale: true, static: env.Static, random: env.Random, planar: p.info.Geometry,
+		now: env.Now, clock: env.Clock, stale: true, static: env.Static, random: env.Random, planar: l.planar,
 	}}
 }
 
 // row counts a row of a source: one document can have any number of them. It is false where the run has
 // ended.
 func (r *run) row() bool { return r.spend(rowWork) }
-
-// maxHeld is how many bytes the intermediate results of a query may have, heldFree how many it is not asked
-// for, and heldStep how many it asks for at once.
-const (
-	maxHeld  = 64 << 20
-	heldFree = 64 << 10
-	heldStep = 256 << 10
-)
 
 // frame is where compiled expressions find their values: the item, what the aliases are bound to, and the
 // results of a group. Values are views on the item's text and good for as long as that is.
@@ -93,9 +94,9 @@ type frame struct {
 	key   []byte // scratch
 }
 
-func newFrame(r *run, p *Plan) *frame {
-	return &frame{run: r, slots: make([]doc.Value, p.slots), aggs: make([]doc.Value, p.aggs),
-		keys: make([]doc.Value, p.keys)}
+func newFrame(r *run, l layout) *frame {
+	return &frame{run: r, slots: make([]doc.Value, l.slots), aggs: make([]doc.Value, l.aggs),
+		keys: make([]doc.Value, l.keys)}
 }
 
 // enter makes an item the one that expressions see.
@@ -119,10 +120,6 @@ func (f *frame) appendItem(dst []byte) []byte {
 	}
 	return f.item.System().Append(dst, f.body)
 }
-
-// timestamped is a Document that knows its _ts without its other system properties, which have to be written
-// out.
-type timestamped interface{ TS() int64 }
 
 // system returns a system property of the item.
 func (f *frame) system(name string) doc.Value {

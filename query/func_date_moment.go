@@ -2,6 +2,8 @@ package query
 
 import (
 	"bytes"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -214,4 +216,17 @@ func asPart(v doc.Value) datePart {
 		return partWeekday
 	}
 	return noPart
+}
+
+// spanText is what a time span looks like: a count and the name of a part of a date.
+var spanText = regexp.MustCompile(`^(-?[0-9]+)(.+)$`)
+
+// splitSpan takes a time span apart, as in "5mi" and "-1day".
+func splitSpan(text string) (part string, n int64, ok bool) {
+	m := spanText.FindStringSubmatch(text)
+	if m == nil {
+		return "", 0, false
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	return m[2], n, err == nil
 }

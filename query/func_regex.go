@@ -39,7 +39,7 @@ func (c *call) outOfTime() doc.Value {
 	case c.folding():
 		c.fail(errCostly)
 	case c.within(secondTime) < secondTime/10: // it had no more than what was left of the run
-		c.fail(&TimeError{c.limit})
+		c.fail(&TimeError{Limit: c.limit})
 	default:
 		c.fail(&MatchError{secondTime})
 	}

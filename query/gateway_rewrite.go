@@ -220,8 +220,6 @@ func callOf(name string, args ...syntax.Expr) *syntax.Call {
 	return &syntax.Call{Name: name, Args: args}
 }
 
-func number(n int64) *syntax.Literal { return &syntax.Literal{Value: integerValue(n)} }
-
 func object(fields ...outItem) *syntax.ObjectLit {
 	o := &syntax.ObjectLit{}
 	for _, f := range fields {

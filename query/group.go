@@ -206,7 +206,7 @@ func (g *grouper) sort() {
 func (g *grouper) orderKey(dst []byte, one *bucket) []byte {
 	copy(g.f.keys[g.rs.firstKey:], one.keys)
 	for i, x := range g.rs.order {
-		dst = g.rs.orderBy[i].append(dst, OrderedBy(x(g.f)))
+		dst = appendKey(g.rs.orderBy[i], dst, OrderedBy(x(g.f)))
 	}
 	return dst
 }

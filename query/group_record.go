@@ -28,7 +28,7 @@ func decodeKept(b []byte) doc.Value {
 	return doc.Of(b)
 }
 
-// append appends the record of a group.
+// appendKey appends the record of a group.
 func (one *bucket) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, one.turn)
 	dst = binary.AppendUvarint(dst, uint64(len(one.keys)))
@@ -97,9 +97,9 @@ func (one *bucket) merge(record []byte) bool {
 	return r.ok && len(r.rest) == 0
 }
 
-func (r *reader) byte() (b byte) {
-	if r.ok = r.ok && len(r.rest) > 0; r.ok {
-		b, r.rest = r.rest[0], r.rest[1:]
+func truthBit(b bool) int {
+	if b {
+		return 1
 	}
-	return b
+	return 0
 }

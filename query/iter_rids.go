@@ -11,8 +11,6 @@ import (
 const (
 	// nexts is how many steps an iterator tries before it seeks, which costs about as much.
 	nexts = 16
-	// maxOpen is how many posting lists are merged as they are read. More are gathered.
-	maxOpen = 16
 )
 
 // advance moves an iterator to the first rid that is not less than rid.

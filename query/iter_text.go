@@ -2,74 +2,15 @@ package query
 
 import (
 	"bytes"
-	"math"
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/heap"
-	"github.com/mayflydb/mayfly/query/syntax"
 )
 
 // Clients that merge partition ranges rank texts by two queries that they are given (see Gateway): the first
 // counts what BM25 has to know of all texts, the second has these numbers in it and orders by _FullTextScore.
 // Both come from the index, as FullTextScore does.
-
-// textOrder is a way to order documents by the score of a text, with numbers that the query has.
-type textOrder struct {
-	ranker
-	x      syntax.Expr // the text
-	scores bm25
-}
-
-// chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers); nil where none
-// does.
-func (p *planner) chooseTexts(key *orderKey) *textOrder {
-	c, ok := key.x.(*syntax.Call)
-	if f, known := lookupBuiltin(nameOf(c)); !ok || c.UDF || !known || f.name != textScore || !key.desc {
-		return nil
-	}
-	path, indexed := p.textPath(c.Args[0])
-	var constants []doc.Value
-	for _, arg := range c.Args[1:] {
-		l, ok := arg.(*syntax.Literal)
-		if !ok {
-			return nil
-		}
-		constants = append(constants, l.Value)
-	}
-	hits, numbers := appendNumbers(nil, constants[3])
-	if !indexed || !numbers || constants[0].Kind() != doc.Array || !allOf(doc.Number, constants[1], constants[2]) {
-		return nil
-	}
-	o := &textOrder{x: c.Args[0], scores: newBM25(constants[1].Num(), constants[2].Num(), hits)}
-	o.path, o.spoken, o.valid = path, p.info.Index.Language(path), true
-	constants[0].Each(func(_ string, v doc.Value) bool {
-		term, ok := compileTerm(v, o.spoken)
-		o.terms, o.valid = append(o.terms, term), o.valid && ok
-		return o.valid
-	})
-	positive := !slices.ContainsFunc(o.scores.rarity, func(f float64) bool { return !(f > 0) || math.IsInf(f, 0) })
-	if !o.valid || len(o.terms) != len(hits) || !positive {
-		return nil
-	}
-	return o
-}
-
-// string is the text of the document that the frame is at; undefined where it has none.
-func (o *textOrder) string(f *frame) doc.Value {
-	if v := o.text(f); v.Kind() == doc.String {
-		return v
-	}
-	return undefined
-}
-
-// nameOf is the name that a function is called by; "" for no call.
-func nameOf(c *syntax.Call) string {
-	if c == nil {
-		return ""
-	}
-	return c.Name
-}
 
 // byText iterates over the documents of a source by the score of their text: those with a term, then the
 // other texts, then the documents without a text. Equal ones come latest first, as ORDER BY DESC has them.
@@ -170,7 +111,7 @@ func (t *byText) endTexts() (err error) {
 // take goes to a document, if it is one of the rows that are wanted.
 func (t *byText) take(e estimate) (bool, error) {
 	x := t.x
-	key := x.plan.top.order[0].append(nil, OrderedBy(doc.NumberValue(0-e.distance)))
+	key := appendKey(x.plan.top.order[0], nil, OrderedBy(doc.NumberValue(0-e.distance)))
 	t.entry = entry{key: key, source: t.source, rid: e.rid, holds: true}
 	if !x.behind(&t.entry) {
 		return false, nil

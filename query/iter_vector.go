@@ -52,7 +52,7 @@ func (n *nearest) next() (bool, error) {
 			break
 		}
 		value := OrderedBy(doc.NumberValue(n.all.v.sign() * e.distance))
-		key := x.plan.top.order[0].append(nil, value)
+		key := appendKey(x.plan.top.order[0], nil, value)
 		n.entry = entry{key: key, source: n.source, rid: e.rid, holds: true}
 		if !x.behind(&n.entry) {
 			continue

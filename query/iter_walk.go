@@ -107,13 +107,6 @@ func (wk *walker) resume() {
 	wk.parts = left
 }
 
-func later(a, b []byte) []byte {
-	if bytes.Compare(a, b) < 0 {
-		return b
-	}
-	return a
-}
-
 // resumeUndefined drops the parts before the one without the path.
 func (wk *walker) resumeUndefined() {
 	for i, p := range wk.parts {
@@ -321,7 +314,7 @@ func (wk *walker) rests(rid uint64, values func() []doc.Value) bool {
 	}
 	e := entry{source: wk.source, rid: rid, passed: true}
 	for i, v := range values() {
-		e.key = x.plan.top.order[i].append(e.key, OrderedBy(v))
+		e.key = appendKey(x.plan.top.order[i], e.key, OrderedBy(v))
 	}
 	if len(e.key) > maxCursorKey || x.from.cut {
 		return false // a cut key is found again in its document alone

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -32,16 +31,6 @@ const (
 
 // errCostly ends the folding of a constant.
 var errCostly = errors.New("query: too costly to be calculated in advance")
-
-// TimeError tells of a query that took too long: it is given up wherever it is, inside a row or a function as
-// well.
-type TimeError struct {
-	Limit time.Duration // what it may take
-}
-
-func (e *TimeError) Error() string {
-	return fmt.Sprintf("The query has taken more than %v and was given up. Narrow it by a filter.", e.Limit)
-}
 
 // meter bounds what a run may cost. Loops tell it of their work by spend and end where that is false. Now and
 // then it looks at the context and at the watch. The zero meter bounds nothing.
@@ -87,7 +76,7 @@ func (m *meter) look() bool {
 	if err := m.ctx.Err(); err != nil {
 		m.fail(err)
 	} else if m.limit > 0 && m.elapsed != nil && m.elapsed() > m.limit {
-		m.fail(&TimeError{m.limit})
+		m.fail(&TimeError{Limit: m.limit})
 	} else if m.turn != nil {
 		if err := m.turn(m.ctx); err != nil {
 			m.fail(err)
@@ -173,3 +162,11 @@ func work(values ...doc.Value) (n int) {
 	}
 	return n
 }
+
+// maxHeld is how many bytes the intermediate results of a query may have, heldFree how many it is not asked
+// for, and heldStep how many it asks for at once.
+const (
+	maxHeld  = 64 << 20
+	heldFree = 64 << 10
+	heldStep = 256 << 10
+)

@@ -83,14 +83,6 @@ func (x *execution) onlyFrom(g *grouper) (done bool, err error) {
 	return true, x.groupTerms(g, dead)
 }
 
-// counted is the result where all aggregates are one count.
-func (g *grouper) counted(total int64) error {
-	for i := range g.groups[0].state {
-		g.groups[0].state[i] = &counter{n: total}
-	}
-	return g.f.run.err
-}
-
 func (x *execution) countAll() (total int64, ok bool) {
 	for _, src := range x.sources {
 		c, ok := src.(Counter)
@@ -121,7 +113,7 @@ func (x *execution) countWanted(g *grouper, dead census) error {
 
 func (x *execution) countIn(src Source, dead []uint64) (n int64, err error) {
 	if l := x.plan.only.leaf; l != nil {
-		sieve := x.newSieve(l.sieved())
+		sieve := x.newSieve(sieved(l))
 		err = x.eachEntry(src, dead, l.spans, sieve, func(_ []byte, rid uint64, sure bool) error {
 			if !sure {
 				var err error
@@ -140,7 +132,7 @@ func (x *execution) countIn(src Source, dead []uint64) (n int64, err error) {
 }
 
 // sieved is the test that the terms in the leaf's spans need; nil where they need none.
-func (l *leaf) sieved() *termTest {
+func sieved(l *leaf) *termTest {
 	if !l.loose {
 		return nil
 	}
@@ -192,7 +184,7 @@ func (x *execution) commonOf(src Source, p *probes) (all, unsure []uint64, err e
 	for i, l := range x.plan.leaves {
 		var rids []uint64
 		held := 0
-		sieve := x.newSieve(l.sieved())
+		sieve := x.newSieve(sieved(l))
 		err := x.eachEntry(src, nil, l.spans, sieve, func(_ []byte, rid uint64, sure bool) error {
 			if rids = append(rids, rid); !sure {
 				unsure = append(unsure, rid)

@@ -99,7 +99,7 @@ var errInexact = errors.New("query: the sum depends on the order of its numbers"
 // onlySieve puts terms to the conditions, where their spans do not say all.
 func (x *execution) onlySieve() *termSieve {
 	if l := x.plan.only.leaf; l != nil {
-		return x.newSieve(l.sieved())
+		return x.newSieve(sieved(l))
 	}
 	return nil
 }

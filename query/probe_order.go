@@ -97,26 +97,6 @@ func (x *execution) recent(src Source) *walk {
 
 func unrouted(k *orderKey) bool { return k.route == nil }
 
-// beside tells which of the ways say more than a walk itself does, and are short to read.
-func beside(w *walk) func(access) bool {
-	return func(a access) bool {
-		s, ok := a.(*spansAccess)
-		return !ok || !s.whole && (w == nil || !slices.EqualFunc(s.spans, w.spans, sameSpan))
-	}
-}
-
-// waysBeside are the ways that may be taken in place of a walk, before it has begun.
-func (p *Plan) waysBeside(w *walk) (ways []access) {
-	for _, a := range p.ways {
-		if len(w.fixed) == 0 && beside(w)(a) {
-			ways = append(ways, a)
-		}
-	}
-	return ways
-}
-
-func sameSpan(a, b span) bool { return string(a.lo) == string(b.lo) && string(a.hi) == string(b.hi) }
-
 // sortOf sorts the documents of rids, those that come behind an entry.
 func (x *execution) sortOf(src Source, source int, rids []uint64, after *entry) *batch {
 	b := x.newBatch(src, source, func() (Documents, error) {

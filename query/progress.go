@@ -119,10 +119,6 @@ func (p Progress) Append(dst []byte) []byte {
 	return dst
 }
 
-func appendSized(dst, b []byte) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
-}
-
 // ParseProgress reads a progress and returns what follows it; false where it is malformed. It holds slices of
 // b.
 func ParseProgress(b []byte) (p Progress, rest []byte, ok bool) {

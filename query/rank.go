@@ -287,9 +287,3 @@ func (part *rankPart) textTerms(language index.Language) (terms []textTerm, ok b
 	}
 	return terms, ok
 }
-
-// textPath returns the path of a text whose words are indexed.
-func (p *planner) textPath(e syntax.Expr) (index.Path, bool) {
-	route, entered, ok := p.itemRoute(e)
-	return route, ok && !entered && p.info.Index.TextIndexed(route)
-}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/index"
 )
 
 // ORDER BY RANK.
@@ -23,27 +22,7 @@ import (
 
 const (
 	rankConstant = 60
-	// how many documents are taken by each score, at least; and twice what the page is to hold
-	leastRanked = 120
 )
-
-// ranker is a compiled part of ORDER BY RANK.
-type ranker struct {
-	text   valuer // nil for a VectorDistance
-	spoken index.Language
-	terms  []textTerm
-	valid  bool
-	path   index.Path // of a text whose words are indexed; nil where they are not
-	score  valuer     // of a VectorDistance
-	// how an index has the nearest vectors, where these are the best ones; nil: none has
-	vectors *vectors
-	rising  bool
-	weight  float64
-
-	// filled by a run, in its own copy
-	corpus  corpus
-	indexed []textScores // by source, where the index has told them
-}
 
 // corpus is what BM25 needs to know of all texts.
 type corpus struct {
@@ -51,27 +30,11 @@ type corpus struct {
 	hits             []float64 // how many texts have each term
 }
 
-// rankers compiles ORDER BY RANK.
-func (c *compiler) rankers(p *planner, parts []*rankPart) []ranker {
-	list := make([]ranker, len(parts))
-	for i, part := range parts {
-		r := &list[i]
-		r.rising, r.weight = part.rising, part.weight
-		if part.text == nil {
-			r.score = c.value(part.call)
-			if v := p.chooseVectors(part.call); v != nil && v.metric.descending() != part.rising {
-				r.vectors = v
-			}
-			continue
-		}
-		r.text = c.value(part.text)
-		r.spoken = c.spokenAt(part.text)
-		r.terms, r.valid = part.textTerms(r.spoken)
-		if path, ok := p.textPath(part.text); ok {
-			r.path = path
-		}
-	}
-	return list
+// ranking is a part of ORDER BY RANK, with what a run finds out about it.
+type ranking struct {
+	*ranker
+	corpus  corpus
+	indexed []textScores // by source, where the index has told them
 }
 
 // ranked is a document with its scores. Of a text the figures come first: how long it is and how often it has
@@ -87,15 +50,16 @@ type ranked struct {
 
 // rankRows calls row with the frame at each document, in the order of a query with ORDER BY RANK.
 func (x *execution) rankRows(row func() bool) error {
-	parts := slices.Clone(x.plan.rank)
+	parts := make([]ranking, len(x.plan.rank))
 	for i := range parts {
-		parts[i].corpus.hits = make([]float64, len(parts[i].terms))
+		r := &x.plan.rank[i]
+		parts[i] = ranking{ranker: r, corpus: corpus{hits: make([]float64, len(r.terms))}}
 	}
 	indexed, err := x.readTexts(parts)
 	if err != nil {
 		return err
 	}
-	if indexed && x.plan.streams(parts) {
+	if indexed && x.plan.streams() {
 		if done, err := x.rankFromIndex(parts, row); done || err != nil {
 			return err
 		}
@@ -138,7 +102,7 @@ func (x *execution) giveRanked(documents []ranked, row func() bool) (more bool, 
 // rankedDocuments returns the documents that fulfil the conditions, in the order of sources and rids, with
 // their scores as far as these are known: of distances, and of texts where these are indexed. Else they have
 // the figures of their texts, and the parts are told what they need to know of all.
-func (x *execution) rankedDocuments(parts []ranker, indexed bool) ([]ranked, error) {
+func (x *execution) rankedDocuments(parts []ranking, indexed bool) ([]ranked, error) {
 	var list []ranked
 	for i, src := range x.sources {
 		docs := Documents(nil)
@@ -159,7 +123,7 @@ func (x *execution) rankedDocuments(parts []ranker, indexed bool) ([]ranked, err
 	return list, nil
 }
 
-func (x *execution) rankSource(source int, docs Documents, parts []ranker, gather bool) (list []ranked,
+func (x *execution) rankSource(source int, docs Documents, parts []ranking, gather bool) (list []ranked,
 	err error) {
 	defer func() {
 		if e := docs.Close(); err == nil {
@@ -192,7 +156,7 @@ func (x *execution) hasRow() bool {
 }
 
 // measure notes the figures of the current document for one part. gather adds them to those of all documents.
-func (x *execution) measure(d *ranked, r *ranker, gather bool) {
+func (x *execution) measure(d *ranked, r *ranking, gather bool) {
 	if r.text == nil {
 		score := math.NaN()
 		if v := r.score(x.f); v.Kind() == doc.Number {
@@ -232,30 +196,12 @@ func (c *corpus) add(length int, counts []int) {
 }
 
 // score makes scores of figures.
-func (d *ranked) score(parts []ranker, scores []bm25) {
+func (d *ranked) score(parts []ranking, scores []bm25) {
 	for i := range parts {
 		if r := &parts[i]; r.text != nil && r.valid && d.length[i] >= 0 {
 			d.scores[i] = scores[i].score(d.length[i], d.counts[i])
 		}
 	}
-}
-
-// better puts scores in order, the best first, those that are none last.
-func (r *ranker) better(a, b float64) int {
-	switch {
-	case math.IsNaN(a) || math.IsNaN(b):
-		return cmp.Compare(truthBit(math.IsNaN(a)), truthBit(math.IsNaN(b)))
-	case r.rising:
-		return cmp.Compare(a, b)
-	}
-	return cmp.Compare(b, a)
-}
-
-func truthBit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // mostRanked is how many documents of each score are fused.
@@ -269,7 +215,7 @@ func (x *execution) mostRanked() int {
 
 // fuse gives each document the value that it is sorted by: great is good. Documents that are not among the
 // best by any score stay behind all others.
-func (x *execution) fuse(list []ranked, parts []ranker) {
+func (x *execution) fuse(list []ranked, parts []ranking) {
 	order := make([]int, len(list))
 	for i := range list {
 		order[i] = i

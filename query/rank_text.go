@@ -58,7 +58,7 @@ func (s *textScores) of(rid uint64) float64 {
 
 // readTexts scores the texts of all sources off the index. It is false where not all parts have an index, or
 // where reading the documents is the better way.
-func (x *execution) readTexts(parts []ranker) (bool, error) {
+func (x *execution) readTexts(parts []ranking) (bool, error) {
 	texts := 0
 	for i := range parts {
 		if parts[i].text != nil && parts[i].path == nil {
@@ -85,7 +85,7 @@ func (x *execution) readTexts(parts []ranker) (bool, error) {
 }
 
 // readText scores the texts of all sources for one part.
-func (x *execution) readText(r *ranker, people []*population) error {
+func (x *execution) readText(r *ranking, people []*population) error {
 	lists := make([][]wordList, len(x.sources)) // by source and term
 	for i, src := range x.sources {
 		r.corpus.documents += float64(people[i].documents)
@@ -93,7 +93,7 @@ func (x *execution) readText(r *ranker, people []*population) error {
 			return err
 		}
 		for t := range r.terms {
-			list, err := x.termList(src, people[i], r, &r.terms[t])
+			list, err := x.termList(src, people[i], r.ranker, &r.terms[t])
 			if err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ func (x *execution) readText(r *ranker, people []*population) error {
 }
 
 // countWords adds up the words of all texts of a source.
-func (x *execution) countWords(src Source, people *population, r *ranker) error {
+func (x *execution) countWords(src Source, people *population, r *ranking) error {
 	return x.eachText(src, people, r.path, "",
 		func(_, _, length uint64) { r.corpus.words += float64(length) })
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/heap"
@@ -36,7 +35,7 @@ func (s scored) before(o scored) bool {
 // the frame is at the document.
 type best struct {
 	x *execution
-	r *ranker
+	r *ranking
 	// the documents that can fulfil the conditions, by source; nil: they are not known, or many
 	only [][]uint64
 	heap heap.Of[scored]
@@ -46,28 +45,8 @@ type best struct {
 	zero bool // rest is about texts that score 0; else about documents without a score
 }
 
-// streams tells whether all parts give out their best documents in order. Of a fusion without an end all
-// documents are wanted.
-func (p *Plan) streams(parts []ranker) bool {
-	return len(parts) > 0 && (len(parts) == 1 || p.top.limit >= 0) &&
-		!slices.ContainsFunc(parts, func(r ranker) bool { return !r.streams() })
-}
-
-func (r *ranker) streams() bool { return r.vectors != nil || r.text != nil && r.valid && !r.rising }
-
-// rankText says what indexes the parts have.
-func rankText(parts []ranker) string {
-	texts := make([]string, len(parts))
-	for i, r := range parts {
-		if texts[i] = "words of " + r.path.String(); r.vectors != nil {
-			texts[i] = r.vectors.String()
-		}
-	}
-	return strings.Join(texts, ", and by ")
-}
-
 // newBest makes the iterator for one part; nil where its index is of no use.
-func (x *execution) newBest(r *ranker, only [][]uint64) (*best, error) {
+func (x *execution) newBest(r *ranking, only [][]uint64) (*best, error) {
 	b := &best{x: x, r: r, only: only, heap: heap.Of[scored]{Before: scored.before}, zero: r.text != nil}
 	for i, src := range x.sources {
 		if r.text != nil {
@@ -215,7 +194,7 @@ func (b *best) close() (err error) {
 
 // rankFromIndex is rankRows with scores that indexes know. It is false, and has called nothing, where they
 // are of no use after all.
-func (x *execution) rankFromIndex(parts []ranker, row func() bool) (done bool, err error) {
+func (x *execution) rankFromIndex(parts []ranking, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {
 		return false, err
@@ -248,7 +227,7 @@ func (x *execution) rankFromIndex(parts []ranker, row func() bool) (done bool, e
 
 // fuseBest fuses the best documents by each score: as many as fuse takes, so that it ranks what it would have
 // ranked among all.
-func (x *execution) fuseBest(list []*best, parts []ranker, row func() bool) error {
+func (x *execution) fuseBest(list []*best, parts []ranking, row func() bool) error {
 	var found []ranked
 	seen := map[scored]bool{}
 	all := false // documents that fulfil the conditions have been found

@@ -23,7 +23,7 @@ func (x *execution) resumeAt(r *Resume) error {
 	}
 	var key []byte
 	for i, v := range r.Values {
-		key = order[i].append(key, v)
+		key = appendKey(order[i], key, v)
 	}
 	// A bookmark is a row that has been given out. Rids begin at 1 and never come near the end of their
 	// numbers.
@@ -44,4 +44,10 @@ func (x *execution) resumeAt(r *Resume) error {
 	}
 	x.from.begun, x.from.key, x.from.rid = true, key, at
 	return nil
+}
+
+// beginning is the cursor of the first page over sources that cover the spans, in a scope.
+func beginning(p *planned, scope string, spans []Span) string {
+	first := bookmark{form: p.form, at: Begin(spans), source: -1, offset: p.top.offset, limit: p.top.limit}
+	return first.encode(p.hashIn(scope), spans)
 }

@@ -130,14 +130,6 @@ func (p *planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool
 	return syntax.Map(e, operand), constant
 }
 
-// parameter tells of an expression that it is a parameter that has a value.
-func (b *binder) parameter(e syntax.Expr) (i int, ok bool) {
-	if param, is := e.(*syntax.Parameter); is {
-		i, ok = b.params[param.Name]
-	}
-	return i, ok
-}
-
 // takesParameters tells of a condition that parameters that are its operands stay there: then it is good for
 // any values of theirs. A longer IN is made a set, which is faster.
 func takesParameters(e syntax.Expr) bool {
@@ -221,13 +213,6 @@ func (p *planner) boolean(e syntax.Expr) bool {
 	return false
 }
 
-func allConstant(list []syntax.Expr) bool {
-	return !slices.ContainsFunc(list, func(e syntax.Expr) bool {
-		_, ok := e.(*syntax.Literal)
-		return !ok
-	})
-}
-
 // pure tells whether a call gives the same value every time.
 func (p *planner) pure(c *syntax.Call) bool {
 	f, ok := lookupBuiltin(c.Name)
@@ -237,7 +222,7 @@ func (p *planner) pure(c *syntax.Call) bool {
 // constant evaluates an expression without names. One that is too costly to be calculated before the query
 // runs stays as it is: a run has a limit.
 func (p *planner) constant(e syntax.Expr) syntax.Expr {
-	f := newFrame(newRun(context.Background(), &Plan{info: *p.info}, Env{}), &Plan{})
+	f := newFrame(newRun(context.Background(), layout{planar: p.info.Geometry}, Env{}), layout{})
 	if p.folding.looks == 0 {
 		p.folding = meter{looks: maxFolding, left: lookEvery}
 	}
@@ -248,4 +233,10 @@ func (p *planner) constant(e syntax.Expr) syntax.Expr {
 		return e
 	}
 	return &syntax.Literal{Span: e.Extent(), Value: v}
+}
+
+// foldFor folds an expression while the names of its query are still being bound.
+func foldFor(b *binder, e syntax.Expr) syntax.Expr {
+	p := &planner{binder: b, plan: &planned{}}
+	return p.fold(e)
 }

@@ -96,7 +96,7 @@ func (l *limits) contradict(list []syntax.Expr) bool {
 
 // note takes a condition into account. It is false where nothing is left.
 func (l *limits) note(e syntax.Expr) bool {
-	if !l.p.kindsOf(e).has(doc.Bool) {
+	if !kindsOf(l.p.binder, e).has(doc.Bool) {
 		return false
 	}
 	switch e := e.(type) {
@@ -136,7 +136,7 @@ func (l *limits) limitOf(e syntax.Expr) *limit {
 	return l.of[name]
 }
 
-// left tells whether there is a value that all conditions leave.
+// spilledRows tells whether there is a value that all conditions leave.
 func (d *limit) left() bool {
 	if d.among == nil {
 		return d.kinds != 0 && !d.crossed()
@@ -161,7 +161,7 @@ func (d *limit) crossed() bool {
 
 // compared notes x op y, where y is a constant.
 func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
-	if shared := l.p.kindsOf(x) & l.p.kindsOf(y) &^ kinds(doc.Undefined); shared == 0 {
+	if shared := kindsOf(l.p.binder, x) & kindsOf(l.p.binder, y) &^ kinds(doc.Undefined); shared == 0 {
 		return false
 	}
 	v, ok := l.p.constOf(y)
@@ -261,7 +261,7 @@ func (l *limits) isAmong(x syntax.Expr, values []doc.Value) bool {
 
 // has notes that a value is of some kinds.
 func (l *limits) has(x syntax.Expr, set kindSet) bool {
-	if l.p.kindsOf(x)&set == 0 {
+	if kindsOf(l.p.binder, x)&set == 0 {
 		return false
 	}
 	d := l.limitOf(x)
@@ -309,7 +309,7 @@ func (l *limits) called(e *syntax.Call) bool {
 }
 
 // kindsOf is what kinds of values an expression can have.
-func (b *binder) kindsOf(e syntax.Expr) kindSet {
+func kindsOf(b *binder, e syntax.Expr) kindSet {
 	boolean, number := kinds(doc.Bool, doc.Undefined), kinds(doc.Number, doc.Undefined)
 	switch e := e.(type) {
 	case *syntax.Literal:
@@ -333,9 +333,9 @@ func (b *binder) kindsOf(e syntax.Expr) kindSet {
 		}
 		return number
 	case *syntax.Coalesce:
-		return b.kindsOf(e.X) | b.kindsOf(e.Y)
+		return kindsOf(b, e.X) | kindsOf(b, e.Y)
 	case *syntax.Cond:
-		return b.kindsOf(e.Then) | b.kindsOf(e.Else)
+		return kindsOf(b, e.Then) | kindsOf(b, e.Else)
 	case *syntax.ArrayLit:
 		return kinds(doc.Array)
 	case *syntax.ObjectLit:

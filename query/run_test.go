@@ -207,7 +207,7 @@ func TestForeignCursors(t *testing.T) {
 }
 
 func cursorOver(p *Plan, s Span) string {
-	x := execution{plan: p, opts: RunOptions{Scope: "s"}}
+	x := execution{plan: p.planned, opts: RunOptions{Scope: "s"}}
 	return bookmark{form: sorting, limit: -1}.encode(x.hash(), []Span{s})
 }
 

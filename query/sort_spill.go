@@ -16,11 +16,11 @@ func (x *execution) sortAll(src Source, source int) *batch {
 
 // leftOrder goes on with the documents that the page before has sorted; nil: it has not.
 func (x *execution) leftOrder(src Source, source int) *batch {
-	if x.left == nil || len(x.left.sorted) <= source || x.left.sorted[source] == nil {
+	if x.spilled == nil || len(x.spilled.sorted) <= source || x.spilled.sorted[source] == nil {
 		return nil
 	}
 	b := x.sortAll(src, source)
-	b.it, b.begun, x.left.sorted[source] = x.left.sorted[source], true, nil
+	b.it, b.begun, x.spilled.sorted[source] = x.spilled.sorted[source], true, nil
 	return b
 }
 
@@ -132,15 +132,15 @@ func (b *batch) close() error {
 		return nil
 	}
 	x := b.x
-	if x.more && x.plan.form == sorting && x.run.err == nil && x.left == nil {
-		x.left = x.newLeft()
+	if x.more && x.plan.form == sorting && x.run.err == nil && x.spilled == nil {
+		x.spilled = x.newSpilled()
 	}
-	if x.more && x.plan.form == sorting && x.run.err == nil && x.left != nil {
-		if x.left.sorted == nil {
-			x.left.sorted = make([]*spill.Iterator, len(x.sources))
+	if x.more && x.plan.form == sorting && x.run.err == nil && x.spilled != nil {
+		if x.spilled.sorted == nil {
+			x.spilled.sorted = make([]*spill.Iterator, len(x.sources))
 		}
 		b.it.Unread()
-		x.left.sorted[b.source] = b.it
+		x.spilled.sorted[b.source] = b.it
 	} else {
 		b.it.Close()
 	}

@@ -138,3 +138,11 @@ type Shapes interface {
 	// may have something there all the same, and is then met among the terms. False: the source cannot tell.
 	Lacking(path index.Path, from uint64, reverse bool) (Postings, bool)
 }
+
+// timestamped is a Document that knows its _ts without its other system properties, which have to be written
+// out.
+type timestamped interface{ TS() int64 }
+
+// complete is a Document whose text holds its system properties already. Nothing is added to it, and they are
+// read off it.
+type complete interface{ complete() }

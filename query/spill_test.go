@@ -87,7 +87,7 @@ func TestSpill(t *testing.T) {
 			for _, src := range sources {
 				src.(*memory).version = "1"
 			}
-			memory := &keeper{kept: map[string]*Given{}, forget: forget}
+			memory := &keeper{kept: map[string]*PageState{}, forget: forget}
 			o := RunOptions{MaxItems: 200, MaxBytes: 8 << 10, Memory: memory}
 			if forget {
 				o.MaxItems, o.MaxBytes = 700, 100<<10
@@ -123,7 +123,7 @@ func TestSpillChanged(t *testing.T) {
 	sources := newMemory(t, nil, spillBodies(1000), 1)
 	m := sources[0].(*memory)
 	m.version = "1"
-	memory := &keeper{kept: map[string]*Given{}}
+	memory := &keeper{kept: map[string]*PageState{}}
 	env := Env{Temp: dir}
 	for _, text := range []string{"SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s",
 		"SELECT VALUE c.n FROM c ORDER BY c.s"} {

@@ -15,17 +15,15 @@ type Value struct {
 	Text     []byte
 }
 
-// RunValues makes one page of a query over a list, as Run does over partition ranges. There is one
-// difference: a page has a Cursor only where another row follows. The plan is best prepared for an Info that
-// is Lenient and has no Index: all values are looked at, and any ORDER BY sorts. Errors are those of Run.
-func (p *Plan) RunValues(ctx context.Context, list []Value, env Env, o RunOptions) (Page, error) {
+// runValueList makes one page of a query over a list: see Plan.RunValues of package query.
+func runValueList(ctx context.Context, p *planned, list []Value, env Env, o RunOptions) (Page, error) {
 	sources := []Source{&values{list: list}}
-	page, err := p.Run(ctx, sources, env, o)
+	page, err := runPlanned(ctx, p, sources, env, o)
 	if err != nil || page.Cursor == "" {
 		return page, err
 	}
 	o.Cursor, o.MaxItems = page.Cursor, 1
-	ahead, err := p.Run(ctx, sources, env, o)
+	ahead, err := runPlanned(ctx, p, sources, env, o)
 	if err != nil {
 		return Page{Stats: page.Stats}, err
 	}
@@ -109,10 +107,6 @@ func (s *valueScan) Err() error { return nil }
 
 // Close implements Documents.
 func (s *valueScan) Close() error { return nil }
-
-// complete is a Document whose text holds its system properties already. Nothing is added to it, and they are
-// read off it.
-type complete interface{ complete() }
 
 // value is a Value as a Document.
 type value struct{ *Value }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/heap"
-	"github.com/mayflydb/mayfly/query/syntax"
 )
 
 // Searching vectors.
@@ -16,65 +15,6 @@ import (
 // around them. So distances come from the index, and they are those of the documents to the last bit; only
 // documents that come next are read. Where the conditions leave few documents, the vectors of those alone are
 // looked up.
-
-// vectors is a way to order documents by the vectors of an index.
-type vectors struct {
-	path   index.Path
-	key    []byte // that all entries have
-	query  []float32
-	square float64 // of query
-	metric vectorMetric
-
-	codeKey []byte
-	codes   *index.VectorQuery // nil: there are none
-}
-
-// chooseVectors returns how an index serves VectorDistance(path, [constants]); nil where none does.
-func (p *planner) chooseVectors(e syntax.Expr) *vectors {
-	c, ok := e.(*syntax.Call)
-	if !ok {
-		return nil // a constant by now
-	}
-	for i := range 2 {
-		l, constant := c.Args[1-i].(*syntax.Literal)
-		route, entered, ok := p.itemRoute(c.Args[i])
-		if !constant || !ok || entered {
-			continue
-		}
-		key, indexed := p.info.Index.VectorPrefix(route)
-		query, numbers := appendNumbers(nil, l.Value)
-		name := p.distanceOf(c)
-		if len(c.Args) == 4 {
-			name = p.distanceOption(c.Args[3])
-		}
-		metric, known := metricOf(name)
-		if name == "" {
-			metric, known = metricCosine, true
-		}
-		if indexed && numbers && known {
-			v := &vectors{path: route, key: key, query: appendFloats(nil, query), metric: metric}
-			v.square = squares(v.query)
-			p.chooseCodes(v)
-			return v
-		}
-	}
-	return nil
-}
-
-func (v *vectors) String() string {
-	if v.codes != nil {
-		return "codes of the vectors of " + v.path.String()
-	}
-	return "vectors of " + v.path.String()
-}
-
-// sign turns similarities, where great is good, round.
-func (v *vectors) sign() float64 {
-	if v.metric.descending() {
-		return -1
-	}
-	return 1
-}
 
 // estimate is a document and its distance, such that small is good.
 type estimate struct {

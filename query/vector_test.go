@@ -137,8 +137,8 @@ func NearestByCodes(t *testing.T, seed uint64) {
 
 func tenNearest(t *testing.T, src Source, v *vectors) (list []estimate) {
 	t.Helper()
-	x := &execution{plan: &Plan{}, opts: RunOptions{}.withDefaults()}
-	x.run = newRun(context.Background(), x.plan, Env{})
+	x := &execution{plan: &planned{}, opts: RunOptions{}.withDefaults()}
+	x.run = newRun(context.Background(), x.plan.layout, Env{})
 	d, err := x.openDistances(src, v, nil, false)
 	if err != nil || d == nil {
 		t.Fatal(d, err)

@@ -2,31 +2,9 @@ package query
 
 import (
 	"encoding/binary"
-	"strconv"
 )
 
-// pageNode gives out rows: it counts them against OFFSET and LIMIT, and ends the page where it is full. How a
-// page goes on from the one before depends on the form of the plan. The cursor is a position among documents
-// (see documentsNode, orderNode) or among groups (see groupNode); or it counts rows, where all are made
-// before the first is given out. These are one page, unless they are too long for one: then the next page
-// reads on what this one has written to a file, or makes them again, and leaves out what was given.
-type pageNode struct{ of *block }
-
-func (n *pageNode) String() string {
-	if n.of.offset == 0 && n.of.limit < 0 {
-		return ""
-	}
-	text := "limit"
-	if n.of.limit >= 0 {
-		text += " " + strconv.FormatInt(n.of.limit, 10)
-	}
-	if n.of.offset > 0 {
-		text += " offset " + strconv.FormatInt(n.of.offset, 10)
-	}
-	return text
-}
-
-func (n *pageNode) run(x *execution, in int, _ func() bool) bool {
+func (x *execution) runPage(in int) bool {
 	switch x.plan.form {
 	case blocking:
 		return x.giveAll(in)
@@ -39,7 +17,7 @@ func (n *pageNode) run(x *execution, in int, _ func() bool) bool {
 // giveAll gives out rows that are all made first, behind those of earlier pages.
 func (x *execution) giveAll(in int) bool {
 	skip := x.from.rows
-	if x.left != nil && x.left.rows != nil {
+	if x.spilled != nil && x.spilled.rows != nil {
 		return x.moreRows(skip)
 	}
 	x.done.offset, x.done.limit = x.plan.top.offset, x.plan.top.limit
@@ -97,7 +75,7 @@ func (x *execution) put(row []byte) bool {
 			return false
 		}
 	}
-	if n+1 == x.opts.MaxItems && !x.opts.Certain && x.plan.readsAll() {
+	if n+1 == x.opts.MaxItems && !x.opts.Certain && readsAll(x.plan) {
 		x.more = true // even if nothing follows: nobody has looked
 		return false
 	}
@@ -114,7 +92,7 @@ func (x *execution) reach() {
 
 // readsAll reports whether the query gives out a row for each document and has no conditions, like a read
 // feed.
-func (p *Plan) readsAll() bool {
+func readsAll(p *planned) bool {
 	rs, top := p.rows, p.top
 	return p.form == streaming && !rs.distinct && top.offset == 0 && top.limit < 0 && len(rs.first) == 0 &&
 		len(rs.clauses) == 1 && rs.ofItem() && len(rs.clauses[0].filter) == 0
@@ -163,7 +141,7 @@ func (x *execution) isFull(row []byte) bool {
 
 // beginRows begins to write the rows that follow a full page. It is false where nobody keeps them.
 func (x *execution) beginRows() bool {
-	if x.left = x.newLeft(); x.left == nil {
+	if x.spilled = x.newSpilled(); x.spilled == nil {
 		return false
 	}
 	x.writer = x.run.env.Temp.NewSorter(rowsHeld, x.run.spend)
@@ -180,7 +158,7 @@ func (x *execution) leaveRow(row []byte) bool {
 	binary.BigEndian.PutUint64(key[:], uint64(x.given))
 	elapsed := x.run.env.Elapsed
 	if x.given%32 == 0 && elapsed != nil && elapsed() > x.opts.Budget || x.writer.Add(key[:], row) != nil {
-		x.left = nil
+		x.spilled = nil
 		return false
 	}
 	return true
@@ -195,20 +173,20 @@ func (x *execution) endRows() {
 		return
 	}
 	defer x.writer.Close()
-	if x.left == nil || x.run.err != nil || x.writer.Flush() != nil {
-		x.left = nil
+	if x.spilled == nil || x.run.err != nil || x.writer.Flush() != nil {
+		x.spilled = nil
 		return
 	}
 	var err error
-	if x.left.rows, err = x.writer.Sort(); err != nil {
-		x.left = nil
+	if x.spilled.rows, err = x.writer.Sort(); err != nil {
+		x.spilled = nil
 	}
 }
 
 // moreRows is a page of the rows that the page before has left.
 func (x *execution) moreRows(skip int) bool {
 	x.given = skip
-	rows := x.left.rows
+	rows := x.spilled.rows
 	for rows.Next() {
 		row := rows.Payload()
 		if x.isFull(row) {

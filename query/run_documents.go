@@ -1,10 +1,6 @@
 package query
 
-// documentsNode reads the documents that may fulfil the conditions, in the order of their rids, source after
-// source.
-type documentsNode struct{ plan *Plan }
-
-func (n *documentsNode) run(x *execution, _ int, row func() bool) bool {
+func (x *execution) runDocuments(row func() bool) bool {
 	pages := x.plan.form == streaming
 	for i, src := range x.sources {
 		after := uint64(0)
@@ -100,11 +96,7 @@ func (x *execution) skip(rid uint64) bool {
 	return err == nil && !x.paused
 }
 
-// orderNode merges the documents of the sources, each in the order of the query, by an index or by sorting.
-// It puts them to the filter itself: some are found in an order that is known of wanted ones alone.
-type orderNode struct{ plan *Plan }
-
-func (n *orderNode) run(x *execution, _ int, row func() bool) bool {
+func (x *execution) runOrder(row func() bool) bool {
 	if x.plan.form == sorting {
 		if err := x.completeKey(); err != nil {
 			x.run.fail(err)
@@ -122,10 +114,7 @@ func (n *orderNode) run(x *execution, _ int, row func() bool) bool {
 	return more && err == nil
 }
 
-// rankNode reads the documents in the order of scores.
-type rankNode struct{ plan *Plan }
-
-func (n *rankNode) run(x *execution, _ int, row func() bool) bool {
+func (x *execution) runRank(row func() bool) bool {
 	more := true
 	err := x.rankRows(func() bool {
 		more = row()

@@ -6,10 +6,10 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// left is what a page has made for the pages after it, in temporary files. It is good as long as the sources
+// spilledRows is what a page has made for the pages after it, in temporary files. It is good as long as the sources
 // have the same documents; else, and where it is lost, a page makes it again and passes over what was given
 // out, so that no answer depends on it.
-type left struct {
+type spilledRows struct {
 	asked   uint64
 	version string
 
@@ -18,7 +18,7 @@ type left struct {
 	sorted []*spill.Iterator
 }
 
-func (l *left) held() (n int) {
+func (l *spilledRows) held() (n int) {
 	for _, it := range l.files() {
 		n += it.Held()
 	}
@@ -28,7 +28,7 @@ func (l *left) held() (n int) {
 	return n
 }
 
-func (l *left) files() (list []*spill.Iterator) {
+func (l *spilledRows) files() (list []*spill.Iterator) {
 	if l.groups != nil && l.groups.it != nil {
 		list = append(list, l.groups.it)
 	}
@@ -43,7 +43,7 @@ func (l *left) files() (list []*spill.Iterator) {
 	return list
 }
 
-func (l *left) close() {
+func (l *spilledRows) close() {
 	if l == nil {
 		return
 	}
@@ -52,8 +52,8 @@ func (l *left) close() {
 	}
 }
 
-// takeLeft takes what the page before has left into x.left, if it is good.
-func (x *execution) takeLeft() {
+// takeSpilled takes what the page before has left into x.left, if it is good.
+func (x *execution) takeSpilled() {
 	if x.opts.Cursor == "" || x.opts.Memory == nil || x.run.env.Temp == nil {
 		return
 	}
@@ -62,7 +62,7 @@ func (x *execution) takeLeft() {
 		return
 	}
 	version, ok := x.version()
-	l := given.left
+	l := given.spilled
 	if l == nil || !ok || l.version != version || l.asked != x.plan.asked {
 		given.Close()
 		return
@@ -73,12 +73,12 @@ func (x *execution) takeLeft() {
 	if l.groups != nil {
 		x.run.use(l.groups.held, "GROUP BY")
 	}
-	x.left = l
+	x.spilled = l
 }
 
-// newLeft begins what this page leaves; nil: there is nobody who keeps it, or nobody who can say how long it
+// newSpilled begins what this page leaves; nil: there is nobody who keeps it, or nobody who can say how long it
 // is good.
-func (x *execution) newLeft() *left {
+func (x *execution) newSpilled() *spilledRows {
 	if x.opts.Memory == nil || x.run.env.Temp == nil {
 		return nil
 	}
@@ -86,12 +86,12 @@ func (x *execution) newLeft() *left {
 	if !ok {
 		return nil
 	}
-	return &left{asked: x.plan.asked, version: version}
+	return &spilledRows{asked: x.plan.asked, version: version}
 }
 
 // version stands for all documents that the query may be about.
 func (x *execution) version() (string, bool) {
-	all := binary.BigEndian.AppendUint64(nil, layout(x.spans))
+	all := binary.BigEndian.AppendUint64(nil, spansHash(x.spans))
 	for _, src := range x.sources {
 		one, ok := src.(Versioned)
 		if !ok {
@@ -116,22 +116,22 @@ func (x *execution) eachGroup(g *grouper, fn func() bool) (more bool) {
 	if g.runs != nil {
 		rest = g.merged()
 		defer func() {
-			if x.left == nil || x.left.groups != rest {
+			if x.spilled == nil || x.spilled.groups != rest {
 				rest.close()
 			}
 		}()
 		more = x.showGroups(g, rest, fn)
 	} else if more = g.each(fn); !more && x.more && x.run.err == nil {
-		if l := x.newLeft(); l != nil && g.bound == "" {
+		if l := x.newSpilled(); l != nil && g.bound == "" {
 			if l.groups = x.writeGroups(g); l.groups != nil {
-				x.left = l
+				x.spilled = l
 			}
 		}
 		return more
 	}
 	if !more && x.more && x.run.err == nil && g.bound == "" {
-		if x.left = x.newLeft(); x.left != nil {
-			x.left.groups = rest
+		if x.spilled = x.newSpilled(); x.spilled != nil {
+			x.spilled.groups = rest
 		}
 	}
 	return more
@@ -167,10 +167,10 @@ func (x *execution) writeGroups(g *grouper) *groupRest {
 
 // moreGroups calls row for the groups that the page before has left.
 func (x *execution) moreGroups(g *grouper, row func() bool) bool {
-	more := x.showGroups(g, x.left.groups, row)
+	more := x.showGroups(g, x.spilled.groups, row)
 	if more || !x.more {
-		x.left.close()
-		x.left = nil
+		x.spilled.close()
+		x.spilled = nil
 	}
 	return more
 }

@@ -9,17 +9,17 @@ import (
 
 // keeper is a Memory that keeps all, or nothing.
 type keeper struct {
-	kept   map[string]*Given
+	kept   map[string]*PageState
 	forget bool
 }
 
-func (k *keeper) Take(cursor string) *Given {
+func (k *keeper) Take(cursor string) *PageState {
 	g := k.kept[cursor]
 	delete(k.kept, cursor)
 	return g
 }
 
-func (k *keeper) Keep(cursor string, g *Given) {
+func (k *keeper) Keep(cursor string, g *PageState) {
 	if k.forget {
 		g.Close()
 	} else {
@@ -48,7 +48,7 @@ func TestDistinctPages(t *testing.T) {
 				if err != nil || whole.Cursor != "" {
 					t.Fatal(text, whole.Cursor, err)
 				}
-				memory := &keeper{kept: map[string]*Given{}, forget: forget}
+				memory := &keeper{kept: map[string]*PageState{}, forget: forget}
 				o := RunOptions{MaxItems: size, Memory: memory}
 				var rows []string
 				loaded, pages := int64(0), 0

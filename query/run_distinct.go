@@ -4,21 +4,11 @@ package query
 // Where rows come in the order of rids, page after page, it remembers all that pages have given out. Where
 // all rows are made first, it remembers them all.
 
-// distinctNeighbours is a DISTINCT whose rows come in an order that has equal ones side by side.
-type distinctNeighbours struct{}
-
-func (distinctNeighbours) String() string { return "distinct from the row before" }
-
-func (distinctNeighbours) run(x *execution, in int, row func() bool) bool {
+func (x *execution) runDistinctNeighbours(in int, row func() bool) bool {
 	return x.rowsOf(in, func() bool { return x.isGiven() || x.repeats(x.out) || row() })
 }
 
-// distinctPages is a DISTINCT over rows in the order of rids.
-type distinctPages struct{}
-
-func (distinctPages) String() string { return "distinct" }
-
-func (distinctPages) run(x *execution, in int, row func() bool) bool {
+func (x *execution) runDistinctPages(in int, row func() bool) bool {
 	x.recall()
 	return x.rowsOf(in, func() bool {
 		given := x.isGiven()
@@ -29,12 +19,7 @@ func (distinctPages) run(x *execution, in int, row func() bool) bool {
 	})
 }
 
-// distinctSet is a DISTINCT over values.
-type distinctSet struct{}
-
-func (distinctSet) String() string { return "distinct" }
-
-func (distinctSet) run(x *execution, in int, row func() bool) bool {
+func (x *execution) runDistinctSet(in int, row func() bool) bool {
 	seen := distinctRows{run: x.run, held: new(int)}
 	defer seen.close()
 	return x.rowsOf(in, func() bool {
