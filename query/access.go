@@ -11,7 +11,7 @@ import (
 // it proposes. There may be others.
 type access interface {
 	fmt.Stringer
-	// lists tells that the rids come in order as they lie in posting lists. The others are read first and put
+	// Lists tells that the rids come in order as they lie in posting lists. The others are read first and put
 	// in order.
 	lists() bool
 }

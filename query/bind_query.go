@@ -3,6 +3,7 @@ package query
 import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -50,7 +51,7 @@ type boundQuery struct {
 func bind(text string, params []Parameter, info *Info, fold folder) (*boundQuery, error) {
 	q, err := info.parse(text)
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, fault.SyntaxError(err)
 	}
 	return bindTree(q, text, params, info, fold)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -96,8 +97,8 @@ func (p *planner) nearestFirst(key *orderKey) bool {
 	if !ok || !key.distance {
 		return false // a constant by now
 	}
-	f, _ := lookupBuiltin(c.Name)
-	return f.name == vectorDistance && key.desc == !p.euclidean(c)
+	f, _ := lang.LookupBuiltin(c.Name)
+	return f.Name == lang.VectorDistance && key.desc == !p.euclidean(c)
 }
 
 func orderSpec(keys []*orderKey) []string {

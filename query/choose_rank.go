@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
 // leastRanked is how many documents are taken by each score, at least; and twice what the page is to hold.
@@ -16,7 +17,7 @@ const leastRanked = 120
 type ranker struct {
 	text   valuer // nil for a VectorDistance
 	spoken index.Language
-	terms  []textTerm
+	terms  []lang.TextTerm
 	valid  bool
 	path   index.Path // of a text whose words are indexed; nil where they are not
 	score  valuer     // of a VectorDistance
@@ -34,7 +35,7 @@ func compileRankers(c *compiler, p *planner, parts []*rankPart) []ranker {
 		r.rising, r.weight = part.rising, part.weight
 		if part.text == nil {
 			r.score = c.value(part.call)
-			if v := p.chooseVectors(part.call); v != nil && v.metric.descending() != part.rising {
+			if v := p.chooseVectors(part.call); v != nil && v.metric.Descending() != part.rising {
 				r.vectors = v
 			}
 			continue

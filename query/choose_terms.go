@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -107,8 +108,8 @@ func (p *planner) onlyPath(e syntax.Expr) (name string) {
 		case *syntax.Subquery:
 			ok = false
 		case *syntax.Call:
-			fn, known := lookupBuiltin(n.Name)
-			ok = ok && known && !n.UDF && !fn.volatile && fn.class == classScalar
+			fn, known := lang.LookupBuiltin(n.Name)
+			ok = ok && known && !n.UDF && !fn.Volatile && fn.Class == lang.ClassScalar
 		}
 		x, isExpr := n.(syntax.Expr)
 		if !isExpr || !ok {
@@ -149,7 +150,7 @@ func exactTerm(key []byte) (doc.Value, bool) {
 	case !exact:
 		return v, false
 	case v.Kind() == doc.Number:
-		return v, math.Abs(v.Num()) < maxExact
+		return v, math.Abs(v.Num()) < lang.MaxExact
 	case v.Kind() == doc.String:
 		return v, !strings.ContainsRune(v.Str(), utf8.RuneError)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -13,14 +14,14 @@ import (
 type textOrder struct {
 	ranker
 	x      syntax.Expr // the text
-	scores bm25
+	scores lang.Bm25
 }
 
 // chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers); nil where none
 // does.
 func (p *planner) chooseTexts(key *orderKey) *textOrder {
 	c, ok := key.x.(*syntax.Call)
-	if f, known := lookupBuiltin(nameOf(c)); !ok || c.UDF || !known || f.name != textScore || !key.desc {
+	if f, known := lang.LookupBuiltin(nameOf(c)); !ok || c.UDF || !known || f.Name != lang.TextScore || !key.desc {
 		return nil
 	}
 	path, indexed := p.textPath(c.Args[0])
@@ -32,18 +33,18 @@ func (p *planner) chooseTexts(key *orderKey) *textOrder {
 		}
 		constants = append(constants, l.Value)
 	}
-	hits, numbers := appendNumbers(nil, constants[3])
-	if !indexed || !numbers || constants[0].Kind() != doc.Array || !allOf(doc.Number, constants[1], constants[2]) {
+	hits, numbers := lang.AppendNumbers(nil, constants[3])
+	if !indexed || !numbers || constants[0].Kind() != doc.Array || !lang.AllOf(doc.Number, constants[1], constants[2]) {
 		return nil
 	}
-	o := &textOrder{x: c.Args[0], scores: newBM25(constants[1].Num(), constants[2].Num(), hits)}
+	o := &textOrder{x: c.Args[0], scores: lang.NewBM25(constants[1].Num(), constants[2].Num(), hits)}
 	o.path, o.spoken, o.valid = path, p.info.Index.Language(path), true
 	constants[0].Each(func(_ string, v doc.Value) bool {
-		term, ok := compileTerm(v, o.spoken)
+		term, ok := lang.CompileTerm(v, o.spoken)
 		o.terms, o.valid = append(o.terms, term), o.valid && ok
 		return o.valid
 	})
-	positive := !slices.ContainsFunc(o.scores.rarity, func(f float64) bool { return !(f > 0) || math.IsInf(f, 0) })
+	positive := !slices.ContainsFunc(o.scores.Rarity, func(f float64) bool { return !(f > 0) || math.IsInf(f, 0) })
 	if !o.valid || len(o.terms) != len(hits) || !positive {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (o *textOrder) string(f *frame) doc.Value {
 	if v := o.text(f); v.Kind() == doc.String {
 		return v
 	}
-	return undefined
+	return lang.Undefined
 }
 
 // nameOf is the name that a function is called by; "" for no call.

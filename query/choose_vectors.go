@@ -2,6 +2,7 @@ package query
 
 import (
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -24,7 +25,7 @@ type vectors struct {
 	key    []byte // that all entries have
 	query  []float32
 	square float64 // of query
-	metric vectorMetric
+	metric lang.VectorMetric
 
 	codeKey []byte
 	codes   *index.VectorQuery // nil: there are none
@@ -43,18 +44,18 @@ func (p *planner) chooseVectors(e syntax.Expr) *vectors {
 			continue
 		}
 		key, indexed := p.info.Index.VectorPrefix(route)
-		query, numbers := appendNumbers(nil, l.Value)
+		query, numbers := lang.AppendNumbers(nil, l.Value)
 		name := p.distanceOf(c)
 		if len(c.Args) == 4 {
 			name = p.distanceOption(c.Args[3])
 		}
-		metric, known := metricOf(name)
+		metric, known := lang.MetricOf(name)
 		if name == "" {
-			metric, known = metricCosine, true
+			metric, known = lang.MetricCosine, true
 		}
 		if indexed && numbers && known {
-			v := &vectors{path: route, key: key, query: appendFloats(nil, query), metric: metric}
-			v.square = squares(v.query)
+			v := &vectors{path: route, key: key, query: lang.AppendFloats(nil, query), metric: metric}
+			v.square = lang.Squares(v.query)
 			p.chooseCodes(v)
 			return v
 		}
@@ -71,7 +72,7 @@ func (v *vectors) String() string {
 
 // sign turns similarities, where great is good, round.
 func (v *vectors) sign() float64 {
-	if v.metric.descending() {
+	if v.metric.Descending() {
 		return -1
 	}
 	return 1

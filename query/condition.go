@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -21,7 +23,7 @@ type Condition struct {
 func PrepareCondition(text string, info Info) (*Condition, error) {
 	q, err := syntax.ParseCondition(text)
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, fault.SyntaxError(err)
 	}
 	q.Select = &syntax.Select{Value: &syntax.Literal{Value: doc.BoolValue(true)}}
 	b, err := bindTree(q, text, nil, &info, foldFor)
@@ -37,7 +39,7 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 
 // Match tells whether the condition holds for a document. The error is what a subquery can do wrong while it
 // runs, that of a UDF, or ctx's: the rows of a subquery can be many.
-func (c *Condition) Match(ctx context.Context, d Document, env Env) (bool, error) {
+func (c *Condition) Match(ctx context.Context, d source.Document, env Env) (bool, error) {
 	r := newRun(ctx, c.plan.layout, env)
 	f := newFrame(r, c.plan.layout)
 	f.enter(d)
@@ -48,5 +50,5 @@ func (c *Condition) Match(ctx context.Context, d Document, env Env) (bool, error
 			return false
 		})
 	}
-	return holds && r.err == nil, r.err
+	return holds && r.Err == nil, r.Err
 }

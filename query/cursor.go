@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/record"
 	"hash/fnv"
 )
 
@@ -59,7 +61,7 @@ func (p bookmark) progress(spans []Span) Progress {
 func spansHash(spans []Span) uint64 {
 	var b []byte
 	for _, s := range spans {
-		b = appendSized(appendSized(b, s.From), s.To)
+		b = record.AppendSized(record.AppendSized(b, s.From), s.To)
 	}
 	return keySum(b)
 }
@@ -71,7 +73,7 @@ func (p bookmark) encode(hash uint64, spans []Span) string {
 	b = binary.AppendUvarint(b, uint64(p.offset))
 	b = binary.AppendUvarint(b, uint64(p.limit+1))
 	if p.form == sorting || p.form == grouping {
-		b = append(b, p.key[:min(len(p.key), maxCursorKey)]...)
+		b = append(b, p.key[:min(len(p.key), record.MaxCursorKey)]...)
 		b = binary.BigEndian.AppendUint64(b, keySum(p.key))
 	}
 	return base64.RawURLEncoding.EncodeToString(b)
@@ -85,7 +87,7 @@ func keySum(key []byte) uint64 {
 
 // decodeCursor reads a cursor of the query that the hash stands for, for sources that cover the spans.
 func decodeCursor(text string, hash uint64, f form, spans []Span) (bookmark, error) {
-	bad := func(reason string) (bookmark, error) { return bookmark{}, &CursorError{reason} }
+	bad := func(reason string) (bookmark, error) { return bookmark{}, &fault.CursorError{Reason: reason} }
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	switch {
 	case err != nil || len(b) < 10:
@@ -110,21 +112,21 @@ func decodeCursor(text string, hash uint64, f form, spans []Span) (bookmark, err
 	if f == blocking && p.rid != spansHash(spans) {
 		return bad("the partition ranges have changed since.")
 	}
-	r := reader{rest: rest, ok: true}
-	p.offset, p.limit = int64(r.uvarint()), int64(r.uvarint())-1
-	if p.offset < 0 || p.offset > maxCount || p.limit > maxCount || !r.ok {
+	r := record.Reader{Rest: rest, Ok: true}
+	p.offset, p.limit = int64(r.Uvarint()), int64(r.Uvarint())-1
+	if p.offset < 0 || p.offset > maxCount || p.limit > maxCount || !r.Ok {
 		return bad("it is malformed.")
 	}
 	if f == sorting || f == grouping {
-		if len(r.rest) < 8 || len(r.rest) > maxCursorKey+8 {
+		if len(r.Rest) < 8 || len(r.Rest) > record.MaxCursorKey+8 {
 			return bad("it is malformed.")
 		}
-		n := len(r.rest) - 8
-		p.key, p.sum = bytes.Clone(r.rest[:n]), binary.BigEndian.Uint64(r.rest[n:])
-		if p.cut = p.sum != keySum(p.key); p.cut && n < maxCursorKey {
+		n := len(r.Rest) - 8
+		p.key, p.sum = bytes.Clone(r.Rest[:n]), binary.BigEndian.Uint64(r.Rest[n:])
+		if p.cut = p.sum != keySum(p.key); p.cut && n < record.MaxCursorKey {
 			return bad("it is malformed.")
 		}
-	} else if len(r.rest) > 0 {
+	} else if len(r.Rest) > 0 {
 		return bad("it is malformed.")
 	}
 	return p, nil

@@ -26,7 +26,7 @@ func newRowHashes() *rowHashes {
 		rows: map[spill.Sum]struct{}{}}
 }
 
-// sum is the hash of a row.
+// Sum is the hash of a row.
 func (g *rowHashes) sum(row []byte) (sum spill.Sum) {
 	g.key = doc.AppendOrdered(g.key[:0], doc.Of(row))
 	return g.sumOf(g.key)
@@ -57,7 +57,7 @@ func (g *rowHashes) spill(dir *spill.Dir, spend func(int) bool) error {
 	return g.disk.Add(sums, spend)
 }
 
-// size is about how many bytes of memory they take.
+// Size is about how many bytes of memory they take.
 func (g *rowHashes) size() int {
 	n := rowHashSize * (len(g.rows) + 1)
 	if g.disk != nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -84,7 +86,7 @@ func (s *Stats) Add(o Stats) {
 // execution is one run of a plan.
 type execution struct {
 	plan    *planned
-	sources []Source
+	sources []source.Source
 	opts    RunOptions
 	tune    *tuning
 	run     *run
@@ -120,7 +122,7 @@ type execution struct {
 }
 
 // runPlanned makes one page: see Plan.Run of package query.
-func runPlanned(ctx context.Context, p *planned, sources []Source, env Env, o RunOptions) (Page, error) {
+func runPlanned(ctx context.Context, p *planned, sources []source.Source, env Env, o RunOptions) (Page, error) {
 	x := &execution{plan: p, sources: sources, opts: o.withDefaults(), tune: o.tune}
 	if x.tune == nil {
 		x.tune = usual()
@@ -191,17 +193,17 @@ func (x *execution) execute() error {
 	if x.plan.form != streaming {
 		x.takeSpilled()
 	}
-	if x.run.err == nil {
+	if x.run.Err == nil {
 		x.rowsOf(0, func() bool { return true })
 	}
-	return x.run.err
+	return x.run.Err
 }
 
 // stop tells whether the page must end: by an error, or, where late may be set, by the time it has taken. It
 // looks now and then. Documents that have been sorted are given out first, since to find them again takes as
 // long as it took to find them.
 func (x *execution) stop() (late bool, err error) {
-	if err := x.pass(rowWork); err != nil {
+	if err := x.pass(lang.RowWork); err != nil {
 		return false, err
 	}
 	if x.ticks++; x.ticks%32 == 0 {
@@ -210,10 +212,10 @@ func (x *execution) stop() (late bool, err error) {
 	return err == nil && x.late && x.sortedRows == 0, err
 }
 
-// look notes whether the page has taken its time, and returns what ends the run.
+// Look notes whether the page has taken its time, and returns what ends the run.
 func (x *execution) look() error {
-	if !x.run.look() {
-		return x.run.err
+	if !x.run.Look() {
+		return x.run.Err
 	}
 	elapsed := x.run.env.Elapsed
 	x.late = x.late || elapsed != nil && elapsed() > x.opts.Budget
@@ -221,9 +223,9 @@ func (x *execution) look() error {
 }
 
 // scan walks the documents of a source behind a rid.
-func (x *execution) scan(src Source, after uint64) Documents {
+func (x *execution) scan(src source.Source, after uint64) source.Documents {
 	docs := src.Scan(after)
-	if s, ok := docs.(Skipping); ok {
+	if s, ok := docs.(source.Skipping); ok {
 		s.Skip(x.skip)
 	}
 	return docs
@@ -231,8 +233,8 @@ func (x *execution) scan(src Source, after uint64) Documents {
 
 // pass notes work that is done between documents, and returns what ends the run.
 func (x *execution) pass(work int) error {
-	if !x.run.spend(work) {
-		return x.run.err
+	if !x.run.Spend(work) {
+		return x.run.Err
 	}
 	return nil
 }
@@ -240,11 +242,11 @@ func (x *execution) pass(work int) error {
 // passEntry notes an entry of an index that was looked at, and returns what ends the run.
 func (x *execution) passEntry() error {
 	x.page.Stats.IndexEntries++
-	return x.pass(entryWork)
+	return x.pass(lang.EntryWork)
 }
 
 // next goes to the next document.
-func (x *execution) next(docs Documents) bool {
+func (x *execution) next(docs source.Documents) bool {
 	if !x.opts.Trace || x.run.env.Elapsed == nil {
 		return docs.Next()
 	}
@@ -256,13 +258,13 @@ func (x *execution) next(docs Documents) bool {
 
 // enter makes a document that was read the current one and tells whether it fulfils the conditions that a
 // block makes on the item alone.
-func (x *execution) enter(d Document, rs *rowset) bool {
+func (x *execution) enter(d source.Document, rs *rowset) bool {
 	x.load(d)
 	return x.passes(rs)
 }
 
 // load makes a document that was read the current one.
-func (x *execution) load(d Document) {
+func (x *execution) load(d source.Document) {
 	x.f.enter(d)
 	x.rowInDoc = 0
 	x.page.Stats.Loaded++

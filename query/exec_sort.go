@@ -5,6 +5,7 @@ import (
 	"cmp"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // entry is a document in the order of the query: by key, then by rid, which runs backwards where the first
@@ -19,9 +20,9 @@ type entry struct {
 	blank  bool // it is a row that has not been read, since OFFSET may skip it
 }
 
-// compare puts entries in order.
+// Compare puts entries in order.
 func (x *execution) compare(a, b *entry) int {
-	if c := x.run.compare(a.key, b.key); c != 0 {
+	if c := x.run.Compare(a.key, b.key); c != 0 {
 		return c
 	}
 	c := cmp.Compare(a.rid, b.rid)
@@ -68,7 +69,7 @@ func (x *execution) orderValues(key []byte) ([]doc.Value, bool) {
 // the document. A walk that finds none for long stops at entries that say so, and goes on from there.
 type inOrder interface {
 	next() (bool, error)
-	at() (*entry, Document)
+	at() (*entry, source.Document)
 	close() error
 }
 
@@ -96,9 +97,9 @@ func (x *execution) completeKey() error {
 
 // find looks for a live document in all sources, and outside the scope as well where the sources can tell;
 // nil: there is none.
-func (x *execution) find(rid uint64) (Document, error) {
+func (x *execution) find(rid uint64) (source.Document, error) {
 	for _, src := range x.sources {
-		if f, ok := src.(Finder); ok {
+		if f, ok := src.(source.Finder); ok {
 			d, live, err := f.Find(rid)
 			if err != nil || !live {
 				return nil, err
@@ -215,7 +216,7 @@ func (x *execution) merge(fn func() (bool, error)) (err error) {
 }
 
 // meet is merge at one entry. It is false where the page ends.
-func (x *execution) meet(d Document, fn func() (bool, error)) (more bool, err error) {
+func (x *execution) meet(d source.Document, fn func() (bool, error)) (more bool, err error) {
 	late, skipped := false, false
 	if x.current.blank {
 		if d, skipped, err = x.unread(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/record"
 )
 
 // maxGroups is how many bytes the groups of one page may take. Where there are more, those with the lowest
@@ -13,7 +15,7 @@ import (
 const maxGroups = 32 << 20
 
 // cutKey is what a cursor holds of the key of a group.
-func cutKey(key []byte) []byte { return key[:min(len(key), maxCursorKey)] }
+func cutKey(key []byte) []byte { return key[:min(len(key), record.MaxCursorKey)] }
 
 // takes tells whether the page makes the group of a key.
 func (g *grouper) takes(key []byte) bool {
@@ -23,7 +25,7 @@ func (g *grouper) takes(key []byte) bool {
 // shed makes room where the groups take too much: it puts them into a file. Where there is none, it leaves
 // the upper half of them to a later page.
 func (g *grouper) shed() {
-	if *g.held <= min(maxGroups, g.f.run.limitHeld()/2) || len(g.groups) < 2 {
+	if *g.held <= min(maxGroups, g.f.run.LimitHeld()/2) || len(g.groups) < 2 {
 		return
 	}
 	if g.f.run.env.Temp != nil {
@@ -42,7 +44,7 @@ func (g *grouper) halve() {
 	g.bound = g.groups[half].key
 	for _, one := range g.groups[half:] {
 		*g.held -= one.size
-		g.f.run.used -= one.size
+		g.f.run.Used -= one.size
 		delete(g.byKey, one.key)
 	}
 	clear(g.groups[half:])
@@ -67,7 +69,7 @@ func (g *grouper) closes(v doc.Value, most int, first bool) bool {
 
 func (g *grouper) sortByKey() {
 	slices.SortFunc(g.groups, func(a, b *bucket) int {
-		if !g.f.run.spend(16 + min(len(a.key), len(b.key))) {
+		if !g.f.run.Spend(16 + min(len(a.key), len(b.key))) {
 			return 0
 		}
 		return strings.Compare(a.key, b.key)
@@ -77,7 +79,7 @@ func (g *grouper) sortByKey() {
 // counted is the result where all aggregates are one count.
 func (g *grouper) counted(total int64) error {
 	for i := range g.groups[0].state {
-		g.groups[0].state[i] = &counter{n: total}
+		g.groups[0].state[i] = &lang.Counter{N: total}
 	}
-	return g.f.run.err
+	return g.f.run.Err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // A walk of a range index need not read a document to know what it has at the path. If a query asks for
@@ -25,7 +26,7 @@ func (wk *walker) cover() {
 	if !o.covered && (!o.skips || x.done.offset == 0) {
 		return
 	}
-	c, ok := wk.src.(Census)
+	c, ok := wk.src.(source.Census)
 	if !ok {
 		return
 	}
@@ -111,7 +112,7 @@ func (wk *walker) leave() error {
 }
 
 // unread is called at a row that has not been read. It is skipped, or read after all.
-func (x *execution) unread() (d Document, skipped bool, err error) {
+func (x *execution) unread() (d source.Document, skipped bool, err error) {
 	if x.done.offset > 0 {
 		x.done.offset--
 		x.consumed()

@@ -35,7 +35,7 @@ func (s *termSieve) take(key []byte) (in, sure bool) {
 	v, exact := exactTerm(key)
 	if s.in, s.sure = true, exact; exact {
 		s.f.body = s.document(v)
-		s.f.run.spend(len(s.f.body))
+		s.f.run.Spend(len(s.f.body))
 		s.in = s.test.holds(s.f)
 	}
 	return s.in, s.sure

@@ -6,6 +6,8 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // Clients that merge partition ranges rank texts by two queries that they are given (see Gateway): the first
@@ -16,20 +18,20 @@ import (
 // other texts, then the documents without a text. Equal ones come latest first, as ORDER BY DESC has them.
 type byText struct {
 	x      *execution
-	src    Source
+	src    source.Source
 	source int
 	only   *members // that can be rows; nil: they are many, or nobody knows
 	scores textScores
 	heap   heap.Of[estimate] // scores below 0: the best are least
-	texts  Terms             // all, the latest first; nil before and behind
+	texts  source.Terms      // all, the latest first; nil before and behind
 	begun  bool              // texts
 	rest   inOrder           // those without a text
 	entry  entry
-	doc    Document
+	doc    source.Document
 }
 
 // openTexts opens the documents of a source by their scores.
-func (x *execution) openTexts(src Source, source int, only *members) (inOrder, error) {
+func (x *execution) openTexts(src source.Source, source int, only *members) (inOrder, error) {
 	o := x.plan.order.texts
 	var lists []wordList
 	for i := range o.terms {
@@ -52,9 +54,9 @@ func (x *execution) openTexts(src Source, source int, only *members) (inOrder, e
 			t.heap.List = append(t.heap.List, estimate{-scores.scores[i], rid})
 		}
 	}
-	x.run.use(estimateSize*len(t.heap.List), "ORDER BY")
+	x.run.Use(estimateSize*len(t.heap.List), "ORDER BY")
 	t.heap.Init()
-	return t, x.run.err
+	return t, x.run.Err
 }
 
 func (t *byText) next() (bool, error) {
@@ -82,7 +84,7 @@ func (t *byText) next() (bool, error) {
 // propose returns the next text.
 func (t *byText) propose() (e estimate, ok bool, err error) {
 	if len(t.heap.List) > 0 {
-		return t.heap.Pop(), true, t.x.pass(entryWork)
+		return t.heap.Pop(), true, t.x.pass(lang.EntryWork)
 	}
 	if !t.begun {
 		key := t.x.plan.info.Index.TextKey(t.x.plan.order.texts.path, "")
@@ -131,8 +133,8 @@ func (t *byText) take(e estimate) (bool, error) {
 // openRest goes on with the documents without a text.
 func (t *byText) openRest() {
 	x := t.x
-	t.rest = x.newBatch(t.src, t.source, func() (Documents, error) {
-		var docs Documents
+	t.rest = x.newBatch(t.src, t.source, func() (source.Documents, error) {
+		var docs source.Documents
 		var err error
 		if t.only != nil {
 			docs = &fetched{x: x, src: t.src, rids: &gathered{rids: t.only.rids}, skip: x.skip}
@@ -143,7 +145,7 @@ func (t *byText) openRest() {
 	})
 }
 
-func (t *byText) at() (*entry, Document) { return &t.entry, t.doc }
+func (t *byText) at() (*entry, source.Document) { return &t.entry, t.doc }
 
 func (t *byText) close() error {
 	err := t.endTexts()

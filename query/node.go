@@ -102,7 +102,7 @@ func (p *planned) chainSources(bl *block, rs *rowset) {
 // line says how the documents are found.
 func (p *planned) String() string { return p.text(func(int) string { return "" }) }
 
-// text prints the nodes, each with what tell says of it.
+// Text prints the nodes, each with what tell says of it.
 func (p *planned) text(tell func(i int) string) string {
 	var b strings.Builder
 	depth := 0

@@ -2,6 +2,7 @@ package query
 
 import (
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
 // countTexts feeds a grouper from the index of words. It is false where reading the documents is the better
@@ -30,10 +31,10 @@ func (x *execution) countTexts(g *grouper) (done bool, err error) {
 				return false, err
 			}
 		}
-		if sum, ok := state[i].(*adder); ok {
-			sum.add(doc.NumberValue(float64(n)))
-		} else if count, ok := state[i].(*counter); ok {
-			count.n = n
+		if sum, ok := state[i].(*lang.Adder); ok {
+			sum.Add(doc.NumberValue(float64(n)))
+		} else if count, ok := state[i].(*lang.Counter); ok {
+			count.N = n
 		}
 	}
 	return true, nil

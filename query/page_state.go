@@ -47,7 +47,7 @@ func (x *execution) recall() {
 		x.past = newRowHashes()
 		x.replay = x.opts.Cursor != ""
 	}
-	x.run.use(x.past.size(), "DISTINCT")
+	x.run.Use(x.past.size(), "DISTINCT")
 }
 
 // firstTime calls row for a row of a DISTINCT that has not been given before; old ones come from a part that
@@ -69,13 +69,13 @@ func (x *execution) firstTime(old bool, row func() bool) bool {
 		}
 	}
 	x.past.rows[sum] = struct{}{}
-	x.run.use(rowHashSize, "DISTINCT")
-	if temp := x.run.env.Temp; temp != nil && rowHashSize*len(x.past.rows) > x.run.limitHeld()/8 {
+	x.run.Use(rowHashSize, "DISTINCT")
+	if temp := x.run.env.Temp; temp != nil && rowHashSize*len(x.past.rows) > x.run.LimitHeld()/8 {
 		size := x.past.size()
-		x.run.spilled(x.past.spill(temp, x.run.spend), "DISTINCT")
-		x.run.use(x.past.size()-size, "DISTINCT")
+		x.run.spilled(x.past.spill(temp, x.run.Spend), "DISTINCT")
+		x.run.Use(x.past.size()-size, "DISTINCT")
 	}
-	return more && x.run.err == nil
+	return more && x.run.Err == nil
 }
 
 // isOld tells whether earlier pages have passed the current document. The page's time begins behind those.

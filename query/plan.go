@@ -6,6 +6,8 @@ import (
 	"maps"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -64,8 +66,8 @@ func planOf(b *boundQuery) (*planned, error) {
 type planner struct {
 	*binder
 	plan    *planned
-	folding meter // what constants have cost so far
-	open    bool  // operands that are parameters stay: see shape
+	folding lang.Meter // what constants have cost so far
+	open    bool       // operands that are parameters stay: see shape
 	tests   map[syntax.Expr]*termTest
 	paths   map[syntax.Expr]pathFacts
 	again   bool // what is in these is all
@@ -171,7 +173,7 @@ func (p *planned) Ordered() (descending, ok bool) {
 func compileComputed(one Computed, info *Info) (valuer, error) {
 	q, err := syntax.Parse(one.Query)
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, fault.SyntaxError(err)
 	}
 	bare := Info{Geometry: info.Geometry, Vectors: maps.Clone(info.Vectors)}
 	b, err := bindTree(q, one.Query, nil, &bare, foldFor)
@@ -181,7 +183,7 @@ func compileComputed(one Computed, info *Info) (valuer, error) {
 	bl := b.top
 	if bl.value == nil || len(bl.steps) != 1 || bl.steps[0].kind != stepItem || b.slots > 0 || bl.grouped ||
 		len(bl.where) > 0 {
-		return nil, plain("The query of the computed property '" + one.Name +
+		return nil, fault.Plain("The query of the computed property '" + one.Name +
 			"' is not of the form SELECT VALUE <expression> FROM c.")
 	}
 	p := &planner{binder: b.binder, plan: &planned{}}

@@ -1,6 +1,11 @@
 package query
 
-import "context"
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
 
 // Plan is a query that was prepared for one container. It is immutable: it may be kept and run by many
 // goroutines at once.
@@ -38,7 +43,7 @@ func (p *Plan) With(params []Parameter) (*Plan, error) {
 // The error is a *CursorError, an *Error for what a query can only do wrong while it runs, a *MemoryError, a
 // *TimeError, or what a source, a UDF or the context returned; the page is then as far as it got, without
 // rows.
-func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions) (Page, error) {
+func (p *Plan) Run(ctx context.Context, sources []source.Source, env Env, o RunOptions) (Page, error) {
 	return runPlanned(ctx, p.planned, sources, env, o)
 }
 
@@ -59,3 +64,6 @@ func (p *Plan) Explain(s Stats) string { return explain(p.planned, s) }
 func (p *Plan) Beginning(scope string, spans []Span) string {
 	return beginning(p.planned, scope, spans)
 }
+
+// Functions returns the names of all functions of the language, in upper case and in order.
+func Functions() []string { return lang.Functions() }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // ORDER BY RANK.
@@ -68,9 +70,9 @@ func (x *execution) rankRows(row func() bool) error {
 	if err != nil {
 		return err
 	}
-	scores := make([]bm25, len(parts))
+	scores := make([]lang.Bm25, len(parts))
 	for i, r := range parts {
-		scores[i] = newBM25(r.corpus.documents, r.corpus.words, r.corpus.hits)
+		scores[i] = lang.NewBM25(r.corpus.documents, r.corpus.words, r.corpus.hits)
 	}
 	for i := range documents {
 		documents[i].score(parts, scores)
@@ -93,10 +95,10 @@ func (x *execution) giveRanked(documents []ranked, row func() bool) (more bool, 
 		}
 		x.f.enter(found)
 		if !row() {
-			return false, x.run.err
+			return false, x.run.Err
 		}
 	}
-	return true, x.run.err
+	return true, x.run.Err
 }
 
 // rankedDocuments returns the documents that fulfil the conditions, in the order of sources and rids, with
@@ -105,7 +107,7 @@ func (x *execution) giveRanked(documents []ranked, row func() bool) (more bool, 
 func (x *execution) rankedDocuments(parts []ranking, indexed bool) ([]ranked, error) {
 	var list []ranked
 	for i, src := range x.sources {
-		docs := Documents(nil)
+		docs := source.Documents(nil)
 		if indexed {
 			var err error
 			if docs, err = x.candidates(src, 0, true); err != nil {
@@ -123,7 +125,7 @@ func (x *execution) rankedDocuments(parts []ranking, indexed bool) ([]ranked, er
 	return list, nil
 }
 
-func (x *execution) rankSource(source int, docs Documents, parts []ranking, gather bool) (list []ranked,
+func (x *execution) rankSource(source int, docs source.Documents, parts []ranking, gather bool) (list []ranked,
 	err error) {
 	defer func() {
 		if e := docs.Close(); err == nil {
@@ -139,7 +141,7 @@ func (x *execution) rankSource(source int, docs Documents, parts []ranking, gath
 				x.measure(&d, &parts[i], gather)
 			}
 			if passes {
-				x.run.use(setEntry+len(parts)*setEntry, "ORDER BY RANK")
+				x.run.Use(setEntry+len(parts)*setEntry, "ORDER BY RANK")
 				list = append(list, d)
 			}
 		}
@@ -171,10 +173,10 @@ func (x *execution) measure(d *ranked, r *ranking, gather bool) {
 		d.counts = append(d.counts, nil)
 		return
 	} else if v.Kind() == doc.String {
-		tokens := x.run.call.words(v, r.spoken)
+		tokens := x.run.Call.Words(v, r.spoken)
 		length = len(tokens)
 		for i := range r.terms {
-			counts = append(counts, r.terms[i].countFor(&x.run.call.meter, tokens))
+			counts = append(counts, r.terms[i].CountFor(&x.run.Call.Meter, tokens))
 		}
 	}
 	d.scores, d.length, d.counts = append(d.scores, math.NaN()), append(d.length, length), append(d.counts,
@@ -184,7 +186,7 @@ func (x *execution) measure(d *ranked, r *ranking, gather bool) {
 	}
 }
 
-// add counts a document; length -1: it has no text.
+// Add counts a document; length -1: it has no text.
 func (c *corpus) add(length int, counts []int) {
 	c.documents++
 	c.words += float64(max(length, 0))
@@ -195,11 +197,11 @@ func (c *corpus) add(length int, counts []int) {
 	}
 }
 
-// score makes scores of figures.
-func (d *ranked) score(parts []ranking, scores []bm25) {
+// Score makes scores of figures.
+func (d *ranked) score(parts []ranking, scores []lang.Bm25) {
 	for i := range parts {
 		if r := &parts[i]; r.text != nil && r.valid && d.length[i] >= 0 {
-			d.scores[i] = scores[i].score(d.length[i], d.counts[i])
+			d.scores[i] = scores[i].Score(d.length[i], d.counts[i])
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // The best documents by one score that an index has told: those with a term, or with a distance, are read in
@@ -31,7 +32,7 @@ func (s scored) before(o scored) bool {
 		cmp.Compare(s.rid, o.rid)) < 0
 }
 
-// best iterates over the documents that fulfil the conditions, those with the best scores first. After next
+// Best iterates over the documents that fulfil the conditions, those with the best scores first. After next
 // the frame is at the document.
 type best struct {
 	x *execution
@@ -40,7 +41,7 @@ type best struct {
 	only [][]uint64
 	heap heap.Of[scored]
 	near []*distances // of vectors: what comes behind those in the heap, by source
-	rest Documents
+	rest source.Documents
 	at   int  // the source of rest
 	zero bool // rest is about texts that score 0; else about documents without a score
 }
@@ -66,9 +67,9 @@ func (x *execution) newBest(r *ranking, only [][]uint64) (*best, error) {
 			return nil, err
 		}
 	}
-	x.run.use(scoredSize*len(b.heap.List), "ORDER BY RANK")
+	x.run.Use(scoredSize*len(b.heap.List), "ORDER BY RANK")
 	b.heap.Init()
-	return b, x.run.err
+	return b, x.run.Err
 }
 
 // addTexts adds the texts of one source that have a term.
@@ -163,7 +164,7 @@ func (b *best) wants() bool {
 
 // openRest opens the documents among which those that the heap did not have are: all texts, where no
 // condition is known to be narrower.
-func (b *best) openRest(src Source) (Documents, error) {
+func (b *best) openRest(src source.Source) (source.Documents, error) {
 	x := b.x
 	if b.only != nil {
 		return &fetched{x: x, src: src, rids: &gathered{rids: b.only[b.at]}, skip: x.skip}, nil
@@ -220,7 +221,7 @@ func (x *execution) rankFromIndex(parts []ranking, row func() bool) (done bool, 
 	for {
 		_, ok, err := list[0].next()
 		if err != nil || !ok || !row() {
-			return true, errors.Join(err, x.run.err)
+			return true, errors.Join(err, x.run.Err)
 		}
 	}
 }
@@ -250,7 +251,7 @@ func (x *execution) fuseBest(list []*best, parts []ranking, row func() bool) err
 			for i := range parts {
 				x.measure(&d, &parts[i], false)
 			}
-			x.run.use(2*setEntry+len(parts)*setEntry, "ORDER BY RANK")
+			x.run.Use(2*setEntry+len(parts)*setEntry, "ORDER BY RANK")
 			found = append(found, d)
 		}
 	}
@@ -282,7 +283,7 @@ func (x *execution) giveOthers(seen map[scored]bool, row func() bool) error {
 			}
 		}
 		if err := docs.Close(); err != nil || !more {
-			return errors.Join(err, x.run.err)
+			return errors.Join(err, x.run.Err)
 		}
 	}
 	return nil
@@ -304,7 +305,7 @@ func (x *execution) rankedOnly() ([][]uint64, error) {
 
 // fewWanted returns the documents of a source that can fulfil the conditions, where an index tells that they
 // are few.
-func (x *execution) fewWanted(src Source) (rids []uint64, few bool, err error) {
+func (x *execution) fewWanted(src source.Source) (rids []uint64, few bool, err error) {
 	p := x.newProbes(src, beside(nil))
 	if len(p.ways) == 0 {
 		return nil, false, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -141,11 +142,11 @@ func takesParameters(e syntax.Expr) bool {
 	case *syntax.Between:
 		return true
 	case *syntax.Call:
-		fn, ok := lookupBuiltin(e.Name)
+		fn, ok := lang.LookupBuiltin(e.Name)
 		if !ok || e.UDF {
 			return false
 		}
-		switch fn.name {
+		switch fn.Name {
 		case "STARTSWITH", "ENDSWITH", "CONTAINS", "STRINGEQUALS", "ARRAY_CONTAINS":
 			return true
 		}
@@ -163,7 +164,7 @@ func foldChoice(e syntax.Expr) syntax.Expr {
 			return e.Y
 		}
 	case *syntax.Cond:
-		if l, ok := e.If.(*syntax.Literal); ok && isTrue(l.Value) {
+		if l, ok := e.If.(*syntax.Literal); ok && lang.IsTrue(l.Value) {
 			return e.Then
 		} else if ok {
 			return e.Else
@@ -215,21 +216,21 @@ func (p *planner) boolean(e syntax.Expr) bool {
 
 // pure tells whether a call gives the same value every time.
 func (p *planner) pure(c *syntax.Call) bool {
-	f, ok := lookupBuiltin(c.Name)
-	return !c.UDF && ok && !f.volatile && f.class == classScalar && f.fn != nil
+	f, ok := lang.LookupBuiltin(c.Name)
+	return !c.UDF && ok && !f.Volatile && f.Class == lang.ClassScalar && f.Fn != nil
 }
 
 // constant evaluates an expression without names. One that is too costly to be calculated before the query
 // runs stays as it is: a run has a limit.
 func (p *planner) constant(e syntax.Expr) syntax.Expr {
 	f := newFrame(newRun(context.Background(), layout{planar: p.info.Geometry}, Env{}), layout{})
-	if p.folding.looks == 0 {
-		p.folding = meter{looks: maxFolding, left: lookEvery}
+	if p.folding.Looks == 0 {
+		p.folding = lang.Meter{Looks: lang.MaxFolding, Left: lang.LookEvery}
 	}
-	f.run.meter = p.folding
+	f.run.Meter = p.folding
 	v := p.compiler().value(e)(f).Clone()
-	if p.folding = f.run.meter; p.folding.err != nil {
-		p.folding.looks, p.folding.retained = 1, 0
+	if p.folding = f.run.Meter; p.folding.Err != nil {
+		p.folding.Looks, p.folding.Retained = 1, 0
 		return e
 	}
 	return &syntax.Literal{Span: e.Extent(), Value: v}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -47,25 +48,25 @@ func (p *planner) textCount(a aggCall) (one textCount, ok bool) {
 	if !isCall || c.UDF {
 		return one, false
 	}
-	f, known := lookupBuiltin(c.Name)
+	f, known := lang.LookupBuiltin(c.Name)
 	path, indexed := p.textPath(c.Args[0])
 	if !known || !indexed {
 		return one, false
 	}
 	one.x, one.r.path, one.r.spoken = c.Args[0], path, p.info.Index.Language(path)
-	if a.name == "SUM" && f.name == "_FULLTEXTWORDCOUNT" {
+	if a.name == "SUM" && f.Name == "_FULLTEXTWORDCOUNT" {
 		one.kind = countWords
 		return one, true
 	}
-	if a.name != "COUNTIF" || f.name != "FULLTEXTCONTAINS" {
+	if a.name != "COUNTIF" || f.Name != "FULLTEXTCONTAINS" {
 		return one, false
 	}
 	l, constant := c.Args[1].(*syntax.Literal)
 	if !constant {
 		return one, false
 	}
-	term, valid := compileTerm(l.Value, one.r.spoken)
-	one.kind, one.r.terms = countTexts, []textTerm{term}
+	term, valid := lang.CompileTerm(l.Value, one.r.spoken)
+	one.kind, one.r.terms = countTexts, []lang.TextTerm{term}
 	return one, valid
 }
 

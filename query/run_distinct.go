@@ -24,7 +24,7 @@ func (x *execution) runDistinctSet(in int, row func() bool) bool {
 	defer seen.close()
 	return x.rowsOf(in, func() bool {
 		if !seen.add(x.value) {
-			return x.run.err == nil
+			return x.run.Err == nil
 		}
 		return row()
 	})

@@ -1,5 +1,7 @@
 package query
 
+import "github.com/mayflydb/mayfly/query/internal/source"
+
 func (x *execution) runDocuments(row func() bool) bool {
 	pages := x.plan.form == streaming
 	for i, src := range x.sources {
@@ -20,7 +22,7 @@ func (x *execution) runDocuments(row func() bool) bool {
 		}
 		more, err := x.readSource(src, after, !pages, row)
 		if err != nil {
-			x.run.fail(err)
+			x.run.Fail(err)
 		}
 		if err != nil || !more {
 			return false
@@ -31,7 +33,7 @@ func (x *execution) runDocuments(row func() bool) bool {
 
 // readSource reads one source, behind a rid; every tells that all documents that are wanted will be read. It
 // is false where the page has ended. Where a scan has found little so far, an index is asked for the rest.
-func (x *execution) readSource(src Source, after uint64, every bool, row func() bool) (more bool, err error) {
+func (x *execution) readSource(src source.Source, after uint64, every bool, row func() bool) (more bool, err error) {
 	docs, err := x.candidates(src, after, every)
 	if err != nil {
 		return false, err
@@ -46,7 +48,7 @@ func (x *execution) readSource(src Source, after uint64, every bool, row func() 
 		d := docs.Document()
 		x.current.rid = d.RID()
 		if x.load(d); !row() || !x.endDocument() {
-			return false, x.run.err
+			return false, x.run.Err
 		}
 		looked++
 		if !every && x.scanning && looked == x.tune.trial &&
@@ -99,17 +101,17 @@ func (x *execution) skip(rid uint64) bool {
 func (x *execution) runOrder(row func() bool) bool {
 	if x.plan.form == sorting {
 		if err := x.completeKey(); err != nil {
-			x.run.fail(err)
+			x.run.Fail(err)
 			return false
 		}
 	}
 	more := true
 	err := x.merge(func() (bool, error) {
 		more = row() && x.endDocument()
-		return more, x.run.err
+		return more, x.run.Err
 	})
 	if err != nil {
-		x.run.fail(err)
+		x.run.Fail(err)
 	}
 	return more && err == nil
 }
@@ -121,7 +123,7 @@ func (x *execution) runRank(row func() bool) bool {
 		return more
 	})
 	if err != nil {
-		x.run.fail(err)
+		x.run.Fail(err)
 	}
 	return more && err == nil
 }

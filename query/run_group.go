@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
 func (x *execution) runGroup(n *groupNode, in int, row func() bool) bool {
@@ -11,7 +12,7 @@ func (x *execution) runGroup(n *groupNode, in int, row func() bool) bool {
 	g := newGrouper(n.rs, x.f, new(int))
 	done, err := x.groupsFromIndex(n, g)
 	if err != nil {
-		x.run.fail(err)
+		x.run.Fail(err)
 		return false
 	}
 	if !done {
@@ -47,13 +48,13 @@ func (x *execution) groupPage(n *groupNode, in int, row func() bool) bool {
 	}
 	done, err := x.groupsFromIndex(n, g)
 	if err != nil {
-		x.run.fail(err)
+		x.run.Fail(err)
 	}
 	if err != nil || !done && !x.rowsOf(in, g.add) {
 		return false
 	}
 	if n.byTurn && !x.from.begun && x.eachInTurn(g, row) {
-		return x.run.err == nil && x.done.limit != 0
+		return x.run.Err == nil && x.done.limit != 0
 	}
 	skip := 0
 	more := x.eachGroup(g, func() bool {
@@ -68,7 +69,7 @@ func (x *execution) groupPage(n *groupNode, in int, row func() bool) bool {
 	if x.more = x.more || more && g.bound != ""; x.more && x.from.begun && x.done.rows == x.from.rows &&
 		bytes.Equal(x.done.key, x.from.key) {
 		// keys that begin alike for longer than a cursor tells them apart
-		x.run.fail(&MemoryError{Clause: "GROUP BY", Max: maxGroups})
+		x.run.Fail(&fault.MemoryError{Clause: "GROUP BY", Max: maxGroups})
 	}
 	return more
 }

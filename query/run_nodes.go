@@ -60,7 +60,7 @@ func (x *execution) runNode(i int, row func() bool) bool {
 	return true // nothing
 }
 
-// elapsed is how long the request has taken; 0 where nobody measures.
+// Elapsed is how long the request has taken; 0 where nobody measures.
 func (x *execution) elapsed() time.Duration {
 	if x.run.env.Elapsed == nil {
 		return 0

@@ -29,7 +29,7 @@ func (x *execution) giveAll(in int) bool {
 		return x.putBlock(x.out, skip)
 	})
 	if x.endRows(); x.more { // an error behind the page is for the next one
-		x.run.err = nil
+		x.run.Err = nil
 	}
 	return more
 }
@@ -37,7 +37,7 @@ func (x *execution) giveAll(in int) bool {
 // giveGroup gives out the row of a group.
 func (x *execution) giveGroup() bool {
 	switch {
-	case x.run.err != nil:
+	case x.run.Err != nil:
 		return false
 	case x.done.offset > 0:
 		x.done.offset--
@@ -110,7 +110,7 @@ func (x *execution) keep(row []byte) []byte {
 
 // putBlock gives out a row, unless an earlier page has.
 func (x *execution) putBlock(row []byte, skip int) bool {
-	if x.run.err != nil {
+	if x.run.Err != nil {
 		return false
 	}
 	if x.done.offset > 0 {
@@ -144,7 +144,7 @@ func (x *execution) beginRows() bool {
 	if x.spilled = x.newSpilled(); x.spilled == nil {
 		return false
 	}
-	x.writer = x.run.env.Temp.NewSorter(rowsHeld, x.run.spend)
+	x.writer = x.run.env.Temp.NewSorter(rowsHeld, x.run.Spend)
 	return true
 }
 
@@ -173,7 +173,7 @@ func (x *execution) endRows() {
 		return
 	}
 	defer x.writer.Close()
-	if x.spilled == nil || x.run.err != nil || x.writer.Flush() != nil {
+	if x.spilled == nil || x.run.Err != nil || x.writer.Flush() != nil {
 		x.spilled = nil
 		return
 	}

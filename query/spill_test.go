@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -50,7 +52,7 @@ func spillBodies(n int) [][]byte {
 }
 
 // pagesOf runs a query to its end and returns its rows, how many documents were read, and the pages.
-func pagesOf(t *testing.T, p *Plan, sources []Source, env Env, o RunOptions) (rows []string, loaded int64,
+func pagesOf(t *testing.T, p *Plan, sources []source.Source, env Env, o RunOptions) (rows []string, loaded int64,
 	pages int) {
 	t.Helper()
 	for pages == 0 || o.Cursor != "" {
@@ -161,7 +163,7 @@ func TestSpillQuota(t *testing.T) {
 		p := mustPrepare(t, text, Info{Lenient: true})
 		page, err := p.Run(context.Background(), newMemory(t, nil, spillBodies(4000), 1),
 			Env{MaxHeld: 100 << 10, Temp: dir}, RunOptions{MaxItems: 1 << 20})
-		var memory *MemoryError
+		var memory *fault.MemoryError
 		if !errors.As(err, &memory) || !errors.Is(err, spill.ErrQuota) || len(page.Rows) > 0 {
 			t.Errorf("%s: %d rows, %v", text, len(page.Rows), err)
 		}

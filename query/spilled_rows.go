@@ -3,6 +3,8 @@ package query
 import (
 	"encoding/binary"
 
+	"github.com/mayflydb/mayfly/query/internal/record"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -68,10 +70,10 @@ func (x *execution) takeSpilled() {
 		return
 	}
 	for _, it := range l.files() {
-		it.Use(x.run.spend)
+		it.Use(x.run.Spend)
 	}
 	if l.groups != nil {
-		x.run.use(l.groups.held, "GROUP BY")
+		x.run.Use(l.groups.held, "GROUP BY")
 	}
 	x.spilled = l
 }
@@ -93,18 +95,18 @@ func (x *execution) newSpilled() *spilledRows {
 func (x *execution) version() (string, bool) {
 	all := binary.BigEndian.AppendUint64(nil, spansHash(x.spans))
 	for _, src := range x.sources {
-		one, ok := src.(Versioned)
+		one, ok := src.(source.Versioned)
 		if !ok {
 			return "", false
 		}
 		version, ok, err := one.Version()
 		if err != nil {
-			x.run.fail(err)
+			x.run.Fail(err)
 		}
 		if !ok || err != nil {
 			return "", false
 		}
-		all = appendSized(all, []byte(version))
+		all = record.AppendSized(all, []byte(version))
 	}
 	return string(all), true
 }
@@ -121,7 +123,7 @@ func (x *execution) eachGroup(g *grouper, fn func() bool) (more bool) {
 			}
 		}()
 		more = x.showGroups(g, rest, fn)
-	} else if more = g.each(fn); !more && x.more && x.run.err == nil {
+	} else if more = g.each(fn); !more && x.more && x.run.Err == nil {
 		if l := x.newSpilled(); l != nil && g.bound == "" {
 			if l.groups = x.writeGroups(g); l.groups != nil {
 				x.spilled = l
@@ -129,7 +131,7 @@ func (x *execution) eachGroup(g *grouper, fn func() bool) (more bool) {
 		}
 		return more
 	}
-	if !more && x.more && x.run.err == nil && g.bound == "" {
+	if !more && x.more && x.run.Err == nil && g.bound == "" {
 		if x.spilled = x.newSpilled(); x.spilled != nil {
 			x.spilled.groups = rest
 		}
@@ -148,12 +150,12 @@ func (x *execution) showGroups(g *grouper, rest *groupRest, fn func() bool) bool
 			return false
 		}
 	}
-	return x.run.err == nil
+	return x.run.Err == nil
 }
 
 // writeGroups writes the groups that g has in memory. Where that fails the next page makes them again.
 func (x *execution) writeGroups(g *grouper) *groupRest {
-	sorter := x.run.env.Temp.NewSorter(0, x.run.spend)
+	sorter := x.run.env.Temp.NewSorter(0, x.run.Spend)
 	defer sorter.Close()
 	if g.writeTo(sorter) != nil {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // Value is a JSON object of a short list that is queried without lying in a container. Its text is the whole
@@ -17,7 +18,7 @@ type Value struct {
 
 // runValueList makes one page of a query over a list: see Plan.RunValues of package query.
 func runValueList(ctx context.Context, p *planned, list []Value, env Env, o RunOptions) (Page, error) {
-	sources := []Source{&values{list: list}}
+	sources := []source.Source{&values{list: list}}
 	page, err := runPlanned(ctx, p, sources, env, o)
 	if err != nil || page.Cursor == "" {
 		return page, err
@@ -49,7 +50,7 @@ func (s *values) find(position uint64) (int, bool) {
 }
 
 // Scan implements Source.
-func (s *values) Scan(after uint64) Documents {
+func (s *values) Scan(after uint64) source.Documents {
 	i, found := s.find(after)
 	if found {
 		i++
@@ -58,7 +59,7 @@ func (s *values) Scan(after uint64) Documents {
 }
 
 // Fetch implements Source.
-func (s *values) Fetch(rid uint64) (Document, bool, error) {
+func (s *values) Fetch(rid uint64) (source.Document, bool, error) {
 	i, found := s.find(rid)
 	if !found {
 		return nil, false, nil
@@ -67,13 +68,13 @@ func (s *values) Fetch(rid uint64) (Document, bool, error) {
 }
 
 // Postings implements Source.
-func (s *values) Postings([]byte) Postings { return &gathered{} }
+func (s *values) Postings([]byte) source.Postings { return &gathered{} }
 
 // Terms implements Source.
-func (s *values) Terms(_, _ []byte, _ bool) Terms { return noTerms{} }
+func (s *values) Terms(_, _ []byte, _ bool) source.Terms { return noTerms{} }
 
 // Partition implements Source.
-func (s *values) Partition() (Postings, bool) { return nil, false }
+func (s *values) Partition() (source.Postings, bool) { return nil, false }
 
 // noTerms are the terms of an index that does not exist.
 type noTerms struct{}
@@ -100,7 +101,7 @@ func (s *valueScan) Next() bool {
 }
 
 // Document implements Documents.
-func (s *valueScan) Document() Document { return &value{s.at} }
+func (s *valueScan) Document() source.Document { return &value{s.at} }
 
 // Err implements Documents.
 func (s *valueScan) Err() error { return nil }

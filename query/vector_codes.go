@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // Where the index has codes of its vectors (see index.Quantizer), a search goes through these. They tell
@@ -55,10 +57,10 @@ func (d *distances) walkCodes() (usable bool, err error) {
 				r.halve()
 			}
 		}
-		return ok, d.x.pass(entryWork + len(code))
+		return ok, d.x.pass(lang.EntryWork + len(code))
 	})
 	d.x.page.Stats.IndexEntries += int64(n)
-	d.x.run.use(2*estimateSize*r.room, "ORDER BY")
+	d.x.run.Use(2*estimateSize*r.room, "ORDER BY")
 	r.Init()
 	if !again {
 		r.doubts = fewDoubts + n/doubtShare
@@ -84,9 +86,9 @@ func leastDistance(v *vectors, code []byte) (distance float64, ok bool) {
 	switch most := product + bound; {
 	case math.IsInf(norm, 0):
 		return math.Inf(-1), ok
-	case v.metric == metricDot:
+	case v.metric == lang.MetricDot:
 		return -most, ok
-	case v.metric == metricEuclidean:
+	case v.metric == lang.MetricEuclidean:
 		squares := norm*norm + v.square
 		return math.Sqrt(max(squares*(1-lostSquare)-2*most, 0)), ok
 	case norm == 0:
@@ -128,9 +130,9 @@ func (d *distances) settle() error {
 
 // lookAt looks a vector up.
 func (d *distances) lookAt(rid uint64) error {
-	d.x.run.use(8, "ORDER BY")
+	d.x.run.Use(8, "ORDER BY")
 	d.rough.looked = append(d.rough.looked, rid)
-	value, ok, err := d.src.(Values).Value(d.v.key, rid)
+	value, ok, err := d.src.(source.Values).Value(d.v.key, rid)
 	if err != nil || !ok {
 		return err
 	}

@@ -1,4 +1,4 @@
-package query
+package fault
 
 import (
 	"encoding/json"
@@ -191,11 +191,11 @@ func (e *BusyError) Error() string {
 		" and the like. Please retry after some time."
 }
 
-// plain returns an error of the style without places.
-func plain(message string) *Error { return &Error{Message: message, Style: Unplaced} }
+// Plain returns an error of the style without places.
+func Plain(message string) *Error { return &Error{Message: message, Style: Unplaced} }
 
-// syntaxError brings what package syntax says of a text into this package's form.
-func syntaxError(err error) error {
+// SyntaxError brings what package syntax says of a text into this package's form.
+func SyntaxError(err error) error {
 	var wrong *syntax.Error
 	if errors.As(err, &wrong) {
 		return &Error{Code: wrong.Code, Message: wrong.Message, Start: wrong.Start, End: wrong.End,
@@ -205,8 +205,8 @@ func syntaxError(err error) error {
 	return &Error{Message: err.Error(), Style: Unplaced, Err: err}
 }
 
-// place fills in the line and the column of an error from its Start.
-func (e *Error) place(text string) {
+// Place fills in the line and the column of an error from its Start.
+func (e *Error) Place(text string) {
 	e.Line, e.Col = 1, 1
 	at := 0
 	for _, r := range text {

@@ -1,4 +1,4 @@
-package query
+package lang
 
 import (
 	"math"
@@ -7,83 +7,83 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// vectorMetric is how VECTORDISTANCE compares two vectors.
-type vectorMetric uint8
+// VectorMetric is how VECTORDISTANCE compares two vectors.
+type VectorMetric uint8
 
 const (
-	metricCosine    vectorMetric = iota // the cosine of the angle: 1 for the same direction
-	metricDot                           // the scalar product
-	metricEuclidean                     // the distance
+	MetricCosine    VectorMetric = iota // the cosine of the angle: 1 for the same direction
+	MetricDot                           // the scalar product
+	MetricEuclidean                     // the distance
 )
 
-// metricOf reads the name of a distance function as policies and options spell it, in any case.
-func metricOf(name string) (vectorMetric, bool) {
+// MetricOf reads the name of a distance function as policies and options spell it, in any case.
+func MetricOf(name string) (VectorMetric, bool) {
 	switch strings.ToLower(name) {
 	case "cosine":
-		return metricCosine, true
+		return MetricCosine, true
 	case "dotproduct":
-		return metricDot, true
+		return MetricDot, true
 	case "euclidean":
-		return metricEuclidean, true
+		return MetricEuclidean, true
 	}
 	return 0, false
 }
 
-// descending tells whether the nearest vectors have the greatest values.
-func (m vectorMetric) descending() bool { return m != metricEuclidean }
+// Descending tells whether the nearest vectors have the greatest values.
+func (m VectorMetric) Descending() bool { return m != MetricEuclidean }
 
-func vectorBuiltins() []builtin {
-	return []builtin{{name: "VECTORDISTANCE", min: 2, max: 4, fn: fnVectorDistance}}
+func vectorBuiltins() []Builtin {
+	return []Builtin{{Name: "VECTORDISTANCE", Min: 2, Max: 4, Fn: fnVectorDistance}}
 }
 
 // fnVectorDistance takes the metric from its options. Where these name none it is the cosine: what the
 // container's vector policy says for a path is known to whoever binds the call, and written into the options
 // then.
-func fnVectorDistance(c *call, args []doc.Value) doc.Value {
-	metric := metricCosine
+func fnVectorDistance(c *Call, args []doc.Value) doc.Value {
+	metric := MetricCosine
 	if len(args) > 2 && args[2].Kind() != doc.Bool {
-		return undefined
+		return Undefined
 	}
 	if len(args) > 3 {
 		if args[3].Kind() != doc.Object {
-			return undefined
+			return Undefined
 		}
 		if name := args[3].Member("distanceFunction"); name.Kind() != doc.Undefined {
 			var ok bool
-			if metric, ok = metricOf(name.Str()); !ok {
-				return undefined
+			if metric, ok = MetricOf(name.Str()); !ok {
+				return Undefined
 			}
 		}
 	}
 	var ok [2]bool
 	for i := range ok {
-		c.numbers[i], ok[i] = appendNumbers(c.numbers[i][:0], args[i])
-		c.floats[i] = appendFloats(c.floats[i][:0], c.numbers[i])
+		c.numbers[i], ok[i] = AppendNumbers(c.numbers[i][:0], args[i])
+		c.floats[i] = AppendFloats(c.floats[i][:0], c.numbers[i])
 	}
 	if !ok[0] || !ok[1] || len(c.floats[0]) != len(c.floats[1]) {
-		return undefined
+		return Undefined
 	}
-	if d, defined := metric.distance(c.floats[0], c.floats[1], squares(c.floats[1])); defined {
+	if d, defined := metric.Distance(c.floats[0], c.floats[1], Squares(c.floats[1])); defined {
 		return doc.NumberValue(d)
 	}
-	return undefined
+	return Undefined
 }
 
-// appendFloats appends the elements of a vector, which count as floats of 32 bits.
-func appendFloats(dst []float32, numbers []float64) []float32 {
+// AppendFloats appends the elements of a vector, which count as floats of 32 bits.
+func AppendFloats(dst []float32, numbers []float64) []float32 {
 	for _, f := range numbers {
 		dst = append(dst, float32(f))
 	}
 	return dst
 }
 
-// distance returns the similarity or distance of two vectors of one length; bb is what squares says of the
+// Distance returns the similarity or distance of two vectors of one length; bb is what squares says of the
 // second one. It is undefined where the vectors have no elements, or one is too large for a float of 32 bits.
 // The cosine of a vector of zeroes is 0. The same vectors have the same distance to the last bit, wherever
 // they come from: an index gives them as documents do.
-func (m vectorMetric) distance(a, b []float32, bb float64) (float64, bool) {
+func (m VectorMetric) Distance(a, b []float32, bb float64) (float64, bool) {
 	var dot, aa, gap float64
-	if m == metricEuclidean {
+	if m == MetricEuclidean {
 		gap, aa = gaps(a, b)
 	} else {
 		dot, aa = products(a, b)
@@ -91,9 +91,9 @@ func (m vectorMetric) distance(a, b []float32, bb float64) (float64, bool) {
 	switch {
 	case len(a) == 0, !(aa <= math.MaxFloat64 && bb <= math.MaxFloat64):
 		return 0, false
-	case m == metricDot:
+	case m == MetricDot:
 		return dot, true
-	case m == metricEuclidean:
+	case m == MetricEuclidean:
 		return math.Sqrt(gap), true
 	case aa == 0 || bb == 0:
 		return 0, true
@@ -101,8 +101,8 @@ func (m vectorMetric) distance(a, b []float32, bb float64) (float64, bool) {
 	return min(max(dot/math.Sqrt(aa*bb), -1), 1), true
 }
 
-// squares returns the scalar product of a vector with itself.
-func squares(a []float32) float64 {
+// Squares returns the scalar product of a vector with itself.
+func Squares(a []float32) float64 {
 	_, aa := products(a, a)
 	return aa
 }
@@ -132,17 +132,17 @@ func gaps(a, b []float32) (gap, aa float64) {
 }
 
 // The multipliers among the options of VECTORDISTANCE, and what they may be.
-const minMultiplier, maxMultiplier = 1, 100
+const MinMultiplier, MaxMultiplier = 1, 100
 
-// badMultiplier returns the first option of VECTORDISTANCE that is a multiplier outside its range; name is ""
+// BadMultiplier returns the first option of VECTORDISTANCE that is a multiplier outside its range; name is ""
 // where all are good.
-func badMultiplier(options doc.Value) (name string, value doc.Value) {
+func BadMultiplier(options doc.Value) (name string, value doc.Value) {
 	for _, name := range []string{"searchListSizeMultiplier", "quantizedVectorListMultiplier"} {
 		v := options.Member(name)
 		if n, ok := position(v); v.Kind() != doc.Undefined &&
-			(!ok || n < minMultiplier || n > maxMultiplier) {
+			(!ok || n < MinMultiplier || n > MaxMultiplier) {
 			return name, v
 		}
 	}
-	return "", undefined
+	return "", Undefined
 }

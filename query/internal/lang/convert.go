@@ -1,4 +1,4 @@
-package query
+package lang
 
 import (
 	"bytes"
@@ -8,33 +8,33 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-func conversionBuiltins() []builtin {
-	return []builtin{
-		{name: "TOSTRING", min: 1, max: 1, fn: fnToString},
-		{name: "STRINGTOARRAY", min: 1, max: 1, fn: parseAs(doc.Array)},
-		{name: "STRINGTOBOOLEAN", min: 1, max: 1, fn: parseAs(doc.Bool)},
-		{name: "STRINGTONULL", min: 1, max: 1, fn: parseAs(doc.Null)},
-		{name: "STRINGTONUMBER", min: 1, max: 1, fn: parseAs(doc.Number)},
-		{name: "STRINGTOOBJECT", min: 1, max: 1, fn: parseAs(doc.Object)},
+func conversionBuiltins() []Builtin {
+	return []Builtin{
+		{Name: "TOSTRING", Min: 1, Max: 1, Fn: fnToString},
+		{Name: "STRINGTOARRAY", Min: 1, Max: 1, Fn: parseAs(doc.Array)},
+		{Name: "STRINGTOBOOLEAN", Min: 1, Max: 1, Fn: parseAs(doc.Bool)},
+		{Name: "STRINGTONULL", Min: 1, Max: 1, Fn: parseAs(doc.Null)},
+		{Name: "STRINGTONUMBER", Min: 1, Max: 1, Fn: parseAs(doc.Number)},
+		{Name: "STRINGTOOBJECT", Min: 1, Max: 1, Fn: parseAs(doc.Object)},
 	}
 }
 
 // parseAs makes a function that reads a string as one JSON value of kind k, with blanks around it.
-func parseAs(k doc.Kind) func(*call, []doc.Value) doc.Value {
-	return func(_ *call, args []doc.Value) doc.Value {
+func parseAs(k doc.Kind) func(*Call, []doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
 		if args[0].Kind() != doc.String {
-			return undefined
+			return Undefined
 		}
 		text := args[0].AppendStr(nil) // the result is a view on it
 		v := doc.Of(text)
-		if v.Kind() != k || doc.Valid(text, doc.Limits{MaxBytes: maxText}) != nil {
-			return undefined
+		if v.Kind() != k || doc.Valid(text, doc.Limits{MaxBytes: MaxText}) != nil {
+			return Undefined
 		}
 		return v
 	}
 }
 
-func fnToString(_ *call, args []doc.Value) doc.Value {
+func fnToString(_ *Call, args []doc.Value) doc.Value {
 	switch v := args[0]; v.Kind() {
 	case doc.Undefined, doc.String:
 		return v
@@ -92,7 +92,7 @@ func appendNumberText(dst []byte, v doc.Value) []byte {
 	case f == 0 && math.Signbit(f):
 		return append(dst, "-0"...)
 	}
-	if n, ok := asInteger(v); ok {
+	if n, ok := AsInteger(v); ok {
 		return strconv.AppendInt(dst, n, 10)
 	}
 	digits := 15

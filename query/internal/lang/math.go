@@ -1,4 +1,4 @@
-package query
+package lang
 
 import (
 	"math"
@@ -6,11 +6,11 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-func mathBuiltins() []builtin {
-	return []builtin{
+func mathBuiltins() []Builtin {
+	return []Builtin{
 		ofInteger("ABS", math.Abs), ofInteger("CEILING", math.Ceil), ofInteger("FLOOR",
 			math.Floor), of1("SIGN", sign),
-		ofInteger("TRUNC", math.Trunc), {name: "ROUND", min: 1, max: 2, fn: fnRound}, of1("SQRT",
+		ofInteger("TRUNC", math.Trunc), {Name: "ROUND", Min: 1, Max: 2, Fn: fnRound}, of1("SQRT",
 			math.Sqrt), of1("EXP", math.Exp), of1("LOG10", math.Log10),
 		of1("SQUARE", func(x float64) float64 { return x * x }),
 		of1("SIN", math.Sin), of1("COS", math.Cos), of1("TAN", math.Tan), of1("ASIN", math.Asin), of1("ACOS",
@@ -19,23 +19,23 @@ func mathBuiltins() []builtin {
 		of1("DEGREES", func(x float64) float64 { return x * (180 / math.Pi) }),
 		of1("RADIANS", func(x float64) float64 { return x * (math.Pi / 180) }),
 		of2("POWER", math.Pow), of2("ATN2", math.Atan2),
-		{name: "LOG", min: 1, max: 2, fn: fnLog},
-		{name: "NUMBERBIN", min: 1, max: 2, fn: fnNumberBin},
-		{name: "PI", fn: func(*call, []doc.Value) doc.Value { return doc.NumberValue(math.Pi) }},
-		{name: "RAND", volatile: true, fn: func(c *call, _ []doc.Value) doc.Value {
-			if c.random == nil {
+		{Name: "LOG", Min: 1, Max: 2, Fn: fnLog},
+		{Name: "NUMBERBIN", Min: 1, Max: 2, Fn: fnNumberBin},
+		{Name: "PI", Fn: func(*Call, []doc.Value) doc.Value { return doc.NumberValue(math.Pi) }},
+		{Name: "RAND", Volatile: true, Fn: func(c *Call, _ []doc.Value) doc.Value {
+			if c.Random == nil {
 				return doc.Value{}
 			}
-			return doc.NumberValue(c.random())
+			return doc.NumberValue(c.Random())
 		}},
 	}
 }
 
 // of1 makes a function of one number.
-func of1(name string, f func(float64) float64) builtin {
-	return builtin{name: name, min: 1, max: 1, fn: func(_ *call, args []doc.Value) doc.Value {
+func of1(name string, f func(float64) float64) Builtin {
+	return Builtin{Name: name, Min: 1, Max: 1, Fn: func(_ *Call, args []doc.Value) doc.Value {
 		if args[0].Kind() != doc.Number {
-			return undefined
+			return Undefined
 		}
 		return doc.NumberValue(f(args[0].Num()))
 	}}
@@ -43,15 +43,15 @@ func of1(name string, f func(float64) float64) builtin {
 
 // ofInteger is of1 for a function that leaves integers as they are, up to their sign: those of 64 bits stay
 // exact.
-func ofInteger(name string, f func(float64) float64) builtin {
+func ofInteger(name string, f func(float64) float64) Builtin {
 	b := of1(name, f)
-	double := b.fn
-	b.fn = func(c *call, args []doc.Value) doc.Value {
-		if x := args[0].Num(); math.Abs(x) >= maxExact {
-			if n, ok := asInteger(args[0]); ok && f(x) != x {
-				return integerValue(-n)
+	double := b.Fn
+	b.Fn = func(c *Call, args []doc.Value) doc.Value {
+		if x := args[0].Num(); math.Abs(x) >= MaxExact {
+			if n, ok := AsInteger(args[0]); ok && f(x) != x {
+				return IntegerValue(-n)
 			} else if ok {
-				return integerValue(n)
+				return IntegerValue(n)
 			}
 		}
 		return double(c, args)
@@ -61,18 +61,18 @@ func ofInteger(name string, f func(float64) float64) builtin {
 
 // fnRound rounds to a whole number, halves away from zero, or to as many decimal places as the second
 // argument tells; below zero it counts places before the point.
-func fnRound(_ *call, args []doc.Value) doc.Value {
+func fnRound(_ *Call, args []doc.Value) doc.Value {
 	places := 0
 	if len(args) > 1 {
 		var ok bool
 		if places, ok = position(args[1]); !ok {
-			return undefined
+			return Undefined
 		}
 	}
 	x := args[0].Num()
-	switch _, whole := asInteger(args[0]); {
+	switch _, whole := AsInteger(args[0]); {
 	case args[0].Kind() != doc.Number:
-		return undefined
+		return Undefined
 	case whole && places >= 0:
 		return args[0]
 	}
@@ -84,10 +84,10 @@ func fnRound(_ *call, args []doc.Value) doc.Value {
 }
 
 // of2 makes a function of two numbers.
-func of2(name string, f func(x, y float64) float64) builtin {
-	return builtin{name: name, min: 2, max: 2, fn: func(_ *call, args []doc.Value) doc.Value {
-		if !allOf(doc.Number, args...) {
-			return undefined
+func of2(name string, f func(x, y float64) float64) Builtin {
+	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *Call, args []doc.Value) doc.Value {
+		if !AllOf(doc.Number, args...) {
+			return Undefined
 		}
 		return doc.NumberValue(f(args[0].Num(), args[1].Num()))
 	}}
@@ -104,9 +104,9 @@ func sign(x float64) float64 {
 }
 
 // fnLog is the natural logarithm, or that to a base.
-func fnLog(_ *call, args []doc.Value) doc.Value {
-	if !allOf(doc.Number, args...) {
-		return undefined
+func fnLog(_ *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.Number, args...) {
+		return Undefined
 	}
 	x := args[0].Num()
 	if len(args) == 1 {
@@ -123,21 +123,21 @@ func fnLog(_ *call, args []doc.Value) doc.Value {
 }
 
 // fnNumberBin rounds down to a multiple of a size, or up where that is negative.
-func fnNumberBin(_ *call, args []doc.Value) doc.Value {
+func fnNumberBin(_ *Call, args []doc.Value) doc.Value {
 	size := 1.0
 	if len(args) > 1 {
 		size = args[1].Num()
 	}
-	if !allOf(doc.Number, args...) || size == 0 {
-		return undefined
+	if !AllOf(doc.Number, args...) || size == 0 {
+		return Undefined
 	}
 	return doc.NumberValue(math.Floor(args[0].Num()/size) * size)
 }
 
 // integerBuiltins calculate with integers of 64 bits, that overflow as two's complement does. A number that
 // is none makes the result undefined.
-func integerBuiltins() []builtin {
-	return []builtin{
+func integerBuiltins() []Builtin {
+	return []Builtin{
 		int2("INTADD", func(x, y int64) int64 { return x + y }),
 		int2("INTSUB", func(x, y int64) int64 { return x - y }),
 		int2("INTMUL", func(x, y int64) int64 { return x * y }),
@@ -148,36 +148,36 @@ func integerBuiltins() []builtin {
 		int2("INTBITXOR", func(x, y int64) int64 { return x ^ y }),
 		int2("INTBITLEFTSHIFT", func(x, y int64) int64 { return x << (y & 63) }),
 		int2("INTBITRIGHTSHIFT", func(x, y int64) int64 { return x >> (y & 63) }),
-		{name: "INTBITNOT", min: 1, max: 1, fn: func(_ *call, args []doc.Value) doc.Value {
-			x, ok := asInteger(args[0])
+		{Name: "INTBITNOT", Min: 1, Max: 1, Fn: func(_ *Call, args []doc.Value) doc.Value {
+			x, ok := AsInteger(args[0])
 			if !ok {
-				return undefined
+				return Undefined
 			}
-			return integerValue(^x)
+			return IntegerValue(^x)
 		}},
 	}
 }
 
-func int2(name string, f func(x, y int64) int64) builtin {
-	return builtin{name: name, min: 2, max: 2, fn: func(_ *call, args []doc.Value) doc.Value {
-		x, ok := asInteger(args[0])
-		y, ok2 := asInteger(args[1])
+func int2(name string, f func(x, y int64) int64) Builtin {
+	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *Call, args []doc.Value) doc.Value {
+		x, ok := AsInteger(args[0])
+		y, ok2 := AsInteger(args[1])
 		if !ok || !ok2 {
-			return undefined
+			return Undefined
 		}
-		return integerValue(f(x, y))
+		return IntegerValue(f(x, y))
 	}}
 }
 
 // intQuotient is int2 for a division, whose result may not exist.
-func intQuotient(name string, f func(x, y int64) int64) builtin {
+func intQuotient(name string, f func(x, y int64) int64) Builtin {
 	b := int2(name, f)
-	divide := b.fn
-	b.fn = func(c *call, args []doc.Value) doc.Value {
-		if n, _ := asInteger(args[1]); n == 0 {
-			return undefined
-		} else if m, _ := asInteger(args[0]); n == -1 && m == math.MinInt64 { // the result does not fit
-			return undefined
+	divide := b.Fn
+	b.Fn = func(c *Call, args []doc.Value) doc.Value {
+		if n, _ := AsInteger(args[1]); n == 0 {
+			return Undefined
+		} else if m, _ := AsInteger(args[0]); n == -1 && m == math.MinInt64 { // the result does not fit
+			return Undefined
 		}
 		return divide(c, args)
 	}

@@ -1,4 +1,4 @@
-package query
+package lang
 
 import (
 	"bytes"
@@ -10,56 +10,56 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-func stringBuiltins() []builtin {
-	return []builtin{
-		{name: "CONCAT", min: 2, max: -1, fn: fnConcat},
-		{name: "CONTAINS", min: 2, max: 3, fn: seek(bytes.Contains)},
-		{name: "STARTSWITH", min: 2, max: 3, fn: seek(bytes.HasPrefix)},
-		{name: "ENDSWITH", min: 2, max: 3, fn: seek(bytes.HasSuffix)},
-		{name: "STRINGEQUALS", min: 2, max: 3, fn: seek(bytes.Equal)},
-		{name: "CONTAINS_ALL_CI", min: 2, max: -1, fn: containsEach(allTrue, true)},
-		{name: "CONTAINS_ALL_CS", min: 2, max: -1, fn: containsEach(allTrue, false)},
-		{name: "CONTAINS_ANY_CI", min: 2, max: -1, fn: containsEach(anyOf, true)},
-		{name: "CONTAINS_ANY_CS", min: 2, max: -1, fn: containsEach(anyOf, false)},
-		{name: "INDEX_OF", min: 2, max: 3, fn: fnIndexOf},
-		{name: "LASTINDEXOF", min: 2, max: 3, fn: fnLastIndexOf},
-		{name: "SUBSTRINGAFTER", min: 2, max: 2, fn: split(strings.Index, after)},
-		{name: "SUBSTRINGBEFORE", min: 2, max: 2, fn: split(strings.Index, before)},
-		{name: "LASTSUBSTRINGAFTER", min: 2, max: 2, fn: split(strings.LastIndex, after)},
-		{name: "LASTSUBSTRINGBEFORE", min: 2, max: 2, fn: split(strings.LastIndex, before)},
-		{name: "LEFT", min: 2, max: 2, fn: fnLeft},
-		{name: "RIGHT", min: 2, max: 2, fn: fnRight},
-		{name: "SUBSTRING", min: 3, max: 3, fn: fnSubstring},
-		{name: "LENGTH", min: 1, max: 1, fn: fnLength},
-		{name: "LOWER", min: 1, max: 1, fn: mapString(lower)},
-		{name: "UPPER", min: 1, max: 1, fn: mapString(upper)},
-		{name: "REVERSE", min: 1, max: 1, fn: mapString(reverse)},
-		{name: "LTRIM", min: 1, max: 2, fn: trim(strings.TrimLeftFunc)},
-		{name: "RTRIM", min: 1, max: 2, fn: trim(strings.TrimRightFunc)},
-		{name: "TRIM", min: 1, max: 2, fn: trim(strings.TrimFunc)},
-		{name: "REPLACE", min: 3, max: 3, fn: fnReplace},
-		{name: "REPLICATE", min: 2, max: 2, fn: fnReplicate},
-		{name: "STRINGJOIN", min: 2, max: 2, fn: fnStringJoin},
-		{name: "STRINGSPLIT", min: 2, max: 2, fn: fnStringSplit},
+func stringBuiltins() []Builtin {
+	return []Builtin{
+		{Name: "CONCAT", Min: 2, Max: -1, Fn: fnConcat},
+		{Name: "CONTAINS", Min: 2, Max: 3, Fn: seek(bytes.Contains)},
+		{Name: "STARTSWITH", Min: 2, Max: 3, Fn: seek(bytes.HasPrefix)},
+		{Name: "ENDSWITH", Min: 2, Max: 3, Fn: seek(bytes.HasSuffix)},
+		{Name: "STRINGEQUALS", Min: 2, Max: 3, Fn: seek(bytes.Equal)},
+		{Name: "CONTAINS_ALL_CI", Min: 2, Max: -1, Fn: containsEach(allTrue, true)},
+		{Name: "CONTAINS_ALL_CS", Min: 2, Max: -1, Fn: containsEach(allTrue, false)},
+		{Name: "CONTAINS_ANY_CI", Min: 2, Max: -1, Fn: containsEach(anyOf, true)},
+		{Name: "CONTAINS_ANY_CS", Min: 2, Max: -1, Fn: containsEach(anyOf, false)},
+		{Name: "INDEX_OF", Min: 2, Max: 3, Fn: fnIndexOf},
+		{Name: "LASTINDEXOF", Min: 2, Max: 3, Fn: fnLastIndexOf},
+		{Name: "SUBSTRINGAFTER", Min: 2, Max: 2, Fn: split(strings.Index, after)},
+		{Name: "SUBSTRINGBEFORE", Min: 2, Max: 2, Fn: split(strings.Index, before)},
+		{Name: "LASTSUBSTRINGAFTER", Min: 2, Max: 2, Fn: split(strings.LastIndex, after)},
+		{Name: "LASTSUBSTRINGBEFORE", Min: 2, Max: 2, Fn: split(strings.LastIndex, before)},
+		{Name: "LEFT", Min: 2, Max: 2, Fn: fnLeft},
+		{Name: "RIGHT", Min: 2, Max: 2, Fn: fnRight},
+		{Name: "SUBSTRING", Min: 3, Max: 3, Fn: fnSubstring},
+		{Name: "LENGTH", Min: 1, Max: 1, Fn: fnLength},
+		{Name: "LOWER", Min: 1, Max: 1, Fn: mapString(lower)},
+		{Name: "UPPER", Min: 1, Max: 1, Fn: mapString(upper)},
+		{Name: "REVERSE", Min: 1, Max: 1, Fn: mapString(reverse)},
+		{Name: "LTRIM", Min: 1, Max: 2, Fn: trim(strings.TrimLeftFunc)},
+		{Name: "RTRIM", Min: 1, Max: 2, Fn: trim(strings.TrimRightFunc)},
+		{Name: "TRIM", Min: 1, Max: 2, Fn: trim(strings.TrimFunc)},
+		{Name: "REPLACE", Min: 3, Max: 3, Fn: fnReplace},
+		{Name: "REPLICATE", Min: 2, Max: 2, Fn: fnReplicate},
+		{Name: "STRINGJOIN", Min: 2, Max: 2, Fn: fnStringJoin},
+		{Name: "STRINGSPLIT", Min: 2, Max: 2, Fn: fnStringSplit},
 	}
 }
 
 // textValue returns a string, or undefined where it has grown too long.
 func textValue(s string) doc.Value {
-	if len(s) > maxText {
-		return undefined
+	if len(s) > MaxText {
+		return Undefined
 	}
 	return doc.StringValue(s)
 }
 
-func fnConcat(_ *call, args []doc.Value) doc.Value {
-	if !allOf(doc.String, args...) {
-		return undefined
+func fnConcat(_ *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.String, args...) {
+		return Undefined
 	}
 	var text []byte
 	for _, a := range args {
-		if text = a.AppendStr(text); len(text) > maxText {
-			return undefined
+		if text = a.AppendStr(text); len(text) > MaxText {
+			return Undefined
 		}
 	}
 	return doc.StringValue(string(text))
@@ -100,12 +100,12 @@ func foldCase(s []byte) []byte {
 
 // seek makes a function of two strings, and a boolean for whether to ignore the case, of a test on their
 // bytes.
-func seek(test func(s, sub []byte) bool) func(*call, []doc.Value) doc.Value {
-	return func(c *call, args []doc.Value) doc.Value {
+func seek(test func(s, sub []byte) bool) func(*Call, []doc.Value) doc.Value {
+	return func(c *Call, args []doc.Value) doc.Value {
 		ignore := false
 		if len(args) > 2 {
 			if args[2].Kind() != doc.Bool {
-				return undefined
+				return Undefined
 			}
 			ignore = args[2].Bool()
 		}
@@ -113,9 +113,9 @@ func seek(test func(s, sub []byte) bool) func(*call, []doc.Value) doc.Value {
 	}
 }
 
-func seekIn(c *call, text, sub doc.Value, ignoreCase bool, test func(s, sub []byte) bool) doc.Value {
-	if !allOf(doc.String, text, sub) {
-		return undefined
+func seekIn(c *Call, text, sub doc.Value, ignoreCase bool, test func(s, sub []byte) bool) doc.Value {
+	if !AllOf(doc.String, text, sub) {
+		return Undefined
 	}
 	a, b := c.str(0, text), c.str(1, sub)
 	if ignoreCase {
@@ -124,12 +124,12 @@ func seekIn(c *call, text, sub doc.Value, ignoreCase bool, test func(s, sub []by
 	return doc.BoolValue(test(a, b))
 }
 
-func containsEach(combine func(int, func(int) doc.Value) doc.Value, ignoreCase bool) func(*call,
+func containsEach(combine func(int, func(int) doc.Value) doc.Value, ignoreCase bool) func(*Call,
 	[]doc.Value) doc.Value {
-	return func(c *call, args []doc.Value) doc.Value {
+	return func(c *Call, args []doc.Value) doc.Value {
 		return combine(len(args)-1, func(i int) doc.Value {
-			if !c.spend(work(args[0])) {
-				return undefined
+			if !c.Spend(Work(args[0])) {
+				return Undefined
 			}
 			return seekIn(c, args[0], args[i+1], ignoreCase, bytes.Contains)
 		})
@@ -165,15 +165,15 @@ func cutText(s string, from, to int) string {
 	return s[start : start+offset(s[start:], to-from)]
 }
 
-func fnIndexOf(c *call, args []doc.Value) doc.Value {
-	if !allOf(doc.String, args[:2]...) {
-		return undefined
+func fnIndexOf(c *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.String, args[:2]...) {
+		return Undefined
 	}
 	start := 0
 	if len(args) > 2 {
 		var ok bool
 		if start, ok = position(args[2]); !ok {
-			return undefined
+			return Undefined
 		}
 	}
 	s, sub := c.str(0, args[0]), c.str(1, args[1])
@@ -187,9 +187,9 @@ func fnIndexOf(c *call, args []doc.Value) doc.Value {
 
 // fnLastIndexOf finds the last occurrence that ends at or before the character of the third argument, which
 // may be one behind the last. Nothing is found at the last character at the latest.
-func fnLastIndexOf(c *call, args []doc.Value) doc.Value {
-	if !allOf(doc.String, args[:2]...) {
-		return undefined
+func fnLastIndexOf(c *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.String, args[:2]...) {
+		return Undefined
 	}
 	s, sub := c.str(0, args[0]), c.str(1, args[1])
 	length := utf8.RuneCount(s)
@@ -197,7 +197,7 @@ func fnLastIndexOf(c *call, args []doc.Value) doc.Value {
 	if len(args) > 2 {
 		n, ok := position(args[2])
 		if !ok {
-			return undefined
+			return Undefined
 		}
 		if n < 0 || n > length {
 			return doc.NumberValue(-1)
@@ -217,16 +217,16 @@ func fnLastIndexOf(c *call, args []doc.Value) doc.Value {
 
 // split makes a function that returns a part of a string beside a separator. Where there is no separator it
 // is undefined.
-func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*call,
+func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*Call,
 	[]doc.Value) doc.Value {
-	return func(_ *call, args []doc.Value) doc.Value {
-		if !allOf(doc.String, args...) {
-			return undefined
+	return func(_ *Call, args []doc.Value) doc.Value {
+		if !AllOf(doc.String, args...) {
+			return Undefined
 		}
 		s, sep := args[0].Str(), args[1].Str()
 		at := find(s, sep)
 		if at < 0 {
-			return undefined
+			return Undefined
 		}
 		return doc.StringValue(part(s, at, len(sep)))
 	}
@@ -235,29 +235,29 @@ func split(find func(s, sep string) int, part func(s string, at, size int) strin
 func before(s string, at, _ int) string   { return s[:at] }
 func after(s string, at, size int) string { return s[at+size:] }
 
-func fnLeft(_ *call, args []doc.Value) doc.Value {
+func fnLeft(_ *Call, args []doc.Value) doc.Value {
 	n, ok := position(args[1])
 	if !ok || args[0].Kind() != doc.String {
-		return undefined
+		return Undefined
 	}
 	return doc.StringValue(cutText(args[0].Str(), 0, n))
 }
 
-func fnRight(_ *call, args []doc.Value) doc.Value {
+func fnRight(_ *Call, args []doc.Value) doc.Value {
 	n, ok := position(args[1])
 	if !ok || args[0].Kind() != doc.String {
-		return undefined
+		return Undefined
 	}
 	s := args[0].Str()
 	length := utf8.RuneCountInString(s)
 	return doc.StringValue(cutText(s, max(length-max(n, 0), 0), length))
 }
 
-func fnSubstring(_ *call, args []doc.Value) doc.Value {
+func fnSubstring(_ *Call, args []doc.Value) doc.Value {
 	start, ok := position(args[1])
 	length, ok2 := position(args[2])
 	if !ok || !ok2 || args[0].Kind() != doc.String {
-		return undefined
+		return Undefined
 	}
 	if start < 0 {
 		return doc.StringValue("")
@@ -265,17 +265,17 @@ func fnSubstring(_ *call, args []doc.Value) doc.Value {
 	return doc.StringValue(cutText(args[0].Str(), start, start+length))
 }
 
-func fnLength(c *call, args []doc.Value) doc.Value {
+func fnLength(c *Call, args []doc.Value) doc.Value {
 	if args[0].Kind() != doc.String {
-		return undefined
+		return Undefined
 	}
 	return doc.NumberValue(float64(utf8.RuneCount(c.str(0, args[0]))))
 }
 
-func mapString(f func(string) string) func(*call, []doc.Value) doc.Value {
-	return func(_ *call, args []doc.Value) doc.Value {
+func mapString(f func(string) string) func(*Call, []doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
 		if args[0].Kind() != doc.String {
-			return undefined
+			return Undefined
 		}
 		return textValue(f(args[0].Str()))
 	}
@@ -289,10 +289,10 @@ func reverse(s string) string {
 
 // trim makes a function that takes white space off a string, or the characters of a second one that is not
 // empty.
-func trim(cut func(string, func(rune) bool) string) func(*call, []doc.Value) doc.Value {
-	return func(_ *call, args []doc.Value) doc.Value {
-		if !allOf(doc.String, args...) {
-			return undefined
+func trim(cut func(string, func(rune) bool) string) func(*Call, []doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
+		if !AllOf(doc.String, args...) {
+			return Undefined
 		}
 		member := unicode.IsSpace
 		if set := args[len(args)-1].Str(); len(args) > 1 && set != "" {
@@ -306,16 +306,16 @@ func trim(cut func(string, func(rune) bool) string) func(*call, []doc.Value) doc
 	}
 }
 
-func fnReplace(_ *call, args []doc.Value) doc.Value {
-	if !allOf(doc.String, args...) {
-		return undefined
+func fnReplace(_ *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.String, args...) {
+		return Undefined
 	}
 	s, find, with := args[0].Str(), args[1].Str(), args[2].Str()
 	if find == "" {
-		return undefined
+		return Undefined
 	}
-	if grow := len(with) - len(find); grow > 0 && len(s)+strings.Count(s, find)*grow > maxText {
-		return undefined
+	if grow := len(with) - len(find); grow > 0 && len(s)+strings.Count(s, find)*grow > MaxText {
+		return Undefined
 	}
 	return doc.StringValue(strings.ReplaceAll(s, find, with))
 }
@@ -323,24 +323,24 @@ func fnReplace(_ *call, args []doc.Value) doc.Value {
 // maxReplicate is how many characters Cosmos DB lets REPLICATE make.
 const maxReplicate = 10_000
 
-func fnReplicate(_ *call, args []doc.Value) doc.Value {
+func fnReplicate(_ *Call, args []doc.Value) doc.Value {
 	n, ok := position(args[1])
 	if args[0].Kind() != doc.String || !ok || n < 0 {
-		return undefined
+		return Undefined
 	}
 	s := args[0].Str()
 	if s == "" {
 		return args[0]
 	}
 	if n > maxReplicate || utf8.RuneCountInString(s)*n > maxReplicate {
-		return undefined
+		return Undefined
 	}
 	return doc.StringValue(strings.Repeat(s, n))
 }
 
-func fnStringJoin(c *call, args []doc.Value) doc.Value {
+func fnStringJoin(c *Call, args []doc.Value) doc.Value {
 	if args[0].Kind() != doc.Array || args[1].Kind() != doc.String {
-		return undefined
+		return Undefined
 	}
 	var text []byte
 	sep, ok, first := c.str(0, args[1]), true, true
@@ -350,18 +350,18 @@ func fnStringJoin(c *call, args []doc.Value) doc.Value {
 		}
 		first = false
 		text = elem.AppendStr(text)
-		ok = elem.Kind() == doc.String && len(text) <= maxText
+		ok = elem.Kind() == doc.String && len(text) <= MaxText
 		return ok
 	})
 	if !ok {
-		return undefined
+		return Undefined
 	}
 	return doc.StringValue(string(text))
 }
 
-func fnStringSplit(_ *call, args []doc.Value) doc.Value {
-	if !allOf(doc.String, args...) {
-		return undefined
+func fnStringSplit(_ *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.String, args...) {
+		return Undefined
 	}
 	s, sep := args[0].Str(), args[1].Str()
 	dst := []byte{'['}
@@ -374,8 +374,8 @@ func fnStringSplit(_ *call, args []doc.Value) doc.Value {
 		s = rest
 	}
 	dst = append(doc.AppendString(dst, s), ']')
-	if len(dst) > maxText {
-		return undefined
+	if len(dst) > MaxText {
+		return Undefined
 	}
 	return doc.Of(dst)
 }

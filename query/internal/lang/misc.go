@@ -1,4 +1,4 @@
-package query
+package lang
 
 import (
 	"encoding/base64"
@@ -8,24 +8,24 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-func miscBuiltins() []builtin {
-	return []builtin{
-		{name: "IIF", min: 3, max: 3,
-			fn: func(_ *call, args []doc.Value) doc.Value {
+func miscBuiltins() []Builtin {
+	return []Builtin{
+		{Name: "IIF", Min: 3, Max: 3,
+			Fn: func(_ *Call, args []doc.Value) doc.Value {
 				return opConditional(args[0], args[1],
 					args[2])
 			}},
-		{name: "DOCUMENTID", min: 1, max: 1, fn: fnDocumentID},
-		{name: "HASH", min: 1, max: 3, fn: fnHash},
+		{Name: "DOCUMENTID", Min: 1, Max: 1, Fn: fnDocumentID},
+		{Name: "HASH", Min: 1, Max: 3, Fn: fnHash},
 		// the binder refuses it
-		{name: "GENERATEEMBEDDINGS", min: 1, max: 1,
-			fn: func(*call, []doc.Value) doc.Value { return undefined }},
+		{Name: "GENERATEEMBEDDINGS", Min: 1, Max: 1,
+			Fn: func(*Call, []doc.Value) doc.Value { return Undefined }},
 	}
 }
 
 // fnDocumentID returns the number of a document that its _rid ends with. The alphabet of _rid is that of
 // Base64 with a minus for the slash.
-func fnDocumentID(_ *call, args []doc.Value) doc.Value {
+func fnDocumentID(_ *Call, args []doc.Value) doc.Value {
 	text := args[0].Member("_rid").Str()
 	for i := range len(text) {
 		if text[i] == '-' {
@@ -34,15 +34,15 @@ func fnDocumentID(_ *call, args []doc.Value) doc.Value {
 	}
 	rid, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(rid) < 16 {
-		return undefined
+		return Undefined
 	}
-	return integerValue(int64(binary.LittleEndian.Uint64(rid[8:16])))
+	return IntegerValue(int64(binary.LittleEndian.Uint64(rid[8:16])))
 }
 
 // fnHash returns a hash of a value, an integer of 64 bits: equal values have equal ones, and undefined has 0.
 // With a second argument it is the rest of a division by that, with the sign of the hash; a third one is a
 // seed. The service does not say which hash it uses.
-func fnHash(_ *call, args []doc.Value) doc.Value {
+func fnHash(_ *Call, args []doc.Value) doc.Value {
 	n := int64(0)
 	if args[0].Kind() != doc.Undefined {
 		h := fnv.New64a()
@@ -53,13 +53,13 @@ func fnHash(_ *call, args []doc.Value) doc.Value {
 		n = int64(h.Sum64())
 	}
 	if len(args) > 1 {
-		mod, ok := asInteger(args[1])
+		mod, ok := AsInteger(args[1])
 		if !ok || mod == 0 {
-			return undefined
+			return Undefined
 		}
 		if n %= mod; mod == -1 {
 			n = 0
 		}
 	}
-	return integerValue(n)
+	return IntegerValue(n)
 }

@@ -1,4 +1,4 @@
-package query
+package lang
 
 import (
 	"bytes"
@@ -39,14 +39,14 @@ func (t ticks) time() time.Time {
 // value returns the moment as a string, or undefined where it is out of range.
 func (t ticks) value() doc.Value {
 	if t < minTicks || t >= endTicks {
-		return undefined
+		return Undefined
 	}
 	return doc.StringValue(t.time().Format(dateLayout))
 }
 
 // ticksIn makes a function that returns a moment as a number of units, cut off towards 1970.
 func ticksIn(unit ticks) func(ticks) doc.Value {
-	return func(t ticks) doc.Value { return integerValue(int64(t / unit)) }
+	return func(t ticks) doc.Value { return IntegerValue(int64(t / unit)) }
 }
 
 // floorDiv divides and rounds down; b is above zero.
@@ -123,7 +123,7 @@ func cutOffset(s []byte) (rest []byte, zone ticks, ok bool) {
 	return rest, zone, -14*hour <= zone && zone <= 14*hour
 }
 
-// fits tells whether s has digits where the pattern has zeroes and else the same bytes.
+// Fits tells whether s has digits where the pattern has zeroes and else the same bytes.
 func fits(s []byte, pattern string) bool {
 	if len(s) != len(pattern) {
 		return false
@@ -221,8 +221,8 @@ func asPart(v doc.Value) datePart {
 // spanText is what a time span looks like: a count and the name of a part of a date.
 var spanText = regexp.MustCompile(`^(-?[0-9]+)(.+)$`)
 
-// splitSpan takes a time span apart, as in "5mi" and "-1day".
-func splitSpan(text string) (part string, n int64, ok bool) {
+// SplitSpan takes a time span apart, as in "5mi" and "-1day".
+func SplitSpan(text string) (part string, n int64, ok bool) {
 	m := spanText.FindStringSubmatch(text)
 	if m == nil {
 		return "", 0, false

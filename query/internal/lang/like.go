@@ -1,4 +1,4 @@
-package query
+package lang
 
 import (
 	"strings"
@@ -7,13 +7,13 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// likePattern is a pattern of LIKE, compiled. It is immutable.
+// LikePattern is a pattern of LIKE, compiled. It is immutable.
 //
 // It holds what is between the percent signs as runs of tokens. Only a percent sign can take more or less
 // than one character, so a match looks for the runs one after the other and always takes the first place
 // where one fits: what a later place could give, an earlier one gives as well. The time is at most that of
 // the text times the pattern, with no backtracking.
-type likePattern struct {
+type LikePattern struct {
 	runs  [][]likeToken
 	plain string // the text itself where the pattern has nothing special, and one run
 	exact bool   // plain is all
@@ -37,11 +37,11 @@ const (
 
 type likeSpan struct{ low, high rune }
 
-// compileLike compiles a pattern of LIKE: % stands for any run of characters, _ for one character, [abc] and
+// CompileLike compiles a pattern of LIKE: % stands for any run of characters, _ for one character, [abc] and
 // [a-f] for one of a set and [^a-f] for one outside of it; all else, and whatever follows the escape
 // character, for itself. Nothing matches an empty set, nor one that is not closed.
-func compileLike(pattern string, escape rune, escaping bool) *likePattern {
-	p := &likePattern{runs: [][]likeToken{nil}}
+func CompileLike(pattern string, escape rune, escaping bool) *LikePattern {
+	p := &LikePattern{runs: [][]likeToken{nil}}
 	add := func(t likeToken) { p.runs[len(p.runs)-1] = append(p.runs[len(p.runs)-1], t) }
 	for len(pattern) > 0 {
 		r, n := utf8.DecodeRuneInString(pattern)
@@ -63,7 +63,7 @@ func compileLike(pattern string, escape rune, escaping bool) *likePattern {
 			add(likeToken{char: r})
 		}
 	}
-	p.plain, p.exact = p.prefix()
+	p.plain, p.exact = p.Prefix()
 	return p
 }
 
@@ -93,8 +93,8 @@ func compileSet(s string) (t likeToken, size int) {
 	}
 }
 
-// prefix returns the text that whatever matches begins with, and whether only that text itself matches.
-func (p *likePattern) prefix() (text string, exact bool) {
+// Prefix returns the text that whatever matches begins with, and whether only that text itself matches.
+func (p *LikePattern) Prefix() (text string, exact bool) {
 	var b strings.Builder
 	for _, t := range p.runs[0] {
 		if t.kind != likeChar {
@@ -105,8 +105,8 @@ func (p *likePattern) prefix() (text string, exact bool) {
 	return b.String(), len(p.runs) == 1
 }
 
-// begins tells whether all texts match that begin with the prefix.
-func (p *likePattern) begins() bool {
+// Begins tells whether all texts match that begin with the prefix.
+func (p *LikePattern) Begins() bool {
 	for _, t := range p.runs[0] {
 		if t.kind != likeChar {
 			return false
@@ -115,9 +115,9 @@ func (p *likePattern) begins() bool {
 	return len(p.runs) == 2 && len(p.runs[1]) == 0
 }
 
-// match tells whether the whole text fits the pattern.
-func (p *likePattern) match(m *meter, text []byte) bool {
-	if !m.spend(len(text)) {
+// Match tells whether the whole text fits the pattern.
+func (p *LikePattern) Match(m *Meter, text []byte) bool {
+	if !m.Spend(len(text)) {
 		return false
 	}
 	if p.exact {
@@ -131,7 +131,7 @@ func (p *likePattern) match(m *meter, text []byte) bool {
 	text = text[at:]
 	for _, run := range p.runs[1 : len(p.runs)-1] {
 		for at, ok = fit(run, text); !ok; at, ok = fit(run, text) {
-			if len(text) == 0 || !m.spend(len(run)) {
+			if len(text) == 0 || !m.Spend(len(run)) {
 				return false
 			}
 			_, n := utf8.DecodeRune(text)
@@ -179,28 +179,28 @@ func (t *likeToken) takes(r rune) bool {
 	return t.kind == likeNotSet
 }
 
-// likeOf compiles the operands of LIKE; escape is undefined where there is no ESCAPE. It returns nil where
+// LikeOf compiles the operands of LIKE; escape is undefined where there is no ESCAPE. It returns nil where
 // they are none: a pattern that is not a string, an escape that is not one character.
-func likeOf(pattern, escape doc.Value) *likePattern {
+func LikeOf(pattern, escape doc.Value) *LikePattern {
 	if pattern.Kind() != doc.String {
 		return nil
 	}
 	if escape.Kind() == doc.Undefined {
-		return compileLike(pattern.Str(), 0, false)
+		return CompileLike(pattern.Str(), 0, false)
 	}
 	s := escape.Str()
 	r, n := utf8.DecodeRuneInString(s)
 	if n == 0 || n != len(s) {
 		return nil
 	}
-	return compileLike(pattern.Str(), r, true)
+	return CompileLike(pattern.Str(), r, true)
 }
 
-// opLike matches a value against a pattern that likeOf has compiled; nil matches nothing, nor does it differ
+// OpLike matches a value against a pattern that LikeOf has compiled; nil matches nothing, nor does it differ
 // from anything.
-func opLike(c *call, v doc.Value, p *likePattern) doc.Value {
+func OpLike(c *Call, v doc.Value, p *LikePattern) doc.Value {
 	if p == nil || v.Kind() != doc.String {
-		return undefined
+		return Undefined
 	}
-	return doc.BoolValue(p.match(&c.meter, c.str(0, v)))
+	return doc.BoolValue(p.Match(&c.Meter, c.str(0, v)))
 }

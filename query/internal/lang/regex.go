@@ -1,4 +1,4 @@
-package query
+package lang
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
 // A match of a regular expression may take exponential time. Past matchTime it is tried once more, with
@@ -34,74 +35,74 @@ func (e *MatchError) Error() string {
 
 // outOfTime ends the run of a match that took too long. While a query is being prepared it ends that, so
 // that a run does it again.
-func (c *call) outOfTime() doc.Value {
-	switch c.look(); {
+func (c *Call) outOfTime() doc.Value {
+	switch c.Look(); {
 	case c.folding():
-		c.fail(errCostly)
+		c.Fail(errCostly)
 	case c.within(secondTime) < secondTime/10: // it had no more than what was left of the run
-		c.fail(&TimeError{Limit: c.limit})
+		c.Fail(&fault.TimeError{Limit: c.Limit})
 	default:
-		c.fail(&MatchError{secondTime})
+		c.Fail(&MatchError{secondTime})
 	}
-	return undefined
+	return Undefined
 }
 
 // within is how long the next match may take: no longer than what is left of the run.
-func (c *call) within(most time.Duration) time.Duration {
+func (c *Call) within(most time.Duration) time.Duration {
 	switch {
 	case c.folding():
 		return foldTime
-	case c.elapsed == nil || c.limit <= 0:
+	case c.Elapsed == nil || c.Limit <= 0:
 		return most
 	}
-	return max(time.Millisecond, min(most, c.limit-c.elapsed()))
+	return max(time.Millisecond, min(most, c.Limit-c.Elapsed()))
 }
 
 // again tells that a match has failed and is to be tried once more.
-func (c *call) again(re *regexp2.Regexp, err error) bool {
-	if err == nil || c.folding() || !c.look() {
+func (c *Call) again(re *regexp2.Regexp, err error) bool {
+	if err == nil || c.folding() || !c.Look() {
 		return false
 	}
 	re.MatchTimeout = c.within(secondTime)
 	return true
 }
 
-func regexBuiltins() []builtin {
-	return []builtin{
-		{name: "REGEXMATCH", min: 2, max: 3, fn: fnRegexMatch},
-		{name: "REGEXEXTRACT", min: 2, max: 4, fn: fnRegexExtract},
-		{name: "REGEXEXTRACTALL", min: 2, max: 4, fn: fnRegexExtractAll},
-		{name: "REGEXREPLACEALL", min: 3, max: 4, fn: fnRegexReplaceAll},
+func regexBuiltins() []Builtin {
+	return []Builtin{
+		{Name: "REGEXMATCH", Min: 2, Max: 3, Fn: fnRegexMatch},
+		{Name: "REGEXEXTRACT", Min: 2, Max: 4, Fn: fnRegexExtract},
+		{Name: "REGEXEXTRACTALL", Min: 2, Max: 4, Fn: fnRegexExtractAll},
+		{Name: "REGEXREPLACEALL", Min: 3, Max: 4, Fn: fnRegexReplaceAll},
 	}
 }
 
-// regexCache keeps the expressions that a query has compiled: in most cases one, used for every row. It
+// RegexCache keeps the expressions that a query has compiled: in most cases one, used for every row. It
 // forgets all of them when there are too many, as with expressions that come out of documents.
-type regexCache struct {
-	compiled map[regexKey]*regexp2.Regexp // nil: not an expression
+type RegexCache struct {
+	Compiled map[RegexKey]*regexp2.Regexp // nil: not an expression
 }
 
-type regexKey struct{ pattern, modifiers string }
+type RegexKey struct{ Pattern, modifiers string }
 
-// maxRegexes is how many expressions the cache keeps.
-const maxRegexes = 64
+// MaxRegexes is how many expressions the cache keeps.
+const MaxRegexes = 64
 
-// get returns an expression, or nil where the pattern or the modifiers are not good.
-func (r *regexCache) get(key regexKey) *regexp2.Regexp {
-	if re, ok := r.compiled[key]; ok {
+// Get returns an expression, or nil where the pattern or the modifiers are not good.
+func (r *RegexCache) Get(key RegexKey) *regexp2.Regexp {
+	if re, ok := r.Compiled[key]; ok {
 		return re
 	}
-	if r.compiled == nil || len(r.compiled) >= maxRegexes {
-		r.compiled = make(map[regexKey]*regexp2.Regexp)
+	if r.Compiled == nil || len(r.Compiled) >= MaxRegexes {
+		r.Compiled = make(map[RegexKey]*regexp2.Regexp)
 	}
 	re := compileRegex(key)
-	r.compiled[key] = re
+	r.Compiled[key] = re
 	return re
 }
 
 // compileRegex compiles in the dialect that is nearest to PCRE: with look-around and back references, ASCII
 // classes, POSIX classes in brackets, and a backslash before any character that has no meaning with one.
-func compileRegex(key regexKey) *regexp2.Regexp {
+func compileRegex(key RegexKey) *regexp2.Regexp {
 	options := regexp2.RegexOptions(regexp2.RE2)
 	for _, m := range key.modifiers {
 		switch m {
@@ -117,7 +118,7 @@ func compileRegex(key regexKey) *regexp2.Regexp {
 			return nil
 		}
 	}
-	re, err := regexp2.Compile(key.pattern, options)
+	re, err := regexp2.Compile(key.Pattern, options)
 	if err != nil {
 		return nil
 	}
@@ -126,25 +127,25 @@ func compileRegex(key regexKey) *regexp2.Regexp {
 
 // expression reads a text, a pattern and, where there are more arguments, modifiers; re is nil where one is
 // not good.
-func (c *call) expression(text, pattern doc.Value, more []doc.Value) (s string, re *regexp2.Regexp) {
-	if !allOf(doc.String, text, pattern) || len(more) > 0 && more[0].Kind() != doc.String {
+func (c *Call) expression(text, pattern doc.Value, more []doc.Value) (s string, re *regexp2.Regexp) {
+	if !AllOf(doc.String, text, pattern) || len(more) > 0 && more[0].Kind() != doc.String {
 		return "", nil
 	}
-	key := regexKey{pattern: pattern.Str()}
+	key := RegexKey{Pattern: pattern.Str()}
 	if len(more) > 0 {
 		key.modifiers = more[0].Str()
 	}
-	if re = c.regex.get(key); re == nil || !c.look() {
+	if re = c.regex.Get(key); re == nil || !c.Look() {
 		return "", nil
 	}
 	re.MatchTimeout = c.within(matchTime)
 	return text.Str(), re
 }
 
-func fnRegexMatch(c *call, args []doc.Value) doc.Value {
+func fnRegexMatch(c *Call, args []doc.Value) doc.Value {
 	s, re := c.expression(args[0], args[1], args[2:])
 	if re == nil {
-		return undefined
+		return Undefined
 	}
 	ok, err := re.MatchString(s)
 	if c.again(re, err) {
@@ -168,19 +169,19 @@ func group(m *regexp2.Match, more []doc.Value) (v doc.Value, ok bool) {
 		case isNumber && n >= 0 && n <= math.MaxInt32:
 			g = m.GroupByNumber(n)
 		default:
-			return undefined, false
+			return Undefined, false
 		}
 	}
 	if g == nil || len(g.Captures) == 0 {
-		return undefined, false
+		return Undefined, false
 	}
 	return doc.StringValue(g.String()), true
 }
 
-func fnRegexExtract(c *call, args []doc.Value) doc.Value {
+func fnRegexExtract(c *Call, args []doc.Value) doc.Value {
 	s, re := c.expression(args[0], args[1], args[2:])
 	if re == nil {
-		return undefined
+		return Undefined
 	}
 	m, err := re.FindStringMatch(s)
 	if c.again(re, err) {
@@ -190,28 +191,28 @@ func fnRegexExtract(c *call, args []doc.Value) doc.Value {
 		return c.outOfTime()
 	}
 	if m == nil {
-		return undefined
+		return Undefined
 	}
 	v, _ := group(m, args[2:])
 	return v
 }
 
-func fnRegexExtractAll(c *call, args []doc.Value) doc.Value {
+func fnRegexExtractAll(c *Call, args []doc.Value) doc.Value {
 	s, re := c.expression(args[0], args[1], args[2:])
 	if re == nil || len(args) > 3 && args[3].Kind() != doc.String && args[3].Kind() != doc.Number {
-		return undefined
+		return Undefined
 	}
 	dst := []byte{'['}
 	m, err := re.FindStringMatch(s)
 	if c.again(re, err) {
 		m, err = re.FindStringMatch(s)
 	}
-	for ; err == nil && m != nil && c.look(); m, err = re.FindNextMatch(m) {
+	for ; err == nil && m != nil && c.Look(); m, err = re.FindNextMatch(m) {
 		if v, ok := group(m, args[2:]); ok {
-			dst = appendElement(dst, v)
+			dst = AppendElement(dst, v)
 		}
-		if len(dst) > maxText {
-			return undefined
+		if len(dst) > MaxText {
+			return Undefined
 		}
 	}
 	if err != nil {
@@ -222,10 +223,10 @@ func fnRegexExtractAll(c *call, args []doc.Value) doc.Value {
 
 // fnRegexReplaceAll replaces what matches. In the replacement $1 and ${name} stand for groups, $0 and $& for
 // the match and $$ for a dollar sign.
-func fnRegexReplaceAll(c *call, args []doc.Value) doc.Value {
+func fnRegexReplaceAll(c *Call, args []doc.Value) doc.Value {
 	s, re := c.expression(args[0], args[1], args[3:])
 	if re == nil || args[2].Kind() != doc.String {
-		return undefined
+		return Undefined
 	}
 	m, err := re.FindStringMatch(s)
 	if c.again(re, err) {
@@ -236,10 +237,10 @@ func fnRegexReplaceAll(c *call, args []doc.Value) doc.Value {
 	}
 	with, runes, done := args[2].Str(), []rune(s), 0 // the match counts characters
 	var text []byte
-	for ; err == nil && m != nil && c.look(); m, err = re.FindNextMatch(m) {
+	for ; err == nil && m != nil && c.Look(); m, err = re.FindNextMatch(m) {
 		text = append(text, string(runes[done:m.Index])...)
-		if text = expand(text, with, m); len(text) > maxText {
-			return undefined
+		if text = expand(text, with, m); len(text) > MaxText {
+			return Undefined
 		}
 		done = m.Index + m.Length
 	}
@@ -249,10 +250,10 @@ func fnRegexReplaceAll(c *call, args []doc.Value) doc.Value {
 	return textValue(string(text) + string(runes[done:]))
 }
 
-// expand appends a replacement with its groups filled in, as far as maxText. What follows a dollar sign
+// expand appends a replacement with its groups filled in, as far as MaxText. What follows a dollar sign
 // without meaning anything stands for itself.
 func expand(dst []byte, with string, m *regexp2.Match) []byte {
-	for with != "" && len(dst) <= maxText {
+	for with != "" && len(dst) <= MaxText {
 		at := strings.IndexByte(with, '$')
 		if at < 0 {
 			break

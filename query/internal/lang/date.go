@@ -1,4 +1,4 @@
-package query
+package lang
 
 import (
 	"math"
@@ -7,46 +7,46 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-func dateBuiltins() []builtin {
-	now := (*call).moment
-	static := func(c *call) time.Time { return c.static }
-	return []builtin{
-		{name: "DATETIMEADD", min: 2, max: 3, fn: fnDateAdd},
-		{name: "DATETIMEBIN", min: 2, max: 4, fn: fnDateBin},
-		{name: "DATETIMEDIFF", min: 3, max: 3, fn: fnDateDiff},
-		{name: "DATETIMEFORMAT", min: 2, max: 2, fn: fnDateFormat},
-		{name: "DATETIMEFROMPARTS", min: 3, max: 7, fn: fnDateFromParts},
-		{name: "DATETIMEPART", min: 2, max: 2, fn: fnDatePart},
-		{name: "YEAR", min: 1, max: 1, fn: partOf(partYear)},
-		{name: "MONTH", min: 1, max: 1, fn: partOf(partMonth)},
-		{name: "DAY", min: 1, max: 1, fn: partOf(partDay)},
-		{name: "DATETIMETOTICKS", min: 1, max: 1, fn: fromDate(1)},
-		{name: "DATETIMETOTIMESTAMP", min: 1, max: 1, fn: fromDate(millisecond)},
-		{name: "TICKSTODATETIME", min: 1, max: 2, fn: toDate(1)},
-		{name: "TIMESTAMPTODATETIME", min: 1, max: 2, fn: toDate(millisecond)},
+func dateBuiltins() []Builtin {
+	now := (*Call).moment
+	static := func(c *Call) time.Time { return c.Static }
+	return []Builtin{
+		{Name: "DATETIMEADD", Min: 2, Max: 3, Fn: fnDateAdd},
+		{Name: "DATETIMEBIN", Min: 2, Max: 4, Fn: fnDateBin},
+		{Name: "DATETIMEDIFF", Min: 3, Max: 3, Fn: fnDateDiff},
+		{Name: "DATETIMEFORMAT", Min: 2, Max: 2, Fn: fnDateFormat},
+		{Name: "DATETIMEFROMPARTS", Min: 3, Max: 7, Fn: fnDateFromParts},
+		{Name: "DATETIMEPART", Min: 2, Max: 2, Fn: fnDatePart},
+		{Name: "YEAR", Min: 1, Max: 1, Fn: partOf(partYear)},
+		{Name: "MONTH", Min: 1, Max: 1, Fn: partOf(partMonth)},
+		{Name: "DAY", Min: 1, Max: 1, Fn: partOf(partDay)},
+		{Name: "DATETIMETOTICKS", Min: 1, Max: 1, Fn: fromDate(1)},
+		{Name: "DATETIMETOTIMESTAMP", Min: 1, Max: 1, Fn: fromDate(millisecond)},
+		{Name: "TICKSTODATETIME", Min: 1, Max: 2, Fn: toDate(1)},
+		{Name: "TIMESTAMPTODATETIME", Min: 1, Max: 2, Fn: toDate(millisecond)},
 		current("GETCURRENTDATETIME", now, ticks.value),
 		current("GETCURRENTTICKS", now, ticksIn(1)),
 		current("GETCURRENTTIMESTAMP", now, ticksIn(millisecond)),
 		current("GETCURRENTDATETIMESTATIC", static, ticks.value),
 		current("GETCURRENTTICKSSTATIC", static, ticksIn(1)),
 		current("GETCURRENTTIMESTAMPSTATIC", static, ticksIn(millisecond)),
-		{name: "NOW", max: 2, volatile: true, fn: fnNow},
-		{name: "AGO", min: 1, max: 2, volatile: true, fn: fnAgo},
+		{Name: "NOW", Max: 2, Volatile: true, Fn: fnNow},
+		{Name: "AGO", Min: 1, Max: 2, Volatile: true, Fn: fnAgo},
 	}
 }
 
 // current makes a function that tells the time. The static ones too are volatile: they are the same all
 // through a run, but a plan may serve several runs.
-func current(name string, clock func(*call) time.Time, show func(ticks) doc.Value) builtin {
-	return builtin{name: name, volatile: true,
-		fn: func(c *call, _ []doc.Value) doc.Value { return show(ticksOf(clock(c))) }}
+func current(name string, clock func(*Call) time.Time, show func(ticks) doc.Value) Builtin {
+	return Builtin{Name: name, Volatile: true,
+		Fn: func(c *Call, _ []doc.Value) doc.Value { return show(ticksOf(clock(c))) }}
 }
 
-func fnDateAdd(_ *call, args []doc.Value) doc.Value {
+func fnDateAdd(_ *Call, args []doc.Value) doc.Value {
 	t, ok := asTicks(args[len(args)-1])
 	part, n, whole := asSpan(args[:len(args)-1])
 	if !ok || !whole {
-		return undefined
+		return Undefined
 	}
 	return addParts(t, part, n)
 }
@@ -54,30 +54,30 @@ func fnDateAdd(_ *call, args []doc.Value) doc.Value {
 // asSpan reads a part of a date and how many of them: two arguments, or one string such as "5mi".
 func asSpan(args []doc.Value) (part datePart, n int64, ok bool) {
 	if len(args) == 1 {
-		name, n, ok := splitSpan(args[0].Str())
+		name, n, ok := SplitSpan(args[0].Str())
 		return asPart(doc.StringValue(name)), n, ok
 	}
-	n, ok = asInteger(args[1])
+	n, ok = AsInteger(args[1])
 	return asPart(args[0]), n, ok
 }
 
 // fnNow is the current time, or that plus a number of parts.
-func fnNow(c *call, args []doc.Value) doc.Value {
+func fnNow(c *Call, args []doc.Value) doc.Value {
 	if len(args) == 0 {
 		return ticksOf(c.moment()).value()
 	}
 	part, n, ok := asSpan(args)
 	if !ok {
-		return undefined
+		return Undefined
 	}
 	return addParts(ticksOf(c.moment()), part, n)
 }
 
 // fnAgo is the current time less a number of parts.
-func fnAgo(c *call, args []doc.Value) doc.Value {
+func fnAgo(c *Call, args []doc.Value) doc.Value {
 	part, n, whole := asSpan(args)
 	if !whole || n == math.MinInt64 {
-		return undefined
+		return Undefined
 	}
 	return addParts(ticksOf(c.moment()), part, -n)
 }
@@ -87,10 +87,10 @@ func addParts(t ticks, part datePart, n int64) doc.Value {
 	const months = 12 * 10_000
 	switch {
 	case part == noPart || part == partWeekday:
-		return undefined
+		return Undefined
 	case part <= partMonth:
 		if n < -months || n > months {
-			return undefined
+			return Undefined
 		}
 		if part == partYear {
 			n *= 12
@@ -107,7 +107,7 @@ func addParts(t ticks, part datePart, n int64) doc.Value {
 	}
 	unit := ticks(part.unit() / 100)
 	if limit := int64((endTicks - minTicks) / unit); n < -limit || n > limit {
-		return undefined
+		return Undefined
 	}
 	return (t + ticks(n)*unit).value()
 }
@@ -124,7 +124,7 @@ func addMonths(t ticks, n int) ticks {
 }
 
 // fnDateBin rounds a moment down to a multiple of size parts from an origin.
-func fnDateBin(_ *call, args []doc.Value) doc.Value {
+func fnDateBin(_ *Call, args []doc.Value) doc.Value {
 	t, ok := asTicks(args[0])
 	part, width, origin := asPart(args[1]), ticks(0), ticks(0)
 	if part >= partDay && part <= partNanosecond {
@@ -139,7 +139,7 @@ func fnDateBin(_ *call, args []doc.Value) doc.Value {
 		ok = ok && valid
 	}
 	if !ok || width == 0 {
-		return undefined
+		return Undefined
 	}
 	rest := (t - origin) % width
 	if rest < 0 {
@@ -155,7 +155,7 @@ func binWidth(part datePart, size doc.Value) ticks {
 	if size.Kind() != doc.Number || !(f > 0) {
 		return 0
 	}
-	n, whole := asInteger(size)
+	n, whole := AsInteger(size)
 	switch {
 	case whole && part == partNanosecond:
 		return ticks(n / 100)
@@ -170,12 +170,12 @@ func binWidth(part datePart, size doc.Value) ticks {
 }
 
 // fnDateDiff counts the beginnings of parts between two moments.
-func fnDateDiff(_ *call, args []doc.Value) doc.Value {
+func fnDateDiff(_ *Call, args []doc.Value) doc.Value {
 	part := asPart(args[0])
 	from, ok := asTicks(args[1])
 	to, ok2 := asTicks(args[2])
 	if part == noPart || part == partWeekday || !ok || !ok2 {
-		return undefined
+		return Undefined
 	}
 	a, b := from.time(), to.time()
 	years, months := b.Year()-a.Year(), int(b.Month())-int(a.Month())
@@ -185,10 +185,10 @@ func fnDateDiff(_ *call, args []doc.Value) doc.Value {
 	case partMonth:
 		return doc.NumberValue(float64(12*years + months))
 	case partNanosecond:
-		return integerValue(int64(to-from) * 100) // wraps around as the service does
+		return IntegerValue(int64(to-from) * 100) // wraps around as the service does
 	}
 	unit := ticks(part.unit() / 100)
-	return integerValue(int64(floorDiv(to, unit) - floorDiv(from, unit)))
+	return IntegerValue(int64(floorDiv(to, unit) - floorDiv(from, unit)))
 }
 
 // part returns a part of a moment as a number. What is below a second counts within the second.
@@ -197,7 +197,7 @@ func (t ticks) part(p datePart) doc.Value {
 	n := 0
 	switch p {
 	case noPart:
-		return undefined
+		return Undefined
 	case partYear:
 		n = at.Year()
 	case partMonth:
@@ -218,31 +218,31 @@ func (t ticks) part(p datePart) doc.Value {
 	return doc.NumberValue(float64(n))
 }
 
-func fnDatePart(_ *call, args []doc.Value) doc.Value {
+func fnDatePart(_ *Call, args []doc.Value) doc.Value {
 	t, ok := asTicks(args[1])
 	if !ok {
-		return undefined
+		return Undefined
 	}
 	return t.part(asPart(args[0]))
 }
 
-func partOf(p datePart) func(*call, []doc.Value) doc.Value {
-	return func(_ *call, args []doc.Value) doc.Value {
+func partOf(p datePart) func(*Call, []doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
 		t, ok := asTicks(args[0])
 		if !ok {
-			return undefined
+			return Undefined
 		}
 		return t.part(p)
 	}
 }
 
-func fnDateFromParts(_ *call, args []doc.Value) doc.Value {
+func fnDateFromParts(_ *Call, args []doc.Value) doc.Value {
 	var c civil
 	fields := [...]*int{&c.year, &c.month, &c.day, &c.hour, &c.minute, &c.second, &c.fraction}
 	for i, a := range args {
 		n, ok := position(a)
 		if !ok {
-			return undefined
+			return Undefined
 		}
 		*fields[i] = n
 	}
@@ -251,29 +251,29 @@ func fnDateFromParts(_ *call, args []doc.Value) doc.Value {
 	}
 	t, ok := c.ticks()
 	if !ok {
-		return undefined
+		return Undefined
 	}
 	return t.value()
 }
 
 // fromDate makes a function that returns a moment as a number of units.
-func fromDate(unit ticks) func(*call, []doc.Value) doc.Value {
+func fromDate(unit ticks) func(*Call, []doc.Value) doc.Value {
 	show := ticksIn(unit)
-	return func(_ *call, args []doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
 		t, ok := asTicks(args[0])
 		if !ok {
-			return undefined
+			return Undefined
 		}
 		return show(t)
 	}
 }
 
 // toDate makes a function that returns a number of units as a moment.
-func toDate(unit ticks) func(*call, []doc.Value) doc.Value {
-	return func(c *call, args []doc.Value) doc.Value {
-		n, ok := asInteger(args[0])
+func toDate(unit ticks) func(*Call, []doc.Value) doc.Value {
+	return func(c *Call, args []doc.Value) doc.Value {
+		n, ok := AsInteger(args[0])
 		if !ok || n < int64(minTicks/unit) || n > int64(endTicks/unit) {
-			return undefined
+			return Undefined
 		}
 		date := (ticks(n) * unit).value()
 		if len(args) > 1 {

@@ -1,4 +1,4 @@
-package query
+package lang
 
 import (
 	"strconv"
@@ -11,10 +11,10 @@ import (
 // fnDateFormat writes a moment as a format tells. A run of one of the letters y M d H h m s f F, or tt,
 // stands for a part of the moment; a backslash takes the next character for itself, and all else stands for
 // itself.
-func fnDateFormat(_ *call, args []doc.Value) doc.Value {
+func fnDateFormat(_ *Call, args []doc.Value) doc.Value {
 	t, ok := asTicks(args[0])
 	if !ok || args[1].Kind() != doc.String || args[1].Str() == "" {
-		return undefined
+		return Undefined
 	}
 	at, format := t.time(), args[1].Str()
 	var text []byte

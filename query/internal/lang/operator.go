@@ -1,4 +1,4 @@
-package query
+package lang
 
 import (
 	"cmp"
@@ -18,31 +18,31 @@ func pick(first bool, a, b doc.Value) doc.Value {
 	return b
 }
 
-// isTrue tells whether a value is true itself; WHERE keeps a row for nothing else.
-func isTrue(v doc.Value) bool { return v.Kind() == doc.Bool && v.Bool() }
+// IsTrue tells whether a value is true itself; WHERE keeps a row for nothing else.
+func IsTrue(v doc.Value) bool { return v.Kind() == doc.Bool && v.Bool() }
 
-// equal is equality as operators and functions have it: that of doc, except that NaN is not even itself.
-func equal(a, b doc.Value) bool {
+// Equal is equality as operators and functions have it: that of doc, except that NaN is not even itself.
+func Equal(a, b doc.Value) bool {
 	if a.Kind() == doc.Number && b.Kind() == doc.Number {
 		return a.Num() == b.Num()
 	}
 	return doc.Equal(a, b)
 }
 
-// orderable tells whether one of < <= > >= says anything about two values: both are of the same primitive
+// Orderable tells whether one of < <= > >= says anything about two values: both are of the same primitive
 // type.
-func orderable(a, b doc.Value) bool { return a.Kind() == b.Kind() && isPrimitive(a) }
+func Orderable(a, b doc.Value) bool { return a.Kind() == b.Kind() && IsPrimitive(a) }
 
-// opOrder tells whether the order of a and b is between low and high. It is undefined where they have no
+// OpOrder tells whether the order of a and b is between low and high. It is undefined where they have no
 // order, as with NaN.
-func opOrder(a, b doc.Value, low, high int) doc.Value {
-	if !orderable(a, b) {
-		return undefined
+func OpOrder(a, b doc.Value, low, high int) doc.Value {
+	if !Orderable(a, b) {
+		return Undefined
 	}
 	if a.Kind() == doc.Number {
 		x, y := a.Num(), b.Num()
 		if x != x || y != y {
-			return undefined
+			return Undefined
 		}
 		c := cmp.Compare(x, y)
 		return doc.BoolValue(low <= c && c <= high)
@@ -51,40 +51,40 @@ func opOrder(a, b doc.Value, low, high int) doc.Value {
 	return doc.BoolValue(low <= c && c <= high)
 }
 
-// opConcat joins two strings.
-func opConcat(a, b doc.Value) doc.Value {
-	if !allOf(doc.String, a, b) {
-		return undefined
+// OpConcat joins two strings.
+func OpConcat(a, b doc.Value) doc.Value {
+	if !AllOf(doc.String, a, b) {
+		return Undefined
 	}
 	text := a.Str() + b.Str()
-	if len(text) > maxText {
-		return undefined
+	if len(text) > MaxText {
+		return Undefined
 	}
 	return doc.StringValue(text)
 }
 
-// opPlus is the unary plus: a number stays as it is, spelling and all.
-func opPlus(a doc.Value) doc.Value {
+// OpPlus is the unary plus: a number stays as it is, spelling and all.
+func OpPlus(a doc.Value) doc.Value {
 	if a.Kind() != doc.Number {
-		return undefined
+		return Undefined
 	}
 	return a
 }
 
-// opNegate is the unary minus. Integers of 64 bits stay exact, since a literal such as -9007199254740993 is a
+// OpNegate is the unary minus. Integers of 64 bits stay exact, since a literal such as -9007199254740993 is a
 // minus and a number, and wrap around. A zero that is written as no integer has a sign.
-func opNegate(a doc.Value) doc.Value {
+func OpNegate(a doc.Value) doc.Value {
 	if a.Kind() != doc.Number {
-		return undefined
+		return Undefined
 	}
 	switch f := a.Num(); {
 	case f == 0 && string(a.Raw()) != "0":
 		return negativeZero(!math.Signbit(f))
-	case math.Abs(f) >= maxExact:
-		if n, ok := asInteger(a); ok {
-			return integerValue(-n)
+	case math.Abs(f) >= MaxExact:
+		if n, ok := AsInteger(a); ok {
+			return IntegerValue(-n)
 		} else if string(a.Raw()) == "9223372036854775808" { // fits with the minus
-			return integerValue(math.MinInt64)
+			return IntegerValue(math.MinInt64)
 		}
 	}
 	return doc.NumberValue(-a.Num())
@@ -98,26 +98,26 @@ func negativeZero(negative bool) doc.Value {
 	return doc.NumberValue(0)
 }
 
-// opAdd, opSubtract, opMultiply and opDivide calculate with doubles, and exactly where operands and result
+// OpAdd, OpSubtract, OpMultiply and OpDivide calculate with doubles, and exactly where operands and result
 // are integers of 64 bits. A division by zero is infinite or NaN.
-func opAdd(a, b doc.Value) doc.Value {
+func OpAdd(a, b doc.Value) doc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x + y }, (*big.Int).Add)
 }
 
-func opSubtract(a, b doc.Value) doc.Value {
+func OpSubtract(a, b doc.Value) doc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x - y }, (*big.Int).Sub)
 }
 
-func opMultiply(a, b doc.Value) doc.Value {
+func OpMultiply(a, b doc.Value) doc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x * y }, (*big.Int).Mul)
 }
 
-func opDivide(a, b doc.Value) doc.Value {
+func OpDivide(a, b doc.Value) doc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x / y }, quotient)
 }
 
-// opModulo is the remainder of a division that was cut off; it has the sign of the dividend.
-func opModulo(a, b doc.Value) doc.Value {
+// OpModulo is the remainder of a division that was cut off; it has the sign of the dividend.
+func OpModulo(a, b doc.Value) doc.Value {
 	return calculate(a, b, math.Mod, func(z, x, y *big.Int) *big.Int {
 		if y.Sign() == 0 {
 			return nil
@@ -140,17 +140,17 @@ func quotient(z, x, y *big.Int) *big.Int {
 // calculate applies an operator to two numbers. Doubles are as good as integers for what is below 2^53.
 func calculate(a, b doc.Value, double func(x, y float64) float64,
 	exact func(z, x, y *big.Int) *big.Int) doc.Value {
-	if !allOf(doc.Number, a, b) {
-		return undefined
+	if !AllOf(doc.Number, a, b) {
+		return Undefined
 	}
 	x, y := a.Num(), b.Num()
 	result := double(x, y)
-	if large := max(math.Abs(x), math.Abs(y), math.Abs(result)); large >= maxExact && large <= 1<<64 {
-		m, ok := asInteger(a)
-		n, ok2 := asInteger(b)
+	if large := max(math.Abs(x), math.Abs(y), math.Abs(result)); large >= MaxExact && large <= 1<<64 {
+		m, ok := AsInteger(a)
+		n, ok2 := AsInteger(b)
 		if ok && ok2 {
 			if z := exact(new(big.Int), big.NewInt(m), big.NewInt(n)); z != nil && z.IsInt64() {
-				return integerValue(z.Int64())
+				return IntegerValue(z.Int64())
 			}
 		}
 	}
@@ -170,64 +170,64 @@ func toInt32(f float64) int32 {
 
 // bitwise makes an operator of a function of two integers of 32 bits.
 func bitwise(a, b doc.Value, f func(x, y int32) float64) doc.Value {
-	if !allOf(doc.Number, a, b) {
-		return undefined
+	if !AllOf(doc.Number, a, b) {
+		return Undefined
 	}
 	return doc.NumberValue(f(toInt32(a.Num()), toInt32(b.Num())))
 }
 
-// opBitAnd and the other bitwise operators work on integers of 32 bits, as in JavaScript; a shift takes the
+// OpBitAnd and the other bitwise operators work on integers of 32 bits, as in JavaScript; a shift takes the
 // five lowest bits of its count.
-func opBitAnd(a, b doc.Value) doc.Value {
+func OpBitAnd(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x & y) })
 }
 
-func opBitOr(a, b doc.Value) doc.Value {
+func OpBitOr(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x | y) })
 }
 
-func opBitXor(a, b doc.Value) doc.Value {
+func OpBitXor(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x ^ y) })
 }
 
-func opShiftLeft(a, b doc.Value) doc.Value {
+func OpShiftLeft(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x << (y & 31)) })
 }
 
-func opShiftRight(a, b doc.Value) doc.Value {
+func OpShiftRight(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x >> (y & 31)) })
 }
 
-// opShiftRightZero is >>>, which fills with zeroes; the result is an integer of 32 bits with a sign.
-func opShiftRightZero(a, b doc.Value) doc.Value {
+// OpShiftRightZero is >>>, which fills with zeroes; the result is an integer of 32 bits with a sign.
+func OpShiftRightZero(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(int32(uint32(x) >> (y & 31))) })
 }
 
-func opBitNot(a doc.Value) doc.Value {
+func OpBitNot(a doc.Value) doc.Value {
 	return bitwise(a, a, func(x, _ int32) float64 { return float64(^x) })
 }
 
 // opConditional is a ? b : c, and IIF: c for every condition but true.
-func opConditional(condition, a, b doc.Value) doc.Value { return pick(isTrue(condition), a, b) }
+func opConditional(condition, a, b doc.Value) doc.Value { return pick(IsTrue(condition), a, b) }
 
-// opIndex is a[i]: an element of an array by a number from 0, whose fraction does not count, a member of an
+// OpIndex is a[i]: an element of an array by a number from 0, whose fraction does not count, a member of an
 // object by its name.
-func opIndex(a, i doc.Value) doc.Value {
+func OpIndex(a, i doc.Value) doc.Value {
 	switch {
 	case a.Kind() == doc.Object && i.Kind() == doc.String:
 		return a.Member(i.Str())
 	case a.Kind() == doc.Array:
 		n := math.Trunc(i.Num())
-		if i.Kind() != doc.Number || !(n >= 0 && n < maxExact) {
-			return undefined
+		if i.Kind() != doc.Number || !(n >= 0 && n < MaxExact) {
+			return Undefined
 		}
-		return element(a, int(n))
+		return Element(a, int(n))
 	}
-	return undefined
+	return Undefined
 }
 
-// element returns the n-th element of an array, or undefined.
-func element(array doc.Value, n int) (v doc.Value) {
+// Element returns the n-th element of an array, or undefined.
+func Element(array doc.Value, n int) (v doc.Value) {
 	array.Each(func(_ string, elem doc.Value) bool {
 		if n == 0 {
 			v = elem

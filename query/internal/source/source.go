@@ -1,4 +1,4 @@
-package query
+package source
 
 import (
 	"github.com/mayflydb/mayfly/doc"
@@ -139,10 +139,10 @@ type Shapes interface {
 	Lacking(path index.Path, from uint64, reverse bool) (Postings, bool)
 }
 
-// timestamped is a Document that knows its _ts without its other system properties, which have to be written
+// Timestamped is a Document that knows its _ts without its other system properties, which have to be written
 // out.
-type timestamped interface{ TS() int64 }
+type Timestamped interface{ TS() int64 }
 
-// complete is a Document whose text holds its system properties already. Nothing is added to it, and they are
+// Complete is a Document whose text holds its system properties already. Nothing is added to it, and they are
 // read off it.
-type complete interface{ complete() }
+type Complete interface{ complete() }
