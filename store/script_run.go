@@ -160,7 +160,8 @@ var triggerOperations = map[OperationKind]string{
 }
 
 // writeTriggered carries out one operation with its triggers, in one transaction. A pre-trigger may put
-// another document in place of the one that was sent, so that is checked after it has run.
+// another document in place of the one that was sent, so that is checked after it has run. A replace whose
+// document cannot be parsed fails without any trigger.
 func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item,
 	Receipt, error) {
 	found, err := c.triggersOf(op)
@@ -168,6 +169,10 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 		return Item{}, c.refused(), err
 	}
 	key, err := c.triggerKey(pk, op)
+	if err != nil && op.Kind == OperationReplace {
+		op.PreTriggers, op.PostTriggers = nil, nil
+		return c.write(ctx, pk, op)
+	}
 	if err != nil {
 		return Item{}, c.refused(), err
 	}
