@@ -50,9 +50,9 @@ func (c *call) sendItem(status int, it store.Item, minimal bool) error {
 	return c.sendFormat(status, buf)
 }
 
-// appendItem renders an item with its system properties, unless the client wants none.
+// appendItem renders an item with its system properties, unless both its writer and this client want none.
 func (c *call) appendItem(dst []byte, it store.Item) []byte {
-	if c.in.Plain {
+	if c.in.Plain && it.Plain() {
 		return append(dst, it.Body()...)
 	}
 	return it.AppendJSON(dst)

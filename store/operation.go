@@ -199,6 +199,7 @@ func (t *tx) apply(p *prepared) OperationResult {
 	var err error
 	terms := t.terms
 	p.item = p.given // a transaction that was given up may have left its mark on it
+	p.item.head.Plain = p.options.ExcludeSystemProperties
 	if err := t.date(p); err != nil {
 		return failed(err)
 	}
