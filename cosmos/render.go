@@ -31,8 +31,10 @@ func (buf *buffer) release() {
 	}
 }
 
-// sendItem answers with an item as it is now, or without the body where the client asked for none.
-func (c *call) sendItem(status int, it store.Item, minimal bool) error {
+// sendItem answers with an item of a container as it is now, or without the body where the client asked for
+// none.
+func (c *call) sendItem(coll *store.Container, status int, it store.Item, minimal bool) error {
+	c.setItemQuota(coll)
 	c.out.setETag(it.ETag())
 	if c.in.ExplainTTL {
 		e := it.Expiry()

@@ -72,6 +72,7 @@ type itemCount struct {
 	at        uint64 // sum of positions and purges when counted
 	valid     bool
 	usage     inspect.Usage
+	text      atomic.Pointer[string] // usage's; nil before the first count
 }
 
 // ContainerInfo is one state of a container.

@@ -27,9 +27,23 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 		u, err = inspect.Measure(state, r)
 		return err
 	})
-	c.count.at, c.count.valid, c.count.usage = at, err == nil, u
+	if c.count.at, c.count.valid, c.count.usage = at, err == nil, u; err == nil {
+		text := u.Text()
+		c.count.text.Store(&text)
+	}
 	return u, wrap(err)
 }
+
+// LastUsage returns the text of what Usage last counted, of an empty container before the first count. It is
+// what answers about items tell: none of them waits for a count, and no decision rests on it.
+func (c *Container) LastUsage() string {
+	if text := c.count.text.Load(); text != nil {
+		return *text
+	}
+	return unusedText
+}
+
+var unusedText = inspect.Usage{}.Text()
 
 // Statistics measures the partition ranges one by one. What it tells of is durable.
 func (c *Container) Statistics(ctx context.Context) (list []inspect.RangeStatistics, err error) {
