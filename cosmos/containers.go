@@ -266,7 +266,8 @@ func (c *call) setScriptQuota(coll *store.Container) {
 	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
 	c.out.Quota = inspect.Limits + "functions=25;storedProcedures=100;triggers=25;"
 	c.out.Usage = coll.LastUsage() + "functions=" + count(store.KindFunction) +
-		";storedProcedures=" + count(store.KindStoredProcedure) + ";triggers=" + count(store.KindTrigger) + ";"
+		";storedProcedures=" + count(store.KindStoredProcedure) +
+		";triggers=" + count(store.KindTrigger) + ";"
 }
 
 // setItemQuota tells the limits of a container for items, and how far they were used when last counted.

@@ -91,33 +91,6 @@ func TestAtomicBatchRequest(t *testing.T) {
 	w.do("POST", docs, `[{"operationType":"Read","id":"1"},{"operationType":"Patch","id":"1","resourceBody":[{"op":"incr","path":"n"}]}]`, atomicBatch(`["a"]`)...).results(207, "424 400")
 }
 
-// TestReplaceOfAnAbsentItem: in batches, in bulk and in scripts, too, the item is looked up before the document
-// is looked at.
-func TestReplaceOfAnAbsentItem(t *testing.T) {
-	w := newWorld(t)
-	w.container("")
-	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
-	for body, refused := range map[string]string{
-		`"resourceBody":{"id":"none","pk":"b"}`:           "400/1001",
-		`"resourceBody":{"id":7,"pk":"a"}`:                "400",
-		`"resourceBody":{"id":"none","pk":"a","ttl":"x"}`: "400",
-		`"resourceBody":[]`:                               "400",
-		`"ifMatch":"\"other\""`:                           "400",
-	} {
-		replace := func(id string) string {
-			return `{"operationType":"Replace","partitionKey":"[\"a\"]","id":"` + id + `",` + body + `}`
-		}
-		read := `{"operationType":"Read","partitionKey":"[\"a\"]","id":"1"}`
-		w.do("POST", docs, "["+read+","+replace("none")+"]", atomicBatch(`["a"]`)...).results(207, "424 404")
-		w.do("POST", docs, "["+read+","+replace("1")+"]", atomicBatch(`["a"]`)...).results(207, "424 "+refused)
-		w.do("POST", docs, "["+replace("none")+","+read+","+replace("1")+"]", bulk("0")...).results(207,
-			"404 200 "+refused)
-	}
-	procedure := `function () { __.replaceDocument(__.getAltLink() + "/docs/none", {id: 7}, function (e) { __.response.setBody(e.number); }); }`
-	w.procedure(procedure, "[]").body200("404")
-	w.procedure(strings.ReplaceAll(procedure, "docs/none", "docs/1"), "[]").body200("400")
-}
-
 // TestBatchDetails: what clients look at besides the results of operations that went well.
 func TestBatchDetails(t *testing.T) {
 	w := newWorld(t)

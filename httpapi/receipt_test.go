@@ -87,7 +87,8 @@ func TestExcludeSystemProperties(t *testing.T) {
 		}
 	}
 	full(w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200))
-	full(w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-exclude-system-properties", "false")...).want(200))
+	with := append(pk(`["a"]`), "x-ms-exclude-system-properties", "false")
+	full(w.do("GET", docs+"/1", "", with...).want(200))
 	const patch = `{"operations":[{"op":"set","path":"/n","value":1}]}`
 	if a := w.do("PATCH", docs+"/1", patch, key...).want(200); string(a.body) != text {
 		t.Errorf("%s", a.body)

@@ -351,14 +351,6 @@ func TestTriggers(t *testing.T) {
 	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(404)
 	w.do("PUT", docs+"/4", `{"id":"4","pk":"a","rename":"1"}`, with("stamp", "")...).want(200).has("id", `"1"`)
 
-	for _, body := range []string{"", "{", `{"id":7}`, `{"id":"none","pk":"b"}`, `{"id":"none","pk":"a","ttl":0}`} {
-		w.do("PUT", docs+"/none", body, with("updated", "answer")...).fails(404, 0, "")
-	}
-	w.do("PUT", docs+"/none", `{"id":"none","pk":"a","refuse":1}`, with("stamp", "")...).fails(400, 0, "refused")
-	w.do("PUT", docs+"/1", "{", with("updated", "answer")...).fails(400, 0, "")
-	w.do("PUT", docs+"/1", `{"id":"1","pk":"b"}`, with("updated", "")...).fails(400, 1001, "")
-	w.do("PUT", docs+"/1", "", with("updated", "")...).fails(400, 0, "")
-
 	w.do("POST", docs, `{"id":"5","pk":"a"}`, with("deleted", "")...).fails(400, 0, "Trigger 'deleted' was defined with operation type 'Delete', and therefore is invalid for 'Create'.")
 	w.do("POST", docs, `{"id":"5","pk":"a"}`, append(with("replaced", ""), "x-ms-documentdb-is-upsert", "True")...).fails(400, 0, "operation type 'Replace', and therefore is invalid for 'Upsert'")
 	w.do("POST", docs, `{"id":"5","pk":"a"}`, with("", "stamp")...).fails(400, 0, "type 'Pre'")

@@ -75,6 +75,17 @@ type itemCount struct {
 	text      atomic.Pointer[string] // usage's; nil before the first count
 }
 
+// LastUsage returns the text of what Usage last counted, of an empty container before the first count. It is
+// what answers about items tell: none of them waits for a count, and no decision rests on it.
+func (c *Container) LastUsage() string {
+	if text := c.count.text.Load(); text != nil {
+		return *text
+	}
+	return unusedText
+}
+
+var unusedText = inspect.Usage{}.Text()
+
 // ContainerInfo is one state of a container.
 type ContainerInfo struct {
 	ID, RID, ETag           string // ETag with its literal quotes

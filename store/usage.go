@@ -34,17 +34,6 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 	return u, wrap(err)
 }
 
-// LastUsage returns the text of what Usage last counted, of an empty container before the first count. It is
-// what answers about items tell: none of them waits for a count, and no decision rests on it.
-func (c *Container) LastUsage() string {
-	if text := c.count.text.Load(); text != nil {
-		return *text
-	}
-	return unusedText
-}
-
-var unusedText = inspect.Usage{}.Text()
-
 // Statistics measures the partition ranges one by one. What it tells of is durable.
 func (c *Container) Statistics(ctx context.Context) (list []inspect.RangeStatistics, err error) {
 	err = c.inspectDurable(ctx, func(state *view.State, r engine.Reader) (err error) {
