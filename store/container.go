@@ -43,11 +43,11 @@ type Container struct {
 	mourners notifier // who follow the log of expiries
 	reaping  reaping
 	// the last second in which the container was used, where its settings ask: see idle.go
-	used     atomic.Int64
-	usedKept int64 // what is stored of it; the reaper's and, with it at rest, Close's
-	lints    lintBook
-	overruns overruns      // of its scripts
-	purged   atomic.Uint64 // items, since Open
+	used       atomic.Int64
+	usedKept   int64 // what is stored of it; the reaper's and, with it at rest, Close's
+	lints      lintBook
+	violations violations    // of its scripts
+	purged     atomic.Uint64 // items, since Open
 }
 
 // containerState is immutable.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/script"
@@ -90,7 +91,7 @@ func IsSystemProcedure(id string) bool {
 
 // ready compiles a script, and refuses one that is blocked.
 func (c *Container) ready(res *Resource) error {
-	if err := c.overruns.admit(res.RID, res.ETag, res.ID); err != nil {
+	if err := c.violations.admit(scriptVersionOf(res), "resource"); err != nil {
 		return err
 	}
 	return wrap(c.db.programs.Prepare(res.ID, scriptText(*res)))
@@ -100,7 +101,8 @@ func (c *Container) ready(res *Resource) error {
 func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome, err error) {
 	p.ID, p.Source = res.ID, scriptText(*res)
 	db := h.t.c.db
-	defer func() { h.t.c.overruns.note(res.RID, res.ETag, err) }()
+	var took time.Duration
+	defer func() { h.t.c.violations.note(scriptVersionOf(res), took, db.opts.ScriptTime, err) }()
 	leave, err := db.door.heavy.script()
 	if err != nil {
 		return script.Outcome{}, err
@@ -111,7 +113,9 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 		return script.Outcome{}, err
 	}
 	defer runtime.Close()
+	elapsed := db.in.Elapsed()
 	db.door.heavy.runScript(db.opts.Wall, func() { out, err = runtime.Run(p, h) })
+	took = elapsed()
 	return out, err
 }
 
