@@ -102,14 +102,23 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 			return err
 		}
 	}
-	st := c.state.Load()
-	if o.Range != "" && st.rangeByID(o.Range) == nil && c.outdated(ctx, st) {
-		st = c.state.Load()
-	}
-	if o.Range != "" && st.rangeByID(o.Range) == nil {
-		return rangeGone(o.Range)
+	if o.Range != "" {
+		_, err := c.rangeNamed(ctx, o.Range)
+		return err
 	}
 	return nil
+}
+
+// rangeNamed finds a partition range by its id: CodeRangeGone where there is none.
+func (c *Container) rangeNamed(ctx context.Context, id string) (*slot, error) {
+	st := c.state.Load()
+	if st.rangeByID(id) == nil && c.outdated(ctx, st) {
+		st = c.state.Load()
+	}
+	if s := st.rangeByID(id); s != nil {
+		return s, nil
+	}
+	return nil, rangeGone(id)
 }
 
 func (b *batch) run(ctx context.Context) error {

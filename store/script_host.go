@@ -18,7 +18,7 @@ import (
 type scriptHost struct {
 	ctx    context.Context
 	t      *tx
-	key    definition.PartitionKey // full
+	key    definition.PartitionKey // full; none: each document has its own
 	charge float64                 // RU so far
 	used   int                     // about how many bytes the transaction holds
 }
@@ -81,6 +81,9 @@ func (h *scriptHost) apply(op script.Operation) OperationResult {
 	p, err := h.t.c.prepare(h.key, o)
 	if err != nil {
 		return failed(err)
+	}
+	if !h.t.s.holds(p.epk) {
+		return failed(rangeGone(h.t.s.id))
 	}
 	return h.t.apply(p)
 }

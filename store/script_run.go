@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Execution is what a stored procedure has left behind.
@@ -20,6 +21,10 @@ type Execution struct {
 // ExecuteOptions are the options of Execute.
 type ExecuteOptions struct {
 	Logging bool // keep what the procedure writes by console.log
+	// Range is the id of the partition range that a system procedure runs in, where there is no partition key:
+	// each document that it writes has a key of its own. Unknown: CodeRangeGone; so is a document of another
+	// range.
+	Range   string
 	Session []SessionPosition
 }
 
@@ -42,11 +47,8 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	if err != nil {
 		return Execution{}, c.refused(), err
 	}
-	if pk.IsZero() && !c.def.SystemKey {
-		return Execution{}, c.refused(), fail(fault.CodeBadRequest,
-			"PartitionKey value must be supplied for this operation.")
-	}
-	if pk, err = c.def.FullKey(pk, ""); err != nil {
+	at, pk, err := c.scriptPlace(ctx, pk, id, o.Range)
+	if err != nil {
 		return Execution{}, c.refused(), err
 	}
 	if err := c.ready(&res); err != nil {
@@ -55,12 +57,15 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	var out script.Outcome
 	var charge float64
 	r, err := c.db.door.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
-		return c.update(ctx, c.place(pk, ""), func(t *tx) error {
+		return c.update(ctx, at, func(t *tx) error {
 			if err := c.checkSession(t.s, o.Session); err != nil {
 				return err
 			}
 			h := &scriptHost{ctx: ctx, t: t, key: pk}
 			var err error
+			if pk.IsZero() && t.s.id != o.Range {
+				return rangeGone(o.Range)
+			}
 			out, err = h.run(&res, script.Procedure{Args: args, Logging: o.Logging})
 			charge = h.charge
 			return err
@@ -71,6 +76,25 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 		return Execution{Log: out.Log}, r, err
 	}
 	return Execution{Body: out.Body, Log: out.Log}, r, nil
+}
+
+// scriptPlace is where a procedure runs, and the full partition key on which: none for a system procedure that
+// runs on a range.
+func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id, rangeID string) (place,
+	definition.PartitionKey, error) {
+	if pk.IsZero() && !c.def.SystemKey {
+		if rangeID == "" || !IsSystemProcedure(id) {
+			return place{}, pk, fail(fault.CodeBadRequest,
+				"PartitionKey value must be supplied for this operation.")
+		}
+		s, err := c.rangeNamed(ctx, rangeID)
+		if err != nil {
+			return place{}, pk, err
+		}
+		return place{epk: s.min, point: layout.AppendPointKey(nil, c.cid, s.min, nil, "")}, pk, nil
+	}
+	pk, err := c.def.FullKey(pk, "")
+	return c.place(pk, ""), pk, err
 }
 
 // procedure finds a stored procedure by its id: one that every container has, or one of its own.
