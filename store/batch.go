@@ -109,18 +109,6 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 	return nil
 }
 
-// rangeNamed finds a partition range by its id: CodeRangeGone where there is none.
-func (c *Container) rangeNamed(ctx context.Context, id string) (*slot, error) {
-	st := c.state.Load()
-	if st.rangeByID(id) == nil && c.outdated(ctx, st) {
-		st = c.state.Load()
-	}
-	if s := st.rangeByID(id); s != nil {
-		return s, nil
-	}
-	return nil, rangeGone(id)
-}
-
 func (b *batch) run(ctx context.Context) error {
 	if err := b.checkSession(ctx); err != nil {
 		return err

@@ -254,6 +254,18 @@ func (st *containerState) rangeByID(id string) *slot {
 	return nil
 }
 
+// rangeNamed finds a partition range by its id: CodeRangeGone where there is none.
+func (c *Container) rangeNamed(ctx context.Context, id string) (*slot, error) {
+	st := c.state.Load()
+	if st.rangeByID(id) == nil && c.outdated(ctx, st) {
+		st = c.state.Load()
+	}
+	if s := st.rangeByID(id); s != nil {
+		return s, nil
+	}
+	return nil, rangeGone(id)
+}
+
 // rangeOf is the range that an effective partition key lies in.
 func (st *containerState) rangeOf(epk []byte) *slot {
 	lo, hi := 0, len(st.ranges)
