@@ -104,8 +104,8 @@ func TestLongScriptIsBlocked(t *testing.T) {
 		}
 		for _, n := range []string{"42", "0"} {
 			if err := run(n); !is(err, fault.CodeForbidden) ||
-				!strings.Contains(err.Error(), "is blocked for execution because it has violated its allowed "+
-					name+" limit several times.") {
+				!strings.Contains(err.Error(), "is blocked for execution because it has violated its "+
+					"allowed "+name+" limit several times.") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

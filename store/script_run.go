@@ -21,9 +21,9 @@ type Execution struct {
 // ExecuteOptions are the options of Execute.
 type ExecuteOptions struct {
 	Logging bool // keep what the procedure writes by console.log
-	// Range is the id of the partition range that a system procedure runs in, where there is no partition key:
-	// each document that it writes has a key of its own. Unknown: CodeRangeGone; so is a document of another
-	// range.
+	// Range is the id of the partition range that a system procedure runs in, where there is no partition
+	// key: each document that it writes has a key of its own. Unknown: CodeRangeGone; so is a document of
+	// another range.
 	Range   string
 	Session []SessionPosition
 }
@@ -78,8 +78,8 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	return Execution{Body: out.Body, Log: out.Log}, r, nil
 }
 
-// scriptPlace is where a procedure runs, and the full partition key on which: none for a system procedure that
-// runs on a range.
+// scriptPlace is where a procedure runs, and the full partition key on which: none for a system procedure
+// that runs on a range.
 func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id, rangeID string) (place,
 	definition.PartitionKey, error) {
 	if pk.IsZero() && !c.def.SystemKey {
