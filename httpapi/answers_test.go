@@ -306,4 +306,7 @@ func TestContinuousBackup(t *testing.T) {
 	if got := w.do("GET", coll, "").want(200).at("changeFeedPolicy").Raw; got != "" {
 		t.Errorf("the container has %s", got)
 	}
+	w.do("GET", "/", "").want(200).has("continuousBackupEnabled", "true")
+	w.db.SetContinuousBackup(false)
+	w.do("GET", "/", "").want(200).has("continuousBackupEnabled", "false")
 }
