@@ -56,7 +56,7 @@ type containerRecord struct {
 	// says.
 	Recent bool `json:"recent,omitempty"`
 
-	// Backup tells that the container was made under Options.ContinuousBackup.
+	// Backup tells that the container was made while the store had continuous backup.
 	Backup bool `json:"backup,omitempty"`
 
 	Settings ContainerSettings `json:"settings,omitzero"`
