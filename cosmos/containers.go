@@ -109,7 +109,7 @@ func (s *Service) containerFeed(c *call) (feed[store.ContainerInfo], error) {
 		key:      "DocumentCollections",
 		owner:    d.RID(),
 		position: func(i store.ContainerInfo) string { return ridPosition(i.RID) },
-		render:   appendContainer,
+		render:   c.appendContainer,
 	}
 	for _, coll := range d.Containers() {
 		f.rows = append(f.rows, coll.Info())
@@ -237,7 +237,7 @@ func (c *call) sendContainerWith(status int, coll *store.Container, member []byt
 		c.out.HasProgress, c.out.IndexProgress = true, coll.IndexProgress()
 	}
 	c.out.SharesThroughput = coll.SharesThroughput()
-	body := appendContainer(nil, info)
+	body := c.appendContainer(nil, info)
 	if member != nil {
 		body = append(append(append(body[:len(body)-1], ','), member...), '}')
 	}

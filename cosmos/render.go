@@ -80,7 +80,10 @@ func appendDatabase(dst []byte, d *store.Database) []byte {
 	return append(dst, `,"_colls":"colls/","_users":"users/"}`...)
 }
 
-func appendContainer(dst []byte, i store.ContainerInfo) []byte {
+func (c *call) appendContainer(dst []byte, i store.ContainerInfo) []byte {
+	if !c.in.LegacyIndexes {
+		i.Spec.Indexing = i.Spec.Indexing.WithoutLegacy()
+	}
 	dst = i.Spec.AppendJSON(dst)
 	dst[len(dst)-1] = ',' // in place of the closing brace
 	dst = appendSystem(dst, i.RID, containerSelf(i.DatabaseRID, i.RID), i.ETag, i.Timestamp)

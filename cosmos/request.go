@@ -98,9 +98,12 @@ type Headers struct {
 	CrossPartition bool          // a query may go over partition keys
 	ServeCross     bool          // and its results may be merged here
 
-	Atomic, ContinueOnError      bool // of a batch
-	QueryMetrics, PopulateQuota  bool
-	Statistics                   bool // of a container's ranges
+	Atomic, ContinueOnError     bool // of a batch
+	QueryMetrics, PopulateQuota bool
+	Statistics                  bool // of a container's ranges
+	// LegacyIndexes is set for clients of a version of the protocol that has kinds of indexes: they read back
+	// those that a container's included paths were given. Later ones do not see them.
+	LegacyIndexes                bool
 	IndexMetrics, IndexMetricsV2 bool // two forms of the same
 	Direct                       bool // a query without a plan, where that is possible
 

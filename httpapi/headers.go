@@ -53,6 +53,7 @@ func (h *reqHeaders) parse(header http.Header, account cosmos.Consistency) error
 func (h *reqHeaders) parseOne(name, value string, account cosmos.Consistency) (err error) {
 	switch name {
 	case "X-Ms-Version":
+		h.LegacyIndexes = value <= lastWithIndexKinds
 		return checkVersion(value)
 	case "X-Ms-Activity-Id":
 		if isGUID(value) {
@@ -248,6 +249,9 @@ var versions = [...]string{
 	"2014-08-21", "2015-04-08", "2015-06-03", "2015-08-06", "2015-12-16", "2016-05-30", "2016-07-11", "2016-11-14", "2017-01-19", "2017-02-22",
 	"2017-05-03", "2017-11-15", "2018-06-18", "2018-08-31", "2018-09-17", "2018-12-31", "2019-10-14", "2020-07-15",
 }
+
+// lastWithIndexKinds is the last version whose clients tell kinds of indexes from each other.
+const lastWithIndexKinds = "2018-08-31"
 
 func checkVersion(v string) error {
 	newest := versions[len(versions)-1]

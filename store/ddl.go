@@ -130,7 +130,7 @@ func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, r
 	db := d.db
 	rec = containerRecord{
 		CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
-		Spec: spec.AppendJSON(nil), Recent: keepsRecency(spec), Backup: db.opts.ContinuousBackup,
+		Spec: spec.AppendJSON(nil), Recent: keepsRecency(spec), Backup: db.door.backup.Load(),
 		Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
 		Basis:  definition.PathKey(spec.TTLPropertyPath), Ranges: ranges,
 	}

@@ -71,7 +71,8 @@ var rooms = map[string]room{
 	"queue/rest": {own: []string{"inject", "queue", "queue/access", "queue/message", "queue/rule",
 		"queue/wire", "ttl"},
 		third: []string{"github.com/google/uuid"}, tests: []string{"engine/pebble", "host"}},
-	"internal/tree": {own: []string{"doc"}, third: []string{"go.yaml.in/yaml/v4"}},
+	"internal/probe": {},
+	"internal/tree":  {own: []string{"doc"}, third: []string{"go.yaml.in/yaml/v4"}},
 	"queue/config": {own: []string{"internal/tree", "queue", "queue/rule"},
 		tests: []string{"engine/pebble", "host", "ttl"}},
 	"queue/wire":       {},
@@ -129,7 +130,7 @@ var rooms = map[string]room{
 	"internal/progress": {own: []string{"ttl"}, third: []string{"github.com/schollz/progressbar/v3"}},
 	"cmd/mayfly": {
 		own: []string{"seed", "queue/...", "internal/bench", "internal/tree",
-			"internal/progress", "httpapi/...", "inject",
+			"internal/progress", "internal/probe", "httpapi/...", "inject",
 			"telemetry", "laboratory", "hook", "store",
 			"store/definition", "store/inspect", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{"github.com/spf13/", "github.com/prometheus/client_golang/", "github.com/peterh/liner",

@@ -115,7 +115,7 @@ func (s *ContainerSpec) Validate() error {
 func (s *ContainerSpec) ValidateRest() error {
 	for _, check := range []func() error{s.ValidateTTL, s.validateConflicts, s.validateVectors,
 		s.ValidateFullText,
-		s.validateIndexing, s.validateComputed, s.validateEncryption} {
+		s.validateIndexing, s.validateComputed, s.validateEncryption, s.validatePreviousImages} {
 		if err := check(); err != nil {
 			return err
 		}
