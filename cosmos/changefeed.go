@@ -49,6 +49,7 @@ func (s *Service) changeFeed(c *call) error {
 		}
 	}
 	changes.Changes = nil
+	c.setItemQuota(p.container)
 	return c.sendPage(out)
 }
 

@@ -114,7 +114,7 @@ type Headers struct {
 	ScriptLog                 bool // the answer shall have what the script logged
 
 	ExplainTTL bool // the answer shall say when the item expires
-	Plain      bool // items as they were written, without system properties
+	Plain      bool // items that were written with this header come without system properties
 
 	TokenLife int // seconds that a permission's token shall live
 
@@ -144,8 +144,8 @@ func (h *Headers) listOptions() store.ListOptions {
 // writeOptions are the preconditions and the triggers of a write.
 func (h *Headers) writeOptions() store.WriteOptions {
 	return store.WriteOptions{IfMatch: h.IfMatch, IfNoneMatch: h.IfNoneMatch, PreTriggers: h.PreTriggers,
-		PostTriggers: h.PostTriggers,
-		Import:       h.Imported}
+		PostTriggers: h.PostTriggers, ExcludeSystemProperties: h.Plain,
+		Import: h.Imported}
 }
 
 // readOptions are the conditions of a read.

@@ -290,6 +290,10 @@ func checkTokenLimit(name, value string) error {
 	if value == "0" {
 		return cosmos.BadRequest("The continuation token limit specified is not large enough.")
 	}
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && n < 0 {
+		return cosmos.BadRequest("Please pass in a valid continuation token size limit which must be a " +
+			"positive integer")
+	}
 	_, err := parseCount(name, value, 1)
 	return err
 }
