@@ -1,35 +1,6 @@
 package queue
 
-import (
-	"context"
-	"sync"
-)
-
-// changes lets others wait for a change of an entity's messages.
-type changes struct {
-	mu   sync.Mutex
-	next chan struct{} // closed by the next change; nil: nobody waits for it
-}
-
-// wait is closed when something has changed that was not there before the call.
-func (c *changes) wait() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.next == nil {
-		c.next = make(chan struct{})
-	}
-	return c.next
-}
-
-// ring tells who waits.
-func (c *changes) ring() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.next != nil {
-		close(c.next)
-		c.next = nil
-	}
-}
+import "context"
 
 // hasEnded tells why the store takes no receivers any more; nil: it does.
 func (s *messageStore) hasEnded() error {
@@ -54,7 +25,7 @@ func (q *Queues) Await(ctx context.Context, path string, until func(Entity) bool
 		if err != nil {
 			return Entity{}, err
 		}
-		changed := e.changes.wait() // before the look, so that nothing comes between
+		changed := e.changes.Changed() // before the look, so that nothing comes between
 		if ended := e.stores[Main].hasEnded(); ended != nil {
 			return Entity{}, ended
 		}

@@ -46,7 +46,7 @@ type entity struct {
 	accessed   atomic.Int64              // the last activity
 	generation atomic.Uint64             // raised by an update
 	children   atomic.Pointer[[]*entity] // of a topic: its subscriptions, by name
-	changes    changes                   // of its messages
+	changes    host.Notifier             // of its messages
 	fan        atomic.Pointer[fanOut]    // of a topic: the rules of its subscriptions; nil: not made yet
 }
 
@@ -84,7 +84,7 @@ func (m *resident) Stop() {
 	m.timers.stop()
 	for _, s := range m.allStores() {
 		s.end(&Error{Code: CodeCancelled, Entity: s.name(), Message: "The server is stopping."})
-		s.e.changes.ring()
+		s.e.changes.Notify()
 	}
 }
 
@@ -161,7 +161,7 @@ func (m *resident) forget(list []*entity) {
 				s.end(s.notFound())
 			}
 		}
-		e.changes.ring()
+		e.changes.Notify()
 	}
 }
 

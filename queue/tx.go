@@ -120,7 +120,7 @@ func (w *work) tell() {
 			p.date(w.now)
 			p.size.Store(p.Bytes)
 			p.told(p.events)
-			p.e.changes.ring()
+			p.e.changes.Notify()
 		}
 	}
 }

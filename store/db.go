@@ -26,8 +26,8 @@ type DB struct {
 	// What lives through restores.
 	heavy       *heavyWork
 	memory      *Memory
-	temp        *spill.Dir // nil: there is none
-	subscribers notifier   // who ask for webhooks: see Subscriptions
+	temp        *spill.Dir    // nil: there is none
+	subscribers host.Notifier // who ask for webhooks: see Subscriptions
 }
 
 // Open opens the data of an engine that holds documents, and what neighbours have beside them: it loads the
