@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -54,10 +55,10 @@ type OfStore struct {
 	DeadLetters bool `json:"deadLetters,omitempty" description:"Those that have died there."`
 }
 
-func (in *OfStore) address(path string) queue.Address {
-	a := queue.Address{Entity: path}
+func (in *OfStore) address(path string) entity.Address {
+	a := entity.Address{Entity: path}
 	if in.DeadLetters {
-		a.Sub = queue.DeadLetters
+		a.Sub = entity.DeadLetters
 	}
 	return a
 }
@@ -227,10 +228,10 @@ type resubmitRequest struct {
 // Each is in one place at any moment.
 func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Moved, err error) {
 	to := in.Entity
-	if topic, _, ok := (queue.Address{Entity: in.entity.Path}).Subscription(); ok {
+	if topic, _, ok := (entity.Address{Entity: in.entity.Path}).Subscription(); ok {
 		to = topic
 	}
-	from := queue.Address{Entity: in.entity.Path, Sub: queue.DeadLetters}
+	from := entity.Address{Entity: in.entity.Path, Sub: entity.DeadLetters}
 	if in.Number > 0 {
 		d, err := in.queues.ReceiveNumber(ctx, from, in.Number)
 		if err == nil {
@@ -262,7 +263,7 @@ func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Mov
 // resubmitted is how many dead letters one transaction sends again.
 const resubmitted = 20
 
-func (in *resubmitRequest) sendAgain(ctx context.Context, from queue.Address, to string,
+func (in *resubmitRequest) sendAgain(ctx context.Context, from entity.Address, to string,
 	list []queue.Delivery) error {
 	tx, err := in.queues.Begin(ctx)
 	if err != nil {
@@ -303,7 +304,7 @@ func (l *Laboratory) purgeMessages(ctx context.Context, in *purgeRequest) (out M
 }
 
 // messageOf is a message as people read it.
-func messageOf(d *queue.Delivery, e *queue.Entity, dead bool) Message {
+func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 	m, b := d.Message, &d.Broker
 	out := Message{Number: b.SequenceNumber, State: stateOf(b.State), DeliveryCount: b.DeliveryCount,
 		Enqueued: momentOf(b.EnqueuedTime), ID: m.Text(message.MessageID), Session: m.Text(

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // Check reads all that queues and topics have stored and calls report for each violation of what must
@@ -174,7 +175,7 @@ func (k *messageChecker) keysOf(seq int64, h *header) [][]byte {
 	switch {
 	case h.State == scheduled:
 		return [][]byte{k.momentKey(familyDue, h.Due, seq)}
-	case h.State == active && k.sub == Main:
+	case h.State == active && k.sub == entity.Main:
 		return [][]byte{k.readyKey(h.Session, seq), k.expiryKey(seq, h)}
 	case h.State == active:
 		return [][]byte{k.readyKey(h.Session, seq)}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // dated shows the host what is dated by the server's clock: all messages.
@@ -47,7 +48,7 @@ func (d dated) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (di
 		return died, nil
 	}
 	for _, s := range d.m.allStores() {
-		if s.sub != Main || s.e.kind == Topic {
+		if s.sub != entity.Main || s.e.kind == entity.Topic {
 			continue
 		}
 		at, err := s.lastDeath(ctx)

@@ -2,11 +2,13 @@ package queue
 
 import (
 	"context"
+
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // ReceiveDeferred takes deferred messages by their numbers, all or none: CodeMessageNotFound. session is
 // the receiver that holds the session of theirs, nil where the entity has none.
-func (q *Queues) ReceiveDeferred(ctx context.Context, a Address, numbers []int64, mode Mode,
+func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers []int64, mode Mode,
 	session *Receiver) ([]Delivery, error) {
 	s, err := q.store(a)
 	if err != nil {
@@ -40,7 +42,7 @@ func (q *Queues) ReceiveDeferred(ctx context.Context, a Address, numbers []int64
 // ReceiveNumber locks one message that can be received, by its number, whatever stands before it. It is for
 // those who look after an entity: clients receive in order. CodeMessageNotFound where there is none of that
 // number, where somebody has it, or where it is deferred; CodeNotAllowed for an entity with sessions.
-func (q *Queues) ReceiveNumber(ctx context.Context, a Address, number int64) (Delivery, error) {
+func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int64) (Delivery, error) {
 	s, err := q.store(a)
 	if err != nil {
 		return Delivery{}, err
@@ -129,7 +131,7 @@ func (s *messageStore) readDeferred(ctx context.Context, claims []*claim,
 	for _, c := range l.missing {
 		err = s.messageNotFound(c.seq)
 	}
-	refuses := s.e.m.opts.RefuseExpiredDeferred && s.sub == Main
+	refuses := s.e.m.opts.RefuseExpiredDeferred && s.sub == entity.Main
 	def := millis(s.e.properties.Load().DefaultTTL)
 	for i := range list {
 		h := &list[i].header

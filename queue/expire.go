@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -44,7 +45,7 @@ type sweeper struct{ m *resident }
 func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
 	for _, e := range w.m.list() {
 		for _, s := range e.stores {
-			if s != nil && (s.sub == Main || s.nextWakeup() < host.Never) {
+			if s != nil && (s.sub == entity.Main || s.nextWakeup() < host.Never) {
 				list = append(list, ttl.Range{Owner: e.number, Part: uint16(s.sub)})
 			}
 		}
@@ -63,7 +64,7 @@ func (w sweeper) Sweep(ctx context.Context, rg ttl.Range, limit int) (ttl.Swept,
 		return ttl.Swept{Next: host.Never}, nil
 	}
 	swept, err := e.stores[rg.Part].sweep(ctx, limit)
-	if err != nil && CodeOf(err) == CodeEntityNotFound {
+	if err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound {
 		return ttl.Swept{Next: host.Never}, nil
 	}
 	return swept, err
@@ -75,7 +76,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 		return swept, err
 	}
 	next := s.nextWakeup()
-	if s.sub == Main && s.e.kind != Topic && !s.rests(ctx) {
+	if s.sub == entity.Main && s.e.kind != entity.Topic && !s.rests(ctx) {
 		more, at, n, err := s.sweepExpired(ctx, limit)
 		if err != nil {
 			s.expiry.restart()
@@ -83,7 +84,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 		}
 		swept.More, swept.Purged, next = swept.More || more, n, min(next, at)
 	}
-	if s.sub == Main && s.e.properties.Load().RequiresDuplicateDetection &&
+	if s.sub == entity.Main && s.e.properties.Load().RequiresDuplicateDetection &&
 		!(s.e.m.in.ReaperPaused() && host.Held(ctx)) {
 		_, more, at, err := s.forgetSeen(ctx, limit)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -14,7 +15,7 @@ import (
 //
 // It does not change. It is made anew by the publication that finds a subscription or a rule changed.
 type fanOut struct {
-	children *[]*entity
+	children *[]*entityState
 	sets     []*ruleSet // of the children, in their order
 	always   []rulePlace
 	indexes  []*correlations
@@ -31,13 +32,13 @@ type correlations struct {
 
 // chosen is a subscription that gets something of a message.
 type chosen struct {
-	to     *entity
-	plain  bool    // a rule without an action wants it
-	acting []*Rule // those with an action that want it, by name
+	to     *entityState
+	plain  bool           // a rule without an action wants it
+	acting []*entity.Rule // those with an action that want it, by name
 }
 
 // fanOut is the topic's as of now. In a transaction of the topic's scope nobody changes a rule.
-func (e *entity) fanOut() *fanOut {
+func (e *entityState) fanOut() *fanOut {
 	children := e.children.Load()
 	if f := e.fan.Load(); f != nil && f.children == children && f.fresh() {
 		return f
@@ -57,7 +58,7 @@ func (f *fanOut) fresh() bool {
 	return true
 }
 
-func newFanOut(children *[]*entity) *fanOut {
+func newFanOut(children *[]*entityState) *fanOut {
 	f := &fanOut{children: children}
 	byNames := make(map[string]*correlations)
 	for i, c := range *children {

@@ -2,10 +2,8 @@ package queue
 
 import (
 	"math"
-	"strconv"
 
-	"github.com/google/uuid"
-
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -57,7 +55,9 @@ func (v *view) System(s rule.System) rule.Value {
 		return rule.Time(v.h.Enqueued)
 	case rule.TimeToLive:
 		if v.h.TTL != noTTL {
-			return rule.Duration(min(v.h.TTL, math.MaxInt64/ticks) * ticks)
+			return rule.Duration(
+				min(v.h.TTL, math.MaxInt64/entity.TicksPerMillisecond) * entity.TicksPerMillisecond,
+			)
 		}
 	case rule.ScheduledEnqueueTime:
 		if at := v.m.Scheduled(); at != message.Absent {
@@ -79,68 +79,7 @@ func (v *view) User(name string) rule.Value {
 	if err != nil {
 		return rule.Opaque(raw)
 	}
-	return valueOf(x, raw)
-}
-
-// The types that clients of .NET write under names of their own. Ticks are 100 nanoseconds, of moments since
-// the year 1.
-const (
-	typeSpan   = wire.Symbol("com.microsoft:timespan")
-	typeMoment = wire.Symbol("com.microsoft:datetime-offset")
-	typeURI    = wire.Symbol("com.microsoft:uri")
-
-	ticks      = 10_000 // in a millisecond
-	ticksUntil = 621_355_968_000_000_000
-)
-
-// valueOf is a value as rules calculate with it. raw is x, encoded.
-func valueOf(x any, raw []byte) rule.Value {
-	switch x := x.(type) {
-	case nil:
-		return rule.NullValue()
-	case bool:
-		return rule.Bool(x)
-	case float32:
-		return rule.Number(float64(x))
-	case float64:
-		return rule.Number(x)
-	case string:
-		return rule.String(x)
-	case wire.Symbol:
-		return rule.String(string(x))
-	case wire.Char:
-		return rule.String(string(rune(x)))
-	case wire.Timestamp:
-		return rule.Time(int64(x))
-	case wire.UUID:
-		return rule.UUID(x.String())
-	case []byte:
-		return rule.Bytes(x)
-	case uint64:
-		if x > math.MaxInt64 {
-			return rule.Number(float64(x))
-		}
-	case wire.Described:
-		return describedValue(x, raw)
-	}
-	if n, ok := wire.Integer(raw); ok {
-		return rule.Int(n)
-	}
-	return rule.Opaque(raw)
-}
-
-func describedValue(d wire.Described, raw []byte) rule.Value {
-	n, isNumber := d.Value.(int64)
-	text, isText := d.Value.(string)
-	switch {
-	case d.Descriptor == typeSpan && isNumber:
-		return rule.Duration(n)
-	case d.Descriptor == typeMoment && isNumber:
-		return rule.Time((n - ticksUntil) / ticks)
-	case d.Descriptor == typeURI && isText:
-		return rule.String(text)
-	}
-	return rule.Opaque(raw)
+	return entity.PropertyValue(x, raw)
 }
 
 // SetSystem implements rule.Editable. A partition key follows the session, which it must be equal to.
@@ -161,81 +100,5 @@ func (v *view) SetUser(name string, to rule.Value) {
 	if raw := v.m.GetFold(name); raw != nil {
 		old, _, _ = wire.Value(raw)
 	}
-	v.m.SetFold(name, encodeValue(to, old))
-}
-
-// encodeValue encodes what a rule has calculated. A number keeps the width of the one before it, if it fits;
-// without one before, it has the type of the rule's parameter.
-func encodeValue(v rule.Value, old any) []byte {
-	if old == nil {
-		old = sampleOf(v)
-	}
-	switch v.Kind {
-	case rule.Boolean:
-		return wire.AppendBool(nil, v.Bool())
-	case rule.Integer:
-		return encodeNumber(v.Int(), old)
-	case rule.Float:
-		if n, err := strconv.ParseUint(v.Written(), 10, 64); err == nil && v.Type() == rule.Uint64 {
-			return encodeAny(n)
-		}
-		if _, narrow := old.(float32); narrow {
-			return encodeAny(float32(v.Float()))
-		}
-		return encodeAny(v.Float())
-	case rule.Text:
-		if _, isURI := old.(wire.Described); isURI {
-			return encodeAny(wire.Described{Descriptor: typeURI, Value: v.Text()})
-		}
-		return wire.AppendString(nil, v.Text())
-	case rule.Moment:
-		return wire.AppendTimestamp(nil, v.Millis())
-	case rule.Span:
-		return encodeAny(wire.Described{Descriptor: typeSpan, Value: v.Int()})
-	case rule.GUID:
-		if id, err := uuid.Parse(v.Text()); err == nil {
-			return wire.AppendUUID(nil, wire.UUID(id))
-		}
-		return wire.AppendString(nil, v.Text())
-	case rule.Binary:
-		return wire.AppendBinary(nil, []byte(v.Text()))
-	case rule.Other:
-		return []byte(v.Text())
-	}
-	return wire.AppendNull(nil)
-}
-
-// encodeNumber encodes a whole number as one of the type that was there, or as a long.
-func encodeNumber(n int64, old any) []byte {
-	var same any
-	var fits bool
-	switch old.(type) {
-	case int8:
-		same, fits = int8(n), int64(int8(n)) == n
-	case int16:
-		same, fits = int16(n), int64(int16(n)) == n
-	case int32:
-		same, fits = int32(n), int64(int32(n)) == n
-	case uint8:
-		same, fits = uint8(n), int64(uint8(n)) == n
-	case uint16:
-		same, fits = uint16(n), int64(uint16(n)) == n
-	case uint32:
-		same, fits = uint32(n), int64(uint32(n)) == n
-	case uint64:
-		same, fits = uint64(n), n >= 0
-	}
-	if fits {
-		return encodeAny(same)
-	}
-	return wire.AppendInt64(nil, n)
-}
-
-// encodeAny encodes a value of a type that has an encoding.
-func encodeAny(v any) []byte {
-	b, err := wire.Append(nil, v)
-	if err != nil {
-		return wire.AppendNull(nil)
-	}
-	return b
+	v.m.SetFold(name, entity.EncodeValue(to, old))
 }

@@ -6,12 +6,14 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // Deadlines calls fn with the moment in which each message of a store expires; mortal is false for one that
 // never does: a deferred one, a dead letter, one without a time to live, and one that is scheduled, whose
 // life has not begun. What has expired and is not purged yet is among them. fn ends it by returning false.
-func (q *Queues) Deadlines(ctx context.Context, a Address, fn func(at time.Time, mortal bool) bool) error {
+func (q *Queues) Deadlines(ctx context.Context, a entity.Address,
+	fn func(at time.Time, mortal bool) bool) error {
 	s, err := q.store(a)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // Auto-forwarding. What arrives in a store whose messages go on is stored there first, as in any other store:
@@ -28,9 +29,9 @@ const (
 // forwardsTo is the path of the entity that the store's messages go on to; "": they stay.
 func (s *messageStore) forwardsTo() string {
 	switch p := s.e.properties.Load(); s.sub {
-	case Main:
+	case entity.Main:
 		return TargetPath(p.ForwardTo)
-	case DeadLetters:
+	case entity.DeadLetters:
 		return TargetPath(p.ForwardDeadLettersTo)
 	}
 	return ""
@@ -107,7 +108,7 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 		return false, nil, err
 	}
 	scopes := [][]byte{s.e.scope}
-	to, _ := s.e.m.find(Address{Entity: path})
+	to, _ := s.e.m.find(entity.Address{Entity: path})
 	if to != nil {
 		scopes = append(scopes, to.scope)
 	}
@@ -177,7 +178,7 @@ func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err err
 
 // forward moves one message on; to is nil where the entity is gone. Where that does not take it the message
 // is a dead letter of where it is.
-func (w *work) forward(s *messageStore, seq int64, to *entity) error {
+func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 	p, err := w.in(s)
 	if err != nil {
 		return err
@@ -187,7 +188,8 @@ func (w *work) forward(s *messageStore, seq int64, to *entity) error {
 		return err
 	}
 	at := w.now
-	if s.sub == Main { // it has gone on when it came, or when somebody wanted that, or was there to do it
+	// It has gone on when it came, or when somebody wanted that, or was there to do it.
+	if s.sub == entity.Main {
 		at = min(at, max(h.Enqueued, s.e.updated.Load(), w.m.started))
 	}
 	if s.expired(&h, at) {
@@ -211,7 +213,7 @@ func (w *work) forward(s *messageStore, seq int64, to *entity) error {
 	if h.Origin == 0 {
 		h.Origin = seq
 	}
-	if s.sub == DeadLetters {
+	if s.sub == entity.DeadLetters {
 		h.Source = strings.ToLower(s.e.path) // the service lowercases it
 	}
 	return w.deliver(to, &h, body)
@@ -219,14 +221,14 @@ func (w *work) forward(s *messageStore, seq int64, to *entity) error {
 
 // refusal is why an entity does not take a message that is forwarded to it; nil: it does. to is nil where it
 // is gone.
-func (w *work) refusal(to *entity, h *header, size int64) (*reason, error) {
+func (w *work) refusal(to *entityState, h *header, size int64) (*reason, error) {
 	if h.Hops >= maxHops {
 		why := because("MaxTransferHopCountExceeded",
 			"The message was forwarded as often as it can be: the allowed hop count is 4.")
 		return &why, nil
 	}
 	err := w.takesForwarded(to, size)
-	var no *Error
+	var no *entity.Error
 	if errors.As(err, &no) {
 		why := because(exceptionOf(no.Code), no.Message)
 		return &why, nil
@@ -234,15 +236,15 @@ func (w *work) refusal(to *entity, h *header, size int64) (*reason, error) {
 	return nil, err
 }
 
-func (w *work) takesForwarded(to *entity, size int64) error {
+func (w *work) takesForwarded(to *entityState, size int64) error {
 	if to == nil {
-		return &Error{Code: CodeEntityNotFound,
+		return &entity.Error{Code: entity.CodeEntityNotFound,
 			Message: "The entity that messages are forwarded to could not be found."}
 	}
-	if _, err := w.in(to.stores[Main]); err != nil {
+	if _, err := w.in(to.stores[entity.Main]); err != nil {
 		return err
 	}
-	s := to.stores[Main]
+	s := to.stores[entity.Main]
 	if no := s.refusesSenders(); no != nil {
 		return no
 	}
@@ -253,21 +255,21 @@ func (w *work) takesForwarded(to *entity, size int64) error {
 }
 
 // exceptionOf is what the service calls an error among the reasons of dead letters.
-func exceptionOf(c Code) string {
+func exceptionOf(c entity.Code) string {
 	switch c {
-	case CodeEntityNotFound:
+	case entity.CodeEntityNotFound:
 		return "MessagingEntityNotFoundException"
-	case CodeEntityDisabled:
+	case entity.CodeEntityDisabled:
 		return "MessagingEntityDisabledException"
-	case CodeMessageTooLarge:
+	case entity.CodeMessageTooLarge:
 		return "MessageSizeExceededException"
 	}
 	return "QuotaExceededException"
 }
 
 // deliver stores a message that comes from elsewhere in an entity that takes it. A duplicate is dropped.
-func (w *work) deliver(e *entity, h *header, body []byte) error {
-	p, err := w.in(e.stores[Main])
+func (w *work) deliver(e *entityState, h *header, body []byte) error {
+	p, err := w.in(e.stores[entity.Main])
 	if err != nil {
 		return err
 	}

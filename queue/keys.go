@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // All keys of messages are built here and nowhere else. Numbers are big-endian, so that byte order is
@@ -59,7 +60,9 @@ func entityPrefix(number uint32) []byte {
 	return binary.BigEndian.AppendUint32(make([]byte, 0, 16), number|storeNumberBit)
 }
 
-func storePrefix(number uint32, sub Sub) []byte { return append(entityPrefix(number), byte(sub)) }
+func storePrefix(number uint32, sub entity.Sub) []byte {
+	return append(entityPrefix(number), byte(sub))
+}
 
 // family is what the keys of one family begin with.
 func (s *messageStore) family(f byte) []byte {

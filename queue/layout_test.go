@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // TestLayout pins the keys on disk, and the headers of messages.
@@ -15,7 +16,7 @@ func TestLayout(t *testing.T) {
 	w.queue("q", deduped(time.Minute))
 	w.send("q", msg("A", lives(time.Second)), msg("B"), msg("C", due(time.Minute)))
 	for _, how := range []Outcome{Defer, DeadLetter} {
-		r := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+		r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
 		list, err := r.TryReceive(w.ctx, 1)
 		w.must(err)
 		w.settle("q", list[0], Settlement{Outcome: how})
@@ -23,7 +24,7 @@ func TestLayout(t *testing.T) {
 	w.send("q", msg("D"), msg("E", lives(time.Hour)))
 	w.queue("s", sessions)
 	w.send("s", msg("F", of("x\x00")))
-	r := w.receiver(Address{Entity: "s"}, session("x\x00"))
+	r := w.receiver(entity.Address{Entity: "s"}, session("x\x00"))
 	w.must(r.SetSessionState(w.ctx, []byte("state"), nil))
 	want := `
 4000000100b0000000000000001

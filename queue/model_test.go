@@ -13,6 +13,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -56,14 +57,14 @@ func newPlay(t *testing.T, seed uint64, bySession bool) *play {
 	}
 	props := p.props()
 	props.RequiresSession, props.RequiresDuplicateDetection = bySession, p.r.IntN(3) == 0
-	p.create(Queue, "q", props)
+	p.create(entity.Queue, "q", props)
 	p.twin = newTwin(props, start.UnixMilli())
 	p.openPlain()
 	return p
 }
 
 // props draws properties that can be changed.
-func (p *play) props() Properties {
+func (p *play) props() entity.Properties {
 	props := standard()
 	props.LockDuration = time.Duration(5+p.r.IntN(20)) * time.Second
 	props.MaxDeliveryCount = int32(1 + p.r.IntN(4))
@@ -84,7 +85,7 @@ func (p *play) openPlain() {
 		return
 	}
 	var err error
-	p.plain, err = p.q.OpenReceiver(p.ctx, Address{Entity: "q"}, ReceiverOptions{})
+	p.plain, err = p.q.OpenReceiver(p.ctx, entity.Address{Entity: "q"}, ReceiverOptions{})
 	p.must(err)
 }
 
@@ -286,7 +287,7 @@ func (p *play) crash() {
 // compare compares the messages of a queue, but for those that have expired.
 func (p *play) compare(when string, w *world, tw *twin) {
 	p.t.Helper()
-	s, err := w.q.store(Address{Entity: "q"})
+	s, err := w.q.store(entity.Address{Entity: "q"})
 	w.must(err)
 	var got []string
 	w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
@@ -316,7 +317,11 @@ func (p *play) compare(when string, w *world, tw *twin) {
 // compareDead compares the dead letters.
 func (p *play) compareDead(when string, w *world, tw *twin) {
 	p.t.Helper()
-	list, err := w.q.Peek(w.ctx, Address{"q", DeadLetters}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
+	list, err := w.q.Peek(
+		w.ctx,
+		entity.Address{Entity: "q", Sub: entity.DeadLetters},
+		PeekOptions{Max: 10000, MaxBytes: 1 << 30},
+	)
 	w.must(err)
 	var got []string
 	for _, d := range list {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // PeekOptions say what to look at.
@@ -17,7 +18,7 @@ type PeekOptions struct {
 }
 
 // Peek shows messages in the order of their numbers, without locks: active, locked, deferred, scheduled.
-func (q *Queues) Peek(ctx context.Context, a Address, o PeekOptions) ([]Delivery, error) {
+func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]Delivery, error) {
 	s, err := q.store(a)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ const maxDeleted = 4000
 
 // DeleteMessages deletes messages that were enqueued before a moment, oldest first, at most max, and tells
 // how many. Locked ones are left alone, and so are those that are scheduled, or have expired.
-func (q *Queues) DeleteMessages(ctx context.Context, a Address, before time.Time, most int,
+func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before time.Time, most int,
 	session *string) (n int, err error) {
 	s, err := q.store(a)
 	if err != nil {

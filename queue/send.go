@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -17,13 +18,13 @@ func (q *Queues) Send(ctx context.Context, address string, list []*message.Messa
 
 // SendVia is Send through a queue to another entity: what that does not take is a dead letter of the queue's
 // transfers. Errors: as of Send, and CodeNotAllowed where via is no queue.
-func (q *Queues) SendVia(ctx context.Context, via Address, address string, list []*message.Message,
+func (q *Queues) SendVia(ctx context.Context, via entity.Address, address string, list []*message.Message,
 	tx *Transaction) error {
 	s, err := q.store(via)
 	if err != nil {
 		return err
 	}
-	if s.e.kind != Queue || s.sub != Main {
+	if s.e.kind != entity.Queue || s.sub != entity.Main {
 		return s.notAllowed("Messages are sent to another entity through queues alone.")
 	}
 	e, arrivals, err := q.acceptSent(address, list)
@@ -60,7 +61,7 @@ func (q *Queues) Schedule(ctx context.Context, address string, list []*message.M
 	tx *Transaction) ([]int64, error) {
 	for _, m := range list {
 		if m.Scheduled() == message.Absent {
-			return nil, &Error{Code: CodeArgument, Entity: address,
+			return nil, &entity.Error{Code: entity.CodeArgument, Entity: address,
 				Message: "A message that is to be scheduled has no scheduled enqueue time."}
 		}
 	}
@@ -71,7 +72,7 @@ func (q *Queues) Schedule(ctx context.Context, address string, list []*message.M
 	if err != nil || len(arrivals) == 0 {
 		return nil, err
 	}
-	numbers, err := e.stores[Main].reserve(ctx, arrivals)
+	numbers, err := e.stores[entity.Main].reserve(ctx, arrivals)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (q *Queues) send(ctx context.Context, address string, list []*message.Messa
 }
 
 // acceptSent is accept for what a client sends, which is not larger than the entity allows.
-func (q *Queues) acceptSent(address string, list []*message.Message) (*entity, []arrival, error) {
+func (q *Queues) acceptSent(address string, list []*message.Message) (*entityState, []arrival, error) {
 	e, arrivals, err := q.accept(address, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, nil, err
@@ -101,13 +102,14 @@ func (q *Queues) acceptSent(address string, list []*message.Message) (*entity, [
 		size += m.Size()
 	}
 	if size > int(e.properties.Load().MaxMessageKB)<<10 {
-		return nil, nil, e.stores[Main].tooLarge()
+		return nil, nil, e.stores[entity.Main].tooLarge()
 	}
 	return e, arrivals, nil
 }
 
 // arrive stores what has been accepted, in a transaction of its own.
-func (q *Queues) arrive(ctx context.Context, e *entity, arrivals []arrival) (numbers []int64, err error) {
+func (q *Queues) arrive(ctx context.Context, e *entityState,
+	arrivals []arrival) (numbers []int64, err error) {
 	e.m.in.Enter()
 	defer e.m.in.Leave()
 	err = e.m.update(ctx, [][]byte{e.scope}, func(w *work) (err error) {
@@ -122,8 +124,8 @@ func (q *Queues) arrive(ctx context.Context, e *entity, arrivals []arrival) (num
 }
 
 // accept validates what is sent, and makes of it what is stored.
-func (q *Queues) accept(address string, list []*message.Message) (*entity, []arrival, error) {
-	a, management, err := ParseAddress(address)
+func (q *Queues) accept(address string, list []*message.Message) (*entityState, []arrival, error) {
+	a, management, err := entity.ParseAddress(address)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -131,7 +133,7 @@ func (q *Queues) accept(address string, list []*message.Message) (*entity, []arr
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.sub != Main || s.e.kind == Subscription || management {
+	if s.sub != entity.Main || s.e.kind == entity.Subscription || management {
 		return nil, nil, s.notAllowed("Messages can be sent to queues and topics alone.")
 	}
 	if no := s.refusesSenders(); no != nil {
@@ -147,7 +149,7 @@ func (q *Queues) accept(address string, list []*message.Message) (*entity, []arr
 }
 
 // enqueueAll stores messages one behind the other.
-func (w *work) enqueueAll(e *entity, arrivals []arrival) (numbers []int64, err error) {
+func (w *work) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, err error) {
 	numbers = make([]int64, len(arrivals))
 	for i := range arrivals {
 		if numbers[i], err = w.enqueue(e, &arrivals[i]); err != nil {
@@ -161,7 +163,7 @@ func (w *work) enqueueAll(e *entity, arrivals []arrival) (numbers []int64, err e
 // transaction.
 func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []int64,
 	tx *Transaction) error {
-	a, _, err := ParseAddress(address)
+	a, _, err := entity.ParseAddress(address)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // openSession takes the lock of the session that the receiver asks for.
@@ -48,7 +49,10 @@ func (r *Receiver) openSession(ctx context.Context) error {
 				return err
 			}
 		case <-ctx.Done():
-			return s.refuse(CodeTimeout, "There was no session with messages in the time that was given.")
+			return s.refuse(
+				entity.CodeTimeout,
+				"There was no session with messages in the time that was given.",
+			)
 		}
 	}
 }
@@ -61,7 +65,7 @@ func (r *Receiver) notLocked(id string) error {
 	if s.ended != nil {
 		return s.ended
 	}
-	return s.refuse(CodeSessionCannotBeLocked,
+	return s.refuse(entity.CodeSessionCannotBeLocked,
 		"The requested session '"+id+"' cannot be accepted. It may be locked by another receiver.")
 }
 
@@ -262,7 +266,7 @@ func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transa
 	}
 	s := r.s
 	if len(state) > s.maxState() {
-		return s.refuse(CodeMessageTooLarge, "The state of a session is too large.")
+		return s.refuse(entity.CodeMessageTooLarge, "The state of a session is too large.")
 	}
 	if tx != nil {
 		return tx.add(1, 0, &stateStep{r, state})

@@ -8,11 +8,12 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // Sessions returns the ids of sessions in order, top at most, behind the first skip ones: those with active
 // messages or a state, or, where changed is set, those whose state has changed after it.
-func (q *Queues) Sessions(ctx context.Context, a Address, changed *time.Time,
+func (q *Queues) Sessions(ctx context.Context, a entity.Address, changed *time.Time,
 	skip, top int) (ids []string, err error) {
 	s, err := q.store(a)
 	if err != nil {

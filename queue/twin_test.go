@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -13,7 +14,7 @@ import (
 type twin struct {
 	now, started int64
 	last         int64
-	props        Properties
+	props        entity.Properties
 	msgs         map[int64]*twinMessage
 	dead         map[int64]*twinMessage
 	seen         map[string]int64
@@ -37,7 +38,7 @@ type twinSession struct {
 	r     *Receiver
 }
 
-func newTwin(p Properties, now int64) *twin {
+func newTwin(p entity.Properties, now int64) *twin {
 	return &twin{now: now, started: now, props: p, msgs: map[int64]*twinMessage{},
 		dead: map[int64]*twinMessage{}, seen: map[string]int64{}, sessions: map[string]*twinSession{}}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // work is what happens to messages in one transaction. Its methods compose: a move is a remove and an
@@ -138,7 +139,7 @@ func (s *messageStore) read(r engine.Reader) (c counters, err error) {
 }
 
 // createStores writes the counters of an entity's stores: a store is there as long as they are.
-func createStores(t engine.Txn, number uint32, kind Kind) {
+func createStores(t engine.Txn, number uint32, kind entity.Kind) {
 	for _, sub := range storesOf(kind) {
 		t.Set(append(storePrefix(number, sub), familyCounters), (&counters{}).encode())
 	}
@@ -222,7 +223,7 @@ func (w *work) link(p *part, seq int64, h *header) error {
 		}
 	}
 	w.Set(p.readyKey(h.Session, seq), nil)
-	if p.sub == Main {
+	if p.sub == entity.Main {
 		w.Set(p.expiryKey(seq, h), nil)
 	}
 	p.events = append(p.events, event{kind: arrived, seq: seq, header: *h})
@@ -232,7 +233,7 @@ func (w *work) link(p *part, seq int64, h *header) error {
 // unlink deletes them.
 func (w *work) unlink(p *part, seq int64, h *header) error {
 	w.Delete(p.readyKey(h.Session, seq))
-	if p.sub == Main {
+	if p.sub == entity.Main {
 		w.Delete(p.expiryKey(seq, h))
 	}
 	if !p.bySession() {

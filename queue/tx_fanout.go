@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
@@ -12,7 +13,8 @@ import (
 // from Count on. h has its life so far: when it was enqueued, and what its sender wants. body is m, encoded.
 // Where the copies are more than one transaction takes next is the number of the first subscription that has
 // got none; else it is 0.
-func (w *work) publish(topic *entity, h *header, m *message.Message, body []byte) (next int32, err error) {
+func (w *work) publish(topic *entityState, h *header, m *message.Message,
+	body []byte) (next int32, err error) {
 	copied := *h
 	copied.Count = 0
 	def := topic.properties.Load().DefaultTTL
@@ -27,8 +29,8 @@ func (w *work) publish(topic *entity, h *header, m *message.Message, body []byte
 		if w.moved >= maxMoved {
 			return number, nil
 		}
-		p, err := w.in(c.to.stores[Main])
-		if CodeOf(err) == CodeEntityNotFound {
+		p, err := w.in(c.to.stores[entity.Main])
+		if entity.CodeOf(err) == entity.CodeEntityNotFound {
 			continue // it is being deleted
 		}
 		if err == nil {
@@ -60,7 +62,7 @@ func (w *work) publishAll(p *part, h *header, m *message.Message, body []byte) e
 
 // firstOfMany is the number of the first subscription that gets a copy of a message so large that each copy
 // needs a transaction of its own, where there are several; else it is 0.
-func (w *work) firstOfMany(topic *entity, h *header, m *message.Message, body []byte) int32 {
+func (w *work) firstOfMany(topic *entityState, h *header, m *message.Message, body []byte) int32 {
 	if len(body) < maxMoved {
 		return 0
 	}
@@ -120,16 +122,17 @@ func (w *work) copy(p *part, c *chosen, h header, m *message.Message, body []byt
 	if failed == nil || !p.e.properties.Load().DeadLetterOnFilterErrors {
 		return nil
 	}
-	return w.bury(p, DeadLetters, &h, body, *failed)
+	return w.bury(p, entity.DeadLetters, &h, body, *failed)
 }
 
 // act is a copy of a message on which a rule's action has been carried out; why tells that it could not be.
-func (e *entity) act(r *Rule, m *message.Message, h *header) (acted *message.Message, why *reason) {
+func (e *entityState) act(r *entity.Rule, m *message.Message,
+	h *header) (acted *message.Message, why *reason) {
 	acted = m.Clone()
 	err := r.Action.Run(&view{acted, h})
 	if err == nil {
 		acted.SetString("RuleName", r.Name)
-		err = e.topic.stores[Main].checkMessage(acted)
+		err = e.topic.stores[entity.Main].checkMessage(acted)
 	}
 	if err == nil {
 		return acted, nil
@@ -139,7 +142,7 @@ func (e *entity) act(r *Rule, m *message.Message, h *header) (acted *message.Mes
 	switch {
 	case errors.As(err, &known):
 		failed = because(known.Exception, known.Message)
-	case CodeOf(err) == CodeMessageTooLarge:
+	case entity.CodeOf(err) == entity.CodeMessageTooLarge:
 		failed = because("HeaderSizeExceeded", "The size quota for this stream has been exceeded.")
 	}
 	return nil, &failed

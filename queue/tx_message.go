@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -12,8 +13,8 @@ import (
 // dropped, and for a message of a topic, but for those with a time for which they are scheduled: each of
 // these has a number of its own. It fails with CodeQuotaExceeded, and with CodeEntityNotFound where the
 // entity is gone.
-func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
-	p, err := w.in(e.stores[Main])
+func (w *work) enqueue(e *entityState, a *arrival) (number int64, err error) {
+	p, err := w.in(e.stores[entity.Main])
 	if err != nil {
 		return 0, err
 	}
@@ -62,18 +63,18 @@ func (w *work) duplicate(p *part, id string) (bool, error) {
 // store stores an active message, or publishes it: number is 0 then, and where it is a dead letter at once.
 // body is m, encoded.
 func (w *work) store(p *part, h *header, m *message.Message, body []byte) (number int64, err error) {
-	if p.e.kind == Topic {
+	if p.e.kind == entity.Topic {
 		return 0, w.publishAll(p, h, m, body)
 	}
 	if _, has := m.SessionID(); !has && p.bySession() { // it was not sent here, but forwarded or published
-		return 0, w.bury(p, DeadLetters, h, body, because("Session id is null",
+		return 0, w.bury(p, entity.DeadLetters, h, body, because("Session id is null",
 			"Session enabled entity doesn't allow a message whose session identifier is null."))
 	}
 	return w.insert(p, h, body)
 }
 
 // bury stores a message that its entity cannot take, or cannot hand on, in a store of dead letters of it.
-func (w *work) bury(p *part, in Sub, h *header, body []byte, why reason) error {
+func (w *work) bury(p *part, in entity.Sub, h *header, body []byte, why reason) error {
 	body, err := setReason(body, why)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err err
 		return false, err
 	}
 	at := max(due, min(w.m.started, w.now))
-	if p.e.kind == Topic {
+	if p.e.kind == entity.Topic {
 		return w.publishScheduled(p, seq, &h, at, body)
 	}
 	if err := w.take(p, seq, &h); err != nil {
@@ -132,7 +133,7 @@ func (w *work) body(p *part, seq int64) ([]byte, error) { return w.Get(p.key(fam
 
 // room fails with CodeQuotaExceeded where an entity has no room for so many bytes more. What lies in the
 // subscriptions of a topic is the topic's.
-func (w *work) room(e *entity, size int64) error {
+func (w *work) room(e *entityState, size int64) error {
 	for _, s := range e.stores {
 		if s == nil {
 			continue
@@ -149,7 +150,7 @@ func (w *work) room(e *entity, size int64) error {
 		}
 	}
 	if size > int64(e.properties.Load().MaxSizeMB)<<20 {
-		return &Error{Code: CodeQuotaExceeded, Entity: e.path,
+		return &entity.Error{Code: entity.CodeQuotaExceeded, Entity: e.path,
 			Message: "The maximum entity size has been reached or exceeded."}
 	}
 	return nil
@@ -190,7 +191,7 @@ func (w *work) giveBack(p *part, seq int64, h *header, at int64, counts bool,
 	if err := w.modify(p, seq, h, list); err != nil {
 		return gone, err
 	}
-	if counts && p.sub == Main { // of dead letters nothing is counted
+	if counts && p.sub == entity.Main { // of dead letters nothing is counted
 		h.Count++
 		w.rewrite(p, seq, h)
 	}
@@ -209,7 +210,7 @@ func (w *work) giveBack(p *part, seq int64, h *header, at int64, counts bool,
 // deferMessage sets a message aside for receivers that ask for its number. That counts as a delivery, and
 // makes a message a dead letter that has had as many as it can have.
 func (w *work) deferMessage(p *part, seq int64, h *header) (after, error) {
-	if p.sub == Main {
+	if p.sub == entity.Main {
 		h.Count++
 	}
 	if p.exhausted(h) {
@@ -228,7 +229,7 @@ func (w *work) deferMessage(p *part, seq int64, h *header) (after, error) {
 // exhausted reports whether a message has had as many deliveries as its entity allows. Those of dead
 // letters are not counted.
 func (s *messageStore) exhausted(h *header) bool {
-	return s.sub == Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
+	return s.sub == entity.Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
 }
 
 // exhaust makes a dead letter of such a message.
@@ -259,9 +260,9 @@ func (w *work) deadLetter(p *part, seq int64, h *header, why reason) error {
 	if err := w.take(p, seq, h); err != nil {
 		return err
 	}
-	to := DeadLetters
-	if p.sub == DeadLetters {
-		to = TransferDeadLetters
+	to := entity.DeadLetters
+	if p.sub == entity.DeadLetters {
+		to = entity.TransferDeadLetters
 	}
 	dead, err := w.in(p.e.stores[to])
 	if err != nil {
@@ -281,7 +282,7 @@ func capTTL(ttl int64, longest time.Duration) int64 {
 
 // millis are the milliseconds of a duration, rounded up: host.Never for Forever.
 func millis(d time.Duration) int64 {
-	if d == Forever {
+	if d == entity.Forever {
 		return host.Never
 	}
 	ms := d.Milliseconds()
@@ -311,7 +312,7 @@ func (h *header) deadline(def int64) int64 {
 
 // expires is when a message of this store expires: host.Never for dead letters, and for what is not active.
 func (s *messageStore) expires(h *header) int64 {
-	if s.sub != Main || h.State != active {
+	if s.sub != entity.Main || h.State != active {
 		return host.Never
 	}
 	return h.deadline(millis(s.e.properties.Load().DefaultTTL))

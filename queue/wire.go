@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -59,7 +60,7 @@ func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
 }
 
 // idOf is by what the entity knows duplicates of a message.
-func (e *entity) idOf(m *message.Message) string {
+func (e *entityState) idOf(m *message.Message) string {
 	id, _ := m.Key()
 	if e.properties.Load().EnablePartitioning {
 		id = m.PartitionKey() + "\x00" + id
@@ -87,7 +88,7 @@ func (s *messageStore) checkMessage(m *message.Message) error {
 		}
 	}
 	if m.PropertiesSize() > maxProperties {
-		return s.refuse(CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
+		return s.refuse(entity.CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
 	}
 	return s.checkProperties(m.Application)
 }
@@ -97,12 +98,12 @@ func (s *messageStore) checkProperties(list []message.Property) error {
 	total := 0
 	for _, p := range list {
 		if len(p.Name)+len(p.Value) > maxProperty {
-			return s.refuse(CodeMessageTooLarge, "A property of a message has at most 32 KB.")
+			return s.refuse(entity.CodeMessageTooLarge, "A property of a message has at most 32 KB.")
 		}
 		total += len(p.Name) + len(p.Value)
 	}
 	if total > maxProperties {
-		return s.refuse(CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
+		return s.refuse(entity.CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
 	}
 	return nil
 }
@@ -159,7 +160,7 @@ func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	if m.State == active && m.Due > 0 { // to receivers it stays what it was
 		d.Broker.State = message.Scheduled
 	}
-	if def := millis(props.DefaultTTL); m.TTL == noTTL && def != host.Never && s.sub == Main {
+	if def := millis(props.DefaultTTL); m.TTL == noTTL && def != host.Never && s.sub == entity.Main {
 		d.Broker.TTL, d.Broker.ExpiresAt = def, m.header.deadline(def)
 	}
 	return d, nil

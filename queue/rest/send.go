@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -96,7 +96,7 @@ func (c *call) readBatch(body []byte, path string) ([]*message.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, _, err := queue.ParseAddress(path)
+	at, _, err := entity.ParseAddress(path)
 	if err == nil {
 		_, err = c.o.Queues.PartitionOf(at, list)
 	}
@@ -175,8 +175,8 @@ func propertyOf(raw json.RawMessage) ([]byte, error) {
 }
 
 // store is the store of messages that a path names.
-func (c *call) store(path string, need access.Rights) (queue.Address, error) {
-	a, management, err := queue.ParseAddress(path)
+func (c *call) store(path string, need access.Rights) (entity.Address, error) {
+	a, management, err := entity.ParseAddress(path)
 	if err == nil && management {
 		err = badRequest("That is no store of messages.")
 	}
