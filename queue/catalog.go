@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // Entities and rules are records of the host's catalog:
@@ -50,9 +51,9 @@ func (r *entityRecord) key() []byte {
 // scopeOf is the scope of an entity: a subscription lies in that of its topic.
 func (r *entityRecord) scope() []byte {
 	if r.Topic != 0 {
-		return entityPrefix(r.Topic)
+		return layout.EntityPrefix(r.Topic)
 	}
-	return entityPrefix(r.Number)
+	return layout.EntityPrefix(r.Number)
 }
 
 // tenant is what the host knows of the queues.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // ReceiveDeferred takes deferred messages by their numbers, all or none: CodeMessageNotFound. session is
@@ -64,7 +65,7 @@ func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int
 	if c == nil {
 		return Delivery{}, s.messageNotFound(number)
 	}
-	l := look{s: s, now: now, state: active, max: 1}
+	l := look{s: s, now: now, state: layout.Active, max: 1}
 	live, err := l.read(ctx, []*claim{c})
 	if err == nil {
 		err = s.purgeMet(ctx, l.expired)
@@ -123,7 +124,7 @@ func (s *messageStore) claimAll(numbers []int64, session *Receiver) (list []*cla
 // readDeferred reads the messages of claims, all or none.
 func (s *messageStore) readDeferred(ctx context.Context, claims []*claim,
 	session *Receiver) ([]stored, error) {
-	l := look{s: s, now: s.now(), state: deferred, all: true}
+	l := look{s: s, now: s.now(), state: layout.Deferred, all: true}
 	list, err := l.read(ctx, claims)
 	if err != nil {
 		return nil, err
@@ -134,8 +135,8 @@ func (s *messageStore) readDeferred(ctx context.Context, claims []*claim,
 	refuses := s.e.m.opts.RefuseExpiredDeferred && s.sub == entity.Main
 	def := millis(s.e.properties.Load().DefaultTTL)
 	for i := range list {
-		h := &list[i].header
-		if refuses && h.deadline(def) <= l.now || s.bySession() && h.Session != session.lock.id {
+		h := &list[i].Header
+		if refuses && h.Deadline(def) <= l.now || s.bySession() && h.Session != session.lock.id {
 			err = s.messageNotFound(list[i].seq)
 		}
 	}

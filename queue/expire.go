@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -20,9 +21,9 @@ type expiry struct {
 func (e *expiry) restart() { e.again.Store(true) }
 
 // noteArrival has the passes begin anew where they have left a moment behind.
-func (e *expiry) noteArrival(h *header) {
-	p, at := &e.own, h.deadline(host.Never)
-	if h.TTL == noTTL {
+func (e *expiry) noteArrival(h *layout.Header) {
+	p, at := &e.own, h.Deadline(host.Never)
+	if h.TTL == layout.NoTTL {
 		p, at = &e.inherited, h.Enqueued
 	}
 	if p.IsPast(at) {
@@ -126,8 +127,8 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 	}
 	def := millis(s.e.properties.Load().DefaultTTL)
 	steps := []*host.Step{
-		{Pass: &s.expiry.own, Prefix: s.family(familyDeadline), Cutoff: now},
-		{Pass: &s.expiry.inherited, Prefix: s.family(familyEnqueued), Cutoff: -1},
+		{Pass: &s.expiry.own, Prefix: s.keys.Family(layout.FamilyDeadline), Cutoff: now},
+		{Pass: &s.expiry.inherited, Prefix: s.keys.Family(layout.FamilyEnqueued), Cutoff: -1},
 	}
 	if def != host.Never {
 		steps[1].Cutoff = now - def
@@ -253,7 +254,7 @@ func (w *work) purge(s *messageStore, seq int64) (ended bool, err error) {
 	switch {
 	case err != nil:
 		return false, err
-	case !ok || h.State != active:
+	case !ok || h.State != layout.Active:
 		return true, nil
 	case !s.expired(&h, w.now):
 		return false, nil

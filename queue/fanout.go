@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -85,7 +86,7 @@ func newFanOut(children *[]*entityState) *fanOut {
 }
 
 // match is the subscriptions that get something of a message, in the order of their numbers.
-func (f *fanOut) match(m *message.Message, h *header) (list []*chosen) {
+func (f *fanOut) match(m *message.Message, h *layout.Header) (list []*chosen) {
 	v := &view{m, h}
 	places := slices.Clone(f.always)
 	for _, x := range f.indexes {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -233,7 +234,7 @@ func TestFanOutIndex(t *testing.T) {
 			}
 		}
 		m.SetText(message.Subject, []string{"", "x", "z"}[r.IntN(3)])
-		v := &view{m, &header{}}
+		v := &view{m, &layout.Header{}}
 		var want, got []*entityState
 		for _, c := range children {
 			if wants := func(r entity.Rule) bool { return r.Filter.Match(v) }; slices.ContainsFunc(
@@ -273,7 +274,7 @@ func BenchmarkFanOut(b *testing.B) {
 			m.SetText(message.CorrelationID, "3 0")
 			topic.fanOut()
 			for b.Loop() {
-				if len(topic.fanOut().match(m, &header{})) != 1 {
+				if len(topic.fanOut().match(m, &layout.Header{})) != 1 {
 					b.Fatal("not found")
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -12,7 +13,7 @@ import (
 // view is a message as rules see it: what its sender wrote, and what the topic knows of it.
 type view struct {
 	m *message.Message
-	h *header
+	h *layout.Header
 }
 
 // slotOf is the slot of a system property; ok is false for one that lies elsewhere.
@@ -54,7 +55,7 @@ func (v *view) System(s rule.System) rule.Value {
 	case rule.EnqueuedTime:
 		return rule.Time(v.h.Enqueued)
 	case rule.TimeToLive:
-		if v.h.TTL != noTTL {
+		if v.h.TTL != layout.NoTTL {
 			return rule.Duration(
 				min(v.h.TTL, math.MaxInt64/entity.TicksPerMillisecond) * entity.TicksPerMillisecond,
 			)

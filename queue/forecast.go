@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // Deadlines calls fn with the moment in which each message of a store expires; mortal is false for one that
@@ -19,7 +20,7 @@ func (q *Queues) Deadlines(ctx context.Context, a entity.Address,
 		return err
 	}
 	return wrap(s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		return s.eachHeader(ctx, r, 0, func(_ int64, h header) (bool, error) {
+		return s.eachHeader(ctx, r, 0, func(_ int64, h layout.Header) (bool, error) {
 			at := s.expires(&h)
 			if at == host.Never {
 				return fn(time.Time{}, false), nil

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // Auto-forwarding. What arrives in a store whose messages go on is stored there first, as in any other store:
@@ -148,13 +149,13 @@ func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err err
 		return (&Receiver{s: s}).claimNext(ctx, maxForward)
 	}
 	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) error {
-		heads := v.Scan(engine.Prefix(s.family(familyHead)), false)
+		heads := v.Scan(engine.Prefix(s.keys.Family(layout.FamilyHead)), false)
 		for len(list) < maxForward && ctx.Err() == nil && heads.Next() {
 			rg := engine.Prefix(s.readyPrefix(string(heads.Value())))
 			it := engine.Expect(v.Scan(rg, false), maxForward-len(list))
 			for len(list) < maxForward && it.Next() {
 				s.mu.Lock()
-				if c := s.claim(seqOf(it.Key()), nil); c != nil {
+				if c := s.claim(layout.SeqOf(it.Key()), nil); c != nil {
 					list = append(list, c)
 				}
 				s.mu.Unlock()
@@ -184,7 +185,7 @@ func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 		return err
 	}
 	h, ok, err := s.header(w, seq)
-	if err != nil || !ok || h.State != active {
+	if err != nil || !ok || h.State != layout.Active {
 		return err
 	}
 	at := w.now
@@ -221,7 +222,7 @@ func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 
 // refusal is why an entity does not take a message that is forwarded to it; nil: it does. to is nil where it
 // is gone.
-func (w *work) refusal(to *entityState, h *header, size int64) (*reason, error) {
+func (w *work) refusal(to *entityState, h *layout.Header, size int64) (*reason, error) {
 	if h.Hops >= maxHops {
 		why := because("MaxTransferHopCountExceeded",
 			"The message was forwarded as often as it can be: the allowed hop count is 4.")
@@ -268,7 +269,7 @@ func exceptionOf(c entity.Code) string {
 }
 
 // deliver stores a message that comes from elsewhere in an entity that takes it. A duplicate is dropped.
-func (w *work) deliver(e *entityState, h *header, body []byte) error {
+func (w *work) deliver(e *entityState, h *layout.Header, body []byte) error {
 	p, err := w.in(e.stores[entity.Main])
 	if err != nil {
 		return err

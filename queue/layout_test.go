@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // TestLayout pins the keys on disk, and the headers of messages.
@@ -73,12 +74,12 @@ func TestLayout(t *testing.T) {
 		it := r.Scan(engine.Range{Start: []byte{0x40}, End: []byte{0x80}}, false)
 		for it.Next() {
 			key := it.Key()
-			if len(key) == storePrefixLen {
+			if len(key) == layout.StorePrefixLen {
 				got = append(got, fmt.Sprintf("%x%s", key[:4], key[4:])) // the engine's
 				continue
 			}
 			line := fmt.Sprintf("%x%c%x", key[:5], key[5], key[6:])
-			if key[5] != familyBody {
+			if key[5] != layout.FamilyBody {
 				line += fmt.Sprintf(" %x", it.Value())
 			}
 			got = append(got, strings.TrimSpace(line))

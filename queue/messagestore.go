@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -41,9 +42,9 @@ import (
 //	messageStore.read     its counters, as they are stored
 //	work                  what happens to messages in one transaction: see tx.go
 type messageStore struct {
-	e      *entityState
-	sub    entity.Sub
-	prefix []byte // of its keys
+	e    *entityState
+	sub  entity.Sub
+	keys layout.StoreKeys
 
 	mu        sync.Mutex    // guards what follows; nothing is waited for while it is held
 	ended     *entity.Error // why it takes no receivers any more
@@ -71,7 +72,7 @@ type messageStore struct {
 
 // newMessageStore makes what is known in memory of a store of an entity.
 func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
-	return &messageStore{e: e, sub: sub, prefix: storePrefix(e.number, sub), turn: host.NewTurn(),
+	return &messageStore{e: e, sub: sub, keys: layout.StoreKeysOf(e.number, sub), turn: host.NewTurn(),
 		forwarding: host.NewTurn(), forwards: host.Never,
 		claims: make(map[int64]*claim), tokens: make(map[message.UUID]*claim),
 		sessions:  make(map[string]*sessionLock),
@@ -94,7 +95,7 @@ func (s *messageStore) load(r engine.Reader) error {
 	}
 	s.date(c.Latest)
 	s.size.Store(c.Bytes)
-	if s.activates, err = host.FirstAfter(r, s.family(familyDue), -1); err != nil {
+	if s.activates, err = host.FirstAfter(r, s.keys.Family(layout.FamilyDue), -1); err != nil {
 		return err
 	}
 	s.e.m.timers.arm(s, s.activates)
@@ -259,4 +260,16 @@ func (s *messageStore) placeOf(session string) *place {
 		return &l.place
 	}
 	return nil
+}
+
+// readyPrefix is what the keys are under which receivers look: those of a session, or all.
+func (s *messageStore) readyPrefix(session string) []byte {
+	if s.bySession() {
+		return s.keys.SessionPrefix(session)
+	}
+	return s.keys.ReadyPrefix()
+}
+
+func (s *messageStore) readyKey(session string, seq int64) []byte {
+	return layout.AppendSeq(s.readyPrefix(session), seq)
 }

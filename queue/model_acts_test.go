@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -90,7 +91,7 @@ func (p *play) renewSome() {
 func (p *play) deferredSome() {
 	for _, m := range p.twin.ordered(p.twin.msgs) {
 		holder := p.twin.sessions[m.session]
-		if m.state != deferred || m.locked() || p.bySession() && holder == nil {
+		if m.state != layout.Deferred || m.locked() || p.bySession() && holder == nil {
 			continue
 		}
 		mode, r := Mode(p.r.IntN(2)), (*Receiver)(nil)
@@ -114,7 +115,7 @@ func (p *play) deferredSome() {
 
 func (p *play) cancelSome() {
 	for _, m := range p.twin.ordered(p.twin.msgs) {
-		if m.state == scheduled {
+		if m.state == layout.Scheduled {
 			p.logf("cancel %d", m.seq)
 			p.must(p.q.CancelScheduled(p.ctx, "q", []int64{m.seq}, nil))
 			delete(p.twin.msgs, m.seq)
@@ -143,7 +144,8 @@ func (p *play) deleteSome() {
 	n, err := p.q.DeleteMessages(p.ctx, entity.Address{Entity: "q"}, time.UnixMilli(before), 4000, nil)
 	p.must(err)
 	for _, m := range p.twin.ordered(p.twin.msgs) {
-		if m.state != scheduled && !m.locked() && !p.twin.expired(m, p.twin.now) && m.enqueued < before {
+		if m.state != layout.Scheduled && !m.locked() && !p.twin.expired(m, p.twin.now) &&
+			m.enqueued < before {
 			delete(p.twin.msgs, m.seq)
 		}
 	}

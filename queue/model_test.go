@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -131,7 +132,7 @@ func (p *play) drawn() (*message.Message, twinMessage) {
 	p.n++
 	text := fmt.Sprint("m", p.n)
 	m := msg(text)
-	tm := twinMessage{text: text, ttl: noTTL}
+	tm := twinMessage{text: text, ttl: layout.NoTTL}
 	if p.r.IntN(2) == 0 {
 		ms := int64(p.r.IntN(30)) * 500
 		tm.ttl = ms
@@ -210,7 +211,7 @@ func (p *play) took(list []Delivery, want []*twinMessage, mode Mode, holder *twi
 		if b.SequenceNumber != m.seq || b.DeliveryCount != uint32(m.count) || textOf(d) != m.text {
 			p.t.Errorf("received %s %+v, not %+v", d.Message.Body, d.Broker, m)
 		}
-		if scheduled := m.state == active && m.due > 0; scheduled != (b.State == message.Scheduled) {
+		if scheduled := m.state == layout.Active && m.due > 0; scheduled != (b.State == message.Scheduled) {
 			p.t.Errorf("received %+v in state %d", m, b.State)
 		}
 		switch {
@@ -291,13 +292,13 @@ func (p *play) compare(when string, w *world, tw *twin) {
 	w.must(err)
 	var got []string
 	w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
-		return s.eachHeader(context.Background(), r, 0, func(seq int64, h header) (bool, error) {
+		return s.eachHeader(context.Background(), r, 0, func(seq int64, h layout.Header) (bool, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if c := s.claims[seq]; (c == nil || !c.locked) && s.expired(&h, s.now()) {
 				return true, nil
 			}
-			body, err := r.Get(s.key(familyBody, seq))
+			body, err := r.Get(s.keys.Key(layout.FamilyBody, seq))
 			if err != nil {
 				return false, err
 			}

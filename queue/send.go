@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -194,9 +195,9 @@ func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []
 }
 
 // cancellable reads the header of a scheduled message that is not due yet: CodeMessageNotFound.
-func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (header, error) {
+func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (layout.Header, error) {
 	h, ok, err := s.header(r, seq)
-	if err == nil && (!ok || h.State != scheduled || h.Due <= now) { // one that is due is delivered
+	if err == nil && (!ok || h.State != layout.Scheduled || h.Due <= now) { // one that is due is delivered
 		err = s.messageNotFound(seq)
 	}
 	return h, err

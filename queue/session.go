@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // openSession takes the lock of the session that the receiver asks for.
@@ -123,8 +124,8 @@ func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 
 // freeSession finds the first session from a head on that nobody has locked; head 0: there is none.
 func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, head int64, err error) {
-	rg := engine.Prefix(s.family(familyHead))
-	rg.Start = s.key(familyHead, from)
+	rg := engine.Prefix(s.keys.Family(layout.FamilyHead))
+	rg.Start = s.keys.Key(layout.FamilyHead, from)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		it := r.Scan(rg, false)
 		for looked := 1; it.Next(); looked++ {
@@ -135,7 +136,7 @@ func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, 
 			locked := s.sessions[string(it.Value())] != nil
 			s.mu.Unlock()
 			if !locked {
-				id, head = string(it.Value()), seqOf(it.Key())
+				id, head = string(it.Value()), layout.SeqOf(it.Key())
 				break
 			}
 		}
@@ -158,7 +159,7 @@ func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, 
 			if looked%maxLook == 0 && ctx.Err() != nil {
 				break
 			}
-			seq := seqOf(it.Key())
+			seq := layout.SeqOf(it.Key())
 			h, ok, err := s.header(r, seq)
 			if err != nil {
 				it.Close()
@@ -234,7 +235,7 @@ func (r *Receiver) SessionState(ctx context.Context) (state []byte, err error) {
 	}
 	s := r.s
 	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) error {
-		raw, err := v.Get(s.textKey(familyState, r.lock.id))
+		raw, err := v.Get(s.keys.TextKey(layout.FamilyState, r.lock.id))
 		if errors.Is(err, engine.ErrNotFound) {
 			return nil
 		}

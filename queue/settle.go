@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -200,7 +201,7 @@ func (s *messageStore) locked(ctx context.Context, token message.UUID) (c *claim
 		return nil, nil, nil
 	}
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		body, err := r.Get(s.key(familyBody, c.seq))
+		body, err := r.Get(s.keys.Key(layout.FamilyBody, c.seq))
 		if err != nil {
 			return err
 		}

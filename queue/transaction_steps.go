@@ -53,7 +53,7 @@ func (s *transferStep) end(err error) {
 
 // transfer stores a message that comes through another entity.
 func (w *work) transfer(via, to *entityState, a *arrival) error {
-	no, err := w.refusal(to, &a.header, int64(len(a.body)))
+	no, err := w.refusal(to, &a.Header, int64(len(a.body)))
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (w *work) transfer(via, to *entityState, a *arrival) error {
 	if err != nil {
 		return err
 	}
-	h := a.header
+	h := a.Header
 	h.Enqueued = w.now
 	return w.bury(p, entity.TransferDeadLetters, &h, a.body, *no)
 }

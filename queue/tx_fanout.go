@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
@@ -13,12 +14,12 @@ import (
 // from Count on. h has its life so far: when it was enqueued, and what its sender wants. body is m, encoded.
 // Where the copies are more than one transaction takes next is the number of the first subscription that has
 // got none; else it is 0.
-func (w *work) publish(topic *entityState, h *header, m *message.Message,
+func (w *work) publish(topic *entityState, h *layout.Header, m *message.Message,
 	body []byte) (next int32, err error) {
 	copied := *h
 	copied.Count = 0
 	def := topic.properties.Load().DefaultTTL
-	if copied.TTL = capTTL(copied.TTL, def); copied.TTL == noTTL && millis(def) != host.Never {
+	if copied.TTL = capTTL(copied.TTL, def); copied.TTL == layout.NoTTL && millis(def) != host.Never {
 		copied.TTL = millis(def) // it is the copy's own from now on
 	}
 	for _, c := range topic.fanOut().match(m, &copied) {
@@ -46,7 +47,7 @@ func (w *work) publish(topic *entityState, h *header, m *message.Message,
 // publishAll publishes a message. Where that takes more than one transaction, it is scheduled in the topic
 // for the moment in which it was enqueued, until the others have come to an end: it may be overtaken
 // meanwhile.
-func (w *work) publishAll(p *part, h *header, m *message.Message, body []byte) error {
+func (w *work) publishAll(p *part, h *layout.Header, m *message.Message, body []byte) error {
 	next := w.firstOfMany(p.e, h, m, body)
 	if next == 0 {
 		var err error
@@ -55,14 +56,14 @@ func (w *work) publishAll(p *part, h *header, m *message.Message, body []byte) e
 		}
 	}
 	rest := *h
-	rest.State, rest.Due, rest.Count = scheduled, h.Enqueued, next
+	rest.State, rest.Due, rest.Count = layout.Scheduled, h.Enqueued, next
 	p.Last++
 	return w.put(p, p.Last, &rest, body)
 }
 
 // firstOfMany is the number of the first subscription that gets a copy of a message so large that each copy
 // needs a transaction of its own, where there are several; else it is 0.
-func (w *work) firstOfMany(topic *entityState, h *header, m *message.Message, body []byte) int32 {
+func (w *work) firstOfMany(topic *entityState, h *layout.Header, m *message.Message, body []byte) int32 {
 	if len(body) < maxMoved {
 		return 0
 	}
@@ -74,7 +75,13 @@ func (w *work) firstOfMany(topic *entityState, h *header, m *message.Message, bo
 
 // publishScheduled publishes a message that was scheduled, as of a moment. done is false where another
 // transaction must go on.
-func (w *work) publishScheduled(p *part, seq int64, h *header, at int64, body []byte) (done bool, err error) {
+func (w *work) publishScheduled(
+	p *part,
+	seq int64,
+	h *layout.Header,
+	at int64,
+	body []byte,
+) (done bool, err error) {
 	m, err := parseStored(body)
 	if err != nil {
 		return false, err
@@ -97,7 +104,7 @@ func (w *work) publishScheduled(p *part, seq int64, h *header, at int64, body []
 // copy stores what one subscription gets of a message: one copy for all rules without an action, and one for
 // each that has an action. An action that fails gives no copy: the message is a dead letter of the
 // subscription where that wants it, once.
-func (w *work) copy(p *part, c *chosen, h header, m *message.Message, body []byte) error {
+func (w *work) copy(p *part, c *chosen, h layout.Header, m *message.Message, body []byte) error {
 	if c.plain {
 		plain := h
 		if _, err := w.store(p, &plain, m, body); err != nil {
@@ -127,7 +134,7 @@ func (w *work) copy(p *part, c *chosen, h header, m *message.Message, body []byt
 
 // act is a copy of a message on which a rule's action has been carried out; why tells that it could not be.
 func (e *entityState) act(r *entity.Rule, m *message.Message,
-	h *header) (acted *message.Message, why *reason) {
+	h *layout.Header) (acted *message.Message, why *reason) {
 	acted = m.Clone()
 	err := r.Action.Run(&view{acted, h})
 	if err == nil {
