@@ -2,14 +2,11 @@ package queue
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -195,63 +192,6 @@ func TestRulesLater(t *testing.T) {
 	w.remove("t/Subscriptions/late")
 	w.send("t", msg("F"))
 	w.shows(sub, "A D E F")
-}
-
-// TestFanOutIndex: the index finds those filters that a walk over all of them finds.
-func TestFanOutIndex(t *testing.T) {
-	seed := metatest.FirstSeed()
-	t.Log("seed", seed)
-	r := rand.New(rand.NewPCG(seed, 2))
-	value := func() rule.Value {
-		return []rule.Value{rule.Int(1), rule.Number(1), rule.Number(0.5), rule.String("1"), rule.String("a"),
-			rule.Bool(true), rule.Int(0), rule.Number(math.Copysign(0, -1)), rule.NullValue(), rule.Time(
-				5), rule.Duration(5),
-			rule.Bytes([]byte("a")), rule.UUID("01000000-0000-0000-0000-000000000000")}[r.IntN(13)]
-	}
-	var children []*entityState
-	for range 30 {
-		set := &ruleSet{}
-		for i := range 20 {
-			var c rule.Correlation
-			for range 1 + r.IntN(2) {
-				c.Properties = append(c.Properties, rule.Parameter{Name: string(rune('a' + r.IntN(3))),
-					Value: value()})
-			}
-			c.Label = []string{"", "x", "y"}[r.IntN(3)]
-			set = set.with(entity.Rule{Name: fmt.Sprint(i), Filter: correlation(t, c)})
-		}
-		e := &entityState{kind: entity.Subscription, number: uint32(len(children))}
-		e.rules.Store(set)
-		children = append(children, e)
-	}
-	topic := &entityState{kind: entity.Topic}
-	topic.children.Store(&children)
-	for range 300 {
-		m := msg("")
-		for _, name := range []string{"A", "b", "c"} {
-			if r.IntN(4) > 0 {
-				m.Set(name, entity.EncodeValue(value(), nil))
-			}
-		}
-		m.SetText(message.Subject, []string{"", "x", "z"}[r.IntN(3)])
-		v := &view{m, &layout.Header{}}
-		var want, got []*entityState
-		for _, c := range children {
-			if wants := func(r entity.Rule) bool { return r.Filter.Match(v) }; slices.ContainsFunc(
-				c.rules.Load().list, wants) {
-				want = append(want, c)
-			}
-		}
-		for _, c := range topic.fanOut().match(m, v.h) {
-			got = append(got, c.to)
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("%d subscriptions, not %d", len(got), len(want))
-		}
-	}
-	if len(topic.fanOut().always) == 0 || len(topic.fanOut().indexes) < 5 {
-		t.Error("the index is no index")
-	}
 }
 
 // BenchmarkFanOut publishes to a topic with so many correlation filters, of which one wants the message.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/fanout"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
@@ -136,7 +137,7 @@ func (w *work) copy(p *part, c *chosen, h layout.Header, m *message.Message, bod
 func (e *entityState) act(r *entity.Rule, m *message.Message,
 	h *layout.Header) (acted *message.Message, why *reason) {
 	acted = m.Clone()
-	err := r.Action.Run(&view{acted, h})
+	err := r.Action.Run(&fanout.View{Message: acted, Header: h})
 	if err == nil {
 		acted.SetString("RuleName", r.Name)
 		err = e.topic.stores[entity.Main].checkMessage(acted)

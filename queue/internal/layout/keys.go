@@ -32,7 +32,6 @@ import (
 // are 0, 1 and 2, as Sub counts them. The engine keeps the ceiling of the scope's LSNs under number and
 // 's', where no store is. Moments are milliseconds since 1970. Dead letters have no entries in w and x:
 // they do not expire.
-// The families: the letter behind the store.
 //
 // The constants are the letters of the families.
 const (

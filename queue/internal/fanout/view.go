@@ -1,4 +1,4 @@
-package queue
+package fanout
 
 import (
 	"math"
@@ -10,10 +10,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// view is a message as rules see it: what its sender wrote, and what the topic knows of it.
-type view struct {
-	m *message.Message
-	h *layout.Header
+// View is a message as rules see it: what its sender wrote, and what the topic knows of it. It implements
+// rule.Message, and rule.Editable by changing the message.
+type View struct {
+	Message *message.Message
+	Header  *layout.Header
 }
 
 // slotOf is the slot of a system property; ok is false for one that lies elsewhere.
@@ -40,28 +41,28 @@ func slotOf(s rule.System) (slot message.Slot, ok bool) {
 }
 
 // System implements rule.Message. A message that is published has no number yet.
-func (v *view) System(s rule.System) rule.Value {
+func (v *View) System(s rule.System) rule.Value {
 	if slot, ok := slotOf(s); ok {
-		if v.m.Raw(slot) == nil {
+		if v.Message.Raw(slot) == nil {
 			return rule.NullValue()
 		}
-		return rule.String(v.m.Text(slot))
+		return rule.String(v.Message.Text(slot))
 	}
 	switch s {
 	case rule.PartitionKey:
-		if key := v.m.PartitionKey(); key != "" {
+		if key := v.Message.PartitionKey(); key != "" {
 			return rule.String(key)
 		}
 	case rule.EnqueuedTime:
-		return rule.Time(v.h.Enqueued)
+		return rule.Time(v.Header.Enqueued)
 	case rule.TimeToLive:
-		if v.h.TTL != layout.NoTTL {
+		if v.Header.TTL != layout.NoTTL {
 			return rule.Duration(
-				min(v.h.TTL, math.MaxInt64/entity.TicksPerMillisecond) * entity.TicksPerMillisecond,
+				min(v.Header.TTL, math.MaxInt64/entity.TicksPerMillisecond) * entity.TicksPerMillisecond,
 			)
 		}
 	case rule.ScheduledEnqueueTime:
-		if at := v.m.Scheduled(); at != message.Absent {
+		if at := v.Message.Scheduled(); at != message.Absent {
 			return rule.Time(at)
 		}
 	case rule.DeliveryCount:
@@ -71,8 +72,8 @@ func (v *view) System(s rule.System) rule.Value {
 }
 
 // User implements rule.Message.
-func (v *view) User(name string) rule.Value {
-	raw := v.m.GetFold(name)
+func (v *View) User(name string) rule.Value {
+	raw := v.Message.GetFold(name)
 	if raw == nil {
 		return rule.Value{}
 	}
@@ -84,22 +85,22 @@ func (v *view) User(name string) rule.Value {
 }
 
 // SetSystem implements rule.Editable. A partition key follows the session, which it must be equal to.
-func (v *view) SetSystem(s rule.System, to rule.Value) {
+func (v *View) SetSystem(s rule.System, to rule.Value) {
 	slot, ok := slotOf(s)
 	if !ok {
 		return
 	}
-	v.m.SetText(slot, to.Text())
-	if slot == message.GroupID && v.m.PartitionKey() != "" {
-		v.m.SetPartitionKey(to.Text())
+	v.Message.SetText(slot, to.Text())
+	if slot == message.GroupID && v.Message.PartitionKey() != "" {
+		v.Message.SetPartitionKey(to.Text())
 	}
 }
 
 // SetUser implements rule.Editable.
-func (v *view) SetUser(name string, to rule.Value) {
+func (v *View) SetUser(name string, to rule.Value) {
 	var old any
-	if raw := v.m.GetFold(name); raw != nil {
+	if raw := v.Message.GetFold(name); raw != nil {
 		old, _, _ = wire.Value(raw)
 	}
-	v.m.SetFold(name, entity.EncodeValue(to, old))
+	v.Message.SetFold(name, entity.EncodeValue(to, old))
 }
