@@ -106,7 +106,7 @@ func (db *DB) Queue(ctx context.Context, path string, opts ...QueueOption) (*Que
 	if err != nil {
 		return nil, err
 	}
-	return &Queue{Outbox{db, e.Path}, Inbox{db, entity.Address{Entity: e.Path}}}, nil
+	return &Queue{Outbox{db, entity.Address{Entity: e.Path}}, Inbox{db, entity.Address{Entity: e.Path}}}, nil
 }
 
 // Topic opens a topic as Queue opens a queue. ErrConflict: the path is a queue's.
@@ -115,13 +115,13 @@ func (db *DB) Topic(ctx context.Context, path string, opts ...QueueOption) (*Top
 	if err != nil {
 		return nil, err
 	}
-	return &Topic{Outbox{db, e.Path}}, nil
+	return &Topic{Outbox{db, entity.Address{Entity: e.Path}}}, nil
 }
 
 // Subscription opens a subscription of the topic by its name, as DB.Queue opens a queue. It gets what is sent
 // after it was made.
 func (t *Topic) Subscription(ctx context.Context, name string, opts ...QueueOption) (*Subscription, error) {
-	e, err := t.db.entity(ctx, entity.Subscription, t.path+"/Subscriptions/"+name, opts)
+	e, err := t.db.entity(ctx, entity.Subscription, t.at.Entity+"/Subscriptions/"+name, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +129,8 @@ func (t *Topic) Subscription(ctx context.Context, name string, opts ...QueueOpti
 }
 
 // entity opens or makes one.
-func (db *DB) entity(
-	ctx context.Context,
-	kind entity.Kind,
-	path string,
-	opts []QueueOption,
-) (entity.Entity, error) {
+func (db *DB) entity(ctx context.Context, kind entity.Kind, path string,
+	opts []QueueOption) (entity.Entity, error) {
 	q := queueing{Properties: entity.Defaults(kind)}
 	for _, opt := range opts {
 		if err := opt(&q); err != nil {
@@ -196,8 +192,8 @@ func (db *DB) Queues() *queue.Queues { return db.queues }
 
 // Outbox is where messages are sent: a queue or a topic.
 type Outbox struct {
-	db   *DB
-	path string
+	db *DB
+	at entity.Address
 }
 
 // Send stores messages, all or none of them, before it returns. Those with a time to arrive wait until then.
@@ -207,7 +203,7 @@ func (o *Outbox) Send(ctx context.Context, messages ...Message) error {
 	if err != nil {
 		return err
 	}
-	return o.db.asking(ctx, func() error { return o.db.queues.Send(ctx, o.path, list, nil) })
+	return o.db.asking(ctx, func() error { return o.db.queues.Send(ctx, o.at, list, nil) })
 }
 
 // Schedule is Send of messages that each have a time to arrive, and returns the numbers by which Cancel takes
@@ -218,7 +214,7 @@ func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []i
 		return nil, err
 	}
 	err = o.db.asking(ctx, func() (err error) {
-		numbers, err = o.db.queues.Schedule(ctx, o.path, list, nil)
+		numbers, err = o.db.queues.Schedule(ctx, o.at, list, nil)
 		return err
 	})
 	return numbers, err
@@ -226,7 +222,7 @@ func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []i
 
 // Cancel takes scheduled messages back that have not arrived, all or none. ErrNotFound: one of them has.
 func (o *Outbox) Cancel(ctx context.Context, numbers ...int64) error {
-	return o.db.asking(ctx, func() error { return o.db.queues.CancelScheduled(ctx, o.path, numbers, nil) })
+	return o.db.asking(ctx, func() error { return o.db.queues.CancelScheduled(ctx, o.at, numbers, nil) })
 }
 
 func (o *Outbox) encode(messages []Message) ([]*message.Message, error) {

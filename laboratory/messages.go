@@ -145,7 +145,11 @@ func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (Sent, er
 		}
 		m.Set(name, raw)
 	}
-	if err := in.queues.Send(ctx, in.Entity, []*message.Message{m}, nil); err != nil {
+	to, err := entity.ParseDestination(in.Entity)
+	if err == nil {
+		err = in.queues.Send(ctx, to, []*message.Message{m}, nil)
+	}
+	if err != nil {
 		return Sent{}, ofQueues(err)
 	}
 	return Sent{in.ID}, nil
@@ -227,9 +231,9 @@ type resubmitRequest struct {
 // resubmit sends dead letters again, to the queue in which they died or, of a subscription, to its topic.
 // Each is in one place at any moment.
 func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Moved, err error) {
-	to := in.Entity
-	if topic, _, ok := (entity.Address{Entity: in.entity.Path}).Subscription(); ok {
-		to = topic
+	to := entity.Address{Entity: in.entity.Path}
+	if topic, _, ok := to.Subscription(); ok {
+		to.Entity = topic
 	}
 	from := entity.Address{Entity: in.entity.Path, Sub: entity.DeadLetters}
 	if in.Number > 0 {
@@ -263,7 +267,7 @@ func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Mov
 // resubmitted is how many dead letters one transaction sends again.
 const resubmitted = 20
 
-func (in *resubmitRequest) sendAgain(ctx context.Context, from entity.Address, to string,
+func (in *resubmitRequest) sendAgain(ctx context.Context, from, to entity.Address,
 	list []queue.Delivery) error {
 	tx, err := in.queues.Begin(ctx)
 	if err != nil {

@@ -62,7 +62,7 @@ func BenchmarkSendParallel(b *testing.B) {
 	w.queue("q")
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if err := w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, nil); err != nil {
+			if err := w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, nil); err != nil {
 				b.Error(err)
 			}
 		}

@@ -138,7 +138,10 @@ func TestTopicFull(t *testing.T) {
 			t.Errorf("%d bytes, not %d", s.size.Load(), e.Bytes)
 		}
 		s.size.Store(1 << 30)
-		w.fails(w.q.Send(w.ctx, "t", []*message.Message{msg("B")}, nil), entity.CodeQuotaExceeded)
+		w.fails(
+			w.q.Send(w.ctx, address("t"), []*message.Message{msg("B")}, nil),
+			entity.CodeQuotaExceeded,
+		)
 	}
 }
 

@@ -239,7 +239,7 @@ func TestForwardInTransaction(t *testing.T) {
 	w.queue("q", forwarding("to"))
 	tx, err := w.q.Begin(w.ctx)
 	w.must(err)
-	w.must(w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, tx))
+	w.must(w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, tx))
 	w.shows("to", "")
 	w.must(tx.Commit(w.ctx))
 	w.expect("to", "A")
@@ -255,7 +255,8 @@ func TestCrashWhileForwarding(t *testing.T) {
 	var sent []*crashdisk.Disk
 	sending.Go(func() {
 		for i := range messages {
-			if err := w.q.Send(w.ctx, "q1", []*message.Message{msg(fmt.Sprint(i))}, nil); err != nil {
+			list := []*message.Message{msg(fmt.Sprint(i))}
+			if err := w.q.Send(w.ctx, address("q1"), list, nil); err != nil {
 				t.Error(err)
 			}
 		}

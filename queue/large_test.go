@@ -20,8 +20,8 @@ func TestLargeMessages(t *testing.T) {
 		w.create(entity.Subscription, "t/Subscriptions/"+s, entity.Defaults(entity.Subscription))
 	}
 	body := bytes.Repeat([]byte("0123456789abcdef"), 20<<20/16)
-	w.must(w.q.Send(w.ctx, "t", []*message.Message{message.New(body)}, nil))
-	w.must(w.q.Send(w.ctx, "t", []*message.Message{message.New(body[:17<<20])}, nil))
+	w.must(w.q.Send(w.ctx, address("t"), []*message.Message{message.New(body)}, nil))
+	w.must(w.q.Send(w.ctx, address("t"), []*message.Message{message.New(body[:17<<20])}, nil))
 	w.sweep()
 	whole := func(address string) Delivery {
 		t.Helper()
@@ -49,8 +49,20 @@ func TestLargeMessages(t *testing.T) {
 	}
 	tx, err := w.q.Begin(w.ctx)
 	w.must(err)
-	w.must(w.q.Send(w.ctx, "t", []*message.Message{message.New(make([]byte, 60<<20))}, tx))
-	err = w.q.Send(w.ctx, "t", []*message.Message{message.New(make([]byte, 60<<20))}, tx)
+	w.must(
+		w.q.Send(
+			w.ctx,
+			address("t"),
+			[]*message.Message{message.New(make([]byte, 60<<20))},
+			tx,
+		),
+	)
+	err = w.q.Send(
+		w.ctx,
+		address("t"),
+		[]*message.Message{message.New(make([]byte, 60<<20))},
+		tx,
+	)
 	if entity.CodeOf(err) != entity.CodeQuotaExceeded {
 		t.Errorf("a transaction of 120 MB: %v", err)
 	}
@@ -85,7 +97,14 @@ func TestReceiveHasRoom(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.create(entity.Queue, "q", entity.Defaults(entity.Queue))
 	for range 5 {
-		w.must(w.q.Send(w.ctx, "q", []*message.Message{message.New(make([]byte, 10_000))}, nil))
+		w.must(
+			w.q.Send(
+				w.ctx,
+				address("q"),
+				[]*message.Message{message.New(make([]byte, 10_000))},
+				nil,
+			),
+		)
 	}
 	room := &scarce{free: 35_000}
 	r, err := w.q.OpenReceiver(w.ctx, entity.Address{Entity: "q"}, ReceiverOptions{Room: room})

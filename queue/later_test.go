@@ -61,18 +61,19 @@ func TestScheduled(t *testing.T) {
 		"cancelled": func(w *world) {
 			w.queue("q")
 			list := []*message.Message{msg("A", due(m)), msg("B", due(m))}
-			n, err := w.q.Schedule(w.ctx, "q", list, nil)
+			n, err := w.q.Schedule(w.ctx, address("q"), list, nil)
 			w.must(err)
-			w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{n[0], 99}, nil), entity.CodeMessageNotFound)
-			w.must(w.q.CancelScheduled(w.ctx, "q", n[:1], nil))
-			w.fails(w.q.CancelScheduled(w.ctx, "q", n[:1], nil), entity.CodeMessageNotFound)
+			w.fails(w.q.CancelScheduled(w.ctx, address("q"), []int64{n[0], 99}, nil),
+				entity.CodeMessageNotFound)
+			w.must(w.q.CancelScheduled(w.ctx, address("q"), n[:1], nil))
+			w.fails(w.q.CancelScheduled(w.ctx, address("q"), n[:1], nil), entity.CodeMessageNotFound)
 			w.at(m)
 			w.expect("q", "B")
-			w.fails(w.q.CancelScheduled(w.ctx, "q", n[1:], nil), entity.CodeMessageNotFound)
+			w.fails(w.q.CancelScheduled(w.ctx, address("q"), n[1:], nil), entity.CodeMessageNotFound)
 		},
 		"without a time": func(w *world) {
 			w.queue("q")
-			_, err := w.q.Schedule(w.ctx, "q", []*message.Message{msg("A")}, nil)
+			_, err := w.q.Schedule(w.ctx, address("q"), []*message.Message{msg("A")}, nil)
 			w.fails(err, entity.CodeArgument)
 		},
 		"while nobody is there": func(w *world) {
@@ -238,9 +239,9 @@ func TestScheduledNumbers(t *testing.T) {
 	w.queue("q", deduped(time.Minute))
 	w.create(entity.Topic, "t", standard())
 	w.create(entity.Subscription, "t/Subscriptions/s", standard())
-	scheduled := func(entity string, list ...*message.Message) []int64 {
+	scheduled := func(path string, list ...*message.Message) []int64 {
 		t.Helper()
-		numbers, err := w.q.Schedule(w.ctx, entity, list, nil)
+		numbers, err := w.q.Schedule(w.ctx, address(path), list, nil)
 		w.must(err)
 		return numbers
 	}
@@ -249,9 +250,12 @@ func TestScheduledNumbers(t *testing.T) {
 	if got := append(first, second...); !slices.Equal(got, []int64{1, 2, 3, 4, 5}) {
 		t.Fatal(got)
 	}
-	w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{2}, nil), entity.CodeMessageNotFound)
+	w.fails(
+		w.q.CancelScheduled(w.ctx, address("q"), []int64{2}, nil),
+		entity.CodeMessageNotFound,
+	)
 	w.shows("q", "X Y")
-	w.must(w.q.CancelScheduled(w.ctx, "q", []int64{1}, nil))
+	w.must(w.q.CancelScheduled(w.ctx, address("q"), []int64{1}, nil))
 	w.shows("q", "Y")
 	third := scheduled("t", msg("A", due(-time.Hour)), msg("B", due(time.Hour)))
 	if !slices.Equal(third, []int64{1, 2}) {

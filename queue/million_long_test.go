@@ -25,7 +25,7 @@ func TestMillionScheduled(t *testing.T) {
 		for j := range list {
 			list[j] = msg(fmt.Sprint(i+j), due(time.Hour))
 		}
-		_, err := w.q.Schedule(w.ctx, "q", list, nil)
+		_, err := w.q.Schedule(w.ctx, address("q"), list, nil)
 		w.must(err)
 	}
 	scheduled := wall.Now()

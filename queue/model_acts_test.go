@@ -60,7 +60,7 @@ func (p *play) transact() {
 		p.must(p.q.Settle(p.ctx, entity.Address{Entity: "q"}, m.token, hows[i], tx))
 	}
 	list, twins := p.drawnList()
-	p.must(p.q.Send(p.ctx, "q", list, tx))
+	p.must(p.q.Send(p.ctx, address("q"), list, tx))
 	p.crash()
 	if p.r.IntN(3) == 0 {
 		p.logf("a transaction is given up")
@@ -117,7 +117,7 @@ func (p *play) cancelSome() {
 	for _, m := range p.twin.ordered(p.twin.msgs) {
 		if m.state == layout.Scheduled {
 			p.logf("cancel %d", m.seq)
-			p.must(p.q.CancelScheduled(p.ctx, "q", []int64{m.seq}, nil))
+			p.must(p.q.CancelScheduled(p.ctx, address("q"), []int64{m.seq}, nil))
 			delete(p.twin.msgs, m.seq)
 			return
 		}

@@ -162,7 +162,7 @@ func (p *play) drawnList() (list []*message.Message, twins []twinMessage) {
 
 func (p *play) sendSome() {
 	list, twins := p.drawnList()
-	p.must(p.q.Send(p.ctx, "q", list, nil))
+	p.must(p.q.Send(p.ctx, address("q"), list, nil))
 	p.sent(list, twins)
 }
 

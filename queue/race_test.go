@@ -29,7 +29,7 @@ func TestCompeting(t *testing.T) {
 				if n%5 == 0 {
 					due(time.Duration(n) * 100 * time.Millisecond)(m)
 				}
-				if err := w.q.Send(ctx, "q", []*message.Message{m}, nil); err != nil {
+				if err := w.q.Send(ctx, address("q"), []*message.Message{m}, nil); err != nil {
 					t.Error(err)
 				}
 			}

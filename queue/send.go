@@ -9,17 +9,23 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Send stores messages durably, all or none. Those that are scheduled for later wait until then. It may be
-// part of a transaction, which is nil for none. Errors: CodeEntityNotFound, CodeEntityDisabled,
-// CodeQuotaExceeded, CodeMessageTooLarge, CodeNotAllowed, CodeArgument.
-func (q *Queues) Send(ctx context.Context, address string, list []*message.Message, tx *Transaction) error {
-	_, err := q.send(ctx, address, list, tx)
+// Send stores messages durably, all or none, in the queue or topic that has the address at this moment. Those
+// that are scheduled for later wait until then. It may be part of a transaction, which is nil for none.
+// Errors: CodeEntityNotFound, CodeEntityDisabled, CodeQuotaExceeded, CodeMessageTooLarge, CodeNotAllowed,
+// CodeArgument.
+func (q *Queues) Send(
+	ctx context.Context,
+	to entity.Address,
+	list []*message.Message,
+	tx *Transaction,
+) error {
+	_, err := q.send(ctx, to, list, tx)
 	return err
 }
 
 // SendVia is Send through a queue to another entity: what that does not take is a dead letter of the queue's
 // transfers. Errors: as of Send, and CodeNotAllowed where via is no queue.
-func (q *Queues) SendVia(ctx context.Context, via entity.Address, address string, list []*message.Message,
+func (q *Queues) SendVia(ctx context.Context, via, to entity.Address, list []*message.Message,
 	tx *Transaction) error {
 	s, err := q.store(via)
 	if err != nil {
@@ -28,7 +34,7 @@ func (q *Queues) SendVia(ctx context.Context, via entity.Address, address string
 	if s.e.kind != entity.Queue || s.sub != entity.Main {
 		return s.notAllowed("Messages are sent to another entity through queues alone.")
 	}
-	e, arrivals, err := q.acceptSent(address, list)
+	e, arrivals, err := q.acceptSent(to, list)
 	if err != nil || len(arrivals) == 0 {
 		return err
 	}
@@ -49,7 +55,11 @@ func (q *Queues) SendVia(ctx context.Context, via entity.Address, address string
 // Put is Send for what the server itself has to say: messages, and all of them together, may be larger than
 // what clients can send.
 func (q *Queues) Put(ctx context.Context, address string, list []*message.Message) error {
-	e, arrivals, err := q.accept(address, list)
+	to, err := entity.ParseDestination(address)
+	if err != nil {
+		return err
+	}
+	e, arrivals, err := q.accept(to, list)
 	if err == nil && len(arrivals) > 0 {
 		_, err = q.arrive(ctx, e, arrivals)
 	}
@@ -58,18 +68,18 @@ func (q *Queues) Put(ctx context.Context, address string, list []*message.Messag
 
 // Schedule stores messages whose time is set, and returns the numbers by which they can be cancelled. It may
 // be part of a transaction: the numbers hold when that is committed in time.
-func (q *Queues) Schedule(ctx context.Context, address string, list []*message.Message,
+func (q *Queues) Schedule(ctx context.Context, to entity.Address, list []*message.Message,
 	tx *Transaction) ([]int64, error) {
 	for _, m := range list {
 		if m.Scheduled() == message.Absent {
-			return nil, &entity.Error{Code: entity.CodeArgument, Entity: address,
+			return nil, &entity.Error{Code: entity.CodeArgument, Entity: to.String(),
 				Message: "A message that is to be scheduled has no scheduled enqueue time."}
 		}
 	}
 	if tx == nil {
-		return q.send(ctx, address, list, nil)
+		return q.send(ctx, to, list, nil)
 	}
-	e, arrivals, err := q.acceptSent(address, list)
+	e, arrivals, err := q.acceptSent(to, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, err
 	}
@@ -80,9 +90,9 @@ func (q *Queues) Schedule(ctx context.Context, address string, list []*message.M
 	return numbers, tx.add(len(arrivals), bodyBytes(arrivals), &sendStep{e, arrivals})
 }
 
-func (q *Queues) send(ctx context.Context, address string, list []*message.Message,
+func (q *Queues) send(ctx context.Context, to entity.Address, list []*message.Message,
 	tx *Transaction) ([]int64, error) {
-	e, arrivals, err := q.acceptSent(address, list)
+	e, arrivals, err := q.acceptSent(to, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, err
 	}
@@ -93,8 +103,8 @@ func (q *Queues) send(ctx context.Context, address string, list []*message.Messa
 }
 
 // acceptSent is accept for what a client sends, which is not larger than the entity allows.
-func (q *Queues) acceptSent(address string, list []*message.Message) (*entityState, []arrival, error) {
-	e, arrivals, err := q.accept(address, list)
+func (q *Queues) acceptSent(to entity.Address, list []*message.Message) (*entityState, []arrival, error) {
+	e, arrivals, err := q.accept(to, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, nil, err
 	}
@@ -125,16 +135,12 @@ func (q *Queues) arrive(ctx context.Context, e *entityState,
 }
 
 // accept validates what is sent, and makes of it what is stored.
-func (q *Queues) accept(address string, list []*message.Message) (*entityState, []arrival, error) {
-	a, management, err := entity.ParseAddress(address)
+func (q *Queues) accept(to entity.Address, list []*message.Message) (*entityState, []arrival, error) {
+	s, err := q.store(to)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := q.store(a)
-	if err != nil {
-		return nil, nil, err
-	}
-	if s.sub != entity.Main || s.e.kind == entity.Subscription || management {
+	if s.sub != entity.Main || s.e.kind == entity.Subscription {
 		return nil, nil, s.notAllowed("Messages can be sent to queues and topics alone.")
 	}
 	if no := s.refusesSenders(); no != nil {
@@ -162,13 +168,9 @@ func (w *work) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, 
 
 // CancelScheduled deletes scheduled messages, all or none: CodeMessageNotFound. It may be part of a
 // transaction.
-func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []int64,
+func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers []int64,
 	tx *Transaction) error {
-	a, _, err := entity.ParseAddress(address)
-	if err != nil {
-		return err
-	}
-	s, err := q.store(a)
+	s, err := q.store(at)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func TestSessions(t *testing.T) {
 		"without one": func(w *world) {
 			w.queue("q", sessions)
 			w.queue("plain")
-			w.fails(w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, nil), entity.CodeNotAllowed)
+			w.fails(w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, nil), entity.CodeNotAllowed)
 			_, err := w.q.OpenReceiver(w.ctx, a, ReceiverOptions{})
 			w.fails(err, entity.CodeNotAllowed)
 			_, err = w.q.OpenReceiver(w.ctx, entity.Address{Entity: "plain"}, nextSession())

@@ -125,7 +125,7 @@ func (l *told) sendAll(ctx context.Context, i int) {
 			if n%4 == 0 {
 				m.SetScheduled(l.q.Now().UnixMilli() + 300)
 			}
-			if err := l.q.Send(context.Background(), q, []*message.Message{m}, nil); err != nil {
+			if err := l.q.Send(context.Background(), address(q), []*message.Message{m}, nil); err != nil {
 				l.t.Error(err)
 				return
 			}
@@ -233,7 +233,7 @@ func TestUndurable(t *testing.T) {
 			w.take(a, ReceiverOptions{Mode: ReceiveAndDelete})
 			disk.Lock()
 			sent, told := make(chan error, 1), make(chan error, 1)
-			go func() { sent <- w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, nil) }()
+			go func() { sent <- w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, nil) }()
 			for visible := false; !visible; {
 				w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
 					_, visible, err = s.header(r, 2)

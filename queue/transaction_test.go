@@ -27,7 +27,7 @@ func TestTransaction(t *testing.T) {
 			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
 			w.must(w.q.Settle(w.ctx, a, d[1].Token, Settlement{Outcome: Abandon}, tx))
 			w.fails(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, nil), entity.CodeMessageLockLost)
-			w.must(w.q.Send(w.ctx, "p", []*message.Message{msg("C")}, tx))
+			w.must(w.q.Send(w.ctx, address("p"), []*message.Message{msg("C")}, tx))
 			w.shows("q", "A B")
 			w.shows("p", "")
 			w.must(tx.Commit(w.ctx))
@@ -35,14 +35,14 @@ func TestTransaction(t *testing.T) {
 			w.dead("q", "B:MaxDeliveryCountExceeded")
 			w.expect("p", "C")
 			w.fails(tx.Commit(w.ctx), entity.CodeNotAllowed)
-			w.fails(w.q.Send(w.ctx, "p", []*message.Message{msg("D")}, tx), entity.CodeNotAllowed)
+			w.fails(w.q.Send(w.ctx, address("p"), []*message.Message{msg("D")}, tx), entity.CodeNotAllowed)
 		},
 		"given up": func(w *world) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
 			tx := begin(w)
-			w.must(w.q.Send(w.ctx, "q", []*message.Message{msg("B")}, tx))
+			w.must(w.q.Send(w.ctx, address("q"), []*message.Message{msg("B")}, tx))
 			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
 			tx.Rollback()
 			w.expect("q", "")
@@ -56,7 +56,7 @@ func TestTransaction(t *testing.T) {
 			d := w.expect("q", "A")
 			tx := begin(w)
 			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
-			w.must(w.q.Send(w.ctx, "p", []*message.Message{msg("B")}, tx))
+			w.must(w.q.Send(w.ctx, address("p"), []*message.Message{msg("B")}, tx))
 			w.remove("p")
 			w.fails(tx.Commit(w.ctx), entity.CodeEntityNotFound)
 			w.settle("q", d[0], Settlement{Outcome: Release})
@@ -69,7 +69,7 @@ func TestTransaction(t *testing.T) {
 			tx := begin(w)
 			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
 			w.at(2 * time.Minute)
-			w.fails(w.q.Send(w.ctx, "q", []*message.Message{msg("B")}, tx), entity.CodeNotAllowed)
+			w.fails(w.q.Send(w.ctx, address("q"), []*message.Message{msg("B")}, tx), entity.CodeNotAllowed)
 			w.fails(tx.Commit(w.ctx), entity.CodeNotAllowed)
 			w.at(5 * time.Minute)
 			w.expect("q", "A+1")
@@ -78,9 +78,9 @@ func TestTransaction(t *testing.T) {
 			w.queue("q")
 			tx := begin(w)
 			for i := range 100 {
-				w.must(w.q.Send(w.ctx, "q", []*message.Message{msg(fmt.Sprint(i))}, tx))
+				w.must(w.q.Send(w.ctx, address("q"), []*message.Message{msg(fmt.Sprint(i))}, tx))
 			}
-			w.fails(w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, tx), entity.CodeQuotaExceeded)
+			w.fails(w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, tx), entity.CodeQuotaExceeded)
 			tx.Rollback()
 		},
 	} {

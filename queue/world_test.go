@@ -183,9 +183,12 @@ func due(d time.Duration) func(*message.Message) {
 	return func(m *message.Message) { m.SetScheduled(start.Add(d).UnixMilli()) }
 }
 
+// address is that of an entity, by its path.
+func address(path string) entity.Address { return entity.Address{Entity: path} }
+
 func (w *world) send(queue string, list ...*message.Message) {
 	w.t.Helper()
-	w.must(w.q.Send(w.ctx, queue, list, nil))
+	w.must(w.q.Send(w.ctx, address(queue), list, nil))
 }
 
 // texts are messages in short: "A" or, with failed deliveries, "A+1".

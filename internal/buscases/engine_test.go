@@ -19,7 +19,7 @@ const patience = 2 * sec
 type engine struct{ b *bench }
 
 func (e *engine) send(address string, list ...*message.Message) error {
-	return e.b.q.Send(e.b.ctx, address, list, nil)
+	return e.b.q.Send(e.b.ctx, parse(address), list, nil)
 }
 
 func parse(address string) entity.Address {
@@ -101,11 +101,11 @@ func (e *engine) peek(address string) ([]got, error) {
 }
 
 func (e *engine) schedule(address string, list ...*message.Message) ([]int64, error) {
-	return e.b.q.Schedule(e.b.ctx, address, list, nil)
+	return e.b.q.Schedule(e.b.ctx, parse(address), list, nil)
 }
 
 func (e *engine) cancel(address string, numbers ...int64) error {
-	return e.b.q.CancelScheduled(e.b.ctx, address, numbers, nil)
+	return e.b.q.CancelScheduled(e.b.ctx, parse(address), numbers, nil)
 }
 
 func (e *engine) deferred(address string, mode queue.Mode, numbers ...int64) ([]got, error) {

@@ -93,6 +93,17 @@ func ParseAddress(text string) (a Address, management bool, err error) {
 	return a, management, nil
 }
 
+// ParseDestination reads the address of a queue or topic that messages are sent to. It fails as ParseAddress
+// does, and with CodeNotAllowed for a management node. It does not look whether the entity exists.
+func ParseDestination(text string) (Address, error) {
+	a, management, err := ParseAddress(text)
+	if err == nil && management {
+		err = &Error{Code: CodeNotAllowed, Entity: a.String(),
+			Message: "Messages can be sent to queues and topics alone."}
+	}
+	return a, err
+}
+
 func cutSuffixFold(s, suffix string) (before string, found bool) {
 	at := len(s) - len(suffix)
 	if at < 0 || !strings.EqualFold(s[at:], suffix) {

@@ -143,7 +143,7 @@ func TestHeaders(t *testing.T) {
 	m.SetString("lines", "a\r\nb")
 	m.SetString("aSpelled", "ä")
 	m.SetText(message.Subject, "ä €\U0001F600")
-	if err := w.q.Send(t.Context(), "q", []*message.Message{m}, nil); err != nil {
+	if err := w.q.Send(t.Context(), entity.Address{Entity: "q"}, []*message.Message{m}, nil); err != nil {
 		t.Fatal(err)
 	}
 	a = w.must(200, "DELETE", "/q/messages/head", "")

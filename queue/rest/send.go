@@ -52,7 +52,11 @@ func (c *call) send(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.o.Queues.Send(ctx, path, list, nil); err != nil {
+	to, err := entity.ParseDestination(path)
+	if err == nil {
+		err = c.o.Queues.Send(ctx, to, list, nil)
+	}
+	if err != nil {
 		return &runtimeError{err}
 	}
 	if contentType == "" {

@@ -87,7 +87,7 @@ func (w *world) send(path string, texts ...string) {
 		if session, _, ok := bytes.Cut([]byte(text), []byte(":")); ok {
 			m.SetText(message.GroupID, string(session))
 		}
-		w.must(w.q.Send(w.ctx, path, []*message.Message{m}, nil))
+		w.must(w.q.Send(w.ctx, entity.Address{Entity: path}, []*message.Message{m}, nil))
 	}
 }
 

@@ -104,7 +104,7 @@ func (r *request) schedule() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	numbers, err := r.c.queues.Schedule(r.ctx, r.at.String(), list, tx)
+	numbers, err := r.c.queues.Schedule(r.ctx, r.at, list, tx)
 	if err != nil {
 		return response{}, err
 	}
@@ -120,7 +120,7 @@ func (r *request) cancelScheduled() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return response{}, r.c.queues.CancelScheduled(r.ctx, r.at.String(), numbers, tx)
+	return response{}, r.c.queues.CancelScheduled(r.ctx, r.at, numbers, tx)
 }
 
 // receiveAndDelete is the receiver-settle-mode of that mode.

@@ -17,7 +17,7 @@ type sender struct {
 	c       *conn
 	link    *amqp.Link
 	at      entity.Address
-	address string
+	address string          // at, as texts have it
 	via     *entity.Address // through which messages go there; nil: they are sent there
 }
 
@@ -120,7 +120,7 @@ func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 		all = append(all, messages...)
 		together = together && in.State == nil
 	}
-	if together && s.via == nil && len(all) > 0 && s.c.queues.Send(ctx, s.address, all, nil) == nil {
+	if together && s.via == nil && len(all) > 0 && s.c.queues.Send(ctx, s.at, all, nil) == nil {
 		for i := range list {
 			if states[i] == nil {
 				states[i] = &frame.Accepted{}
@@ -156,9 +156,9 @@ func (s *sender) store(ctx context.Context, list []*message.Message, state frame
 		return s.rejected(err)
 	}
 	if s.via != nil {
-		err = s.c.queues.SendVia(ctx, *s.via, s.address, list, tx)
+		err = s.c.queues.SendVia(ctx, *s.via, s.at, list, tx)
 	} else {
-		err = s.c.queues.Send(ctx, s.address, list, tx)
+		err = s.c.queues.Send(ctx, s.at, list, tx)
 	}
 	if err != nil {
 		if entity.CodeOf(err) == entity.CodeEntityNotFound {

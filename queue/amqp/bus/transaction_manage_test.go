@@ -238,8 +238,8 @@ func keyed(text, key string) *message.Message {
 func TestTransactionsOverPartitions(t *testing.T) {
 	w := newWorld(t)
 	w.create(entity.Queue, "q", partitioned)
-	w.must(w.q.Send(w.ctx, "q", []*message.Message{keyed("a", "1")}, nil))
-	w.must(w.q.Send(w.ctx, "q", []*message.Message{keyed("b", "2")}, nil))
+	w.must(w.q.Send(w.ctx, entity.Address{Entity: "q"}, []*message.Message{keyed("a", "1")}, nil))
+	w.must(w.q.Send(w.ctx, entity.Address{Entity: "q"}, []*message.Message{keyed("b", "2")}, nil))
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
 	c.credit(0, 0, 2, false)
