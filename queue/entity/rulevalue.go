@@ -1,4 +1,4 @@
-package queue
+package entity
 
 import (
 	"math"
@@ -6,80 +6,68 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// view is a message as rules see it: what its sender wrote, and what the topic knows of it.
-type view struct {
-	m *message.Message
-	h *header
+// RuleValue converts a value of AMQP to one of rules. Numbers keep their type; unknown types are opaque.
+func RuleValue(v any) rule.Value {
+	value := PropertyValue(v, encodeAny(v))
+	switch v := v.(type) {
+	case int8:
+		return value.WithType(rule.Int8, "")
+	case int16:
+		return value.WithType(rule.Int16, "")
+	case int32:
+		return value.WithType(rule.Int32, "")
+	case int64:
+		return value.WithType(rule.Int64, "")
+	case uint8:
+		return value.WithType(rule.Uint8, "")
+	case uint16:
+		return value.WithType(rule.Uint16, "")
+	case uint32:
+		return value.WithType(rule.Uint32, "")
+	case uint64:
+		return value.WithType(rule.Uint64, strconv.FormatUint(v, 10)) // it may be rounded in calculations
+	case float32:
+		return value.WithType(rule.Float32, "")
+	case float64:
+		return value.WithType(rule.Float64, "")
+	}
+	return value
 }
 
-// slotOf is the slot of a system property; ok is false for one that lies elsewhere.
-func slotOf(s rule.System) (slot message.Slot, ok bool) {
-	switch s {
-	case rule.ContentType:
-		return message.ContentType, true
-	case rule.CorrelationID:
-		return message.CorrelationID, true
-	case rule.Label:
-		return message.Subject, true
-	case rule.MessageID:
-		return message.MessageID, true
-	case rule.ReplyTo:
-		return message.ReplyTo, true
-	case rule.ReplyToSessionID:
-		return message.ReplyToGroupID, true
-	case rule.SessionID:
-		return message.GroupID, true
-	case rule.To:
-		return message.To, true
+// sampleOf returns a number of the type of v, for encodeNumber; nil for an untyped value.
+func sampleOf(v rule.Value) any {
+	switch v.Type() {
+	case rule.Int8:
+		return int8(0)
+	case rule.Int16:
+		return int16(0)
+	case rule.Int32:
+		return int32(0)
+	case rule.Uint8:
+		return uint8(0)
+	case rule.Uint16:
+		return uint16(0)
+	case rule.Uint32:
+		return uint32(0)
+	case rule.Uint64:
+		return uint64(0)
+	case rule.Float32:
+		return float32(0)
 	}
-	return 0, false
+	return nil
 }
 
-// System implements rule.Message. A message that is published has no number yet.
-func (v *view) System(s rule.System) rule.Value {
-	if slot, ok := slotOf(s); ok {
-		if v.m.Raw(slot) == nil {
-			return rule.NullValue()
-		}
-		return rule.String(v.m.Text(slot))
-	}
-	switch s {
-	case rule.PartitionKey:
-		if key := v.m.PartitionKey(); key != "" {
-			return rule.String(key)
-		}
-	case rule.EnqueuedTime:
-		return rule.Time(v.h.Enqueued)
-	case rule.TimeToLive:
-		if v.h.TTL != noTTL {
-			return rule.Duration(min(v.h.TTL, math.MaxInt64/ticks) * ticks)
-		}
-	case rule.ScheduledEnqueueTime:
-		if at := v.m.Scheduled(); at != message.Absent {
-			return rule.Time(at)
-		}
-	case rule.DeliveryCount:
-		return rule.Int(0)
-	}
-	return rule.NullValue()
-}
-
-// User implements rule.Message.
-func (v *view) User(name string) rule.Value {
-	raw := v.m.GetFold(name)
-	if raw == nil {
-		return rule.Value{}
-	}
-	x, _, err := wire.Value(raw)
+// WireValue converts a value of a rule to AMQP. A number has the type that its client gave it.
+func WireValue(v rule.Value) any {
+	x, _, err := wire.Value(EncodeValue(v, nil))
 	if err != nil {
-		return rule.Opaque(raw)
+		return nil // an opaque one that is no value
 	}
-	return valueOf(x, raw)
+	return x
 }
 
 // The types that clients of .NET write under names of their own. Ticks are 100 nanoseconds, of moments since
@@ -89,12 +77,12 @@ const (
 	typeMoment = wire.Symbol("com.microsoft:datetime-offset")
 	typeURI    = wire.Symbol("com.microsoft:uri")
 
-	ticks      = 10_000 // in a millisecond
-	ticksUntil = 621_355_968_000_000_000
+	TicksPerMillisecond = 10_000 // in a millisecond
+	ticksUntil          = 621_355_968_000_000_000
 )
 
-// valueOf is a value as rules calculate with it. raw is x, encoded.
-func valueOf(x any, raw []byte) rule.Value {
+// propertyValue is a value as rules calculate with it. raw is x, encoded.
+func PropertyValue(x any, raw []byte) rule.Value {
 	switch x := x.(type) {
 	case nil:
 		return rule.NullValue()
@@ -136,37 +124,16 @@ func describedValue(d wire.Described, raw []byte) rule.Value {
 	case d.Descriptor == typeSpan && isNumber:
 		return rule.Duration(n)
 	case d.Descriptor == typeMoment && isNumber:
-		return rule.Time((n - ticksUntil) / ticks)
+		return rule.Time((n - ticksUntil) / TicksPerMillisecond)
 	case d.Descriptor == typeURI && isText:
 		return rule.String(text)
 	}
 	return rule.Opaque(raw)
 }
 
-// SetSystem implements rule.Editable. A partition key follows the session, which it must be equal to.
-func (v *view) SetSystem(s rule.System, to rule.Value) {
-	slot, ok := slotOf(s)
-	if !ok {
-		return
-	}
-	v.m.SetText(slot, to.Text())
-	if slot == message.GroupID && v.m.PartitionKey() != "" {
-		v.m.SetPartitionKey(to.Text())
-	}
-}
-
-// SetUser implements rule.Editable.
-func (v *view) SetUser(name string, to rule.Value) {
-	var old any
-	if raw := v.m.GetFold(name); raw != nil {
-		old, _, _ = wire.Value(raw)
-	}
-	v.m.SetFold(name, encodeValue(to, old))
-}
-
 // encodeValue encodes what a rule has calculated. A number keeps the width of the one before it, if it fits;
 // without one before, it has the type of the rule's parameter.
-func encodeValue(v rule.Value, old any) []byte {
+func EncodeValue(v rule.Value, old any) []byte {
 	if old == nil {
 		old = sampleOf(v)
 	}

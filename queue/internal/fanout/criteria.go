@@ -1,4 +1,4 @@
-package queue
+package fanout
 
 import (
 	"math"
@@ -67,7 +67,7 @@ func joined(list []criterion) (name string) {
 }
 
 // values are those that a message has for the criteria of an index, joined; ok is false where it has not all.
-func (v *view) values(list []criterion) (values string, ok bool) {
+func (v *View) values(list []criterion) (values string, ok bool) {
 	for _, c := range list {
 		var value rule.Value
 		if c.system == 0 {

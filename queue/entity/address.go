@@ -1,4 +1,4 @@
-package queue
+package entity
 
 import (
 	"strconv"
@@ -86,11 +86,22 @@ func ParseAddress(text string) (a Address, management bool, err error) {
 		return Address{}, management, &Error{Code: CodeArgument,
 			Message: "The address is malformed, or too long."}
 	}
-	if topic, name, ok := splitSubscription(path); ok {
+	if topic, name, ok := SplitSubscription(path); ok {
 		path = SubscriptionPath(topic, name)
 	}
 	a.Entity = path
 	return a, management, nil
+}
+
+// ParseDestination reads the address of a queue or topic that messages are sent to. It fails as ParseAddress
+// does, and with CodeNotAllowed for a management node. It does not look whether the entity exists.
+func ParseDestination(text string) (Address, error) {
+	a, management, err := ParseAddress(text)
+	if err == nil && management {
+		err = &Error{Code: CodeNotAllowed, Entity: a.String(),
+			Message: "Messages can be sent to queues and topics alone."}
+	}
+	return a, err
 }
 
 func cutSuffixFold(s, suffix string) (before string, found bool) {
@@ -102,7 +113,7 @@ func cutSuffixFold(s, suffix string) (before string, found bool) {
 }
 
 // splitSubscription splits a path whose last segment but one is "Subscriptions", in any case.
-func splitSubscription(path string) (topic, name string, ok bool) {
+func SplitSubscription(path string) (topic, name string, ok bool) {
 	last := strings.LastIndexByte(path, '/')
 	if last < 0 {
 		return "", "", false
@@ -122,7 +133,16 @@ func (a Address) String() string {
 }
 
 // Subscription splits the name of a subscription's entity; ok is false for one of a queue or topic.
-func (a Address) Subscription() (topic, name string, ok bool) { return splitSubscription(a.Entity) }
+func (a Address) Subscription() (topic, name string, ok bool) { return SplitSubscription(a.Entity) }
+
+// TopLevel is the queue or topic that the address is of, in lower case: subscriptions of one topic, and
+// sub-queues of one queue, have it in common.
+func (a Address) TopLevel() string {
+	if topic, _, ok := a.Subscription(); ok {
+		return strings.ToLower(topic)
+	}
+	return strings.ToLower(a.Entity)
+}
 
 // SubscriptionPath is the path of a subscription.
 func SubscriptionPath(topic, name string) string { return topic + subscriptionsWord + name }
@@ -135,16 +155,16 @@ func (e *NameError) Error() string { return "'" + e.Name + "'" + e.Reason() }
 // Reason returns the service's text for such a name, without the name itself.
 func (e *NameError) Reason() string {
 	return " contains character(s) that is not allowed by Service Bus. Entity segments can contain only " +
-		"letters, numbers, periods (.), hyphens (-), and underscores (_). " + helpLink
+		"letters, numbers, periods (.), hyphens (-), and underscores (_). " + HelpLink
 }
 
 // helpLink is the end of the service's error texts for the management of entities.
-const helpLink = "To know more visit https://aka.ms/sbResourceMgrExceptions."
+const HelpLink = "To know more visit https://aka.ms/sbResourceMgrExceptions."
 
 // checkName validates the name of a new entity or rule: segments of letters, digits, '.', '-' and '_' in any
 // order, divided by slashes if the kind allows them. The segments "." and ".." are refused because no URL can
 // contain them, and "Subscriptions" is refused behind another segment because it addresses a subscription.
-func checkName(what, name string, slashes bool) error {
+func CheckName(what, name string, slashes bool) error {
 	most := maxName
 	if slashes {
 		most = maxPath

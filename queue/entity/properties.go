@@ -1,4 +1,4 @@
-package queue
+package entity
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ const (
 	minWindow, maxWindow   = 20 * time.Second, 7 * 24 * time.Hour
 	basicTTL               = 14 * 24 * time.Hour
 	minMessageKB           = 1024 // of the Premium tier; the Standard tier has the default alone
-	maxMessageKB           = 102_400
+	MaxMessageKB           = 102_400
 	partitions             = 16
 	maxPartitionMB         = 5120
 	maxMetadata            = 1024 // characters
@@ -55,15 +55,8 @@ func orDefault[T comparable](v *T, def T) {
 	}
 }
 
-// Completed is what is kept of the properties of an entity of a kind: with what is not set filled in, and
-// without what the kind does not have. It checks no bounds.
-func (q *Queues) Completed(kind Kind, p Properties) Properties {
-	p, _ = p.complete(kind, "", q.opts.Basic)
-	return p
-}
-
 // complete fills in what is not set, drops what the kind does not have, and refuses what is out of bounds.
-func (p Properties) complete(kind Kind, path string, basic bool) (Properties, error) {
+func (p Properties) Complete(kind Kind, path string, basic bool) (Properties, error) {
 	def := Defaults(kind)
 	if basic {
 		def.DefaultTTL = basicTTL
@@ -127,17 +120,17 @@ func (p *Properties) check(kind Kind, path string, basic bool) error {
 		}
 	}
 	if kind != Subscription && p.MaxMessageKB != defaultMessageKB &&
-		(p.MaxMessageKB < minMessageKB || p.MaxMessageKB > maxMessageKB) {
+		(p.MaxMessageKB < minMessageKB || p.MaxMessageKB > MaxMessageKB) {
 		return &Error{Code: CodeArgumentOutOfRange, Entity: path,
 			Message: fmt.Sprintf("SubCode=40000. The property value for 'MaxMessageSizeInKilobytes' must be "+
-				"between %d and %d. %s", minMessageKB, maxMessageKB, helpLink)}
+				"between %d and %d. %s", minMessageKB, MaxMessageKB, HelpLink)}
 	}
 	return nil
 }
 
-// immutable fails with CodeArgument if a property differs that cannot be changed. The texts are the
+// checkImmutable fails with CodeArgument if a property differs that cannot be changed. The texts are the
 // service's.
-func (p *Properties) immutable(kind Kind, path string, old *Properties) error {
+func (p *Properties) CheckImmutable(kind Kind, path string, old *Properties) error {
 	text := "The value for the %s property of an existing " + kind.String() + " cannot be changed. "
 	switch {
 	case p.RequiresSession != old.RequiresSession:
@@ -149,11 +142,11 @@ func (p *Properties) immutable(kind Kind, path string, old *Properties) error {
 	default:
 		return nil
 	}
-	return &Error{Code: CodeArgument, Entity: path, Message: "SubCode=40000. " + text + helpLink}
+	return &Error{Code: CodeArgument, Entity: path, Message: "SubCode=40000. " + text + HelpLink}
 }
 
 // equal reports whether two sets of properties are the same.
-func (p *Properties) equal(other *Properties) bool {
+func (p *Properties) Equal(other *Properties) bool {
 	return reflect.DeepEqual(p.withoutRules(), other.withoutRules()) &&
 		bytes.Equal(p.AuthorizationRules, other.AuthorizationRules)
 }
