@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dlclark/regexp2"
+	"github.com/dlclark/regexp2/v2"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
@@ -14,17 +14,18 @@ import (
 
 func TestLookup(t *testing.T) {
 	for name, registered := range map[string]string{
-		"DateTimeAdd": "DATETIMEADD", "st_within": "ST_WITHIN", "StringEquals": "STRINGEQUALS", "STRING_EQUALS": "STRINGEQUALS",
+		"DateTimeAdd": "DATETIMEADD", "st_within": "ST_WITHIN", "StringEquals": "STRINGEQUALS",
+		"STRING_EQUALS": "STRINGEQUALS",
 		"ContainsAllCi": "CONTAINS_ALL_CI", "is_boolean": "IS_BOOL", "_FullTextScore": "_FULLTEXTSCORE",
 		"Count": "COUNT", "RRF": "RRF", "FullTextScore": "FULLTEXTSCORE", "IntMultiply": "INTMUL",
 	} {
-		if b, ok := lang.LookupBuiltin(name); !ok || b.Name != registered {
+		if b, ok := lang.Lookup(name); !ok || b.Name != registered {
 			t.Errorf("%s is %v", name, b)
 		}
 	}
 	for _, name := range []string{"", "LEN", "COALESCE", "OBJECT_KEYS", "ArrayToObject", "ANY",
 		"_REGEX_MATCH", "IntBitwiseLeftShift"} {
-		if b, ok := lang.LookupBuiltin(name); ok {
+		if b, ok := lang.Lookup(name); ok {
 			t.Errorf("%q is %s", name, b.Name)
 		}
 	}
@@ -43,17 +44,18 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%s is volatile: %v", name, b.Volatile)
 		}
 	}
-	if b, _ := lang.LookupBuiltin("SUBSTRING"); b.Accepts(2) || !b.Accepts(3) || b.Accepts(4) {
+	if b, _ := lang.Lookup("SUBSTRING"); b.Accepts(2) || !b.Accepts(3) || b.Accepts(4) {
 		t.Error("SUBSTRING takes three arguments")
 	}
-	if b, _ := lang.LookupBuiltin("CONCAT"); b.Accepts(1) || !b.Accepts(200) {
+	if b, _ := lang.Lookup("CONCAT"); b.Accepts(1) || !b.Accepts(200) {
 		t.Error("CONCAT takes two arguments and more")
 	}
 }
 
 func TestLikePrefix(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"": " exact", "abc": "abc exact", "abc%": "abc", "%abc": "", "a_c": "a", "a[b]c": "a", "a^%b%": "a%b", "a[b": "a",
+		"": " exact", "abc": "abc exact", "abc%": "abc", "%abc": "", "a_c": "a", "a[b]c": "a", "a^%b%": "a%b",
+		"a[b": "a",
 	} {
 		text, exact := lang.CompileLike(pattern, '^', true).Prefix()
 		if exact {
@@ -78,13 +80,14 @@ func TestGrowth(t *testing.T) {
 	c := testCall()
 	megabyte := doc.StringValue(strings.Repeat("ab", 1<<19))
 	call := func(name string, args ...doc.Value) doc.Value {
-		b, _ := lang.LookupBuiltin(name)
+		b, _ := lang.Lookup(name)
 		return b.Fn(c, args)
 	}
 	array := arrayOf([]doc.Value{megabyte, megabyte, megabyte, megabyte, megabyte})
 	for name, v := range map[string]doc.Value{
-		"CONCAT":          call("CONCAT", megabyte, megabyte, megabyte, megabyte, megabyte),
-		"||":              lang.OpConcat(doc.StringValue(strings.Repeat("x", lang.MaxText)), doc.StringValue("x")),
+		"CONCAT": call("CONCAT", megabyte, megabyte, megabyte, megabyte, megabyte),
+		"||": lang.OpConcat(doc.StringValue(strings.Repeat("x", lang.MaxText)),
+			doc.StringValue("x")),
 		"REPLACE":         call("REPLACE", megabyte, doc.StringValue("a"), megabyte),
 		"REGEXREPLACEALL": call("REGEXREPLACEALL", megabyte, doc.StringValue("a"), megabyte),
 		"STRINGJOIN":      call("STRINGJOIN", array, doc.StringValue("")),
@@ -105,7 +108,7 @@ func TestGrowth(t *testing.T) {
 // A regular expression that would take ages gives up.
 func TestRegexTimeLimit(t *testing.T) {
 	defer regexp2.StopTimeoutClock()
-	b, _ := lang.LookupBuiltin("REGEXMATCH")
+	b, _ := lang.Lookup("REGEXMATCH")
 	c := testCall()
 	v := b.Fn(c, []doc.Value{doc.StringValue(strings.Repeat("a", 64) + "!"),
 		doc.StringValue("^(a+)+$")})
@@ -174,9 +177,13 @@ func TestAggregates(t *testing.T) {
 
 func TestMultipliers(t *testing.T) {
 	for options, want := range map[string]string{
-		`{}`: "", `{"searchListSizeMultiplier":1}`: "", `{"searchListSizeMultiplier":100,"quantizedVectorListMultiplier":50}`: "",
-		`{"searchListSizeMultiplier":0}`: "searchListSizeMultiplier", `{"quantizedVectorListMultiplier":101}`: "quantizedVectorListMultiplier",
-		`{"searchListSizeMultiplier":1.5}`: "searchListSizeMultiplier", `{"searchListSizeMultiplier":"5"}`: "searchListSizeMultiplier", `5`: "",
+		`{}`: "", `{"searchListSizeMultiplier":1}`: "",
+		`{"searchListSizeMultiplier":100,"quantizedVectorListMultiplier":50}`: "",
+		`{"searchListSizeMultiplier":0}`:                                      "searchListSizeMultiplier",
+		`{"quantizedVectorListMultiplier":101}`:                               "quantizedVectorListMultiplier",
+		`{"searchListSizeMultiplier":1.5}`:                                    "searchListSizeMultiplier",
+		`{"searchListSizeMultiplier":"5"}`:                                    "searchListSizeMultiplier",
+		`5`:                                                                   "",
 	} {
 		if name, v := lang.BadMultiplier(doc.Of([]byte(options))); name != want ||
 			(name != "") != (v.Kind() != doc.Undefined) {
@@ -194,7 +201,7 @@ func TestFunctionAllocations(t *testing.T) {
 	text := doc.StringValue("works")
 	like := lang.CompileLike("%Works%", 0, false)
 	fn := func(name string) func(*lang.Call, []doc.Value) doc.Value {
-		b, _ := lang.LookupBuiltin(name)
+		b, _ := lang.Lookup(name)
 		return b.Fn
 	}
 	contains, starts, length, array, abs, part := fn("CONTAINS"), fn("STARTSWITH"), fn("LENGTH"), fn(

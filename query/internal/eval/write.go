@@ -38,14 +38,14 @@ func (c *Compiler) write(e syntax.Expr) writer {
 	}
 }
 
-// isItem tells whether an expression is the item that the frame is at. As the key of a group it is another
+// isItem reports whether an expression is the item that the frame is at. As the key of a group it is another
 // one.
 func (c *Compiler) isItem(e syntax.Expr) bool {
 	id, ok := e.(*syntax.Ident)
 	return ok && c.Idents[id] != nil && c.Idents[id].Item && !c.isKey(e)
 }
 
-// isKey tells whether an expression is a key of the groups.
+// isKey reports whether an expression is a key of the groups.
 func (c *Compiler) isKey(e syntax.Expr) bool {
 	_, ok := c.Keys[e]
 	return ok

@@ -33,7 +33,7 @@ func (x *Execution) census() (census, bool, error) {
 
 // eachEntry calls fn for the entries of spans that are of live documents and pass the sieve. sure is false
 // where the document has to tell.
-func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Span, sieve *termSieve,
+func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Span, sieve *termFilter,
 	fn func(key []byte, rid uint64, sure bool) error) (err error) {
 	for _, s := range spans {
 		terms := src.Terms(s.Lo, s.Hi, false)
@@ -55,7 +55,7 @@ func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Spa
 	return nil
 }
 
-// wanted reads a document that terms did not decide about, and tells whether it fulfils the conditions. The
+// wanted reads a document that terms did not decide about, and reports whether it fulfils the conditions. The
 // frame is at it then.
 func (x *Execution) wanted(src source.Source, rid uint64) (bool, error) {
 	d, live, err := src.Fetch(rid)
@@ -68,7 +68,7 @@ func (x *Execution) wanted(src source.Source, rid uint64) (bool, error) {
 // onlyFrom feeds a grouper from indexes alone. It is false where that cannot be done, or where reading the
 // documents is less.
 func (x *Execution) onlyFrom(g *eval.Grouper) (done bool, err error) {
-	o := x.Plan.Only
+	o := x.Plan.IndexOnly
 	switch {
 	case o == nil:
 		return false, nil
@@ -118,8 +118,8 @@ func (x *Execution) countWanted(g *eval.Grouper, dead census) error {
 }
 
 func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err error) {
-	if l := x.Plan.Only.Leaf; l != nil {
-		sieve := x.newSieve(sieved(l))
+	if l := x.Plan.IndexOnly.Leaf; l != nil {
+		sieve := x.newTermFilter(testOf(l))
 		err = x.eachEntry(src, dead, l.Spans, sieve, func(_ []byte, rid uint64, sure bool) error {
 			if !sure {
 				var err error
@@ -137,8 +137,8 @@ func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err erro
 	return x.countCommon(src, dead)
 }
 
-// sieved is the test that the terms in the leaf's spans need; nil where they need none.
-func sieved(l *plan.Leaf) *plan.TermTest {
+// testOf is the test that the terms in the leaf's spans need; nil where they need none.
+func testOf(l *plan.Constraint) *plan.TermTest {
 	if !l.Loose {
 		return nil
 	}
@@ -187,10 +187,10 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 // commonOf has the rids that the leaves of the plan have in common, and those that some leaf is not sure of.
 // Both are in order.
 func (x *Execution) commonOf(src source.Source, p *probes) (all, unsure []uint64, err error) {
-	for i, l := range x.Plan.Leaves {
+	for i, l := range x.Plan.Constraints {
 		var rids []uint64
 		held := 0
-		sieve := x.newSieve(sieved(l))
+		sieve := x.newTermFilter(testOf(l))
 		err := x.eachEntry(src, nil, l.Spans, sieve, func(_ []byte, rid uint64, sure bool) error {
 			if rids = append(rids, rid); !sure {
 				unsure = append(unsure, rid)

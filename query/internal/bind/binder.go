@@ -157,13 +157,14 @@ type Binder struct {
 	Slots  int
 	Groups int // keys of GROUP BY
 	joins  int
-	fold   folder
+	fold   Folder
 }
 
-// folder returns an expression of a bound query with its constant parts replaced by their values.
-type folder func(*Binder, syntax.Expr) syntax.Expr
+// Folder returns an expression of a bound query with its constant parts replaced by their values.
+type Folder func(*Binder, syntax.Expr) syntax.Expr
 
-func NewBinder(text string, params []Parameter, info *Info, fold folder) (*Binder, error) {
+// NewBinder returns a binder of one query. The error is an *Error: two parameters have the same name.
+func NewBinder(text string, params []Parameter, info *Info, fold Folder) (*Binder, error) {
 	b := &Binder{
 		Text: text, Info: info, Params: make(map[string]int, len(params)), Values: ValuesOf(params),
 		Idents: map[*syntax.Ident]*Alias{}, Subs: map[*syntax.Query]*Block{}, Aggs: map[*syntax.Call]aggRef{},
@@ -192,6 +193,7 @@ func AsKept(v doc.Value) doc.Value {
 	return v.Clone()
 }
 
+// ValuesOf returns the values of parameters as documents would hold them.
 func ValuesOf(params []Parameter) []doc.Value {
 	if len(params) == 0 {
 		return nil
@@ -253,6 +255,7 @@ func (b *Binder) failCode(at syntax.Node, code, format string, args ...any) {
 	b.fail(at.Extent(), &fault.Error{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
+// FailPlain notes an error of the style without places.
 func (b *Binder) FailPlain(at syntax.Node, message string) { b.fail(at.Extent(), fault.Plain(message)) }
 
 // Err returns what was found wrong. Errors of the other style than the first one's are left out.
@@ -298,7 +301,8 @@ func (b *Binder) Block(q *syntax.Query, outer *Block, outside *scope, sub bool) 
 	}
 	b.selection(bl, s, q)
 	if q.Select.Top != nil && q.Offset != nil {
-		b.failCode(q, fault.CodeTopWithOffset, "A TOP cannot be used in the same query or subquery as an OFFSET.")
+		b.failCode(q, fault.CodeTopWithOffset,
+			"A TOP cannot be used in the same query or subquery as an OFFSET.")
 	}
 	if sub {
 		b.refuseInSubquery(q)
@@ -311,7 +315,8 @@ func (b *Binder) Block(q *syntax.Query, outer *Block, outside *scope, sub bool) 
 
 func (b *Binder) refuseInSubquery(q *syntax.Query) {
 	if q.OrderBy != nil && q.OrderBy.Rank != nil {
-		b.failCode(q.OrderBy, fault.CodeRankInSubquery, "The ORDER BY RANK clause is not supported in subqueries.")
+		b.failCode(q.OrderBy, fault.CodeRankInSubquery,
+			"The ORDER BY RANK clause is not supported in subqueries.")
 	} else if q.OrderBy != nil {
 		b.failCode(q.OrderBy, fault.CodeSubqueryOrderBy, "'ORDER BY' is not supported in subqueries.")
 	}
@@ -341,8 +346,10 @@ func (b *Binder) counts(bl *Block, q *syntax.Query) {
 			"The count value provided for a TOP clause must be an integer.")
 	}
 	if q.Offset != nil {
-		bl.Offset = b.count(q.Offset, fault.CodeOffset, "The OFFSET count value exceeds the maximum allowed value.")
-		bl.Limit = b.count(q.Limit, fault.CodeLimit, "The LIMIT count value exceeds the maximum allowed value.")
+		bl.Offset = b.count(q.Offset, fault.CodeOffset,
+			"The OFFSET count value exceeds the maximum allowed value.")
+		bl.Limit = b.count(q.Limit, fault.CodeLimit,
+			"The LIMIT count value exceeds the maximum allowed value.")
 	}
 }
 
@@ -357,40 +364,4 @@ func (b *Binder) count(c *syntax.Count, code, message string) int64 {
 		return 0
 	}
 	return int64(f)
-}
-
-// DocumentPath takes apart an expression that is a path of property names from an alias, c.a["b"], or the
-// alias itself.
-func (b *Binder) DocumentPath(e syntax.Expr) (*Alias, []string, bool) {
-	root, steps, ok := syntax.PathOf(e)
-	if !ok {
-		return nil, nil, false
-	}
-	a := b.Idents[root]
-	if a == nil {
-		return nil, nil, false
-	}
-	names := make([]string, len(steps))
-	for i, st := range steps {
-		if st.IsIndex {
-			return nil, nil, false
-		}
-		names[i] = st.Name
-	}
-	return a, names, true
-}
-
-// ItemRoute returns the way from the item to the value of an expression that is a path, as an indexing policy
-// has it. It is false where the value is not a part of the item or where a step names one element of an
-// array.
-func (b *Binder) ItemRoute(e syntax.Expr) (route index.Path, entered, ok bool) {
-	a, names, ok := b.DocumentPath(e)
-	if !ok || !a.known || a.Item && len(names) == 0 {
-		return nil, false, false
-	}
-	route = slices.Clone(a.route)
-	for _, name := range names {
-		route = append(route, index.Segment{Name: name})
-	}
-	return route, a.entered, true
 }

@@ -35,7 +35,7 @@ func (b *Binder) orderBy(bl *Block, s *scope, q *syntax.Query) {
 func (b *Binder) orderKey(bl *Block, item *syntax.SortItem, single bool) *OrderKey {
 	key := &OrderKey{X: item.X, Desc: item.Desc}
 	if c, ok := item.X.(*syntax.Call); ok && !c.UDF {
-		switch f, _ := lang.LookupBuiltin(c.Name); {
+		switch f, _ := lang.Lookup(c.Name); {
 		case f == nil:
 			return nil
 		case f.Name == lang.VectorDistance && isVectorScore(c):
@@ -118,7 +118,7 @@ func correlated() *fault.Error {
 	return fault.Plain("Order-by over correlated collections is not supported.")
 }
 
-// nearestTo tells whether a VectorDistance is one between a path and a constant array of numbers.
+// nearestTo reports whether a VectorDistance is one between a path and a constant array of numbers.
 func (b *Binder) nearestTo(c *syntax.Call) bool {
 	constant := func(e syntax.Expr) bool {
 		l, ok := b.fold(b, e).(*syntax.Literal)
@@ -233,4 +233,5 @@ func (b *Binder) inItemFrom(a *Alias, steps []syntax.Step) syntax.Expr {
 	return x
 }
 
+// Number returns an integer as a literal.
 func Number(n int64) *syntax.Literal { return &syntax.Literal{Value: lang.IntegerValue(n)} }

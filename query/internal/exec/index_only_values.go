@@ -15,7 +15,7 @@ import (
 
 // aggregateValues makes COUNT, MIN, MAX, SUM and AVG of the values at paths.
 func (x *Execution) aggregateValues(g *eval.Grouper, dead census) (done bool, err error) {
-	o := x.Plan.Only
+	o := x.Plan.IndexOnly
 	for i, arg := range o.Args {
 		switch state := g.Groups[0].State[i].(type) {
 		case *lang.Counter:
@@ -48,7 +48,7 @@ func (x *Execution) aggregateValues(g *eval.Grouper, dead census) (done bool, er
 // countValues counts the live entries in spans.
 func (x *Execution) countValues(c *lang.Counter, spans []plan.Span, dead census) error {
 	for j, src := range x.sources {
-		sieve := x.onlySieve()
+		sieve := x.indexOnlyFilter()
 		err := x.eachEntry(src, dead[j], spans, sieve, func(_ []byte, rid uint64, sure bool) (err error) {
 			if !sure {
 				sure, err = x.wanted(src, rid)
@@ -67,10 +67,10 @@ func (x *Execution) countValues(c *lang.Counter, spans []plan.Span, dead census)
 
 // sumValues adds up the values at a path, in the order of the index. A sum of doubles depends on their order,
 // which is that of the documents, unless all partial sums are integers that doubles have: else it is false.
-func (x *Execution) sumValues(sum *lang.Adder, arg plan.OnlyArg, dead census) (exact bool, err error) {
+func (x *Execution) sumValues(sum *lang.Adder, arg plan.IndexOnlyArg, dead census) (exact bool, err error) {
 	size := 0.0
 	for j, src := range x.sources {
-		sieve := x.onlySieve()
+		sieve := x.indexOnlyFilter()
 		err := x.eachEntry(src, dead[j], arg.Bounds, sieve, func(key []byte, rid uint64, sure bool) error {
 			v, told := plan.ExactTerm(key)
 			if !sure || !told {
@@ -100,18 +100,18 @@ func (x *Execution) sumValues(sum *lang.Adder, arg plan.OnlyArg, dead census) (e
 // errInexact ends a sum that the order of its numbers may change.
 var errInexact = errors.New("query: the sum depends on the order of its numbers")
 
-// onlySieve puts terms to the conditions, where their spans do not say all.
-func (x *Execution) onlySieve() *termSieve {
-	if l := x.Plan.Only.Leaf; l != nil {
-		return x.newSieve(sieved(l))
+// indexOnlyFilter puts terms to the conditions, where their spans do not say all.
+func (x *Execution) indexOnlyFilter() *termFilter {
+	if l := x.Plan.IndexOnly.Leaf; l != nil {
+		return x.newTermFilter(testOf(l))
 	}
 	return nil
 }
 
 // endsOf adds the least and the greatest value of a source to MIN or MAX. Both are needed for either: an
 // array or an object, which spoils them, is the last value wherever there is one.
-func (x *Execution) endsOf(e *lang.Extreme, arg plan.OnlyArg, src source.Source, dead []uint64) error {
-	end := end{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.onlySieve()}
+func (x *Execution) endsOf(e *lang.Extreme, arg plan.IndexOnlyArg, src source.Source, dead []uint64) error {
+	end := end{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.indexOnlyFilter()}
 	if err := end.of(arg.Bounds, false); err != nil {
 		return err
 	}
@@ -125,9 +125,9 @@ type end struct {
 	x     *Execution
 	src   source.Source
 	dead  []uint64
-	arg   plan.OnlyArg
+	arg   plan.IndexOnlyArg
 	to    *lang.Extreme
-	sieve *termSieve
+	sieve *termFilter
 }
 
 // of adds the first value in spans that is wanted.
@@ -201,12 +201,12 @@ func (e *end) take(key []byte) (found bool, err error) {
 
 // groupTerms makes groups of the terms of a path: one for each, but where a term is not exact.
 func (x *Execution) groupTerms(g *eval.Grouper, dead census) error {
-	o := x.Plan.Only
+	o := x.Plan.IndexOnly
 	spans := x.groupBounds()
 	for i, src := range x.sources {
 		for _, s := range spans {
 			s.Lo = plan.Later(s.Lo, x.groupsFrom(g))
-			t := &termGroups{x: x, g: g, src: src, dead: dead[i], sieve: x.onlySieve(), hi: s.Hi,
+			t := &termGroups{x: x, g: g, src: src, dead: dead[i], sieve: x.indexOnlyFilter(), hi: s.Hi,
 				first: i == 0}
 			for _, a := range g.Rs.Aggs {
 				t.counts = t.counts || a.Name == "COUNT"
@@ -226,10 +226,10 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead census) error {
 
 // groupBounds are the terms that groups are made of.
 func (x *Execution) groupBounds() []plan.Span {
-	if l := x.Plan.Only.Leaf; l != nil {
+	if l := x.Plan.IndexOnly.Leaf; l != nil {
 		return l.Spans
 	}
-	lo, hi := x.Plan.Info.Index.PathRange(x.Plan.Only.Path)
+	lo, hi := x.Plan.Info.Index.PathRange(x.Plan.IndexOnly.Path)
 	return []plan.Span{{Lo: lo, Hi: hi}}
 }
 
@@ -239,7 +239,7 @@ func (x *Execution) groupsFrom(g *eval.Grouper) []byte {
 	if len(g.From) == 0 || len(g.From) > 100 || g.From[0] >= array {
 		return nil
 	}
-	lo, _ := x.Plan.Info.Index.PathRange(x.Plan.Only.Path)
+	lo, _ := x.Plan.Info.Index.PathRange(x.Plan.IndexOnly.Path)
 	return append(lo, g.From...)
 }
 
@@ -269,7 +269,7 @@ type termGroups struct {
 	g      *eval.Grouper
 	src    source.Source
 	dead   []uint64
-	sieve  *termSieve
+	sieve  *termFilter
 	counts bool // all documents of a group are counted; else one is enough
 	first  bool // there is no source before
 	hi     []byte

@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"slices"
+
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query/internal/fault"
@@ -38,26 +40,26 @@ func (i *Info) parse(text string) (*syntax.Query, error) {
 	return syntax.Parse(text)
 }
 
-// BoundQuery is a query whose names are known, as it was written. Planning takes the blocks apart, but leaves
+// Query is a query whose names are known, as it was written. Planning takes the blocks apart, but leaves
 // the tree as it is.
-type BoundQuery struct {
+type Query struct {
 	*Binder
 	Q     *syntax.Query
 	Top   *Block
 	Asked []Parameter
 }
 
-// BindText parses a query and resolves its names.
-func BindText(text string, params []Parameter, info *Info, fold folder) (*BoundQuery, error) {
+// Text parses a query and resolves its names.
+func Text(text string, params []Parameter, info *Info, fold Folder) (*Query, error) {
 	q, err := info.parse(text)
 	if err != nil {
 		return nil, fault.SyntaxError(err)
 	}
-	return BindTree(q, text, params, info, fold)
+	return Tree(q, text, params, info, fold)
 }
 
-// BindTree is bind of a query that is parsed.
-func BindTree(q *syntax.Query, text string, params []Parameter, info *Info, fold folder) (*BoundQuery, error) {
+// Tree is bind of a query that is parsed.
+func Tree(q *syntax.Query, text string, params []Parameter, info *Info, fold Folder) (*Query, error) {
 	b, err := NewBinder(text, params, info, fold)
 	if err != nil {
 		return nil, err
@@ -66,7 +68,7 @@ func BindTree(q *syntax.Query, text string, params []Parameter, info *Info, fold
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
-	return &BoundQuery{b, q, top, params}, nil
+	return &Query{b, q, top, params}, nil
 }
 
 // Derived returns the subquery in FROM whose rows are made of all items together, rather than item by item.
@@ -106,4 +108,40 @@ func (bl *Block) LeadingKeys() int {
 		}
 	}
 	return len(shown)
+}
+
+// DocumentPath takes apart an expression that is a path of property names from an alias, c.a["b"], or the
+// alias itself.
+func (b *Binder) DocumentPath(e syntax.Expr) (*Alias, []string, bool) {
+	root, steps, ok := syntax.PathOf(e)
+	if !ok {
+		return nil, nil, false
+	}
+	a := b.Idents[root]
+	if a == nil {
+		return nil, nil, false
+	}
+	names := make([]string, len(steps))
+	for i, st := range steps {
+		if st.IsIndex {
+			return nil, nil, false
+		}
+		names[i] = st.Name
+	}
+	return a, names, true
+}
+
+// ItemRoute returns the way from the item to the value of an expression that is a path, as an indexing policy
+// has it. It is false where the value is not a part of the item or where a step names one element of an
+// array.
+func (b *Binder) ItemRoute(e syntax.Expr) (route index.Path, entered, ok bool) {
+	a, names, ok := b.DocumentPath(e)
+	if !ok || !a.known || a.Item && len(names) == 0 {
+		return nil, false, false
+	}
+	route = slices.Clone(a.route)
+	for _, name := range names {
+		route = append(route, index.Segment{Name: name})
+	}
+	return route, a.entered, true
 }

@@ -21,6 +21,7 @@ type RowHashes struct {
 // RowHashSize is about how many bytes a row takes in a Given.
 const RowHashSize = 48
 
+// NewRowHashes returns an empty set with seeds of its own.
 func NewRowHashes() *RowHashes {
 	return &RowHashes{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		Rows: map[spill.Sum]struct{}{}}
@@ -39,7 +40,7 @@ func (g *RowHashes) sumOf(key []byte) (sum spill.Sum) {
 	return sum
 }
 
-// Has tells whether a row has been given out.
+// Has reports whether a row has been given out.
 func (g *RowHashes) Has(sum spill.Sum) (bool, error) {
 	if _, given := g.Rows[sum]; given || g.disk == nil {
 		return given, nil

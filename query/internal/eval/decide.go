@@ -30,7 +30,7 @@ func (c *Compiler) Decide(e syntax.Expr) Decider {
 			return c.like(e)
 		case *syntax.Call:
 			if !e.UDF {
-				if fn, ok := lang.LookupBuiltin(e.Name); ok && isTypeTest(fn.Name) {
+				if fn, ok := lang.Lookup(e.Name); ok && isTypeTest(fn.Name) {
 					x, set := c.Value(e.Args[0]), TypeTests()[fn.Name]
 					return func(f *Frame) Truth { return truthOf(set.Has(x(f).Kind())) }
 				}
@@ -141,6 +141,7 @@ func orderBounds(op syntax.BinaryOp) (low, high int) {
 	return 0, 1
 }
 
+// Ordered compares two values; the truth is Yes where the order is between low and high.
 func Ordered(a, b doc.Value, low, high int) Truth {
 	if a.Kind() != b.Kind() {
 		return Unknown
@@ -185,7 +186,7 @@ func (c *Compiler) in(e *syntax.In) Decider {
 	}
 }
 
-// membership compiles a list to what tells whether a value is in it. What is undefined in it counts for
+// membership compiles a list to what reports whether a value is in it. What is undefined in it counts for
 // nothing.
 func (c *Compiler) membership(list []syntax.Expr) func(f *Frame, v doc.Value) Truth {
 	if len(list) < ManyIn || !bind.AllConstant(list) {

@@ -18,30 +18,30 @@ import (
 
 // indexOnly says what can be made of index entries alone.
 type indexOnly struct {
-	Kind onlyKind
-	Leaf *Leaf      // what the conditions say, if they are about one path; nil: there are none
-	Path index.Path // of GROUP BY
-	Args []OnlyArg  // of the aggregates
+	Kind indexOnlyKind
+	Leaf *Constraint    // what the conditions say, if they are about one path; nil: there are none
+	Path index.Path     // of GROUP BY
+	Args []IndexOnlyArg // of the aggregates
 }
 
-type onlyKind uint8
+type indexOnlyKind uint8
 
 const (
-	CountAll    onlyKind = iota + 1 // all aggregates count what every item has: all documents
-	CountWanted                     // the same, of those that fulfil conditions
-	OfValues                        // aggregates of the values at paths
-	ofGroups                        // GROUP BY one path, with aggregates of that path
+	CountAll    indexOnlyKind = iota + 1 // all aggregates count what every item has: all documents
+	CountWanted                          // the same, of those that fulfil conditions
+	OfValues                             // aggregates of the values at paths
+	ofGroups                             // GROUP BY one path, with aggregates of that path
 )
 
-// OnlyArg is what an aggregate is about: a path, or what every document has.
-type OnlyArg struct {
+// onlyArg returns what an aggregate is about: a path, or what every document has.
+type IndexOnlyArg struct {
 	Path   index.Path  // nil: every document
 	Bounds []Span      // the values at the path that count
 	Value  eval.Valuer // compiled, with path
 }
 
-// findIndexOnly is the rule "index-only": it tells whether the documents are needed for the aggregates.
-func findIndexOnly(p *Planner) { p.Plan.Only = p.indexOnly() }
+// findIndexOnly is the rule "index-only": it reports whether the documents are needed for the aggregates.
+func findIndexOnly(p *Planner) { p.Plan.IndexOnly = p.indexOnly() }
 
 func (p *Planner) indexOnly() *indexOnly {
 	t := p.Plan.Top
@@ -59,7 +59,7 @@ func (p *Planner) indexOnly() *indexOnly {
 		counts = counts && arg.Path == nil
 		o.Args = append(o.Args, arg)
 	}
-	leaves := p.Plan.Leaves
+	leaves := p.Plan.Constraints
 	if len(leaves) == 1 {
 		o.Leaf = leaves[0]
 	}
@@ -85,7 +85,8 @@ func (p *Planner) indexOnly() *indexOnly {
 // onlyGroups completes what is said of GROUP BY one path.
 func (p *Planner) onlyGroups(o *indexOnly, key syntax.Expr) *indexOnly {
 	route, plain := p.plainPath(key)
-	if !plain || !p.Info.Index.RangeIndexed(route) || !o.about(route.String()) || len(p.Plan.Leaves) > 1 ||
+	if !plain || !p.Info.Index.RangeIndexed(route) || !o.about(route.String()) ||
+		len(p.Plan.Constraints) > 1 ||
 		o.Leaf != nil && o.Leaf.name != route.String() {
 		return nil
 	}
@@ -95,35 +96,35 @@ func (p *Planner) onlyGroups(o *indexOnly, key syntax.Expr) *indexOnly {
 	return o
 }
 
-// decided tells whether the conditions are about single paths, so that terms decide them.
+// decided reports whether the conditions are about single paths, so that terms decide them.
 func (p *Planner) decided(t *bind.Block) bool {
-	if len(t.Where) > 0 && len(p.Plan.Leaves) == 0 || p.Plan.loose {
+	if len(t.Where) > 0 && len(p.Plan.Constraints) == 0 || p.Plan.loose {
 		return false
 	}
-	return !slices.ContainsFunc(p.Plan.Leaves, func(l *Leaf) bool {
+	return !slices.ContainsFunc(p.Plan.Constraints, func(l *Constraint) bool {
 		return l.undefined || l.Loose && l.Test == nil
 	})
 }
 
-// OnlyArg is what an aggregate is about, if an index has it.
-func (p *Planner) onlyArg(a bind.AggCall) (arg OnlyArg, ok bool) {
+// IndexOnlyArg is what an aggregate is about, if an index has it.
+func (p *Planner) onlyArg(a bind.AggCall) (arg IndexOnlyArg, ok bool) {
 	if a.Name == "COUNT" && p.everywhere(a.Arg) {
-		return OnlyArg{}, true
+		return IndexOnlyArg{}, true
 	}
 	switch a.Name {
 	case "COUNT", "MIN", "MAX":
 	case "SUM", "AVG": // of a group there is one entry, and a count
 		if len(p.Plan.Top.GroupBy) > 0 {
-			return OnlyArg{}, false
+			return IndexOnlyArg{}, false
 		}
 	default:
-		return OnlyArg{}, false
+		return IndexOnlyArg{}, false
 	}
 	route, plain := p.plainPath(a.Arg)
 	if !plain || !p.Info.Index.RangeIndexed(route) {
-		return OnlyArg{}, false
+		return IndexOnlyArg{}, false
 	}
-	return OnlyArg{Path: route}, true
+	return IndexOnlyArg{Path: route}, true
 }
 
 // plainPath is the path that an expression is, if documents hold what is there as it is.
@@ -144,9 +145,9 @@ func (p *Planner) everywhere(e syntax.Expr) bool {
 	return ok && p.Idents[id] != nil && p.Idents[id].Item
 }
 
-// about tells whether no aggregate is about another path.
+// about reports whether no aggregate is about another path.
 func (o *indexOnly) about(name string) bool {
-	return !slices.ContainsFunc(o.Args, func(a OnlyArg) bool {
+	return !slices.ContainsFunc(o.Args, func(a IndexOnlyArg) bool {
 		return a.Path != nil && a.Path.String() != name
 	})
 }

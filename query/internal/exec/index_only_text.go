@@ -10,7 +10,7 @@ import (
 // CountTexts feeds a grouper from the index of words. It is false where reading the documents is the better
 // way.
 func (x *Execution) countTexts(g *eval.Grouper) (done bool, err error) {
-	people, few, err := x.populations()
+	people, few, err := x.liveSets()
 	if err != nil || few {
 		return false, err
 	}
@@ -23,7 +23,10 @@ func (x *Execution) countTexts(g *eval.Grouper) (done bool, err error) {
 			case plan.CountDocuments:
 				n += people[s].documents
 			case plan.CountWords:
-				err = x.eachText(src, people[s], one.R.Path, "", func(_, _, words uint64) { n += int64(words) })
+				err = x.eachText(src, people[s], one.R.Path, "", func(_, _,
+					words uint64) {
+					n += int64(words)
+				})
 			case plan.CountTexts:
 				var list wordList
 				list, err = x.termList(src, people[s], &one.R, &one.R.Terms[0])

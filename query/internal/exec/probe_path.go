@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// way is an access in one source, as far as it has been read.
-type way struct {
+// accessPath is an access in one source, as far as it has been read.
+type accessPath struct {
 	access plan.Access // nil: the posting of the partition key
 	rids   []uint64    // what has been read, as it came
 	read   int         // entries, those that a test dropped included
@@ -17,7 +17,7 @@ type way struct {
 	at     stepper
 }
 
-func (w *way) String() string {
+func (w *accessPath) String() string {
 	if w.access == nil {
 		return "partition"
 	}
@@ -25,12 +25,12 @@ func (w *way) String() string {
 }
 
 // vain tells of terms that are tested one by one that the test drops too few of them.
-func (w *way) vain() bool {
+func (w *accessPath) vain() bool {
 	return w.sifts() && !w.done && w.read >= siftMost && 2*len(w.rids) > w.read
 }
 
 // sifts tells that all terms of a path are put to a test.
-func (w *way) sifts() bool {
+func (w *accessPath) sifts() bool {
 	s, ok := w.access.(*plan.SpansAccess)
 	return ok && s.Whole
 }
@@ -38,7 +38,7 @@ func (w *way) sifts() bool {
 // siftMost is how many terms are tested before it is looked at what that is good for.
 const siftMost = 1000
 
-func (w *way) lists() bool { return w.access == nil || w.access.Lists() }
+func (w *accessPath) lists() bool { return w.access == nil || w.access.Lists() }
 
 // stepper goes through entries one by one.
 type stepper interface {
@@ -58,7 +58,7 @@ func (s postingStepper) step() (uint64, bool, bool) {
 
 type termStepper struct {
 	source.Terms
-	sieve *termSieve
+	sieve *termFilter
 }
 
 func (s termStepper) step() (uint64, bool, bool) {
@@ -121,7 +121,7 @@ func (x *Execution) steppers(src source.Source, a plan.Access) (list []func() st
 			list = append(list, func() stepper { return postingStepper{src.Postings(key)} })
 		}
 	case *plan.SpansAccess:
-		sieve := x.newSieve(a.Test)
+		sieve := x.newTermFilter(a.Test)
 		for _, s := range a.Spans {
 			list = append(list, func() stepper { return termStepper{src.Terms(s.Lo, s.Hi, false), sieve} })
 		}
@@ -136,7 +136,7 @@ func (x *Execution) steppers(src source.Source, a plan.Access) (list []func() st
 }
 
 // more reads up to n entries on.
-func (w *way) more(x *Execution, n int) error {
+func (w *accessPath) more(x *Execution, n int) error {
 	for n > 0 && !w.done {
 		if w.at == nil {
 			if w.done = len(w.next) == 0; w.done {
@@ -163,7 +163,7 @@ func (w *way) more(x *Execution, n int) error {
 	return nil
 }
 
-func (w *way) close() (err error) {
+func (w *accessPath) close() (err error) {
 	if w.at != nil {
 		err = w.at.Close()
 	}

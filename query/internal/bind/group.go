@@ -69,7 +69,7 @@ func (b *Binder) notGrouped(e syntax.Expr) {
 			"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
 }
 
-// bindsBelow tells whether an expression uses a name that a subquery of the block binds.
+// bindsBelow reports whether an expression uses a name that a subquery of the block binds.
 func (b *Binder) bindsBelow(bl *Block, e syntax.Expr) (below bool) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		if id, ok := n.(*syntax.Ident); ok && b.Idents[id] != nil {
@@ -107,7 +107,7 @@ func (k groupKeys) find(e syntax.Expr) int {
 	return -1
 }
 
-// leadTo tells whether a path goes on from a key: c.a.b where c.a is one.
+// leadTo reports whether a path goes on from a key: c.a.b where c.a is one.
 func (k groupKeys) leadTo(e syntax.Expr) bool {
 	for {
 		switch x := e.(type) {
@@ -136,6 +136,7 @@ func (b *Binder) orderOfGroups(bl *Block, e syntax.Expr) {
 	b.ofGroup(bl, e, keys)
 }
 
+// ListsAggregates reports whether a select list has aggregates over all rows rather than over groups.
 func ListsAggregates(t *Block) bool {
 	return len(t.Aggs) > 0 && len(t.GroupBy) == 0 && t.Value == nil
 }

@@ -15,7 +15,7 @@ type DistinctRows struct {
 	size   int        // of held, what is for this
 }
 
-// Add tells whether a value is new. It is false where the run has ended.
+// Add reports whether a value is new. It is false where the run has ended.
 func (d *DistinctRows) Add(v doc.Value) bool {
 	if d.hashed != nil {
 		return d.addHash(v)
@@ -30,7 +30,7 @@ func (d *DistinctRows) Add(v doc.Value) bool {
 			d.hashed.Rows[d.hashed.sumOf([]byte(key))] = struct{}{}
 		}
 		d.seen = lang.ValueSet{}
-		d.shed()
+		d.spill()
 	}
 	return d.Run.Err == nil
 }
@@ -44,13 +44,13 @@ func (d *DistinctRows) addHash(v doc.Value) bool {
 	}
 	d.hashed.Rows[sum] = struct{}{}
 	if d.hold(RowHashSize); RowHashSize*len(d.hashed.Rows) > d.Run.LimitHeld()/8 {
-		d.shed()
+		d.spill()
 	}
 	return d.Run.Err == nil
 }
 
 // shed moves the hashes in memory to a file.
-func (d *DistinctRows) shed() {
+func (d *DistinctRows) spill() {
 	d.Run.Spilled(d.hashed.Spill(d.Run.Env.Temp, d.Run.Spend), "DISTINCT")
 	d.hold(d.hashed.Size() - d.size)
 }
@@ -60,6 +60,7 @@ func (d *DistinctRows) hold(n int) {
 	d.Run.Hold(d.Held, n, "DISTINCT")
 }
 
+// Close removes the temporary files.
 func (d *DistinctRows) Close() {
 	if d.hashed != nil {
 		d.hashed.Close()

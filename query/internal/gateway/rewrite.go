@@ -202,7 +202,7 @@ func (g *rewriter) enterItem(extra syntax.Node) syntax.Expr {
 	return path
 }
 
-// binds tells whether any source of the query but one has a name.
+// binds reports whether any source of the query but one has a name.
 func (g *rewriter) binds(name string, but *bind.Alias) bool {
 	for _, bl := range g.Subs {
 		for _, st := range bl.Steps {

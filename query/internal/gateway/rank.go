@@ -99,7 +99,8 @@ func (g *rewriter) orderedComponents(h *hybridInfo, list []component, most *int6
 	for _, c := range list {
 		scores = append(scores, c.orMissing())
 	}
-	payload = object(bind.OutItem{Name: "payload", X: payload}, bind.OutItem{Name: "componentScores", X: &syntax.ArrayLit{Elems: scores}})
+	payload = object(bind.OutItem{Name: "payload", X: payload}, bind.OutItem{Name: "componentScores",
+		X: &syntax.ArrayLit{Elems: scores}})
 	where := g.resumable(g.q.Where, defined)
 	for _, c := range list {
 		info := g.componentInfo(c, most, g.ordered([]syntax.Expr{item(c.score)}, payload), where)
@@ -132,7 +133,7 @@ func (g *rewriter) plainComponents(h *hybridInfo, list []component, most *int64,
 	}
 }
 
-// weighted tells whether the scores were given weights.
+// weighted reports whether the scores were given weights.
 func (g *rewriter) weighted() bool {
 	return len(g.top.Rank) > 1 && len(g.q.OrderBy.Rank.Args) > len(g.top.Rank)
 }

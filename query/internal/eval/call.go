@@ -19,7 +19,7 @@ func (c *Compiler) call(e *syntax.Call) Valuer {
 		id := ref.Id
 		return func(f *Frame) doc.Value { return f.aggs[id] }
 	}
-	fn, ok := lang.LookupBuiltin(e.Name)
+	fn, ok := lang.Lookup(e.Name)
 	switch {
 	case !ok:
 		return func(*Frame) doc.Value { return lang.Undefined }
@@ -48,7 +48,8 @@ func (c *Compiler) call(e *syntax.Call) Valuer {
 // isFullText tells of the functions whose first argument is a text in a language.
 func isFullText(name string) bool {
 	switch name {
-	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "_FULLTEXTWORDCOUNT", lang.TextScore:
+	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "_FULLTEXTWORDCOUNT",
+		lang.TextScore:
 		return true
 	}
 	return false
@@ -194,6 +195,7 @@ func TypeTests() map[string]KindSet {
 // KindSet is a set of kinds, a bit for each.
 type KindSet uint8
 
+// Kinds returns the set of some kinds.
 func Kinds(list ...doc.Kind) (s KindSet) {
 	for _, k := range list {
 		s |= 1 << k
@@ -201,4 +203,5 @@ func Kinds(list ...doc.Kind) (s KindSet) {
 	return s
 }
 
+// Has reports whether a kind is in the set.
 func (s KindSet) Has(k doc.Kind) bool { return s>>k&1 == 1 }

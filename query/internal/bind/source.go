@@ -97,7 +97,7 @@ func (b *Binder) uniqueAlias(s *scope, src *syntax.Source) {
 	}
 }
 
-// BindText appends a step whose values get a slot of their own.
+// Text appends a step whose values get a slot of their own.
 func (b *Binder) bind(bl *Block, s *scope, st *Step, a *Alias) {
 	a.Block, a.Level, a.Slot, a.Item = bl, len(bl.Steps), b.Slots, false
 	b.Slots++

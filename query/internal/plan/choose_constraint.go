@@ -11,22 +11,22 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Leaf is what a condition says of the value at one path, in terms of the keys of its range index: documents
-// that fulfil it have an entry in one of the spans. There may be others.
-type Leaf struct {
-	path      index.Path
-	name      string // the path as text
-	entered   bool   // the path goes through elements of arrays: a document has many values there
-	Spans     []Span // in order, none overlapping
-	undefined bool   // documents that have nothing there fulfil it, too
-	width     width
-	equal     doc.Value // where the condition is path = equal
-	isEqual   bool
-	bounds    []bound // comparisons that must hold, whatever else
-	Loose     bool    // the spans hold others as well
-	sifted    bool    // the spans are the whole path: the test alone says something
-	Test      *TermTest
-	text      string
+// Constraint is what a condition says of the value at one path, in terms of the keys of its range index:
+// documents that fulfil it have an entry in one of the spans. There may be others.
+type Constraint struct {
+	path        index.Path
+	name        string // the path as text
+	entered     bool   // the path goes through elements of arrays: a document has many values there
+	Spans       []Span // in order, none overlapping
+	undefined   bool   // documents that have nothing there fulfil it, too
+	selectivity selectivity
+	equal       doc.Value // where the condition is path = equal
+	isEqual     bool
+	bounds      []bound // comparisons that must hold, whatever else
+	Loose       bool    // the spans hold others as well
+	sifted      bool    // the spans are the whole path: the test alone says something
+	Test        *TermTest
+	text        string
 }
 
 // Bound is a comparison with a constant.
@@ -44,18 +44,18 @@ type Span struct {
 // pointSpan returns the span of one key. Entries are keys with a rid behind them, whose first byte is small.
 func pointSpan(key []byte) Span { return Span{key, append(bytes.Clone(key), 0xFF), true} }
 
-// width says how much of a path's index a leaf leaves, by the look of the condition.
-type width uint8
+// selectivity says how much of a path's index a leaf leaves, by the look of the condition.
+type selectivity uint8
 
 const (
-	points    width = iota // single values
-	closed                 // between two values, or strings with one beginning
-	halfOpen               // on one side of a value
-	kindsOnly              // all values of a type
+	points    selectivity = iota // single values
+	closed                       // between two values, or strings with one beginning
+	halfOpen                     // on one side of a value
+	kindsOnly                    // all values of a type
 )
 
 // leafOf returns what a condition says of one path that is indexed; nil where it says nothing of the kind.
-func (p *Planner) leafOf(e syntax.Expr) *Leaf {
+func (p *Planner) leafOf(e syntax.Expr) *Constraint {
 	switch e := e.(type) {
 	case *syntax.Binary:
 		if v, ok := p.ConstOf(e.Y); ok {
@@ -89,7 +89,7 @@ func (p *Planner) leafOf(e syntax.Expr) *Leaf {
 }
 
 // leafAt returns a leaf without spans for an expression that is a path with a range index.
-func (p *Planner) leafAt(e syntax.Expr) *Leaf {
+func (p *Planner) leafAt(e syntax.Expr) *Constraint {
 	at := p.pathAt(e)
 	if !at.ok {
 		return nil
@@ -98,17 +98,17 @@ func (p *Planner) leafAt(e syntax.Expr) *Leaf {
 	if !at.indexed {
 		return nil
 	}
-	return &Leaf{path: at.route, name: at.name, entered: at.entered, text: at.name}
+	return &Constraint{path: at.route, name: at.name, entered: at.entered, text: at.name}
 }
 
 // leafOfElement returns a leaf without spans for a path through single elements of arrays: what is true of
 // one element is true of some.
-func (p *Planner) leafOfElement(e syntax.Expr) *Leaf {
+func (p *Planner) leafOfElement(e syntax.Expr) *Constraint {
 	root, steps, ok := syntax.PathOf(e)
 	if !ok || p.Idents[root] == nil || !p.Idents[root].Item {
 		return nil
 	}
-	l := &Leaf{Loose: true}
+	l := &Constraint{Loose: true}
 	for _, st := range steps {
 		if l.entered = l.entered || st.IsIndex; st.IsIndex {
 			l.path = l.path.Element()
@@ -150,11 +150,12 @@ func mirrored(op syntax.BinaryOp) syntax.BinaryOp {
 }
 
 var rangeOps = map[syntax.BinaryOp]index.Op{
-	syntax.Lt: index.Less, syntax.Le: index.LessEqual, syntax.Gt: index.Greater, syntax.Ge: index.GreaterEqual,
+	syntax.Lt: index.Less, syntax.Le: index.LessEqual, syntax.Gt: index.Greater,
+	syntax.Ge: index.GreaterEqual,
 }
 
 // compared is the leaf of x op v.
-func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *Leaf {
+func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *Constraint {
 	if op > syntax.Ge || op == syntax.Ne {
 		return nil
 	}
@@ -171,7 +172,7 @@ func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *Leaf
 		l.addPoint(p.Info.Index, v)
 		return l
 	}
-	l.width = halfOpen
+	l.selectivity = halfOpen
 	l.bounds = []bound{{rangeOps[op], v}}
 	if v.Kind() > doc.Undefined && v.Kind() < doc.Array { // of arrays and objects a comparison is never true
 		lo, hi, exact := p.Info.Index.Range(l.path, rangeOps[op], v)
@@ -181,21 +182,21 @@ func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *Leaf
 	return l
 }
 
-func (l *Leaf) addPoint(x *index.Indexer, v doc.Value) {
+func (l *Constraint) addPoint(x *index.Indexer, v doc.Value) {
 	if v.Kind() != doc.Undefined && lang.Equal(v, v) {
 		key, exact := x.Term(l.path, v)
 		l.Spans, l.Loose = append(l.Spans, pointSpan(key)), l.Loose || !exact
 	}
 }
 
-func (l *Leaf) addSpan(lo, hi []byte) {
+func (l *Constraint) addSpan(lo, hi []byte) {
 	if bytes.Compare(lo, hi) < 0 {
 		l.Spans = append(l.Spans, Span{Lo: lo, Hi: hi})
 	}
 }
 
 // oneOf is the leaf of x IN (list).
-func (p *Planner) oneOf(x syntax.Expr, list []doc.Value) *Leaf {
+func (p *Planner) oneOf(x syntax.Expr, list []doc.Value) *Constraint {
 	l := p.leafAt(x)
 	if l == nil {
 		return nil
@@ -212,7 +213,7 @@ func (p *Planner) oneOf(x syntax.Expr, list []doc.Value) *Leaf {
 }
 
 // combined is the leaf of a chain of AND or OR whose operands are all about one path.
-func (p *Planner) combined(e *syntax.Logical) *Leaf {
+func (p *Planner) combined(e *syntax.Logical) *Constraint {
 	first := p.leafOf(e.Terms[0])
 	if first == nil {
 		return nil
@@ -228,8 +229,8 @@ func (p *Planner) combined(e *syntax.Logical) *Leaf {
 			}
 			continue
 		}
-		first = &Leaf{path: l.path, name: l.name, entered: l.entered, undefined: first.undefined ||
-			l.undefined, width: max(first.width, l.width), Loose: first.Loose || l.Loose,
+		first = &Constraint{path: l.path, name: l.name, entered: l.entered, undefined: first.undefined ||
+			l.undefined, selectivity: max(first.selectivity, l.selectivity), Loose: first.Loose || l.Loose,
 			Spans: append(first.Spans, l.Spans...), text: shortened(first.text + " or " + l.text)}
 	}
 	first.Spans = merged(first.Spans)
@@ -259,18 +260,19 @@ func clip(v doc.Value) string {
 
 // intersect returns what both say: nil where they are about different paths, or about elements of arrays, of
 // which two different ones may fulfil one condition each.
-func intersect(a, b *Leaf) *Leaf {
+func intersect(a, b *Constraint) *Constraint {
 	if a == nil || b == nil || a.entered || b.entered || a.name != b.name {
 		return nil
 	}
-	l := &Leaf{path: a.path, name: a.name, undefined: a.undefined && b.undefined, Loose: a.Loose || b.Loose,
+	l := &Constraint{path: a.path, name: a.name, undefined: a.undefined && b.undefined, Loose: a.Loose ||
+		b.Loose,
 		sifted: a.sifted && b.sifted, bounds: append(slices.Clip(a.bounds), b.bounds...),
-		text: shortened(a.text + " and " + b.text), width: closed}
+		text: shortened(a.text + " and " + b.text), selectivity: closed}
 	if a.Test != nil && b.Test != nil {
 		l.Test = a.Test.and(b.Test)
 	}
-	if a.width > halfOpen || b.width > halfOpen {
-		l.width = max(a.width, b.width)
+	if a.selectivity > halfOpen || b.selectivity > halfOpen {
+		l.selectivity = max(a.selectivity, b.selectivity)
 	}
 	for _, x := range a.Spans {
 		for _, y := range b.Spans {
@@ -288,7 +290,7 @@ func intersect(a, b *Leaf) *Leaf {
 	}
 	l.Spans = merged(l.Spans)
 	if !slices.ContainsFunc(l.Spans, func(s Span) bool { return !s.point }) {
-		l.width = points
+		l.selectivity = points
 	}
 	return l
 }

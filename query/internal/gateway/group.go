@@ -111,7 +111,7 @@ func (g *rewriter) partialPayload() (syntax.Expr, error) {
 	return object(row...), nil
 }
 
-// aggregated tells whether an aggregate of the query's own rows is in an expression.
+// aggregated reports whether an aggregate of the query's own rows is in an expression.
 func (g *rewriter) aggregated(e syntax.Expr) (found bool) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.Call)
@@ -130,14 +130,17 @@ func (g *rewriter) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err e
 	}
 	arg := c.Args[0]
 	counted := callOf("COUNT", arg)
-	f, _ := lang.LookupBuiltin(c.Name)
+	f, _ := lang.Lookup(c.Name)
 	switch f.Name {
 	case "AVG":
-		return "Average", item(object(bind.OutItem{Name: "sum", X: callOf("SUM", arg)}, bind.OutItem{Name: "count", X: counted})), nil
+		return "Average", item(object(bind.OutItem{Name: "sum", X: callOf("SUM", arg)},
+			bind.OutItem{Name: "count", X: counted})), nil
 	case "MIN":
-		return "Min", twoItems(c, object(bind.OutItem{Name: "min", X: c}, bind.OutItem{Name: "count", X: counted})), nil
+		return "Min", twoItems(c, object(bind.OutItem{Name: "min", X: c}, bind.OutItem{Name: "count",
+			X: counted})), nil
 	case "MAX":
-		return "Max", twoItems(c, object(bind.OutItem{Name: "max", X: c}, bind.OutItem{Name: "count", X: counted})), nil
+		return "Max", twoItems(c, object(bind.OutItem{Name: "max", X: c}, bind.OutItem{Name: "count",
+			X: counted})), nil
 	case "SUM":
 		name = "Sum"
 	case "COUNT":
@@ -177,8 +180,8 @@ func (g *rewriter) countDistinct() bool {
 	return true
 }
 
-// countsAll tells whether the query does nothing but count the rows of its only source, and how it names the
-// count.
+// countsAll reports whether the query does nothing but count the rows of its only source, and how it names
+// the count.
 func (g *rewriter) countsAll() (alias string, ok bool) {
 	x := g.top.Value
 	if x == nil {

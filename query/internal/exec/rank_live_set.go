@@ -5,9 +5,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// population are the live documents of a source's scope, as rids: those that the scores of texts are about,
+// liveSet are the live documents of a source's scope, as rids: those that the scores of texts are about,
 // whatever the conditions of the query are.
-type population struct {
+type liveSet struct {
 	documents int64
 	dead      []uint64 // not of them, though entries of the index name them
 	limited   bool     // they are members, and nobody else
@@ -23,20 +23,20 @@ const FewMembers = 1000
 const rankDead = 10_000
 
 // populations are those of all sources. few tells that of one the documents are better read.
-func (x *Execution) populations() (people []*population, few bool, err error) {
-	people = make([]*population, len(x.sources))
+func (x *Execution) liveSets() (people []*liveSet, few bool, err error) {
+	people = make([]*liveSet, len(x.sources))
 	for i, src := range x.sources {
-		if people[i], few, err = x.population(src); err != nil || few {
+		if people[i], few, err = x.liveDocuments(src); err != nil || few {
 			return nil, few, err
 		}
 	}
 	return people, false, nil
 }
 
-// population finds out whom an index may name. few tells that the documents are a small part of those, so
+// liveDocuments finds out whom an index may name; few tells that the documents are a small part of those, so
 // that it is better to read them.
-func (x *Execution) population(src source.Source) (p *population, few bool, err error) {
-	p = &population{}
+func (x *Execution) liveDocuments(src source.Source) (p *liveSet, few bool, err error) {
+	p = &liveSet{}
 	if c, ok := src.(source.Census); ok {
 		p.dead, ok, err = c.Dead(rankDead)
 		if p.limited = !ok; err != nil {
@@ -68,13 +68,13 @@ func (x *Execution) population(src source.Source) (p *population, few bool, err 
 	return p, scoped && len(p.members) <= FewMembers, err
 }
 
-// sieve tells of ascending rids whether they are of the population.
-type sieve struct {
-	p            *population
+// ridFilter tells of ascending rids whether they are of the population.
+type ridFilter struct {
+	p            *liveSet
 	member, dead int // the first ones that are not less than the last rid
 }
 
-func (s *sieve) keeps(rid uint64) bool {
+func (s *ridFilter) keeps(rid uint64) bool {
 	for s.dead < len(s.p.dead) && s.p.dead[s.dead] < rid {
 		s.dead++
 	}

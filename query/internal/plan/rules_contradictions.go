@@ -16,9 +16,9 @@ import (
 // and no answer changes. The pins of the partition key come before it, since what a gateway tells a client
 // does not depend on it.
 
-// findNever is the rule "never": it tells of each block whether it has no rows, and of the plan whether no
-// document can be one of a row.
-func findNever(p *Planner) {
+// findContradictions is the rule "never": it tells of each block whether it has no rows, and of the plan
+// whether no document can be one of a row.
+func findContradictions(p *Planner) {
 	none := make(map[*bind.Block]bool, len(p.Subs))
 	var empty func(bl *bind.Block) bool
 	empty = func(bl *bind.Block) bool {
@@ -61,17 +61,17 @@ type limit struct {
 	kinds eval.KindSet
 	among []doc.Value // nil: all of the kinds
 	tests []func(doc.Value) bool
-	low   *edge // of numbers, of strings: as kinds says
-	high  *edge
+	low   *endpoint // of numbers, of strings: as kinds says
+	high  *endpoint
 }
 
-// edge is the end of an interval.
-type edge struct {
+// endpoint is the end of an interval.
+type endpoint struct {
 	v    doc.Value
 	open bool
 }
 
-// contradict tells whether no row can fulfil all of some conditions.
+// contradict reports whether no row can fulfil all of some conditions.
 func (l *limits) contradict(list []syntax.Expr) bool {
 	if l.work -= len(list); l.work < 0 || len(list) == 0 {
 		return false
@@ -139,7 +139,7 @@ func (l *limits) limitOf(e syntax.Expr) *limit {
 	return l.of[name]
 }
 
-// spilledRows tells whether there is a value that all conditions leave.
+// left reports whether there is a value that all conditions leave.
 func (d *limit) left() bool {
 	if d.among == nil {
 		return d.kinds != 0 && !d.crossed()
@@ -188,12 +188,12 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 		if high = 0; op == syntax.Lt {
 			high = -1
 		}
-		d.high = lowerEdge(d.high, &edge{v, op == syntax.Lt})
+		d.high = lowerEdge(d.high, &endpoint{v, op == syntax.Lt})
 	default:
 		if low = 0; op == syntax.Gt {
 			low = 1
 		}
-		d.low = higherEdge(d.low, &edge{v, op == syntax.Gt})
+		d.low = higherEdge(d.low, &endpoint{v, op == syntax.Gt})
 	}
 	d.tests = append(d.tests, func(w doc.Value) bool { return lang.IsTrue(lang.OpOrder(w, v, low, high)) })
 	return d.left()
@@ -215,7 +215,7 @@ func (l *limits) differs(x, y syntax.Expr) bool {
 
 // lowerEdge is the narrower of two upper ends. Those of different types have nothing in common, and kinds
 // says so.
-func lowerEdge(a, b *edge) *edge {
+func lowerEdge(a, b *endpoint) *endpoint {
 	if a == nil || !lang.Orderable(a.v, b.v) {
 		return b
 	}
@@ -226,7 +226,7 @@ func lowerEdge(a, b *edge) *edge {
 }
 
 // higherEdge is the narrower of two lower ends.
-func higherEdge(a, b *edge) *edge {
+func higherEdge(a, b *endpoint) *endpoint {
 	if a == nil || !lang.Orderable(a.v, b.v) {
 		return b
 	}
@@ -278,7 +278,7 @@ func (l *limits) has(x syntax.Expr, set eval.KindSet) bool {
 // negated notes NOT x.
 func (l *limits) negated(x syntax.Expr) bool {
 	if call, ok := x.(*syntax.Call); ok && !call.UDF {
-		if f, ok := lang.LookupBuiltin(call.Name); ok && len(call.Args) == 1 {
+		if f, ok := lang.Lookup(call.Name); ok && len(call.Args) == 1 {
 			if set, ok := eval.TypeTests()[f.Name]; ok {
 				return l.has(call.Args[0], ^set)
 			}
@@ -293,7 +293,7 @@ func (l *limits) negated(x syntax.Expr) bool {
 
 // called notes a function that is true.
 func (l *limits) called(e *syntax.Call) bool {
-	f, ok := lang.LookupBuiltin(e.Name)
+	f, ok := lang.Lookup(e.Name)
 	if e.UDF || !ok || len(e.Args) == 0 {
 		return true
 	}
@@ -344,7 +344,7 @@ func kindsOf(b *bind.Binder, e syntax.Expr) eval.KindSet {
 	case *syntax.ObjectLit:
 		return eval.Kinds(doc.Object)
 	case *syntax.Call:
-		if f, ok := lang.LookupBuiltin(e.Name); ok && !e.UDF {
+		if f, ok := lang.Lookup(e.Name); ok && !e.UDF {
 			return eval.Kinds(doc.Undefined) | kindsMade(f.Name)
 		}
 	}

@@ -130,7 +130,7 @@ func (b *Binder) nested(outer *syntax.Call) {
 		"Cannot perform an aggregate function on an expression containing an aggregate or a subquery.")
 }
 
-// Call checks a call and tells whether its arguments have still to be looked at.
+// Call checks a call and reports whether its arguments have still to be looked at.
 func (b *Binder) call(c *syntax.Call, at *place) bool {
 	if c.UDF {
 		if b.calls = append(b.calls, c); len(b.calls) == MaxUDFs+1 {
@@ -139,7 +139,7 @@ func (b *Binder) call(c *syntax.Call, at *place) bool {
 		}
 		return true
 	}
-	f, ok := lang.LookupBuiltin(c.Name)
+	f, ok := lang.Lookup(c.Name)
 	if !ok || f.Name == rankFusion && (at.clause != "RANK" || c != at.rank) {
 		b.fail(c.NameSpan, &fault.Error{Code: fault.CodeUnknownFunction,
 			Message: fmt.Sprintf("'%s' is not a recognized built-in function name.", c.Name)})
@@ -266,7 +266,7 @@ func nameSpan(item *syntax.SelectItem, name string) syntax.Span {
 	return at
 }
 
-// namedByParameter tells whether the last property of a path is the value of a parameter.
+// namedByParameter reports whether the last property of a path is the value of a parameter.
 func namedByParameter(e syntax.Expr) bool {
 	at, ok := e.(*syntax.Index)
 	if !ok {
@@ -300,6 +300,7 @@ func (b *Binder) Parameter(e syntax.Expr) (i int, ok bool) {
 	return i, ok
 }
 
+// AllConstant reports whether all expressions of a list are literals.
 func AllConstant(list []syntax.Expr) bool {
 	return !slices.ContainsFunc(list, func(e syntax.Expr) bool {
 		_, ok := e.(*syntax.Literal)

@@ -75,7 +75,8 @@ func (b *Binder) timespan(c *syntax.Call, n int) {
 	}
 	span := b.literalOf(c.Args[0])
 	if _, _, ok := lang.SplitSpan(span.Str()); !ok {
-		b.failCode(c, fault.CodeTimespan, "The timespan argument provided to the DateTime function is invalid.")
+		b.failCode(c, fault.CodeTimespan,
+			"The timespan argument provided to the DateTime function is invalid.")
 	}
 }
 
@@ -90,8 +91,9 @@ func (b *Binder) embeddings(c *syntax.Call) {
 
 // vectorOptions are those of VectorDistance, with the kind of each.
 var vectorOptions = map[string]doc.Kind{
-	"distanceFunction": doc.String, "dataType": doc.String, "searchListSizeMultiplier": doc.Number, "quantizedVectorListMultiplier": doc.Number,
-	"filterPriority": doc.Number,
+	"distanceFunction": doc.String, "dataType": doc.String, "searchListSizeMultiplier": doc.Number,
+	"quantizedVectorListMultiplier": doc.Number,
+	"filterPriority":                doc.Number,
 }
 
 // vector checks the third and the fourth argument of VectorDistance.
@@ -185,7 +187,7 @@ func (b *Binder) groupKey(key syntax.Expr) {
 	}
 }
 
-// many tells whether a block can have several rows for one of the block outside.
+// many reports whether a block can have several rows for one of the block outside.
 func (bl *Block) many() bool {
 	if bl.Grouped && len(bl.GroupBy) == 0 {
 		return false
@@ -204,6 +206,7 @@ func (b *Binder) LanguageOf(e *syntax.Call) index.Language {
 	return b.SpokenAt(e.Args[0])
 }
 
+// SpokenAt returns the language of a text, as the index has it.
 func (b *Binder) SpokenAt(text syntax.Expr) index.Language {
 	if text == nil {
 		return index.English
