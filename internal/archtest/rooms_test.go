@@ -39,7 +39,7 @@ var rooms = map[string]room{
 	"host":           {own: []string{"engine", "ttl"}, tests: []string{"engine/pebble"}},
 	"index": {own: []string{"doc"},
 		third: []string{"github.com/golang/geo/", "github.com/blevesearch/snowballstem"}},
-	"query":                 {own: []string{"query/...", "doc"}, tests: []string{"index", "internal/heap"}},
+	"query":                 {own: []string{"query/...", "doc"}, tests: []string{"index"}},
 	"query/internal/fault":  {own: []string{"query/syntax"}},
 	"query/internal/record": {},
 	"query/internal/source": {own: []string{"index", "doc"}},
