@@ -11,8 +11,8 @@ import (
 
 // listRanges lists the partition key ranges of a container. Clients that ask for changes (A-IM) with the etag
 // of the last answer get 304 while nothing has changed, which some of them ask until, and else the ranges
-// that have come since: the children of those that were split. A container that is gone, asked for by its rid,
-// answers with the ranges of the one that has its name now: store.DB.Successor.
+// that have come since: the children of those that were split. A container that is gone, asked for by its
+// rid, answers with the ranges of the one that has its name now: store.DB.Successor.
 func (s *Service) listRanges(c *call) error {
 	coll, set, err := s.ranges(c)
 	if err != nil {
@@ -34,8 +34,8 @@ func (s *Service) listRanges(c *call) error {
 	return sendFeed(c, rangeFeed(rows, coll.Info()))
 }
 
-// ranges finds the ranges that listRanges answers with, and their container. A resource token, which is for one
-// container, reaches no successor of it.
+// ranges finds the ranges that listRanges answers with, and their container. A resource token, which is for
+// one container, reaches no successor of it.
 func (s *Service) ranges(c *call) (*store.Container, store.RangeSet, error) {
 	p, _, err := s.within(c)
 	if err == nil {

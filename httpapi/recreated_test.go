@@ -129,9 +129,9 @@ func idsIn(bodies [][]byte) []string {
 	return list
 }
 
-// TestRangesOfFormerContainer: a client that is told that a range is gone asks for the ranges of the container that
-// it knows, by its rid. It is given those of the container that has the name now, and goes on without an error.
-// Where the partition key is another one, or the former container is too long gone, it gets 404.
+// TestRangesOfFormerContainer: a client that meets a range that is gone asks for the ranges of the container
+// that it knows, by its rid. It is given those of the container that has the name now, and goes on without an
+// error. Where the partition key is another one, or the former container is too long gone, it gets 404.
 func TestRangesOfFormerContainer(t *testing.T) {
 	w := newDirectWorld(t)
 	w.container()
@@ -156,8 +156,12 @@ func TestRangesOfFormerContainer(t *testing.T) {
 	if k.looks != 1 {
 		t.Errorf("the client has read its container %d times, want once", k.looks)
 	}
-	w.recreated(4, false)
-	w.do("GET", "/"+k.self+"pkranges", "").want(404) // the ninth
+	for range 56 {
+		w.do("GET", "/"+k.self+"pkranges", "").want(200)
+		w.recreated(1, false)
+	}
+	w.recreated(1, false)
+	w.do("GET", "/"+k.self+"pkranges", "").want(404) // 65 containers ago
 	k.look()
 	w.do("DELETE", coll, "").want(204)
 	w.do("GET", "/"+k.self+"pkranges", "").want(404)

@@ -23,14 +23,14 @@ import (
 //     refuse it would fail an operation that nothing speaks against.
 //   - LSNs of the new container begin above those of the old: beginAbove.
 //
-// A client that reads the ranges of a former container by its rid is given those of the container that has the
-// name now, as children of the ranges that it knows: Successor. The SDK for .NET asks so in gateway mode after
-// a range is gone (410/1002), and fails the query where the answer is 404. It goes on with the definition of
-// the partition key that it knows, so that a container with another one is no successor: 404 sends the SDK to
-// read the container again.
+// A client that reads the ranges of a former container by its rid is given those of the container that has
+// the name now, as children of the ranges that it knows: Successor. The SDK for .NET asks so in gateway mode
+// after a range is gone (410/1002), and fails the query where the answer is 404. It goes on with the
+// definition of the partition key that it knows, so that a container with another one is no successor: 404
+// sends the SDK to read the container again.
 
 // mostFormer is how many former containers of one name have a successor.
-const mostFormer = 8
+const mostFormer = 64
 
 // formerRecord is what is kept of the containers of one name that are gone.
 type formerRecord struct {
@@ -40,8 +40,8 @@ type formerRecord struct {
 	Containers []formerContainer `json:"containers,omitempty"`
 }
 
-// formerContainer is a container that is gone: its rid, its partition key definition, and the ids that its ranges
-// had when it was dropped and before.
+// formerContainer is a container that is gone: its rid, its partition key definition, and the ids that its
+// ranges had when it was dropped and before.
 type formerContainer struct {
 	RID    string                            `json:"rid"`
 	Key    definition.PartitionKeyDefinition `json:"key"`
@@ -76,10 +76,10 @@ func (c *Container) keepFormer(t engine.Txn) error {
 	return host.SetRecord(t, key, former)
 }
 
-// Successor returns the container that has the name now of a container which is gone, with its database, and
-// its ranges as children of those that the former one had. rid is that of the former container. It fails with
-// CodeNotFound where the rid is not one of the last eight containers of a name, or where no container with the
-// same partition key definition has the name.
+// Successor returns the container that has the name now of a container which is gone, with its database,
+// and its ranges as children of those that the former one had. rid is that of the former container. It fails
+// with CodeNotFound where the rid is not one of the last mostFormer containers of a name, or where no
+// container with the same partition key definition has the name.
 func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container, RangeSet, error) {
 	name, former, err := db.live().formerOf(ctx, rid)
 	if err != nil {
@@ -100,10 +100,11 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 	return d, c, c.Ranges().childrenOf(former.Ranges), nil
 }
 
-// formerOf finds a former container and the names of its database and of it, divided by a slash. Its ranges have
-// the ids of those of the former containers after it, too: a client that has been given a successor's ranges
-// keeps them under the rid that it knows.
-func (db *resident) formerOf(ctx context.Context, rid string) (name string, found formerContainer, err error) {
+// formerOf finds a former container and the names of its database and of it, divided by a slash. Its ranges
+// have the ids of those of the former containers after it, too: a client that has been given a successor's
+// ranges keeps them under the rid that it knows.
+func (db *resident) formerOf(ctx context.Context, rid string) (name string, found formerContainer,
+	err error) {
 	err = db.view(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, layout.KindFormer, func(key []byte, former formerRecord) error {
 			i := slices.IndexFunc(former.Containers, func(c formerContainer) bool { return c.RID == rid })
