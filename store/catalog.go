@@ -142,7 +142,7 @@ func (db *resident) reread(ctx context.Context, r engine.Reader) error {
 			return err
 		}
 	}
-	db.door.subscribers.notify()
+	db.door.subscribers.Notify()
 	db.splitter.wake()
 	db.reindexer.wake()
 	return nil

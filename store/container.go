@@ -39,8 +39,8 @@ type Container struct {
 	spending budget // of its own throughput
 	plans    plans
 	marks    marks
-	watch    notifier
-	mourners notifier // who follow the log of expiries
+	watch    host.Notifier
+	mourners host.Notifier // who follow the log of expiries
 	reaping  reaping
 	// the last second in which the container was used, where its settings ask: see idle.go
 	used       atomic.Int64
@@ -364,7 +364,7 @@ func (c *Container) change(ctx context.Context, fn func(st containerState, now i
 	}
 	c.note(markSettings, next.rec.TS)
 	c.state.Store(&next)
-	c.watch.notify()
-	c.mourners.notify()
+	c.watch.Notify()
+	c.mourners.Notify()
 	return nil
 }

@@ -26,8 +26,8 @@ type DB struct {
 	// What lives through restores.
 	heavy       *heavyWork
 	memory      *Memory
-	temp        *spill.Dir // nil: there is none
-	subscribers notifier   // who ask for webhooks: see Subscriptions
+	temp        *spill.Dir    // nil: there is none
+	subscribers host.Notifier // who ask for webhooks: see Subscriptions
 	// backup is Options.ContinuousBackup, until SetContinuousBackup changes it. It decides of containers that
 	// are made from then on; what it was for a container is in its record.
 	backup atomic.Bool

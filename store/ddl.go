@@ -293,7 +293,7 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 	db.cat.remove(c)
 	db.cat.dropOffers(func(o offerRecord) bool { return o.CID == c.cid })
 	db.mu.Unlock()
-	db.door.subscribers.notify()
+	db.door.subscribers.Notify()
 	db.eraseAll(ctx, []*Container{c})
 	return nil
 }
