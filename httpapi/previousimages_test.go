@@ -16,7 +16,8 @@ func TestPreviousImageOfTheExpired(t *testing.T) {
 	w.clock.Advance(time.Second)
 	w.upsert("a", `,"n":2`) // creates anew: the ghost goes first, in the same transaction
 	a := w.do("GET", docs, "", fidelity("If-None-Match", "0", "x-ms-max-item-count", "2")...).want(200).has("_count", "3")
-	a.has("Documents.1.previous.n", "1").has("Documents.1.metadata.timeToLiveExpired", "true").has("Documents.2.metadata.operationType", `"create"`)
+	a.has("Documents.1.previous.n", "1").has("Documents.1.metadata.timeToLiveExpired", "true").
+		has("Documents.2.metadata.operationType", `"create"`)
 }
 
 // TestPreviousImagesByPolicy: the container says of which changes the version before is in the feed of all
