@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/check"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -34,13 +35,13 @@ func (db *resident) check(ctx context.Context, report func(error) bool) error {
 	for _, c := range containers {
 		more, err := c.check(ctx, report)
 		if err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound {
-			return wrap(err)
+			return classify.ToFault(err)
 		}
 		if !more && err == nil {
 			return nil
 		}
 	}
-	return wrap(db.view(ctx, func(r engine.Reader) error {
+	return classify.ToFault(db.view(ctx, func(r engine.Reader) error {
 		known, err := knownContainers(r)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -117,7 +118,7 @@ func (c *Container) ExpirationsChanged() <-chan struct{} { return c.mourners.Cha
 
 func keepsLog(st *containerState) error {
 	if st.rec.Log == nil {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"The container keeps no log of expiries: its settings have no 'expiryEvents'.")
 	}
 	return nil
@@ -139,7 +140,7 @@ func (r *logReader) fill(src *source, i int) error {
 		return err
 	}
 	if layout.Sequence(r.at[i]).LSN() > src.at.LSN {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"The position in the log of expiries is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	asked := r.at[i]
@@ -231,7 +232,7 @@ func (c *Container) Confirmed(ctx context.Context, name string) (string, error) 
 	if isAbsent(err) {
 		return "", nil
 	}
-	return string(v), wrap(err)
+	return string(v), classify.ToFault(err)
 }
 
 // Confirm makes it durable that a subscriber has confirmed all before a position. CodeNotFound: there is no
@@ -259,12 +260,12 @@ func (c *Container) confirm(ctx context.Context, name, position string) error {
 		setConfirmed(t, c.cid, name, position)
 		return nil
 	})
-	return wrap(err)
+	return classify.ToFault(err)
 }
 
 func (c *Container) hasSubscriber(st *containerState, name string) error {
 	if slices.Contains(st.subscribers(), name) {
 		return nil
 	}
-	return fail(fault.CodeNotFound, "The container '"+c.name+"' has no webhook '"+name+"'.")
+	return fault.New(fault.CodeNotFound, "The container '"+c.name+"' has no webhook '"+name+"'.")
 }

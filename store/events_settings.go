@@ -51,12 +51,12 @@ func (e *ExpiryEvents) check() error {
 		return nil
 	}
 	if e.Retention < 0 || e.Retention > MaxEventRetention {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("'retention' of the expiry events must be between 1 and %d seconds.",
 				MaxEventRetention))
 	}
 	if len(e.Webhooks) > MaxWebhooks {
-		return fail(fault.CodeBadRequest, fmt.Sprintf("A container can have at most %d webhooks.",
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("A container can have at most %d webhooks.",
 			MaxWebhooks))
 	}
 	seen := make(map[string]bool)
@@ -64,11 +64,12 @@ func (e *ExpiryEvents) check() error {
 		u, err := url.Parse(w.URL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" ||
 			len(w.URL) > maxWebhookURL || !leads(u) {
-			return fail(fault.CodeBadRequest, "The URL of a webhook must be an absolute http or https URL: '"+
-				w.URL+"' is not.")
+			return fault.New(fault.CodeBadRequest,
+				"The URL of a webhook must be an absolute http or https URL: '"+
+					w.URL+"' is not.")
 		}
 		if seen[w.URL] {
-			return fail(fault.CodeBadRequest, "The webhook '"+w.URL+"' is named twice.")
+			return fault.New(fault.CodeBadRequest, "The webhook '"+w.URL+"' is named twice.")
 		}
 		seen[w.URL] = true
 	}
@@ -120,15 +121,16 @@ func (r *ReaperSettings) check() error {
 	switch {
 	case r == nil:
 	case r.Starved != nil && r.Starved.PerSecond < 0:
-		return fail(fault.CodeBadRequest, "'perSecond' must not be negative.")
+		return fault.New(fault.CodeBadRequest, "'perSecond' must not be negative.")
 	case r.Delay == nil:
 	case r.Delay.Seconds != 0 && (r.Delay.Min != 0 || r.Delay.Max != 0 || r.Delay.Seed != 0):
-		return fail(fault.CodeBadRequest, "A purge delay is either 'seconds', or 'min', 'max' and 'seed'.")
+		return fault.New(fault.CodeBadRequest,
+			"A purge delay is either 'seconds', or 'min', 'max' and 'seed'.")
 	case r.Delay.Seconds < 0 || r.Delay.Min < 0 || r.Delay.Max < r.Delay.Min:
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"A purge delay must not be negative, and its 'max' not below its 'min'.")
 	case max(r.Delay.Seconds, r.Delay.Max) > MaxPurgeDelay:
-		return fail(fault.CodeBadRequest, fmt.Sprintf("A purge delay must be at most %d seconds.",
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("A purge delay must be at most %d seconds.",
 			MaxPurgeDelay))
 	}
 	return nil

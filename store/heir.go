@@ -196,7 +196,7 @@ func (h *otherHeir) take(ghost *stored) (taken bool, err error) {
 		h.taken++
 	case err == nil && h.taken == 0:
 		to := h.st.rec.Settings.heir()
-		err = fail(fault.CodeUnavailable,
+		err = fault.New(fault.CodeUnavailable,
 			fmt.Sprintf("The %s '%s' does not take what expires in the container '%s'.",
 				to.kind, to.name, h.c.name))
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -88,7 +89,7 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 		}
 		return nil
 	})
-	return m, wrap(err)
+	return m, classify.ToFault(err)
 }
 
 // ReaperState is how the reaper of a container stands.

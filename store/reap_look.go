@@ -6,6 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -61,7 +62,7 @@ func (l *sweepLook) take(ctx context.Context, eng engine.Engine) error {
 			l.legs[i].Announce()
 		}
 	}
-	return viewUnder(&stopwatch{ctx: ctx}, eng, func(r engine.Reader) (err error) {
+	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
 		for i := range l.legs {
 			if l.limit > 0 && err == nil {
 				err = l.walk(r, &l.legs[i])

@@ -36,7 +36,7 @@ func (o *overruns) admit(rid, etag, id string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := o.of[rid]; now.etag == etag && now.times >= maxOverruns {
-		return fail(fault.CodeForbidden, "The script with id '"+id+
+		return fault.New(fault.CodeForbidden, "The script with id '"+id+
 			"' is blocked for execution because it has violated its allowed resource limit several times.")
 	}
 	return nil

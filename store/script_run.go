@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
 // Execution is what a stored procedure has left behind.
@@ -42,7 +43,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 		return Execution{}, c.refused(), err
 	}
 	if pk.IsZero() && !c.def.SystemKey {
-		return Execution{}, c.refused(), fail(fault.CodeBadRequest,
+		return Execution{}, c.refused(), fault.New(fault.CodeBadRequest,
 			"PartitionKey value must be supplied for this operation.")
 	}
 	if pk, err = c.def.FullKey(pk, ""); err != nil {
@@ -53,8 +54,9 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	}
 	var out script.Outcome
 	var charge float64
-	r, err := c.db.door.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
-		return c.update(ctx, c.place(pk, ""), func(t *tx) error {
+	var r Receipt
+	err = c.db.door.heavy.WithScripts(ctx, c.db.opts.QueryTime, func() (err error) {
+		r, err = c.update(ctx, c.place(pk, ""), func(t *tx) error {
 			if err := c.checkSession(t.s, o.Session); err != nil {
 				return err
 			}
@@ -64,6 +66,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 			charge = h.charge
 			return err
 		})
+		return err
 	})
 	r.Charge = round2(chargeScript + charge)
 	if err != nil {
@@ -93,7 +96,7 @@ func (c *Container) ready(res *Resource) error {
 	if err := c.overruns.admit(res.RID, res.ETag, res.ID); err != nil {
 		return err
 	}
-	return wrap(c.db.programs.Prepare(res.ID, scriptText(*res)))
+	return classify.ToFault(c.db.programs.Prepare(res.ID, scriptText(*res)))
 }
 
 // run runs one script in a world of its own. p says how: its id and its text are those of res.
@@ -101,7 +104,7 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 	p.ID, p.Source = res.ID, scriptText(*res)
 	db := h.t.c.db
 	defer func() { h.t.c.overruns.note(res.RID, res.ETag, err) }()
-	leave, err := db.door.heavy.script()
+	leave, err := db.door.heavy.Script()
 	if err != nil {
 		return script.Outcome{}, err
 	}
@@ -111,7 +114,7 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 		return script.Outcome{}, err
 	}
 	defer runtime.Close()
-	db.door.heavy.runScript(db.opts.Wall, func() { out, err = runtime.Run(p, h) })
+	db.door.heavy.RunScript(db.opts.Wall, func() { out, err = runtime.Run(p, h) })
 	return out, err
 }
 
@@ -132,7 +135,7 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 		return nil, nil
 	}
 	if len(names) > 1 {
-		return nil, fail(fault.CodeBadRequest, "Only one "+when+"-trigger is permitted per operation.")
+		return nil, fault.New(fault.CodeBadRequest, "Only one "+when+"-trigger is permitted per operation.")
 	}
 	res, err := c.Resources(KindTrigger).Read(names[0])
 	if err != nil {
@@ -141,13 +144,13 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 	}
 	body := doc.Of(res.Body)
 	if kind := body.Member("triggerType").Str(); !strings.EqualFold(kind, when) {
-		return nil, fail(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+
+		return nil, fault.New(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+
 			"', and therefore is invalid as a "+when+"-trigger.")
 	}
 	defined, asked := body.Member("triggerOperation").Str(), triggerOperations[op.Kind]
 	is := func(word string) bool { return strings.EqualFold(defined, word) } // SDKs send them in any case
 	if !is("All") && !is(asked) && (!is("Update") || op.Kind != OperationReplace) {
-		return nil, fail(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+
+		return nil, fault.New(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+
 			defined+"', and therefore is invalid for '"+asked+"'.")
 	}
 	return &res, c.ready(&res)
@@ -181,14 +184,16 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	var done OperationResult
 	var reply []byte
 	var charge float64
-	r, err := c.db.door.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
-		return c.updateJudged(ctx, c.place(key, ""), []*prepared{patch}, func(t *tx) error {
+	var r Receipt
+	err = c.db.door.heavy.WithScripts(ctx, c.db.opts.QueryTime, func() (err error) {
+		r, err = c.updateJudged(ctx, c.place(key, ""), []*prepared{patch}, func(t *tx) error {
 			h := &scriptHost{ctx: ctx, t: t, key: key}
 			var err error
 			done, reply, err = h.write(op, patch, found)
 			charge = h.charge
 			return err
 		})
+		return err
 	})
 	r.Charge = round2(charge + chargeFailure)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -84,7 +85,7 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 		return err
 	})
 	if err != nil {
-		return ContainerSettings{}, wrap(err)
+		return ContainerSettings{}, classify.ToFault(err)
 	}
 	db.in.WakeReaper()
 	db.door.subscribers.Notify()
@@ -97,7 +98,7 @@ func (c *Container) changeSettings(ctx context.Context,
 	fn func(*ContainerSettings) error) (ContainerSettings, error) {
 	next := c.Settings().clone()
 	if err := fn(&next); err != nil {
-		return ContainerSettings{}, wrap(err)
+		return ContainerSettings{}, classify.ToFault(err)
 	}
 	if err := c.checkSettings(&next); err != nil {
 		return ContainerSettings{}, err
@@ -134,13 +135,13 @@ func (s ContainerSettings) clone() ContainerSettings {
 // checkSettings refuses what the container cannot be set to. The caller holds the catalog's lock.
 func (c *Container) checkSettings(s *ContainerSettings) error {
 	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", MinIdle,
 				ttl.Max, s.AutoDeleteOnIdle))
 	}
 	if s.TTLCeiling && slices.ContainsFunc(c.def.ParsedPaths(),
 		func(p doc.Path) bool { return p.String() == "/ttl" }) {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"'ttlCeiling' cannot be set where the ttl is in the partition key: lowering it would move the item.")
 	}
 	if err := s.ExpiryEvents.check(); err != nil {
@@ -158,7 +159,7 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 		return nil
 	}
 	if s.OnExpire.MoveTo != "" && s.OnExpire.ForwardTo != "" {
-		return fail(fault.CodeBadRequest, "'onExpire' has either 'moveTo' or 'forwardTo'.")
+		return fault.New(fault.CodeBadRequest, "'onExpire' has either 'moveTo' or 'forwardTo'.")
 	}
 	if to := s.heir(); to.kind != heirArchive && to.kind != "" {
 		return c.checkHeir("onExpire", to)
@@ -173,7 +174,7 @@ func (c *Container) checkHeir(setting string, to heirName) error {
 		return nil
 	}
 	if host.Classify(err) != host.Unclassified {
-		return wrap(err)
+		return classify.ToFault(err)
 	}
 	return &fault.Error{Code: fault.CodeBadRequest, Message: "The " + to.kind + " '" + to.name +
 		"', to which '" + setting + "' leads, cannot take what comes from here: " + err.Error(), Err: err}
@@ -184,12 +185,12 @@ func (c *Container) checkHeir(setting string, to heirName) error {
 // here, too.
 func (c *Container) checkArchive(name string) error {
 	if name == "" {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"'onExpire' needs 'moveTo', the id of a container of the same database, or 'forwardTo', "+
 				"the path of a queue or topic.")
 	}
 	if name == c.name {
-		return fail(fault.CodeBadRequest, "The container '"+name+"' cannot be its own archive.")
+		return fault.New(fault.CodeBadRequest, "The container '"+name+"' cannot be its own archive.")
 	}
 	moves := c.movesInto()
 	for at := name; at != ""; moves++ {
@@ -199,17 +200,18 @@ func (c *Container) checkArchive(name string) error {
 				"' does not exist in the database '" + c.d.ID() + "'.", Err: err}
 		}
 		if a == c {
-			return fail(fault.CodeBadRequest, "The archives go round in a circle: what expires in '"+c.name+
-				"' would come back to it from '"+name+"'.")
+			return fault.New(fault.CodeBadRequest,
+				"The archives go round in a circle: what expires in '"+c.name+
+					"' would come back to it from '"+name+"'.")
 		}
 		if a.keys.Unique.Len() > 0 {
-			return fail(fault.CodeBadRequest,
+			return fault.New(fault.CodeBadRequest,
 				"The container '"+at+"' cannot be an archive: its unique keys could refuse a document.")
 		}
 		at = a.state.Load().rec.Settings.moveTo()
 	}
 	if moves > MaxMoves {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("A document would be moved %d times in a row, which is more than %d.", moves,
 				MaxMoves))
 	}
