@@ -1,5 +1,6 @@
 package queue
 
+import "github.com/mayflydb/mayfly/queue/entity"
 import "context"
 
 // hasEnded tells why the store takes no receivers any more; nil: it does.
@@ -15,19 +16,20 @@ func (s *messageStore) hasEnded() error {
 // Await waits until an entity is as until wants it, and returns how it is. It is no activity of the entity.
 // Errors: CodeEntityNotFound, also where it is deleted meanwhile, and CodeTimeout where ctx ends before,
 // CodeCancelled where the server stops or is put back to a snapshot.
-func (q *Queues) Await(ctx context.Context, path string, until func(Entity) bool) (Entity, error) {
+func (q *Queues) Await(ctx context.Context, path string,
+	until func(entity.Entity) bool) (entity.Entity, error) {
 	for {
 		m, err := q.resident()
 		if err != nil {
-			return Entity{}, err
+			return entity.Entity{}, err
 		}
 		e, err := m.findPath(path)
 		if err != nil {
-			return Entity{}, err
+			return entity.Entity{}, err
 		}
 		changed := e.changes.Changed() // before the look, so that nothing comes between
-		if ended := e.stores[Main].hasEnded(); ended != nil {
-			return Entity{}, ended
+		if ended := e.stores[entity.Main].hasEnded(); ended != nil {
+			return entity.Entity{}, ended
 		}
 		is, err := q.Get(ctx, path)
 		if ctx.Err() == nil && (err != nil || until(is)) {
@@ -35,7 +37,7 @@ func (q *Queues) Await(ctx context.Context, path string, until func(Entity) bool
 		}
 		select {
 		case <-ctx.Done():
-			return is, &Error{Code: CodeTimeout, Entity: e.path,
+			return is, &entity.Error{Code: entity.CodeTimeout, Entity: e.path,
 				Message: "'" + e.path + "' did not become as it was waited for in time."}
 		case <-changed:
 		}

@@ -24,7 +24,7 @@ type PageStates struct {
 
 type pageState struct {
 	cursor string
-	rows   *query.Given
+	rows   *query.PageState
 	size   int
 	since  time.Time // by the wall's clock
 }
@@ -63,7 +63,7 @@ func (p *PageStates) forgetOld() {
 }
 
 // Take implements query.Memory.
-func (p *PageStates) Take(cursor string) *query.Given {
+func (p *PageStates) Take(cursor string) *query.PageState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := slices.IndexFunc(p.kept, func(p pageState) bool { return p.cursor == cursor })
@@ -96,7 +96,7 @@ func (p *PageStates) Close() {
 }
 
 // Keep implements query.Memory.
-func (p *PageStates) Keep(cursor string, rows *query.Given) {
+func (p *PageStates) Keep(cursor string, rows *query.PageState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := slices.IndexFunc(p.kept, func(p pageState) bool { return p.cursor == cursor }); i >= 0 {
