@@ -60,7 +60,7 @@ type containerRecord struct {
 	// Backup tells that the container was made while the store had continuous backup.
 	Backup bool `json:"backup,omitempty"`
 
-	Settings ContainerSettings `json:"settings,omitzero"`
+	Settings definition.ContainerSettings `json:"settings,omitzero"`
 	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0:
 	// there is none.
 	MovesSince int64 `json:"movesSince,omitempty"`

@@ -57,7 +57,7 @@ func (db *resident) check(ctx context.Context, report func(error) bool) error {
 func (c *Container) check(ctx context.Context, report func(error) bool) (more bool, err error) {
 	err = c.inspect(ctx, func(state *view.State, st *containerState, r engine.Reader) (err error) {
 		state.Now = c.moment() // what the snapshot shows is not of a later one
-		if name := st.rec.Settings.moveTo(); name != "" {
+		if name := st.rec.Settings.MoveTo(); name != "" {
 			_, absent := c.d.Container(name)
 			if absent != nil && !report(fmt.Errorf("container %s/%s: its archive %q does not exist",
 				c.d.ID(), c.name, name)) {

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -187,7 +188,7 @@ func (r *logReader) add(src *source, seq layout.Sequence, e *layout.Expiry) erro
 // its change feed.
 type Subscription struct {
 	Container *Container
-	Webhook
+	definition.Webhook
 	ChangesTo string // the path of the queue or topic; "" for a webhook
 }
 

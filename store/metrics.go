@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
@@ -96,7 +97,7 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 type ReaperState struct {
 	Paused    bool // of this container
 	AllPaused bool // of all containers
-	Settings  ReaperSettings
+	Settings  definition.ReaperSettings
 	Purged    uint64 // items of this container since Open, by the reaper or by a write that met a ghost
 	Backlog   inspect.Backlog
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -126,7 +127,7 @@ type restraint struct {
 	room int  // how many items may be purged
 	// without room: the second at which there may be some; never: somebody will wake the reaper
 	again int64
-	delay *PurgeDelay // nil: none
+	delay *definition.PurgeDelay // nil: none
 }
 
 // restraintFor decides what one step may do. force overrides what holds the reaper back.
@@ -152,7 +153,7 @@ func (c *Container) restraintFor(st *containerState, now int64, limit int, force
 }
 
 // starve is how many items a starved reaper may purge in a second.
-func (c *Container) starve(s *Starvation, now int64, limit int) int {
+func (c *Container) starve(s *definition.Starvation, now int64, limit int) int {
 	if s.PerSecond == 0 {
 		if c.db.in.Working() > 0 {
 			return 0

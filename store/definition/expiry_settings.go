@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"fmt"
@@ -36,7 +36,8 @@ const (
 	maxWebhookURL         = 2048              // bytes
 )
 
-func (e *ExpiryEvents) clone() *ExpiryEvents {
+// Clone returns a copy that shares nothing; nil of nil.
+func (e *ExpiryEvents) Clone() *ExpiryEvents {
 	if e == nil {
 		return nil
 	}
@@ -45,8 +46,8 @@ func (e *ExpiryEvents) clone() *ExpiryEvents {
 	return &next
 }
 
-// check refuses settings that cannot be kept: CodeBadRequest. A nil *ExpiryEvents is right: no events.
-func (e *ExpiryEvents) check() error {
+// Validate refuses settings that cannot be kept: CodeBadRequest. A nil *ExpiryEvents is right: no events.
+func (e *ExpiryEvents) Validate() error {
 	if e == nil {
 		return nil
 	}
@@ -99,7 +100,8 @@ type Starvation struct {
 	PerSecond int `json:"perSecond"`
 }
 
-func (r *ReaperSettings) clone() *ReaperSettings {
+// Clone returns a copy that shares nothing; nil of nil.
+func (r *ReaperSettings) Clone() *ReaperSettings {
 	if r == nil {
 		return nil
 	}
@@ -115,9 +117,9 @@ func (r *ReaperSettings) clone() *ReaperSettings {
 	return &next
 }
 
-// check refuses settings that make no sense: CodeBadRequest. A nil *ReaperSettings is right: nothing is held
+// Validate refuses settings that make no sense: CodeBadRequest. A nil *ReaperSettings is right: nothing is held
 // back.
-func (r *ReaperSettings) check() error {
+func (r *ReaperSettings) Validate() error {
 	switch {
 	case r == nil:
 	case r.Starved != nil && r.Starved.PerSecond < 0:
@@ -136,8 +138,8 @@ func (r *ReaperSettings) check() error {
 	return nil
 }
 
-// bounds are the least and the greatest delay.
-func (d *PurgeDelay) bounds() (least, most int64) {
+// Bounds are the least and the greatest delay.
+func (d *PurgeDelay) Bounds() (least, most int64) {
 	switch {
 	case d == nil:
 		return 0, 0
@@ -147,9 +149,9 @@ func (d *PurgeDelay) bounds() (least, most int64) {
 	return d.Min, d.Max
 }
 
-// of is the delay of one item, in seconds.
-func (d *PurgeDelay) of(rid uint64) int64 {
-	least, most := d.bounds()
+// DelayOf returns the delay of one item, in seconds.
+func (d *PurgeDelay) DelayOf(rid uint64) int64 {
+	least, most := d.Bounds()
 	if least == most {
 		return least
 	}

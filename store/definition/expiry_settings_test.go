@@ -1,10 +1,10 @@
-package store
+package definition
 
 import "testing"
 
 // TestWebhookURLs: a URL that can lead nowhere is refused.
 func TestWebhookURLs(t *testing.T) {
-	check := func(url string) error { return (&ExpiryEvents{Webhooks: []Webhook{{URL: url}}}).check() }
+	check := func(url string) error { return (&ExpiryEvents{Webhooks: []Webhook{{URL: url}}}).Validate() }
 	for _, url := range []string{"http://127.0.0.1/", "https://example.com:8443/a", "http://[::1]:80/",
 		"http://a_b/", "http://3fa9c1d2e4b5:80/", "http://localhost./", "http://host.docker.internal/"} {
 		if err := check(url); err != nil {
