@@ -65,6 +65,12 @@ var rooms = map[string]room{
 	"store/internal/view": {
 		own: []string{"store/internal/layout", "store/definition", "engine", "index", "doc", "ttl"},
 	},
+	"store/internal/classify": {own: []string{"store/internal/view", "store/fault", "host", "query", "script",
+		"ttl"}},
+	"store/internal/work": {own: []string{"internal/priority", "store/internal/classify", "store/fault",
+		"query", "index", "engine", "ttl"},
+		third: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/sync/semaphore"},
+		tests: []string{"doc"}},
 	"store/internal/posting": {own: []string{"store/internal/layout", "engine", "internal/heap"}},
 	"store/internal/check": {
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine", "index",

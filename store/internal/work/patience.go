@@ -1,4 +1,4 @@
-package store
+package work
 
 import (
 	"context"
@@ -8,15 +8,15 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// patience is the context that a write waits for its range with. It ends with that of its request, and when
+// Patience is the context that a write waits for its range with. It ends with that of its request, and when
 // somebody has waited with it for as long as a request may; a script after the other could hold the range for
 // ever. The time counts from the first wait, so that a write that finds its range free has no timer, and no
 // longer where the write has begun.
-type patience struct {
+type Patience struct {
 	context.Context // of the request
-	limit           time.Duration
+	Limit           time.Duration
 	limited         atomic.Pointer[limitedWait]
-	begun           atomic.Bool
+	Begun           atomic.Bool
 }
 
 type limitedWait struct {
@@ -26,19 +26,19 @@ type limitedWait struct {
 
 // Done implements context.Context. The engine calls it where it has to wait, and nobody does so at the same
 // time.
-func (p *patience) Done() <-chan struct{} {
+func (p *Patience) Done() <-chan struct{} {
 	w := p.limited.Load()
 	if w == nil {
 		w = new(limitedWait)
-		w.ctx, w.cancel = context.WithTimeout(p.Context, p.limit)
+		w.ctx, w.cancel = context.WithTimeout(p.Context, p.Limit)
 		p.limited.Store(w)
 	}
 	return w.ctx.Done()
 }
 
 // Err implements context.Context.
-func (p *patience) Err() error {
-	if err := p.Context.Err(); err != nil || p.begun.Load() {
+func (p *Patience) Err() error {
+	if err := p.Context.Err(); err != nil || p.Begun.Load() {
 		return err
 	}
 	if w := p.limited.Load(); w != nil && w.ctx.Err() != nil {
@@ -48,8 +48,8 @@ func (p *patience) Err() error {
 	return nil
 }
 
-// end releases the timer.
-func (p *patience) end() {
+// End releases the timer.
+func (p *Patience) End() {
 	if w := p.limited.Load(); w != nil {
 		w.cancel()
 	}

@@ -1,4 +1,4 @@
-package store
+package definition
 
 import (
 	"fmt"
@@ -36,7 +36,8 @@ const (
 	maxWebhookURL         = 2048              // bytes
 )
 
-func (e *ExpiryEvents) clone() *ExpiryEvents {
+// Clone returns a copy that shares nothing; nil of nil.
+func (e *ExpiryEvents) Clone() *ExpiryEvents {
 	if e == nil {
 		return nil
 	}
@@ -45,18 +46,18 @@ func (e *ExpiryEvents) clone() *ExpiryEvents {
 	return &next
 }
 
-// check refuses settings that cannot be kept: CodeBadRequest. A nil *ExpiryEvents is right: no events.
-func (e *ExpiryEvents) check() error {
+// Validate refuses settings that cannot be kept: CodeBadRequest. A nil *ExpiryEvents is right: no events.
+func (e *ExpiryEvents) Validate() error {
 	if e == nil {
 		return nil
 	}
 	if e.Retention < 0 || e.Retention > MaxEventRetention {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("'retention' of the expiry events must be between 1 and %d seconds.",
 				MaxEventRetention))
 	}
 	if len(e.Webhooks) > MaxWebhooks {
-		return fail(fault.CodeBadRequest, fmt.Sprintf("A container can have at most %d webhooks.",
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("A container can have at most %d webhooks.",
 			MaxWebhooks))
 	}
 	seen := make(map[string]bool)
@@ -64,11 +65,12 @@ func (e *ExpiryEvents) check() error {
 		u, err := url.Parse(w.URL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" ||
 			len(w.URL) > maxWebhookURL || !leads(u) {
-			return fail(fault.CodeBadRequest, "The URL of a webhook must be an absolute http or https URL: '"+
-				w.URL+"' is not.")
+			return fault.New(fault.CodeBadRequest,
+				"The URL of a webhook must be an absolute http or https URL: '"+
+					w.URL+"' is not.")
 		}
 		if seen[w.URL] {
-			return fail(fault.CodeBadRequest, "The webhook '"+w.URL+"' is named twice.")
+			return fault.New(fault.CodeBadRequest, "The webhook '"+w.URL+"' is named twice.")
 		}
 		seen[w.URL] = true
 	}
@@ -98,7 +100,8 @@ type Starvation struct {
 	PerSecond int `json:"perSecond"`
 }
 
-func (r *ReaperSettings) clone() *ReaperSettings {
+// Clone returns a copy that shares nothing; nil of nil.
+func (r *ReaperSettings) Clone() *ReaperSettings {
 	if r == nil {
 		return nil
 	}
@@ -114,28 +117,29 @@ func (r *ReaperSettings) clone() *ReaperSettings {
 	return &next
 }
 
-// check refuses settings that make no sense: CodeBadRequest. A nil *ReaperSettings is right: nothing is held
+// Validate refuses settings that make no sense: CodeBadRequest. A nil *ReaperSettings is right: nothing is held
 // back.
-func (r *ReaperSettings) check() error {
+func (r *ReaperSettings) Validate() error {
 	switch {
 	case r == nil:
 	case r.Starved != nil && r.Starved.PerSecond < 0:
-		return fail(fault.CodeBadRequest, "'perSecond' must not be negative.")
+		return fault.New(fault.CodeBadRequest, "'perSecond' must not be negative.")
 	case r.Delay == nil:
 	case r.Delay.Seconds != 0 && (r.Delay.Min != 0 || r.Delay.Max != 0 || r.Delay.Seed != 0):
-		return fail(fault.CodeBadRequest, "A purge delay is either 'seconds', or 'min', 'max' and 'seed'.")
+		return fault.New(fault.CodeBadRequest,
+			"A purge delay is either 'seconds', or 'min', 'max' and 'seed'.")
 	case r.Delay.Seconds < 0 || r.Delay.Min < 0 || r.Delay.Max < r.Delay.Min:
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"A purge delay must not be negative, and its 'max' not below its 'min'.")
 	case max(r.Delay.Seconds, r.Delay.Max) > MaxPurgeDelay:
-		return fail(fault.CodeBadRequest, fmt.Sprintf("A purge delay must be at most %d seconds.",
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("A purge delay must be at most %d seconds.",
 			MaxPurgeDelay))
 	}
 	return nil
 }
 
-// bounds are the least and the greatest delay.
-func (d *PurgeDelay) bounds() (least, most int64) {
+// Bounds are the least and the greatest delay.
+func (d *PurgeDelay) Bounds() (least, most int64) {
 	switch {
 	case d == nil:
 		return 0, 0
@@ -145,9 +149,9 @@ func (d *PurgeDelay) bounds() (least, most int64) {
 	return d.Min, d.Max
 }
 
-// of is the delay of one item, in seconds.
-func (d *PurgeDelay) of(rid uint64) int64 {
-	least, most := d.bounds()
+// DelayOf returns the delay of one item, in seconds.
+func (d *PurgeDelay) DelayOf(rid uint64) int64 {
+	least, most := d.Bounds()
 	if least == most {
 		return least
 	}

@@ -1,4 +1,4 @@
-package store
+package work
 
 import (
 	"math"
@@ -11,23 +11,23 @@ import (
 // until it is balanced again the next ones are refused, as Cosmos DB does. Whoever serves strangers asks
 // Admit before a request and tells Spend after it; a program that embeds the store is not throttled.
 
-// budget is what is left of a throughput. The zero budget is full.
-type budget struct {
+// RequestBudget is what is left of a throughput. The zero RequestBudget is full.
+type RequestBudget struct {
 	mu    sync.Mutex
 	spent float64   // RU that have not been refilled yet
 	at    time.Time // of the last refill
 }
 
 // refill gives back what has come in since the last time. The caller holds mu.
-func (b *budget) refill(now time.Time, perSecond int) {
+func (b *RequestBudget) refill(now time.Time, perSecond int) {
 	if passed := now.Sub(b.at); passed > 0 {
 		b.spent = max(0, b.spent-passed.Seconds()*float64(perSecond))
 		b.at = now
 	}
 }
 
-// wait is how long it takes until the next request may run; 0 where it may now.
-func (b *budget) wait(now time.Time, perSecond int) time.Duration {
+// Wait is how long it takes until the next request may run; 0 where it may now.
+func (b *RequestBudget) Wait(now time.Time, perSecond int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refill(now, perSecond)
@@ -38,7 +38,8 @@ func (b *budget) wait(now time.Time, perSecond int) time.Duration {
 	return time.Duration(math.Ceil(over/float64(perSecond)*1000)) * time.Millisecond
 }
 
-func (b *budget) spend(now time.Time, perSecond int, charge float64) {
+// Spend takes a charge out of the budget, at a refill of perSecond.
+func (b *RequestBudget) Spend(now time.Time, perSecond int, charge float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refill(now, perSecond)

@@ -1,4 +1,4 @@
-package store
+package work
 
 import (
 	"hash/maphash"
@@ -12,32 +12,34 @@ import (
 // and an item that has ever had another id says so in its header. So an entry that has gone stale names an
 // item that is gone, or one whose id the reader looks at, and then goes the long way. Keys are compared by
 // 128 bits of two seeded hashes.
-type ridCache struct {
+type RIDCache struct {
 	seeds   [2]maphash.Seed
-	stripes [ridStripes]ridStripe
+	stripes [RIDStripes]ridStripe
 }
 
+// The size of a cache: RIDStripes parts with a lock each, of RIDPerStripe entries.
 const (
-	ridStripes   = 64
-	ridPerStripe = 1024
+	RIDStripes   = 64
+	RIDPerStripe = 1024
 )
 
 type ridStripe struct {
 	sync.Mutex
-	slots *[ridPerStripe]ridSlotEntry // made at the first put
+	slots *[RIDPerStripe]ridSlotEntry // made at the first put
 }
 
 type ridSlotEntry struct{ a, b, rid uint64 }
 
-func (c *ridCache) init() { c.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} }
+// Seed makes the cache ready; it comes before all other calls.
+func (c *RIDCache) Seed() { c.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} }
 
-func (c *ridCache) place(point []byte) (s *ridStripe, i int, a, b uint64) {
+func (c *RIDCache) place(point []byte) (s *ridStripe, i int, a, b uint64) {
 	a, b = maphash.Bytes(c.seeds[0], point), maphash.Bytes(c.seeds[1], point)
-	return &c.stripes[a%ridStripes], int(a / ridStripes % ridPerStripe), a, b
+	return &c.stripes[a%RIDStripes], int(a / RIDStripes % RIDPerStripe), a, b
 }
 
-// get returns the rid last seen under a point key, or 0.
-func (c *ridCache) get(point []byte) uint64 {
+// Get returns the rid last seen under a point key, or 0.
+func (c *RIDCache) Get(point []byte) uint64 {
 	s, i, a, b := c.place(point)
 	s.Lock()
 	defer s.Unlock()
@@ -47,12 +49,13 @@ func (c *ridCache) get(point []byte) uint64 {
 	return s.slots[i].rid
 }
 
-func (c *ridCache) put(point []byte, rid uint64) {
+// Put remembers the rid of a point key.
+func (c *RIDCache) Put(point []byte, rid uint64) {
 	s, i, a, b := c.place(point)
 	s.Lock()
 	defer s.Unlock()
 	if s.slots == nil {
-		s.slots = new([ridPerStripe]ridSlotEntry)
+		s.slots = new([RIDPerStripe]ridSlotEntry)
 	}
 	s.slots[i] = ridSlotEntry{a, b, rid}
 }

@@ -1,4 +1,4 @@
-package store
+package work
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 // TestHeavyQueries: a quick query waits for nobody; of heavy ones few have a place, and one more waits until
 // one of them leaves, or its context or its time ends.
 func TestHeavyQueries(t *testing.T) {
-	all := newHeavyWork(2)
+	all := NewHeavy(2)
 	watch := time.Duration(0)
 	elapsed := func() time.Duration { return watch }
-	fast := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, begunAnew: true}
-	if err := fast.turn(t.Context()); err != nil || fast.placed || fast.runs {
+	fast := &HeavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, BegunAnew: true}
+	if err := fast.Turn(t.Context()); err != nil || fast.placed || fast.runs {
 		t.Fatalf("%v, %+v", err, fast)
 	}
 	watch = time.Second
-	first := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, begunAnew: true}
-	if err := first.turn(t.Context()); err != nil || !first.placed || !first.runs {
+	first := &HeavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, BegunAnew: true}
+	if err := first.Turn(t.Context()); err != nil || !first.placed || !first.runs {
 		t.Fatalf("%v, %+v", err, first)
 	}
 	for range maxHeavy - 1 { // the others' places
@@ -32,23 +32,23 @@ func TestHeavyQueries(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	more := &heavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, begunAnew: true}
-	if err := more.turn(gone); !errors.Is(err, context.Canceled) || more.placed {
+	more := &HeavyQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, BegunAnew: true}
+	if err := more.Turn(gone); !errors.Is(err, context.Canceled) || more.placed {
 		t.Errorf("%v", err)
 	}
 	watch = query.DefaultLimit
 	var late *query.TimeError
-	if err := more.turn(t.Context()); !errors.As(err, &late) {
+	if err := more.Turn(t.Context()); !errors.As(err, &late) {
 		t.Errorf("%v", err)
 	}
 	watch = time.Second
 	waits := make(chan error, 1)
-	go func() { waits <- more.turn(t.Context()) }()
-	first.leave()
+	go func() { waits <- more.Turn(t.Context()) }()
+	first.Leave()
 	if err := <-waits; err != nil || !more.runs {
 		t.Errorf("%v", err)
 	}
-	more.leave()
+	more.Leave()
 	all.places.Release(maxHeavy - 1)
 	if !all.places.TryAcquire(maxHeavy) {
 		t.Error("a place is not given back")
@@ -58,18 +58,18 @@ func TestHeavyQueries(t *testing.T) {
 // TestLongQueriesStandBack: the first long query is begun anew, once, where it can stand back; those after it
 // begin there, and quick ones end that.
 func TestLongQueriesStandBack(t *testing.T) {
-	all := newHeavyWork(2)
+	all := NewHeavy(2)
 	watch := time.Duration(0)
 	run := func(long bool) (begun int, watched bool) {
-		h := all.query(func() time.Duration { return watch }, query.DefaultLimit)
-		defer h.leave()
-		err := h.run(func() error {
+		h := all.Query(func() time.Duration { return watch }, query.DefaultLimit)
+		defer h.Leave()
+		err := h.Run(func() error {
 			begun++
 			watched = h.work != nil
 			if watch = 0; long {
 				watch = time.Second
 			}
-			return h.turn(t.Context())
+			return h.Turn(t.Context())
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -96,26 +96,25 @@ func TestLongQueriesStandBack(t *testing.T) {
 // TestHeavyScripts: few scripts run at the same time. One more leaves its transaction and waits until one of
 // them has run, or its context or its time ends; meanwhile it holds nothing.
 func TestHeavyScripts(t *testing.T) {
-	all := newHeavyWork(1)
+	all := NewHeavy(1)
 	var leave [minScripts]func()
 	for i := range leave {
 		var err error
-		if leave[i], err = all.script(); err != nil {
+		if leave[i], err = all.Script(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	inside, began := 0, make(chan struct{}, 2)
 	run := func(ctx context.Context, limit time.Duration) error {
-		_, err := all.withScripts(ctx, limit, func() (Receipt, error) {
+		return all.WithScripts(ctx, limit, func() error {
 			inside++
 			began <- struct{}{}
-			left, err := all.script()
+			left, err := all.Script()
 			if err == nil {
 				left()
 			}
-			return Receipt{}, wrap(err)
+			return err
 		})
-		return err
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,10 +1,9 @@
-package store
+package work
 
 import (
 	"context"
 	"math"
 	"runtime/debug"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -16,9 +15,6 @@ const DefaultMemory = 256 << 20
 
 // minMemory is what is left of it by however small a GOMEMLIMIT.
 const minMemory = 640 << 10
-
-// memoryRetry is when a query that found no memory is to come back.
-const memoryRetry = time.Second
 
 // Memory is the one budget of what requests hold while they are under way: the rows that queries keep to
 // sort, group and tell them apart, and the answers that are made or written. One request may have a tenth of
@@ -78,9 +74,9 @@ func (m *Memory) GiveLarge(n int64) {
 	m.large.Release(n)
 }
 
-// lend lets a run of a query take what it keeps out of the budget. The caller calls back when the run has
+// Lend lets a run of a query take what it keeps out of the budget. The caller calls back when the run has
 // ended.
-func (m *Memory) lend(env *query.Env) (back func()) {
+func (m *Memory) Lend(env *query.Env) (back func()) {
 	held := int64(0)
 	env.MaxHeld = int(m.Share())
 	env.Hold = func(n int) bool {

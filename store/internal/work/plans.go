@@ -1,4 +1,4 @@
-package store
+package work
 
 import (
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -7,13 +7,13 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// plans are the queries that a container has planned lately. A plan is good as long as the documents are
+// Plans are the queries that a container has planned lately. A plan is good as long as the documents are
 // indexed in the same way, and serves any number of runs at once; so the pages of a query, and the same query
 // asked again, are not planned again. A query that has been planned for other values of its parameters, of
 // the same types, is planned as far as that depends on the values: see query.Plan.With. Which of its ways a
 // plan takes is decided by each run.
-type plans struct {
-	lately *lru.Cache[planKey, *query.Plan]
+type Plans struct {
+	Latest *lru.Cache[planKey, *query.Plan]
 }
 
 // planKey is what a plan was made of.
@@ -29,27 +29,28 @@ const (
 	maxPlanned = 8 << 10 // bytes of text and parameters of a query whose plan is kept
 )
 
-func newPlans() plans {
+// NewPlans returns a cache without plans.
+func NewPlans() Plans {
 	lately, err := lru.New[planKey, *query.Plan](maxPlans)
 	if err != nil {
 		panic(err) // the size is a constant above 0
 	}
-	return plans{lately}
+	return Plans{lately}
 }
 
-// plan prepares a query for a container that is indexed in one way.
-func (p plans) plan(text string, params []query.Parameter, terms *index.Indexer,
+// Plan prepares a query for a container that is indexed in one way.
+func (p Plans) Plan(text string, params []query.Parameter, terms *index.Indexer,
 	info func() query.Info) (*query.Plan, error) {
 	values, types := parameterKeys(params)
 	if len(text)+len(values) > maxPlanned {
 		return query.Prepare(text, params, info())
 	}
 	key := planKey{terms: terms, text: text, parameters: values}
-	if plan, ok := p.lately.Get(key); ok {
+	if plan, ok := p.Latest.Get(key); ok {
 		return plan, nil
 	}
 	kind := planKey{terms: terms, text: text, types: types}
-	plan, known := p.lately.Get(kind)
+	plan, known := p.Latest.Get(kind)
 	var err error
 	if known {
 		plan, err = plan.With(params)
@@ -59,9 +60,9 @@ func (p plans) plan(text string, params []query.Parameter, terms *index.Indexer,
 	if err != nil {
 		return nil, err
 	}
-	p.lately.Add(key, plan)
+	p.Latest.Add(key, plan)
 	if !known && len(params) > 0 {
-		p.lately.Add(kind, plan)
+		p.Latest.Add(kind, plan)
 	}
 	return plan, nil
 }

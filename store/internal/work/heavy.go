@@ -1,4 +1,4 @@
-package store
+package work
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -31,11 +32,11 @@ const (
 	minScripts = 2 // that may run at the same time, so that one does not keep another partition range waiting
 )
 
-// heavyWork is where queries and scripts queue, first come first served.
-type heavyWork struct {
+// Heavy is where queries and scripts queue, first come first served.
+type Heavy struct {
 	places, turns *semaphore.Weighted // of queries
 	scripts       *semaphore.Weighted
-	most          int // that run at a time
+	Most          int // that run at a time
 	// watched is how many pieces of work to come get a goroutine of their own, so that they can stand back. A
 	// quick one pays for that, so that it is for those alone that come soon after a long one. The first long
 	// query is begun anew; the first long script goes on as it is.
@@ -45,8 +46,8 @@ type heavyWork struct {
 // attentive is how many pieces of work are watched after a long one.
 const attentive = 10_000
 
-// run runs fn, which may be long. w is nil where it cannot stand back.
-func (w *heavyWork) run(fn func(*priority.Work)) {
+// Run runs fn, which may be long. w is nil where it cannot stand back.
+func (w *Heavy) Run(fn func(*priority.Work)) {
 	if w.watched.Load() <= 0 {
 		fn(nil)
 		return
@@ -56,13 +57,14 @@ func (w *heavyWork) run(fn func(*priority.Work)) {
 }
 
 // long notes that there is work that takes long.
-func (w *heavyWork) long() { w.watched.Store(attentive) }
+func (w *Heavy) long() { w.watched.Store(attentive) }
 
-func newHeavyWork(processors int) *heavyWork {
+// NewHeavy returns the queue of a process with so many processors.
+func NewHeavy(processors int) *Heavy {
 	turns, scripts := max(1, processors-1), max(minScripts, processors-1)
-	return &heavyWork{
+	return &Heavy{
 		places: semaphore.NewWeighted(maxHeavy), turns: semaphore.NewWeighted(int64(turns)),
-		scripts: semaphore.NewWeighted(int64(scripts)), most: min(turns, maxHeavy) + scripts,
+		scripts: semaphore.NewWeighted(int64(scripts)), Most: min(turns, maxHeavy) + scripts,
 	}
 }
 
@@ -70,18 +72,18 @@ func newHeavyWork(processors int) *heavyWork {
 // from their range.
 var errScripts = errors.New("too many scripts run")
 
-// script begins a script, if one may run now; the caller leaves when it has run. Else it is errScripts.
-func (w *heavyWork) script() (leave func(), err error) {
+// Script begins a script, if one may run now; the caller leaves when it has run. Else it is errScripts.
+func (w *Heavy) Script() (leave func(), err error) {
 	if !w.scripts.TryAcquire(1) {
 		return nil, errScripts
 	}
 	return func() { w.scripts.Release(1) }, nil
 }
 
-// runScript runs fn, a script, and lets it stand back when it is no quick one.
-func (w *heavyWork) runScript(clock ttl.Clock, fn func()) {
+// RunScript runs fn, a script, and lets it stand back when it is no quick one.
+func (w *Heavy) RunScript(clock ttl.Clock, fn func()) {
 	begun := clock.Now()
-	w.run(func(work *priority.Work) {
+	w.Run(func(work *priority.Work) {
 		if work != nil {
 			defer work.LowerAfter(quick, clock)()
 		}
@@ -95,65 +97,64 @@ func (w *heavyWork) runScript(clock ttl.Clock, fn func()) {
 // errUnwatched ends a query that cannot stand back in the goroutine that it runs in.
 var errUnwatched = errors.New("a long query is not watched")
 
-// withScripts runs fn, a transaction with scripts, and again when others have ended that keep its own from
+// WithScripts runs fn, a transaction with scripts, and again when others have ended that keep its own from
 // running, for no longer than limit. It holds nothing while it waits.
-func (w *heavyWork) withScripts(ctx context.Context, limit time.Duration,
-	fn func() (Receipt, error)) (Receipt, error) {
-	r, err := fn()
+func (w *Heavy) WithScripts(ctx context.Context, limit time.Duration, fn func() error) error {
+	err := fn()
 	if !errors.Is(err, errScripts) {
-		return r, err
+		return err
 	}
 	left, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for errors.Is(err, errScripts) {
 		if late := w.scripts.Acquire(left, 1); late != nil {
 			if ctx.Err() != nil {
-				return r, wrap(ctx.Err())
+				return classify.ToFault(ctx.Err())
 			}
-			return r, &fault.Error{Code: fault.CodeCanceled, Err: late,
+			return &fault.Error{Code: fault.CodeCanceled, Err: late,
 				Message: "The request ran out of time: other scripts kept it waiting."}
 		}
 		w.scripts.Release(1)
-		r, err = fn()
+		err = fn()
 	}
-	return r, err
+	return err
 }
 
-// query is one run of a query, or of a condition, that may take so long by the watch elapsed.
-func (w *heavyWork) query(elapsed func() time.Duration, limit time.Duration) heavyQuery {
-	return heavyQuery{all: w, elapsed: elapsed, limit: limit}
+// Query is one run of a query, or of a condition, that may take so long by the watch elapsed.
+func (w *Heavy) Query(elapsed func() time.Duration, limit time.Duration) HeavyQuery {
+	return HeavyQuery{all: w, elapsed: elapsed, limit: limit}
 }
 
-// heavyQuery is what one run of a query has of them. It belongs to one goroutine.
-type heavyQuery struct {
-	all          *heavyWork
+// HeavyQuery is one run of a query among all of them. It belongs to one goroutine.
+type HeavyQuery struct {
+	all          *Heavy
 	elapsed      func() time.Duration
 	limit        time.Duration // of elapsed
 	placed, runs bool
 	since        time.Duration // of the turn
 	work         *priority.Work
-	begunAnew    bool // or must not be
+	BegunAnew    bool // or must not be
 }
 
-// run runs fn, which calls turn now and then; the query may go on in another fn. Where it is the first long
+// Run runs fn, which calls turn now and then; the query may go on in another fn. Where it is the first long
 // one in a while, fn is given up once and begun anew: it must bear that.
-func (h *heavyQuery) run(fn func() error) (err error) {
+func (h *HeavyQuery) Run(fn func() error) (err error) {
 	once := func(w *priority.Work) {
 		if h.work = w; h.placed && w != nil {
 			w.Lower()
 		}
 		err = fn()
 	}
-	h.all.run(once)
+	h.all.Run(once)
 	if errors.Is(err, errUnwatched) {
-		h.all.run(once)
+		h.all.Run(once)
 	}
 	return err
 }
 
-// turn waits until the query may go on, no longer than the query may take; the run calls it now and then. The
+// Turn waits until the query may go on, no longer than the query may take; the run calls it now and then. The
 // error is ctx's or a *query.TimeError.
-func (h *heavyQuery) turn(ctx context.Context) error {
+func (h *HeavyQuery) Turn(ctx context.Context) error {
 	now := h.elapsed()
 	if !h.runs && now < quick {
 		return nil
@@ -164,8 +165,8 @@ func (h *heavyQuery) turn(ctx context.Context) error {
 		return nil
 	}
 	if !h.placed {
-		if h.all.long(); h.work == nil && !h.begunAnew {
-			h.begunAnew = true
+		if h.all.long(); h.work == nil && !h.BegunAnew {
+			h.BegunAnew = true
 			return errUnwatched
 		}
 		left, cancel := context.WithTimeout(ctx, h.limit-now)
@@ -191,8 +192,8 @@ func (h *heavyQuery) turn(ctx context.Context) error {
 	return nil
 }
 
-// leave gives up the place and the turn.
-func (h *heavyQuery) leave() {
+// Leave gives up the place and the turn.
+func (h *HeavyQuery) Leave() {
 	if h.runs {
 		h.all.turns.Release(1)
 	}

@@ -1,4 +1,4 @@
-package store
+package classify
 
 import (
 	"errors"
@@ -13,10 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-func fail(c fault.Code, message string) *fault.Error { return fault.New(c, message) }
-
-// wrap turns whatever a leaf returned into an Error. It is the only place that knows the leaves' errors.
-func wrap(err error) error {
+// ToFault returns err as a *fault.Error. No other function knows the error types of the packages below.
+func ToFault(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -128,6 +126,9 @@ func scriptError(err error) *fault.Error {
 	return nil
 }
 
+// memoryRetry is when a query that found no memory is to come back.
+const memoryRetry = time.Second
+
 // queryError finds the Code of what package query reports.
 func queryError(err error) *fault.Error {
 	var wrong *query.Error
@@ -140,7 +141,7 @@ func queryError(err error) *fault.Error {
 	switch {
 	case errors.As(err, &busy):
 		return &fault.Error{Code: fault.CodeThrottled, Message: err.Error(),
-			Err: errors.Join(&ThrottledError{RetryAfter: memoryRetry}, err)}
+			Err: errors.Join(&fault.ThrottledError{RetryAfter: memoryRetry}, err)}
 	case errors.As(err, &late):
 		return &fault.Error{Code: fault.CodeCanceled, Message: err.Error(), Err: err}
 	case errors.As(err, &cursor):
@@ -152,11 +153,3 @@ func queryError(err error) *fault.Error {
 	}
 	return nil
 }
-
-// ThrottledError is the cause of a CodeThrottled error.
-type ThrottledError struct {
-	RetryAfter time.Duration // when the request would be admitted if no other came
-}
-
-// Error names the wait.
-func (e *ThrottledError) Error() string { return "throughput used up for " + e.RetryAfter.String() }
