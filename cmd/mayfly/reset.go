@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
 func resetCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "reset",
 		Short: "Put a running server back to what it had from its start, clocks included",
@@ -24,14 +25,14 @@ func resetCommand() *cobra.Command {
 			"makes, and `mayfly snapshot create seeded`, too. The faults on demand end, too.",
 	}
 	cmd.Flags().SortFlags = false
-	c.registerServer(cmd.Flags())
-	c.registerJSON(cmd.Flags())
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
-		req, err := c.call(cmd.Context(), http.MethodPost, "_mayfly/reset", nil)
+	c.RegisterServer(cmd.Flags())
+	c.RegisterJSON(cmd.Flags())
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
+		req, err := c.Call(cmd.Context(), http.MethodPost, "_mayfly/reset", nil)
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c, req, func(out io.Writer, answer struct{ Databases []string }) error {
+		return cli.Show(cmd, &c, req, func(out io.Writer, answer struct{ Databases []string }) error {
 			_, err := fmt.Fprintf(out, "databases: %s\n", strings.Join(answer.Databases, ", "))
 			return err
 		})

@@ -20,6 +20,7 @@ import (
 	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/seed"
@@ -53,8 +54,8 @@ func serveCommand() *cobra.Command {
 			"Each flag can be given as an environment variable, too: --log-level is MAYFLY_LOG_LEVEL.",
 	}
 	s.flags.register(cmd.Flags())
-	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
-		sources, err := applyVariables(cmd.Flags(), os.LookupEnv)
+	cmd.RunE = cli.Run(func(cmd *cobra.Command, _ []string) error {
+		sources, err := applyServeVariables(cmd.Flags(), os.LookupEnv)
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func serveCommand() *cobra.Command {
 			return err
 		}
 		s.log = newLogger(cmd.ErrOrStderr(), s.flags.logLevel, s.flags.logFormat)
-		tellMisspelled(s.log, cmd.Flags(), os.Environ())
+		cli.TellMisspelled(s.log, cmd.Flags(), os.Environ())
 		if s.flags.emulatorVariables {
 			tellEmulatorVariables(s.log, os.LookupEnv)
 		}

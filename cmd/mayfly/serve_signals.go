@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/telemetry"
 )
@@ -23,7 +24,7 @@ type signalFlags struct {
 }
 
 func (f *signalFlags) register(flags *pflag.FlagSet) {
-	durationFlag(flags, &f.slowQuery, "slow-query", 0,
+	cli.DurationFlag(flags, &f.slowQuery, "slow-query", 0,
 		"log pages of queries that take at least so long, with their plans (default none)")
 	flags.StringVar(&f.otlp, "otlp", "",
 		"URL of an OpenTelemetry collector for traces and metrics; off sends none (default by OTEL_*)")
@@ -33,11 +34,11 @@ func (f *signalFlags) register(flags *pflag.FlagSet) {
 
 func (f *signalFlags) validate() error {
 	if f.slowQuery < 0 {
-		return &usageError{fmt.Sprintf("--slow-query %v: must not be negative", f.slowQuery)}
+		return cli.Misuse(fmt.Sprintf("--slow-query %v: must not be negative", f.slowQuery))
 	}
 	settings := f.telemetry()
 	if err := settings.Validate(); err != nil {
-		return &usageError{"--otlp: " + err.Error()}
+		return cli.Misuse("--otlp: " + err.Error())
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -63,7 +64,7 @@ func (b *servicebus) listen(ctx context.Context, f *serveFlags, log *slog.Logger
 		b.ports = append(b.ports, open)
 	}
 	if len(b.ports) == 0 {
-		return &usageError{"--servicebus: none of its ports is available"}
+		return cli.Misuse("--servicebus: none of its ports is available")
 	}
 	return nil
 }
