@@ -108,5 +108,5 @@ func startMayfly(ctx context.Context, dir string) (net.Addr, func(context.Contex
 	if err := s.Open(ctx); err != nil {
 		return nil, nil, err
 	}
-	return s.listeners[0].Addr(), s.Run, nil
+	return s.server.Addr(), s.Run, nil
 }

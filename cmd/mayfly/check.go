@@ -54,7 +54,7 @@ type checkResult struct {
 func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bool) (err error) {
 	db, queues, err := openExisting(ctx, o)
 	if err != nil {
-		return wayOn(err, o.Dir)
+		return withRemedy(err, o.Dir)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	r := checkResult{Violations: []string{}}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,8 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/internal/cli"
-	"github.com/mayflydb/mayfly/laboratory"
-	"github.com/mayflydb/mayfly/store/fault"
 )
 
 func resetCommand() *cobra.Command {
@@ -38,18 +35,4 @@ func resetCommand() *cobra.Command {
 		})
 	})
 	return cmd
-}
-
-// keepSeeded keeps the state that a reset goes back to, in the place of an earlier start's. A start without
-// a seed keeps none: a snapshot that nobody asked for would hold on to files that the data have outgrown.
-func (s *serve) keepSeeded(ctx context.Context) error {
-	if s.flags.seed == "" && (s.bus == nil || s.bus.config == nil) {
-		return nil
-	}
-	err := s.db.DeleteSnapshot(ctx, laboratory.SeededSnapshot)
-	if err != nil && fault.ErrorCode(err) != fault.CodeNotFound {
-		return err
-	}
-	_, err = s.db.Snapshot(ctx, laboratory.SeededSnapshot)
-	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -61,29 +60,4 @@ func seedSchemaCommand() *cobra.Command {
 		return err
 	})
 	return cmd
-}
-
-// readSeed reads what --seed names, before any data are opened.
-func (s *serve) readSeed() (err error) {
-	if s.flags.seed != "" {
-		s.seed, err = seed.Open(s.flags.seed)
-	}
-	return err
-}
-
-// plantSeed brings in what --servicebus-config and --seed name. Data that are kept are put back where the
-// seed fails; those in memory end with the start.
-func (s *serve) plantSeed(ctx context.Context) error {
-	if s.bus != nil {
-		if err := s.bus.plant(ctx, s.queues); err != nil {
-			return err
-		}
-	}
-	if s.seed == nil {
-		return nil
-	}
-	_, err := s.seed.Plant(ctx, seed.Target{DB: s.db, Queues: s.queues, Log: s.log, Undo: !s.flags.memory,
-		Forward: true, CheckWebhook: s.flags.webhooks.Check})
-	s.seed = nil // it holds all documents
-	return err
 }

@@ -100,14 +100,14 @@ func (f *servicebusFlags) checkReach(s *serveFlags) error {
 		"give a --servicebus-key of your own, or --allow-well-known-key where only friends can reach it")
 }
 
-// guard returns a guard with the keys of the flags and of the entities.
-func (f *servicebusFlags) guard(noAuth bool, entities access.Entities) *access.Guard {
-	o := access.Options{Keys: f.signed, Mode: access.Emulator, Entities: entities}
+// access returns how the keys of the flags are checked.
+func (f *servicebusFlags) access(noAuth bool) access.Options {
+	o := access.Options{Keys: f.signed, Mode: access.Emulator}
 	switch {
 	case noAuth:
 		o.Mode = access.Off
 	case len(f.signed) > 0:
 		o.Mode = access.Strict
 	}
-	return access.New(o)
+	return o
 }

@@ -162,10 +162,8 @@ var rooms = map[string]room{
 	"hook": {own: []string{"queue/message", "queue/wire", "store", "store/definition", "store/fault", "doc",
 		"ttl"},
 		tests: []string{"engine/pebble", "queue", "queue/entity"}},
-	"mayflytest": {own: []string{"httpapi", "inject", "seed", "queue", "host", "store",
-		"store/definition", "store/inspect",
-		"store/fault", "ttl",
-		"engine/pebble"}, tests: []string{"doc"}},
+	"mayflytest": {own: []string{"httpapi", "inject", "internal/serve", "seed", "store", "store/definition",
+		"store/inspect", "store/fault", "ttl", "engine/pebble"}, tests: []string{"doc"}},
 	"internal/bench": {
 		own: []string{"internal/progress", "httpapi", "store", "store/definition", "store/fault", "query",
 			"index", "doc", "ttl", "engine/..."},
@@ -175,6 +173,10 @@ var rooms = map[string]room{
 	},
 	"internal/priority": {own: []string{"ttl"}, third: []string{"golang.org/x/sys"}},
 	"internal/progress": {own: []string{"ttl"}, third: []string{"github.com/schollz/progressbar/v3"}},
+	"internal/serve": {own: []string{"engine/pebble", "hook", "httpapi", "inject", "internal/probe", "laboratory",
+		"queue", "queue/access", "queue/amqp", "queue/amqp/bus", "queue/config", "queue/front", "queue/rest", "seed",
+		"store", "store/fault", "telemetry", "ttl"},
+		third: []string{"github.com/prometheus/client_golang/"}},
 	"internal/cli": {own: []string{"httpapi", "internal/tree", "doc", "ttl"},
 		third: []string{"github.com/spf13/"}},
 	"internal/transfer": {own: []string{"internal/cli", "internal/progress", "internal/tree", "laboratory", "seed",
@@ -182,7 +184,7 @@ var rooms = map[string]room{
 		third: []string{"github.com/spf13/", "github.com/klauspost/compress/zstd"}, tests: []string{"mayflytest"}},
 	"cmd/mayfly": {
 		own: []string{"seed", "queue/...", "internal/bench", "internal/cli", "internal/transfer",
-			"internal/progress", "internal/probe", "httpapi/...", "inject",
+			"internal/progress", "internal/probe", "internal/serve", "httpapi/...", "inject",
 			"telemetry", "laboratory", "hook", "store",
 			"store/definition", "store/inspect", "store/fault", "query/...", "index", "doc", "ttl", "script", "engine/..."},
 		third: []string{
