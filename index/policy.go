@@ -37,7 +37,7 @@ type Policy struct {
 // PathSpec is an included or excluded path, a Pattern as text.
 type PathSpec struct {
 	Path    string       `json:"path"`
-	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients, which alone read it back; it has no effect
+	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients, who alone read it back
 }
 
 // LegacyKind is what old clients say about an included path. Today all paths have range indexes of full

@@ -304,25 +304,6 @@ func (db *resident) eraseContainer(ctx context.Context, cid uint32) error {
 	return err
 }
 
-// formerRecord is what is kept of the containers of one name that are gone.
-type formerRecord struct {
-	First  int    `json:"first"`  // the lowest id of the last one's ranges
-	Next   int    `json:"next"`   // above every id that a range under the name has had
-	Layout string `json:"layout"` // of the last one: see layoutOf
-	// Ranges are those of the last one and of its predecessors, the latest maxFormer.
-	Ranges []formerRange `json:"ranges,omitempty"`
-}
-
-// maxFormer is how many ranges of former containers are kept under a name.
-const maxFormer = 256
-
-// formerRange is the id of a partition range that is gone, and the span that the id stands for.
-type formerRange struct {
-	ID  int    `json:"id"`
-	Min string `json:"min"`
-	Max string `json:"max"`
-}
-
 // layoutOf names a partition key definition and ranges with their ids, in a few bytes.
 func layoutOf(def *definition.PartitionKeyDefinition, ranges []rangeRecord) (string, error) {
 	type span struct {
@@ -344,23 +325,6 @@ func layoutOf(def *definition.PartitionKeyDefinition, ranges []rangeRecord) (str
 // highestID is the highest id of ranges, of which there is at least one.
 func highestID(ranges []rangeRecord) int {
 	return slices.MaxFunc(ranges, func(a, b rangeRecord) int { return a.ID - b.ID }).ID
-}
-
-// keepFormer notes, as a container is dropped, which ids its ranges have had.
-func (c *Container) keepFormer(t engine.Txn) error {
-	rec := &c.state.Load().rec
-	former := formerRecord{First: rec.Ranges[0].ID, Next: max(rec.NextRange, highestID(rec.Ranges)+1)}
-	former.Ranges = slices.Clone(rec.Former)
-	for _, r := range rec.Ranges {
-		former.First = min(former.First, r.ID)
-		former.Ranges = append(former.Ranges, formerRange{r.ID, r.Min, r.Max})
-	}
-	former.Ranges = former.Ranges[max(len(former.Ranges)-maxFormer, 0):]
-	var err error
-	if former.Layout, err = layoutOf(&c.def, rec.Ranges); err != nil {
-		return err
-	}
-	return host.SetRecord(t, layout.FormerKey(c.d.ID(), c.name), former)
 }
 
 // dropContainerRecords takes a container out of the catalog and leaves a drop record: from then on nothing

@@ -29,18 +29,19 @@ var consistencyLevels = []string{"Strong", "BoundedStaleness", "Session", "Consi
 
 // serveFlags are the settings of serve as the user gave them.
 type serveFlags struct {
-	host, computePort, healthPort, data, key, keyFile, advertise, accountID, consistency string
-	logLevel, logFormat, compression, seed                                               string
-	san, corsOrigins, webhookAllow                                                       []string
-	webhooks                                                                             hook.Allow // webhookAllow, read
-	port, ranges                                                                         int
-	memory, noAuth, noClockCheck, strict, virtualClock                                   bool
-	lenient, serveCrossPartition, throttle, direct                                       bool
-	ttlPreviousImage, continuousBackup, acceptDamagedLog, allowWellKnownKey              bool
-	emulatorVariables                                                                    bool
-	limits                                                                               limitFlags
-	servicebus                                                                           servicebusFlags
-	signals                                                                              signalFlags
+	healthPort                                                               string
+	host, computePort, data, key, keyFile, advertise, accountID, consistency string
+	logLevel, logFormat, compression, seed                                   string
+	san, corsOrigins, webhookAllow                                           []string
+	webhooks                                                                 hook.Allow // webhookAllow, read
+	port, ranges                                                             int
+	memory, noAuth, noClockCheck, strict, virtualClock                       bool
+	lenient, serveCrossPartition, throttle, direct                           bool
+	ttlPreviousImage, continuousBackup, acceptDamagedLog, allowWellKnownKey  bool
+	emulatorVariables                                                        bool
+	limits                                                                   limitFlags
+	servicebus                                                               servicebusFlags
+	signals                                                                  signalFlags
 }
 
 // register declares the flags and their defaults.
