@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/seed"
 )
@@ -34,11 +35,11 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	if err := e.open(); err != nil {
 		return err
 	}
-	req, err := e.call(ctx, http.MethodGet, seedPath, nil)
+	req, err := e.Call(ctx, http.MethodGet, seedPath, nil)
 	if err != nil {
 		return err
 	}
-	has, err := ask[laboratory.SeedFiles](req)
+	has, err := cli.Ask[laboratory.SeedFiles](req)
 	if err != nil {
 		return err
 	}
@@ -47,14 +48,14 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	}
 	all := []exported{}
 	for _, f := range has.Folders {
-		e.database, e.container = f.Database, f.Container
+		e.Database, e.Container = f.Database, f.Container
 		path := filepath.Join(e.to, filepath.FromSlash(f.Path), itemsFile)
 		state, err := e.file(ctx, path)
 		if err != nil {
 			return err
 		}
-		if all = append(all, exported{f.Database, f.Container, path, state.Items}); !e.json {
-			fmt.Fprintf(told, "%s of %s/%s in %s\n", howMany(state.Items, "item", "items"), f.Database,
+		if all = append(all, exported{f.Database, f.Container, path, state.Items}); !e.Json {
+			fmt.Fprintf(told, "%s of %s/%s in %s\n", cli.HowMany(state.Items, "item", "items"), f.Database,
 				f.Container, path)
 		}
 	}
@@ -69,10 +70,10 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	for _, left := range has.Left {
 		fmt.Fprintln(told, "not in the export:", left)
 	}
-	if !e.json {
+	if !e.Json {
 		return nil
 	}
-	return printResult(out, true, "", map[string]any{"files": all, "left": has.Left})
+	return cli.PrintResult(out, true, "", map[string]any{"files": all, "left": has.Left})
 }
 
 // open makes the folder, or goes on with one. What lies in it from elsewhere would be a part of the seed.
@@ -88,15 +89,15 @@ func (e *exporter) open() error {
 	_, err = os.Stat(mark)
 	switch {
 	case err == nil && !e.resume:
-		return &usageError{e.to + " has an export that has not come to its end: --continue goes on with it"}
+		return cli.Misuse(e.to + " has an export that has not come to its end: --continue goes on with it")
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	case len(entries) > 0 && e.resume:
-		return &usageError{e.to + " has no export that has not come to its end: begin in a new folder"}
+		return cli.Misuse(e.to + " has no export that has not come to its end: begin in a new folder")
 	case len(entries) > 0:
-		return &usageError{e.to + " is not empty: an export of everything goes to a folder of its own"}
+		return cli.Misuse(e.to + " is not empty: an export of everything goes to a folder of its own")
 	}
 	return os.WriteFile(mark, []byte("An export to this folder has not come to its end.\n"), 0o600)
 }

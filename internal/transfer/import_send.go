@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -76,10 +77,10 @@ func newImportWindow(ctx context.Context, i *importer) *importWindow {
 		i:      i,
 		ctx:    ctx,
 		cancel: cancel,
-		sent:   i.note.Documents,
+		sent:   i.Note.Documents,
 		client: &http.Client{
-			Timeout:   askTimeout,
-			Transport: &http.Transport{MaxIdleConnsPerHost: i.parallel},
+			Timeout:   cli.AskTimeout,
+			Transport: &http.Transport{MaxIdleConnsPerHost: i.Parallel},
 		},
 	}
 }
@@ -120,7 +121,7 @@ func (w *importWindow) send() error {
 		return nil
 	}
 	w.next = nil
-	before := max(0, len(w.waiting)+1-w.i.parallel)
+	before := max(0, len(w.waiting)+1-w.i.Parallel)
 	for n, earlier := range w.waiting {
 		if earlier.shares(r) {
 			before = n + 1
@@ -132,7 +133,7 @@ func (w *importWindow) send() error {
 		}
 	}
 	w.sent += len(r.lines)
-	w.i.note.Sent = w.sent
+	w.i.Note.Sent = w.sent
 	if err := w.i.keep(); err != nil {
 		return err
 	}
@@ -186,24 +187,24 @@ func (w *importWindow) settle() error {
 				return w.i.ended(l.number, err, w.i.onward())
 			}
 		case res.Status/100 == 2, res.Status == http.StatusConflict && l.again:
-			w.i.note.Imported++
+			w.i.Note.Imported++
 		case l.why != "":
 			w.i.complain(l.number, l.why)
 		default:
 			w.i.complain(l.number, fmt.Sprintf("%d %s", res.Status, res.Message))
 		}
 	}
-	w.i.note.Documents += len(r.lines)
+	w.i.Note.Documents += len(r.lines)
 	w.i.progress.Step(w.i.in.taken())
 	return w.i.keep()
 }
 
 // keep notes how far the import is.
 func (i *importer) keep() error {
-	if i.path == "" {
+	if i.Path == "" {
 		return nil
 	}
-	return i.note.write(i.path)
+	return i.Note.Write(i.Path)
 }
 
 // deliver sends the documents of a request until each has a result that stays.
@@ -219,9 +220,9 @@ func (i *importer) deliver(ctx context.Context, client *http.Client, r *importRe
 	for try := 1; len(open) > 0; try++ {
 		answers, err := i.try(ctx, client, r, open)
 		var wait time.Duration
-		var refusal *refusal
-		if errors.As(err, &refusal) && busy(refusal.code) && try < importTries {
-			wait = refusal.retryAfter
+		var refusal *cli.Refusal
+		if errors.As(err, &refusal) && busy(refusal.Code) && try < importTries {
+			wait = refusal.RetryAfter
 		} else if err != nil {
 			return err
 		}
@@ -281,11 +282,11 @@ func (i *importer) try(ctx context.Context, client *http.Client, r *importReques
 		body = append(body, r.lines[at].body...)
 	}
 	body = fmt.Appendf(body, `],"create":%t}`, i.create)
-	req, err := i.request(ctx, "_mayfly/dbs/{db}/colls/{coll}/import", asIs(body))
+	req, err := i.Request(ctx, "_mayfly/dbs/{db}/colls/{coll}/import", cli.AsIs(body))
 	if err != nil {
 		return nil, err
 	}
-	results, err := askBy[[]importResult](client, req)
+	results, err := cli.AskBy[[]importResult](client, req)
 	if err == nil && len(results) != len(which) {
 		err = fmt.Errorf("%s answers with %d results for %d documents", req.URL, len(results), len(which))
 	}

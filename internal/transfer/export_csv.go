@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // The first row of a CSV file has the columns of all documents, which nobody knows before the last one has
@@ -30,14 +31,14 @@ const maxColumns = 4096
 
 // noCSV is a document that CSV cannot express.
 type noCSV struct {
-	line int // of the documents, from 1
-	id   string
+	Line int // of the documents, from 1
+	Id   string
 	why  string
 }
 
 func (e *noCSV) Error() string {
-	return fmt.Sprintf("the document %d, '%s', cannot be a row of CSV: %s; the format ndjson has all", e.line,
-		e.id, e.why)
+	return fmt.Sprintf("the document %d, '%s', cannot be a row of CSV: %s; the format ndjson has all", e.Line,
+		e.Id, e.why)
 }
 
 // eachCell calls fn for each value of a document that has a cell, by its column.
@@ -145,7 +146,7 @@ func writeCSV(ctx context.Context, spool io.ReadSeeker, out io.Writer, text []st
 	}
 	for _, name := range text {
 		if _, there := at[name]; !there {
-			return &usageError{"--text names no column: " + name}
+			return cli.Misuse("--text names no column: " + name)
 		}
 	}
 	w := csv.NewWriter(out)

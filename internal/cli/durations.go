@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"math"
@@ -14,7 +14,7 @@ import (
 type duration time.Duration
 
 // durationFlag adds a flag for a duration.
-func durationFlag(flags *pflag.FlagSet, to *time.Duration, name string, value time.Duration, usage string) {
+func DurationFlag(flags *pflag.FlagSet, to *time.Duration, name string, value time.Duration, usage string) {
 	*to = value
 	flags.Var((*duration)(to), name, usage)
 	if value == 0 {
@@ -35,7 +35,7 @@ func (d *duration) Type() string   { return "duration" }
 
 // parseTTL reads a default time to live as people write it: a number of seconds, a duration of whole seconds,
 // never, or off, which is nil.
-func parseTTL(text string) (*int64, error) {
+func ParseTTL(text string) (*int64, error) {
 	switch text {
 	case "off":
 		return nil, nil
@@ -49,8 +49,8 @@ func parseTTL(text string) (*int64, error) {
 	d, err := ttl.ParseDuration(text)
 	n := int64(d / time.Second)
 	if err != nil || n < 1 || n > math.MaxInt32 || d%time.Second != 0 {
-		return nil, &usageError{"the TTL must be a number of seconds, a duration such as 90s, 12h or 30d, " +
-			"never or off, not " + text}
+		return nil, Misuse("the TTL must be a number of seconds, a duration such as 90s, 12h or 30d, " +
+			"never or off, not " + text)
 	}
 	return &n, nil
 }

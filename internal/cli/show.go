@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -12,23 +12,23 @@ import (
 )
 
 // registerJSON adds the flag that prints an answer as the server gives it.
-func (c *serverCall) registerJSON(flags *pflag.FlagSet) {
-	flags.BoolVar(&c.json, "json", false, "print the server's answer as JSON, for programs")
+func (c *ServerCall) RegisterJSON(flags *pflag.FlagSet) {
+	flags.BoolVar(&c.Json, "json", false, "print the server's answer as JSON, for programs")
 }
 
 // registerJSONAnyway adds the flag to a command that prints JSON without it: a program may give it to every
 // command.
-func (c *serverCall) registerJSONAnyway(flags *pflag.FlagSet) {
-	flags.BoolVar(&c.json, "json", false, "print JSON, as without it")
+func (c *ServerCall) RegisterJSONAnyway(flags *pflag.FlagSet) {
+	flags.BoolVar(&c.Json, "json", false, "print JSON, as without it")
 }
 
 // registerResultJSON adds the flag that prints what a command has found by itself as JSON.
-func registerResultJSON(flags *pflag.FlagSet, asJSON *bool) {
+func RegisterResultJSON(flags *pflag.FlagSet, asJSON *bool) {
 	flags.BoolVar(asJSON, "json", false, "print the result as JSON, for programs")
 }
 
 // printResult prints what a command has found by itself: for people as a line, or as JSON.
-func printResult(out io.Writer, asJSON bool, line string, result any) error {
+func PrintResult(out io.Writer, asJSON bool, line string, result any) error {
 	if !asJSON {
 		_, err := fmt.Fprintln(out, line)
 		return err
@@ -37,31 +37,31 @@ func printResult(out io.Writer, asJSON bool, line string, result any) error {
 	if err != nil {
 		return err
 	}
-	return printJSON(out, text)
+	return PrintJSON(out, text)
 }
 
 // show asks, and prints the answer: for people by print, or with --json as it is.
-func show[T any](cmd *cobra.Command, c *serverCall, req *http.Request,
+func Show[T any](cmd *cobra.Command, c *ServerCall, req *http.Request,
 	print func(out io.Writer, answer T) error) error {
-	raw, err := ask[json.RawMessage](req)
+	raw, err := Ask[json.RawMessage](req)
 	if err != nil {
 		return err
 	}
-	if c.json {
-		return printJSON(cmd.OutOrStdout(), raw)
+	if c.Json {
+		return PrintJSON(cmd.OutOrStdout(), raw)
 	}
 	var answer T
 	if len(raw) == 0 {
 		return print(cmd.OutOrStdout(), answer)
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return &strangeAnswer{req.URL, err}
+		return &StrangeAnswer{URL: req.URL, Err: err}
 	}
 	return print(cmd.OutOrStdout(), answer)
 }
 
 // printJSON prints a JSON value over several lines; nothing for no value.
-func printJSON(out io.Writer, raw []byte) error {
+func PrintJSON(out io.Writer, raw []byte) error {
 	if len(raw) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"log/slog"
@@ -10,33 +10,33 @@ import (
 )
 
 // source tells where a setting comes from; a higher one wins.
-type source int
+type Source int
 
 const (
-	fromDefault  source = iota
-	fromEmulator        // a variable of an official emulator
+	fromDefault  Source = iota
+	FromEmulator        // a variable of an official emulator
 	fromVariable
-	fromFlag
+	FromFlag
 )
 
 // variable is the environment variable of a flag.
-func variable(flag string) string {
+func Variable(flag string) string {
 	return "MAYFLY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // tellMisspelled names variables that are spelled nearly as those of flags, and are of none: a start would
 // leave them alone in silence.
-func tellMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string) {
+func TellMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string) {
 	for _, entry := range environment {
 		name, _, _ := strings.Cut(entry, "=")
-		meant, ours := strings.CutPrefix(name, variable(""))
+		meant, ours := strings.CutPrefix(name, Variable(""))
 		if !ours || flags.Lookup(strings.ToLower(strings.ReplaceAll(meant, "_", "-"))) != nil {
 			continue
 		}
 		nearest, distance := "", min(3, (len(meant)+1)/2)
 		flags.VisitAll(func(f *pflag.Flag) {
-			if d := tree.Edits(name, variable(f.Name)); d < distance {
-				nearest, distance = variable(f.Name), d
+			if d := tree.Edits(name, Variable(f.Name)); d < distance {
+				nearest, distance = Variable(f.Name), d
 			}
 		})
 		if nearest != "" {
@@ -49,29 +49,26 @@ func tellMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string
 //
 // Kubernetes puts the address of a service called "mayfly" into MAYFLY_PORT, as tcp://10.0.0.1:8081, in every
 // container of its namespace. Such a value is nobody's wish and is left alone.
-func applyVariables(flags *pflag.FlagSet, lookup func(string) (string, bool)) (map[string]source, error) {
-	sources := map[string]source{}
+func ApplyVariables(flags *pflag.FlagSet, lookup func(string) (string, bool)) (map[string]Source, error) {
+	sources := map[string]Source{}
 	var first error
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Changed {
-			sources[f.Name] = fromFlag
+			sources[f.Name] = FromFlag
 			return
 		}
-		name := variable(f.Name)
+		name := Variable(f.Name)
 		value, ok := lookup(name)
 		if f.Name == "help" || !ok || value == "" || strings.HasPrefix(value, "tcp://") {
 			return
 		}
 		if err := f.Value.Set(value); err != nil {
 			if first == nil {
-				first = badValue(f, name, value, err)
+				first = BadValue(f, name, value, err)
 			}
 			return
 		}
 		sources[f.Name] = fromVariable
 	})
-	if f := flags.Lookup(emulatorVariables); first == nil && f != nil && f.Value.String() == "true" {
-		first = applyEmulatorVariables(flags, lookup, sources)
-	}
 	return sources, first
 }

@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // An export to a file writes FILE.part, and after each page notes in FILE.state how far that is. Only what is
@@ -49,7 +51,7 @@ func readState(path string) (state exportState, err error) {
 }
 
 // write notes the state. A note is there whole or not at all.
-func (s exportState) write(path string) error { return writeNote(stateOf(path), s) }
+func (s exportState) Write(path string) error { return writeNote(stateOf(path), s) }
 
 // forget removes what an export to a file has left.
 func forget(path string) error {
@@ -70,7 +72,7 @@ type unfinished struct {
 
 func (u *unfinished) Error() string {
 	return fmt.Sprintf("%v (%s in %s; --continue goes on behind that)", u.err,
-		howMany(u.items, "item is", "items are"), partOf(u.path))
+		cli.HowMany(u.items, "item is", "items are"), partOf(u.path))
 }
 
 func (u *unfinished) Unwrap() error { return u.err }
@@ -85,17 +87,17 @@ func (e *exporter) file(ctx context.Context, path string) (state exportState, er
 			return state, e.name(ctx, path)
 		}
 	}
-	identity, err := e.identity(ctx)
+	identity, err := e.Identity(ctx)
 	switch {
 	case err != nil:
 		return state, err
 	case state.Format != "" && state.Format != e.format:
-		return state, &usageError{fmt.Sprintf("%s is of the format %s: begin anew without --continue",
-			partOf(path), state.Format)}
+		return state, cli.Misuse(fmt.Sprintf("%s is of the format %s: begin anew without --continue",
+			partOf(path), state.Format))
 	case state.Container != "" && state.Container != identity:
 		return state, fmt.Errorf(
 			"%s is a part of another container than %s is now: begin anew without --continue",
-			partOf(path), e.container)
+			partOf(path), e.Container)
 	}
 	state.Container, state.Format = identity, e.format
 	f, err := openPart(path, state.Bytes)
@@ -119,7 +121,7 @@ func (e *exporter) name(ctx context.Context, path string) error {
 	}
 	err := nameCSV(ctx, path, e.text)
 	var no *noCSV
-	var usage *usageError
+	var usage *cli.UsageError
 	if errors.As(err, &no) || errors.As(err, &usage) { // nothing can go on there
 		err = errors.Join(err, forget(path))
 	}
@@ -196,7 +198,7 @@ func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *ex
 		if state.Done = state.Continuation == ""; state.Done && !isAt(f) {
 			return fmt.Errorf("another export writes to %s", partOf(path))
 		}
-		return state.write(path)
+		return state.Write(path)
 	})
 }
 

@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"encoding/json"
@@ -44,7 +44,7 @@ func readImportState(path string) (state importState, err error) {
 }
 
 // write notes the state, whole or not at all.
-func (s importState) write(path string) error {
+func (s importState) Write(path string) error {
 	return writeNote(importStateOf(path), s)
 }
 

@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/progress"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -24,7 +25,7 @@ const exportPage = "1000"
 
 // exporter is one export command.
 type exporter struct {
-	serverCall
+	cli.ServerCall
 	to     string
 	format string
 	resume bool
@@ -62,7 +63,7 @@ const exportLong = "Write the items of a container of a running server, to the s
 	"that is. An export that has stopped, or was killed, goes on there with --continue: then the\n" +
 	"beginning that counts for what is written once is the first one."
 
-func exportCommand() *cobra.Command {
+func ExportCommand() *cobra.Command {
 	var e exporter
 	cmd := &cobra.Command{
 		Use:   "export",
@@ -75,7 +76,7 @@ func exportCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	e.register(flags)
+	e.Register(flags)
 	flags.StringVar(&e.to, "to", "", "file, or folder for a database")
 	flags.StringVar(&e.format, "format", "auto",
 		"ndjson, json for one array, csv, or auto: as the name of the file --to says, else ndjson")
@@ -83,22 +84,22 @@ func exportCommand() *cobra.Command {
 		"columns of CSV whose texts are written as they are; an import with the same --text takes them")
 	flags.BoolVar(&e.resume, "continue", false,
 		"go on with an export to the same --to that has not come to its end")
-	flags.BoolVar(&e.json, "json", false, "with --to: print what the files hold as JSON, for programs")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+	flags.BoolVar(&e.Json, "json", false, "with --to: print what the files hold as JSON, for programs")
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		e.told = cmd.ErrOrStderr()
 		if err := e.chooseFormat(); err != nil {
 			return err
 		}
 		if len(e.text) > 0 && e.format != "csv" {
-			return &usageError{"--text goes with --format csv"}
+			return cli.Misuse("--text goes with --format csv")
 		}
 		if e.to != "" {
 			return e.files(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		}
 		switch {
 		case e.resume:
-			return &usageError{"--continue goes with --to: what has gone to the standard output cannot be looked at"}
-		case e.container == "":
+			return cli.Misuse("--continue goes with --to: what has gone to the standard output cannot be looked at")
+		case e.Container == "":
 			return errExport
 		}
 		if e.format == "csv" {
@@ -118,33 +119,33 @@ func (e *exporter) chooseFormat() error {
 		return nil
 	case "auto":
 	default:
-		return &usageError{"--format is auto, ndjson, json or csv"}
+		return cli.Misuse("--format is auto, ndjson, json or csv")
 	}
 	name := strings.ToLower(e.to)
 	for _, packed := range []string{".gz", ".zst"} {
 		name = strings.TrimSuffix(name, packed)
 	}
 	e.format = "ndjson"
-	if ext := filepath.Ext(name); e.container != "" && (ext == ".csv" || ext == ".json") {
+	if ext := filepath.Ext(name); e.Container != "" && (ext == ".csv" || ext == ".json") {
 		e.format = ext[1:]
 	}
 	return nil
 }
 
-var errExport = &usageError{
+var errExport = cli.Misuse(
 	"give --db and --container, or --db and a folder --to for all containers, or a folder " +
-		"--to for all databases"}
+		"--to for all databases")
 
 // files exports the container to the file, or each container of the database to one of its own in the folder.
 func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
-	names, paths := []string{e.container}, []string{e.to}
-	if e.database == "" {
-		if e.container != "" || e.format != "ndjson" {
+	names, paths := []string{e.Container}, []string{e.to}
+	if e.Database == "" {
+		if e.Container != "" || e.format != "ndjson" {
 			return errExport
 		}
 		return e.store(ctx, out, told)
 	}
-	if e.container == "" {
+	if e.Container == "" {
 		var err error
 		if names, err = e.containers(ctx); err != nil {
 			return err
@@ -166,14 +167,14 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 	}
 	all := []exported{}
 	for i, path := range paths {
-		e.container = names[i]
+		e.Container = names[i]
 		state, err := e.file(ctx, path)
 		if err != nil {
 			return err
 		}
-		all = append(all, exported{e.database, e.container, path, state.Items})
-		if !e.json {
-			fmt.Fprintf(told, "%s of %s in %s\n", howMany(state.Items, "item", "items"), e.container, path)
+		all = append(all, exported{e.Database, e.Container, path, state.Items})
+		if !e.Json {
+			fmt.Fprintf(told, "%s of %s in %s\n", cli.HowMany(state.Items, "item", "items"), e.Container, path)
 		}
 	}
 	for _, path := range paths {
@@ -181,19 +182,19 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 			return err
 		}
 	}
-	if !e.json {
+	if !e.Json {
 		return nil
 	}
-	return printResult(out, true, "", map[string]any{"files": all})
+	return cli.PrintResult(out, true, "", map[string]any{"files": all})
 }
 
 // containers are the names of the database's.
 func (e *exporter) containers(ctx context.Context) (names []string, err error) {
-	page := func() (*http.Request, error) { return e.call(ctx, http.MethodGet, containersPath, nil) }
-	err = eachPage("", page, "DocumentCollections",
-		func(rows []json.RawMessage, _ answered) error {
+	page := func() (*http.Request, error) { return e.Call(ctx, http.MethodGet, cli.ContainersPath, nil) }
+	err = cli.EachPage("", page, "DocumentCollections",
+		func(rows []json.RawMessage, _ cli.Answered) error {
 			for _, row := range rows {
-				var a containerAnswer
+				var a cli.ContainerAnswer
 				if err := json.Unmarshal(row, &a); err != nil {
 					return err
 				}
@@ -210,15 +211,15 @@ func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState,
 	var line []byte
 	bar := progress.New(e.told, ttl.Real{})
 	defer bar.Stop()
-	bar.Start("exporting "+e.database+"/"+e.container, -1)
+	bar.Start("exporting "+e.Database+"/"+e.Container, -1)
 	bar.Step(state.Items)
-	return eachPage(state.Continuation, func() (*http.Request, error) {
-		req, err := e.call(ctx, http.MethodGet, itemsPath, nil)
+	return cli.EachPage(state.Continuation, func() (*http.Request, error) {
+		req, err := e.Call(ctx, http.MethodGet, cli.ItemsPath, nil)
 		if err == nil {
 			req.Header.Set("X-Ms-Max-Item-Count", exportPage)
 		}
 		return req, err
-	}, "Documents", func(rows []json.RawMessage, a answered) error {
+	}, "Documents", func(rows []json.RawMessage, a cli.Answered) error {
 		for i, row := range rows {
 			e.tellAge(row)
 			line = e.appendItem(line[:0], row, state.Items+i == 0)
@@ -228,7 +229,7 @@ func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState,
 		}
 		state.Items += len(rows)
 		bar.Step(len(rows))
-		if state.Continuation = a.continuation; state.Continuation == "" && e.format == "json" {
+		if state.Continuation = a.Continuation; state.Continuation == "" && e.format == "json" {
 			end := "\n]\n"
 			if state.Items == 0 {
 				end = "[]\n"

@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"bufio"
@@ -15,13 +15,15 @@ import (
 	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // documentSource reads the documents of an import, one after the other.
 type documentSource interface {
 	// next returns the next document and its number: of its line, or, in an array, of its place in that. At
 	// the end the error is io.EOF; a *badDocument does not end the source.
-	next() (number int, body []byte, err error)
+	Next() (number int, body []byte, err error)
 }
 
 // badDocument is one that cannot be read, while those behind it can.
@@ -30,7 +32,7 @@ type badDocument struct{ why string }
 func (b *badDocument) Error() string { return b.why }
 
 // importFormats are what --format can be.
-var importFormats = []string{"auto", "ndjson", "json", "csv"}
+var ImportFormats = []string{"auto", "ndjson", "json", "csv"}
 
 // openDocuments finds out what a stream is: gzip and zstd by their first bytes, CSV by the name of the file,
 // a JSON array by its bracket. Anything else is a JSON value a line. close ends it.
@@ -121,7 +123,7 @@ type lineDocuments struct {
 	line  int
 }
 
-func (l *lineDocuments) next() (int, []byte, error) {
+func (l *lineDocuments) Next() (int, []byte, error) {
 	for l.lines.Scan() {
 		l.line++
 		body := bytes.TrimSpace(l.lines.Bytes())
@@ -150,7 +152,7 @@ type arraySource struct {
 	begun   bool
 }
 
-func (a *arraySource) next() (int, []byte, error) {
+func (a *arraySource) Next() (int, []byte, error) {
 	a.part.begins()
 	if !a.begun {
 		a.begun = true
@@ -186,7 +188,7 @@ type rowSource struct {
 	columns []string
 }
 
-func (s *rowSource) next() (int, []byte, error) {
+func (s *rowSource) Next() (int, []byte, error) {
 	s.part.begins()
 	if s.columns == nil {
 		head, err := s.rows.Read()
@@ -204,7 +206,7 @@ func (s *rowSource) next() (int, []byte, error) {
 		}
 		for _, name := range s.text {
 			if !slices.Contains(s.columns, name) {
-				return 1, nil, &usageError{"--text names no column: " + name}
+				return 1, nil, cli.Misuse("--text names no column: " + name)
 			}
 		}
 	}

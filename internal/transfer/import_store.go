@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/seed"
@@ -80,25 +81,25 @@ func (i *importer) isSeed(path string) (bool, error) {
 	switch {
 	case err != nil || path == "-":
 		return false, nil // who opens it tells
-	case info.IsDir() && i.database+i.container != "":
-		return false, &usageError{path + " is a folder: a seed, which names its databases and containers " +
-			"itself: leave out --db and --container"}
+	case info.IsDir() && i.Database+i.Container != "":
+		return false, cli.Misuse(path + " is a folder: a seed, which names its databases and containers " +
+			"itself: leave out --db and --container")
 	}
 	ending := strings.ToLower(filepath.Ext(path))
 	value := tree.IsYAML(path) || ending == ".json"
-	return info.IsDir() || value && i.database+i.container == "", nil
+	return info.IsDir() || value && i.Database+i.Container == "", nil
 }
 
 // seed imports the seed of a path.
 func (i *importer) seed(ctx context.Context, path string, replace bool) error {
 	s := &seedImport{importer: *i, replace: replace, path: path}
-	return s.run(ctx)
+	return s.Run(ctx)
 }
 
-func (s *seedImport) run(ctx context.Context) error {
-	if s.create || len(s.text) > 0 || s.format != "auto" {
-		return &usageError{"--create, --format and --text go with a file of documents, and " + s.path +
-			" is a seed; --db and --container say where such a file goes"}
+func (s *seedImport) Run(ctx context.Context) error {
+	if s.create || len(s.text) > 0 || s.Format != "auto" {
+		return cli.Misuse("--create, --format and --text go with a file of documents, and " + s.path +
+			" is a seed; --db and --container say where such a file goes")
 	}
 	s.create = !s.replace
 	read, err := seed.OpenDefinitions(s.path)
@@ -119,7 +120,7 @@ func (s *seedImport) run(ctx context.Context) error {
 	}
 	for _, part := range parts {
 		if err := s.part(ctx, part); err != nil {
-			var usage *usageError
+			var usage *cli.UsageError
 			if errors.As(err, &usage) {
 				return err
 			}
@@ -142,7 +143,7 @@ func forgetParts(parts []seedPart) error {
 }
 
 // differences is the refusal of a seed by a server that has some of it another way, which has been told.
-type differences struct{ refusal *refusal }
+type differences struct{ refusal *cli.Refusal }
 
 func (d *differences) Error() string {
 	return "nothing was imported: the server has some of it another way, which --replace changes, " +
@@ -163,7 +164,7 @@ func (s *seedImport) plant(ctx context.Context, read *seed.Seed) error {
 		return err
 	}
 	switch {
-	case s.replace, s.resume && begun.URL == s.url:
+	case s.replace, s.resume && begun.URL == s.Url:
 		question["replace"] = true
 	default:
 		question["check"] = true
@@ -172,7 +173,7 @@ func (s *seedImport) plant(ctx context.Context, read *seed.Seed) error {
 		}
 		delete(question, "check")
 	}
-	if err := (importState{URL: s.url}).write(s.definitionsNote()); err != nil {
+	if err := (importState{URL: s.Url}).Write(s.definitionsNote()); err != nil {
 		return err
 	}
 	err = s.ask(ctx, question)
@@ -194,14 +195,14 @@ func (s *seedImport) definitionsNote() string {
 
 // ask brings the definitions to the server, or asks it whether it would take them.
 func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
-	req, err := s.call(ctx, http.MethodPost, seedPath, question)
+	req, err := s.Call(ctx, http.MethodPost, seedPath, question)
 	if err != nil {
 		return err
 	}
-	s.planted, err = ask[laboratory.Planted](req)
-	var refusal *refusal
-	if errors.As(err, &refusal) && refusal.code == http.StatusConflict && !s.replace {
-		fmt.Fprintln(s.errs, strings.Join(refusal.reasons, "\n"))
+	s.planted, err = cli.Ask[laboratory.Planted](req)
+	var refusal *cli.Refusal
+	if errors.As(err, &refusal) && refusal.Code == http.StatusConflict && !s.replace {
+		fmt.Fprintln(s.Errs, strings.Join(refusal.Reasons, "\n"))
 		return &differences{refusal}
 	}
 	return err
@@ -210,14 +211,14 @@ func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
 // part imports the documents of a container that lie in one file.
 func (s *seedImport) part(ctx context.Context, part seedPart) error {
 	one := s.importer
-	one.database, one.container, one.name, one.path = part.database, part.container, part.file, part.note
-	one.format = "ndjson"
+	one.Database, one.Container, one.Name, one.Path = part.database, part.container, part.file, part.note
+	one.Format = "ndjson"
 	var err error
-	if one.into, err = one.identity(ctx); err != nil {
+	if one.into, err = one.Identity(ctx); err != nil {
 		return err
 	}
 	if !s.replace {
-		container, err := one.definition(ctx)
+		container, err := one.Definition(ctx)
 		if err != nil {
 			return err
 		}
@@ -226,9 +227,9 @@ func (s *seedImport) part(ctx context.Context, part seedPart) error {
 		}
 	}
 	err = one.takePart(ctx, part)
-	s.total.Imported += one.note.Imported
-	s.total.There += one.note.There
-	s.total.Refused += one.note.Refused
+	s.total.Imported += one.Note.Imported
+	s.total.There += one.Note.There
+	s.total.Refused += one.Note.Refused
 	return err
 }
 
@@ -255,7 +256,7 @@ func (i *importer) takePart(ctx context.Context, part seedPart) error {
 // seedDocuments are documents that have been read already.
 type seedDocuments struct{ left []seed.Document }
 
-func (d *seedDocuments) next() (int, []byte, error) {
+func (d *seedDocuments) Next() (int, []byte, error) {
 	if len(d.left) == 0 {
 		return 0, nil, io.EOF
 	}
@@ -275,28 +276,28 @@ const (
 
 // isThere tells whether the server has a document of the same id: the same one is also of the same age, where
 // its file says how old it is.
-func (i *importer) isThere(ctx context.Context, client *http.Client, container *containerAnswer,
+func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerAnswer,
 	document []byte) (presence, error) {
 	body, asked, err := store.ParseImport(document)
 	if err != nil {
 		return absent, err
 	}
-	key, err := container.partitionKeyOf(body)
+	key, err := container.PartitionKeyOf(body)
 	if err != nil {
 		return absent, err
 	}
-	at := i.serverCall
-	at.item = doc.Of(body).Member("id").Str()
+	at := i.ServerCall
+	at.Item = doc.Of(body).Member("id").Str()
 	there, err := patiently(ctx, func() (json.RawMessage, error) {
-		req, err := at.call(ctx, http.MethodGet, itemPath, nil)
+		req, err := at.Call(ctx, http.MethodGet, cli.ItemPath, nil)
 		if err != nil {
 			return nil, err
 		}
-		setPartitionKey(req, key)
-		return askBy[json.RawMessage](client, req)
+		cli.SetPartitionKey(req, key)
+		return cli.AskBy[json.RawMessage](client, req)
 	})
-	var gone *refusal
-	if errors.As(err, &gone) && gone.code == http.StatusNotFound {
+	var gone *cli.Refusal
+	if errors.As(err, &gone) && gone.Code == http.StatusNotFound {
 		return absent, nil
 	}
 	if err != nil {
@@ -353,9 +354,9 @@ func (w *importWindow) compare(l importLine, refusal importResult) error {
 	case there == another:
 		w.i.complain(l.number, "the document is there already, and another one")
 	case l.again:
-		w.i.note.Imported++
+		w.i.Note.Imported++
 	default:
-		w.i.note.There++
+		w.i.Note.There++
 	}
 	return nil
 }
@@ -364,12 +365,12 @@ func (w *importWindow) compare(l importLine, refusal importResult) error {
 func patiently[T any](ctx context.Context, question func() (T, error)) (answer T, err error) {
 	wait := importPatience
 	for try := 1; ; try++ {
-		var refusal *refusal
+		var refusal *cli.Refusal
 		answer, err = question()
-		if !errors.As(err, &refusal) || !busy(refusal.code) || try == importTries {
+		if !errors.As(err, &refusal) || !busy(refusal.Code) || try == importTries {
 			return answer, err
 		}
-		next := refusal.retryAfter
+		next := refusal.RetryAfter
 		if next == 0 {
 			next, wait = wait, 2*wait
 		}
@@ -382,13 +383,13 @@ func patiently[T any](ctx context.Context, question func() (T, error)) (answer T
 // tell says what the import of a seed has done.
 func (s *seedImport) tell() error {
 	t := s.total
-	if t.Refused == 0 || s.json {
+	if t.Refused == 0 || s.Json {
 		line := fmt.Sprintf("%s imported, %s there; of databases, containers, scripts and "+
-			"users %d made, %d changed", howMany(t.Imported, "document", "documents"),
-			howMany(t.There, "was", "were"), s.planted.Made, s.planted.Changed)
+			"users %d made, %d changed", cli.HowMany(t.Imported, "document", "documents"),
+			cli.HowMany(t.There, "was", "were"), s.planted.Made, s.planted.Changed)
 		result := map[string]int{"made": s.planted.Made, "changed": s.planted.Changed, "imported": t.Imported,
 			"there": t.There, "refused": t.Refused}
-		if err := printResult(s.out, s.json, line, result); err != nil {
+		if err := cli.PrintResult(s.Out, s.Json, line, result); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 // interruptible is an input whose reads end with ctx: who waits for what nobody types, or for a pipe that
 // stays open, ends at the first signal. It must be closed. What reads the input itself may wait on; it does
 // so until the process ends.
-func interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
+func Interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	out, feed := io.Pipe()
 	context.AfterFunc(ctx, func() { feed.CloseWithError(ctx.Err()) })
 	go func() {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 
 // family makes cmd a command that does nothing without one of its subcommands: it says which there are, and
 // which was probably meant.
-func family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
+func Family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(members...)
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -30,30 +30,30 @@ func family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 		if len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, " or ") + "?"
 		}
-		return &usageError{fmt.Sprintf("there is no command %q in %s: %s", args[0], cmd.CommandPath(), hint)}
+		return Misuse(fmt.Sprintf("there is no command %q in %s: %s", args[0], cmd.CommandPath(), hint))
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return cmd
 }
 
 // flagError says what is wrong with a flag in the words of who uses it.
-func flagError(cmd *cobra.Command, err error) error {
+func FlagError(cmd *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
-		return badValue(bad.GetFlag(), "--"+bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
+		return BadValue(bad.GetFlag(), "--"+bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
 	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		given := "-" + unknown.GetSpecifiedShortnames()
 		if _, err := strconv.ParseFloat(given, 64); err == nil {
-			return &usageError{given + " is taken for a flag: an argument below zero comes after --, as in -- " + given}
+			return Misuse(given + " is taken for a flag: an argument below zero comes after --, as in -- " + given)
 		}
 	}
-	return &usageError{fmt.Sprintf("%v (`%s --help` lists them all)", err, cmd.CommandPath())}
+	return Misuse(fmt.Sprintf("%v (`%s --help` lists them all)", err, cmd.CommandPath()))
 }
 
 // howMany is n with the word for what is counted.
-func howMany[N int | int64](n N, one, more string) string {
+func HowMany[N int | int64](n N, one, more string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -61,9 +61,9 @@ func howMany[N int | int64](n N, one, more string) string {
 }
 
 // tellArguments lets cmd and all below it say in plain words which argument is missing or too much.
-func tellArguments(cmd *cobra.Command) {
+func TellArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
-		tellArguments(sub)
+		TellArguments(sub)
 	}
 	fits := cmd.Args
 	if fits == nil || cmd.HasSubCommands() && cmd.Name() != "bench" {
@@ -82,12 +82,12 @@ func tellArguments(cmd *cobra.Command) {
 			what = needed[len(args)] + " is missing"
 		}
 		called := strings.TrimSpace(strings.TrimSuffix(cmd.CommandPath(), name) + cmd.Use)
-		return &usageError{what + ": it is called as `" + called + "`"}
+		return Misuse(what + ": it is called as `" + called + "`")
 	}
 }
 
 // badValue is the error for a value that a flag cannot have; name is how it was given.
-func badValue(f *pflag.Flag, name, value string, cause error) error {
+func BadValue(f *pflag.Flag, name, value string, cause error) error {
 	want := ""
 	switch kind := f.Value.Type(); {
 	case f.Name == "port":
@@ -103,5 +103,5 @@ func badValue(f *pflag.Flag, name, value string, cause error) error {
 	default:
 		want = cause.Error()
 	}
-	return &usageError{fmt.Sprintf("%s %q: %s", name, value, want)}
+	return Misuse(fmt.Sprintf("%s %q: %s", name, value, want))
 }

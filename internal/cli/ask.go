@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -24,64 +24,67 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
+// defaultPort is the port that a server listens on unless told otherwise.
+const DefaultPort = 8081
+
 // askTimeout bounds the wait for an answer of a running server.
-const askTimeout = 10 * time.Minute
+const AskTimeout = 10 * time.Minute
 
 // serverCall is a question to a running server about one of its containers.
-type serverCall struct {
-	url, key            string
-	database, container string
-	item                string // id of the item that a path names as {id}
-	json                bool   // print what the server answers
+type ServerCall struct {
+	Url, Key            string
+	Database, Container string
+	Item                string // id of the item that a path names as {id}
+	Json                bool   // print what the server answers
 }
 
 // register adds the flags that say which server and which container.
-func (c *serverCall) register(flags *pflag.FlagSet) {
-	c.registerServer(flags)
-	flags.StringVar(&c.database, "db", "", "database")
-	flags.StringVar(&c.container, "container", "", "container")
+func (c *ServerCall) Register(flags *pflag.FlagSet) {
+	c.RegisterServer(flags)
+	flags.StringVar(&c.Database, "db", "", "database")
+	flags.StringVar(&c.Container, "container", "", "container")
 }
 
 // registerServer adds the flags that say which server.
-func (c *serverCall) registerServer(flags *pflag.FlagSet) {
-	flags.StringVar(&c.url, "url", fmt.Sprintf("http://localhost:%d", defaultPort),
+func (c *ServerCall) RegisterServer(flags *pflag.FlagSet) {
+	flags.StringVar(&c.Url, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
 		"base URL of the server, or MAYFLY_URL")
-	flags.StringVar(&c.key, "key", httpapi.EmulatorKey, "master key in base64, or MAYFLY_KEY")
+	flags.StringVar(&c.Key, "key", httpapi.EmulatorKey, "master key in base64, or MAYFLY_KEY")
 	// which is long, and would be shown
 	flags.Lookup("key").DefValue = "the well-known key of the Cosmos DB emulators"
 }
 
 // request is the signed request that asks question, as JSON, at a path of Mayfly's own surface. The path is
 // not escaped.
-func (c *serverCall) request(ctx context.Context, path string, question any) (*http.Request, error) {
-	if c.database == "" || c.container == "" {
-		return nil, errNoContainer
+func (c *ServerCall) Request(ctx context.Context, path string, question any) (*http.Request, error) {
+	if c.Database == "" || c.Container == "" {
+		return nil, ErrNoContainer
 	}
-	return c.call(ctx, http.MethodPost, path, question)
+	return c.Call(ctx, http.MethodPost, path, question)
 }
 
 var (
-	errNoContainer = &usageError{"--db and --container must name the container"}
-	errNoDatabase  = &usageError{"--db must name the database"}
+	ErrNoContainer = Misuse("--db and --container must name the container")
+	errNoDatabase  = Misuse("--db must name the database")
 )
 
 // call is request with any method, and any path: the protocol's own, too. A nil question is no body. Only
 // what the path has places for must be named.
-func (c *serverCall) call(ctx context.Context, method, path string, question any) (*http.Request, error) {
+func (c *ServerCall) Call(ctx context.Context, method, path string, question any) (*http.Request, error) {
 	switch {
-	case c.container == "" && strings.Contains(path, "{coll}"):
-		return nil, errNoContainer
-	case c.database == "" && strings.Contains(path, "{db}"):
+	case c.Container == "" && strings.Contains(path, "{coll}"):
+		return nil, ErrNoContainer
+	case c.Database == "" && strings.Contains(path, "{db}"):
 		return nil, errNoDatabase
 	}
-	if _, err := serverAddress(c.url); err != nil {
+	if _, err := ServerAddress(c.Url); err != nil {
 		return nil, err
 	}
-	key, err := base64.StdEncoding.DecodeString(c.key)
+	key, err := base64.StdEncoding.DecodeString(c.Key)
 	if err != nil {
-		return nil, &usageError{"--key is not base64: " + err.Error()}
+		return nil, Misuse("--key is not base64: " + err.Error())
 	}
-	body, ready := question.(asIs)
+	body, ready := question.(AsIs)
 	if question != nil && !ready {
 		if body, err = json.Marshal(question); err != nil {
 			return nil, err
@@ -90,17 +93,17 @@ func (c *serverCall) call(ctx context.Context, method, path string, question any
 	path, query, _ := strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
-		parts[i] = url.PathEscape(strings.NewReplacer("{db}", c.database, "{coll}", c.container, "{id}",
-			c.item).Replace(p))
+		parts[i] = url.PathEscape(strings.NewReplacer("{db}", c.Database, "{coll}", c.Container, "{id}",
+			c.Item).Replace(p))
 	}
 	escaped := strings.Join(parts, "/")
-	address := strings.TrimSuffix(c.url, "/") + "/" + escaped
+	address := strings.TrimSuffix(c.Url, "/") + "/" + escaped
 	if query != "" {
 		address += "?" + query
 	}
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, &usageError{"invalid --url: " + err.Error()}
+		return nil, Misuse("invalid --url: " + err.Error())
 	}
 	plain, err := url.PathUnescape(escaped)
 	if err != nil {
@@ -116,7 +119,7 @@ func (c *serverCall) call(ctx context.Context, method, path string, question any
 }
 
 // asIs is a question that is JSON already.
-type asIs []byte
+type AsIs []byte
 
 // resource is what a signature says of a path: of dbs/D/colls/C/docs the type docs in dbs/D/colls/C, of dbs/D
 // the type dbs and the whole path. What lies below _mayfly has no type.
@@ -135,14 +138,14 @@ func resource(path string) (kind, link string) {
 // be closed.
 func exchange(req *http.Request) (*http.Response, error) {
 	once := &http.Transport{DisableKeepAlives: true}
-	return exchangeBy(&http.Client{Timeout: askTimeout, Transport: once}, req)
+	return exchangeBy(&http.Client{Timeout: AskTimeout, Transport: once}, req)
 }
 
 // exchangeBy is exchange by a client that keeps its connections.
 func exchangeBy(client *http.Client, req *http.Request) (*http.Response, error) {
 	res, err := client.Do(req)
 	if err != nil {
-		return nil, unreachable(req.URL, err)
+		return nil, Unreachable(req.URL, err)
 	}
 	if res.StatusCode/100 == 2 {
 		return res, nil
@@ -152,21 +155,21 @@ func exchangeBy(client *http.Client, req *http.Request) (*http.Response, error) 
 	if err != nil {
 		return nil, err
 	}
-	return nil, refused(req.URL, res, body)
+	return nil, Refused(req.URL, res, body)
 }
 
 // serverAddress reads a --url.
-func serverAddress(text string) (*url.URL, error) {
+func ServerAddress(text string) (*url.URL, error) {
 	at, err := url.Parse(text)
 	if err != nil || at.Hostname() == "" || at.Scheme != "http" && at.Scheme != "https" {
-		return nil, &usageError{fmt.Sprintf("invalid --url: %q is not like http://localhost:8081", text)}
+		return nil, Misuse(fmt.Sprintf("invalid --url: %q is not like http://localhost:8081", text))
 	}
 	return at, nil
 }
 
 // unreachable says what to do about a server that does not take the connection, or whose certificate is not
 // trusted; any other error stays what it is.
-func unreachable(at *url.URL, err error) error {
+func Unreachable(at *url.URL, err error) error {
 	const wsaeConnRefused = syscall.Errno(10061)
 	var untrusted *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
@@ -183,12 +186,12 @@ func unreachable(at *url.URL, err error) error {
 }
 
 // ask sends a request and reads the answer.
-func ask[T any](req *http.Request) (answer T, err error) {
+func Ask[T any](req *http.Request) (answer T, err error) {
 	return readAnswer[T](exchange(req))
 }
 
 // askBy is ask by a client that keeps its connections.
-func askBy[T any](client *http.Client, req *http.Request) (answer T, err error) {
+func AskBy[T any](client *http.Client, req *http.Request) (answer T, err error) {
 	return readAnswer[T](exchangeBy(client, req))
 }
 
@@ -203,51 +206,51 @@ func readAnswer[T any](res *http.Response, err error) (answer T, _ error) {
 		return answer, err
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return answer, &strangeAnswer{res.Request.URL, err}
+		return answer, &StrangeAnswer{URL: res.Request.URL, Err: err}
 	}
 	return answer, nil
 }
 
 // strangeAnswer is a success that does not hold what it must.
-type strangeAnswer struct {
-	url *url.URL
-	err error
+type StrangeAnswer struct {
+	URL *url.URL
+	Err error
 }
 
-func (e *strangeAnswer) Error() string {
-	return fmt.Sprintf("%s answers with something else than a Mayfly server: %v", e.url, e.err)
+func (e *StrangeAnswer) Error() string {
+	return fmt.Sprintf("%s answers with something else than a Mayfly server: %v", e.URL, e.Err)
 }
 
-func (e *strangeAnswer) Unwrap() error { return e.err }
+func (e *StrangeAnswer) Unwrap() error { return e.Err }
 
 // refusal is a server's answer that is a failure.
-type refusal struct {
+type Refusal struct {
 	url        *url.URL
-	code       int
+	Code       int
 	status     string
-	reasons    []string
-	retryAfter time.Duration // 0: not said
-	at         int           // the character of the query that the first reason with a place is about, from 0; -1: none has
+	Reasons    []string
+	RetryAfter time.Duration // 0: not said
+	At         int           // the character of the query that the first reason with a place is about, from 0; -1: none has
 }
 
 // refused is the refusal that an answer with that body is.
-func refused(asked *url.URL, res *http.Response, body []byte) *refusal {
-	r := &refusal{url: asked, code: res.StatusCode, status: res.Status, at: -1}
+func Refused(asked *url.URL, res *http.Response, body []byte) *Refusal {
+	r := &Refusal{url: asked, Code: res.StatusCode, status: res.Status, At: -1}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/html" {
-		r.reasons = []string{"a page for browsers, which no Mayfly server would send",
+		r.Reasons = []string{"a page for browsers, which no Mayfly server would send",
 			"(`mayfly doctor` looks into it)"}
 	} else {
-		r.reasons, r.at = reasons(body)
+		r.Reasons, r.At = reasons(body)
 	}
 	if ms, err := strconv.Atoi(res.Header.Get("X-Ms-Retry-After-Ms")); err == nil {
-		r.retryAfter = time.Duration(ms) * time.Millisecond
+		r.RetryAfter = time.Duration(ms) * time.Millisecond
 	}
 	return r
 }
 
-func (r *refusal) Error() string {
-	text := fmt.Sprintf("%s answers %s: %s", r.url, r.status, strings.Join(r.reasons, " "))
-	if r.code == http.StatusUnauthorized {
+func (r *Refusal) Error() string {
+	text := fmt.Sprintf("%s answers %s: %s", r.url, r.status, strings.Join(r.Reasons, " "))
+	if r.Code == http.StatusUnauthorized {
 		text += " (--key or MAYFLY_KEY gives the key that the server was started with)"
 	}
 	return text
@@ -286,4 +289,18 @@ func reasons(body []byte) (list []string, at int) {
 		list = append(list, one)
 	}
 	return list, at
+}
+
+// registerURL adds the flag that says which server. A certificate is given to all: there is no key.
+func (c *ServerCall) RegisterURL(flags *pflag.FlagSet) {
+	flags.StringVar(&c.Url, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
+		"base URL of the server, or MAYFLY_URL")
+	c.Key = httpapi.EmulatorKey
+}
+
+// registerDatabase adds the flags that say which server and which database.
+func (c *ServerCall) RegisterDatabase(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	c.RegisterServer(flags)
+	flags.StringVar(&c.Database, "db", "", "database")
 }

@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/progress"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -27,20 +28,20 @@ const maxComplaints = 20
 
 // importer is one import command.
 type importer struct {
-	serverCall
+	cli.ServerCall
 	create, resume bool
-	parallel       int
-	format         string
+	Parallel       int
+	Format         string
 	text           []string
 
-	path     string // of the file; empty: it is none that notes can lie beside
-	name     string // of the input, for messages
-	out      io.Writer
-	errs     io.Writer
+	Path     string // of the file; empty: it is none that notes can lie beside
+	Name     string // of the input, for messages
+	Out      io.Writer
+	Errs     io.Writer
 	progress *progress.Bar
 	in       *counted
 
-	note       importState // of the documents that are settled
+	Note       importState // of the documents that are settled
 	complained int
 
 	// there tells whether a document that cannot be created is there already; nil: it is refused.
@@ -52,7 +53,7 @@ type importer struct {
 type importFailure struct{ refused, imported int }
 
 func (e *importFailure) Error() string {
-	return fmt.Sprintf("%s, %d imported", howMany(e.refused, "document was refused", "documents were refused"), e.imported)
+	return fmt.Sprintf("%s, %d imported", cli.HowMany(e.refused, "document was refused", "documents were refused"), e.imported)
 }
 
 const importLong = "Store the documents of a file in a container of a running server, or of the\n" +
@@ -81,19 +82,19 @@ const importLong = "Store the documents of a file in a container of a running se
 // registerImport adds the flags that an import of documents has.
 func (i *importer) registerImport(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	i.register(flags)
-	registerResultJSON(flags, &i.json)
+	i.Register(flags)
+	cli.RegisterResultJSON(flags, &i.Json)
 	flags.BoolVar(&i.create, "create", false, "refuse a document whose id exists instead of replacing that")
 	flags.BoolVar(&i.resume, "continue", false,
 		"go on with an import of the same file that has not come to its end")
-	flags.IntVar(&i.parallel, "parallel", 1,
+	flags.IntVar(&i.Parallel, "parallel", 1,
 		"requests of up to 100 documents under way at once, up to 32; with more than one, feeds and\n"+
 			"exports have the documents in another order than the file")
-	flags.StringVar(&i.format, "format", "auto", "auto, ndjson, json (an array) or csv")
+	flags.StringVar(&i.Format, "format", "auto", "auto, ndjson, json (an array) or csv")
 	flags.StringSliceVar(&i.text, "text", nil, "columns of CSV that are strings, whatever they hold")
 }
 
-func importCommand() *cobra.Command {
+func ImportCommand() *cobra.Command {
 	var i importer
 	var replace bool
 	cmd := &cobra.Command{
@@ -108,20 +109,20 @@ func importCommand() *cobra.Command {
 	i.registerImport(cmd.Flags())
 	cmd.Flags().BoolVar(&replace, "replace", false,
 		"of a seed: change what is there another way, instead of refusing it")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
-		i.name, i.out, i.errs = args[0], cmd.OutOrStdout(), cmd.ErrOrStderr()
-		if !slices.Contains(importFormats, i.format) {
-			return &usageError{"--format is one of " + strings.Join(importFormats, ", ")}
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
+		i.Name, i.Out, i.Errs = args[0], cmd.OutOrStdout(), cmd.ErrOrStderr()
+		if !slices.Contains(ImportFormats, i.Format) {
+			return cli.Misuse("--format is one of " + strings.Join(ImportFormats, ", "))
 		}
-		if i.parallel < 1 || i.parallel > importRequests {
-			return &usageError{fmt.Sprintf("--parallel is 1 to %d", importRequests)}
+		if i.Parallel < 1 || i.Parallel > importRequests {
+			return cli.Misuse(fmt.Sprintf("--parallel is 1 to %d", importRequests))
 		}
 		if is, err := i.isSeed(args[0]); err != nil {
 			return err
 		} else if is {
 			return i.seed(cmd.Context(), args[0], replace)
 		} else if replace {
-			return &usageError{"--replace goes with a seed: documents are replaced unless --create is given"}
+			return cli.Misuse("--replace goes with a seed: documents are replaced unless --create is given")
 		}
 		return i.file(cmd.Context(), args[0], cmd.InOrStdin())
 	})
@@ -133,9 +134,9 @@ func (i *importer) file(ctx context.Context, path string, stdin io.Reader) error
 	size := int64(-1)
 	if path == "-" {
 		if i.resume {
-			return &usageError{"--continue goes with a file: what has come from the standard input is gone"}
+			return cli.Misuse("--continue goes with a file: what has come from the standard input is gone")
 		}
-		i.name = "standard input"
+		i.Name = "standard input"
 	} else {
 		f, err := os.Open(path)
 		if err != nil {
@@ -143,28 +144,28 @@ func (i *importer) file(ctx context.Context, path string, stdin io.Reader) error
 		}
 		defer f.Close()
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			size, i.path = info.Size(), path
+			size, i.Path = info.Size(), path
 		}
 		stdin = f
 	}
-	if i.database == "" || i.container == "" {
-		return errNoContainer
+	if i.Database == "" || i.Container == "" {
+		return cli.ErrNoContainer
 	}
-	if i.path != "" {
-		return i.run(ctx, stdin, size)
+	if i.Path != "" {
+		return i.Run(ctx, stdin, size)
 	}
-	piped := interruptible(ctx, stdin)
+	piped := cli.Interruptible(ctx, stdin)
 	defer piped.Close()
-	return i.run(ctx, piped, size)
+	return i.Run(ctx, piped, size)
 }
 
 // run imports a stream; size is how many bytes it has, -1 for nobody knows.
-func (i *importer) run(ctx context.Context, in io.Reader, size int64) error {
-	if i.path != "" {
+func (i *importer) Run(ctx context.Context, in io.Reader, size int64) error {
+	if i.Path != "" {
 		// Where there is no container the documents are refused, too, and that error has their line.
-		var gone *refusal
-		into, err := patiently(ctx, func() (string, error) { return i.identity(ctx) })
-		if err != nil && !(errors.As(err, &gone) && gone.code == http.StatusNotFound) {
+		var gone *cli.Refusal
+		into, err := patiently(ctx, func() (string, error) { return i.Identity(ctx) })
+		if err != nil && !(errors.As(err, &gone) && gone.Code == http.StatusNotFound) {
 			return err
 		}
 		i.into = into
@@ -172,8 +173,8 @@ func (i *importer) run(ctx context.Context, in io.Reader, size int64) error {
 	if err := i.take(ctx, in, size, nil); err != nil {
 		return err
 	}
-	if i.path != "" {
-		if err := forgetImport(i.path); err != nil {
+	if i.Path != "" {
+		if err := forgetImport(i.Path); err != nil {
 			return err
 		}
 	}
@@ -182,18 +183,18 @@ func (i *importer) run(ctx context.Context, in io.Reader, size int64) error {
 
 // take imports a stream, or what docs has where that is not nil.
 func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs documentSource) error {
-	i.note = importState{URL: i.url, Container: i.database + "/" + i.container, Size: size, Identity: i.into}
+	i.Note = importState{URL: i.Url, Container: i.Database + "/" + i.Container, Size: size, Identity: i.into}
 	if err := i.begin(); err != nil {
 		return err
 	}
-	i.progress = progress.New(i.errs, ttl.Real{})
+	i.progress = progress.New(i.Errs, ttl.Real{})
 	defer i.progress.Stop()
 	i.progress.Start("importing", int(size))
 	i.in = &counted{in: in}
 	if docs == nil {
-		opened, closing, err := openDocuments(i.in, i.name, i.format, i.text)
+		opened, closing, err := openDocuments(i.in, i.Name, i.Format, i.text)
 		if err != nil {
-			return fmt.Errorf("%s: %w", i.name, err)
+			return fmt.Errorf("%s: %w", i.Name, err)
 		}
 		defer closing()
 		docs = opened
@@ -203,11 +204,11 @@ func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs docu
 
 // tell says what an import that has come to its end has done.
 func (i *importer) tell() error {
-	imported, refused := i.note.Imported, i.note.Refused
-	if refused == 0 || i.json {
-		line := howMany(imported, "document", "documents") + " imported"
+	imported, refused := i.Note.Imported, i.Note.Refused
+	if refused == 0 || i.Json {
+		line := cli.HowMany(imported, "document", "documents") + " imported"
 		result := map[string]int{"imported": imported, "refused": refused}
-		if err := printResult(i.out, i.json, line, result); err != nil {
+		if err := cli.PrintResult(i.Out, i.Json, line, result); err != nil {
 			return err
 		}
 	}
@@ -219,22 +220,22 @@ func (i *importer) tell() error {
 
 // begin reads how far an import before this one has come, where this one goes on with it.
 func (i *importer) begin() error {
-	if !i.resume || i.path == "" {
+	if !i.resume || i.Path == "" {
 		return nil
 	}
-	state, err := readImportState(i.path)
+	state, err := readImportState(i.Path)
 	if err != nil || state.Documents == 0 && state.Sent == 0 {
 		return err
 	}
-	if now := i.note; state.URL != now.URL || state.Container != now.Container || state.Size != now.Size {
-		return &usageError{fmt.Sprintf(
+	if now := i.Note; state.URL != now.URL || state.Container != now.Container || state.Size != now.Size {
+		return cli.Misuse(fmt.Sprintf(
 			"%s is of an import of %d bytes into %s at %s: begin anew without --continue",
-			importStateOf(i.path), state.Size, state.Container, state.URL)}
+			importStateOf(i.Path), state.Size, state.Container, state.URL))
 	}
-	if i.note.Identity != state.Identity { // what was taken is gone
+	if i.Note.Identity != state.Identity { // what was taken is gone
 		return nil
 	}
-	i.note = state
+	i.Note = state
 	return nil
 }
 
@@ -242,9 +243,9 @@ func (i *importer) begin() error {
 func (i *importer) documents(ctx context.Context, docs documentSource) (err error) {
 	w := newImportWindow(ctx, i)
 	defer w.close()
-	skip, again := i.note.Documents, i.note.Sent
+	skip, again := i.Note.Documents, i.Note.Sent
 	for read := 0; ; read++ {
-		number, body, err := docs.next()
+		number, body, err := docs.Next()
 		if ended := ctx.Err(); ended != nil {
 			return i.stopped(ended, w.settleAll())
 		}
@@ -275,19 +276,19 @@ func (i *importer) stopped(why, met error) error {
 	if met != nil && !errors.Is(met, why) {
 		why = errors.Join(why, met)
 	}
-	return fmt.Errorf("%s: %w (%s imported before%s)", i.name, why,
-		howMany(i.note.Imported, "document was", "documents were"), i.onward())
+	return fmt.Errorf("%s: %w (%s imported before%s)", i.Name, why,
+		cli.HowMany(i.Note.Imported, "document was", "documents were"), i.onward())
 }
 
 // ended tells how far an import has come that ends at a line, and how it can go on.
 func (i *importer) ended(line int, why error, onward string) error {
-	return fmt.Errorf("%s:%d: %w (%s imported before%s)", i.name, line, why,
-		howMany(i.note.Imported, "document was", "documents were"), onward)
+	return fmt.Errorf("%s:%d: %w (%s imported before%s)", i.Name, line, why,
+		cli.HowMany(i.Note.Imported, "document was", "documents were"), onward)
 }
 
 // onward says how an import goes on that has taken some of a file, if it can.
 func (i *importer) onward() string {
-	if i.path == "" || i.note.Imported == 0 {
+	if i.Path == "" || i.Note.Imported == 0 {
 		return ""
 	}
 	return "; --continue goes on there"
@@ -295,11 +296,11 @@ func (i *importer) onward() string {
 
 // complain tells of a line that was refused. After many it only counts.
 func (i *importer) complain(line int, why string) {
-	i.note.Refused++
+	i.Note.Refused++
 	switch i.complained++; {
 	case i.complained <= maxComplaints:
-		fmt.Fprintf(i.errs, "%s:%d: %s\n", i.name, line, why)
+		fmt.Fprintf(i.Errs, "%s:%d: %s\n", i.Name, line, why)
 	case i.complained == maxComplaints+1:
-		fmt.Fprintln(i.errs, "more lines were refused")
+		fmt.Fprintln(i.Errs, "more lines were refused")
 	}
 }
