@@ -45,13 +45,14 @@ ENV XDG_DATA_HOME=/data \
     MAYFLY_ALLOW_WELL_KNOWN_KEY=true \
     MAYFLY_EMULATOR_VARIABLES=true \
     EXPLORER_PORT=1234 \
+    MAYFLY_HEALTH_PORT=8080 \
     MAYFLY_SERVICEBUS=true \
     MAYFLY_SAN=mayfly,cosmos,cosmosdb,cosmos-db,cosmos-emulator,cosmosdb-emulator,azure-cosmos-emulator,emulator,servicebus,service-bus,servicebus-emulator,sb-emulator,host.docker.internal,host.containers.internal,host.testcontainers.internal
 
 USER 65532:65532
 VOLUME /data
-# Cosmos DB, the same for the explorer, AMQP, AMQP in TLS, management, management in TLS
-EXPOSE 8081 1234 5672 5671 5300 5301
+# Cosmos DB, health probes, the same as the first for the explorer, AMQP, AMQP in TLS, management, management in TLS
+EXPOSE 8081 8080 1234 5672 5671 5300 5301
 HEALTHCHECK --interval=5s --timeout=6s --start-period=30s --retries=3 CMD ["/mayfly", "health"]
 ENTRYPOINT ["/mayfly"]
 CMD ["serve"]

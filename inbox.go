@@ -8,18 +8,19 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // Inbox is where messages are received from: a queue, a subscription, or the dead letters of one.
 type Inbox struct {
 	db *DB
-	at queue.Address
+	at entity.Address
 }
 
 // DeadLetters is where messages go that expire, fail too often, or are put there.
 func (in *Inbox) DeadLetters() *Inbox {
-	return &Inbox{in.db, queue.Address{Entity: in.at.Entity, Sub: queue.DeadLetters}}
+	return &Inbox{in.db, entity.Address{Entity: in.at.Entity, Sub: entity.DeadLetters}}
 }
 
 // Receive waits until there is a message, and locks up to most of them for the caller. ErrCanceled: ctx ended
@@ -116,8 +117,8 @@ func (in *Inbox) Deferred(ctx context.Context, numbers ...int64) ([]*Received, e
 }
 
 // Info is what is known of the queue: its properties, and how many messages it has.
-func (in *Inbox) Info(ctx context.Context) (queue.Entity, error) {
-	var e queue.Entity
+func (in *Inbox) Info(ctx context.Context) (entity.Entity, error) {
+	var e entity.Entity
 	err := in.db.asking(ctx, func() (err error) {
 		e, err = in.db.queues.Get(ctx, in.at.Entity)
 		return err

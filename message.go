@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -180,31 +181,31 @@ var ErrLockLost = errors.New("the lock is lost")
 // ErrForbidden: the queue is disabled, or full, or does not allow what was asked for.
 var ErrForbidden = fault.ErrForbidden
 
-// ofQueue is an error of package queue as this package's; errors.As finds the *queue.Error in it.
+// ofQueue is an error of package queue as this package's; errors.As finds the *entity.Error in it.
 func ofQueue(err error) error {
-	var own *queue.Error
+	var own *entity.Error
 	if !errors.As(err, &own) {
 		return err
 	}
 	code := fault.CodeInternal
 	switch own.Code {
-	case queue.CodeMessageLockLost, queue.CodeSessionLockLost:
+	case entity.CodeMessageLockLost, entity.CodeSessionLockLost:
 		return fmt.Errorf("%w: %w", ErrLockLost, err)
-	case queue.CodeEntityNotFound, queue.CodeRuleNotFound, queue.CodeMessageNotFound:
+	case entity.CodeEntityNotFound, entity.CodeRuleNotFound, entity.CodeMessageNotFound:
 		code = fault.CodeNotFound
-	case queue.CodeEntityExists, queue.CodeRuleExists, queue.CodeSessionCannotBeLocked:
+	case entity.CodeEntityExists, entity.CodeRuleExists, entity.CodeSessionCannotBeLocked:
 		code = fault.CodeConflict
-	case queue.CodeEntityDisabled, queue.CodeQuotaExceeded, queue.CodeNotAllowed:
+	case entity.CodeEntityDisabled, entity.CodeQuotaExceeded, entity.CodeNotAllowed:
 		code = fault.CodeForbidden
-	case queue.CodeMessageTooLarge:
+	case entity.CodeMessageTooLarge:
 		code = fault.CodeTooLarge
-	case queue.CodeArgument, queue.CodeArgumentOutOfRange, queue.CodeNotImplemented:
+	case entity.CodeArgument, entity.CodeArgumentOutOfRange, entity.CodeNotImplemented:
 		code = fault.CodeBadRequest
-	case queue.CodeTimeout:
+	case entity.CodeTimeout:
 		code = fault.CodeCanceled
-	case queue.CodeServerBusy:
+	case entity.CodeServerBusy:
 		code = fault.CodeThrottled
-	case queue.CodeCancelled:
+	case entity.CodeCancelled:
 		code = fault.CodeUnavailable
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			code = fault.CodeCanceled

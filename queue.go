@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -29,55 +30,55 @@ type Subscription struct{ Inbox }
 type QueueOption func(*queueing) error
 
 type queueing struct {
-	queue.Properties
-	rules []queue.Rule
+	entity.Properties
+	rules []entity.Rule
 }
 
 // MessageTTL is how long messages live that say nothing themselves, and the most that others do. Without it
 // messages stay.
 func MessageTTL(d time.Duration) QueueOption {
-	return QueueSpec(func(p *queue.Properties) { p.DefaultTTL = d })
+	return QueueSpec(func(p *entity.Properties) { p.DefaultTTL = d })
 }
 
 // LockFor is how long a receiver has a message for itself: 5 seconds to 5 minutes, a minute by default.
 func LockFor(d time.Duration) QueueOption {
-	return QueueSpec(func(p *queue.Properties) { p.LockDuration = d })
+	return QueueSpec(func(p *entity.Properties) { p.LockDuration = d })
 }
 
 // MaxDeliveries is how many deliveries may fail before a message is a dead letter: 10 by default.
 func MaxDeliveries(n int32) QueueOption {
-	return QueueSpec(func(p *queue.Properties) { p.MaxDeliveryCount = n })
+	return QueueSpec(func(p *entity.Properties) { p.MaxDeliveryCount = n })
 }
 
 // DeadLetterExpired makes dead letters of messages that expire. Without it they are gone.
 func DeadLetterExpired() QueueOption {
-	return QueueSpec(func(p *queue.Properties) { p.DeadLetterOnExpiration = true })
+	return QueueSpec(func(p *entity.Properties) { p.DeadLetterOnExpiration = true })
 }
 
 // WithSessions makes each message belong to a session, which one receiver at a time has: see Inbox.Session.
 func WithSessions() QueueOption {
-	return QueueSpec(func(p *queue.Properties) { p.RequiresSession = true })
+	return QueueSpec(func(p *entity.Properties) { p.RequiresSession = true })
 }
 
 // DropDuplicates drops a message whose ID was sent within a time before: 20 seconds to 7 days.
 func DropDuplicates(within time.Duration) QueueOption {
-	return QueueSpec(func(p *queue.Properties) {
+	return QueueSpec(func(p *entity.Properties) {
 		p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, within
 	})
 }
 
 // ForwardTo sends messages on to a queue or a topic, which must be there.
 func ForwardTo(path string) QueueOption {
-	return QueueSpec(func(p *queue.Properties) { p.ForwardTo = path })
+	return QueueSpec(func(p *entity.Properties) { p.ForwardTo = path })
 }
 
 // DeleteWhenIdle deletes the queue when nobody has used it for a time, of at least 5 minutes.
 func DeleteWhenIdle(d time.Duration) QueueOption {
-	return QueueSpec(func(p *queue.Properties) { p.AutoDeleteOnIdle = d })
+	return QueueSpec(func(p *entity.Properties) { p.AutoDeleteOnIdle = d })
 }
 
 // QueueSpec changes the properties in package queue's own terms.
-func QueueSpec(change func(*queue.Properties)) QueueOption {
+func QueueSpec(change func(*entity.Properties)) QueueOption {
 	return func(q *queueing) error {
 		change(&q.Properties)
 		return nil
@@ -93,7 +94,7 @@ func Where(condition string) QueueOption {
 		if err != nil {
 			return refused(err)
 		}
-		q.rules = append(q.rules, queue.Rule{Name: "where-" + strconv.Itoa(len(q.rules)+1), Filter: filter})
+		q.rules = append(q.rules, entity.Rule{Name: "where-" + strconv.Itoa(len(q.rules)+1), Filter: filter})
 		return nil
 	}
 }
@@ -101,49 +102,45 @@ func Where(condition string) QueueOption {
 // Queue opens a queue by its path, and makes it where it is not there. One that is there stays as it is: the
 // options say what a new one is like. ErrConflict: the path is a topic's.
 func (db *DB) Queue(ctx context.Context, path string, opts ...QueueOption) (*Queue, error) {
-	e, err := db.entity(ctx, queue.Queue, path, opts)
+	e, err := db.entity(ctx, entity.Queue, path, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Queue{Outbox{db, e.Path}, Inbox{db, queue.Address{Entity: e.Path}}}, nil
+	return &Queue{Outbox{db, entity.Address{Entity: e.Path}}, Inbox{db, entity.Address{Entity: e.Path}}}, nil
 }
 
 // Topic opens a topic as Queue opens a queue. ErrConflict: the path is a queue's.
 func (db *DB) Topic(ctx context.Context, path string, opts ...QueueOption) (*Topic, error) {
-	e, err := db.entity(ctx, queue.Topic, path, opts)
+	e, err := db.entity(ctx, entity.Topic, path, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Topic{Outbox{db, e.Path}}, nil
+	return &Topic{Outbox{db, entity.Address{Entity: e.Path}}}, nil
 }
 
 // Subscription opens a subscription of the topic by its name, as DB.Queue opens a queue. It gets what is sent
 // after it was made.
 func (t *Topic) Subscription(ctx context.Context, name string, opts ...QueueOption) (*Subscription, error) {
-	e, err := t.db.entity(ctx, queue.Subscription, t.path+"/Subscriptions/"+name, opts)
+	e, err := t.db.entity(ctx, entity.Subscription, t.at.Entity+"/Subscriptions/"+name, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Subscription{Inbox{t.db, queue.Address{Entity: e.Path}}}, nil
+	return &Subscription{Inbox{t.db, entity.Address{Entity: e.Path}}}, nil
 }
 
 // entity opens or makes one.
-func (db *DB) entity(
-	ctx context.Context,
-	kind queue.Kind,
-	path string,
-	opts []QueueOption,
-) (queue.Entity, error) {
-	q := queueing{Properties: queue.Defaults(kind)}
+func (db *DB) entity(ctx context.Context, kind entity.Kind, path string,
+	opts []QueueOption) (entity.Entity, error) {
+	q := queueing{Properties: entity.Defaults(kind)}
 	for _, opt := range opts {
 		if err := opt(&q); err != nil {
-			return queue.Entity{}, err
+			return entity.Entity{}, err
 		}
 	}
-	var e queue.Entity
+	var e entity.Entity
 	err := db.asking(ctx, func() (err error) {
 		e, err = db.queues.Create(ctx, kind, path, q.Properties, q.rules...)
-		if queue.CodeOf(err) != queue.CodeEntityExists {
+		if entity.CodeOf(err) != entity.CodeEntityExists {
 			return err
 		}
 		if there, missing := db.queues.Get(ctx, path); missing == nil && there.Kind == kind {
@@ -195,8 +192,8 @@ func (db *DB) Queues() *queue.Queues { return db.queues }
 
 // Outbox is where messages are sent: a queue or a topic.
 type Outbox struct {
-	db   *DB
-	path string
+	db *DB
+	at entity.Address
 }
 
 // Send stores messages, all or none of them, before it returns. Those with a time to arrive wait until then.
@@ -206,7 +203,7 @@ func (o *Outbox) Send(ctx context.Context, messages ...Message) error {
 	if err != nil {
 		return err
 	}
-	return o.db.asking(ctx, func() error { return o.db.queues.Send(ctx, o.path, list, nil) })
+	return o.db.asking(ctx, func() error { return o.db.queues.Send(ctx, o.at, list, nil) })
 }
 
 // Schedule is Send of messages that each have a time to arrive, and returns the numbers by which Cancel takes
@@ -217,7 +214,7 @@ func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []i
 		return nil, err
 	}
 	err = o.db.asking(ctx, func() (err error) {
-		numbers, err = o.db.queues.Schedule(ctx, o.path, list, nil)
+		numbers, err = o.db.queues.Schedule(ctx, o.at, list, nil)
 		return err
 	})
 	return numbers, err
@@ -225,7 +222,7 @@ func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []i
 
 // Cancel takes scheduled messages back that have not arrived, all or none. ErrNotFound: one of them has.
 func (o *Outbox) Cancel(ctx context.Context, numbers ...int64) error {
-	return o.db.asking(ctx, func() error { return o.db.queues.CancelScheduled(ctx, o.path, numbers, nil) })
+	return o.db.asking(ctx, func() error { return o.db.queues.CancelScheduled(ctx, o.at, numbers, nil) })
 }
 
 func (o *Outbox) encode(messages []Message) ([]*message.Message, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mayflydb/mayfly"
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // queues is an open store on a clock that the test moves.
@@ -204,7 +204,7 @@ func TestQueueErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	var own *queue.Error
+	var own *entity.Error
 	if err := q.Send(ctx, mayfly.Message{Body: make([]byte, 300<<10)}); !errors.As(err, &own) {
 		t.Errorf("%T", err)
 	}

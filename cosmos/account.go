@@ -1,6 +1,7 @@
 package cosmos
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
@@ -40,8 +41,9 @@ func (s *Service) readAccount(c *call) error {
 	b = append(b, `,"readableLocations":`...)
 	b = append(b, location...)
 	// One replica is a quorum: a client in direct mode reads one, whatever its consistency.
-	b = append(b, `,"enableMultipleWriteLocations":false,"continuousBackupEnabled":false,`+
-		`"enableNRegionSynchronousCommit":false,`+
+	b = append(b, `,"enableMultipleWriteLocations":false,"continuousBackupEnabled":`...)
+	b = strconv.AppendBool(b, s.db.ContinuousBackup())
+	b = append(b, `,"enableNRegionSynchronousCommit":false,`+
 		`"enablePerPartitionFailoverBehavior":false,`+
 		`"userReplicationPolicy":{"asyncReplication":false,"minReplicaSetSize":1,"maxReplicasetSize":1},`+
 		`"systemReplicationPolicy":{"minReplicaSetSize":1,"maxReplicasetSize":1,"asyncReplication":false},`+

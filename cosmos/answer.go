@@ -45,7 +45,7 @@ type Answer struct {
 	Logged    bool   // ScriptLog is what a script logged
 	ScriptLog string // percent-encoded
 
-	Quota, Usage string // of a container, in KB: names and values
+	Quota, Usage string // of the container, in KB: names and values
 	// IndexProgress says how far a container's items are indexed by its present policy, in percent
 	HasProgress      bool
 	IndexProgress    int

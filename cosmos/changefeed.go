@@ -33,9 +33,13 @@ func (s *Service) changeFeed(c *call) error {
 		}
 	}
 	out := newPage(rid, "Documents", size)
+	// Without a policy the service shows the version before a delete, and not that before a replace.
+	spec := p.container.Info().Spec
+	_, chosen := spec.PreviousImages()
+	replaced := chosen || c.in.PreviousImages
 	for i := range changes.Changes {
 		out.row()
-		if changes.Changes[i].Kind == store.ChangeReplace && !c.in.PreviousImages {
+		if changes.Changes[i].Kind == store.ChangeReplace && !replaced {
 			changes.Changes[i].Previous = nil
 		}
 		if c.in.MetadataApart { // the SDK for Java reads the latest versions so as well, in its processor
@@ -45,6 +49,7 @@ func (s *Service) changeFeed(c *call) error {
 		}
 	}
 	changes.Changes = nil
+	c.setItemQuota(p.container)
 	return c.sendPage(out)
 }
 

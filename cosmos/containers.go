@@ -109,7 +109,7 @@ func (s *Service) containerFeed(c *call) (feed[store.ContainerInfo], error) {
 		key:      "DocumentCollections",
 		owner:    d.RID(),
 		position: func(i store.ContainerInfo) string { return ridPosition(i.RID) },
-		render:   appendContainer,
+		render:   c.appendContainer,
 	}
 	for _, coll := range d.Containers() {
 		f.rows = append(f.rows, coll.Info())
@@ -237,7 +237,7 @@ func (c *call) sendContainerWith(status int, coll *store.Container, member []byt
 		c.out.HasProgress, c.out.IndexProgress = true, coll.IndexProgress()
 	}
 	c.out.SharesThroughput = coll.SharesThroughput()
-	body := appendContainer(nil, info)
+	body := c.appendContainer(nil, info)
 	if member != nil {
 		body = append(append(append(body[:len(body)-1], ','), member...), '}')
 	}
@@ -251,20 +251,26 @@ func (c *call) setPosition(coll *store.Container) {
 	c.setReceipt(id, lsn, 0)
 }
 
-// setQuota tells the limits of a container and how far they are used, in KB. Collection sizes are those of
-// Cosmos DB; nothing here enforces them.
+// setQuota tells the limits of a container and how far they are used now.
 func (c *call) setQuota(coll *store.Container) error {
-	u, err := coll.Usage(c.ctx)
-	if err != nil {
+	if _, err := coll.Usage(c.ctx); err != nil {
 		return err
 	}
-	kb := strconv.FormatInt((u.Bytes+1023)/1024, 10)
-	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
-	c.out.Quota = "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;" +
-		"functions=25;storedProcedures=100;triggers=25;"
-	c.out.Usage = "documentSize=0;documentsSize=" + kb + ";documentsCount=" +
-		strconv.FormatInt(u.Documents, 10) + ";collectionSize=" + kb +
-		";functions=" + count(store.KindFunction) + ";storedProcedures=" + count(store.KindStoredProcedure) +
-		";triggers=" + count(store.KindTrigger) + ";"
+	c.setScriptQuota(coll)
 	return nil
+}
+
+// setScriptQuota tells the limits of a container for items and scripts. How far those for items are used is
+// what was last counted.
+func (c *call) setScriptQuota(coll *store.Container) {
+	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
+	c.out.Quota = inspect.Limits + "functions=25;storedProcedures=100;triggers=25;"
+	c.out.Usage = coll.LastUsage() + "functions=" + count(store.KindFunction) +
+		";storedProcedures=" + count(store.KindStoredProcedure) +
+		";triggers=" + count(store.KindTrigger) + ";"
+}
+
+// setItemQuota tells the limits of a container for items, and how far they were used when last counted.
+func (c *call) setItemQuota(coll *store.Container) {
+	c.out.Quota, c.out.Usage = inspect.Limits, coll.LastUsage()
 }

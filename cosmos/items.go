@@ -53,7 +53,7 @@ func (s *Service) createItem(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.sendItem(StatusCreated, it, c.in.Minimal)
+	return c.sendItem(coll, StatusCreated, it, c.in.Minimal)
 }
 
 func (s *Service) upsertItem(c *call) error {
@@ -70,7 +70,7 @@ func (s *Service) upsertItem(c *call) error {
 	if r.Inserted {
 		status = StatusCreated
 	}
-	return c.sendItem(status, it, c.in.Minimal)
+	return c.sendItem(coll, status, it, c.in.Minimal)
 }
 
 func (s *Service) readItem(c *call) error {
@@ -87,7 +87,7 @@ func (s *Service) readItem(c *call) error {
 		return err
 	}
 	c.out.ItemLSN = it.LSN()
-	return c.sendItem(StatusOK, it, false)
+	return c.sendItem(coll, StatusOK, it, false)
 }
 
 func (s *Service) replaceItem(c *call) error {
@@ -100,7 +100,7 @@ func (s *Service) replaceItem(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.sendItem(StatusOK, it, c.in.Minimal)
+	return c.sendItem(coll, StatusOK, it, c.in.Minimal)
 }
 
 func (s *Service) deleteItem(c *call) error {
@@ -113,6 +113,7 @@ func (s *Service) deleteItem(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.setItemQuota(coll)
 	return c.noContent(StatusNoContent)
 }
 
@@ -140,6 +141,7 @@ func (s *Service) listItems(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.setItemQuota(p.container)
 	return c.sendPage(c.itemsPage(rid, &items))
 }
 

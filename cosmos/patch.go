@@ -22,7 +22,7 @@ func (s *Service) patchItem(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.sendItem(StatusOK, it, c.in.Minimal)
+	return c.sendItem(coll, StatusOK, it, c.in.Minimal)
 }
 
 // patchDepth is how many levels a patch may lay around a value.

@@ -38,6 +38,7 @@ func (s *Service) queryItems(c *call) error {
 		return err
 	}
 	c.out.Direct = c.in.Direct // else the client throws the page away and asks for a plan
+	c.setItemQuota(p.container)
 	return c.sendResult(rid, "Documents", &result, took)
 }
 

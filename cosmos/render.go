@@ -31,8 +31,10 @@ func (buf *buffer) release() {
 	}
 }
 
-// sendItem answers with an item as it is now, or without the body where the client asked for none.
-func (c *call) sendItem(status int, it store.Item, minimal bool) error {
+// sendItem answers with an item of a container as it is now, or without the body where the client asked for
+// none.
+func (c *call) sendItem(coll *store.Container, status int, it store.Item, minimal bool) error {
+	c.setItemQuota(coll)
 	c.out.setETag(it.ETag())
 	if c.in.ExplainTTL {
 		e := it.Expiry()
@@ -50,9 +52,9 @@ func (c *call) sendItem(status int, it store.Item, minimal bool) error {
 	return c.sendFormat(status, buf)
 }
 
-// appendItem renders an item with its system properties, unless the client wants none.
+// appendItem renders an item with its system properties, unless both its writer and this client want none.
 func (c *call) appendItem(dst []byte, it store.Item) []byte {
-	if c.in.Plain {
+	if c.in.Plain && it.Plain() {
 		return append(dst, it.Body()...)
 	}
 	return it.AppendJSON(dst)
@@ -78,7 +80,10 @@ func appendDatabase(dst []byte, d *store.Database) []byte {
 	return append(dst, `,"_colls":"colls/","_users":"users/"}`...)
 }
 
-func appendContainer(dst []byte, i store.ContainerInfo) []byte {
+func (c *call) appendContainer(dst []byte, i store.ContainerInfo) []byte {
+	if !c.in.LegacyIndexes {
+		i.Spec.Indexing = i.Spec.Indexing.WithoutLegacy()
+	}
 	dst = i.Spec.AppendJSON(dst)
 	dst[len(dst)-1] = ',' // in place of the closing brace
 	dst = appendSystem(dst, i.RID, containerSelf(i.DatabaseRID, i.RID), i.ETag, i.Timestamp)

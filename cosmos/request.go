@@ -98,9 +98,12 @@ type Headers struct {
 	CrossPartition bool          // a query may go over partition keys
 	ServeCross     bool          // and its results may be merged here
 
-	Atomic, ContinueOnError      bool // of a batch
-	QueryMetrics, PopulateQuota  bool
-	Statistics                   bool // of a container's ranges
+	Atomic, ContinueOnError     bool // of a batch
+	QueryMetrics, PopulateQuota bool
+	Statistics                  bool // of a container's ranges
+	// LegacyIndexes is set for clients of a version of the protocol that has kinds of indexes: they read back
+	// those that a container's included paths were given. Later ones do not see them.
+	LegacyIndexes                bool
 	IndexMetrics, IndexMetricsV2 bool // two forms of the same
 	Direct                       bool // a query without a plan, where that is possible
 
@@ -111,7 +114,7 @@ type Headers struct {
 	ScriptLog                 bool // the answer shall have what the script logged
 
 	ExplainTTL bool // the answer shall say when the item expires
-	Plain      bool // items as they were written, without system properties
+	Plain      bool // items that were written with this header come without system properties
 
 	TokenLife int // seconds that a permission's token shall live
 
@@ -141,8 +144,8 @@ func (h *Headers) listOptions() store.ListOptions {
 // writeOptions are the preconditions and the triggers of a write.
 func (h *Headers) writeOptions() store.WriteOptions {
 	return store.WriteOptions{IfMatch: h.IfMatch, IfNoneMatch: h.IfNoneMatch, PreTriggers: h.PreTriggers,
-		PostTriggers: h.PostTriggers,
-		Import:       h.Imported}
+		PostTriggers: h.PostTriggers, ExcludeSystemProperties: h.Plain,
+		Import: h.Imported}
 }
 
 // readOptions are the conditions of a read.

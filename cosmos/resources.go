@@ -29,6 +29,7 @@ type smallPlace struct {
 	store.Resources
 	owner string // rid of the parent
 	byRID bool
+	in    *store.Container // nil for what lies in a database
 }
 
 // resources finds the small resources that the path names one of, or is the feed of.
@@ -41,14 +42,14 @@ func (s *Service) resources(c *call) (p smallPlace, err error) {
 			return p, err
 		}
 		c.setPosition(in.container)
-		return smallPlace{in.container.Resources(k), rid, in.byRID}, nil
+		return smallPlace{in.container.Resources(k), rid, in.byRID, in.container}, nil
 	}
 	d, byRID, err := s.database(c)
 	if err != nil {
 		return p, owner(err)
 	}
 	c.out.setDatabasePaths(d.RID(), d.ID())
-	p = smallPlace{d.Resources(k), d.RID(), byRID}
+	p = smallPlace{Resources: d.Resources(k), owner: d.RID(), byRID: byRID}
 	if k != store.KindPermission {
 		return p, nil
 	}
@@ -151,7 +152,7 @@ func (s *Service) writeResource(c *call, write func(smallPlace) (store.Resource,
 	if err != nil {
 		return err
 	}
-	return c.sendResource(status, r)
+	return c.sendResource(p, status, r)
 }
 
 // resource is the one that is addressed, and where it lies.
@@ -163,7 +164,7 @@ func (s *Service) resource(c *call) (p smallPlace, r store.Resource, err error) 
 }
 
 func (s *Service) readResource(c *call) error {
-	_, r, err := s.resource(c)
+	p, r, err := s.resource(c)
 	if err != nil {
 		return err
 	}
@@ -171,7 +172,7 @@ func (s *Service) readResource(c *call) error {
 		c.out.setETag(r.ETag)
 		return c.noContent(StatusNotModified)
 	}
-	return c.sendResource(StatusOK, r)
+	return c.sendResource(p, StatusOK, r)
 }
 
 func (s *Service) deleteResource(c *call) error {
@@ -185,8 +186,11 @@ func (s *Service) deleteResource(c *call) error {
 	return c.noContent(StatusNoContent)
 }
 
-func (c *call) sendResource(status int, r store.Resource) error {
+func (c *call) sendResource(p smallPlace, status int, r store.Resource) error {
 	c.out.setETag(r.ETag)
+	if p.in != nil {
+		c.setScriptQuota(p.in)
+	}
 	return c.json(status, c.appendResource(nil, r))
 }
 

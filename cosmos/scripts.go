@@ -32,7 +32,7 @@ func (s *Service) executeProcedure(c *call) error {
 		return err
 	}
 	done, r, err := coll.Execute(c.ctx, c.in.PartitionKey, id, args,
-		store.ExecuteOptions{Logging: c.in.ScriptLog, Session: c.in.Session})
+		store.ExecuteOptions{Logging: c.in.ScriptLog, Range: c.in.RangeID, Session: c.in.Session})
 	c.setReceiptOf(r)
 	if c.in.ScriptLog { // of one that throws, too
 		c.out.Logged, c.out.ScriptLog = true, escapeLog(done.Log)

@@ -19,6 +19,7 @@ const (
 	StatusTooLarge            = 413
 	StatusFailedDependency    = 424
 	StatusTooManyRequests     = 429
+	StatusHeadTooLarge        = 431
 	StatusRetryWith           = 449
 	StatusInternalError       = 500
 	StatusUnavailable         = 503
@@ -44,7 +45,8 @@ var codeNames = map[int]string{
 	StatusNotFound: "NotFound", StatusMethodNotAllowed: "MethodNotAllowed", StatusRequestTimeout: "RequestTimeout",
 	StatusConflict: "Conflict", StatusGone: "Gone", StatusPreconditionFailed: "PreconditionFailed",
 	StatusTooLarge: "RequestEntityTooLarge", StatusFailedDependency: "FailedDependency",
-	StatusTooManyRequests: "TooManyRequests", StatusRetryWith: "RetryWith",
+	StatusTooManyRequests: "TooManyRequests", StatusHeadTooLarge: "RequestHeaderFieldsTooLarge",
+	StatusRetryWith:     "RetryWith",
 	StatusInternalError: "InternalServerError",
 	StatusUnavailable:   "ServiceUnavailable", StatusInsufficientStorage: "InsufficientStorage",
 }

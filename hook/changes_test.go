@@ -10,13 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-func (g *rig) entity(kind queue.Kind, path string, p queue.Properties) {
+func (g *rig) entity(kind entity.Kind, path string, p entity.Properties) {
 	g.t.Helper()
 	_, err := g.q.Create(g.ctx, kind, path, p)
 	g.must(err)
@@ -44,7 +45,7 @@ func (g *rig) write(from, n int, text string) {
 // messages takes n messages, and tells what they are of.
 func (g *rig) messages(path string, n int) (ids []string) {
 	g.t.Helper()
-	a, _, err := queue.ParseAddress(path)
+	a, _, err := entity.ParseAddress(path)
 	g.must(err)
 	r, err := g.q.OpenReceiver(g.ctx, a, queue.ReceiverOptions{Mode: queue.ReceiveAndDelete})
 	g.must(err)
@@ -84,7 +85,7 @@ func (g *rig) kept(name string) {
 // What is written goes to a queue, once while nothing fails, and a restart goes on where it was.
 func TestChangesToAQueue(t *testing.T) {
 	g := newRig(t)
-	g.entity(queue.Queue, "news", queue.Properties{})
+	g.entity(entity.Queue, "news", entity.Properties{})
 	if err := g.changesTo("absent"); fault.ErrorCode(err) != fault.CodeBadRequest {
 		t.Errorf("a queue that is not there: %v", err)
 	}
@@ -104,16 +105,16 @@ func TestChangesToAQueue(t *testing.T) {
 // Changes wait for a queue that is gone.
 func TestChangesWait(t *testing.T) {
 	g := newRig(t)
-	g.entity(queue.Queue, "news", queue.Properties{})
+	g.entity(entity.Queue, "news", entity.Properties{})
 	g.must(g.changesTo("news"))
 	g.must(g.q.Delete(g.ctx, "news"))
 	g.write(0, 2, "")
 	pause := <-g.wall.asleep
 	if s := g.d.Status(); len(s) != 1 || s[0].ChangesTo != "news" || s[0].Failures != 1 ||
-		queue.CodeOf(s[0].Err) != queue.CodeEntityNotFound {
+		entity.CodeOf(s[0].Err) != entity.CodeEntityNotFound {
 		t.Errorf("%+v", s)
 	}
-	g.entity(queue.Queue, "news", queue.Properties{})
+	g.entity(entity.Queue, "news", entity.Properties{})
 	g.wall.Advance(pause)
 	g.wantAll("afterwards", g.messages("news", 2), 0, 2)
 }
@@ -147,7 +148,7 @@ func TestChangesTwice(t *testing.T) {
 			g.must(err)
 			g.c, err = d.Container("c")
 			g.must(err)
-			g.entity(queue.Queue, "news", queue.Properties{RequiresDuplicateDetection: detects})
+			g.entity(entity.Queue, "news", entity.Properties{RequiresDuplicateDetection: detects})
 			g.write(0, 7, "")
 			g.must(g.changesTo("news"))
 			first := <-s.sent
@@ -168,8 +169,8 @@ func TestChangesTwice(t *testing.T) {
 // A topic hands them to its subscriptions.
 func TestChangesToATopic(t *testing.T) {
 	g := newRig(t)
-	g.entity(queue.Topic, "news", queue.Properties{})
-	g.entity(queue.Subscription, "news/Subscriptions/all", queue.Properties{})
+	g.entity(entity.Topic, "news", entity.Properties{})
+	g.entity(entity.Subscription, "news/Subscriptions/all", entity.Properties{})
 	g.must(g.changesTo("news"))
 	g.write(0, 3, "")
 	g.wantAll("news", g.messages("news/Subscriptions/all", 3), 0, 3)

@@ -306,4 +306,32 @@ func TestContinuousBackup(t *testing.T) {
 	if got := w.do("GET", coll, "").want(200).at("changeFeedPolicy").Raw; got != "" {
 		t.Errorf("the container has %s", got)
 	}
+	w.do("GET", "/", "").want(200).has("continuousBackupEnabled", "true")
+	w.db.SetContinuousBackup(false)
+	w.do("GET", "/", "").want(200).has("continuousBackupEnabled", "false")
+}
+
+// TestIndexKinds: what old clients say of the kinds of indexes is read back by them alone.
+func TestIndexKinds(t *testing.T) {
+	w := newWorld(t)
+	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+	const kinds = `[{"kind":"Hash","dataType":"String"},{"kind":"Range","dataType":"Number"}]`
+	body := `{"id":"c",` + keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*","indexes":` +
+		kinds + `}]}}`
+	version := func(v string) []string { return []string{"x-ms-version", v} }
+	of := func(a *answer, path string) string {
+		return a.at(path + "indexingPolicy.includedPaths.0.indexes").Raw
+	}
+	for v, want := range map[string]string{"2018-08-31": kinds, "2015-08-06": kinds, "2018-09-17": "",
+		"2020-07-15": ""} {
+		made := w.do("POST", "/dbs/d/colls", body, version(v)...).want(201)
+		read := w.do("GET", coll, "", version(v)...).want(200)
+		listed := w.do("GET", "/dbs/d/colls", "", version(v)...).want(200)
+		for _, got := range []string{of(made, ""), of(read, ""), of(listed, "DocumentCollections.0.")} {
+			if got != want {
+				t.Errorf("%s: %s, want %s", v, got, want)
+			}
+		}
+		w.do("DELETE", coll, "").want(204)
+	}
 }

@@ -207,6 +207,10 @@ func TestResourceTypeInErrors(t *testing.T) {
 		"The session token provided 'no' is invalid.")
 	w.do("GET", docs, "", "x-ms-documentdb-responsecontinuationtokenlimitinkb", "0").
 		fails(400, 0, "continuation token limit specified is not large enough")
+	for _, limit := range []string{"-1", "-5"} {
+		w.do("GET", docs, "", "x-ms-documentdb-responsecontinuationtokenlimitinkb", limit).fails(400, 0,
+			"Please pass in a valid continuation token size limit which must be a positive integer")
+	}
 	if text := w.do("GET", "/_mayfly/nothing", "").want(404).at("message").Str; !strings.Contains(text,
 		"RequestStats: , SDK") {
 		t.Error(text)

@@ -53,6 +53,7 @@ func (h *reqHeaders) parse(header http.Header, account cosmos.Consistency) error
 func (h *reqHeaders) parseOne(name, value string, account cosmos.Consistency) (err error) {
 	switch name {
 	case "X-Ms-Version":
+		h.LegacyIndexes = value <= lastWithIndexKinds
 		return checkVersion(value)
 	case "X-Ms-Activity-Id":
 		if isGUID(value) {
@@ -249,6 +250,9 @@ var versions = [...]string{
 	"2017-05-03", "2017-11-15", "2018-06-18", "2018-08-31", "2018-09-17", "2018-12-31", "2019-10-14", "2020-07-15",
 }
 
+// lastWithIndexKinds is the last version whose clients tell kinds of indexes from each other.
+const lastWithIndexKinds = "2018-08-31"
+
 func checkVersion(v string) error {
 	newest := versions[len(versions)-1]
 	if slices.Contains(versions[:], v) {
@@ -285,6 +289,10 @@ func parseCount(name, value string, least int) (int, error) {
 func checkTokenLimit(name, value string) error {
 	if value == "0" {
 		return cosmos.BadRequest("The continuation token limit specified is not large enough.")
+	}
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && n < 0 {
+		return cosmos.BadRequest("Please pass in a valid continuation token size limit which must be a " +
+			"positive integer")
 	}
 	_, err := parseCount(name, value, 1)
 	return err

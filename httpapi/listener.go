@@ -23,6 +23,8 @@ type sniffListener struct {
 	conf   *tls.Config // nil: HTTP only
 	conns  *conns
 	frames func(*sniffConn) // takes over a connection of direct mode; nil: there are none
+	// refusal is what is written in place of an answer of net/http's own; nil: that
+	refusal func(answer []byte) []byte
 }
 
 // Accept waits for room where there are as many connections as there may be. It never waits for a client to
@@ -34,7 +36,7 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 		l.conns.crowded(err)
 		return nil, err
 	}
-	c := &sniffConn{Conn: raw, conf: l.conf, conns: l.conns, frames: l.frames}
+	c := &sniffConn{Conn: raw, conf: l.conf, conns: l.conns, frames: l.frames, refusal: l.refusal}
 	l.conns.add(c)
 	return c, nil
 }
@@ -45,9 +47,12 @@ type sniffConn struct {
 	conf   *tls.Config
 	conns  *conns
 	frames func(*sniffConn)
-	spoke  atomic.Bool  // the first byte has arrived
-	busy   atomic.Int32 // requests under way
-	since  atomic.Int64 // the turn at which it began or was last idle
+	// see sniffListener
+	refusal func(answer []byte) []byte
+
+	spoke atomic.Bool  // the first byte has arrived
+	busy  atomic.Int32 // requests under way
+	since atomic.Int64 // the turn at which it began or was last idle
 	// answering: the answer to a request of HTTP/1.1 may be on its way still, although the request has ended.
 	answering atomic.Bool
 	closed    atomic.Bool
@@ -116,6 +121,16 @@ func (c *sniffConn) readSecure(t *tls.Conn, p []byte) (int, error) {
 
 // Write encrypts where the connection is TLS.
 func (c *sniffConn) Write(p []byte) (int, error) {
+	if c.refusal != nil && c.busy.Load() == 0 && !c.answering.Load() && !c.handed.Load() {
+		if other := c.refusal(p); other != nil {
+			_, err := c.write(other)
+			return len(p), err
+		}
+	}
+	return c.write(p)
+}
+
+func (c *sniffConn) write(p []byte) (int, error) {
 	if t := c.tls.Load(); t != nil {
 		return t.Write(p)
 	}

@@ -305,6 +305,13 @@ func TestIndexMetrics(t *testing.T) {
 		"SELECT * FROM c": "/pk/? | ", "SELECT * FROM c WHERE c.n = 1 AND c.even = true": "/even/? /n/? | ",
 		"SELECT * FROM c WHERE c.n = 1 AND c.m > 2": "/m/? /n/? | /n ASC,/m ASC", "SELECT * FROM c WHERE c.n > 1 ORDER BY c.n": "/n/? | ",
 		"SELECT * FROM c WHERE STARTSWITH(c.s, 'a', false)": "/s/? | ", "SELECT UPPER(c.s) FROM c WHERE c.n = 1": "/n/? /s/? | ",
+		// an ORDER BY beside conditions of one kind, and of two
+		"SELECT * FROM c WHERE c.n = 1 AND c.m = 2 ORDER BY c.n": "/m/? | ",
+		"SELECT * FROM c WHERE c.n > 1 AND c.m > 2 ORDER BY c.n": "/m/? | ",
+		"SELECT * FROM c WHERE c.n > 1 AND c.m = 2 ORDER BY c.n": "/m/? /n/? | /m ASC,/n ASC",
+		"SELECT * FROM c WHERE c.n = 1 ORDER BY c.n":             "/n/? | ",
+		"SELECT c.n, c.m FROM c WHERE c.n = 1 AND c.m = 2 GROUP BY c.n, c.m": "/m/? /n/? | /n ASC,/m ASC",
+		"SELECT c.n FROM c WHERE c.n = 1 AND c.m = 2 GROUP BY c.n": "/m/? /n/? | ",
 		"SELECT VALUE SUM(c.m) FROM c": "/m/? | ", `SELECT * FROM c WHERE c["<&>"] = 1`: `/"<&>"/? | `, "SELECT c.s FROM c WHERE c.n = 1": "/n/? | ",
 	} {
 		header := w.ask(docs, text, append(pk(`["key0"]`), v2, "true")...).want(200).header.Get(name)

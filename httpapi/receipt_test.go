@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -61,7 +60,8 @@ func TestSharedThroughput(t *testing.T) {
 	w.do("GET", colls+"/own", "").want(200).head("x-ms-share-throughput", "")
 }
 
-// A client that wants no system properties gets what it wrote.
+// TestExcludeSystemProperties: an item comes without system properties where its last write and the read ask
+// for none.
 func TestExcludeSystemProperties(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
@@ -78,8 +78,33 @@ func TestExcludeSystemProperties(t *testing.T) {
 	w.do("GET", docs, "", key...).want(200).has("Documents", "["+text+"]")
 	w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-exclude-system-properties", "perhaps")...).fails(400,
 		0, "x-ms-exclude-system-properties")
-	if a := w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200); !strings.Contains(string(a.body),
-		`"_etag"`) {
+	full := func(a *answer) {
+		t.Helper()
+		for _, name := range []string{"_rid", "_self", "_etag", "_attachments", "_ts"} {
+			if !a.at(name).Exists() {
+				t.Errorf("%s: %s", a.what, a.body)
+			}
+		}
+	}
+	full(w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200))
+	with := append(pk(`["a"]`), "x-ms-exclude-system-properties", "false")
+	full(w.do("GET", docs+"/1", "", with...).want(200))
+	const patch = `{"operations":[{"op":"set","path":"/n","value":1}]}`
+	if a := w.do("PATCH", docs+"/1", patch, key...).want(200); string(a.body) != text {
 		t.Errorf("%s", a.body)
+	}
+	full(w.do("PATCH", docs+"/1", patch, pk(`["a"]`)...).want(200))
+	full(w.do("GET", docs+"/1", "", key...).want(200))
+	full(w.do("POST", docs, `{"id":"2","pk":"a"}`, pk(`["a"]`)...).want(201))
+	full(w.do("GET", docs+"/2", "", key...).want(200))
+	if a := w.do("PUT", docs+"/2", text, key...).want(409); a.header.Get("Etag") != "" {
+		t.Errorf("%v", a.header)
+	}
+	full(w.do("GET", docs+"/2", "", key...).want(200))
+	list := w.do("GET", docs, "", key...).want(200)
+	for _, one := range []string{"Documents.0._self", "Documents.1._self"} {
+		if !list.at(one).Exists() {
+			t.Errorf("%s", list.body)
+		}
 	}
 }

@@ -175,6 +175,10 @@ func TestEncryptionPolicy(t *testing.T) {
 			`","encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256"}`
 	}
 	create("c", "1", path("/a", "Randomized")).fails(400, 0, "does not exist")
+	create("c", "1", path("/", "Randomized")).fails(400, 0,
+		"ClientEncryptionKey with id '[k]' does not exist.")
+	create("c", "1", path("/id", "Randomized")).fails(400, 0, "does not exist")
+	create("c", "3", path("/", "Randomized")).fails(400, 0, "policyFormatVersion")
 	key := w.do("POST", keys, `{"id":"k",`+aKey+`}`).want(201)
 	key.has("_cts", key.at("_ts").Raw)
 	w.clock.Advance(5e9)
@@ -187,6 +191,9 @@ func TestEncryptionPolicy(t *testing.T) {
 	w.do("GET", keys+"/k", "").want(200).has("_cts", key.at("_cts").Raw)
 	create("c", "1", path("/a", "Randomized")+","+path("/a", "Deterministic")).fails(400, 0, "more than once")
 	create("c", "1", path("a", "Randomized")).fails(400, 0, "path")
+	create("c", "1", path("/", "Randomized")).fails(400, 0, "path '/'")
+	create("c", "1", strings.Replace(path("/a", "Randomized"), `"k"`, `""`, 1)).fails(400, 0,
+		"needs a clientEncryptionKeyId")
 	create("c", "1", path("/a/b", "Randomized")).fails(400, 0, "top")
 	create("c", "1", path("/id", "Deterministic")).fails(400, 0, "policyFormatVersion 2")
 	create("c", "1", path("/pk", "Deterministic")).fails(400, 0, "policyFormatVersion 2")

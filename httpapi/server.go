@@ -156,7 +156,7 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 		conf.NextProtos = []string{"h2", "http/1.1"}
 		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	}
-	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns}
+	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns, refusal: s.refusal}
 	if s.opt.Direct {
 		sniff.frames = s.serveFrames
 	}

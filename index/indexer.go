@@ -28,7 +28,8 @@ type Computed struct{ Name, Query string }
 
 // Equal tells whether two definitions give every document the same entries.
 func (d Definition) Equal(e Definition) bool {
-	return d.Policy.withoutLegacy().Equal(e.Policy.withoutLegacy()) && slices.Equal(d.Computed, e.Computed) && d.Geometry == e.Geometry &&
+	return d.Policy.WithoutLegacy().Equal(e.Policy.WithoutLegacy()) &&
+		slices.Equal(d.Computed, e.Computed) && d.Geometry == e.Geometry &&
 		maps.Equal(d.Vectors, e.Vectors) && d.sameLanguages(e)
 }
 

@@ -37,7 +37,7 @@ type Policy struct {
 // PathSpec is an included or excluded path, a Pattern as text.
 type PathSpec struct {
 	Path    string       `json:"path"`
-	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients, which read it back; it has no effect
+	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients, which alone read it back; it has no effect
 }
 
 // LegacyKind is what old clients say about an included path. Today all paths have range indexes of full
@@ -157,8 +157,8 @@ func (p Policy) IsZero() bool {
 		p.Spatial == nil && p.Vector == nil && p.FullText == nil
 }
 
-// withoutLegacy is the policy without what old clients say of its paths, which has no effect.
-func (p Policy) withoutLegacy() Policy {
+// WithoutLegacy is the policy without what old clients say of its paths, which has no effect.
+func (p Policy) WithoutLegacy() Policy {
 	for _, list := range []*[]PathSpec{&p.Included, &p.Excluded} {
 		if slices.ContainsFunc(*list, func(s PathSpec) bool { return s.Indexes != nil }) {
 			*list = slices.Clone(*list)

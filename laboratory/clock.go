@@ -114,8 +114,7 @@ type setDatabaseClockRequest struct {
 
 // setDatabaseClock gives a database a clock of its own the first time.
 func (l *Laboratory) setDatabaseClock(
-	ctx context.Context, in *setDatabaseClockRequest,
-) (DatabaseClock, error) {
+	ctx context.Context, in *setDatabaseClockRequest) (DatabaseClock, error) {
 	if _, err := in.database.SetClock(ctx, in.change()); err != nil {
 		return DatabaseClock{}, err
 	}

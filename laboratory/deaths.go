@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/store/inspect"
 )
@@ -21,7 +22,7 @@ const (
 )
 
 // lifeOf says when a message dies, and why.
-func lifeOf(d *queue.Delivery, e *queue.Entity, dead bool) Life {
+func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) Life {
 	b, p := &d.Broker, e.Properties
 	life := Life{Source: "none", Then: thenKept}
 	own := d.Message.OwnTTL()
@@ -33,7 +34,7 @@ func lifeOf(d *queue.Delivery, e *queue.Entity, dead bool) Life {
 		life.Locked = &t
 	}
 	effective := own
-	if def := p.DefaultTTL.Milliseconds(); p.DefaultTTL != queue.Forever {
+	if def := p.DefaultTTL.Milliseconds(); p.DefaultTTL != entity.Forever {
 		switch {
 		case own == message.Absent:
 			effective, life.Source = def, "default"
@@ -103,7 +104,7 @@ func (l *Laboratory) forecastMessages(ctx context.Context, in *InEntity) (Messag
 		out.By[s.Name] = []ForecastStep{}
 	}
 	next := time.Duration(-1)
-	err := in.queues.Deadlines(ctx, queue.Address{Entity: in.entity.Path},
+	err := in.queues.Deadlines(ctx, entity.Address{Entity: in.entity.Path},
 		func(at time.Time, mortal bool) bool {
 			ahead := at.Sub(now)
 			switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // Entity is a queue, a topic or a subscription.
@@ -44,13 +45,13 @@ type Entities struct {
 
 // limited is a duration; empty for none.
 func limited(d time.Duration) string {
-	if d == queue.Forever || d == 0 {
+	if d == entity.Forever || d == 0 {
 		return ""
 	}
-	return queue.FormatDuration(d)
+	return entity.FormatDuration(d)
 }
 
-func entityOf(e queue.Entity) Entity {
+func entityOf(e entity.Entity) Entity {
 	p := e.Properties
 	if e.Accessed.IsZero() {
 		e.Accessed = e.Created
@@ -83,7 +84,7 @@ func (in *InQueues) find(l *Laboratory, _ echo.Context) error {
 type InEntity struct {
 	Entity string `path:"entity" description:"The entity's path, in which a slash is written as %2F."`
 	queues *queue.Queues
-	entity queue.Entity
+	entity entity.Entity
 }
 
 func (in *InEntity) find(l *Laboratory, ec echo.Context) (err error) {
@@ -99,23 +100,27 @@ func (in *InEntity) find(l *Laboratory, ec echo.Context) (err error) {
 
 // ofQueues is an error of the queues as the laboratory's.
 func ofQueues(err error) error {
-	var own *queue.Error
+	var own *entity.Error
 	if !errors.As(err, &own) {
 		return err
 	}
 	status := 0
 	switch own.Code {
-	case queue.CodeEntityNotFound, queue.CodeRuleNotFound, queue.CodeMessageNotFound:
+	case entity.CodeEntityNotFound, entity.CodeRuleNotFound, entity.CodeMessageNotFound:
 		status = http.StatusNotFound
-	case queue.CodeEntityExists, queue.CodeRuleExists, queue.CodeSessionCannotBeLocked:
+	case entity.CodeEntityExists, entity.CodeRuleExists, entity.CodeSessionCannotBeLocked:
 		status = http.StatusConflict
-	case queue.CodeEntityDisabled, queue.CodeQuotaExceeded:
+	case entity.CodeEntityDisabled, entity.CodeQuotaExceeded:
 		status = http.StatusForbidden
-	case queue.CodeMessageTooLarge, queue.CodeArgument, queue.CodeArgumentOutOfRange, queue.CodeNotAllowed, queue.CodeNotImplemented:
+	case entity.CodeMessageTooLarge,
+		entity.CodeArgument,
+		entity.CodeArgumentOutOfRange,
+		entity.CodeNotAllowed,
+		entity.CodeNotImplemented:
 		status = http.StatusBadRequest
-	case queue.CodeTimeout:
+	case entity.CodeTimeout:
 		status = http.StatusRequestTimeout
-	case queue.CodeServerBusy, queue.CodeCancelled:
+	case entity.CodeServerBusy, entity.CodeCancelled:
 		status = http.StatusServiceUnavailable
 	default:
 		if own.Err != nil {
@@ -142,18 +147,18 @@ func (l *Laboratory) listEntities(ctx context.Context, in *InQueues) (Entities, 
 }
 
 // entitiesIn are the queues, and the topics, each before its subscriptions.
-func entitiesIn(ctx context.Context, queues *queue.Queues) ([]queue.Entity, error) {
-	all, err := queues.List(ctx, queue.Queue, "", 0, allEntities)
+func entitiesIn(ctx context.Context, queues *queue.Queues) ([]entity.Entity, error) {
+	all, err := queues.List(ctx, entity.Queue, "", 0, allEntities)
 	if err != nil {
 		return nil, err
 	}
-	topics, err := queues.List(ctx, queue.Topic, "", 0, allEntities)
+	topics, err := queues.List(ctx, entity.Topic, "", 0, allEntities)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range topics {
-		below, err := queues.List(ctx, queue.Subscription, t.Path, 0, allEntities)
-		if queue.CodeOf(err) == queue.CodeEntityNotFound && err != nil {
+		below, err := queues.List(ctx, entity.Subscription, t.Path, 0, allEntities)
+		if entity.CodeOf(err) == entity.CodeEntityNotFound && err != nil {
 			continue // deleted meanwhile
 		}
 		if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // span is a duration as XML Schema writes it.
 type span time.Duration
 
 func (s *span) decode(name string, v doc.Value) error {
-	d, err := queue.ParseDuration(v.Str())
+	d, err := entity.ParseDuration(v.Str())
 	if v.Kind() != doc.String || err != nil || d <= 0 {
 		return badRequest("'" + name + "' must be a duration such as PT1M or P14D.")
 	}
@@ -25,7 +25,7 @@ func (s *span) decode(name string, v doc.Value) error {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *span) UnmarshalJSON(text []byte) error {
-	d, err := queue.ParseDuration(doc.Of(text).Str())
+	d, err := entity.ParseDuration(doc.Of(text).Str())
 	if err == nil && d <= 0 {
 		err = errNotPositive
 	}
@@ -61,17 +61,17 @@ type createEntityRequest struct {
 }
 
 func (l *Laboratory) createEntity(ctx context.Context, in *createEntityRequest) (Entity, error) {
-	kind := queue.Queue
-	a, _, err := queue.ParseAddress(in.Path)
+	kind := entity.Queue
+	a, _, err := entity.ParseAddress(in.Path)
 	if err != nil {
 		return Entity{}, ofQueues(err)
 	}
 	if _, _, ok := a.Subscription(); ok {
-		kind = queue.Subscription
+		kind = entity.Subscription
 	} else if in.Topic {
-		kind = queue.Topic
+		kind = entity.Topic
 	}
-	p := queue.Defaults(kind)
+	p := entity.Defaults(kind)
 	for to, given := range map[*time.Duration]span{&p.LockDuration: in.LockDuration,
 		&p.DefaultTTL:       in.DefaultTimeToLive,
 		&p.AutoDeleteOnIdle: in.AutoDeleteOnIdle} {
@@ -109,7 +109,7 @@ type patchEntityRequest struct {
 }
 
 func (l *Laboratory) patchEntity(ctx context.Context, in *patchEntityRequest) (Entity, error) {
-	e, err := in.queues.Change(ctx, in.Entity, func(p *queue.Properties) error {
+	e, err := in.queues.Change(ctx, in.Entity, func(p *entity.Properties) error {
 		in.Status.apply((*status)(&p.Status))
 		in.LockDuration.apply((*span)(&p.LockDuration))
 		in.MaxDeliveryCount.apply(&p.MaxDeliveryCount)
@@ -126,11 +126,11 @@ func (l *Laboratory) patchEntity(ctx context.Context, in *patchEntityRequest) (E
 }
 
 // status is what an entity refuses.
-type status queue.Status
+type status entity.Status
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *status) UnmarshalJSON(text []byte) error {
-	is, err := queue.ParseStatus(doc.Of(text).Str())
+	is, err := entity.ParseStatus(doc.Of(text).Str())
 	*s = status(is)
 	return err
 }
@@ -138,7 +138,7 @@ func (s *status) UnmarshalJSON(text []byte) error {
 // JSONSchema implements jsonschema.Exposer.
 func (status) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
-	s.WithEnum(queue.Active.String(), queue.Disabled.String(), queue.SendDisabled.String(),
-		queue.ReceiveDisabled.String())
+	s.WithEnum(entity.Active.String(), entity.Disabled.String(), entity.SendDisabled.String(),
+		entity.ReceiveDisabled.String())
 	return s, nil
 }

@@ -125,8 +125,7 @@ type follower struct {
 // until there are some, until ctx ends or the server shuts down (its error tells), or until tick, which it
 // reports as idle and which may be nil.
 func (f *follower) next(ctx context.Context, tick <-chan time.Time) (
-	page store.ExpirationsPage, idle bool, err error,
-) {
+	page store.ExpirationsPage, idle bool, err error) {
 	for {
 		grown, replaced := f.coll.ExpirationsChanged(), f.l.db.SubscriptionsChanged()
 		if page, err = f.coll.Expirations(ctx, f.after, f.limit); err != nil {

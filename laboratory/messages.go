@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -54,10 +55,10 @@ type OfStore struct {
 	DeadLetters bool `json:"deadLetters,omitempty" description:"Those that have died there."`
 }
 
-func (in *OfStore) address(path string) queue.Address {
-	a := queue.Address{Entity: path}
+func (in *OfStore) address(path string) entity.Address {
+	a := entity.Address{Entity: path}
 	if in.DeadLetters {
-		a.Sub = queue.DeadLetters
+		a.Sub = entity.DeadLetters
 	}
 	return a
 }
@@ -144,7 +145,11 @@ func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (Sent, er
 		}
 		m.Set(name, raw)
 	}
-	if err := in.queues.Send(ctx, in.Entity, []*message.Message{m}, nil); err != nil {
+	to, err := entity.ParseDestination(in.Entity)
+	if err == nil {
+		err = in.queues.Send(ctx, to, []*message.Message{m}, nil)
+	}
+	if err != nil {
 		return Sent{}, ofQueues(err)
 	}
 	return Sent{in.ID}, nil
@@ -226,11 +231,11 @@ type resubmitRequest struct {
 // resubmit sends dead letters again, to the queue in which they died or, of a subscription, to its topic.
 // Each is in one place at any moment.
 func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Moved, err error) {
-	to := in.Entity
-	if topic, _, ok := (queue.Address{Entity: in.entity.Path}).Subscription(); ok {
-		to = topic
+	to := entity.Address{Entity: in.entity.Path}
+	if topic, _, ok := to.Subscription(); ok {
+		to.Entity = topic
 	}
-	from := queue.Address{Entity: in.entity.Path, Sub: queue.DeadLetters}
+	from := entity.Address{Entity: in.entity.Path, Sub: entity.DeadLetters}
 	if in.Number > 0 {
 		d, err := in.queues.ReceiveNumber(ctx, from, in.Number)
 		if err == nil {
@@ -262,7 +267,7 @@ func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Mov
 // resubmitted is how many dead letters one transaction sends again.
 const resubmitted = 20
 
-func (in *resubmitRequest) sendAgain(ctx context.Context, from queue.Address, to string,
+func (in *resubmitRequest) sendAgain(ctx context.Context, from, to entity.Address,
 	list []queue.Delivery) error {
 	tx, err := in.queues.Begin(ctx)
 	if err != nil {
@@ -303,7 +308,7 @@ func (l *Laboratory) purgeMessages(ctx context.Context, in *purgeRequest) (out M
 }
 
 // messageOf is a message as people read it.
-func messageOf(d *queue.Delivery, e *queue.Entity, dead bool) Message {
+func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 	m, b := d.Message, &d.Broker
 	out := Message{Number: b.SequenceNumber, State: stateOf(b.State), DeliveryCount: b.DeliveryCount,
 		Enqueued: momentOf(b.EnqueuedTime), ID: m.Text(message.MessageID), Session: m.Text(

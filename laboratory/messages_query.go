@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // A queue read as a container: its messages are documents, which queries look at and nobody can change. A
@@ -82,8 +83,8 @@ func asBadQuery(err error) error {
 type messageSource struct {
 	ctx    context.Context
 	queues *queue.Queues
-	at     queue.Address
-	entity *queue.Entity
+	at     entity.Address
+	entity *entity.Entity
 	dead   bool
 }
 

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 type waitMessagesRequest struct {
@@ -25,7 +25,7 @@ func (l *Laboratory) waitForMessages(ctx context.Context, in *waitMessagesReques
 	}
 	patient, end := in.Patience.wait(ctx, time.Duration(in.Timeout)*time.Second)
 	defer end()
-	e, err := in.queues.Await(patient, in.Entity, func(e queue.Entity) bool {
+	e, err := in.queues.Await(patient, in.Entity, func(e entity.Entity) bool {
 		n := e.Counts.Active
 		switch {
 		case in.DeadLetters:

@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
@@ -35,7 +35,7 @@ func correlated(c *rule.Correlation) map[string]*string {
 		"replyToSession": &c.ReplyToSessionID, "contentType": &c.ContentType}
 }
 
-func ruleOf(r queue.Rule) Rule {
+func ruleOf(r entity.Rule) Rule {
 	out := Rule{Name: r.Name, Action: r.Action.Expression()}
 	switch r.Filter.Kind() {
 	case rule.KindTrue:
@@ -105,7 +105,7 @@ func (l *Laboratory) createRule(ctx context.Context, in *createRuleRequest) (Rul
 	if err != nil {
 		return Rule{}, asBadRule(err)
 	}
-	r := queue.Rule{Name: string(in.Name), Filter: filter}
+	r := entity.Rule{Name: string(in.Name), Filter: filter}
 	if in.Action != "" {
 		if r.Action, err = rule.NewAction(in.Action); err != nil {
 			return Rule{}, asBadRule(err)

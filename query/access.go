@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
@@ -10,7 +11,7 @@ import (
 // it proposes. There may be others.
 type access interface {
 	fmt.Stringer
-	// lists tells that the rids come in order as they lie in posting lists. The others are read first and put
+	// Lists tells that the rids come in order as they lie in posting lists. The others are read first and put
 	// in order.
 	lists() bool
 }
@@ -70,4 +71,14 @@ func joined(list []access) string {
 		texts[i] = a.String()
 	}
 	return shortened(strings.Join(texts, "; "))
+}
+
+// maxOpen is how many posting lists are merged as they are read. More are gathered.
+const maxOpen = 16
+
+func later(a, b []byte) []byte {
+	if bytes.Compare(a, b) < 0 {
+		return b
+	}
+	return a
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 )
 
-// asked is an expression and the value that Cosmos DB's own query compiler gives it.
+// Asked is an expression and the value that Cosmos DB's own query compiler gives it.
 type asked struct {
 	text    string
 	value   string // JSON, or - where it is undefined

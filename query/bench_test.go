@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // benchBodies are documents of about 1 KB with 12 fields.
@@ -22,7 +23,7 @@ func benchBodies(n int) [][]byte {
 	return bodies
 }
 
-func benchSource(b *testing.B, n int) ([]Source, *index.Indexer) {
+func benchSource(b *testing.B, n int) ([]source.Source, *index.Indexer) {
 	b.Helper()
 	x, err := index.NewIndexer(index.Definition{Policy: index.Default()}, nil)
 	if err != nil {
@@ -91,7 +92,7 @@ func BenchmarkLeapfrog(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		x := &intersection{list: []Postings{&gathered{rids: every2}, &gathered{rids: every13}},
+		x := &intersection{list: []source.Postings{&gathered{rids: every2}, &gathered{rids: every13}},
 			pass: func() error { entries++; return nil }}
 		for x.Next() {
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -106,7 +108,7 @@ type orderKey struct {
 	route    index.Path // where x is a property path of the item; nil else
 	distance bool       // VectorDistance or a score: what is undefined comes last, whatever the direction
 	// what the query is refused with, though not its plan for a client that merges; nil: nothing
-	refused *Error
+	refused *fault.Error
 }
 
 // scope is what names mean at a place of the query.
@@ -145,7 +147,7 @@ type binder struct {
 	params map[string]int // where the value of a parameter lies
 	values []doc.Value
 	fixed  bool // a decision was made by the value of a parameter: see shape
-	errs   []*Error
+	errs   []*fault.Error
 
 	idents map[*syntax.Ident]*alias
 	subs   map[*syntax.Query]*block
@@ -155,17 +157,21 @@ type binder struct {
 	slots  int
 	groups int // keys of GROUP BY
 	joins  int
+	fold   folder
 }
 
-func newBinder(text string, params []Parameter, info *Info) (*binder, error) {
+// folder returns an expression of a bound query with its constant parts replaced by their values.
+type folder func(*binder, syntax.Expr) syntax.Expr
+
+func newBinder(text string, params []Parameter, info *Info, fold folder) (*binder, error) {
 	b := &binder{
 		text: text, info: info, params: make(map[string]int, len(params)), values: valuesOf(params),
 		idents: map[*syntax.Ident]*alias{}, subs: map[*syntax.Query]*block{}, aggs: map[*syntax.Call]aggRef{},
-		keys: map[syntax.Expr]int{},
+		keys: map[syntax.Expr]int{}, fold: fold,
 	}
 	for i, p := range params {
 		if _, twice := b.params[p.Name]; twice {
-			return nil, plain("Invalid query. Specified duplicate parameter name '" + p.Name + "'.")
+			return nil, fault.Plain("Invalid query. Specified duplicate parameter name '" + p.Name + "'.")
 		}
 		b.params[p.Name] = i
 	}
@@ -202,7 +208,7 @@ func valuesOf(params []Parameter) []doc.Value {
 func (b *binder) given(name string) doc.Value {
 	i, ok := b.params[name]
 	if !ok {
-		return undefined
+		return lang.Undefined
 	}
 	b.fixed = true
 	return b.values[i]
@@ -216,7 +222,7 @@ func (b *binder) constOf(e syntax.Expr) (v doc.Value, ok bool) {
 	case *syntax.Parameter:
 		return b.values[b.params[e.Name]], true
 	}
-	return undefined, false
+	return lang.Undefined, false
 }
 
 // constants are the values of a list of constants.
@@ -233,28 +239,28 @@ func (b *binder) constants(list []syntax.Expr) (values []doc.Value, ok bool) {
 // maxErrors is how many errors of a query are reported.
 const maxErrors = 100
 
-// fail notes an error at a node.
-func (b *binder) fail(at syntax.Span, e *Error) {
+// Fail notes an error at a node.
+func (b *binder) fail(at syntax.Span, e *fault.Error) {
 	if len(b.errs) == maxErrors {
 		return
 	}
 	e.Start, e.End = at.Start, at.End
-	e.place(b.text)
+	e.Place(b.text)
 	b.errs = append(b.errs, e)
 }
 
 func (b *binder) failCode(at syntax.Node, code, format string, args ...any) {
-	b.fail(at.Extent(), &Error{Code: code, Message: fmt.Sprintf(format, args...)})
+	b.fail(at.Extent(), &fault.Error{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-func (b *binder) failPlain(at syntax.Node, message string) { b.fail(at.Extent(), plain(message)) }
+func (b *binder) failPlain(at syntax.Node, message string) { b.fail(at.Extent(), fault.Plain(message)) }
 
-// err returns what was found wrong. Errors of the other style than the first one's are left out.
+// Err returns what was found wrong. Errors of the other style than the first one's are left out.
 func (b *binder) err() error {
 	if len(b.errs) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(b.errs, func(x, y *Error) int { return x.Start - y.Start })
+	slices.SortStableFunc(b.errs, func(x, y *fault.Error) int { return x.Start - y.Start })
 	first := b.errs[0]
 	for _, e := range b.errs[1:] {
 		if e.Style == first.Style {
@@ -292,7 +298,7 @@ func (b *binder) block(q *syntax.Query, outer *block, outside *scope, sub bool) 
 	}
 	b.selection(bl, s, q)
 	if q.Select.Top != nil && q.Offset != nil {
-		b.failCode(q, CodeTopWithOffset, "A TOP cannot be used in the same query or subquery as an OFFSET.")
+		b.failCode(q, fault.CodeTopWithOffset, "A TOP cannot be used in the same query or subquery as an OFFSET.")
 	}
 	if sub {
 		b.refuseInSubquery(q)
@@ -305,15 +311,15 @@ func (b *binder) block(q *syntax.Query, outer *block, outside *scope, sub bool) 
 
 func (b *binder) refuseInSubquery(q *syntax.Query) {
 	if q.OrderBy != nil && q.OrderBy.Rank != nil {
-		b.failCode(q.OrderBy, CodeRankInSubquery, "The ORDER BY RANK clause is not supported in subqueries.")
+		b.failCode(q.OrderBy, fault.CodeRankInSubquery, "The ORDER BY RANK clause is not supported in subqueries.")
 	} else if q.OrderBy != nil {
-		b.failCode(q.OrderBy, CodeSubqueryOrderBy, "'ORDER BY' is not supported in subqueries.")
+		b.failCode(q.OrderBy, fault.CodeSubqueryOrderBy, "'ORDER BY' is not supported in subqueries.")
 	}
 	if q.Select.Top != nil {
-		b.failCode(q.Select.Top, CodeSubqueryTop, "'TOP' is not supported in subqueries.")
+		b.failCode(q.Select.Top, fault.CodeSubqueryTop, "'TOP' is not supported in subqueries.")
 	}
 	if q.Offset != nil {
-		b.failCode(q.Offset, CodeSubqueryLimit, "'OFFSET LIMIT' clause is not supported in subqueries.")
+		b.failCode(q.Offset, fault.CodeSubqueryLimit, "'OFFSET LIMIT' clause is not supported in subqueries.")
 	}
 }
 
@@ -331,12 +337,12 @@ func conjuncts(dst []syntax.Expr, e syntax.Expr) []syntax.Expr {
 // counts evaluates TOP, OFFSET and LIMIT.
 func (b *binder) counts(bl *block, q *syntax.Query) {
 	if q.Select.Top != nil {
-		bl.top = b.count(q.Select.Top, CodeTop,
+		bl.top = b.count(q.Select.Top, fault.CodeTop,
 			"The count value provided for a TOP clause must be an integer.")
 	}
 	if q.Offset != nil {
-		bl.offset = b.count(q.Offset, CodeOffset, "The OFFSET count value exceeds the maximum allowed value.")
-		bl.limit = b.count(q.Limit, CodeLimit, "The LIMIT count value exceeds the maximum allowed value.")
+		bl.offset = b.count(q.Offset, fault.CodeOffset, "The OFFSET count value exceeds the maximum allowed value.")
+		bl.limit = b.count(q.Limit, fault.CodeLimit, "The LIMIT count value exceeds the maximum allowed value.")
 	}
 }
 

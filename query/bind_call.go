@@ -1,11 +1,13 @@
 package query
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -13,7 +15,7 @@ import (
 // function. Their number is right already.
 func (b *binder) argumentChecks(name string) func(*syntax.Call) {
 	switch name {
-	case vectorDistance:
+	case lang.VectorDistance:
 		return b.vector
 	case "HASH":
 		return b.hashArguments
@@ -36,7 +38,7 @@ func (b *binder) literalOf(e syntax.Expr) doc.Value {
 	case *syntax.Parameter:
 		return b.given(e.Name)
 	}
-	return undefined
+	return lang.Undefined
 }
 
 // integerLiteral reads an integer that is written out without a point or an exponent.
@@ -53,29 +55,16 @@ func (b *binder) integerLiteral(e syntax.Expr) (int64, bool) {
 func (b *binder) hashArguments(c *syntax.Call) {
 	if len(c.Args) > 1 {
 		if n, ok := b.integerLiteral(c.Args[1]); !ok || n == 0 {
-			b.failCode(c.Args[1], CodeHashModulo,
+			b.failCode(c.Args[1], fault.CodeHashModulo,
 				"The modulo value for the 'Hash' function must be a non-zero integer literal.")
 		}
 	}
 	if len(c.Args) > 2 {
 		if _, ok := b.integerLiteral(c.Args[2]); !ok {
-			b.failCode(c.Args[2], CodeHashSeed,
+			b.failCode(c.Args[2], fault.CodeHashSeed,
 				"The seed value for the 'Hash' function must be an integer literal.")
 		}
 	}
-}
-
-// spanText is what a time span looks like: a count and the name of a part of a date.
-var spanText = regexp.MustCompile(`^(-?[0-9]+)(.+)$`)
-
-// splitSpan takes a time span apart, as in "5mi" and "-1day".
-func splitSpan(text string) (part string, n int64, ok bool) {
-	m := spanText.FindStringSubmatch(text)
-	if m == nil {
-		return "", 0, false
-	}
-	n, err := strconv.ParseInt(m[1], 10, 64)
-	return m[2], n, err == nil
 }
 
 // timespan refuses a call whose only argument in the place of a part and a count is no time span. With
@@ -85,14 +74,14 @@ func (b *binder) timespan(c *syntax.Call, n int) {
 		return
 	}
 	span := b.literalOf(c.Args[0])
-	if _, _, ok := splitSpan(span.Str()); !ok {
-		b.failCode(c, CodeTimespan, "The timespan argument provided to the DateTime function is invalid.")
+	if _, _, ok := lang.SplitSpan(span.Str()); !ok {
+		b.failCode(c, fault.CodeTimespan, "The timespan argument provided to the DateTime function is invalid.")
 	}
 }
 
 func (b *binder) embeddings(c *syntax.Call) {
 	if b.literalOf(c.Args[0]).Kind() != doc.String {
-		b.failCode(c.Args[0], CodeEmbeddings,
+		b.failCode(c.Args[0], fault.CodeEmbeddings,
 			"The 'GenerateEmbeddings' function requires a single string literal argument.")
 		return
 	}
@@ -108,7 +97,7 @@ var vectorOptions = map[string]doc.Kind{
 // vector checks the third and the fourth argument of VectorDistance.
 func (b *binder) vector(c *syntax.Call) {
 	if len(c.Args) > 2 && b.literalOf(c.Args[2]).Kind() != doc.Bool {
-		b.failCode(c.Args[2], CodeVectorExact,
+		b.failCode(c.Args[2], fault.CodeVectorExact,
 			"The third argument provided in the VectorDistance function is invalid. This value must be a boolean "+
 				"value set to either \"true\" to execute an exact search or \"false\" to execute an efficient search leveraging the index.")
 		return
@@ -127,7 +116,7 @@ func (b *binder) vector(c *syntax.Call) {
 		b.vectorRange(c.Args[3], given)
 		return
 	} else if !ok {
-		b.failCode(c.Args[3], CodeVectorOptions,
+		b.failCode(c.Args[3], fault.CodeVectorOptions,
 			"Options argument of VectorDistance function must be an object literal expression.")
 		return
 	}
@@ -139,11 +128,11 @@ func (b *binder) vector(c *syntax.Call) {
 			b.unknownOption(o, key)
 			return
 		case v.Kind() != kind:
-			b.failCode(o, CodeVectorOptions,
+			b.failCode(o, fault.CodeVectorOptions,
 				"VectorDistance function options argument property value of option '%s' must be a %s literal.", key, kind)
 			return
 		case badOption(key, v):
-			b.failCode(o, CodeVectorOptions,
+			b.failCode(o, fault.CodeVectorOptions,
 				"VectorDistance function options argument property value '%s' is not a valid value for option '%s'.", v.Str(), key)
 			return
 		}
@@ -157,15 +146,15 @@ func (b *binder) vector(c *syntax.Call) {
 
 // vectorRange refuses options of VectorDistance with a multiplier out of its range.
 func (b *binder) vectorRange(o syntax.Expr, options doc.Value) {
-	if name, v := badMultiplier(options); name != "" {
-		b.failCode(o, CodeSearchList,
+	if name, v := lang.BadMultiplier(options); name != "" {
+		b.failCode(o, fault.CodeSearchList,
 			"The '%s' value %s specified in the VectorDistance function is outside the supported range. "+
-				"The value must be between %d and %d.", name, v.Raw(), minMultiplier, maxMultiplier)
+				"The value must be between %d and %d.", name, v.Raw(), lang.MinMultiplier, lang.MaxMultiplier)
 	}
 }
 
 func (b *binder) unknownOption(o syntax.Expr, name string) {
-	b.failCode(o, CodeVectorOptions,
+	b.failCode(o, fault.CodeVectorOptions,
 		"'%s' is not a valid option name for VectorDistance function options argument.", name)
 }
 
@@ -174,7 +163,7 @@ func badOption(key string, v doc.Value) bool {
 	if key != "distanceFunction" {
 		return false
 	}
-	_, ok := metricOf(v.Str())
+	_, ok := lang.MetricOf(v.Str())
 	return !ok
 }
 
@@ -191,7 +180,7 @@ func (b *binder) groupKey(key syntax.Expr) {
 		return !found
 	})
 	if !found {
-		b.failCode(key, CodeKeyWithoutProperty,
+		b.failCode(key, fault.CodeKeyWithoutProperty,
 			"Each GROUP BY expression must contain at least one property reference.")
 	}
 }
@@ -204,4 +193,21 @@ func (bl *block) many() bool {
 	return slices.ContainsFunc(bl.steps, func(st *step) bool {
 		return st.kind == stepElements || st.kind == stepFlatten || st.kind == stepRows && st.sub.many()
 	})
+}
+
+// languageOf returns the language that the full text policy has for the path that is the first argument of a
+// call.
+func (b *binder) languageOf(e *syntax.Call) index.Language {
+	if len(e.Args) == 0 {
+		return index.English
+	}
+	return b.spokenAt(e.Args[0])
+}
+
+func (b *binder) spokenAt(text syntax.Expr) index.Language {
+	if text == nil {
+		return index.English
+	}
+	route, _, _ := b.itemRoute(text)
+	return b.info.Index.Language(route)
 }

@@ -2,14 +2,17 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// place is where an expression stands.
+// Place is where an expression stands.
 type place struct {
 	block  *block
 	scope  *scope
@@ -48,11 +51,11 @@ func (b *binder) subquery(sub *syntax.Subquery, at *place) {
 		where = sub.Query
 	}
 	if at.agg == nil && at.clause == "GROUP BY" {
-		b.failCode(where, CodeKeyOfMany, keyOfMany)
+		b.failCode(where, fault.CodeKeyOfMany, keyOfMany)
 	}
 	bl := b.block(sub.Query, at.block, &scope{outer: at.scope, inner: true}, true)
 	if sub.Kind == syntax.Scalar && bl.many() {
-		b.failCode(where, CodeManyRows,
+		b.failCode(where, fault.CodeManyRows,
 			"The cardinality of a scalar subquery result set cannot be greater than one.")
 	}
 }
@@ -61,11 +64,11 @@ func (b *binder) subquery(sub *syntax.Subquery, at *place) {
 // SELECT and WHERE clauses of a query that has such a clause, too.
 func (b *binder) scoreOutsideRank(c *syntax.Call, at *place) {
 	if at.block.outer == nil && at.block.ranked && (at.clause == "SELECT" || at.clause == "WHERE") {
-		b.failCode(c, CodeScoreOutsideRank,
+		b.failCode(c, fault.CodeScoreOutsideRank,
 			"The FullTextScore function is only allowed in the ORDER BY RANK clause.")
 		return
 	}
-	b.failCode(c, CodeScoreWithoutRank,
+	b.failCode(c, fault.CodeScoreWithoutRank,
 		"The FullTextScore function is only allowed in the SELECT, WHERE and ORDER BY RANK clauses of a query that "+
 			"has an ORDER BY RANK.")
 }
@@ -87,7 +90,7 @@ func (b *binder) memberIndex(x *syntax.Index) {
 		}
 	}
 	if k := v.Kind(); k != doc.Number && k != doc.String {
-		b.failCode(x, CodeMemberIndex,
+		b.failCode(x, fault.CodeMemberIndex,
 			"The specified query includes 'member indexer' which is currently not supported.")
 	}
 }
@@ -104,7 +107,7 @@ func (b *binder) uniqueKeys(o *syntax.ObjectLit) {
 }
 
 func (b *binder) sameName(at syntax.Span, name string) {
-	b.fail(at, &Error{Code: CodeSameName,
+	b.fail(at, &fault.Error{Code: fault.CodeSameName,
 		Message: fmt.Sprintf("Object creation error, property name '%s' specified more than once.", name)})
 }
 
@@ -112,81 +115,81 @@ func (b *binder) ident(id *syntax.Ident, at *place) {
 	if a := at.scope.find(id.Name); a != nil {
 		b.idents[id] = a
 	} else if id.Name != "NaN" && id.Name != "Infinity" {
-		b.failCode(id, CodeUnresolved, "Identifier '%s' could not be resolved.", id.Name)
+		b.failCode(id, fault.CodeUnresolved, "Identifier '%s' could not be resolved.", id.Name)
 	}
 }
 
 // nested notes the error of an aggregate in an aggregate, once for each of them.
 func (b *binder) nested(outer *syntax.Call) {
 	for _, e := range b.errs {
-		if e.Code == CodeNestedAggregate && e.Start == outer.Start {
+		if e.Code == fault.CodeNestedAggregate && e.Start == outer.Start {
 			return
 		}
 	}
-	b.failCode(outer, CodeNestedAggregate,
+	b.failCode(outer, fault.CodeNestedAggregate,
 		"Cannot perform an aggregate function on an expression containing an aggregate or a subquery.")
 }
 
-// call checks a call and tells whether its arguments have still to be looked at.
+// Call checks a call and tells whether its arguments have still to be looked at.
 func (b *binder) call(c *syntax.Call, at *place) bool {
 	if c.UDF {
 		if b.calls = append(b.calls, c); len(b.calls) == maxUDFs+1 {
-			b.failCode(c, CodeTooManyUDFs,
+			b.failCode(c, fault.CodeTooManyUDFs,
 				"The query exceeds the maximum number of %d calls of user defined functions.", maxUDFs)
 		}
 		return true
 	}
-	f, ok := lookupBuiltin(c.Name)
-	if !ok || f.name == rankFusion && (at.clause != "RANK" || c != at.rank) {
-		b.fail(c.NameSpan, &Error{Code: CodeUnknownFunction,
+	f, ok := lang.LookupBuiltin(c.Name)
+	if !ok || f.Name == rankFusion && (at.clause != "RANK" || c != at.rank) {
+		b.fail(c.NameSpan, &fault.Error{Code: fault.CodeUnknownFunction,
 			Message: fmt.Sprintf("'%s' is not a recognized built-in function name.", c.Name)})
 		return true
 	}
-	if !f.accepts(len(c.Args)) {
-		b.failCode(c, CodeArguments, "The %s function requires %s argument(s).", c.Name, arity(f))
+	if !f.Accepts(len(c.Args)) {
+		b.failCode(c, fault.CodeArguments, "The %s function requires %s argument(s).", c.Name, arity(f))
 		return true
 	}
 	switch {
-	case f.class == classAggregate:
+	case f.Class == lang.ClassAggregate:
 		b.aggregate(c, f, at)
 		return false
-	case f.class == classRank && at.clause != "RANK":
+	case f.Class == lang.ClassRank && at.clause != "RANK":
 		b.scoreOutsideRank(c, at)
-	case f.class == classRank && f.name == fullTextScore:
+	case f.Class == lang.ClassRank && f.Name == fullTextScore:
 		b.scoreTerms(c)
 	}
-	if check := b.argumentChecks(f.name); check != nil {
+	if check := b.argumentChecks(f.Name); check != nil {
 		check(c)
 	}
 	return true
 }
 
-func arity(f *builtin) string {
+func arity(f *lang.Builtin) string {
 	switch {
-	case f.max < 0:
-		return fmt.Sprintf("at least %d", f.min)
-	case f.min == f.max:
-		return strconv.Itoa(f.min)
+	case f.Max < 0:
+		return fmt.Sprintf("at least %d", f.Min)
+	case f.Min == f.Max:
+		return strconv.Itoa(f.Min)
 	}
-	return fmt.Sprintf("%d to %d", f.min, f.max)
+	return fmt.Sprintf("%d to %d", f.Min, f.Max)
 }
 
-// aggregate binds a call of an aggregate function.
-func (b *binder) aggregate(c *syntax.Call, f *builtin, at *place) {
+// Aggregate binds a call of an aggregate function.
+func (b *binder) aggregate(c *syntax.Call, f *lang.Builtin, at *place) {
 	switch {
 	case at.agg != nil:
 		b.nested(at.agg)
 	case at.clause == "SELECT":
 		id := len(b.aggs)
 		b.aggs[c] = aggRef{id, at.block}
-		at.block.aggs = append(at.block.aggs, aggCall{id: id, name: f.name, arg: c.Args[0]})
+		at.block.aggs = append(at.block.aggs, aggCall{id: id, name: f.Name, arg: c.Args[0]})
 	case at.clause == "ORDER BY", at.clause == "RANK":
 		b.unsortable(c)
 		return
 	case at.clause == "WHERE":
-		b.failCode(c, CodeAggregateInWhere, "Aggregates are not allowed in the WHERE clause.")
+		b.failCode(c, fault.CodeAggregateInWhere, "Aggregates are not allowed in the WHERE clause.")
 	default:
-		b.failCode(c, CodeKeyOfMany, keyOfMany)
+		b.failCode(c, fault.CodeKeyOfMany, keyOfMany)
 	}
 	inside := *at
 	inside.agg = c
@@ -194,8 +197,6 @@ func (b *binder) aggregate(c *syntax.Call, f *builtin, at *place) {
 		b.expr(arg, &inside)
 	}
 }
-
-const vectorDistance = "VECTORDISTANCE"
 
 // selection binds the SELECT clause and, where the query has aggregates or GROUP BY, checks that each of its
 // rows can be made of a group.
@@ -229,12 +230,12 @@ func (b *binder) selection(bl *block, s *scope, q *syntax.Query) {
 func (b *binder) starAllowed(bl *block, q *syntax.Query) {
 	switch star := q.Select.Star; {
 	case len(q.GroupBy) > 0:
-		b.failCode(star, CodeStarWithGroupBy, "'SELECT *' is not allowed with GROUP BY.")
+		b.failCode(star, fault.CodeStarWithGroupBy, "'SELECT *' is not allowed with GROUP BY.")
 	case len(q.From) == 0:
-		b.failCode(star, CodeStarWithoutFrom,
+		b.failCode(star, fault.CodeStarWithoutFrom,
 			"Syntax error, 'SELECT *' is not valid if FROM clause is omitted.")
 	case len(q.From) > 1:
-		b.failCode(star, CodeStarWithJoin, "'SELECT *' is only valid with a single input set.")
+		b.failCode(star, fault.CodeStarWithJoin, "'SELECT *' is only valid with a single input set.")
 	}
 }
 
@@ -289,4 +290,19 @@ func itemName(item *syntax.SelectItem, idents map[*syntax.Ident]*alias, unnamed 
 	}
 	*unnamed++
 	return "$" + strconv.Itoa(*unnamed)
+}
+
+// parameter tells of an expression that it is a parameter that has a value.
+func (b *binder) parameter(e syntax.Expr) (i int, ok bool) {
+	if param, is := e.(*syntax.Parameter); is {
+		i, ok = b.params[param.Name]
+	}
+	return i, ok
+}
+
+func allConstant(list []syntax.Expr) bool {
+	return !slices.ContainsFunc(list, func(e syntax.Expr) bool {
+		_, ok := e.(*syntax.Literal)
+		return !ok
+	})
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"reflect"
 
+	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -63,7 +64,7 @@ func (b *binder) sourceOfGroup(bl *block, path syntax.Expr, keys groupKeys) {
 }
 
 func (b *binder) notGrouped(e syntax.Expr) {
-	b.failCode(e, CodeNotGrouped,
+	b.failCode(e, fault.CodeNotGrouped,
 		"Property reference '%s' is invalid in the select list because it is not contained in "+
 			"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
 }
@@ -127,10 +128,14 @@ func (k groupKeys) leadTo(e syntax.Expr) bool {
 func (b *binder) orderOfGroups(bl *block, e syntax.Expr) {
 	keys := keysOf(bl)
 	if keys.find(e) < 0 && !keys.leadTo(e) {
-		b.failCode(e, CodeOrderNotGrouped,
+		b.failCode(e, fault.CodeOrderNotGrouped,
 			"Property reference '%s' is invalid in the ORDER BY clause because it is not contained in "+
 				"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
 		return
 	}
 	b.ofGroup(bl, e, keys)
+}
+
+func listsAggregates(t *block) bool {
+	return len(t.aggs) > 0 && len(t.groupBy) == 0 && t.value == nil
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -33,25 +35,25 @@ func (b *binder) orderBy(bl *block, s *scope, q *syntax.Query) {
 func (b *binder) orderKey(bl *block, item *syntax.SortItem, single bool) *orderKey {
 	key := &orderKey{x: item.X, desc: item.Desc}
 	if c, ok := item.X.(*syntax.Call); ok && !c.UDF {
-		switch f, _ := lookupBuiltin(c.Name); {
+		switch f, _ := lang.LookupBuiltin(c.Name); {
 		case f == nil:
 			return nil
-		case f.name == vectorDistance && isVectorScore(c):
+		case f.Name == lang.VectorDistance && isVectorScore(c):
 			key.distance, key.desc = true, item.Desc || !item.Asc && !b.euclidean(c)
 			return key
-		case f.name == vectorDistance && (item.Desc || item.Asc):
-			b.failCode(item, CodeVectorDirection,
+		case f.Name == lang.VectorDistance && (item.Desc || item.Asc):
+			b.failCode(item, fault.CodeVectorDirection,
 				"Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported. "+
 					"VectorDistance will always sort in the order of most similar (first) to least similar (last).")
 			return nil
-		case f.name == vectorDistance && single:
+		case f.Name == lang.VectorDistance && single:
 			if !b.nearestTo(c) {
 				b.unsortable(item.X)
 				return nil
 			}
 			key.distance, key.desc = true, !b.euclidean(c)
 			return key
-		case f.name == textScore:
+		case f.Name == lang.TextScore:
 			key.distance = true
 			return key
 		}
@@ -87,22 +89,15 @@ func (b *binder) orderKey(bl *block, item *syntax.SortItem, single bool) *orderK
 	return nil
 }
 
-// textScore and vectorScore are the forms that scores have in query plans. By both, ORDER BY may run in
-// either direction.
-const (
-	textScore   = "_FULLTEXTSCORE"
-	vectorScore = "_VECTORSCORE"
-)
-
 // isVectorScore tells of a VectorDistance that it is written as _VectorScore.
-func isVectorScore(c *syntax.Call) bool { return strings.EqualFold(c.Name, vectorScore) }
+func isVectorScore(c *syntax.Call) bool { return strings.EqualFold(c.Name, lang.VectorScore) }
 
 // unsortable refuses a key of ORDER BY of a query that has no other fault.
 func (b *binder) unsortable(at syntax.Node) {
 	if len(b.errs) > 0 {
 		return
 	}
-	b.fail(at.Extent(), &Error{Number: NumberUnsupportedSort,
+	b.fail(at.Extent(), &fault.Error{Number: fault.NumberUnsupportedSort,
 		Message: "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path."})
 }
 
@@ -119,13 +114,14 @@ func (a *alias) derived() *block {
 
 // correlated is the refusal of an ORDER BY over what FROM makes several of for an item. Cosmos DB's compiler
 // makes a plan of it, and refuses the query itself.
-func correlated() *Error { return plain("Order-by over correlated collections is not supported.") }
+func correlated() *fault.Error {
+	return fault.Plain("Order-by over correlated collections is not supported.")
+}
 
 // nearestTo tells whether a VectorDistance is one between a path and a constant array of numbers.
 func (b *binder) nearestTo(c *syntax.Call) bool {
 	constant := func(e syntax.Expr) bool {
-		p := &planner{binder: b, plan: &Plan{}}
-		l, ok := p.fold(e).(*syntax.Literal)
+		l, ok := b.fold(b, e).(*syntax.Literal)
 		ok = ok && l.Value.Kind() == doc.Array
 		if ok {
 			l.Value.Each(func(_ string, elem doc.Value) bool {
@@ -236,3 +232,5 @@ func (b *binder) inItemFrom(a *alias, steps []syntax.Step) syntax.Expr {
 	}
 	return x
 }
+
+func number(n int64) *syntax.Literal { return &syntax.Literal{Value: lang.IntegerValue(n)} }

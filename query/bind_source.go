@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -30,7 +31,7 @@ func (b *binder) source(bl *block, s *scope, src *syntax.Source, i int) {
 	from := s.find(root.Name)
 	if from == nil {
 		if i > 0 || !s.empty() {
-			b.failCode(root, CodeUnresolved, "Identifier '%s' could not be resolved.", root.Name)
+			b.failCode(root, fault.CodeUnresolved, "Identifier '%s' could not be resolved.", root.Name)
 			from = &alias{block: bl}
 		} else {
 			bl.container = true
@@ -91,7 +92,7 @@ func sourceName(src *syntax.Source) (name string, at syntax.Span) {
 func (b *binder) uniqueAlias(s *scope, src *syntax.Source) {
 	name, at := sourceName(src)
 	if name != "" && s.find(name) != nil {
-		b.fail(at, &Error{Code: CodeSameAlias,
+		b.fail(at, &fault.Error{Code: fault.CodeSameAlias,
 			Message: fmt.Sprintf("The input set name or alias '%s' is specified more than once in the FROM clause.", name)})
 	}
 }

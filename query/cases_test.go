@@ -14,6 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // queryCase is a query with the answer that Cosmos DB gives.
@@ -168,7 +170,7 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 }
 
 // runAll makes all pages of a query.
-func runAll(text string, params []Parameter, info Info, sources []Source, o RunOptions) ([]doc.Value, error) {
+func runAll(text string, params []Parameter, info Info, sources []source.Source, o RunOptions) ([]doc.Value, error) {
 	p, err := Prepare(text, params, info)
 	if err != nil {
 		return nil, err
@@ -177,7 +179,7 @@ func runAll(text string, params []Parameter, info Info, sources []Source, o RunO
 }
 
 // runPlan runs a plan from its first page to its last.
-func runPlan(p *Plan, sources []Source, o RunOptions) ([]doc.Value, error) {
+func runPlan(p *Plan, sources []source.Source, o RunOptions) ([]doc.Value, error) {
 	var rows []doc.Value
 	env := Env{Now: time.Unix(1_780_000_000, 0).UTC(), Random: func() float64 { return 0.5 }}
 	for n := 0; ; n++ {
@@ -188,7 +190,7 @@ func runPlan(p *Plan, sources []Source, o RunOptions) ([]doc.Value, error) {
 		if o.MaxItems > 0 && p.form != blocking && p.form != grouping && len(page.Rows) > o.MaxItems {
 			return nil, fmt.Errorf("a page of %d rows, %d were asked for", len(page.Rows), o.MaxItems)
 		}
-		full := p.readsAll() && !o.Certain && len(rows) > 0 && page.Cursor == ""
+		full := readsAll(p.planned) && !o.Certain && len(rows) > 0 && page.Cursor == ""
 		if len(page.Rows) == 0 && (page.Cursor != "" || n > 0 && !full) {
 			return nil, fmt.Errorf("page %d has no rows, and the cursor %q", n, page.Cursor)
 		}
@@ -208,7 +210,7 @@ func runPlan(p *Plan, sources []Source, o RunOptions) ([]doc.Value, error) {
 }
 
 func (c *queryCase) refused(err error) error {
-	var e *Error
+	var e *fault.Error
 	switch {
 	case !errors.As(err, &e):
 		return fmt.Errorf("got %v, want an error", err)

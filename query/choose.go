@@ -278,12 +278,6 @@ func valuesText(values []doc.Value) string {
 // noteUse fills in which indexes the query uses.
 func (p *planner) noteUse(leaves []*leaf) {
 	use := &p.plan.use
-	for _, l := range slices.Backward(leaves) { // Cosmos DB tells the last condition first
-		p.noteUsed(l.name)
-	}
-	if o := p.plan.order; o != nil && o.walk != nil && o.walk.composite == nil {
-		p.noteUsed(o.walk.path.String())
-	}
 	var equals, ranges []string
 	for _, l := range leaves {
 		if l.isEqual {
@@ -292,11 +286,59 @@ func (p *planner) noteUse(leaves []*leaf) {
 			ranges = append(ranges, l.name+" ASC")
 		}
 	}
+	ordered := ""
+	if len(equals) == 0 || len(ranges) == 0 {
+		ordered = p.orderedBeside(leaves)
+	}
+	for _, l := range slices.Backward(leaves) { // Cosmos DB tells the last condition first
+		if l.name != ordered {
+			p.noteUsed(l.name)
+		}
+	}
+	if o := p.plan.order; o != nil && o.walk != nil && o.walk.composite == nil {
+		if path := o.walk.path.String(); path != ordered {
+			p.noteUsed(path)
+		}
+	}
 	// posting lists of equal values are intersected as they are
-	if len(equals) > 0 && len(ranges) > 0 && len(use.Composite) == 0 {
+	switch {
+	case len(equals) == 0 || len(use.Composite) > 0:
+	case len(ranges) > 0:
 		use.PotentialComposite = append(use.PotentialComposite, append(equals, ranges[0]))
+	case p.groupsBy(equals):
+		use.PotentialComposite = append(use.PotentialComposite, equals)
 	}
 	p.noteShown()
+}
+
+// orderedBeside is the one path of an ORDER BY that has a condition, where another path has one, too; empty:
+// there is none. Cosmos DB does not count its index where the conditions are all of one kind.
+func (p *planner) orderedBeside(leaves []*leaf) string {
+	order := p.plan.top.order
+	if len(order) != 1 {
+		return ""
+	}
+	name := order[0].route.String()
+	is := func(l *leaf) bool { return l.name == name }
+	other := func(l *leaf) bool { return l.name != name }
+	if !slices.ContainsFunc(leaves, is) || !slices.ContainsFunc(leaves, other) {
+		return ""
+	}
+	return name
+}
+
+// groupsBy reports whether the query groups by the paths of a list of several, in its order.
+func (p *planner) groupsBy(specs []string) bool {
+	keys := p.plan.top.groupBy
+	if len(keys) < 2 || len(keys) != len(specs) {
+		return false
+	}
+	for i, key := range keys {
+		if route, entered, ok := p.itemRoute(key); !ok || entered || route.String()+" ASC" != specs[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // noteShown adds the indexed paths that the select list computes with, by functions and by aggregates.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -19,22 +20,22 @@ func (p *planner) liked(e *syntax.Like) *leaf {
 	if e.Escape != nil {
 		escape = e.Escape.Value
 	}
-	like := likeOf(pattern.Value, escape)
+	like := lang.LikeOf(pattern.Value, escape)
 	if like == nil {
 		return nil
 	}
-	start, exact := like.prefix()
+	start, exact := like.Prefix()
 	if exact {
 		return p.compared(e.X, syntax.Eq, doc.StringValue(start))
 	}
 	l := p.begins(e.X, start)
-	if l != nil && !like.begins() {
+	if l != nil && !like.Begins() {
 		l.loose = true // of the rest of the pattern the beginning says nothing
 	}
 	return l
 }
 
-// begins is the leaf of strings that begin with start.
+// Begins is the leaf of strings that begin with start.
 func (p *planner) begins(x syntax.Expr, start string) *leaf {
 	l := p.leafAt(x)
 	if l == nil {
@@ -52,7 +53,7 @@ func (p *planner) begins(x syntax.Expr, start string) *leaf {
 
 // called is the leaf of a function that an index can answer.
 func (p *planner) called(e *syntax.Call) *leaf {
-	fn, ok := lookupBuiltin(e.Name)
+	fn, ok := lang.LookupBuiltin(e.Name)
 	if e.UDF || !ok {
 		return nil
 	}
@@ -61,13 +62,13 @@ func (p *planner) called(e *syntax.Call) *leaf {
 			v, _ := p.constOf(e.Args[i])
 			return v
 		}
-		return undefined
+		return lang.Undefined
 	}
 	second := constant(1)
 	if len(e.Args) == 3 && !doc.Equal(constant(2), doc.BoolValue(false)) { // in any case, or a part of it
-		second = undefined
+		second = lang.Undefined
 	}
-	switch fn.name {
+	switch fn.Name {
 	case "STARTSWITH":
 		if second.Kind() == doc.String {
 			return p.begins(e.Args[0], second.Str())
@@ -79,7 +80,7 @@ func (p *planner) called(e *syntax.Call) *leaf {
 	case "ARRAY_CONTAINS":
 		return p.contains(e, second)
 	default:
-		if set, ok := typeTests()[fn.name]; ok {
+		if set, ok := typeTests()[fn.Name]; ok {
 			return p.typed(e.Args[0], set)
 		}
 	}
@@ -144,7 +145,7 @@ func (p *planner) negated(e *syntax.Unary) *leaf {
 	if !ok {
 		return p.compared(e.X, syntax.Eq, doc.BoolValue(false))
 	}
-	if fn, ok := lookupBuiltin(c.Name); c.UDF || !ok || fn.name != "IS_DEFINED" {
+	if fn, ok := lang.LookupBuiltin(c.Name); c.UDF || !ok || fn.Name != "IS_DEFINED" {
 		return nil
 	}
 	l := p.leafAt(c.Args[0])

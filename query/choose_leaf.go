@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -181,7 +182,7 @@ func (p *planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *leaf
 }
 
 func (l *leaf) addPoint(x *index.Indexer, v doc.Value) {
-	if v.Kind() != doc.Undefined && equal(v, v) {
+	if v.Kind() != doc.Undefined && lang.Equal(v, v) {
 		key, exact := x.Term(l.path, v)
 		l.spans, l.loose = append(l.spans, pointSpan(key)), l.loose || !exact
 	}

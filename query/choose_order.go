@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -96,8 +97,8 @@ func (p *planner) nearestFirst(key *orderKey) bool {
 	if !ok || !key.distance {
 		return false // a constant by now
 	}
-	f, _ := lookupBuiltin(c.Name)
-	return f.name == vectorDistance && key.desc == !p.euclidean(c)
+	f, _ := lang.LookupBuiltin(c.Name)
+	return f.Name == lang.VectorDistance && key.desc == !p.euclidean(c)
 }
 
 func orderSpec(keys []*orderKey) []string {
@@ -183,3 +184,23 @@ func (w *walk) narrow(fixed []doc.Value, keys []*orderKey, leaves []*leaf) {
 	}
 	w.spans = compositeSpans(w.composite, fixed, l.bounds)
 }
+
+// beside tells which of the ways say more than a walk itself does, and are short to read.
+func beside(w *walk) func(access) bool {
+	return func(a access) bool {
+		s, ok := a.(*spansAccess)
+		return !ok || !s.whole && (w == nil || !slices.EqualFunc(s.spans, w.spans, sameSpan))
+	}
+}
+
+// waysBeside are the ways that may be taken in place of a walk, before it has begun.
+func (p *planned) waysBeside(w *walk) (ways []access) {
+	for _, a := range p.ways {
+		if len(w.fixed) == 0 && beside(w)(a) {
+			ways = append(ways, a)
+		}
+	}
+	return ways
+}
+
+func sameSpan(a, b span) bool { return string(a.lo) == string(b.lo) && string(a.hi) == string(b.hi) }

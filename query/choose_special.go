@@ -6,16 +6,17 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
 // special returns what a call with an index of its own kind proposes.
 func (p *planner) special(c *syntax.Call) access {
-	fn, ok := lookupBuiltin(c.Name)
+	fn, ok := lang.LookupBuiltin(c.Name)
 	if c.UDF || !ok {
 		return nil
 	}
-	switch fn.name {
+	switch fn.Name {
 	case "ST_WITHIN", "ST_INTERSECTS":
 		return p.near(c, 0) // what lies inside meets it as well
 	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL":
@@ -76,7 +77,7 @@ func (p *planner) within(e *syntax.Binary) access {
 		return nil
 	}
 	distance := d.Num()
-	if fn, ok := lookupBuiltin(c.Name); !ok || fn.name != "ST_DISTANCE" || !(distance >= 0) ||
+	if fn, ok := lang.LookupBuiltin(c.Name); !ok || fn.Name != "ST_DISTANCE" || !(distance >= 0) ||
 		math.IsInf(distance, 0) {
 		return nil
 	}
@@ -110,7 +111,7 @@ func (p *planner) near(c *syntax.Call, distance float64) access {
 	return nil
 }
 
-// words returns the documents whose text at a path has all terms, or one of them.
+// Words returns the documents whose text at a path has all terms, or one of them.
 func (p *planner) words(c *syntax.Call, any bool) access {
 	path, ok := p.textPath(c.Args[0])
 	if !ok {
@@ -120,7 +121,7 @@ func (p *planner) words(c *syntax.Call, any bool) access {
 	for _, arg := range c.Args[1:] {
 		var found access
 		if l, ok := arg.(*syntax.Literal); ok {
-			if term, ok := compileTerm(l.Value, p.info.Index.Language(path)); ok {
+			if term, ok := lang.CompileTerm(l.Value, p.info.Index.Language(path)); ok {
 				found = p.term(path, &term)
 			}
 		}
@@ -133,14 +134,14 @@ func (p *planner) words(c *syntax.Call, any bool) access {
 	return together(list, any)
 }
 
-// term returns the documents that have all words of a term, the ones of a phrase wherever they stand; nil
+// Term returns the documents that have all words of a term, the ones of a phrase wherever they stand; nil
 // where the index cannot tell, as for a term that may be misspelled.
-func (p *planner) term(path index.Path, term *textTerm) access {
-	if term.distance > 0 || len(term.words) == 0 {
+func (p *planner) term(path index.Path, term *lang.TextTerm) access {
+	if term.Distance > 0 || len(term.Words) == 0 {
 		return nil
 	}
 	all := &allOfAccess{}
-	for _, word := range term.words {
+	for _, word := range term.Words {
 		all.list = append(all.list, &keysAccess{[][]byte{p.info.Index.TextKey(path, word.Term)},
 			path.String() + " has " + clip(doc.StringValue(word.Term))})
 	}

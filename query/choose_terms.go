@@ -1,7 +1,6 @@
 package query
 
 import (
-	"bytes"
 	"context"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -46,8 +46,8 @@ func (t *termTest) and(o *termTest) *termTest {
 
 // lacks tells whether documents that have nothing at the path pass.
 func (t *termTest) lacks(info *Info, given []doc.Value) bool {
-	plan := &Plan{info: *info, given: given}
-	f := newFrame(newRun(context.Background(), plan, Env{}), plan)
+	l := layout{given: given, planar: info.Geometry}
+	f := newFrame(newRun(context.Background(), l, Env{}), l)
 	f.body = []byte("{}")
 	return t.holds(f)
 }
@@ -108,8 +108,8 @@ func (p *planner) onlyPath(e syntax.Expr) (name string) {
 		case *syntax.Subquery:
 			ok = false
 		case *syntax.Call:
-			fn, known := lookupBuiltin(n.Name)
-			ok = ok && known && !n.UDF && !fn.volatile && fn.class == classScalar
+			fn, known := lang.LookupBuiltin(n.Name)
+			ok = ok && known && !n.UDF && !fn.Volatile && fn.Class == lang.ClassScalar
 		}
 		x, isExpr := n.(syntax.Expr)
 		if !isExpr || !ok {
@@ -150,50 +150,9 @@ func exactTerm(key []byte) (doc.Value, bool) {
 	case !exact:
 		return v, false
 	case v.Kind() == doc.Number:
-		return v, math.Abs(v.Num()) < maxExact
+		return v, math.Abs(v.Num()) < lang.MaxExact
 	case v.Kind() == doc.String:
 		return v, !strings.ContainsRune(v.Str(), utf8.RuneError)
 	}
 	return v, true
-}
-
-// termSieve puts the terms of a walk to a test. Equal terms follow one another and are tested once.
-type termSieve struct {
-	test *termTest
-	f    *frame
-	key  []byte
-	in   bool
-	sure bool
-	text []byte // of the least document
-}
-
-func (x *execution) newSieve(t *termTest) *termSieve {
-	if t == nil {
-		return nil
-	}
-	return &termSieve{test: t, f: newFrame(x.run, x.plan)}
-}
-
-// take tells whether documents below a key may fulfil the conditions, and whether all of them do.
-func (s *termSieve) take(key []byte) (in, sure bool) {
-	if s == nil {
-		return true, true
-	}
-	if s.key != nil && bytes.Equal(key, s.key) {
-		return s.in, s.sure
-	}
-	s.key = append(s.key[:0], key...)
-	v, exact := exactTerm(key)
-	if s.in, s.sure = true, exact; exact {
-		s.f.body = s.document(v)
-		s.f.run.spend(len(s.f.body))
-		s.in = s.test.holds(s.f)
-	}
-	return s.in, s.sure
-}
-
-// document returns the least document that has a value at the path. It is good until the next one.
-func (s *termSieve) document(v doc.Value) []byte {
-	s.text = append(v.AppendJSON(append(s.text[:0], s.test.head...)), s.test.tail...)
-	return s.text
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -41,7 +42,7 @@ func truthOfValue(v doc.Value) truth {
 
 func (t truth) value() doc.Value {
 	if t == unknown {
-		return undefined
+		return lang.Undefined
 	}
 	return doc.BoolValue(t == yes)
 }
@@ -81,11 +82,11 @@ func (c *compiler) value(e syntax.Expr) valuer {
 		x, name := c.value(e.X), e.Name
 		return func(f *frame) doc.Value {
 			v := x(f)
-			f.run.spend(work(v))
+			f.run.Spend(lang.Work(v))
 			return v.Member(name)
 		}
 	case *syntax.Index:
-		return c.binary(e.X, e.I, opIndex)
+		return c.binary(e.X, e.I, lang.OpIndex)
 	case *syntax.Unary:
 		return c.unary(e)
 	case *syntax.Binary:
@@ -151,14 +152,14 @@ func (c *compiler) unary(e *syntax.Unary) valuer {
 	switch e.Op {
 	case syntax.Neg:
 		if l, ok := e.X.(*syntax.Literal); ok { // as it is spelled: -0.0 is not 0, and -0 is
-			v := opNegate(l.Value)
+			v := lang.OpNegate(l.Value)
 			return func(*frame) doc.Value { return v }
 		}
-		return func(f *frame) doc.Value { return opNegate(x(f)) }
+		return func(f *frame) doc.Value { return lang.OpNegate(x(f)) }
 	case syntax.Plus:
-		return func(f *frame) doc.Value { return opPlus(x(f)) }
+		return func(f *frame) doc.Value { return lang.OpPlus(x(f)) }
 	case syntax.BitNot:
-		return func(f *frame) doc.Value { return opBitNot(x(f)) }
+		return func(f *frame) doc.Value { return lang.OpBitNot(x(f)) }
 	}
 	return func(f *frame) doc.Value { return truthOfValue(x(f)).not().value() }
 }
@@ -167,8 +168,8 @@ func (c *compiler) binary(a, b syntax.Expr, op func(a, b doc.Value) doc.Value) v
 	x, y := c.value(a), c.value(b)
 	return func(f *frame) doc.Value {
 		v, w := operands(f, x, y)
-		if !f.run.spend(work(v) + work(w)) {
-			return undefined
+		if !f.run.Spend(lang.Work(v) + lang.Work(w)) {
+			return lang.Undefined
 		}
 		return op(v, w)
 	}
@@ -187,9 +188,9 @@ func (c *compiler) conditional(condition, then, otherwise syntax.Expr) valuer {
 // operators are the operators with two operands but comparisons, which decide.
 func operators() map[syntax.BinaryOp]func(a, b doc.Value) doc.Value {
 	return map[syntax.BinaryOp]func(a, b doc.Value) doc.Value{
-		syntax.Shl: opShiftLeft, syntax.Shr: opShiftRight, syntax.UShr: opShiftRightZero, syntax.Concat: opConcat,
-		syntax.Add: opAdd, syntax.Sub: opSubtract, syntax.BitAnd: opBitAnd, syntax.BitOr: opBitOr, syntax.BitXor: opBitXor,
-		syntax.Mul: opMultiply, syntax.Div: opDivide, syntax.Mod: opModulo,
+		syntax.Shl: lang.OpShiftLeft, syntax.Shr: lang.OpShiftRight, syntax.UShr: lang.OpShiftRightZero, syntax.Concat: lang.OpConcat,
+		syntax.Add: lang.OpAdd, syntax.Sub: lang.OpSubtract, syntax.BitAnd: lang.OpBitAnd, syntax.BitOr: lang.OpBitOr, syntax.BitXor: lang.OpBitXor,
+		syntax.Mul: lang.OpMultiply, syntax.Div: lang.OpDivide, syntax.Mod: lang.OpModulo,
 	}
 }
 
@@ -199,7 +200,7 @@ func (c *compiler) path(e syntax.Expr) valuer {
 	root, steps, _ := syntax.PathOf(e)
 	a := c.idents[root]
 	if a == nil { // a step into NaN or Infinity
-		return func(*frame) doc.Value { return undefined }
+		return func(*frame) doc.Value { return lang.Undefined }
 	}
 	if a.item {
 		return c.itemPath(steps)
@@ -211,8 +212,8 @@ func (c *compiler) path(e syntax.Expr) valuer {
 	rest := follow(steps)
 	return func(f *frame) doc.Value {
 		v := f.slots[slot]
-		if !f.run.spend(v.TextLen() / 4) {
-			return undefined
+		if !f.run.Spend(v.TextLen() / 4) {
+			return lang.Undefined
 		}
 		return rest(v)
 	}
@@ -226,7 +227,7 @@ func (c *compiler) itemPath(steps []syntax.Step) valuer {
 	name := steps[0].Name
 	switch computed := c.computed[name]; {
 	case steps[0].IsIndex:
-		return func(*frame) doc.Value { return undefined }
+		return func(*frame) doc.Value { return lang.Undefined }
 	case computed != nil:
 		first = computed
 	case doc.IsSystem(name):
@@ -238,8 +239,8 @@ func (c *compiler) itemPath(steps []syntax.Step) valuer {
 		}
 		path := stepsPath(steps[:n])
 		first = func(f *frame) doc.Value {
-			if !f.run.spend(len(f.body) / 4) {
-				return undefined
+			if !f.run.Spend(len(f.body) / 4) {
+				return lang.Undefined
 			}
 			return doc.Get(f.body, path)
 		}
@@ -251,7 +252,7 @@ func (c *compiler) itemPath(steps []syntax.Step) valuer {
 	rest := follow(steps[1:])
 	return func(f *frame) doc.Value {
 		v := first(f)
-		f.run.spend(v.TextLen() / 4)
+		f.run.Spend(v.TextLen() / 4)
 		return rest(v)
 	}
 }
@@ -281,8 +282,8 @@ func follow(steps []syntax.Step) func(doc.Value) doc.Value {
 	return func(v doc.Value) doc.Value {
 		v = v.Get(path)
 		if v.Kind() != doc.Array {
-			return undefined
+			return lang.Undefined
 		}
-		return rest(element(v, at))
+		return rest(lang.Element(v, at))
 	}
 }

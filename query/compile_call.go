@@ -5,10 +5,12 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// call compiles a call; nil for what decides rather than gives a value.
+// Call compiles a call; nil for what decides rather than gives a value.
 func (c *compiler) call(e *syntax.Call) valuer {
 	if e.UDF {
 		return c.udf(e)
@@ -17,26 +19,26 @@ func (c *compiler) call(e *syntax.Call) valuer {
 		id := ref.id
 		return func(f *frame) doc.Value { return f.aggs[id] }
 	}
-	fn, ok := lookupBuiltin(e.Name)
+	fn, ok := lang.LookupBuiltin(e.Name)
 	switch {
 	case !ok:
-		return func(*frame) doc.Value { return undefined }
-	case fn.name == "IIF":
+		return func(*frame) doc.Value { return lang.Undefined }
+	case fn.Name == "IIF":
 		return c.conditional(e.Args[0], e.Args[1], e.Args[2])
-	case fn.name == "DOCUMENTID" && c.isItem(e.Args[0]):
+	case fn.Name == "DOCUMENTID" && c.isItem(e.Args[0]):
 		return documentID
-	case isTypeTest(fn.name):
+	case isTypeTest(fn.Name):
 		return nil
-	case fn.fn == nil:
-		return func(*frame) doc.Value { return undefined }
+	case fn.Fn == nil:
+		return func(*frame) doc.Value { return lang.Undefined }
 	}
 	x := c.builtin(fn, c.arguments(fn, e))
-	if language := c.languageOf(e); isFullText(fn.name) && language != index.English {
+	if language := c.languageOf(e); isFullText(fn.Name) && language != index.English {
 		return func(f *frame) doc.Value {
-			before := f.run.call.language
-			f.run.call.language = language
+			before := f.run.Call.Language
+			f.run.Call.Language = language
 			v := x(f)
-			f.run.call.language = before
+			f.run.Call.Language = before
 			return v
 		}
 	}
@@ -46,33 +48,16 @@ func (c *compiler) call(e *syntax.Call) valuer {
 // isFullText tells of the functions whose first argument is a text in a language.
 func isFullText(name string) bool {
 	switch name {
-	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "_FULLTEXTWORDCOUNT", textScore:
+	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "_FULLTEXTWORDCOUNT", lang.TextScore:
 		return true
 	}
 	return false
 }
 
-// languageOf returns the language that the full text policy has for the path that is the first argument of a
-// call.
-func (b *binder) languageOf(e *syntax.Call) index.Language {
-	if len(e.Args) == 0 {
-		return index.English
-	}
-	return b.spokenAt(e.Args[0])
-}
-
-func (b *binder) spokenAt(text syntax.Expr) index.Language {
-	if text == nil {
-		return index.English
-	}
-	route, _, _ := b.itemRoute(text)
-	return b.info.Index.Language(route)
-}
-
 // arguments are those of the call, and what the container's vector policy says where VectorDistance is not
 // told.
-func (c *compiler) arguments(fn *builtin, e *syntax.Call) []syntax.Expr {
-	if fn.name != vectorDistance || len(e.Args) >= 4 {
+func (c *compiler) arguments(fn *lang.Builtin, e *syntax.Call) []syntax.Expr {
+	if fn.Name != lang.VectorDistance || len(e.Args) >= 4 {
 		return e.Args
 	}
 	distance := c.distanceOf(e)
@@ -87,48 +72,48 @@ func (c *compiler) arguments(fn *builtin, e *syntax.Call) []syntax.Expr {
 		Values: []syntax.Expr{&syntax.Literal{Value: doc.StringValue(distance)}}})
 }
 
-// builtin compiles a call of a function that takes values.
-func (c *compiler) builtin(fn *builtin, list []syntax.Expr) valuer {
+// Builtin compiles a call of a function that takes values.
+func (c *compiler) builtin(fn *lang.Builtin, list []syntax.Expr) valuer {
 	args := c.values(list)
 	switch len(args) {
 	case 1:
 		x := args[0]
 		return func(f *frame) doc.Value {
 			v := [1]doc.Value{x(f)}
-			if !f.run.spend(work(v[0])) {
-				return undefined
+			if !f.run.Spend(lang.Work(v[0])) {
+				return lang.Undefined
 			}
-			return fn.fn(&f.run.call, v[:])
+			return fn.Fn(&f.run.Call, v[:])
 		}
 	case 2:
 		x, y := args[0], args[1]
 		return func(f *frame) doc.Value {
 			v := [2]doc.Value{}
-			if v[0], v[1] = operands(f, x, y); !f.run.spend(work(v[0]) + work(v[1])) {
-				return undefined
+			if v[0], v[1] = operands(f, x, y); !f.run.Spend(lang.Work(v[0]) + lang.Work(v[1])) {
+				return lang.Undefined
 			}
-			return fn.fn(&f.run.call, v[:])
+			return fn.Fn(&f.run.Call, v[:])
 		}
 	}
 	return func(f *frame) doc.Value {
 		held := 0
 		v := evaluate(f, args, &held)
-		defer func() { f.run.retained -= held }()
-		if !f.run.spend(work(v...)) {
-			return undefined
+		defer func() { f.run.Retained -= held }()
+		if !f.run.Spend(lang.Work(v...)) {
+			return lang.Undefined
 		}
-		return fn.fn(&f.run.call, v)
+		return fn.Fn(&f.run.Call, v)
 	}
 }
 
 // operands evaluates two expressions.
 func operands(f *frame, x, y valuer) (a, b doc.Value) {
 	a = x(f)
-	held := f.run.retain(a)
-	if f.run.err == nil {
+	held := f.run.Retain(a)
+	if f.run.Err == nil {
 		b = y(f)
 	}
-	f.run.retained -= held
+	f.run.Retained -= held
 	return a, b
 }
 
@@ -145,11 +130,11 @@ func (c *compiler) values(list []syntax.Expr) []valuer {
 func evaluate(f *frame, list []valuer, held *int) []doc.Value {
 	values := make([]doc.Value, len(list))
 	for i, x := range list {
-		if f.run.err != nil {
+		if f.run.Err != nil {
 			break
 		}
 		values[i] = x(f)
-		*held += f.run.retain(values[i])
+		*held += f.run.Retain(values[i])
 	}
 	return values
 }
@@ -159,24 +144,24 @@ func (c *compiler) udf(e *syntax.Call) valuer {
 	args, name := c.values(e.Args), e.Name
 	return func(f *frame) doc.Value {
 		r := f.run
-		if r.err != nil {
-			return undefined
+		if r.Err != nil {
+			return lang.Undefined
 		}
 		if r.env.UDF == nil {
-			r.fail(plain(fmt.Sprintf("The user defined function '%s' does not exist.", name)))
-			return undefined
+			r.Fail(fault.Plain(fmt.Sprintf("The user defined function '%s' does not exist.", name)))
+			return lang.Undefined
 		}
 		held := 0
 		values := evaluate(f, args, &held)
-		r.retained -= held
-		if r.err != nil {
-			return undefined
+		r.Retained -= held
+		if r.Err != nil {
+			return lang.Undefined
 		}
 		r.udfs++
 		v, err := r.env.UDF(name, values)
 		if err != nil {
-			r.fail(err)
-			return undefined
+			r.Fail(err)
+			return lang.Undefined
 		}
 		return v
 	}
@@ -185,9 +170,9 @@ func (c *compiler) udf(e *syntax.Call) valuer {
 // documentID is DOCUMENTID(alias), the number in the document's part of its _rid.
 func documentID(f *frame) doc.Value {
 	if f.item == nil {
-		return undefined
+		return lang.Undefined
 	}
-	return integerValue(int64(f.item.RID()))
+	return lang.IntegerValue(int64(f.item.RID()))
 }
 
 // isTypeTest tells of the functions that look at the type of their argument alone.

@@ -2,6 +2,7 @@ package query
 
 import (
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -28,8 +29,8 @@ func (c *compiler) decide(e syntax.Expr) decider {
 			return c.like(e)
 		case *syntax.Call:
 			if !e.UDF {
-				if fn, ok := lookupBuiltin(e.Name); ok && isTypeTest(fn.name) {
-					x, set := c.value(e.Args[0]), typeTests()[fn.name]
+				if fn, ok := lang.LookupBuiltin(e.Name); ok && isTypeTest(fn.Name) {
+					x, set := c.value(e.Args[0]), typeTests()[fn.Name]
 					return func(f *frame) truth { return truthOf(set.has(x(f).Kind())) }
 				}
 			}
@@ -112,8 +113,8 @@ func comparedWith(x valuer, op syntax.BinaryOp, i int) decider {
 
 // compared evaluates the operands of a comparison. They are undefined where the run has ended.
 func compared(f *frame, x, y valuer) (a, b doc.Value) {
-	if a, b = operands(f, x, y); !f.run.spend(min(work(a), work(b))) {
-		return undefined, undefined
+	if a, b = operands(f, x, y); !f.run.Spend(min(lang.Work(a), lang.Work(b))) {
+		return lang.Undefined, lang.Undefined
 	}
 	return a, b
 }
@@ -123,7 +124,7 @@ func same(a, b doc.Value) truth {
 	if a.Kind() == doc.Undefined || b.Kind() == doc.Undefined {
 		return unknown
 	}
-	return truthOf(a.Kind() == b.Kind() && equal(a, b))
+	return truthOf(a.Kind() == b.Kind() && lang.Equal(a, b))
 }
 
 // orderBounds tells between what the order of two values must lie for a comparison to hold.
@@ -143,7 +144,7 @@ func ordered(a, b doc.Value, low, high int) truth {
 	if a.Kind() != b.Kind() {
 		return unknown
 	}
-	return truthOfValue(opOrder(a, b, low, high))
+	return truthOfValue(lang.OpOrder(a, b, low, high))
 }
 
 func and(a, b truth) truth {
@@ -194,7 +195,7 @@ func (c *compiler) membership(list []syntax.Expr) func(f *frame, v doc.Value) tr
 			}
 			for _, x := range values {
 				w := x(f)
-				if !f.run.spend(min(work(v), work(w))) {
+				if !f.run.Spend(min(lang.Work(v), lang.Work(w))) {
 					return unknown
 				}
 				if same(v, w) == yes {
@@ -208,7 +209,7 @@ func (c *compiler) membership(list []syntax.Expr) func(f *frame, v doc.Value) tr
 	set := make(map[string]struct{}, len(list))
 	for _, e := range list {
 		v := e.(*syntax.Literal).Value
-		if v.Kind() != doc.Undefined && equal(v, v) {
+		if v.Kind() != doc.Undefined && lang.Equal(v, v) {
 			set[string(doc.AppendOrdered(nil, v))] = struct{}{}
 		}
 	}
@@ -228,13 +229,13 @@ func (c *compiler) like(e *syntax.Like) decider {
 		escape = e.Escape.Value
 	}
 	x, pattern, not := c.value(e.X), c.value(e.Pattern), e.Not
-	compiled := func(f *frame) *likePattern { return likeOf(pattern(f), escape) }
+	compiled := func(f *frame) *lang.LikePattern { return lang.LikeOf(pattern(f), escape) }
 	if l, ok := e.Pattern.(*syntax.Literal); ok {
-		p := likeOf(l.Value, escape)
-		compiled = func(*frame) *likePattern { return p }
+		p := lang.LikeOf(l.Value, escape)
+		compiled = func(*frame) *lang.LikePattern { return p }
 	}
 	return func(f *frame) truth {
-		t := truthOfValue(opLike(&f.run.call, x(f), compiled(f)))
+		t := truthOfValue(lang.OpLike(&f.run.Call, x(f), compiled(f)))
 		if not {
 			return t.not()
 		}

@@ -2,6 +2,8 @@ package query
 
 import (
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -13,8 +15,8 @@ func (c *compiler) subquery(e *syntax.Subquery) valuer {
 		return func(f *frame) doc.Value {
 			dst := []byte{'['}
 			rs.values(f, func(v doc.Value) bool {
-				dst = appendElement(dst, v)
-				return f.run.spend(v.TextLen()) && f.run.fits(dst)
+				dst = lang.AppendElement(dst, v)
+				return f.run.Spend(v.TextLen()) && f.run.Fits(dst)
 			})
 			return doc.Of(append(dst, ']'))
 		}
@@ -30,11 +32,11 @@ func (c *compiler) subquery(e *syntax.Subquery) valuer {
 			return n < 2
 		})
 		if n > 1 {
-			err := plain("The cardinality of a scalar subquery result set cannot be greater than one.")
+			err := fault.Plain("The cardinality of a scalar subquery result set cannot be greater than one.")
 			err.Start, err.End = at.Start, at.End
-			err.place(text)
-			f.run.fail(err)
-			return undefined
+			err.Place(text)
+			f.run.Fail(err)
+			return lang.Undefined
 		}
 		return only
 	}

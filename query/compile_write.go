@@ -82,7 +82,7 @@ func (c *compiler) writeObject(items []outItem) writer {
 			var defined bool
 			if dst, defined = m.x(f, append(dst, m.name...)); !defined {
 				dst = dst[:before]
-			} else if first = false; !f.run.spend(len(dst)-before) || !f.run.fits(dst) {
+			} else if first = false; !f.run.Spend(len(dst)-before) || !f.run.Fits(dst) {
 				return dst[:before], false
 			}
 		}
@@ -107,7 +107,7 @@ func (c *compiler) writeArray(e *syntax.ArrayLit) writer {
 			var defined bool
 			if dst, defined = x(f, dst); !defined {
 				dst = dst[:before]
-			} else if first = false; !f.run.spend(len(dst)-before) || !f.run.fits(dst) {
+			} else if first = false; !f.run.Spend(len(dst)-before) || !f.run.Fits(dst) {
 				return dst[:before], false
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
 // compilerFolder is the environment variable that names a folder with queryplan.py, which asks Cosmos DB's
@@ -164,7 +165,7 @@ func ourAnswer(t *testing.T, text string) string {
 	}
 	p, err := Gateway(text, params, Info{PartitionPaths: []doc.Path{doc.PathOf("key")}},
 		GatewayOptions{Continued: true})
-	var wrong *Error
+	var wrong *fault.Error
 	switch {
 	case errors.As(err, &wrong):
 		return verdict([]byte(wrong.JSON()))

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -16,7 +18,7 @@ func CheckComputed(list []Computed) error {
 	for _, one := range list {
 		q, err := syntax.Parse(one.Query)
 		if err != nil {
-			return syntaxError(err)
+			return fault.SyntaxError(err)
 		}
 		if _, err := compileComputed(one, &Info{}); err != nil {
 			return err
@@ -32,7 +34,7 @@ func CheckComputed(list []Computed) error {
 }
 
 func badComputed(one Computed, why string) error {
-	return plain("The query of the computed property '" + one.Name + "' " + why + ".")
+	return fault.Plain("The query of the computed property '" + one.Name + "' " + why + ".")
 }
 
 // impure tells what in an expression a computed property must not have; "" where all is well.
@@ -44,14 +46,14 @@ func impure(e syntax.Expr, one Computed, list []Computed) (why string) {
 		case *syntax.Parameter:
 			why = "must not have a parameter"
 		case *syntax.Call:
-			f, ok := lookupBuiltin(n.Name)
+			f, ok := lang.LookupBuiltin(n.Name)
 			switch {
 			case n.UDF:
 				why = "must not call a user defined function"
-			case ok && f.volatile:
-				why = "must not call " + f.name + ", whose value changes"
-			case ok && strings.HasPrefix(f.name, "ST_"):
-				why = "must not call the spatial function " + f.name
+			case ok && f.Volatile:
+				why = "must not call " + f.Name + ", whose value changes"
+			case ok && strings.HasPrefix(f.Name, "ST_"):
+				why = "must not call the spatial function " + f.Name
 			}
 		case *syntax.Member, *syntax.Index:
 			x, name, ok := syntax.PropertyOf(n.(syntax.Expr))

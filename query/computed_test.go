@@ -2,6 +2,7 @@ package query
 
 import (
 	"errors"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 	"strings"
 	"testing"
 )
@@ -37,7 +38,7 @@ func TestCheckComputed(t *testing.T) {
 	} {
 		err := CheckComputed([]Computed{{Name: "p", Query: text},
 			{Name: "other", Query: "SELECT VALUE c.a FROM c"}})
-		var wrong *Error
+		var wrong *fault.Error
 		if (why == "") != (err == nil) || err != nil &&
 			(!errors.As(err, &wrong) || !strings.Contains(err.Error(), why)) {
 			t.Errorf("%s: %v, want %q", text, err, why)

@@ -4,13 +4,15 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
 // Condition is a condition on one document, in the form in which conditional patches have it. It is
 // immutable.
 type Condition struct {
-	plan *Plan
+	plan *planned
 }
 
 // PrepareCondition parses and binds
@@ -21,14 +23,14 @@ type Condition struct {
 func PrepareCondition(text string, info Info) (*Condition, error) {
 	q, err := syntax.ParseCondition(text)
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, fault.SyntaxError(err)
 	}
 	q.Select = &syntax.Select{Value: &syntax.Literal{Value: doc.BoolValue(true)}}
-	b, err := bindTree(q, text, nil, &info)
+	b, err := bindTree(q, text, nil, &info, foldFor)
 	if err != nil {
 		return nil, err
 	}
-	p, err := b.plan()
+	p, err := planOf(b)
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +39,9 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 
 // Match tells whether the condition holds for a document. The error is what a subquery can do wrong while it
 // runs, that of a UDF, or ctx's: the rows of a subquery can be many.
-func (c *Condition) Match(ctx context.Context, d Document, env Env) (bool, error) {
-	r := newRun(ctx, c.plan, env)
-	f := newFrame(r, c.plan)
+func (c *Condition) Match(ctx context.Context, d source.Document, env Env) (bool, error) {
+	r := newRun(ctx, c.plan.layout, env)
+	f := newFrame(r, c.plan.layout)
 	f.enter(d)
 	holds := false
 	if c.plan.rows.admits(f) {
@@ -48,5 +50,5 @@ func (c *Condition) Match(ctx context.Context, d Document, env Env) (bool, error
 			return false
 		})
 	}
-	return holds && r.err == nil, r.err
+	return holds && r.Err == nil, r.Err
 }

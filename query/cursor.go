@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/record"
 	"hash/fnv"
-	"math"
 )
 
 // A cursor says where a page ended, so that the next one goes on there: in another process, after writes,
@@ -23,10 +24,7 @@ import (
 //
 // A key that was cut is found again in the document; where that is gone or has changed the page begins with
 // the first row whose key begins like it: rows may repeat, none is missed.
-const (
-	cursorVersion = 3
-	maxCursorKey  = 256
-)
+const cursorVersion = 3
 
 // bookmark is what a cursor holds.
 type bookmark struct {
@@ -48,7 +46,7 @@ func (p bookmark) progress(spans []Span) Progress {
 	one := Begin(spans)
 	switch {
 	case p.form == blocking:
-		one.marks = []mark{{one.within.To, layout(spans), p.rows}}
+		one.marks = []mark{{one.within.To, spansHash(spans), p.rows}}
 	case p.form == sorting, p.form == grouping:
 		one.marks = []mark{{one.within.To, p.rid, p.rows}}
 	case p.source >= 0:
@@ -59,20 +57,11 @@ func (p bookmark) progress(spans []Span) Progress {
 	return one
 }
 
-// Beginning is the cursor of the first page over sources that cover the spans, in a scope.
-func (p *Plan) Beginning(scope string, spans []Span) string {
-	first := bookmark{form: p.form, at: Begin(spans), source: -1, offset: p.top.offset, limit: p.top.limit}
-	return first.encode(p.hashIn(scope), spans)
-}
-
-// hashIn stands for the query in a scope.
-func (p *Plan) hashIn(scope string) uint64 { return p.hash ^ keySum([]byte(scope)) }
-
-// layout stands for the spans and their order.
-func layout(spans []Span) uint64 {
+// spansHash stands for the spans and their order.
+func spansHash(spans []Span) uint64 {
 	var b []byte
 	for _, s := range spans {
-		b = appendSized(appendSized(b, s.From), s.To)
+		b = record.AppendSized(record.AppendSized(b, s.From), s.To)
 	}
 	return keySum(b)
 }
@@ -84,7 +73,7 @@ func (p bookmark) encode(hash uint64, spans []Span) string {
 	b = binary.AppendUvarint(b, uint64(p.offset))
 	b = binary.AppendUvarint(b, uint64(p.limit+1))
 	if p.form == sorting || p.form == grouping {
-		b = append(b, p.key[:min(len(p.key), maxCursorKey)]...)
+		b = append(b, p.key[:min(len(p.key), record.MaxCursorKey)]...)
 		b = binary.BigEndian.AppendUint64(b, keySum(p.key))
 	}
 	return base64.RawURLEncoding.EncodeToString(b)
@@ -98,7 +87,7 @@ func keySum(key []byte) uint64 {
 
 // decodeCursor reads a cursor of the query that the hash stands for, for sources that cover the spans.
 func decodeCursor(text string, hash uint64, f form, spans []Span) (bookmark, error) {
-	bad := func(reason string) (bookmark, error) { return bookmark{}, &CursorError{reason} }
+	bad := func(reason string) (bookmark, error) { return bookmark{}, &fault.CursorError{Reason: reason} }
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	switch {
 	case err != nil || len(b) < 10:
@@ -120,73 +109,35 @@ func decodeCursor(text string, hash uint64, f form, spans []Span) (bookmark, err
 	if f != streaming {
 		p.rid, p.rows = p.at.marks[0].rid, p.at.marks[0].rows
 	}
-	if f == blocking && p.rid != layout(spans) {
+	if f == blocking && p.rid != spansHash(spans) {
 		return bad("the partition ranges have changed since.")
 	}
-	r := reader{rest: rest, ok: true}
-	p.offset, p.limit = int64(r.uvarint()), int64(r.uvarint())-1
-	if p.offset < 0 || p.offset > maxCount || p.limit > maxCount || !r.ok {
+	r := record.Reader{Rest: rest, Ok: true}
+	p.offset, p.limit = int64(r.Uvarint()), int64(r.Uvarint())-1
+	if p.offset < 0 || p.offset > maxCount || p.limit > maxCount || !r.Ok {
 		return bad("it is malformed.")
 	}
 	if f == sorting || f == grouping {
-		if len(r.rest) < 8 || len(r.rest) > maxCursorKey+8 {
+		if len(r.Rest) < 8 || len(r.Rest) > record.MaxCursorKey+8 {
 			return bad("it is malformed.")
 		}
-		n := len(r.rest) - 8
-		p.key, p.sum = bytes.Clone(r.rest[:n]), binary.BigEndian.Uint64(r.rest[n:])
-		if p.cut = p.sum != keySum(p.key); p.cut && n < maxCursorKey {
+		n := len(r.Rest) - 8
+		p.key, p.sum = bytes.Clone(r.Rest[:n]), binary.BigEndian.Uint64(r.Rest[n:])
+		if p.cut = p.sum != keySum(p.key); p.cut && n < record.MaxCursorKey {
 			return bad("it is malformed.")
 		}
-	} else if len(r.rest) > 0 {
+	} else if len(r.Rest) > 0 {
 		return bad("it is malformed.")
 	}
 	return p, nil
 }
 
-// reader reads numbers off bytes; ok turns false where they end too early.
-type reader struct {
-	rest []byte
-	ok   bool
-}
+// form is the way in which a plan runs and pages.
+type form uint8
 
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	if n <= 0 || v >= 1<<63 {
-		r.ok = false
-		return 0
-	}
-	r.rest = r.rest[n:]
-	return v
-}
-
-func (r *reader) uint64() uint64 {
-	if len(r.rest) < 8 {
-		r.ok = false
-		return 0
-	}
-	v := binary.BigEndian.Uint64(r.rest)
-	r.rest = r.rest[8:]
-	return v
-}
-
-// count reads a number of things.
-func (r *reader) count() int {
-	n := r.uvarint()
-	if n > math.MaxInt32 {
-		r.ok = false
-		return 0
-	}
-	return int(n)
-}
-
-// sized reads bytes behind their number.
-func (r *reader) sized() []byte {
-	n := r.uvarint()
-	if n > uint64(len(r.rest)) {
-		r.ok = false
-		return nil
-	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return b
-}
+const (
+	streaming form = iota // rows in rid order; the cursor is a rid
+	sorting               // rows by ORDER BY; the cursor is a key and a rid
+	blocking              // all rows are made before the first is given out; the cursor is a count
+	grouping              // rows are groups by the order of their keys; the cursor is a key
+)

@@ -51,7 +51,7 @@
 //
 // With a folder for temporary files (Env.Temp, package spill) what is more goes on there: groups as sorted
 // runs, hashes of the rows of a DISTINCT, the keys of an ORDER BY that no index serves. What a page has made
-// and not given out is kept in files for the next page, as long as no document has changed (see left.go). It
+// and not given out is kept in files for the next page, as long as no document has changed (see spilled_rows.go). It
 // is never needed: who finds nothing kept makes it again.
 //
 // # Clients that merge

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
 // defaultInfo is that of a container with the default indexing policy.
@@ -144,7 +145,7 @@ func TestRefusals(t *testing.T) {
 			"could not be mapped"},
 	} {
 		_, err := Prepare(c.text, nil, info)
-		var e *Error
+		var e *fault.Error
 		if !errors.As(err, &e) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
@@ -155,7 +156,7 @@ func TestRefusals(t *testing.T) {
 		}
 		at := string([]rune(c.text)[e.Start:e.End])
 		if code != c.code || !strings.Contains(e.Message, c.message) || c.at != "" && at != c.at ||
-			(c.code == "") != (e.Style == Unplaced) {
+			(c.code == "") != (e.Style == fault.Unplaced) {
 			t.Errorf("%s: %s at %q: %v", c.text, code, at, err)
 		}
 	}
@@ -163,7 +164,7 @@ func TestRefusals(t *testing.T) {
 
 func TestErrorJSON(t *testing.T) {
 	_, err := Prepare("SELECT c.€, x,\n  y FROM c", nil, Info{})
-	var e *Error
+	var e *fault.Error
 	if !errors.As(err, &e) || e.Code != "SC1010" {
 		t.Fatal(err)
 	}

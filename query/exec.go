@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -83,8 +85,8 @@ func (s *Stats) Add(o Stats) {
 
 // execution is one run of a plan.
 type execution struct {
-	plan    *Plan
-	sources []Source
+	plan    *planned
+	sources []source.Source
 	opts    RunOptions
 	tune    *tuning
 	run     *run
@@ -100,10 +102,10 @@ type execution struct {
 	resume     mark          // streaming: where the page begins in the current source
 	more       bool          // there is another page
 	last       []byte        // DISTINCT in order: the row before
-	past       *Given        // DISTINCT in the order of rids: all rows before
+	past       *rowHashes    // DISTINCT in the order of rids: all rows before
 	replay     bool          // past is to be made of what earlier pages have passed
 	caughtUp   bool          // that is done
-	left       *left         // what the page before has left, or this one leaves
+	spilled    *spilledRows  // what the page before has left, or this one leaves
 	writer     *spill.Sorter // blocking: of the rows that this page leaves
 	after      bookmark      // blocking: where the next page begins
 	out        []byte        // the text of the row
@@ -119,25 +121,14 @@ type execution struct {
 	single     bool // a document has one row
 }
 
-// Run makes one page. There is one source for each partition range, in the order of the ranges. What a source
-// has handed out is not in use any more when Run returns.
-//
-// A page that has taken its Budget ends between two documents, with or without rows, and its cursor has got
-// on, whatever it has passed over: the dead, the unwanted, entries of an index. Env.Limit alone ends what can
-// only begin again: aggregates, GROUP BY, ranks and other forms that make all rows first; ORDER BY without an
-// index, and by an index among values that it does not have whole (long texts, arrays, objects); what a
-// single document is joined to.
-//
-// The error is a *CursorError, an *Error for what a
-// query can only do wrong while it runs, a *MemoryError, a *TimeError, or what a source, a UDF or the context
-// returned; the page is then as far as it got, without rows.
-func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions) (Page, error) {
+// runPlanned makes one page: see Plan.Run of package query.
+func runPlanned(ctx context.Context, p *planned, sources []source.Source, env Env, o RunOptions) (Page, error) {
 	x := &execution{plan: p, sources: sources, opts: o.withDefaults(), tune: o.tune}
 	if x.tune == nil {
 		x.tune = usual()
 	}
-	x.run = newRun(ctx, p, env)
-	x.f = newFrame(x.run, p)
+	x.run = newRun(ctx, p.layout, env)
+	x.f = newFrame(x.run, p.layout)
 	x.single = len(p.rows.clauses) <= 1
 	if o.Trace {
 		x.page.Stats.nodes = make([]nodeFigures, len(p.nodes))
@@ -157,12 +148,12 @@ func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions)
 	if x.more && x.done.limit != 0 {
 		x.page.Cursor = x.done.encode(x.hash(), x.spans)
 		if x.past != nil && x.opts.Memory != nil {
-			x.opts.Memory.Keep(x.page.Cursor, x.past)
+			x.opts.Memory.Keep(x.page.Cursor, &PageState{hashes: x.past})
 			x.past = nil
 		}
-		if x.left != nil {
-			x.opts.Memory.Keep(x.page.Cursor, &Given{left: x.left})
-			x.left = nil
+		if x.spilled != nil {
+			x.opts.Memory.Keep(x.page.Cursor, &PageState{spilled: x.spilled})
+			x.spilled = nil
 		}
 	}
 	return x.page, nil
@@ -171,9 +162,9 @@ func (p *Plan) Run(ctx context.Context, sources []Source, env Env, o RunOptions)
 // drop removes what no page after this one reads.
 func (x *execution) drop() {
 	if x.past != nil {
-		x.past.Close()
+		x.past.close()
 	}
-	x.left.close()
+	x.spilled.close()
 }
 
 func (x *execution) hash() uint64 { return x.plan.hashIn(x.opts.Scope) }
@@ -200,19 +191,19 @@ func (x *execution) execute() error {
 		return nil
 	}
 	if x.plan.form != streaming {
-		x.takeLeft()
+		x.takeSpilled()
 	}
-	if x.run.err == nil {
+	if x.run.Err == nil {
 		x.rowsOf(0, func() bool { return true })
 	}
-	return x.run.err
+	return x.run.Err
 }
 
 // stop tells whether the page must end: by an error, or, where late may be set, by the time it has taken. It
 // looks now and then. Documents that have been sorted are given out first, since to find them again takes as
 // long as it took to find them.
 func (x *execution) stop() (late bool, err error) {
-	if err := x.pass(rowWork); err != nil {
+	if err := x.pass(lang.RowWork); err != nil {
 		return false, err
 	}
 	if x.ticks++; x.ticks%32 == 0 {
@@ -221,10 +212,10 @@ func (x *execution) stop() (late bool, err error) {
 	return err == nil && x.late && x.sortedRows == 0, err
 }
 
-// look notes whether the page has taken its time, and returns what ends the run.
+// Look notes whether the page has taken its time, and returns what ends the run.
 func (x *execution) look() error {
-	if !x.run.look() {
-		return x.run.err
+	if !x.run.Look() {
+		return x.run.Err
 	}
 	elapsed := x.run.env.Elapsed
 	x.late = x.late || elapsed != nil && elapsed() > x.opts.Budget
@@ -232,9 +223,9 @@ func (x *execution) look() error {
 }
 
 // scan walks the documents of a source behind a rid.
-func (x *execution) scan(src Source, after uint64) Documents {
+func (x *execution) scan(src source.Source, after uint64) source.Documents {
 	docs := src.Scan(after)
-	if s, ok := docs.(Skipping); ok {
+	if s, ok := docs.(source.Skipping); ok {
 		s.Skip(x.skip)
 	}
 	return docs
@@ -242,8 +233,8 @@ func (x *execution) scan(src Source, after uint64) Documents {
 
 // pass notes work that is done between documents, and returns what ends the run.
 func (x *execution) pass(work int) error {
-	if !x.run.spend(work) {
-		return x.run.err
+	if !x.run.Spend(work) {
+		return x.run.Err
 	}
 	return nil
 }
@@ -251,11 +242,11 @@ func (x *execution) pass(work int) error {
 // passEntry notes an entry of an index that was looked at, and returns what ends the run.
 func (x *execution) passEntry() error {
 	x.page.Stats.IndexEntries++
-	return x.pass(entryWork)
+	return x.pass(lang.EntryWork)
 }
 
 // next goes to the next document.
-func (x *execution) next(docs Documents) bool {
+func (x *execution) next(docs source.Documents) bool {
 	if !x.opts.Trace || x.run.env.Elapsed == nil {
 		return docs.Next()
 	}
@@ -267,13 +258,13 @@ func (x *execution) next(docs Documents) bool {
 
 // enter makes a document that was read the current one and tells whether it fulfils the conditions that a
 // block makes on the item alone.
-func (x *execution) enter(d Document, rs *rowset) bool {
+func (x *execution) enter(d source.Document, rs *rowset) bool {
 	x.load(d)
 	return x.passes(rs)
 }
 
 // load makes a document that was read the current one.
-func (x *execution) load(d Document) {
+func (x *execution) load(d source.Document) {
 	x.f.enter(d)
 	x.rowInDoc = 0
 	x.page.Stats.Loaded++

@@ -5,6 +5,7 @@ import (
 	"cmp"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // entry is a document in the order of the query: by key, then by rid, which runs backwards where the first
@@ -19,9 +20,9 @@ type entry struct {
 	blank  bool // it is a row that has not been read, since OFFSET may skip it
 }
 
-// compare puts entries in order.
+// Compare puts entries in order.
 func (x *execution) compare(a, b *entry) int {
-	if c := x.run.compare(a.key, b.key); c != 0 {
+	if c := x.run.Compare(a.key, b.key); c != 0 {
 		return c
 	}
 	c := cmp.Compare(a.rid, b.rid)
@@ -34,29 +35,11 @@ func (x *execution) compare(a, b *entry) int {
 // backwards tells whether equal rows come latest first.
 func (x *execution) backwards() bool { return x.plan.top.order[0].desc }
 
-// lastKey is what stands for a value that comes after all others. No ordered encoding begins with it.
-const lastKey = 0xFE
-
 // orderKey appends the key of the current document: the encodings of the values, complemented for DESC.
 func (x *execution) orderKey(dst []byte) []byte {
 	x.plan.rows.bindPaths(x.f)
 	for i, k := range x.plan.top.order {
-		dst = k.append(dst, OrderedBy(x.plan.order.keys[i](x.f)))
-	}
-	return dst
-}
-
-// append appends the part of a key that stands for the value of one expression.
-func (k *orderKey) append(dst []byte, v OrderValue) []byte {
-	if k.distance && !k.desc && v.kind == doc.Undefined {
-		return append(dst, lastKey)
-	}
-	n := len(dst)
-	dst = v.append(dst)
-	if k.desc {
-		for j := n; j < len(dst); j++ {
-			dst[j] = ^dst[j]
-		}
+		dst = appendKey(k, dst, OrderedBy(x.plan.order.keys[i](x.f)))
 	}
 	return dst
 }
@@ -86,7 +69,7 @@ func (x *execution) orderValues(key []byte) ([]doc.Value, bool) {
 // the document. A walk that finds none for long stops at entries that say so, and goes on from there.
 type inOrder interface {
 	next() (bool, error)
-	at() (*entry, Document)
+	at() (*entry, source.Document)
 	close() error
 }
 
@@ -114,9 +97,9 @@ func (x *execution) completeKey() error {
 
 // find looks for a live document in all sources, and outside the scope as well where the sources can tell;
 // nil: there is none.
-func (x *execution) find(rid uint64) (Document, error) {
+func (x *execution) find(rid uint64) (source.Document, error) {
 	for _, src := range x.sources {
-		if f, ok := src.(Finder); ok {
+		if f, ok := src.(source.Finder); ok {
 			d, live, err := f.Find(rid)
 			if err != nil || !live {
 				return nil, err
@@ -233,7 +216,7 @@ func (x *execution) merge(fn func() (bool, error)) (err error) {
 }
 
 // meet is merge at one entry. It is false where the page ends.
-func (x *execution) meet(d Document, fn func() (bool, error)) (more bool, err error) {
+func (x *execution) meet(d source.Document, fn func() (bool, error)) (more bool, err error) {
 	late, skipped := false, false
 	if x.current.blank {
 		if d, skipped, err = x.unread(); err != nil {

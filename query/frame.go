@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -41,13 +43,22 @@ type Env struct {
 
 // run is what one run of a query shares: the first error ends it, wherever its meter is looked at next.
 type run struct {
-	call
+	lang.Call
 	env   Env
 	given []doc.Value // of the parameters
 	udfs  int
 }
 
-func newRun(ctx context.Context, p *Plan, env Env) *run {
+// layout says what the frames and the runs of a compiled query have room for.
+type layout struct {
+	slots  int // of values that aliases are bound to
+	aggs   int
+	keys   int         // of GROUP BY
+	given  []doc.Value // of the parameters
+	planar bool        // geometries lie in a plane, not on the globe
+}
+
+func newRun(ctx context.Context, l layout, env Env) *run {
 	if env.Static.IsZero() {
 		env.Static = env.Now
 	}
@@ -55,35 +66,27 @@ func newRun(ctx context.Context, p *Plan, env Env) *run {
 		env.Random = func() float64 { return 0 }
 	}
 	if env.Limit <= 0 {
-		env.Limit = DefaultLimit
+		env.Limit = lang.DefaultLimit
 	}
-	if env.MaxHeld <= 0 || env.MaxHeld > maxHeld {
-		env.MaxHeld = maxHeld
+	if env.MaxHeld <= 0 || env.MaxHeld > lang.MaxHeld {
+		env.MaxHeld = lang.MaxHeld
 	}
-	return &run{env: env, given: p.given, call: call{
-		meter: meter{ctx: ctx, elapsed: env.Elapsed, limit: env.Limit, left: lookEvery, turn: env.Turn,
-			most: env.MaxHeld, noTemp: env.Temp == nil,
-			ask: env.Hold, asked: heldFree},
-		now: env.Now, clock: env.Clock, stale: true, static: env.Static, random: env.Random, planar: p.info.Geometry,
+	return &run{env: env, given: l.given, Call: lang.Call{
+		Meter: lang.Meter{Ctx: ctx, Elapsed: env.Elapsed, Limit: env.Limit, Left: lang.LookEvery, Turn: env.Turn,
+			Most: env.MaxHeld, NoTemp: env.Temp == nil,
+			Ask: env.Hold, Asked: lang.HeldFree},
+		Now: env.Now, Clock: env.Clock, Stale: true, Static: env.Static, Random: env.Random, Planar: l.planar,
 	}}
 }
 
 // row counts a row of a source: one document can have any number of them. It is false where the run has
 // ended.
-func (r *run) row() bool { return r.spend(rowWork) }
-
-// maxHeld is how many bytes the intermediate results of a query may have, heldFree how many it is not asked
-// for, and heldStep how many it asks for at once.
-const (
-	maxHeld  = 64 << 20
-	heldFree = 64 << 10
-	heldStep = 256 << 10
-)
+func (r *run) row() bool { return r.Spend(lang.RowWork) }
 
 // frame is where compiled expressions find their values: the item, what the aliases are bound to, and the
 // results of a group. Values are views on the item's text and good for as long as that is.
 type frame struct {
-	item  Document
+	item  source.Document
 	body  []byte
 	whole doc.Value // the item with its system properties; undefined as long as nobody asked
 	slots []doc.Value
@@ -93,15 +96,15 @@ type frame struct {
 	key   []byte // scratch
 }
 
-func newFrame(r *run, p *Plan) *frame {
-	return &frame{run: r, slots: make([]doc.Value, p.slots), aggs: make([]doc.Value, p.aggs),
-		keys: make([]doc.Value, p.keys)}
+func newFrame(r *run, l layout) *frame {
+	return &frame{run: r, slots: make([]doc.Value, l.slots), aggs: make([]doc.Value, l.aggs),
+		keys: make([]doc.Value, l.keys)}
 }
 
 // enter makes an item the one that expressions see.
-func (f *frame) enter(d Document) {
+func (f *frame) enter(d source.Document) {
 	f.item, f.body, f.whole = d, d.Body(), doc.Value{}
-	f.run.call.stale = true
+	f.run.Call.Stale = true
 }
 
 // document returns the item as SELECT * shows it.
@@ -114,15 +117,11 @@ func (f *frame) document() doc.Value {
 
 // appendItem appends the text of the item as SELECT * shows it.
 func (f *frame) appendItem(dst []byte) []byte {
-	if _, ok := f.item.(complete); ok {
+	if _, ok := f.item.(source.Complete); ok {
 		return append(dst, f.body...)
 	}
 	return f.item.System().Append(dst, f.body)
 }
-
-// timestamped is a Document that knows its _ts without its other system properties, which have to be written
-// out.
-type timestamped interface{ TS() int64 }
 
 // system returns a system property of the item.
 func (f *frame) system(name string) doc.Value {
@@ -130,11 +129,11 @@ func (f *frame) system(name string) doc.Value {
 		return doc.Value{}
 	}
 	if name == "_ts" {
-		if t, ok := f.item.(timestamped); ok {
+		if t, ok := f.item.(source.Timestamped); ok {
 			return doc.NumberValue(float64(t.TS()))
 		}
 	}
-	if _, ok := f.item.(complete); ok {
+	if _, ok := f.item.(source.Complete); ok {
 		return doc.Of(f.body).Member(name)
 	}
 	s := f.item.System()

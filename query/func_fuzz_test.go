@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
 // anything returns a value of any kind, of those that functions make something of.
@@ -30,7 +31,7 @@ func anyOfTexts(r *rand.Rand, depth int, texts []string) doc.Value {
 		`{"_rid":"36ZyAPW+uN8NAAAAAAAAAA=="}`, `{"a":1,"b":"x"}`}
 	switch r.IntN(9) {
 	case 0:
-		return undefined
+		return lang.Undefined
 	case 1:
 		return []doc.Value{doc.NullValue(), doc.BoolValue(true), doc.BoolValue(false)}[r.IntN(3)]
 	case 2, 3:
@@ -39,7 +40,7 @@ func anyOfTexts(r *rand.Rand, depth int, texts []string) doc.Value {
 		return doc.StringValue(texts[r.IntN(len(texts))])
 	case 6:
 		if depth > 2 {
-			return undefined
+			return lang.Undefined
 		}
 		var values []doc.Value
 		for range r.IntN(5) {
@@ -55,10 +56,10 @@ func anyOfTexts(r *rand.Rand, depth int, texts []string) doc.Value {
 func TestFunctionsTakeAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	used := testCall()
-	names := slices.Sorted(maps.Keys(builtins()))
+	names := slices.Sorted(maps.Keys(lang.Builtins()))
 	for _, name := range names {
-		b, _ := lookupBuiltin(name)
-		if b.fn == nil {
+		b, _ := lang.LookupBuiltin(name)
+		if b.Fn == nil {
 			continue
 		}
 		defined := 0
@@ -67,21 +68,21 @@ func TestFunctionsTakeAnything(t *testing.T) {
 			texts = []string{"yyyy", "ns", "dd", "2024-02-29T23:59:59.9999999Z", "0001-01-01", "9999-12-31"}
 		}
 		for n := 0; n < 1500 || defined == 0 && n < 100_000; n++ {
-			args := make([]doc.Value, b.min+r.IntN(3))
+			args := make([]doc.Value, b.Min+r.IntN(3))
 			for i := range args {
 				args[i] = anyOfTexts(r, 0, texts)
 			}
-			if !b.accepts(len(args)) {
+			if !b.Accepts(len(args)) {
 				continue
 			}
 			before := render(args...)
-			used.planar = r.IntN(2) == 0
+			used.Planar = r.IntN(2) == 0
 			// what is a geometry depends on planar, which does not change in a query
-			used.shapes = [2]shapeCache{}
-			got := b.fn(used, args)
+			used.Shapes = [2]lang.ShapeCache{}
+			got := b.Fn(used, args)
 			fresh := testCall()
-			fresh.planar = used.planar
-			again := b.fn(fresh, args)
+			fresh.Planar = used.Planar
+			again := b.Fn(fresh, args)
 			if render(got) != render(again) || render(args...) != before {
 				t.Fatalf("%s of %s is %s, and then %s of %s", name, before, render(got), render(again),
 					render(args...))
@@ -93,7 +94,7 @@ func TestFunctionsTakeAnything(t *testing.T) {
 				}
 			}
 		}
-		if defined == 0 && b.min < 5 && name != "GENERATEEMBEDDINGS" {
+		if defined == 0 && b.Min < 5 && name != "GENERATEEMBEDDINGS" {
 			t.Errorf("%s was undefined for all arguments", name)
 		}
 	}
@@ -126,7 +127,7 @@ func TestOperatorsTakeAnything(t *testing.T) {
 				count++
 			}
 		}
-		nan := allOf(doc.Number, a, b) && (a.Num() != a.Num() || b.Num() != b.Num())
+		nan := lang.AllOf(doc.Number, a, b) && (a.Num() != a.Num() || b.Num() != b.Num())
 		if less != unknown && count != 1 && !nan || count > 1 || ordered(b, a, 1, 1) != less {
 			t.Fatalf("%s and %s: less %v, greater %v, equal %v", a.Raw(), b.Raw(), less, greater, equal)
 		}

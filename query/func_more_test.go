@@ -8,6 +8,7 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
 func TestLookup(t *testing.T) {
@@ -16,35 +17,35 @@ func TestLookup(t *testing.T) {
 		"ContainsAllCi": "CONTAINS_ALL_CI", "is_boolean": "IS_BOOL", "_FullTextScore": "_FULLTEXTSCORE",
 		"Count": "COUNT", "RRF": "RRF", "FullTextScore": "FULLTEXTSCORE", "IntMultiply": "INTMUL",
 	} {
-		if b, ok := lookupBuiltin(name); !ok || b.name != registered {
+		if b, ok := lang.LookupBuiltin(name); !ok || b.Name != registered {
 			t.Errorf("%s is %v", name, b)
 		}
 	}
 	for _, name := range []string{"", "LEN", "COALESCE", "OBJECT_KEYS", "ArrayToObject", "ANY",
 		"_REGEX_MATCH", "IntBitwiseLeftShift"} {
-		if b, ok := lookupBuiltin(name); ok {
-			t.Errorf("%q is %s", name, b.name)
+		if b, ok := lang.LookupBuiltin(name); ok {
+			t.Errorf("%q is %s", name, b.Name)
 		}
 	}
-	for alias, name := range aliases {
-		if b := builtins()[alias]; b == nil || b.name != name {
+	for alias, name := range lang.Aliases {
+		if b := lang.Builtins()[alias]; b == nil || b.Name != name {
 			t.Errorf("the alias %s is %v, want %s", alias, b, name)
 		}
 	}
-	for name, b := range builtins() {
-		if (b.fn == nil) != (b.class != classScalar) || b.max >= 0 && b.max < b.min ||
-			(b.class == classAggregate) != (newAggregate(b.name) != nil) {
+	for name, b := range lang.Builtins() {
+		if (b.Fn == nil) != (b.Class != lang.ClassScalar) || b.Max >= 0 && b.Max < b.Min ||
+			(b.Class == lang.ClassAggregate) != (lang.NewAggregate(b.Name) != nil) {
 			t.Errorf("%s is %+v", name, b)
 		}
 		clock := strings.Contains(name, "CURRENT") || name == "NOW" || name == "AGO" || name == "RAND"
-		if b.volatile != clock {
-			t.Errorf("%s is volatile: %v", name, b.volatile)
+		if b.Volatile != clock {
+			t.Errorf("%s is volatile: %v", name, b.Volatile)
 		}
 	}
-	if b, _ := lookupBuiltin("SUBSTRING"); b.accepts(2) || !b.accepts(3) || b.accepts(4) {
+	if b, _ := lang.LookupBuiltin("SUBSTRING"); b.Accepts(2) || !b.Accepts(3) || b.Accepts(4) {
 		t.Error("SUBSTRING takes three arguments")
 	}
-	if b, _ := lookupBuiltin("CONCAT"); b.accepts(1) || !b.accepts(200) {
+	if b, _ := lang.LookupBuiltin("CONCAT"); b.Accepts(1) || !b.Accepts(200) {
 		t.Error("CONCAT takes two arguments and more")
 	}
 }
@@ -53,7 +54,7 @@ func TestLikePrefix(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"": " exact", "abc": "abc exact", "abc%": "abc", "%abc": "", "a_c": "a", "a[b]c": "a", "a^%b%": "a%b", "a[b": "a",
 	} {
-		text, exact := compileLike(pattern, '^', true).prefix()
+		text, exact := lang.CompileLike(pattern, '^', true).Prefix()
 		if exact {
 			text += " exact"
 		}
@@ -66,7 +67,7 @@ func TestLikePrefix(t *testing.T) {
 // A pattern that makes backtracking matchers try for years.
 func TestLikeIsFast(t *testing.T) {
 	text := strings.Repeat("a", 20_000)
-	if compileLike(strings.Repeat("%a", 1000)+"b", 0, false).match(&meter{}, []byte(text)) {
+	if lang.CompileLike(strings.Repeat("%a", 1000)+"b", 0, false).Match(&lang.Meter{}, []byte(text)) {
 		t.Error("there is no b")
 	}
 }
@@ -76,13 +77,13 @@ func TestGrowth(t *testing.T) {
 	c := testCall()
 	megabyte := doc.StringValue(strings.Repeat("ab", 1<<19))
 	call := func(name string, args ...doc.Value) doc.Value {
-		b, _ := lookupBuiltin(name)
-		return b.fn(c, args)
+		b, _ := lang.LookupBuiltin(name)
+		return b.Fn(c, args)
 	}
 	array := arrayOf([]doc.Value{megabyte, megabyte, megabyte, megabyte, megabyte})
 	for name, v := range map[string]doc.Value{
 		"CONCAT":          call("CONCAT", megabyte, megabyte, megabyte, megabyte, megabyte),
-		"||":              opConcat(doc.StringValue(strings.Repeat("x", maxText)), doc.StringValue("x")),
+		"||":              lang.OpConcat(doc.StringValue(strings.Repeat("x", lang.MaxText)), doc.StringValue("x")),
 		"REPLACE":         call("REPLACE", megabyte, doc.StringValue("a"), megabyte),
 		"REGEXREPLACEALL": call("REGEXREPLACEALL", megabyte, doc.StringValue("a"), megabyte),
 		"STRINGJOIN":      call("STRINGJOIN", array, doc.StringValue("")),
@@ -103,24 +104,24 @@ func TestGrowth(t *testing.T) {
 // A regular expression that would take ages gives up.
 func TestRegexTimeLimit(t *testing.T) {
 	defer regexp2.StopTimeoutClock()
-	b, _ := lookupBuiltin("REGEXMATCH")
+	b, _ := lang.LookupBuiltin("REGEXMATCH")
 	c := testCall()
-	v := b.fn(c, []doc.Value{doc.StringValue(strings.Repeat("a", 64) + "!"),
+	v := b.Fn(c, []doc.Value{doc.StringValue(strings.Repeat("a", 64) + "!"),
 		doc.StringValue("^(a+)+$")})
-	var late *MatchError
-	if v.Kind() != doc.Undefined || !errors.As(c.err, &late) {
-		t.Errorf("the match ended with %s, %v", v.Raw(), c.err)
+	var late *lang.MatchError
+	if v.Kind() != doc.Undefined || !errors.As(c.Err, &late) {
+		t.Errorf("the match ended with %s, %v", v.Raw(), c.Err)
 	}
 }
 
 func TestRegexCache(t *testing.T) {
-	var cache regexCache
-	for i := range 10 * maxRegexes {
-		if re := cache.get(regexKey{pattern: strings.Repeat("a", i)}); re == nil {
+	var cache lang.RegexCache
+	for i := range 10 * lang.MaxRegexes {
+		if re := cache.Get(lang.RegexKey{Pattern: strings.Repeat("a", i)}); re == nil {
 			t.Fatal("not compiled")
 		}
 	}
-	if n := len(cache.compiled); n == 0 || n > maxRegexes {
+	if n := len(cache.Compiled); n == 0 || n > lang.MaxRegexes {
 		t.Errorf("the cache holds %d", n)
 	}
 }
@@ -139,32 +140,32 @@ func TestAggregates(t *testing.T) {
 		{"MAKESET", "", "[]"}, {"MAKESET", `1 - 1.0 "b" {"a":1,"b":2} {"b":2,"a":1}`,
 			`[1,"b",{"a":1,"b":2}]`},
 	} {
-		a := newAggregate(c.name)
+		a := lang.NewAggregate(c.name)
 		for _, text := range strings.Fields(c.values) {
 			raw := []byte(text)
 			v := doc.Of(raw)
 			if text == "-" {
-				v = undefined
+				v = lang.Undefined
 			}
-			a.add(v)
-			if r := a.result(); doc.Valid(r.Raw(), doc.Limits{}) != nil && r.Kind() != doc.Undefined {
+			a.Add(v)
+			if r := a.Result(); doc.Valid(r.Raw(), doc.Limits{}) != nil && r.Kind() != doc.Undefined {
 				t.Errorf("%s gives %s on the way", c.name, r.Raw())
 			}
 			for i := range raw { // the row is gone
 				raw[i] = 'x'
 			}
 		}
-		if got := string(a.result().Raw()); got != c.want {
+		if got := string(a.Result().Raw()); got != c.want {
 			t.Errorf("%s of %s is %s, want %s", c.name, c.values, got, c.want)
 		}
 	}
-	if newAggregate("RRF") != nil {
+	if lang.NewAggregate("RRF") != nil {
 		t.Error("RRF is no aggregate")
 	}
 	for _, name := range []string{"MAKELIST", "MAKESET", "MAX"} {
-		a := newAggregate(name)
-		a.add(doc.StringValue(strings.Repeat("a", 1000)))
-		if n := a.size(); n < 1000 || n > 3000 {
+		a := lang.NewAggregate(name)
+		a.Add(doc.StringValue(strings.Repeat("a", 1000)))
+		if n := a.Size(); n < 1000 || n > 3000 {
 			t.Errorf("%s of 1000 bytes keeps %d", name, n)
 		}
 	}
@@ -176,7 +177,7 @@ func TestMultipliers(t *testing.T) {
 		`{"searchListSizeMultiplier":0}`: "searchListSizeMultiplier", `{"quantizedVectorListMultiplier":101}`: "quantizedVectorListMultiplier",
 		`{"searchListSizeMultiplier":1.5}`: "searchListSizeMultiplier", `{"searchListSizeMultiplier":"5"}`: "searchListSizeMultiplier", `5`: "",
 	} {
-		if name, v := badMultiplier(doc.Of([]byte(options))); name != want ||
+		if name, v := lang.BadMultiplier(doc.Of([]byte(options))); name != want ||
 			(name != "") != (v.Kind() != doc.Undefined) {
 			t.Errorf("%s: %q %s", options, name, v.Raw())
 		}
@@ -190,10 +191,10 @@ func TestFunctionAllocations(t *testing.T) {
 	name, city, tags, n, at := body.Member("name"), body.Member("city"), body.Member("tags"), body.Member(
 		"n"), body.Member("at")
 	text := doc.StringValue("works")
-	like := compileLike("%Works%", 0, false)
-	fn := func(name string) func(*call, []doc.Value) doc.Value {
-		b, _ := lookupBuiltin(name)
-		return b.fn
+	like := lang.CompileLike("%Works%", 0, false)
+	fn := func(name string) func(*lang.Call, []doc.Value) doc.Value {
+		b, _ := lang.LookupBuiltin(name)
+		return b.Fn
 	}
 	contains, starts, length, array, abs, part := fn("CONTAINS"), fn("STARTSWITH"), fn("LENGTH"), fn(
 		"ARRAY_CONTAINS"), fn("ABS"), fn("YEAR")
@@ -209,10 +210,10 @@ func TestFunctionAllocations(t *testing.T) {
 			abs(c,
 				number)
 		}, "YEAR": func() { part(c, date) },
-		"LIKE": func() { opLike(c, name, like) }, "=": func() { same(name, text) }, "<": func() {
+		"LIKE": func() { lang.OpLike(c, name, like) }, "=": func() { same(name, text) }, "<": func() {
 			ordered(n,
 				n, -1, -1)
-		}, "+": func() { opAdd(n, n) },
+		}, "+": func() { lang.OpAdd(n, n) },
 	} {
 		if got := testing.AllocsPerRun(100, f); got > 0 {
 			t.Errorf("%s allocates %v times", what, got)

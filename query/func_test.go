@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
 // testCall is the surroundings of functions under test: a fixed moment and a fixed number for RAND.
-func testCall() *call {
+func testCall() *lang.Call {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 123456789, time.UTC)
-	return &call{now: now.Add(time.Hour), static: now, random: func() float64 { return 0.25 }}
+	return &lang.Call{Now: now.Add(time.Hour), Static: now, Random: func() float64 { return 0.25 }}
 }
 
 // answerTo runs a query without FROM, as it comes from a client, over no documents. The result is its only
@@ -25,13 +26,13 @@ func testCall() *call {
 func answerTo(text string) (doc.Value, error) {
 	p, err := Prepare(text, nil, Info{Lenient: true})
 	if err != nil {
-		return undefined, err
+		return lang.Undefined, err
 	}
 	c := testCall()
-	page, err := p.RunValues(context.Background(), nil, Env{Now: c.now, Static: c.static, Random: c.random},
+	page, err := p.RunValues(context.Background(), nil, Env{Now: c.Now, Static: c.Static, Random: c.Random},
 		RunOptions{})
 	if err != nil || len(page.Rows) == 0 {
-		return undefined, err
+		return lang.Undefined, err
 	}
 	return doc.Of(page.Rows[0]), nil
 }
@@ -40,7 +41,7 @@ func answerTo(text string) (doc.Value, error) {
 func arrayOf(values []doc.Value) doc.Value {
 	dst := []byte{'['}
 	for _, v := range values {
-		dst = appendElement(dst, v)
+		dst = lang.AppendElement(dst, v)
 	}
 	return doc.Of(append(dst, ']'))
 }
@@ -167,7 +168,7 @@ func TestFunctions(t *testing.T) {
 		if err != nil || !alike(got, want, 1e-12) {
 			t.Errorf("%s gives %q (%v), want %s", text, got.Raw(), err, results[i])
 		}
-		if n, exact := asInteger(want); exact && (n > maxExact || n < -maxExact) &&
+		if n, exact := lang.AsInteger(want); exact && (n > lang.MaxExact || n < -lang.MaxExact) &&
 			string(got.Raw()) != results[i] {
 			t.Errorf("%s gives %s, want it to the digit: %s", text, got.Raw(), results[i])
 		}

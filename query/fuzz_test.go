@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
 // FuzzQuery prepares and runs any text: every failure is one of the documented types, whatever is indexed,
@@ -29,7 +30,7 @@ func FuzzQuery(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, page uint8, cursor string) {
 		p, err := Prepare(text, []Parameter{{"@p", doc.NumberValue(1)}, {"@s", doc.StringValue("a")}}, info)
 		if err != nil {
-			var wrong *Error
+			var wrong *fault.Error
 			if !errors.As(err, &wrong) || wrong.JSON() == "" {
 				t.Fatalf("%q: %v", text, err)
 			}
@@ -44,9 +45,9 @@ func FuzzQuery(f *testing.F) {
 			got, err := p.Run(ctx, sources, Env{Now: time.Unix(1, 0)},
 				RunOptions{MaxItems: int(page), Cursor: cursor})
 			if err != nil {
-				var wrong *Error
-				var much *MemoryError
-				var bad *CursorError
+				var wrong *fault.Error
+				var much *fault.MemoryError
+				var bad *fault.CursorError
 				if !errors.As(err, &wrong) && !errors.As(err, &much) && !errors.As(err, &bad) &&
 					ctx.Err() == nil {
 					t.Fatalf("%q: %v", text, err)

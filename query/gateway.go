@@ -90,12 +90,12 @@ func newQueryInfo() *queryInfo {
 // a feature, an *UnsupportedError.
 func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*GatewayPlan, error) {
 	info.Index, info.Lenient = nil, true
-	b, err := bind(text, params, &info)
+	b, err := bind(text, params, &info, foldFor)
 	if err != nil {
 		return nil, err
 	}
-	written := b.top.written()
-	plan, err := b.plan()
+	written := writtenBlock(b.top)
+	plan, err := planOf(b)
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +207,8 @@ type gateway struct {
 	needs    []string // of them
 }
 
-// written is a copy of a block that has just been bound: planning does not change it.
-func (bl *block) written() *block {
+// writtenBlock is a copy of a block that has just been bound: planning does not change it.
+func writtenBlock(bl *block) *block {
 	w := *bl
 	w.items, w.aggs = slices.Clone(bl.items), slices.Clone(bl.aggs)
 	w.order, w.rank = copies(bl.order), copies(bl.rank)

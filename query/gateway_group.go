@@ -2,6 +2,8 @@ package query
 
 import (
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -123,12 +125,12 @@ func (g *gateway) aggregated(e syntax.Expr) (found bool) {
 func (g *gateway) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err error) {
 	c, ok := e.(*syntax.Call)
 	if !ok || g.aggs[c].block != g.of {
-		return "", nil, plain(refusedComposition)
+		return "", nil, fault.Plain(refusedComposition)
 	}
 	arg := c.Args[0]
 	counted := callOf("COUNT", arg)
-	f, _ := lookupBuiltin(c.Name)
-	switch f.name {
+	f, _ := lang.LookupBuiltin(c.Name)
+	switch f.Name {
 	case "AVG":
 		return "Average", item(object(outItem{"sum", callOf("SUM", arg)}, outItem{"count", counted})), nil
 	case "MIN":

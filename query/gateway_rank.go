@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -117,7 +118,7 @@ func (g *gateway) plainComponents(h *hybridInfo, list []component, most *int64, 
 	for _, c := range list {
 		score := c.orMissing()
 		if c.rising {
-			score = &syntax.Binary{Op: syntax.Mul, X: &syntax.Literal{Value: integerValue(-1)}, Y: score}
+			score = &syntax.Binary{Op: syntax.Mul, X: &syntax.Literal{Value: lang.IntegerValue(-1)}, Y: score}
 		}
 		scores = append(scores, score)
 	}

@@ -1,6 +1,9 @@
 package query
 
-import "github.com/mayflydb/mayfly/query/syntax"
+import (
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
 
 // streamPlan is for rows that only follow each other.
 func (g *gateway) streamPlan() {
@@ -42,7 +45,7 @@ func (g *gateway) takeLimit() {
 	g.info.Offset, g.info.Limit = &g.top.offset, &taken
 }
 
-// limit reports OFFSET and LIMIT and makes each range give as many rows as all of them could come from it.
+// Limit reports OFFSET and LIMIT and makes each range give as many rows as all of them could come from it.
 // Where not every row of a range counts, that cannot be told.
 func (g *gateway) limit(q *syntax.Query) {
 	g.takeLimit()
@@ -55,7 +58,7 @@ func (g *gateway) limit(q *syntax.Query) {
 	q.Offset, q.Limit = count(0), count(most)
 }
 
-func count(n int64) *syntax.Count { return &syntax.Count{Value: integerValue(n)} }
+func count(n int64) *syntax.Count { return &syntax.Count{Value: lang.IntegerValue(n)} }
 
 // orderPlan is for ORDER BY: rows come with what they are ordered by.
 func (g *gateway) orderPlan() {
@@ -219,8 +222,6 @@ func as(x syntax.Expr, alias string) *syntax.SelectItem {
 func callOf(name string, args ...syntax.Expr) *syntax.Call {
 	return &syntax.Call{Name: name, Args: args}
 }
-
-func number(n int64) *syntax.Literal { return &syntax.Literal{Value: integerValue(n)} }
 
 func object(fields ...outItem) *syntax.ObjectLit {
 	o := &syntax.ObjectLit{}

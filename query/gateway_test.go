@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -130,7 +131,7 @@ func FuzzGateway(f *testing.F) {
 			return
 		}
 		p, err := Gateway(text, params, info, GatewayOptions{})
-		var wrong *Error
+		var wrong *fault.Error
 		if errors.As(err, &wrong) {
 			return
 		} else if err != nil {
@@ -141,7 +142,7 @@ func FuzzGateway(f *testing.F) {
 		}
 		for _, one := range rewrittenQueries(p) {
 			_, err := Prepare(one, params, info)
-			if errors.As(err, &wrong) && (wrong.Code == syntax.CodeSyntax || wrong.Code == CodeTooManyUDFs) &&
+			if errors.As(err, &wrong) && (wrong.Code == syntax.CodeSyntax || wrong.Code == fault.CodeTooManyUDFs) &&
 				tooMuch(text) {
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -34,7 +35,7 @@ type bucket struct {
 	gone  bool   // it is in a file
 	size  int    // bytes
 	keys  []doc.Value
-	state []aggregate
+	state []lang.Aggregate
 }
 
 func newGrouper(rs *rowset, f *frame, held *int) *grouper {
@@ -57,31 +58,31 @@ func (g *grouper) start(keys []doc.Value) *bucket {
 
 // empty makes a group of no rows.
 func (g *grouper) empty() *bucket {
-	one := &bucket{state: make([]aggregate, len(g.rs.aggs))}
+	one := &bucket{state: make([]lang.Aggregate, len(g.rs.aggs))}
 	for i, a := range g.rs.aggs {
-		one.state[i] = newAggregate(a.name)
-		if sum, ok := one.state[i].(*adder); ok {
-			sum.lists = g.runs != nil
+		one.state[i] = lang.NewAggregate(a.name)
+		if sum, ok := one.state[i].(*lang.Adder); ok {
+			sum.Lists = g.runs != nil
 		}
 	}
 	return one
 }
 
-// add adds the row that the frame is at.
+// Add adds the row that the frame is at.
 func (g *grouper) add() bool {
 	one := g.groupOf()
 	if one == nil {
 		return true
 	}
 	for i, a := range g.rs.aggs {
-		before := one.state[i].size()
-		one.state[i].add(a.arg(g.f))
-		grown := one.state[i].size() - before
+		before := one.state[i].Size()
+		one.state[i].Add(a.arg(g.f))
+		grown := one.state[i].Size() - before
 		one.size += grown
-		g.f.run.hold(g.held, grown, a.name)
+		g.f.run.Hold(g.held, grown, a.name)
 	}
 	g.shed()
-	return g.f.run.err == nil
+	return g.f.run.Err == nil
 }
 
 // groupOf returns the group of the row; nil where another page makes it.
@@ -113,7 +114,7 @@ func (g *grouper) groupOf() *bucket {
 func (g *grouper) enter(keys []doc.Value) *bucket {
 	one := g.start(keys)
 	one.key, one.size = string(g.key), 2*len(g.key)+2*setEntry*(1+len(one.state))
-	g.f.run.hold(g.held, one.size, "GROUP BY")
+	g.f.run.Hold(g.held, one.size, "GROUP BY")
 	g.byKey[one.key] = one
 	return one
 }
@@ -133,15 +134,15 @@ func (g *grouper) groupAt(v doc.Value) *bucket {
 // addValue adds a row to a group of groupAt: all aggregates are of the value, or of what all rows have.
 func (g *grouper) addValue(one *bucket, v doc.Value) {
 	for _, state := range one.state {
-		before := state.size()
-		if c, ok := state.(*counter); ok {
-			c.n++
+		before := state.Size()
+		if c, ok := state.(*lang.Counter); ok {
+			c.N++
 		} else {
-			state.add(v)
+			state.Add(v)
 		}
-		grown := state.size() - before
+		grown := state.Size() - before
 		one.size += grown
-		g.f.run.hold(g.held, grown, "GROUP BY")
+		g.f.run.Hold(g.held, grown, "GROUP BY")
 	}
 	g.shed()
 }
@@ -153,8 +154,8 @@ func (g *grouper) countValue(one *bucket) *bucket {
 		one = g.enter(one.keys)
 	}
 	for _, state := range one.state {
-		if c, ok := state.(*counter); ok {
-			c.n++
+		if c, ok := state.(*lang.Counter); ok {
+			c.N++
 		}
 	}
 	return one
@@ -184,7 +185,7 @@ func (g *grouper) show(one *bucket) {
 	g.current = one.key
 	copy(g.f.keys[g.rs.firstKey:], one.keys)
 	for i, a := range g.rs.aggs {
-		g.f.aggs[a.id] = one.state[i].result()
+		g.f.aggs[a.id] = one.state[i].Result()
 	}
 }
 
@@ -197,16 +198,16 @@ func (g *grouper) sort() {
 	for _, one := range g.groups {
 		key := g.orderKey(nil, one)
 		keys[one] = key
-		g.f.run.hold(g.held, len(key)+setEntry, "ORDER BY")
+		g.f.run.Hold(g.held, len(key)+setEntry, "ORDER BY")
 	}
-	slices.SortStableFunc(g.groups, func(a, b *bucket) int { return g.f.run.compare(keys[a], keys[b]) })
+	slices.SortStableFunc(g.groups, func(a, b *bucket) int { return g.f.run.Compare(keys[a], keys[b]) })
 }
 
 // orderKey appends what a group is ordered by.
 func (g *grouper) orderKey(dst []byte, one *bucket) []byte {
 	copy(g.f.keys[g.rs.firstKey:], one.keys)
 	for i, x := range g.rs.order {
-		dst = g.rs.orderBy[i].append(dst, OrderedBy(x(g.f)))
+		dst = appendKey(g.rs.orderBy[i], dst, OrderedBy(x(g.f)))
 	}
 	return dst
 }

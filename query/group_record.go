@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/record"
 )
 
 // A group in a file is a record: when it turned up, its keys, and the state of each aggregate. Numbers are
@@ -18,7 +20,7 @@ func appendKept(dst []byte, v doc.Value) []byte {
 	if n := v.Num(); v.Kind() == doc.Number && (math.IsInf(n, 0) || math.IsNaN(n)) {
 		return binary.BigEndian.AppendUint64(append(dst, 9, notFinite), math.Float64bits(n))
 	}
-	return appendSized(dst, v.Raw())
+	return record.AppendSized(dst, v.Raw())
 }
 
 func decodeKept(b []byte) doc.Value {
@@ -28,7 +30,7 @@ func decodeKept(b []byte) doc.Value {
 	return doc.Of(b)
 }
 
-// append appends the record of a group.
+// appendKey appends the record of a group.
 func (one *bucket) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, one.turn)
 	dst = binary.AppendUvarint(dst, uint64(len(one.keys)))
@@ -37,20 +39,20 @@ func (one *bucket) append(dst []byte) []byte {
 	}
 	for _, state := range one.state {
 		switch a := state.(type) {
-		case *counter:
-			dst = binary.AppendUvarint(dst, uint64(a.n))
-		case *adder:
-			dst = append(dst, byte(truthBit(a.spoiled)))
-			dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(a.sum))
-			dst = binary.AppendUvarint(dst, uint64(a.n))
-			dst = binary.AppendUvarint(dst, uint64(len(a.list)))
-			for _, n := range a.list {
+		case *lang.Counter:
+			dst = binary.AppendUvarint(dst, uint64(a.N))
+		case *lang.Adder:
+			dst = append(dst, byte(truthBit(a.Spoiled)))
+			dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(a.Sum))
+			dst = binary.AppendUvarint(dst, uint64(a.N))
+			dst = binary.AppendUvarint(dst, uint64(len(a.List)))
+			for _, n := range a.List {
 				dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(n))
 			}
-		case *extreme:
-			dst = appendKept(append(dst, byte(truthBit(a.spoiled))), a.best)
-		case *collector:
-			dst = appendSized(dst, a.text)
+		case *lang.Extreme:
+			dst = appendKept(append(dst, byte(truthBit(a.Spoiled))), a.Best)
+		case *lang.Collector:
+			dst = record.AppendSized(dst, a.Text)
 		}
 	}
 	return dst
@@ -58,12 +60,12 @@ func (one *bucket) append(dst []byte) []byte {
 
 // merge adds a record of the same group, whose rows came later, to one that began empty. It is false where
 // the record is none.
-func (one *bucket) merge(record []byte) bool {
-	r := reader{rest: record, ok: true}
-	turn := r.uvarint()
-	keys := make([]doc.Value, r.count())
+func (one *bucket) merge(rec []byte) bool {
+	r := record.Reader{Rest: rec, Ok: true}
+	turn := r.Uvarint()
+	keys := make([]doc.Value, r.Count())
 	for i := range keys {
-		keys[i] = decodeKept(r.sized())
+		keys[i] = decodeKept(r.Sized())
 	}
 	if one.keys == nil {
 		one.turn, one.keys = turn, keys
@@ -73,33 +75,33 @@ func (one *bucket) merge(record []byte) bool {
 	}
 	for _, state := range one.state {
 		switch a := state.(type) {
-		case *counter:
-			a.n += int64(r.uvarint())
-		case *adder:
-			a.spoiled = r.byte() == 1 || a.spoiled
-			a.sum += math.Float64frombits(r.uint64())
-			a.n += int64(r.uvarint())
-			for n := r.count(); n > 0 && r.ok; n-- {
-				a.sum += math.Float64frombits(r.uint64())
+		case *lang.Counter:
+			a.N += int64(r.Uvarint())
+		case *lang.Adder:
+			a.Spoiled = r.Byte() == 1 || a.Spoiled
+			a.Sum += math.Float64frombits(r.Uint64())
+			a.N += int64(r.Uvarint())
+			for n := r.Count(); n > 0 && r.Ok; n-- {
+				a.Sum += math.Float64frombits(r.Uint64())
 			}
-		case *extreme:
-			if r.byte() == 1 {
-				a.spoiled, a.best, a.bytes = true, undefined, 0
+		case *lang.Extreme:
+			if r.Byte() == 1 {
+				a.Spoiled, a.Best, a.Bytes = true, lang.Undefined, 0
 			}
-			a.add(decodeKept(r.sized()))
-		case *collector:
-			doc.Of(append(r.sized(), ']')).Each(func(_ string, v doc.Value) bool {
-				a.add(v)
+			a.Add(decodeKept(r.Sized()))
+		case *lang.Collector:
+			doc.Of(append(r.Sized(), ']')).Each(func(_ string, v doc.Value) bool {
+				a.Add(v)
 				return true
 			})
 		}
 	}
-	return r.ok && len(r.rest) == 0
+	return r.Ok && len(r.Rest) == 0
 }
 
-func (r *reader) byte() (b byte) {
-	if r.ok = r.ok && len(r.rest) > 0; r.ok {
-		b, r.rest = r.rest[0], r.rest[1:]
+func truthBit(b bool) int {
+	if b {
+		return 1
 	}
-	return b
+	return 0
 }

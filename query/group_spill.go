@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -12,7 +13,7 @@ import (
 func (g *grouper) spill() {
 	run := g.f.run
 	if g.runs == nil {
-		g.runs = run.env.Temp.NewSorter(0, run.spend)
+		g.runs = run.env.Temp.NewSorter(0, run.Spend)
 	}
 	g.sortByKey()
 	run.spilled(g.writeTo(g.runs), "GROUP BY")
@@ -28,7 +29,7 @@ func (g *grouper) spill() {
 func (g *grouper) drop(one *bucket) {
 	one.gone = true
 	*g.held -= one.size
-	g.f.run.used -= one.size
+	g.f.run.Used -= one.size
 }
 
 func (g *grouper) writeTo(s *spill.Sorter) error {
@@ -59,7 +60,7 @@ func (g *grouper) eachSpilled(fn func() bool) bool {
 	for {
 		one := all.next(g)
 		if one == nil {
-			return g.f.run.err == nil
+			return g.f.run.Err == nil
 		}
 		g.show(one)
 		if !fn() {
@@ -81,7 +82,7 @@ func (g *grouper) merged() *groupRest {
 // inTurn puts groups in the order of the query, equal ones in that in which they turned up.
 func (g *grouper) inTurn(all *groupRest) *groupRest {
 	run := g.f.run
-	sorter := run.env.Temp.NewSorter(run.limitHeld()/8, run.spend)
+	sorter := run.env.Temp.NewSorter(run.LimitHeld()/8, run.Spend)
 	defer sorter.Close()
 	var key []byte
 	for one := all.next(g); one != nil; one = all.next(g) {
@@ -106,7 +107,7 @@ type groupRest struct {
 // next returns the next group; nil: there is none, or the run has ended.
 func (r *groupRest) next(g *grouper) *bucket {
 	run := g.f.run
-	run.hold(g.held, -r.held, "GROUP BY")
+	run.Hold(g.held, -r.held, "GROUP BY")
 	r.one, r.held = nil, 0
 	for r.it != nil && r.it.Next() {
 		if r.one == nil {
@@ -121,15 +122,15 @@ func (r *groupRest) next(g *grouper) *bucket {
 		}
 		size := 0
 		for _, state := range r.one.state {
-			size += state.size()
+			size += state.Size()
 		}
-		run.hold(g.held, size-r.held, "GROUP BY")
+		run.Hold(g.held, size-r.held, "GROUP BY")
 		r.held = size
 	}
 	if r.it != nil {
 		run.spilled(r.it.Err(), "GROUP BY")
 	}
-	if run.err != nil {
+	if run.Err != nil {
 		return nil
 	}
 	return r.one
@@ -144,7 +145,7 @@ func (r *groupRest) close() {
 // spilled ends the run where a temporary file has failed. It is false where the run has ended.
 func (r *run) spilled(err error, clause string) bool {
 	if err != nil && !errors.Is(err, spill.ErrStopped) {
-		r.fail(&MemoryError{Clause: clause, Max: r.limitHeld(), Err: err})
+		r.Fail(&fault.MemoryError{Clause: clause, Max: r.LimitHeld(), Err: err})
 	}
-	return r.err == nil
+	return r.Err == nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // A walk of a range index need not read a document to know what it has at the path. If a query asks for
@@ -11,35 +12,6 @@ import (
 // with any other. If a row is one that OFFSET skips, not even that is done. And of the entries that share a
 // key a DISTINCT of that path needs one: the walk seeks the next key. In all cases the term has to stand for
 // one value, and the source has to know its dead.
-
-// covers is the rule "cover": it tells whether the query wants nothing of the documents but what they have at
-// the path of its ORDER BY, and whether a row that is skipped need not be looked at.
-func covers(p *planner) {
-	t, o := p.plan.top, p.plan.order
-	if p.plan.form != sorting || o.walk == nil || o.walk.composite != nil || len(t.steps) != 1 ||
-		t.steps[0].kind != stepItem {
-		return
-	}
-	path := o.walk.path.String()
-	only := !t.star
-	for _, e := range t.where {
-		only = only && p.onlyPath(e) == path
-	}
-	if t.value != nil {
-		only = only && p.onlyPath(t.value) == path
-	}
-	for _, item := range t.items {
-		only = only && p.onlyPath(item.x) == path
-	}
-	o.covered = only
-	o.loose = o.distinct > 0 && o.distinct == len(t.order)
-	if t.value != nil && o.loose {
-		o.walk.undefined = false // that is no row
-	}
-	decided := p.decided(t) && (len(p.plan.leaves) == 0 || len(p.plan.leaves) == 1 &&
-		p.plan.leaves[0].name == path && !p.plan.leaves[0].loose)
-	o.skips = decided && o.distinct == 0 && (t.value == nil || p.everywhere(t.value))
-}
 
 // coverDead is how many dead documents a walk asks for: a page may be over before it has met one.
 const coverDead = 256
@@ -54,7 +26,7 @@ func (wk *walker) cover() {
 	if !o.covered && (!o.skips || x.done.offset == 0) {
 		return
 	}
-	c, ok := wk.src.(Census)
+	c, ok := wk.src.(source.Census)
 	if !ok {
 		return
 	}
@@ -83,7 +55,7 @@ func (wk *walker) covered() (done, ok bool) {
 		return true, false
 	}
 	if wk.least == nil {
-		key := wk.x.plan.top.order[0].append(wk.entry.key[:0], OrderedBy(v))
+		key := appendKey(wk.x.plan.top.order[0], wk.entry.key[:0], OrderedBy(v))
 		wk.entry = entry{key: key, source: wk.source, rid: wk.rid, blank: true}
 		wk.doc = nil
 		return true, wk.x.behind(&wk.entry)
@@ -140,7 +112,7 @@ func (wk *walker) leave() error {
 }
 
 // unread is called at a row that has not been read. It is skipped, or read after all.
-func (x *execution) unread() (d Document, skipped bool, err error) {
+func (x *execution) unread() (d source.Document, skipped bool, err error) {
 	if x.done.offset > 0 {
 		x.done.offset--
 		x.consumed()

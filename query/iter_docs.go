@@ -1,10 +1,15 @@
 package query
 
+import (
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
 // fetched iterates over the documents of rids. It is a Documents.
 type fetched struct {
 	x     *execution
-	src   Source
-	rids  Postings
+	src   source.Source
+	rids  source.Postings
 	after uint64 // only what is behind it, unless begun is set
 	begun bool
 	ahead []uint64 // read from rids and not fetched yet
@@ -12,7 +17,7 @@ type fetched struct {
 	only  *members // none but these; nil: all
 	// is told of each rid that is no live document; where it is false Next is, too
 	skip func(rid uint64) bool
-	doc  Document
+	doc  source.Document
 	err  error
 }
 
@@ -26,7 +31,7 @@ func (d *fetched) next() (rid uint64, ok bool) {
 		return 0, false
 	}
 	rid = d.rids.RID()
-	if p, ok := d.src.(Prefetcher); ok && d.room == 0 && !d.begun {
+	if p, ok := d.src.(source.Prefetcher); ok && d.room == 0 && !d.begun {
 		d.room = min(firstAhead, p.Prefetches())
 	}
 	d.begun = true
@@ -40,9 +45,9 @@ func (d *fetched) next() (rid uint64, ok bool) {
 // doubles then.
 const firstAhead = 32
 
-// look reads rids ahead of their documents.
+// Look reads rids ahead of their documents.
 func (d *fetched) look(rid uint64) {
-	p := d.src.(Prefetcher)
+	p := d.src.(source.Prefetcher)
 	list := append(make([]uint64, 0, d.room), rid)
 	for len(list) < d.room && d.rids.Next() {
 		list = append(list, d.rids.RID())
@@ -54,7 +59,7 @@ func (d *fetched) look(rid uint64) {
 // note counts an entry, unless it was counted when it was gathered.
 func (d *fetched) note() error {
 	if _, counted := d.rids.(*gathered); counted {
-		return d.x.pass(entryWork)
+		return d.x.pass(lang.EntryWork)
 	}
 	return d.x.passEntry()
 }
@@ -75,15 +80,15 @@ func (d *fetched) Next() bool {
 			}
 		}
 		if d.err == nil && !d.skip(rid) {
-			d.err = d.x.run.err
+			d.err = d.x.run.Err
 			return false
 		}
 	}
 	return false
 }
 
-func (d *fetched) Document() Document { return d.doc }
-func (d *fetched) Err() error         { return d.err }
+func (d *fetched) Document() source.Document { return d.doc }
+func (d *fetched) Err() error                { return d.err }
 
 func (d *fetched) Close() error {
 	if err := d.rids.Close(); d.err == nil {
@@ -94,7 +99,7 @@ func (d *fetched) Close() error {
 
 // candidates opens the documents of a source that may fulfil the conditions, in the order of their rids,
 // behind one. every tells that all of them are going to be read.
-func (x *execution) candidates(src Source, after uint64, every bool) (Documents, error) {
+func (x *execution) candidates(src source.Source, after uint64, every bool) (source.Documents, error) {
 	p, ok, err := x.pick(src, every)
 	if err != nil {
 		return nil, err
@@ -108,9 +113,9 @@ func (x *execution) candidates(src Source, after uint64, every bool) (Documents,
 // termDocuments are the documents of a range of keys.
 type termDocuments struct {
 	x     *execution
-	src   Source
-	terms Terms
-	doc   Document
+	src   source.Source
+	terms source.Terms
+	doc   source.Document
 	err   error
 }
 
@@ -127,8 +132,8 @@ func (d *termDocuments) Next() bool {
 	return false
 }
 
-func (d *termDocuments) Document() Document { return d.doc }
-func (d *termDocuments) Err() error         { return d.err }
+func (d *termDocuments) Document() source.Document { return d.doc }
+func (d *termDocuments) Err() error                { return d.err }
 
 func (d *termDocuments) Close() error {
 	if err := d.terms.Close(); d.err == nil {

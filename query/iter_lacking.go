@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // without iterates over the documents that have nothing at the path: in the order of their rids or against
@@ -11,7 +13,7 @@ import (
 // them has all its documents looked at.
 func (wk *walker) without() inOrder {
 	from := wk.resumedAt()
-	if shapes, ok := wk.src.(Shapes); ok {
+	if shapes, ok := wk.src.(source.Shapes); ok {
 		if rids, ok := shapes.Lacking(wk.w.path, from, wk.w.reverse); ok {
 			found := &asFound{wk: wk}
 			docs := &fetched{x: wk.x, src: wk.src, rids: rids, begun: true, only: wk.only,
@@ -20,15 +22,15 @@ func (wk *walker) without() inOrder {
 			return found
 		}
 	}
-	return wk.x.newBatch(wk.src, wk.source, func() (Documents, error) {
+	return wk.x.newBatch(wk.src, wk.source, func() (source.Documents, error) {
 		return &undefinedDocuments{wk.x.scan(wk.src, 0), wk.x, wk.x.plan.order.keys[0]}, nil
 	})
 }
 
 // lacking iterates over the documents that have nothing at the path that groups are made of.
-func (x *execution) lacking(src Source) (Documents, error) {
+func (x *execution) lacking(src source.Source) (source.Documents, error) {
 	path := x.plan.only.path
-	if shapes, ok := src.(Shapes); ok {
+	if shapes, ok := src.(source.Shapes); ok {
 		if rids, ok := shapes.Lacking(path, 0, false); ok {
 			docs := &fetched{x: x, src: src, rids: rids, begun: true, skip: x.skip}
 			return &undefinedDocuments{docs, x, x.plan.rows.groupBy[0]}, nil
@@ -53,7 +55,7 @@ func (wk *walker) resumedAt() uint64 {
 // asFound hands documents on in the order in which they come.
 type asFound struct {
 	wk    *walker
-	docs  Documents
+	docs  source.Documents
 	rests bool // docs have ended for an entry without a document
 }
 
@@ -68,7 +70,7 @@ func (o *asFound) next() (bool, error) {
 		return false, nil // one that lacks the path is enough
 	}
 	for o.docs.Next() {
-		if err := o.wk.x.pass(rowWork); err != nil {
+		if err := o.wk.x.pass(lang.RowWork); err != nil {
 			return false, err
 		}
 		if o.wk.reach(o.docs.Document()) {
@@ -80,18 +82,18 @@ func (o *asFound) next() (bool, error) {
 	return rests, o.docs.Err()
 }
 
-func (o *asFound) at() (*entry, Document) { return &o.wk.entry, o.wk.doc }
-func (o *asFound) close() error           { return o.docs.Close() }
+func (o *asFound) at() (*entry, source.Document) { return &o.wk.entry, o.wk.doc }
+func (o *asFound) close() error                  { return o.docs.Close() }
 
 // undefinedDocuments are those documents that have no value of a kind. The frame is at the document.
 type undefinedDocuments struct {
-	Documents
+	source.Documents
 	x     *execution
 	value valuer
 }
 
 func (d *undefinedDocuments) Next() bool {
-	for d.x.pass(rowWork) == nil && d.Documents.Next() {
+	for d.x.pass(lang.RowWork) == nil && d.Documents.Next() {
 		d.x.f.enter(d.Document())
 		d.x.plan.rows.bindPaths(d.x.f)
 		if d.value(d.x.f).Kind() == doc.Undefined {

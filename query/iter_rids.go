@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // The iterators over rids. All are Postings, so that they nest.
@@ -11,12 +12,10 @@ import (
 const (
 	// nexts is how many steps an iterator tries before it seeks, which costs about as much.
 	nexts = 16
-	// maxOpen is how many posting lists are merged as they are read. More are gathered.
-	maxOpen = 16
 )
 
 // advance moves an iterator to the first rid that is not less than rid.
-func advance(p Postings, rid uint64) bool {
+func advance(p source.Postings, rid uint64) bool {
 	for range nexts {
 		if p.RID() >= rid {
 			return true
@@ -38,7 +37,7 @@ func hasRID(rids []uint64, rid uint64) bool {
 }
 
 // closeAll closes iterators and returns the first error.
-func closeAll(list []Postings) (err error) {
+func closeAll(list []source.Postings) (err error) {
 	for _, p := range list {
 		if e := p.Close(); err == nil {
 			err = e
@@ -49,7 +48,7 @@ func closeAll(list []Postings) (err error) {
 
 // intersection has the rids that all of a list have: it leaps from one to the next candidate of any list.
 type intersection struct {
-	list  []Postings
+	list  []source.Postings
 	begun bool
 	pass  func() error // notes an entry
 	tired func() bool  // there is no time left: see align; nil: there always is
@@ -114,8 +113,8 @@ func (x *intersection) Close() error {
 
 // unionOf has the rids that one of a list has.
 type unionOf struct {
-	all  []Postings        // to be closed
-	live heap.Of[Postings] // those that are at a rid
+	all  []source.Postings        // to be closed
+	live heap.Of[source.Postings] // those that are at a rid
 	init bool
 }
 
@@ -144,7 +143,7 @@ func (u *unionOf) moved(ok bool) {
 func (u *unionOf) SeekGE(rid uint64) bool {
 	if !u.init {
 		u.init = true
-		u.live.Before = func(a, b Postings) bool { return a.RID() < b.RID() }
+		u.live.Before = func(a, b source.Postings) bool { return a.RID() < b.RID() }
 		for _, p := range u.all {
 			if p.SeekGE(rid) {
 				u.live.List = append(u.live.List, p)
@@ -194,8 +193,8 @@ func (g *gathered) Close() error {
 	return nil
 }
 
-// list opens an access that consists of posting lists.
-func (x *execution) list(src Source, a access) Postings {
+// List opens an access that consists of posting lists.
+func (x *execution) list(src source.Source, a access) source.Postings {
 	switch a := a.(type) {
 	case *keysAccess:
 		if len(a.keys) == 1 {
@@ -214,15 +213,15 @@ func (x *execution) list(src Source, a access) Postings {
 	return &gathered{}
 }
 
-func (x *execution) listsOf(src Source, list []access) []Postings {
-	open := make([]Postings, len(list))
+func (x *execution) listsOf(src source.Source, list []access) []source.Postings {
+	open := make([]source.Postings, len(list))
 	for i, a := range list {
 		open[i] = x.list(src, a)
 	}
 	return open
 }
 
-func (x *execution) intersect(list []Postings) Postings {
+func (x *execution) intersect(list []source.Postings) source.Postings {
 	return &intersection{list: list, pass: x.passEntry, tired: x.isTired}
 }
 

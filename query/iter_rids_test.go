@@ -1,6 +1,7 @@
 package query
 
 import (
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -35,7 +36,7 @@ func TestPostingsAgree(t *testing.T) {
 				some = append(some, v)
 			}
 		}
-		open := func() (list []Postings) {
+		open := func() (list []source.Postings) {
 			for _, rids := range lists {
 				list = append(list, &gathered{rids: rids})
 			}
@@ -46,12 +47,12 @@ func TestPostingsAgree(t *testing.T) {
 			&intersection{list: open(), pass: func() error { entries++; return nil }}, all)
 		checkPostings(t, r, "union", &unionOf{all: open()}, some)
 		checkPostings(t, r, "both",
-			&intersection{list: []Postings{&unionOf{all: open()}, &gathered{rids: all}},
+			&intersection{list: []source.Postings{&unionOf{all: open()}, &gathered{rids: all}},
 				pass: func() error { entries++; return nil }}, all)
 	}
 }
 
-func checkPostings(t *testing.T, r *rand.Rand, name string, p Postings, want []uint64) {
+func checkPostings(t *testing.T, r *rand.Rand, name string, p source.Postings, want []uint64) {
 	t.Helper()
 	at := uint64(0)
 	for {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -12,9 +13,9 @@ import (
 // is bounded by the page.
 type batch struct {
 	x      *execution
-	src    Source
+	src    source.Source
 	source int
-	open   func() (Documents, error) // what to look at
+	open   func() (source.Documents, error) // what to look at
 	room   int
 	held   int            // bytes of heap
 	heap   heap.Of[entry] // while it is filled: the last one on top; then in order
@@ -23,7 +24,7 @@ type batch struct {
 	last   entry
 	begun  bool
 	after  *entry // none but what comes behind it; nil: all
-	doc    Document
+	doc    source.Document
 
 	whole bool            // of all documents of the source that are wanted
 	it    *spill.Iterator // they are in files; nil: they are not
@@ -43,7 +44,7 @@ func (x *execution) room() int {
 	return int(min(n+x.done.offset, maxRoom)) + 1
 }
 
-func (x *execution) newBatch(src Source, source int, open func() (Documents, error)) *batch {
+func (x *execution) newBatch(src source.Source, source int, open func() (source.Documents, error)) *batch {
 	last := func(a, c entry) bool { return x.compare(&a, &c) > 0 }
 	return &batch{x: x, src: src, source: source, open: open, room: x.room(),
 		heap: heap.Of[entry]{Before: last}}
@@ -73,7 +74,7 @@ func (b *batch) next() (bool, error) {
 	}
 }
 
-func (b *batch) at() (*entry, Document) { return &b.last, b.doc }
+func (b *batch) at() (*entry, source.Document) { return &b.last, b.doc }
 
 // fill looks at all documents and keeps the first ones behind those that were given out.
 func (b *batch) fill() (err error) {
@@ -87,7 +88,7 @@ func (b *batch) fill() (err error) {
 			err = e
 		}
 	}()
-	x.run.used -= b.held
+	x.run.Used -= b.held
 	b.heap.List, b.given, b.full, b.held, b.room = b.heap.List[:0], 0, false, 0, x.room()
 	var key []byte
 	for x.next(docs) {
@@ -122,7 +123,7 @@ func (b *batch) wants(e *entry) bool {
 func (b *batch) push(e entry) {
 	if len(b.heap.List) < b.room {
 		e.key = slices.Clone(e.key)
-		b.x.run.hold(&b.held, entrySize+cap(e.key), "ORDER BY")
+		b.x.run.Hold(&b.held, entrySize+cap(e.key), "ORDER BY")
 		b.heap.Push(e)
 		b.shed()
 		return
@@ -130,7 +131,7 @@ func (b *batch) push(e entry) {
 	b.full = true
 	before := cap(b.heap.List[0].key)
 	e.key = append(b.heap.List[0].key[:0], e.key...)
-	b.x.run.hold(&b.held, cap(e.key)-before, "ORDER BY")
+	b.x.run.Hold(&b.held, cap(e.key)-before, "ORDER BY")
 	b.heap.List[0] = e
 	b.heap.Fix()
 	b.shed()
@@ -139,8 +140,8 @@ func (b *batch) push(e entry) {
 // shed gives the last entries up where their keys take too much memory: they are looked for again when those
 // before are given out.
 func (b *batch) shed() {
-	for b.held > b.x.run.limitHeld()/2/len(b.x.sources) && len(b.heap.List) > 1 {
-		b.x.run.hold(&b.held, -entrySize-cap(b.heap.List[0].key), "ORDER BY")
+	for b.held > b.x.run.LimitHeld()/2/len(b.x.sources) && len(b.heap.List) > 1 {
+		b.x.run.Hold(&b.held, -entrySize-cap(b.heap.List[0].key), "ORDER BY")
 		b.heap.Pop()
 		b.room, b.full = len(b.heap.List), true
 	}

@@ -2,93 +2,36 @@ package query
 
 import (
 	"bytes"
-	"math"
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/heap"
-	"github.com/mayflydb/mayfly/query/syntax"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // Clients that merge partition ranges rank texts by two queries that they are given (see Gateway): the first
 // counts what BM25 has to know of all texts, the second has these numbers in it and orders by _FullTextScore.
 // Both come from the index, as FullTextScore does.
 
-// textOrder is a way to order documents by the score of a text, with numbers that the query has.
-type textOrder struct {
-	ranker
-	x      syntax.Expr // the text
-	scores bm25
-}
-
-// chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers); nil where none
-// does.
-func (p *planner) chooseTexts(key *orderKey) *textOrder {
-	c, ok := key.x.(*syntax.Call)
-	if f, known := lookupBuiltin(nameOf(c)); !ok || c.UDF || !known || f.name != textScore || !key.desc {
-		return nil
-	}
-	path, indexed := p.textPath(c.Args[0])
-	var constants []doc.Value
-	for _, arg := range c.Args[1:] {
-		l, ok := arg.(*syntax.Literal)
-		if !ok {
-			return nil
-		}
-		constants = append(constants, l.Value)
-	}
-	hits, numbers := appendNumbers(nil, constants[3])
-	if !indexed || !numbers || constants[0].Kind() != doc.Array || !allOf(doc.Number, constants[1], constants[2]) {
-		return nil
-	}
-	o := &textOrder{x: c.Args[0], scores: newBM25(constants[1].Num(), constants[2].Num(), hits)}
-	o.path, o.spoken, o.valid = path, p.info.Index.Language(path), true
-	constants[0].Each(func(_ string, v doc.Value) bool {
-		term, ok := compileTerm(v, o.spoken)
-		o.terms, o.valid = append(o.terms, term), o.valid && ok
-		return o.valid
-	})
-	positive := !slices.ContainsFunc(o.scores.rarity, func(f float64) bool { return !(f > 0) || math.IsInf(f, 0) })
-	if !o.valid || len(o.terms) != len(hits) || !positive {
-		return nil
-	}
-	return o
-}
-
-// string is the text of the document that the frame is at; undefined where it has none.
-func (o *textOrder) string(f *frame) doc.Value {
-	if v := o.text(f); v.Kind() == doc.String {
-		return v
-	}
-	return undefined
-}
-
-// nameOf is the name that a function is called by; "" for no call.
-func nameOf(c *syntax.Call) string {
-	if c == nil {
-		return ""
-	}
-	return c.Name
-}
-
 // byText iterates over the documents of a source by the score of their text: those with a term, then the
 // other texts, then the documents without a text. Equal ones come latest first, as ORDER BY DESC has them.
 type byText struct {
 	x      *execution
-	src    Source
+	src    source.Source
 	source int
 	only   *members // that can be rows; nil: they are many, or nobody knows
 	scores textScores
 	heap   heap.Of[estimate] // scores below 0: the best are least
-	texts  Terms             // all, the latest first; nil before and behind
+	texts  source.Terms      // all, the latest first; nil before and behind
 	begun  bool              // texts
 	rest   inOrder           // those without a text
 	entry  entry
-	doc    Document
+	doc    source.Document
 }
 
 // openTexts opens the documents of a source by their scores.
-func (x *execution) openTexts(src Source, source int, only *members) (inOrder, error) {
+func (x *execution) openTexts(src source.Source, source int, only *members) (inOrder, error) {
 	o := x.plan.order.texts
 	var lists []wordList
 	for i := range o.terms {
@@ -111,9 +54,9 @@ func (x *execution) openTexts(src Source, source int, only *members) (inOrder, e
 			t.heap.List = append(t.heap.List, estimate{-scores.scores[i], rid})
 		}
 	}
-	x.run.use(estimateSize*len(t.heap.List), "ORDER BY")
+	x.run.Use(estimateSize*len(t.heap.List), "ORDER BY")
 	t.heap.Init()
-	return t, x.run.err
+	return t, x.run.Err
 }
 
 func (t *byText) next() (bool, error) {
@@ -141,7 +84,7 @@ func (t *byText) next() (bool, error) {
 // propose returns the next text.
 func (t *byText) propose() (e estimate, ok bool, err error) {
 	if len(t.heap.List) > 0 {
-		return t.heap.Pop(), true, t.x.pass(entryWork)
+		return t.heap.Pop(), true, t.x.pass(lang.EntryWork)
 	}
 	if !t.begun {
 		key := t.x.plan.info.Index.TextKey(t.x.plan.order.texts.path, "")
@@ -170,7 +113,7 @@ func (t *byText) endTexts() (err error) {
 // take goes to a document, if it is one of the rows that are wanted.
 func (t *byText) take(e estimate) (bool, error) {
 	x := t.x
-	key := x.plan.top.order[0].append(nil, OrderedBy(doc.NumberValue(0-e.distance)))
+	key := appendKey(x.plan.top.order[0], nil, OrderedBy(doc.NumberValue(0-e.distance)))
 	t.entry = entry{key: key, source: t.source, rid: e.rid, holds: true}
 	if !x.behind(&t.entry) {
 		return false, nil
@@ -190,8 +133,8 @@ func (t *byText) take(e estimate) (bool, error) {
 // openRest goes on with the documents without a text.
 func (t *byText) openRest() {
 	x := t.x
-	t.rest = x.newBatch(t.src, t.source, func() (Documents, error) {
-		var docs Documents
+	t.rest = x.newBatch(t.src, t.source, func() (source.Documents, error) {
+		var docs source.Documents
 		var err error
 		if t.only != nil {
 			docs = &fetched{x: x, src: t.src, rids: &gathered{rids: t.only.rids}, skip: x.skip}
@@ -202,7 +145,7 @@ func (t *byText) openRest() {
 	})
 }
 
-func (t *byText) at() (*entry, Document) { return &t.entry, t.doc }
+func (t *byText) at() (*entry, source.Document) { return &t.entry, t.doc }
 
 func (t *byText) close() error {
 	err := t.endTexts()

@@ -1,22 +1,25 @@
 package query
 
-import "github.com/mayflydb/mayfly/doc"
+import (
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
 
 // nearest iterates over the documents of a source in the order of ORDER BY VectorDistance, by an index.
 // Documents without a distance come last, as ORDER BY has them.
 type nearest struct {
 	x      *execution
-	src    Source
+	src    source.Source
 	source int
 	all    *distances
 	rest   inOrder // those without a distance
 	entry  entry
-	doc    Document
+	doc    source.Document
 }
 
 // openSearch opens the documents of a source by their distance or the score of their text. found has those
 // that can be rows, where these are few; nil: they are many, or nobody knows.
-func (x *execution) openSearch(src Source, source int, found *members) (inOrder, error) {
+func (x *execution) openSearch(src source.Source, source int, found *members) (inOrder, error) {
 	switch {
 	case found != nil && len(found.rids) <= 2*x.room():
 		return x.sortOf(src, source, found.rids, nil), nil
@@ -27,17 +30,17 @@ func (x *execution) openSearch(src Source, source int, found *members) (inOrder,
 }
 
 // openNearest opens the documents of a source by their distance.
-func (x *execution) openNearest(src Source, source int, found *members) (inOrder, error) {
+func (x *execution) openNearest(src source.Source, at int, found *members) (inOrder, error) {
 	all, err := x.openDistances(src, x.plan.order.vectors, found, x.backwards())
 	switch {
 	case err != nil:
 		return nil, err
 	case all != nil:
-		return &nearest{x: x, src: src, source: source, all: all}, nil
+		return &nearest{x: x, src: src, source: at, all: all}, nil
 	case found != nil:
-		return x.sortOf(src, source, found.rids, nil), nil
+		return x.sortOf(src, at, found.rids, nil), nil
 	}
-	return x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0, true) }), nil
+	return x.newBatch(src, at, func() (source.Documents, error) { return x.candidates(src, 0, true) }), nil
 }
 
 func (n *nearest) next() (bool, error) {
@@ -52,7 +55,7 @@ func (n *nearest) next() (bool, error) {
 			break
 		}
 		value := OrderedBy(doc.NumberValue(n.all.v.sign() * e.distance))
-		key := x.plan.top.order[0].append(nil, value)
+		key := appendKey(x.plan.top.order[0], nil, value)
 		n.entry = entry{key: key, source: n.source, rid: e.rid, holds: true}
 		if !x.behind(&n.entry) {
 			continue
@@ -79,8 +82,8 @@ func (n *nearest) next() (bool, error) {
 // openRest goes on with the documents that have no distance.
 func (n *nearest) openRest() {
 	x := n.x
-	n.rest = x.newBatch(n.src, n.source, func() (Documents, error) {
-		var docs Documents
+	n.rest = x.newBatch(n.src, n.source, func() (source.Documents, error) {
+		var docs source.Documents
 		var err error
 		if n.all.only != nil {
 			docs = &fetched{x: x, src: n.src, rids: &gathered{rids: n.all.without}, skip: x.skip}
@@ -91,7 +94,7 @@ func (n *nearest) openRest() {
 	})
 }
 
-func (n *nearest) at() (*entry, Document) { return &n.entry, n.doc }
+func (n *nearest) at() (*entry, source.Document) { return &n.entry, n.doc }
 
 func (n *nearest) close() error {
 	if n.rest != nil {

@@ -7,6 +7,9 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/record"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // walker iterates over the documents of a source in the order of an index. The keys of an index are cut where
@@ -15,18 +18,18 @@ import (
 // they are found by their shapes.
 type walker struct {
 	x      *execution
-	src    Source
+	src    source.Source
 	source int
 	w      *walk
-	parts  []part   // that are left, in the order of the query
-	terms  Terms    // of the first part, while it is walked
-	found  []byte   // key of the entry that the walk is at
-	rid    uint64   // of that entry
-	group  []uint64 // the other rids of its key that are to be taken, the last one first
-	ahead  bool     // terms are one entry further
-	key    []byte   // the last key that was found to be exact
-	vain   int      // entries without a document that is wanted
-	only   *members // documents that may be wanted; nil: any
+	parts  []part       // that are left, in the order of the query
+	terms  source.Terms // of the first part, while it is walked
+	found  []byte       // key of the entry that the walk is at
+	rid    uint64       // of that entry
+	group  []uint64     // the other rids of its key that are to be taken, the last one first
+	ahead  bool         // terms are one entry further
+	key    []byte       // the last key that was found to be exact
+	vain   int          // entries without a document that is wanted
+	only   *members     // documents that may be wanted; nil: any
 	// patience is how many entries may be passed, besides some for each document that was wanted, before the
 	// walk pauses; 0: any number
 	patience int
@@ -34,7 +37,7 @@ type walker struct {
 	wanted   int64 // documents of the page that were wanted when the walk began
 	sub      inOrder
 	entry    entry
-	doc      Document
+	doc      source.Document
 
 	// the dead of the source, where the index alone may tell what is there: see covered
 	dead   []uint64
@@ -53,7 +56,7 @@ type part struct {
 	undefined bool
 }
 
-func (x *execution) newWalk(src Source, source int, w *walk) *walker {
+func (x *execution) newWalk(src source.Source, source int, w *walk) *walker {
 	wk := &walker{x: x, src: src, source: source, w: w, wanted: x.page.Stats.Matched}
 	for _, s := range w.spans {
 		wk.parts = append(wk.parts, part{span: s})
@@ -107,13 +110,6 @@ func (wk *walker) resume() {
 	wk.parts = left
 }
 
-func later(a, b []byte) []byte {
-	if bytes.Compare(a, b) < 0 {
-		return b
-	}
-	return a
-}
-
 // resumeUndefined drops the parts before the one without the path.
 func (wk *walker) resumeUndefined() {
 	for i, p := range wk.parts {
@@ -165,7 +161,7 @@ func (wk *walker) exact(key []byte) bool {
 	return exact
 }
 
-func (wk *walker) at() (*entry, Document) { return &wk.entry, wk.doc }
+func (wk *walker) at() (*entry, source.Document) { return &wk.entry, wk.doc }
 
 func (wk *walker) close() error {
 	var err error
@@ -226,7 +222,7 @@ func (wk *walker) tired() bool {
 // where a run begins.
 func (wk *walker) step() (bool, error) {
 	for wk.advance() {
-		if err := wk.x.pass(entryWork); err != nil {
+		if err := wk.x.pass(lang.EntryWork); err != nil {
 			return false, err
 		}
 		if !bytes.Equal(wk.found, wk.key) {
@@ -301,7 +297,7 @@ func (wk *walker) read() bool {
 func (wk *walker) flips() bool { return wk.w.reverse != wk.x.backwards() }
 
 // reach makes a document the current one and tells whether it comes after where the page begins.
-func (wk *walker) reach(d Document) bool {
+func (wk *walker) reach(d source.Document) bool {
 	x := wk.x
 	x.load(d)
 	wk.entry = entry{key: x.orderKey(wk.entry.key[:0]), source: wk.source, rid: d.RID()}
@@ -321,9 +317,9 @@ func (wk *walker) rests(rid uint64, values func() []doc.Value) bool {
 	}
 	e := entry{source: wk.source, rid: rid, passed: true}
 	for i, v := range values() {
-		e.key = x.plan.top.order[i].append(e.key, OrderedBy(v))
+		e.key = appendKey(x.plan.top.order[i], e.key, OrderedBy(v))
 	}
-	if len(e.key) > maxCursorKey || x.from.cut {
+	if len(e.key) > record.MaxCursorKey || x.from.cut {
 		return false // a cut key is found again in its document alone
 	}
 	if x.from.begun && x.compare(&e, &entry{key: x.from.key, rid: x.from.rid}) <= 0 {
@@ -384,7 +380,7 @@ func (wk *walker) run(key []byte) error {
 	if bytes.Compare(p.lo, p.hi) >= 0 {
 		wk.parts = wk.parts[1:]
 	}
-	wk.sub = wk.x.newBatch(wk.src, wk.source, func() (Documents, error) {
+	wk.sub = wk.x.newBatch(wk.src, wk.source, func() (source.Documents, error) {
 		return &termDocuments{x: wk.x, src: wk.src, terms: wk.src.Terms(lo, hi, false)}, nil
 	})
 	return err

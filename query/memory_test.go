@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // memory is a Source over plain slices: documents with the entries that the container's Indexer makes of
@@ -41,7 +42,7 @@ func (d *memoryDocument) System() doc.System {
 
 // newMemory deals documents out to sources in turn. Rids rise with the documents' order; as in a container,
 // those of one source are never those of another.
-func newMemory(t testing.TB, x *index.Indexer, bodies [][]byte, sources int) []Source {
+func newMemory(t testing.TB, x *index.Indexer, bodies [][]byte, sources int) []source.Source {
 	t.Helper()
 	list := make([]*memory, sources)
 	for i := range list {
@@ -56,7 +57,7 @@ func newMemory(t testing.TB, x *index.Indexer, bodies [][]byte, sources int) []S
 		}
 		list[i/per].add(x, &memoryDocument{uint64(i + 1), parsed.Body})
 	}
-	result := make([]Source, sources)
+	result := make([]source.Source, sources)
 	for i, m := range list {
 		sort.Slice(m.entries, func(a, b int) bool { return m.entries[a].full() < m.entries[b].full() })
 		result[i] = m
@@ -75,7 +76,7 @@ func (e *memoryEntry) full() string {
 	return string(binary.BigEndian.AppendUint64(bytes.Clone(e.key), e.rid))
 }
 
-func (m *memory) Scan(after uint64) Documents {
+func (m *memory) Scan(after uint64) source.Documents {
 	m.opened++
 	return &memoryScan{m: m, at: m.find(after+1) - 1}
 }
@@ -91,12 +92,12 @@ type memoryScan struct {
 	at int
 }
 
-func (s *memoryScan) Next() bool         { s.at++; return s.at < len(s.m.docs) }
-func (s *memoryScan) Document() Document { return s.m.docs[s.at] }
-func (s *memoryScan) Err() error         { return nil }
-func (s *memoryScan) Close() error       { s.m.opened--; return nil }
+func (s *memoryScan) Next() bool                { s.at++; return s.at < len(s.m.docs) }
+func (s *memoryScan) Document() source.Document { return s.m.docs[s.at] }
+func (s *memoryScan) Err() error                { return nil }
+func (s *memoryScan) Close() error              { s.m.opened--; return nil }
 
-func (m *memory) Fetch(rid uint64) (Document, bool, error) {
+func (m *memory) Fetch(rid uint64) (source.Document, bool, error) {
 	if i := m.find(rid); i < len(m.docs) && m.docs[i].rid == rid {
 		return m.docs[i], true, nil
 	}
@@ -111,12 +112,12 @@ type memoryRids struct {
 
 func (r *memoryRids) Close() error { r.m.opened--; return nil }
 
-func (m *memory) rids(list []uint64) Postings {
+func (m *memory) rids(list []uint64) source.Postings {
 	m.opened++
 	return &memoryRids{gathered{rids: list}, m}
 }
 
-func (m *memory) Postings(prefix []byte) Postings {
+func (m *memory) Postings(prefix []byte) source.Postings {
 	var list []uint64
 	for _, e := range m.span(prefix, append(bytes.Clone(prefix), 0xFF)) {
 		if bytes.Equal(e.key, prefix) {
@@ -143,7 +144,7 @@ func (m *memory) Value(key []byte, rid uint64) ([]byte, bool, error) {
 	return nil, false, nil
 }
 
-func (m *memory) Terms(lo, hi []byte, reverse bool) Terms {
+func (m *memory) Terms(lo, hi []byte, reverse bool) source.Terms {
 	m.opened++
 	list := slices.Clone(m.span(lo, hi))
 	if reverse {
@@ -164,11 +165,11 @@ func (t *memoryTerms) Value() []byte { return t.list[t.at].value }
 func (t *memoryTerms) RID() uint64   { return t.list[t.at].rid }
 func (t *memoryTerms) Close() error  { t.m.opened--; return nil }
 
-func (m *memory) Partition() (Postings, bool) { return nil, false }
+func (m *memory) Partition() (source.Postings, bool) { return nil, false }
 
 func (m *memory) Count() (int64, bool) { return int64(len(m.docs)), true }
 
-func (m *memory) Lacking(path index.Path, from uint64, reverse bool) (Postings, bool) {
+func (m *memory) Lacking(path index.Path, from uint64, reverse bool) (source.Postings, bool) {
 	names := make([]string, len(path))
 	for i, s := range path {
 		names[i] = s.Name

@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"fmt"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 	"math"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestFunctionsOfOneCallEnd(t *testing.T) {
 		watch := time.Duration(0)
 		env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 			Limit: 3 * time.Second}
-		var late *TimeError
+		var late *fault.TimeError
 		if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) {
 			t.Errorf("%s: %v", name, err)
 		}

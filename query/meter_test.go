@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
 // costly are queries that take hours over one document, by one loop each: rows, joins, subqueries, functions
@@ -74,7 +75,7 @@ func TestLimit(t *testing.T) {
 			watch := time.Duration(0)
 			env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 				Limit: 3 * time.Second}
-			var late *TimeError
+			var late *fault.TimeError
 			if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) ||
 				late.Limit != env.Limit {
 				t.Errorf("%v", err)
@@ -109,7 +110,7 @@ func TestConditionLimit(t *testing.T) {
 	}
 	watch := time.Duration(0)
 	env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 5 * time.Second}
-	var late *TimeError
+	var late *fault.TimeError
 	if _, err := c.Match(t.Context(), &memoryDocument{1, heavy()}, env); !errors.As(err, &late) {
 		t.Errorf("%v", err)
 	}
@@ -127,7 +128,7 @@ func TestMadeText(t *testing.T) {
 		"operands": "SELECT VALUE " + strings.Repeat("UPPER(c.s) || (", 90) + "c.s" +
 			strings.Repeat(")", 90) + " FROM c",
 	} {
-		var much *MemoryError
+		var much *fault.MemoryError
 		if _, err := mustPrepare(t, text, Info{Lenient: true}).Run(t.Context(), sources, Env{},
 			RunOptions{}); !errors.As(err, &much) {
 			t.Errorf("%s: %v", name, err)
@@ -145,7 +146,7 @@ func TestCostlyConstants(t *testing.T) {
 	p := mustPrepare(t, "SELECT VALUE 1 FROM c WHERE "+strings.Join(regexes, " OR "), Info{})
 	watch := time.Duration(0)
 	env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 3 * time.Second}
-	var late *TimeError
+	var late *fault.TimeError
 	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"1"}`)}, 1)
 	if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) {
 		t.Errorf("%v", err)

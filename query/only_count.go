@@ -1,6 +1,10 @@
 package query
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
 
 // onlyDead is how many dead documents a source is asked for where all entries of a walk count.
 const onlyDead = 10_000
@@ -12,7 +16,7 @@ type census [][]uint64
 func (x *execution) census() (census, bool, error) {
 	all := make(census, len(x.sources))
 	for i, src := range x.sources {
-		c, ok := src.(Census)
+		c, ok := src.(source.Census)
 		if !ok {
 			return nil, false, nil
 		}
@@ -27,7 +31,7 @@ func (x *execution) census() (census, bool, error) {
 
 // eachEntry calls fn for the entries of spans that are of live documents and pass the sieve. sure is false
 // where the document has to tell.
-func (x *execution) eachEntry(src Source, dead []uint64, spans []span, sieve *termSieve,
+func (x *execution) eachEntry(src source.Source, dead []uint64, spans []span, sieve *termSieve,
 	fn func(key []byte, rid uint64, sure bool) error) (err error) {
 	for _, s := range spans {
 		terms := src.Terms(s.lo, s.hi, false)
@@ -51,7 +55,7 @@ func (x *execution) eachEntry(src Source, dead []uint64, spans []span, sieve *te
 
 // wanted reads a document that terms did not decide about, and tells whether it fulfils the conditions. The
 // frame is at it then.
-func (x *execution) wanted(src Source, rid uint64) (bool, error) {
+func (x *execution) wanted(src source.Source, rid uint64) (bool, error) {
 	d, live, err := src.Fetch(rid)
 	if err != nil || !live {
 		return false, err
@@ -83,17 +87,9 @@ func (x *execution) onlyFrom(g *grouper) (done bool, err error) {
 	return true, x.groupTerms(g, dead)
 }
 
-// counted is the result where all aggregates are one count.
-func (g *grouper) counted(total int64) error {
-	for i := range g.groups[0].state {
-		g.groups[0].state[i] = &counter{n: total}
-	}
-	return g.f.run.err
-}
-
 func (x *execution) countAll() (total int64, ok bool) {
 	for _, src := range x.sources {
-		c, ok := src.(Counter)
+		c, ok := src.(source.Counter)
 		if !ok {
 			return 0, false
 		}
@@ -119,9 +115,9 @@ func (x *execution) countWanted(g *grouper, dead census) error {
 	return g.counted(total)
 }
 
-func (x *execution) countIn(src Source, dead []uint64) (n int64, err error) {
+func (x *execution) countIn(src source.Source, dead []uint64) (n int64, err error) {
 	if l := x.plan.only.leaf; l != nil {
-		sieve := x.newSieve(l.sieved())
+		sieve := x.newSieve(sieved(l))
 		err = x.eachEntry(src, dead, l.spans, sieve, func(_ []byte, rid uint64, sure bool) error {
 			if !sure {
 				var err error
@@ -140,7 +136,7 @@ func (x *execution) countIn(src Source, dead []uint64) (n int64, err error) {
 }
 
 // sieved is the test that the terms in the leaf's spans need; nil where they need none.
-func (l *leaf) sieved() *termTest {
+func sieved(l *leaf) *termTest {
 	if !l.loose {
 		return nil
 	}
@@ -149,7 +145,7 @@ func (l *leaf) sieved() *termTest {
 
 // countCommon counts the documents that fulfil conditions about several paths. Where the shortest of the
 // lists is short, its documents are read.
-func (x *execution) countCommon(src Source, dead []uint64) (n int64, err error) {
+func (x *execution) countCommon(src source.Source, dead []uint64) (n int64, err error) {
 	p := x.newProbes(src, nil)
 	short, err := p.count(x.tune.probe)
 	if e := p.close(); err == nil {
@@ -188,20 +184,20 @@ func (x *execution) countCommon(src Source, dead []uint64) (n int64, err error) 
 
 // commonOf has the rids that the leaves of the plan have in common, and those that some leaf is not sure of.
 // Both are in order.
-func (x *execution) commonOf(src Source, p *probes) (all, unsure []uint64, err error) {
+func (x *execution) commonOf(src source.Source, p *probes) (all, unsure []uint64, err error) {
 	for i, l := range x.plan.leaves {
 		var rids []uint64
 		held := 0
-		sieve := x.newSieve(l.sieved())
+		sieve := x.newSieve(sieved(l))
 		err := x.eachEntry(src, nil, l.spans, sieve, func(_ []byte, rid uint64, sure bool) error {
 			if rids = append(rids, rid); !sure {
 				unsure = append(unsure, rid)
 			}
 			if n := 8 * cap(rids); n > held {
-				x.run.hold(&p.held, n-held, "an index")
+				x.run.Hold(&p.held, n-held, "an index")
 				held = n
 			}
-			return x.run.err
+			return x.run.Err
 		})
 		if err != nil {
 			return nil, nil, err

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // aggregateValues makes COUNT, MIN, MAX, SUM and AVG of the values at paths.
@@ -14,10 +16,10 @@ func (x *execution) aggregateValues(g *grouper, dead census) (done bool, err err
 	o := x.plan.only
 	for i, arg := range o.args {
 		switch state := g.groups[0].state[i].(type) {
-		case *counter:
+		case *lang.Counter:
 			bounds := arg.bounds
 			if arg.path == nil && o.leaf == nil {
-				if state.n, done = x.countAll(); !done {
+				if state.N, done = x.countAll(); !done {
 					return false, nil
 				}
 			} else if arg.path == nil {
@@ -26,13 +28,13 @@ func (x *execution) aggregateValues(g *grouper, dead census) (done bool, err err
 			if err := x.countValues(state, bounds, dead); err != nil {
 				return false, err
 			}
-		case *extreme:
+		case *lang.Extreme:
 			for j, src := range x.sources {
 				if err := x.endsOf(state, arg, src, dead[j]); err != nil {
 					return false, err
 				}
 			}
-		case *adder:
+		case *lang.Adder:
 			if exact, err := x.sumValues(state, arg, dead); !exact || err != nil {
 				return false, err
 			}
@@ -42,7 +44,7 @@ func (x *execution) aggregateValues(g *grouper, dead census) (done bool, err err
 }
 
 // countValues counts the live entries in spans.
-func (x *execution) countValues(c *counter, spans []span, dead census) error {
+func (x *execution) countValues(c *lang.Counter, spans []span, dead census) error {
 	for j, src := range x.sources {
 		sieve := x.onlySieve()
 		err := x.eachEntry(src, dead[j], spans, sieve, func(_ []byte, rid uint64, sure bool) (err error) {
@@ -50,7 +52,7 @@ func (x *execution) countValues(c *counter, spans []span, dead census) error {
 				sure, err = x.wanted(src, rid)
 			}
 			if sure {
-				c.n++
+				c.N++
 			}
 			return err
 		})
@@ -63,7 +65,7 @@ func (x *execution) countValues(c *counter, spans []span, dead census) error {
 
 // sumValues adds up the values at a path, in the order of the index. A sum of doubles depends on their order,
 // which is that of the documents, unless all partial sums are integers that doubles have: else it is false.
-func (x *execution) sumValues(sum *adder, arg onlyArg, dead census) (exact bool, err error) {
+func (x *execution) sumValues(sum *lang.Adder, arg onlyArg, dead census) (exact bool, err error) {
 	size := 0.0
 	for j, src := range x.sources {
 		sieve := x.onlySieve()
@@ -75,9 +77,9 @@ func (x *execution) sumValues(sum *adder, arg onlyArg, dead census) (exact bool,
 				}
 				v = arg.value(x.f)
 			}
-			sum.add(v)
+			sum.Add(v)
 			if v.Kind() == doc.Number {
-				if size += math.Abs(v.Num()); v.Num() != math.Trunc(v.Num()) || !(size < maxExact) {
+				if size += math.Abs(v.Num()); v.Num() != math.Trunc(v.Num()) || !(size < lang.MaxExact) {
 					return errInexact
 				}
 			}
@@ -99,14 +101,14 @@ var errInexact = errors.New("query: the sum depends on the order of its numbers"
 // onlySieve puts terms to the conditions, where their spans do not say all.
 func (x *execution) onlySieve() *termSieve {
 	if l := x.plan.only.leaf; l != nil {
-		return x.newSieve(l.sieved())
+		return x.newSieve(sieved(l))
 	}
 	return nil
 }
 
 // endsOf adds the least and the greatest value of a source to MIN or MAX. Both are needed for either: an
 // array or an object, which spoils them, is the last value wherever there is one.
-func (x *execution) endsOf(e *extreme, arg onlyArg, src Source, dead []uint64) error {
+func (x *execution) endsOf(e *lang.Extreme, arg onlyArg, src source.Source, dead []uint64) error {
 	end := end{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.onlySieve()}
 	if err := end.of(arg.bounds, false); err != nil {
 		return err
@@ -119,10 +121,10 @@ func (x *execution) endsOf(e *extreme, arg onlyArg, src Source, dead []uint64) e
 // end looks for the first value of a walk.
 type end struct {
 	x     *execution
-	src   Source
+	src   source.Source
 	dead  []uint64
 	arg   onlyArg
-	to    *extreme
+	to    *lang.Extreme
 	sieve *termSieve
 }
 
@@ -173,7 +175,7 @@ func (e *end) take(key []byte) (found bool, err error) {
 	in, sure := e.sieve.take(key)
 	v, exact := exactTerm(key)
 	if in && sure && exact {
-		e.to.add(v)
+		e.to.Add(v)
 		return true, nil
 	}
 	rids := e.src.Postings(key)
@@ -184,7 +186,7 @@ func (e *end) take(key []byte) (found bool, err error) {
 		if in, err = e.x.wanted(e.src, rids.RID()); !in {
 			continue
 		}
-		e.to.add(e.arg.value(e.x.f))
+		e.to.Add(e.arg.value(e.x.f))
 		if found = true; v.Kind() != doc.String {
 			break
 		}
@@ -211,13 +213,13 @@ func (x *execution) groupTerms(g *grouper, dead census) error {
 				return err
 			}
 		}
-		if o.leaf == nil && g.takes(doc.AppendOrdered(nil, undefined)) {
+		if o.leaf == nil && g.takes(doc.AppendOrdered(nil, lang.Undefined)) {
 			if err := x.groupLacking(g, src, dead[i]); err != nil {
 				return err
 			}
 		}
 	}
-	return x.run.err
+	return x.run.Err
 }
 
 // groupBounds are the terms that groups are made of.
@@ -240,14 +242,14 @@ func (x *execution) groupsFrom(g *grouper) []byte {
 }
 
 // groupLacking adds the documents that have nothing at the path: their group is that of undefined.
-func (x *execution) groupLacking(g *grouper, src Source, dead []uint64) error {
+func (x *execution) groupLacking(g *grouper, src source.Source, dead []uint64) error {
 	docs, err := x.lacking(src)
 	if err != nil {
 		return err
 	}
 	for err == nil && docs.Next() {
 		if d := docs.Document(); !hasRID(dead, d.RID()) && x.passes(x.plan.rows) && !g.add() {
-			err = x.run.err
+			err = x.run.Err
 		}
 	}
 	if cerr := docs.Close(); err == nil {
@@ -263,7 +265,7 @@ const skipFrom = 8
 type termGroups struct {
 	x      *execution
 	g      *grouper
-	src    Source
+	src    source.Source
 	dead   []uint64
 	sieve  *termSieve
 	counts bool // all documents of a group are counted; else one is enough
@@ -313,7 +315,7 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 			t.one = t.g.groupAt(v)
 			if t.passed = t.one == nil; t.one != nil {
 				t.g.addValue(t.one, v)
-				return t.x.run.err
+				return t.x.run.Err
 			}
 		}
 	}
@@ -331,5 +333,5 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 		}
 		return err
 	}
-	return t.x.run.err
+	return t.x.run.Err
 }

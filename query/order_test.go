@@ -14,6 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // randomValue returns the text of a value, from few enough that values meet; "" stands for none.
@@ -182,7 +184,7 @@ func randomTuning(r *rand.Rand) *tuning {
 }
 
 // buried are sources some of whose documents are dead, and some outside the partition that is the scope.
-func buried(sources []Source, dead, outside map[uint64]bool) []Source {
+func buried(sources []source.Source, dead, outside map[uint64]bool) []source.Source {
 	gone := maps.Clone(dead)
 	for rid := range outside {
 		gone[rid] = true
@@ -226,7 +228,7 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources := map[int][]Source{1: buried(newMemory(t, x, bodies, 1), dead, outside),
+			sources := map[int][]source.Source{1: buried(newMemory(t, x, bodies, 1), dead, outside),
 				3: buried(newMemory(t, x, bodies, 3), dead, outside)}
 			for range 40 {
 				text := randomQuery(r)
@@ -279,7 +281,7 @@ func TestOrderIsTotal(t *testing.T) {
 		}
 	}
 	for i := missing + 1; i < len(rows); i++ {
-		if a, b := element(rows[i-1], 0), element(rows[i], 0); doc.Compare(a, b) > 0 &&
+		if a, b := lang.Element(rows[i-1], 0), lang.Element(rows[i], 0); doc.Compare(a, b) > 0 &&
 			a.Kind() < doc.Array || bytes.Compare(OrderedBy(a).append(nil), OrderedBy(b).append(nil)) > 0 {
 			t.Fatalf("%s comes before %s", a.Raw(), b.Raw())
 		}

@@ -25,7 +25,7 @@ func OrderedByHash(k doc.Kind, h doc.Hash) OrderValue { return OrderValue{kind: 
 // hashSize is the length of a hash in a key.
 const hashSize = 16
 
-// append appends an encoding whose bytes compare as rows are ordered.
+// appendKey appends an encoding whose bytes compare as rows are ordered.
 func (v OrderValue) append(dst []byte) []byte {
 	if v.kind < doc.Array {
 		return doc.AppendOrdered(dst, v.value)
@@ -47,4 +47,22 @@ func decodeOrderValue(b []byte) (v doc.Value, rest []byte, ok bool) {
 	}
 	v, rest, err := doc.DecodeOrdered(b)
 	return v, rest, err == nil
+}
+
+// lastKey is what stands for a value that comes after all others. No ordered encoding begins with it.
+const lastKey = 0xFE
+
+// appendKey appends the part of a key that stands for the value of one expression.
+func appendKey(k *orderKey, dst []byte, v OrderValue) []byte {
+	if k.distance && !k.desc && v.kind == doc.Undefined {
+		return append(dst, lastKey)
+	}
+	n := len(dst)
+	dst = v.append(dst)
+	if k.desc {
+		for j := n; j < len(dst); j++ {
+			dst[j] = ^dst[j]
+		}
+	}
+	return dst
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // graves is a memory in which most documents are dead: its index still has them.
@@ -20,7 +21,7 @@ type graves struct {
 	outside map[uint64]bool // of the partition that the scope is; nil: there is none
 }
 
-func (g *graves) Partition() (Postings, bool) {
+func (g *graves) Partition() (source.Postings, bool) {
 	if g.outside == nil {
 		return nil, false
 	}
@@ -33,12 +34,12 @@ func (g *graves) Partition() (Postings, bool) {
 	return g.rids(list), true
 }
 
-func (g *graves) Fetch(rid uint64) (Document, bool, error) {
+func (g *graves) Fetch(rid uint64) (source.Document, bool, error) {
 	d, ok, err := g.memory.Fetch(rid)
 	return d, ok && !g.dead[rid], err
 }
 
-func (g *graves) Scan(after uint64) Documents {
+func (g *graves) Scan(after uint64) source.Documents {
 	return &gravesScan{memoryScan: g.memory.Scan(after).(*memoryScan), dead: g.dead}
 }
 
@@ -109,7 +110,7 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources := map[int][]Source{}
+			sources := map[int][]source.Source{}
 			for _, n := range []int{1, 3} {
 				for _, m := range newMemory(t, x, bodies, n) {
 					sources[n] = append(sources[n], &graves{m.(*memory), dead, nil})
@@ -142,7 +143,7 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 }
 
 // hurried runs all pages of a plan without time for any, and counts those without rows that are not the last.
-func hurried(p *Plan, sources []Source, o RunOptions) (rows []doc.Value, empty int, err error) {
+func hurried(p *Plan, sources []source.Source, o RunOptions) (rows []doc.Value, empty int, err error) {
 	for n := 0; ; n++ {
 		env := Env{Now: time.Unix(1_780_000_000, 0).UTC(), Elapsed: ticking(1)}
 		page, err := p.Run(context.Background(), sources, env, o)

@@ -19,7 +19,7 @@ const maxPins = 1000
 // PinnedKeys returns the partition keys that the query's rows can be in: full keys, and for a hierarchical
 // one also beginnings of it, each value as the conditions give it. There are no keys where the query has no
 // rows to read, as it has no FROM or its conditions contradict each other. False: the conditions do not tell.
-func (p *Plan) PinnedKeys() (keys [][]doc.Value, ok bool) { return p.pins.keys, p.pins.known }
+func (p *planned) PinnedKeys() (keys [][]doc.Value, ok bool) { return p.pins.keys, p.pins.known }
 
 // pinKeys is the rule "pin": it finds the partition keys in the conditions that all rows must fulfil.
 func pinKeys(p *planner) {

@@ -6,44 +6,15 @@ import (
 	"maps"
 
 	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Parameter is a named value of a query.
-type Parameter struct {
-	Name  string // with its @
-	Value doc.Value
-}
-
-// Computed is a computed property of a container: a name and a query of the form SELECT VALUE expression FROM
-// c. In queries it stands beside the properties that documents hold, and hides one of the same name.
-type Computed = index.Computed
-
-// Info is what planning a query needs to know of the container.
-type Info struct {
-	Index          *index.Indexer // nil: nothing is indexed
-	PartitionPaths []doc.Path     // of the partition key, one for each level
-	Computed       []Computed
-	// an ORDER BY that no index serves sorts; else it is refused, as in Cosmos DB
-	Lenient  bool
-	Superset bool // texts are read by syntax.ParseLenient
-	Geometry bool // geometries lie in a plane, not on the globe
-	// the distance function of each path of the vector policy, as doc.Path prints it
-	Vectors map[string]string
-}
-
-// parse reads a text by the syntax that the container takes.
-func (i *Info) parse(text string) (*syntax.Query, error) {
-	if i.Superset {
-		return syntax.ParseLenient(text)
-	}
-	return syntax.Parse(text)
-}
-
-// Plan is a query that was prepared for one container. It is immutable: it may be kept and run by many
+// planned is a query that was prepared for one container. It is immutable: it may be kept and run by many
 // goroutines at once.
-type Plan struct {
+type planned struct {
+	layout
 	hash     uint64 // of the text, but for the WHERE where ORDER BY pages by key, and the parameters
 	top      *block
 	rows     *rowset
@@ -63,29 +34,14 @@ type Plan struct {
 	leaves []*leaf // what the conditions say of single paths
 	pins   pins
 	asked  uint64 // stands for the text and the parameters, with the conditions
-	slots  int
-	aggs   int
-	keys   int // of GROUP BY
 	info   Info
 	use    IndexUse
 	shape  *shape
-	given  []doc.Value // of the parameters
 }
 
-// form is the way in which a plan runs and pages.
-type form uint8
-
-const (
-	streaming form = iota // rows in rid order; the cursor is a rid
-	sorting               // rows by ORDER BY; the cursor is a key and a rid
-	blocking              // all rows are made before the first is given out; the cursor is a count
-	grouping              // rows are groups by the order of their keys; the cursor is a key
-)
-
-// Prepare parses, binds and plans a query. All that is wrong with it by itself is found here, before any
-// document is read. The error is an *Error.
-func Prepare(text string, params []Parameter, info Info) (*Plan, error) {
-	b, err := bind(text, params, &info)
+// preparePlan parses, binds and plans a query. The error is an *Error.
+func preparePlan(text string, params []Parameter, info Info) (*planned, error) {
+	b, err := bind(text, params, &info, foldFor)
 	if err != nil {
 		return nil, err
 	}
@@ -94,43 +50,12 @@ func Prepare(text string, params []Parameter, info Info) (*Plan, error) {
 			return nil, key.refused
 		}
 	}
-	return b.plan()
+	return planOf(b)
 }
 
-// boundQuery is a query whose names are known, as it was written. Planning takes the blocks apart, but leaves
-// the tree as it is.
-type boundQuery struct {
-	*binder
-	q     *syntax.Query
-	top   *block
-	asked []Parameter
-}
-
-// bind parses a query and resolves its names.
-func bind(text string, params []Parameter, info *Info) (*boundQuery, error) {
-	q, err := info.parse(text)
-	if err != nil {
-		return nil, syntaxError(err)
-	}
-	return bindTree(q, text, params, info)
-}
-
-// bindTree is bind of a query that is parsed.
-func bindTree(q *syntax.Query, text string, params []Parameter, info *Info) (*boundQuery, error) {
-	b, err := newBinder(text, params, info)
-	if err != nil {
-		return nil, err
-	}
-	top := b.block(q, nil, nil, false)
-	if err := b.err(); err != nil {
-		return nil, err
-	}
-	return &boundQuery{b, q, top, params}, nil
-}
-
-// plan makes the plan. The blocks are the plan's then.
-func (b *boundQuery) plan() (*Plan, error) {
-	s, err := b.shape()
+// planOf makes the plan. The blocks are the plan's then.
+func planOf(b *boundQuery) (*planned, error) {
+	s, err := shapeOf(b)
 	if err != nil {
 		return nil, err
 	}
@@ -140,9 +65,9 @@ func (b *boundQuery) plan() (*Plan, error) {
 // planner is a query on its way through the rules.
 type planner struct {
 	*binder
-	plan    *Plan
-	folding meter // what constants have cost so far
-	open    bool  // operands that are parameters stay: see shape
+	plan    *planned
+	folding lang.Meter // what constants have cost so far
+	open    bool       // operands that are parameters stay: see shape
 	tests   map[syntax.Expr]*termTest
 	paths   map[syntax.Expr]pathFacts
 	again   bool // what is in these is all
@@ -215,7 +140,7 @@ func hashQuery(text string, params []Parameter) uint64 {
 // Streamable tells whether the query consists of SELECT, VALUE, FROM, JOIN and WHERE alone, so that its rows
 // over several partition ranges are those of one range after the other. Any other query over several ranges
 // needs merging.
-func (p *Plan) Streamable() bool {
+func (p *planned) Streamable() bool {
 	t := p.top
 	return p.form == streaming && t.top < 0 && t.limit < 0 && t.container && !p.distinct
 }
@@ -223,11 +148,7 @@ func (p *Plan) Streamable() bool {
 // ListsAggregates tells whether a select list has aggregates, over all rows rather than groups. A gateway
 // hands no such query out to a client that does not say that it merges them, not even where the conditions
 // name one partition: so the tests of the SDK for Python have it.
-func (p *Plan) ListsAggregates() bool { return listsAggregates(p.top) }
-
-func listsAggregates(t *block) bool {
-	return len(t.aggs) > 0 && len(t.groupBy) == 0 && t.value == nil
-}
+func (p *planned) ListsAggregates() bool { return listsAggregates(p.top) }
 
 // IndexUse tells which indexes a query uses and which ones would help it, as index metrics name them: /a/?
 // for a range index, /a ASC for the paths of a composite one.
@@ -237,11 +158,11 @@ type IndexUse struct {
 }
 
 // IndexUse returns what the query makes of the indexes.
-func (p *Plan) IndexUse() IndexUse { return p.use }
+func (p *planned) IndexUse() IndexUse { return p.use }
 
 // Ordered tells whether the rows come by an ORDER BY, and whether its first key is DESC: then equal rows come
 // latest first.
-func (p *Plan) Ordered() (descending, ok bool) {
+func (p *planned) Ordered() (descending, ok bool) {
 	if len(p.top.order) == 0 || p.order != nil && p.order.implied {
 		return false, false
 	}
@@ -252,20 +173,20 @@ func (p *Plan) Ordered() (descending, ok bool) {
 func compileComputed(one Computed, info *Info) (valuer, error) {
 	q, err := syntax.Parse(one.Query)
 	if err != nil {
-		return nil, syntaxError(err)
+		return nil, fault.SyntaxError(err)
 	}
 	bare := Info{Geometry: info.Geometry, Vectors: maps.Clone(info.Vectors)}
-	b, err := bindTree(q, one.Query, nil, &bare)
+	b, err := bindTree(q, one.Query, nil, &bare, foldFor)
 	if err != nil {
 		return nil, err
 	}
 	bl := b.top
 	if bl.value == nil || len(bl.steps) != 1 || bl.steps[0].kind != stepItem || b.slots > 0 || bl.grouped ||
 		len(bl.where) > 0 {
-		return nil, plain("The query of the computed property '" + one.Name +
+		return nil, fault.Plain("The query of the computed property '" + one.Name +
 			"' is not of the form SELECT VALUE <expression> FROM c.")
 	}
-	p := &planner{binder: b.binder, plan: &Plan{}}
+	p := &planner{binder: b.binder, plan: &planned{}}
 	foldExprs(p)
 	return p.compiler().value(bl.value), nil
 }
@@ -286,8 +207,11 @@ func NewComputed(list []Computed) (func(name string, body []byte) doc.Value, err
 		if v == nil {
 			return doc.Value{}
 		}
-		f := newFrame(newRun(context.Background(), &Plan{}, Env{}), &Plan{})
+		f := newFrame(newRun(context.Background(), layout{}, Env{}), layout{})
 		f.body = body
 		return v(f)
 	}, nil
 }
+
+// hashIn stands for the query in a scope.
+func (p *planned) hashIn(scope string) uint64 { return p.hash ^ keySum([]byte(scope)) }

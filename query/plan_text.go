@@ -8,10 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-func (n *projectNode) String() string { return "project " + n.of.projection() }
+func (n *projectNode) String() string { return "project " + projectionText(n.of) }
 
-// projection is the select list as text.
-func (t *block) projection() string {
+// projectionText is the select list as text.
+func projectionText(t *block) string {
 	switch {
 	case t.star:
 		return "*"
@@ -79,7 +79,7 @@ func (n *rankNode) String() string {
 }
 
 // conditionsText prints conditions with the values of their parameters.
-func (p *Plan) conditionsText(list []syntax.Expr) string {
+func (p *planned) conditionsText(list []syntax.Expr) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
 		if texts[i] = oneLine(syntax.PrintExpr(p.valued(e))); len(texts[i]) > 200 {
@@ -90,7 +90,7 @@ func (p *Plan) conditionsText(list []syntax.Expr) string {
 }
 
 // valued is an expression with the values of its parameters in their places.
-func (p *Plan) valued(e syntax.Expr) syntax.Expr {
+func (p *planned) valued(e syntax.Expr) syntax.Expr {
 	if param, ok := e.(*syntax.Parameter); ok && p.shape != nil {
 		return &syntax.Literal{Value: p.given[p.shape.params[param.Name]]}
 	}
@@ -121,14 +121,14 @@ func (n *documentsNode) String() string {
 		return "words of " + p.order.texts.path.String()
 	case p.counts != nil:
 		return p.counts.String()
-	case p.streams(p.rank):
+	case p.streams():
 		return "the best by " + rankText(p.rank)
 	}
 	return p.waysText()
 }
 
 // waysText says how the documents are found that the conditions leave.
-func (p *Plan) waysText() string {
+func (p *planned) waysText() string {
 	lists := len(p.ways) > 0
 	for _, a := range p.ways {
 		lists = lists && a.lists()

@@ -2,6 +2,7 @@ package query
 
 import (
 	"errors"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,14 +43,14 @@ func usual() *tuning {
 // probes is the choice among the ways of one source.
 type probes struct {
 	x    *execution
-	src  Source
+	src  source.Source
 	ways []*way
 	most int // entries that have been read of each, where it has as many
 	held int // bytes
 }
 
 // newProbes begins to count the ways that leave accepts.
-func (x *execution) newProbes(src Source, leave func(access) bool) *probes {
+func (x *execution) newProbes(src source.Source, leave func(access) bool) *probes {
 	p := &probes{x: x, src: src}
 	for _, a := range x.plan.ways {
 		if leave == nil || leave(a) {
@@ -65,7 +66,7 @@ func (x *execution) newProbes(src Source, leave func(access) bool) *probes {
 	return p
 }
 
-// count reads all ways in turns until one has ended or most entries have been read of each. It tells whether
+// Count reads all ways in turns until one has ended or most entries have been read of each. It tells whether
 // one has.
 func (p *probes) count(most int) (bool, error) {
 	if !slices.ContainsFunc(p.ways, func(w *way) bool { return !w.sifts() }) {
@@ -122,8 +123,8 @@ func (p *probes) read(w *way, n int) error {
 	if err := w.more(p.x, n); err != nil {
 		return err
 	}
-	p.x.run.hold(&p.held, 8*(cap(w.rids)-before), "an index")
-	return p.x.run.err
+	p.x.run.Hold(&p.held, 8*(cap(w.rids)-before), "an index")
+	return p.x.run.Err
 }
 
 func (p *probes) ended() bool {
@@ -171,7 +172,7 @@ func (p *probes) close() (err error) {
 }
 
 // release gives back the memory of rids that nobody needs any more.
-func (p *probes) release() { p.x.run.used -= p.held; p.held = 0 }
+func (p *probes) release() { p.x.run.Used -= p.held; p.held = 0 }
 
 // note keeps in mind what was chosen, if anybody is going to ask.
 func (p *probes) note(how string) {
@@ -209,7 +210,7 @@ func (c choice) String() string {
 
 // pick opens the rids of the documents that may be wanted, in order. It is false where all documents are to
 // be looked at. every tells that all that are wanted are going to be read; else a page of them.
-func (x *execution) pick(src Source, every bool) (_ Postings, ok bool, err error) {
+func (x *execution) pick(src source.Source, every bool) (_ source.Postings, ok bool, err error) {
 	p := x.newProbes(src, func(a access) bool {
 		s, ok := a.(*spansAccess)
 		return every || !ok || !s.whole
@@ -246,10 +247,10 @@ func (x *execution) pick(src Source, every bool) (_ Postings, ok bool, err error
 	return p.shortest(), true, nil
 }
 
-// lists intersects the posting lists alone. It is false where there are none but the partition's own, which a
+// Lists intersects the posting lists alone. It is false where there are none but the partition's own, which a
 // scan follows.
-func (p *probes) lists() (Postings, bool, error) {
-	var list []Postings
+func (p *probes) lists() (source.Postings, bool, error) {
+	var list []source.Postings
 	for _, w := range p.ways {
 		if w.access != nil && w.lists() && len(list) < maxOpen {
 			list = append(list, p.x.list(p.src, w.access))
@@ -272,14 +273,14 @@ func (p *probes) lists() (Postings, bool, error) {
 
 // shortest has the rids of the ways that have ended, and those of the posting lists that have not where that
 // saves documents.
-func (p *probes) shortest() Postings {
+func (p *probes) shortest() source.Postings {
 	rids := p.rids()
-	var first Postings = &gathered{rids: rids, release: p.release}
+	var first source.Postings = &gathered{rids: rids, release: p.release}
 	p.note("rids, " + strconv.Itoa(len(rids)))
 	if len(rids) <= p.x.tune.leap {
 		return first
 	}
-	list := []Postings{first}
+	list := []source.Postings{first}
 	for _, w := range p.ways {
 		if w.done || !w.lists() {
 			continue

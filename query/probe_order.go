@@ -2,6 +2,7 @@ package query
 
 import (
 	"errors"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"slices"
 )
 
@@ -11,7 +12,7 @@ import (
 // others; and when it has passed more entries than it would take to read the wanted documents and sort them,
 // that is done instead.
 
-// members are the rids that a walk reads the documents of.
+// Members are the rids that a walk reads the documents of.
 type members struct{ rids []uint64 }
 
 func (m *members) has(rid uint64) bool {
@@ -19,7 +20,7 @@ func (m *members) has(rid uint64) bool {
 }
 
 // openOrder opens the documents of a source in the order of the query.
-func (x *execution) openOrder(src Source, source int) (inOrder, error) {
+func (x *execution) openOrder(src source.Source, source int) (inOrder, error) {
 	o := x.plan.order
 	if b := x.leftOrder(src, source); b != nil {
 		return b, nil
@@ -67,8 +68,8 @@ func (x *execution) openOrder(src Source, source int) (inOrder, error) {
 // recent is a walk through what a source has of one partition, if a composite index begins with the paths of
 // the partition key and goes on with the keys of ORDER BY: nobody has to say again in the conditions which
 // partition it is.
-func (x *execution) recent(src Source) *walk {
-	in, ok := src.(Partitioned)
+func (x *execution) recent(src source.Source) *walk {
+	in, ok := src.(source.Partitioned)
 	if !ok || x.plan.order.vectors != nil {
 		return nil
 	}
@@ -97,29 +98,9 @@ func (x *execution) recent(src Source) *walk {
 
 func unrouted(k *orderKey) bool { return k.route == nil }
 
-// beside tells which of the ways say more than a walk itself does, and are short to read.
-func beside(w *walk) func(access) bool {
-	return func(a access) bool {
-		s, ok := a.(*spansAccess)
-		return !ok || !s.whole && (w == nil || !slices.EqualFunc(s.spans, w.spans, sameSpan))
-	}
-}
-
-// waysBeside are the ways that may be taken in place of a walk, before it has begun.
-func (p *Plan) waysBeside(w *walk) (ways []access) {
-	for _, a := range p.ways {
-		if len(w.fixed) == 0 && beside(w)(a) {
-			ways = append(ways, a)
-		}
-	}
-	return ways
-}
-
-func sameSpan(a, b span) bool { return string(a.lo) == string(b.lo) && string(a.hi) == string(b.hi) }
-
 // sortOf sorts the documents of rids, those that come behind an entry.
-func (x *execution) sortOf(src Source, source int, rids []uint64, after *entry) *batch {
-	b := x.newBatch(src, source, func() (Documents, error) {
+func (x *execution) sortOf(src source.Source, at int, rids []uint64, after *entry) *batch {
+	b := x.newBatch(src, at, func() (source.Documents, error) {
 		return &fetched{x: x, src: src, rids: &gathered{rids: rids}, skip: x.skip}, nil
 	})
 	b.after = after
@@ -127,7 +108,7 @@ func (x *execution) sortOf(src Source, source int, rids []uint64, after *entry) 
 }
 
 // isScoped tells whether a source's scope is a partition.
-func isScoped(src Source) bool {
+func isScoped(src source.Source) bool {
 	partition, ok := src.Partition()
 	if ok {
 		_ = partition.Close() // nothing was read
@@ -138,14 +119,14 @@ func isScoped(src Source) bool {
 // watched is a walk that may turn into a sort.
 type watched struct {
 	x      *execution
-	src    Source
+	src    source.Source
 	source int
 	wk     *walker
 	sort   *batch
 	last   *entry // that the walk has given out
 }
 
-func (x *execution) watch(src Source, source int, w *walk) *watched {
+func (x *execution) watch(src source.Source, source int, w *walk) *watched {
 	wk := x.newWalk(src, source, w)
 	within := w != x.plan.order.walk // the partition
 	if len(x.plan.ways) > 0 || !within && isScoped(src) {
@@ -188,7 +169,7 @@ func keptEntry(old, e *entry) *entry {
 	return old
 }
 
-// turn is called when the walk has lost its patience. It either tells the walk which documents are wanted, or
+// Turn is called when the walk has lost its patience. It either tells the walk which documents are wanted, or
 // sorts those.
 func (w *watched) turn() error {
 	x, wk := w.x, w.wk
@@ -214,7 +195,7 @@ func (w *watched) turn() error {
 	return wk.close()
 }
 
-func (w *watched) at() (*entry, Document) {
+func (w *watched) at() (*entry, source.Document) {
 	if w.sort != nil {
 		return w.sort.at()
 	}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"slices"
 )
 
@@ -45,7 +46,7 @@ type stepper interface {
 	Close() error
 }
 
-type postingStepper struct{ Postings }
+type postingStepper struct{ source.Postings }
 
 func (s postingStepper) step() (uint64, bool, bool) {
 	if !s.Next() {
@@ -55,7 +56,7 @@ func (s postingStepper) step() (uint64, bool, bool) {
 }
 
 type termStepper struct {
-	Terms
+	source.Terms
 	sieve *termSieve
 }
 
@@ -73,17 +74,17 @@ func (s termStepper) step() (uint64, bool, bool) {
 
 // keysStepper goes through the entries of many keys by one walk.
 type keysStepper struct {
-	Terms
-	seek Seeker   // the walk; nil: it goes step by step
-	keys [][]byte // in order; those before the present entry are left out
-	far  bool     // the first of them is not reached
+	source.Terms
+	seek source.Seeker // the walk; nil: it goes step by step
+	keys [][]byte      // in order; those before the present entry are left out
+	far  bool          // the first of them is not reached
 }
 
-func newKeysStepper(src Source, keys [][]byte) stepper {
+func newKeysStepper(src source.Source, keys [][]byte) stepper {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, bytes.Compare)
 	terms := src.Terms(keys[0], append(bytes.Clone(keys[len(keys)-1]), 0xFF), false)
-	seek, _ := terms.(Seeker)
+	seek, _ := terms.(source.Seeker)
 	return &keysStepper{Terms: terms, seek: seek, keys: keys}
 }
 
@@ -109,7 +110,7 @@ func (s *keysStepper) step() (rid uint64, ok, more bool) {
 }
 
 // steppers returns what reads an access, piece by piece.
-func (x *execution) steppers(src Source, a access) (list []func() stepper) {
+func (x *execution) steppers(src source.Source, a access) (list []func() stepper) {
 	switch a := a.(type) {
 	case *keysAccess:
 		if len(a.keys) > maxOpen {

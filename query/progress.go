@@ -3,6 +3,7 @@ package query
 import (
 	"bytes"
 	"encoding/binary"
+	"github.com/mayflydb/mayfly/query/internal/record"
 	"math"
 )
 
@@ -110,26 +111,22 @@ func (p *Progress) mark(m mark) {
 
 // Append appends the progress in bytes.
 func (p Progress) Append(dst []byte) []byte {
-	dst = appendSized(appendSized(dst, p.within.From), p.within.To)
+	dst = record.AppendSized(record.AppendSized(dst, p.within.From), p.within.To)
 	dst = binary.AppendUvarint(dst, uint64(len(p.marks)))
 	for _, m := range p.marks {
-		dst = binary.BigEndian.AppendUint64(appendSized(dst, m.to), m.rid)
+		dst = binary.BigEndian.AppendUint64(record.AppendSized(dst, m.to), m.rid)
 		dst = binary.AppendUvarint(dst, uint64(m.rows))
 	}
 	return dst
 }
 
-func appendSized(dst, b []byte) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
-}
-
 // ParseProgress reads a progress and returns what follows it; false where it is malformed. It holds slices of
 // b.
 func ParseProgress(b []byte) (p Progress, rest []byte, ok bool) {
-	r := reader{rest: b, ok: true}
-	p.within = Span{r.sized(), r.sized()}
-	for n := r.uvarint(); n > 0 && r.ok; n-- {
-		p.marks = append(p.marks, mark{r.sized(), r.uint64(), r.count()})
+	r := record.Reader{Rest: b, Ok: true}
+	p.within = Span{r.Sized(), r.Sized()}
+	for n := r.Uvarint(); n > 0 && r.Ok; n-- {
+		p.marks = append(p.marks, mark{r.Sized(), r.Uint64(), r.Count()})
 	}
-	return p, r.rest, r.ok
+	return p, r.Rest, r.Ok
 }

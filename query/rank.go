@@ -6,6 +6,8 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -26,22 +28,22 @@ const (
 // orderByRank binds ORDER BY RANK with one score, or with RRF over several.
 func (b *binder) orderByRank(bl *block, s *scope, q *syntax.Query) {
 	for i := len(q.From) - 1; i > 0; i-- { // a JOIN is of all that stands before it
-		b.failCode(syntax.Span{Start: q.From[0].Start, End: q.From[i].End}, CodeRankJoin,
+		b.failCode(syntax.Span{Start: q.From[0].Start, End: q.From[i].End}, fault.CodeRankJoin,
 			"The JOIN operator is not allowed with the ORDER BY RANK clause.")
 	}
 	for _, src := range q.From {
 		switch {
 		case src.In:
-			b.failCode(src, CodeRankIn,
+			b.failCode(src, fault.CodeRankIn,
 				"The FROM clause with the IN operator is not allowed with the ORDER BY RANK clause.")
 		case src.Sub != nil:
-			b.failCode(src, CodeRankSubquery,
+			b.failCode(src, fault.CodeRankSubquery,
 				"Subqueries in the FROM clause are not allowed with the ORDER BY RANK clause.")
 		}
 	}
 	b.rankedWithout(bl, q)
 	if q.OrderBy.Directed {
-		b.failCode(q.OrderBy, CodeRankDirection,
+		b.failCode(q.OrderBy, fault.CodeRankDirection,
 			"Specifying a sort order (ASC or DESC) in the ORDER BY RANK clause is not allowed.")
 	}
 	call := q.OrderBy.Rank
@@ -68,17 +70,17 @@ func (b *binder) rankedWithout(bl *block, q *syntax.Query) {
 		clause := syntax.Span{Start: q.GroupBy[0].Extent().Start,
 			End: q.GroupBy[len(q.GroupBy)-1].Extent().End}
 		clause.Start = max(0, lastWord([]rune(b.text)[:clause.Start], "GROUP"))
-		b.failCode(clause, CodeRankGroupBy,
+		b.failCode(clause, fault.CodeRankGroupBy,
 			"The GROUP BY clause is not allowed with the ORDER BY RANK clause.")
 	}
 	for c, ref := range b.aggs {
 		if ref.block == bl {
-			b.failCode(c, CodeRankAggregate,
+			b.failCode(c, fault.CodeRankAggregate,
 				"Aggregate functions are not allowed with the ORDER BY RANK clause.")
 		}
 	}
 	if q.Select.Distinct {
-		b.failCode(q.Select, CodeRankDistinct,
+		b.failCode(q.Select, fault.CodeRankDistinct,
 			"The DISTINCT keyword is not allowed with the ORDER BY RANK clause.")
 	}
 }
@@ -99,11 +101,11 @@ func (b *binder) rankFunction(e syntax.Expr) string {
 	if !ok || c.UDF {
 		return ""
 	}
-	fn, ok := lookupBuiltin(c.Name)
-	if !ok || fn.name != fullTextScore && fn.name != vectorDistance && fn.name != rankFusion {
+	fn, ok := lang.LookupBuiltin(c.Name)
+	if !ok || fn.Name != fullTextScore && fn.Name != lang.VectorDistance && fn.Name != rankFusion {
 		return ""
 	}
-	return fn.name
+	return fn.Name
 }
 
 // fusion binds RRF(score, score, ... [, weights]).
@@ -114,7 +116,7 @@ func (b *binder) fusion(bl *block, q *syntax.Query) {
 	if n := len(args) - 1; n > 0 && b.isList(args[n]) {
 		var ok bool
 		if weights, ok = b.weights(args[n]); !ok || len(weights) != n {
-			b.failCode(q.OrderBy, CodeRankWeights,
+			b.failCode(q.OrderBy, fault.CodeRankWeights,
 				"The last parameter of the RRF function is an optional array of weights. When present, it must be a "+
 					"literal array of numbers, one for each of the component scores used for the RRF function. The length "+
 					"of this array must be the same as the number of the component scores.")
@@ -122,7 +124,7 @@ func (b *binder) fusion(bl *block, q *syntax.Query) {
 		args = args[:n]
 	}
 	if len(args) < 2 {
-		b.failCode(q.OrderBy, CodeFewScores,
+		b.failCode(q.OrderBy, fault.CodeFewScores,
 			"A score fusion function requires at least two component score functions.")
 	}
 	for _, arg := range args {
@@ -146,7 +148,7 @@ func (b *binder) fusion(bl *block, q *syntax.Query) {
 }
 
 func (b *binder) noRankFunction(q *syntax.Query) {
-	b.failCode(q.OrderBy, CodeRankFunction,
+	b.failCode(q.OrderBy, fault.CodeRankFunction,
 		"The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.")
 }
 
@@ -191,7 +193,7 @@ func (b *binder) weights(e syntax.Expr) ([]float64, bool) {
 }
 
 func (b *binder) rankPart(call *syntax.Call, fn string) *rankPart {
-	if fn == vectorDistance {
+	if fn == lang.VectorDistance {
 		return &rankPart{call: call, rising: b.euclidean(call), weight: 1}
 	}
 	return &rankPart{call: call, text: call.Args[0], terms: call.Args[1:], weight: 1}
@@ -206,8 +208,8 @@ func (b *binder) euclidean(c *syntax.Call) bool {
 	} else {
 		name = b.distanceOf(c)
 	}
-	metric, ok := metricOf(name)
-	return ok && !metric.descending()
+	metric, ok := lang.MetricOf(name)
+	return ok && !metric.Descending()
 }
 
 // distanceOption reads the distance function that options name.
@@ -243,7 +245,7 @@ func (b *binder) distanceOf(c *syntax.Call) string {
 // and a distance, or parameters that are such.
 func (b *binder) scoreTerms(c *syntax.Call) {
 	if slices.ContainsFunc(c.Args[1:], func(e syntax.Expr) bool { return !b.isTerm(e) }) {
-		b.failCode(c.Args[1], CodeScoreTerms,
+		b.failCode(c.Args[1], fault.CodeScoreTerms,
 			"The second through last arguments of the 'FullTextScore' function must be literals of type string or "+
 				"object specifying the fuzzy search argument containing a 'term' property which is a string and a 'distance' property which is a "+
 				"number between 0 and 2 (inclusive).")
@@ -270,26 +272,20 @@ func (b *binder) isTerm(e syntax.Expr) bool {
 
 // isFuzzy tells whether a term and a distance are those of a fuzzy search.
 func isFuzzy(term, distance doc.Value) bool {
-	n, ok := asInteger(distance)
+	n, ok := lang.AsInteger(distance)
 	return term.Kind() == doc.String && ok && n >= 0 && n <= 2
 }
 
 // textTerms are the constant terms of a score. It is false where one is no term: then there is no score.
-func (part *rankPart) textTerms(language index.Language) (terms []textTerm, ok bool) {
+func (part *rankPart) textTerms(language index.Language) (terms []lang.TextTerm, ok bool) {
 	ok = true
 	for _, e := range part.terms {
 		l, constant := e.(*syntax.Literal)
 		if !constant {
 			return nil, false
 		}
-		term, good := compileTerm(l.Value, language)
+		term, good := lang.CompileTerm(l.Value, language)
 		terms, ok = append(terms, term), ok && good
 	}
 	return terms, ok
-}
-
-// textPath returns the path of a text whose words are indexed.
-func (p *planner) textPath(e syntax.Expr) (index.Path, bool) {
-	route, entered, ok := p.itemRoute(e)
-	return route, ok && !entered && p.info.Index.TextIndexed(route)
 }

@@ -1,5 +1,10 @@
 package query
 
+import (
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
 // population are the live documents of a source's scope, as rids: those that the scores of texts are about,
 // whatever the conditions of the query are.
 type population struct {
@@ -30,9 +35,9 @@ func (x *execution) populations() (people []*population, few bool, err error) {
 
 // population finds out whom an index may name. few tells that the documents are a small part of those, so
 // that it is better to read them.
-func (x *execution) population(src Source) (p *population, few bool, err error) {
+func (x *execution) population(src source.Source) (p *population, few bool, err error) {
 	p = &population{}
-	if c, ok := src.(Census); ok {
+	if c, ok := src.(source.Census); ok {
 		p.dead, ok, err = c.Dead(rankDead)
 		if p.limited = !ok; err != nil {
 			return nil, false, err
@@ -59,7 +64,7 @@ func (x *execution) population(src Source) (p *population, few bool, err error) 
 		err = e
 	}
 	p.documents = int64(len(p.members))
-	x.run.use(8*len(p.members), "ORDER BY RANK")
+	x.run.Use(8*len(p.members), "ORDER BY RANK")
 	return p, scoped && len(p.members) <= fewMembers, err
 }
 
@@ -86,8 +91,8 @@ func (s *sieve) keeps(rid uint64) bool {
 }
 
 // countDocuments counts the documents of a source.
-func (x *execution) countDocuments(src Source) (n int64, err error) {
-	if c, ok := src.(Counter); ok {
+func (x *execution) countDocuments(src source.Source) (n int64, err error) {
+	if c, ok := src.(source.Counter); ok {
 		if n, ok := c.Count(); ok {
 			return n, nil
 		}
@@ -95,7 +100,7 @@ func (x *execution) countDocuments(src Source) (n int64, err error) {
 	docs := x.scan(src, 0)
 	for err == nil && docs.Next() {
 		n++
-		err = x.pass(rowWork)
+		err = x.pass(lang.RowWork)
 	}
 	if e := docs.Close(); err == nil {
 		err = e

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // ORDER BY RANK.
@@ -23,27 +24,7 @@ import (
 
 const (
 	rankConstant = 60
-	// how many documents are taken by each score, at least; and twice what the page is to hold
-	leastRanked = 120
 )
-
-// ranker is a compiled part of ORDER BY RANK.
-type ranker struct {
-	text   valuer // nil for a VectorDistance
-	spoken index.Language
-	terms  []textTerm
-	valid  bool
-	path   index.Path // of a text whose words are indexed; nil where they are not
-	score  valuer     // of a VectorDistance
-	// how an index has the nearest vectors, where these are the best ones; nil: none has
-	vectors *vectors
-	rising  bool
-	weight  float64
-
-	// filled by a run, in its own copy
-	corpus  corpus
-	indexed []textScores // by source, where the index has told them
-}
 
 // corpus is what BM25 needs to know of all texts.
 type corpus struct {
@@ -51,27 +32,11 @@ type corpus struct {
 	hits             []float64 // how many texts have each term
 }
 
-// rankers compiles ORDER BY RANK.
-func (c *compiler) rankers(p *planner, parts []*rankPart) []ranker {
-	list := make([]ranker, len(parts))
-	for i, part := range parts {
-		r := &list[i]
-		r.rising, r.weight = part.rising, part.weight
-		if part.text == nil {
-			r.score = c.value(part.call)
-			if v := p.chooseVectors(part.call); v != nil && v.metric.descending() != part.rising {
-				r.vectors = v
-			}
-			continue
-		}
-		r.text = c.value(part.text)
-		r.spoken = c.spokenAt(part.text)
-		r.terms, r.valid = part.textTerms(r.spoken)
-		if path, ok := p.textPath(part.text); ok {
-			r.path = path
-		}
-	}
-	return list
+// ranking is a part of ORDER BY RANK, with what a run finds out about it.
+type ranking struct {
+	*ranker
+	corpus  corpus
+	indexed []textScores // by source, where the index has told them
 }
 
 // ranked is a document with its scores. Of a text the figures come first: how long it is and how often it has
@@ -87,15 +52,16 @@ type ranked struct {
 
 // rankRows calls row with the frame at each document, in the order of a query with ORDER BY RANK.
 func (x *execution) rankRows(row func() bool) error {
-	parts := slices.Clone(x.plan.rank)
+	parts := make([]ranking, len(x.plan.rank))
 	for i := range parts {
-		parts[i].corpus.hits = make([]float64, len(parts[i].terms))
+		r := &x.plan.rank[i]
+		parts[i] = ranking{ranker: r, corpus: corpus{hits: make([]float64, len(r.terms))}}
 	}
 	indexed, err := x.readTexts(parts)
 	if err != nil {
 		return err
 	}
-	if indexed && x.plan.streams(parts) {
+	if indexed && x.plan.streams() {
 		if done, err := x.rankFromIndex(parts, row); done || err != nil {
 			return err
 		}
@@ -104,9 +70,9 @@ func (x *execution) rankRows(row func() bool) error {
 	if err != nil {
 		return err
 	}
-	scores := make([]bm25, len(parts))
+	scores := make([]lang.Bm25, len(parts))
 	for i, r := range parts {
-		scores[i] = newBM25(r.corpus.documents, r.corpus.words, r.corpus.hits)
+		scores[i] = lang.NewBM25(r.corpus.documents, r.corpus.words, r.corpus.hits)
 	}
 	for i := range documents {
 		documents[i].score(parts, scores)
@@ -129,19 +95,19 @@ func (x *execution) giveRanked(documents []ranked, row func() bool) (more bool, 
 		}
 		x.f.enter(found)
 		if !row() {
-			return false, x.run.err
+			return false, x.run.Err
 		}
 	}
-	return true, x.run.err
+	return true, x.run.Err
 }
 
 // rankedDocuments returns the documents that fulfil the conditions, in the order of sources and rids, with
 // their scores as far as these are known: of distances, and of texts where these are indexed. Else they have
 // the figures of their texts, and the parts are told what they need to know of all.
-func (x *execution) rankedDocuments(parts []ranker, indexed bool) ([]ranked, error) {
+func (x *execution) rankedDocuments(parts []ranking, indexed bool) ([]ranked, error) {
 	var list []ranked
 	for i, src := range x.sources {
-		docs := Documents(nil)
+		docs := source.Documents(nil)
 		if indexed {
 			var err error
 			if docs, err = x.candidates(src, 0, true); err != nil {
@@ -159,7 +125,7 @@ func (x *execution) rankedDocuments(parts []ranker, indexed bool) ([]ranked, err
 	return list, nil
 }
 
-func (x *execution) rankSource(source int, docs Documents, parts []ranker, gather bool) (list []ranked,
+func (x *execution) rankSource(source int, docs source.Documents, parts []ranking, gather bool) (list []ranked,
 	err error) {
 	defer func() {
 		if e := docs.Close(); err == nil {
@@ -175,7 +141,7 @@ func (x *execution) rankSource(source int, docs Documents, parts []ranker, gathe
 				x.measure(&d, &parts[i], gather)
 			}
 			if passes {
-				x.run.use(setEntry+len(parts)*setEntry, "ORDER BY RANK")
+				x.run.Use(setEntry+len(parts)*setEntry, "ORDER BY RANK")
 				list = append(list, d)
 			}
 		}
@@ -192,7 +158,7 @@ func (x *execution) hasRow() bool {
 }
 
 // measure notes the figures of the current document for one part. gather adds them to those of all documents.
-func (x *execution) measure(d *ranked, r *ranker, gather bool) {
+func (x *execution) measure(d *ranked, r *ranking, gather bool) {
 	if r.text == nil {
 		score := math.NaN()
 		if v := r.score(x.f); v.Kind() == doc.Number {
@@ -207,10 +173,10 @@ func (x *execution) measure(d *ranked, r *ranker, gather bool) {
 		d.counts = append(d.counts, nil)
 		return
 	} else if v.Kind() == doc.String {
-		tokens := x.run.call.words(v, r.spoken)
+		tokens := x.run.Call.Words(v, r.spoken)
 		length = len(tokens)
 		for i := range r.terms {
-			counts = append(counts, r.terms[i].countFor(&x.run.call.meter, tokens))
+			counts = append(counts, r.terms[i].CountFor(&x.run.Call.Meter, tokens))
 		}
 	}
 	d.scores, d.length, d.counts = append(d.scores, math.NaN()), append(d.length, length), append(d.counts,
@@ -220,7 +186,7 @@ func (x *execution) measure(d *ranked, r *ranker, gather bool) {
 	}
 }
 
-// add counts a document; length -1: it has no text.
+// Add counts a document; length -1: it has no text.
 func (c *corpus) add(length int, counts []int) {
 	c.documents++
 	c.words += float64(max(length, 0))
@@ -231,31 +197,13 @@ func (c *corpus) add(length int, counts []int) {
 	}
 }
 
-// score makes scores of figures.
-func (d *ranked) score(parts []ranker, scores []bm25) {
+// Score makes scores of figures.
+func (d *ranked) score(parts []ranking, scores []lang.Bm25) {
 	for i := range parts {
 		if r := &parts[i]; r.text != nil && r.valid && d.length[i] >= 0 {
-			d.scores[i] = scores[i].score(d.length[i], d.counts[i])
+			d.scores[i] = scores[i].Score(d.length[i], d.counts[i])
 		}
 	}
-}
-
-// better puts scores in order, the best first, those that are none last.
-func (r *ranker) better(a, b float64) int {
-	switch {
-	case math.IsNaN(a) || math.IsNaN(b):
-		return cmp.Compare(truthBit(math.IsNaN(a)), truthBit(math.IsNaN(b)))
-	case r.rising:
-		return cmp.Compare(a, b)
-	}
-	return cmp.Compare(b, a)
-}
-
-func truthBit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // mostRanked is how many documents of each score are fused.
@@ -269,7 +217,7 @@ func (x *execution) mostRanked() int {
 
 // fuse gives each document the value that it is sorted by: great is good. Documents that are not among the
 // best by any score stay behind all others.
-func (x *execution) fuse(list []ranked, parts []ranker) {
+func (x *execution) fuse(list []ranked, parts []ranking) {
 	order := make([]int, len(list))
 	for i := range list {
 		order[i] = i

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // scoped is a source whose index names others than the documents of its scope: the dead, and those of other
@@ -27,7 +28,7 @@ func (s *scoped) has(rid uint64) bool {
 	return !gone && (s.part == nil || in)
 }
 
-func (s *scoped) Fetch(rid uint64) (Document, bool, error) {
+func (s *scoped) Fetch(rid uint64) (source.Document, bool, error) {
 	if !s.has(rid) {
 		return nil, false, nil
 	}
@@ -37,14 +38,14 @@ func (s *scoped) Fetch(rid uint64) (Document, bool, error) {
 func (s *scoped) Dead(int) ([]uint64, bool, error) { return s.dead, !s.blind && s.part == nil, nil }
 func (s *scoped) Count() (int64, bool)             { return 0, false }
 
-func (s *scoped) Partition() (Postings, bool) {
+func (s *scoped) Partition() (source.Postings, bool) {
 	if s.part == nil {
 		return nil, false
 	}
 	return s.rids(s.part), true
 }
 
-func (s *scoped) Scan(after uint64) Documents {
+func (s *scoped) Scan(after uint64) source.Documents {
 	s.opened++
 	return &scopedScan{memoryScan{m: s.memory, at: s.find(after+1) - 1}, s}
 }

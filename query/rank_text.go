@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // FullTextScore off the index.
@@ -58,7 +60,7 @@ func (s *textScores) of(rid uint64) float64 {
 
 // readTexts scores the texts of all sources off the index. It is false where not all parts have an index, or
 // where reading the documents is the better way.
-func (x *execution) readTexts(parts []ranker) (bool, error) {
+func (x *execution) readTexts(parts []ranking) (bool, error) {
 	texts := 0
 	for i := range parts {
 		if parts[i].text != nil && parts[i].path == nil {
@@ -85,7 +87,7 @@ func (x *execution) readTexts(parts []ranker) (bool, error) {
 }
 
 // readText scores the texts of all sources for one part.
-func (x *execution) readText(r *ranker, people []*population) error {
+func (x *execution) readText(r *ranking, people []*population) error {
 	lists := make([][]wordList, len(x.sources)) // by source and term
 	for i, src := range x.sources {
 		r.corpus.documents += float64(people[i].documents)
@@ -93,7 +95,7 @@ func (x *execution) readText(r *ranker, people []*population) error {
 			return err
 		}
 		for t := range r.terms {
-			list, err := x.termList(src, people[i], r, &r.terms[t])
+			list, err := x.termList(src, people[i], r.ranker, &r.terms[t])
 			if err != nil {
 				return err
 			}
@@ -101,7 +103,7 @@ func (x *execution) readText(r *ranker, people []*population) error {
 			lists[i] = append(lists[i], list)
 		}
 	}
-	scores := newBM25(r.corpus.documents, r.corpus.words, r.corpus.hits)
+	scores := lang.NewBM25(r.corpus.documents, r.corpus.words, r.corpus.hits)
 	for _, terms := range lists {
 		s, err := x.addUp(&scores, terms)
 		if err != nil {
@@ -113,13 +115,13 @@ func (x *execution) readText(r *ranker, people []*population) error {
 }
 
 // countWords adds up the words of all texts of a source.
-func (x *execution) countWords(src Source, people *population, r *ranker) error {
+func (x *execution) countWords(src source.Source, people *population, r *ranking) error {
 	return x.eachText(src, people, r.path, "",
 		func(_, _, length uint64) { r.corpus.words += float64(length) })
 }
 
 // eachText calls fn for each text of the population that has a word, in the order of rids.
-func (x *execution) eachText(src Source, people *population, path index.Path, word string,
+func (x *execution) eachText(src source.Source, people *population, path index.Path, word string,
 	fn func(rid, count, length uint64)) (err error) {
 	key := x.plan.info.Index.TextKey(path, word)
 	terms := src.Terms(key, append(bytes.Clone(key), 0xFF), false)
@@ -143,10 +145,10 @@ func (x *execution) eachText(src Source, people *population, path index.Path, wo
 
 // termList finds the texts of a source that have a term. The index knows it of a word; of a phrase it knows
 // which texts have all the words, and those are read.
-func (x *execution) termList(src Source, people *population, r *ranker, t *textTerm) (list wordList,
+func (x *execution) termList(src source.Source, people *population, r *ranker, t *lang.TextTerm) (list wordList,
 	err error) {
-	for i, word := range t.words {
-		one, err := x.wordList(src, people, r.path, word.Term, t.distance)
+	for i, word := range t.Words {
+		one, err := x.wordList(src, people, r.path, word.Term, t.Distance)
 		if err != nil {
 			return wordList{}, err
 		}
@@ -156,15 +158,15 @@ func (x *execution) termList(src Source, people *population, r *ranker, t *textT
 			list = list.within(one.rids)
 		}
 	}
-	x.run.use(wordSize*len(list.rids), "ORDER BY RANK")
-	if len(t.words) < 2 {
-		return list, x.run.err
+	x.run.Use(wordSize*len(list.rids), "ORDER BY RANK")
+	if len(t.Words) < 2 {
+		return list, x.run.Err
 	}
 	return x.phrase(src, r, t, list)
 }
 
 // wordList finds the texts that have a word, or one that differs from it by distance letters at most.
-func (x *execution) wordList(src Source, people *population, path index.Path, word string,
+func (x *execution) wordList(src source.Source, people *population, path index.Path, word string,
 	distance int) (list wordList, err error) {
 	if distance == 0 {
 		return list, x.eachText(src, people, path, word, list.add)
@@ -179,9 +181,9 @@ func (x *execution) wordList(src Source, people *population, path index.Path, wo
 		err := x.eachText(src, people, path, s, func(rid, count, length uint64) {
 			all = append(all, textHit{rid, count, length})
 		})
-		x.run.use(textHitSize*(len(all)-before), "ORDER BY RANK")
-		if err != nil || x.run.err != nil {
-			return list, cmp.Or(err, x.run.err)
+		x.run.Use(textHitSize*(len(all)-before), "ORDER BY RANK")
+		if err != nil || x.run.Err != nil {
+			return list, cmp.Or(err, x.run.Err)
 		}
 	}
 	slices.SortFunc(all, func(a, b textHit) int { return cmp.Compare(a.rid, b.rid) })
@@ -201,7 +203,7 @@ type textHit struct{ rid, count, length uint64 }
 const textHitSize = 24
 
 // similarWords walks the words of all texts, each once, and returns those that are like one.
-func (x *execution) similarWords(src Source, path index.Path, word string, distance int) (list []string,
+func (x *execution) similarWords(src source.Source, path index.Path, word string, distance int) (list []string,
 	err error) {
 	lo, hi := x.plan.info.Index.TextWords(path)
 	terms := src.Terms(lo, hi, false)
@@ -215,13 +217,13 @@ func (x *execution) similarWords(src Source, path index.Path, word string, dista
 			last, same = append(last[:0], key...), 0
 			found, ok := index.TextWord(key)
 			longer := utf8.RuneCountInString(found) - len(wanted)
-			if ok && found != "" && max(longer, -longer) <= distance && x.run.spend(tokenWork*(1+distance)) &&
-				editDistance(wanted, []rune(found), distance) <= distance {
+			if ok && found != "" && max(longer, -longer) <= distance && x.run.Spend(lang.TokenWork*(1+distance)) &&
+				lang.EditDistance(wanted, []rune(found), distance) <= distance {
 				list = append(list, found)
 			}
 		} else if same++; same == nexts && err == nil { // many texts have it
 			behind := append(bytes.Clone(last), 0xFF)
-			if s, ok := terms.(Seeker); ok {
+			if s, ok := terms.(source.Seeker); ok {
 				if !s.Seek(behind) {
 					break
 				}
@@ -236,13 +238,13 @@ func (x *execution) similarWords(src Source, path index.Path, word string, dista
 		err = e
 	}
 	if err == nil {
-		err = x.run.err
+		err = x.run.Err
 	}
 	return list, err
 }
 
 // phrase reads the texts of a list and keeps those that have the words of a term one behind the other.
-func (x *execution) phrase(src Source, r *ranker, t *textTerm, all wordList) (list wordList, err error) {
+func (x *execution) phrase(src source.Source, r *ranker, t *lang.TextTerm, all wordList) (list wordList, err error) {
 	for i, rid := range all.rids {
 		d, live, err := src.Fetch(rid)
 		if err != nil {
@@ -253,7 +255,7 @@ func (x *execution) phrase(src Source, r *ranker, t *textTerm, all wordList) (li
 		}
 		x.load(d)
 		x.plan.rows.bindPaths(x.f)
-		n := t.countFor(&x.run.call.meter, x.run.call.words(r.text(x.f), r.spoken))
+		n := t.CountFor(&x.run.Call.Meter, x.run.Call.Words(r.text(x.f), r.spoken))
 		if n > 0 {
 			list.add(rid, uint64(n), uint64(all.lengths[i]))
 		}
@@ -276,24 +278,24 @@ func (l wordList) within(rids []uint64) (both wordList) {
 }
 
 // addUp scores the texts of a source that have any term.
-func (x *execution) addUp(scores *bm25, terms []wordList) (s textScores, err error) {
+func (x *execution) addUp(scores *lang.Bm25, terms []wordList) (s textScores, err error) {
 	n := 0
 	for _, l := range terms {
 		n += len(l.rids)
 	}
-	x.run.use(2*8*n, "ORDER BY RANK")
-	if s.rids = unionOfRIDs(terms); !x.run.spend(entryWork * n) {
-		return s, x.run.err
+	x.run.Use(2*8*n, "ORDER BY RANK")
+	if s.rids = unionOfRIDs(terms); !x.run.Spend(lang.EntryWork * n) {
+		return s, x.run.Err
 	}
 	s.scores = make([]float64, len(s.rids))
 	for t, l := range terms {
 		at := 0
 		for i, rid := range l.rids {
 			at = seekRID(s.rids, at, rid)
-			s.scores[at] += scores.term(t, int(l.counts[i]), int(l.lengths[i]))
+			s.scores[at] += scores.Term(t, int(l.counts[i]), int(l.lengths[i]))
 		}
-		if !x.run.spend(entryWork * len(l.rids)) {
-			return s, x.run.err
+		if !x.run.Spend(lang.EntryWork * len(l.rids)) {
+			return s, x.run.Err
 		}
 	}
 	return s, nil

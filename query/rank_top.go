@@ -5,10 +5,10 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // The best documents by one score that an index has told: those with a term, or with a distance, are read in
@@ -32,42 +32,22 @@ func (s scored) before(o scored) bool {
 		cmp.Compare(s.rid, o.rid)) < 0
 }
 
-// best iterates over the documents that fulfil the conditions, those with the best scores first. After next
+// Best iterates over the documents that fulfil the conditions, those with the best scores first. After next
 // the frame is at the document.
 type best struct {
 	x *execution
-	r *ranker
+	r *ranking
 	// the documents that can fulfil the conditions, by source; nil: they are not known, or many
 	only [][]uint64
 	heap heap.Of[scored]
 	near []*distances // of vectors: what comes behind those in the heap, by source
-	rest Documents
+	rest source.Documents
 	at   int  // the source of rest
 	zero bool // rest is about texts that score 0; else about documents without a score
 }
 
-// streams tells whether all parts give out their best documents in order. Of a fusion without an end all
-// documents are wanted.
-func (p *Plan) streams(parts []ranker) bool {
-	return len(parts) > 0 && (len(parts) == 1 || p.top.limit >= 0) &&
-		!slices.ContainsFunc(parts, func(r ranker) bool { return !r.streams() })
-}
-
-func (r *ranker) streams() bool { return r.vectors != nil || r.text != nil && r.valid && !r.rising }
-
-// rankText says what indexes the parts have.
-func rankText(parts []ranker) string {
-	texts := make([]string, len(parts))
-	for i, r := range parts {
-		if texts[i] = "words of " + r.path.String(); r.vectors != nil {
-			texts[i] = r.vectors.String()
-		}
-	}
-	return strings.Join(texts, ", and by ")
-}
-
 // newBest makes the iterator for one part; nil where its index is of no use.
-func (x *execution) newBest(r *ranker, only [][]uint64) (*best, error) {
+func (x *execution) newBest(r *ranking, only [][]uint64) (*best, error) {
 	b := &best{x: x, r: r, only: only, heap: heap.Of[scored]{Before: scored.before}, zero: r.text != nil}
 	for i, src := range x.sources {
 		if r.text != nil {
@@ -87,9 +67,9 @@ func (x *execution) newBest(r *ranker, only [][]uint64) (*best, error) {
 			return nil, err
 		}
 	}
-	x.run.use(scoredSize*len(b.heap.List), "ORDER BY RANK")
+	x.run.Use(scoredSize*len(b.heap.List), "ORDER BY RANK")
 	b.heap.Init()
-	return b, x.run.err
+	return b, x.run.Err
 }
 
 // addTexts adds the texts of one source that have a term.
@@ -184,7 +164,7 @@ func (b *best) wants() bool {
 
 // openRest opens the documents among which those that the heap did not have are: all texts, where no
 // condition is known to be narrower.
-func (b *best) openRest(src Source) (Documents, error) {
+func (b *best) openRest(src source.Source) (source.Documents, error) {
 	x := b.x
 	if b.only != nil {
 		return &fetched{x: x, src: src, rids: &gathered{rids: b.only[b.at]}, skip: x.skip}, nil
@@ -215,7 +195,7 @@ func (b *best) close() (err error) {
 
 // rankFromIndex is rankRows with scores that indexes know. It is false, and has called nothing, where they
 // are of no use after all.
-func (x *execution) rankFromIndex(parts []ranker, row func() bool) (done bool, err error) {
+func (x *execution) rankFromIndex(parts []ranking, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {
 		return false, err
@@ -241,14 +221,14 @@ func (x *execution) rankFromIndex(parts []ranker, row func() bool) (done bool, e
 	for {
 		_, ok, err := list[0].next()
 		if err != nil || !ok || !row() {
-			return true, errors.Join(err, x.run.err)
+			return true, errors.Join(err, x.run.Err)
 		}
 	}
 }
 
 // fuseBest fuses the best documents by each score: as many as fuse takes, so that it ranks what it would have
 // ranked among all.
-func (x *execution) fuseBest(list []*best, parts []ranker, row func() bool) error {
+func (x *execution) fuseBest(list []*best, parts []ranking, row func() bool) error {
 	var found []ranked
 	seen := map[scored]bool{}
 	all := false // documents that fulfil the conditions have been found
@@ -271,7 +251,7 @@ func (x *execution) fuseBest(list []*best, parts []ranker, row func() bool) erro
 			for i := range parts {
 				x.measure(&d, &parts[i], false)
 			}
-			x.run.use(2*setEntry+len(parts)*setEntry, "ORDER BY RANK")
+			x.run.Use(2*setEntry+len(parts)*setEntry, "ORDER BY RANK")
 			found = append(found, d)
 		}
 	}
@@ -303,7 +283,7 @@ func (x *execution) giveOthers(seen map[scored]bool, row func() bool) error {
 			}
 		}
 		if err := docs.Close(); err != nil || !more {
-			return errors.Join(err, x.run.err)
+			return errors.Join(err, x.run.Err)
 		}
 	}
 	return nil
@@ -325,7 +305,7 @@ func (x *execution) rankedOnly() ([][]uint64, error) {
 
 // fewWanted returns the documents of a source that can fulfil the conditions, where an index tells that they
 // are few.
-func (x *execution) fewWanted(src Source) (rids []uint64, few bool, err error) {
+func (x *execution) fewWanted(src source.Source) (rids []uint64, few bool, err error) {
 	p := x.newProbes(src, beside(nil))
 	if len(p.ways) == 0 {
 		return nil, false, nil

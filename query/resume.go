@@ -1,6 +1,10 @@
 package query
 
-import "math"
+import (
+	"math"
+
+	"github.com/mayflydb/mayfly/query/internal/fault"
+)
 
 // Resume says where the rows of a query with ORDER BY begin. A client that merges goes on by it in ranges
 // that it has no cursor for, knowing only the last row of all that it has given out.
@@ -15,15 +19,15 @@ type Resume struct {
 // resumeAt begins the page where r says.
 func (x *execution) resumeAt(r *Resume) error {
 	if x.plan.form != sorting || x.plan.order.distinct > 0 {
-		return plain("A resume filter needs a query with ORDER BY and without DISTINCT.")
+		return fault.Plain("A resume filter needs a query with ORDER BY and without DISTINCT.")
 	}
 	order := x.plan.top.order
 	if len(r.Values) != len(order) {
-		return plain("A resume filter must have one value for each key of ORDER BY.")
+		return fault.Plain("A resume filter must have one value for each key of ORDER BY.")
 	}
 	var key []byte
 	for i, v := range r.Values {
-		key = order[i].append(key, v)
+		key = appendKey(order[i], key, v)
 	}
 	// A bookmark is a row that has been given out. Rids begin at 1 and never come near the end of their
 	// numbers.
@@ -44,4 +48,10 @@ func (x *execution) resumeAt(r *Resume) error {
 	}
 	x.from.begun, x.from.key, x.from.rid = true, key, at
 	return nil
+}
+
+// beginning is the cursor of the first page over sources that cover the spans, in a scope.
+func beginning(p *planned, scope string, spans []Span) string {
+	first := bookmark{form: p.form, at: Begin(spans), source: -1, offset: p.top.offset, limit: p.top.limit}
+	return first.encode(p.hashIn(scope), spans)
 }

@@ -190,7 +190,7 @@ func (rs *rowset) elements(f *frame, i int, array doc.Value, fn func() bool) boo
 	more := true
 	array.Each(func(_ string, elem doc.Value) bool {
 		f.slots[rs.clauses[i].slot] = elem
-		more = f.run.spend(elem.TextLen()/4) && rs.admit(f, i, fn)
+		more = f.run.Spend(elem.TextLen()/4) && rs.admit(f, i, fn)
 		return more
 	})
 	return more
@@ -208,7 +208,7 @@ const setEntry = 64
 func (rs *rowset) values(f *frame, fn func(doc.Value) bool) bool {
 	held := 0
 	more := rs.collect(f, &held, func(row func() bool) bool { return !rs.admits(f) || rs.each(f, 0, row) }, fn)
-	f.run.used -= held // it was for this row of the outer query
+	f.run.Used -= held // it was for this row of the outer query
 	return more
 }
 
@@ -223,7 +223,7 @@ func (rs *rowset) collect(f *frame, held *int, feed func(row func() bool) bool,
 		out := fn
 		fn = func(v doc.Value) bool {
 			if !seen.add(v) {
-				return f.run.err == nil
+				return f.run.Err == nil
 			}
 			return out(v)
 		}

@@ -8,15 +8,15 @@ import "github.com/mayflydb/mayfly/query/syntax"
 func simplifyDistinct(p *planner) {
 	p.plan.distinct = p.plan.top.distinct
 	for _, bl := range p.subs {
-		p.simplify(bl)
+		simplifySubqueries(p.binder, bl)
 	}
-	if t := p.plan.top; t.distinct && !t.grouped && p.showsItem(t) {
+	if t := p.plan.top; t.distinct && !t.grouped && showsItem(p.binder, t) {
 		t.distinct = false
 	}
 }
 
 // showsItem tells whether each row of a block is of an item of its own, and shows which.
-func (b *binder) showsItem(bl *block) bool {
+func showsItem(b *binder, bl *block) bool {
 	if len(bl.steps) != 1 || bl.steps[0].kind != stepItem {
 		return false
 	}
@@ -39,8 +39,8 @@ func (b *binder) showsItem(bl *block) bool {
 	return false
 }
 
-// simplify drops the DISTINCT of one block.
-func (b *binder) simplify(bl *block) {
+// simplifySubqueries drops the DISTINCT of one block.
+func simplifySubqueries(b *binder, bl *block) {
 	if !bl.distinct || !bl.grouped {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -130,14 +131,6 @@ func (p *planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool
 	return syntax.Map(e, operand), constant
 }
 
-// parameter tells of an expression that it is a parameter that has a value.
-func (b *binder) parameter(e syntax.Expr) (i int, ok bool) {
-	if param, is := e.(*syntax.Parameter); is {
-		i, ok = b.params[param.Name]
-	}
-	return i, ok
-}
-
 // takesParameters tells of a condition that parameters that are its operands stay there: then it is good for
 // any values of theirs. A longer IN is made a set, which is faster.
 func takesParameters(e syntax.Expr) bool {
@@ -149,11 +142,11 @@ func takesParameters(e syntax.Expr) bool {
 	case *syntax.Between:
 		return true
 	case *syntax.Call:
-		fn, ok := lookupBuiltin(e.Name)
+		fn, ok := lang.LookupBuiltin(e.Name)
 		if !ok || e.UDF {
 			return false
 		}
-		switch fn.name {
+		switch fn.Name {
 		case "STARTSWITH", "ENDSWITH", "CONTAINS", "STRINGEQUALS", "ARRAY_CONTAINS":
 			return true
 		}
@@ -171,7 +164,7 @@ func foldChoice(e syntax.Expr) syntax.Expr {
 			return e.Y
 		}
 	case *syntax.Cond:
-		if l, ok := e.If.(*syntax.Literal); ok && isTrue(l.Value) {
+		if l, ok := e.If.(*syntax.Literal); ok && lang.IsTrue(l.Value) {
 			return e.Then
 		} else if ok {
 			return e.Else
@@ -221,31 +214,30 @@ func (p *planner) boolean(e syntax.Expr) bool {
 	return false
 }
 
-func allConstant(list []syntax.Expr) bool {
-	return !slices.ContainsFunc(list, func(e syntax.Expr) bool {
-		_, ok := e.(*syntax.Literal)
-		return !ok
-	})
-}
-
 // pure tells whether a call gives the same value every time.
 func (p *planner) pure(c *syntax.Call) bool {
-	f, ok := lookupBuiltin(c.Name)
-	return !c.UDF && ok && !f.volatile && f.class == classScalar && f.fn != nil
+	f, ok := lang.LookupBuiltin(c.Name)
+	return !c.UDF && ok && !f.Volatile && f.Class == lang.ClassScalar && f.Fn != nil
 }
 
 // constant evaluates an expression without names. One that is too costly to be calculated before the query
 // runs stays as it is: a run has a limit.
 func (p *planner) constant(e syntax.Expr) syntax.Expr {
-	f := newFrame(newRun(context.Background(), &Plan{info: *p.info}, Env{}), &Plan{})
-	if p.folding.looks == 0 {
-		p.folding = meter{looks: maxFolding, left: lookEvery}
+	f := newFrame(newRun(context.Background(), layout{planar: p.info.Geometry}, Env{}), layout{})
+	if p.folding.Looks == 0 {
+		p.folding = lang.Meter{Looks: lang.MaxFolding, Left: lang.LookEvery}
 	}
-	f.run.meter = p.folding
+	f.run.Meter = p.folding
 	v := p.compiler().value(e)(f).Clone()
-	if p.folding = f.run.meter; p.folding.err != nil {
-		p.folding.looks, p.folding.retained = 1, 0
+	if p.folding = f.run.Meter; p.folding.Err != nil {
+		p.folding.Looks, p.folding.Retained = 1, 0
 		return e
 	}
 	return &syntax.Literal{Span: e.Extent(), Value: v}
+}
+
+// foldFor folds an expression while the names of its query are still being bound.
+func foldFor(b *binder, e syntax.Expr) syntax.Expr {
+	p := &planner{binder: b, plan: &planned{}}
+	return p.fold(e)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -53,7 +54,7 @@ type valueName struct {
 	path string
 }
 
-// limit is what is left of a value's domain.
+// Limit is what is left of a value's domain.
 type limit struct {
 	kinds kindSet
 	among []doc.Value // nil: all of the kinds
@@ -96,12 +97,12 @@ func (l *limits) contradict(list []syntax.Expr) bool {
 
 // note takes a condition into account. It is false where nothing is left.
 func (l *limits) note(e syntax.Expr) bool {
-	if !l.p.kindsOf(e).has(doc.Bool) {
+	if !kindsOf(l.p.binder, e).has(doc.Bool) {
 		return false
 	}
 	switch e := e.(type) {
 	case *syntax.Literal:
-		return isTrue(e.Value)
+		return lang.IsTrue(e.Value)
 	case *syntax.Binary:
 		if e.Op == syntax.Ne {
 			return l.differs(e.X, e.Y) && l.differs(e.Y, e.X)
@@ -136,7 +137,7 @@ func (l *limits) limitOf(e syntax.Expr) *limit {
 	return l.of[name]
 }
 
-// left tells whether there is a value that all conditions leave.
+// spilledRows tells whether there is a value that all conditions leave.
 func (d *limit) left() bool {
 	if d.among == nil {
 		return d.kinds != 0 && !d.crossed()
@@ -152,7 +153,7 @@ func (d *limit) crossed() bool {
 	if d.low == nil || d.high == nil {
 		return false
 	}
-	if !orderable(d.low.v, d.high.v) {
+	if !lang.Orderable(d.low.v, d.high.v) {
 		return true // no value is between two of different types
 	}
 	c := doc.Compare(d.low.v, d.high.v)
@@ -161,14 +162,14 @@ func (d *limit) crossed() bool {
 
 // compared notes x op y, where y is a constant.
 func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
-	if shared := l.p.kindsOf(x) & l.p.kindsOf(y) &^ kinds(doc.Undefined); shared == 0 {
+	if shared := kindsOf(l.p.binder, x) & kindsOf(l.p.binder, y) &^ kinds(doc.Undefined); shared == 0 {
 		return false
 	}
 	v, ok := l.p.constOf(y)
 	if !ok {
 		return true
 	}
-	if op != syntax.Eq && !isPrimitive(v) {
+	if op != syntax.Eq && !lang.IsPrimitive(v) {
 		return false
 	}
 	d := l.limitOf(x)
@@ -179,7 +180,7 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 	low, high := -1, 1
 	switch op {
 	case syntax.Eq:
-		d.tests = append(d.tests, func(w doc.Value) bool { return equal(v, w) })
+		d.tests = append(d.tests, func(w doc.Value) bool { return lang.Equal(v, w) })
 		return l.isAmong(x, []doc.Value{v})
 	case syntax.Lt, syntax.Le:
 		if high = 0; op == syntax.Lt {
@@ -192,7 +193,7 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 		}
 		d.low = higherEdge(d.low, &edge{v, op == syntax.Gt})
 	}
-	d.tests = append(d.tests, func(w doc.Value) bool { return isTrue(opOrder(w, v, low, high)) })
+	d.tests = append(d.tests, func(w doc.Value) bool { return lang.IsTrue(lang.OpOrder(w, v, low, high)) })
 	return d.left()
 }
 
@@ -206,14 +207,14 @@ func (l *limits) differs(x, y syntax.Expr) bool {
 	if !ok || d == nil {
 		return true
 	}
-	d.tests = append(d.tests, func(w doc.Value) bool { return !equal(v, w) })
+	d.tests = append(d.tests, func(w doc.Value) bool { return !lang.Equal(v, w) })
 	return d.left()
 }
 
 // lowerEdge is the narrower of two upper ends. Those of different types have nothing in common, and kinds
 // says so.
 func lowerEdge(a, b *edge) *edge {
-	if a == nil || !orderable(a.v, b.v) {
+	if a == nil || !lang.Orderable(a.v, b.v) {
 		return b
 	}
 	if c := doc.Compare(a.v, b.v); c < 0 || c == 0 && a.open {
@@ -224,7 +225,7 @@ func lowerEdge(a, b *edge) *edge {
 
 // higherEdge is the narrower of two lower ends.
 func higherEdge(a, b *edge) *edge {
-	if a == nil || !orderable(a.v, b.v) {
+	if a == nil || !lang.Orderable(a.v, b.v) {
 		return b
 	}
 	if c := doc.Compare(a.v, b.v); c > 0 || c == 0 && a.open {
@@ -239,7 +240,7 @@ func (l *limits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 	if !ok || len(list) > maxPins {
 		return true
 	}
-	values = slices.DeleteFunc(values, func(v doc.Value) bool { return !equal(v, v) }) // NaN
+	values = slices.DeleteFunc(values, func(v doc.Value) bool { return !lang.Equal(v, v) }) // NaN
 	return l.isAmong(x, values)
 }
 
@@ -252,7 +253,7 @@ func (l *limits) isAmong(x syntax.Expr, values []doc.Value) bool {
 	}
 	if d.among != nil {
 		values = slices.DeleteFunc(values, func(v doc.Value) bool {
-			return !slices.ContainsFunc(d.among, func(w doc.Value) bool { return equal(v, w) })
+			return !slices.ContainsFunc(d.among, func(w doc.Value) bool { return lang.Equal(v, w) })
 		})
 	}
 	d.among = append([]doc.Value{}, values...)
@@ -261,7 +262,7 @@ func (l *limits) isAmong(x syntax.Expr, values []doc.Value) bool {
 
 // has notes that a value is of some kinds.
 func (l *limits) has(x syntax.Expr, set kindSet) bool {
-	if l.p.kindsOf(x)&set == 0 {
+	if kindsOf(l.p.binder, x)&set == 0 {
 		return false
 	}
 	d := l.limitOf(x)
@@ -275,8 +276,8 @@ func (l *limits) has(x syntax.Expr, set kindSet) bool {
 // negated notes NOT x.
 func (l *limits) negated(x syntax.Expr) bool {
 	if call, ok := x.(*syntax.Call); ok && !call.UDF {
-		if f, ok := lookupBuiltin(call.Name); ok && len(call.Args) == 1 {
-			if set, ok := typeTests()[f.name]; ok {
+		if f, ok := lang.LookupBuiltin(call.Name); ok && len(call.Args) == 1 {
+			if set, ok := typeTests()[f.Name]; ok {
 				return l.has(call.Args[0], ^set)
 			}
 		}
@@ -290,11 +291,11 @@ func (l *limits) negated(x syntax.Expr) bool {
 
 // called notes a function that is true.
 func (l *limits) called(e *syntax.Call) bool {
-	f, ok := lookupBuiltin(e.Name)
+	f, ok := lang.LookupBuiltin(e.Name)
 	if e.UDF || !ok || len(e.Args) == 0 {
 		return true
 	}
-	switch f.name {
+	switch f.Name {
 	case "IS_INTEGER", "IS_FINITE_NUMBER":
 		return l.has(e.Args[0], kinds(doc.Number))
 	case "IS_DATETIME", "STARTSWITH", "ENDSWITH", "CONTAINS", "STRINGEQUALS", "REGEXMATCH":
@@ -302,14 +303,14 @@ func (l *limits) called(e *syntax.Call) bool {
 	case "ARRAY_CONTAINS", "ARRAY_CONTAINS_ANY", "ARRAY_CONTAINS_ALL":
 		return l.has(e.Args[0], kinds(doc.Array))
 	}
-	if set, ok := typeTests()[f.name]; ok {
+	if set, ok := typeTests()[f.Name]; ok {
 		return l.has(e.Args[0], set)
 	}
 	return true
 }
 
 // kindsOf is what kinds of values an expression can have.
-func (b *binder) kindsOf(e syntax.Expr) kindSet {
+func kindsOf(b *binder, e syntax.Expr) kindSet {
 	boolean, number := kinds(doc.Bool, doc.Undefined), kinds(doc.Number, doc.Undefined)
 	switch e := e.(type) {
 	case *syntax.Literal:
@@ -333,16 +334,16 @@ func (b *binder) kindsOf(e syntax.Expr) kindSet {
 		}
 		return number
 	case *syntax.Coalesce:
-		return b.kindsOf(e.X) | b.kindsOf(e.Y)
+		return kindsOf(b, e.X) | kindsOf(b, e.Y)
 	case *syntax.Cond:
-		return b.kindsOf(e.Then) | b.kindsOf(e.Else)
+		return kindsOf(b, e.Then) | kindsOf(b, e.Else)
 	case *syntax.ArrayLit:
 		return kinds(doc.Array)
 	case *syntax.ObjectLit:
 		return kinds(doc.Object)
 	case *syntax.Call:
-		if f, ok := lookupBuiltin(e.Name); ok && !e.UDF {
-			return kinds(doc.Undefined) | kindsMade(f.name)
+		if f, ok := lang.LookupBuiltin(e.Name); ok && !e.UDF {
+			return kinds(doc.Undefined) | kindsMade(f.Name)
 		}
 	}
 	return ^kindSet(0)

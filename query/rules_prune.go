@@ -2,6 +2,7 @@ package query
 
 import (
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -12,10 +13,10 @@ func prune(p *planner) {
 		var left []syntax.Expr
 		for _, e := range bl.where {
 			l, ok := e.(*syntax.Literal)
-			if !ok || !isTrue(l.Value) {
+			if !ok || !lang.IsTrue(l.Value) {
 				left = append(left, e)
 			}
-			if ok && !isTrue(l.Value) {
+			if ok && !lang.IsTrue(l.Value) {
 				left = []syntax.Expr{&syntax.Literal{Span: l.Span, Value: doc.BoolValue(false)}}
 				p.plan.never = p.plan.never || bl == p.plan.top
 				break

@@ -10,19 +10,19 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// planned runs the rules up to one of them and returns the query then.
-func planned(t *testing.T, text, last string) *planner {
+// afterRules runs the rules up to one of them and returns the query then.
+func afterRules(t *testing.T, text, last string) *planner {
 	t.Helper()
 	q, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	info := Info{PartitionPaths: []doc.Path{doc.PathOf("pk")}}
-	b, err := newBinder(text, []Parameter{{"@n", doc.NumberValue(2)}}, &info)
+	b, err := newBinder(text, []Parameter{{"@n", doc.NumberValue(2)}}, &info, foldFor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &planner{binder: b, plan: &Plan{top: b.block(q, nil, nil, false), info: info}}
+	p := &planner{binder: b, plan: &planned{top: b.block(q, nil, nil, false), info: info}}
 	if err := b.err(); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -45,7 +45,7 @@ func TestFold(t *testing.T) {
 		"NaN": `"NaN"`, "9007199254740993": "9007199254740993", "NOT (1 > 2)": "true", "'b' LIKE 'b%'": "true", "{a: 1}.a ?? c.x": "1",
 		"GetCurrentTimestamp() > 0": "(GetCurrentTimestamp() > 0)", "ARRAY(SELECT VALUE 1 + 1)": "ARRAY(SELECT VALUE 2)",
 	} {
-		p := planned(t, "SELECT VALUE "+text+" FROM c", "fold")
+		p := afterRules(t, "SELECT VALUE "+text+" FROM c", "fold")
 		got := oneLine(syntax.PrintExpr(p.plan.top.value))
 		if strings.HasPrefix(got, "ARRAY( SELECT VALUE (1 + 1)") ||
 			strings.HasPrefix(got, "ARRAY( SELECT VALUE") {
@@ -63,8 +63,8 @@ func TestPrune(t *testing.T) {
 		"true": "", "c.a = 1 AND true": "(c.a = 1)", "c.a = 1 AND 1 > 2": "never false", "null": "never false", "1": "never false",
 		"c.a AND (c.b OR true)": "c.a",
 	} {
-		p := planned(t, "SELECT * FROM c WHERE "+text, "prune")
-		got := (&Plan{}).conditionsText(p.plan.top.where)
+		p := afterRules(t, "SELECT * FROM c WHERE "+text, "prune")
+		got := (&planned{}).conditionsText(p.plan.top.where)
 		if p.plan.never {
 			got = "never " + got
 		}
@@ -75,11 +75,11 @@ func TestPrune(t *testing.T) {
 }
 
 func TestPushFilters(t *testing.T) {
-	p := planned(t, `SELECT c.id FROM c JOIN t IN c.l JOIN u IN t.m WHERE u.x = 1 AND c.a = 2 AND t > c.b AND RAND() < 1
+	p := afterRules(t, `SELECT c.id FROM c JOIN t IN c.l JOIN u IN t.m WHERE u.x = 1 AND c.a = 2 AND t > c.b AND RAND() < 1
 		AND EXISTS(SELECT VALUE x FROM x IN t.n WHERE x = c.k)`, "push-filter")
-	got := []string{(&Plan{}).conditionsText(p.plan.top.first)}
+	got := []string{(&planned{}).conditionsText(p.plan.top.first)}
 	for _, st := range p.plan.top.steps {
-		got = append(got, (&Plan{}).conditionsText(st.filter))
+		got = append(got, (&planned{}).conditionsText(st.filter))
 	}
 	want := []string{"(RAND() < 1)", "(c.a = 2)",
 		"(t > c.b) AND EXISTS( SELECT VALUE x FROM x IN t.n WHERE (x = c.k) )", "(u.x = 1)"}
@@ -95,7 +95,7 @@ func TestSimplifyDistinct(t *testing.T) {
 		"SELECT DISTINCT * FROM c": false, "SELECT DISTINCT VALUE c FROM c WHERE c.a > 1": false, "SELECT DISTINCT c._rid, c.a FROM c": false,
 		"SELECT DISTINCT c FROM c JOIN t IN c.t": true, "SELECT DISTINCT c.id FROM c": true, "SELECT DISTINCT * FROM c.a": true,
 	} {
-		if got := planned(t, text, "distinct").plan.top.distinct; got != want {
+		if got := afterRules(t, text, "distinct").plan.top.distinct; got != want {
 			t.Errorf("%s: %t", text, got)
 		}
 	}
@@ -110,7 +110,7 @@ func TestChooseForm(t *testing.T) {
 		"SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')": blocking, "SELECT c.a FROM c GROUP BY c.a": grouping,
 		"SELECT DISTINCT c.a FROM c GROUP BY c.a, c.b": blocking,
 	} {
-		if got := planned(t, text, "shape").plan.form; got != want {
+		if got := afterRules(t, text, "shape").plan.form; got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestLimitOnce(t *testing.T) {
 		"SELECT * FROM c": -1, "SELECT TOP 3 * FROM c": 3, "SELECT TOP @n * FROM c": 2, "SELECT * FROM c OFFSET 1 LIMIT 4": 4,
 		"SELECT TOP 0 * FROM c": 0,
 	} {
-		if got := planned(t, text, "top-n").plan.top.limit; got != want {
+		if got := afterRules(t, text, "top-n").plan.top.limit; got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)
 		}
 	}

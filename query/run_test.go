@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
 func numbered(n int, format string) [][]byte {
@@ -199,7 +200,7 @@ func TestForeignCursors(t *testing.T) {
 			return p.Run(context.Background(), nil, Env{}, RunOptions{Cursor: cursorOver(p, Span{From: []byte{5}}), Scope: "s"})
 		},
 	} {
-		var wrong *CursorError
+		var wrong *fault.CursorError
 		if _, err := run(); !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -207,7 +208,7 @@ func TestForeignCursors(t *testing.T) {
 }
 
 func cursorOver(p *Plan, s Span) string {
-	x := execution{plan: p, opts: RunOptions{Scope: "s"}}
+	x := execution{plan: p.planned, opts: RunOptions{Scope: "s"}}
 	return bookmark{form: sorting, limit: -1}.encode(x.hash(), []Span{s})
 }
 
@@ -258,7 +259,7 @@ func TestRunErrors(t *testing.T) {
 	run := func(text string, env Env) (Page, error) {
 		return mustPrepare(t, text, Info{}).Run(context.Background(), sources, env, RunOptions{})
 	}
-	var wrong *Error
+	var wrong *fault.Error
 	if _, err := run("SELECT VALUE udf.thrower(c.id) FROM c", env); !errors.Is(err, failed) {
 		t.Errorf("%v", err)
 	}
@@ -268,7 +269,7 @@ func TestRunErrors(t *testing.T) {
 	if page, err := run("SELECT TOP 2 VALUE udf.twice(c.l[1]) FROM c WHERE udf.twice(1) = 2", env); err != nil || rowsText(page) != "4 4" || page.Stats.UDFCalls != 4 {
 		t.Errorf("%s, %v, %+v", rowsText(page), err, page.Stats)
 	}
-	var much *MemoryError
+	var much *fault.MemoryError
 	if _, err := run("SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE [c.pad, a, b, d, e, f] FROM c JOIN a IN c.l JOIN b IN c.l "+
 		"JOIN d IN c.l JOIN e IN c.l JOIN f IN c.l)", env); !errors.As(err, &much) || much.Clause != "DISTINCT" {
 		t.Errorf("%v", err)
@@ -353,7 +354,7 @@ func TestComputedProperties(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"SELECT c.a FROM c", "SELECT VALUE c.a FROM c WHERE true", "SELECT VALUE 1", "SELECT VALUE x FROM x IN c.l", "nonsense"} {
-		var wrong *Error
+		var wrong *fault.Error
 		if _, err := NewComputed([]Computed{{Name: "p", Query: bad}}); !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", bad, err)
 		}
@@ -374,8 +375,8 @@ func TestCondition(t *testing.T) {
 			t.Errorf("%s: %t, %v", text, got, err)
 		}
 	}
-	var wrong *Error
-	if _, err := PrepareCondition("FROM c WHERE x.a = 1", Info{}); !errors.As(err, &wrong) || wrong.Code != CodeUnresolved {
+	var wrong *fault.Error
+	if _, err := PrepareCondition("FROM c WHERE x.a = 1", Info{}); !errors.As(err, &wrong) || wrong.Code != fault.CodeUnresolved {
 		t.Errorf("%v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// shape is a query that is planned as far as the values of its parameters do not matter: it is parsed, bound,
+// shapeOf is a query that is planned as far as the values of its parameters do not matter: it is parsed, bound,
 // folded, and its expressions are compiled. Parameters stay open that are operands of comparisons, BETWEEN,
 // short IN lists and some functions of strings and arrays in a WHERE (see takesParameters). Compiled
 // expressions take their values from the run; the rules that look at them are those of valueRules, which make
@@ -21,7 +21,7 @@ import (
 // A shape does not change once its first plan is made.
 type shape struct {
 	*binder
-	bare     Plan // as the rules have left it that look at no values
+	bare     planned // as the rules have left it that look at no values
 	keys     []valuer
 	computed map[string]valuer
 	rank     []*rankPart
@@ -32,9 +32,9 @@ type shape struct {
 	names  []string
 }
 
-// shape runs the rules that look at no values, and compiles the query.
-func (b *boundQuery) shape() (*shape, error) {
-	s := &shape{binder: b.binder, bare: Plan{top: b.top, info: *b.info}, rank: b.top.rank,
+// shapeOf runs the rules that look at no values, and compiles the query.
+func shapeOf(b *boundQuery) (*shape, error) {
+	s := &shape{binder: b.binder, bare: planned{top: b.top, info: *b.info}, rank: b.top.rank,
 		tests: map[syntax.Expr]*termTest{}, paths: map[syntax.Expr]pathFacts{}}
 	b.info = &s.bare.info
 	p := &planner{binder: b.binder, plan: &s.bare}
@@ -52,7 +52,7 @@ func (b *boundQuery) shape() (*shape, error) {
 	for _, key := range b.top.order {
 		s.keys = append(s.keys, c.value(key.x))
 	}
-	s.bare.slots, s.bare.aggs, s.bare.keys = c.slots, len(c.aggs), c.groups
+	s.bare.layout = layout{slots: c.slots, aggs: len(c.aggs), keys: c.groups, planar: b.info.Geometry}
 	if s.bare.form == sorting {
 		// A cursor holds the last row's key, which says where to go on whatever the WHERE is. The SDK for
 		// JavaScript relies on it: it takes up a query with the cursor of the page before and a filter of its
@@ -69,19 +69,19 @@ func (b *boundQuery) shape() (*shape, error) {
 }
 
 // first is the plan for the values that the shape was made with.
-func (s *shape) first(params []Parameter) (*Plan, error) {
+func (s *shape) first(params []Parameter) (*planned, error) {
 	return s.plan(params, &planner{binder: s.binder, tests: s.tests, paths: s.paths})
 }
 
 // again is a plan for other values.
-func (s *shape) again(params []Parameter) (*Plan, error) {
+func (s *shape) again(params []Parameter) (*planned, error) {
 	b := *s.binder
 	b.values = valuesOf(params)
 	return s.plan(params, &planner{binder: &b, tests: s.tests, paths: s.paths, again: true})
 }
 
-// plan runs the rules that look at values.
-func (s *shape) plan(params []Parameter, p *planner) (*Plan, error) {
+// planOf runs the rules that look at values.
+func (s *shape) plan(params []Parameter, p *planner) (*planned, error) {
 	plan := s.bare
 	p.plan = &plan
 	plan.shape, plan.given = s, p.values
@@ -102,7 +102,7 @@ func (s *shape) plan(params []Parameter, p *planner) (*Plan, error) {
 		c := p.compiler()
 		c.computed = s.computed
 		plan.compile(c)
-		plan.rank = c.rankers(p, s.rank)
+		plan.rank = compileRankers(c, p, s.rank)
 	}
 	plan.chain()
 	plan.asked = hashQuery(p.text, params)
@@ -141,23 +141,23 @@ func (p *planner) pathAt(e syntax.Expr) (at pathFacts) {
 	return at
 }
 
-// With returns the plan of the same query for other values of its parameters. It takes less than Prepare
+// with returns the plan of the same query for other values of its parameters. It takes less than Prepare
 // where nothing depends on the values but where the documents are found. The error is as that of Prepare.
-func (p *Plan) With(params []Parameter) (*Plan, error) {
+func (p *planned) with(params []Parameter) (*planned, error) {
 	s := p.shape
 	same := func(name string, p Parameter) bool { return name == p.Name }
 	if s.fixed || !slices.EqualFunc(s.names, params, same) {
-		return Prepare(s.text, params, s.bare.info)
+		return preparePlan(s.text, params, s.bare.info)
 	}
 	return s.again(params)
 }
 
 // compiles tells whether there are expressions in a plan that are not in its rows.
-func (p *Plan) compiles() bool {
+func (p *planned) compiles() bool {
 	return p.counts != nil || p.only != nil || p.order != nil && p.order.texts != nil
 }
 
-func (p *Plan) compile(c *compiler) {
+func (p *planned) compile(c *compiler) {
 	if p.order != nil && p.order.texts != nil {
 		p.order.texts.text = c.value(p.order.texts.x)
 	}

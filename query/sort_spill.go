@@ -3,24 +3,25 @@ package query
 import (
 	"encoding/binary"
 
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
 // sortAll sorts the documents of a source. The first page keeps those that it needs in memory. Whoever asks
 // for more gets all of them sorted, in files if they are many, and the pages that follow read on there.
-func (x *execution) sortAll(src Source, source int) *batch {
-	b := x.newBatch(src, source, func() (Documents, error) { return x.candidates(src, 0, true) })
+func (x *execution) sortAll(src source.Source, at int) *batch {
+	b := x.newBatch(src, at, func() (source.Documents, error) { return x.candidates(src, 0, true) })
 	b.whole = true
 	return b
 }
 
 // leftOrder goes on with the documents that the page before has sorted; nil: it has not.
-func (x *execution) leftOrder(src Source, source int) *batch {
-	if x.left == nil || len(x.left.sorted) <= source || x.left.sorted[source] == nil {
+func (x *execution) leftOrder(src source.Source, source int) *batch {
+	if x.spilled == nil || len(x.spilled.sorted) <= source || x.spilled.sorted[source] == nil {
 		return nil
 	}
 	b := x.sortAll(src, source)
-	b.it, b.begun, x.left.sorted[source] = x.left.sorted[source], true, nil
+	b.it, b.begun, x.spilled.sorted[source] = x.spilled.sorted[source], true, nil
 	return b
 }
 
@@ -38,9 +39,9 @@ func (b *batch) many() bool {
 // fillSpilled sorts all documents behind those that were given out.
 func (b *batch) fillSpilled() (err error) {
 	x := b.x
-	budget := x.run.limitHeld() / 8
-	x.run.hold(&b.held, budget, "ORDER BY")
-	sorter := x.run.env.Temp.NewSorter(budget, x.run.spend)
+	budget := x.run.LimitHeld() / 8
+	x.run.Hold(&b.held, budget, "ORDER BY")
+	sorter := x.run.env.Temp.NewSorter(budget, x.run.Spend)
 	defer sorter.Close()
 	docs, err := b.open()
 	if err != nil {
@@ -60,7 +61,7 @@ func (b *batch) fillSpilled() (err error) {
 		if x.behind(&e) && (!b.begun || x.compare(&e, &b.last) > 0) && x.passes(x.plan.rows) {
 			key = binary.BigEndian.AppendUint64(key, x.ridKey(e.rid))
 			if !x.run.spilled(sorter.Add(key, nil), "ORDER BY") {
-				return x.run.err
+				return x.run.Err
 			}
 		}
 		if _, err := x.stop(); err != nil {
@@ -75,9 +76,9 @@ func (b *batch) fillSpilled() (err error) {
 	}
 	b.it, err = sorter.Sort()
 	if !x.run.spilled(err, "ORDER BY") {
-		return x.run.err
+		return x.run.Err
 	}
-	x.run.hold(&b.held, -budget, "ORDER BY")
+	x.run.Hold(&b.held, -budget, "ORDER BY")
 	b.begun = true
 	x.sortedRows++ // what was sorted on this page is given out on it, as far as it goes
 	return nil
@@ -96,7 +97,7 @@ func (x *execution) ridKey(rid uint64) uint64 {
 func (b *batch) nextSpilled() (bool, error) {
 	if b.it == nil {
 		x := b.x
-		x.run.hold(&b.held, -b.held, "ORDER BY")
+		x.run.Hold(&b.held, -b.held, "ORDER BY")
 		b.heap.List, b.given = nil, 0
 		if err := b.fillSpilled(); err != nil {
 			return false, err
@@ -123,7 +124,7 @@ func (b *batch) nextSpilled() (bool, error) {
 		}
 	}
 	b.x.run.spilled(b.it.Err(), "ORDER BY")
-	return false, b.x.run.err
+	return false, b.x.run.Err
 }
 
 // close leaves what is in files to the next page.
@@ -132,15 +133,15 @@ func (b *batch) close() error {
 		return nil
 	}
 	x := b.x
-	if x.more && x.plan.form == sorting && x.run.err == nil && x.left == nil {
-		x.left = x.newLeft()
+	if x.more && x.plan.form == sorting && x.run.Err == nil && x.spilled == nil {
+		x.spilled = x.newSpilled()
 	}
-	if x.more && x.plan.form == sorting && x.run.err == nil && x.left != nil {
-		if x.left.sorted == nil {
-			x.left.sorted = make([]*spill.Iterator, len(x.sources))
+	if x.more && x.plan.form == sorting && x.run.Err == nil && x.spilled != nil {
+		if x.spilled.sorted == nil {
+			x.spilled.sorted = make([]*spill.Iterator, len(x.sources))
 		}
 		b.it.Unread()
-		x.left.sorted[b.source] = b.it
+		x.spilled.sorted[b.source] = b.it
 	} else {
 		b.it.Close()
 	}

@@ -30,7 +30,7 @@ func TestSpillLarge(t *testing.T) {
 		}
 		env := Env{MaxHeld: n * 8, Temp: dir, Elapsed: func() time.Duration { return 0 }}
 		p := mustPrepare(t, text, Info{Lenient: true})
-		memory := &keeper{kept: map[string]*Given{}}
+		memory := &keeper{kept: map[string]*PageState{}}
 		o := RunOptions{MaxBytes: 200 << 10, Memory: memory}
 		rows, loaded, pages, size := 0, int64(0), 0, 0
 		sum := fnv.New64a()

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -50,7 +52,7 @@ func spillBodies(n int) [][]byte {
 }
 
 // pagesOf runs a query to its end and returns its rows, how many documents were read, and the pages.
-func pagesOf(t *testing.T, p *Plan, sources []Source, env Env, o RunOptions) (rows []string, loaded int64,
+func pagesOf(t *testing.T, p *Plan, sources []source.Source, env Env, o RunOptions) (rows []string, loaded int64,
 	pages int) {
 	t.Helper()
 	for pages == 0 || o.Cursor != "" {
@@ -87,7 +89,7 @@ func TestSpill(t *testing.T) {
 			for _, src := range sources {
 				src.(*memory).version = "1"
 			}
-			memory := &keeper{kept: map[string]*Given{}, forget: forget}
+			memory := &keeper{kept: map[string]*PageState{}, forget: forget}
 			o := RunOptions{MaxItems: 200, MaxBytes: 8 << 10, Memory: memory}
 			if forget {
 				o.MaxItems, o.MaxBytes = 700, 100<<10
@@ -123,7 +125,7 @@ func TestSpillChanged(t *testing.T) {
 	sources := newMemory(t, nil, spillBodies(1000), 1)
 	m := sources[0].(*memory)
 	m.version = "1"
-	memory := &keeper{kept: map[string]*Given{}}
+	memory := &keeper{kept: map[string]*PageState{}}
 	env := Env{Temp: dir}
 	for _, text := range []string{"SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s",
 		"SELECT VALUE c.n FROM c ORDER BY c.s"} {
@@ -161,7 +163,7 @@ func TestSpillQuota(t *testing.T) {
 		p := mustPrepare(t, text, Info{Lenient: true})
 		page, err := p.Run(context.Background(), newMemory(t, nil, spillBodies(4000), 1),
 			Env{MaxHeld: 100 << 10, Temp: dir}, RunOptions{MaxItems: 1 << 20})
-		var memory *MemoryError
+		var memory *fault.MemoryError
 		if !errors.As(err, &memory) || !errors.Is(err, spill.ErrQuota) || len(page.Rows) > 0 {
 			t.Errorf("%s: %d rows, %v", text, len(page.Rows), err)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // Value is a JSON object of a short list that is queried without lying in a container. Its text is the whole
@@ -15,17 +16,15 @@ type Value struct {
 	Text     []byte
 }
 
-// RunValues makes one page of a query over a list, as Run does over partition ranges. There is one
-// difference: a page has a Cursor only where another row follows. The plan is best prepared for an Info that
-// is Lenient and has no Index: all values are looked at, and any ORDER BY sorts. Errors are those of Run.
-func (p *Plan) RunValues(ctx context.Context, list []Value, env Env, o RunOptions) (Page, error) {
-	sources := []Source{&values{list: list}}
-	page, err := p.Run(ctx, sources, env, o)
+// runValueList makes one page of a query over a list: see Plan.RunValues of package query.
+func runValueList(ctx context.Context, p *planned, list []Value, env Env, o RunOptions) (Page, error) {
+	sources := []source.Source{&values{list: list}}
+	page, err := runPlanned(ctx, p, sources, env, o)
 	if err != nil || page.Cursor == "" {
 		return page, err
 	}
 	o.Cursor, o.MaxItems = page.Cursor, 1
-	ahead, err := p.Run(ctx, sources, env, o)
+	ahead, err := runPlanned(ctx, p, sources, env, o)
 	if err != nil {
 		return Page{Stats: page.Stats}, err
 	}
@@ -51,7 +50,7 @@ func (s *values) find(position uint64) (int, bool) {
 }
 
 // Scan implements Source.
-func (s *values) Scan(after uint64) Documents {
+func (s *values) Scan(after uint64) source.Documents {
 	i, found := s.find(after)
 	if found {
 		i++
@@ -60,7 +59,7 @@ func (s *values) Scan(after uint64) Documents {
 }
 
 // Fetch implements Source.
-func (s *values) Fetch(rid uint64) (Document, bool, error) {
+func (s *values) Fetch(rid uint64) (source.Document, bool, error) {
 	i, found := s.find(rid)
 	if !found {
 		return nil, false, nil
@@ -69,13 +68,13 @@ func (s *values) Fetch(rid uint64) (Document, bool, error) {
 }
 
 // Postings implements Source.
-func (s *values) Postings([]byte) Postings { return &gathered{} }
+func (s *values) Postings([]byte) source.Postings { return &gathered{} }
 
 // Terms implements Source.
-func (s *values) Terms(_, _ []byte, _ bool) Terms { return noTerms{} }
+func (s *values) Terms(_, _ []byte, _ bool) source.Terms { return noTerms{} }
 
 // Partition implements Source.
-func (s *values) Partition() (Postings, bool) { return nil, false }
+func (s *values) Partition() (source.Postings, bool) { return nil, false }
 
 // noTerms are the terms of an index that does not exist.
 type noTerms struct{}
@@ -102,17 +101,13 @@ func (s *valueScan) Next() bool {
 }
 
 // Document implements Documents.
-func (s *valueScan) Document() Document { return &value{s.at} }
+func (s *valueScan) Document() source.Document { return &value{s.at} }
 
 // Err implements Documents.
 func (s *valueScan) Err() error { return nil }
 
 // Close implements Documents.
 func (s *valueScan) Close() error { return nil }
-
-// complete is a Document whose text holds its system properties already. Nothing is added to it, and they are
-// read off it.
-type complete interface{ complete() }
 
 // value is a Value as a Document.
 type value struct{ *Value }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // Where the index has codes of its vectors (see index.Quantizer), a search goes through these. They tell
@@ -19,8 +21,6 @@ const (
 	keptCodes, moreCodes = 2048, 8
 	// up to so many vectors, and so large a part of all, are looked up one by one
 	fewDoubts, doubtShare = 64, 16
-	// leastSquare is the least square of a length that codes are good for.
-	leastSquare = 1e-60
 	// lostSquare is more than what the length of a vector, which codes have in 32 bits, loses of its square,
 	// as a share.
 	lostSquare = 1e-6
@@ -42,16 +42,6 @@ func (e estimate) before(o estimate) bool {
 	return e.distance < o.distance || e.distance == o.distance && e.rid < o.rid
 }
 
-// chooseCodes finds out whether there are codes. The vector of the query must have a direction, and a length
-// whose square is a number.
-func (p *planner) chooseCodes(v *vectors) {
-	key, codes := p.info.Index.VectorCodes(v.path)
-	if codes != nil && codes.Dimensions() == len(v.query) &&
-		v.square > leastSquare && v.square < 1/leastSquare {
-		v.codeKey, v.codes = key, codes.Query(v.query)
-	}
-}
-
 // walkCodes goes through all codes and keeps those of the vectors that may come next.
 func (d *distances) walkCodes() (usable bool, err error) {
 	r := &d.rough
@@ -61,16 +51,16 @@ func (d *distances) walkCodes() (usable bool, err error) {
 	n := 0
 	usable, err = d.each(d.v.codeKey, func(rid uint64, code []byte) (bool, error) {
 		n++
-		low, ok := d.v.least(code)
+		low, ok := leastDistance(d.v, code)
 		if e := (estimate{low, rid}); ok && (!again || !e.before(from)) && !(r.cut && !e.before(r.behind)) {
 			if r.List = append(r.List, e); len(r.List) == 2*r.room {
 				r.halve()
 			}
 		}
-		return ok, d.x.pass(entryWork + len(code))
+		return ok, d.x.pass(lang.EntryWork + len(code))
 	})
 	d.x.page.Stats.IndexEntries += int64(n)
-	d.x.run.use(2*estimateSize*r.room, "ORDER BY")
+	d.x.run.Use(2*estimateSize*r.room, "ORDER BY")
 	r.Init()
 	if !again {
 		r.doubts = fewDoubts + n/doubtShare
@@ -90,15 +80,15 @@ func (r *rough) halve() {
 	r.List = r.List[:r.room]
 }
 
-// least returns the distance that a vector has at the least, by its code; false: it is none.
-func (v *vectors) least(code []byte) (distance float64, ok bool) {
+// leastDistance returns the distance that a vector has at the least, by its code; false: it is none.
+func leastDistance(v *vectors, code []byte) (distance float64, ok bool) {
 	product, bound, norm, ok := v.codes.Estimate(code)
 	switch most := product + bound; {
 	case math.IsInf(norm, 0):
 		return math.Inf(-1), ok
-	case v.metric == metricDot:
+	case v.metric == lang.MetricDot:
 		return -most, ok
-	case v.metric == metricEuclidean:
+	case v.metric == lang.MetricEuclidean:
 		squares := norm*norm + v.square
 		return math.Sqrt(max(squares*(1-lostSquare)-2*most, 0)), ok
 	case norm == 0:
@@ -140,9 +130,9 @@ func (d *distances) settle() error {
 
 // lookAt looks a vector up.
 func (d *distances) lookAt(rid uint64) error {
-	d.x.run.use(8, "ORDER BY")
+	d.x.run.Use(8, "ORDER BY")
 	d.rough.looked = append(d.rough.looked, rid)
-	value, ok, err := d.src.(Values).Value(d.v.key, rid)
+	value, ok, err := d.src.(source.Values).Value(d.v.key, rid)
 	if err != nil || !ok {
 		return err
 	}

@@ -7,7 +7,8 @@ import (
 
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/heap"
-	"github.com/mayflydb/mayfly/query/syntax"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // Searching vectors.
@@ -16,65 +17,6 @@ import (
 // around them. So distances come from the index, and they are those of the documents to the last bit; only
 // documents that come next are read. Where the conditions leave few documents, the vectors of those alone are
 // looked up.
-
-// vectors is a way to order documents by the vectors of an index.
-type vectors struct {
-	path   index.Path
-	key    []byte // that all entries have
-	query  []float32
-	square float64 // of query
-	metric vectorMetric
-
-	codeKey []byte
-	codes   *index.VectorQuery // nil: there are none
-}
-
-// chooseVectors returns how an index serves VectorDistance(path, [constants]); nil where none does.
-func (p *planner) chooseVectors(e syntax.Expr) *vectors {
-	c, ok := e.(*syntax.Call)
-	if !ok {
-		return nil // a constant by now
-	}
-	for i := range 2 {
-		l, constant := c.Args[1-i].(*syntax.Literal)
-		route, entered, ok := p.itemRoute(c.Args[i])
-		if !constant || !ok || entered {
-			continue
-		}
-		key, indexed := p.info.Index.VectorPrefix(route)
-		query, numbers := appendNumbers(nil, l.Value)
-		name := p.distanceOf(c)
-		if len(c.Args) == 4 {
-			name = p.distanceOption(c.Args[3])
-		}
-		metric, known := metricOf(name)
-		if name == "" {
-			metric, known = metricCosine, true
-		}
-		if indexed && numbers && known {
-			v := &vectors{path: route, key: key, query: appendFloats(nil, query), metric: metric}
-			v.square = squares(v.query)
-			p.chooseCodes(v)
-			return v
-		}
-	}
-	return nil
-}
-
-func (v *vectors) String() string {
-	if v.codes != nil {
-		return "codes of the vectors of " + v.path.String()
-	}
-	return "vectors of " + v.path.String()
-}
-
-// sign turns similarities, where great is good, round.
-func (v *vectors) sign() float64 {
-	if v.metric.descending() {
-		return -1
-	}
-	return 1
-}
 
 // estimate is a document and its distance, such that small is good.
 type estimate struct {
@@ -89,7 +31,7 @@ const estimateSize = 16
 // alone. They may be of documents that are dead or outside the scope.
 type distances struct {
 	x       *execution
-	src     Source
+	src     source.Source
 	v       *vectors
 	only    *members // whose vectors are wanted; nil: all
 	without []uint64 // the members that have no distance
@@ -101,7 +43,7 @@ type distances struct {
 // openDistances calculates the distances of a source; only names the documents that are wanted, nil: all.
 // latest tells that of equal ones the latest document comes first. It is nil where the index's vectors are
 // not as long as the query's, or too many.
-func (x *execution) openDistances(src Source, v *vectors, only *members, latest bool) (*distances, error) {
+func (x *execution) openDistances(src source.Source, v *vectors, only *members, latest bool) (*distances, error) {
 	d := &distances{x: x, src: src, v: v, only: only}
 	d.exact.Before = func(a, b estimate) bool {
 		c := cmp.Compare(a.distance, b.distance)
@@ -114,7 +56,7 @@ func (x *execution) openDistances(src Source, v *vectors, only *members, latest 
 		return c < 0
 	}
 	read := d.walk
-	if _, ok := src.(Values); ok && only != nil {
+	if _, ok := src.(source.Values); ok && only != nil {
 		read = d.lookUp
 	} else if ok && v.codes != nil {
 		read = d.walkCodes
@@ -169,7 +111,7 @@ func (d *distances) each(key []byte, fn func(rid uint64, value []byte) (bool, er
 // lookUp reads the vectors of the documents that are wanted.
 func (d *distances) lookUp() (usable bool, err error) {
 	for _, rid := range d.only.rids {
-		value, ok, err := d.src.(Values).Value(d.v.key, rid)
+		value, ok, err := d.src.(source.Values).Value(d.v.key, rid)
 		if err != nil {
 			return false, err
 		}
@@ -187,28 +129,28 @@ func (d *distances) lookUp() (usable bool, err error) {
 // take calculates one distance.
 func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
 	d.x.page.Stats.IndexEntries++
-	if err := d.x.pass(entryWork + len(value)); err != nil {
+	if err := d.x.pass(lang.EntryWork + len(value)); err != nil {
 		return false, err
 	}
 	d.vector = index.DecodeVector(d.vector[:0], value)
-	if len(d.vector) != len(d.v.query) || len(d.exact.List) >= d.x.run.limitHeld()/estimateSize {
+	if len(d.vector) != len(d.v.query) || len(d.exact.List) >= d.x.run.LimitHeld()/estimateSize {
 		return false, nil
 	}
-	distance, defined := d.v.metric.distance(d.vector, d.v.query, d.v.square)
+	distance, defined := d.v.metric.Distance(d.vector, d.v.query, d.v.square)
 	if !defined {
 		if d.only != nil {
 			d.without = append(d.without, rid)
 		}
 		return true, nil
 	}
-	d.x.run.use(estimateSize, "ORDER BY")
+	d.x.run.Use(estimateSize, "ORDER BY")
 	d.exact.List = append(d.exact.List, estimate{d.v.sign() * distance, rid})
-	return d.x.run.err == nil, d.x.run.err
+	return d.x.run.Err == nil, d.x.run.Err
 }
 
 // next returns the next one.
 func (d *distances) next() (e estimate, ok bool, err error) {
-	if err := d.x.pass(entryWork); err != nil {
+	if err := d.x.pass(lang.EntryWork); err != nil {
 		return e, false, err
 	}
 	if err := d.settle(); err != nil || len(d.exact.List) == 0 {

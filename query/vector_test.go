@@ -10,18 +10,20 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // vectorSource has the vectors of an index, and codes of them, without documents.
 type vectorSource struct {
-	Source
+	source.Source
 	vectors, codes [][]byte // the values of the entries, by rid
 	codeKey        []byte
 	looked         int // single vectors
 	walked         int // vectors one after the other
 }
 
-func (s *vectorSource) Terms(lo, _ []byte, _ bool) Terms {
+func (s *vectorSource) Terms(lo, _ []byte, _ bool) source.Terms {
 	if bytes.Equal(lo, s.codeKey) {
 		return &vectorTerms{list: s.codes, at: -1}
 	}
@@ -80,19 +82,19 @@ func NearestByCodes(t *testing.T, seed uint64) {
 		name                      string
 		dimensions, size, centers int
 		spread                    float64
-		metric                    vectorMetric
+		metric                    lang.VectorMetric
 		most                      int // vectors looked up for a query
 	}{
-		{"random", 384, 0, 0, 0, metricCosine, 800},
-		{"clusters", 384, 0, 100, 0.5, metricCosine, 2500},
-		{"clusters by distance", 384, 0, 100, 0.3, metricEuclidean, 2000},
-		{"clusters by product", 384, 0, 100, 0.5, metricDot, 2000},
-		{"tight clusters", 384, 0, 20, 0.01, metricCosine, nearestVectors},
-		{"a bit an element", 384, 48, 0, 0, metricCosine, nearestVectors},
-		{"a few elements", 384, 16, 0, 0, metricCosine, nearestVectors},
-		{"as many bytes as elements", 384, 384, 0, 0, metricCosine, 40},
-		{"odd", 77, 0, 10, 0.4, metricEuclidean, nearestVectors},
-		{"three", 3, 0, 0, 0, metricCosine, nearestVectors},
+		{"random", 384, 0, 0, 0, lang.MetricCosine, 800},
+		{"clusters", 384, 0, 100, 0.5, lang.MetricCosine, 2500},
+		{"clusters by distance", 384, 0, 100, 0.3, lang.MetricEuclidean, 2000},
+		{"clusters by product", 384, 0, 100, 0.5, lang.MetricDot, 2000},
+		{"tight clusters", 384, 0, 20, 0.01, lang.MetricCosine, nearestVectors},
+		{"a bit an element", 384, 48, 0, 0, lang.MetricCosine, nearestVectors},
+		{"a few elements", 384, 16, 0, 0, lang.MetricCosine, nearestVectors},
+		{"as many bytes as elements", 384, 384, 0, 0, lang.MetricCosine, 40},
+		{"odd", 77, 0, 10, 0.4, lang.MetricEuclidean, nearestVectors},
+		{"three", 3, 0, 0, 0, lang.MetricCosine, nearestVectors},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 11))
@@ -112,7 +114,7 @@ func NearestByCodes(t *testing.T, seed uint64) {
 			}
 			found := 0
 			for _, v := range all[nearestVectors:] {
-				plain := &vectors{key: []byte("vectors"), query: v, square: squares(v), metric: c.metric}
+				plain := &vectors{key: []byte("vectors"), query: v, square: lang.Squares(v), metric: c.metric}
 				coded := *plain
 				coded.codeKey, coded.codes = src.codeKey, q.Query(v)
 				want := tenNearest(t, src, plain)
@@ -135,10 +137,10 @@ func NearestByCodes(t *testing.T, seed uint64) {
 	}
 }
 
-func tenNearest(t *testing.T, src Source, v *vectors) (list []estimate) {
+func tenNearest(t *testing.T, src source.Source, v *vectors) (list []estimate) {
 	t.Helper()
-	x := &execution{plan: &Plan{}, opts: RunOptions{}.withDefaults()}
-	x.run = newRun(context.Background(), x.plan, Env{})
+	x := &execution{plan: &planned{}, opts: RunOptions{}.withDefaults()}
+	x.run = newRun(context.Background(), x.plan.layout, Env{})
 	d, err := x.openDistances(src, v, nil, false)
 	if err != nil || d == nil {
 		t.Fatal(d, err)

@@ -222,7 +222,7 @@ func (g *wholeQueries) from(sub bool) string {
 	return b.String()
 }
 
-// list is what SELECT shows of rows: keys are those of GROUP BY, if there is one.
+// List is what SELECT shows of rows: keys are those of GROUP BY, if there is one.
 func (g *wholeQueries) list(keys []string) string {
 	item := func() string {
 		switch {

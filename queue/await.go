@@ -1,35 +1,7 @@
 package queue
 
-import (
-	"context"
-	"sync"
-)
-
-// changes lets others wait for a change of an entity's messages.
-type changes struct {
-	mu   sync.Mutex
-	next chan struct{} // closed by the next change; nil: nobody waits for it
-}
-
-// wait is closed when something has changed that was not there before the call.
-func (c *changes) wait() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.next == nil {
-		c.next = make(chan struct{})
-	}
-	return c.next
-}
-
-// ring tells who waits.
-func (c *changes) ring() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.next != nil {
-		close(c.next)
-		c.next = nil
-	}
-}
+import "github.com/mayflydb/mayfly/queue/entity"
+import "context"
 
 // hasEnded tells why the store takes no receivers any more; nil: it does.
 func (s *messageStore) hasEnded() error {
@@ -44,19 +16,20 @@ func (s *messageStore) hasEnded() error {
 // Await waits until an entity is as until wants it, and returns how it is. It is no activity of the entity.
 // Errors: CodeEntityNotFound, also where it is deleted meanwhile, and CodeTimeout where ctx ends before,
 // CodeCancelled where the server stops or is put back to a snapshot.
-func (q *Queues) Await(ctx context.Context, path string, until func(Entity) bool) (Entity, error) {
+func (q *Queues) Await(ctx context.Context, path string,
+	until func(entity.Entity) bool) (entity.Entity, error) {
 	for {
 		m, err := q.resident()
 		if err != nil {
-			return Entity{}, err
+			return entity.Entity{}, err
 		}
 		e, err := m.findPath(path)
 		if err != nil {
-			return Entity{}, err
+			return entity.Entity{}, err
 		}
-		changed := e.changes.wait() // before the look, so that nothing comes between
-		if ended := e.stores[Main].hasEnded(); ended != nil {
-			return Entity{}, ended
+		changed := e.changes.Changed() // before the look, so that nothing comes between
+		if ended := e.stores[entity.Main].hasEnded(); ended != nil {
+			return entity.Entity{}, ended
 		}
 		is, err := q.Get(ctx, path)
 		if ctx.Err() == nil && (err != nil || until(is)) {
@@ -64,7 +37,7 @@ func (q *Queues) Await(ctx context.Context, path string, until func(Entity) bool
 		}
 		select {
 		case <-ctx.Done():
-			return is, &Error{Code: CodeTimeout, Entity: e.path,
+			return is, &entity.Error{Code: entity.CodeTimeout, Entity: e.path,
 				Message: "'" + e.path + "' did not become as it was waited for in time."}
 		case <-changed:
 		}

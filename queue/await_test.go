@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"testing"
+
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // TestAwait: who waits is told of what comes, of an entity that goes, and of the end of his own patience.
@@ -10,10 +12,10 @@ func TestAwait(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("q")
 	type told struct {
-		e   Entity
+		e   entity.Entity
 		err error
 	}
-	await := func(ctx context.Context, until func(Entity) bool) chan told {
+	await := func(ctx context.Context, until func(entity.Entity) bool) chan told {
 		answer, q := make(chan told, 1), w.q
 		go func() {
 			e, err := q.Await(ctx, "q", until)
@@ -21,27 +23,27 @@ func TestAwait(t *testing.T) {
 		}()
 		return answer
 	}
-	never := func(Entity) bool { return false }
-	two := await(w.ctx, func(e Entity) bool { return e.Counts.Active >= 2 })
+	never := func(entity.Entity) bool { return false }
+	two := await(w.ctx, func(e entity.Entity) bool { return e.Counts.Active >= 2 })
 	w.send("q", msg("A"))
 	w.send("q", msg("B"))
 	if got := <-two; got.err != nil || got.e.Counts.Active != 2 {
 		t.Errorf("%+v %v", got.e.Counts, got.err)
 	}
-	empty := await(w.ctx, func(e Entity) bool { return e.Counts.Active == 0 })
-	w.take(Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
+	empty := await(w.ctx, func(e entity.Entity) bool { return e.Counts.Active == 0 })
+	w.take(entity.Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
 	if got := <-empty; got.err != nil {
 		t.Error(got.err)
 	}
 	ctx, cancel := context.WithCancel(w.ctx)
 	impatient := await(ctx, never)
 	cancel()
-	w.fails((<-impatient).err, CodeTimeout)
+	w.fails((<-impatient).err, entity.CodeTimeout)
 	gone := await(w.ctx, never)
 	w.remove("q")
-	w.fails((<-gone).err, CodeEntityNotFound)
+	w.fails((<-gone).err, entity.CodeEntityNotFound)
 	w.queue("q")
 	stopped := await(w.ctx, never)
 	w.reopen()
-	w.fails((<-stopped).err, CodeCancelled)
+	w.fails((<-stopped).err, entity.CodeCancelled)
 }

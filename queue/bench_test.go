@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -27,10 +28,10 @@ func (w *world) fill(queue string, n int, set ...func(*message.Message)) {
 func TestMemory(t *testing.T) {
 	const many = metatest.QueueMessages
 	w := newWorld(t, Options{})
-	w.queue("q", lockFor(10*time.Second), func(p *Properties) { p.MaxMessageKB = 1024 })
+	w.queue("q", lockFor(10*time.Second), func(p *entity.Properties) { p.MaxMessageKB = 1024 })
 	w.fill("q", many, lives(time.Hour))
-	r := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
-	s, err := w.q.store(Address{Entity: "q"})
+	r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
+	s, err := w.q.store(entity.Address{Entity: "q"})
 	w.must(err)
 	for range many / 250 {
 		list, err := r.TryReceive(w.ctx, 250)
@@ -61,7 +62,7 @@ func BenchmarkSendParallel(b *testing.B) {
 	w.queue("q")
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if err := w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, nil); err != nil {
+			if err := w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, nil); err != nil {
 				b.Error(err)
 			}
 		}
@@ -76,7 +77,7 @@ func BenchmarkReceive(b *testing.B) {
 			w := newWorldOn(b, crashdisk.New(), Options{})
 			w.queue("q", lockFor(5*time.Minute))
 			w.fill("q", many+b.N)
-			a := Address{Entity: "q"}
+			a := entity.Address{Entity: "q"}
 			other := w.receiver(a, ReceiverOptions{})
 			for got := 0; got < many/2; {
 				list, err := other.TryReceive(w.ctx, 250)

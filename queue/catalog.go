@@ -7,6 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // Entities and rules are records of the host's catalog:
@@ -23,14 +25,14 @@ const (
 
 // entityRecord is an entity as the catalog keeps it. Moments are milliseconds since 1970.
 type entityRecord struct {
-	Number     uint32     `json:"number"`
-	Kind       Kind       `json:"kind"`
-	Path       string     `json:"path"` // as its owner has spelled it
-	Topic      uint32     `json:"topic,omitempty"`
-	Created    int64      `json:"created"`
-	Updated    int64      `json:"updated"`
-	Accessed   int64      `json:"accessed,omitempty"` // as far as a stop in order has told
-	Properties Properties `json:"properties"`
+	Number     uint32            `json:"number"`
+	Kind       entity.Kind       `json:"kind"`
+	Path       string            `json:"path"` // as its owner has spelled it
+	Topic      uint32            `json:"topic,omitempty"`
+	Created    int64             `json:"created"`
+	Updated    int64             `json:"updated"`
+	Accessed   int64             `json:"accessed,omitempty"` // as far as a stop in order has told
+	Properties entity.Properties `json:"properties"`
 }
 
 func recordKey(kind byte, parent uint32, name string) []byte {
@@ -41,7 +43,7 @@ func recordKey(kind byte, parent uint32, name string) []byte {
 func (r *entityRecord) key() []byte {
 	name := r.Path
 	if r.Topic != 0 {
-		_, name, _ = splitSubscription(r.Path)
+		_, name, _ = entity.SplitSubscription(r.Path)
 	}
 	return recordKey(kindEntity, r.Topic, name)
 }
@@ -49,9 +51,9 @@ func (r *entityRecord) key() []byte {
 // scopeOf is the scope of an entity: a subscription lies in that of its topic.
 func (r *entityRecord) scope() []byte {
 	if r.Topic != 0 {
-		return entityPrefix(r.Topic)
+		return layout.EntityPrefix(r.Topic)
 	}
-	return entityPrefix(r.Number)
+	return layout.EntityPrefix(r.Number)
 }
 
 // tenant is what the host knows of the queues.
@@ -95,10 +97,10 @@ func (m *resident) load(r engine.Reader) error {
 			return err
 		}
 	}
-	return host.ScanRecords(r, kindRule, func(key []byte, rec Rule) error {
+	return host.ScanRecords(r, kindRule, func(key []byte, rec entity.Rule) error {
 		parent := binary.BigEndian.Uint32(key[host.CatalogHead-4:])
 		e := m.numbers[parent]
-		if e == nil || e.kind != Subscription {
+		if e == nil || e.kind != entity.Subscription {
 			return corruptCatalog("the rule " + rec.Name + " has no subscription")
 		}
 		e.rules.Store(e.rules.Load().with(rec))
@@ -106,7 +108,7 @@ func (m *resident) load(r engine.Reader) error {
 	})
 }
 
-func (m *resident) loadEntity(r engine.Reader, rec entityRecord) (*entity, error) {
+func (m *resident) loadEntity(r engine.Reader, rec entityRecord) (*entityState, error) {
 	e := m.add(rec)
 	for _, s := range e.stores {
 		if s != nil {
@@ -120,7 +122,7 @@ func (m *resident) loadEntity(r engine.Reader, rec entityRecord) (*entity, error
 }
 
 // dropRecords deletes the records of an entity, with those of its rules.
-func dropRecords(t *host.Change, e *entity) {
+func dropRecords(t *host.Change, e *entityState) {
 	rec := e.record()
 	t.Delete(rec.key())
 	for _, r := range e.rules.Load().list {
@@ -128,4 +130,6 @@ func dropRecords(t *host.Change, e *entity) {
 	}
 }
 
-func dropRule(t *host.Change, e *entity, name string) { t.Delete(recordKey(kindRule, e.number, name)) }
+func dropRule(t *host.Change, e *entityState, name string) {
+	t.Delete(recordKey(kindRule, e.number, name))
+}

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // Update sets the properties of an entity; see Change.
-func (q *Queues) Update(ctx context.Context, path string, p Properties) (Entity, error) {
-	return q.Change(ctx, path, func(now *Properties) error {
+func (q *Queues) Update(ctx context.Context, path string, p entity.Properties) (entity.Entity, error) {
+	return q.Change(ctx, path, func(now *entity.Properties) error {
 		*now = p
 		return nil
 	})
@@ -17,35 +18,36 @@ func (q *Queues) Update(ctx context.Context, path string, p Properties) (Entity,
 // Change changes properties of an entity: fn is given those that it has, and no other change comes between.
 // Locks on its messages are lost, unless no property has changed. Errors:
 // CodeEntityNotFound, CodeArgument for what cannot be changed, CodeArgumentOutOfRange, those of fn.
-func (q *Queues) Change(ctx context.Context, path string, fn func(p *Properties) error) (Entity, error) {
+func (q *Queues) Change(ctx context.Context, path string,
+	fn func(p *entity.Properties) error) (entity.Entity, error) {
 	m, leave, err := q.manage(ctx)
 	if err != nil {
-		return Entity{}, err
+		return entity.Entity{}, err
 	}
 	defer leave()
 	e, err := m.findPath(path)
 	if err != nil {
-		return Entity{}, err
+		return entity.Entity{}, err
 	}
 	p, err := m.changed(e, fn)
 	if err != nil {
-		return Entity{}, err
+		return entity.Entity{}, err
 	}
 	for _, s := range e.stores {
 		if s != nil {
 			if err := s.catchUp(ctx); err != nil { // what is due is judged by the properties of its moment
-				return Entity{}, err
+				return entity.Entity{}, err
 			}
 		}
 	}
-	same := p.equal(e.properties.Load())
+	same := p.Equal(e.properties.Load())
 	rec := e.record()
 	rec.Updated = m.in.Clock().Millis()
 	rec.Properties = p
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) error { return host.SetRecord(t, rec.key(), rec) },
 		e.scope)
 	if err != nil {
-		return Entity{}, wrap(err)
+		return entity.Entity{}, wrap(err)
 	}
 	m.note(rec.Updated)
 	e.updated.Store(rec.Updated)
@@ -69,17 +71,17 @@ func (q *Queues) Change(ctx context.Context, path string, fn func(p *Properties)
 }
 
 // changed are the properties that an entity is to have.
-func (m *resident) changed(e *entity, fn func(p *Properties) error) (Properties, error) {
+func (m *resident) changed(e *entityState, fn func(p *entity.Properties) error) (entity.Properties, error) {
 	p := *e.properties.Load()
 	err := fn(&p)
 	if err == nil {
-		p, err = p.complete(e.kind, e.path, m.opts.Basic)
+		p, err = p.Complete(e.kind, e.path, m.opts.Basic)
 	}
 	if err == nil {
 		err = m.checkTargets(e.path, &p)
 	}
 	if err == nil {
-		err = p.immutable(e.kind, e.path, e.properties.Load())
+		err = p.CheckImmutable(e.kind, e.path, e.properties.Load())
 	}
 	return p, err
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // Check reads all that queues and topics have stored and calls report for each violation of what must
@@ -60,7 +62,7 @@ func (m *resident) checkMessages(ctx context.Context, report func(error) bool) e
 	err := m.in.Engine().View(ctx, func(r engine.Reader) error {
 		known := make(map[string]*messageStore)
 		for _, s := range m.allStores() {
-			known[string(s.prefix)] = s
+			known[string(s.keys)] = s
 			k := messageChecker{messageStore: s, ctx: ctx, r: r, report: report}
 			if err := k.run(); err != nil || k.stopped {
 				return err
@@ -78,10 +80,11 @@ func (m *resident) checkStrays(ctx context.Context, r engine.Reader, known map[s
 	for more := it.Next(); more && ctx.Err() == nil; {
 		key := it.Key()
 		switch {
-		case len(key) > storePrefixLen && known[string(key[:storePrefixLen])] != nil:
-			more = it.SeekGE(engine.PrefixEnd(bytes.Clone(key[:storePrefixLen])))
+		case len(key) > layout.StorePrefixLen && known[string(key[:layout.StorePrefixLen])] != nil:
+			more = it.SeekGE(engine.PrefixEnd(bytes.Clone(key[:layout.StorePrefixLen])))
 			continue
-		case len(key) == storePrefixLen && bytes.Equal(key, engine.CeilingKey(key[:storePrefixLen-1])):
+		case len(key) == layout.StorePrefixLen &&
+			bytes.Equal(key, engine.CeilingKey(key[:layout.StorePrefixLen-1])):
 			// the engine's, of a scope that may be gone
 		default:
 			if !report(fmt.Errorf("key %x belongs to no message store", key)) {
@@ -101,8 +104,8 @@ type messageChecker struct {
 	report  func(error) bool
 	stopped bool
 
-	n       counters       // of what is there
-	entries map[byte]int64 // how many keys there must be in a family
+	n       layout.Counters // of what is there
+	entries map[byte]int64  // how many keys there must be in a family
 }
 
 func (k *messageChecker) fault(format string, args ...any) {
@@ -116,8 +119,8 @@ func (k *messageChecker) run() error {
 	if err != nil {
 		return err
 	}
-	k.entries = map[byte]int64{familyCounters: 1}
-	err = k.eachHeader(k.ctx, k.r, 0, func(seq int64, h header) (bool, error) {
+	k.entries = map[byte]int64{layout.FamilyCounters: 1}
+	err = k.eachHeader(k.ctx, k.r, 0, func(seq int64, h layout.Header) (bool, error) {
 		err := k.message(seq, &h, want)
 		return !k.stopped, err
 	})
@@ -137,18 +140,18 @@ func (k *messageChecker) run() error {
 }
 
 // message checks one message, and counts what it must have.
-func (k *messageChecker) message(seq int64, h *header, want counters) error {
+func (k *messageChecker) message(seq int64, h *layout.Header, want layout.Counters) error {
 	if seq < 1 || seq > want.Last {
 		k.fault("message %d, and the last number is %d", seq, want.Last)
 	}
 	if h.Enqueued > want.Latest {
 		k.fault("message %d is of %d, and the last moment that is stored is %d", seq, h.Enqueued, want.Latest)
 	}
-	k.n.count(h.State, 1)
+	k.n.Count(h.State, 1)
 	k.n.Bytes += h.Size
-	k.entries[familyMessage]++
-	k.entries[familyBody]++
-	body, err := k.r.Get(k.key(familyBody, seq))
+	k.entries[layout.FamilyMessage]++
+	k.entries[layout.FamilyBody]++
+	body, err := k.r.Get(k.keys.Key(layout.FamilyBody, seq))
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		k.fault("message %d has no body", seq)
@@ -158,7 +161,7 @@ func (k *messageChecker) message(seq int64, h *header, want counters) error {
 		k.fault("the body of message %d has %d bytes, not %d", seq, len(body), h.Size)
 	}
 	for _, key := range k.keysOf(seq, h) {
-		k.entries[key[storePrefixLen]]++
+		k.entries[key[layout.StorePrefixLen]]++
 		_, err := k.r.Get(key)
 		if errors.Is(err, engine.ErrNotFound) {
 			k.fault("message %d, in state %d, has no entry %x", seq, h.State, key)
@@ -170,13 +173,13 @@ func (k *messageChecker) message(seq int64, h *header, want counters) error {
 }
 
 // keysOf are the entries that a message must have.
-func (k *messageChecker) keysOf(seq int64, h *header) [][]byte {
+func (k *messageChecker) keysOf(seq int64, h *layout.Header) [][]byte {
 	switch {
-	case h.State == scheduled:
-		return [][]byte{k.momentKey(familyDue, h.Due, seq)}
-	case h.State == active && k.sub == Main:
+	case h.State == layout.Scheduled:
+		return [][]byte{k.keys.MomentKey(layout.FamilyDue, h.Due, seq)}
+	case h.State == layout.Active && k.sub == entity.Main:
 		return [][]byte{k.readyKey(h.Session, seq), k.expiryKey(seq, h)}
-	case h.State == active:
+	case h.State == layout.Active:
 		return [][]byte{k.readyKey(h.Session, seq)}
 	}
 	return nil
@@ -184,7 +187,7 @@ func (k *messageChecker) keysOf(seq int64, h *header) [][]byte {
 
 // heads checks that each session's first active message is its head.
 func (k *messageChecker) heads() error {
-	prefix := k.family(familySession)
+	prefix := k.keys.Family(layout.FamilySession)
 	it := k.r.Scan(engine.Prefix(prefix), false)
 	for more := it.Next(); more && k.ctx.Err() == nil && !k.stopped; {
 		id, _, err := doc.DecodeEscaped(bytes.Clone(it.Key()[len(prefix):]))
@@ -192,10 +195,10 @@ func (k *messageChecker) heads() error {
 			it.Close()
 			return fmt.Errorf("%w: key %x", engine.ErrCorrupt, it.Key())
 		}
-		k.entries[familyHead]++
-		head, err := k.r.Get(k.key(familyHead, seqOf(it.Key())))
+		k.entries[layout.FamilyHead]++
+		head, err := k.r.Get(k.keys.Key(layout.FamilyHead, layout.SeqOf(it.Key())))
 		if err != nil || !bytes.Equal(head, id) {
-			k.fault("the session %q has no head %d: %q, %v", id, seqOf(it.Key()), head, err)
+			k.fault("the session %q has no head %d: %q, %v", id, layout.SeqOf(it.Key()), head, err)
 		}
 		more = it.SeekGE(engine.PrefixEnd(doc.AppendEscaped(prefix[:len(prefix):len(prefix)], id)))
 	}
@@ -203,12 +206,12 @@ func (k *messageChecker) heads() error {
 }
 
 // ids checks that message ids and their moments are one to one.
-func (k *messageChecker) ids(want counters) error {
-	prefix := k.family(familySeenAt)
+func (k *messageChecker) ids(want layout.Counters) error {
+	prefix := k.keys.Family(layout.FamilySeenAt)
 	it := k.r.Scan(engine.Prefix(prefix), false)
 	for it.Next() && k.ctx.Err() == nil && !k.stopped {
-		k.entries[familySeenAt]++
-		k.entries[familySeen]++
+		k.entries[layout.FamilySeenAt]++
+		k.entries[layout.FamilySeen]++
 		e, err := host.ParseEntry(len(prefix), it.Key())
 		if err != nil {
 			it.Close()
@@ -217,7 +220,7 @@ func (k *messageChecker) ids(want counters) error {
 		if int64(e.ID) > want.Seen || e.At > want.Latest {
 			k.fault("the id %q is number %d of %d", it.Value(), e.ID, e.At)
 		}
-		v, err := k.r.Get(k.textKey(familySeen, string(it.Value())))
+		v, err := k.r.Get(k.keys.TextKey(layout.FamilySeen, string(it.Value())))
 		if err != nil || len(v) != 16 || binary.BigEndian.Uint64(v) != uint64(e.At) ||
 			binary.BigEndian.Uint64(v[8:]) != e.ID {
 			k.fault("the id %q was seen at %d, number %d: %x, %v", it.Value(), e.At, e.ID, v, err)
@@ -230,15 +233,15 @@ func (k *messageChecker) ids(want counters) error {
 // looked up.
 func (k *messageChecker) families() error {
 	there := make(map[byte]int64)
-	it := k.r.Scan(engine.Prefix(k.prefix), false)
+	it := k.r.Scan(engine.Prefix(k.keys), false)
 	for it.Next() && k.ctx.Err() == nil {
-		there[it.Key()[storePrefixLen]]++
+		there[it.Key()[layout.StorePrefixLen]]++
 	}
 	if err := errors.Join(it.Close(), k.ctx.Err()); err != nil {
 		return err
 	}
 	if k.bySession() {
-		delete(there, familyState) // a session's state stands by itself
+		delete(there, layout.FamilyState) // a session's state stands by itself
 	}
 	for f, n := range there {
 		if n != k.entries[f] {

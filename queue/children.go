@@ -7,8 +7,11 @@ import (
 
 // changeChildren adds a subscription to a topic, or takes it away. Who goes through the subscriptions has a
 // list that does not change. The resident's mutex is held.
-func (e *entity) changeChildren(child *entity, add bool) {
-	list := slices.DeleteFunc(slices.Clone(*e.children.Load()), func(c *entity) bool { return c == child })
+func (e *entityState) changeChildren(child *entityState, add bool) {
+	list := slices.DeleteFunc(
+		slices.Clone(*e.children.Load()),
+		func(c *entityState) bool { return c == child },
+	)
 	if add {
 		list = append(list, child)
 		sortByPath(list)
@@ -17,8 +20,8 @@ func (e *entity) changeChildren(child *entity, add bool) {
 }
 
 // sortByPath puts entities in the order of their names, without case.
-func sortByPath(list []*entity) {
-	slices.SortFunc(list, func(a, b *entity) int {
+func sortByPath(list []*entityState) {
+	slices.SortFunc(list, func(a, b *entityState) int {
 		return strings.Compare(strings.ToLower(a.path), strings.ToLower(b.path))
 	})
 }

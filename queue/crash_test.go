@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -31,7 +32,7 @@ func TestCrashWhileExpiring(t *testing.T) {
 		}
 	}
 	w.send("q", list...)
-	r := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+	r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
 	var working sync.WaitGroup
 	working.Go(func() {
 		for at := range 4 {
@@ -48,7 +49,13 @@ func TestCrashWhileExpiring(t *testing.T) {
 				t.Error(err)
 			}
 			for _, d := range got {
-				err := w.q.Settle(w.ctx, Address{Entity: "q"}, d.Token, Settlement{Outcome: Abandon}, nil)
+				err := w.q.Settle(
+					w.ctx,
+					entity.Address{Entity: "q"},
+					d.Token,
+					Settlement{Outcome: Abandon},
+					nil,
+				)
 				if err != nil {
 					t.Error(err)
 				}
@@ -72,8 +79,12 @@ func (w *world) expectNothingLost(fs *crashdisk.Disk, messages int) {
 	defer func() { c.must(c.h.Close()) }()
 	for range 2 {
 		there := make(map[string]int)
-		for _, sub := range []Sub{Main, DeadLetters} {
-			list, err := c.q.Peek(c.ctx, Address{"q", sub}, PeekOptions{Max: messages, MaxBytes: 1 << 30})
+		for _, sub := range []entity.Sub{entity.Main, entity.DeadLetters} {
+			list, err := c.q.Peek(
+				c.ctx,
+				entity.Address{Entity: "q", Sub: sub},
+				PeekOptions{Max: messages, MaxBytes: 1 << 30},
+			)
 			c.must(err)
 			for _, d := range list {
 				there[textOf(d)]++
@@ -98,7 +109,7 @@ func TestFailure(t *testing.T) {
 	w.queue("q", lockFor(10*time.Second))
 	w.send("q", msg("A"), msg("B"))
 	d := w.expect("q", "A B")
-	s, err := w.q.store(Address{Entity: "q"})
+	s, err := w.q.store(entity.Address{Entity: "q"})
 	w.must(err)
 	c, err := s.beginSettle(d[0].Token)
 	w.must(err)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // dated shows the host what is dated by the server's clock: all messages.
@@ -47,7 +49,7 @@ func (d dated) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (di
 		return died, nil
 	}
 	for _, s := range d.m.allStores() {
-		if s.sub != Main || s.e.kind == Topic {
+		if s.sub != entity.Main || s.e.kind == entity.Topic {
 			continue
 		}
 		at, err := s.lastDeath(ctx)
@@ -66,10 +68,11 @@ func (d dated) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (di
 func (s *messageStore) lastDeath(ctx context.Context) (at int64, err error) {
 	now, def := s.now(), millis(s.e.properties.Load().DefaultTTL)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
-		if at, err = lastBefore(r, s.family(familyDeadline), now); err != nil || def == host.Never {
+		if at, err = lastBefore(r, s.keys.Family(layout.FamilyDeadline), now); err != nil ||
+			def == host.Never {
 			return err
 		}
-		inherited, err := lastBefore(r, s.family(familyEnqueued), now-def)
+		inherited, err := lastBefore(r, s.keys.Family(layout.FamilyEnqueued), now-def)
 		if inherited > 0 {
 			at = max(at, inherited+def)
 		}

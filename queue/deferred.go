@@ -2,11 +2,14 @@ package queue
 
 import (
 	"context"
+
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // ReceiveDeferred takes deferred messages by their numbers, all or none: CodeMessageNotFound. session is
 // the receiver that holds the session of theirs, nil where the entity has none.
-func (q *Queues) ReceiveDeferred(ctx context.Context, a Address, numbers []int64, mode Mode,
+func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers []int64, mode Mode,
 	session *Receiver) ([]Delivery, error) {
 	s, err := q.store(a)
 	if err != nil {
@@ -40,7 +43,7 @@ func (q *Queues) ReceiveDeferred(ctx context.Context, a Address, numbers []int64
 // ReceiveNumber locks one message that can be received, by its number, whatever stands before it. It is for
 // those who look after an entity: clients receive in order. CodeMessageNotFound where there is none of that
 // number, where somebody has it, or where it is deferred; CodeNotAllowed for an entity with sessions.
-func (q *Queues) ReceiveNumber(ctx context.Context, a Address, number int64) (Delivery, error) {
+func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int64) (Delivery, error) {
 	s, err := q.store(a)
 	if err != nil {
 		return Delivery{}, err
@@ -62,7 +65,7 @@ func (q *Queues) ReceiveNumber(ctx context.Context, a Address, number int64) (De
 	if c == nil {
 		return Delivery{}, s.messageNotFound(number)
 	}
-	l := look{s: s, now: now, state: active, max: 1}
+	l := look{s: s, now: now, state: layout.Active, max: 1}
 	live, err := l.read(ctx, []*claim{c})
 	if err == nil {
 		err = s.purgeMet(ctx, l.expired)
@@ -121,7 +124,7 @@ func (s *messageStore) claimAll(numbers []int64, session *Receiver) (list []*cla
 // readDeferred reads the messages of claims, all or none.
 func (s *messageStore) readDeferred(ctx context.Context, claims []*claim,
 	session *Receiver) ([]stored, error) {
-	l := look{s: s, now: s.now(), state: deferred, all: true}
+	l := look{s: s, now: s.now(), state: layout.Deferred, all: true}
 	list, err := l.read(ctx, claims)
 	if err != nil {
 		return nil, err
@@ -129,11 +132,11 @@ func (s *messageStore) readDeferred(ctx context.Context, claims []*claim,
 	for _, c := range l.missing {
 		err = s.messageNotFound(c.seq)
 	}
-	refuses := s.e.m.opts.RefuseExpiredDeferred && s.sub == Main
+	refuses := s.e.m.opts.RefuseExpiredDeferred && s.sub == entity.Main
 	def := millis(s.e.properties.Load().DefaultTTL)
 	for i := range list {
-		h := &list[i].header
-		if refuses && h.deadline(def) <= l.now || s.bySession() && h.Session != session.lock.id {
+		h := &list[i].Header
+		if refuses && h.Deadline(def) <= l.now || s.bySession() && h.Session != session.lock.id {
 			err = s.messageNotFound(list[i].seq)
 		}
 	}

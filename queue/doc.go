@@ -4,8 +4,8 @@
 //
 //	queues := queue.New(queue.Options{})
 //	h, err := host.Open(ctx, engine, host.Options{}, queues.Tenant())
-//	_, err = queues.Create(ctx, queue.Queue, "orders", queue.Defaults(queue.Queue))
-//	err = queues.Send(ctx, "orders", []*message.Message{m}, nil)
+//	_, err = queues.Create(ctx, entity.Queue, "orders", entity.Defaults(entity.Queue))
+//	err = queues.Send(ctx, entity.Address{Entity: "orders"}, []*message.Message{m}, nil)
 //
 // # Words
 //

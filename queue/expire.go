@@ -6,6 +6,8 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -19,9 +21,9 @@ type expiry struct {
 func (e *expiry) restart() { e.again.Store(true) }
 
 // noteArrival has the passes begin anew where they have left a moment behind.
-func (e *expiry) noteArrival(h *header) {
-	p, at := &e.own, h.deadline(host.Never)
-	if h.TTL == noTTL {
+func (e *expiry) noteArrival(h *layout.Header) {
+	p, at := &e.own, h.Deadline(host.Never)
+	if h.TTL == layout.NoTTL {
 		p, at = &e.inherited, h.Enqueued
 	}
 	if p.IsPast(at) {
@@ -44,7 +46,7 @@ type sweeper struct{ m *resident }
 func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
 	for _, e := range w.m.list() {
 		for _, s := range e.stores {
-			if s != nil && (s.sub == Main || s.nextWakeup() < host.Never) {
+			if s != nil && (s.sub == entity.Main || s.nextWakeup() < host.Never) {
 				list = append(list, ttl.Range{Owner: e.number, Part: uint16(s.sub)})
 			}
 		}
@@ -63,7 +65,7 @@ func (w sweeper) Sweep(ctx context.Context, rg ttl.Range, limit int) (ttl.Swept,
 		return ttl.Swept{Next: host.Never}, nil
 	}
 	swept, err := e.stores[rg.Part].sweep(ctx, limit)
-	if err != nil && CodeOf(err) == CodeEntityNotFound {
+	if err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound {
 		return ttl.Swept{Next: host.Never}, nil
 	}
 	return swept, err
@@ -75,7 +77,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 		return swept, err
 	}
 	next := s.nextWakeup()
-	if s.sub == Main && s.e.kind != Topic && !s.rests(ctx) {
+	if s.sub == entity.Main && s.e.kind != entity.Topic && !s.rests(ctx) {
 		more, at, n, err := s.sweepExpired(ctx, limit)
 		if err != nil {
 			s.expiry.restart()
@@ -83,7 +85,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 		}
 		swept.More, swept.Purged, next = swept.More || more, n, min(next, at)
 	}
-	if s.sub == Main && s.e.properties.Load().RequiresDuplicateDetection &&
+	if s.sub == entity.Main && s.e.properties.Load().RequiresDuplicateDetection &&
 		!(s.e.m.in.ReaperPaused() && host.Held(ctx)) {
 		_, more, at, err := s.forgetSeen(ctx, limit)
 		if err != nil {
@@ -125,8 +127,8 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 	}
 	def := millis(s.e.properties.Load().DefaultTTL)
 	steps := []*host.Step{
-		{Pass: &s.expiry.own, Prefix: s.family(familyDeadline), Cutoff: now},
-		{Pass: &s.expiry.inherited, Prefix: s.family(familyEnqueued), Cutoff: -1},
+		{Pass: &s.expiry.own, Prefix: s.keys.Family(layout.FamilyDeadline), Cutoff: now},
+		{Pass: &s.expiry.inherited, Prefix: s.keys.Family(layout.FamilyEnqueued), Cutoff: -1},
 	}
 	if def != host.Never {
 		steps[1].Cutoff = now - def
@@ -252,7 +254,7 @@ func (w *work) purge(s *messageStore, seq int64) (ended bool, err error) {
 	switch {
 	case err != nil:
 		return false, err
-	case !ok || h.State != active:
+	case !ok || h.State != layout.Active:
 		return true, nil
 	case !s.expired(&h, w.now):
 		return false, nil

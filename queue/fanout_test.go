@@ -10,26 +10,27 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
 // topic makes a topic with subscriptions, each with the properties of a plain one but for a change.
-func (w *world) topic(name string, ttl time.Duration, subscriptions map[string]func(*Properties)) {
+func (w *world) topic(name string, ttl time.Duration, subscriptions map[string]func(*entity.Properties)) {
 	w.t.Helper()
-	p := Defaults(Topic)
+	p := entity.Defaults(entity.Topic)
 	p.DefaultTTL = ttl
-	w.create(Topic, name, p)
+	w.create(entity.Topic, name, p)
 	for s, change := range subscriptions {
-		p := Defaults(Subscription)
+		p := entity.Defaults(entity.Subscription)
 		if change != nil {
 			change(&p)
 		}
-		w.create(Subscription, name+"/Subscriptions/"+s, p)
+		w.create(entity.Subscription, name+"/Subscriptions/"+s, p)
 	}
 }
 
-func defaultTTL(d time.Duration) func(*Properties) {
-	return func(p *Properties) { p.DefaultTTL = d }
+func defaultTTL(d time.Duration) func(*entity.Properties) {
+	return func(p *entity.Properties) { p.DefaultTTL = d }
 }
 
 // TestPublish: cases 22 to 24. A copy lives no longer than its topic and its subscription let it.
@@ -39,13 +40,13 @@ func TestPublish(t *testing.T) {
 	}{
 		{time.Minute, 10 * time.Minute, 0, time.Minute},
 		{10 * time.Minute, time.Minute, 0, time.Minute},
-		{Forever, time.Minute, 5 * time.Minute, time.Minute},
-		{Forever, Forever, 5 * time.Minute, 5 * time.Minute},
-		{time.Minute, Forever, 5 * time.Minute, time.Minute},
+		{entity.Forever, time.Minute, 5 * time.Minute, time.Minute},
+		{entity.Forever, entity.Forever, 5 * time.Minute, 5 * time.Minute},
+		{time.Minute, entity.Forever, 5 * time.Minute, time.Minute},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			w := newWorld(t, Options{})
-			w.topic("t", c.topic, map[string]func(*Properties){"s": defaultTTL(c.subscription)})
+			w.topic("t", c.topic, map[string]func(*entity.Properties){"s": defaultTTL(c.subscription)})
 			m := msg("A")
 			if c.own > 0 {
 				lives(c.own)(m)
@@ -64,7 +65,7 @@ func TestPublish(t *testing.T) {
 func TestPublishScheduled(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.tidy = true
-	w.topic("t", Forever, map[string]func(*Properties){"a": nil, "b": nil})
+	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"a": nil, "b": nil})
 	w.send("t", msg("A", due(time.Minute), lives(time.Minute)))
 	if e, err := w.q.Get(w.ctx, "t"); err != nil || e.Counts.Scheduled != 1 {
 		t.Errorf("%+v, %v", e.Counts, err)
@@ -84,8 +85,12 @@ func TestPublishScheduled(t *testing.T) {
 func TestPublishToChains(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("archive")
-	w.topic("t", Forever, map[string]func(*Properties){"all": nil, "more": forwarding("archive"),
-		"sessions": sessions})
+	w.topic(
+		"t",
+		entity.Forever,
+		map[string]func(*entity.Properties){"all": nil, "more": forwarding("archive"),
+			"sessions": sessions},
+	)
 	w.queue("q", forwarding("T"))
 	w.send("q", msg("0"), msg("A"))
 	w.send("t", msg("B", of("s")))
@@ -99,7 +104,7 @@ func TestPublishToChains(t *testing.T) {
 		t.Errorf("%+v, %+v", d[1].Broker, d[2].Broker)
 	}
 	w.dead("t/Subscriptions/sessions", "0:Session id is null A:Session id is null")
-	if list := w.take(Address{Entity: "t/Subscriptions/sessions"}, session("s")); texts(list) != "B" {
+	if list := w.take(entity.Address{Entity: "t/Subscriptions/sessions"}, session("s")); texts(list) != "B" {
 		t.Errorf("received %s", texts(list))
 	}
 }
@@ -107,25 +112,25 @@ func TestPublishToChains(t *testing.T) {
 // TestPublishToNobody: what no subscription wants is accepted.
 func TestPublishToNobody(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.topic("t", Forever, map[string]func(*Properties){"s": nil})
+	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	w.must(w.q.DeleteRule(w.ctx, "t/Subscriptions/s", DefaultRule))
 	w.send("t", msg("A"))
 	w.shows("t/Subscriptions/s", "")
-	w.create(Topic, "empty", Defaults(Topic))
+	w.create(entity.Topic, "empty", entity.Defaults(entity.Topic))
 	w.send("empty", msg("A"))
 }
 
 // TestTopicFull: what lies in its subscriptions fills a topic.
 func TestTopicFull(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.topic("t", Forever, map[string]func(*Properties){"s": nil})
+	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	w.send("t", msg("A"))
-	s, err := w.q.store(Address{Entity: "t/Subscriptions/s"})
+	s, err := w.q.store(entity.Address{Entity: "t/Subscriptions/s"})
 	w.must(err)
 	for _, restart := range []bool{false, true} {
 		if restart {
 			w.reopen()
-			s, err = w.q.store(Address{Entity: "t/Subscriptions/s"})
+			s, err = w.q.store(entity.Address{Entity: "t/Subscriptions/s"})
 			w.must(err)
 		}
 		e, err := w.q.Get(w.ctx, "t/Subscriptions/s")
@@ -133,7 +138,10 @@ func TestTopicFull(t *testing.T) {
 			t.Errorf("%d bytes, not %d", s.size.Load(), e.Bytes)
 		}
 		s.size.Store(1 << 30)
-		w.fails(w.q.Send(w.ctx, "t", []*message.Message{msg("B")}, nil), CodeQuotaExceeded)
+		w.fails(
+			w.q.Send(w.ctx, address("t"), []*message.Message{msg("B")}, nil),
+			entity.CodeQuotaExceeded,
+		)
 	}
 }
 
@@ -143,9 +151,9 @@ func TestPublishLarge(t *testing.T) {
 	racetest.Sequential(t)
 	const subscriptions = 60
 	w := newWorld(t, Options{})
-	w.create(Topic, "t", Defaults(Topic))
+	w.create(entity.Topic, "t", entity.Defaults(entity.Topic))
 	for i := range subscriptions {
-		w.create(Subscription, fmt.Sprint("t/Subscriptions/", i), Defaults(Subscription))
+		w.create(entity.Subscription, fmt.Sprint("t/Subscriptions/", i), entity.Defaults(entity.Subscription))
 	}
 	large := func(id string) *message.Message {
 		m := msg(id)
@@ -167,7 +175,7 @@ func TestPublishLarge(t *testing.T) {
 		c.sweep()
 		want := []string{"A", "ABC"}[min(i, 1)]
 		for i := range subscriptions {
-			a := Address{Entity: fmt.Sprint("t/Subscriptions/", i)}
+			a := entity.Address{Entity: fmt.Sprint("t/Subscriptions/", i)}
 			list, err := c.q.Peek(c.ctx, a, PeekOptions{Max: 10, MaxBytes: 1 << 30})
 			c.must(err)
 			got := ""

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // Auto-forwarding. What arrives in a store whose messages go on is stored there first, as in any other store:
@@ -28,9 +30,9 @@ const (
 // forwardsTo is the path of the entity that the store's messages go on to; "": they stay.
 func (s *messageStore) forwardsTo() string {
 	switch p := s.e.properties.Load(); s.sub {
-	case Main:
+	case entity.Main:
 		return TargetPath(p.ForwardTo)
-	case DeadLetters:
+	case entity.DeadLetters:
 		return TargetPath(p.ForwardDeadLettersTo)
 	}
 	return ""
@@ -107,7 +109,7 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 		return false, nil, err
 	}
 	scopes := [][]byte{s.e.scope}
-	to, _ := s.e.m.find(Address{Entity: path})
+	to, _ := s.e.m.find(entity.Address{Entity: path})
 	if to != nil {
 		scopes = append(scopes, to.scope)
 	}
@@ -147,13 +149,13 @@ func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err err
 		return (&Receiver{s: s}).claimNext(ctx, maxForward)
 	}
 	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) error {
-		heads := v.Scan(engine.Prefix(s.family(familyHead)), false)
+		heads := v.Scan(engine.Prefix(s.keys.Family(layout.FamilyHead)), false)
 		for len(list) < maxForward && ctx.Err() == nil && heads.Next() {
 			rg := engine.Prefix(s.readyPrefix(string(heads.Value())))
 			it := engine.Expect(v.Scan(rg, false), maxForward-len(list))
 			for len(list) < maxForward && it.Next() {
 				s.mu.Lock()
-				if c := s.claim(seqOf(it.Key()), nil); c != nil {
+				if c := s.claim(layout.SeqOf(it.Key()), nil); c != nil {
 					list = append(list, c)
 				}
 				s.mu.Unlock()
@@ -177,17 +179,18 @@ func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err err
 
 // forward moves one message on; to is nil where the entity is gone. Where that does not take it the message
 // is a dead letter of where it is.
-func (w *work) forward(s *messageStore, seq int64, to *entity) error {
+func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 	p, err := w.in(s)
 	if err != nil {
 		return err
 	}
 	h, ok, err := s.header(w, seq)
-	if err != nil || !ok || h.State != active {
+	if err != nil || !ok || h.State != layout.Active {
 		return err
 	}
 	at := w.now
-	if s.sub == Main { // it has gone on when it came, or when somebody wanted that, or was there to do it
+	// It has gone on when it came, or when somebody wanted that, or was there to do it.
+	if s.sub == entity.Main {
 		at = min(at, max(h.Enqueued, s.e.updated.Load(), w.m.started))
 	}
 	if s.expired(&h, at) {
@@ -211,7 +214,7 @@ func (w *work) forward(s *messageStore, seq int64, to *entity) error {
 	if h.Origin == 0 {
 		h.Origin = seq
 	}
-	if s.sub == DeadLetters {
+	if s.sub == entity.DeadLetters {
 		h.Source = strings.ToLower(s.e.path) // the service lowercases it
 	}
 	return w.deliver(to, &h, body)
@@ -219,14 +222,14 @@ func (w *work) forward(s *messageStore, seq int64, to *entity) error {
 
 // refusal is why an entity does not take a message that is forwarded to it; nil: it does. to is nil where it
 // is gone.
-func (w *work) refusal(to *entity, h *header, size int64) (*reason, error) {
+func (w *work) refusal(to *entityState, h *layout.Header, size int64) (*reason, error) {
 	if h.Hops >= maxHops {
 		why := because("MaxTransferHopCountExceeded",
 			"The message was forwarded as often as it can be: the allowed hop count is 4.")
 		return &why, nil
 	}
 	err := w.takesForwarded(to, size)
-	var no *Error
+	var no *entity.Error
 	if errors.As(err, &no) {
 		why := because(exceptionOf(no.Code), no.Message)
 		return &why, nil
@@ -234,15 +237,15 @@ func (w *work) refusal(to *entity, h *header, size int64) (*reason, error) {
 	return nil, err
 }
 
-func (w *work) takesForwarded(to *entity, size int64) error {
+func (w *work) takesForwarded(to *entityState, size int64) error {
 	if to == nil {
-		return &Error{Code: CodeEntityNotFound,
+		return &entity.Error{Code: entity.CodeEntityNotFound,
 			Message: "The entity that messages are forwarded to could not be found."}
 	}
-	if _, err := w.in(to.stores[Main]); err != nil {
+	if _, err := w.in(to.stores[entity.Main]); err != nil {
 		return err
 	}
-	s := to.stores[Main]
+	s := to.stores[entity.Main]
 	if no := s.refusesSenders(); no != nil {
 		return no
 	}
@@ -253,21 +256,21 @@ func (w *work) takesForwarded(to *entity, size int64) error {
 }
 
 // exceptionOf is what the service calls an error among the reasons of dead letters.
-func exceptionOf(c Code) string {
+func exceptionOf(c entity.Code) string {
 	switch c {
-	case CodeEntityNotFound:
+	case entity.CodeEntityNotFound:
 		return "MessagingEntityNotFoundException"
-	case CodeEntityDisabled:
+	case entity.CodeEntityDisabled:
 		return "MessagingEntityDisabledException"
-	case CodeMessageTooLarge:
+	case entity.CodeMessageTooLarge:
 		return "MessageSizeExceededException"
 	}
 	return "QuotaExceededException"
 }
 
 // deliver stores a message that comes from elsewhere in an entity that takes it. A duplicate is dropped.
-func (w *work) deliver(e *entity, h *header, body []byte) error {
-	p, err := w.in(e.stores[Main])
+func (w *work) deliver(e *entityState, h *layout.Header, body []byte) error {
+	p, err := w.in(e.stores[entity.Main])
 	if err != nil {
 		return err
 	}

@@ -10,15 +10,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-func forwarding(to string) func(*Properties) {
-	return func(p *Properties) { p.ForwardTo = to }
+func forwarding(to string) func(*entity.Properties) {
+	return func(p *entity.Properties) { p.ForwardTo = to }
 }
 
-func deadTo(to string) func(*Properties) {
-	return func(p *Properties) { p.ForwardDeadLettersTo = to }
+func deadTo(to string) func(*entity.Properties) {
+	return func(p *entity.Properties) { p.ForwardDeadLettersTo = to }
 }
 
 // chain makes queues of which each forwards to the next one: q1, q2, ...
@@ -32,7 +33,7 @@ func (w *world) chain(n int) {
 
 func TestForward(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.queue("other", func(p *Properties) { p.DefaultTTL = time.Minute })
+	w.queue("other", func(p *entity.Properties) { p.DefaultTTL = time.Minute })
 	w.queue("q", forwarding("OTHER"))
 	w.at(time.Second)
 	w.send("q", msg("0"), msg("A", lives(time.Hour)), msg("B", due(10*time.Second), lives(10*time.Second)))
@@ -51,8 +52,8 @@ func TestForward(t *testing.T) {
 	w.sweep()
 	w.shows("other", "0 A")
 	w.shows("q", "")
-	if _, err := w.q.OpenReceiver(w.ctx, Address{Entity: "q"},
-		ReceiverOptions{}); CodeOf(err) != CodeNotAllowed {
+	if _, err := w.q.OpenReceiver(w.ctx, entity.Address{Entity: "q"},
+		ReceiverOptions{}); entity.CodeOf(err) != entity.CodeNotAllowed {
 		t.Errorf("a receiver of what is forwarded: %v", err)
 	}
 }
@@ -82,12 +83,12 @@ func TestForwardRefused(t *testing.T) {
 		want   string
 	}{
 		"gone": {func(w *world) { w.remove("to") }, "MessagingEntityNotFoundException"},
-		"disabled": {func(w *world) { w.update("to", withStatus(Disabled)) },
+		"disabled": {func(w *world) { w.update("to", withStatus(entity.Disabled)) },
 			"MessagingEntityDisabledException"},
-		"sends disabled": {func(w *world) { w.update("to", withStatus(SendDisabled)) },
+		"sends disabled": {func(w *world) { w.update("to", withStatus(entity.SendDisabled)) },
 			"MessagingEntityDisabledException"},
 		"too large": {func(w *world) {
-			s, err := w.q.store(Address{Entity: "to"})
+			s, err := w.q.store(entity.Address{Entity: "to"})
 			w.must(err)
 			p := *s.e.properties.Load()
 			p.MaxMessageKB = 1
@@ -95,7 +96,7 @@ func TestForwardRefused(t *testing.T) {
 		},
 			"MessageSizeExceededException"},
 		"full": {func(w *world) {
-			s, err := w.q.store(Address{Entity: "to"})
+			s, err := w.q.store(entity.Address{Entity: "to"})
 			w.must(err)
 			p := *s.e.properties.Load()
 			p.MaxSizeMB = 0
@@ -116,7 +117,9 @@ func TestForwardRefused(t *testing.T) {
 	}
 }
 
-func withStatus(s Status) func(*Properties) { return func(p *Properties) { p.Status = s } }
+func withStatus(s entity.Status) func(*entity.Properties) {
+	return func(p *entity.Properties) { p.Status = s }
+}
 
 // TestForwardLater: what is there already goes on when its entity begins to forward, and who has received
 // from it does no more.
@@ -125,7 +128,7 @@ func TestForwardLater(t *testing.T) {
 	w.queue("to")
 	w.queue("q")
 	w.send("q", msg("A"), msg("B", lives(time.Second)), msg("C"), msg("D"))
-	r := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+	r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
 	list, err := r.TryReceive(w.ctx, 1)
 	w.must(err)
 	w.at(time.Second)
@@ -157,13 +160,17 @@ func TestForwardDeadLetters(t *testing.T) {
 	w.remove("errors")
 	w.send("q", msg("C"))
 	w.settle("q", w.expect("q", "C")[0], Settlement{Outcome: DeadLetter})
-	got, err := w.q.Peek(w.ctx, Address{"q", TransferDeadLetters}, PeekOptions{Max: 10, MaxBytes: 1 << 20})
+	got, err := w.q.Peek(
+		w.ctx,
+		entity.Address{Entity: "q", Sub: entity.TransferDeadLetters},
+		PeekOptions{Max: 10, MaxBytes: 1 << 20},
+	)
 	w.must(err)
 	if len(got) != 1 || propertyOf(got[0], "DeadLetterReason") != "MessagingEntityNotFoundException" {
 		t.Errorf("dead letters of transfers: %s", texts(got))
 	}
 	e, err := w.q.Get(w.ctx, "q")
-	if w.must(err); e.Counts != (Counts{TransferDeadLetter: 1}) {
+	if w.must(err); e.Counts != (entity.Counts{TransferDeadLetter: 1}) {
 		t.Errorf("%+v", e.Counts)
 	}
 }
@@ -175,22 +182,30 @@ func TestForwardLockedDeadLetter(t *testing.T) {
 	w.queue("q", attempts(1))
 	w.send("q", msg("A"))
 	w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Abandon})
-	w.change("q", func() Properties {
+	w.change("q", func() entity.Properties {
 		p := standard()
-		p.ForwardDeadLettersTo, p.Status = "errors", ReceiveDisabled
+		p.ForwardDeadLettersTo, p.Status = "errors", entity.ReceiveDisabled
 		return p
 	}())
 	w.expect("errors", "A")
 	w.queue("r")
 	w.send("r", msg("B"))
 	w.settle("r", w.expect("r", "B")[0], Settlement{Outcome: DeadLetter})
-	s, err := w.q.store(Address{"r", DeadLetters})
+	s, err := w.q.store(entity.Address{Entity: "r", Sub: entity.DeadLetters})
 	w.must(err)
-	d := w.take(Address{"r", DeadLetters}, ReceiverOptions{})
+	d := w.take(entity.Address{Entity: "r", Sub: entity.DeadLetters}, ReceiverOptions{})
 	p := *s.e.properties.Load()
 	p.ForwardDeadLettersTo = "errors" // an update would end the lock
 	s.e.properties.Store(&p)
-	w.must(w.q.Settle(w.ctx, Address{"r", DeadLetters}, d[0].Token, Settlement{Outcome: Abandon}, nil))
+	w.must(
+		w.q.Settle(
+			w.ctx,
+			entity.Address{Entity: "r", Sub: entity.DeadLetters},
+			d[0].Token,
+			Settlement{Outcome: Abandon},
+			nil,
+		),
+	)
 	w.sweep()
 	w.expect("errors", "B")
 }
@@ -212,7 +227,7 @@ func TestForwardToSessions(t *testing.T) {
 	w.queue("q", forwarding("to"))
 	w.send("q", msg("A"), msg("B", of("s")))
 	w.dead("to", "A:Session id is null")
-	if list := w.take(Address{Entity: "to"}, session("s")); texts(list) != "B" {
+	if list := w.take(entity.Address{Entity: "to"}, session("s")); texts(list) != "B" {
 		t.Errorf("received %s", texts(list))
 	}
 }
@@ -224,7 +239,7 @@ func TestForwardInTransaction(t *testing.T) {
 	w.queue("q", forwarding("to"))
 	tx, err := w.q.Begin(w.ctx)
 	w.must(err)
-	w.must(w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, tx))
+	w.must(w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, tx))
 	w.shows("to", "")
 	w.must(tx.Commit(w.ctx))
 	w.expect("to", "A")
@@ -240,7 +255,8 @@ func TestCrashWhileForwarding(t *testing.T) {
 	var sent []*crashdisk.Disk
 	sending.Go(func() {
 		for i := range messages {
-			if err := w.q.Send(w.ctx, "q1", []*message.Message{msg(fmt.Sprint(i))}, nil); err != nil {
+			list := []*message.Message{msg(fmt.Sprint(i))}
+			if err := w.q.Send(w.ctx, address("q1"), list, nil); err != nil {
 				t.Error(err)
 			}
 		}
@@ -256,7 +272,7 @@ func TestCrashWhileForwarding(t *testing.T) {
 		for _, q := range []string{"q1", "q2", "q3"} {
 			c.shows(q, "")
 		}
-		list, err := c.q.Peek(c.ctx, Address{Entity: "q4"}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
+		list, err := c.q.Peek(c.ctx, entity.Address{Entity: "q4"}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
 		c.must(err)
 		for i, d := range list {
 			if textOf(d) != fmt.Sprint(i) || d.Broker.EnqueuedSequenceNumber != int64(i+1) {

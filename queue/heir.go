@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -35,8 +36,8 @@ func (m *resident) heir(name string) (host.Heir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.kind == Subscription || e.stores[Main].bySession() {
-		return nil, &Error{Code: CodeArgument, Entity: e.path,
+	if e.kind == entity.Subscription || e.stores[entity.Main].bySession() {
+		return nil, &entity.Error{Code: entity.CodeArgument, Entity: e.path,
 			Message: "What dies can become a message of a " +
 				"topic, or of a queue that requires no sessions: not of '" + e.path + "'."}
 	}
@@ -48,9 +49,9 @@ func (h heir) Enter(ctx context.Context) (host.Inheritance, error) {
 	if err := h.m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
 	}
-	e, err := h.m.find(Address{Entity: h.path})
+	e, err := h.m.find(entity.Address{Entity: h.path})
 	if err == nil {
-		if no := e.stores[Main].refusesSenders(); no != nil {
+		if no := e.stores[entity.Main].refusesSenders(); no != nil {
 			err = no
 		}
 	}
@@ -63,7 +64,7 @@ func (h heir) Enter(ctx context.Context) (host.Inheritance, error) {
 
 // inheritance implements host.Inheritance.
 type inheritance struct {
-	e *entity
+	e *entityState
 	w *work // nil: no transaction has begun
 }
 
@@ -86,7 +87,7 @@ func (i *inheritance) Take(dead host.Dead) (taken bool, err error) {
 	m.SetString(PropertySource, dead.From)
 	m.SetString(PropertyID, dead.ID)
 	m.Set(PropertyDied, wire.AppendTimestamp(nil, dead.Died.UnixMilli()))
-	a, err := i.e.stores[Main].arrivalOf(m)
+	a, err := i.e.stores[entity.Main].arrivalOf(m)
 	if err == nil {
 		_, err = i.w.enqueue(i.e, &a)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
@@ -68,25 +69,28 @@ func TestHeir(t *testing.T) {
 func TestHeirRefuses(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("sessions", sessions)
-	w.queue("closed", withStatus(SendDisabled))
+	w.queue("closed", withStatus(entity.SendDisabled))
 	w.queue("full")
-	w.create(Topic, "news", Defaults(Topic))
-	w.create(Subscription, "news/Subscriptions/all", Defaults(Subscription))
-	s, err := w.q.store(Address{Entity: "full"})
+	w.create(entity.Topic, "news", entity.Defaults(entity.Topic))
+	w.create(entity.Subscription, "news/Subscriptions/all", entity.Defaults(entity.Subscription))
+	s, err := w.q.store(entity.Address{Entity: "full"})
 	w.must(err)
 	p := *s.e.properties.Load()
 	p.MaxSizeMB = 0
 	s.e.properties.Store(&p)
 	dead := host.Dead{ID: "7", Body: []byte("{}")}
-	for name, want := range map[string]Code{"nobody": CodeEntityNotFound, "sessions": CodeArgument,
-		"news/Subscriptions/all": CodeArgument, "graves/$DeadLetterQueue": CodeArgument,
-		"closed": CodeEntityDisabled, "full": CodeQuotaExceeded} {
-		if n, err := w.bequeath(name, well, dead); n != 0 || CodeOf(err) != want {
+	for name, want := range map[string]entity.Code{
+		"nobody": entity.CodeEntityNotFound, "sessions": entity.CodeArgument,
+		"news/Subscriptions/all": entity.CodeArgument, "graves/$DeadLetterQueue": entity.CodeArgument,
+		"closed": entity.CodeEntityDisabled, "full": entity.CodeQuotaExceeded} {
+		if n, err := w.bequeath(name, well, dead); n != 0 || entity.CodeOf(err) != want {
 			t.Errorf("%s: %d, %v", name, n, err)
 		}
 	}
-	broken := &Error{Code: CodeStorage}
-	if _, err := w.bequeath("news", func() error { return broken }, dead); CodeOf(err) != CodeStorage {
+	broken := &entity.Error{Code: entity.CodeStorage}
+	if _, err := w.bequeath("news", func() error { return broken }, dead); entity.CodeOf(
+		err,
+	) != entity.CodeStorage {
 		t.Errorf("%v", err)
 	}
 	w.shows("news/Subscriptions/all", "")

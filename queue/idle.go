@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -16,7 +17,7 @@ import (
 // server was not there nobody could.
 
 // touch notes that the entity was used. Whoever uses a subscription uses its topic.
-func (e *entity) touch(ms int64) {
+func (e *entityState) touch(ms int64) {
 	for ; e != nil; e = e.topic {
 		for last := e.accessed.Load(); last < ms &&
 			!e.accessed.CompareAndSwap(last, ms); last = e.accessed.Load() {
@@ -26,7 +27,7 @@ func (e *entity) touch(ms int64) {
 
 // diesAt is the millisecond from which on the entity is not there, if nobody uses it before: host.Never for
 // one that is kept, or in use now.
-func (e *entity) diesAt(now int64) int64 {
+func (e *entityState) diesAt(now int64) int64 {
 	if e.neverIdle() || e.busy(now) {
 		return host.Never
 	}
@@ -39,13 +40,13 @@ func (e *entity) diesAt(now int64) int64 {
 
 // neverIdle reports whether AutoDeleteOnIdle has no effect. An entity that forwards its messages always has a
 // receiver: the server.
-func (e *entity) neverIdle() bool {
+func (e *entityState) neverIdle() bool {
 	p := e.properties.Load()
-	return p.AutoDeleteOnIdle == Forever || p.ForwardTo != ""
+	return p.AutoDeleteOnIdle == entity.Forever || p.ForwardTo != ""
 }
 
 // busy tells whether the entity, or a subscription of it, is in use now.
-func (e *entity) busy(now int64) bool {
+func (e *entityState) busy(now int64) bool {
 	for _, s := range e.stores {
 		if s != nil && (s.awaited() || s.hasScheduled()) {
 			e.touchAwaited(s, now)
@@ -80,14 +81,14 @@ func (m *resident) bringDue(ctx context.Context) error {
 }
 
 // touchAwaited notes the use by somebody who waits, so that it counts when he has gone.
-func (e *entity) touchAwaited(s *messageStore, now int64) {
+func (e *entityState) touchAwaited(s *messageStore, now int64) {
 	if s.awaited() {
 		e.touch(now)
 	}
 }
 
 // outlived tells whether the entity has been idle for too long, or its topic has.
-func (e *entity) outlived(now int64) bool {
+func (e *entityState) outlived(now int64) bool {
 	return e.diesAt(now) <= now || e.topic != nil && e.topic.diesAt(now) <= now
 }
 

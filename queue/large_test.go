@@ -5,6 +5,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -12,19 +13,19 @@ import (
 // received again, whole.
 func TestLargeMessages(t *testing.T) {
 	w := newWorld(t, Options{})
-	p := Defaults(Topic)
-	p.MaxMessageKB = maxMessageKB
-	w.create(Topic, "t", p)
+	p := entity.Defaults(entity.Topic)
+	p.MaxMessageKB = entity.MaxMessageKB
+	w.create(entity.Topic, "t", p)
 	for _, s := range []string{"a", "b"} {
-		w.create(Subscription, "t/Subscriptions/"+s, Defaults(Subscription))
+		w.create(entity.Subscription, "t/Subscriptions/"+s, entity.Defaults(entity.Subscription))
 	}
 	body := bytes.Repeat([]byte("0123456789abcdef"), 20<<20/16)
-	w.must(w.q.Send(w.ctx, "t", []*message.Message{message.New(body)}, nil))
-	w.must(w.q.Send(w.ctx, "t", []*message.Message{message.New(body[:17<<20])}, nil))
+	w.must(w.q.Send(w.ctx, address("t"), []*message.Message{message.New(body)}, nil))
+	w.must(w.q.Send(w.ctx, address("t"), []*message.Message{message.New(body[:17<<20])}, nil))
 	w.sweep()
 	whole := func(address string) Delivery {
 		t.Helper()
-		a, _, err := ParseAddress(address)
+		a, _, err := entity.ParseAddress(address)
 		w.must(err)
 		r, err := w.q.OpenReceiver(w.ctx, a, ReceiverOptions{})
 		w.must(err)
@@ -41,16 +42,28 @@ func TestLargeMessages(t *testing.T) {
 	}
 	for _, s := range []string{"a", "b"} {
 		d := whole("t/Subscriptions/" + s)
-		a, _, err := ParseAddress("t/Subscriptions/" + s)
+		a, _, err := entity.ParseAddress("t/Subscriptions/" + s)
 		w.must(err)
 		w.must(w.q.Settle(w.ctx, a, d.Token, Settlement{Outcome: DeadLetter}, nil))
 		whole("t/Subscriptions/" + s + "/$DeadLetterQueue")
 	}
 	tx, err := w.q.Begin(w.ctx)
 	w.must(err)
-	w.must(w.q.Send(w.ctx, "t", []*message.Message{message.New(make([]byte, 60<<20))}, tx))
-	err = w.q.Send(w.ctx, "t", []*message.Message{message.New(make([]byte, 60<<20))}, tx)
-	if CodeOf(err) != CodeQuotaExceeded {
+	w.must(
+		w.q.Send(
+			w.ctx,
+			address("t"),
+			[]*message.Message{message.New(make([]byte, 60<<20))},
+			tx,
+		),
+	)
+	err = w.q.Send(
+		w.ctx,
+		address("t"),
+		[]*message.Message{message.New(make([]byte, 60<<20))},
+		tx,
+	)
+	if entity.CodeOf(err) != entity.CodeQuotaExceeded {
 		t.Errorf("a transaction of 120 MB: %v", err)
 	}
 	tx.Rollback()
@@ -82,12 +95,19 @@ func (s *scarce) GiveLarge(n int64) { s.free += n }
 // received than it has room for, and a message that is larger than all of it passes alone.
 func TestReceiveHasRoom(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.create(Queue, "q", Defaults(Queue))
+	w.create(entity.Queue, "q", entity.Defaults(entity.Queue))
 	for range 5 {
-		w.must(w.q.Send(w.ctx, "q", []*message.Message{message.New(make([]byte, 10_000))}, nil))
+		w.must(
+			w.q.Send(
+				w.ctx,
+				address("q"),
+				[]*message.Message{message.New(make([]byte, 10_000))},
+				nil,
+			),
+		)
 	}
 	room := &scarce{free: 35_000}
-	r, err := w.q.OpenReceiver(w.ctx, Address{Entity: "q"}, ReceiverOptions{Room: room})
+	r, err := w.q.OpenReceiver(w.ctx, entity.Address{Entity: "q"}, ReceiverOptions{Room: room})
 	w.must(err)
 	defer r.Close()
 	receive := func(want int) []Delivery {

@@ -7,13 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-func sessions(p *Properties) { p.RequiresSession = true }
+func sessions(p *entity.Properties) { p.RequiresSession = true }
 
-func deduped(window time.Duration) func(*Properties) {
-	return func(p *Properties) { p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, window }
+func deduped(window time.Duration) func(*entity.Properties) {
+	return func(p *entity.Properties) {
+		p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, window
+	}
 }
 
 func session(id string) ReceiverOptions { return ReceiverOptions{Session: &SessionRequest{ID: id}} }
@@ -58,19 +61,20 @@ func TestScheduled(t *testing.T) {
 		"cancelled": func(w *world) {
 			w.queue("q")
 			list := []*message.Message{msg("A", due(m)), msg("B", due(m))}
-			n, err := w.q.Schedule(w.ctx, "q", list, nil)
+			n, err := w.q.Schedule(w.ctx, address("q"), list, nil)
 			w.must(err)
-			w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{n[0], 99}, nil), CodeMessageNotFound)
-			w.must(w.q.CancelScheduled(w.ctx, "q", n[:1], nil))
-			w.fails(w.q.CancelScheduled(w.ctx, "q", n[:1], nil), CodeMessageNotFound)
+			w.fails(w.q.CancelScheduled(w.ctx, address("q"), []int64{n[0], 99}, nil),
+				entity.CodeMessageNotFound)
+			w.must(w.q.CancelScheduled(w.ctx, address("q"), n[:1], nil))
+			w.fails(w.q.CancelScheduled(w.ctx, address("q"), n[:1], nil), entity.CodeMessageNotFound)
 			w.at(m)
 			w.expect("q", "B")
-			w.fails(w.q.CancelScheduled(w.ctx, "q", n[1:], nil), CodeMessageNotFound)
+			w.fails(w.q.CancelScheduled(w.ctx, address("q"), n[1:], nil), entity.CodeMessageNotFound)
 		},
 		"without a time": func(w *world) {
 			w.queue("q")
-			_, err := w.q.Schedule(w.ctx, "q", []*message.Message{msg("A")}, nil)
-			w.fails(err, CodeArgument)
+			_, err := w.q.Schedule(w.ctx, address("q"), []*message.Message{msg("A")}, nil)
+			w.fails(err, entity.CodeArgument)
 		},
 		"while nobody is there": func(w *world) {
 			w.queue("q")
@@ -92,7 +96,7 @@ func TestScheduled(t *testing.T) {
 			w.send("q", list...)
 			w.at(m)
 			w.sweep()
-			r := w.receiver(Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
+			r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
 			for i := 0; i < 1000; {
 				d, err := r.TryReceive(w.ctx, 300)
 				w.must(err)
@@ -121,7 +125,7 @@ func both(t *testing.T, name string, play func(w *world)) {
 
 // TestDeferred are the cases of deferred messages.
 func TestDeferred(t *testing.T) {
-	a := Address{Entity: "q"}
+	a := entity.Address{Entity: "q"}
 	for name, play := range map[string]func(w *world){
 		"by its number": func(w *world) {
 			w.queue("q", lockFor(10*time.Second), attempts(2))
@@ -134,7 +138,7 @@ func TestDeferred(t *testing.T) {
 			w.expect("q", "")
 			w.shows("q", "A+1")
 			_, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1, 2}, PeekLock, nil)
-			w.fails(err, CodeMessageNotFound)
+			w.fails(err, entity.CodeMessageNotFound)
 			for _, want := range []string{"A+1", "A+2", "A+3"} {
 				list, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
 				w.must(err)
@@ -142,14 +146,14 @@ func TestDeferred(t *testing.T) {
 					w.t.Fatal(texts(list), propertyOf(list[0], "x"))
 				}
 				_, err = w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
-				w.fails(err, CodeMessageNotFound)
+				w.fails(err, entity.CodeMessageNotFound)
 				w.settle("q", list[0], Settlement{Outcome: Abandon})
 				w.expect("q", "")
 			}
 			list, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
 			w.must(err)
 			w.at(time.Hour + 10*time.Second)
-			w.fails(w.q.Settle(w.ctx, a, list[0].Token, Settlement{}, nil), CodeMessageLockLost)
+			w.fails(w.q.Settle(w.ctx, a, list[0].Token, Settlement{}, nil), entity.CodeMessageLockLost)
 			list, err = w.q.ReceiveDeferred(w.ctx, a, []int64{1}, ReceiveAndDelete, nil)
 			w.must(err)
 			if texts(list) != "A+5" {
@@ -188,13 +192,13 @@ func TestDeferred(t *testing.T) {
 			w.dead("q", "A:MaxDeliveryCountExceeded")
 			w.shows("q", "")
 			_, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
-			w.fails(err, CodeMessageNotFound)
+			w.fails(err, entity.CodeMessageNotFound)
 		},
 		"of a dead letter nothing is counted": func(w *world) {
 			w.queue("q", attempts(1))
 			w.send("q", msg("A"))
 			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: DeadLetter})
-			dead := Address{"q", DeadLetters}
+			dead := entity.Address{Entity: "q", Sub: entity.DeadLetters}
 			d := w.take(dead, ReceiverOptions{})
 			w.must(w.q.Settle(w.ctx, dead, d[0].Token, Settlement{Outcome: Defer}, nil))
 			list, err := w.q.ReceiveDeferred(w.ctx, dead, []int64{1}, PeekLock, nil)
@@ -233,11 +237,11 @@ func TestDuplicates(t *testing.T) {
 func TestScheduledNumbers(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("q", deduped(time.Minute))
-	w.create(Topic, "t", standard())
-	w.create(Subscription, "t/Subscriptions/s", standard())
-	scheduled := func(entity string, list ...*message.Message) []int64 {
+	w.create(entity.Topic, "t", standard())
+	w.create(entity.Subscription, "t/Subscriptions/s", standard())
+	scheduled := func(path string, list ...*message.Message) []int64 {
 		t.Helper()
-		numbers, err := w.q.Schedule(w.ctx, entity, list, nil)
+		numbers, err := w.q.Schedule(w.ctx, address(path), list, nil)
 		w.must(err)
 		return numbers
 	}
@@ -246,9 +250,12 @@ func TestScheduledNumbers(t *testing.T) {
 	if got := append(first, second...); !slices.Equal(got, []int64{1, 2, 3, 4, 5}) {
 		t.Fatal(got)
 	}
-	w.fails(w.q.CancelScheduled(w.ctx, "q", []int64{2}, nil), CodeMessageNotFound)
+	w.fails(
+		w.q.CancelScheduled(w.ctx, address("q"), []int64{2}, nil),
+		entity.CodeMessageNotFound,
+	)
 	w.shows("q", "X Y")
-	w.must(w.q.CancelScheduled(w.ctx, "q", []int64{1}, nil))
+	w.must(w.q.CancelScheduled(w.ctx, address("q"), []int64{1}, nil))
 	w.shows("q", "Y")
 	third := scheduled("t", msg("A", due(-time.Hour)), msg("B", due(time.Hour)))
 	if !slices.Equal(third, []int64{1, 2}) {
@@ -262,10 +269,10 @@ func TestScheduledNumbers(t *testing.T) {
 func TestStaysScheduled(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("q")
-	w.create(Topic, "t", standard())
-	w.create(Subscription, "t/Subscriptions/s", standard())
+	w.create(entity.Topic, "t", standard())
+	w.create(entity.Subscription, "t/Subscriptions/s", standard())
 	w.queue("end")
-	w.queue("via", func(p *Properties) { p.ForwardTo = "end" })
+	w.queue("via", func(p *entity.Properties) { p.ForwardTo = "end" })
 	for _, entity := range []string{"q", "t", "via"} {
 		w.send(entity, msg("A", due(time.Minute)), msg("B"), msg("C", due(-time.Minute)))
 	}
@@ -291,7 +298,7 @@ func TestStaysScheduled(t *testing.T) {
 // TestBatchDelete: the oldest go, but for locked and scheduled ones.
 func TestBatchDelete(t *testing.T) {
 	w := newWorld(t, Options{})
-	a := Address{Entity: "q"}
+	a := entity.Address{Entity: "q"}
 	w.queue("q")
 	w.send("q", msg("A"), msg("B"), msg("C", due(time.Hour)))
 	d := w.expect("q", "A B")
@@ -311,13 +318,13 @@ func TestBatchDelete(t *testing.T) {
 // TestReceiveNumber: one message out of the middle is locked, once, and comes back to its place.
 func TestReceiveNumber(t *testing.T) {
 	w := newWorld(t, Options{})
-	a := Address{Entity: "q"}
+	a := entity.Address{Entity: "q"}
 	w.queue("q")
 	w.send("q", msg("A"), msg("B"), msg("C"), msg("D", due(time.Hour)), msg("E", lives(time.Minute)))
 	none := func(number int64) {
 		t.Helper()
 		_, err := w.q.ReceiveNumber(w.ctx, a, number)
-		w.fails(err, CodeMessageNotFound)
+		w.fails(err, entity.CodeMessageNotFound)
 	}
 	d, err := w.q.ReceiveNumber(w.ctx, a, 2)
 	w.must(err)
@@ -340,9 +347,9 @@ func TestReceiveNumber(t *testing.T) {
 	w.settle("q", d, Settlement{Outcome: Complete})
 	w.expect("q", "A B")
 	none(3)
-	w.queue("s", func(p *Properties) { p.RequiresSession = true })
-	_, err = w.q.ReceiveNumber(w.ctx, Address{Entity: "s"}, 1)
-	w.fails(err, CodeNotAllowed)
+	w.queue("s", func(p *entity.Properties) { p.RequiresSession = true })
+	_, err = w.q.ReceiveNumber(w.ctx, entity.Address{Entity: "s"}, 1)
+	w.fails(err, entity.CodeNotAllowed)
 }
 
 // TestDropLocks: with the option the messages of a receiver that is gone are there again at once, else
@@ -353,9 +360,9 @@ func TestDropLocks(t *testing.T) {
 		w.queue("q")
 		w.send("q", msg("A"))
 		d := w.expect("q", "A")
-		err := w.q.Settle(w.ctx, Address{Entity: "q"}, d[0].Token, Settlement{Outcome: Release}, nil)
+		err := w.q.Settle(w.ctx, entity.Address{Entity: "q"}, d[0].Token, Settlement{Outcome: Release}, nil)
 		if drop {
-			w.fails(err, CodeMessageLockLost)
+			w.fails(err, entity.CodeMessageLockLost)
 		} else {
 			w.must(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // TestLayout pins the keys on disk, and the headers of messages.
@@ -15,7 +17,7 @@ func TestLayout(t *testing.T) {
 	w.queue("q", deduped(time.Minute))
 	w.send("q", msg("A", lives(time.Second)), msg("B"), msg("C", due(time.Minute)))
 	for _, how := range []Outcome{Defer, DeadLetter} {
-		r := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+		r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
 		list, err := r.TryReceive(w.ctx, 1)
 		w.must(err)
 		w.settle("q", list[0], Settlement{Outcome: how})
@@ -23,7 +25,7 @@ func TestLayout(t *testing.T) {
 	w.send("q", msg("D"), msg("E", lives(time.Hour)))
 	w.queue("s", sessions)
 	w.send("s", msg("F", of("x\x00")))
-	r := w.receiver(Address{Entity: "s"}, session("x\x00"))
+	r := w.receiver(entity.Address{Entity: "s"}, session("x\x00"))
 	w.must(r.SetSessionState(w.ctx, []byte("state"), nil))
 	want := `
 4000000100b0000000000000001
@@ -72,12 +74,12 @@ func TestLayout(t *testing.T) {
 		it := r.Scan(engine.Range{Start: []byte{0x40}, End: []byte{0x80}}, false)
 		for it.Next() {
 			key := it.Key()
-			if len(key) == storePrefixLen {
+			if len(key) == layout.StorePrefixLen {
 				got = append(got, fmt.Sprintf("%x%s", key[:4], key[4:])) // the engine's
 				continue
 			}
 			line := fmt.Sprintf("%x%c%x", key[:5], key[5], key[6:])
-			if key[5] != familyBody {
+			if key[5] != layout.FamilyBody {
 				line += fmt.Sprintf(" %x", it.Value())
 			}
 			got = append(got, strings.TrimSpace(line))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // Most entities.
@@ -33,19 +34,19 @@ func (q *Queues) manage(ctx context.Context) (m *resident, leave func(), err err
 }
 
 // findPath finds an entity by the path that a client has given.
-func (m *resident) findPath(path string) (*entity, error) {
-	a, management, err := ParseAddress(path)
+func (m *resident) findPath(path string) (*entityState, error) {
+	a, management, err := entity.ParseAddress(path)
 	if err != nil {
 		return nil, err
 	}
-	if a.Sub != Main || management {
-		return nil, &Error{Code: CodeArgument, Entity: path,
+	if a.Sub != entity.Main || management {
+		return nil, &entity.Error{Code: entity.CodeArgument, Entity: path,
 			Message: "'" + path + "' is no entity by itself."}
 	}
 	return m.find(a)
 }
 
-func (m *resident) findKind(path string, kind Kind) (*entity, error) {
+func (m *resident) findKind(path string, kind entity.Kind) (*entityState, error) {
 	e, err := m.findPath(path)
 	if err == nil && e.kind != kind {
 		return nil, notFound(path)
@@ -57,37 +58,37 @@ func (m *resident) findKind(path string, kind Kind) (*entity, error) {
 // the given rules; with none of them it has DefaultRule, which takes everything. Errors: CodeEntityExists,
 // also for the other kind; CodeEntityNotFound for the topic; CodeArgument, CodeArgumentOutOfRange,
 // CodeQuotaExceeded.
-func (q *Queues) Create(ctx context.Context, kind Kind, path string, p Properties, rules ...Rule) (Entity,
-	error) {
+func (q *Queues) Create(ctx context.Context, kind entity.Kind, path string, p entity.Properties,
+	rules ...entity.Rule) (entity.Entity, error) {
 	rec, topic, err := nameEntity(kind, path)
 	if err != nil {
-		return Entity{}, err
+		return entity.Entity{}, err
 	}
 	m, leave, err := q.manage(ctx)
 	if err != nil {
-		return Entity{}, err
+		return entity.Entity{}, err
 	}
 	defer leave()
 	if err := m.sweepIdle(ctx); err != nil { // what is not there any more does not stand in the way
-		return Entity{}, err
+		return entity.Entity{}, err
 	}
-	var parent *entity
-	if kind == Subscription {
-		if parent, err = m.findKind(topic, Topic); err != nil {
-			return Entity{}, err
+	var parent *entityState
+	if kind == entity.Subscription {
+		if parent, err = m.findKind(topic, entity.Topic); err != nil {
+			return entity.Entity{}, err
 		}
-		_, name, _ := splitSubscription(rec.Path)
-		rec.Topic, rec.Path = parent.number, parent.path+subscriptionsWord+name
+		_, name, _ := entity.SplitSubscription(rec.Path)
+		rec.Topic, rec.Path = parent.number, entity.SubscriptionPath(parent.path, name)
 	}
 	if rec.Properties, err = m.admit(kind, rec.Path, parent, p); err != nil {
-		return Entity{}, err
+		return entity.Entity{}, err
 	}
 	set, err := firstRules(kind, rules)
 	if err != nil {
-		return Entity{}, err
+		return entity.Entity{}, err
 	}
 	rec.Created = m.in.Clock().Millis()
-	if rec.Updated = rec.Created; kind == Subscription {
+	if rec.Updated = rec.Created; kind == entity.Subscription {
 		rec.Accessed = rec.Created // the service reports no access to new queues and topics
 	}
 	err = m.in.Catalog().Change(ctx, func(t *host.Change) error {
@@ -105,7 +106,7 @@ func (q *Queues) Create(ctx context.Context, kind Kind, path string, p Propertie
 		return host.SetRecord(t, rec.key(), rec)
 	}, scopesOf(parent)...)
 	if err != nil {
-		return Entity{}, wrap(err)
+		return entity.Entity{}, wrap(err)
 	}
 	m.note(rec.Created)
 	e := m.add(rec)
@@ -113,7 +114,7 @@ func (q *Queues) Create(ctx context.Context, kind Kind, path string, p Propertie
 	return m.entity(ctx, e)
 }
 
-func scopesOf(e *entity) [][]byte {
+func scopesOf(e *entityState) [][]byte {
 	if e == nil {
 		return nil
 	}
@@ -121,39 +122,41 @@ func scopesOf(e *entity) [][]byte {
 }
 
 // nameEntity checks the name of a new entity, and tells the topic of a subscription.
-func nameEntity(kind Kind, path string) (rec entityRecord, topic string, err error) {
-	a, management, err := ParseAddress(path)
+func nameEntity(kind entity.Kind, path string) (rec entityRecord, topic string, err error) {
+	a, management, err := entity.ParseAddress(path)
 	if err != nil {
 		return rec, "", err
 	}
 	topic, name, isSubscription := a.Subscription()
-	if a.Sub != Main || management || isSubscription != (kind == Subscription) {
-		return rec, "", &Error{Code: CodeArgument, Entity: path,
+	if a.Sub != entity.Main || management || isSubscription != (kind == entity.Subscription) {
+		return rec, "", &entity.Error{Code: entity.CodeArgument, Entity: path,
 			Message: "'" + path + "' is not the path of a " + strings.ToLower(kind.String()) + "."}
 	}
-	if kind == Subscription {
-		err = checkName("subscription", name, false)
+	if kind == entity.Subscription {
+		err = entity.CheckName("subscription", name, false)
 	} else {
-		err = checkName(strings.ToLower(kind.String()), a.Entity, true)
+		err = entity.CheckName(strings.ToLower(kind.String()), a.Entity, true)
 	}
 	return entityRecord{Kind: kind, Path: a.Entity}, topic, err
 }
 
 // admit looks whether an entity may be made, and completes its properties.
-func (m *resident) admit(kind Kind, path string, parent *entity, p Properties) (Properties, error) {
+func (m *resident) admit(kind entity.Kind, path string, parent *entityState,
+	p entity.Properties) (entity.Properties, error) {
 	m.mu.RLock()
 	there, count := m.paths[strings.ToLower(path)] != nil, len(m.paths)
 	m.mu.RUnlock()
 	switch {
 	case there:
-		return p, &Error{Code: CodeEntityExists, Entity: path,
+		return p, &entity.Error{Code: entity.CodeEntityExists, Entity: path,
 			Message: existsText(kind, path)}
-	case kind == Subscription && len(*parent.children.Load()) >= maxSubscriptions, kind != Subscription &&
-		count >= maxEntities:
-		return p, &Error{Code: CodeQuotaExceeded, Entity: path,
+	case kind == entity.Subscription && len(*parent.children.Load()) >= maxSubscriptions,
+		kind != entity.Subscription &&
+			count >= maxEntities:
+		return p, &entity.Error{Code: entity.CodeQuotaExceeded, Entity: path,
 			Message: "There are as many entities as there can be."}
 	}
-	p, err := p.complete(kind, path, m.opts.Basic)
+	p, err := p.Complete(kind, path, m.opts.Basic)
 	if err == nil {
 		err = m.checkTargets(path, &p)
 	}
@@ -161,9 +164,9 @@ func (m *resident) admit(kind Kind, path string, parent *entity, p Properties) (
 }
 
 // existsText returns the text of a conflict.
-func existsText(kind Kind, path string) string {
-	if topic, name, ok := splitSubscription(path); ok && kind == Subscription {
-		return "The messaging entity '" + resourceName(topic, name) + "' already exists. " + helpLink
+func existsText(kind entity.Kind, path string) string {
+	if topic, name, ok := entity.SplitSubscription(path); ok && kind == entity.Subscription {
+		return "The messaging entity '" + resourceName(topic, name) + "' already exists. " + entity.HelpLink
 	}
 	return "SubCode=40900. Conflict. The messaging entity '" + path + "' exists already."
 }
@@ -174,18 +177,18 @@ func resourceName(topic string, names ...string) string {
 }
 
 // checkTargets checks that the targets of an entity exist, and normalizes their spelling.
-func (m *resident) checkTargets(path string, p *Properties) error {
+func (m *resident) checkTargets(path string, p *entity.Properties) error {
 	for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
 		if *target == "" {
 			continue
 		}
-		a, management, err := ParseAddress(*target)
+		a, management, err := entity.ParseAddress(*target)
 		if err != nil {
 			return err
 		}
 		e, err := m.find(a)
-		if err != nil || management || a.Sub != Main || e.kind == Subscription {
-			return &Error{Code: CodeArgument, Entity: path,
+		if err != nil || management || a.Sub != entity.Main || e.kind == entity.Subscription {
+			return &entity.Error{Code: entity.CodeArgument, Entity: path,
 				Message: "SubCode=40400. The forwarding destination '" +
 					*target + "' is no queue or topic that exists."}
 		}
@@ -206,20 +209,20 @@ func writtenTarget(text string) string {
 
 // TargetPath returns the path of the entity that ForwardTo or ForwardDeadLettersTo names; "" for none.
 func TargetPath(target string) string {
-	a, _, err := ParseAddress(target)
+	a, _, err := entity.ParseAddress(target)
 	if err != nil {
 		return ""
 	}
 	return a.Entity
 }
 
-func firstRules(kind Kind, rules []Rule) (*ruleSet, error) {
+func firstRules(kind entity.Kind, rules []entity.Rule) (*ruleSet, error) {
 	set := &ruleSet{}
-	if kind != Subscription {
+	if kind != entity.Subscription {
 		return set, nil
 	}
 	if len(rules) == 0 {
-		rules = []Rule{{Name: DefaultRule}}
+		rules = []entity.Rule{{Name: DefaultRule}}
 	}
 	for _, r := range rules {
 		if err := checkRule(r); err != nil {
@@ -245,8 +248,8 @@ func (q *Queues) Delete(ctx context.Context, path string) error {
 }
 
 // drop deletes an entity. The catalog's lock is held.
-func (m *resident) drop(ctx context.Context, e *entity) error {
-	list := append([]*entity{e}, *e.children.Load()...)
+func (m *resident) drop(ctx context.Context, e *entityState) error {
+	list := append([]*entityState{e}, *e.children.Load()...)
 	err := m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		if e.topic == nil {
 			at, err := t.Positions([][]byte{e.scope})
@@ -269,24 +272,25 @@ func (m *resident) drop(ctx context.Context, e *entity) error {
 }
 
 // Get is one entity with its counts. It is no activity.
-func (q *Queues) Get(ctx context.Context, path string) (Entity, error) {
+func (q *Queues) Get(ctx context.Context, path string) (entity.Entity, error) {
 	m, err := q.resident()
 	if err != nil {
-		return Entity{}, err
+		return entity.Entity{}, err
 	}
 	if err := m.bringDue(ctx); err != nil {
-		return Entity{}, err
+		return entity.Entity{}, err
 	}
 	e, err := m.findPath(path)
 	if err != nil {
-		return Entity{}, err
+		return entity.Entity{}, err
 	}
 	return m.entity(ctx, e)
 }
 
 // List is the queues, the topics, or the subscriptions of a topic (Subscription), in the order of their
 // names: top of them behind skip. topic is "" but for subscriptions.
-func (q *Queues) List(ctx context.Context, kind Kind, topic string, skip, top int) ([]Entity, error) {
+func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
+	skip, top int) ([]entity.Entity, error) {
 	m, err := q.resident()
 	if err != nil {
 		return nil, err
@@ -294,9 +298,9 @@ func (q *Queues) List(ctx context.Context, kind Kind, topic string, skip, top in
 	if err := m.bringDue(ctx); err != nil {
 		return nil, err
 	}
-	var all []*entity
-	if kind == Subscription {
-		t, err := m.findKind(topic, Topic)
+	var all []*entityState
+	if kind == entity.Subscription {
+		t, err := m.findKind(topic, entity.Topic)
 		if err != nil {
 			return nil, err
 		}
@@ -306,17 +310,17 @@ func (q *Queues) List(ctx context.Context, kind Kind, topic string, skip, top in
 		sortByPath(all)
 	}
 	now := m.in.Clock().Millis()
-	var list []*entity
+	var list []*entityState
 	for _, e := range all {
 		if e.kind == kind && !e.outlived(now) {
 			list = append(list, e)
 		}
 	}
 	list = page(list, skip, top)
-	out := make([]Entity, 0, len(list))
+	out := make([]entity.Entity, 0, len(list))
 	for _, e := range list {
 		one, err := m.entity(ctx, e)
-		if CodeOf(err) == CodeEntityNotFound && err != nil {
+		if entity.CodeOf(err) == entity.CodeEntityNotFound && err != nil {
 			continue // deleted meanwhile
 		}
 		if err != nil {
@@ -328,9 +332,15 @@ func (q *Queues) List(ctx context.Context, kind Kind, topic string, skip, top in
 }
 
 // entity tells what is known of an entity.
-func (m *resident) entity(ctx context.Context, e *entity) (Entity, error) {
-	out := Entity{Kind: e.kind, Path: e.path, Properties: *e.properties.Load(), Created: moment(e.created),
-		Updated: moment(e.updated.Load()), Accessed: accessedAt(e)}
+func (m *resident) entity(ctx context.Context, e *entityState) (entity.Entity, error) {
+	out := entity.Entity{
+		Kind:       e.kind,
+		Path:       e.path,
+		Properties: *e.properties.Load(),
+		Created:    moment(e.created),
+		Updated:    moment(e.updated.Load()),
+		Accessed:   accessedAt(e),
+	}
 	err := m.in.Engine().View(ctx, func(r engine.Reader) error {
 		for sub, s := range e.stores {
 			if s == nil {
@@ -341,25 +351,25 @@ func (m *resident) entity(ctx context.Context, e *entity) (Entity, error) {
 				return err
 			}
 			out.Bytes += c.Bytes
-			switch Sub(sub) {
-			case Main:
+			switch entity.Sub(sub) {
+			case entity.Main:
 				out.Counts.Active, out.Counts.Scheduled = c.Active, c.Scheduled
-			case DeadLetters:
+			case entity.DeadLetters:
 				out.Counts.DeadLetter = c.Active
-			case TransferDeadLetters:
+			case entity.TransferDeadLetters:
 				out.Counts.TransferDeadLetter = c.Active
 			}
 		}
 		return nil
 	})
-	if e.kind == Topic {
+	if e.kind == entity.Topic {
 		out.Subscriptions = len(*e.children.Load())
 		out.SQLFilters, out.CorrelationFilters = e.ruleCounts()
 	}
 	return out, wrap(err)
 }
 
-func accessedAt(e *entity) (at time.Time) {
+func accessedAt(e *entityState) (at time.Time) {
 	if ms := e.accessed.Load(); ms > 0 {
 		at = moment(ms)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 func TestParseAddress(t *testing.T) {
@@ -26,14 +28,14 @@ func TestParseAddress(t *testing.T) {
 		"http://h/t/Subscriptions/s/$management": {"t/Subscriptions/s", true},
 		"subscriptions/s":                        {"subscriptions/s", false},
 	} {
-		a, management, err := ParseAddress(text)
+		a, management, err := entity.ParseAddress(text)
 		if err != nil || a.String() != want.address || management != want.management {
 			t.Errorf("%q is %q, %t, %v", text, a, management, err)
 		}
 	}
 	for _, bad := range []string{"", "/", "sb://host", "sb://host/", "$management", strings.Repeat("x", 600),
 		"\xff"} {
-		if a, _, err := ParseAddress(bad); CodeOf(err) != CodeArgument {
+		if a, _, err := entity.ParseAddress(bad); entity.CodeOf(err) != entity.CodeArgument {
 			t.Errorf("%q is %q, %v", bad, a, err)
 		}
 	}
@@ -43,11 +45,11 @@ func TestParseAddress(t *testing.T) {
 func FuzzParseAddress(f *testing.F) {
 	f.Add("sb://h/t/subscriptions/s/$deadletterqueue/$management")
 	f.Fuzz(func(t *testing.T, text string) {
-		a, _, err := ParseAddress(text)
+		a, _, err := entity.ParseAddress(text)
 		if err != nil {
 			return
 		}
-		again, management, err := ParseAddress("/" + a.String())
+		again, management, err := entity.ParseAddress("/" + a.String())
 		if strings.HasSuffix(strings.ToLower(a.Entity), "$management") || strings.Contains(a.Entity, "$") ||
 			strings.Contains(a.Entity, "://") || strings.Trim(a.Entity, "/") != a.Entity {
 			return // no entity has such a name
@@ -59,86 +61,91 @@ func FuzzParseAddress(f *testing.F) {
 }
 
 func TestProperties(t *testing.T) {
+	type properties = entity.Properties
+	const outOfRange = entity.CodeArgumentOutOfRange
 	w := newWorld(t, Options{})
 	for name, c := range map[string]struct {
-		kind   Kind
-		change func(*Properties)
-		want   Code
+		kind   entity.Kind
+		change func(*properties)
+		want   entity.Code
 	}{
-		"lock of 4.999 s": {Queue, func(p *Properties) { p.LockDuration = 4999 * time.Millisecond },
-			CodeArgumentOutOfRange},
-		"lock of 5 min": {Queue, func(p *Properties) { p.LockDuration = 5 * time.Minute }, 0},
-		"lock of more": {Queue, func(p *Properties) { p.LockDuration = 5*time.Minute + 1 },
-			CodeArgumentOutOfRange},
-		"no delivery": {Queue, func(p *Properties) { p.MaxDeliveryCount = -1 },
-			CodeArgumentOutOfRange},
-		"default of less than 0": {Topic, func(p *Properties) { p.DefaultTTL = -1 }, CodeArgumentOutOfRange},
-		"default of 1 ms":        {Topic, func(p *Properties) { p.DefaultTTL = time.Millisecond }, 0},
-		"idle of 4:59": {Queue,
-			func(p *Properties) { p.AutoDeleteOnIdle = 5*time.Minute - time.Second }, CodeArgumentOutOfRange},
-		"window of 19 s": {Queue,
-			func(p *Properties) { p.DuplicateDetectionWindow = 19 * time.Second }, CodeArgumentOutOfRange},
-		"window of 8 days": {Topic,
-			func(p *Properties) { p.DuplicateDetectionWindow = 8 * 24 * time.Hour }, CodeArgumentOutOfRange},
-		"odd size": {Queue, func(p *Properties) { p.MaxSizeMB = 1000 }, CodeArgumentOutOfRange},
-		"long metadata": {Queue, func(p *Properties) { p.UserMetadata = strings.Repeat("x", 1025) },
-			CodeArgumentOutOfRange},
-		"forward to nobody": {Queue, func(p *Properties) { p.ForwardTo = "nobody" }, CodeArgument},
-		"dead letters to nobody": {Queue, func(p *Properties) { p.ForwardDeadLettersTo = "nobody" },
-			CodeArgument},
-		"sessions and forward": {Queue, func(p *Properties) {
-			p.ForwardTo, p.RequiresSession = "other",
-				true
-		}, CodeArgument},
-		"lock of a topic": {Topic, func(p *Properties) { p.LockDuration = time.Hour }, 0},
-		"status":          {Queue, func(p *Properties) { p.Status = 9 }, CodeArgumentOutOfRange},
+		"lock of 4.999 s": {entity.Queue, func(p *properties) { p.LockDuration = 4999 * time.Millisecond },
+			outOfRange},
+		"lock of 5 min": {entity.Queue, func(p *properties) { p.LockDuration = 5 * time.Minute }, 0},
+		"lock of more": {entity.Queue, func(p *properties) { p.LockDuration = 5*time.Minute + 1 },
+			outOfRange},
+		"no delivery": {entity.Queue, func(p *properties) { p.MaxDeliveryCount = -1 },
+			outOfRange},
+		"default of less than 0": {entity.Topic, func(p *properties) { p.DefaultTTL = -1 }, outOfRange},
+		"default of 1 ms":        {entity.Topic, func(p *properties) { p.DefaultTTL = time.Millisecond }, 0},
+		"idle of 4:59": {entity.Queue,
+			func(p *properties) { p.AutoDeleteOnIdle = 5*time.Minute - time.Second }, outOfRange},
+		"window of 19 s": {entity.Queue,
+			func(p *properties) { p.DuplicateDetectionWindow = 19 * time.Second }, outOfRange},
+		"window of 8 days": {entity.Topic,
+			func(p *properties) { p.DuplicateDetectionWindow = 8 * 24 * time.Hour }, outOfRange},
+		"odd size": {entity.Queue, func(p *properties) { p.MaxSizeMB = 1000 }, outOfRange},
+		"long metadata": {entity.Queue, func(p *properties) { p.UserMetadata = strings.Repeat("x", 1025) },
+			outOfRange},
+		"forward to nobody": {entity.Queue, func(p *properties) { p.ForwardTo = "nobody" }, entity.CodeArgument},
+		"dead letters to nobody": {entity.Queue, func(p *properties) { p.ForwardDeadLettersTo = "nobody" },
+			entity.CodeArgument},
+		"sessions and forward": {entity.Queue, func(p *properties) {
+			p.ForwardTo, p.RequiresSession = "other", true
+		}, entity.CodeArgument},
+		"lock of a topic": {entity.Topic, func(p *properties) { p.LockDuration = time.Hour }, 0},
+		"status":          {entity.Queue, func(p *properties) { p.Status = 9 }, outOfRange},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := Defaults(c.kind)
+			p := entity.Defaults(c.kind)
 			c.change(&p)
 			path := strings.NewReplacer(" ", "-", ":", "").Replace(name)
 			_, err := w.q.Create(w.ctx, c.kind, path, p)
-			if (err == nil) != (c.want == 0) || err != nil && CodeOf(err) != c.want {
+			if (err == nil) != (c.want == 0) || err != nil && entity.CodeOf(err) != c.want {
 				t.Errorf("%v", err)
 			}
 		})
 	}
 	basic := newWorld(t, Options{Basic: true})
-	e, err := basic.q.Create(basic.ctx, Queue, "q", Defaults(Queue))
+	e, err := basic.q.Create(basic.ctx, entity.Queue, "q", entity.Defaults(entity.Queue))
 	if basic.must(err); e.Properties.DefaultTTL != 14*24*time.Hour {
 		t.Errorf("the default of the Basic tier is %v", e.Properties.DefaultTTL)
 	}
-	if _, err := basic.q.Create(basic.ctx, Queue, "r",
-		Properties{DefaultTTL: 15 * 24 * time.Hour}); CodeOf(err) != CodeArgumentOutOfRange {
+	if _, err := basic.q.Create(basic.ctx, entity.Queue, "r",
+		entity.Properties{DefaultTTL: 15 * 24 * time.Hour}); entity.CodeOf(err) != outOfRange {
 		t.Errorf("15 days: %v", err)
 	}
 }
 
 func TestNames(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.create(Topic, "News", Defaults(Topic))
-	for path, kind := range map[string]Kind{"a.b-c_d": Queue, "a/b": Queue, strings.Repeat("x", 260): Topic,
-		"news/subscriptions/" + strings.Repeat("y", 50): Subscription} {
-		w.create(kind, path, Defaults(kind))
+	w.create(entity.Topic, "News", entity.Defaults(entity.Topic))
+	for path, kind := range map[string]entity.Kind{
+		"a.b-c_d": entity.Queue, "a/b": entity.Queue, strings.Repeat("x", 260): entity.Topic,
+		"news/subscriptions/" + strings.Repeat("y", 50): entity.Subscription} {
+		w.create(kind, path, entity.Defaults(kind))
 	}
 	for path, c := range map[string]struct {
-		kind Kind
-		want Code
+		kind entity.Kind
+		want entity.Code
 	}{
-		"news": {Queue, CodeEntityExists}, "NEWS": {Topic, CodeEntityExists}, "a b": {Queue, CodeArgument},
-		"a/": {Queue, CodeEntityExists + 100}, "a//b": {Queue, CodeArgument},
-		"ä": {Queue, CodeArgument}, strings.Repeat("x", 261): {Queue, CodeArgumentOutOfRange},
-		"news/Subscriptions/" + strings.Repeat("y", 51): {Subscription, CodeArgumentOutOfRange},
-		"none/Subscriptions/s":                          {Subscription, CodeEntityNotFound},
-		"a/b/Subscriptions/s":                           {Subscription, CodeEntityNotFound},
-		"plain":                                         {Subscription, CodeArgument},
-		"news/Subscriptions/q":                          {Queue, CodeArgument},
-		"q/$DeadLetterQueue":                            {Queue, CodeArgument},
+		"news": {entity.Queue, entity.CodeEntityExists}, "NEWS": {entity.Topic, entity.CodeEntityExists},
+		"a b": {entity.Queue, entity.CodeArgument},
+		"a/":  {entity.Queue, entity.CodeEntityExists + 100}, "a//b": {entity.Queue, entity.CodeArgument},
+		"ä":                      {entity.Queue, entity.CodeArgument},
+		strings.Repeat("x", 261): {entity.Queue, entity.CodeArgumentOutOfRange},
+		"news/Subscriptions/" + strings.Repeat("y", 51): {entity.Subscription, entity.CodeArgumentOutOfRange},
+		"none/Subscriptions/s":                          {entity.Subscription, entity.CodeEntityNotFound},
+		"a/b/Subscriptions/s":                           {entity.Subscription, entity.CodeEntityNotFound},
+		"plain":                                         {entity.Subscription, entity.CodeArgument},
+		"news/Subscriptions/q":                          {entity.Queue, entity.CodeArgument},
+		"q/$DeadLetterQueue":                            {entity.Queue, entity.CodeArgument},
 	} {
 		if c.want > 100 {
 			continue
 		}
-		if _, err := w.q.Create(w.ctx, c.kind, path, Defaults(c.kind)); CodeOf(err) != c.want || err == nil {
+		if _, err := w.q.Create(w.ctx, c.kind, path, entity.Defaults(c.kind)); entity.CodeOf(err) != c.want ||
+			err == nil {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
@@ -148,28 +155,28 @@ func TestNames(t *testing.T) {
 func TestLife(t *testing.T) {
 	w := newWorld(t, Options{})
 	for i := range 25 {
-		w.create(Queue, fmt.Sprintf("Q%02d", i), Defaults(Queue))
+		w.create(entity.Queue, fmt.Sprintf("Q%02d", i), entity.Defaults(entity.Queue))
 	}
-	w.create(Topic, "news", Defaults(Topic))
-	w.create(Subscription, "news/subscriptions/All", Defaults(Subscription))
-	if _, err := w.q.CreateRule(w.ctx, "news/Subscriptions/all", Rule{Name: "red"}); err != nil {
+	w.create(entity.Topic, "news", entity.Defaults(entity.Topic))
+	w.create(entity.Subscription, "news/subscriptions/All", entity.Defaults(entity.Subscription))
+	if _, err := w.q.CreateRule(w.ctx, "news/Subscriptions/all", entity.Rule{Name: "red"}); err != nil {
 		t.Fatal(err)
 	}
 	w.at(time.Second)
-	p := Defaults(Queue)
+	p := entity.Defaults(entity.Queue)
 	p.UserMetadata = "x"
 	w.change("q03", p)
 	p.RequiresSession = true
-	if _, err := w.q.Update(w.ctx, "q03", p); CodeOf(err) != CodeArgument {
+	if _, err := w.q.Update(w.ctx, "q03", p); entity.CodeOf(err) != entity.CodeArgument {
 		t.Errorf("sessions were switched on: %v", err)
 	}
 	look := func() {
 		t.Helper()
-		list, err := w.q.List(w.ctx, Queue, "", 20, 10)
+		list, err := w.q.List(w.ctx, entity.Queue, "", 20, 10)
 		if w.must(err); len(list) != 5 || list[0].Path != "Q20" {
 			t.Errorf("a page has %d queues: %+v", len(list), list)
 		}
-		if list, err := w.q.List(w.ctx, Queue, "", 25, 10); err != nil || len(list) != 0 {
+		if list, err := w.q.List(w.ctx, entity.Queue, "", 25, 10); err != nil || len(list) != 0 {
 			t.Errorf("past the end: %v, %v", list, err)
 		}
 		e, err := w.q.Get(w.ctx, "Q03")
@@ -191,18 +198,18 @@ func TestLife(t *testing.T) {
 	w.must(w.q.DeleteRule(w.ctx, "news/subscriptions/all", "RED"))
 	for _, want := range []struct {
 		err  error
-		code Code
+		code entity.Code
 	}{
-		{w.q.DeleteRule(w.ctx, "news/subscriptions/all", "red"), CodeRuleNotFound},
-		{w.q.Delete(w.ctx, "nobody"), CodeEntityNotFound},
+		{w.q.DeleteRule(w.ctx, "news/subscriptions/all", "red"), entity.CodeRuleNotFound},
+		{w.q.Delete(w.ctx, "nobody"), entity.CodeEntityNotFound},
 		{w.q.Delete(w.ctx, "news"), 0},
-		{w.q.Delete(w.ctx, "news/subscriptions/all"), CodeEntityNotFound},
+		{w.q.Delete(w.ctx, "news/subscriptions/all"), entity.CodeEntityNotFound},
 	} {
-		if (want.err == nil) != (want.code == 0) || want.err != nil && CodeOf(want.err) != want.code {
+		if (want.err == nil) != (want.code == 0) || want.err != nil && entity.CodeOf(want.err) != want.code {
 			t.Errorf("%v", want.err)
 		}
 	}
-	w.create(Topic, "news", Defaults(Topic))
+	w.create(entity.Topic, "news", entity.Defaults(entity.Topic))
 	if e, err := w.q.Get(w.ctx, "news"); err != nil || e.Subscriptions != 0 {
 		t.Errorf("the new topic has what the old one had: %+v, %v", e, err)
 	}
@@ -211,38 +218,39 @@ func TestLife(t *testing.T) {
 // TestIdle: what is use of an entity, and what is not.
 func TestIdle(t *testing.T) {
 	for name, c := range map[string]struct {
-		kind Kind
+		kind entity.Kind
 		use  func(w *world)
 		used bool
 	}{
-		"nothing": {Queue, func(*world) {}, false},
-		"send":    {Queue, func(w *world) { w.send("q", msg("1")) }, true},
-		"receive": {Queue, func(w *world) { w.expect("q", "") }, true},
-		"update":  {Queue, func(w *world) { w.change("q", idle(Queue)) }, true},
-		"peek": {Queue, func(w *world) {
-			_,
-				err := w.q.Peek(w.ctx, Address{Entity: "q"}, PeekOptions{Max: 1})
+		"nothing": {entity.Queue, func(*world) {}, false},
+		"send":    {entity.Queue, func(w *world) { w.send("q", msg("1")) }, true},
+		"receive": {entity.Queue, func(w *world) { w.expect("q", "") }, true},
+		"update":  {entity.Queue, func(w *world) { w.change("q", idle(entity.Queue)) }, true},
+		"peek": {entity.Queue, func(w *world) {
+			_, err := w.q.Peek(w.ctx, entity.Address{Entity: "q"}, PeekOptions{Max: 1})
 			w.must(err)
 		}, true},
-		"get": {Queue, func(w *world) { _, err := w.q.Get(w.ctx, "q"); w.must(err) }, false},
-		"list": {Queue, func(w *world) { _, err := w.q.List(w.ctx, Queue, "", 0, 10); w.must(err) },
-			false},
-		"rule": {Subscription, func(w *world) {
-			_, err := w.q.CreateRule(w.ctx, "q", Rule{Name: "r"})
+		"get": {entity.Queue, func(w *world) { _, err := w.q.Get(w.ctx, "q"); w.must(err) }, false},
+		"list": {entity.Queue, func(w *world) {
+			_, err := w.q.List(w.ctx, entity.Queue, "", 0, 10)
+			w.must(err)
+		}, false},
+		"rule": {entity.Subscription, func(w *world) {
+			_, err := w.q.CreateRule(w.ctx, "q", entity.Rule{Name: "r"})
 			w.must(err)
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, Options{})
 			path := "q"
-			if c.kind == Subscription {
-				w.create(Topic, "t", Defaults(Topic))
+			if c.kind == entity.Subscription {
+				w.create(entity.Topic, "t", entity.Defaults(entity.Topic))
 				path = "t/Subscriptions/q"
 			}
 			w.create(c.kind, path, idle(c.kind))
 			w.at(4 * time.Minute)
-			if c.kind == Subscription {
-				_, err := w.q.CreateRule(w.ctx, path, Rule{Name: "r"})
+			if c.kind == entity.Subscription {
+				_, err := w.q.CreateRule(w.ctx, path, entity.Rule{Name: "r"})
 				w.must(err)
 			} else {
 				c.use(w)
@@ -254,7 +262,8 @@ func TestIdle(t *testing.T) {
 			for _, at := range []time.Duration{gone - time.Millisecond, gone} {
 				w.at(at)
 				_, err := w.q.Get(w.ctx, path)
-				if (err == nil) != (at < gone) || err != nil && CodeOf(err) != CodeEntityNotFound {
+				if (err == nil) != (at < gone) ||
+					err != nil && entity.CodeOf(err) != entity.CodeEntityNotFound {
 					t.Errorf("at %v: %v", at, err)
 				}
 			}
@@ -263,8 +272,8 @@ func TestIdle(t *testing.T) {
 }
 
 // idle are the properties of an entity that is deleted after five minutes.
-func idle(kind Kind) Properties {
-	p := Defaults(kind)
+func idle(kind entity.Kind) entity.Properties {
+	p := entity.Defaults(kind)
 	p.AutoDeleteOnIdle = 5 * time.Minute
 	return p
 }
@@ -273,7 +282,7 @@ func idle(kind Kind) Properties {
 // time runs.
 func TestIdleUntilScheduled(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.create(Queue, "q", idle(Queue))
+	w.create(entity.Queue, "q", idle(entity.Queue))
 	w.send("q", msg("1", due(time.Hour)))
 	for _, c := range []struct {
 		after time.Duration
@@ -290,13 +299,13 @@ func TestIdleUntilScheduled(t *testing.T) {
 // TestIdleEndsReceivers: the idler deletes what is over, and who has it open learns of it.
 func TestIdleEndsReceivers(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.create(Queue, "q", idle(Queue))
-	r, err := w.q.OpenReceiver(w.ctx, Address{Entity: "q"}, ReceiverOptions{})
+	w.create(entity.Queue, "q", idle(entity.Queue))
+	r, err := w.q.OpenReceiver(w.ctx, entity.Address{Entity: "q"}, ReceiverOptions{})
 	w.must(err)
 	w.at(5 * time.Minute)
 	<-r.Ended()
-	var e *Error
-	if !errors.As(r.Err(), &e) || e.Code != CodeEntityNotFound {
+	var e *entity.Error
+	if !errors.As(r.Err(), &e) || e.Code != entity.CodeEntityNotFound {
 		t.Errorf("%v", r.Err())
 	}
 	r.Close()

@@ -3,20 +3,22 @@ package queue
 import (
 	"testing"
 	"time"
+
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-func flagged(p *Properties) { p.DeadLetterOnExpiration = true }
+func flagged(p *entity.Properties) { p.DeadLetterOnExpiration = true }
 
-func byDefault(d time.Duration) func(*Properties) {
-	return func(p *Properties) { p.DefaultTTL = d }
+func byDefault(d time.Duration) func(*entity.Properties) {
+	return func(p *entity.Properties) { p.DefaultTTL = d }
 }
 
-func lockFor(d time.Duration) func(*Properties) {
-	return func(p *Properties) { p.LockDuration = d }
+func lockFor(d time.Duration) func(*entity.Properties) {
+	return func(p *entity.Properties) { p.LockDuration = d }
 }
 
-func attempts(n int32) func(*Properties) {
-	return func(p *Properties) { p.MaxDeliveryCount = n }
+func attempts(n int32) func(*entity.Properties) {
+	return func(p *entity.Properties) { p.MaxDeliveryCount = n }
 }
 
 // TestMessages are the rows of the state machine, each by its name.
@@ -94,7 +96,7 @@ func TestMessages(t *testing.T) {
 			d := w.expect("q", "A")
 			for _, at := range []time.Duration{50 * s, 100 * s} {
 				w.at(at)
-				_, err := w.q.RenewLocks(w.ctx, Address{Entity: "q"}, tokensOf(d))
+				_, err := w.q.RenewLocks(w.ctx, entity.Address{Entity: "q"}, tokensOf(d))
 				w.must(err)
 			}
 			w.at(120 * s)
@@ -116,7 +118,8 @@ func TestMessages(t *testing.T) {
 			w.sweep()
 			w.at(365 * 24 * time.Hour)
 			w.sweep()
-			if got := texts(w.take(Address{"q", DeadLetters}, ReceiverOptions{})); got != "A" {
+			dead := entity.Address{Entity: "q", Sub: entity.DeadLetters}
+			if got := texts(w.take(dead, ReceiverOptions{})); got != "A" {
 				w.t.Fatal(got)
 			}
 		},
@@ -145,7 +148,7 @@ func TestMessages(t *testing.T) {
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
 			w.at(8 * s)
-			until, err := w.q.RenewLocks(w.ctx, Address{Entity: "q"}, tokensOf(d))
+			until, err := w.q.RenewLocks(w.ctx, entity.Address{Entity: "q"}, tokensOf(d))
 			w.must(err)
 			if !until[0].Equal(start.Add(18 * s)) {
 				w.t.Fatal(until)
@@ -158,7 +161,7 @@ func TestMessages(t *testing.T) {
 		"back to the front": func(w *world) {
 			w.queue("q")
 			w.send("q", msg("A"), msg("B"), msg("C"))
-			r := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+			r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
 			d, err := r.TryReceive(w.ctx, 2)
 			w.must(err)
 			w.settle("q", d[0], Settlement{Outcome: Abandon})
@@ -207,8 +210,8 @@ func TestMessages(t *testing.T) {
 			for _, o := range []Outcome{Complete, Abandon, Release, Defer, DeadLetter} {
 				w.loses("q", d[0], Settlement{Outcome: o})
 			}
-			_, err := w.q.RenewLocks(w.ctx, Address{Entity: "q"}, tokensOf(d))
-			w.fails(err, CodeMessageLockLost)
+			_, err := w.q.RenewLocks(w.ctx, entity.Address{Entity: "q"}, tokensOf(d))
+			w.fails(err, entity.CodeMessageLockLost)
 			w.expect("q", "A+1")
 		},
 		"settled twice": func(w *world) {
@@ -240,7 +243,7 @@ func TestMessages(t *testing.T) {
 			w.queue("q")
 			w.send("q", msg("A"), msg("B", lives(s)))
 			w.at(s)
-			d := w.take(Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
+			d := w.take(entity.Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
 			if texts(d) != "A" {
 				w.t.Fatal(texts(d))
 			}
@@ -254,14 +257,14 @@ func TestMessages(t *testing.T) {
 			how := Settlement{Outcome: DeadLetter, Reason: &why, Description: &text}
 			w.settle("q", w.expect("q", "A")[0], how)
 			w.dead("q", "A:R")
-			dead := Address{"q", DeadLetters}
+			dead := entity.Address{Entity: "q", Sub: entity.DeadLetters}
 			for range 12 {
 				d := w.take(dead, ReceiverOptions{})
 				if texts(d) != "A" || d[0].Broker.SequenceNumber != 1 {
 					w.t.Fatal(texts(d))
 				}
 				err := w.q.Settle(w.ctx, dead, d[0].Token, Settlement{Outcome: DeadLetter}, nil)
-				w.fails(err, CodeNotAllowed)
+				w.fails(err, entity.CodeNotAllowed)
 				w.must(w.q.Settle(w.ctx, dead, d[0].Token, Settlement{Outcome: Abandon}, nil))
 			}
 			d := w.take(dead, ReceiverOptions{})

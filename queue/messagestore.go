@@ -6,6 +6,8 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -40,12 +42,12 @@ import (
 //	messageStore.read     its counters, as they are stored
 //	work                  what happens to messages in one transaction: see tx.go
 type messageStore struct {
-	e      *entity
-	sub    Sub
-	prefix []byte // of its keys
+	e    *entityState
+	sub  entity.Sub
+	keys layout.StoreKeys
 
-	mu        sync.Mutex // guards what follows; nothing is waited for while it is held
-	ended     *Error     // why it takes no receivers any more
+	mu        sync.Mutex    // guards what follows; nothing is waited for while it is held
+	ended     *entity.Error // why it takes no receivers any more
 	claims    map[int64]*claim
 	tokens    map[message.UUID]*claim
 	due       deadlines // of locks, and of locks of sessions
@@ -69,8 +71,8 @@ type messageStore struct {
 }
 
 // newMessageStore makes what is known in memory of a store of an entity.
-func newMessageStore(e *entity, sub Sub) *messageStore {
-	return &messageStore{e: e, sub: sub, prefix: storePrefix(e.number, sub), turn: host.NewTurn(),
+func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
+	return &messageStore{e: e, sub: sub, keys: layout.StoreKeysOf(e.number, sub), turn: host.NewTurn(),
 		forwarding: host.NewTurn(), forwards: host.Never,
 		claims: make(map[int64]*claim), tokens: make(map[message.UUID]*claim),
 		sessions:  make(map[string]*sessionLock),
@@ -78,11 +80,11 @@ func newMessageStore(e *entity, sub Sub) *messageStore {
 }
 
 // storesOf are the stores that a kind of entity has.
-func storesOf(kind Kind) []Sub {
-	if kind == Topic {
-		return []Sub{Main}
+func storesOf(kind entity.Kind) []entity.Sub {
+	if kind == entity.Topic {
+		return []entity.Sub{entity.Main}
 	}
-	return []Sub{Main, DeadLetters, TransferDeadLetters}
+	return []entity.Sub{entity.Main, entity.DeadLetters, entity.TransferDeadLetters}
 }
 
 // load reads what must be known in memory.
@@ -93,7 +95,7 @@ func (s *messageStore) load(r engine.Reader) error {
 	}
 	s.date(c.Latest)
 	s.size.Store(c.Bytes)
-	if s.activates, err = host.FirstAfter(r, s.family(familyDue), -1); err != nil {
+	if s.activates, err = host.FirstAfter(r, s.keys.Family(layout.FamilyDue), -1); err != nil {
 		return err
 	}
 	s.e.m.timers.arm(s, s.activates)
@@ -104,7 +106,7 @@ func (s *messageStore) load(r engine.Reader) error {
 }
 
 // end ends all receivers, for a reason, and takes no others.
-func (s *messageStore) end(why *Error) {
+func (s *messageStore) end(why *entity.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = why
@@ -122,7 +124,7 @@ func (s *messageStore) changed() {
 	refused := s.refuses()
 	if s.forwardsTo() != "" {
 		s.mustForward(s.now())
-		if s.sub == Main && refused == nil {
+		if s.sub == entity.Main && refused == nil {
 			refused = s.goesOn()
 		}
 	}
@@ -170,23 +172,23 @@ func (s *messageStore) awaited() bool {
 }
 
 // name is the store's address.
-func (s *messageStore) name() string { return Address{s.e.path, s.sub}.String() }
+func (s *messageStore) name() string { return entity.Address{Entity: s.e.path, Sub: s.sub}.String() }
 
 // bySession tells whether messages are received session by session: dead letters are not.
 func (s *messageStore) bySession() bool {
-	return s.sub == Main && s.e.kind != Topic && s.e.properties.Load().RequiresSession
+	return s.sub == entity.Main && s.e.kind != entity.Topic && s.e.properties.Load().RequiresSession
 }
 
 // notFound says that the store is gone.
-func (s *messageStore) notFound() *Error {
-	return &Error{Code: CodeEntityNotFound, Entity: s.name(),
+func (s *messageStore) notFound() *entity.Error {
+	return &entity.Error{Code: entity.CodeEntityNotFound, Entity: s.name(),
 		Message: "The messaging entity '" + s.name() + "' could not be found."}
 }
 
 // refuses says that the entity's status refuses receivers; nil where it does not.
-func (s *messageStore) refuses() *Error {
-	if st := s.e.properties.Load().Status; st == Disabled || st == ReceiveDisabled {
-		return &Error{Code: CodeEntityDisabled, Entity: s.name(),
+func (s *messageStore) refuses() *entity.Error {
+	if st := s.e.properties.Load().Status; st == entity.Disabled || st == entity.ReceiveDisabled {
+		return &entity.Error{Code: entity.CodeEntityDisabled, Entity: s.name(),
 			Message: "The messaging entity '" + s.name() + "' is disabled for receiving."}
 	}
 	return nil
@@ -221,7 +223,7 @@ func (s *messageStore) told(events []event) {
 		switch e.kind {
 		case arrived:
 			s.arrive(e)
-			if s.sub == Main {
+			if s.sub == entity.Main {
 				s.expiry.noteArrival(&e.header)
 			}
 		case awaits:
@@ -235,7 +237,7 @@ func (s *messageStore) told(events []event) {
 // arrive wakes one who waits for a message. Dead letters keep their numbers, and so may come before others.
 func (s *messageStore) arrive(e event) {
 	if !s.bySession() {
-		if s.sub != Main {
+		if s.sub != entity.Main {
 			s.place.free(e.seq)
 		}
 		s.place.waiters.wake(1)
@@ -258,4 +260,16 @@ func (s *messageStore) placeOf(session string) *place {
 		return &l.place
 	}
 	return nil
+}
+
+// readyPrefix is what the keys are under which receivers look: those of a session, or all.
+func (s *messageStore) readyPrefix(session string) []byte {
+	if s.bySession() {
+		return s.keys.SessionPrefix(session)
+	}
+	return s.keys.ReadyPrefix()
+}
+
+func (s *messageStore) readyKey(session string, seq int64) []byte {
+	return layout.AppendSeq(s.readyPrefix(session), seq)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -16,7 +17,7 @@ import (
 func TestMillionScheduled(t *testing.T) {
 	const many, batch = 1_000_000, 1000
 	w := newWorld(t, Options{})
-	w.queue("q", func(p *Properties) { p.MaxSizeMB = 5120 })
+	w.queue("q", func(p *entity.Properties) { p.MaxSizeMB = 5120 })
 	wall := ttl.Real{}
 	began := wall.Now()
 	for i := 0; i < many; i += batch {
@@ -24,17 +25,18 @@ func TestMillionScheduled(t *testing.T) {
 		for j := range list {
 			list[j] = msg(fmt.Sprint(i+j), due(time.Hour))
 		}
-		_, err := w.q.Schedule(w.ctx, "q", list, nil)
+		_, err := w.q.Schedule(w.ctx, address("q"), list, nil)
 		w.must(err)
 	}
 	scheduled := wall.Now()
 	e, err := w.q.Get(w.ctx, "q")
 	w.must(err)
-	if e.Counts.Scheduled != many || len(w.take(Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})) != 0 {
+	early := w.take(entity.Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
+	if e.Counts.Scheduled != many || len(early) != 0 {
 		t.Fatalf("%+v before they are due", e.Counts)
 	}
 	w.at(time.Hour)
-	r := w.receiver(Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
+	r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
 	first, last := time.Duration(0), int64(0)
 	for n := 0; n < many; {
 		list, err := r.Receive(w.ctx, 1000)
@@ -50,7 +52,12 @@ func TestMillionScheduled(t *testing.T) {
 		}
 		n += len(list)
 	}
-	t.Logf("%d scheduled in %v; due at once, the first came after %v, the last after %v", many, scheduled.Sub(began), first,
-		wall.Now().Sub(scheduled))
+	t.Logf(
+		"%d scheduled in %v; due at once, the first came after %v, the last after %v",
+		many,
+		scheduled.Sub(began),
+		first,
+		wall.Now().Sub(scheduled),
+	)
 	w.shows("q", "")
 }

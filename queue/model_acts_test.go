@@ -3,12 +3,14 @@ package queue
 import (
 	"time"
 
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
 // settleSome settles one that is locked, or one whose lock is lost.
 func (p *play) settleSome() {
-	a := Address{Entity: "q"}
+	a := entity.Address{Entity: "q"}
 	how := Settlement{Outcome: Outcome(p.r.IntN(5))}
 	list := p.lockedOnes()
 	if len(list) == 0 || len(p.lost) > 0 && p.r.IntN(6) == 0 {
@@ -16,9 +18,9 @@ func (p *play) settleSome() {
 		if len(p.lost) > 0 {
 			token = p.lost[p.r.IntN(len(p.lost))]
 		}
-		code := CodeMessageLockLost
+		code := entity.CodeMessageLockLost
 		if p.bySession() {
-			code = CodeSessionLockLost
+			code = entity.CodeSessionLockLost
 		}
 		p.fails(p.q.Settle(p.ctx, a, token, how, nil), code)
 		return
@@ -55,10 +57,10 @@ func (p *play) transact() {
 	hows := make([]Settlement, len(locked))
 	for i, m := range locked {
 		hows[i].Outcome = Outcome(p.r.IntN(5))
-		p.must(p.q.Settle(p.ctx, Address{Entity: "q"}, m.token, hows[i], tx))
+		p.must(p.q.Settle(p.ctx, entity.Address{Entity: "q"}, m.token, hows[i], tx))
 	}
 	list, twins := p.drawnList()
-	p.must(p.q.Send(p.ctx, "q", list, tx))
+	p.must(p.q.Send(p.ctx, address("q"), list, tx))
 	p.crash()
 	if p.r.IntN(3) == 0 {
 		p.logf("a transaction is given up")
@@ -79,7 +81,7 @@ func (p *play) renewSome() {
 		return
 	}
 	m := list[p.r.IntN(len(list))]
-	_, err := p.q.RenewLocks(p.ctx, Address{Entity: "q"}, []message.UUID{m.token})
+	_, err := p.q.RenewLocks(p.ctx, entity.Address{Entity: "q"}, []message.UUID{m.token})
 	p.must(err)
 	m.until = p.twin.now + p.twin.props.LockDuration.Milliseconds()
 	p.logf("renew %d", m.seq)
@@ -89,16 +91,22 @@ func (p *play) renewSome() {
 func (p *play) deferredSome() {
 	for _, m := range p.twin.ordered(p.twin.msgs) {
 		holder := p.twin.sessions[m.session]
-		if m.state != deferred || m.locked() || p.bySession() && holder == nil {
+		if m.state != layout.Deferred || m.locked() || p.bySession() && holder == nil {
 			continue
 		}
 		mode, r := Mode(p.r.IntN(2)), (*Receiver)(nil)
 		if holder != nil {
 			r = holder.r
 		}
-		_, err := p.q.ReceiveDeferred(p.ctx, Address{Entity: "q"}, []int64{m.seq, p.twin.last + 1}, mode, r)
-		p.fails(err, CodeMessageNotFound)
-		list, err := p.q.ReceiveDeferred(p.ctx, Address{Entity: "q"}, []int64{m.seq}, mode, r)
+		_, err := p.q.ReceiveDeferred(
+			p.ctx,
+			entity.Address{Entity: "q"},
+			[]int64{m.seq, p.twin.last + 1},
+			mode,
+			r,
+		)
+		p.fails(err, entity.CodeMessageNotFound)
+		list, err := p.q.ReceiveDeferred(p.ctx, entity.Address{Entity: "q"}, []int64{m.seq}, mode, r)
 		p.must(err)
 		p.took(list, []*twinMessage{m}, mode, holder)
 		return
@@ -107,9 +115,9 @@ func (p *play) deferredSome() {
 
 func (p *play) cancelSome() {
 	for _, m := range p.twin.ordered(p.twin.msgs) {
-		if m.state == scheduled {
+		if m.state == layout.Scheduled {
 			p.logf("cancel %d", m.seq)
-			p.must(p.q.CancelScheduled(p.ctx, "q", []int64{m.seq}, nil))
+			p.must(p.q.CancelScheduled(p.ctx, address("q"), []int64{m.seq}, nil))
 			delete(p.twin.msgs, m.seq)
 			return
 		}
@@ -133,10 +141,11 @@ func (p *play) deleteSome() {
 		return
 	}
 	before := p.twin.now - int64(p.r.IntN(20))*1000
-	n, err := p.q.DeleteMessages(p.ctx, Address{Entity: "q"}, time.UnixMilli(before), 4000, nil)
+	n, err := p.q.DeleteMessages(p.ctx, entity.Address{Entity: "q"}, time.UnixMilli(before), 4000, nil)
 	p.must(err)
 	for _, m := range p.twin.ordered(p.twin.msgs) {
-		if m.state != scheduled && !m.locked() && !p.twin.expired(m, p.twin.now) && m.enqueued < before {
+		if m.state != layout.Scheduled && !m.locked() && !p.twin.expired(m, p.twin.now) &&
+			m.enqueued < before {
 			delete(p.twin.msgs, m.seq)
 		}
 	}
@@ -153,7 +162,10 @@ func (p *play) sweepAll() {
 // deadSome takes what is dead.
 func (p *play) deadSome() {
 	p.sweepAll()
-	list := p.take(Address{"q", DeadLetters}, ReceiverOptions{Mode: ReceiveAndDelete})
+	list := p.take(
+		entity.Address{Entity: "q", Sub: entity.DeadLetters},
+		ReceiverOptions{Mode: ReceiveAndDelete},
+	)
 	p.logf("dead letters: %s", texts(list))
 	if len(list) != len(p.twin.dead) {
 		p.t.Errorf("%d dead letters, not %d", len(list), len(p.twin.dead))
@@ -190,7 +202,7 @@ func (p *play) sessionSome() {
 		}
 		want = nextSession()
 	}
-	r, err := p.q.OpenReceiver(p.ctx, Address{Entity: "q"}, want)
+	r, err := p.q.OpenReceiver(p.ctx, entity.Address{Entity: "q"}, want)
 	p.must(err)
 	p.logf("open session %s", id)
 	if got, _, _ := r.Session(); got != id {

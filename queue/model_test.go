@@ -13,6 +13,8 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -56,14 +58,14 @@ func newPlay(t *testing.T, seed uint64, bySession bool) *play {
 	}
 	props := p.props()
 	props.RequiresSession, props.RequiresDuplicateDetection = bySession, p.r.IntN(3) == 0
-	p.create(Queue, "q", props)
+	p.create(entity.Queue, "q", props)
 	p.twin = newTwin(props, start.UnixMilli())
 	p.openPlain()
 	return p
 }
 
 // props draws properties that can be changed.
-func (p *play) props() Properties {
+func (p *play) props() entity.Properties {
 	props := standard()
 	props.LockDuration = time.Duration(5+p.r.IntN(20)) * time.Second
 	props.MaxDeliveryCount = int32(1 + p.r.IntN(4))
@@ -84,7 +86,7 @@ func (p *play) openPlain() {
 		return
 	}
 	var err error
-	p.plain, err = p.q.OpenReceiver(p.ctx, Address{Entity: "q"}, ReceiverOptions{})
+	p.plain, err = p.q.OpenReceiver(p.ctx, entity.Address{Entity: "q"}, ReceiverOptions{})
 	p.must(err)
 }
 
@@ -130,7 +132,7 @@ func (p *play) drawn() (*message.Message, twinMessage) {
 	p.n++
 	text := fmt.Sprint("m", p.n)
 	m := msg(text)
-	tm := twinMessage{text: text, ttl: noTTL}
+	tm := twinMessage{text: text, ttl: layout.NoTTL}
 	if p.r.IntN(2) == 0 {
 		ms := int64(p.r.IntN(30)) * 500
 		tm.ttl = ms
@@ -160,7 +162,7 @@ func (p *play) drawnList() (list []*message.Message, twins []twinMessage) {
 
 func (p *play) sendSome() {
 	list, twins := p.drawnList()
-	p.must(p.q.Send(p.ctx, "q", list, nil))
+	p.must(p.q.Send(p.ctx, address("q"), list, nil))
 	p.sent(list, twins)
 }
 
@@ -209,7 +211,7 @@ func (p *play) took(list []Delivery, want []*twinMessage, mode Mode, holder *twi
 		if b.SequenceNumber != m.seq || b.DeliveryCount != uint32(m.count) || textOf(d) != m.text {
 			p.t.Errorf("received %s %+v, not %+v", d.Message.Body, d.Broker, m)
 		}
-		if scheduled := m.state == active && m.due > 0; scheduled != (b.State == message.Scheduled) {
+		if scheduled := m.state == layout.Active && m.due > 0; scheduled != (b.State == message.Scheduled) {
 			p.t.Errorf("received %+v in state %d", m, b.State)
 		}
 		switch {
@@ -286,17 +288,17 @@ func (p *play) crash() {
 // compare compares the messages of a queue, but for those that have expired.
 func (p *play) compare(when string, w *world, tw *twin) {
 	p.t.Helper()
-	s, err := w.q.store(Address{Entity: "q"})
+	s, err := w.q.store(entity.Address{Entity: "q"})
 	w.must(err)
 	var got []string
 	w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
-		return s.eachHeader(context.Background(), r, 0, func(seq int64, h header) (bool, error) {
+		return s.eachHeader(context.Background(), r, 0, func(seq int64, h layout.Header) (bool, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if c := s.claims[seq]; (c == nil || !c.locked) && s.expired(&h, s.now()) {
 				return true, nil
 			}
-			body, err := r.Get(s.key(familyBody, seq))
+			body, err := r.Get(s.keys.Key(layout.FamilyBody, seq))
 			if err != nil {
 				return false, err
 			}
@@ -316,7 +318,11 @@ func (p *play) compare(when string, w *world, tw *twin) {
 // compareDead compares the dead letters.
 func (p *play) compareDead(when string, w *world, tw *twin) {
 	p.t.Helper()
-	list, err := w.q.Peek(w.ctx, Address{"q", DeadLetters}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
+	list, err := w.q.Peek(
+		w.ctx,
+		entity.Address{Entity: "q", Sub: entity.DeadLetters},
+		PeekOptions{Max: 10000, MaxBytes: 1 << 30},
+	)
 	w.must(err)
 	var got []string
 	for _, d := range list {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // TestNames: what frameworks call their entities is a name, at both ends of a segment and of the whole path.
@@ -12,19 +14,19 @@ func TestNamesOfFrameworks(t *testing.T) {
 	for _, name := range []string{"txt/.-_123", "ns/PingMessage__", "Bus/Fault--Shop.Contracts/Placed--",
 		"MassTransit.Contracts.JobService/SubmitJob--Shop/DoJob--", "tests.bugs.batcheditem__", "_", "-",
 		"a.",
-		"...", "Subscriptions", "subscriptions/x", "messages", strings.Repeat("q", maxPath)} {
-		w.create(Queue, name, standard())
+		"...", "Subscriptions", "subscriptions/x", "messages", strings.Repeat("q", 260)} {
+		w.create(entity.Queue, name, standard())
 		e, err := w.q.Get(w.ctx, strings.ToUpper(name))
 		if w.must(err); e.Path != name {
 			t.Errorf("%q is told as %q", name, e.Path)
 		}
 		w.remove(name)
-		w.create(Topic, name, standard())
+		w.create(entity.Topic, name, standard())
 		for _, sub := range []string{"batcheditem__", "-.", "subscriptions", "Rules", strings.Repeat("s",
-			maxName)} {
-			path := SubscriptionPath(name, sub)
-			w.create(Subscription, path, standard())
-			if _, err := w.q.CreateRule(w.ctx, path, Rule{Name: "Placed--"}); err != nil {
+			50)} {
+			path := entity.SubscriptionPath(name, sub)
+			w.create(entity.Subscription, path, standard())
+			if _, err := w.q.CreateRule(w.ctx, path, entity.Rule{Name: "Placed--"}); err != nil {
 				t.Errorf("a rule of %q: %v", path, err)
 			}
 			if e, err := w.q.Get(w.ctx, path); err != nil || e.Path != path {
@@ -38,54 +40,60 @@ func TestNamesOfFrameworks(t *testing.T) {
 // TestNamesRefused: what cannot be a name is refused with the service's text.
 func TestNamesRefused(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.create(Topic, "t", standard())
+	w.create(entity.Topic, "t", standard())
 	for _, name := range []string{"a//b", "a~b", "a b", "#q", "$q", "a/$b", "a+b", "é", "a::b", "..",
 		"a/./b", "a%2Fb"} {
 		for _, path := range []string{name, "t/Subscriptions/" + name} {
-			kind := Queue
+			kind := entity.Queue
 			if path != name {
 				if strings.Contains(name, "/") {
 					continue
 				}
-				kind = Subscription
+				kind = entity.Subscription
 			}
 			_, err := w.q.Create(w.ctx, kind, path, standard())
-			var refused *NameError
-			if w.fails(err, CodeArgument); !errors.As(err, &refused) ||
+			var refused *entity.NameError
+			if w.fails(err, entity.CodeArgument); !errors.As(err, &refused) ||
 				!strings.Contains(err.Error(), "SubCode=40000. '"+name+
 					"' contains character(s) that is not allowed") {
 				t.Errorf("%q: %v", path, err)
 			}
 		}
 	}
-	w.create(Subscription, "t/Subscriptions/s", standard())
-	_, err := w.q.CreateRule(w.ctx, "t/Subscriptions/s", Rule{Name: "a/b"})
-	w.fails(err, CodeArgument)
-	_, err = w.q.CreateRule(w.ctx, "t/Subscriptions/s", Rule{Name: "$Other"})
-	w.fails(err, CodeArgument)
+	w.create(entity.Subscription, "t/Subscriptions/s", standard())
+	_, err := w.q.CreateRule(w.ctx, "t/Subscriptions/s", entity.Rule{Name: "a/b"})
+	w.fails(err, entity.CodeArgument)
+	_, err = w.q.CreateRule(w.ctx, "t/Subscriptions/s", entity.Rule{Name: "$Other"})
+	w.fails(err, entity.CodeArgument)
 	for _, path := range []string{"a/Subscriptions", "a/b/subscriptions/c/d"} {
-		_, err := w.q.Create(w.ctx, Queue, path, standard())
-		w.fails(err, CodeArgument)
+		_, err := w.q.Create(w.ctx, entity.Queue, path, standard())
+		w.fails(err, entity.CodeArgument)
 	}
-	for kind, path := range map[Kind]string{Queue: strings.Repeat("q", maxPath+1),
-		Subscription: "t/Subscriptions/" + strings.Repeat("s", maxName+1)} {
+	for kind, path := range map[entity.Kind]string{entity.Queue: strings.Repeat("q", 260+1),
+		entity.Subscription: "t/Subscriptions/" + strings.Repeat("s", 50+1)} {
 		_, err := w.q.Create(w.ctx, kind, path, standard())
-		w.fails(err, CodeArgumentOutOfRange)
+		w.fails(err, entity.CodeArgumentOutOfRange)
 	}
 }
 
 // TestDefaultRuleName: the first rule's name has no case, and is told as it was written.
 func TestDefaultRuleName(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.create(Topic, "t", standard())
-	_, err := w.q.Create(w.ctx, Subscription, "t/Subscriptions/s", standard(), Rule{Name: "$default"})
+	w.create(entity.Topic, "t", standard())
+	_, err := w.q.Create(
+		w.ctx,
+		entity.Subscription,
+		"t/Subscriptions/s",
+		standard(),
+		entity.Rule{Name: "$default"},
+	)
 	w.must(err)
 	list, err := w.q.Rules(w.ctx, "t/Subscriptions/s", 0, 10)
 	if w.must(err); len(list) != 1 || list[0].Name != "$default" {
 		t.Fatalf("the rules are %v", list)
 	}
-	_, err = w.q.CreateRule(w.ctx, "t/Subscriptions/s", Rule{Name: DefaultRule})
-	w.fails(err, CodeRuleExists)
+	_, err = w.q.CreateRule(w.ctx, "t/Subscriptions/s", entity.Rule{Name: DefaultRule})
+	w.fails(err, entity.CodeRuleExists)
 	w.reopen()
 	r, err := w.q.Rule(w.ctx, "t/subscriptions/S", "$DEFAULT")
 	if w.must(err); r.Name != "$default" {

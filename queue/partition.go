@@ -2,24 +2,15 @@ package queue
 
 import (
 	"context"
-	"strings"
 
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
-
-// TopLevel is the queue or topic that the address is of, in lower case: subscriptions of one topic, and
-// sub-queues of one queue, have it in common.
-func (a Address) TopLevel() string {
-	if topic, _, ok := a.Subscription(); ok {
-		return strings.ToLower(topic)
-	}
-	return strings.ToLower(a.Entity)
-}
 
 // PartitionOf is the key by which a partitioned entity finds the partition of messages that are sent
 // together: "" where there is none, or the entity is not partitioned. It fails with CodeNotAllowed where they
 // have different ones, and with CodeEntityNotFound.
-func (q *Queues) PartitionOf(a Address, list []*message.Message) (key string, err error) {
+func (q *Queues) PartitionOf(a entity.Address, list []*message.Message) (key string, err error) {
 	s, err := q.store(a)
 	if err != nil {
 		return "", err
@@ -38,7 +29,8 @@ func (q *Queues) PartitionOf(a Address, list []*message.Message) (key string, er
 }
 
 // LockedPartition is PartitionOf for a message that is locked: "" where the lock is lost.
-func (q *Queues) LockedPartition(ctx context.Context, a Address, token message.UUID) (key string, err error) {
+func (q *Queues) LockedPartition(ctx context.Context, a entity.Address,
+	token message.UUID) (key string, err error) {
 	s, err := q.store(a)
 	if err != nil || !s.e.top().properties.Load().EnablePartitioning {
 		return "", err
@@ -51,7 +43,7 @@ func (q *Queues) LockedPartition(ctx context.Context, a Address, token message.U
 }
 
 // top is the queue or topic that the entity is, or belongs to.
-func (e *entity) top() *entity {
+func (e *entityState) top() *entityState {
 	if e.topic != nil {
 		return e.topic
 	}
@@ -59,7 +51,7 @@ func (e *entity) top() *entity {
 }
 
 // partitionKey is what the partition of a message depends on; "": nothing that its sender has set.
-func (e *entity) partitionKey(m *message.Message) string {
+func (e *entityState) partitionKey(m *message.Message) string {
 	if id, ok := m.SessionID(); ok {
 		return id
 	}
@@ -72,12 +64,12 @@ func (e *entity) partitionKey(m *message.Message) string {
 	return ""
 }
 
-func (e *entity) distinctPartitions() *Error {
+func (e *entityState) distinctPartitions() *entity.Error {
 	text := "Batching brokered messages with distinct SessionId or PartitionKey is not supported for an " +
 		"entity with partitioning enabled."
 	if e.properties.Load().RequiresDuplicateDetection {
 		text = "Batching brokered messages with distinct SessionId, PartitionKey, or MessageId is not " +
 			"supported for an entity with partitioning and duplicate detection enabled."
 	}
-	return &Error{Code: CodeNotAllowed, Entity: e.path, Message: text}
+	return &entity.Error{Code: entity.CodeNotAllowed, Entity: e.path, Message: text}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // PeekOptions say what to look at.
@@ -17,7 +19,7 @@ type PeekOptions struct {
 }
 
 // Peek shows messages in the order of their numbers, without locks: active, locked, deferred, scheduled.
-func (q *Queues) Peek(ctx context.Context, a Address, o PeekOptions) ([]Delivery, error) {
+func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]Delivery, error) {
 	s, err := q.store(a)
 	if err != nil {
 		return nil, err
@@ -54,16 +56,16 @@ func (q *Queues) Peek(ctx context.Context, a Address, o PeekOptions) ([]Delivery
 func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []stored, err error) {
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		room := o.MaxBytes
-		return s.eachHeader(ctx, r, o.From, func(seq int64, h header) (bool, error) {
+		return s.eachHeader(ctx, r, o.From, func(seq int64, h layout.Header) (bool, error) {
 			if o.Session != nil && h.Session != *o.Session {
 				return true, nil
 			}
 			if room -= int(h.Size); room < 0 && len(list) > 0 {
 				return false, nil
 			}
-			body, err := r.Get(s.key(familyBody, seq))
+			body, err := r.Get(s.keys.Key(layout.FamilyBody, seq))
 			if err == nil {
-				list = append(list, stored{seq: seq, header: h, body: bytes.Clone(body)})
+				list = append(list, stored{seq: seq, Header: h, body: bytes.Clone(body)})
 			}
 			return len(list) < o.Max, err
 		})
@@ -73,9 +75,9 @@ func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []store
 
 // eachHeader calls fn with the messages from a number on, until it returns an error or no more.
 func (s *messageStore) eachHeader(ctx context.Context, r engine.Reader, from int64,
-	fn func(int64, header) (bool, error)) (err error) {
-	rg := engine.Prefix(s.family(familyMessage))
-	rg.Start = s.key(familyMessage, max(from, 0))
+	fn func(int64, layout.Header) (bool, error)) (err error) {
+	rg := engine.Prefix(s.keys.Family(layout.FamilyMessage))
+	rg.Start = s.keys.Key(layout.FamilyMessage, max(from, 0))
 	it := r.Scan(rg, false)
 	looked := 0
 	for more := true; more && err == nil && it.Next(); {
@@ -83,9 +85,9 @@ func (s *messageStore) eachHeader(ctx context.Context, r engine.Reader, from int
 			err = ctx.Err()
 			break
 		}
-		var h header
-		if h, err = decodeHeader(it.Value()); err == nil {
-			more, err = fn(seqOf(it.Key()), h)
+		var h layout.Header
+		if h, err = layout.DecodeHeader(it.Value()); err == nil {
+			more, err = fn(layout.SeqOf(it.Key()), h)
 		}
 	}
 	if cerr := it.Close(); err == nil {
@@ -99,7 +101,7 @@ const maxDeleted = 4000
 
 // DeleteMessages deletes messages that were enqueued before a moment, oldest first, at most max, and tells
 // how many. Locked ones are left alone, and so are those that are scheduled, or have expired.
-func (q *Queues) DeleteMessages(ctx context.Context, a Address, before time.Time, most int,
+func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before time.Time, most int,
 	session *string) (n int, err error) {
 	s, err := q.store(a)
 	if err != nil {
@@ -120,8 +122,8 @@ func (q *Queues) DeleteMessages(ctx context.Context, a Address, before time.Time
 	now := s.now()
 	var claims []*claim
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		return s.eachHeader(ctx, r, 0, func(seq int64, h header) (bool, error) {
-			if h.State == scheduled || s.expired(&h, now) || !moment(h.Enqueued).Before(before) ||
+		return s.eachHeader(ctx, r, 0, func(seq int64, h layout.Header) (bool, error) {
+			if h.State == layout.Scheduled || s.expired(&h, now) || !moment(h.Enqueued).Before(before) ||
 				session != nil && h.Session != *session {
 				return true, nil
 			}

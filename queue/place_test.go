@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -36,12 +37,12 @@ func TestPlace(t *testing.T) {
 // TestClockBack: a clock goes back neither behind what is stored nor behind a death, purged or not.
 func TestClockBack(t *testing.T) {
 	for name, c := range map[string]struct {
-		set   func(*Properties)
+		set   func(*entity.Properties)
 		ttl   time.Duration
 		swept bool
 	}{
-		"own, purged":         {byDefault(Forever), 10 * time.Second, true},
-		"own, not purged":     {byDefault(Forever), 10 * time.Second, false},
+		"own, purged":         {byDefault(entity.Forever), 10 * time.Second, true},
+		"own, not purged":     {byDefault(entity.Forever), 10 * time.Second, false},
 		"default, purged":     {byDefault(10 * time.Second), time.Hour, true},
 		"default, not purged": {byDefault(10 * time.Second), time.Hour, false},
 		"inherited":           {byDefault(10 * time.Second), -1, false},

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // Options configure Queues. The zero value is a good default: the limits of the Standard tier.
@@ -35,3 +36,10 @@ func New(o Options) *Queues { return &Queues{opts: o} }
 
 // Tenant is what host.Open is given.
 func (q *Queues) Tenant() host.Tenant { return tenant{q} }
+
+// Completed is what is kept of the properties of an entity of a kind: with what is not set filled in, and
+// without what the kind does not have. It checks no bounds.
+func (q *Queues) Completed(kind entity.Kind, p entity.Properties) entity.Properties {
+	p, _ = p.Complete(kind, "", q.opts.Basic)
+	return p
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -28,7 +29,7 @@ func TestCompeting(t *testing.T) {
 				if n%5 == 0 {
 					due(time.Duration(n) * 100 * time.Millisecond)(m)
 				}
-				if err := w.q.Send(ctx, "q", []*message.Message{m}, nil); err != nil {
+				if err := w.q.Send(ctx, address("q"), []*message.Message{m}, nil); err != nil {
 					t.Error(err)
 				}
 			}
@@ -68,7 +69,7 @@ type competition struct {
 
 // receive settles in all ways, and lets some locks lapse.
 func (c *competition) receive(ctx context.Context, r *rand.Rand) {
-	a := Address{Entity: "q"}
+	a := entity.Address{Entity: "q"}
 	rec, err := c.q.OpenReceiver(ctx, a, ReceiverOptions{})
 	if err != nil {
 		c.t.Error(err)
@@ -87,7 +88,7 @@ func (c *competition) receive(ctx context.Context, r *rand.Rand) {
 				continue
 			}
 			err := c.q.Settle(context.Background(), a, d.Token, how, nil)
-			if err != nil && CodeOf(err) != CodeMessageLockLost {
+			if err != nil && entity.CodeOf(err) != entity.CodeMessageLockLost {
 				c.t.Error(err)
 			}
 			if err == nil && how.Outcome == Complete {
@@ -119,7 +120,11 @@ func TestIdleReceivers(t *testing.T) {
 	var running sync.WaitGroup
 	for range receivers {
 		running.Go(func() {
-			r, err := w.q.OpenReceiver(ctx, Address{Entity: "q"}, ReceiverOptions{Mode: ReceiveAndDelete})
+			r, err := w.q.OpenReceiver(
+				ctx,
+				entity.Address{Entity: "q"},
+				ReceiverOptions{Mode: ReceiveAndDelete},
+			)
 			if err != nil {
 				t.Error(err)
 				return
@@ -134,7 +139,7 @@ func TestIdleReceivers(t *testing.T) {
 			}
 		})
 	}
-	waitUntil(w, Address{Entity: "q"})
+	waitUntil(w, entity.Address{Entity: "q"})
 	for i := range 50 {
 		w.send("q", msg(fmt.Sprint(i)))
 	}
@@ -152,13 +157,13 @@ func TestOutOfOrder(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("q", attempts(1))
 	w.fill("q", messages)
-	dead := Address{"q", DeadLetters}
+	dead := entity.Address{Entity: "q", Sub: entity.DeadLetters}
 	seed := metatest.FirstSeed()
 	var working sync.WaitGroup
 	for i := range workers {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		working.Go(func() { // kills them out of order
-			rec := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+			rec := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
 			for {
 				list, err := rec.TryReceive(w.ctx, 10)
 				if err != nil || len(list) == 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -23,7 +24,7 @@ const (
 type stored struct {
 	*claim // nil: it was looked at without one
 	seq    int64
-	header
+	layout.Header
 	body []byte
 }
 
@@ -82,14 +83,14 @@ func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err err
 		return list, nil
 	}
 	rg := engine.Prefix(r.readyPrefix())
-	rg.Start = appendSeq(rg.Start, from)
+	rg.Start = layout.AppendSeq(rg.Start, from)
 	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) error {
 		it := engine.Expect(v.Scan(rg, false), n-len(list))
 		for looked := 1; len(list) < n && it.Next(); looked++ {
 			if looked%maxLook == 0 && ctx.Err() != nil {
 				break
 			}
-			last = seqOf(it.Key())
+			last = layout.SeqOf(it.Key())
 			s.mu.Lock()
 			if c := s.claim(last, r); c != nil {
 				list = append(list, c)
@@ -125,7 +126,7 @@ func (r *Receiver) readyPrefix() []byte {
 func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid int64) (out []Delivery,
 	need int64, err error) {
 	s := r.s
-	look := look{s: s, now: s.now(), state: active, max: max, room: r.o.Room, paid: paid}
+	look := look{s: s, now: s.now(), state: layout.Active, max: max, room: r.o.Room, paid: paid}
 	live, err := look.read(ctx, claims)
 	if err == nil {
 		err = s.purgeMet(ctx, look.expired)
@@ -176,14 +177,14 @@ func (s *messageStore) handOut(ctx context.Context, list []stored, mode Mode) (o
 type look struct {
 	s     *messageStore
 	now   int64
-	state state // that they must be in
-	max   int   // of them
-	all   bool  // whatever they are in bytes, and whether they have expired
-	room  Room  // that their bodies have; nil: none
-	held  int64 // bytes of it
-	need  int64 // bytes for which there is none
-	paid  int64 // bytes of it that were taken for one message; 0: none
-	large bool  // that message is read
+	state layout.State // that they must be in
+	max   int          // of them
+	all   bool         // whatever they are in bytes, and whether they have expired
+	room  Room         // that their bodies have; nil: none
+	held  int64        // bytes of it
+	need  int64        // bytes for which there is none
+	paid  int64        // bytes of it that were taken for one message; 0: none
+	large bool         // that message is read
 
 	expired []*claim
 	missing []*claim
@@ -230,7 +231,7 @@ func (l *look) read(ctx context.Context, claims []*claim) (live []stored, err er
 func (l *look) headers(r engine.Reader, claims []*claim) (live []stored, err error) {
 	keys := make([][]byte, len(claims))
 	for i, c := range claims {
-		keys[i] = l.s.key(familyMessage, c.seq)
+		keys[i] = l.s.keys.Key(layout.FamilyMessage, c.seq)
 	}
 	l.expired, l.missing = nil, nil
 	err = engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
@@ -238,7 +239,7 @@ func (l *look) headers(r engine.Reader, claims []*claim) (live []stored, err err
 			l.missing = append(l.missing, claims[i])
 			return true, nil
 		}
-		h, err := decodeHeader(v)
+		h, err := layout.DecodeHeader(v)
 		switch {
 		case err != nil:
 			return false, err
@@ -247,7 +248,7 @@ func (l *look) headers(r engine.Reader, claims []*claim) (live []stored, err err
 		case !l.all && l.s.expired(&h, l.now):
 			l.expired = append(l.expired, claims[i])
 		default:
-			live = append(live, stored{claim: claims[i], seq: claims[i].seq, header: h})
+			live = append(live, stored{claim: claims[i], seq: claims[i].seq, Header: h})
 		}
 		return true, nil
 	})
@@ -262,7 +263,7 @@ func (l *look) bodies(r engine.Reader, list []stored) (live []stored, rest []*cl
 		if i > 0 && !l.all && (i == l.max || bytesOf > maxReceived) {
 			break
 		}
-		keys = append(keys, l.s.key(familyBody, list[i].seq))
+		keys = append(keys, l.s.keys.Key(layout.FamilyBody, list[i].seq))
 	}
 	keys = keys[:l.fit(list[:len(keys)])]
 	for _, m := range list[len(keys):] {
@@ -318,7 +319,7 @@ func (s *messageStore) removeAll(ctx context.Context, list []stored, out []Deliv
 			return err
 		}
 		for i := range list {
-			if err := w.take(p, list[i].seq, &list[i].header); err != nil {
+			if err := w.take(p, list[i].seq, &list[i].Header); err != nil {
 				return err
 			}
 		}

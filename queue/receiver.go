@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -56,14 +57,14 @@ type Receiver struct {
 	ended chan struct{}
 	lock  *sessionLock // nil: it has no session
 
-	err  *Error           // guarded by the store's mutex
+	err  *entity.Error    // guarded by the store's mutex
 	held map[int64]*claim // its locks; guarded by the store's mutex
 }
 
 // OpenReceiver opens a receiver. One that asks for the next session waits for it until ctx ends:
 // CodeTimeout then. Errors: CodeEntityNotFound, CodeEntityDisabled, CodeNotAllowed,
 // CodeSessionCannotBeLocked.
-func (q *Queues) OpenReceiver(ctx context.Context, a Address, o ReceiverOptions) (*Receiver, error) {
+func (q *Queues) OpenReceiver(ctx context.Context, a entity.Address, o ReceiverOptions) (*Receiver, error) {
 	s, err := q.store(a)
 	if err != nil {
 		return nil, err
@@ -92,9 +93,9 @@ func (s *messageStore) opens(o *ReceiverOptions) error {
 		return err
 	}
 	switch {
-	case s.e.kind == Topic:
+	case s.e.kind == entity.Topic:
 		return s.notAllowed("Messages are received from the subscriptions of a topic.")
-	case s.sub == Main && s.forwardsTo() != "":
+	case s.sub == entity.Main && s.forwardsTo() != "":
 		return s.goesOn()
 	case o.Mode > ReceiveAndDelete:
 		return s.argument("There is no such mode of receiving.")
@@ -111,7 +112,7 @@ func (s *messageStore) opens(o *ReceiverOptions) error {
 }
 
 // goesOn says that the messages of an entity are forwarded.
-func (s *messageStore) goesOn() *Error {
+func (s *messageStore) goesOn() *entity.Error {
 	return s.notAllowed("Messages of an entity that forwards them cannot be received.")
 }
 
@@ -256,7 +257,7 @@ func (r *Receiver) Err() error {
 }
 
 // end ends the receiver, for a reason. The caller holds the store's mutex.
-func (r *Receiver) end(why *Error) {
+func (r *Receiver) end(why *entity.Error) {
 	if r.err == nil {
 		r.err = why
 		close(r.ended)
@@ -270,7 +271,7 @@ func (r *Receiver) Close() {
 	s := r.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.end(&Error{Code: CodeCancelled, Entity: s.name(), Message: "The receiver is closed."})
+	r.end(&entity.Error{Code: entity.CodeCancelled, Entity: s.name(), Message: "The receiver is closed."})
 	switch {
 	case r.lock != nil && !r.lock.lost:
 		s.endSession(r.lock)

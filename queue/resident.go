@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // resident is what the queues have in one instance: all entities, as the catalog has them.
@@ -25,35 +26,41 @@ type resident struct {
 	latest  atomic.Int64 // the last millisecond in which an entity was made or changed
 
 	mu      sync.RWMutex // guards what follows
-	paths   map[string]*entity
-	numbers map[uint32]*entity
+	paths   map[string]*entityState
+	numbers map[uint32]*entityState
 }
 
-// entity is one entity in memory. What is not atomic does not change.
-type entity struct {
+// entityState is one entity in memory. What is not atomic does not change.
+type entityState struct {
 	number  uint32
-	kind    Kind
+	kind    entity.Kind
 	path    string // as its owner has spelled it
 	scope   []byte // a subscription's is its topic's
-	topic   *entity
+	topic   *entityState
 	created int64
 	stores  [3]*messageStore // a topic has Main alone
 	m       *resident
 
-	properties atomic.Pointer[Properties]
+	properties atomic.Pointer[entity.Properties]
 	rules      atomic.Pointer[ruleSet] // of a subscription
 	updated    atomic.Int64
-	accessed   atomic.Int64              // the last activity
-	generation atomic.Uint64             // raised by an update
-	children   atomic.Pointer[[]*entity] // of a topic: its subscriptions, by name
-	changes    changes                   // of its messages
-	fan        atomic.Pointer[fanOut]    // of a topic: the rules of its subscriptions; nil: not made yet
+	accessed   atomic.Int64                   // the last activity
+	generation atomic.Uint64                  // raised by an update
+	children   atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
+	changes    host.Notifier                  // of its messages
+	fan        atomic.Pointer[fanOut]         // of a topic: the rules of its subscriptions; nil: not made yet
 }
 
 // MoveIn implements host.Tenant.
 func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, error) {
-	m := &resident{q: t.q, in: in, opts: &t.q.opts, gate: host.NewGate(), paths: make(map[string]*entity),
-		numbers: make(map[uint32]*entity)}
+	m := &resident{
+		q:       t.q,
+		in:      in,
+		opts:    &t.q.opts,
+		gate:    host.NewGate(),
+		paths:   make(map[string]*entityState),
+		numbers: make(map[uint32]*entityState),
+	}
 	m.timers, m.idler = newTimers(m), newIdler(m)
 	err := in.Engine().View(ctx, m.load)
 	return host.Resident{Life: m, Sweep: sweeper{m}, Dated: dated{m}, Note: m.summary,
@@ -83,8 +90,8 @@ func (m *resident) Stop() {
 	m.idler.stop()
 	m.timers.stop()
 	for _, s := range m.allStores() {
-		s.end(&Error{Code: CodeCancelled, Entity: s.name(), Message: "The server is stopping."})
-		s.e.changes.ring()
+		s.end(&entity.Error{Code: entity.CodeCancelled, Entity: s.name(), Message: "The server is stopping."})
+		s.e.changes.Notify()
 	}
 }
 
@@ -120,9 +127,15 @@ func (m *resident) note(ms int64) {
 }
 
 // add makes what is known in memory of an entity.
-func (m *resident) add(rec entityRecord) *entity {
-	e := &entity{number: rec.Number, kind: rec.Kind, path: rec.Path, scope: rec.scope(), created: rec.Created,
-		m: m}
+func (m *resident) add(rec entityRecord) *entityState {
+	e := &entityState{
+		number:  rec.Number,
+		kind:    rec.Kind,
+		path:    rec.Path,
+		scope:   rec.scope(),
+		created: rec.Created,
+		m:       m,
+	}
 	p := rec.Properties
 	e.properties.Store(&p)
 	e.rules.Store(&ruleSet{})
@@ -135,7 +148,7 @@ func (m *resident) add(rec entityRecord) *entity {
 	defer m.mu.Unlock()
 	m.paths[strings.ToLower(rec.Path)] = e
 	m.numbers[rec.Number] = e
-	e.children.Store(&[]*entity{})
+	e.children.Store(&[]*entityState{})
 	if rec.Topic != 0 {
 		e.topic = m.numbers[rec.Topic]
 		e.topic.changeChildren(e, true)
@@ -145,7 +158,7 @@ func (m *resident) add(rec entityRecord) *entity {
 }
 
 // forget takes entities out of what is known, and ends who receives from them.
-func (m *resident) forget(list []*entity) {
+func (m *resident) forget(list []*entityState) {
 	m.mu.Lock()
 	for _, e := range list {
 		delete(m.paths, strings.ToLower(e.path))
@@ -161,12 +174,12 @@ func (m *resident) forget(list []*entity) {
 				s.end(s.notFound())
 			}
 		}
-		e.changes.ring()
+		e.changes.Notify()
 	}
 }
 
 // record is the entity as the catalog keeps it.
-func (e *entity) record() entityRecord {
+func (e *entityState) record() entityRecord {
 	rec := entityRecord{Number: e.number, Kind: e.kind, Path: e.path, Created: e.created,
 		Updated:  e.updated.Load(),
 		Accessed: e.accessed.Load(), Properties: *e.properties.Load()}
@@ -178,7 +191,7 @@ func (e *entity) record() entityRecord {
 
 // find finds an entity by its address: CodeEntityNotFound. One that has been idle for too long is not there
 // any more, whatever its deletion has done.
-func (m *resident) find(a Address) (*entity, error) {
+func (m *resident) find(a entity.Address) (*entityState, error) {
 	m.mu.RLock()
 	e := m.paths[strings.ToLower(a.Entity)]
 	m.mu.RUnlock()
@@ -188,16 +201,16 @@ func (m *resident) find(a Address) (*entity, error) {
 	return e, nil
 }
 
-func notFound(path string) *Error {
-	return &Error{Code: CodeEntityNotFound, Entity: path,
+func notFound(path string) *entity.Error {
+	return &entity.Error{Code: entity.CodeEntityNotFound, Entity: path,
 		Message: "The messaging entity '" + path + "' could not be found."}
 }
 
 // list is all entities, in any order.
-func (m *resident) list() []*entity {
+func (m *resident) list() []*entityState {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	list := make([]*entity, 0, len(m.numbers))
+	list := make([]*entityState, 0, len(m.numbers))
 	for _, e := range m.numbers {
 		list = append(list, e)
 	}
@@ -205,7 +218,7 @@ func (m *resident) list() []*entity {
 }
 
 // numbered is one of them; nil: it is gone.
-func (m *resident) numbered(number uint32) *entity {
+func (m *resident) numbered(number uint32) *entityState {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.numbers[number]
@@ -216,7 +229,7 @@ func (q *Queues) resident() (*resident, error) {
 	if m := q.live.Load(); m != nil {
 		return m, nil
 	}
-	return nil, &Error{Code: CodeCancelled, Message: "The server is not open."}
+	return nil, &entity.Error{Code: entity.CodeCancelled, Message: "The server is not open."}
 }
 
 // Now is the server's time, to the millisecond: what messages are dated by. It is the zero time before the

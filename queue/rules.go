@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
@@ -20,9 +21,9 @@ const (
 
 // ruleSet is the rules of a subscription in the order of their names. It does not change: who goes through
 // them has a set of his own.
-type ruleSet struct{ list []Rule }
+type ruleSet struct{ list []entity.Rule }
 
-func compareRule(r Rule, name string) int {
+func compareRule(r entity.Rule, name string) int {
 	return strings.Compare(strings.ToLower(r.Name), strings.ToLower(name))
 }
 
@@ -31,7 +32,7 @@ func (s *ruleSet) find(name string) (at int, ok bool) {
 }
 
 // with is the set with a rule, in the place of one of the same name.
-func (s *ruleSet) with(r Rule) *ruleSet {
+func (s *ruleSet) with(r entity.Rule) *ruleSet {
 	at, ok := s.find(r.Name)
 	list := slices.Clone(s.list)
 	if ok {
@@ -44,57 +45,65 @@ func (s *ruleSet) with(r Rule) *ruleSet {
 // without is the set without a rule.
 func (s *ruleSet) without(name string) *ruleSet {
 	list := slices.DeleteFunc(slices.Clone(s.list),
-		func(r Rule) bool { return strings.EqualFold(r.Name, name) })
+		func(r entity.Rule) bool { return strings.EqualFold(r.Name, name) })
 	return &ruleSet{list}
 }
 
-func checkRule(r Rule) error {
+func checkRule(r entity.Rule) error {
 	if strings.EqualFold(r.Name, DefaultRule) { // stored as it is spelled
 		return nil
 	}
-	return checkName("rule", r.Name, false)
+	return entity.CheckName("rule", r.Name, false)
 }
 
 // CreateRule adds a rule to a subscription. Rules concern messages that arrive later. Errors:
 // CodeEntityNotFound, CodeRuleExists, CodeQuotaExceeded, CodeArgument.
-func (q *Queues) CreateRule(ctx context.Context, subscription string, r Rule) (Rule, error) {
+func (q *Queues) CreateRule(ctx context.Context, subscription string, r entity.Rule) (entity.Rule, error) {
 	return q.setRule(ctx, subscription, r, false)
 }
 
 // UpdateRule replaces a rule: CodeRuleNotFound.
-func (q *Queues) UpdateRule(ctx context.Context, subscription string, r Rule) (Rule, error) {
+func (q *Queues) UpdateRule(ctx context.Context, subscription string, r entity.Rule) (entity.Rule, error) {
 	return q.setRule(ctx, subscription, r, true)
 }
 
-func (q *Queues) setRule(ctx context.Context, subscription string, r Rule, update bool) (Rule, error) {
+func (q *Queues) setRule(ctx context.Context, subscription string, r entity.Rule,
+	update bool) (entity.Rule, error) {
 	if err := checkRule(r); err != nil {
-		return Rule{}, err
+		return entity.Rule{}, err
 	}
-	err := q.changeRules(ctx, subscription, func(e *entity, t *host.Change, now int64) (*ruleSet, error) {
-		set := e.rules.Load()
-		at, there := set.find(r.Name)
-		switch {
-		case there && !update:
-			return nil, &Error{Code: CodeRuleExists, Entity: e.path,
-				Message: "The messaging entity '" + ruleName(e, r.Name) + "' already exists. " + helpLink}
-		case !there && update:
-			return nil, ruleNotFound(e, r.Name)
-		case there:
-			r.Created = set.list[at].Created
-		default:
-			r.Created = moment(now)
-			if err := e.topic.roomForRule(r); err != nil {
-				return nil, err
+	err := q.changeRules(
+		ctx,
+		subscription,
+		func(e *entityState, t *host.Change, now int64) (*ruleSet, error) {
+			set := e.rules.Load()
+			at, there := set.find(r.Name)
+			switch {
+			case there && !update:
+				return nil, &entity.Error{Code: entity.CodeRuleExists, Entity: e.path,
+					Message: "The messaging entity '" + ruleName(
+						e,
+						r.Name,
+					) + "' already exists. " + entity.HelpLink}
+			case !there && update:
+				return nil, ruleNotFound(e, r.Name)
+			case there:
+				r.Created = set.list[at].Created
+			default:
+				r.Created = moment(now)
+				if err := e.topic.roomForRule(r); err != nil {
+					return nil, err
+				}
 			}
-		}
-		return set.with(r), host.SetRecord(t, recordKey(kindRule, e.number, r.Name), r)
-	})
+			return set.with(r), host.SetRecord(t, recordKey(kindRule, e.number, r.Name), r)
+		},
+	)
 	return r, err
 }
 
 // DeleteRule deletes a rule: CodeRuleNotFound. It is no activity of the subscription.
 func (q *Queues) DeleteRule(ctx context.Context, subscription, name string) error {
-	return q.changeRules(ctx, subscription, func(e *entity, t *host.Change, _ int64) (*ruleSet, error) {
+	return q.changeRules(ctx, subscription, func(e *entityState, t *host.Change, _ int64) (*ruleSet, error) {
 		if _, there := e.rules.Load().find(name); !there {
 			return nil, ruleNotFound(e, name)
 		}
@@ -103,26 +112,26 @@ func (q *Queues) DeleteRule(ctx context.Context, subscription, name string) erro
 	})
 }
 
-func ruleNotFound(e *entity, name string) *Error {
-	return &Error{Code: CodeRuleNotFound, Entity: e.path,
-		Message: "The messaging entity '" + ruleName(e, name) + "' could not be found. " + helpLink}
+func ruleNotFound(e *entityState, name string) *entity.Error {
+	return &entity.Error{Code: entity.CodeRuleNotFound, Entity: e.path,
+		Message: "The messaging entity '" + ruleName(e, name) + "' could not be found. " + entity.HelpLink}
 }
 
 // ruleName returns the name of a rule in the service's texts.
-func ruleName(e *entity, name string) string {
-	topic, subscription, _ := splitSubscription(e.path)
+func ruleName(e *entityState, name string) string {
+	topic, subscription, _ := entity.SplitSubscription(e.path)
 	return resourceName(topic, subscription, name)
 }
 
 // changeRules changes the rules of a subscription in one transaction, in which nothing is published.
 func (q *Queues) changeRules(ctx context.Context, subscription string,
-	fn func(e *entity, t *host.Change, now int64) (*ruleSet, error)) error {
+	fn func(e *entityState, t *host.Change, now int64) (*ruleSet, error)) error {
 	m, leave, err := q.manage(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	e, err := m.findKind(subscription, Subscription)
+	e, err := m.findKind(subscription, entity.Subscription)
 	if err != nil {
 		return err
 	}
@@ -142,12 +151,12 @@ func (q *Queues) changeRules(ctx context.Context, subscription string,
 }
 
 // Rules are the rules of a subscription by name: top of them behind skip.
-func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) ([]Rule, error) {
+func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) ([]entity.Rule, error) {
 	m, err := q.resident()
 	if err != nil {
 		return nil, err
 	}
-	e, err := m.findKind(subscription, Subscription)
+	e, err := m.findKind(subscription, entity.Subscription)
 	if err != nil {
 		return nil, err
 	}
@@ -155,19 +164,19 @@ func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) 
 }
 
 // Rule is one rule of a subscription: CodeRuleNotFound.
-func (q *Queues) Rule(ctx context.Context, subscription, name string) (Rule, error) {
+func (q *Queues) Rule(ctx context.Context, subscription, name string) (entity.Rule, error) {
 	m, err := q.resident()
 	if err != nil {
-		return Rule{}, err
+		return entity.Rule{}, err
 	}
-	e, err := m.findKind(subscription, Subscription)
+	e, err := m.findKind(subscription, entity.Subscription)
 	if err != nil {
-		return Rule{}, err
+		return entity.Rule{}, err
 	}
 	set := e.rules.Load()
 	at, ok := set.find(name)
 	if !ok {
-		return Rule{}, ruleNotFound(e, name)
+		return entity.Rule{}, ruleNotFound(e, name)
 	}
 	return set.list[at], ctx.Err()
 }
@@ -179,7 +188,7 @@ func page[T any](list []T, skip, top int) []T {
 }
 
 // ruleCounts are the rules of all subscriptions of a topic by their filters.
-func (e *entity) ruleCounts() (sql, correlation int) {
+func (e *entityState) ruleCounts() (sql, correlation int) {
 	for _, s := range *e.children.Load() {
 		for _, r := range s.rules.Load().list {
 			switch r.Filter.Kind() {
@@ -194,11 +203,11 @@ func (e *entity) ruleCounts() (sql, correlation int) {
 }
 
 // roomForRule fails with CodeQuotaExceeded where a topic has so many rules that there can be no more.
-func (e *entity) roomForRule(r Rule) error {
+func (e *entityState) roomForRule(r entity.Rule) error {
 	sql, correlation := e.ruleCounts()
 	if r.Filter.Kind() == rule.KindCorrelation && correlation >= maxCorrelationRules ||
 		r.Filter.Kind() != rule.KindCorrelation && sql >= maxSQLRules {
-		return &Error{Code: CodeQuotaExceeded, Entity: e.path,
+		return &entity.Error{Code: entity.CodeQuotaExceeded, Entity: e.path,
 			Message: "The topic '" + e.path + "' has as many rules as it can have."}
 	}
 	return nil

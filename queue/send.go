@@ -4,29 +4,37 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Send stores messages durably, all or none. Those that are scheduled for later wait until then. It may be
-// part of a transaction, which is nil for none. Errors: CodeEntityNotFound, CodeEntityDisabled,
-// CodeQuotaExceeded, CodeMessageTooLarge, CodeNotAllowed, CodeArgument.
-func (q *Queues) Send(ctx context.Context, address string, list []*message.Message, tx *Transaction) error {
-	_, err := q.send(ctx, address, list, tx)
+// Send stores messages durably, all or none, in the queue or topic that has the address at this moment. Those
+// that are scheduled for later wait until then. It may be part of a transaction, which is nil for none.
+// Errors: CodeEntityNotFound, CodeEntityDisabled, CodeQuotaExceeded, CodeMessageTooLarge, CodeNotAllowed,
+// CodeArgument.
+func (q *Queues) Send(
+	ctx context.Context,
+	to entity.Address,
+	list []*message.Message,
+	tx *Transaction,
+) error {
+	_, err := q.send(ctx, to, list, tx)
 	return err
 }
 
 // SendVia is Send through a queue to another entity: what that does not take is a dead letter of the queue's
 // transfers. Errors: as of Send, and CodeNotAllowed where via is no queue.
-func (q *Queues) SendVia(ctx context.Context, via Address, address string, list []*message.Message,
+func (q *Queues) SendVia(ctx context.Context, via, to entity.Address, list []*message.Message,
 	tx *Transaction) error {
 	s, err := q.store(via)
 	if err != nil {
 		return err
 	}
-	if s.e.kind != Queue || s.sub != Main {
+	if s.e.kind != entity.Queue || s.sub != entity.Main {
 		return s.notAllowed("Messages are sent to another entity through queues alone.")
 	}
-	e, arrivals, err := q.acceptSent(address, list)
+	e, arrivals, err := q.acceptSent(to, list)
 	if err != nil || len(arrivals) == 0 {
 		return err
 	}
@@ -47,7 +55,11 @@ func (q *Queues) SendVia(ctx context.Context, via Address, address string, list 
 // Put is Send for what the server itself has to say: messages, and all of them together, may be larger than
 // what clients can send.
 func (q *Queues) Put(ctx context.Context, address string, list []*message.Message) error {
-	e, arrivals, err := q.accept(address, list)
+	to, err := entity.ParseDestination(address)
+	if err != nil {
+		return err
+	}
+	e, arrivals, err := q.accept(to, list)
 	if err == nil && len(arrivals) > 0 {
 		_, err = q.arrive(ctx, e, arrivals)
 	}
@@ -56,31 +68,31 @@ func (q *Queues) Put(ctx context.Context, address string, list []*message.Messag
 
 // Schedule stores messages whose time is set, and returns the numbers by which they can be cancelled. It may
 // be part of a transaction: the numbers hold when that is committed in time.
-func (q *Queues) Schedule(ctx context.Context, address string, list []*message.Message,
+func (q *Queues) Schedule(ctx context.Context, to entity.Address, list []*message.Message,
 	tx *Transaction) ([]int64, error) {
 	for _, m := range list {
 		if m.Scheduled() == message.Absent {
-			return nil, &Error{Code: CodeArgument, Entity: address,
+			return nil, &entity.Error{Code: entity.CodeArgument, Entity: to.String(),
 				Message: "A message that is to be scheduled has no scheduled enqueue time."}
 		}
 	}
 	if tx == nil {
-		return q.send(ctx, address, list, nil)
+		return q.send(ctx, to, list, nil)
 	}
-	e, arrivals, err := q.acceptSent(address, list)
+	e, arrivals, err := q.acceptSent(to, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, err
 	}
-	numbers, err := e.stores[Main].reserve(ctx, arrivals)
+	numbers, err := e.stores[entity.Main].reserve(ctx, arrivals)
 	if err != nil {
 		return nil, err
 	}
 	return numbers, tx.add(len(arrivals), bodyBytes(arrivals), &sendStep{e, arrivals})
 }
 
-func (q *Queues) send(ctx context.Context, address string, list []*message.Message,
+func (q *Queues) send(ctx context.Context, to entity.Address, list []*message.Message,
 	tx *Transaction) ([]int64, error) {
-	e, arrivals, err := q.acceptSent(address, list)
+	e, arrivals, err := q.acceptSent(to, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, err
 	}
@@ -91,8 +103,8 @@ func (q *Queues) send(ctx context.Context, address string, list []*message.Messa
 }
 
 // acceptSent is accept for what a client sends, which is not larger than the entity allows.
-func (q *Queues) acceptSent(address string, list []*message.Message) (*entity, []arrival, error) {
-	e, arrivals, err := q.accept(address, list)
+func (q *Queues) acceptSent(to entity.Address, list []*message.Message) (*entityState, []arrival, error) {
+	e, arrivals, err := q.accept(to, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, nil, err
 	}
@@ -101,13 +113,14 @@ func (q *Queues) acceptSent(address string, list []*message.Message) (*entity, [
 		size += m.Size()
 	}
 	if size > int(e.properties.Load().MaxMessageKB)<<10 {
-		return nil, nil, e.stores[Main].tooLarge()
+		return nil, nil, e.stores[entity.Main].tooLarge()
 	}
 	return e, arrivals, nil
 }
 
 // arrive stores what has been accepted, in a transaction of its own.
-func (q *Queues) arrive(ctx context.Context, e *entity, arrivals []arrival) (numbers []int64, err error) {
+func (q *Queues) arrive(ctx context.Context, e *entityState,
+	arrivals []arrival) (numbers []int64, err error) {
 	e.m.in.Enter()
 	defer e.m.in.Leave()
 	err = e.m.update(ctx, [][]byte{e.scope}, func(w *work) (err error) {
@@ -122,16 +135,12 @@ func (q *Queues) arrive(ctx context.Context, e *entity, arrivals []arrival) (num
 }
 
 // accept validates what is sent, and makes of it what is stored.
-func (q *Queues) accept(address string, list []*message.Message) (*entity, []arrival, error) {
-	a, management, err := ParseAddress(address)
+func (q *Queues) accept(to entity.Address, list []*message.Message) (*entityState, []arrival, error) {
+	s, err := q.store(to)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := q.store(a)
-	if err != nil {
-		return nil, nil, err
-	}
-	if s.sub != Main || s.e.kind == Subscription || management {
+	if s.sub != entity.Main || s.e.kind == entity.Subscription {
 		return nil, nil, s.notAllowed("Messages can be sent to queues and topics alone.")
 	}
 	if no := s.refusesSenders(); no != nil {
@@ -147,7 +156,7 @@ func (q *Queues) accept(address string, list []*message.Message) (*entity, []arr
 }
 
 // enqueueAll stores messages one behind the other.
-func (w *work) enqueueAll(e *entity, arrivals []arrival) (numbers []int64, err error) {
+func (w *work) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, err error) {
 	numbers = make([]int64, len(arrivals))
 	for i := range arrivals {
 		if numbers[i], err = w.enqueue(e, &arrivals[i]); err != nil {
@@ -159,13 +168,9 @@ func (w *work) enqueueAll(e *entity, arrivals []arrival) (numbers []int64, err e
 
 // CancelScheduled deletes scheduled messages, all or none: CodeMessageNotFound. It may be part of a
 // transaction.
-func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []int64,
+func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers []int64,
 	tx *Transaction) error {
-	a, _, err := ParseAddress(address)
-	if err != nil {
-		return err
-	}
-	s, err := q.store(a)
+	s, err := q.store(at)
 	if err != nil {
 		return err
 	}
@@ -192,9 +197,9 @@ func (q *Queues) CancelScheduled(ctx context.Context, address string, numbers []
 }
 
 // cancellable reads the header of a scheduled message that is not due yet: CodeMessageNotFound.
-func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (header, error) {
+func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (layout.Header, error) {
 	h, ok, err := s.header(r, seq)
-	if err == nil && (!ok || h.State != scheduled || h.Due <= now) { // one that is due is delivered
+	if err == nil && (!ok || h.State != layout.Scheduled || h.Due <= now) { // one that is due is delivered
 		err = s.messageNotFound(seq)
 	}
 	return h, err

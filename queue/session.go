@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // openSession takes the lock of the session that the receiver asks for.
@@ -48,7 +50,10 @@ func (r *Receiver) openSession(ctx context.Context) error {
 				return err
 			}
 		case <-ctx.Done():
-			return s.refuse(CodeTimeout, "There was no session with messages in the time that was given.")
+			return s.refuse(
+				entity.CodeTimeout,
+				"There was no session with messages in the time that was given.",
+			)
 		}
 	}
 }
@@ -61,7 +66,7 @@ func (r *Receiver) notLocked(id string) error {
 	if s.ended != nil {
 		return s.ended
 	}
-	return s.refuse(CodeSessionCannotBeLocked,
+	return s.refuse(entity.CodeSessionCannotBeLocked,
 		"The requested session '"+id+"' cannot be accepted. It may be locked by another receiver.")
 }
 
@@ -119,8 +124,8 @@ func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 
 // freeSession finds the first session from a head on that nobody has locked; head 0: there is none.
 func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, head int64, err error) {
-	rg := engine.Prefix(s.family(familyHead))
-	rg.Start = s.key(familyHead, from)
+	rg := engine.Prefix(s.keys.Family(layout.FamilyHead))
+	rg.Start = s.keys.Key(layout.FamilyHead, from)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		it := r.Scan(rg, false)
 		for looked := 1; it.Next(); looked++ {
@@ -131,7 +136,7 @@ func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, 
 			locked := s.sessions[string(it.Value())] != nil
 			s.mu.Unlock()
 			if !locked {
-				id, head = string(it.Value()), seqOf(it.Key())
+				id, head = string(it.Value()), layout.SeqOf(it.Key())
 				break
 			}
 		}
@@ -154,7 +159,7 @@ func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, 
 			if looked%maxLook == 0 && ctx.Err() != nil {
 				break
 			}
-			seq := seqOf(it.Key())
+			seq := layout.SeqOf(it.Key())
 			h, ok, err := s.header(r, seq)
 			if err != nil {
 				it.Close()
@@ -230,7 +235,7 @@ func (r *Receiver) SessionState(ctx context.Context) (state []byte, err error) {
 	}
 	s := r.s
 	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) error {
-		raw, err := v.Get(s.textKey(familyState, r.lock.id))
+		raw, err := v.Get(s.keys.TextKey(layout.FamilyState, r.lock.id))
 		if errors.Is(err, engine.ErrNotFound) {
 			return nil
 		}
@@ -262,7 +267,7 @@ func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transa
 	}
 	s := r.s
 	if len(state) > s.maxState() {
-		return s.refuse(CodeMessageTooLarge, "The state of a session is too large.")
+		return s.refuse(entity.CodeMessageTooLarge, "The state of a session is too large.")
 	}
 	if tx != nil {
 		return tx.add(1, 0, &stateStep{r, state})

@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
 // TestSessions are the cases of sessions.
 func TestSessions(t *testing.T) {
-	a := Address{Entity: "q"}
+	a := entity.Address{Entity: "q"}
 	s := time.Second
 	for name, play := range map[string]func(w *world){
 		"each to one receiver": func(w *world) {
@@ -28,9 +29,9 @@ func TestSessions(t *testing.T) {
 			ctx, cancel := context.WithTimeout(w.ctx, 10*time.Millisecond)
 			defer cancel()
 			_, err := w.q.OpenReceiver(ctx, a, nextSession())
-			w.fails(err, CodeTimeout)
+			w.fails(err, entity.CodeTimeout)
 			_, err = w.q.OpenReceiver(w.ctx, a, session("1"))
-			w.fails(err, CodeSessionCannotBeLocked)
+			w.fails(err, entity.CodeSessionCannotBeLocked)
 			r1.Close()
 			if texts(w.take(a, session("1"))) != "A C" {
 				w.t.Fatal("not counted")
@@ -49,11 +50,11 @@ func TestSessions(t *testing.T) {
 				w.t.Fatal(until)
 			}
 			w.at(18 * s)
-			w.fails(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, nil), CodeSessionLockLost)
+			w.fails(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, nil), entity.CodeSessionLockLost)
 			w.sweep()
 			<-r.Ended()
 			_, err = r.TryReceive(w.ctx, 1)
-			w.fails(err, CodeSessionLockLost)
+			w.fails(err, entity.CodeSessionLockLost)
 			if got := texts(w.take(a, session("1"))); got != "A+1 B" {
 				w.t.Fatal(got)
 			}
@@ -63,7 +64,7 @@ func TestSessions(t *testing.T) {
 			r := w.receiver(a, session("1"))
 			w.must(r.SetSessionState(w.ctx, []byte("x"), nil))
 			r.Close()
-			w.fails(r.SetSessionState(w.ctx, nil, nil), CodeCancelled)
+			w.fails(r.SetSessionState(w.ctx, nil, nil), entity.CodeCancelled)
 			w.reopen()
 			r = w.receiver(a, session("1"))
 			got, err := r.SessionState(w.ctx)
@@ -123,11 +124,11 @@ func TestSessions(t *testing.T) {
 		"without one": func(w *world) {
 			w.queue("q", sessions)
 			w.queue("plain")
-			w.fails(w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, nil), CodeNotAllowed)
+			w.fails(w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, nil), entity.CodeNotAllowed)
 			_, err := w.q.OpenReceiver(w.ctx, a, ReceiverOptions{})
-			w.fails(err, CodeNotAllowed)
-			_, err = w.q.OpenReceiver(w.ctx, Address{Entity: "plain"}, nextSession())
-			w.fails(err, CodeNotAllowed)
+			w.fails(err, entity.CodeNotAllowed)
+			_, err = w.q.OpenReceiver(w.ctx, entity.Address{Entity: "plain"}, nextSession())
+			w.fails(err, entity.CodeNotAllowed)
 		},
 		"in order, the abandoned first": func(w *world) {
 			w.queue("q", sessions)
@@ -156,7 +157,7 @@ func TestSessions(t *testing.T) {
 			ctx, cancel := context.WithCancel(w.ctx)
 			cancel()
 			_, err := w.q.OpenReceiver(ctx, a, nextSession())
-			w.fails(err, CodeTimeout)
+			w.fails(err, entity.CodeTimeout)
 			r2.Close()
 		},
 	} {

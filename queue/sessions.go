@@ -8,11 +8,13 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // Sessions returns the ids of sessions in order, top at most, behind the first skip ones: those with active
 // messages or a state, or, where changed is set, those whose state has changed after it.
-func (q *Queues) Sessions(ctx context.Context, a Address, changed *time.Time,
+func (q *Queues) Sessions(ctx context.Context, a entity.Address, changed *time.Time,
 	skip, top int) (ids []string, err error) {
 	s, err := q.store(a)
 	if err != nil {
@@ -37,9 +39,9 @@ func (q *Queues) Sessions(ctx context.Context, a Address, changed *time.Time,
 
 func (s *messageStore) listSessions(ctx context.Context, r engine.Reader, changed *time.Time,
 	skip, top int) (ids []string, err error) {
-	walks := []*sessionWalk{s.walkSessions(r, familyState)}
+	walks := []*sessionWalk{s.walkSessions(r, layout.FamilyState)}
 	if changed == nil {
-		walks = append(walks, s.walkSessions(r, familySession))
+		walks = append(walks, s.walkSessions(r, layout.FamilySession))
 	}
 	defer func() {
 		for _, w := range walks {
@@ -94,7 +96,7 @@ type sessionWalk struct {
 }
 
 func (s *messageStore) walkSessions(r engine.Reader, family byte) *sessionWalk {
-	w := &sessionWalk{prefix: s.family(family)}
+	w := &sessionWalk{prefix: s.keys.Family(family)}
 	w.it = r.Scan(engine.Prefix(w.prefix), false)
 	w.more = w.it.Next()
 	return w

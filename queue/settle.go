@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -17,7 +19,7 @@ const maxReason = 4096
 // Settle settles a message by the token of its lock. It answers when that is durable. It may be part of a
 // transaction. Errors: CodeMessageLockLost, CodeSessionLockLost, CodeNotAllowed (dead-lettering a dead
 // letter), CodeEntityDisabled.
-func (q *Queues) Settle(ctx context.Context, a Address, token message.UUID, st Settlement,
+func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUID, st Settlement,
 	tx *Transaction) error {
 	s, err := q.store(a)
 	if err != nil {
@@ -56,7 +58,7 @@ func (s *messageStore) settleable(st *Settlement) error {
 	if st.Outcome > DeadLetter {
 		return s.argument("There is no such outcome.")
 	}
-	if st.Outcome == DeadLetter && s.sub != Main {
+	if st.Outcome == DeadLetter && s.sub != entity.Main {
 		return s.notAllowed("A message of a dead-letter queue cannot be dead-lettered.")
 	}
 	for _, text := range []*string{st.Reason, st.Description} {
@@ -141,7 +143,8 @@ func (w *work) settle(s *messageStore, c *claim, st *Settlement) (after, error) 
 }
 
 // RenewLocks renews locks, all or none, and tells until when they last then.
-func (q *Queues) RenewLocks(ctx context.Context, a Address, tokens []message.UUID) ([]time.Time, error) {
+func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
+	tokens []message.UUID) ([]time.Time, error) {
 	s, err := q.store(a)
 	if err != nil {
 		return nil, err
@@ -172,7 +175,7 @@ func (q *Queues) RenewLocks(ctx context.Context, a Address, tokens []message.UUI
 }
 
 // Locked tells which message a lock covers: its number and its id. Errors: CodeMessageLockLost.
-func (q *Queues) Locked(ctx context.Context, a Address, token message.UUID) (number int64, id string,
+func (q *Queues) Locked(ctx context.Context, a entity.Address, token message.UUID) (number int64, id string,
 	err error) {
 	s, err := q.store(a)
 	if err != nil {
@@ -198,7 +201,7 @@ func (s *messageStore) locked(ctx context.Context, token message.UUID) (c *claim
 		return nil, nil, nil
 	}
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		body, err := r.Get(s.key(familyBody, c.seq))
+		body, err := r.Get(s.keys.Key(layout.FamilyBody, c.seq))
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // What happens to a store as time passes, and concerns who receives from it: locks lapse, what is scheduled
@@ -214,9 +215,9 @@ func (s *messageStore) activate(ctx context.Context) error {
 func (w *work) activate(s *messageStore) (next, last int64, err error) {
 	var due []host.Entry
 	next = host.Never
-	it := engine.Expect(w.Scan(engine.Prefix(s.family(familyDue)), false), maxActivate+1)
+	it := engine.Expect(w.Scan(engine.Prefix(s.keys.Family(layout.FamilyDue)), false), maxActivate+1)
 	for next == host.Never && it.Next() {
-		e, err := host.ParseEntry(storePrefixLen+1, it.Key())
+		e, err := host.ParseEntry(layout.StorePrefixLen+1, it.Key())
 		if err != nil {
 			it.Close()
 			return 0, 0, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -110,7 +111,7 @@ func (t *timers) tick(ctx context.Context, now int64) (first int64) {
 		s := heap.Pop(&t.heap).(*messageStore)
 		t.mu.Unlock()
 		if _, err := s.tick(ctx); err != nil {
-			if CodeOf(err) == CodeEntityNotFound {
+			if entity.CodeOf(err) == entity.CodeEntityNotFound {
 				continue // it was deleted
 			}
 			if ctx.Err() == nil {

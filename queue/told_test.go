@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -124,7 +125,7 @@ func (l *told) sendAll(ctx context.Context, i int) {
 			if n%4 == 0 {
 				m.SetScheduled(l.q.Now().UnixMilli() + 300)
 			}
-			if err := l.q.Send(context.Background(), q, []*message.Message{m}, nil); err != nil {
+			if err := l.q.Send(context.Background(), address(q), []*message.Message{m}, nil); err != nil {
 				l.t.Error(err)
 				return
 			}
@@ -135,7 +136,7 @@ func (l *told) sendAll(ctx context.Context, i int) {
 
 // lockAll receives, and completes some.
 func (l *told) lockAll(ctx context.Context, r *rand.Rand) {
-	a := Address{Entity: locked}
+	a := entity.Address{Entity: locked}
 	rec := l.receiver(a, ReceiverOptions{})
 	for ctx.Err() == nil {
 		list, err := rec.Receive(ctx, atOnce)
@@ -159,7 +160,7 @@ func (l *told) lockAll(ctx context.Context, r *rand.Rand) {
 
 // deleteAll receives what is gone then.
 func (l *told) deleteAll(ctx context.Context) {
-	rec := l.receiver(Address{Entity: deleted}, ReceiverOptions{Mode: ReceiveAndDelete})
+	rec := l.receiver(entity.Address{Entity: deleted}, ReceiverOptions{Mode: ReceiveAndDelete})
 	for ctx.Err() == nil {
 		list, err := rec.Receive(ctx, atOnce)
 		if err != nil {
@@ -179,7 +180,7 @@ func (l *told) verify(disk *crashdisk.Disk, facts map[string]fact) {
 	defer func() { c.must(c.h.Close()) }()
 	stored := make(map[string]int)
 	for _, q := range []string{locked, deleted} {
-		list, err := c.q.Peek(c.ctx, Address{Entity: q}, PeekOptions{Max: 1 << 20, MaxBytes: 1 << 30})
+		list, err := c.q.Peek(c.ctx, entity.Address{Entity: q}, PeekOptions{Max: 1 << 20, MaxBytes: 1 << 30})
 		c.must(err)
 		for _, d := range list {
 			stored[textOf(d)]++
@@ -204,7 +205,7 @@ func (l *told) verify(disk *crashdisk.Disk, facts map[string]fact) {
 
 // TestUndurable: nobody is told of a message before it is durable.
 func TestUndurable(t *testing.T) {
-	a := Address{Entity: "q"}
+	a := entity.Address{Entity: "q"}
 	for name, look := range map[string]func(w *world) ([]Delivery, error){
 		"receive": func(w *world) ([]Delivery, error) {
 			return w.receiver(a, ReceiverOptions{}).TryReceive(w.ctx, 1)
@@ -232,7 +233,7 @@ func TestUndurable(t *testing.T) {
 			w.take(a, ReceiverOptions{Mode: ReceiveAndDelete})
 			disk.Lock()
 			sent, told := make(chan error, 1), make(chan error, 1)
-			go func() { sent <- w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, nil) }()
+			go func() { sent <- w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, nil) }()
 			for visible := false; !visible; {
 				w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
 					_, visible, err = s.header(r, 2)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 const (
@@ -12,7 +14,7 @@ const (
 	// maxOperations is how many messages it can send and settle.
 	maxOperations = 100
 	// maxSent is how many bytes the messages may have that it sends.
-	maxSent = maxMessageKB << 10
+	maxSent = entity.MaxMessageKB << 10
 )
 
 // Transaction collects operations, which happen together at Commit, or not at all: sends, settlements,
@@ -31,7 +33,7 @@ type Transaction struct {
 // txStep is one operation of a transaction.
 type txStep interface {
 	// entities are whom it concerns.
-	entities() []*entity
+	entities() []*entityState
 	// apply does it. It may be called more than once.
 	apply(w *work) error
 	// end is told once how the transaction has ended: nil where what was applied is durable.
@@ -60,11 +62,20 @@ func (t *Transaction) add(messages, size int, step txStep) error {
 	case t.ended || t.until <= t.m.in.Clock().Millis():
 		return transactionEnded()
 	case step.entities()[0].m != t.m:
-		return &Error{Code: CodeCancelled, Message: "The data has been restored since the transaction began."}
+		return &entity.Error{
+			Code:    entity.CodeCancelled,
+			Message: "The data has been restored since the transaction began.",
+		}
 	case t.count+messages > maxOperations:
-		return &Error{Code: CodeQuotaExceeded, Message: "A transaction has at most 100 messages."}
+		return &entity.Error{
+			Code:    entity.CodeQuotaExceeded,
+			Message: "A transaction has at most 100 messages.",
+		}
 	case t.bytes+size > maxSent:
-		return &Error{Code: CodeQuotaExceeded, Message: "The messages of a transaction have at most 100 MB."}
+		return &entity.Error{
+			Code:    entity.CodeQuotaExceeded,
+			Message: "The messages of a transaction have at most 100 MB.",
+		}
 	}
 	t.count += messages
 	t.bytes += size
@@ -132,7 +143,7 @@ func giveUp(steps []txStep) {
 }
 
 func transactionEnded() error {
-	return &Error{Code: CodeNotAllowed, Message: "The transaction has ended."}
+	return &entity.Error{Code: entity.CodeNotAllowed, Message: "The transaction has ended."}
 }
 
 // watch sees to it that a transaction ends in its time.

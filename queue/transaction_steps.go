@@ -2,15 +2,17 @@ package queue
 
 import (
 	"context"
+
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // sendStep stores messages that have been accepted.
 type sendStep struct {
-	e        *entity
+	e        *entityState
 	arrivals []arrival
 }
 
-func (s *sendStep) entities() []*entity { return []*entity{s.e} }
+func (s *sendStep) entities() []*entityState { return []*entityState{s.e} }
 
 func (s *sendStep) apply(w *work) error {
 	_, err := w.enqueueAll(s.e, s.arrivals)
@@ -26,11 +28,11 @@ func (s *sendStep) end(err error) {
 // transferStep stores messages that were sent through an entity to another one. What that does not take is a
 // dead letter of the transfers of the first.
 type transferStep struct {
-	via, to  *entity
+	via, to  *entityState
 	arrivals []arrival
 }
 
-func (s *transferStep) entities() []*entity { return []*entity{s.via, s.to} }
+func (s *transferStep) entities() []*entityState { return []*entityState{s.via, s.to} }
 
 func (s *transferStep) apply(w *work) error {
 	for i := range s.arrivals {
@@ -50,8 +52,8 @@ func (s *transferStep) end(err error) {
 }
 
 // transfer stores a message that comes through another entity.
-func (w *work) transfer(via, to *entity, a *arrival) error {
-	no, err := w.refusal(to, &a.header, int64(len(a.body)))
+func (w *work) transfer(via, to *entityState, a *arrival) error {
+	no, err := w.refusal(to, &a.Header, int64(len(a.body)))
 	if err != nil {
 		return err
 	}
@@ -59,13 +61,13 @@ func (w *work) transfer(via, to *entity, a *arrival) error {
 		_, err = w.enqueue(to, a)
 		return err
 	}
-	p, err := w.in(via.stores[Main])
+	p, err := w.in(via.stores[entity.Main])
 	if err != nil {
 		return err
 	}
-	h := a.header
+	h := a.Header
 	h.Enqueued = w.now
-	return w.bury(p, TransferDeadLetters, &h, a.body, *no)
+	return w.bury(p, entity.TransferDeadLetters, &h, a.body, *no)
 }
 
 // settleStep settles a message, whose lock is the transaction's until its end.
@@ -76,7 +78,7 @@ type settleStep struct {
 	what  after
 }
 
-func (s *settleStep) entities() []*entity { return []*entity{s.s.e} }
+func (s *settleStep) entities() []*entityState { return []*entityState{s.s.e} }
 
 func (s *settleStep) apply(w *work) (err error) {
 	s.what, err = w.settle(s.s, s.claim, &s.how)
@@ -96,7 +98,7 @@ type cancelStep struct {
 	numbers []int64
 }
 
-func (c *cancelStep) entities() []*entity { return []*entity{c.s.e} }
+func (c *cancelStep) entities() []*entityState { return []*entityState{c.s.e} }
 
 func (c *cancelStep) apply(w *work) error { return w.cancelScheduled(c.s, c.numbers) }
 
@@ -114,7 +116,7 @@ type stateStep struct {
 	state []byte
 }
 
-func (s *stateStep) entities() []*entity { return []*entity{s.r.s.e} }
+func (s *stateStep) entities() []*entityState { return []*entityState{s.r.s.e} }
 
 func (s *stateStep) apply(w *work) error {
 	if err := s.r.holds(); err != nil {

@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
 // TestTransaction: sends and settlements happen together, or not at all.
 func TestTransaction(t *testing.T) {
-	a := Address{Entity: "q"}
+	a := entity.Address{Entity: "q"}
 	begin := func(w *world) *Transaction {
 		tx, err := w.q.Begin(w.ctx)
 		w.must(err)
@@ -25,23 +26,23 @@ func TestTransaction(t *testing.T) {
 			tx := begin(w)
 			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
 			w.must(w.q.Settle(w.ctx, a, d[1].Token, Settlement{Outcome: Abandon}, tx))
-			w.fails(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, nil), CodeMessageLockLost)
-			w.must(w.q.Send(w.ctx, "p", []*message.Message{msg("C")}, tx))
+			w.fails(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, nil), entity.CodeMessageLockLost)
+			w.must(w.q.Send(w.ctx, address("p"), []*message.Message{msg("C")}, tx))
 			w.shows("q", "A B")
 			w.shows("p", "")
 			w.must(tx.Commit(w.ctx))
 			w.shows("q", "")
 			w.dead("q", "B:MaxDeliveryCountExceeded")
 			w.expect("p", "C")
-			w.fails(tx.Commit(w.ctx), CodeNotAllowed)
-			w.fails(w.q.Send(w.ctx, "p", []*message.Message{msg("D")}, tx), CodeNotAllowed)
+			w.fails(tx.Commit(w.ctx), entity.CodeNotAllowed)
+			w.fails(w.q.Send(w.ctx, address("p"), []*message.Message{msg("D")}, tx), entity.CodeNotAllowed)
 		},
 		"given up": func(w *world) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
 			tx := begin(w)
-			w.must(w.q.Send(w.ctx, "q", []*message.Message{msg("B")}, tx))
+			w.must(w.q.Send(w.ctx, address("q"), []*message.Message{msg("B")}, tx))
 			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
 			tx.Rollback()
 			w.expect("q", "")
@@ -55,9 +56,9 @@ func TestTransaction(t *testing.T) {
 			d := w.expect("q", "A")
 			tx := begin(w)
 			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
-			w.must(w.q.Send(w.ctx, "p", []*message.Message{msg("B")}, tx))
+			w.must(w.q.Send(w.ctx, address("p"), []*message.Message{msg("B")}, tx))
 			w.remove("p")
-			w.fails(tx.Commit(w.ctx), CodeEntityNotFound)
+			w.fails(tx.Commit(w.ctx), entity.CodeEntityNotFound)
 			w.settle("q", d[0], Settlement{Outcome: Release})
 			w.expect("q", "A")
 		},
@@ -68,8 +69,8 @@ func TestTransaction(t *testing.T) {
 			tx := begin(w)
 			w.must(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, tx))
 			w.at(2 * time.Minute)
-			w.fails(w.q.Send(w.ctx, "q", []*message.Message{msg("B")}, tx), CodeNotAllowed)
-			w.fails(tx.Commit(w.ctx), CodeNotAllowed)
+			w.fails(w.q.Send(w.ctx, address("q"), []*message.Message{msg("B")}, tx), entity.CodeNotAllowed)
+			w.fails(tx.Commit(w.ctx), entity.CodeNotAllowed)
 			w.at(5 * time.Minute)
 			w.expect("q", "A+1")
 		},
@@ -77,9 +78,9 @@ func TestTransaction(t *testing.T) {
 			w.queue("q")
 			tx := begin(w)
 			for i := range 100 {
-				w.must(w.q.Send(w.ctx, "q", []*message.Message{msg(fmt.Sprint(i))}, tx))
+				w.must(w.q.Send(w.ctx, address("q"), []*message.Message{msg(fmt.Sprint(i))}, tx))
 			}
-			w.fails(w.q.Send(w.ctx, "q", []*message.Message{msg("A")}, tx), CodeQuotaExceeded)
+			w.fails(w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, tx), entity.CodeQuotaExceeded)
 			tx.Rollback()
 		},
 	} {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -13,7 +15,7 @@ import (
 type twin struct {
 	now, started int64
 	last         int64
-	props        Properties
+	props        entity.Properties
 	msgs         map[int64]*twinMessage
 	dead         map[int64]*twinMessage
 	seen         map[string]int64
@@ -23,7 +25,7 @@ type twin struct {
 type twinMessage struct {
 	text, session, reason string
 	seq                   int64
-	state                 state
+	state                 layout.State
 	count                 int32
 	enqueued, ttl, due    int64
 	until                 int64 // of its lock; 0: none
@@ -37,7 +39,7 @@ type twinSession struct {
 	r     *Receiver
 }
 
-func newTwin(p Properties, now int64) *twin {
+func newTwin(p entity.Properties, now int64) *twin {
 	return &twin{now: now, started: now, props: p, msgs: map[int64]*twinMessage{},
 		dead: map[int64]*twinMessage{}, seen: map[string]int64{}, sessions: map[string]*twinSession{}}
 }
@@ -71,12 +73,12 @@ func (w *twin) ordered(list map[int64]*twinMessage) []*twinMessage {
 }
 
 func (w *twin) deadline(m *twinMessage) int64 {
-	h := header{Enqueued: m.enqueued, TTL: m.ttl}
-	return h.deadline(millis(w.props.DefaultTTL))
+	h := layout.Header{Enqueued: m.enqueued, TTL: m.ttl}
+	return h.Deadline(millis(w.props.DefaultTTL))
 }
 
 func (w *twin) expired(m *twinMessage, at int64) bool {
-	return m.state == active && w.deadline(m) <= at
+	return m.state == layout.Active && w.deadline(m) <= at
 }
 
 // send sends a message, and tells its number; 0: a duplicate, which has one where it is scheduled.
@@ -93,8 +95,8 @@ func (w *twin) send(m twinMessage, id string) int64 {
 	}
 	w.last++
 	m.seq, m.enqueued = w.last, w.now
-	if m.state = scheduled; m.due <= w.now {
-		m.state, m.due, m.ttl = active, 0, capTTL(m.ttl, w.props.DefaultTTL)
+	if m.state = layout.Scheduled; m.due <= w.now {
+		m.state, m.due, m.ttl = layout.Active, 0, capTTL(m.ttl, w.props.DefaultTTL)
 	}
 	w.msgs[m.seq] = &m
 	return m.seq
@@ -107,7 +109,7 @@ func (w *twin) deferred(m *twinMessage) {
 		w.bury(m, "MaxDeliveryCountExceeded")
 		return
 	}
-	m.state = deferred
+	m.state = layout.Deferred
 }
 
 // fail gives a message back whose delivery has failed.
@@ -117,7 +119,7 @@ func (w *twin) fail(m *twinMessage, at int64, counts bool) {
 		m.count++
 	}
 	switch {
-	case m.state == deferred:
+	case m.state == layout.Deferred:
 	case w.expired(m, at):
 		w.lapse(m)
 	case counts && m.count >= w.props.MaxDeliveryCount:
@@ -136,7 +138,7 @@ func (w *twin) lapse(m *twinMessage) {
 func (w *twin) bury(m *twinMessage, reason string) {
 	delete(w.msgs, m.seq)
 	m.unlock()
-	m.reason, m.state = reason, active
+	m.reason, m.state = reason, layout.Active
 	w.dead[m.seq] = m
 }
 
@@ -155,7 +157,7 @@ func (w *twin) advance(now int64) {
 	}
 	var due []*twinMessage
 	for _, m := range w.ordered(w.msgs) {
-		if m.state == scheduled && m.due <= now {
+		if m.state == layout.Scheduled && m.due <= now {
 			due = append(due, m)
 		}
 	}
@@ -163,7 +165,7 @@ func (w *twin) advance(now int64) {
 	for _, m := range due {
 		delete(w.msgs, m.seq)
 		w.last++
-		m.seq, m.state, m.enqueued = w.last, active, max(m.due, w.started)
+		m.seq, m.state, m.enqueued = w.last, layout.Active, max(m.due, w.started)
 		m.ttl = capTTL(m.ttl, w.props.DefaultTTL)
 		w.msgs[m.seq] = m
 	}
@@ -196,7 +198,7 @@ func (w *twin) purge() {
 // available are the messages that can be received now, of a session.
 func (w *twin) available(session string) (list []*twinMessage) {
 	for _, m := range w.ordered(w.msgs) {
-		if m.state == active && !m.locked() && !w.expired(m, w.now) && m.session == session {
+		if m.state == layout.Active && !m.locked() && !w.expired(m, w.now) && m.session == session {
 			list = append(list, m)
 		}
 	}
@@ -206,7 +208,7 @@ func (w *twin) available(session string) (list []*twinMessage) {
 // nextSession is the session that is free and has the oldest message; ok is false where there is none.
 func (w *twin) nextSession() (id string, ok bool) {
 	for _, m := range w.ordered(w.msgs) {
-		if m.state == active && !w.expired(m, w.now) && w.sessions[m.session] == nil {
+		if m.state == layout.Active && !w.expired(m, w.now) && w.sessions[m.session] == nil {
 			return m.session, true
 		}
 	}
@@ -226,7 +228,7 @@ func (w *twin) lines() (main, dead []string) {
 	return main, dead
 }
 
-func line(seq int64, text string, st state, count int32, enqueued, ttl, due int64) string {
+func line(seq int64, text string, st layout.State, count int32, enqueued, ttl, due int64) string {
 	return fmt.Sprintf("%d %s state=%d +%d enqueued=%d ttl=%d due=%d",
 		seq, text, st, count, enqueued, ttl, due)
 }

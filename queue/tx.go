@@ -7,6 +7,8 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // work is what happens to messages in one transaction. Its methods compose: a move is a remove and an
@@ -22,7 +24,7 @@ type work struct {
 // part is what the work does in one store.
 type part struct {
 	*messageStore
-	counters
+	layout.Counters
 	dirty  bool    // something was written
 	events []event // for those who wait, once it is durable
 }
@@ -31,7 +33,7 @@ type part struct {
 type event struct {
 	kind   eventKind
 	seq    int64
-	header header // of what has arrived
+	header layout.Header // of what has arrived
 	due    int64
 }
 
@@ -92,7 +94,7 @@ func (w *work) in(s *messageStore) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{messageStore: s, counters: c}
+	p := &part{messageStore: s, Counters: c}
 	w.parts = append(w.parts, p)
 	return p, nil
 }
@@ -107,8 +109,8 @@ func (w *work) finish() {
 				w.NextLSN(scope)
 				last = scope
 			}
-			p.counters.Latest = max(p.counters.Latest, w.now)
-			w.Set(p.family(familyCounters), p.counters.encode())
+			p.Counters.Latest = max(p.Counters.Latest, w.now)
+			w.Set(p.keys.Family(layout.FamilyCounters), p.Counters.Encode())
 		}
 	}
 }
@@ -120,109 +122,102 @@ func (w *work) tell() {
 			p.date(w.now)
 			p.size.Store(p.Bytes)
 			p.told(p.events)
-			p.e.changes.ring()
+			p.e.changes.Notify()
 		}
 	}
 }
 
 // read reads the counters of the store: CodeEntityNotFound where it is gone.
-func (s *messageStore) read(r engine.Reader) (c counters, err error) {
-	v, err := r.Get(s.family(familyCounters))
+func (s *messageStore) read(r engine.Reader) (c layout.Counters, err error) {
+	v, err := r.Get(s.keys.Family(layout.FamilyCounters))
 	if errors.Is(err, engine.ErrNotFound) {
 		return c, s.notFound()
 	}
 	if err != nil {
 		return c, err
 	}
-	return decodeCounters(v)
+	return layout.DecodeCounters(v)
 }
 
 // createStores writes the counters of an entity's stores: a store is there as long as they are.
-func createStores(t engine.Txn, number uint32, kind Kind) {
+func createStores(t engine.Txn, number uint32, kind entity.Kind) {
 	for _, sub := range storesOf(kind) {
-		t.Set(append(storePrefix(number, sub), familyCounters), (&counters{}).encode())
+		t.Set(layout.StoreKeysOf(number, sub).Family(layout.FamilyCounters), (&layout.Counters{}).Encode())
 	}
 }
 
 // dropStores deletes all that lies in an entity's stores.
-func dropStores(t engine.Txn, number uint32) { t.DeleteRange(engine.Prefix(entityPrefix(number))) }
+func dropStores(t engine.Txn, number uint32) {
+	t.DeleteRange(engine.Prefix(layout.EntityPrefix(number)))
+}
 
 // header reads the header of a message; ok is false where there is none.
-func (s *messageStore) header(r engine.Reader, seq int64) (h header, ok bool, err error) {
-	v, err := r.Get(s.key(familyMessage, seq))
+func (s *messageStore) header(r engine.Reader, seq int64) (h layout.Header, ok bool, err error) {
+	v, err := r.Get(s.keys.Key(layout.FamilyMessage, seq))
 	if errors.Is(err, engine.ErrNotFound) {
 		return h, false, nil
 	}
 	if err == nil {
-		h, err = decodeHeader(v)
+		h, err = layout.DecodeHeader(v)
 	}
 	return h, err == nil, err
 }
 
 // put stores a message under a number, with all its entries.
-func (w *work) put(p *part, seq int64, h *header, body []byte) error {
+func (w *work) put(p *part, seq int64, h *layout.Header, body []byte) error {
 	h.Size = int64(len(body))
-	w.Set(p.key(familyBody, seq), body)
+	w.Set(p.keys.Key(layout.FamilyBody, seq), body)
 	w.moved += h.Size
 	p.Bytes += h.Size
-	p.count(h.State, 1)
+	p.Count(h.State, 1)
 	p.Last = max(p.Last, seq)
 	w.rewrite(p, seq, h)
 	switch h.State {
-	case active:
+	case layout.Active:
 		return w.link(p, seq, h)
-	case scheduled:
-		w.Set(p.momentKey(familyDue, h.Due, seq), nil)
+	case layout.Scheduled:
+		w.Set(p.keys.MomentKey(layout.FamilyDue, h.Due, seq), nil)
 		p.events = append(p.events, event{kind: awaits, due: h.Due})
 	}
 	return nil
 }
 
 // rewrite stores a message's header. Its entries stay what they are.
-func (w *work) rewrite(p *part, seq int64, h *header) {
+func (w *work) rewrite(p *part, seq int64, h *layout.Header) {
 	p.dirty = true
-	w.Set(p.key(familyMessage, seq), h.encode())
+	w.Set(p.keys.Key(layout.FamilyMessage, seq), h.Encode())
 }
 
 // take deletes a message and its entries.
-func (w *work) take(p *part, seq int64, h *header) error {
+func (w *work) take(p *part, seq int64, h *layout.Header) error {
 	p.dirty = true
-	w.Delete(p.key(familyBody, seq))
-	w.Delete(p.key(familyMessage, seq))
+	w.Delete(p.keys.Key(layout.FamilyBody, seq))
+	w.Delete(p.keys.Key(layout.FamilyMessage, seq))
 	p.Bytes -= h.Size
-	p.count(h.State, -1)
+	p.Count(h.State, -1)
 	switch h.State {
-	case active:
+	case layout.Active:
 		return w.unlink(p, seq, h)
-	case scheduled:
-		w.Delete(p.momentKey(familyDue, h.Due, seq))
+	case layout.Scheduled:
+		w.Delete(p.keys.MomentKey(layout.FamilyDue, h.Due, seq))
 	}
 	return nil
 }
 
-// count counts a message in or out.
-func (c *counters) count(st state, n int64) {
-	if st == scheduled {
-		c.Scheduled += n
-		return
-	}
-	c.Active += n
-}
-
 // link makes the entries of an active message: what receivers walk along, and what the reaper does. In a
 // session no message arrives before another one.
-func (w *work) link(p *part, seq int64, h *header) error {
+func (w *work) link(p *part, seq int64, h *layout.Header) error {
 	if p.bySession() {
 		first, err := firstOf(w, p.readyPrefix(h.Session), 0)
 		if err != nil {
 			return err
 		}
 		if first == 0 {
-			w.Set(p.key(familyHead, seq), []byte(h.Session))
+			w.Set(p.keys.Key(layout.FamilyHead, seq), []byte(h.Session))
 		}
 	}
 	w.Set(p.readyKey(h.Session, seq), nil)
-	if p.sub == Main {
+	if p.sub == entity.Main {
 		w.Set(p.expiryKey(seq, h), nil)
 	}
 	p.events = append(p.events, event{kind: arrived, seq: seq, header: *h})
@@ -230,15 +225,15 @@ func (w *work) link(p *part, seq int64, h *header) error {
 }
 
 // unlink deletes them.
-func (w *work) unlink(p *part, seq int64, h *header) error {
+func (w *work) unlink(p *part, seq int64, h *layout.Header) error {
 	w.Delete(p.readyKey(h.Session, seq))
-	if p.sub == Main {
+	if p.sub == entity.Main {
 		w.Delete(p.expiryKey(seq, h))
 	}
 	if !p.bySession() {
 		return nil
 	}
-	head := p.key(familyHead, seq)
+	head := p.keys.Key(layout.FamilyHead, seq)
 	if _, err := w.Get(head); errors.Is(err, engine.ErrNotFound) {
 		return nil
 	} else if err != nil {
@@ -247,26 +242,26 @@ func (w *work) unlink(p *part, seq int64, h *header) error {
 	w.Delete(head)
 	next, err := firstOf(w, p.readyPrefix(h.Session), seq)
 	if err == nil && next > 0 {
-		w.Set(p.key(familyHead, next), []byte(h.Session))
+		w.Set(p.keys.Key(layout.FamilyHead, next), []byte(h.Session))
 	}
 	return err
 }
 
 // expiryKey is a message's entry in the order of deadlines, or of the moments in which they were enqueued.
-func (s *messageStore) expiryKey(seq int64, h *header) []byte {
-	if h.TTL == noTTL {
-		return s.momentKey(familyEnqueued, h.Enqueued, seq)
+func (s *messageStore) expiryKey(seq int64, h *layout.Header) []byte {
+	if h.TTL == layout.NoTTL {
+		return s.keys.MomentKey(layout.FamilyEnqueued, h.Enqueued, seq)
 	}
-	return s.momentKey(familyDeadline, h.deadline(host.Never), seq)
+	return s.keys.MomentKey(layout.FamilyDeadline, h.Deadline(host.Never), seq)
 }
 
 // firstOf is the first number from one on among the keys below a prefix; 0: none.
 func firstOf(r engine.Reader, prefix []byte, from int64) (seq int64, err error) {
 	rg := engine.Prefix(prefix)
-	rg.Start = appendSeq(prefix, from)
+	rg.Start = layout.AppendSeq(prefix, from)
 	it := engine.Expect(r.Scan(rg, false), 1)
 	if it.Next() {
-		seq = seqOf(it.Key())
+		seq = layout.SeqOf(it.Key())
 	}
 	return seq, it.Close()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
 // The ids of messages that an entity has accepted, each since when. They are known for as long as the
@@ -16,7 +17,7 @@ import (
 
 // seen tells whether a message of that id was accepted within the window. Else it is accepted now.
 func (w *work) seen(p *part, id string, window time.Duration) (bool, error) {
-	key := p.textKey(familySeen, id)
+	key := p.keys.TextKey(layout.FamilySeen, id)
 	v, err := w.Get(key)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return false, err
@@ -29,12 +30,12 @@ func (w *work) seen(p *part, id string, window time.Duration) (bool, error) {
 		if w.now < at+millis(window) {
 			return true, nil
 		}
-		w.Delete(p.momentKey(familySeenAt, at, n))
+		w.Delete(p.keys.MomentKey(layout.FamilySeenAt, at, n))
 	}
 	p.Seen++
 	v = binary.BigEndian.AppendUint64(nil, uint64(w.now))
 	w.Set(key, binary.BigEndian.AppendUint64(v, uint64(p.Seen)))
-	w.Set(p.momentKey(familySeenAt, w.now, p.Seen), []byte(id))
+	w.Set(p.keys.MomentKey(layout.FamilySeenAt, w.now, p.Seen), []byte(id))
 	p.dirty = true
 	return false, nil
 }
@@ -44,7 +45,7 @@ func (w *work) seen(p *part, id string, window time.Duration) (bool, error) {
 func (s *messageStore) forgetSeen(ctx context.Context, limit int) (n int, more bool, next int64, err error) {
 	window := millis(s.e.properties.Load().DuplicateDetectionWindow)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
-		next, err = host.FirstAfter(r, s.family(familySeenAt), -1)
+		next, err = host.FirstAfter(r, s.keys.Family(layout.FamilySeenAt), -1)
 		return err
 	})
 	if next = saturate(next, window); err != nil || next > s.now() {
@@ -62,7 +63,7 @@ func (w *work) forgetSeen(s *messageStore, window int64, limit int) (n int, next
 	if err != nil {
 		return 0, 0, err
 	}
-	prefix := s.family(familySeenAt)
+	prefix := s.keys.Family(layout.FamilySeenAt)
 	next = host.Never
 	it := engine.Expect(w.Scan(engine.Prefix(prefix), false), limit+1)
 	for it.Next() {
@@ -75,7 +76,7 @@ func (w *work) forgetSeen(s *messageStore, window int64, limit int) (n int, next
 			next = at
 			break
 		}
-		w.Delete(p.textKey(familySeen, string(it.Value())))
+		w.Delete(p.keys.TextKey(layout.FamilySeen, string(it.Value())))
 		w.Delete(it.Key())
 		n, p.dirty = n+1, true
 	}

@@ -4,6 +4,9 @@ import (
 	"errors"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/fanout"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
@@ -12,11 +15,12 @@ import (
 // from Count on. h has its life so far: when it was enqueued, and what its sender wants. body is m, encoded.
 // Where the copies are more than one transaction takes next is the number of the first subscription that has
 // got none; else it is 0.
-func (w *work) publish(topic *entity, h *header, m *message.Message, body []byte) (next int32, err error) {
+func (w *work) publish(topic *entityState, h *layout.Header, m *message.Message,
+	body []byte) (next int32, err error) {
 	copied := *h
 	copied.Count = 0
 	def := topic.properties.Load().DefaultTTL
-	if copied.TTL = capTTL(copied.TTL, def); copied.TTL == noTTL && millis(def) != host.Never {
+	if copied.TTL = capTTL(copied.TTL, def); copied.TTL == layout.NoTTL && millis(def) != host.Never {
 		copied.TTL = millis(def) // it is the copy's own from now on
 	}
 	for _, c := range topic.fanOut().match(m, &copied) {
@@ -27,8 +31,8 @@ func (w *work) publish(topic *entity, h *header, m *message.Message, body []byte
 		if w.moved >= maxMoved {
 			return number, nil
 		}
-		p, err := w.in(c.to.stores[Main])
-		if CodeOf(err) == CodeEntityNotFound {
+		p, err := w.in(c.to.stores[entity.Main])
+		if entity.CodeOf(err) == entity.CodeEntityNotFound {
 			continue // it is being deleted
 		}
 		if err == nil {
@@ -44,7 +48,7 @@ func (w *work) publish(topic *entity, h *header, m *message.Message, body []byte
 // publishAll publishes a message. Where that takes more than one transaction, it is scheduled in the topic
 // for the moment in which it was enqueued, until the others have come to an end: it may be overtaken
 // meanwhile.
-func (w *work) publishAll(p *part, h *header, m *message.Message, body []byte) error {
+func (w *work) publishAll(p *part, h *layout.Header, m *message.Message, body []byte) error {
 	next := w.firstOfMany(p.e, h, m, body)
 	if next == 0 {
 		var err error
@@ -53,14 +57,14 @@ func (w *work) publishAll(p *part, h *header, m *message.Message, body []byte) e
 		}
 	}
 	rest := *h
-	rest.State, rest.Due, rest.Count = scheduled, h.Enqueued, next
+	rest.State, rest.Due, rest.Count = layout.Scheduled, h.Enqueued, next
 	p.Last++
 	return w.put(p, p.Last, &rest, body)
 }
 
 // firstOfMany is the number of the first subscription that gets a copy of a message so large that each copy
 // needs a transaction of its own, where there are several; else it is 0.
-func (w *work) firstOfMany(topic *entity, h *header, m *message.Message, body []byte) int32 {
+func (w *work) firstOfMany(topic *entityState, h *layout.Header, m *message.Message, body []byte) int32 {
 	if len(body) < maxMoved {
 		return 0
 	}
@@ -72,7 +76,13 @@ func (w *work) firstOfMany(topic *entity, h *header, m *message.Message, body []
 
 // publishScheduled publishes a message that was scheduled, as of a moment. done is false where another
 // transaction must go on.
-func (w *work) publishScheduled(p *part, seq int64, h *header, at int64, body []byte) (done bool, err error) {
+func (w *work) publishScheduled(
+	p *part,
+	seq int64,
+	h *layout.Header,
+	at int64,
+	body []byte,
+) (done bool, err error) {
 	m, err := parseStored(body)
 	if err != nil {
 		return false, err
@@ -95,7 +105,7 @@ func (w *work) publishScheduled(p *part, seq int64, h *header, at int64, body []
 // copy stores what one subscription gets of a message: one copy for all rules without an action, and one for
 // each that has an action. An action that fails gives no copy: the message is a dead letter of the
 // subscription where that wants it, once.
-func (w *work) copy(p *part, c *chosen, h header, m *message.Message, body []byte) error {
+func (w *work) copy(p *part, c *chosen, h layout.Header, m *message.Message, body []byte) error {
 	if c.plain {
 		plain := h
 		if _, err := w.store(p, &plain, m, body); err != nil {
@@ -120,16 +130,17 @@ func (w *work) copy(p *part, c *chosen, h header, m *message.Message, body []byt
 	if failed == nil || !p.e.properties.Load().DeadLetterOnFilterErrors {
 		return nil
 	}
-	return w.bury(p, DeadLetters, &h, body, *failed)
+	return w.bury(p, entity.DeadLetters, &h, body, *failed)
 }
 
 // act is a copy of a message on which a rule's action has been carried out; why tells that it could not be.
-func (e *entity) act(r *Rule, m *message.Message, h *header) (acted *message.Message, why *reason) {
+func (e *entityState) act(r *entity.Rule, m *message.Message,
+	h *layout.Header) (acted *message.Message, why *reason) {
 	acted = m.Clone()
-	err := r.Action.Run(&view{acted, h})
+	err := r.Action.Run(&fanout.View{Message: acted, Header: h})
 	if err == nil {
 		acted.SetString("RuleName", r.Name)
-		err = e.topic.stores[Main].checkMessage(acted)
+		err = e.topic.stores[entity.Main].checkMessage(acted)
 	}
 	if err == nil {
 		return acted, nil
@@ -139,7 +150,7 @@ func (e *entity) act(r *Rule, m *message.Message, h *header) (acted *message.Mes
 	switch {
 	case errors.As(err, &known):
 		failed = because(known.Exception, known.Message)
-	case CodeOf(err) == CodeMessageTooLarge:
+	case entity.CodeOf(err) == entity.CodeMessageTooLarge:
 		failed = because("HeaderSizeExceeded", "The size quota for this stream has been exceeded.")
 	}
 	return nil, &failed

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -12,8 +14,8 @@ import (
 // dropped, and for a message of a topic, but for those with a time for which they are scheduled: each of
 // these has a number of its own. It fails with CodeQuotaExceeded, and with CodeEntityNotFound where the
 // entity is gone.
-func (w *work) enqueue(e *entity, a *arrival) (number int64, err error) {
-	p, err := w.in(e.stores[Main])
+func (w *work) enqueue(e *entityState, a *arrival) (number int64, err error) {
+	p, err := w.in(e.stores[entity.Main])
 	if err != nil {
 		return 0, err
 	}
@@ -37,9 +39,9 @@ func (w *work) admit(p *part, a *arrival) (number int64, err error) {
 	if dup, err := w.duplicate(p, a.id); dup || err != nil {
 		return 0, err
 	}
-	h := a.header
+	h := a.Header
 	if a.due > w.now {
-		h.State, h.Due, h.Enqueued = scheduled, a.due, w.now
+		h.State, h.Due, h.Enqueued = layout.Scheduled, a.due, w.now
 		if number = a.number; number == 0 {
 			p.Last++
 			number = p.Last
@@ -61,19 +63,19 @@ func (w *work) duplicate(p *part, id string) (bool, error) {
 
 // store stores an active message, or publishes it: number is 0 then, and where it is a dead letter at once.
 // body is m, encoded.
-func (w *work) store(p *part, h *header, m *message.Message, body []byte) (number int64, err error) {
-	if p.e.kind == Topic {
+func (w *work) store(p *part, h *layout.Header, m *message.Message, body []byte) (number int64, err error) {
+	if p.e.kind == entity.Topic {
 		return 0, w.publishAll(p, h, m, body)
 	}
 	if _, has := m.SessionID(); !has && p.bySession() { // it was not sent here, but forwarded or published
-		return 0, w.bury(p, DeadLetters, h, body, because("Session id is null",
+		return 0, w.bury(p, entity.DeadLetters, h, body, because("Session id is null",
 			"Session enabled entity doesn't allow a message whose session identifier is null."))
 	}
 	return w.insert(p, h, body)
 }
 
 // bury stores a message that its entity cannot take, or cannot hand on, in a store of dead letters of it.
-func (w *work) bury(p *part, in Sub, h *header, body []byte, why reason) error {
+func (w *work) bury(p *part, in entity.Sub, h *layout.Header, body []byte, why reason) error {
 	body, err := setReason(body, why)
 	if err != nil {
 		return err
@@ -84,13 +86,13 @@ func (w *work) bury(p *part, in Sub, h *header, body []byte, why reason) error {
 	}
 	p.Last++
 	p.dirty = true
-	h.State, h.Due = active, 0
+	h.State, h.Due = layout.Active, 0
 	return w.put(dead, p.Last, h, body)
 }
 
 // insert stores an active message as the last one: its time to live begins.
-func (w *work) insert(p *part, h *header, body []byte) (number int64, err error) {
-	h.State = active
+func (w *work) insert(p *part, h *layout.Header, body []byte) (number int64, err error) {
+	h.State = layout.Active
 	h.TTL = capTTL(h.TTL, p.e.properties.Load().DefaultTTL)
 	p.Last++
 	return p.Last, w.put(p, p.Last, h, body)
@@ -108,7 +110,7 @@ func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err err
 	if err != nil {
 		return false, err
 	}
-	if !ok || h.State != scheduled {
+	if !ok || h.State != layout.Scheduled {
 		return false, s.corrupt(seq, "is due and not scheduled")
 	}
 	body, err := w.body(p, seq)
@@ -116,7 +118,7 @@ func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err err
 		return false, err
 	}
 	at := max(due, min(w.m.started, w.now))
-	if p.e.kind == Topic {
+	if p.e.kind == entity.Topic {
 		return w.publishScheduled(p, seq, &h, at, body)
 	}
 	if err := w.take(p, seq, &h); err != nil {
@@ -128,11 +130,13 @@ func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err err
 }
 
 // body reads what a message's sender wrote.
-func (w *work) body(p *part, seq int64) ([]byte, error) { return w.Get(p.key(familyBody, seq)) }
+func (w *work) body(p *part, seq int64) ([]byte, error) {
+	return w.Get(p.keys.Key(layout.FamilyBody, seq))
+}
 
 // room fails with CodeQuotaExceeded where an entity has no room for so many bytes more. What lies in the
 // subscriptions of a topic is the topic's.
-func (w *work) room(e *entity, size int64) error {
+func (w *work) room(e *entityState, size int64) error {
 	for _, s := range e.stores {
 		if s == nil {
 			continue
@@ -149,14 +153,14 @@ func (w *work) room(e *entity, size int64) error {
 		}
 	}
 	if size > int64(e.properties.Load().MaxSizeMB)<<20 {
-		return &Error{Code: CodeQuotaExceeded, Entity: e.path,
+		return &entity.Error{Code: entity.CodeQuotaExceeded, Entity: e.path,
 			Message: "The maximum entity size has been reached or exceeded."}
 	}
 	return nil
 }
 
 // modify sets application properties of a message.
-func (w *work) modify(p *part, seq int64, h *header, list []message.Property) error {
+func (w *work) modify(p *part, seq int64, h *layout.Header, list []message.Property) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -169,7 +173,7 @@ func (w *work) modify(p *part, seq int64, h *header, list []message.Property) er
 	}
 	p.Bytes += int64(len(body)) - h.Size
 	h.Size = int64(len(body))
-	w.Set(p.key(familyBody, seq), body)
+	w.Set(p.keys.Key(layout.FamilyBody, seq), body)
 	w.rewrite(p, seq, h)
 	return nil
 }
@@ -185,16 +189,16 @@ const (
 
 // giveBack gives back a message whose delivery has failed, and counts that: it is received again, or a dead
 // letter. All is judged as of a moment. A deferred one stays deferred.
-func (w *work) giveBack(p *part, seq int64, h *header, at int64, counts bool,
+func (w *work) giveBack(p *part, seq int64, h *layout.Header, at int64, counts bool,
 	list []message.Property) (after, error) {
 	if err := w.modify(p, seq, h, list); err != nil {
 		return gone, err
 	}
-	if counts && p.sub == Main { // of dead letters nothing is counted
+	if counts && p.sub == entity.Main { // of dead letters nothing is counted
 		h.Count++
 		w.rewrite(p, seq, h)
 	}
-	if h.State == deferred {
+	if h.State == layout.Deferred {
 		return kept, nil
 	}
 	if p.expired(h, at) {
@@ -208,37 +212,37 @@ func (w *work) giveBack(p *part, seq int64, h *header, at int64, counts bool,
 
 // deferMessage sets a message aside for receivers that ask for its number. That counts as a delivery, and
 // makes a message a dead letter that has had as many as it can have.
-func (w *work) deferMessage(p *part, seq int64, h *header) (after, error) {
-	if p.sub == Main {
+func (w *work) deferMessage(p *part, seq int64, h *layout.Header) (after, error) {
+	if p.sub == entity.Main {
 		h.Count++
 	}
 	if p.exhausted(h) {
 		return gone, w.exhaust(p, seq, h)
 	}
-	if h.State == active {
+	if h.State == layout.Active {
 		if err := w.unlink(p, seq, h); err != nil {
 			return gone, err
 		}
 	}
-	h.State = deferred
+	h.State = layout.Deferred
 	w.rewrite(p, seq, h)
 	return kept, nil
 }
 
 // exhausted reports whether a message has had as many deliveries as its entity allows. Those of dead
 // letters are not counted.
-func (s *messageStore) exhausted(h *header) bool {
-	return s.sub == Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
+func (s *messageStore) exhausted(h *layout.Header) bool {
+	return s.sub == entity.Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
 }
 
 // exhaust makes a dead letter of such a message.
-func (w *work) exhaust(p *part, seq int64, h *header) error {
+func (w *work) exhaust(p *part, seq int64, h *layout.Header) error {
 	return w.deadLetter(p, seq, h, because("MaxDeliveryCountExceeded", fmt.Sprintf(
 		"Message could not be consumed after %d delivery attempts.", p.e.properties.Load().MaxDeliveryCount)))
 }
 
 // lapse ends a message that has expired.
-func (w *work) lapse(p *part, seq int64, h *header) error {
+func (w *work) lapse(p *part, seq int64, h *layout.Header) error {
 	if p.e.properties.Load().DeadLetterOnExpiration {
 		return w.deadLetter(p, seq, h,
 			because("TTLExpiredException", "The message expired and was dead lettered."))
@@ -248,7 +252,7 @@ func (w *work) lapse(p *part, seq int64, h *header) error {
 
 // deadLetter moves a message to the dead letters of its entity, under the number that it has. A dead letter
 // goes to those of transfers: it could not be forwarded.
-func (w *work) deadLetter(p *part, seq int64, h *header, why reason) error {
+func (w *work) deadLetter(p *part, seq int64, h *layout.Header, why reason) error {
 	body, err := w.body(p, seq)
 	if err != nil {
 		return err
@@ -259,21 +263,21 @@ func (w *work) deadLetter(p *part, seq int64, h *header, why reason) error {
 	if err := w.take(p, seq, h); err != nil {
 		return err
 	}
-	to := DeadLetters
-	if p.sub == DeadLetters {
-		to = TransferDeadLetters
+	to := entity.DeadLetters
+	if p.sub == entity.DeadLetters {
+		to = entity.TransferDeadLetters
 	}
 	dead, err := w.in(p.e.stores[to])
 	if err != nil {
 		return err
 	}
-	h.State, h.Due = active, 0
+	h.State, h.Due = layout.Active, 0
 	return w.put(dead, seq, h, body)
 }
 
 // capTTL is the time to live that a message gets where the default, which is the longest, is so long.
 func capTTL(ttl int64, longest time.Duration) int64 {
-	if d := millis(longest); d != host.Never && ttl != noTTL {
+	if d := millis(longest); d != host.Never && ttl != layout.NoTTL {
 		return min(ttl, d)
 	}
 	return ttl
@@ -281,7 +285,7 @@ func capTTL(ttl int64, longest time.Duration) int64 {
 
 // millis are the milliseconds of a duration, rounded up: host.Never for Forever.
 func millis(d time.Duration) int64 {
-	if d == Forever {
+	if d == entity.Forever {
 		return host.Never
 	}
 	ms := d.Milliseconds()
@@ -294,27 +298,12 @@ func millis(d time.Duration) int64 {
 // lastMoment is the latest that a message can expire: the end of the year 9999.
 const lastMoment = message.LastMoment
 
-// deadline is the millisecond from which on a message is expired; host.Never: none. def is the default of its
-// entity, in milliseconds.
-func (h *header) deadline(def int64) int64 {
-	ttl := h.TTL
-	if ttl == noTTL {
-		if ttl = def; ttl == host.Never {
-			return host.Never
-		}
-	}
-	if ttl > lastMoment-h.Enqueued {
-		return lastMoment
-	}
-	return h.Enqueued + ttl
-}
-
 // expires is when a message of this store expires: host.Never for dead letters, and for what is not active.
-func (s *messageStore) expires(h *header) int64 {
-	if s.sub != Main || h.State != active {
+func (s *messageStore) expires(h *layout.Header) int64 {
+	if s.sub != entity.Main || h.State != layout.Active {
 		return host.Never
 	}
-	return h.deadline(millis(s.e.properties.Load().DefaultTTL))
+	return h.Deadline(millis(s.e.properties.Load().DefaultTTL))
 }
 
-func (s *messageStore) expired(h *header, at int64) bool { return s.expires(h) <= at }
+func (s *messageStore) expired(h *layout.Header, at int64) bool { return s.expires(h) <= at }

@@ -1,5 +1,6 @@
 package queue
 
+import "github.com/mayflydb/mayfly/queue/internal/layout"
 import "encoding/binary"
 
 // setState sets the state of a session; an empty one clears it.
@@ -9,7 +10,7 @@ func (w *work) setState(s *messageStore, id string, state []byte) error {
 		return err
 	}
 	p.dirty = true
-	key := s.textKey(familyState, id)
+	key := s.keys.TextKey(layout.FamilyState, id)
 	if len(state) == 0 {
 		w.Delete(key)
 		return nil

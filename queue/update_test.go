@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // TestUpdateOfNothing: an update whose properties are those that the entity has touches no lock and no link.
@@ -14,8 +16,13 @@ func TestUpdateOfNothing(t *testing.T) {
 	w.queue("s", sessions)
 	w.send("q", msg("A"))
 	w.send("s", msg("B", of("1")))
-	plain, held := w.receiver(Address{Entity: "q"}, ReceiverOptions{}), w.receiver(Address{Entity: "s"},
-		session("1"))
+	plain, held := w.receiver(
+		entity.Address{Entity: "q"},
+		ReceiverOptions{},
+	), w.receiver(
+		entity.Address{Entity: "s"},
+		session("1"),
+	)
 	first, err := plain.TryReceive(w.ctx, 1)
 	w.must(err)
 	second, err := held.TryReceive(w.ctx, 1)
@@ -38,35 +45,36 @@ func TestUpdateOfNothing(t *testing.T) {
 	w.send("q", msg("C"))
 	third, err := plain.TryReceive(w.ctx, 1)
 	w.must(err)
-	w.update("q", func(p *Properties) { p.UserMetadata = "x" })
+	w.update("q", func(p *entity.Properties) { p.UserMetadata = "x" })
 	w.loses("q", third[0], Settlement{Outcome: Complete})
 }
 
 // TestImmutable: what cannot be changed is refused in the service's words.
 func TestImmutable(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.create(Topic, "t", Defaults(Topic))
+	w.create(entity.Topic, "t", entity.Defaults(entity.Topic))
 	for path, c := range map[string]struct {
-		kind   Kind
-		change func(*Properties)
+		kind   entity.Kind
+		change func(*entity.Properties)
 		want   string
 	}{
-		"q": {Queue, sessions, "The value for the RequiresSession property of an existing Queue cannot " +
+		"q": {entity.Queue, sessions, "The value for the RequiresSession property of an existing Queue " +
+			"cannot " +
 			"be changed"},
-		"t": {Topic, func(p *Properties) { p.EnablePartitioning = true },
+		"t": {entity.Topic, func(p *entity.Properties) { p.EnablePartitioning = true },
 			"Partitioning cannot be changed for Topic. "},
-		"t/Subscriptions/s": {Subscription, sessions,
+		"t/Subscriptions/s": {entity.Subscription, sessions,
 			"The value for the RequiresSession property of an existing Subscription cannot be changed"},
-		"u": {Topic, func(p *Properties) { p.RequiresDuplicateDetection = true },
+		"u": {entity.Topic, func(p *entity.Properties) { p.RequiresDuplicateDetection = true },
 			"The value for the RequiresDuplicateDetection property of an existing Topic cannot be changed"},
 	} {
 		if path != "t" {
-			w.create(c.kind, path, Defaults(c.kind))
+			w.create(c.kind, path, entity.Defaults(c.kind))
 		}
-		p := Defaults(c.kind)
+		p := entity.Defaults(c.kind)
 		c.change(&p)
 		_, err := w.q.Update(w.ctx, path, p)
-		if w.fails(err, CodeArgument); !strings.HasPrefix(err.Error(), "SubCode=40000. "+c.want) {
+		if w.fails(err, entity.CodeArgument); !strings.HasPrefix(err.Error(), "SubCode=40000. "+c.want) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -75,15 +83,15 @@ func TestImmutable(t *testing.T) {
 // TestPartitionedSize: a partitioned entity has the size of its 16 partitions, told and taken back.
 func TestPartitionedSize(t *testing.T) {
 	w := newWorld(t, Options{})
-	partitioned := func(mb int32) Properties {
-		p := Defaults(Queue)
+	partitioned := func(mb int32) entity.Properties {
+		p := entity.Defaults(entity.Queue)
 		p.EnablePartitioning, p.MaxSizeMB = true, mb
 		return p
 	}
 	for asked, want := range map[int32]int32{0: 16_384, 1024: 16_384, 3072: 49_152, 5120: 81_920,
 		16_384: 16_384} {
 		name := fmt.Sprint("q", asked)
-		e, err := w.q.Create(w.ctx, Queue, name, partitioned(asked))
+		e, err := w.q.Create(w.ctx, entity.Queue, name, partitioned(asked))
 		if w.must(err); e.Properties.MaxSizeMB != want {
 			t.Errorf("%d is told as %d", asked, e.Properties.MaxSizeMB)
 		}
@@ -92,12 +100,12 @@ func TestPartitionedSize(t *testing.T) {
 			t.Errorf("%d sent back is told as %d", want, again.Properties.MaxSizeMB)
 		}
 	}
-	_, err := w.q.Create(w.ctx, Queue, "odd", partitioned(1000))
-	w.fails(err, CodeArgumentOutOfRange)
-	plain := Defaults(Queue)
+	_, err := w.q.Create(w.ctx, entity.Queue, "odd", partitioned(1000))
+	w.fails(err, entity.CodeArgumentOutOfRange)
+	plain := entity.Defaults(entity.Queue)
 	plain.MaxSizeMB = 16_384
-	_, err = w.q.Create(w.ctx, Queue, "plain", plain)
-	w.fails(err, CodeArgumentOutOfRange)
+	_, err = w.q.Create(w.ctx, entity.Queue, "plain", plain)
+	w.fails(err, entity.CodeArgumentOutOfRange)
 }
 
 // TestMessageSizes: an entity takes the Standard tier's message size, or one of the Premium tier.
@@ -105,14 +113,14 @@ func TestMessageSizes(t *testing.T) {
 	w := newWorld(t, Options{})
 	for kb, ok := range map[int32]bool{0: true, 256: true, 1024: true, 102_400: true, 1: false, 257: false,
 		1023: false, 102_401: false, -1: false} {
-		p := Defaults(Topic)
+		p := entity.Defaults(entity.Topic)
 		p.MaxMessageKB = kb
-		_, err := w.q.Create(w.ctx, Topic, fmt.Sprint("t", kb), p)
+		_, err := w.q.Create(w.ctx, entity.Topic, fmt.Sprint("t", kb), p)
 		if ok {
 			w.must(err)
 			continue
 		}
-		if w.fails(err, CodeArgumentOutOfRange); !strings.Contains(err.Error(),
+		if w.fails(err, entity.CodeArgumentOutOfRange); !strings.Contains(err.Error(),
 			"value for 'MaxMessageSizeInKilobytes' must be between 1024 and 102400") {
 			t.Errorf("%d: %v", kb, err)
 		}
@@ -123,14 +131,14 @@ func TestMessageSizes(t *testing.T) {
 func TestAccessed(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("q")
-	w.create(Topic, "t", Defaults(Topic))
-	w.create(Subscription, "t/Subscriptions/s", Defaults(Subscription))
+	w.create(entity.Topic, "t", entity.Defaults(entity.Topic))
+	w.create(entity.Subscription, "t/Subscriptions/s", entity.Defaults(entity.Subscription))
 	accessed := func(path string) time.Time {
 		e, err := w.q.Get(w.ctx, path)
 		w.must(err)
 		return e.Accessed
 	}
-	w.update("q", func(p *Properties) { p.UserMetadata = "x" })
+	w.update("q", func(p *entity.Properties) { p.UserMetadata = "x" })
 	w.reopen()
 	if !accessed("q").IsZero() || !accessed("t").IsZero() || !accessed("t/Subscriptions/s").Equal(start) {
 		t.Errorf("new entities were used at %v, %v, %v", accessed("q"), accessed("t"),
@@ -151,7 +159,7 @@ func TestTargetsAsWritten(t *testing.T) {
 		"SB://Ns.Example/To/HERE":       "sb://ns.example/To/HERE",
 		"http://localhost:5300/to/here": "http://localhost:5300/to/here"} {
 		name := fmt.Sprintf("q%x", want)
-		w.queue(name, forwarding(written), func(p *Properties) { p.ForwardDeadLettersTo = written })
+		w.queue(name, forwarding(written), func(p *entity.Properties) { p.ForwardDeadLettersTo = written })
 		e, err := w.q.Get(w.ctx, name)
 		if w.must(err); e.Properties.ForwardTo != want || e.Properties.ForwardDeadLettersTo != want {
 			t.Errorf("%q is told as %q and %q", written, e.Properties.ForwardTo,
@@ -162,8 +170,8 @@ func TestTargetsAsWritten(t *testing.T) {
 	}
 	p := standard()
 	p.ForwardTo = "sb://localhost/absent"
-	_, err := w.q.Create(w.ctx, Queue, "q", p)
-	w.fails(err, CodeArgument)
+	_, err := w.q.Create(w.ctx, entity.Queue, "q", p)
+	w.fails(err, entity.CodeArgument)
 }
 
 // TestForwardToItself: an update may forward an entity to itself; hops end that.
@@ -171,14 +179,14 @@ func TestForwardToItself(t *testing.T) {
 	w := newWorld(t, Options{})
 	p := standard()
 	p.ForwardTo = "q"
-	_, err := w.q.Create(w.ctx, Queue, "q", p)
-	w.fails(err, CodeArgument) // it is not there yet
+	_, err := w.q.Create(w.ctx, entity.Queue, "q", p)
+	w.fails(err, entity.CodeArgument) // it is not there yet
 	w.queue("q")
 	w.update("q", forwarding("sb://localhost/q"))
 	w.send("q", msg("A"))
 	w.shows("q", "")
 	w.dead("q", "A:MaxTransferHopCountExceeded")
-	w.update("q", forwarding("q"), func(p *Properties) { p.ForwardDeadLettersTo = "q" })
+	w.update("q", forwarding("q"), func(p *entity.Properties) { p.ForwardDeadLettersTo = "q" })
 	w.shows("q", "")
 }
 
@@ -188,14 +196,14 @@ func TestForwardSessions(t *testing.T) {
 	w.queue("to")
 	w.queue("q", sessions)
 	w.send("q", msg("A", of("1")), msg("B", of("2")), msg("C", of("1")))
-	r := w.receiver(Address{Entity: "q"}, session("1"))
+	r := w.receiver(entity.Address{Entity: "q"}, session("1"))
 	w.update("q", sessions, forwarding("to"))
 	<-r.Ended()
 	w.send("q", msg("D", of("2")))
 	for i := range 3 * maxForward {
 		w.send("q", msg("x", of(fmt.Sprint("more", i%2))))
 	}
-	list := w.take(Address{Entity: "to"}, ReceiverOptions{Mode: ReceiveAndDelete})
+	list := w.take(entity.Address{Entity: "to"}, ReceiverOptions{Mode: ReceiveAndDelete})
 	at := make(map[string]int)
 	for i, d := range list {
 		if body := textOf(d); body != "x" {
@@ -221,26 +229,26 @@ func TestForwardSessions(t *testing.T) {
 func TestIdleWhileForwarding(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("to")
-	p := idle(Queue)
+	p := idle(entity.Queue)
 	p.ForwardTo = "to"
-	w.create(Queue, "q", p)
-	w.create(Topic, "t", Defaults(Topic))
-	s := idle(Subscription)
+	w.create(entity.Queue, "q", p)
+	w.create(entity.Topic, "t", entity.Defaults(entity.Topic))
+	s := idle(entity.Subscription)
 	s.ForwardTo = "to"
-	w.create(Subscription, "t/Subscriptions/s", s)
+	w.create(entity.Subscription, "t/Subscriptions/s", s)
 	w.at(time.Hour)
 	e, err := w.q.Get(w.ctx, "q")
 	if w.must(err); e.Properties.AutoDeleteOnIdle != p.AutoDeleteOnIdle {
 		t.Errorf("the queue's AutoDeleteOnIdle is %v", e.Properties.AutoDeleteOnIdle)
 	}
 	e, err = w.q.Get(w.ctx, "t/Subscriptions/s")
-	if w.must(err); e.Properties.AutoDeleteOnIdle != Forever {
+	if w.must(err); e.Properties.AutoDeleteOnIdle != entity.Forever {
 		t.Errorf("the subscription's AutoDeleteOnIdle is %v", e.Properties.AutoDeleteOnIdle)
 	}
-	w.change("q", idle(Queue))
+	w.change("q", idle(entity.Queue))
 	w.at(time.Hour + 5*time.Minute)
 	_, err = w.q.Get(w.ctx, "q")
-	w.fails(err, CodeEntityNotFound)
+	w.fails(err, entity.CodeEntityNotFound)
 }
 
 // TestEmptySession: an empty session id goes with any partition key.
@@ -256,23 +264,23 @@ func TestEmptySession(t *testing.T) {
 // TestRuleTexts: a rule that is missing, or there already, is told as the service tells it.
 func TestRuleTexts(t *testing.T) {
 	w := newWorld(t, Options{})
-	w.create(Topic, "News", Defaults(Topic))
-	w.create(Subscription, "news/subscriptions/All", Defaults(Subscription))
+	w.create(entity.Topic, "News", entity.Defaults(entity.Topic))
+	w.create(entity.Subscription, "news/subscriptions/All", entity.Defaults(entity.Subscription))
 	path := "news/Subscriptions/all"
-	_, err := w.q.CreateRule(w.ctx, path, Rule{Name: "red"})
+	_, err := w.q.CreateRule(w.ctx, path, entity.Rule{Name: "red"})
 	w.must(err)
-	_, err = w.q.CreateRule(w.ctx, path, Rule{Name: "red"})
-	if w.fails(err, CodeRuleExists); !strings.HasPrefix(err.Error(),
+	_, err = w.q.CreateRule(w.ctx, path, entity.Rule{Name: "red"})
+	if w.fails(err, entity.CodeRuleExists); !strings.HasPrefix(err.Error(),
 		"The messaging entity 'Topic:News|All|red' already exists. ") {
 		t.Error(err)
 	}
 	err = w.q.DeleteRule(w.ctx, path, "blue")
-	if w.fails(err, CodeRuleNotFound); !strings.HasPrefix(err.Error(),
+	if w.fails(err, entity.CodeRuleNotFound); !strings.HasPrefix(err.Error(),
 		"The messaging entity 'Topic:News|All|blue' could not be found. ") {
 		t.Error(err)
 	}
-	_, err = w.q.Create(w.ctx, Subscription, path, Defaults(Subscription))
-	if w.fails(err, CodeEntityExists); !strings.HasPrefix(err.Error(),
+	_, err = w.q.Create(w.ctx, entity.Subscription, path, entity.Defaults(entity.Subscription))
+	if w.fails(err, entity.CodeEntityExists); !strings.HasPrefix(err.Error(),
 		"The messaging entity 'Topic:News|all' already exists. ") {
 		t.Error(err)
 	}
@@ -282,7 +290,7 @@ func TestRuleTexts(t *testing.T) {
 func TestDeadLetterSource(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("Errors")
-	w.queue("Sales.Orders", func(p *Properties) { p.ForwardDeadLettersTo = "Errors" })
+	w.queue("Sales.Orders", func(p *entity.Properties) { p.ForwardDeadLettersTo = "Errors" })
 	w.send("Sales.Orders", msg("A"))
 	w.settle("Sales.Orders", w.expect("Sales.Orders", "A")[0], Settlement{Outcome: DeadLetter})
 	if b := w.expect("Errors", "A")[0].Broker; b.DeadLetterSource != "sales.orders" {

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -25,7 +26,7 @@ type Settlement struct {
 }
 
 // store finds a store of messages: CodeEntityNotFound, and CodeCancelled where there is no server.
-func (q *Queues) store(a Address) (*messageStore, error) {
+func (q *Queues) store(a entity.Address) (*messageStore, error) {
 	m, err := q.resident()
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func (q *Queues) store(a Address) (*messageStore, error) {
 		return nil, err
 	}
 	if int(a.Sub) >= len(e.stores) || e.stores[a.Sub] == nil {
-		return nil, &Error{Code: CodeNotAllowed, Entity: a.String(),
+		return nil, &entity.Error{Code: entity.CodeNotAllowed, Entity: a.String(),
 			Message: "A topic has no such message store."}
 	}
 	return e.stores[a.Sub], nil

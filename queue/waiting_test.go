@@ -3,14 +3,16 @@ package queue
 import (
 	"testing"
 	"time"
+
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // TestWaiting: who waits is woken, first come first served, by whatever brings a message.
 func TestWaiting(t *testing.T) {
-	a := Address{Entity: "q"}
+	a := entity.Address{Entity: "q"}
 	s := time.Second
 	for name, c := range map[string]struct {
-		set   []func(*Properties)
+		set   []func(*entity.Properties)
 		o     ReceiverOptions
 		first func(w *world)
 		then  func(w *world)
@@ -18,17 +20,18 @@ func TestWaiting(t *testing.T) {
 	}{
 		"sent": {then: func(w *world) { w.send("q", msg("A")) }, want: "A"},
 		"a lock lapses": {
-			set:   []func(*Properties){lockFor(10 * s)},
+			set:   []func(*entity.Properties){lockFor(10 * s)},
 			first: func(w *world) { w.send("q", msg("A")); w.expect("q", "A") },
 			then:  func(w *world) { w.at(10 * s) }, want: "A+1"},
 		"its time comes": {
 			first: func(w *world) { w.send("q", msg("A", due(s))) },
 			then:  func(w *world) { w.at(s) }, want: "A"},
-		"in a session": {set: []func(*Properties){sessions}, o: session("1"),
+		"in a session": {set: []func(*entity.Properties){sessions}, o: session("1"),
 			then: func(w *world) { w.send("q", msg("A", of("1"))) }, want: "A"},
-		"the next session": {set: []func(*Properties){sessions}, o: nextSession(),
+		"the next session": {set: []func(*entity.Properties){sessions}, o: nextSession(),
 			then: func(w *world) { w.send("q", msg("A", of("1"))) }, want: "A"},
-		"a session that is released": {set: []func(*Properties){sessions, lockFor(10 * s)}, o: nextSession(),
+		"a session that is released": {
+			set: []func(*entity.Properties){sessions, lockFor(10 * s)}, o: nextSession(),
 			first: func(w *world) { w.send("q", msg("A", of("1"))); w.receiver(a, session("1")) },
 			then:  func(w *world) { w.at(10 * s) }, want: "A"},
 	} {
@@ -64,7 +67,7 @@ func TestWaiting(t *testing.T) {
 }
 
 // waitUntil returns when somebody waits in a store.
-func waitUntil(w *world, a Address) {
+func waitUntil(w *world, a entity.Address) {
 	w.t.Helper()
 	s, err := w.q.store(a)
 	w.must(err)
@@ -78,22 +81,22 @@ func waitUntil(w *world, a Address) {
 	}
 }
 
-func noReceivers(p *Properties) { p.Status = ReceiveDisabled }
+func noReceivers(p *entity.Properties) { p.Status = entity.ReceiveDisabled }
 
 // TestEnded: receivers end with what they receive from.
 func TestEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(w *world)
-		want Code
+		want entity.Code
 	}{
-		"deleted":  {func(w *world) { w.remove("q") }, CodeEntityNotFound},
-		"disabled": {func(w *world) { w.update("q", noReceivers) }, CodeEntityDisabled},
-		"stopped":  {func(w *world) { w.reopen() }, CodeCancelled},
+		"deleted":  {func(w *world) { w.remove("q") }, entity.CodeEntityNotFound},
+		"disabled": {func(w *world) { w.update("q", noReceivers) }, entity.CodeEntityDisabled},
+		"stopped":  {func(w *world) { w.reopen() }, entity.CodeCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, Options{})
 			w.queue("q")
-			r := w.receiver(Address{Entity: "q"}, ReceiverOptions{})
+			r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
 			got := make(chan error)
 			go func() {
 				_, err := r.Receive(w.ctx, 1)

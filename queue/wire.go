@@ -7,6 +7,8 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -22,12 +24,12 @@ const (
 
 // arrival is a message on its way into an entity.
 type arrival struct {
-	header                  // Session, TTL as its sender wants it, Origin, Hops, Source
-	msg    *message.Message // what is to be stored
-	body   []byte           // the same, encoded
-	id     string           // by which duplicates are known
-	due    int64            // millisecond for which it is scheduled; 0: none
-	number int64            // reserved for it as a scheduled message; 0: the next one
+	layout.Header                  // Session, TTL as its sender wants it, Origin, Hops, Source
+	msg           *message.Message // what is to be stored
+	body          []byte           // the same, encoded
+	id            string           // by which duplicates are known
+	due           int64            // millisecond for which it is scheduled; 0: none
+	number        int64            // reserved for it as a scheduled message; 0: the next one
 }
 
 // bodyBytes returns how many bytes the encoded messages have together.
@@ -52,14 +54,14 @@ func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
 	a.id = s.e.idOf(m)
 	a.Session, _ = m.SessionID()
 	if a.TTL = m.OwnTTL(); a.TTL == message.Absent {
-		a.TTL = noTTL
+		a.TTL = layout.NoTTL
 	}
 	a.body = m.AppendStored(nil)
 	return a, nil
 }
 
 // idOf is by what the entity knows duplicates of a message.
-func (e *entity) idOf(m *message.Message) string {
+func (e *entityState) idOf(m *message.Message) string {
 	id, _ := m.Key()
 	if e.properties.Load().EnablePartitioning {
 		id = m.PartitionKey() + "\x00" + id
@@ -87,7 +89,7 @@ func (s *messageStore) checkMessage(m *message.Message) error {
 		}
 	}
 	if m.PropertiesSize() > maxProperties {
-		return s.refuse(CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
+		return s.refuse(entity.CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
 	}
 	return s.checkProperties(m.Application)
 }
@@ -97,12 +99,12 @@ func (s *messageStore) checkProperties(list []message.Property) error {
 	total := 0
 	for _, p := range list {
 		if len(p.Name)+len(p.Value) > maxProperty {
-			return s.refuse(CodeMessageTooLarge, "A property of a message has at most 32 KB.")
+			return s.refuse(entity.CodeMessageTooLarge, "A property of a message has at most 32 KB.")
 		}
 		total += len(p.Name) + len(p.Value)
 	}
 	if total > maxProperties {
-		return s.refuse(CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
+		return s.refuse(entity.CodeMessageTooLarge, "The properties of a message have at most 64 KB.")
 	}
 	return nil
 }
@@ -156,11 +158,11 @@ func (s *messageStore) delivery(m *stored) (Delivery, error) {
 	}
 	props := s.e.properties.Load()
 	d.Broker.ShowZeroOrigin, d.Broker.ShowActive = props.EnablePartitioning && props.RequiresSession, false
-	if m.State == active && m.Due > 0 { // to receivers it stays what it was
+	if m.State == layout.Active && m.Due > 0 { // to receivers it stays what it was
 		d.Broker.State = message.Scheduled
 	}
-	if def := millis(props.DefaultTTL); m.TTL == noTTL && def != host.Never && s.sub == Main {
-		d.Broker.TTL, d.Broker.ExpiresAt = def, m.header.deadline(def)
+	if def := millis(props.DefaultTTL); m.TTL == layout.NoTTL && def != host.Never && s.sub == entity.Main {
+		d.Broker.TTL, d.Broker.ExpiresAt = def, m.Header.Deadline(def)
 	}
 	return d, nil
 }
@@ -176,13 +178,13 @@ func (s *messageStore) shown(m *stored) (Delivery, error) {
 		LockedUntil: message.Absent, ExpiresAt: message.Absent, TTL: message.Absent,
 		State: message.State(m.State), DeliveryCount: uint32(max(m.Count, 0)), DeadLetterSource: m.Source,
 		ShowZeroOrigin: true, ShowActive: true}
-	if m.TTL != noTTL {
-		h := m.header
-		if h.State == scheduled {
+	if m.TTL != layout.NoTTL {
+		h := m.Header
+		if h.State == layout.Scheduled {
 			h.Enqueued = h.Due
 			h.TTL = capTTL(h.TTL, s.e.properties.Load().DefaultTTL)
 		}
-		b.TTL, b.ExpiresAt = h.TTL, h.deadline(host.Never)
+		b.TTL, b.ExpiresAt = h.TTL, h.Deadline(host.Never)
 	}
 	return Delivery{Message: body, Broker: b}, nil
 }

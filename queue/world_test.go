@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
@@ -92,28 +93,28 @@ func (w *world) must(err error) {
 }
 
 // fails expects an error of a code.
-func (w *world) fails(err error, code Code) {
+func (w *world) fails(err error, code entity.Code) {
 	w.t.Helper()
-	if err == nil || CodeOf(err) != code {
-		w.t.Fatalf("the error is %v of code %d, not of code %d", err, CodeOf(err), code)
+	if err == nil || entity.CodeOf(err) != code {
+		w.t.Fatalf("the error is %v of code %d, not of code %d", err, entity.CodeOf(err), code)
 	}
 }
 
 // standard are the properties of a plain queue.
-func standard() Properties {
-	return Properties{LockDuration: time.Minute, MaxDeliveryCount: 10, DefaultTTL: Forever,
-		AutoDeleteOnIdle: Forever, DuplicateDetectionWindow: 10 * time.Minute,
+func standard() entity.Properties {
+	return entity.Properties{LockDuration: time.Minute, MaxDeliveryCount: 10, DefaultTTL: entity.Forever,
+		AutoDeleteOnIdle: entity.Forever, DuplicateDetectionWindow: 10 * time.Minute,
 		MaxSizeMB: 1024, MaxMessageKB: 256}
 }
 
 // create, change and remove are what is done to entities.
-func (w *world) create(kind Kind, path string, p Properties) {
+func (w *world) create(kind entity.Kind, path string, p entity.Properties) {
 	w.t.Helper()
 	_, err := w.q.Create(w.ctx, kind, path, p)
 	w.must(err)
 }
 
-func (w *world) change(path string, p Properties) {
+func (w *world) change(path string, p entity.Properties) {
 	w.t.Helper()
 	_, err := w.q.Update(w.ctx, path, p)
 	w.must(err)
@@ -124,16 +125,16 @@ func (w *world) remove(path string) {
 	w.must(w.q.Delete(w.ctx, path))
 }
 
-func (w *world) queue(name string, change ...func(*Properties)) {
+func (w *world) queue(name string, change ...func(*entity.Properties)) {
 	w.t.Helper()
 	p := standard()
 	for _, fn := range change {
 		fn(&p)
 	}
-	w.create(Queue, name, p)
+	w.create(entity.Queue, name, p)
 }
 
-func (w *world) update(name string, change ...func(*Properties)) {
+func (w *world) update(name string, change ...func(*entity.Properties)) {
 	w.t.Helper()
 	p := standard()
 	for _, fn := range change {
@@ -182,9 +183,12 @@ func due(d time.Duration) func(*message.Message) {
 	return func(m *message.Message) { m.SetScheduled(start.Add(d).UnixMilli()) }
 }
 
+// address is that of an entity, by its path.
+func address(path string) entity.Address { return entity.Address{Entity: path} }
+
 func (w *world) send(queue string, list ...*message.Message) {
 	w.t.Helper()
-	w.must(w.q.Send(w.ctx, queue, list, nil))
+	w.must(w.q.Send(w.ctx, address(queue), list, nil))
 }
 
 // texts are messages in short: "A" or, with failed deliveries, "A+1".
@@ -200,7 +204,7 @@ func texts(list []Delivery) string {
 	return strings.Join(words, " ")
 }
 
-func (w *world) receiver(a Address, o ReceiverOptions) *Receiver {
+func (w *world) receiver(a entity.Address, o ReceiverOptions) *Receiver {
 	w.t.Helper()
 	r, err := w.q.OpenReceiver(w.ctx, a, o)
 	w.must(err)
@@ -209,7 +213,7 @@ func (w *world) receiver(a Address, o ReceiverOptions) *Receiver {
 }
 
 // take receives what there is.
-func (w *world) take(a Address, o ReceiverOptions) []Delivery {
+func (w *world) take(a entity.Address, o ReceiverOptions) []Delivery {
 	w.t.Helper()
 	r, err := w.q.OpenReceiver(w.ctx, a, o)
 	w.must(err)
@@ -222,7 +226,7 @@ func (w *world) take(a Address, o ReceiverOptions) []Delivery {
 // lock receives what there is in PeekLock.
 func (w *world) lock(queue string) []Delivery {
 	w.t.Helper()
-	return w.take(Address{Entity: queue}, ReceiverOptions{})
+	return w.take(entity.Address{Entity: queue}, ReceiverOptions{})
 }
 
 // expect receives and compares.
@@ -238,7 +242,11 @@ func (w *world) expect(queue, want string) []Delivery {
 // dead compares what the dead letters are, with their reasons.
 func (w *world) dead(queue, want string) {
 	w.t.Helper()
-	list, err := w.q.Peek(w.ctx, Address{queue, DeadLetters}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
+	list, err := w.q.Peek(
+		w.ctx,
+		entity.Address{Entity: queue, Sub: entity.DeadLetters},
+		PeekOptions{Max: 10000, MaxBytes: 1 << 30},
+	)
 	w.must(err)
 	var words []string
 	for _, d := range list {
@@ -252,7 +260,7 @@ func (w *world) dead(queue, want string) {
 // shows compares what a peek shows.
 func (w *world) shows(queue, want string) []Delivery {
 	w.t.Helper()
-	list, err := w.q.Peek(w.ctx, Address{Entity: queue}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
+	list, err := w.q.Peek(w.ctx, entity.Address{Entity: queue}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
 	w.must(err)
 	if got := texts(list); got != want {
 		w.t.Fatalf("a peek shows %q, not %q", got, want)
@@ -262,13 +270,13 @@ func (w *world) shows(queue, want string) []Delivery {
 
 func (w *world) settle(queue string, d Delivery, s Settlement) {
 	w.t.Helper()
-	w.must(w.q.Settle(w.ctx, Address{Entity: queue}, d.Token, s, nil))
+	w.must(w.q.Settle(w.ctx, entity.Address{Entity: queue}, d.Token, s, nil))
 }
 
 // loses expects that the lock of a message is lost.
 func (w *world) loses(queue string, d Delivery, s Settlement) {
 	w.t.Helper()
-	w.fails(w.q.Settle(w.ctx, Address{Entity: queue}, d.Token, s, nil), CodeMessageLockLost)
+	w.fails(w.q.Settle(w.ctx, entity.Address{Entity: queue}, d.Token, s, nil), entity.CodeMessageLockLost)
 }
 
 // textOf is the body of a message.

@@ -15,6 +15,8 @@ const (
 	answerContinuation   = 0x03
 	answerETag           = 0x04
 	answerRetryAfter     = 0x0C
+	answerQuota          = 0x0E
+	answerUsage          = 0x0F
 	answerLSN            = 0x13
 	answerItemCount      = 0x14
 	answerCharge         = 0x15
@@ -48,6 +50,7 @@ var texts = []struct {
 }{
 	{answerContinuation, "x-ms-continuation"}, {answerETag, "etag"},
 	{answerOwnerName, "x-ms-alt-content-path"}, {answerOwnerID, "x-ms-content-path"},
+	{answerQuota, "x-ms-resource-quota"}, {answerUsage, "x-ms-resource-usage"},
 	{answerLog, "x-ms-documentdb-script-log-results"},
 	{answerQueryMetrics, "x-ms-documentdb-query-metrics"},
 	{answerIndexMetrics, "x-ms-cosmos-index-utilization"},

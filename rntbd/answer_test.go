@@ -46,6 +46,10 @@ func TestAnswers(t *testing.T) {
 			"AQ==",
 			"x-ms-request-duration-ms",
 			"1.5",
+			"x-ms-resource-quota",
+			"collectionSize=10;",
+			"x-ms-resource-usage",
+			"collectionSize=1;",
 		)
 	})
 	l.write(frame(9, create, []byte("{}")))
@@ -77,6 +81,8 @@ func TestAnswers(t *testing.T) {
 		0x17: "dbs/d/colls/c",
 		0x18: "AQ==",
 		0x51: 1.5,
+		0x0E: "collectionSize=10;",
+		0x0F: "collectionSize=1;",
 	}
 	if !maps.Equal(a.Values, want) {
 		t.Errorf("%v", a.Values)

@@ -24,6 +24,7 @@ type nothing struct{}
 func (nothing) Links() (self, alt string)                     { return "dbs/a/colls/b/", "dbs/d/colls/c" }
 func (nothing) Do(context.Context, Operation) (Answer, error) { return Answer{Status: 404}, nil }
 func (nothing) Full() bool                                    { return false }
+func (nothing) Quota() (limits, usage string)                 { return "limits;", "usage;" }
 
 func BenchmarkProcedure(b *testing.B) {
 	var p Programs

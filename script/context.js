@@ -291,7 +291,8 @@
   var request = new Message(values({ Body: native.request, OperationType: native.operation }), kind === 'pre' ? ['Body'] : []);
   var response = kind === 'pre' ? undefined : new Message(values({ Body: native.response }), ['Body']);
   if (kind === 'post') {
-    response.getMaxResourceQuota = response.getResourceQuotaCurrentUsage = function () { return ''; };
+    response.getMaxResourceQuota = function () { return native.limits; };
+    response.getResourceQuotaCurrentUsage = function () { return native.usage; };
   }
 
   var collection = new Collection();

@@ -14,6 +14,9 @@ type Host interface {
 	// Do carries out one operation. An error ends the script: it is none of the operation's own. ctx ends
 	// with the time that the script has.
 	Do(context.Context, Operation) (Answer, error)
+	// Quota is what a post-trigger is told of its container: the limits, and how far they are used, in KB, as
+	// names and values.
+	Quota() (limits, usage string)
 	// Full tells that the transaction has no room for more work: operations are not accepted any more.
 	Full() bool
 }

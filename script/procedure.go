@@ -142,9 +142,10 @@ func (s *session) setup() error {
 	make, _ := goja.AssertFunction(v)
 	native := s.js.NewObject()
 	request, response := s.messages()
+	limits, usage := s.host.Quota()
 	for name, value := range map[string]any{
 		"selfLink": s.self, "altLink": s.alt, "request": request, "response": response, "operation": s.p.Operation,
-		"start": s.start, "abort": s.abort, "log": s.print,
+		"start": s.start, "abort": s.abort, "log": s.print, "limits": limits, "usage": usage,
 	} {
 		if err := native.Set(name, value); err != nil {
 			return err

@@ -22,6 +22,8 @@ func (e *echo) Do(_ context.Context, op Operation) (Answer, error) {
 	return Answer{Status: 200, Body: op.Body}, e.fail
 }
 
+func (e *echo) Quota() (limits, usage string) { return "collectionSize=10;", "collectionSize=1;" }
+
 func (e *echo) Full() bool {
 	e.room--
 	return e.room == -1

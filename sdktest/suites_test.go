@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +28,7 @@ type suite struct {
 	tools   []string // programs that have to be there
 	direct  bool     // the SDK has a direct mode
 	needs   string   // the variable that names the runner, for one that is not made from this folder
+	lacks   []string // scenarios that such a runner does not have
 	prepare func(t *testing.T) (argv []string)
 	trust   func(t *testing.T, cert string) (env []string) // makes the runner trust the certificate in that file
 }
@@ -49,6 +52,7 @@ var suites = []suite{
 		name:    ".NET",
 		direct:  true,
 		needs:   "MAYFLY_DOTNET_SCENARIOS",
+		lacks:   []string{"container-recreated"}, // TestRecreatedDotnet
 		prepare: func(*testing.T) []string { return []string{os.Getenv("MAYFLY_DOTNET_SCENARIOS")} },
 		trust:   trustByFile,
 	},
@@ -136,6 +140,10 @@ func runSuite(t *testing.T, s suite, argv []string, list map[string][]string, wa
 	if scheme == "https" {
 		cmd.Env = append(cmd.Env, s.trust(t, cert)...)
 	}
+	list = maps.Clone(list)
+	for _, name := range s.lacks {
+		delete(list, name)
+	}
 	sum := outcomes(t, cmd, list, names...)
 	t.Logf("over %s, %d range(s): %s", way, ranges, sum)
 	must(t, server.Stop())
@@ -192,8 +200,48 @@ func outcomes(t *testing.T, runner *exec.Cmd, list map[string][]string, names ..
 	return sum
 }
 
-// control lets a runner end the server and start it again: POST stop, POST kill. It returns the URL before
-// these.
+// recreate deletes a container "c" and makes it again with seven items, as another client does: on so many
+// ranges, and with "whole" its database, too. The ids of the items tell the round.
+func recreate(ctx context.Context, s *Server, how url.Values) error {
+	db, round := "dbs/"+how.Get("database"), how.Get("round")
+	gone := db + "/colls/c"
+	steps := []recreateStep{{"DELETE", gone, "", 204}}
+	if how.Get("whole") != "" {
+		steps = []recreateStep{{"DELETE", db, "", 204}, {"POST", "dbs", fmt.Sprintf(`{"id": %q}`, how.Get("database")), 201}}
+	}
+	steps = append(steps, recreateStep{"POST", db + "/colls",
+		`{"id": "c", "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2}}`, 201})
+	for i := range 7 {
+		steps = append(steps, recreateStep{"POST", db + "/colls/c/docs",
+			fmt.Sprintf(`{"id": "r%s-%d", "pk": "k%d", "n": %d}`, round, i, i, i), 201})
+	}
+	for _, step := range steps {
+		req, err := http.NewRequestWithContext(ctx, step.method, s.URL("http")+step.path, strings.NewReader(step.body))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Authorization", "Bearer "+EmulatorKey)
+		req.Header.Set("x-mayfly-ranges", how.Get("ranges"))
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		res.Body.Close()
+		if res.StatusCode != step.status {
+			return fmt.Errorf("%s %s: %s", step.method, step.path, res.Status)
+		}
+	}
+	return nil
+}
+
+// recreateStep is one request of recreate, and the status of its answer.
+type recreateStep struct {
+	method, path, body string
+	status             int
+}
+
+// control lets a runner end the server and start it again: POST stop, POST kill; POST recreate is
+// another client. It returns the URL before these.
 func control(t *testing.T, s *Server) string {
 	t.Helper()
 	again := func(end func() error) http.HandlerFunc {
@@ -206,6 +254,11 @@ func control(t *testing.T, s *Server) string {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /stop", again(func() error { return s.Stop() }))
 	mux.HandleFunc("POST /kill", again(func() error { return s.Kill() }))
+	mux.HandleFunc("POST /recreate", func(w http.ResponseWriter, r *http.Request) {
+		if err := recreate(r.Context(), s, r.URL.Query()); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	server := &http.Server{Handler: mux}

@@ -24,6 +24,7 @@ type Description struct {
 
 // The files of a description that lie beside folders of databases and of containers.
 const (
+	accountFile  = "account.json"
 	entitiesFile = "queues.json"
 	nothingFile  = "databases.json"
 	databaseFile = "db.json"
@@ -43,7 +44,7 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Descrip
 	for _, o := range db.Offers() {
 		d.offers[o.ResourceRID] = o.Throughput
 	}
-	names := namesBeside(Unfinished, entitiesFile, nothingFile)
+	names := namesBeside(Unfinished, accountFile, entitiesFile, nothingFile)
 	for _, in := range byID(db.Databases(), (*store.Database).ID) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -54,6 +55,11 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Descrip
 	}
 	if queues != nil {
 		if err := d.entities(ctx, queues); err != nil {
+			return nil, err
+		}
+	}
+	if db.ContinuousBackup() {
+		if err := d.file(accountFile, map[string]any{"continuousBackup": true}); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/config"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
@@ -18,14 +19,14 @@ const allEntities = 1 << 30
 // entities describes queues and topics.
 func (d *describer) entities(ctx context.Context, queues *queue.Queues) error {
 	content := map[string]any{}
-	list, err := d.listed(ctx, queues, queue.Queue, "")
+	list, err := d.listed(ctx, queues, entity.Queue, "")
 	if len(list) > 0 {
 		content["queues"] = list
 	}
 	if err != nil {
 		return err
 	}
-	list, err = d.listed(ctx, queues, queue.Topic, "")
+	list, err = d.listed(ctx, queues, entity.Topic, "")
 	if len(list) > 0 {
 		content["topics"] = list
 	}
@@ -36,15 +37,15 @@ func (d *describer) entities(ctx context.Context, queues *queue.Queues) error {
 }
 
 // listed describes the entities of a kind; topic is that of subscriptions.
-func (d *describer) listed(ctx context.Context, queues *queue.Queues, kind queue.Kind, topic string) (
+func (d *describer) listed(ctx context.Context, queues *queue.Queues, kind entity.Kind, topic string) (
 	list []map[string]any, err error) {
 	entities, err := queues.List(ctx, kind, topic, 0, allEntities)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range byID(entities, func(e queue.Entity) string { return e.Path }) {
+	for _, e := range byID(entities, func(e entity.Entity) string { return e.Path }) {
 		out := map[string]any{"name": e.Path[strings.LastIndex(e.Path, "/")+1:]}
-		if kind != queue.Subscription {
+		if kind != entity.Subscription {
 			out["name"] = e.Path
 		}
 		for name, value := range config.Properties(kind, e.Properties) {
@@ -59,15 +60,15 @@ func (d *describer) listed(ctx context.Context, queues *queue.Queues, kind queue
 			d.left("%d %s of the %s '%s'", n, word, strings.ToLower(kind.String()), e.Path)
 		}
 		switch kind {
-		case queue.Topic:
-			subscriptions, err := d.listed(ctx, queues, queue.Subscription, e.Path)
+		case entity.Topic:
+			subscriptions, err := d.listed(ctx, queues, entity.Subscription, e.Path)
 			if err != nil {
 				return nil, err
 			}
 			if len(subscriptions) > 0 {
 				out["subscriptions"] = subscriptions
 			}
-		case queue.Subscription:
+		case entity.Subscription:
 			if out["rules"], err = d.rules(ctx, queues, e.Path); err != nil {
 				return nil, err
 			}
@@ -99,7 +100,7 @@ func (d *describer) rules(ctx context.Context, queues *queue.Queues, path string
 }
 
 // rule describes a rule; ok is false where it has values of types that seeds do not have.
-func (d *describer) rule(r queue.Rule, path string) (out map[string]any, ok bool) {
+func (d *describer) rule(r entity.Rule, path string) (out map[string]any, ok bool) {
 	out = map[string]any{"name": r.Name}
 	parameters := func(to map[string]any, member string, list []rule.Parameter) {
 		values := map[string]any{}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/tree"
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/rule"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -132,7 +132,7 @@ func TestDescriptionTellsWhatIsLeft(t *testing.T) {
 	if _, err := w.db.Snapshot(ctx, "kept"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.queues.CreateRule(ctx, "news/Subscriptions/everything", queue.Rule{Name: "typed",
+	if _, err := w.queues.CreateRule(ctx, "news/Subscriptions/everything", entity.Rule{Name: "typed",
 		Filter: correlation(t, rule.Parameter{Name: "at", Value: rule.Time(5)})}); err != nil {
 		t.Fatal(err)
 	}

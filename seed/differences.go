@@ -46,6 +46,7 @@ func (s *Seed) Check(ctx context.Context, to Target) error {
 // no difference.
 func (s *Seed) differences(ctx context.Context, to Target) error {
 	p := &planter{Target: to, looks: true}
+	p.backup(s)
 	for _, e := range s.entities {
 		list, err := e.Differences(ctx, to.Queues)
 		if err != nil {

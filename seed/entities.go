@@ -12,14 +12,14 @@ import (
 func (r *reader) entities(f *File) error {
 	namespace := newObject(tree.Place{})
 	for i := range f.Queues {
-		e, err := entity(f.Queues[i].Self)
+		e, err := emulatorEntity(f.Queues[i].Self)
 		if err != nil {
 			return err
 		}
 		namespace.append("Queues", e)
 	}
 	for i := range f.Topics {
-		e, err := entity(f.Topics[i].Self)
+		e, err := emulatorEntity(f.Topics[i].Self)
 		if err != nil {
 			return err
 		}
@@ -55,8 +55,8 @@ func (o object) append(name string, value *tree.Value) {
 
 func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// entity is a queue, a topic or a subscription as the emulator writes it.
-func entity(v *tree.Value) (*tree.Value, error) {
+// emulatorEntity returns a queue, a topic or a subscription as the emulator writes it.
+func emulatorEntity(v *tree.Value) (*tree.Value, error) {
 	out, properties := newObject(v.Place), newObject(v.Place)
 	for _, m := range v.Members {
 		switch m.Name {
@@ -65,7 +65,7 @@ func entity(v *tree.Value) (*tree.Value, error) {
 		case "subscriptions", "rules":
 			out.set(capital(m.Name), &tree.Value{Kind: tree.Array, Place: m.Place}, m.Place)
 			for _, e := range m.Value.List {
-				said := entity
+				said := emulatorEntity
 				if m.Name == "rules" {
 					said = ruleOf
 				}

@@ -82,8 +82,13 @@ func (s *Seed) Plant(ctx context.Context, to Target) (Report, error) {
 			return p.Report, err
 		}
 	}
+	had := to.DB.ContinuousBackup()
 	if !to.Undo {
-		return p.Report, p.plant(ctx, s)
+		err := p.plant(ctx, s)
+		if err != nil {
+			to.DB.SetContinuousBackup(had)
+		}
+		return p.Report, err
 	}
 	if err := p.forget(ctx); err != nil {
 		return p.Report, err
@@ -94,6 +99,7 @@ func (s *Seed) Plant(ctx context.Context, to Target) (Report, error) {
 	err := p.plant(ctx, s)
 	ctx = context.WithoutCancel(ctx)
 	if err != nil {
+		to.DB.SetContinuousBackup(had)
 		err = errors.Join(err, to.DB.Restore(ctx, undoSnapshot))
 	}
 	return p.Report, errors.Join(err, p.forget(ctx))
@@ -184,6 +190,7 @@ func (p *planter) plant(ctx context.Context, s *Seed) error {
 	if err := p.forward(ctx, s); err != nil {
 		return err
 	}
+	p.backup(s)
 	for _, entities := range s.entities {
 		if err := entities.Apply(ctx, p.Queues); err != nil {
 			return err
@@ -205,6 +212,23 @@ func (p *planter) plant(ctx context.Context, s *Seed) error {
 		}
 	}
 	return nil
+}
+
+// backup brings continuous backup to what the seed says: containers have it from when they are made.
+func (p *planter) backup(s *Seed) {
+	b := s.backup
+	if b == nil || b.on == p.DB.ContinuousBackup() ||
+		!p.change(b.place, "the account has continuous backup %s", onOff(!b.on)) {
+		return
+	}
+	p.DB.SetContinuousBackup(b.on)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 // maxForward is how far a clock goes forward for a seed. What lies beyond is nothing that anybody tests,

@@ -3,18 +3,19 @@ package seed
 // Policies are the members of a container's definition beside its id and its partition key. The store reads
 // them itself; these structs say what there is.
 type Policies struct {
-	DefaultTTL       *int64              `json:"defaultTtl,omitempty" description:"Seconds; -1: none."`
-	Indexing         *IndexingPolicy     `json:"indexingPolicy,omitempty"`
-	UniqueKeys       *UniqueKeyPolicy    `json:"uniqueKeyPolicy,omitempty"`
-	Computed         []ComputedProperty  `json:"computedProperties,omitempty"`
-	Vectors          *VectorPolicy       `json:"vectorEmbeddingPolicy,omitempty"`
-	FullText         *FullTextPolicy     `json:"fullTextPolicy,omitempty"`
-	ChangeFeed       *ChangeFeedPolicy   `json:"changeFeedPolicy,omitempty"`
-	Conflicts        *ConflictResolution `json:"conflictResolutionPolicy,omitempty"`
-	Geospatial       *Geospatial         `json:"geospatialConfig,omitempty"`
-	ClientEncryption Anything            `json:"clientEncryptionPolicy,omitempty"`
-	TTLPropertyPath  string              `json:"ttlPropertyPath,omitempty"`
-	AnalyticalTTL    *int64              `json:"analyticalStorageTtl,omitempty"`
+	DefaultTTL       *int64               `json:"defaultTtl,omitempty" description:"Seconds; -1: none."`
+	Indexing         *IndexingPolicy      `json:"indexingPolicy,omitempty"`
+	UniqueKeys       *UniqueKeyPolicy     `json:"uniqueKeyPolicy,omitempty"`
+	Computed         []ComputedProperty   `json:"computedProperties,omitempty"`
+	Vectors          *VectorPolicy        `json:"vectorEmbeddingPolicy,omitempty"`
+	FullText         *FullTextPolicy      `json:"fullTextPolicy,omitempty"`
+	ChangeFeed       *ChangeFeedPolicy    `json:"changeFeedPolicy,omitempty"`
+	PreviousImages   *PreviousImagePolicy `json:"previousImageRetentionPolicy,omitempty"`
+	Conflicts        *ConflictResolution  `json:"conflictResolutionPolicy,omitempty"`
+	Geospatial       *Geospatial          `json:"geospatialConfig,omitempty"`
+	ClientEncryption Anything             `json:"clientEncryptionPolicy,omitempty"`
+	TTLPropertyPath  string               `json:"ttlPropertyPath,omitempty"`
+	AnalyticalTTL    *int64               `json:"analyticalStorageTtl,omitempty"`
 }
 
 // IndexingPolicy says what is indexed, and how.
@@ -116,6 +117,26 @@ type FullTextPath struct {
 // ChangeFeedPolicy asks for the feed of all versions and deletes.
 type ChangeFeedPolicy struct {
 	Retention int64 `json:"retentionDuration,omitempty" description:"Minutes."`
+}
+
+// PreviousImagePolicy says of which changes the version before is shown in the feed of all versions.
+type PreviousImagePolicy struct {
+	Mode     *int64                 `json:"mode,omitempty" minimum:"0" maximum:"3" description:"Of old."`
+	Features *PreviousImageFeatures `json:"supportedFeatures,omitempty"`
+}
+
+// PreviousImageFeatures are the features that can have one.
+type PreviousImageFeatures struct {
+	AllVersions    *PreviousImageFeature `json:"allVersionsAndDeletes,omitempty"`
+	SecondaryIndex *PreviousImageFeature `json:"globalSecondaryIndex,omitempty"`
+	Copy           *PreviousImageFeature `json:"containerCopy,omitempty"`
+	Embeddings     *PreviousImageFeature `json:"embeddingGeneratorService,omitempty"`
+}
+
+// PreviousImageFeature is one of them.
+type PreviousImageFeature struct {
+	Mode  *int64   `json:"mode,omitempty" minimum:"0" maximum:"3" description:"1: replaces, 2: deletes, 3: both."`
+	Paths []string `json:"includedPaths,omitempty" description:"Kept for clients."`
 }
 
 // ConflictResolution is kept for clients.

@@ -20,6 +20,13 @@ type Seed struct {
 	known     map[string]*container // by database and id: the first of that name
 	apart     bool                  // its documents stay where they are: see OpenDefinitions
 	files     map[string]string     // those with definitions, where apart
+	backup    *backup               // nil: the files do not say
+}
+
+// backup is whether the account is to have continuous backup.
+type backup struct {
+	on    bool
+	place tree.Place
 }
 
 // HasEntities tells whether there are queues or topics in the seed.
@@ -195,6 +202,9 @@ func (r *reader) file(name string) error {
 		}
 		return err
 	}
+	if err := r.backup(&f); err != nil {
+		return err
+	}
 	if len(f.Queues)+len(f.Topics) > 0 {
 		if err := r.entities(&f); err != nil {
 			return err
@@ -209,6 +219,19 @@ func (r *reader) file(name string) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// backup reads whether the account has continuous backup. Several files may say so, if they say the same.
+func (r *reader) backup(f *File) error {
+	if f.ContinuousBackup == nil {
+		return nil
+	}
+	said := &backup{*f.ContinuousBackup, f.Self.Member("continuousBackup").Place}
+	if was := r.seed.backup; was != nil && was.on != said.on {
+		return said.place.Fail("another file has it the other way: %s", was.place)
+	}
+	r.seed.backup = said
 	return nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/tree"
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -145,7 +145,7 @@ type Span struct{ value *tree.Value }
 
 // DecodeTree implements tree.Decoder. It brings all forms into the last one.
 func (s *Span) DecodeTree(v *tree.Value) error {
-	if _, err := queue.ParseDuration(v.Text); v.Kind == tree.String && err == nil {
+	if _, err := entity.ParseDuration(v.Text); v.Kind == tree.String && err == nil {
 		s.value = v
 		return nil
 	}
@@ -153,7 +153,7 @@ func (s *Span) DecodeTree(v *tree.Value) error {
 	if v.Kind != tree.String || err != nil || d <= 0 {
 		return v.Place.Fail("a duration such as 90s, 29d or PT1M is expected here, not %s", v.Shown())
 	}
-	s.value = &tree.Value{Kind: tree.String, Text: queue.FormatDuration(d), Place: v.Place}
+	s.value = &tree.Value{Kind: tree.String, Text: entity.FormatDuration(d), Place: v.Place}
 	return nil
 }
 

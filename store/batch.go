@@ -103,10 +103,10 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 		}
 	}
 	st := c.state.Load()
-	if o.Range != "" && st.rangeByID(o.Range) == nil && c.outdated(ctx, st) {
+	if o.Range != "" && !st.knowsRange(o.Range) && c.outdated(ctx, st) {
 		st = c.state.Load()
 	}
-	if o.Range != "" && st.rangeByID(o.Range) == nil {
+	if o.Range != "" && !st.knowsRange(o.Range) {
 		return rangeGone(o.Range)
 	}
 	return nil
@@ -175,7 +175,7 @@ func (b *batch) admit(st *containerState, p *prepared) error {
 	if b.o.Range == "" {
 		return nil
 	}
-	if s := st.rangeByID(b.o.Range); s == nil || !s.holds(p.epk) {
+	if !st.liesIn(p.epk, b.o.Range) {
 		return rangeGone(b.o.Range)
 	}
 	return nil

@@ -38,6 +38,8 @@ type containerRecord struct {
 	Slots int `json:"slots,omitempty"`
 	// NextRange is above every id that a range under the container's name has had before it; 0: not known.
 	NextRange int `json:"nextRange,omitempty"`
+	// Former are ranges of containers that had the name before, under ids that none of Ranges has.
+	Former []formerRange `json:"former,omitempty"`
 	// Version is that in session tokens; 0: they have none.
 	Version int64        `json:"version,omitempty"`
 	Split   *splitRecord `json:"split,omitempty"`
@@ -54,7 +56,7 @@ type containerRecord struct {
 	// says.
 	Recent bool `json:"recent,omitempty"`
 
-	// Backup tells that the container was made under Options.ContinuousBackup.
+	// Backup tells that the container was made while the store had continuous backup.
 	Backup bool `json:"backup,omitempty"`
 
 	Settings ContainerSettings `json:"settings,omitzero"`
@@ -140,7 +142,7 @@ func (db *resident) reread(ctx context.Context, r engine.Reader) error {
 			return err
 		}
 	}
-	db.door.subscribers.notify()
+	db.door.subscribers.Notify()
 	db.splitter.wake()
 	db.reindexer.wake()
 	return nil
@@ -307,6 +309,18 @@ type formerRecord struct {
 	First  int    `json:"first"`  // the lowest id of the last one's ranges
 	Next   int    `json:"next"`   // above every id that a range under the name has had
 	Layout string `json:"layout"` // of the last one: see layoutOf
+	// Ranges are those of the last one and of its predecessors, the latest maxFormer.
+	Ranges []formerRange `json:"ranges,omitempty"`
+}
+
+// maxFormer is how many ranges of former containers are kept under a name.
+const maxFormer = 256
+
+// formerRange is the id of a partition range that is gone, and the span that the id stands for.
+type formerRange struct {
+	ID  int    `json:"id"`
+	Min string `json:"min"`
+	Max string `json:"max"`
 }
 
 // layoutOf names a partition key definition and ranges with their ids, in a few bytes.
@@ -336,9 +350,12 @@ func highestID(ranges []rangeRecord) int {
 func (c *Container) keepFormer(t engine.Txn) error {
 	rec := &c.state.Load().rec
 	former := formerRecord{First: rec.Ranges[0].ID, Next: max(rec.NextRange, highestID(rec.Ranges)+1)}
+	former.Ranges = slices.Clone(rec.Former)
 	for _, r := range rec.Ranges {
 		former.First = min(former.First, r.ID)
+		former.Ranges = append(former.Ranges, formerRange{r.ID, r.Min, r.Max})
 	}
+	former.Ranges = former.Ranges[max(len(former.Ranges)-maxFormer, 0):]
 	var err error
 	if former.Layout, err = layoutOf(&c.def, rec.Ranges); err != nil {
 		return err

@@ -86,6 +86,6 @@ func (w dated) Moved(clocks []*host.Clock) {
 		for _, s := range c.state.Load().ranges {
 			s.rescan.Store(true)
 		}
-		c.watch.notify()
+		c.watch.Notify()
 	}
 }

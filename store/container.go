@@ -39,15 +39,15 @@ type Container struct {
 	spending budget // of its own throughput
 	plans    plans
 	marks    marks
-	watch    notifier
-	mourners notifier // who follow the log of expiries
+	watch    host.Notifier
+	mourners host.Notifier // who follow the log of expiries
 	reaping  reaping
 	// the last second in which the container was used, where its settings ask: see idle.go
-	used     atomic.Int64
-	usedKept int64 // what is stored of it; the reaper's and, with it at rest, Close's
-	lints    lintBook
-	overruns overruns      // of its scripts
-	purged   atomic.Uint64 // items, since Open
+	used       atomic.Int64
+	usedKept   int64 // what is stored of it; the reaper's and, with it at rest, Close's
+	lints      lintBook
+	violations violations    // of its scripts
+	purged     atomic.Uint64 // items, since Open
 }
 
 // containerState is immutable.
@@ -72,7 +72,19 @@ type itemCount struct {
 	at        uint64 // sum of positions and purges when counted
 	valid     bool
 	usage     inspect.Usage
+	text      atomic.Pointer[string] // usage's; nil before the first count
 }
+
+// LastUsage returns the text of what Usage last counted, of an empty container before the first count. It is
+// what answers about items tell: none of them waits for a count, and no decision rests on it.
+func (c *Container) LastUsage() string {
+	if text := c.count.text.Load(); text != nil {
+		return *text
+	}
+	return unusedText
+}
+
+var unusedText = inspect.Usage{}.Text()
 
 // ContainerInfo is one state of a container.
 type ContainerInfo struct {
@@ -242,6 +254,18 @@ func (st *containerState) rangeByID(id string) *slot {
 	return nil
 }
 
+// rangeNamed finds a partition range by its id: CodeRangeGone where there is none.
+func (c *Container) rangeNamed(ctx context.Context, id string) (*slot, error) {
+	st := c.state.Load()
+	if st.rangeByID(id) == nil && c.outdated(ctx, st) {
+		st = c.state.Load()
+	}
+	if s := st.rangeByID(id); s != nil {
+		return s, nil
+	}
+	return nil, rangeGone(id)
+}
+
 // rangeOf is the range that an effective partition key lies in.
 func (st *containerState) rangeOf(epk []byte) *slot {
 	lo, hi := 0, len(st.ranges)
@@ -340,7 +364,7 @@ func (c *Container) change(ctx context.Context, fn func(st containerState, now i
 	}
 	c.note(markSettings, next.rec.TS)
 	c.state.Store(&next)
-	c.watch.notify()
-	c.mourners.notify()
+	c.watch.Notify()
+	c.mourners.Notify()
 	return nil
 }

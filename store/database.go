@@ -181,7 +181,7 @@ func (db *resident) deleteDatabase(ctx context.Context, id string, o WriteOption
 	db.cat.databases = without(db.cat.databases, d)
 	db.cat.dropOffers(func(o offerRecord) bool { return o.Database == d.rec.Num })
 	db.mu.Unlock()
-	db.door.subscribers.notify()
+	db.door.subscribers.Notify()
 	db.eraseAll(ctx, containers)
 	return nil
 }

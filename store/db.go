@@ -26,8 +26,11 @@ type DB struct {
 	// What lives through restores.
 	heavy       *heavyWork
 	memory      *Memory
-	temp        *spill.Dir // nil: there is none
-	subscribers notifier   // who ask for webhooks: see Subscriptions
+	temp        *spill.Dir    // nil: there is none
+	subscribers host.Notifier // who ask for webhooks: see Subscriptions
+	// backup is Options.ContinuousBackup, until SetContinuousBackup changes it. It decides of containers that
+	// are made from then on; what it was for a container is in its record.
+	backup atomic.Bool
 }
 
 // Open opens the data of an engine that holds documents, and what neighbours have beside them: it loads the
@@ -60,6 +63,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 func New(o Options) (*DB, error) {
 	o = o.withDefaults()
 	db := &DB{opts: o, memory: NewMemory(o.Memory), heavy: newHeavyWork(runtime.GOMAXPROCS(0))}
+	db.backup.Store(o.ContinuousBackup)
 	if err := o.validate(); err != nil || o.Temp == "" {
 		return db, err
 	}

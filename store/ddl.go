@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -63,8 +64,9 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 		return nil, err
 	}
 	spec.EnsureDefaults()
-	if err := cmp.Or(spec.Validate(), t.Validate()); err != nil {
-		return nil, err
+	invalid := cmp.Or(spec.Validate(), t.Validate())
+	if invalid != nil && !errors.Is(invalid, definition.ErrEncryptionPath) {
+		return nil, invalid
 	}
 	db := d.db
 	if err := db.lockCatalog(ctx); err != nil {
@@ -73,6 +75,9 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	defer db.in.Catalog().Unlock()
 	if live, err := db.database(d.ID()); err != nil || live != d {
 		return nil, fail(fault.CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
+	}
+	if invalid != nil {
+		return nil, cmp.Or(d.checkEncryptionKeys(spec.ClientEncryption), invalid)
 	}
 	if _, err := d.Container(spec.ID); err == nil {
 		return nil, fail(fault.CodeConflict, "Resource with specified id or name already exists: container '"+spec.ID+"'.")
@@ -125,7 +130,7 @@ func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, r
 	db := d.db
 	rec = containerRecord{
 		CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
-		Spec: spec.AppendJSON(nil), Recent: keepsRecency(spec), Backup: db.opts.ContinuousBackup,
+		Spec: spec.AppendJSON(nil), Recent: keepsRecency(spec), Backup: db.door.backup.Load(),
 		Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
 		Basis:  definition.PathKey(spec.TTLPropertyPath), Ranges: ranges,
 	}
@@ -148,7 +153,7 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 	}
 	keys := d.Resources(KindEncryptionKey)
 	for _, path := range p.IncludedPaths {
-		if keys.find(path.KeyID) == nil {
+		if path.KeyID != "" && keys.find(path.KeyID) == nil {
 			return fail(fault.CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+
 				"]' does not exist.")
 		}
@@ -288,7 +293,7 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 	db.cat.remove(c)
 	db.cat.dropOffers(func(o offerRecord) bool { return o.CID == c.cid })
 	db.mu.Unlock()
-	db.door.subscribers.notify()
+	db.door.subscribers.Notify()
 	db.eraseAll(ctx, []*Container{c})
 	return nil
 }

@@ -113,7 +113,7 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 // ExpirationsChanged returns a channel that is closed when the log of expiries has grown, or the container
 // has changed or gone. Who follows the log takes the channel, calls Expirations and waits where there are
 // none.
-func (c *Container) ExpirationsChanged() <-chan struct{} { return c.mourners.changed() }
+func (c *Container) ExpirationsChanged() <-chan struct{} { return c.mourners.Changed() }
 
 func keepsLog(st *containerState) error {
 	if st.rec.Log == nil {
@@ -218,7 +218,7 @@ func (db *resident) subscriptions() (list []Subscription) {
 }
 
 // SubscriptionsChanged returns a channel that is closed when Subscriptions may have others to return.
-func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.subscribers.changed() }
+func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.subscribers.Changed() }
 
 // Confirmed is the position up to which a subscriber, by its Subscription.Name, has confirmed what it is
 // sent; "" before its first confirmation, for which all is sent from its beginning. CodeNotFound: there is no

@@ -134,7 +134,7 @@ func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) 
 		case outside:
 			err = outsideRetention()
 		case src.sp.wantsVersion(&v):
-			err = f.addVersion(seq, &v)
+			err = f.addVersion(src.st, seq, &v)
 		}
 		*at = seq
 	}
@@ -157,7 +157,7 @@ func (sp *span) wantsVersion(v *layout.Version) bool {
 }
 
 // addVersion adds a change with its images. Its slices outlive the page's snapshot.
-func (f *feedReader) addVersion(seq layout.Sequence, v *layout.Version) error {
+func (f *feedReader) addVersion(st *containerState, seq layout.Sequence, v *layout.Version) error {
 	ch := Change{Kind: ChangeKind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(), c: f.c}
 	if ch.gone() {
 		key, err := decodeKey(v.PK)
@@ -168,12 +168,22 @@ func (f *feedReader) addVersion(seq layout.Sequence, v *layout.Version) error {
 	} else {
 		ch.Item = f.c.imageItem(v, layout.Image{Slot: v.Slot, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
 	}
-	if len(v.Previous.Body) > 0 {
+	if len(v.Previous.Body) > 0 && st.showsPrevious(v.Kind) {
 		previous := f.c.imageItem(v, v.Previous)
 		ch.Previous = &previous
 	}
 	f.add(ch, len(v.Body)+len(v.Previous.Body), v.Last)
 	return nil
+}
+
+// showsPrevious reports whether the feed of all versions has the version before a change of a kind. A
+// definition that does not say shows all that are kept.
+func (st *containerState) showsPrevious(kind uint8) bool {
+	mode, given := st.spec.PreviousImages()
+	if kind == layout.Replaced {
+		return !given || mode&definition.PreviousOfReplace != 0
+	}
+	return !given || mode&definition.PreviousOfDelete != 0
 }
 
 // imageItem makes an item of an image of a version.

@@ -1,101 +1,118 @@
 package store_test
 
 import (
+	"bytes"
 	"fmt"
-	"math/rand/v2"
-	"strconv"
+	"slices"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/tidwall/gjson"
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// TestNamesOfRangesHistories: containers of two names are made, split, dropped, put back by restores and by
-// forks, at random. Under a name the id of a range never has two spans, and no container
-// has two versions in its session tokens.
-func TestNamesOfRangesHistories(t *testing.T) {
-	for seed := range uint64(30) {
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { namesOfRanges(t, seed) })
-	}
-}
-
-func namesOfRanges(t *testing.T, seed uint64) {
-	o := store.Options{ManualReaper: true}
-	if seed%3 == 0 {
-		o.FirstNumber = uint32(1000 * (seed + 1))
-	}
-	b := newBenchWith(t, vfs.NewMem(), "", o)
-	defer b.close()
-	random := rand.New(rand.NewPCG(seed, 1))
-	spans := map[string]string{} // database/container/id -> span
-	versions := map[string]int64{}
-	look := func() {
-		t.Helper()
-		for _, d := range b.db.Databases() {
-			for _, c := range d.Containers() {
-				name := d.ID() + "/" + c.ID()
-				for _, r := range c.Ranges().Ranges {
-					key := name + "/" + r.ID
-					if was := spans[key]; was != "" && was != r.Min+"-"+r.Max {
-						t.Fatalf("the range %s was %s and is %s-%s", key, was, r.Min, r.Max)
-					}
-					spans[key] = r.Min + "-" + r.Max
-				}
-				key := name + "/" + c.RID()
-				if was := versions[key]; was != 0 && was != c.SessionVersion() {
-					t.Fatalf("the version of %s was %d and is %d", key, was, c.SessionVersion())
-				}
-				versions[key] = c.SessionVersion()
-			}
+// TestFormerRanges: the ids of a container's ranges go on naming their spans when the container is deleted and
+// made again on another number of ranges. By the old ids a query, a list, a change feed and a batch find each
+// item of the new container once.
+func TestFormerRanges(t *testing.T) {
+	b := newBench(t, `"changeFeedPolicy":{"retentionDuration":10}`, 2)
+	spec := b.c.Info().Spec
+	old := rangeIDs(b.c)
+	for _, n := range []int{4, 1, 3} {
+		d, err := b.db.Database("db")
+		if err == nil {
+			err = d.DeleteContainer(b.ctx, "c", store.WriteOptions{})
 		}
-	}
-	snapshots := 0
-	for range 60 {
-		look()
-		name := []string{"db", "other"}[random.IntN(2)]
-		d, err := b.db.Database(name)
-		switch step := random.IntN(9); {
-		case err != nil && step < 5:
-			_, err = b.db.CreateDatabase(b.ctx, name, definition.Throughput{})
-		case err != nil && snapshots > 0:
-			_, err = b.db.ForkDatabase(b.ctx, fmt.Sprint("s", random.IntN(snapshots)), "db", name)
-			if err != nil {
-				continue // the snapshot has no such database
-			}
-		case err != nil:
-			continue
-		case step == 0:
-			err = b.db.DeleteDatabase(b.ctx, name, store.WriteOptions{})
-		case step == 1:
-			_, err = b.db.Snapshot(b.ctx, fmt.Sprint("s", snapshots))
-			snapshots++
-		case step == 2 && snapshots > 0:
-			err = b.db.Restore(b.ctx, fmt.Sprint("s", random.IntN(snapshots)))
-		case step == 3 && snapshots > 0:
-			_, err = b.db.RestoreDatabase(b.ctx, fmt.Sprint("s", random.IntN(snapshots)), name)
-			if err != nil {
-				continue
-			}
-		default:
-			c, gone := d.Container("c")
-			if gone != nil {
-				_, err = d.CreateContainerWith(b.ctx, specOf(t, ""),
-					store.ContainerOptions{Ranges: []int{1, 1, 2, 4}[random.IntN(4)]})
-			} else if random.IntN(2) == 0 {
-				err = d.DeleteContainer(b.ctx, "c", store.WriteOptions{})
-			} else {
-				ranges := c.Ranges().Ranges
-				low := ranges[random.IntN(len(ranges))]
-				if _, err = c.Split(b.ctx, low.ID, low.Min+"0"+strconv.Itoa(1+random.IntN(9))); err != nil {
-					continue // no bound inside of the range
-				}
-			}
+		if err == nil {
+			b.c, err = d.CreateContainerWith(b.ctx, spec, store.ContainerOptions{Ranges: n})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		var want []string
+		var ops []store.Operation
+		for i := range 20 {
+			id := fmt.Sprintf("%02d", i)
+			body := fmt.Appendf(nil, `{"id":%q,"pk":%q}`, id, id)
+			if _, _, err := b.c.Create(b.ctx, pk(id), body, store.WriteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, id)
+			ops = append(ops, store.Operation{Kind: store.OperationRead, Partition: pk(id), ID: id})
+		}
+		var listed, changed, found, ordered, read []string
+		ids := func(to *[]string, rows ...[]byte) {
+			for _, row := range rows {
+				*to = append(*to, gjson.GetBytes(row, "id").Str)
+			}
+		}
+		for _, id := range old {
+			scope := store.Scope{Range: id}
+			page, _, err := b.c.List(b.ctx, store.ListOptions{Scope: scope})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, it := range page.Items {
+				ids(&listed, it.Body())
+			}
+			changes, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Scope: scope})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, change := range changes.Changes {
+				ids(&changed, change.Item.Body())
+			}
+			query := func(text string) [][]byte {
+				o := store.ListOptions{Scope: scope}
+				page, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text, ListOptions: o})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return page.Rows
+			}
+			ids(&found, query("SELECT * FROM c")...)
+			rows := query("SELECT c.id FROM c ORDER BY c.id")
+			if !slices.IsSortedFunc(rows, bytes.Compare) {
+				t.Errorf("range %s: the rows of an ORDER BY are not in order: %s", id, rows)
+			}
+			ids(&ordered, rows...)
+			batch, _, err := b.c.Batch(b.ctx, definition.PartitionKey{}, ops,
+				store.BatchOptions{Range: id, ContinueOnError: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, r := range batch.Results {
+				switch {
+				case r.Err == nil:
+					read = append(read, ops[i].ID)
+				case fault.ErrorCode(r.Err) != fault.CodeRangeGone:
+					t.Error(r.Err)
+				}
+			}
+		}
+		for how, got := range map[string][]string{
+			"list": listed, "feed": changed, "query": found, "order": ordered, "batch": read,
+		} {
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("%d ranges, %s by the ranges %v: %v", n, how, old, got)
+			}
+		}
+		never := store.Scope{Range: "999"}
+		_, _, err = b.c.List(b.ctx, store.ListOptions{Scope: never})
+		if fault.ErrorCode(err) != fault.CodeRangeGone {
+			t.Errorf("a range that there never was: %v", err)
+		}
 	}
-	look()
+	checkClean(t, b.db)
+	b.close()
+}
+
+func rangeIDs(c *store.Container) []string {
+	var ids []string
+	for _, r := range c.Ranges().Ranges {
+		ids = append(ids, r.ID)
+	}
+	return ids
 }

@@ -24,7 +24,7 @@ type givenRows struct {
 
 type givenPage struct {
 	cursor string
-	rows   *query.Given
+	rows   *query.PageState
 	size   int
 	since  time.Time // by the wall's clock
 }
@@ -62,7 +62,7 @@ func (g *givenRows) forgetOld() {
 }
 
 // Take implements query.Memory.
-func (g *givenRows) Take(cursor string) *query.Given {
+func (g *givenRows) Take(cursor string) *query.PageState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	i := slices.IndexFunc(g.kept, func(p givenPage) bool { return p.cursor == cursor })
@@ -95,7 +95,7 @@ func (g *givenRows) close() {
 }
 
 // Keep implements query.Memory.
-func (g *givenRows) Keep(cursor string, rows *query.Given) {
+func (g *givenRows) Keep(cursor string, rows *query.PageState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if i := slices.IndexFunc(g.kept, func(p givenPage) bool { return p.cursor == cursor }); i >= 0 {

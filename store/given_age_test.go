@@ -13,15 +13,15 @@ func TestGivenAge(t *testing.T) {
 	wall := ttl.NewManual(time.Unix(1_000_000, 0))
 	g := newGivenRows(NewMemory(0), wall)
 	defer g.close()
-	g.Keep("a", &query.Given{})
+	g.Keep("a", &query.PageState{})
 	wall.Advance(30 * time.Second)
-	g.Keep("b", &query.Given{})
+	g.Keep("b", &query.PageState{})
 	wall.Advance(31 * time.Second)
 	awaitGone(t, g, "a")
 	if g.Take("b") == nil {
 		t.Error("what is half a minute old is forgotten")
 	}
-	g.Keep("c", &query.Given{})
+	g.Keep("c", &query.PageState{})
 	wall.Advance(maxGivenAge)
 	awaitGone(t, g, "c")
 }

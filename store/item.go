@@ -18,6 +18,9 @@ type WriteOptions struct {
 	// PreTriggers and PostTriggers name the triggers that run in the write's transaction, at most one each. A
 	// pre-trigger may change the document; one that throws prevents the write, CodeBadRequest.
 	PreTriggers, PostTriggers []string
+	// ExcludeSystemProperties says that readers may ask for the item without its system properties, which are
+	// always there otherwise. Item.Plain reports it, until the next write of the item.
+	ExcludeSystemProperties bool
 	// Import gives the item of a create or an upsert a _ts in the past; see Container.Import. Nil: it is
 	// written now.
 	Import *ImportOptions

@@ -171,6 +171,7 @@ type span struct {
 
 // scope resolves a Scope against a state.
 func (c *Container) scope(st *containerState, s Scope) (span, error) {
+	s = st.inFormer(s)
 	sp := span{ranges: st.ranges}
 	h := fnv.New32a()
 	// the rids and terms of another container say nothing here

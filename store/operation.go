@@ -81,6 +81,7 @@ type prepared struct {
 	given   stored // what is to be written, as prepare made it
 	item    stored // what is written: made anew of given, or by a patch, each time that it is applied
 	renamed []byte // the point key of a replace's document where it has another id than the item; else nil
+	refused error  // why a replace fails where its item exists: its document was refused; else nil
 	patch   *preparedPatch
 }
 
@@ -137,14 +138,24 @@ func (c *Container) address(pk definition.PartitionKey, op Operation) (*prepared
 	return p, err
 }
 
-// replacement prepares a replace. Its document may give the item another id, but it stays in its partition.
+// replacement prepares a replace. Its document may give the item another id, but it stays in its partition. A
+// refused document is reported by apply, since an absent item is reported before it; without a partition key
+// the item cannot be looked up, and replacement reports the document.
 func (c *Container) replacement(pk definition.PartitionKey, op Operation) (*prepared, error) {
 	if op.ID == "" {
 		return nil, itemNotFound()
 	}
-	p, err := c.draft(c.def.KeyOfReplace(pk, op.ID), op.Body)
-	if err != nil || p.id == op.ID {
-		return p, err
+	pk = c.def.KeyOfReplace(pk, op.ID)
+	p, err := c.draft(pk, op.Body)
+	if err != nil {
+		key, unknown := c.def.FullKey(pk, op.ID)
+		if unknown != nil {
+			return nil, err
+		}
+		return &prepared{place: c.place(key, op.ID), refused: err}, nil
+	}
+	if p.id == op.ID {
+		return p, nil
 	}
 	p.renamed = p.point
 	p.id, p.point = op.ID, layout.AppendPointKey(nil, c.cid, p.epk, p.pk, op.ID)
@@ -188,6 +199,7 @@ func (t *tx) apply(p *prepared) OperationResult {
 	var err error
 	terms := t.terms
 	p.item = p.given // a transaction that was given up may have left its mark on it
+	p.item.head.Plain = p.options.ExcludeSystemProperties
 	if err := t.date(p); err != nil {
 		return failed(err)
 	}
@@ -287,11 +299,14 @@ func (t *tx) upsert(p *prepared) (old *stored, err error) {
 	return found, t.replace(found, &p.item)
 }
 
-// target finds the live item that an operation changes, and checks the operation's If-Match.
+// target finds the live item that an operation changes, and checks the operation's document and If-Match.
 func (t *tx) target(p *prepared) (*stored, error) {
 	old, err := t.mustFind(p.place)
 	if err != nil {
 		return nil, err
+	}
+	if p.refused != nil {
+		return nil, p.refused
 	}
 	return old, checkIfMatch(p.options.IfMatch, t.c.etag(old.head))
 }

@@ -51,7 +51,8 @@ type Options struct {
 	// in the feed of all versions; else such an entry has the item's key alone, as Cosmos DB's has.
 	TTLPreviousImage bool
 	// ContinuousBackup has containers that are made keep the feed of all versions and deletes for seven days
-	// where their own policy has no retention, as an account with continuous backup does.
+	// where their own policy has no retention, as an account with continuous backup does. SetContinuousBackup
+	// changes it.
 	ContinuousBackup bool
 	// ManualReaper runs no background loop: expired items are purged by SweepNow alone. No answer depends
 	// on it.

@@ -102,6 +102,7 @@ func (t *tx) patch(p *prepared) (old *stored, err error) {
 		return nil, err
 	}
 	p.item = next.item
+	p.item.head.Plain = p.options.ExcludeSystemProperties
 	return old, t.replace(old, &p.item)
 }
 

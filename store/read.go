@@ -48,6 +48,9 @@ func (it Item) LSN() uint64 { return it.head.Sequence.LSN() }
 // Body is the document as compact JSON, without system properties. It must not be changed.
 func (it Item) Body() []byte { return it.body }
 
+// Plain reports whether the item was written with WriteOptions.ExcludeSystemProperties.
+func (it Item) Plain() bool { return it.head.Plain }
+
 // AppendJSON appends the document with its system properties.
 func (it Item) AppendJSON(dst []byte) []byte {
 	return it.system().Append(dst, it.body)

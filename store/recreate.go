@@ -2,6 +2,7 @@ package store
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -13,7 +14,8 @@ import (
 //
 //   - Under one name the id of a partition range never names two different spans of partition keys. A
 //     container that is laid out as the last one of its name was has the same ids; any other has new ones:
-//     nameRanges.
+//     nameRanges. An id of a former container still names its span: a read by it is served from the ranges
+//     that the span has now, since some SDKs never recover from the answer that the range is gone.
 //   - A session token names the container that it was given for, by a version: SessionVersion. That of a
 //     former one is passed over. The SDK for .NET keeps such a token through all of its retries, so that to
 //     refuse it would fail an operation that nothing speaks against.
@@ -51,7 +53,11 @@ func (db *resident) nameRanges(t *host.Change, database, id string,
 		if err := host.DecodeRecord(raw, &former); err != nil {
 			return err
 		}
-		err = db.nameAgain(def, rec, former)
+		if err = db.nameAgain(def, rec, former); err == nil {
+			rec.Former = slices.DeleteFunc(former.Ranges, func(f formerRange) bool {
+				return slices.ContainsFunc(rec.Ranges, func(r rangeRecord) bool { return r.ID == f.ID })
+			})
+		}
 	}
 	rec.NextRange = max(former.Next, highestID(rec.Ranges)+1)
 	t.NoteNumber(uint32(rec.NextRange - 1))
@@ -92,4 +98,50 @@ func renumber(rec *containerRecord, first int) {
 	for i := range rec.Ranges {
 		rec.Ranges[i].ID, rec.Ranges[i].Parents = first+i, nil
 	}
+}
+
+// formerSpan returns the bounds of a range of a former container of the name, in hexadecimal. ok reports
+// whether there is one of this id.
+func (st *containerState) formerSpan(id string) (from, to string, ok bool) {
+	for _, f := range st.rec.Former {
+		if strconv.Itoa(f.ID) == id {
+			return f.Min, f.Max, true
+		}
+	}
+	return "", "", false
+}
+
+// inFormer replaces the id of a former container's range in a scope by the span that the id stands for, cut to
+// the bounds that the scope has. A scope with another id, or with a partition key, is returned as it is.
+func (st *containerState) inFormer(s Scope) Scope {
+	if s.Range == "" || !s.Partition.IsZero() || st.rangeByID(s.Range) != nil {
+		return s
+	}
+	from, to, ok := st.formerSpan(s.Range)
+	if !ok {
+		return s
+	}
+	s.Range = ""
+	s.MinEPK = max(s.MinEPK, from)
+	if s.MaxEPK == "" || s.MaxEPK == definition.MaxEPK || to != definition.MaxEPK && to < s.MaxEPK {
+		s.MaxEPK = to
+	}
+	return s
+}
+
+// knowsRange reports whether a range of the container, or of a former one of its name, has the id.
+func (st *containerState) knowsRange(id string) bool {
+	_, _, former := st.formerSpan(id)
+	return former || st.rangeByID(id) != nil
+}
+
+// liesIn reports whether a partition key lies in the range that has the id, or in the span that the id stood
+// for in a former container of the name.
+func (st *containerState) liesIn(epk []byte, id string) bool {
+	if s := st.rangeByID(id); s != nil {
+		return s.holds(epk)
+	}
+	from, to, ok := st.formerSpan(id)
+	at := definition.EPKHex(epk)
+	return ok && from <= at && (to == definition.MaxEPK || at < to)
 }

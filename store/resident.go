@@ -102,7 +102,7 @@ func (db *resident) Start() {
 	db.reindexer.open(db)
 	db.splitter.open(db)
 	db.door.resident.Store(db)
-	db.door.subscribers.notify()
+	db.door.subscribers.Notify()
 }
 
 // Stop implements host.Life.
@@ -122,8 +122,8 @@ func (db *resident) Gone() {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	for _, c := range db.cat.containers {
-		c.watch.notify()
-		c.mourners.notify()
+		c.watch.Notify()
+		c.mourners.Notify()
 	}
 }
 

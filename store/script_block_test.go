@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,15 +17,16 @@ import (
 // hasty is a clock by which ten seconds pass between two looks, where it is told to.
 type hasty struct {
 	ttl.Clock
-	hurry atomic.Bool
-	looks atomic.Int64
+	hurry  atomic.Bool
+	looks  atomic.Int64
+	passed atomic.Int64 // nanoseconds that have passed besides
 }
 
 func (h *hasty) Now() time.Time {
 	if h.hurry.Load() {
 		h.looks.Add(1)
 	}
-	return time.Unix(1_700_000_000+10*h.looks.Load(), 0)
+	return time.Unix(1_700_000_000+10*h.looks.Load(), h.passed.Load())
 }
 
 // TestScriptIsBlocked: a script that overruns several times in a row is not run any more, until it is
@@ -58,4 +60,59 @@ func TestScriptIsBlocked(t *testing.T) {
 	}
 	b.procedure("p", text)
 	run("0", 0)
+}
+
+// paced is a clock of data: each look at it takes 50 ms of the real time, and a script looks twice.
+type paced struct {
+	ttl.Clock
+	wall *hasty
+}
+
+func (p *paced) Now() time.Time {
+	p.wall.passed.Add(int64(50 * time.Millisecond))
+	return p.Clock.Now()
+}
+
+// TestLongScriptIsBlocked: a script that takes most of its time is run six times in a row.
+func TestLongScriptIsBlocked(t *testing.T) {
+	wall := &hasty{Clock: ttl.Real{}}
+	b := newBenchWith(t, vfs.NewMem(), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
+		Clock: &paced{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})
+	defer b.close()
+	b.put(`{"id":"1","pk":"a"}`)
+	const text = `function (n) { for (var i = 0; i < n; i++) Date.now(); return n; }`
+	ask := func(n string) error {
+		page, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: "SELECT VALUE udf.f(" + n + ") FROM c"})
+		if err == nil && (len(page.Rows) != 1 || string(page.Rows[0]) != n) {
+			t.Errorf("udf.f(%s): %s", n, page.Rows)
+		}
+		return err
+	}
+	for name, run := range map[string]func(string) error{
+		"resource": func(n string) error {
+			_, err := b.execute("p", doc.Of([]byte(n)))
+			return err
+		},
+		"resources": ask,
+	} {
+		b.procedure("p", text)
+		b.function("f", text)
+		for _, n := range []string{"42", "42", "42", "42", "42", "30", "42", "42", "42", "42", "42", "42"} {
+			if err := run(n); err != nil {
+				t.Fatalf("%s: %s dates: %v", name, n, err)
+			}
+		}
+		for _, n := range []string{"42", "0"} {
+			if err := run(n); !is(err, fault.CodeForbidden) ||
+				!strings.Contains(err.Error(), "is blocked for execution because it has violated its "+
+					"allowed "+name+" limit several times.") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		b.procedure("p", text)
+		b.function("f", text)
+		if err := run("42"); err != nil {
+			t.Errorf("%s, replaced: %v", name, err)
+		}
+	}
 }

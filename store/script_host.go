@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -17,7 +18,7 @@ import (
 type scriptHost struct {
 	ctx    context.Context
 	t      *tx
-	key    definition.PartitionKey // full
+	key    definition.PartitionKey // full; none: each document has its own
 	charge float64                 // RU so far
 	used   int                     // about how many bytes the transaction holds
 }
@@ -28,6 +29,9 @@ var _ script.Host = (*scriptHost)(nil)
 func (h *scriptHost) Links() (self, alt string) {
 	return h.t.c.self(), "dbs/" + h.t.c.d.ID() + "/colls/" + h.t.c.name
 }
+
+// Quota implements script.Host.
+func (h *scriptHost) Quota() (limits, usage string) { return inspect.Limits, h.t.c.LastUsage() }
 
 // maxScriptWork is how much a script may write before its operations are not accepted any more, by a rough
 // estimate: it leaves what it has begun, and index entries, room in the transaction.
@@ -77,6 +81,9 @@ func (h *scriptHost) apply(op script.Operation) OperationResult {
 	p, err := h.t.c.prepare(h.key, o)
 	if err != nil {
 		return failed(err)
+	}
+	if !h.t.s.holds(p.epk) {
+		return failed(rangeGone(h.t.s.id))
 	}
 	return h.t.apply(p)
 }

@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Execution is what a stored procedure has left behind.
@@ -19,6 +21,10 @@ type Execution struct {
 // ExecuteOptions are the options of Execute.
 type ExecuteOptions struct {
 	Logging bool // keep what the procedure writes by console.log
+	// Range is the id of the partition range that a system procedure runs in, where there is no partition
+	// key: each document that it writes has a key of its own. Unknown: CodeRangeGone; so is a document of
+	// another range.
+	Range   string
 	Session []SessionPosition
 }
 
@@ -41,11 +47,8 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	if err != nil {
 		return Execution{}, c.refused(), err
 	}
-	if pk.IsZero() && !c.def.SystemKey {
-		return Execution{}, c.refused(), fail(fault.CodeBadRequest,
-			"PartitionKey value must be supplied for this operation.")
-	}
-	if pk, err = c.def.FullKey(pk, ""); err != nil {
+	at, pk, err := c.scriptPlace(ctx, pk, id, o.Range)
+	if err != nil {
 		return Execution{}, c.refused(), err
 	}
 	if err := c.ready(&res); err != nil {
@@ -54,12 +57,15 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	var out script.Outcome
 	var charge float64
 	r, err := c.db.door.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
-		return c.update(ctx, c.place(pk, ""), func(t *tx) error {
+		return c.update(ctx, at, func(t *tx) error {
 			if err := c.checkSession(t.s, o.Session); err != nil {
 				return err
 			}
 			h := &scriptHost{ctx: ctx, t: t, key: pk}
 			var err error
+			if pk.IsZero() && t.s.id != o.Range {
+				return rangeGone(o.Range)
+			}
 			out, err = h.run(&res, script.Procedure{Args: args, Logging: o.Logging})
 			charge = h.charge
 			return err
@@ -70,6 +76,25 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 		return Execution{Log: out.Log}, r, err
 	}
 	return Execution{Body: out.Body, Log: out.Log}, r, nil
+}
+
+// scriptPlace is where a procedure runs, and the full partition key on which: none for a system procedure
+// that runs on a range.
+func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id, rangeID string) (place,
+	definition.PartitionKey, error) {
+	if pk.IsZero() && !c.def.SystemKey {
+		if rangeID == "" || !IsSystemProcedure(id) {
+			return place{}, pk, fail(fault.CodeBadRequest,
+				"PartitionKey value must be supplied for this operation.")
+		}
+		s, err := c.rangeNamed(ctx, rangeID)
+		if err != nil {
+			return place{}, pk, err
+		}
+		return place{epk: s.min, point: layout.AppendPointKey(nil, c.cid, s.min, nil, "")}, pk, nil
+	}
+	pk, err := c.def.FullKey(pk, "")
+	return c.place(pk, ""), pk, err
 }
 
 // procedure finds a stored procedure by its id: one that every container has, or one of its own.
@@ -90,7 +115,7 @@ func IsSystemProcedure(id string) bool {
 
 // ready compiles a script, and refuses one that is blocked.
 func (c *Container) ready(res *Resource) error {
-	if err := c.overruns.admit(res.RID, res.ETag, res.ID); err != nil {
+	if err := c.violations.admit(scriptVersionOf(res), "resource"); err != nil {
 		return err
 	}
 	return wrap(c.db.programs.Prepare(res.ID, scriptText(*res)))
@@ -100,7 +125,8 @@ func (c *Container) ready(res *Resource) error {
 func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome, err error) {
 	p.ID, p.Source = res.ID, scriptText(*res)
 	db := h.t.c.db
-	defer func() { h.t.c.overruns.note(res.RID, res.ETag, err) }()
+	var took time.Duration
+	defer func() { h.t.c.violations.note(scriptVersionOf(res), took, db.opts.ScriptTime, err) }()
 	leave, err := db.door.heavy.script()
 	if err != nil {
 		return script.Outcome{}, err
@@ -111,7 +137,9 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 		return script.Outcome{}, err
 	}
 	defer runtime.Close()
+	elapsed := db.in.Elapsed()
 	db.door.heavy.runScript(db.opts.Wall, func() { out, err = runtime.Run(p, h) })
+	took = elapsed()
 	return out, err
 }
 
@@ -160,7 +188,8 @@ var triggerOperations = map[OperationKind]string{
 }
 
 // writeTriggered carries out one operation with its triggers, in one transaction. A pre-trigger may put
-// another document in place of the one that was sent, so that is checked after it has run.
+// another document in place of the one that was sent, so that is checked after it has run. A replace whose
+// document cannot be parsed fails without any trigger.
 func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item,
 	Receipt, error) {
 	found, err := c.triggersOf(op)
@@ -168,6 +197,10 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 		return Item{}, c.refused(), err
 	}
 	key, err := c.triggerKey(pk, op)
+	if err != nil && op.Kind == OperationReplace {
+		op.PreTriggers, op.PostTriggers = nil, nil
+		return c.write(ctx, pk, op)
+	}
 	if err != nil {
 		return Item{}, c.refused(), err
 	}

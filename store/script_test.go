@@ -29,8 +29,18 @@ func newPatientBench(t *testing.T, spec string) *bench {
 // procedure stores a stored procedure.
 func (b *bench) procedure(id, body string) {
 	b.t.Helper()
+	b.script(store.KindStoredProcedure, id, body)
+}
+
+func (b *bench) function(id, body string) {
+	b.t.Helper()
+	b.script(store.KindFunction, id, body)
+}
+
+func (b *bench) script(kind store.ResourceKind, id, body string) {
+	b.t.Helper()
 	text := doc.StringValue(body).AppendJSON([]byte(`{"id":"` + id + `","body":`))
-	if _, _, err := b.c.Resources(store.KindStoredProcedure).Upsert(b.ctx, append(text, '}'),
+	if _, _, err := b.c.Resources(kind).Upsert(b.ctx, append(text, '}'),
 		store.WriteOptions{}); err != nil {
 		b.t.Fatal(err)
 	}

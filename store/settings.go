@@ -87,7 +87,7 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 		return ContainerSettings{}, wrap(err)
 	}
 	db.in.WakeReaper()
-	db.door.subscribers.notify()
+	db.door.subscribers.Notify()
 	return next, nil
 }
 

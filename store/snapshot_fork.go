@@ -237,7 +237,7 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 	db.reindexer.wake()
 	db.in.WakeReaper()
 	db.splitter.wake()
-	db.door.subscribers.notify()
+	db.door.subscribers.Notify()
 	return nil
 }
 

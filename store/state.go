@@ -355,6 +355,6 @@ func (c *Container) adopt(st, next *containerState) {
 		}
 	}
 	c.state.Store(next)
-	c.watch.notify()
-	c.mourners.notify()
+	c.watch.Notify()
+	c.mourners.Notify()
 }

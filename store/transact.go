@@ -152,7 +152,7 @@ func (x *Transaction) halted() error {
 
 // Changed returns a channel that is closed when something in the container has changed, or the store is
 // closed. Who follows a feed takes the channel, reads the feed and waits where it shows nothing.
-func (c *Container) Changed() <-chan struct{} { return c.watch.changed() }
+func (c *Container) Changed() <-chan struct{} { return c.watch.Changed() }
 
 // PartitionKeyOf is the partition key of a document of this container, which is valid JSON.
 func (c *Container) PartitionKeyOf(document []byte) definition.PartitionKey {

@@ -104,9 +104,9 @@ func (t *tx) committed() {
 		}
 		t.lint |= t.c.lintItem(t.st, p)
 	}
-	t.c.watch.notify()
+	t.c.watch.Notify()
 	if len(t.expiries) > 0 {
-		t.c.mourners.notify()
+		t.c.mourners.Notify()
 	}
 }
 

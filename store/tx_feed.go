@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -56,7 +57,7 @@ func (t *tx) record(kind uint8, old, item *stored) {
 	if old != nil {
 		v.RID, v.EPK, v.PK, v.ID = old.rid, old.head.EPK, old.pk, old.id
 		v.Previous = layout.Image{Slot: old.head.Slot, Sequence: old.head.Sequence, TS: old.head.Life.TS}
-		if kind != layout.Expired || t.c.db.opts.TTLPreviousImage {
+		if kind != layout.Expired || t.c.db.opts.TTLPreviousImage || t.st.asksPreviousOfDelete() {
 			v.Previous.Body = old.body
 		}
 	}
@@ -67,6 +68,14 @@ func (t *tx) record(kind uint8, old, item *stored) {
 		}
 	}
 	t.history = append(t.history, versionWrite{t.last, v})
+}
+
+// asksPreviousOfDelete reports whether the definition says that the versions before deletes are kept, of which
+// expiries are a kind. The version before a replace or a delete is kept in any case, and shown or not as the
+// definition says when it is read.
+func (st *containerState) asksPreviousOfDelete() bool {
+	mode, _ := st.spec.PreviousImages()
+	return mode&definition.PreviousOfDelete != 0
 }
 
 // setFloor says that what was in a slot's feed of all versions up to a sequence is not there any more.

@@ -27,7 +27,10 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 		u, err = inspect.Measure(state, r)
 		return err
 	})
-	c.count.at, c.count.valid, c.count.usage = at, err == nil, u
+	if c.count.at, c.count.valid, c.count.usage = at, err == nil, u; err == nil {
+		text := u.Text()
+		c.count.text.Store(&text)
+	}
 	return u, wrap(err)
 }
 

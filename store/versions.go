@@ -32,9 +32,17 @@ func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	return ts, err
 }
 
-// backupRetention is for how many seconds a container keeps all versions that was made under
-// Options.ContinuousBackup and asks for no other time: seven days.
+// backupRetention is for how many seconds a container keeps all versions that was made while the store had
+// continuous backup, and asks for no other time: seven days.
 const backupRetention = 7 * 24 * 60 * 60
+
+// ContinuousBackup reports whether containers that are made from now on keep the feed of all versions and
+// deletes for seven days where their policy has no retention.
+func (db *DB) ContinuousBackup() bool { return db.backup.Load() }
+
+// SetContinuousBackup changes what ContinuousBackup reports, as long as the DB is open. Containers that are
+// there already stay as they are.
+func (db *DB) SetContinuousBackup(on bool) { db.backup.Store(on) }
 
 // retention is for how many seconds the container keeps all versions; 0 where it does not.
 func (st *containerState) retention() int64 {

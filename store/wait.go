@@ -55,7 +55,7 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 		}
 	}
 	for {
-		change := c.watch.changed()
+		change := c.watch.Changed()
 		// Once at least: the result tells how things stand.
 		done, wake, err := w.check(context.WithoutCancel(ctx))
 		if done || err != nil {

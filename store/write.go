@@ -94,11 +94,6 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Op
 		return c.writeTriggered(ctx, pk, op)
 	}
 	p, err := c.prepare(pk, op)
-	if err != nil && op.Kind == OperationReplace {
-		if r, gone := c.absentAnyway(ctx, pk, op.ID); gone != nil {
-			return Item{}, r, gone
-		}
-	}
 	if err != nil {
 		return Item{}, c.refused(), err
 	}
@@ -112,16 +107,6 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Op
 	}
 	r.Charge, r.Inserted = out.Charge, out.Inserted
 	return out.Item, r, nil
-}
-
-// absentAnyway tells of a replace whose document is refused that its item is not there, which comes first.
-func (c *Container) absentAnyway(ctx context.Context, pk definition.PartitionKey, id string) (Receipt,
-	error) {
-	_, r, err := c.Read(ctx, c.def.KeyOfReplace(pk, id), id, ReadOptions{})
-	if fault.ErrorCode(err) != fault.CodeNotFound {
-		return r, nil
-	}
-	return r, err
 }
 
 // Create stores a new document. It fails with CodeConflict where a live item has its id or a unique key of

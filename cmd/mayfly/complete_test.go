@@ -143,7 +143,7 @@ var freeFlags = map[string]string{
 		"retry-after script-time set slow-query timeout ttl wait",
 	"texts": "as at content-type correlation-id id if-match key param partition-key property session " +
 		"shapes subject text ttl-path",
-	"addresses": "advertise compute-port cors-origin otlp san servicebus-key webhook-allow",
+	"addresses": "advertise compute-port health-port cors-origin otlp san servicebus-key webhook-allow",
 }
 
 // TestEveryFlagIsCompleted: a flag that takes a value has some to offer, or is known to have none.

@@ -128,6 +128,8 @@ func TestBadValues(t *testing.T) {
 		{"serve", "--port", "x"},
 		{"serve", "--port", "70000"},
 		{"serve", "--compute-port", "x"},
+		{"serve", "--health-port", "x"},
+		{"serve", "--health-port", "70000"},
 		{"serve", "--key", "not base64!"},
 		{"serve", "--no-auth", "--host", "0.0.0.0"},
 		{"serve", "--no-auth", "--host", "192.0.2.1"},

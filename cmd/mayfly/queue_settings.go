@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/laboratory"
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // entitySettings are the flags for what an entity has, by the names that the server knows them by.
@@ -51,7 +51,7 @@ func (s *entitySettings) given(question map[string]any) {
 		switch f.Value.Type() {
 		case "duration":
 			if d, _ := s.flags.GetDuration(f.Name); d != 0 {
-				value = queue.FormatDuration(d)
+				value = entity.FormatDuration(d)
 			}
 		case "int":
 			if n, _ := s.flags.GetInt(f.Name); n != 0 {

@@ -20,6 +20,7 @@ import (
 	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/internal/probe"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/seed"
@@ -84,6 +85,7 @@ type serve struct {
 	log   *slog.Logger
 
 	listeners []net.Listener
+	probes    probe.Server
 	db        *store.DB
 	queues    *queue.Queues
 	bus       *servicebus // nil: Service Bus is not asked for
@@ -108,7 +110,7 @@ func (s *serve) Open(ctx context.Context) (err error) {
 	if err := s.readSeed(); err != nil {
 		return err
 	}
-	if s.listeners, err = listen(ctx, &s.flags, s.log); err != nil {
+	if err := s.openPorts(ctx); err != nil {
 		return err
 	}
 	if s.flags.servicebus.on {
@@ -289,6 +291,7 @@ func (s *serve) Run(ctx context.Context) error {
 	for _, ln := range bus {
 		go func() { ended <- s.bus.front.Serve(ln) }()
 	}
+	s.probes.Serving(s.ready)
 	var first error
 	select {
 	case <-ctx.Done():
@@ -306,6 +309,12 @@ func (s *serve) Run(ctx context.Context) error {
 // Close drains the requests, then closes the store and with it the engine. It may be called at any stage, and
 // more than once.
 func (s *serve) Close() error {
+	s.probes.Stopping()
+	return errors.Join(s.drain(), s.probes.Close())
+}
+
+// drain is Close but for the port for probes, which answers to the end.
+func (s *serve) drain() error {
 	var errs []error
 	end, done := context.WithTimeout(context.Background(), stopTime)
 	defer done()

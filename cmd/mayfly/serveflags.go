@@ -29,18 +29,18 @@ var consistencyLevels = []string{"Strong", "BoundedStaleness", "Session", "Consi
 
 // serveFlags are the settings of serve as the user gave them.
 type serveFlags struct {
-	host, computePort, data, key, keyFile, advertise, accountID, consistency string
-	logLevel, logFormat, compression, seed                                   string
-	san, corsOrigins, webhookAllow                                           []string
-	webhooks                                                                 hook.Allow // webhookAllow, read
-	port, ranges                                                             int
-	memory, noAuth, noClockCheck, strict, virtualClock                       bool
-	lenient, serveCrossPartition, throttle, direct                           bool
-	ttlPreviousImage, continuousBackup, acceptDamagedLog, allowWellKnownKey  bool
-	emulatorVariables                                                        bool
-	limits                                                                   limitFlags
-	servicebus                                                               servicebusFlags
-	signals                                                                  signalFlags
+	host, computePort, healthPort, data, key, keyFile, advertise, accountID, consistency string
+	logLevel, logFormat, compression, seed                                               string
+	san, corsOrigins, webhookAllow                                                       []string
+	webhooks                                                                             hook.Allow // webhookAllow, read
+	port, ranges                                                                         int
+	memory, noAuth, noClockCheck, strict, virtualClock                                   bool
+	lenient, serveCrossPartition, throttle, direct                                       bool
+	ttlPreviousImage, continuousBackup, acceptDamagedLog, allowWellKnownKey              bool
+	emulatorVariables                                                                    bool
+	limits                                                                               limitFlags
+	servicebus                                                                           servicebusFlags
+	signals                                                                              signalFlags
 }
 
 // register declares the flags and their defaults.
@@ -50,6 +50,8 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.port, "port", defaultPort, "port for HTTP and HTTPS alike; 0 is any free one")
 	flags.StringVar(&f.computePort, "compute-port", "",
 		`a second port that answers alike; "off" is none (default 8903 where --port is 8081, else none)`)
+	flags.StringVar(&f.healthPort, "health-port", "off",
+		"port for health probes (/alive, /ready, /status), 8080 in the vnext emulator; 0 is any free one")
 	flags.StringVar(&f.data, "data", "", "data folder (default Mayfly's folder in the user's data directory)")
 	flags.BoolVar(&f.acceptDamagedLog, acceptDamagedLog, false,
 		"start without the writes that a damaged or missing log held: acknowledged writes are lost")
@@ -148,10 +150,7 @@ func (f *serveFlags) validate() error {
 	if f.host == "" {
 		return &usageError{"--host is empty: give an address, 0.0.0.0 for every one"}
 	}
-	if f.port < 0 || f.port > 65535 {
-		return &usageError{fmt.Sprintf("--port %d: a port is 0 to 65535", f.port)}
-	}
-	if _, err := f.compute(); err != nil {
+	if err := f.validatePorts(); err != nil {
 		return err
 	}
 	if err := f.validateKey(); err != nil {
@@ -203,6 +202,17 @@ func (f *serveFlags) validate() error {
 	return nil
 }
 
+func (f *serveFlags) validatePorts() error {
+	if f.port < 0 || f.port > 65535 {
+		return &usageError{fmt.Sprintf("--port %d: a port is 0 to 65535", f.port)}
+	}
+	if _, err := f.compute(); err != nil {
+		return err
+	}
+	_, _, err := f.health()
+	return err
+}
+
 // validateKey refuses what is no key, and the one that everybody knows where everybody may come.
 func (f *serveFlags) validateKey() error {
 	key, err := base64.StdEncoding.DecodeString(f.key)
@@ -234,9 +244,23 @@ func (f *serveFlags) compute() (int, error) {
 	case "off":
 		return 0, nil
 	}
-	port, err := strconv.ParseUint(f.computePort, 10, 16)
+	return portNumber("compute-port", f.computePort)
+}
+
+// health is the port for probes; on is false for none.
+func (f *serveFlags) health() (port int, on bool, err error) {
+	if f.healthPort == "" || f.healthPort == "off" {
+		return 0, false, nil
+	}
+	port, err = portNumber("health-port", f.healthPort)
+	return port, err == nil, err
+}
+
+// portNumber reads the value of a flag that is a port where it is not off.
+func portNumber(flag, value string) (int, error) {
+	port, err := strconv.ParseUint(value, 10, 16)
 	if err != nil {
-		return 0, &usageError{fmt.Sprintf("--compute-port %q: must be a port or off", f.computePort)}
+		return 0, &usageError{fmt.Sprintf("--%s %q: must be a port or off", flag, value)}
 	}
 	return int(port), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -28,25 +29,25 @@ func tokenOf(tag []byte) (u message.UUID) {
 }
 
 // conditions are what the codes are called here.
-func conditionOf(code queue.Code) wire.Symbol {
+func conditionOf(code entity.Code) wire.Symbol {
 	switch code {
-	case queue.CodeEntityNotFound:
+	case entity.CodeEntityNotFound:
 		return "amqp:not-found"
-	case queue.CodeEntityDisabled:
+	case entity.CodeEntityDisabled:
 		return "com.microsoft:entity-disabled"
-	case queue.CodeMessageTooLarge:
+	case entity.CodeMessageTooLarge:
 		return "amqp:link:message-size-exceeded"
-	case queue.CodeMessageLockLost:
+	case entity.CodeMessageLockLost:
 		return "com.microsoft:message-lock-lost"
-	case queue.CodeMessageNotFound:
+	case entity.CodeMessageNotFound:
 		return "com.microsoft:message-not-found"
-	case queue.CodeTimeout:
+	case entity.CodeTimeout:
 		return "com.microsoft:timeout"
 	}
 	return "?"
 }
 
-func (*peer) refused(err error, code queue.Code) bool {
+func (*peer) refused(err error, code entity.Code) bool {
 	var e *frame.Error
 	return errors.As(err, &e) && e.Condition == conditionOf(code)
 }

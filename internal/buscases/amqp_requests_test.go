@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -191,7 +192,7 @@ func settledTransfers(b *bench) {
 		l, err := b.peer.attach("to "+name, name, false)
 		b.must(err)
 		if name == "off" {
-			b.update("off", status(queue.SendDisabled))
+			b.update("off", status(entity.SendDisabled))
 		}
 		b.peer.deliver(l, 0, true, encode(msg("A")))
 	}

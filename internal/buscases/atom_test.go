@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 func connectATOM(b *bench) {
@@ -58,18 +58,18 @@ func (a *atom) put(path, kind, elements string, headers ...string) error {
 }
 
 // elements are the properties that the cases set.
-func elements(kind queue.Kind, p queue.Properties) string {
+func elements(kind entity.Kind, p entity.Properties) string {
 	var text strings.Builder
 	add := func(name string, value any) { fmt.Fprintf(&text, "<%s>%v</%s>", name, value, name) }
-	if kind != queue.Topic {
-		add("LockDuration", queue.FormatDuration(p.LockDuration))
+	if kind != entity.Topic {
+		add("LockDuration", entity.FormatDuration(p.LockDuration))
 		add("DeadLetteringOnMessageExpiration", p.DeadLetterOnExpiration)
 		add("MaxDeliveryCount", p.MaxDeliveryCount)
 	}
 	if p.DefaultTTL > 0 { // else the tier decides
-		add("DefaultMessageTimeToLive", queue.FormatDuration(p.DefaultTTL))
+		add("DefaultMessageTimeToLive", entity.FormatDuration(p.DefaultTTL))
 	}
-	add("AutoDeleteOnIdle", queue.FormatDuration(p.AutoDeleteOnIdle))
+	add("AutoDeleteOnIdle", entity.FormatDuration(p.AutoDeleteOnIdle))
 	add("Status", p.Status)
 	if p.ForwardTo != "" {
 		add("ForwardTo", p.ForwardTo)
@@ -77,25 +77,25 @@ func elements(kind queue.Kind, p queue.Properties) string {
 	return text.String()
 }
 
-func (a *atom) create(kind queue.Kind, path string, p queue.Properties) error {
+func (a *atom) create(kind entity.Kind, path string, p entity.Properties) error {
 	return a.put(path, kind.String()+"Description", elements(kind, p))
 }
 
-func (a *atom) update(kind queue.Kind, path string, p queue.Properties) error {
+func (a *atom) update(kind entity.Kind, path string, p entity.Properties) error {
 	return a.put(path, kind.String()+"Description", elements(kind, p), "If-Match", "*")
 }
 
-func (a *atom) get(path string) (e queue.Entity, err error) {
+func (a *atom) get(path string) (e entity.Entity, err error) {
 	found, err := a.read("/" + path)
 	var status *statusError
 	if errors.As(err, &status) && status.status == http.StatusNotFound ||
 		err == nil && found.XMLName.Local != "entry" {
-		return e, &queue.Error{Code: queue.CodeEntityNotFound, Message: "there is no " + path}
+		return e, &entity.Error{Code: entity.CodeEntityNotFound, Message: "there is no " + path}
 	}
 	if err != nil {
 		return e, err
 	}
-	for _, kind := range []queue.Kind{queue.Queue, queue.Topic, queue.Subscription} {
+	for _, kind := range []entity.Kind{entity.Queue, entity.Topic, entity.Subscription} {
 		if d := found.find(kind.String() + "Description"); d != nil {
 			e.Kind, e.Path = kind, path
 			return e, readEntity(d, &e)
@@ -105,12 +105,12 @@ func (a *atom) get(path string) (e queue.Entity, err error) {
 }
 
 // readEntity reads what the cases look at.
-func readEntity(d *element, e *queue.Entity) (err error) {
+func readEntity(d *element, e *entity.Entity) (err error) {
 	p := &e.Properties
 	for name, to := range map[string]*time.Duration{"LockDuration": &p.LockDuration,
 		"DefaultMessageTimeToLive": &p.DefaultTTL, "AutoDeleteOnIdle": &p.AutoDeleteOnIdle} {
 		if text := d.text(name); text != "" {
-			if *to, err = queue.ParseDuration(text); err != nil {
+			if *to, err = entity.ParseDuration(text); err != nil {
 				return err
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
@@ -108,7 +109,7 @@ func (b *bench) must(err error) {
 }
 
 // refuses expects an error of a code, as the surface tells it.
-func (b *bench) refuses(err error, code queue.Code) {
+func (b *bench) refuses(err error, code entity.Code) {
 	b.Helper()
 	if err == nil || !b.messages.refused(err, code) {
 		b.Fatalf("the error is %v, not of code %d", err, code)
@@ -131,15 +132,15 @@ func (b *bench) swept(d time.Duration) {
 	b.must(err)
 }
 
-type change = func(*queue.Properties)
+type change = func(*entity.Properties)
 
-func (b *bench) create(kind queue.Kind, path string, list ...change) {
+func (b *bench) create(kind entity.Kind, path string, list ...change) {
 	b.Helper()
 	b.must(b.tryCreate(kind, path, list...))
 }
 
-func (b *bench) tryCreate(kind queue.Kind, path string, list ...change) error {
-	p := queue.Defaults(kind)
+func (b *bench) tryCreate(kind entity.Kind, path string, list ...change) error {
+	p := entity.Defaults(kind)
 	for _, fn := range list {
 		fn(&p)
 	}
@@ -149,13 +150,13 @@ func (b *bench) tryCreate(kind queue.Kind, path string, list ...change) error {
 // queue makes a queue, topic a topic "t" with subscriptions.
 func (b *bench) queue(name string, list ...change) {
 	b.Helper()
-	b.create(queue.Queue, name, list...)
+	b.create(entity.Queue, name, list...)
 }
 
 func (b *bench) subscription(name string, list ...change) string {
 	b.Helper()
-	path := queue.SubscriptionPath("t", name)
-	b.create(queue.Subscription, path, list...)
+	path := entity.SubscriptionPath("t", name)
+	b.create(entity.Subscription, path, list...)
 	return path
 }
 
@@ -171,7 +172,7 @@ func (b *bench) update(path string, list ...change) {
 	b.must(b.entities.update(e.Kind, path, p))
 }
 
-func (b *bench) get(path string) queue.Entity {
+func (b *bench) get(path string) entity.Entity {
 	b.Helper()
 	e, err := b.entities.get(path)
 	b.must(err)
@@ -182,21 +183,21 @@ func (b *bench) get(path string) queue.Entity {
 func (b *bench) exists(path string, want bool) {
 	b.Helper()
 	_, err := b.entities.get(path)
-	if (err == nil) != want || err != nil && queue.CodeOf(err) != queue.CodeEntityNotFound {
+	if (err == nil) != want || err != nil && entity.CodeOf(err) != entity.CodeEntityNotFound {
 		b.Fatalf("%s: %v", path, err)
 	}
 }
 
-func defaultTTL(d time.Duration) change { return func(p *queue.Properties) { p.DefaultTTL = d } }
-func locks(d time.Duration) change      { return func(p *queue.Properties) { p.LockDuration = d } }
-func deliveries(n int32) change         { return func(p *queue.Properties) { p.MaxDeliveryCount = n } }
-func idle(d time.Duration) change       { return func(p *queue.Properties) { p.AutoDeleteOnIdle = d } }
-func status(s queue.Status) change      { return func(p *queue.Properties) { p.Status = s } }
-func forwards(to string) change         { return func(p *queue.Properties) { p.ForwardTo = to } }
-func deadLetters(p *queue.Properties)   { p.DeadLetterOnExpiration = true }
-func sessions(p *queue.Properties)      { p.RequiresSession = true }
+func defaultTTL(d time.Duration) change { return func(p *entity.Properties) { p.DefaultTTL = d } }
+func locks(d time.Duration) change      { return func(p *entity.Properties) { p.LockDuration = d } }
+func deliveries(n int32) change         { return func(p *entity.Properties) { p.MaxDeliveryCount = n } }
+func idle(d time.Duration) change       { return func(p *entity.Properties) { p.AutoDeleteOnIdle = d } }
+func status(s entity.Status) change     { return func(p *entity.Properties) { p.Status = s } }
+func forwards(to string) change         { return func(p *entity.Properties) { p.ForwardTo = to } }
+func deadLetters(p *entity.Properties)  { p.DeadLetterOnExpiration = true }
+func sessions(p *entity.Properties)     { p.RequiresSession = true }
 func deduplicates(d time.Duration) change {
-	return func(p *queue.Properties) { p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, d }
+	return func(p *entity.Properties) { p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, d }
 }
 
 // msg makes a message: its text is its id, too.
@@ -288,7 +289,7 @@ func (b *bench) settle(address string, m got, o queue.Outcome, modify ...message
 // loses expects that a lock is lost.
 func (b *bench) loses(address string, m got, o queue.Outcome) {
 	b.Helper()
-	b.refuses(b.messages.settle(address, m, queue.Settlement{Outcome: o}), queue.CodeMessageLockLost)
+	b.refuses(b.messages.settle(address, m, queue.Settlement{Outcome: o}), entity.CodeMessageLockLost)
 }
 
 // kill dead-letters a message with a reason.
@@ -335,5 +336,5 @@ func (b *bench) invalid(err error) {
 	if errors.As(err, &web) && web.status == http.StatusBadRequest {
 		return
 	}
-	equal(b, "the refusal", queue.CodeOf(err), queue.CodeArgumentOutOfRange)
+	equal(b, "the refusal", entity.CodeOf(err), entity.CodeArgumentOutOfRange)
 }

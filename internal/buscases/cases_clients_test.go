@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // clientCases are about what clients need beside.
@@ -32,7 +33,7 @@ func sessionCases() []row {
 				b.Fatalf("both have %s", one.id())
 			}
 			_, err := b.talk.accept("q", "")
-			b.refuses(err, queue.CodeTimeout)
+			b.refuses(err, entity.CodeTimeout)
 		}},
 		{number: 118, title: "the end of a session", via: "A", steps: func(b *bench) {
 			b.queue("q", sessions, locks(10*sec))
@@ -89,7 +90,7 @@ func (h held) has(b *bench, want string) {
 func ruleCases() []row {
 	return []row{
 		{number: 120, title: "rules with actions", via: "AM", steps: func(b *bench) {
-			b.create(queue.Topic, "t")
+			b.create(entity.Topic, "t")
 			s := b.subscription("s") // $Default is a plain rule
 			b.must(b.entities.addRule(s, "plain", "color = 'red'", ""))
 			b.must(b.entities.addRule(s, "one", "color = 'red'", "SET n = '1'"))
@@ -103,7 +104,7 @@ func ruleCases() []row {
 			equal(b, "the rules", strings.Join(names, " "), " one1 two2")
 		}},
 		{number: 121, title: "what is missing", via: "AM", steps: func(b *bench) {
-			b.create(queue.Topic, "t")
+			b.create(entity.Topic, "t")
 			filters := []string{"a > 1", "NOT (a > 1)", "a IS NULL", "EXISTS(a)"}
 			for i, filter := range filters {
 				s := b.subscription(fmt.Sprint("s", i))
@@ -112,7 +113,7 @@ func ruleCases() []row {
 			}
 			b.send("t", msg("A"))
 			for i, want := range []string{"", "", "A", ""} {
-				b.expect(queue.SubscriptionPath("t", fmt.Sprint("s", i)), want)
+				b.expect(entity.SubscriptionPath("t", fmt.Sprint("s", i)), want)
 			}
 		}},
 		{number: 122, title: "forwarded too often", via: "A", steps: func(b *bench) {
@@ -126,11 +127,11 @@ func ruleCases() []row {
 			b.expect("q6", "")
 		}},
 		{number: 123, title: "receiving is disabled", via: "AR", steps: func(b *bench) {
-			b.queue("q", status(queue.ReceiveDisabled))
+			b.queue("q", status(entity.ReceiveDisabled))
 			_, err := b.messages.receive("q", queue.PeekLock, 1)
-			b.refuses(err, queue.CodeEntityDisabled)
+			b.refuses(err, entity.CodeEntityDisabled)
 			b.send("q", msg("A"))
-			b.update("q", status(queue.Active))
+			b.update("q", status(entity.Active))
 			b.expect("q", "A")
 		}},
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -89,7 +90,7 @@ func defaultCases() []row {
 		}},
 		{number: 9, title: "without any time messages stay", via: "MA", steps: func(b *bench) {
 			b.queue("q")
-			equal(b, "the default", b.get("q").Properties.DefaultTTL, queue.Forever)
+			equal(b, "the default", b.get("q").Properties.DefaultTTL, entity.Forever)
 			b.send("q", msg("A"))
 			b.at(10 * year)
 			m := b.locked("q", "A")
@@ -103,12 +104,12 @@ func defaultCases() []row {
 				equal(b, "the default", b.get("q").Properties.DefaultTTL, 14*day)
 				b.send("q", msg("A", lives(30*day)))
 				equal(b, "the time to live", b.locked("q", "A").ttl, 14*day)
-				err := b.tryCreate(queue.Queue, "r", defaultTTL(15*day))
+				err := b.tryCreate(entity.Queue, "r", defaultTTL(15*day))
 				b.invalid(err)
 			}},
 		{number: 11, title: "the other tiers have no end", via: "M", steps: func(b *bench) {
 			b.queue("q")
-			equal(b, "the default", b.get("q").Properties.DefaultTTL, queue.Forever)
+			equal(b, "the default", b.get("q").Properties.DefaultTTL, entity.Forever)
 		}},
 		{number: 12, title: "a changed default concerns what is there", via: "MA", steps: func(b *bench) {
 			b.queue("q")
@@ -200,21 +201,21 @@ func lateCases() []row {
 func topicCases() []row {
 	return []row{
 		{number: 22, title: "a shorter time of the topic", via: "A", steps: func(b *bench) {
-			b.create(queue.Topic, "t", defaultTTL(minute))
+			b.create(entity.Topic, "t", defaultTTL(minute))
 			s := b.subscription("s", defaultTTL(10*minute))
 			b.send("t", msg("A"))
 			b.at(61 * sec)
 			b.expect(s, "")
 		}},
 		{number: 23, title: "a shorter time of the subscription", via: "A", steps: func(b *bench) {
-			b.create(queue.Topic, "t", defaultTTL(10*minute))
+			b.create(entity.Topic, "t", defaultTTL(10*minute))
 			s := b.subscription("s", defaultTTL(minute))
 			b.send("t", msg("A"))
 			b.at(61 * sec)
 			b.expect(s, "")
 		}},
 		{number: 24, title: "each subscription by its own", via: "A", steps: func(b *bench) {
-			b.create(queue.Topic, "t")
+			b.create(entity.Topic, "t")
 			one, two := b.subscription("s1", defaultTTL(minute)), b.subscription("s2")
 			b.send("t", msg("A", lives(5*minute)))
 			b.at(2 * minute)
@@ -267,7 +268,7 @@ func scheduledCases() []row {
 			b.must(b.plan.cancel("q", n...))
 			b.at(6 * minute)
 			b.expect("q", "")
-			b.refuses(b.plan.cancel("q", n...), queue.CodeMessageNotFound)
+			b.refuses(b.plan.cancel("q", n...), entity.CodeMessageNotFound)
 		}},
 		{number: 31, title: "scheduled under a ceiling", via: "A", steps: func(b *bench) {
 			b.queue("q", defaultTTL(minute))
@@ -278,7 +279,7 @@ func scheduledCases() []row {
 			b.expect("q", "")
 		}},
 		{number: 32, title: "scheduled on a topic", via: "A", steps: func(b *bench) {
-			b.create(queue.Topic, "t")
+			b.create(entity.Topic, "t")
 			one, two := b.subscription("s1"), b.subscription("s2")
 			b.send("t", msg("A", due(5*minute), lives(minute)))
 			b.at(4 * minute)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // used plays a use of a queue at 4 minutes, which keeps it until 9.
@@ -24,7 +24,7 @@ func used(use func(b *bench)) func(b *bench) {
 // usedBelow is used of a subscription whose topic stays.
 func usedBelow(use func(b *bench, s string)) func(b *bench) {
 	return func(b *bench) {
-		b.create(queue.Topic, "t")
+		b.create(entity.Topic, "t")
 		s := b.subscription("s", idle(5*minute))
 		b.at(4 * minute)
 		use(b, s)
@@ -46,10 +46,10 @@ func unusedCases() []row {
 			b.exists("q", true)
 			b.swept(5 * minute)
 			b.exists("q", false)
-			b.refuses(b.messages.send("q", msg("A")), queue.CodeEntityNotFound)
+			b.refuses(b.messages.send("q", msg("A")), entity.CodeEntityNotFound)
 		}},
 		{number: 74, title: "less than five minutes", via: "M", steps: func(b *bench) {
-			err := b.tryCreate(queue.Queue, "q", idle(5*minute-sec))
+			err := b.tryCreate(entity.Queue, "q", idle(5*minute-sec))
 			b.invalid(err)
 		}},
 		{number: 75, title: "messages do not keep it", via: "M", steps: func(b *bench) {
@@ -108,7 +108,7 @@ func usedCases() []row {
 			b.exists("q", false)
 		}},
 		{number: 83, title: "a topic is used by its subscriptions", via: "AM", steps: func(b *bench) {
-			b.create(queue.Topic, "t", idle(5*minute))
+			b.create(entity.Topic, "t", idle(5*minute))
 			s := b.subscription("s")
 			b.at(4 * minute)
 			b.expect(s, "")
@@ -118,7 +118,7 @@ func usedCases() []row {
 			b.exists("t", false)
 		}},
 		{number: 84, title: "a subscription is not used by the topic", via: "AM", steps: func(b *bench) {
-			b.create(queue.Topic, "t", idle(5*minute))
+			b.create(entity.Topic, "t", idle(5*minute))
 			s := b.subscription("s", idle(5*minute))
 			for m := range 5 {
 				b.swept(time.Duration(m) * minute)
@@ -132,7 +132,7 @@ func usedCases() []row {
 		{number: 85, title: "a subscription is used by a new rule", via: "MA",
 			steps: usedBelow(func(b *bench, s string) { b.must(b.entities.addRule(s, "r", "1=1", "")) })},
 		{number: 86, title: "a subscription is used by peek and update", via: "MA", steps: func(b *bench) {
-			b.create(queue.Topic, "t")
+			b.create(entity.Topic, "t")
 			one, two := b.subscription("s1", idle(5*minute)), b.subscription("s2", idle(5*minute))
 			b.at(4 * minute)
 			b.shows(one, "")
@@ -165,13 +165,13 @@ func lastingCases() []row {
 		{number: 89, title: "a lock on deletion",
 			skip: "there are no resource locks that could be told from none"},
 		{number: 90, title: "a topic goes with all that it has", via: "M", steps: func(b *bench) {
-			b.create(queue.Topic, "t", idle(5*minute))
+			b.create(entity.Topic, "t", idle(5*minute))
 			s := b.subscription("s")
 			b.must(b.entities.addRule(s, "r", "1=1", ""))
 			b.swept(5 * minute)
 			b.exists("t", false)
 			b.exists(s, false)
-			b.create(queue.Topic, "t")
+			b.create(entity.Topic, "t")
 			b.exists(s, false)
 		}},
 		{number: 91, title: "a queue for answers", via: "A", steps: func(b *bench) {

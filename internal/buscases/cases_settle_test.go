@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -25,15 +26,15 @@ func transferCases() []row {
 			b.expect("q", "A")
 		}},
 		{number: 48, title: "refusals can be tracked", via: "AR", steps: func(b *bench) {
-			b.queue("off", status(queue.Disabled))
+			b.queue("off", status(entity.Disabled))
 			b.queue("q")
 			for _, c := range []struct {
 				address string
 				m       *message.Message
-				code    queue.Code
-			}{{"none", msg("A"), queue.CodeEntityNotFound},
-				{"off", msg("A"), queue.CodeEntityDisabled},
-				{"q", large(), queue.CodeMessageTooLarge}} {
+				code    entity.Code
+			}{{"none", msg("A"), entity.CodeEntityNotFound},
+				{"off", msg("A"), entity.CodeEntityDisabled},
+				{"q", large(), entity.CodeMessageTooLarge}} {
 				err := b.messages.send(c.address, c.m)
 				b.refuses(err, c.code)
 				if _, direct := b.messages.(*engine); !direct &&
@@ -46,9 +47,9 @@ func transferCases() []row {
 		{number: 49, title: "a retry can help or cannot", via: "A", steps: func(b *bench) {
 			b.queue("q")
 			err := b.messages.send("q", large())
-			b.refuses(err, queue.CodeMessageTooLarge)
-			equal(b, "too large: retryable", queue.CodeMessageTooLarge.Retryable(), false)
-			equal(b, "busy: retryable", queue.CodeServerBusy.Retryable(), true)
+			b.refuses(err, entity.CodeMessageTooLarge)
+			equal(b, "too large: retryable", entity.CodeMessageTooLarge.Retryable(), false)
+			equal(b, "busy: retryable", entity.CodeServerBusy.Retryable(), true)
 		}},
 		{number: 50, title: "a hundred in flight", via: "A", steps: func(b *bench) {
 			b.queue("q")
@@ -159,7 +160,7 @@ func outcomeCases() []row {
 			m := b.locked("q", "A")
 			b.at(10 * sec)
 			_, err := b.messages.renew("q", m)
-			b.refuses(err, queue.CodeMessageLockLost)
+			b.refuses(err, entity.CodeMessageLockLost)
 			b.loses("q", m, queue.Complete)
 			if b.web == nil { // REST has no word for it
 				b.loses("q", m, queue.DeadLetter)
@@ -193,7 +194,7 @@ func outcomeCases() []row {
 			equal(b, "the deferred one", texts(list), "A+1")
 			b.settle("q", list[0], queue.Complete)
 			_, err = b.plan.deferred("q", queue.PeekLock, m.number)
-			b.refuses(err, queue.CodeMessageNotFound)
+			b.refuses(err, entity.CodeMessageNotFound)
 		}},
 	}
 }
@@ -240,7 +241,7 @@ func brokenCases() []row {
 		}},
 		{number: 70, title: "the id stays", via: "AR", steps: func(b *bench) {
 			b.queue("r")
-			b.queue("q", deliveries(2), func(p *queue.Properties) { p.ForwardDeadLettersTo = "r" })
+			b.queue("q", deliveries(2), func(p *entity.Properties) { p.ForwardDeadLettersTo = "r" })
 			b.send("q", msg("J1"))
 			for _, want := range []string{"J1", "J1+1"} {
 				m := b.locked("q", want)
@@ -255,7 +256,7 @@ func brokenCases() []row {
 		{number: 71, title: "a batch is all or nothing", via: "AR", steps: func(b *bench) {
 			b.queue("q")
 			b.refuses(b.bulk.batch("q", msg("A"), large(), msg("C")),
-				queue.CodeMessageTooLarge)
+				entity.CodeMessageTooLarge)
 			b.expect("q", "")
 			b.must(b.bulk.batch("q", msg("A"), msg("B"), msg("C")))
 			b.expect("q", "A B C")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rule"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -18,11 +19,11 @@ const patience = 2 * sec
 type engine struct{ b *bench }
 
 func (e *engine) send(address string, list ...*message.Message) error {
-	return e.b.q.Send(e.b.ctx, address, list, nil)
+	return e.b.q.Send(e.b.ctx, parse(address), list, nil)
 }
 
-func parse(address string) queue.Address {
-	a, _, err := queue.ParseAddress(address)
+func parse(address string) entity.Address {
+	a, _, err := entity.ParseAddress(address)
 	if err != nil {
 		panic(err)
 	}
@@ -92,7 +93,7 @@ func (e *engine) renew(address string, m got) (time.Time, error) {
 	return list[0], nil
 }
 
-func (*engine) refused(err error, code queue.Code) bool { return queue.CodeOf(err) == code }
+func (*engine) refused(err error, code entity.Code) bool { return entity.CodeOf(err) == code }
 
 func (e *engine) peek(address string) ([]got, error) {
 	list, err := e.b.q.Peek(e.b.ctx, parse(address), queue.PeekOptions{Max: 10_000, MaxBytes: 1 << 30})
@@ -100,11 +101,11 @@ func (e *engine) peek(address string) ([]got, error) {
 }
 
 func (e *engine) schedule(address string, list ...*message.Message) ([]int64, error) {
-	return e.b.q.Schedule(e.b.ctx, address, list, nil)
+	return e.b.q.Schedule(e.b.ctx, parse(address), list, nil)
 }
 
 func (e *engine) cancel(address string, numbers ...int64) error {
-	return e.b.q.CancelScheduled(e.b.ctx, address, numbers, nil)
+	return e.b.q.CancelScheduled(e.b.ctx, parse(address), numbers, nil)
 }
 
 func (e *engine) deferred(address string, mode queue.Mode, numbers ...int64) ([]got, error) {
@@ -150,24 +151,24 @@ func (t *directTalk) setState(text string) error {
 
 func (t *directTalk) close() { t.r.Close() }
 
-func (e *engine) create(kind queue.Kind, path string, p queue.Properties) error {
+func (e *engine) create(kind entity.Kind, path string, p entity.Properties) error {
 	_, err := e.b.q.Create(e.b.ctx, kind, path, p)
 	return err
 }
 
-func (e *engine) update(_ queue.Kind, path string, p queue.Properties) error {
+func (e *engine) update(_ entity.Kind, path string, p entity.Properties) error {
 	_, err := e.b.q.Update(e.b.ctx, path, p)
 	return err
 }
 
-func (e *engine) get(path string) (queue.Entity, error) { return e.b.q.Get(e.b.ctx, path) }
+func (e *engine) get(path string) (entity.Entity, error) { return e.b.q.Get(e.b.ctx, path) }
 
 func (e *engine) addRule(subscription, name, filter, action string) error {
 	f, err := rule.SQL(filter)
 	if err != nil {
 		return err
 	}
-	r := queue.Rule{Name: name, Filter: f}
+	r := entity.Rule{Name: name, Filter: f}
 	if action != "" {
 		if r.Action, err = rule.NewAction(action); err != nil {
 			return err
@@ -178,7 +179,7 @@ func (e *engine) addRule(subscription, name, filter, action string) error {
 }
 
 func (e *engine) list(skip, top int) (names []string, err error) {
-	list, err := e.b.q.List(e.b.ctx, queue.Queue, "", skip, top)
+	list, err := e.b.q.List(e.b.ctx, entity.Queue, "", skip, top)
 	for _, one := range list {
 		names = append(names, one.Path)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/rest"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -70,19 +71,19 @@ func (w *web) do(method, path, body string, headers ...string) (*httptest.Respon
 }
 
 // refused implements messenger: the service has one status for several codes.
-func (*web) refused(err error, code queue.Code) bool {
+func (*web) refused(err error, code entity.Code) bool {
 	e, ok := err.(*statusError)
 	if !ok {
-		return queue.CodeOf(err) == code // of what the engine does instead
+		return entity.CodeOf(err) == code // of what the engine does instead
 	}
 	switch code {
-	case queue.CodeEntityNotFound:
+	case entity.CodeEntityNotFound:
 		return e.status == http.StatusGone
-	case queue.CodeEntityDisabled, queue.CodeMessageTooLarge, queue.CodeQuotaExceeded:
+	case entity.CodeEntityDisabled, entity.CodeMessageTooLarge, entity.CodeQuotaExceeded:
 		return e.status == http.StatusForbidden
-	case queue.CodeMessageLockLost, queue.CodeMessageNotFound:
+	case entity.CodeMessageLockLost, entity.CodeMessageNotFound:
 		return e.status == http.StatusNotFound
-	case queue.CodeUnauthorized:
+	case entity.CodeUnauthorized:
 		return e.status == http.StatusUnauthorized
 	}
 	return e.status == http.StatusBadRequest
@@ -234,7 +235,7 @@ func signatures(b *bench) {
 		if c.ok {
 			b.must(err)
 		} else {
-			b.refuses(err, queue.CodeUnauthorized)
+			b.refuses(err, entity.CodeUnauthorized)
 		}
 	}
 }

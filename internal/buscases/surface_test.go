@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -40,7 +41,7 @@ type messenger interface {
 	settle(address string, m got, s queue.Settlement) error
 	renew(address string, m got) (time.Time, error)
 	// refused tells whether an error is what the surface says for a code.
-	refused(err error, code queue.Code) bool
+	refused(err error, code entity.Code) bool
 }
 
 // browser peeks.
@@ -72,9 +73,9 @@ type talk interface {
 
 // keeper makes and deletes entities.
 type keeper interface {
-	create(kind queue.Kind, path string, p queue.Properties) error
-	update(kind queue.Kind, path string, p queue.Properties) error
-	get(path string) (queue.Entity, error)
+	create(kind entity.Kind, path string, p entity.Properties) error
+	update(kind entity.Kind, path string, p entity.Properties) error
+	get(path string) (entity.Entity, error)
 	addRule(subscription, name, filter, action string) error
 	// list is the names of queues: top of them behind skip.
 	list(skip, top int) ([]string, error)

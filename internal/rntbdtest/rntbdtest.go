@@ -80,6 +80,8 @@ var answerTypes = map[uint16]byte{
 	0x03: String,
 	0x04: String,
 	0x0C: ULong,
+	0x0E: String,
+	0x0F: String,
 	0x13: LongLong,
 	0x14: ULong,
 	0x15: Double,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
@@ -26,9 +27,9 @@ func (c *Config) Apply(ctx context.Context, queues *queue.Queues) error {
 }
 
 // apply makes an entity or brings it to what the file says, with what it forwards to or without.
-func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *entity, forwards bool) error {
+func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *declaredEntity, forwards bool) error {
 	old, err := queues.Get(ctx, e.path)
-	absent := err != nil && queue.CodeOf(err) == queue.CodeEntityNotFound
+	absent := err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound
 	if err != nil && !absent {
 		return placed(e.at, err)
 	}
@@ -37,13 +38,13 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *entity, for
 	}
 	p := old.Properties
 	if absent {
-		p = queue.Defaults(e.kind)
+		p = entity.Defaults(e.kind)
 	}
 	last := e.asked(&p, forwards)
 	p = queues.Completed(e.kind, p)
 	switch {
 	case absent:
-		rules := make([]queue.Rule, len(e.rules))
+		rules := make([]entity.Rule, len(e.rules))
 		for i, r := range e.rules {
 			rules[i] = r.Rule
 		}
@@ -63,7 +64,7 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *entity, for
 
 // asked sets what the file says of the properties, with what the entity forwards to or without. It returns
 // the place of the last of them.
-func (e *entity) asked(p *queue.Properties, forwards bool) (last tree.Place) {
+func (e *declaredEntity) asked(p *entity.Properties, forwards bool) (last tree.Place) {
 	last = e.at
 	for _, s := range e.set {
 		if forwards || s.name != forwardTo && s.name != forwardDead {
@@ -79,7 +80,7 @@ func (c *Config) Differences(ctx context.Context, queues *queue.Queues) (list []
 	for _, e := range c.entities {
 		old, err := queues.Get(ctx, e.path)
 		switch {
-		case err != nil && queue.CodeOf(err) == queue.CodeEntityNotFound:
+		case err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound:
 			continue
 		case err != nil:
 			return nil, placed(e.at, err)
@@ -105,7 +106,7 @@ func (c *Config) Differences(ctx context.Context, queues *queue.Queues) (list []
 }
 
 // ruleDifferences are those of the rules of a subscription.
-func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *entity) (list []error,
+func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *declaredEntity) (list []error,
 	err error) {
 	if len(e.rules) == 0 {
 		return nil, nil
@@ -115,7 +116,7 @@ func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *e
 		return nil, placed(e.at, err)
 	}
 	for _, r := range e.rules {
-		at := slices.IndexFunc(there, func(o queue.Rule) bool { return strings.EqualFold(o.Name, r.Name) })
+		at := slices.IndexFunc(there, func(o entity.Rule) bool { return strings.EqualFold(o.Name, r.Name) })
 		if at < 0 {
 			list = append(list, r.at.Fail("'%s' has no rule '%s' there", e.path, r.Name))
 			continue
@@ -132,10 +133,10 @@ func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *e
 }
 
 // same compares properties as the store keeps them: a target may be written with a scheme and a host.
-func same(a, b queue.Properties) bool {
-	for _, p := range []*queue.Properties{&a, &b} {
+func same(a, b entity.Properties) bool {
+	for _, p := range []*entity.Properties{&a, &b} {
 		for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
-			if parsed, _, err := queue.ParseAddress(*target); err == nil {
+			if parsed, _, err := entity.ParseAddress(*target); err == nil {
 				*target = strings.ToLower(parsed.Entity)
 			}
 		}
@@ -147,13 +148,13 @@ func same(a, b queue.Properties) bool {
 const allRules = 1 << 20
 
 // applyRules gives a subscription the rules of the file, and those alone.
-func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *entity) error {
+func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *declaredEntity) error {
 	wanted := make(map[string]bool)
 	for _, r := range e.rules {
 		wanted[strings.ToLower(r.Name)] = true
 		old, err := queues.Rule(ctx, e.path, r.Name)
 		switch {
-		case err != nil && queue.CodeOf(err) == queue.CodeRuleNotFound:
+		case err != nil && entity.CodeOf(err) == entity.CodeRuleNotFound:
 			_, err = queues.CreateRule(ctx, e.path, r.Rule)
 		case err == nil && !sameRule(old, r.Rule):
 			_, err = queues.UpdateRule(ctx, e.path, r.Rule)
@@ -178,14 +179,14 @@ func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *entity
 }
 
 // sameRule compares rules as they are stored. Parameters have no order: clients write them as they like.
-func sameRule(a, b queue.Rule) bool {
+func sameRule(a, b entity.Rule) bool {
 	type parts struct {
 		kind                 rule.Kind
 		condition, action    string
 		parameters, ofAction []rule.Parameter
 		correlation          rule.Correlation
 	}
-	of := func(r queue.Rule) parts {
+	of := func(r entity.Rule) parts {
 		c := r.Filter.Correlation()
 		p := parts{r.Filter.Kind(), r.Filter.Expression(), r.Action.Expression(),
 			append(slices.Clone(r.Filter.Parameters()), c.Properties...),
@@ -209,7 +210,7 @@ func sameRule(a, b queue.Rule) bool {
 // at gives an error its place in the file.
 func placed(at tree.Place, err error) error {
 	reason := err.Error()
-	var own *queue.Error
+	var own *entity.Error
 	if errors.As(err, &own) {
 		reason = own.Message
 	}

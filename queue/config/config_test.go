@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/rule"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -142,7 +143,7 @@ func TestExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := q.CreateRule(ctx, "topic.1/Subscriptions/subscription.1",
-		queue.Rule{Name: "other"}); err != nil {
+		entity.Rule{Name: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := apply(t, ctx, q, example); err != nil {
@@ -205,7 +206,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	ctx, q := open(t)
-	if _, err := q.Create(ctx, queue.Topic, "queue.1", queue.Defaults(queue.Topic)); err != nil {
+	if _, err := q.Create(ctx, entity.Topic, "queue.1", entity.Defaults(entity.Topic)); err != nil {
 		t.Fatal(err)
 	}
 	if err := apply(t, ctx, q, example); err == nil ||

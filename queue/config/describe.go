@@ -4,24 +4,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // namesOf are the properties that an entity of a kind has, by their names in the file.
-func namesOf(kind queue.Kind) []string {
+func namesOf(kind entity.Kind) []string {
 	names := []string{"AutoDeleteOnIdle", "DefaultMessageTimeToLive", "EnableBatchedOperations", "Status",
 		"UserMetadata"}
-	if kind != queue.Topic {
+	if kind != entity.Topic {
 		names = append(names, "DeadLetteringOnMessageExpiration", forwardDead, forwardTo, "LockDuration",
 			"MaxDeliveryCount", "RequiresSession")
 	}
-	if kind == queue.Subscription {
+	if kind == entity.Subscription {
 		return append(names, "DeadLetteringOnFilterEvaluationExceptions")
 	}
 	names = append(names, "DuplicateDetectionHistoryTimeWindow", "EnableExpress", "EnablePartitioning",
 		"IsAnonymousAccessible", "MaxMessageSizeInKilobytes", "MaxSizeInMegabytes",
 		"RequiresDuplicateDetection", "SupportOrdering")
-	if kind == queue.Topic {
+	if kind == entity.Topic {
 		names = append(names, "EnableSubscriptionPartitioning", "FilteringMessagesBeforePublishing")
 	}
 	return names
@@ -29,11 +29,11 @@ func namesOf(kind queue.Kind) []string {
 
 // Properties are all properties of an entity of a kind as the file has them: texts, numbers and truth values
 // by their names. Texts that are empty, and what a client has not written, are left out.
-func Properties(kind queue.Kind, p queue.Properties) map[string]any {
+func Properties(kind entity.Kind, p entity.Properties) map[string]any {
 	out := map[string]any{}
 	for _, name := range namesOf(kind) {
 		if at := durationOf(name); at != nil {
-			out[name] = queue.FormatDuration(*at(&p))
+			out[name] = entity.FormatDuration(*at(&p))
 		} else if at := boolOf(name); at != nil {
 			out[name] = *at(&p)
 		} else if at := numberOf(name); at != nil {
@@ -43,14 +43,14 @@ func Properties(kind queue.Kind, p queue.Properties) map[string]any {
 		}
 	}
 	out["Status"] = p.Status.String()
-	if len(p.AuthorizationRules) > 0 && kind != queue.Subscription {
+	if len(p.AuthorizationRules) > 0 && kind != entity.Subscription {
 		out[authorization] = string(p.AuthorizationRules)
 	}
 	return out
 }
 
 // differing are the names of the properties that differ, of those that entities of the kind have.
-func differing(kind queue.Kind, a, b queue.Properties) []string {
+func differing(kind entity.Kind, a, b entity.Properties) []string {
 	before, after := Properties(kind, a), Properties(kind, b)
 	var names []string
 	for name, value := range before {

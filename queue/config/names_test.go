@@ -3,7 +3,7 @@ package config
 import (
 	"testing"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // TestNames: a file has the names that frameworks make, and a rule $Default in any case.
@@ -30,7 +30,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("the rules are %v, %v", rules, err)
 	}
 	err = apply(t, ctx, q, `{"UserConfig": {"Namespaces": [{"Queues": [{"Name": "a~b"}]}]}}`)
-	if queue.CodeOf(err) != queue.CodeArgument || err == nil {
+	if entity.CodeOf(err) != entity.CodeArgument || err == nil {
 		t.Errorf("a~b: %v", err)
 	}
 }

@@ -6,20 +6,20 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/tree"
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // Config is what a file asks for.
 type Config struct {
-	entities []*entity // in the order of the file
+	entities []*declaredEntity // in the order of the file
 }
 
 // Len is how many queues, topics and subscriptions the file asks for.
 func (c *Config) Len() int { return len(c.entities) }
 
-// entity is one entity that a file asks for.
-type entity struct {
-	kind  queue.Kind
+// declaredEntity is one entity that a file asks for.
+type declaredEntity struct {
+	kind  entity.Kind
 	path  string
 	at    tree.Place
 	set   []property
@@ -31,11 +31,11 @@ type entity struct {
 type property struct {
 	name string
 	at   tree.Place
-	set  func(*queue.Properties)
+	set  func(*entity.Properties)
 }
 
 type ruleAt struct {
-	queue.Rule
+	entity.Rule
 	at tree.Place
 }
 
@@ -112,15 +112,15 @@ func (c *Config) namespaces(v *tree.Value) error {
 	return c.each(func(v *tree.Value) error {
 		return c.members(v, map[string]func(*tree.Value) error{
 			"Name":   c.text(&name),
-			"Queues": c.each(func(v *tree.Value) error { return c.entity(v, queue.Queue, "") }),
-			"Topics": c.each(func(v *tree.Value) error { return c.entity(v, queue.Topic, "") }),
+			"Queues": c.each(func(v *tree.Value) error { return c.entity(v, entity.Queue, "") }),
+			"Topics": c.each(func(v *tree.Value) error { return c.entity(v, entity.Topic, "") }),
 		})
 	})(v)
 }
 
 // entity reads an entity; topic is that of a subscription.
-func (c *Config) entity(v *tree.Value, kind queue.Kind, topic string) error {
-	e := &entity{kind: kind, at: v.Place}
+func (c *Config) entity(v *tree.Value, kind entity.Kind, topic string) error {
+	e := &declaredEntity{kind: kind, at: v.Place}
 	c.entities = append(c.entities, e)
 	if v.Kind == tree.Object { // the name first, which others need
 		for _, m := range v.Members {
@@ -136,8 +136,8 @@ func (c *Config) entity(v *tree.Value, kind queue.Kind, topic string) error {
 		}
 	}
 	name := e.path
-	if kind == queue.Subscription {
-		e.path = queue.SubscriptionPath(topic, name)
+	if kind == entity.Subscription {
+		e.path = entity.SubscriptionPath(topic, name)
 	}
 	for _, other := range c.entities[:len(c.entities)-1] {
 		if strings.EqualFold(other.path, e.path) {
@@ -147,12 +147,12 @@ func (c *Config) entity(v *tree.Value, kind queue.Kind, topic string) error {
 	known := map[string]func(*tree.Value) error{"Name": func(*tree.Value) error { return nil },
 		"Properties": func(v *tree.Value) error { return c.properties(v, e) }}
 	switch kind {
-	case queue.Topic:
+	case entity.Topic:
 		known["Subscriptions"] = c.each(func(v *tree.Value) error {
-			return c.entity(v, queue.Subscription,
+			return c.entity(v, entity.Subscription,
 				e.path)
 		})
-	case queue.Subscription:
+	case entity.Subscription:
 		known["Rules"] = func(v *tree.Value) error {
 			e.ruled = true
 			return c.each(func(v *tree.Value) error { return c.rule(v, e) })(v)
@@ -162,7 +162,7 @@ func (c *Config) entity(v *tree.Value, kind queue.Kind, topic string) error {
 }
 
 // properties reads what is set of an entity.
-func (c *Config) properties(v *tree.Value, e *entity) error {
+func (c *Config) properties(v *tree.Value, e *declaredEntity) error {
 	if v.Kind != tree.Object {
 		return v.Place.Fail("an object is expected here, not %s", v.Kind)
 	}
@@ -177,21 +177,21 @@ func (c *Config) properties(v *tree.Value, e *entity) error {
 }
 
 // property reads one property.
-func (c *Config) property(m tree.Member) (func(*queue.Properties), error) {
+func (c *Config) property(m tree.Member) (func(*entity.Properties), error) {
 	v := m.Value
 	if at := durationOf(m.Name); at != nil {
-		d, err := queue.ParseDuration(v.Text)
+		d, err := entity.ParseDuration(v.Text)
 		if err != nil || v.Kind != tree.String {
 			return nil, v.Place.Fail("%s: a duration such as PT1M is expected here, not %s", m.Name,
 				v.Shown())
 		}
-		return func(p *queue.Properties) { *at(p) = d }, nil
+		return func(p *entity.Properties) { *at(p) = d }, nil
 	}
 	if at := boolOf(m.Name); at != nil {
 		if v.Kind != tree.Bool {
 			return nil, v.Place.Fail("%s: true or false is expected here, not %s", m.Name, v.Shown())
 		}
-		return func(p *queue.Properties) { *at(p) = v.Text == "true" }, nil
+		return func(p *entity.Properties) { *at(p) = v.Text == "true" }, nil
 	}
 	if at := numberOf(m.Name); at != nil {
 		i, err := strconv.ParseInt(v.Text, 10, 32)
@@ -199,92 +199,92 @@ func (c *Config) property(m tree.Member) (func(*queue.Properties), error) {
 			return nil, v.Place.Fail("%s: a whole number above 0 is expected here, not %s", m.Name,
 				v.Shown())
 		}
-		return func(p *queue.Properties) { *at(p) = int32(i) }, nil
+		return func(p *entity.Properties) { *at(p) = int32(i) }, nil
 	}
 	var text string
 	if at := textOf(m.Name); at != nil {
 		err := c.text(&text)(v)
-		return func(p *queue.Properties) { *at(p) = text }, err
+		return func(p *entity.Properties) { *at(p) = text }, err
 	}
 	if m.Name == authorization {
 		err := c.text(&text)(v)
-		return func(p *queue.Properties) { p.AuthorizationRules = []byte(text) }, err
+		return func(p *entity.Properties) { p.AuthorizationRules = []byte(text) }, err
 	}
 	if m.Name == "Status" {
 		if err := c.text(&text)(v); err != nil {
 			return nil, err
 		}
-		status, err := queue.ParseStatus(text)
+		status, err := entity.ParseStatus(text)
 		if err != nil {
 			return nil, v.Place.Fail("%s", err)
 		}
-		return func(p *queue.Properties) { p.Status = status }, nil
+		return func(p *entity.Properties) { p.Status = status }, nil
 	}
 	return nil, m.Place.Fail("'%s' is no property of a queue, topic or subscription", m.Name)
 }
 
-func durationOf(name string) func(*queue.Properties) *time.Duration {
+func durationOf(name string) func(*entity.Properties) *time.Duration {
 	switch name {
 	case "LockDuration":
-		return func(p *queue.Properties) *time.Duration { return &p.LockDuration }
+		return func(p *entity.Properties) *time.Duration { return &p.LockDuration }
 	case "DefaultMessageTimeToLive":
-		return func(p *queue.Properties) *time.Duration { return &p.DefaultTTL }
+		return func(p *entity.Properties) *time.Duration { return &p.DefaultTTL }
 	case "DuplicateDetectionHistoryTimeWindow":
-		return func(p *queue.Properties) *time.Duration { return &p.DuplicateDetectionWindow }
+		return func(p *entity.Properties) *time.Duration { return &p.DuplicateDetectionWindow }
 	case "AutoDeleteOnIdle":
-		return func(p *queue.Properties) *time.Duration { return &p.AutoDeleteOnIdle }
+		return func(p *entity.Properties) *time.Duration { return &p.AutoDeleteOnIdle }
 	}
 	return nil
 }
 
-func boolOf(name string) func(*queue.Properties) *bool {
+func boolOf(name string) func(*entity.Properties) *bool {
 	switch name {
 	case "DeadLetteringOnMessageExpiration":
-		return func(p *queue.Properties) *bool { return &p.DeadLetterOnExpiration }
+		return func(p *entity.Properties) *bool { return &p.DeadLetterOnExpiration }
 	case "DeadLetteringOnFilterEvaluationExceptions":
-		return func(p *queue.Properties) *bool { return &p.DeadLetterOnFilterErrors }
+		return func(p *entity.Properties) *bool { return &p.DeadLetterOnFilterErrors }
 	case "RequiresDuplicateDetection":
-		return func(p *queue.Properties) *bool { return &p.RequiresDuplicateDetection }
+		return func(p *entity.Properties) *bool { return &p.RequiresDuplicateDetection }
 	case "RequiresSession":
-		return func(p *queue.Properties) *bool { return &p.RequiresSession }
+		return func(p *entity.Properties) *bool { return &p.RequiresSession }
 	case "EnableBatchedOperations":
-		return func(p *queue.Properties) *bool { return &p.EnableBatchedOperations }
+		return func(p *entity.Properties) *bool { return &p.EnableBatchedOperations }
 	case "EnablePartitioning":
-		return func(p *queue.Properties) *bool { return &p.EnablePartitioning }
+		return func(p *entity.Properties) *bool { return &p.EnablePartitioning }
 	case "EnableExpress":
-		return func(p *queue.Properties) *bool { return &p.EnableExpress }
+		return func(p *entity.Properties) *bool { return &p.EnableExpress }
 	case "SupportOrdering":
-		return func(p *queue.Properties) *bool { return &p.SupportOrdering }
+		return func(p *entity.Properties) *bool { return &p.SupportOrdering }
 	case "IsAnonymousAccessible":
-		return func(p *queue.Properties) *bool { return &p.AnonymousAccessible }
+		return func(p *entity.Properties) *bool { return &p.AnonymousAccessible }
 	case "FilteringMessagesBeforePublishing":
-		return func(p *queue.Properties) *bool { return &p.FilteringBeforePublishing }
+		return func(p *entity.Properties) *bool { return &p.FilteringBeforePublishing }
 	case "EnableSubscriptionPartitioning":
-		return func(p *queue.Properties) *bool { return &p.EnableSubscriptionPartitioning }
+		return func(p *entity.Properties) *bool { return &p.EnableSubscriptionPartitioning }
 	}
 	return nil
 }
 
-func numberOf(name string) func(*queue.Properties) *int32 {
+func numberOf(name string) func(*entity.Properties) *int32 {
 	switch name {
 	case "MaxDeliveryCount":
-		return func(p *queue.Properties) *int32 { return &p.MaxDeliveryCount }
+		return func(p *entity.Properties) *int32 { return &p.MaxDeliveryCount }
 	case "MaxSizeInMegabytes":
-		return func(p *queue.Properties) *int32 { return &p.MaxSizeMB }
+		return func(p *entity.Properties) *int32 { return &p.MaxSizeMB }
 	case "MaxMessageSizeInKilobytes":
-		return func(p *queue.Properties) *int32 { return &p.MaxMessageKB }
+		return func(p *entity.Properties) *int32 { return &p.MaxMessageKB }
 	}
 	return nil
 }
 
-func textOf(name string) func(*queue.Properties) *string {
+func textOf(name string) func(*entity.Properties) *string {
 	switch name {
 	case forwardTo:
-		return func(p *queue.Properties) *string { return &p.ForwardTo }
+		return func(p *entity.Properties) *string { return &p.ForwardTo }
 	case forwardDead:
-		return func(p *queue.Properties) *string { return &p.ForwardDeadLettersTo }
+		return func(p *entity.Properties) *string { return &p.ForwardDeadLettersTo }
 	case "UserMetadata":
-		return func(p *queue.Properties) *string { return &p.UserMetadata }
+		return func(p *entity.Properties) *string { return &p.UserMetadata }
 	}
 	return nil
 }

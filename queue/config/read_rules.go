@@ -24,7 +24,7 @@ func (c *Config) expression(to *expression) func(*tree.Value) error {
 }
 
 // rule reads a rule of a subscription.
-func (c *Config) rule(v *tree.Value, e *entity) error {
+func (c *Config) rule(v *tree.Value, e *declaredEntity) error {
 	r := ruleAt{at: v.Place}
 	var kind string
 	var filter, action expression

@@ -195,10 +195,8 @@ const manyProperties = 16
 
 // properties reads a map of names. Of entries with the same name the first one counts; take decides whether
 // one is kept and how.
-func properties(
-	raw []byte,
-	take func(key, value []byte) (Property, bool, error),
-) (list []Property, err error) {
+func properties(raw []byte,
+	take func(key, value []byte) (Property, bool, error)) (list []Property, err error) {
 	var seen map[string]bool // once there are many
 	_, err = wire.EachPair(raw, func(key, value []byte) error {
 		for _, raw := range [2][]byte{key, value} {

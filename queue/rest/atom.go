@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // contentEntry and contentFeed are the types of what is answered.
@@ -138,10 +138,10 @@ func (c *call) namespaceInfo() error {
 }
 
 // kindOfPath is the kind of the entity that a path names.
-func kindOfPath(path string) queue.Kind {
-	a, _, err := queue.ParseAddress(path)
+func kindOfPath(path string) entity.Kind {
+	a, _, err := entity.ParseAddress(path)
 	if _, _, ok := a.Subscription(); err == nil && ok {
-		return queue.Subscription
+		return entity.Subscription
 	}
-	return queue.Queue
+	return entity.Queue
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // field is an element of a description.
@@ -18,12 +18,12 @@ type field struct {
 	// write is the element's text; ok is false where it is left out.
 	write func(d *description) (text string, ok bool)
 	// read sets a property; nil: clients cannot set it.
-	read func(p *queue.Properties, text string) error
+	read func(p *entity.Properties, text string) error
 }
 
 // description is an entity on its way into XML.
 type description struct {
-	queue.Entity
+	entity.Entity
 	host string // of the client's URLs
 }
 
@@ -42,21 +42,21 @@ var (
 	errNotPositive = errors.New("it is not above 0")
 )
 
-func duration(name string, at func(*queue.Properties) *time.Duration) field {
+func duration(name string, at func(*entity.Properties) *time.Duration) field {
 	return field{name,
-		func(d *description) (string, bool) { return queue.FormatDuration(*at(&d.Properties)), true },
-		func(p *queue.Properties, text string) (err error) {
-			if *at(p), err = queue.ParseDuration(text); err == nil && *at(p) <= 0 {
+		func(d *description) (string, bool) { return entity.FormatDuration(*at(&d.Properties)), true },
+		func(p *entity.Properties, text string) (err error) {
+			if *at(p), err = entity.ParseDuration(text); err == nil && *at(p) <= 0 {
 				err = errNotPositive // nothing would stand for the default
 			}
 			return err
 		}}
 }
 
-func boolean(name string, at func(*queue.Properties) *bool) field {
+func boolean(name string, at func(*entity.Properties) *bool) field {
 	return field{name,
 		func(d *description) (string, bool) { return strconv.FormatBool(*at(&d.Properties)), true },
-		func(p *queue.Properties, text string) error {
+		func(p *entity.Properties, text string) error {
 			v, err := strconv.ParseBool(text)
 			if err != nil {
 				return errNoBool
@@ -66,10 +66,10 @@ func boolean(name string, at func(*queue.Properties) *bool) field {
 		}}
 }
 
-func number(name string, at func(*queue.Properties) *int32) field {
+func number(name string, at func(*entity.Properties) *int32) field {
 	return field{name,
 		func(d *description) (string, bool) { return strconv.Itoa(int(*at(&d.Properties))), true },
-		func(p *queue.Properties, text string) error {
+		func(p *entity.Properties, text string) error {
 			v, err := strconv.ParseInt(text, 10, 32)
 			if err == nil && v <= 0 {
 				err = errNotPositive
@@ -81,7 +81,7 @@ func number(name string, at func(*queue.Properties) *int32) field {
 
 // target is the element of an entity to which messages are forwarded. An absolute address is returned as the
 // client sent it, a path as sb://HOST/PATH, as by the service.
-func target(name string, at func(*queue.Properties) *string) field {
+func target(name string, at func(*entity.Properties) *string) field {
 	return field{name,
 		func(d *description) (string, bool) {
 			written := *at(&d.Properties)
@@ -94,7 +94,7 @@ func target(name string, at func(*queue.Properties) *string) field {
 			}
 			return "sb://" + host + "/" + written, true
 		},
-		func(p *queue.Properties, text string) error {
+		func(p *entity.Properties, text string) error {
 			*at(p) = text
 			return nil
 		}}
@@ -108,8 +108,8 @@ func told(name string, write func(*description) string) field {
 func statusField() field {
 	return field{"Status",
 		func(d *description) (string, bool) { return d.Properties.Status.String(), true },
-		func(p *queue.Properties, text string) (err error) {
-			p.Status, err = queue.ParseStatus(text)
+		func(p *entity.Properties, text string) (err error) {
+			p.Status, err = entity.ParseStatus(text)
 			return err
 		}}
 }
@@ -120,7 +120,7 @@ func metadataField() field {
 			return d.Properties.UserMetadata,
 				d.Properties.UserMetadata != ""
 		},
-		func(p *queue.Properties, text string) error {
+		func(p *entity.Properties, text string) error {
 			p.UserMetadata = text
 			return nil
 		}}
@@ -158,82 +158,82 @@ func (c *call) oldVersion() bool {
 }
 
 // fieldsOf are the elements of a description in the order in which the service writes them.
-func fieldsOf(kind queue.Kind) []field {
+func fieldsOf(kind entity.Kind) []field {
 	created := told("CreatedAt", func(d *description) string { return stamp(d.Created) })
 	updated := told("UpdatedAt", func(d *description) string { return stamp(d.Updated) })
 	used := told("AccessedAt", accessed)
 	size := told("SizeInBytes", func(d *description) string { return strconv.FormatInt(d.Bytes, 10) })
 	available := told("EntityAvailabilityStatus", func(*description) string { return "Available" })
 	counts, rules := field{name: markCounts}, field{name: markRules}
-	lock := duration("LockDuration", func(p *queue.Properties) *time.Duration { return &p.LockDuration })
+	lock := duration("LockDuration", func(p *entity.Properties) *time.Duration { return &p.LockDuration })
 	timeToLive := duration("DefaultMessageTimeToLive",
-		func(p *queue.Properties) *time.Duration { return &p.DefaultTTL })
+		func(p *entity.Properties) *time.Duration { return &p.DefaultTTL })
 	window := duration("DuplicateDetectionHistoryTimeWindow",
-		func(p *queue.Properties) *time.Duration { return &p.DuplicateDetectionWindow })
+		func(p *entity.Properties) *time.Duration { return &p.DuplicateDetectionWindow })
 	idle := duration("AutoDeleteOnIdle",
-		func(p *queue.Properties) *time.Duration { return &p.AutoDeleteOnIdle })
-	megabytes := number("MaxSizeInMegabytes", func(p *queue.Properties) *int32 { return &p.MaxSizeMB })
+		func(p *entity.Properties) *time.Duration { return &p.AutoDeleteOnIdle })
+	megabytes := number("MaxSizeInMegabytes", func(p *entity.Properties) *int32 { return &p.MaxSizeMB })
 	kilobytes := number(largeMessages,
-		func(p *queue.Properties) *int32 { return &p.MaxMessageKB })
-	deliveries := number("MaxDeliveryCount", func(p *queue.Properties) *int32 { return &p.MaxDeliveryCount })
+		func(p *entity.Properties) *int32 { return &p.MaxMessageKB })
+	deliveries := number("MaxDeliveryCount", func(p *entity.Properties) *int32 { return &p.MaxDeliveryCount })
 	duplicates := boolean("RequiresDuplicateDetection",
-		func(p *queue.Properties) *bool { return &p.RequiresDuplicateDetection })
-	sessions := boolean("RequiresSession", func(p *queue.Properties) *bool { return &p.RequiresSession })
+		func(p *entity.Properties) *bool { return &p.RequiresDuplicateDetection })
+	sessions := boolean("RequiresSession", func(p *entity.Properties) *bool { return &p.RequiresSession })
 	deadLetters := boolean("DeadLetteringOnMessageExpiration",
-		func(p *queue.Properties) *bool { return &p.DeadLetterOnExpiration })
+		func(p *entity.Properties) *bool { return &p.DeadLetterOnExpiration })
 	batched := boolean("EnableBatchedOperations",
-		func(p *queue.Properties) *bool { return &p.EnableBatchedOperations })
+		func(p *entity.Properties) *bool { return &p.EnableBatchedOperations })
 	anonymous := boolean("IsAnonymousAccessible",
-		func(p *queue.Properties) *bool { return &p.AnonymousAccessible })
-	ordering := boolean("SupportOrdering", func(p *queue.Properties) *bool { return &p.SupportOrdering })
+		func(p *entity.Properties) *bool { return &p.AnonymousAccessible })
+	ordering := boolean("SupportOrdering", func(p *entity.Properties) *bool { return &p.SupportOrdering })
 	partitions := boolean("EnablePartitioning",
-		func(p *queue.Properties) *bool { return &p.EnablePartitioning })
-	express := boolean("EnableExpress", func(p *queue.Properties) *bool { return &p.EnableExpress })
-	forward := target("ForwardTo", func(p *queue.Properties) *string { return &p.ForwardTo })
+		func(p *entity.Properties) *bool { return &p.EnablePartitioning })
+	express := boolean("EnableExpress", func(p *entity.Properties) *bool { return &p.EnableExpress })
+	forward := target("ForwardTo", func(p *entity.Properties) *string { return &p.ForwardTo })
 	forwardDead := target("ForwardDeadLetteredMessagesTo",
-		func(p *queue.Properties) *string { return &p.ForwardDeadLettersTo })
+		func(p *entity.Properties) *string { return &p.ForwardDeadLettersTo })
 	messages := told("MessageCount", messageCount)
 	switch kind {
-	case queue.Topic:
+	case entity.Topic:
 		return []field{timeToLive, megabytes, duplicates, window, batched, size,
 			boolean("FilteringMessagesBeforePublishing",
-				func(p *queue.Properties) *bool { return &p.FilteringBeforePublishing }),
+				func(p *entity.Properties) *bool { return &p.FilteringBeforePublishing }),
 			anonymous, rules, statusField(), metadataField(), created, updated, used, ordering, counts,
 			told("SubscriptionCount", func(d *description) string { return strconv.Itoa(d.Subscriptions) }),
 			idle, partitions, available,
 			boolean("EnableSubscriptionPartitioning",
-				func(p *queue.Properties) *bool { return &p.EnableSubscriptionPartitioning }), express,
+				func(p *entity.Properties) *bool { return &p.EnableSubscriptionPartitioning }), express,
 			told("SqlFilterCount", func(d *description) string { return strconv.Itoa(d.SQLFilters) }),
 			told("CorrelationFilterCount",
 				func(d *description) string { return strconv.Itoa(d.CorrelationFilters) }),
 			kilobytes}
-	case queue.Subscription:
+	case entity.Subscription:
 		return []field{lock, sessions, timeToLive, deadLetters,
 			boolean("DeadLetteringOnFilterEvaluationExceptions",
-				func(p *queue.Properties) *bool { return &p.DeadLetterOnFilterErrors }),
-			messages, deliveries, batched, statusField(), forward, created, updated, used, metadataField(), counts,
-			forwardDead, idle, available}
+				func(p *entity.Properties) *bool { return &p.DeadLetterOnFilterErrors }),
+			messages, deliveries, batched, statusField(), forward, created, updated, used,
+			metadataField(), counts, forwardDead, idle, available}
 	}
-	return []field{lock, megabytes, duplicates, sessions, timeToLive, deadLetters, window, deliveries, batched, size, messages,
-		anonymous, rules, statusField(), forward, metadataField(), created, updated, used, ordering, counts, idle,
-		partitions, available, forwardDead, express, kilobytes}
+	return []field{lock, megabytes, duplicates, sessions, timeToLive, deadLetters, window, deliveries,
+		batched, size, messages, anonymous, rules, statusField(), forward, metadataField(), created, updated,
+		used, ordering, counts, idle, partitions, available, forwardDead, express, kilobytes}
 }
 
 // rootOf is the element that describes a kind of entity.
-func rootOf(kind queue.Kind) string {
+func rootOf(kind entity.Kind) string {
 	switch kind {
-	case queue.Topic:
+	case entity.Topic:
 		return "TopicDescription"
-	case queue.Subscription:
+	case entity.Subscription:
 		return "SubscriptionDescription"
 	}
 	return "QueueDescription"
 }
 
 // itemOf is an entity on its way into an entry.
-func (c *call) itemOf(e queue.Entity) item {
+func (c *call) itemOf(e entity.Entity) item {
 	title := e.Path
-	if _, name, ok := (queue.Address{Entity: e.Path}).Subscription(); ok {
+	if _, name, ok := (entity.Address{Entity: e.Path}).Subscription(); ok {
 		title = name
 	}
 	return item{path: e.Path, title: title, created: e.Created, updated: e.Updated,
@@ -261,7 +261,7 @@ func (c *call) itemOf(e queue.Entity) item {
 }
 
 // appendCounts appends the counts: clients look for the prefix in the only attribute.
-func appendCounts(b []byte, n queue.Counts) []byte {
+func appendCounts(b []byte, n entity.Counts) []byte {
 	b = append(b, `<CountDetails xmlns:d2p1="`+nsCounts+`">`...)
 	for _, one := range []struct {
 		name string
@@ -277,7 +277,7 @@ func appendCounts(b []byte, n queue.Counts) []byte {
 // readProperties sets what a description names. Elements that nobody can set are passed over: clients send
 // back what they were told. What it does not name stays as it is, but for texts: clients leave out those that
 // are to be empty.
-func (c *call) readProperties(kind queue.Kind, n *node, p queue.Properties) (queue.Properties, error) {
+func (c *call) readProperties(kind entity.Kind, n *node, p entity.Properties) (entity.Properties, error) {
 	p.ForwardTo, p.ForwardDeadLettersTo, p.UserMetadata = "", "", ""
 	for _, f := range fieldsOf(kind) {
 		at := n.child(f.name)

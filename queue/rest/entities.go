@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // manage answers what concerns entities and rules themselves.
@@ -63,7 +64,7 @@ func (c *call) entity(path string) error {
 
 // topOf returns the path of the queue or topic of a path: the topic of a subscription.
 func topOf(path string) string {
-	if a, _, err := queue.ParseAddress(path); err == nil {
+	if a, _, err := entity.ParseAddress(path); err == nil {
 		if topic, _, ok := a.Subscription(); ok {
 			return topic
 		}
@@ -74,20 +75,20 @@ func topOf(path string) string {
 // isAbsent reports whether no entity has the path.
 func (c *call) isAbsent(path string) bool {
 	_, err := c.o.Queues.Get(c.r.Context(), path)
-	return err != nil && queue.CodeOf(err) == queue.CodeEntityNotFound
+	return err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound
 }
 
 // describedKind reads a description and tells of what kind it is.
-func (c *call) describedKind(path string) (queue.Kind, *node, error) {
-	if kindOfPath(path) == queue.Subscription {
-		n, err := c.entry(rootOf(queue.Subscription))
-		return queue.Subscription, n, err
+func (c *call) describedKind(path string) (entity.Kind, *node, error) {
+	if kindOfPath(path) == entity.Subscription {
+		n, err := c.entry(rootOf(entity.Subscription))
+		return entity.Subscription, n, err
 	}
 	content, err := c.content()
 	if err != nil {
 		return 0, nil, err
 	}
-	for _, kind := range []queue.Kind{queue.Queue, queue.Topic} {
+	for _, kind := range []entity.Kind{entity.Queue, entity.Topic} {
 		if n := content.child(rootOf(kind)); n != nil {
 			return kind, n, nil
 		}
@@ -100,7 +101,7 @@ func (c *call) create(path string) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.readProperties(kind, n, queue.Defaults(kind))
+	p, err := c.readProperties(kind, n, entity.Defaults(kind))
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (c *call) create(path string) error {
 	if err := c.allowTargets(&p); err != nil {
 		return err
 	}
-	var rules []queue.Rule
+	var rules []entity.Rule
 	if first := n.child("DefaultRuleDescription"); first != nil && !first.isNil() {
 		r, err := readRule(first)
 		if err != nil {
@@ -157,7 +158,7 @@ func (c *call) update(path string) error {
 
 // allowTargets lets messages be forwarded where the request may send to: by its own token, or by another one
 // that it brings for that.
-func (c *call) allowTargets(p *queue.Properties) error {
+func (c *call) allowTargets(p *entity.Properties) error {
 	for header, to := range map[string]string{
 		"ServiceBusSupplementaryAuthorization":    p.ForwardTo,
 		"ServiceBusDlqSupplementaryAuthorization": p.ForwardDeadLettersTo,
@@ -165,7 +166,7 @@ func (c *call) allowTargets(p *queue.Properties) error {
 		if to == "" {
 			continue
 		}
-		a, _, err := queue.ParseAddress(to)
+		a, _, err := entity.ParseAddress(to)
 		if err != nil {
 			return err
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // contentError is the content type of errors.
@@ -34,24 +34,27 @@ func (e *runtimeError) Error() string { return e.err.Error() }
 func (e *runtimeError) Unwrap() error { return e.err }
 
 // statusOf is how an error is told.
-func statusOf(code queue.Code) int {
+func statusOf(code entity.Code) int {
 	switch code {
-	case queue.CodeEntityNotFound, queue.CodeRuleNotFound, queue.CodeMessageNotFound, queue.CodeMessageLockLost,
-		queue.CodeSessionLockLost:
+	case entity.CodeEntityNotFound,
+		entity.CodeRuleNotFound,
+		entity.CodeMessageNotFound,
+		entity.CodeMessageLockLost,
+		entity.CodeSessionLockLost:
 		return http.StatusNotFound
-	case queue.CodeEntityExists, queue.CodeRuleExists, queue.CodeSessionCannotBeLocked:
+	case entity.CodeEntityExists, entity.CodeRuleExists, entity.CodeSessionCannotBeLocked:
 		return http.StatusConflict
-	case queue.CodeEntityDisabled, queue.CodeQuotaExceeded, queue.CodeMessageTooLarge:
+	case entity.CodeEntityDisabled, entity.CodeQuotaExceeded, entity.CodeMessageTooLarge:
 		return http.StatusForbidden
-	case queue.CodeUnauthorized:
+	case entity.CodeUnauthorized:
 		return http.StatusUnauthorized
-	case queue.CodeArgument, queue.CodeArgumentOutOfRange, queue.CodeNotAllowed:
+	case entity.CodeArgument, entity.CodeArgumentOutOfRange, entity.CodeNotAllowed:
 		return http.StatusBadRequest
-	case queue.CodeNotImplemented:
+	case entity.CodeNotImplemented:
 		return http.StatusNotImplemented
-	case queue.CodeTimeout:
+	case entity.CodeTimeout:
 		return http.StatusRequestTimeout
-	case queue.CodeServerBusy, queue.CodeCancelled:
+	case entity.CodeServerBusy, entity.CodeCancelled:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
@@ -70,13 +73,13 @@ func (c *call) requestAddress() string {
 // fail answers an error.
 func (c *call) fail(err error) {
 	status, detail := http.StatusInternalServerError, "The server was unable to process the request."
-	var own *queue.Error
+	var own *entity.Error
 	var denied *access.Error
 	var plain *statusError
 	var tooLarge *http.MaxBytesError
 	var runtime *runtimeError
 	var reason *reasonError
-	var name *queue.NameError
+	var name *entity.NameError
 	isOwn := errors.As(err, &own)
 	switch {
 	case errors.As(err, &reason):
@@ -96,7 +99,7 @@ func (c *call) fail(err error) {
 			status != http.StatusInternalServerError {
 			detail = own.Message
 		}
-		if own.Code == queue.CodeEntityNotFound && errors.As(err, &runtime) {
+		if own.Code == entity.CodeEntityNotFound && errors.As(err, &runtime) {
 			status = http.StatusGone
 		}
 	case c.r.Context().Err() != nil:

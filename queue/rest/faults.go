@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -59,18 +60,18 @@ func (c *call) withFaults(op inject.Operation, path, lock string, run func() err
 }
 
 // suffer makes the fault what becomes of a request.
-func suffer(hit *inject.Hit, entity string) error {
+func suffer(hit *inject.Hit, path string) error {
 	if hit.Fault != inject.LockLost {
 		panic(http.ErrAbortHandler)
 	}
-	return &runtimeError{&queue.Error{Code: queue.CodeMessageLockLost, Entity: entity,
+	return &runtimeError{&entity.Error{Code: entity.CodeMessageLockLost, Entity: path,
 		Message: "The lock supplied is invalid. This is a fault on demand, by the rule '" + hit.Rule +
 			"' of /_mayfly/faults."}}
 }
 
 // loseLock makes a message available again, as the end of its lock does: the delivery is counted.
 func (c *call) loseLock(path, lock string) {
-	a, _, err := queue.ParseAddress(path)
+	a, _, err := entity.ParseAddress(path)
 	token, malformed := uuid.Parse(lock)
 	if err == nil && malformed == nil {
 		// Where that fails the lock is lost already.

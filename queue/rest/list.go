@@ -3,25 +3,25 @@ package rest
 import (
 	"net/http"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // listEntities answers with the queues or the topics.
 func (c *call) listEntities() error {
 	switch {
 	case c.at(1, "Queues"):
-		return c.list(queue.Queue, "", "Queues")
+		return c.list(entity.Queue, "", "Queues")
 	case c.at(1, "Topics"):
-		return c.list(queue.Topic, "", "Topics")
+		return c.list(entity.Topic, "", "Topics")
 	}
 	return c.unknown()
 }
 
 func (c *call) listSubscriptions(topic string) error {
-	return c.list(queue.Subscription, topic, "Subscriptions")
+	return c.list(entity.Subscription, topic, "Subscriptions")
 }
 
-func (c *call) list(kind queue.Kind, topic, title string) error {
+func (c *call) list(kind entity.Kind, topic, title string) error {
 	skip, top, err := c.listed()
 	if err != nil {
 		return err

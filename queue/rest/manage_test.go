@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 func TestEntities(t *testing.T) {
@@ -217,8 +217,8 @@ func TestTraps(t *testing.T) {
 	})
 	t.Run("A8", func(t *testing.T) {
 		optional := []string{"ForwardTo", "ForwardDeadLetteredMessagesTo", "UserMetadata"}
-		for kind, path := range map[queue.Kind]string{queue.Queue: "/q0", queue.Topic: "/shop/news",
-			queue.Subscription: "/shop/news/subscriptions/all"} {
+		for kind, path := range map[entity.Kind]string{entity.Queue: "/q0", entity.Topic: "/shop/news",
+			entity.Subscription: "/shop/news/subscriptions/all"} {
 			d := w.description(w.must(200, "GET", path, ""))
 			order := []string{}
 			for i := range d.Nodes {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
@@ -29,8 +30,18 @@ func TestSendAndSettle(t *testing.T) {
 	w := newWorld(t, access.Options{})
 	w.queue("/Orders", "<LockDuration>PT1M</LockDuration><MaxDeliveryCount>2</MaxDeliveryCount>")
 	w.must(204, "POST", "/orders/messages/head?timeout=0", "")
-	a := w.must(201, "POST", "/orders/messages", "hello", "Content-Type", "text/plain",
-		brokerProperties, `{"Label":"M1","MessageId":"a","TimeToLive":10.5,"State":"ignored","Other":1}`, "Priority", `"High"`)
+	a := w.must(
+		201,
+		"POST",
+		"/orders/messages",
+		"hello",
+		"Content-Type",
+		"text/plain",
+		brokerProperties,
+		`{"Label":"M1","MessageId":"a","TimeToLive":10.5,"State":"ignored","Other":1}`,
+		"Priority",
+		`"High"`,
+	)
 	if a.header.Get("Content-Type") != "text/plain" || a.body != "" {
 		t.Errorf("sent: %v %q", a.header, a.body)
 	}
@@ -104,7 +115,7 @@ func TestHeaders(t *testing.T) {
 	}
 	w.must(201, "POST", "/q/messages", "x", append(headers, "X-Ms-Retrypolicy", "NoRetry", "Traceparent",
 		"00-1-2-00")...)
-	list, err := w.q.Peek(t.Context(), queue.Address{Entity: "q"}, queue.PeekOptions{Max: 1})
+	list, err := w.q.Peek(t.Context(), entity.Address{Entity: "q"}, queue.PeekOptions{Max: 1})
 	if err != nil || len(list) != 1 {
 		t.Fatal(err)
 	}
@@ -132,7 +143,7 @@ func TestHeaders(t *testing.T) {
 	m.SetString("lines", "a\r\nb")
 	m.SetString("aSpelled", "ä")
 	m.SetText(message.Subject, "ä €\U0001F600")
-	if err := w.q.Send(t.Context(), "q", []*message.Message{m}, nil); err != nil {
+	if err := w.q.Send(t.Context(), entity.Address{Entity: "q"}, []*message.Message{m}, nil); err != nil {
 		t.Fatal(err)
 	}
 	a = w.must(200, "DELETE", "/q/messages/head", "")
@@ -147,9 +158,19 @@ func TestBatch(t *testing.T) {
 	w := newWorld(t, access.Options{})
 	w.queue("/q", "")
 	const kind = "application/vnd.microsoft.servicebus.json"
-	w.must(201, "POST", "/q/messages", `[{"Body":"a","BrokerProperties":{"Label":"l","TimeToLiveTimeSpan":"0.00:00:10"},
-		"UserProperties":{"s":"t","n":5,"f":0.5,"b":true}},{"Body":"Yg==","IsBodyBase64":true}]`, "Content-Type", kind,
-		brokerProperties, `{"Label":"not of a batch"}`, "Prop", "1")
+	w.must(
+		201,
+		"POST",
+		"/q/messages",
+		`[{"Body":"a","BrokerProperties":{"Label":"l","TimeToLiveTimeSpan":"0.00:00:10"},
+		"UserProperties":{"s":"t","n":5,"f":0.5,"b":true}},{"Body":"Yg==","IsBodyBase64":true}]`,
+		"Content-Type",
+		kind,
+		brokerProperties,
+		`{"Label":"not of a batch"}`,
+		"Prop",
+		"1",
+	)
 	a := w.must(200, "DELETE", "/q/messages/head", "")
 	if b := w.broker(a); a.body != "a" || b.Label != "l" || b.TimeToLive != "10" ||
 		a.header.Get("Prop") != "" ||
@@ -172,7 +193,9 @@ func TestBatch(t *testing.T) {
 	keys := `[{"Body":"a","BrokerProperties":{"PartitionKey":"k"}},{"Body":"b","BrokerProperties":{"PartitionKey":"%s"}}]`
 	w.must(201, "POST", "/parts/messages", fmt.Sprintf(keys, "k"), "Content-Type", kind)
 	if a = w.must(400, "POST", "/parts/messages", fmt.Sprintf(keys, "l"), "Content-Type", kind); !strings.Contains(
-		a.body, "distinct SessionId or PartitionKey") {
+		a.body,
+		"distinct SessionId or PartitionKey",
+	) {
 		t.Error(a.body)
 	}
 	// With a parameter the type is that of an ordinary message.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -88,7 +89,7 @@ func (c *call) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.Delivery,
 }
 
 // deliver answers with a message.
-func (c *call) deliver(a queue.Address, d *queue.Delivery, mode queue.Mode) error {
+func (c *call) deliver(a entity.Address, d *queue.Delivery, mode queue.Mode) error {
 	header := c.w.Header()
 	status, token := http.StatusOK, ""
 	if mode == queue.PeekLock {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // Room is the memory that all clients of a server share, in bytes.
@@ -48,7 +48,7 @@ func (c *call) hold(n int64) (give func(), err error) {
 	wait, cancel := context.WithTimeout(c.r.Context(), roomTime)
 	defer cancel()
 	if err := take(wait, n); err != nil {
-		return nil, &queue.Error{Code: queue.CodeServerBusy, Err: err,
+		return nil, &entity.Error{Code: entity.CodeServerBusy, Err: err,
 			Message: "The messages of other clients take all the memory that there is for them."}
 	}
 	return give, nil

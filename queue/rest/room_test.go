@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // room counts what is taken of it; where it is full nobody gets any.
@@ -36,9 +36,9 @@ func TestLargeBody(t *testing.T) {
 	w := newWorld(t, access.Options{})
 	r := &room{}
 	w.web.Config.Handler = New(Options{Queues: w.q, Guard: access.New(access.Options{}), Room: r})
-	p := queue.Defaults(queue.Queue)
+	p := entity.Defaults(entity.Queue)
 	p.MaxMessageKB = 32 << 10
-	if _, err := w.q.Create(t.Context(), queue.Queue, "q", p); err != nil {
+	if _, err := w.q.Create(t.Context(), entity.Queue, "q", p); err != nil {
 		t.Fatal(err)
 	}
 	body := strings.Repeat("0123456789abcdef", 20<<20/16)

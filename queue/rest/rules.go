@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
@@ -49,8 +49,8 @@ func (c *call) rule(subscription, name string) error {
 }
 
 // readRule reads the description of a rule. Without a filter it is one that takes everything.
-func readRule(n *node) (queue.Rule, error) {
-	r := queue.Rule{Name: n.text("Name")}
+func readRule(n *node) (entity.Rule, error) {
+	r := entity.Rule{Name: n.text("Name")}
 	var err error
 	if f := n.child("Filter"); f != nil {
 		r.Filter, err = readFilter(f)
@@ -101,8 +101,8 @@ func readFilter(n *node) (f rule.Filter, err error) {
 }
 
 // ruleItem is a rule on its way into an entry.
-func ruleItem(subscription string, r queue.Rule) item {
-	a, _, err := queue.ParseAddress(subscription)
+func ruleItem(subscription string, r entity.Rule) item {
+	a, _, err := entity.ParseAddress(subscription)
 	if err == nil {
 		subscription = a.Entity
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
@@ -92,7 +92,7 @@ func readValue(kind, text string) (v rule.Value, err error) {
 		t, err := parseMoment(plain)
 		return rule.Time(t.UnixMilli()).WithType(rule.Untyped, plain), asBadValue(kind, text, err)
 	case "duration":
-		d, err := queue.ParseDuration(plain)
+		d, err := entity.ParseDuration(plain)
 		return rule.Duration(int64(d/tick)).WithType(rule.Untyped, plain), asBadValue(kind, text, err)
 	case "guid":
 		return rule.UUID(strings.ToLower(plain)), nil
@@ -151,7 +151,7 @@ func valueText(v rule.Value) (kind, text string) {
 	case rule.Moment:
 		kind, text = "dateTime", time.UnixMilli(v.Millis()).UTC().Format("2006-01-02T15:04:05.999Z07:00")
 	case rule.Span:
-		kind, text = "duration", queue.FormatDuration(time.Duration(v.Int())*tick)
+		kind, text = "duration", entity.FormatDuration(time.Duration(v.Int())*tick)
 	case rule.Binary:
 		return "base64Binary", base64.StdEncoding.EncodeToString([]byte(v.Text()))
 	default:

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -52,7 +52,11 @@ func (c *call) send(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.o.Queues.Send(ctx, path, list, nil); err != nil {
+	to, err := entity.ParseDestination(path)
+	if err == nil {
+		err = c.o.Queues.Send(ctx, to, list, nil)
+	}
+	if err != nil {
 		return &runtimeError{err}
 	}
 	if contentType == "" {
@@ -96,7 +100,7 @@ func (c *call) readBatch(body []byte, path string) ([]*message.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, _, err := queue.ParseAddress(path)
+	at, _, err := entity.ParseAddress(path)
 	if err == nil {
 		_, err = c.o.Queues.PartitionOf(at, list)
 	}
@@ -175,8 +179,8 @@ func propertyOf(raw json.RawMessage) ([]byte, error) {
 }
 
 // store is the store of messages that a path names.
-func (c *call) store(path string, need access.Rights) (queue.Address, error) {
-	a, management, err := queue.ParseAddress(path)
+func (c *call) store(path string, need access.Rights) (entity.Address, error) {
+	a, management, err := entity.ParseAddress(path)
 	if err == nil && management {
 		err = badRequest("That is no store of messages.")
 	}

@@ -77,6 +77,30 @@ var moves = []scenario{
 		t.equal(len(c.ids("", across)), 40)
 	}},
 
+	{"container-recreated", func(t *T) {
+		c := t.twenty(azcosmos.ContainerProperties{})
+		t.same(c.ids("", across), everything())
+		for round, how := range recreations {
+			t.restart(fmt.Sprintf("recreate?database=%s&round=%d&%s", t.name, round, how))
+			want := recreated(round)
+			uses := []func(){
+				func() { t.same(c.ids("", across), want) },
+				func() { t.same(t.names(c.feed(azcosmos.ChangeFeedOptions{}).drain()), want) },
+				func() {
+					for i, id := range want {
+						m := c.read(fmt.Sprint("k", i), id)
+						t.equal(m["n"], i)
+						_, err := c.UpsertItem(t.ctx, key(m["pk"]), raw(m), nil)
+						t.must(err)
+					}
+				},
+			}
+			for i := range uses {
+				uses[(i+round)%len(uses)]()
+			}
+		}
+	}},
+
 	{"session-other-client", func(t *T) {
 		c := t.container(azcosmos.ContainerProperties{})
 		other := c.seen(t.connect())
@@ -146,4 +170,18 @@ func (t *T) over(how string) {
 	_, err = c.ReplaceItem(t.ctx, key("p2"), "i07", raw(m), &azcosmos.ItemOptions{IfMatchEtag: &written.ETag})
 	t.must(err)
 	c.create(M{"id": "new", "pk": "p2"})
+}
+
+// recreations are the ways in which another client makes the container again, one after the other.
+var recreations = []string{
+	"ranges=1", "ranges=2", "ranges=4", "ranges=1", "ranges=4&whole=true", "ranges=2&whole=true", "ranges=4", "ranges=1&whole=true",
+}
+
+// recreated are the ids of the items that the container has after a round.
+func recreated(round int) []string {
+	ids := make([]string, 7)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("r%d-%d", round, i)
+	}
+	return ids
 }

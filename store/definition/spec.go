@@ -32,10 +32,12 @@ type ContainerSpec struct {
 	ConflictResolution ConflictResolution
 	Geospatial         Geospatial
 	ChangeFeed         *ChangeFeedPolicy
-	ComputedProperties []ComputedProperty
-	VectorEmbedding    *VectorEmbeddingPolicy
-	FullText           *FullTextPolicy
-	ClientEncryption   *ClientEncryptionPolicy
+	// PreviousImagePolicy has PreviousImages as its meaning.
+	PreviousImagePolicy *PreviousImagePolicy
+	ComputedProperties  []ComputedProperty
+	VectorEmbedding     *VectorEmbeddingPolicy
+	FullText            *FullTextPolicy
+	ClientEncryption    *ClientEncryptionPolicy
 }
 
 // ConflictResolution is how replicas in several regions would settle a conflict. It is kept for clients;

@@ -27,6 +27,7 @@ type specJSON struct {
 	ConflictResolution *ConflictResolution     `json:"conflictResolutionPolicy,omitempty"`
 	Geospatial         *geospatialJSON         `json:"geospatialConfig,omitempty"`
 	ChangeFeed         *ChangeFeedPolicy       `json:"changeFeedPolicy,omitempty"`
+	PreviousImages     *PreviousImagePolicy    `json:"previousImageRetentionPolicy,omitempty"`
 	ComputedProperties []computedJSON          `json:"computedProperties,omitzero"`
 	VectorEmbedding    *VectorEmbeddingPolicy  `json:"vectorEmbeddingPolicy,omitempty"`
 	FullText           *FullTextPolicy         `json:"fullTextPolicy,omitempty"`
@@ -50,6 +51,7 @@ type members map[string]members
 // specMembers are the properties of a container that mean something here.
 func specMembers() members {
 	path := members{"path": nil}
+	image := members{"mode": nil, "includedPaths": nil}
 	indexed := members{"path": nil, "indexes": {"kind": nil, "dataType": nil, "precision": nil}}
 	return members{
 		"id":           nil,
@@ -68,8 +70,10 @@ func specMembers() members {
 		"uniqueKeyPolicy": {"uniqueKeys": {"paths": nil}},
 		"conflictResolutionPolicy": {"mode": nil, "conflictResolutionPath": nil,
 			"conflictResolutionProcedure": nil},
-		"geospatialConfig":   {"type": nil},
-		"changeFeedPolicy":   {"retentionDuration": nil},
+		"geospatialConfig": {"type": nil},
+		"changeFeedPolicy": {"retentionDuration": nil},
+		"previousImageRetentionPolicy": {"mode": nil, "supportedFeatures": {"allVersionsAndDeletes": image,
+			"globalSecondaryIndex": image, "containerCopy": image, "embeddingGeneratorService": image}},
 		"computedProperties": {"name": nil, "query": nil},
 		"vectorEmbeddingPolicy": {"vectorEmbeddings": {"path": nil, "dataType": nil, "distanceFunction": nil,
 			"dimensions": nil}},
@@ -180,7 +184,7 @@ func decodeSpecError(err error) error {
 // spec is the definition that w holds. What was not given stays zero.
 func (w *specJSON) spec() (s ContainerSpec, err error) {
 	s = ContainerSpec{ID: w.ID, ChangeFeed: w.ChangeFeed, VectorEmbedding: w.VectorEmbedding,
-		FullText:         w.FullText,
+		FullText: w.FullText, PreviousImagePolicy: w.PreviousImages,
 		ClientEncryption: w.ClientEncryption}
 	if w.PartitionKey != nil {
 		if s.PartitionKey, err = w.PartitionKey.definition(); err != nil {
@@ -250,8 +254,8 @@ func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
 // properties. The definition must have been completed and validated.
 func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 	w := specJSON{ID: s.ID, Geospatial: &geospatialJSON{s.Geospatial},
-		ConflictResolution: &s.ConflictResolution,
-		ChangeFeed:         s.ChangeFeed, VectorEmbedding: s.VectorEmbedding, FullText: s.FullText, ClientEncryption: s.ClientEncryption}
+		ConflictResolution: &s.ConflictResolution, PreviousImages: s.PreviousImagePolicy,
+		ChangeFeed: s.ChangeFeed, VectorEmbedding: s.VectorEmbedding, FullText: s.FullText, ClientEncryption: s.ClientEncryption}
 	w.PartitionKey = &partitionKeyJSON{Paths: s.PartitionKey.Paths, Kind: s.PartitionKey.Kind,
 		SystemKey: s.PartitionKey.SystemKey}
 	if v := hashVersion(s.PartitionKey.Version); v != 1 || s.PartitionKey.firstGiven {

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -114,7 +115,7 @@ func (s *ContainerSpec) Validate() error {
 func (s *ContainerSpec) ValidateRest() error {
 	for _, check := range []func() error{s.ValidateTTL, s.validateConflicts, s.validateVectors,
 		s.ValidateFullText,
-		s.validateIndexing, s.validateComputed, s.validateEncryption} {
+		s.validateIndexing, s.validateComputed, s.validateEncryption, s.validatePreviousImages} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -286,6 +287,10 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
+// ErrEncryptionPath is behind the error of a path of a client encryption policy. Cosmos DB reports a key that
+// does not exist before it.
+var ErrEncryptionPath = errors.New("a path of the client encryption policy is invalid")
+
 func (s *ContainerSpec) validateEncryption() error {
 	p := s.ClientEncryption
 	if p == nil {
@@ -305,7 +310,7 @@ func (s *ContainerSpec) validateEncryption() error {
 	seen := map[string]bool{}
 	for _, e := range p.IncludedPaths {
 		if err := checkNew(seen, "clientEncryptionPolicy", e.Path); err != nil {
-			return err
+			return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: ErrEncryptionPath}
 		}
 		reason := ""
 		switch {
@@ -322,8 +327,8 @@ func (s *ContainerSpec) validateEncryption() error {
 		default:
 			continue
 		}
-		return fault.New(fault.CodeBadRequest,
-			fmt.Sprintf("The path '%s' of the client encryption policy is invalid: %s.", e.Path, reason))
+		return &fault.Error{Code: fault.CodeBadRequest, Err: ErrEncryptionPath, Message: fmt.Sprintf(
+			"The path '%s' of the client encryption policy is invalid: %s.", e.Path, reason)}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -14,6 +15,16 @@ import (
 type Usage struct {
 	Documents int64
 	Bytes     int64 // of their JSON; beyond 1,000 documents a range an estimate
+}
+
+// Limits are the limits of a container, in KB: names and values. They are Cosmos DB's; nothing enforces them.
+const Limits = "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;"
+
+// Text returns how far the Limits are used, in their form.
+func (u Usage) Text() string {
+	kb := strconv.FormatInt((u.Bytes+1023)/1024, 10)
+	return "documentSize=0;documentsSize=" + kb + ";documentsCount=" + strconv.FormatInt(u.Documents, 10) +
+		";collectionSize=" + kb + ";"
 }
 
 // RangeStatistics tells how much a partition range holds, as Usage does, and which partition keys are the

@@ -53,14 +53,14 @@ func New(o Options) *Bus {
 
 // lockGiven notes that a lock of so long was given. The first one given while the data's clock is further
 // than that from the machine's is worth a warning: clients compute by their own clock when to renew it.
-func (b *Bus) lockGiven(entity string, lasts time.Duration) {
+func (b *Bus) lockGiven(path string, lasts time.Duration) {
 	ahead := b.o.Queues.Now().Sub(b.o.Wall.Now())
 	if ahead.Abs() <= lasts || b.clockTold.Swap(true) {
 		return
 	}
 	b.o.Logger.Warn("locks end by the data's clock, which is far from the machine's: clients that renew "+
 		"them by the machine's clock, as .NET's do, renew too late or never",
-		"ahead", ahead.Round(time.Second), "entity", entity, "lock", lasts)
+		"ahead", ahead.Round(time.Second), "entity", path, "lock", lasts)
 }
 
 // containerID is what the server calls itself.

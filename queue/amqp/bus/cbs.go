@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -48,18 +48,18 @@ func (t *tokens) take(ctx context.Context, payload []byte) error {
 	audience, _ := wire.Text(m.Get("name"))
 	if err := t.put(ctx, m, audience); err != nil {
 		own, tracking := t.c.own(err)
-		entity := own.Entity
-		if entity == "" {
-			entity = cbsNode
+		path := own.Entity
+		if path == "" {
+			path = cbsNode
 		}
-		status, text = failureOf(own.Code).status, t.c.track(own.Message, entity, tracking)
+		status, text = failureOf(own.Code).status, t.c.track(own.Message, path, tracking)
 	}
 	t.c.bus.o.Logger.Debug("a token was put", "audience", audience, "status", status, "description", text)
 	// No error-condition, not even an empty one: its presence is a failure to some clients.
 	reply, err := answer(m, wire.Map{{Key: "status-code", Value: status},
 		{Key: "status-description", Value: text}}, nil)
 	if err == nil && !to.push(reply) {
-		err = &queue.Error{Code: queue.CodeServerBusy, Message: "Too many answers wait to be received."}
+		err = &entity.Error{Code: entity.CodeServerBusy, Message: "Too many answers wait to be received."}
 	}
 	return err
 }
@@ -68,16 +68,16 @@ func (t *tokens) take(ctx context.Context, payload []byte) error {
 // the address of that, in the form of a URI.
 func (t *tokens) put(ctx context.Context, m *message.Message, audience string) error {
 	if operation, _ := wire.Text(m.Get("operation")); operation != "put-token" {
-		return &queue.Error{Code: queue.CodeNotImplemented, Message: "The operation '" + operation +
+		return &entity.Error{Code: entity.CodeNotImplemented, Message: "The operation '" + operation +
 			"' is not supported."}
 	}
 	token, ok := m.Data()
 	if !ok {
-		return &queue.Error{Code: queue.CodeArgument, Message: "The body of put-token is no token."}
+		return &entity.Error{Code: entity.CodeArgument, Message: "The body of put-token is no token."}
 	}
 	grant, err := t.c.bus.o.Guard.Token(string(token))
 	if err != nil {
-		return &queue.Error{Code: queue.CodeUnauthorized, Message: err.Error(), Err: err}
+		return &entity.Error{Code: entity.CodeUnauthorized, Message: err.Error(), Err: err}
 	}
 	if err := t.c.mustExist(ctx, audience); err != nil {
 		return err
@@ -96,16 +96,20 @@ func (c *conn) mustExist(ctx context.Context, audience string) error {
 		path = plain
 	}
 	path = strings.Trim(path, "/")
-	at, _, err := queue.ParseAddress(path)
+	at, _, err := entity.ParseAddress(path)
 	if !absolute || err != nil || strings.HasPrefix(path, "$") {
 		return nil
 	}
 	e, err := c.queues.Get(ctx, at.Entity)
-	topicsSub := err == nil && e.Kind == queue.Topic && at.Sub != queue.Main
-	if topicsSub || queue.CodeOf(err) == queue.CodeEntityNotFound {
-		return &queue.Error{Code: queue.CodeEntityNotFound, Entity: path, Message: "The messaging entity '" +
-			c.resource(path) + "' could not be found. " +
-			"To know more visit https://aka.ms/sbResourceMgrExceptions."}
+	topicsSub := err == nil && e.Kind == entity.Topic && at.Sub != entity.Main
+	if topicsSub || entity.CodeOf(err) == entity.CodeEntityNotFound {
+		return &entity.Error{
+			Code:   entity.CodeEntityNotFound,
+			Entity: path,
+			Message: "The messaging entity '" +
+				c.resource(path) + "' could not be found. " +
+				"To know more visit https://aka.ms/sbResourceMgrExceptions.",
+		}
 	}
 	return err
 }

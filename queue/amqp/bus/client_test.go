@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
@@ -57,9 +58,9 @@ func (w *world) must(err error) {
 	}
 }
 
-func (w *world) create(kind queue.Kind, path string, change ...func(*queue.Properties)) {
+func (w *world) create(kind entity.Kind, path string, change ...func(*entity.Properties)) {
 	w.t.Helper()
-	p := queue.Defaults(kind)
+	p := entity.Defaults(kind)
 	for _, fn := range change {
 		fn(&p)
 	}
@@ -76,7 +77,7 @@ func (w *world) advance(d time.Duration) {
 	w.must(err)
 }
 
-func withSessions(p *queue.Properties) { p.RequiresSession = true }
+func withSessions(p *entity.Properties) { p.RequiresSession = true }
 
 // send stores messages, by their texts; "s:text" is one of a session.
 func (w *world) send(path string, texts ...string) {
@@ -86,7 +87,7 @@ func (w *world) send(path string, texts ...string) {
 		if session, _, ok := bytes.Cut([]byte(text), []byte(":")); ok {
 			m.SetText(message.GroupID, string(session))
 		}
-		w.must(w.q.Send(w.ctx, path, []*message.Message{m}, nil))
+		w.must(w.q.Send(w.ctx, entity.Address{Entity: path}, []*message.Message{m}, nil))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // conn is one connection.
@@ -42,7 +43,7 @@ func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.
 	}
 	address, ok := addressOf(a)
 	if !ok {
-		return amqp.Answer{}, c.asError(&queue.Error{Code: queue.CodeNotImplemented,
+		return amqp.Answer{}, c.asError(&entity.Error{Code: entity.CodeNotImplemented,
 			Message: "A link needs an address: anonymous termini are not supported."}, "")
 	}
 	if isTokenNode(address) {
@@ -54,7 +55,7 @@ func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.
 		}
 		return amqp.Answer{Sink: &tokens{c: c, link: l}}, nil
 	}
-	at, management, err := queue.ParseAddress(address)
+	at, management, err := entity.ParseAddress(address)
 	if err != nil {
 		return amqp.Answer{}, c.asError(err, address)
 	}
@@ -72,7 +73,7 @@ func (c *conn) takeTokenNode(l *amqp.Link, receiver bool) error {
 	last := c.tokenLinks[receiver]
 	c.mu.Unlock()
 	if last != nil && last.IsOpen() {
-		return &queue.Error{Code: queue.CodeNotAllowed, Message: "A link to connection '" +
+		return &entity.Error{Code: entity.CodeNotAllowed, Message: "A link to connection '" +
 			strconv.FormatUint(c.number, 10) + "' $cbs node has already been opened."}
 	}
 	c.mu.Lock()
@@ -87,8 +88,8 @@ func isTokenNode(address string) bool {
 }
 
 // attach makes the node of an entity.
-func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at queue.Address, management bool) (
-	answer amqp.Answer, err error) {
+func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address,
+	management bool) (answer amqp.Answer, err error) {
 	if management {
 		return c.manage(ctx, l, a, at)
 	}
@@ -120,7 +121,7 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at que
 
 // manage makes the node of an entity's management. It asks for no right: some clients put their token while
 // they attach, and each request needs a right of its own.
-func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at queue.Address) (amqp.Answer,
+func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address) (amqp.Answer,
 	error) {
 	if _, err := c.queues.Get(ctx, at.Entity); err != nil {
 		return amqp.Answer{}, err
@@ -135,7 +136,7 @@ func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at que
 const maxRequest = 4 << 20
 
 // managementNode names the node of an entity to which requests go and from which answers come.
-func managementNode(at queue.Address) string { return strings.ToLower(at.String()) + "/$management" }
+func managementNode(at entity.Address) string { return strings.ToLower(at.String()) + "/$management" }
 
 // addressOf is what a client wants to reach: of a sender the target, of a receiver the source.
 func addressOf(a *frame.Attach) (address string, ok bool) {

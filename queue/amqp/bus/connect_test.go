@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
@@ -80,7 +80,7 @@ func number(t *testing.T, m *message.Message, name string) int64 {
 // TestClaims: tokens let links in, and their absence, their end and other keys' keep them out.
 func TestClaims(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	all, sender := access.EmulatorKey(), access.Key{Name: "s", Rights: access.Send, Text: "one"}
 	w.bus = New(Options{Queues: w.q,
 		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{all, sender}})})
@@ -134,8 +134,8 @@ func TestClaims(t *testing.T) {
 // TestKeysOfEntities: the key of a queue's own rule opens that queue.
 func TestKeysOfEntities(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "other")
-	w.create(queue.Queue, "ns/PingMessage__", func(p *queue.Properties) {
+	w.create(entity.Queue, "other")
+	w.create(entity.Queue, "ns/PingMessage__", func(p *entity.Properties) {
 		p.AuthorizationRules = []byte(`<AuthorizationRule>` +
 			`<Rights><AccessRights>Send</AccessRights></Rights>` +
 			`<KeyName>own</KeyName><PrimaryKey>k</PrimaryKey></AuthorizationRule>`)
@@ -165,7 +165,7 @@ func TestKeysOfEntities(t *testing.T) {
 // rights are.
 func TestRefusedRights(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	sender := access.Key{Name: "s", Rights: access.Send, Text: "one"}
 	w.bus = New(Options{Queues: w.q,
 		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{sender}})})
@@ -200,9 +200,9 @@ func TestRefusedRights(t *testing.T) {
 // TestAudience: a token for an entity that is not there is answered with 404, in the service's words.
 func TestAudience(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "some.q/x")
-	w.create(queue.Topic, "t")
-	w.create(queue.Subscription, "t/Subscriptions/s")
+	w.create(entity.Queue, "some.q/x")
+	w.create(entity.Topic, "t")
+	w.create(entity.Subscription, "t/Subscriptions/s")
 	token := access.Sign(access.EmulatorKey(), "sb://localhost", ttl.Real{}.Now().Add(someTime))
 	for audience, want := range map[string]int64{
 		"sb://localhost:5672/": 202, "sb://localhost": 202, "": 202, "some": 202,
@@ -231,11 +231,11 @@ func TestAudience(t *testing.T) {
 // TestAttach: what cannot be attached is detached with the service's words.
 func TestAttach(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
-	w.create(queue.Queue, "off", func(p *queue.Properties) { p.Status = queue.Disabled })
-	w.create(queue.Topic, "t")
-	w.create(queue.Subscription, "t/Subscriptions/s")
-	w.create(queue.Queue, "talks", withSessions)
+	w.create(entity.Queue, "q")
+	w.create(entity.Queue, "off", func(p *entity.Properties) { p.Status = entity.Disabled })
+	w.create(entity.Topic, "t")
+	w.create(entity.Subscription, "t/Subscriptions/s")
+	w.create(entity.Queue, "talks", withSessions)
 	c := w.dial(1 << 16)
 	for i, r := range []struct {
 		address   string
@@ -286,7 +286,7 @@ func TestAttach(t *testing.T) {
 // the connection.
 func TestStrayFrames(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
 	c.say(0, &frame.Detach{Handle: 0, Closed: true})
@@ -354,8 +354,8 @@ func FuzzConnection(f *testing.F) {
 		&frame.Transfer{DeliveryID: frame.Some(0)})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		w := newWorld(t)
-		w.create(queue.Queue, "q")
-		w.create(queue.Queue, "talks", withSessions)
+		w.create(entity.Queue, "q")
+		w.create(entity.Queue, "talks", withSessions)
 		w.send("q", "a", "b", "c")
 		c := w.pipe()
 		header := frame.HeaderAMQP()

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -36,93 +36,93 @@ type failure struct {
 }
 
 // failures has each code.
-func failureOf(code queue.Code) failure {
+func failureOf(code entity.Code) failure {
 	switch code {
-	case queue.CodeEntityNotFound, queue.CodeRuleNotFound:
+	case entity.CodeEntityNotFound, entity.CodeRuleNotFound:
 		return failure{frame.CondNotFound, http.StatusNotFound}
-	case queue.CodeEntityExists, queue.CodeRuleExists:
+	case entity.CodeEntityExists, entity.CodeRuleExists:
 		return failure{condEntityExists, http.StatusConflict}
-	case queue.CodeEntityDisabled:
+	case entity.CodeEntityDisabled:
 		return failure{condEntityDisabled, http.StatusForbidden}
-	case queue.CodeUnauthorized:
+	case entity.CodeUnauthorized:
 		return failure{frame.CondUnauthorized, http.StatusUnauthorized}
-	case queue.CodeMessageLockLost:
+	case entity.CodeMessageLockLost:
 		return failure{condMessageLockLost, http.StatusGone}
-	case queue.CodeSessionLockLost:
+	case entity.CodeSessionLockLost:
 		return failure{condSessionLockLost, http.StatusGone}
-	case queue.CodeSessionCannotBeLocked:
+	case entity.CodeSessionCannotBeLocked:
 		return failure{condSessionNotLockable, http.StatusConflict}
-	case queue.CodeMessageNotFound:
+	case entity.CodeMessageNotFound:
 		return failure{condMessageNotFound, http.StatusNotFound}
-	case queue.CodeTimeout:
+	case entity.CodeTimeout:
 		return failure{condTimeout, http.StatusRequestTimeout}
-	case queue.CodeServerBusy:
+	case entity.CodeServerBusy:
 		return failure{condServerBusy, http.StatusServiceUnavailable}
-	case queue.CodeQuotaExceeded:
+	case entity.CodeQuotaExceeded:
 		return failure{frame.CondResourceLimit, http.StatusForbidden}
-	case queue.CodeMessageTooLarge:
+	case entity.CodeMessageTooLarge:
 		return failure{frame.CondMessageSize, http.StatusRequestEntityTooLarge}
-	case queue.CodeArgument:
+	case entity.CodeArgument:
 		return failure{condArgument, http.StatusBadRequest}
-	case queue.CodeArgumentOutOfRange:
+	case entity.CodeArgumentOutOfRange:
 		return failure{condOutOfRange, http.StatusBadRequest}
-	case queue.CodeNotAllowed:
+	case entity.CodeNotAllowed:
 		return failure{frame.CondNotAllowed, http.StatusBadRequest}
-	case queue.CodeNotImplemented:
+	case entity.CodeNotImplemented:
 		return failure{frame.CondNotImplemented, http.StatusNotImplemented}
-	case queue.CodeCancelled:
+	case entity.CodeCancelled:
 		return failure{condCancelled, http.StatusServiceUnavailable}
 	}
 	return failure{frame.CondInternal, http.StatusInternalServerError}
 }
 
-// asError is an error as the client gets it. entity is whom it concerns, where the error does not say so.
+// asError is an error as the client gets it. path is whom it concerns, where the error does not say so.
 // What is no error of a client's goes into the log.
-func (c *conn) asError(err error, entity string) *frame.Error {
+func (c *conn) asError(err error, path string) *frame.Error {
 	var standard *frame.Error // one that package queue does not know of
 	if errors.As(err, &standard) {
 		return &frame.Error{Condition: standard.Condition,
-			Description: c.track(standard.Description, entity, uuid.NewString())}
+			Description: c.track(standard.Description, path, uuid.NewString())}
 	}
 	own, tracking := c.own(err)
 	if own.Entity != "" {
-		entity = own.Entity
+		path = own.Entity
 	}
 	return &frame.Error{Condition: failureOf(own.Code).condition,
-		Description: c.track(own.Message, entity, tracking)}
+		Description: c.track(own.Message, path, tracking)}
 }
 
 // own is an error as one of package queue's, with the id by which the client's text of it and the log's line
 // are found.
-func (c *conn) own(err error) (own *queue.Error, tracking string) {
+func (c *conn) own(err error) (own *entity.Error, tracking string) {
 	tracking = uuid.NewString()
 	var format *message.FormatError
 	var value *wire.Error
 	switch {
 	case errors.As(err, &own):
-		if own.Code == queue.CodeStorage || own.Code == queue.CodeInternal {
+		if own.Code == entity.CodeStorage || own.Code == entity.CodeInternal {
 			c.bus.o.Logger.Error("an operation of Service Bus failed", "activity", tracking,
 				"entity", own.Entity, "error", own.Err)
 		}
 		return own, tracking
 	case errors.As(err, &format), errors.As(err, &value):
-		return &queue.Error{Code: queue.CodeArgument, Message: err.Error(), Err: err}, tracking
+		return &entity.Error{Code: entity.CodeArgument, Message: err.Error(), Err: err}, tracking
 	}
 	c.bus.o.Logger.Error("an operation of Service Bus has a defect", "activity", tracking, "error", err)
-	return &queue.Error{Code: queue.CodeInternal, Message: "The server was unable to process the request.",
+	return &entity.Error{Code: entity.CodeInternal, Message: "The server was unable to process the request.",
 		Err: err}, tracking
 }
 
 // track ends a description as the service does: with what its support asks for.
-func (c *conn) track(text, entity, tracking string) string {
+func (c *conn) track(text, path, tracking string) string {
 	var b strings.Builder
 	b.WriteString(text)
 	b.WriteString(" TrackingId:")
 	b.WriteString(tracking)
 	b.WriteString("_B0, SystemTracker:")
 	b.WriteString(c.namespace)
-	if entity != "" {
-		b.WriteString(":Entity:" + entity)
+	if path != "" {
+		b.WriteString(":Entity:" + path)
 	}
 	b.WriteString(", Timestamp:")
 	b.WriteString(c.queues.Now().UTC().Format("2006-01-02T15:04:05"))

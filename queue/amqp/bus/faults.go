@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -14,8 +15,8 @@ import (
 // sent, received or settled is one operation, and so is a request to renew or settle some locks.
 
 // meet asks what an operation meets. now tells that the fault comes at once, after what time it takes.
-func (c *conn) meet(op inject.Operation, entity string) (hit inject.Hit, now bool) {
-	hit = c.bus.o.Faults.Meet(inject.Target{Operation: op, Entity: entity})
+func (c *conn) meet(op inject.Operation, path string) (hit inject.Hit, now bool) {
+	hit = c.bus.o.Faults.Meet(inject.Target{Operation: op, Entity: path})
 	now, err := hit.Before(c.ctx, c.bus.o.Wall)
 	return hit, now && err == nil // nobody is there to fail for: what the client has sent is taken
 }
@@ -28,20 +29,20 @@ func (c *conn) met(hit *inject.Hit) (now bool) {
 
 // suffer makes a fault what becomes of an operation on a link. The error is what its client is told, if it
 // still is.
-func (c *conn) suffer(l *amqp.Link, hit *inject.Hit, entity string) error {
+func (c *conn) suffer(l *amqp.Link, hit *inject.Hit, path string) error {
 	c.bus.o.Logger.Debug("a fault was injected", "rule", hit.Rule, "fault", hit.Fault.String(),
-		"entity", entity, "link", l.Name())
+		"entity", path, "link", l.Name())
 	switch hit.Fault {
 	case inject.Drop:
 		l.Break()
 	case inject.Detach:
-		l.Detach(c.detached(hit, entity))
+		l.Detach(c.detached(hit, path))
 	case inject.LockLost:
-		return &queue.Error{Code: queue.CodeMessageLockLost, Entity: entity,
+		return &entity.Error{Code: entity.CodeMessageLockLost, Entity: path,
 			Message: "The lock supplied is invalid. Either the lock expired, or the message has already " +
 				"been removed from the queue." + onDemand(hit)}
 	}
-	return &queue.Error{Code: queue.CodeCancelled, Entity: entity,
+	return &entity.Error{Code: entity.CodeCancelled, Entity: path,
 		Message: "The link is gone." + onDemand(hit)}
 }
 
@@ -50,16 +51,16 @@ func onDemand(hit *inject.Hit) string {
 }
 
 // detached is what the client of a link is told that a fault ends.
-func (c *conn) detached(hit *inject.Hit, entity string) *frame.Error {
+func (c *conn) detached(hit *inject.Hit, path string) *frame.Error {
 	return c.asError(&frame.Error{Condition: frame.CondDetachForced,
-		Description: "The link is force detached by the broker." + onDemand(hit)}, entity)
+		Description: "The link is force detached by the broker." + onDemand(hit)}, path)
 }
 
 // withFaults carries out an operation that a state answers, with the fault that it meets before or behind it.
 // lose is what the loss of a lock does, where there is one.
-func (c *conn) withFaults(op inject.Operation, l *amqp.Link, entity string, do func() frame.State,
+func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do func() frame.State,
 	lose func()) frame.State {
-	hit, now := c.meet(op, entity)
+	hit, now := c.meet(op, path)
 	if now {
 		if hit.Fault == inject.LockLost {
 			lose()
@@ -70,7 +71,7 @@ func (c *conn) withFaults(op inject.Operation, l *amqp.Link, entity string, do f
 			return state
 		}
 	}
-	return &frame.Rejected{Error: c.asError(c.suffer(l, &hit, entity), entity)}
+	return &frame.Rejected{Error: c.asError(c.suffer(l, &hit, path), path)}
 }
 
 // withFaults is the same for a request.
@@ -104,7 +105,7 @@ var settleOperations = map[queue.Outcome]inject.Operation{queue.Complete: inject
 	queue.DeadLetter: inject.DeadLetter}
 
 // loseLock makes a message available again, as the end of its lock does: the delivery is counted.
-func (c *conn) loseLock(ctx context.Context, at queue.Address, token message.UUID) {
+func (c *conn) loseLock(ctx context.Context, at entity.Address, token message.UUID) {
 	// Where that fails the lock is lost already.
 	_ = c.queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Abandon}, nil)
 }
@@ -119,8 +120,8 @@ func (n *receiver) loseLock(ctx context.Context, token message.UUID) {
 	n.link.Detach(n.c.asError(sessionLost(id, n.at.String()), n.at.String()))
 }
 
-func sessionLost(id, entity string) *queue.Error {
-	return &queue.Error{Code: queue.CodeSessionLockLost, Entity: entity,
+func sessionLost(id, path string) *entity.Error {
+	return &entity.Error{Code: entity.CodeSessionLockLost, Entity: path,
 		Message: "The session lock of '" + id + "' has expired: accept a new session."}
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/inject"
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
@@ -48,7 +48,7 @@ func TestFaultLockLost(t *testing.T) {
 // came behind it, and the client does not learn of it.
 func TestFaultDetachOfSender(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for handle, after := range []bool{false, true} {
 		w.fault(inject.Rule{Fault: inject.Detach, Operations: []inject.Operation{inject.Send}, After: after})
@@ -80,7 +80,7 @@ func TestFaultDetachOfSender(t *testing.T) {
 // A receiver that is detached before a message is sent has not had it; behind it the lock is its own.
 func TestFaultDetachOfReceiver(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
 	w.fault(inject.Rule{Fault: inject.Detach, Operations: []inject.Operation{inject.Receive}})
@@ -96,7 +96,7 @@ func TestFaultDetachOfReceiver(t *testing.T) {
 		t.Error(textOf(m))
 	}
 	await[*frame.Detach](c)
-	w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+	w.advance(2 * entity.Defaults(entity.Queue).LockDuration)
 	c.receiver(2, "q")
 	c.credit(2, 0, 1, false)
 	if m := c.sections(); m[0x70].(wire.List)[4] != uint32(1) {
@@ -129,7 +129,7 @@ func TestFaultLatency(t *testing.T) {
 	w.bus.o.Wall = wall
 	w.fault(inject.Rule{Fault: inject.Latency, Latency: time.Minute,
 		Operations: []inject.Operation{inject.Send}})
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.sender(0, "q")
 	c.transfer(0, 0, message.New([]byte("a")))
@@ -156,7 +156,7 @@ func TestFaultLatency(t *testing.T) {
 // The loss of a session's lock ends the link that has it.
 func TestFaultSessionLockLost(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "talks", withSessions)
+	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s:a")
 	c := w.dial(1 << 16)
 	c.say(0, sessionOf("first", "s"))
@@ -174,7 +174,7 @@ func TestFaultSessionLockLost(t *testing.T) {
 // Requests to renew locks meet faults, too.
 func TestFaultRenewLock(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
@@ -190,8 +190,8 @@ func TestFaultRenewLock(t *testing.T) {
 // So do requests to settle messages, and to renew the lock of a session, which is lost with its link.
 func TestFaultOfRequests(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "talks", withSessions)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "talks", withSessions)
+	w.create(entity.Queue, "q")
 	w.send("talks", "s:a")
 	w.send("q", "b")
 	c := w.dial(1 << 16)

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -20,8 +20,8 @@ func TestFilters(t *testing.T) {
 		selector),
 		Value: "colour = 'green'"}}
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
-	w.create(queue.Queue, "talks", withSessions)
+	w.create(entity.Queue, "q")
+	w.create(entity.Queue, "talks", withSessions)
 	c := w.dial(1 << 16)
 	filtered := func(handle uint32, address string, filters wire.Map) *frame.Attach {
 		t.Helper()
@@ -52,7 +52,7 @@ func TestFilters(t *testing.T) {
 // it.
 func TestManagementBeforeToken(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.bus = New(Options{Queues: w.q,
 		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey()}})})
 	c := w.dial(1 << 16)
@@ -99,7 +99,7 @@ func lostSession(t *testing.T) (*ttl.Virtual, *client) {
 	w := newWorld(t)
 	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
 	w.bus.o.Wall = wall
-	w.create(queue.Queue, "talks", withSessions)
+	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s:a")
 	c := w.dial(1 << 16)
 	c.receiver(0, "talks", func(a *frame.Attach) {
@@ -107,6 +107,6 @@ func lostSession(t *testing.T) (*ttl.Virtual, *client) {
 	})
 	c.credit(0, 0, 5, false)
 	c.delivered()
-	w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+	w.advance(2 * entity.Defaults(entity.Queue).LockDuration)
 	return wall, c
 }

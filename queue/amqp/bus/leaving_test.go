@@ -3,8 +3,8 @@ package bus
 import (
 	"testing"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -54,7 +54,7 @@ func TestLastWords(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	for name, leave := range endings() {
 		w := newWorld(t)
-		w.create(queue.Queue, "talks", withSessions)
+		w.create(entity.Queue, "talks", withSessions)
 		for range 20 {
 			c := w.dial(1 << 16)
 			c.say(0, sessionOf("s", "one"))
@@ -69,7 +69,7 @@ func TestHandOver(t *testing.T) {
 // TestHandlesAndChannelsAgain: they can be used again at once, before the answer has come.
 func TestHandlesAndChannelsAgain(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
 	c.credit(0, 0, 5, false)

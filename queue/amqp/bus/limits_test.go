@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // TestLimits: a client that attaches and declares without end is told so, and others go on.
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for h := range uint32(5000) {
 		c.say(0, &frame.Attach{Name: fmt.Sprint(h), Handle: h, Receiver: true, Source: source("q"),

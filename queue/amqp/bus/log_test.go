@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
@@ -48,7 +48,7 @@ func (w *world) withLog(level slog.Level) *logged {
 func TestLog(t *testing.T) {
 	w := newWorld(t)
 	log := w.withLog(slog.LevelDebug)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	token := access.Sign(access.EmulatorKey(), "sb://localhost/q", ttl.Real{}.Now().Add(someTime))
 	c.put(10, "sb://localhost/q", token)
@@ -63,12 +63,12 @@ func TestLog(t *testing.T) {
 	c.say(0, &frame.Detach{Handle: 2, Closed: true})
 	m := c.manage(4, "q")
 	m.do(410, "renew-lock", pairs("lock-tokens", wire.UUIDs([]wire.UUID{{1}})))
-	w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+	w.advance(2 * entity.Defaults(entity.Queue).LockDuration)
 	refused(t, c.settles(got.DeliveryID.Or(0), &frame.Accepted{}), condMessageLockLost)
 	c.say(0, &frame.Detach{Handle: 0, Closed: true, Error: &frame.Error{Condition: "amqp:odd"}})
 	await[*frame.Detach](c)
-	disabled := queue.Defaults(queue.Queue)
-	disabled.Status = queue.Disabled
+	disabled := entity.Defaults(entity.Queue)
+	disabled.Status = entity.Disabled
 	_, err := w.q.Update(w.ctx, "q", disabled)
 	w.must(err)
 	await[*frame.Detach](c)
@@ -122,7 +122,7 @@ func TestClockWarning(t *testing.T) {
 	_, err := w.h.Instance().SetClock(w.ctx, ttl.Change{Set: &now})
 	w.must(err)
 	log := w.withLog(slog.LevelInfo)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", "a", "b", "c")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")

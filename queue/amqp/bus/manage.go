@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -18,7 +19,7 @@ import (
 type requests struct {
 	c    *conn
 	link *amqp.Link
-	at   queue.Address
+	at   entity.Address
 }
 
 // Detached implements amqp.Sink.
@@ -75,7 +76,7 @@ func (n *requests) take(ctx context.Context, in amqp.Incoming) (done bool, err e
 	result, failed := r.run()
 	reply, err := n.respond(m, result, failed)
 	if err == nil && !to.push(reply) {
-		err = &queue.Error{Code: queue.CodeServerBusy, Message: "Too many answers wait to be received."}
+		err = &entity.Error{Code: entity.CodeServerBusy, Message: "Too many answers wait to be received."}
 	}
 	return failed == nil, err
 }
@@ -125,7 +126,7 @@ func (r *request) run() (response, error) {
 	name, _ := strings.CutPrefix(operation, "com.microsoft:")
 	op, ok := operations(name)
 	if !ok {
-		return response{}, &queue.Error{Code: queue.CodeNotImplemented, Entity: r.at.String(),
+		return response{}, &entity.Error{Code: entity.CodeNotImplemented, Entity: r.at.String(),
 			Message: "The operation '" + operation + "' is not supported."}
 	}
 	if err := r.c.allows(r.at.String(), op.need); err != nil {
@@ -143,7 +144,7 @@ func (r *request) run() (response, error) {
 		return response{}, r.argument("The body of a request is a map.")
 	}
 	if _, inTransaction := r.state.(*frame.Transactional); inTransaction && op.alone {
-		return response{}, &queue.Error{Code: queue.CodeNotAllowed, Entity: r.at.String(),
+		return response{}, &entity.Error{Code: entity.CodeNotAllowed, Entity: r.at.String(),
 			Message: "The operation '" + operation + "' cannot be part of a transaction."}
 	}
 	end := r.c.observing(name, r.at.String(), 0)
@@ -151,7 +152,7 @@ func (r *request) run() (response, error) {
 	var states []frame.State
 	if err != nil {
 		states = []frame.State{&frame.Rejected{Error: &frame.Error{
-			Condition: failureOf(queue.CodeOf(err)).condition}}}
+			Condition: failureOf(entity.CodeOf(err)).condition}}}
 	}
 	end(states)
 	return done, err
@@ -206,5 +207,5 @@ func (r *request) join(sends bool, partition func() (string, error)) (*queue.Tra
 func noPartition() (string, error) { return "", nil }
 
 func (r *request) argument(text string) error {
-	return &queue.Error{Code: queue.CodeArgument, Entity: r.at.String(), Message: text}
+	return &entity.Error{Code: entity.CodeArgument, Entity: r.at.String(), Message: text}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -103,7 +104,7 @@ func (r *request) schedule() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	numbers, err := r.c.queues.Schedule(r.ctx, r.at.String(), list, tx)
+	numbers, err := r.c.queues.Schedule(r.ctx, r.at, list, tx)
 	if err != nil {
 		return response{}, err
 	}
@@ -119,7 +120,7 @@ func (r *request) cancelScheduled() (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return response{}, r.c.queues.CancelScheduled(r.ctx, r.at.String(), numbers, tx)
+	return response{}, r.c.queues.CancelScheduled(r.ctx, r.at, numbers, tx)
 }
 
 // receiveAndDelete is the receiver-settle-mode of that mode.
@@ -199,7 +200,7 @@ func (r *request) updateDisposition() (response, error) {
 // hold.
 func (r *request) lockLost(err error) error {
 	session, _ := r.text("session-id")
-	if queue.CodeOf(err) != queue.CodeSessionLockLost || session == nil {
+	if entity.CodeOf(err) != entity.CodeSessionLockLost || session == nil {
 		return err
 	}
 	holder := r.holder(session)
@@ -209,7 +210,7 @@ func (r *request) lockLost(err error) error {
 	if _, _, held := holder.Session(); !held {
 		return err
 	}
-	return &queue.Error{Code: queue.CodeMessageLockLost, Entity: r.at.String(), Err: err,
+	return &entity.Error{Code: entity.CodeMessageLockLost, Entity: r.at.String(), Err: err,
 		Message: "The lock supplied is invalid. Either the lock expired, or the message has already been " +
 			"removed from the queue."}
 }

@@ -3,7 +3,7 @@ package bus
 import (
 	"net/http"
 
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/rule"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -32,7 +32,7 @@ func (r *request) addRule() (response, error) {
 	if !ok {
 		return response{}, r.argument("'rule-description' is no map.")
 	}
-	added := queue.Rule{Name: name}
+	added := entity.Rule{Name: name}
 	if added.Filter, err = r.filter(description); err == nil {
 		added.Action, err = r.action(description)
 	}
@@ -87,7 +87,7 @@ func (r *request) correlation(m wire.Map) (rule.Filter, error) {
 			if !ok {
 				return rule.Filter{}, r.argument("The name of a property is no string.")
 			}
-			c.Properties = append(c.Properties, rule.Parameter{Name: name, Value: queue.RuleValue(p.Value)})
+			c.Properties = append(c.Properties, rule.Parameter{Name: name, Value: entity.RuleValue(p.Value)})
 		}
 	}
 	return rule.NewCorrelation(c)
@@ -161,7 +161,7 @@ func filterValue(f rule.Filter) wire.Described {
 	c := f.Correlation()
 	properties := wire.Map{}
 	for _, p := range c.Properties {
-		properties = append(properties, wire.Pair{Key: p.Name, Value: queue.WireValue(p.Value)})
+		properties = append(properties, wire.Pair{Key: p.Name, Value: entity.WireValue(p.Value)})
 	}
 	return wire.Described{Descriptor: uint64(descCorrelationFilter), Value: wire.List{orNull(c.CorrelationID),
 		orNull(c.MessageID), orNull(c.To), orNull(c.ReplyTo), orNull(c.Label), orNull(c.SessionID),

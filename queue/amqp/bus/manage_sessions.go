@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
@@ -41,7 +42,7 @@ func (r *request) held() (*queue.Receiver, error) {
 	if holder := r.holder(&session); holder != nil {
 		return holder, nil
 	}
-	return nil, &queue.Error{Code: queue.CodeSessionLockLost, Entity: r.at.String(),
+	return nil, &entity.Error{Code: entity.CodeSessionLockLost, Entity: r.at.String(),
 		Message: "The lock of the session '" + session + "' is not held by this connection."}
 }
 
@@ -56,7 +57,7 @@ func (r *request) renewSession() (response, error) {
 		until, err := holder.RenewSession(r.ctx)
 		return response{body: wire.Map{{Key: "expiration", Value: timestamp(until)}}}, err
 	})
-	if queue.CodeOf(err) == queue.CodeMessageLockLost {
+	if entity.CodeOf(err) == entity.CodeMessageLockLost {
 		err = sessionLost(id, r.at.String())
 	}
 	return done, err

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -146,7 +146,7 @@ func TestManageMessages(t *testing.T) {
 	w.advance(30 * time.Second)
 	all := wire.Pair{Key: "lock-tokens", Value: wire.UUIDs(tokens)}
 	until := field[wire.Array](t, m.do(200, "renew-lock", wire.Map{all}), "expirations") // K11
-	want := timestamp(w.q.Now().Add(queue.Defaults(queue.Queue).LockDuration))
+	want := timestamp(w.q.Now().Add(entity.Defaults(entity.Queue).LockDuration))
 	same(t, until.Elements, []any{want, want})
 	m.do(410, "renew-lock", pairs("lock-tokens", wire.UUIDs([]wire.UUID{{1}})))
 	m.do(200, "update-disposition", pairs("disposition-status", "suspended", "deadletter-reason", "why",
@@ -171,7 +171,7 @@ func TestManageMessages(t *testing.T) {
 // TestManageSessions: locks and states of sessions belong to the connection that has them.
 func TestManageSessions(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "talks", withSessions)
+	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s1:a", "s2:b")
 	c := w.dial(1 << 16)
 	m := c.manage(1, "talks")
@@ -181,7 +181,7 @@ func TestManageSessions(t *testing.T) {
 	c.say(0, sessionOf("s", "s1"))
 	await[*frame.Attach](c)
 	same(t, field[wire.Timestamp](t, m.do(200, "renew-session-lock", s1), "expiration"),
-		timestamp(w.q.Now().Add(queue.Defaults(queue.Queue).LockDuration)))
+		timestamp(w.q.Now().Add(entity.Defaults(entity.Queue).LockDuration)))
 	same(t, m.do(200, "get-session-state", s1), pairs("session-state", nil))
 	m.do(200, "set-session-state", append(pairs("session-state", []byte("state")), s1...))
 	same(t, m.do(200, "get-session-state", s1), pairs("session-state", []byte("state")))
@@ -225,8 +225,8 @@ func TestManageSessions(t *testing.T) {
 // TestManageRules: rules are added, listed with numbers as descriptors and with an action each, and removed.
 func TestManageRules(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Topic, "t")
-	w.create(queue.Subscription, "t/Subscriptions/s")
+	w.create(entity.Topic, "t")
+	w.create(entity.Subscription, "t/Subscriptions/s")
 	m := w.dial(1<<16).manage(1, "t/Subscriptions/s")
 	add := func(status int64, name string, description wire.Map) {
 		t.Helper()
@@ -278,7 +278,7 @@ func TestManageRules(t *testing.T) {
 // only one; where there is none the request is rejected.
 func TestReplyRouting(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
 	c.sender(9, "q/$management")

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // look compares what is there with the model.
@@ -40,7 +41,7 @@ func (p *transactionPlay) committed() []*modelTxn {
 // compare expects that each transaction is there as a whole or not at all.
 func (p *transactionPlay) compare(w *world, committed []*modelTxn, when string) {
 	there := map[string]int{}
-	list, err := w.q.Peek(w.ctx, queue.Address{Entity: "q"}, queue.PeekOptions{Max: 10_000,
+	list, err := w.q.Peek(w.ctx, entity.Address{Entity: "q"}, queue.PeekOptions{Max: 10_000,
 		MaxBytes: 1 << 30})
 	p.must(err)
 	for _, d := range list {

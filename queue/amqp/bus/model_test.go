@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
@@ -75,7 +76,7 @@ func newTransactionPlay(t *testing.T, seed uint64) *transactionPlay {
 	p := &transactionPlay{fs: crashdisk.New(), r: rand.New(rand.NewPCG(seed, 2)), plain: map[string]bool{},
 		gone: map[string]bool{}}
 	p.world = worldOn(t, p.fs)
-	p.create(queue.Queue, "q", func(q *queue.Properties) { q.LockDuration = 5 * time.Minute })
+	p.create(entity.Queue, "q", func(q *entity.Properties) { q.LockDuration = 5 * time.Minute })
 	for i := range preloaded {
 		p.send("q", fmt.Sprint("p", i))
 	}

@@ -20,13 +20,13 @@ type Observation struct {
 }
 
 // observing begins an observation. What it returns ends it with the states that the client is told.
-func (c *conn) observing(operation, entity string, messages int) (end func([]frame.State)) {
+func (c *conn) observing(operation, path string, messages int) (end func([]frame.State)) {
 	log := c.bus.o.Logger
 	debug := messages > 0 && log.Enabled(c.ctx, slog.LevelDebug) // of a request manage.go logs more
 	if c.bus.o.Observe == nil && !debug {
 		return func([]frame.State) {}
 	}
-	o := Observation{Operation: operation, Entity: entity, Messages: messages, Began: c.bus.o.Wall.Now()}
+	o := Observation{Operation: operation, Entity: path, Messages: messages, Began: c.bus.o.Wall.Now()}
 	return func(states []frame.State) {
 		o.Ended = c.bus.o.Wall.Now()
 		why := ""
@@ -38,7 +38,7 @@ func (c *conn) observing(operation, entity string, messages int) (end func([]fra
 			}
 		}
 		if o.Failed > 0 && debug {
-			log.Debug("messages were refused", "operation", operation, "entity", entity, "messages", o.Failed,
+			log.Debug("messages were refused", "operation", operation, "entity", path, "messages", o.Failed,
 				"condition", o.Condition, "description", why)
 		}
 		if c.bus.o.Observe != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/inject"
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -30,7 +30,7 @@ func TestObservations(t *testing.T) {
 		}
 		seen = append(seen, what)
 	}
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.sender(0, "q")
 	c.transfer(0, 0, message.New([]byte("a")))

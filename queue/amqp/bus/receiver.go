@@ -9,13 +9,14 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // receiver gives the messages of a message store to a client.
 type receiver struct {
 	c    *conn
 	link *amqp.Link
-	at   queue.Address
+	at   entity.Address
 	mode queue.Mode
 	r    *queue.Receiver
 	work sync.WaitGroup
@@ -28,10 +29,10 @@ type receiver struct {
 }
 
 // receive makes the node of a link on which a client receives.
-func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at queue.Address, e queue.Entity) (
-	answer amqp.Answer, err error) {
-	if e.Kind == queue.Topic {
-		return answer, &queue.Error{Code: queue.CodeNotAllowed, Entity: at.String(),
+func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address,
+	e entity.Entity) (answer amqp.Answer, err error) {
+	if e.Kind == entity.Topic {
+		return answer, &entity.Error{Code: entity.CodeNotAllowed, Entity: at.String(),
 			Message: "Messages of the topic '" + at.String() + "' are received from its subscriptions."}
 	}
 	o := queue.ReceiverOptions{Mode: queue.PeekLock, Name: l.Name()}
@@ -86,7 +87,7 @@ const lostSessionTime = 2 * time.Second
 func (n *receiver) watch() {
 	<-n.r.Ended()
 	err := n.r.Err()
-	if queue.CodeOf(err) == queue.CodeSessionLockLost && n.awaits.Load() {
+	if entity.CodeOf(err) == entity.CodeSessionLockLost && n.awaits.Load() {
 		late, stop := n.c.bus.o.Wall.After(lostSessionTime)
 		defer stop()
 		select {
@@ -117,14 +118,14 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 		n.awaits.Store(true)
 	}
 	list, err := take(ctx, max)
-	if queue.CodeOf(err) != queue.CodeSessionLockLost {
+	if entity.CodeOf(err) != entity.CodeSessionLockLost {
 		n.awaits.Store(false)
 	}
 	if err != nil {
-		if queue.CodeOf(err) == queue.CodeCancelled && ctx.Err() != nil {
+		if entity.CodeOf(err) == entity.CodeCancelled && ctx.Err() != nil {
 			return nil, nil
 		}
-		if queue.CodeOf(err) == queue.CodeSessionLockLost && n.awaitEnd(ctx, wait) {
+		if entity.CodeOf(err) == entity.CodeSessionLockLost && n.awaitEnd(ctx, wait) {
 			return nil, nil
 		}
 		return nil, n.c.asError(err, n.at.String())

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -165,7 +165,7 @@ func (c *conn) replyTo(request *amqp.Link, node, address string) (*replies, erro
 	case count == 1:
 		return only, nil
 	}
-	return nil, &queue.Error{Code: queue.CodeNotAllowed,
+	return nil, &entity.Error{Code: entity.CodeNotAllowed,
 		Message: "There is no link on this session to which the answer to the request could go."}
 }
 

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -50,7 +50,7 @@ func (c *conn) allowed(r right) (err error) {
 	case denied.Reason == access.Lacking:
 		text += " Resource: 'sb://" + c.namespace + "/" + r.path + "'."
 	}
-	return &queue.Error{Code: queue.CodeUnauthorized, Entity: r.path, Err: err, Message: text}
+	return &entity.Error{Code: entity.CodeUnauthorized, Entity: r.path, Err: err, Message: text}
 }
 
 // forget notes that a link is gone.

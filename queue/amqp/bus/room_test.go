@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -199,7 +199,7 @@ func TestLinkName(t *testing.T) {
 func TestUnfinishedMessages(t *testing.T) {
 	const size = 256 << 20
 	w := newWorld(t)
-	w.create(queue.Queue, "q", func(p *queue.Properties) { p.MaxMessageKB = 1024 })
+	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxMessageKB = 1024 })
 	w.bus.o.Room = newRoom(size)
 	c := w.dial(1 << 16)
 	for h := range uint32(50) {
@@ -226,7 +226,7 @@ func TestUnfinishedMessages(t *testing.T) {
 // TestMessagesWaitForRoom: a message for which there is no room waits until there is some.
 func TestMessagesWaitForRoom(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	r := newRoom(1 << 20)
 	w.bus.o.Room = r
 	c := w.dial(1 << 16)
@@ -253,7 +253,7 @@ func TestMessagesWaitForRoom(t *testing.T) {
 func TestMessageOf20MB(t *testing.T) {
 	const size = 64 << 20
 	w := newWorld(t)
-	w.create(queue.Queue, "q", func(p *queue.Properties) { p.MaxMessageKB = 32 << 10 })
+	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxMessageKB = 32 << 10 })
 	r := newRoom(size)
 	w.bus.o.Room = r
 	c := w.dial(1 << 16)

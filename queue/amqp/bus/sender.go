@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/inject"
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -16,15 +16,15 @@ import (
 type sender struct {
 	c       *conn
 	link    *amqp.Link
-	at      queue.Address
-	address string
-	via     *queue.Address // through which messages go there; nil: they are sent there
+	at      entity.Address
+	address string          // at, as texts have it
+	via     *entity.Address // through which messages go there; nil: they are sent there
 }
 
 // send makes the node of a link on which a client sends.
-func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at queue.Address, e queue.Entity) (
+func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address, e entity.Entity) (
 	answer amqp.Answer, err error) {
-	var via *queue.Address
+	var via *entity.Address
 	if value, ok := a.Properties.Get(transferDestination); ok && value != nil {
 		through := at
 		via = &through
@@ -33,11 +33,11 @@ func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at queue
 		}
 	}
 	switch {
-	case at.Sub != queue.Main || e.Kind == queue.Subscription:
-		return answer, &queue.Error{Code: queue.CodeNotAllowed, Entity: at.String(),
+	case at.Sub != entity.Main || e.Kind == entity.Subscription:
+		return answer, &entity.Error{Code: entity.CodeNotAllowed, Entity: at.String(),
 			Message: "Messages cannot be sent to '" + at.String() + "' directly."}
-	case e.Properties.Status == queue.Disabled || e.Properties.Status == queue.SendDisabled:
-		return answer, &queue.Error{Code: queue.CodeEntityDisabled, Entity: at.String(),
+	case e.Properties.Status == entity.Disabled || e.Properties.Status == entity.SendDisabled:
+		return answer, &entity.Error{Code: entity.CodeEntityDisabled, Entity: at.String(),
 			Message: "The messaging entity '" + at.String() + "' is disabled for sending."}
 	}
 	size := uint64(e.Properties.MaxMessageKB) << 10
@@ -51,18 +51,18 @@ func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at queue
 const transferDestination = "com.microsoft:transfer-destination-address"
 
 // destination finds the entity to which messages are to go through another one.
-func (c *conn) destination(ctx context.Context, value any) (at queue.Address, e queue.Entity, err error) {
+func (c *conn) destination(ctx context.Context, value any) (at entity.Address, e entity.Entity, err error) {
 	address, ok := value.(string)
 	if !ok {
-		return at, e, &queue.Error{Code: queue.CodeArgument,
+		return at, e, &entity.Error{Code: entity.CodeArgument,
 			Message: "The transfer destination is no string."}
 	}
-	at, management, err := queue.ParseAddress(address)
+	at, management, err := entity.ParseAddress(address)
 	if err != nil {
 		return at, e, err
 	}
 	if management {
-		return at, e, &queue.Error{Code: queue.CodeNotAllowed, Entity: at.String(),
+		return at, e, &entity.Error{Code: entity.CodeNotAllowed, Entity: at.String(),
 			Message: "Messages cannot be transferred to a management node."}
 	}
 	if err := c.allows(at.String(), access.Send); err != nil {
@@ -74,13 +74,13 @@ func (c *conn) destination(ctx context.Context, value any) (at queue.Address, e 
 
 // tooLarge is the refusal of a message that nobody has read to its end; it can be tracked like any other one.
 func (s *sender) tooLarge() *frame.Error {
-	return s.c.asError(&queue.Error{Code: queue.CodeMessageTooLarge,
+	return s.c.asError(&entity.Error{Code: entity.CodeMessageTooLarge,
 		Message: "The message is larger than the entity allows."}, s.address)
 }
 
 // noRoom is the refusal of a message for which there is no memory: clients send it again.
 func (s *sender) noRoom() *frame.Error {
-	return s.c.asError(&queue.Error{Code: queue.CodeServerBusy,
+	return s.c.asError(&entity.Error{Code: entity.CodeServerBusy,
 		Message: "The messages of other clients take all the memory that there is for them."}, s.address)
 }
 
@@ -120,7 +120,7 @@ func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 		all = append(all, messages...)
 		together = together && in.State == nil
 	}
-	if together && s.via == nil && len(all) > 0 && s.c.queues.Send(ctx, s.address, all, nil) == nil {
+	if together && s.via == nil && len(all) > 0 && s.c.queues.Send(ctx, s.at, all, nil) == nil {
 		for i := range list {
 			if states[i] == nil {
 				states[i] = &frame.Accepted{}
@@ -156,12 +156,12 @@ func (s *sender) store(ctx context.Context, list []*message.Message, state frame
 		return s.rejected(err)
 	}
 	if s.via != nil {
-		err = s.c.queues.SendVia(ctx, *s.via, s.address, list, tx)
+		err = s.c.queues.SendVia(ctx, *s.via, s.at, list, tx)
 	} else {
-		err = s.c.queues.Send(ctx, s.address, list, tx)
+		err = s.c.queues.Send(ctx, s.at, list, tx)
 	}
 	if err != nil {
-		if queue.CodeOf(err) == queue.CodeEntityNotFound {
+		if entity.CodeOf(err) == entity.CodeEntityNotFound {
 			s.link.Detach(s.c.asError(err, s.address))
 		}
 		return s.rejected(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
@@ -44,7 +45,7 @@ func sessionWanted(a *frame.Attach) (*sessionWish, error) {
 	case wire.Symbol:
 		w.id = string(v)
 	default:
-		return nil, &queue.Error{Code: queue.CodeArgument, Message: "The id of a session is a string."}
+		return nil, &entity.Error{Code: entity.CodeArgument, Message: "The id of a session is a string."}
 	}
 	if ms, ok := milliseconds(a.Properties, timeoutName); ok {
 		w.patience = min(ms, maxPatience)
@@ -57,7 +58,7 @@ func sessionWanted(a *frame.Attach) (*sessionWish, error) {
 func knownFilters(filters wire.Map) error {
 	for _, p := range filters {
 		if name, _ := nameOf(p.Key); strings.HasPrefix(name, "com.microsoft:") {
-			return &queue.Error{Code: queue.CodeNotAllowed, Message: "'" + name +
+			return &entity.Error{Code: entity.CodeNotAllowed, Message: "'" + name +
 				"' has an invalid filter type."}
 		}
 	}

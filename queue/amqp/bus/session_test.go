@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
@@ -29,7 +29,7 @@ func sessionOf(name string, value any) *frame.Attach {
 // TestSessionFilter: sessions are given by name and in turn; the answer has the form of the question.
 func TestSessionFilter(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "talks", withSessions)
+	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s1:a", "s2:b", "s1:c")
 	c := w.dial(1 << 16)
 	ask := func(handle uint32, a *frame.Attach, want any) {
@@ -96,11 +96,11 @@ func TestSessionFilter(t *testing.T) {
 // TestSessionLost: when the lock lapses the link ends with the service's words.
 func TestSessionLost(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "talks", withSessions)
+	w.create(entity.Queue, "talks", withSessions)
 	c := w.dial(1 << 16)
 	c.say(0, sessionOf("s", "one"))
 	await[*frame.Attach](c)
-	w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+	w.advance(2 * entity.Defaults(entity.Queue).LockDuration)
 	d := await[*frame.Detach](c)
 	if d.Error == nil || d.Error.Condition != condSessionLockLost ||
 		!strings.Contains(d.Error.Description, "TrackingId:") {

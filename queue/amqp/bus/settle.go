@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -22,7 +23,7 @@ const settleAtOnce = 64
 
 // Settle implements amqp.Source.
 func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
-	if err := n.r.Err(); queue.CodeOf(err) == queue.CodeSessionLockLost {
+	if err := n.r.Err(); entity.CodeOf(err) == entity.CodeSessionLockLost {
 		n.link.Detach(n.c.asError(err, n.at.String())) // before the answers: SDKs take the session anew then
 	}
 	states := make([]frame.State, len(list))
@@ -146,7 +147,7 @@ func properties(m wire.Map) (list []message.Property, err error) {
 	for _, p := range m {
 		name, ok := nameOf(p.Key)
 		if !ok {
-			return nil, &queue.Error{Code: queue.CodeArgument,
+			return nil, &entity.Error{Code: entity.CodeArgument,
 				Message: "The name of a property to modify is no string."}
 		}
 		value, err := wire.Append(nil, p.Value)

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -33,7 +33,7 @@ func refused(t *testing.T, s frame.State, condition wire.Symbol) {
 // attached is a client that has a receiver of a queue with messages, and has got all of them.
 func (w *world) attached(texts ...string) *client {
 	w.t.Helper()
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", texts...)
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
@@ -120,7 +120,7 @@ func (c *client) sections() map[uint64]any {
 func TestLockLost(t *testing.T) {
 	w := newWorld(t)
 	c := w.attached("a")
-	w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+	w.advance(2 * entity.Defaults(entity.Queue).LockDuration)
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
 	c.credit(0, 1, 1, false)
 	if m := c.sections(); m[0x70].(wire.List)[4] != uint32(1) {
@@ -143,7 +143,7 @@ func TestSettledByClient(t *testing.T) {
 // TestReceiveAndDelete: what is received is settled and gone.
 func TestReceiveAndDelete(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
 	a := c.receiver(0, "q", func(a *frame.Attach) {
@@ -172,7 +172,7 @@ func TestReceiveAndDelete(t *testing.T) {
 // TestMaxDeliveries: a message that fails too often leaves while the receiver stays. K22.
 func TestMaxDeliveries(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q", func(p *queue.Properties) { p.MaxDeliveryCount = 3 })
+	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxDeliveryCount = 3 })
 	w.send("q", "a")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -59,13 +60,13 @@ func (c *conn) Attaching(l *amqp.Link, a *frame.Attach) {
 	if !ok || g.first != nil || isTokenNode(address) {
 		return
 	}
-	if at, management, err := queue.ParseAddress(address); err == nil && !management {
+	if at, management, err := entity.ParseAddress(address); err == nil && !management {
 		g.first, g.entity = l, at.TopLevel()
 	}
 }
 
 // joinGroup refuses a receiver of another entity than its session's, where that has a coordinator.
-func (c *conn) joinGroup(l *amqp.Link, at queue.Address) error {
+func (c *conn) joinGroup(l *amqp.Link, at entity.Address) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g := groupOf(l)
@@ -84,16 +85,16 @@ func (c *conn) leaveGroup(l *amqp.Link) {
 	}
 }
 
-func spansEntities(at queue.Address) error {
-	return &queue.Error{Code: queue.CodeNotAllowed, Entity: at.String(),
+func spansEntities(at entity.Address) error {
+	return &entity.Error{Code: entity.CodeNotAllowed, Entity: at.String(),
 		Message: "Local transactions cannot span multiple top-level entities such as queue or topic."}
 }
 
 // participant is an operation that may be part of a transaction.
 type participant struct {
 	link  *amqp.Link
-	at    queue.Address // through which it goes
-	sends bool          // messages, which a session with a coordinator sends through its first link's entity
+	at    entity.Address // through which it goes
+	sends bool           // messages, which a session with a coordinator sends through its first link's entity
 	// partition is the key of the partition that it concerns; "": none.
 	partition func() (key string, err error)
 }
@@ -128,7 +129,7 @@ func (c *conn) join(state frame.State, p participant) (*queue.Transaction, error
 		return t.tx, nil // the partition is one of another entity
 	}
 	if key != "" && t.partition != "" && key != t.partition {
-		return nil, &queue.Error{Code: queue.CodeNotAllowed, Entity: p.at.String(),
+		return nil, &entity.Error{Code: entity.CodeNotAllowed, Entity: p.at.String(),
 			Message: "Local transactions cannot span multiple entities or partitions."}
 	}
 	t.partition = cmp.Or(t.partition, key)
@@ -178,7 +179,7 @@ func coordination(payload []byte) (frame.Body, error) {
 	}
 	request, err := frame.ParseRequest(value)
 	if err != nil {
-		return nil, &queue.Error{Code: queue.CodeArgument, Message: err.Error(), Err: err}
+		return nil, &entity.Error{Code: entity.CodeArgument, Message: err.Error(), Err: err}
 	}
 	return request, nil
 }
@@ -212,7 +213,7 @@ func (k *coordinator) declare(ctx context.Context) (frame.State, error) {
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
 	if n := len(k.c.transactions); n >= maxTransactions || n >= earlyTransactions && !k.c.Authorized() {
-		return nil, &queue.Error{Code: queue.CodeQuotaExceeded,
+		return nil, &entity.Error{Code: entity.CodeQuotaExceeded,
 			Message: "The connection has as many transactions as it can have."}
 	}
 	tx, err := k.c.queues.Begin(ctx)

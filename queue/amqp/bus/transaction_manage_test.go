@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -113,7 +113,7 @@ func TestTransactionOfFailedRequest(t *testing.T) {
 // TestTransactionOfSessionState: the state of a session is set when the transaction is committed.
 func TestTransactionOfSessionState(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "talks", withSessions)
+	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s:a")
 	c := w.dial(1 << 16)
 	c.receiver(0, "talks", func(a *frame.Attach) {
@@ -161,7 +161,7 @@ func TestTransactionsOverEntities(t *testing.T) {
 			w := newWorld(t)
 			w.bus.o.CrossEntityTransactions = c.crosses
 			for _, name := range []string{"p", "q"} {
-				w.create(queue.Queue, name)
+				w.create(entity.Queue, name)
 			}
 			w.send("q", "a")
 			p := w.dial(1 << 16)
@@ -225,7 +225,7 @@ func TestTransactionsOverEntities(t *testing.T) {
 	}
 }
 
-func partitioned(p *queue.Properties) { p.EnablePartitioning = true }
+func partitioned(p *entity.Properties) { p.EnablePartitioning = true }
 
 // keyed is a message with a partition key.
 func keyed(text, key string) *message.Message {
@@ -237,9 +237,9 @@ func keyed(text, key string) *message.Message {
 // TestTransactionsOverPartitions: messages of one batch, and of one transaction, are of one partition.
 func TestTransactionsOverPartitions(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q", partitioned)
-	w.must(w.q.Send(w.ctx, "q", []*message.Message{keyed("a", "1")}, nil))
-	w.must(w.q.Send(w.ctx, "q", []*message.Message{keyed("b", "2")}, nil))
+	w.create(entity.Queue, "q", partitioned)
+	w.must(w.q.Send(w.ctx, entity.Address{Entity: "q"}, []*message.Message{keyed("a", "1")}, nil))
+	w.must(w.q.Send(w.ctx, entity.Address{Entity: "q"}, []*message.Message{keyed("b", "2")}, nil))
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
 	c.credit(0, 0, 2, false)
@@ -297,8 +297,8 @@ func TestTransactionsOverPartitions(t *testing.T) {
 // not take is a dead letter of the queue's transfers.
 func TestSendVia(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "through")
-	w.create(queue.Queue, "dest")
+	w.create(entity.Queue, "through")
+	w.create(entity.Queue, "dest")
 	w.send("through", "a")
 	c := w.dial(1 << 16)
 	c.receiver(0, "through")

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -42,7 +42,7 @@ func (c *client) puts(handle, id uint32, txn []byte, text string) frame.State {
 // TestTransactions: what is sent and settled in one happens at its discharge, or not at all.
 func TestTransactions(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "other")
+	w.create(entity.Queue, "other")
 	c := w.attached("a", "b", "c")
 	c.sender(1, "other")
 	c.coordinate(2)
@@ -150,7 +150,7 @@ func TestPipelinedTransactions(t *testing.T) {
 					texts = append(texts, fmt.Sprint("m", i))
 				}
 				c := w.attached(texts...)
-				w.create(queue.Queue, "other")
+				w.create(entity.Queue, "other")
 				sending, coordinating := uint16(0), uint16(0)
 				if apart {
 					sending, coordinating = 1, 2
@@ -205,13 +205,13 @@ func TestProvisionalSettlement(t *testing.T) {
 			w := newWorld(t)
 			c := w.dial(1 << 16)
 			if bySession {
-				w.create(queue.Queue, "q", withSessions)
+				w.create(entity.Queue, "q", withSessions)
 				w.send("q", "s:a", "s:b")
 				c.receiver(0, "q", func(a *frame.Attach) {
 					a.Source.Filter = wire.Map{{Key: wire.Symbol(sessionFilter), Value: "s"}}
 				})
 			} else {
-				w.create(queue.Queue, "q")
+				w.create(entity.Queue, "q")
 				w.send("q", "s:a", "s:b")
 				c.receiver(0, "q")
 			}
@@ -292,7 +292,7 @@ func TestIncompleteTransaction(t *testing.T) {
 			}
 		},
 		"a lock is lost": func(w *world, c *client, txn []byte) {
-			w.advance(2 * queue.Defaults(queue.Queue).LockDuration)
+			w.advance(2 * entity.Defaults(entity.Queue).LockDuration)
 			c.say(0, &frame.Disposition{Receiver: true, First: 0,
 				State: &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}})
 		},
@@ -312,7 +312,7 @@ func TestIncompleteTransaction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.create(queue.Queue, "third")
+			w.create(entity.Queue, "third")
 			w.send("third", "t")
 			c := w.attached("a")
 			c.receiver(3, "third")

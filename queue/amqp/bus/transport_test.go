@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -43,7 +44,7 @@ func (c *client) pieces(t frame.Transfer, payload []byte, size int) {
 // TestLargeMessage: a message goes through small frames and windows both ways, and is the same.
 func TestLargeMessage(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.pipe()
 	header := frame.HeaderAMQP()
 	c.write(header[:])
@@ -89,7 +90,7 @@ func isState[S frame.State](s frame.State) bool { _, ok := s.(S); return ok }
 // TestTransfers: what is aborted, too large or senseless is not stored; who settles himself is told nothing.
 func TestTransfers(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	if a := c.sender(0, "q"); a.MaxMessageSize != 256<<10 {
 		t.Errorf("the largest message has %d bytes", a.MaxMessageSize)
@@ -125,7 +126,7 @@ func TestTransfers(t *testing.T) {
 // shows compares the texts of what a store holds.
 func (w *world) shows(path, want string) {
 	w.t.Helper()
-	at, _, err := queue.ParseAddress(path)
+	at, _, err := entity.ParseAddress(path)
 	w.must(err)
 	list, err := w.q.Peek(w.ctx, at, queue.PeekOptions{Max: 1000})
 	w.must(err)
@@ -141,7 +142,7 @@ func (w *world) shows(path, want string) {
 // TestCreditTakenBack: a message that waits for room in the session goes back where its credit does.
 func TestCreditTakenBack(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", "a", "b")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
@@ -164,7 +165,7 @@ func TestCreditTakenBack(t *testing.T) {
 // TestDrain: what there is is sent, the rest of the credit is used up, and nothing is lost. Case 127.
 func TestDrain(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
 	c.credit(0, 0, 10, false) // it waits
@@ -198,7 +199,7 @@ func TestDrain(t *testing.T) {
 // TestEndsTwice: Python ends sessions and detaches links twice; that ends no more than what it names.
 func TestEndsTwice(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.begin(1, 10)
 	c.say(1, &frame.Attach{Name: "x", Source: source("here"), Target: target("q"),
@@ -253,7 +254,7 @@ func TestIdle(t *testing.T) {
 // TestServerStops: the end of the server closes connections by their protocol, whatever they are about.
 func TestServerStops(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "talks", withSessions)
+	w.create(entity.Queue, "talks", withSessions)
 	ctx, stop := context.WithCancel(w.ctx)
 	defer stop()
 	o := w.bus.Options()
@@ -296,7 +297,7 @@ func (c *client) listenAfter(want []byte) {
 // TestRangeOfDeliveries: settlements of a range are done, each by itself, and those that nobody knows pass.
 func TestRangeOfDeliveries(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", "a", "b", "c", "d")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
@@ -326,7 +327,7 @@ func TestRangeOfDeliveries(t *testing.T) {
 // taken back while it waits for room: it would be lost.
 func TestCreditTakenBackTooLate(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", "a", "b")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q", func(a *frame.Attach) { a.SndSettleMode = frame.SenderSettled })

@@ -5,9 +5,9 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 	"github.com/mayflydb/mayfly/ttl"
@@ -17,7 +17,7 @@ import (
 // list is the empty one of a single byte; older clients of Python and Go read nothing else.
 func TestK1K2Performatives(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.pipe()
 	header := frame.HeaderAMQP()
@@ -69,7 +69,7 @@ func TestK1K2Performatives(t *testing.T) {
 // a receiver of the server's gives credit at once.
 func TestK3K4K5K6K14Attach(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for i, address := range []string{"q", "/Q", "amqps://localhost:5671/q"} {
 		for j, modes := range [][2]uint8{{0, 0}, {0, 1}, {1, 0}, {2, 0}, {2, 1}} {
@@ -106,7 +106,7 @@ func TestK3K4K5K6K14Attach(t *testing.T) {
 // TestK7K12K21Delivery: a delivery has an id, and its annotations have the very types that clients assert.
 func TestK7K12K21Delivery(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
@@ -115,7 +115,7 @@ func TestK7K12K21Delivery(t *testing.T) {
 	if id := got[0x73].(wire.List)[message.MessageID]; id == nil {
 		t.Error("there is no message id")
 	}
-	until := timestamp(w.q.Now().Add(queue.Defaults(queue.Queue).LockDuration))
+	until := timestamp(w.q.Now().Add(entity.Defaults(entity.Queue).LockDuration))
 	want := map[wire.Symbol]any{"x-opt-sequence-number": int64(1), "x-opt-locked-until": until,
 		"x-opt-enqueued-time": timestamp(w.q.Now())}
 	for _, p := range got[0x72].(wire.Map) {
@@ -143,7 +143,7 @@ func TestK7K12K21Delivery(t *testing.T) {
 // that it had, and no condition where all is well; one of management has the others.
 func TestK9K10K17Claims(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	answer := c.put(0, "sb://localhost/q", access.Sign(access.EmulatorKey(), "sb://localhost/q",
 		ttl.Real{}.Now().Add(someTime)))

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -16,7 +16,7 @@ func TestWindowsAndCreditsAreUnsigned(t *testing.T) {
 	for _, window := range grants {
 		for _, credit := range grants {
 			w := newWorld(t)
-			w.create(queue.Queue, "q")
+			w.create(entity.Queue, "q")
 			c := w.dial(1 << 16)
 			c.say(1, &frame.Begin{NextOutgoingID: math.MaxUint32, IncomingWindow: window,
 				OutgoingWindow: math.MaxUint32, HandleMax: 100})
@@ -56,7 +56,7 @@ func TestWindowsAndCreditsAreUnsigned(t *testing.T) {
 // TestWindowZero holds the server back until the session's window opens.
 func TestWindowZero(t *testing.T) {
 	w := newWorld(t)
-	w.create(queue.Queue, "q")
+	w.create(entity.Queue, "q")
 	w.send("q", "m")
 	c := w.dial(1 << 16)
 	c.begin(1, 0)

@@ -10,6 +10,14 @@ async function rest(iterator) {
   return (await pages(iterator)).flat();
 }
 
+// recreations are the ways in which another client makes the container again, one after the other.
+const recreations = [
+  "ranges=1", "ranges=2", "ranges=4", "ranges=1", "ranges=4&whole=true", "ranges=2&whole=true", "ranges=4", "ranges=1&whole=true",
+];
+
+// recreated are the ids of the items that the container has after a round.
+const recreated = (round) => Array.from({ length: 7 }, (_, i) => `r${round}-${i}`);
+
 export const scenarios = {
   "split-items": async (t) => {
     const c = await t.twenty();
@@ -84,6 +92,32 @@ export const scenarios = {
     }
     assert.ok((await bulk("after")).every((r) => r.response?.statusCode === 201));
     assert.equal((await rows(c, "SELECT * FROM c")).length, 60);
+  },
+
+  "container-recreated": async (t) => {
+    const c = await t.twenty();
+    wantIds(await rows(c, "SELECT * FROM c"), everything);
+    for (const [round, how] of recreations.entries()) {
+      await t.restart(`recreate?database=${t.name}&round=${round}&${how}`);
+      const want = recreated(round);
+      const uses = [
+        async () => wantIds(await rows(c, "SELECT * FROM c"), want),
+        async () => assert.deepEqual(ids(await rows(c, "SELECT * FROM c ORDER BY c.n")), want),
+        async () => wantIds(await drain(feedOf(c)), want),
+        async () => {
+          for (const [i, id] of want.entries()) {
+            const { resource } = await c.item(id, `k${i}`).read();
+            assert.equal(resource.n, i);
+            await c.items.upsert(resource);
+          }
+        },
+        async () => {
+          const answers = await c.items.bulk(want.map((id, i) => ({ operationType: "Read", id, partitionKey: `k${i}` })));
+          assert.deepEqual(answers.map((a) => a.resourceBody.id), want);
+        },
+      ];
+      for (let i = 0; i < uses.length; i++) await uses[(i + round) % uses.length]();
+    }
   },
 
   "session-other-client": async (t) => {

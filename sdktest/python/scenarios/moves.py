@@ -78,6 +78,36 @@ def split_batch(t):
     equal(len(rows(c, "SELECT * FROM c")), 40)
 
 
+# the ways in which another client makes the container again, one after the other
+_RECREATIONS = (
+    "ranges=1", "ranges=2", "ranges=4", "ranges=1", "ranges=4&whole=true", "ranges=2&whole=true", "ranges=4", "ranges=1&whole=true",
+)
+
+
+def container_recreated(t):
+    c = t.twenty()
+    want_ids(rows(c, "SELECT * FROM c"), _EVERYTHING)
+    for round, how in enumerate(_RECREATIONS):
+        t.restart(f"recreate?database={t.name}&round={round}&{how}")
+        want = [f"r{round}-{i}" for i in range(7)]
+
+        def points():
+            for i, id in enumerate(want):
+                item = c.read_item(id, f"k{i}")
+                equal(item["n"], i)
+                c.upsert_item(item)
+
+        uses = [
+            lambda: want_ids(rows(c, "SELECT * FROM c"), want),
+            lambda: equal(ids(rows(c, "SELECT * FROM c ORDER BY c.n")), want),
+            lambda: want_ids(Feed(c, start_time="Beginning").drain(), want),
+            points,
+            lambda: want_ids(c.read_items([(id, f"k{i}") for i, id in enumerate(want)]), want),
+        ]
+        for i in range(len(uses)):
+            uses[(i + round) % len(uses)]()
+
+
 def session_other_client(t):
     c = t.container()
     other = t.seen_by(t.connect())

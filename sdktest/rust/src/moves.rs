@@ -12,7 +12,7 @@ pub fn all() -> Vec<Scenario> {
         split_items, split_while_paging, split_while_ordering, split_partition_paging, split_feed,
         split_aggregates: crate::queries::AGGREGATES,
         split_batch,
-        session_other_client, session_restart, session_kill, restart_paging, restart_feed,
+        container_recreated, session_other_client, session_restart, session_kill, restart_paging, restart_feed,
     ]
 }
 
@@ -94,6 +94,35 @@ async fn split_batch(t: &T) -> Outcome {
     c.split().await?;
     batches("after").await?;
     equal(c.ids("", across()).await?.len(), 40)
+}
+
+/// RECREATIONS are the ways in which another client makes the container again, one after the other.
+const RECREATIONS: [&str; 8] = [
+    "ranges=1", "ranges=2", "ranges=4", "ranges=1", "ranges=4&whole=true", "ranges=2&whole=true", "ranges=4", "ranges=1&whole=true",
+];
+
+async fn container_recreated(t: &T) -> Outcome {
+    let c = t.twenty().await?;
+    same(c.ids("", across()).await?, everything())?;
+    for (round, how) in RECREATIONS.iter().enumerate() {
+        t.restart(&format!("recreate?database={}&round={round}&{how}", t.name)).await?;
+        let want: Vec<String> = (0..7).map(|i| format!("r{round}-{i}")).collect();
+        for i in 0..4 {
+            match (i + round) % 4 {
+                0 => same(c.ids("", across()).await?, want.clone())?,
+                1 => equal(c.ids(" ORDER BY c.n", across()).await?, want.clone())?,
+                2 => same(names(&feed(&c, Changes::default()).await?.drain().await?), want.clone())?,
+                _ => {
+                    for (i, id) in want.iter().enumerate() {
+                        let item = c.read(format!("k{i}"), id).await?;
+                        equal(item["n"].clone(), i)?;
+                        c.upsert(format!("k{i}"), item, None).await?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 async fn session_other_client(t: &T) -> Outcome {

@@ -32,6 +32,7 @@ type Header struct {
 
 	Announced bool // its expiry is in the log of expiries: see events.go
 	Renamed   bool // it has had another id: who came to it by an id must look whether it is this one
+	Plain     bool // it was written without system properties: see store.WriteOptions
 }
 
 const (
@@ -46,6 +47,7 @@ const (
 	itemAnnounced = 1
 	itemRenamed   = 2
 	itemEnded     = 4 // version 2: the base is the second in which the item had expired
+	itemPlain     = 8
 )
 
 // HasBase reports whether a second stands between the header's EPK and the body.
@@ -68,6 +70,9 @@ func (h Header) Append(dst []byte) []byte {
 	}
 	if h.Renamed {
 		flags |= itemRenamed
+	}
+	if h.Plain {
+		flags |= itemPlain
 	}
 	version := byte(itemVersion)
 	if h.HasBase() {
@@ -106,6 +111,7 @@ func DecodeItem(value []byte) (h Header, body []byte, err error) {
 	h.EPK = value[HeaderFixed:n:n]
 	h.Announced = value[1]&itemAnnounced != 0
 	h.Renamed = value[1]&itemRenamed != 0
+	h.Plain = value[1]&itemPlain != 0
 	if value[0] == itemVersion {
 		return h, value[n:], nil
 	}

@@ -44,6 +44,7 @@ final class Moves {
         every.put("split-feed", Moves::splitFeed);
         every.put("split-aggregates", Moves::splitAggregates);
         every.put("split-batch", Moves::splitBatch);
+        every.put("container-recreated", Moves::containerRecreated);
         every.put("session-other-client", Moves::sessionOtherClient);
         every.put("session-restart", t -> over(t, "stop"));
         every.put("session-kill", t -> over(t, "kill"));
@@ -105,6 +106,48 @@ final class Moves {
         c.createItem(json("{id:'new', pk:'p0'}"));
         replace(c, with(Scenario.twentieth(1), "n", 100), "p1");
         wantIds(changes.drain(), List.of("new", "i01"));
+    }
+
+    /** The ways in which another client makes the container again, one after the other. */
+    private static final List<String> RECREATIONS = List.of(
+        "ranges=1", "ranges=2", "ranges=4", "ranges=1", "ranges=4&whole=true", "ranges=2&whole=true", "ranges=4", "ranges=1&whole=true");
+
+    /** Something that the client that lives on does. */
+    private interface Use {
+        void run() throws Exception;
+    }
+
+    private static void containerRecreated(Scenario t) throws Exception {
+        CosmosContainer c = t.twenty();
+        wantIds(rows(c, "SELECT * FROM c", across()), Scenario.EVERYTHING);
+        for (int round = 0; round < RECREATIONS.size(); round++) {
+            t.restart("recreate?database=" + t.name + "&round=" + round + "&" + RECREATIONS.get(round));
+            List<String> want = new ArrayList<>();
+            for (int i = 0; i < 7; i++) {
+                want.add("r" + round + "-" + i);
+            }
+            List<Use> uses = List.of(
+                () -> wantIds(rows(c, "SELECT * FROM c", across()), want),
+                () -> wantOrder(rows(c, "SELECT * FROM c ORDER BY c.n", across()), want),
+                () -> wantIds(Changes.fromBeginning(c).drain(), want),
+                () -> {
+                    for (int i = 0; i < want.size(); i++) {
+                        JsonNode item = read(c, want.get(i), "k" + i);
+                        equal(item.get("n").asInt(), i);
+                        c.upsertItem(item);
+                    }
+                },
+                () -> {
+                    List<CosmosItemOperation> operations = new ArrayList<>();
+                    for (int i = 0; i < want.size(); i++) {
+                        operations.add(CosmosBulkOperations.getReadItemOperation(want.get(i), key("k" + i)));
+                    }
+                    c.executeBulkOperations(operations).forEach(one -> equal(one.getResponse().getStatusCode(), 200));
+                });
+            for (int i = 0; i < uses.size(); i++) {
+                uses.get((i + round) % uses.size()).run();
+            }
+        }
     }
 
     private static void splitAggregates(Scenario t) throws Exception {

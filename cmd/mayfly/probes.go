@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"net"
+)
+
+// openPorts takes the ports of Cosmos DB, where nothing is answered before Run, and that of health probes.
+func (s *serve) openPorts(ctx context.Context) (err error) {
+	if s.listeners, err = listen(ctx, &s.flags, s.log); err != nil {
+		return err
+	}
+	return s.openProbes(ctx)
+}
+
+// openProbes answers health probes from now on, where a port is asked for. A port that is taken is only worth
+// a warning: the server does not fail for what asks whether it works.
+func (s *serve) openProbes(ctx context.Context) error {
+	port, on, err := s.flags.health()
+	if err != nil || !on {
+		return err
+	}
+	first, err := listenOn(ctx, s.flags.host, port)
+	if err != nil {
+		s.log.Warn("the port for health probes is not available", "error", err)
+		return nil
+	}
+	all := []net.Listener{first}
+	if s.flags.hasTwin() {
+		ln, err := listenOn(ctx, "::1", portOf(first))
+		if err != nil { // a machine may well have no IPv6
+			s.log.Debug("a further port is not available", "error", err)
+		} else {
+			all = append(all, ln)
+		}
+	}
+	s.log.Info("answering health probes", "address", first.Addr().String())
+	s.probes.Start(all)
+	return nil
+}

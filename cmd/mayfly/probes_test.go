@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/httpapi"
+)
+
+// TestHealthPort: the port for probes answers before the data are open, is ready while requests are served,
+// and is not while they are drained.
+func TestHealthPort(t *testing.T) {
+	b := boot(t, "--memory", "--health-port", "0")
+	m := regexp.MustCompile(`answering health probes" address=(\S+)`).FindStringSubmatch(b.stderr.String())
+	if m == nil {
+		t.Fatalf("the log: %s", b.stderr)
+	}
+	probe := func(path string) string {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+m[1]+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, body := send(t, http.DefaultClient, req)
+		return fmt.Sprint(status, " ", strings.TrimSpace(body))
+	}
+	until := func(path, want string) {
+		t.Helper()
+		for got := ""; got != want; {
+			got = probe(path)
+			if got != want && !strings.Contains(got, "starting") && !strings.Contains(got, "ready") {
+				t.Fatalf("%s: %s, want %s", path, got, want)
+			}
+		}
+	}
+	until("/ready", `200 {"status":"ready"}`)
+	until("/status", `200 {"status":"ready"}`)
+
+	b.makeContainer(t)
+	body, finish := io.Pipe()
+	underWay, answered := make(chan struct{}), make(chan int)
+	trace := &httptrace.ClientTrace{Got100Continue: func() { close(underWay) }}
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), "PATCH",
+		"http://"+b.host+"/_mayfly/dbs/db/colls/c/settings", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Expect", "100-continue")
+	req.Header.Set("Authorization", "Bearer "+httpapi.EmulatorKey)
+	go func() {
+		status, _ := send(t, client(nil), req)
+		answered <- status
+	}()
+	<-underWay
+	b.cancel()
+	until("/ready", `503 {"status":"stopping"}`)
+	if got := probe("/alive"); got != `200 {"status":"alive"}` {
+		t.Errorf("/alive: %s", got)
+	}
+	if _, err := finish.Write([]byte("{")); err != nil {
+		t.Error(err)
+	}
+	finish.Close()
+	if status := <-answered; status != 400 {
+		t.Errorf("the request that was under way: %d", status)
+	}
+	if code := b.stop(t); code != 0 {
+		t.Errorf("exit code %d: %s", code, b.stderr)
+	}
+	if c, err := net.Dial("tcp", m[1]); err == nil {
+		c.Close()
+		t.Error("the port is open after the end")
+	}
+}
+
+// TestHealthPortWhileOpening: as long as the server opens its data and plants its seed it is alive and not
+// ready.
+func TestHealthPortWhileOpening(t *testing.T) {
+	flags, err := parse([]string{"--memory", "--port", "0", "--health-port", "0"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log lockedBuffer
+	s := &serve{flags: flags, log: newLogger(&log, "info", "text")}
+	if err := s.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	m := regexp.MustCompile(`address=(\S+)`).FindStringSubmatch(log.String())
+	for path, want := range map[string]int{"/alive": 200, "/ready": 503, "/status": 503} {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+m[1]+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, body := send(t, http.DefaultClient, req); status != want {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+}
+
+// TestHealthPortTaken: a port that another program has costs a warning, not the start.
+func TestHealthPortTaken(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	b := boot(t, "--memory", "--health-port", fmt.Sprint(portOf(taken)))
+	if !strings.Contains(b.stderr.String(), "the port for health probes is not available") {
+		t.Errorf("the log: %s", b.stderr)
+	}
+	b.must(t, 200, "GET", "/_mayfly/readyz", "")
+}

@@ -1,0 +1,43 @@
+package host
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Notifier wakes goroutines that wait for a change of something. Its zero value is ready for use; it must not
+// be copied. All methods are safe for concurrent use.
+//
+// A waiter takes the channel before it reads the state that it waits for, and a writer calls Notify after its
+// change can be read: no change is lost between the read and the wait. Notify costs one atomic load while
+// nobody waits.
+type Notifier struct {
+	awaited atomic.Bool
+	mu      sync.Mutex
+	change  chan struct{} // of those who wait now; nil: nobody does
+}
+
+// Changed returns a channel that the next Notify closes.
+func (n *Notifier) Changed() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.change == nil {
+		n.change = make(chan struct{})
+		n.awaited.Store(true)
+	}
+	return n.change
+}
+
+// Notify wakes everybody who waits.
+func (n *Notifier) Notify() {
+	if !n.awaited.Load() {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.change != nil {
+		close(n.change)
+		n.change = nil
+		n.awaited.Store(false)
+	}
+}

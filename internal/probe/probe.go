@@ -1,0 +1,119 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The limits of one probe: how long its request may take to come in, and how long the check of the store may
+// take, which is as long as the command that asks for health waits.
+const (
+	readTimeout  = 5 * time.Second
+	checkTimeout = 5 * time.Second
+	maxHeader    = 8 << 10 // bytes
+)
+
+// The states that a probe reports.
+const (
+	alive    = "alive"
+	starting = "starting"
+	ready    = "ready"
+	failing  = "failing"
+	stopping = "stopping"
+)
+
+// Check reports why the server cannot serve; nil where it can.
+type Check func(ctx context.Context) error
+
+// Server answers probes from Start until Close. The zero value answers none, and can be closed. It is safe
+// for concurrent use.
+type Server struct {
+	state  atomic.Pointer[state]
+	http   http.Server
+	served sync.WaitGroup
+
+	mu     sync.Mutex
+	failed error // of the listeners
+}
+
+// state is the phase of the server; check is nil in all but the one in which requests are served.
+type state struct {
+	status string
+	check  Check
+}
+
+// report is the body of an answer.
+type report struct {
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Start answers on the listeners, which Close closes. It is called once. The server is starting until Serving
+// is called.
+func (s *Server) Start(listeners []net.Listener) {
+	s.state.Store(&state{status: starting})
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /alive", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, report{Status: alive})
+	})
+	mux.HandleFunc("GET /ready", s.ready)
+	mux.HandleFunc("GET /status", s.ready)
+	s.http.Handler, s.http.MaxHeaderBytes = mux, maxHeader
+	s.http.ReadTimeout, s.http.WriteTimeout = readTimeout, readTimeout+checkTimeout
+	s.http.SetKeepAlivesEnabled(false) // a probe keeps no connection
+	for _, ln := range listeners {
+		s.served.Go(func() { s.serve(ln) })
+	}
+}
+
+func (s *Server) serve(ln net.Listener) {
+	if err := s.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.failed = errors.Join(s.failed, err)
+	}
+}
+
+// Serving tells that requests are served from now on. The server is ready as long as check returns nil; a
+// check has five seconds.
+func (s *Server) Serving(check Check) { s.state.Store(&state{ready, check}) }
+
+// Stopping tells that requests are not served any more.
+func (s *Server) Stopping() { s.state.Store(&state{status: stopping}) }
+
+// Close closes the listeners and all connections, and returns why a listener has failed before.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	s.served.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(err, s.failed)
+}
+
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	state := s.state.Load()
+	if state.check == nil {
+		answer(w, http.StatusServiceUnavailable, report{Status: state.status})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
+	defer cancel()
+	if err := state.check(ctx); err != nil {
+		answer(w, http.StatusServiceUnavailable, report{failing, err.Error()})
+		return
+	}
+	answer(w, http.StatusOK, report{Status: state.status})
+}
+
+func answer(w http.ResponseWriter, code int, body report) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(body) // a client that has gone needs no answer
+}

@@ -1,0 +1,231 @@
+package fault
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// The codes of semantic errors, as Cosmos DB has them. The codes of syntax errors are in package syntax.
+const (
+	CodeUnresolved       = "SC2001" // an identifier that no FROM clause binds
+	CodeUnknownFunction  = "SC2005"
+	CodeSameAlias        = "SC2021" // two sources of one name
+	CodeSameName         = "SC2022" // two properties of one name in an object or a select list
+	CodeStarWithoutFrom  = "SC1021"
+	CodeStarWithGroupBy  = "SC2041"
+	CodeStarWithJoin     = "SC2042"
+	CodeArguments        = "SC2050" // a wrong number of arguments
+	CodeHashModulo       = "SC2051"
+	CodeHashSeed         = "SC2052"
+	CodeTimespan         = "SC2053" // an argument that is no time span such as "5mi"
+	CodeTop              = "SC2060" // the count of TOP
+	CodeLimit            = "SC2061"
+	CodeOffset           = "SC2062"
+	CodeNestedAggregate  = "SC2101"
+	CodeNotGrouped       = "SC2102"
+	CodeOrderNotGrouped  = "SC2103" // ORDER BY of something that is no key of GROUP BY
+	CodeAggregateInWhere = "SC2104"
+	// A key of GROUP BY without a property in it, and one with an aggregate or a subquery in it.
+	CodeKeyWithoutProperty = "SC2110"
+	CodeKeyOfMany          = "SC2111"
+	CodeManyRows           = "SC2201" // a scalar subquery that can have several
+	CodeSubqueryOrderBy    = "SC2202"
+	CodeSubqueryTop        = "SC2203"
+	CodeSubqueryLimit      = "SC2204"
+	CodeTopWithOffset      = "SC2205"
+	CodeVectorOptions      = "SC2210" // the fourth argument of VectorDistance
+	CodeVectorExact        = "SC2212" // the third argument of VectorDistance
+	CodeEmbeddings         = "SC2216"
+	CodeRankDistinct       = "SC2220"
+	CodeVectorDirection    = "SC2210" // ASC or DESC behind a VectorDistance
+	CodeSearchList         = "SC2213" // a multiplier of VectorDistance out of its range
+	CodeRankFunction       = "SC2221"
+	CodeRankDirection      = "SC2222" // ASC or DESC behind ORDER BY RANK
+	CodeRankIn             = "SC2223"
+	CodeRankJoin           = "SC2224"
+	CodeRankSubquery       = "SC2225"
+	CodeRankAggregate      = "SC2226"
+	CodeRankGroupBy        = "SC2227"
+	CodeRankInSubquery     = "SC2228"
+	CodeRankWeights        = "SC2229"
+	CodeFewScores          = "SC2233"
+	CodeScoreOutsideRank   = "SC2240"
+	CodeScoreWithoutRank   = "SC2244"
+	CodeScoreTerms         = "SC2241" // a term of FullTextScore that is no constant
+	CodeMemberIndex        = "SC2990" // an index that is not written out: c.list[c.i]
+	CodeTooManyUDFs        = "SC3005"
+	NumberUnsupportedSort  = 2206 // ORDER BY over something that is no path of the document
+)
+
+// Style is one of the two shapes in which Cosmos DB reports what is wrong with a query.
+type Style uint8
+
+// The styles.
+const (
+	// {"errors":[{"severity":"Error","location":{...},"code":"SC2001","message":"..."}]}
+	Located  Style = iota
+	Unplaced       // {"Errors":["..."]}
+)
+
+// Error tells why a query cannot be answered: it was refused before any document was read, or, where Code and
+// Start are empty, while it ran. In Cosmos DB such an answer has the status 400.
+type Error struct {
+	Code       string // SC...; empty where there is none
+	Number     int    // the code where it is a number; 0 where there is none
+	Message    string // in the words of Cosmos DB where they are known
+	Start, End int    // the place, in characters (Unicode code points) of the text from 0, End exclusive
+	Line, Col  int    // of Start, from 1; Col is in characters. 0 where the error has no place
+	Style      Style
+	More       []*Error // further errors of the same query, in the order of the text; they have no More
+	Err        error    // what caused it, may be nil
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("%s (line %d, column %d)", e.Message, e.Line, e.Col)
+}
+
+// Unwrap returns what caused the error.
+func (e *Error) Unwrap() error { return e.Err }
+
+type location struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+type diagnostic struct {
+	Severity string    `json:"severity"`
+	Location *location `json:"location,omitempty"`
+	Code     any       `json:"code,omitempty"`
+	Message  string    `json:"message"`
+}
+
+// JSON renders the error as Cosmos DB embeds it in the message of an answer.
+func (e *Error) JSON() string {
+	all := append([]*Error{e}, e.More...)
+	var body any
+	if e.Style == Unplaced {
+		texts := make([]string, len(all))
+		for i, one := range all {
+			texts[i] = one.Message
+		}
+		body = struct{ Errors []string }{texts}
+	} else {
+		list := make([]diagnostic, len(all))
+		for i, one := range all {
+			list[i] = one.diagnostic()
+		}
+		body = struct {
+			Errors []diagnostic `json:"errors"`
+		}{list}
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(body); err != nil { // nothing in it can fail to encode
+		return ""
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (e *Error) diagnostic() diagnostic {
+	d := diagnostic{Severity: "Error", Message: e.Message}
+	if e.Line > 0 && e.Number == 0 {
+		d.Location = &location{e.Start, e.End}
+	}
+	switch {
+	case e.Code != "":
+		d.Code = e.Code
+	case e.Number != 0:
+		d.Code = e.Number
+	}
+	return d
+}
+
+// CursorError tells of a cursor that cannot be read, or that another query or scope gave out.
+type CursorError struct {
+	Reason string
+}
+
+func (e *CursorError) Error() string { return "Invalid Continuation Token: " + e.Reason }
+
+// MemoryError tells of a query whose intermediate results are too large to be held: DISTINCT, GROUP BY and
+// lists keep what they have seen.
+type MemoryError struct {
+	Clause string // what needed the memory
+	Max    int    // bytes allowed
+	Err    error  // why it could not go on in temporary files, a *spill.Error; nil: it did not try
+	NoTemp bool   // temporary files would have taken the rest, but Env has none
+}
+
+func (e *MemoryError) Error() string {
+	text := fmt.Sprintf("The query needs more than the %d MB of memory that %s may use. Narrow it by a filter",
+		e.Max>>20, e.Clause)
+	switch {
+	case e.Err != nil:
+		return text + ": it could not go on in temporary files, " + e.Err.Error() + "."
+	case e.NoTemp:
+		return text + ", or keep the data in a folder instead of in memory: then temporary files take the rest."
+	}
+	return text + "."
+}
+
+// Unwrap returns what kept the query from going on in temporary files.
+func (e *MemoryError) Unwrap() error { return e.Err }
+
+// BusyError tells of a query for whose intermediate results there is no memory now, since other requests have
+// it. It may be asked again.
+type BusyError struct {
+	Clause string // what needed the memory
+}
+
+func (e *BusyError) Error() string {
+	return "Other requests take all the memory that there is for " + e.Clause +
+		" and the like. Please retry after some time."
+}
+
+// Plain returns an error of the style without places.
+func Plain(message string) *Error { return &Error{Message: message, Style: Unplaced} }
+
+// SyntaxError brings what package syntax says of a text into this package's form.
+func SyntaxError(err error) error {
+	var wrong *syntax.Error
+	if errors.As(err, &wrong) {
+		return &Error{Code: wrong.Code, Message: wrong.Message, Start: wrong.Start, End: wrong.End,
+			Line: wrong.Line,
+			Col:  wrong.Col, Err: err}
+	}
+	return &Error{Message: err.Error(), Style: Unplaced, Err: err}
+}
+
+// Place fills in the line and the column of an error from its Start.
+func (e *Error) Place(text string) {
+	e.Line, e.Col = 1, 1
+	at := 0
+	for _, r := range text {
+		if at == e.Start {
+			return
+		}
+		at++
+		if e.Col++; r == '\n' {
+			e.Line, e.Col = e.Line+1, 1
+		}
+	}
+}
+
+// TimeError tells of a query that took too long: it is given up wherever it is, inside a row or a function as
+// well.
+type TimeError struct {
+	Limit time.Duration // what it may take
+}
+
+func (e *TimeError) Error() string {
+	return fmt.Sprintf("The query has taken more than %v and was given up. Narrow it by a filter.", e.Limit)
+}

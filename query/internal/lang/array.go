@@ -1,0 +1,350 @@
+package lang
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func arrayBuiltins() []Builtin {
+	return []Builtin{
+		{Name: "ARRAY_CONCAT", Min: 2, Max: -1, Fn: fnArrayConcat},
+		{Name: "ARRAY_CONTAINS", Min: 2, Max: 3, Fn: fnArrayContains},
+		{Name: "ARRAY_CONTAINS_ANY", Min: 2, Max: -1, Fn: arrayContainsEach(anyOf)},
+		{Name: "ARRAY_CONTAINS_ALL", Min: 2, Max: -1, Fn: arrayContainsEach(allTrue)},
+		{Name: "ARRAY_LENGTH", Min: 1, Max: 1, Fn: fnArrayLength},
+		{Name: "ARRAY_SLICE", Min: 2, Max: 3, Fn: fnArraySlice},
+		{Name: "ARRAY_AVG", Min: 1, Max: 1, Fn: overNumbers(mean)},
+		{Name: "ARRAY_SUM", Min: 1, Max: 1, Fn: overNumbers(total)},
+		{Name: "ARRAY_MEDIAN", Min: 1, Max: 1, Fn: overNumbers(median)},
+		{Name: "ARRAY_MAX", Min: 1, Max: 1, Fn: extremeElement(1)},
+		{Name: "ARRAY_MIN", Min: 1, Max: 1, Fn: extremeElement(-1)},
+		{Name: "CHOOSE", Min: 2, Max: -1, Fn: fnChoose},
+		{Name: "OBJECTTOARRAY", Min: 1, Max: 3, Fn: fnObjectToArray},
+		{Name: "SETUNION", Min: 2, Max: 2, Fn: overSets(setUnion)},
+		{Name: "SETINTERSECT", Min: 2, Max: 2, Fn: overSets(setIntersect)},
+		{Name: "SETDIFFERENCE", Min: 2, Max: 2, Fn: overSets(setDifference)},
+		{Name: "SETEQUAL", Min: 2, Max: 2, Fn: overSets(setEqual)},
+	}
+}
+
+func fnArrayConcat(_ *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.Array, args...) {
+		return Undefined
+	}
+	dst := []byte{'['}
+	for _, a := range args {
+		a.Each(func(_ string, elem doc.Value) bool {
+			dst = AppendElement(dst, elem)
+			return len(dst) <= MaxText
+		})
+		if len(dst) > MaxText {
+			return Undefined
+		}
+	}
+	return doc.Of(append(dst, ']'))
+}
+
+// contains tells whether an array has an element that equals v or, where partial is set, one that includes
+// it.
+func contains(c *Call, array, v doc.Value, partial bool) doc.Value {
+	if array.Kind() != doc.Array || v.Kind() == doc.Undefined {
+		return Undefined
+	}
+	found := false
+	array.Each(func(_ string, elem doc.Value) bool {
+		found = partial && includes(c, elem, v) || !partial && Equal(elem, v)
+		return !found && c.Err == nil
+	})
+	return doc.BoolValue(found)
+}
+
+// includes tells whether a value has at least what some other has: an object its members, each including the
+// other's, an array as many elements, each including the other's at its place. All else must be equal.
+func includes(c *Call, v, of doc.Value) bool {
+	if !c.Spend(Work(v)) {
+		return false
+	}
+	switch {
+	case AllOf(doc.Object, v, of):
+		has := true
+		of.Each(func(name string, member doc.Value) bool {
+			c.Spend(Work(v))
+			has = includes(c, v.Member(strings.Clone(name)), member)
+			return has
+		})
+		return has
+	case AllOf(doc.Array, v, of):
+		if v.Len() != of.Len() {
+			return false
+		}
+		var elems []doc.Value
+		v.Each(func(_ string, elem doc.Value) bool {
+			elems = append(elems, elem)
+			return true
+		})
+		i, has := 0, true
+		of.Each(func(_ string, elem doc.Value) bool {
+			has = includes(c, elems[i], elem)
+			i++
+			return has
+		})
+		return has
+	}
+	return v.Kind() == of.Kind() && Equal(v, of)
+}
+
+func fnArrayContains(c *Call, args []doc.Value) doc.Value {
+	if len(args) > 2 && args[2].Kind() != doc.Bool {
+		return Undefined
+	}
+	return contains(c, args[0], args[1], len(args) > 2 && args[2].Bool())
+}
+
+func arrayContainsEach(combine func(int, func(int) doc.Value) doc.Value) func(*Call, []doc.Value) doc.Value {
+	return func(c *Call, args []doc.Value) doc.Value {
+		return combine(len(args)-1, func(i int) doc.Value {
+			if !c.Spend(Work(args[0])) {
+				return Undefined
+			}
+			return contains(c, args[0], args[i+1], false)
+		})
+	}
+}
+
+func fnArrayLength(_ *Call, args []doc.Value) doc.Value {
+	if args[0].Kind() != doc.Array {
+		return Undefined
+	}
+	return doc.NumberValue(float64(args[0].Len()))
+}
+
+func fnArraySlice(_ *Call, args []doc.Value) doc.Value {
+	start, ok := position(args[1])
+	if !ok || args[0].Kind() != doc.Array {
+		return Undefined
+	}
+	if start < 0 {
+		start = max(args[0].Len()+start, 0)
+	}
+	length := -1 // all
+	if len(args) > 2 {
+		if length, ok = position(args[2]); !ok {
+			return Undefined
+		}
+		length = max(length, 0)
+	}
+	dst, i := []byte{'['}, 0
+	args[0].Each(func(_ string, elem doc.Value) bool {
+		if length >= 0 && i-start >= length {
+			return false
+		}
+		if i >= start {
+			dst = AppendElement(dst, elem)
+		}
+		i++
+		return true
+	})
+	return doc.Of(append(dst, ']'))
+}
+
+// overNumbers makes a function of an array of numbers. An element of another kind makes the result undefined.
+func overNumbers(f func([]float64) doc.Value) func(*Call, []doc.Value) doc.Value {
+	return func(c *Call, args []doc.Value) doc.Value {
+		numbers, ok := AppendNumbers(c.numbers[0][:0], args[0])
+		c.numbers[0] = numbers
+		if !ok {
+			return Undefined
+		}
+		return f(numbers)
+	}
+}
+
+// AppendNumbers appends the elements of an array; ok is false where v is none or an element is not a number.
+func AppendNumbers(dst []float64, v doc.Value) (numbers []float64, ok bool) {
+	ok = v.Kind() == doc.Array
+	v.Each(func(_ string, elem doc.Value) bool {
+		ok = ok && elem.Kind() == doc.Number
+		dst = append(dst, elem.Num())
+		return ok
+	})
+	return dst, ok
+}
+
+func sum(numbers []float64) doc.Value {
+	all := 0.0
+	for _, f := range numbers {
+		all += f
+	}
+	return doc.NumberValue(all)
+}
+
+// total is the sum of an array that is not empty.
+func total(numbers []float64) doc.Value {
+	if len(numbers) == 0 {
+		return Undefined
+	}
+	return sum(numbers)
+}
+
+func mean(numbers []float64) doc.Value {
+	if len(numbers) == 0 {
+		return Undefined
+	}
+	return doc.NumberValue(sum(numbers).Num() / float64(len(numbers)))
+}
+
+func median(numbers []float64) doc.Value {
+	n := len(numbers)
+	if n == 0 {
+		return Undefined
+	}
+	slices.Sort(numbers)
+	if n%2 == 1 {
+		return doc.NumberValue(numbers[n/2])
+	}
+	return doc.NumberValue((numbers[n/2-1] + numbers[n/2]) / 2)
+}
+
+// extremeElement makes a function that returns the least or the greatest element of an array of primitive
+// values, of whatever types.
+func extremeElement(sign int) func(*Call, []doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
+		best, ok := Undefined, args[0].Kind() == doc.Array
+		args[0].Each(func(_ string, elem doc.Value) bool {
+			if ok = ok && IsPrimitive(elem); ok &&
+				(best.Kind() == doc.Undefined || doc.Compare(elem, best) == sign) {
+				best = elem
+			}
+			return ok
+		})
+		if !ok {
+			return Undefined
+		}
+		return best
+	}
+}
+
+// fnChoose returns the argument that the first one names by its number, from 1.
+func fnChoose(_ *Call, args []doc.Value) doc.Value {
+	n, ok := position(args[0])
+	if !ok || n < 1 || n >= len(args) {
+		return Undefined
+	}
+	return args[n]
+}
+
+// fnObjectToArray returns an object for each member, with its name as k and its value as v, or as the
+// arguments call them.
+func fnObjectToArray(_ *Call, args []doc.Value) doc.Value {
+	if args[0].Kind() != doc.Object || !AllOf(doc.String, args[1:]...) {
+		return Undefined
+	}
+	names := [2]string{"k", "v"}
+	for i, a := range args[1:] {
+		names[i] = a.Str()
+	}
+	dst := []byte{'['}
+	args[0].Each(func(name string, v doc.Value) bool {
+		if len(dst) > 1 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '{')
+		if names[0] != names[1] { // an object has a name once
+			dst = append(doc.AppendString(dst, names[0]), ':')
+			dst = append(doc.AppendString(dst, name), ',')
+		}
+		dst = append(doc.AppendString(dst, names[1]), ':')
+		dst = append(v.AppendJSON(dst), '}')
+		return len(dst) <= MaxText
+	})
+	if len(dst) > MaxText {
+		return Undefined
+	}
+	return doc.Of(append(dst, ']'))
+}
+
+// ValueSet is a set of values, kept as what they encode to.
+type ValueSet struct {
+	Members map[string]bool
+	Key     []byte
+	size    int // bytes of the members' encodings
+}
+
+// Add adds a value and tells whether it is new.
+func (s *ValueSet) Add(v doc.Value) bool {
+	if s.has(v) {
+		return false
+	}
+	if s.Members == nil {
+		s.Members = make(map[string]bool)
+	}
+	s.Members[string(s.Key)] = true
+	s.size += len(s.Key)
+	return true
+}
+
+func (s *ValueSet) has(v doc.Value) bool {
+	s.Key = doc.AppendOrdered(s.Key[:0], v)
+	return s.Members[string(s.Key)]
+}
+
+func overSets(f func(a, b doc.Value) doc.Value) func(*Call, []doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
+		if !AllOf(doc.Array, args...) {
+			return Undefined
+		}
+		return f(args[0], args[1])
+	}
+}
+
+// setOf returns the elements of an array as a set.
+func setOf(array doc.Value) *ValueSet {
+	s := &ValueSet{}
+	array.Each(func(_ string, elem doc.Value) bool {
+		s.Add(elem)
+		return true
+	})
+	return s
+}
+
+// distinct appends the elements that keep admits, each value once.
+func distinct(dst []byte, array doc.Value, seen *ValueSet, keep func(doc.Value) bool) []byte {
+	array.Each(func(_ string, elem doc.Value) bool {
+		if keep(elem) && seen.Add(elem) {
+			dst = AppendElement(dst, elem)
+		}
+		return true
+	})
+	return dst
+}
+
+func always(doc.Value) bool { return true }
+
+// setUnion has the order of a, then of b.
+func setUnion(a, b doc.Value) doc.Value {
+	seen := &ValueSet{}
+	dst := distinct([]byte{'['}, a, seen, always)
+	return doc.Of(append(distinct(dst, b, seen, always), ']'))
+}
+
+// setIntersect has the order of b, as the service does.
+func setIntersect(a, b doc.Value) doc.Value {
+	return doc.Of(append(distinct([]byte{'['}, b, &ValueSet{}, setOf(a).has), ']'))
+}
+
+func setDifference(a, b doc.Value) doc.Value {
+	other := setOf(b)
+	return doc.Of(append(distinct([]byte{'['}, a, &ValueSet{},
+		func(v doc.Value) bool { return !other.has(v) }), ']'))
+}
+
+func setEqual(a, b doc.Value) doc.Value {
+	x, y := setOf(a).Members, setOf(b).Members
+	same := len(x) == len(y)
+	for key := range x {
+		same = same && y[key]
+	}
+	return doc.BoolValue(same)
+}

@@ -1,0 +1,111 @@
+package lang
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func conversionBuiltins() []Builtin {
+	return []Builtin{
+		{Name: "TOSTRING", Min: 1, Max: 1, Fn: fnToString},
+		{Name: "STRINGTOARRAY", Min: 1, Max: 1, Fn: parseAs(doc.Array)},
+		{Name: "STRINGTOBOOLEAN", Min: 1, Max: 1, Fn: parseAs(doc.Bool)},
+		{Name: "STRINGTONULL", Min: 1, Max: 1, Fn: parseAs(doc.Null)},
+		{Name: "STRINGTONUMBER", Min: 1, Max: 1, Fn: parseAs(doc.Number)},
+		{Name: "STRINGTOOBJECT", Min: 1, Max: 1, Fn: parseAs(doc.Object)},
+	}
+}
+
+// parseAs makes a function that reads a string as one JSON value of kind k, with blanks around it.
+func parseAs(k doc.Kind) func(*Call, []doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
+		if args[0].Kind() != doc.String {
+			return Undefined
+		}
+		text := args[0].AppendStr(nil) // the result is a view on it
+		v := doc.Of(text)
+		if v.Kind() != k || doc.Valid(text, doc.Limits{MaxBytes: MaxText}) != nil {
+			return Undefined
+		}
+		return v
+	}
+}
+
+func fnToString(_ *Call, args []doc.Value) doc.Value {
+	switch v := args[0]; v.Kind() {
+	case doc.Undefined, doc.String:
+		return v
+	default:
+		return textValue(string(appendText(nil, v)))
+	}
+}
+
+// appendText appends a value as ToString writes it: JSON without blanks, numbers in their shortest form.
+func appendText(dst []byte, v doc.Value) []byte {
+	switch v.Kind() {
+	case doc.Number:
+		return appendNumberText(dst, v)
+	case doc.String:
+		return doc.AppendString(dst, v.Str())
+	case doc.Array, doc.Object:
+		return appendNestedText(dst, v)
+	}
+	return v.AppendJSON(dst)
+}
+
+func appendNestedText(dst []byte, v doc.Value) []byte {
+	open, end := byte('['), byte(']')
+	if v.Kind() == doc.Object {
+		open, end = '{', '}'
+	}
+	dst = append(dst, open)
+	start := len(dst)
+	v.Each(func(key string, elem doc.Value) bool {
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		if v.Kind() == doc.Object {
+			dst = append(doc.AppendString(dst, key), ':')
+		}
+		dst = appendText(dst, elem)
+		return true
+	})
+	return append(dst, end)
+}
+
+// appendNumberText writes a number: an integer of 64 bits with all its digits; a double with 15 digits, or 17
+// where it takes these to tell it, and from 1e17 on or below 1e-4 with an exponent of at least two digits. So
+// the service's run-time library does.
+func appendNumberText(dst []byte, v doc.Value) []byte {
+	f := v.Num()
+	switch {
+	case math.IsNaN(f):
+		return append(dst, "NaN"...)
+	case math.IsInf(f, 0):
+		if f < 0 {
+			dst = append(dst, '-')
+		}
+		return append(dst, "Infinity"...)
+	case f == 0 && math.Signbit(f):
+		return append(dst, "-0"...)
+	}
+	if n, ok := AsInteger(v); ok {
+		return strconv.AppendInt(dst, n, 10)
+	}
+	digits := 15
+	var buf [32]byte
+	if back, err := strconv.ParseFloat(string(strconv.AppendFloat(buf[:0], f, 'e', digits-1, 64)),
+		64); err != nil || back != f {
+		digits = 17
+	}
+	mantissa, exponent, _ := bytes.Cut(strconv.AppendFloat(buf[:0], f, 'e', digits-1, 64), []byte("e"))
+	mantissa = bytes.TrimRight(bytes.TrimRight(mantissa, "0"), ".")
+	if e, err := strconv.Atoi(string(exponent)); err == nil && -4 <= e && e < 17 {
+		decimals := max(len(bytes.Trim(mantissa, "-"))-2, 0) - e // of the mantissa without the point
+		return strconv.AppendFloat(dst, f, 'f', max(decimals, 0), 64)
+	}
+	return append(append(append(dst, mantissa...), 'e'), exponent...)
+}

@@ -1,0 +1,284 @@
+package lang
+
+import (
+	"math"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func dateBuiltins() []Builtin {
+	now := (*Call).moment
+	static := func(c *Call) time.Time { return c.Static }
+	return []Builtin{
+		{Name: "DATETIMEADD", Min: 2, Max: 3, Fn: fnDateAdd},
+		{Name: "DATETIMEBIN", Min: 2, Max: 4, Fn: fnDateBin},
+		{Name: "DATETIMEDIFF", Min: 3, Max: 3, Fn: fnDateDiff},
+		{Name: "DATETIMEFORMAT", Min: 2, Max: 2, Fn: fnDateFormat},
+		{Name: "DATETIMEFROMPARTS", Min: 3, Max: 7, Fn: fnDateFromParts},
+		{Name: "DATETIMEPART", Min: 2, Max: 2, Fn: fnDatePart},
+		{Name: "YEAR", Min: 1, Max: 1, Fn: partOf(partYear)},
+		{Name: "MONTH", Min: 1, Max: 1, Fn: partOf(partMonth)},
+		{Name: "DAY", Min: 1, Max: 1, Fn: partOf(partDay)},
+		{Name: "DATETIMETOTICKS", Min: 1, Max: 1, Fn: fromDate(1)},
+		{Name: "DATETIMETOTIMESTAMP", Min: 1, Max: 1, Fn: fromDate(millisecond)},
+		{Name: "TICKSTODATETIME", Min: 1, Max: 2, Fn: toDate(1)},
+		{Name: "TIMESTAMPTODATETIME", Min: 1, Max: 2, Fn: toDate(millisecond)},
+		current("GETCURRENTDATETIME", now, ticks.value),
+		current("GETCURRENTTICKS", now, ticksIn(1)),
+		current("GETCURRENTTIMESTAMP", now, ticksIn(millisecond)),
+		current("GETCURRENTDATETIMESTATIC", static, ticks.value),
+		current("GETCURRENTTICKSSTATIC", static, ticksIn(1)),
+		current("GETCURRENTTIMESTAMPSTATIC", static, ticksIn(millisecond)),
+		{Name: "NOW", Max: 2, Volatile: true, Fn: fnNow},
+		{Name: "AGO", Min: 1, Max: 2, Volatile: true, Fn: fnAgo},
+	}
+}
+
+// current makes a function that tells the time. The static ones too are volatile: they are the same all
+// through a run, but a plan may serve several runs.
+func current(name string, clock func(*Call) time.Time, show func(ticks) doc.Value) Builtin {
+	return Builtin{Name: name, Volatile: true,
+		Fn: func(c *Call, _ []doc.Value) doc.Value { return show(ticksOf(clock(c))) }}
+}
+
+func fnDateAdd(_ *Call, args []doc.Value) doc.Value {
+	t, ok := asTicks(args[len(args)-1])
+	part, n, whole := asSpan(args[:len(args)-1])
+	if !ok || !whole {
+		return Undefined
+	}
+	return addParts(t, part, n)
+}
+
+// asSpan reads a part of a date and how many of them: two arguments, or one string such as "5mi".
+func asSpan(args []doc.Value) (part datePart, n int64, ok bool) {
+	if len(args) == 1 {
+		name, n, ok := SplitSpan(args[0].Str())
+		return asPart(doc.StringValue(name)), n, ok
+	}
+	n, ok = AsInteger(args[1])
+	return asPart(args[0]), n, ok
+}
+
+// fnNow is the current time, or that plus a number of parts.
+func fnNow(c *Call, args []doc.Value) doc.Value {
+	if len(args) == 0 {
+		return ticksOf(c.moment()).value()
+	}
+	part, n, ok := asSpan(args)
+	if !ok {
+		return Undefined
+	}
+	return addParts(ticksOf(c.moment()), part, n)
+}
+
+// fnAgo is the current time less a number of parts.
+func fnAgo(c *Call, args []doc.Value) doc.Value {
+	part, n, whole := asSpan(args)
+	if !whole || n == math.MinInt64 {
+		return Undefined
+	}
+	return addParts(ticksOf(c.moment()), part, -n)
+}
+
+// addParts adds n parts to a moment. A month that has no such day gives its last one.
+func addParts(t ticks, part datePart, n int64) doc.Value {
+	const months = 12 * 10_000
+	switch {
+	case part == noPart || part == partWeekday:
+		return Undefined
+	case part <= partMonth:
+		if n < -months || n > months {
+			return Undefined
+		}
+		if part == partYear {
+			n *= 12
+		}
+		return addMonths(t, int(n)).value()
+	case part == partNanosecond:
+		rounded := n / 100
+		if rest := n % 100; rest >= 50 {
+			rounded++
+		} else if rest <= -50 {
+			rounded--
+		}
+		return (t + ticks(rounded)).value()
+	}
+	unit := ticks(part.unit() / 100)
+	if limit := int64((endTicks - minTicks) / unit); n < -limit || n > limit {
+		return Undefined
+	}
+	return (t + ticks(n)*unit).value()
+}
+
+// addMonths may return what is out of range, but never wraps around.
+func addMonths(t ticks, n int) ticks {
+	at := t.time()
+	first := time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+	if first.Year() < 1 || first.Year() > 9999 {
+		return endTicks
+	}
+	clamped := min(at.Day(), daysIn(first.Year(), int(first.Month())))
+	return ticksOf(first) + ticks(clamped-1)*day + (t - floorDiv(t, day)*day)
+}
+
+// fnDateBin rounds a moment down to a multiple of size parts from an origin.
+func fnDateBin(_ *Call, args []doc.Value) doc.Value {
+	t, ok := asTicks(args[0])
+	part, width, origin := asPart(args[1]), ticks(0), ticks(0)
+	if part >= partDay && part <= partNanosecond {
+		width = binWidth(part, doc.NumberValue(1))
+		if len(args) > 2 {
+			width = binWidth(part, args[2])
+		}
+	}
+	if len(args) > 3 {
+		var valid bool
+		origin, valid = asTicks(args[3])
+		ok = ok && valid
+	}
+	if !ok || width == 0 {
+		return Undefined
+	}
+	rest := (t - origin) % width
+	if rest < 0 {
+		rest += max(width, -width)
+	}
+	return (t - rest).value()
+}
+
+// binWidth is how long size parts are, in ticks; what is less than one is cut off. It wraps around as the
+// service's does, and is 0 where size is no number above 0 or there are too many ticks.
+func binWidth(part datePart, size doc.Value) ticks {
+	f := size.Num()
+	if size.Kind() != doc.Number || !(f > 0) {
+		return 0
+	}
+	n, whole := AsInteger(size)
+	switch {
+	case whole && part == partNanosecond:
+		return ticks(n / 100)
+	case whole:
+		return ticks(part.unit() / 100 * n)
+	}
+	f *= float64(part.unit()) / 100
+	if f >= 1<<63 {
+		return 0
+	}
+	return ticks(f)
+}
+
+// fnDateDiff counts the beginnings of parts between two moments.
+func fnDateDiff(_ *Call, args []doc.Value) doc.Value {
+	part := asPart(args[0])
+	from, ok := asTicks(args[1])
+	to, ok2 := asTicks(args[2])
+	if part == noPart || part == partWeekday || !ok || !ok2 {
+		return Undefined
+	}
+	a, b := from.time(), to.time()
+	years, months := b.Year()-a.Year(), int(b.Month())-int(a.Month())
+	switch part {
+	case partYear:
+		return doc.NumberValue(float64(years))
+	case partMonth:
+		return doc.NumberValue(float64(12*years + months))
+	case partNanosecond:
+		return IntegerValue(int64(to-from) * 100) // wraps around as the service does
+	}
+	unit := ticks(part.unit() / 100)
+	return IntegerValue(int64(floorDiv(to, unit) - floorDiv(from, unit)))
+}
+
+// part returns a part of a moment as a number. What is below a second counts within the second.
+func (t ticks) part(p datePart) doc.Value {
+	at := t.time()
+	n := 0
+	switch p {
+	case noPart:
+		return Undefined
+	case partYear:
+		n = at.Year()
+	case partMonth:
+		n = int(at.Month())
+	case partDay:
+		n = at.Day()
+	case partHour:
+		n = at.Hour()
+	case partMinute:
+		n = at.Minute()
+	case partSecond:
+		n = at.Second()
+	case partWeekday:
+		n = int(at.Weekday())
+	default:
+		n = at.Nanosecond() / int(p.unit())
+	}
+	return doc.NumberValue(float64(n))
+}
+
+func fnDatePart(_ *Call, args []doc.Value) doc.Value {
+	t, ok := asTicks(args[1])
+	if !ok {
+		return Undefined
+	}
+	return t.part(asPart(args[0]))
+}
+
+func partOf(p datePart) func(*Call, []doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
+		t, ok := asTicks(args[0])
+		if !ok {
+			return Undefined
+		}
+		return t.part(p)
+	}
+}
+
+func fnDateFromParts(_ *Call, args []doc.Value) doc.Value {
+	var c civil
+	fields := [...]*int{&c.year, &c.month, &c.day, &c.hour, &c.minute, &c.second, &c.fraction}
+	for i, a := range args {
+		n, ok := position(a)
+		if !ok {
+			return Undefined
+		}
+		*fields[i] = n
+	}
+	for c.fraction >= int(second) { // digits behind the seventh
+		c.fraction /= 10
+	}
+	t, ok := c.ticks()
+	if !ok {
+		return Undefined
+	}
+	return t.value()
+}
+
+// fromDate makes a function that returns a moment as a number of units.
+func fromDate(unit ticks) func(*Call, []doc.Value) doc.Value {
+	show := ticksIn(unit)
+	return func(_ *Call, args []doc.Value) doc.Value {
+		t, ok := asTicks(args[0])
+		if !ok {
+			return Undefined
+		}
+		return show(t)
+	}
+}
+
+// toDate makes a function that returns a number of units as a moment.
+func toDate(unit ticks) func(*Call, []doc.Value) doc.Value {
+	return func(c *Call, args []doc.Value) doc.Value {
+		n, ok := AsInteger(args[0])
+		if !ok || n < int64(minTicks/unit) || n > int64(endTicks/unit) {
+			return Undefined
+		}
+		date := (ticks(n) * unit).value()
+		if len(args) > 1 {
+			return fnDateFormat(c, []doc.Value{date, args[1]})
+		}
+		return date
+	}
+}

@@ -1,0 +1,78 @@
+package lang
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// fnDateFormat writes a moment as a format tells. A run of one of the letters y M d H h m s f F, or tt,
+// stands for a part of the moment; a backslash takes the next character for itself, and all else stands for
+// itself.
+func fnDateFormat(_ *Call, args []doc.Value) doc.Value {
+	t, ok := asTicks(args[0])
+	if !ok || args[1].Kind() != doc.String || args[1].Str() == "" {
+		return Undefined
+	}
+	at, format := t.time(), args[1].Str()
+	var text []byte
+	for format != "" {
+		n := 1
+		for n < len(format) && format[n] == format[0] {
+			n++
+		}
+		if part, known := appendDatePart(text, at, format[0], n); known {
+			text, format = part, format[n:]
+			continue
+		}
+		if format[0] == '\\' {
+			if format = format[1:]; format == "" {
+				break
+			}
+		}
+		text, format = append(text, format[0]), format[1:]
+	}
+	return textValue(string(text))
+}
+
+// appendDatePart writes the part of a moment that a run of n letters stands for; known is false where it
+// stands for none. One letter writes a number without zeroes before it, two and more with them. From four
+// letters on the year is whole; of a second's fraction there are as many digits as letters, up to seven; F
+// leaves them out where they are all zeroes.
+func appendDatePart(dst []byte, at time.Time, letter byte, n int) (text []byte, known bool) {
+	value := 0
+	switch letter {
+	case 'y':
+		if value = at.Year(); n < 4 {
+			value %= 100
+		}
+	case 'M':
+		value = int(at.Month())
+	case 'd':
+		value = at.Day()
+	case 'H':
+		value = at.Hour()
+	case 'h':
+		value = (at.Hour()+11)%12 + 1
+	case 'm':
+		value = at.Minute()
+	case 's':
+		value = at.Second()
+	case 'f', 'F':
+		digits := at.Format(".0000000")[1 : 1+min(n, 7)]
+		if letter == 'F' && strings.Trim(digits, "0") == "" {
+			digits = ""
+		}
+		return append(dst, digits...), true
+	case 't':
+		return append(dst, at.Format("PM")...), n > 1
+	default:
+		return dst, false
+	}
+	if n > 1 && value < 10 {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendInt(dst, int64(value), 10), true
+}

@@ -1,0 +1,232 @@
+package lang
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// A moment is a number of ticks, of 100 ns each, since 1970. Cosmos DB knows those from the year 1601 to the
+// year 9999.
+type ticks int64
+
+const (
+	microsecond ticks = 10
+	millisecond       = 1000 * microsecond
+	second            = 1000 * millisecond
+	minute            = 60 * second
+	hour              = 60 * minute
+	day               = 24 * hour
+)
+
+const (
+	minTicks   ticks = -134_774 * day                 // 1601-01-01
+	endTicks   ticks = 2_932_897 * day                // 10000-01-01
+	dateLayout       = "2006-01-02T15:04:05.0000000Z" // how moments are written
+)
+
+func ticksOf(t time.Time) ticks { return ticks(t.Unix())*second + ticks(t.Nanosecond()/100) }
+
+// time returns the moment in UTC.
+func (t ticks) time() time.Time {
+	return time.Unix(int64(floorDiv(t, second)), int64(t-floorDiv(t, second)*second)*100).UTC()
+}
+
+// value returns the moment as a string, or undefined where it is out of range.
+func (t ticks) value() doc.Value {
+	if t < minTicks || t >= endTicks {
+		return Undefined
+	}
+	return doc.StringValue(t.time().Format(dateLayout))
+}
+
+// ticksIn makes a function that returns a moment as a number of units, cut off towards 1970.
+func ticksIn(unit ticks) func(ticks) doc.Value {
+	return func(t ticks) doc.Value { return IntegerValue(int64(t / unit)) }
+}
+
+// floorDiv divides and rounds down; b is above zero.
+func floorDiv(a, b ticks) ticks {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// asTicks reads a date, or a date with a time: YYYY-MM-DD or YYYY-MM-DD(T or blank)hh:mm:ss[.f] with up to
+// seven digits of a second's fraction. Either may be followed by Z or an offset from UTC; without one it is
+// in UTC.
+func asTicks(v doc.Value) (ticks, bool) {
+	if v.Kind() != doc.String {
+		return 0, false
+	}
+	var buf [40]byte
+	s, zone, ok := cutOffset(v.AppendStr(buf[:0]))
+	if !ok || len(s) < 10 || !fits(s[:10], "0000-00-00") {
+		return 0, false
+	}
+	f := civil{year: digits(s[:4]), month: digits(s[5:7]), day: digits(s[8:10])}
+	if rest := s[10:]; len(rest) > 0 {
+		if len(rest) < 9 || rest[0] != 'T' && rest[0] != ' ' || !fits(rest[1:9], "00:00:00") {
+			return 0, false
+		}
+		f.hour, f.minute, f.second = digits(rest[1:3]), digits(rest[4:6]), digits(rest[7:9])
+		if rest = rest[9:]; len(rest) > 0 {
+			if len(rest) < 2 || len(rest) > 8 || !fits(rest, ".0000000"[:len(rest)]) {
+				return 0, false
+			}
+			f.fraction = digits(rest[1:])
+			for range 8 - len(rest) {
+				f.fraction *= 10
+			}
+		}
+	}
+	t, ok := f.ticks()
+	t -= zone
+	return t, ok && minTicks <= t && t < endTicks
+}
+
+// cutOffset takes what tells the time zone off the end of a date: Z, or a sign and hh, hhmm or hh:mm of at
+// most 14 hours, before which there may be a blank. It is false where there is a sign and no such offset.
+func cutOffset(s []byte) (rest []byte, zone ticks, ok bool) {
+	if n := len(s); n > 0 && s[n-1] == 'Z' {
+		return s[:n-1], 0, true
+	}
+	const date = len("0000-00-00")
+	at := bytes.LastIndexAny(s, "+-")
+	if at < date {
+		return s, 0, true
+	}
+	offset := s[at+1:]
+	if !fits(offset, "00") && !fits(offset, "0000") && !fits(offset, "00:00") {
+		return s, 0, false
+	}
+	zone = ticks(digits(offset[:2])) * hour
+	if n := len(offset); n > 2 {
+		minutes := digits(offset[n-2:])
+		if minutes > 59 {
+			return s, 0, false
+		}
+		zone += ticks(minutes) * minute
+	}
+	if s[at] == '-' {
+		zone = -zone
+	}
+	if rest = s[:at]; rest[at-1] == ' ' {
+		rest = rest[:at-1]
+	}
+	return rest, zone, -14*hour <= zone && zone <= 14*hour
+}
+
+// Fits tells whether s has digits where the pattern has zeroes and else the same bytes.
+func fits(s []byte, pattern string) bool {
+	if len(s) != len(pattern) {
+		return false
+	}
+	for i, b := range s {
+		if isDigit := '0' <= b && b <= '9'; pattern[i] == '0' && !isDigit || pattern[i] != '0' &&
+			pattern[i] != b {
+			return false
+		}
+	}
+	return true
+}
+
+func digits(s []byte) (n int) {
+	for _, b := range s {
+		n = n*10 + int(b-'0')
+	}
+	return n
+}
+
+// civil is a moment as people write it. The fraction of the second is in ticks.
+type civil struct{ year, month, day, hour, minute, second, fraction int }
+
+// ticks returns the moment; it is false where there is none, as on 30 February.
+func (c civil) ticks() (ticks, bool) {
+	within := func(n, low, high int) bool { return low <= n && n <= high }
+	if !within(c.year, 1, 9999) || !within(c.month, 1, 12) || !within(c.day, 1, daysIn(c.year, c.month)) ||
+		!within(c.hour, 0, 23) ||
+		!within(c.minute, 0, 59) || !within(c.second, 0, 59) || !within(c.fraction, 0, int(second)-1) {
+		return 0, false
+	}
+	t := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, time.UTC)
+	return ticksOf(t) + ticks(c.fraction), true
+}
+
+// daysIn returns how many days a month has.
+func daysIn(year, month int) int {
+	return time.Date(year, time.Month(month+1), 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// datePart is a unit of time.
+type datePart uint8
+
+const (
+	noPart datePart = iota
+	partYear
+	partMonth
+	partDay
+	partHour
+	partMinute
+	partSecond
+	partMillisecond
+	partMicrosecond
+	partNanosecond
+	partWeekday // from 0 for Sunday; only DateTimePart knows it
+)
+
+// unit is the length of the parts from day on, in nanoseconds.
+func (p datePart) unit() int64 {
+	return [...]int64{partDay: 100 * int64(day), partHour: 100 * int64(hour), partMinute: 100 * int64(minute),
+		partSecond:      100 * int64(second),
+		partMillisecond: 100 * int64(millisecond), partMicrosecond: 1000, partNanosecond: 1}[p]
+}
+
+// asPart reads the name of a date part; noPart where it is none.
+func asPart(v doc.Value) datePart {
+	if v.Kind() != doc.String {
+		return noPart
+	}
+	switch strings.ToLower(v.Str()) {
+	case "year", "yyyy", "yy":
+		return partYear
+	case "month", "mm", "m":
+		return partMonth
+	case "day", "dd", "d":
+		return partDay
+	case "hour", "hh":
+		return partHour
+	case "minute", "mi", "n":
+		return partMinute
+	case "second", "ss", "s":
+		return partSecond
+	case "millisecond", "ms":
+		return partMillisecond
+	case "microsecond", "mcs":
+		return partMicrosecond
+	case "nanosecond", "ns":
+		return partNanosecond
+	case "weekday", "dw":
+		return partWeekday
+	}
+	return noPart
+}
+
+// spanText is what a time span looks like: a count and the name of a part of a date.
+var spanText = regexp.MustCompile(`^(-?[0-9]+)(.+)$`)
+
+// SplitSpan takes a time span apart, as in "5mi" and "-1day".
+func SplitSpan(text string) (part string, n int64, ok bool) {
+	m := spanText.FindStringSubmatch(text)
+	if m == nil {
+		return "", 0, false
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	return m[2], n, err == nil
+}

@@ -1,0 +1,100 @@
+package lang
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+func fullTextBuiltins() []Builtin {
+	return []Builtin{
+		{Name: "FULLTEXTCONTAINS", Min: 2, Max: 2, Fn: fullTextContains(allTrue)},
+		{Name: "FULLTEXTCONTAINSALL", Min: 2, Max: -1, Fn: fullTextContains(allTrue)},
+		{Name: "FULLTEXTCONTAINSANY", Min: 2, Max: -1, Fn: fullTextContains(anyOf)},
+		{Name: "FULLTEXTSCORE", Min: 2, Max: -1, Class: ClassRank},
+		{Name: "RRF", Min: 0, Max: -1, Class: ClassRank},
+		{Name: "_FULLTEXTWORDCOUNT", Min: 1, Max: 1, Fn: fnWordCount},
+		{Name: TextScore, Min: 5, Max: 5, Fn: fnFullTextScore},
+	}
+}
+
+// termsCache keeps the terms of a query, which are the same for every row in most cases, and the memory for
+// the words of a text.
+type termsCache struct {
+	values []doc.Value
+	terms  []TextTerm
+	valid  []bool
+	tokens []index.Token
+	spoken index.Language // of the terms
+	counts []int
+}
+
+// Get compiles terms, unless they are those of the last time.
+func (t *termsCache) Get(values []doc.Value, language index.Language) (terms []TextTerm, valid []bool) {
+	if t.terms != nil && t.spoken == language && slices.EqualFunc(values, t.values, doc.Equal) {
+		return t.terms, t.valid
+	}
+	t.values, t.terms, t.valid, t.spoken = nil, []TextTerm{}, nil, language
+	for _, v := range values {
+		term, ok := CompileTerm(v, language)
+		t.values, t.terms, t.valid = append(t.values, v.Clone()), append(t.terms, term), append(t.valid, ok)
+	}
+	return t.terms, t.valid
+}
+
+// Words analyses a text. What it returns is good until the next call.
+func (c *Call) Words(text doc.Value, language index.Language) []index.Token {
+	c.terms.tokens = language.AppendTokens(c.terms.tokens[:0], text.Str())
+	return c.terms.tokens
+}
+
+// fullTextContains makes a function that looks for terms in a text.
+func fullTextContains(combine func(int, func(int) doc.Value) doc.Value) func(*Call, []doc.Value) doc.Value {
+	return func(c *Call, args []doc.Value) doc.Value {
+		if args[0].Kind() != doc.String {
+			return Undefined
+		}
+		terms, valid := c.terms.Get(args[1:], c.Language)
+		if slices.Contains(valid, false) {
+			return Undefined
+		}
+		tokens := c.Words(args[0], c.Language)
+		return combine(len(terms),
+			func(i int) doc.Value { return doc.BoolValue(terms[i].CountFor(&c.Meter, tokens) > 0) })
+	}
+}
+
+func fnWordCount(c *Call, args []doc.Value) doc.Value {
+	if args[0].Kind() != doc.String {
+		return Undefined
+	}
+	return doc.NumberValue(float64(len(c.Words(args[0], c.Language))))
+}
+
+// fnFullTextScore scores a text for an array of terms, given how many documents and words there are and an
+// array of how many documents have each term.
+func fnFullTextScore(c *Call, args []doc.Value) doc.Value {
+	if args[0].Kind() != doc.String || args[1].Kind() != doc.Array || !AllOf(doc.Number, args[2], args[3]) {
+		return Undefined
+	}
+	var values []doc.Value
+	args[1].Each(func(_ string, v doc.Value) bool {
+		values = append(values, v)
+		return true
+	})
+	terms, valid := c.terms.Get(values, c.Language)
+	hits, ok := AppendNumbers(c.numbers[0][:0], args[4])
+	c.numbers[0] = hits
+	if !ok || len(hits) != len(terms) || slices.Contains(valid, false) {
+		return Undefined
+	}
+	tokens := c.Words(args[0], c.Language)
+	counts := c.terms.counts[:0]
+	for i := range terms {
+		counts = append(counts, terms[i].CountFor(&c.Meter, tokens))
+	}
+	c.terms.counts = counts
+	scores := NewBM25(args[2].Num(), args[3].Num(), hits)
+	return doc.NumberValue(scores.Score(len(tokens), counts))
+}

@@ -1,0 +1,185 @@
+package lang
+
+import (
+	"math"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func mathBuiltins() []Builtin {
+	return []Builtin{
+		ofInteger("ABS", math.Abs), ofInteger("CEILING", math.Ceil), ofInteger("FLOOR",
+			math.Floor), of1("SIGN", sign),
+		ofInteger("TRUNC", math.Trunc), {Name: "ROUND", Min: 1, Max: 2, Fn: fnRound}, of1("SQRT",
+			math.Sqrt), of1("EXP", math.Exp), of1("LOG10", math.Log10),
+		of1("SQUARE", func(x float64) float64 { return x * x }),
+		of1("SIN", math.Sin), of1("COS", math.Cos), of1("TAN", math.Tan), of1("ASIN", math.Asin), of1("ACOS",
+			math.Acos),
+		of1("ATAN", math.Atan), of1("COT", func(x float64) float64 { return 1 / math.Tan(x) }),
+		of1("DEGREES", func(x float64) float64 { return x * (180 / math.Pi) }),
+		of1("RADIANS", func(x float64) float64 { return x * (math.Pi / 180) }),
+		of2("POWER", math.Pow), of2("ATN2", math.Atan2),
+		{Name: "LOG", Min: 1, Max: 2, Fn: fnLog},
+		{Name: "NUMBERBIN", Min: 1, Max: 2, Fn: fnNumberBin},
+		{Name: "PI", Fn: func(*Call, []doc.Value) doc.Value { return doc.NumberValue(math.Pi) }},
+		{Name: "RAND", Volatile: true, Fn: func(c *Call, _ []doc.Value) doc.Value {
+			if c.Random == nil {
+				return doc.Value{}
+			}
+			return doc.NumberValue(c.Random())
+		}},
+	}
+}
+
+// of1 makes a function of one number.
+func of1(name string, f func(float64) float64) Builtin {
+	return Builtin{Name: name, Min: 1, Max: 1, Fn: func(_ *Call, args []doc.Value) doc.Value {
+		if args[0].Kind() != doc.Number {
+			return Undefined
+		}
+		return doc.NumberValue(f(args[0].Num()))
+	}}
+}
+
+// ofInteger is of1 for a function that leaves integers as they are, up to their sign: those of 64 bits stay
+// exact.
+func ofInteger(name string, f func(float64) float64) Builtin {
+	b := of1(name, f)
+	double := b.Fn
+	b.Fn = func(c *Call, args []doc.Value) doc.Value {
+		if x := args[0].Num(); math.Abs(x) >= MaxExact {
+			if n, ok := AsInteger(args[0]); ok && f(x) != x {
+				return IntegerValue(-n)
+			} else if ok {
+				return IntegerValue(n)
+			}
+		}
+		return double(c, args)
+	}
+	return b
+}
+
+// fnRound rounds to a whole number, halves away from zero, or to as many decimal places as the second
+// argument tells; below zero it counts places before the point.
+func fnRound(_ *Call, args []doc.Value) doc.Value {
+	places := 0
+	if len(args) > 1 {
+		var ok bool
+		if places, ok = position(args[1]); !ok {
+			return Undefined
+		}
+	}
+	x := args[0].Num()
+	switch _, whole := AsInteger(args[0]); {
+	case args[0].Kind() != doc.Number:
+		return Undefined
+	case whole && places >= 0:
+		return args[0]
+	}
+	power := math.Pow(10, float64(places))
+	if math.IsInf(power, 1) {
+		return doc.NumberValue(x) // has no digit that far out
+	}
+	return doc.NumberValue(math.Round(x*power) / power)
+}
+
+// of2 makes a function of two numbers.
+func of2(name string, f func(x, y float64) float64) Builtin {
+	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *Call, args []doc.Value) doc.Value {
+		if !AllOf(doc.Number, args...) {
+			return Undefined
+		}
+		return doc.NumberValue(f(args[0].Num(), args[1].Num()))
+	}}
+}
+
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return x // zero, or NaN
+}
+
+// fnLog is the natural logarithm, or that to a base.
+func fnLog(_ *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.Number, args...) {
+		return Undefined
+	}
+	x := args[0].Num()
+	if len(args) == 1 {
+		return doc.NumberValue(math.Log(x))
+	}
+	switch base := args[1].Num(); base {
+	case 2:
+		return doc.NumberValue(math.Log2(x))
+	case 10:
+		return doc.NumberValue(math.Log10(x))
+	default:
+		return doc.NumberValue(math.Log(x) / math.Log(base))
+	}
+}
+
+// fnNumberBin rounds down to a multiple of a size, or up where that is negative.
+func fnNumberBin(_ *Call, args []doc.Value) doc.Value {
+	size := 1.0
+	if len(args) > 1 {
+		size = args[1].Num()
+	}
+	if !AllOf(doc.Number, args...) || size == 0 {
+		return Undefined
+	}
+	return doc.NumberValue(math.Floor(args[0].Num()/size) * size)
+}
+
+// integerBuiltins calculate with integers of 64 bits, that overflow as two's complement does. A number that
+// is none makes the result undefined.
+func integerBuiltins() []Builtin {
+	return []Builtin{
+		int2("INTADD", func(x, y int64) int64 { return x + y }),
+		int2("INTSUB", func(x, y int64) int64 { return x - y }),
+		int2("INTMUL", func(x, y int64) int64 { return x * y }),
+		intQuotient("INTDIV", func(x, y int64) int64 { return x / y }),
+		intQuotient("INTMOD", func(x, y int64) int64 { return x % y }),
+		int2("INTBITAND", func(x, y int64) int64 { return x & y }),
+		int2("INTBITOR", func(x, y int64) int64 { return x | y }),
+		int2("INTBITXOR", func(x, y int64) int64 { return x ^ y }),
+		int2("INTBITLEFTSHIFT", func(x, y int64) int64 { return x << (y & 63) }),
+		int2("INTBITRIGHTSHIFT", func(x, y int64) int64 { return x >> (y & 63) }),
+		{Name: "INTBITNOT", Min: 1, Max: 1, Fn: func(_ *Call, args []doc.Value) doc.Value {
+			x, ok := AsInteger(args[0])
+			if !ok {
+				return Undefined
+			}
+			return IntegerValue(^x)
+		}},
+	}
+}
+
+func int2(name string, f func(x, y int64) int64) Builtin {
+	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *Call, args []doc.Value) doc.Value {
+		x, ok := AsInteger(args[0])
+		y, ok2 := AsInteger(args[1])
+		if !ok || !ok2 {
+			return Undefined
+		}
+		return IntegerValue(f(x, y))
+	}}
+}
+
+// intQuotient is int2 for a division, whose result may not exist.
+func intQuotient(name string, f func(x, y int64) int64) Builtin {
+	b := int2(name, f)
+	divide := b.Fn
+	b.Fn = func(c *Call, args []doc.Value) doc.Value {
+		if n, _ := AsInteger(args[1]); n == 0 {
+			return Undefined
+		} else if m, _ := AsInteger(args[0]); n == -1 && m == math.MinInt64 { // the result does not fit
+			return Undefined
+		}
+		return divide(c, args)
+	}
+	return b
+}

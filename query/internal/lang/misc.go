@@ -1,0 +1,65 @@
+package lang
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/fnv"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func miscBuiltins() []Builtin {
+	return []Builtin{
+		{Name: "IIF", Min: 3, Max: 3,
+			Fn: func(_ *Call, args []doc.Value) doc.Value {
+				return opConditional(args[0], args[1],
+					args[2])
+			}},
+		{Name: "DOCUMENTID", Min: 1, Max: 1, Fn: fnDocumentID},
+		{Name: "HASH", Min: 1, Max: 3, Fn: fnHash},
+		// the binder refuses it
+		{Name: "GENERATEEMBEDDINGS", Min: 1, Max: 1,
+			Fn: func(*Call, []doc.Value) doc.Value { return Undefined }},
+	}
+}
+
+// fnDocumentID returns the number of a document that its _rid ends with. The alphabet of _rid is that of
+// Base64 with a minus for the slash.
+func fnDocumentID(_ *Call, args []doc.Value) doc.Value {
+	text := args[0].Member("_rid").Str()
+	for i := range len(text) {
+		if text[i] == '-' {
+			text = text[:i] + "/" + text[i+1:]
+		}
+	}
+	rid, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(rid) < 16 {
+		return Undefined
+	}
+	return IntegerValue(int64(binary.LittleEndian.Uint64(rid[8:16])))
+}
+
+// fnHash returns a hash of a value, an integer of 64 bits: equal values have equal ones, and undefined has 0.
+// With a second argument it is the rest of a division by that, with the sign of the hash; a third one is a
+// seed. The service does not say which hash it uses.
+func fnHash(_ *Call, args []doc.Value) doc.Value {
+	n := int64(0)
+	if args[0].Kind() != doc.Undefined {
+		h := fnv.New64a()
+		if len(args) > 2 {
+			_, _ = h.Write(args[2].Raw())
+		}
+		_, _ = h.Write(doc.AppendOrdered(nil, args[0])) // a hash does not fail
+		n = int64(h.Sum64())
+	}
+	if len(args) > 1 {
+		mod, ok := AsInteger(args[1])
+		if !ok || mod == 0 {
+			return Undefined
+		}
+		if n %= mod; mod == -1 {
+			n = 0
+		}
+	}
+	return IntegerValue(n)
+}

@@ -1,0 +1,239 @@
+package lang
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// The operators. Each returns undefined where an operand is undefined or of a type that the operator does not
+// take, except where its comment says otherwise. There is no conversion between types and no truthiness.
+
+func pick(first bool, a, b doc.Value) doc.Value {
+	if first {
+		return a
+	}
+	return b
+}
+
+// IsTrue tells whether a value is true itself; WHERE keeps a row for nothing else.
+func IsTrue(v doc.Value) bool { return v.Kind() == doc.Bool && v.Bool() }
+
+// Equal is equality as operators and functions have it: that of doc, except that NaN is not even itself.
+func Equal(a, b doc.Value) bool {
+	if a.Kind() == doc.Number && b.Kind() == doc.Number {
+		return a.Num() == b.Num()
+	}
+	return doc.Equal(a, b)
+}
+
+// Orderable tells whether one of < <= > >= says anything about two values: both are of the same primitive
+// type.
+func Orderable(a, b doc.Value) bool { return a.Kind() == b.Kind() && IsPrimitive(a) }
+
+// OpOrder tells whether the order of a and b is between low and high. It is undefined where they have no
+// order, as with NaN.
+func OpOrder(a, b doc.Value, low, high int) doc.Value {
+	if !Orderable(a, b) {
+		return Undefined
+	}
+	if a.Kind() == doc.Number {
+		x, y := a.Num(), b.Num()
+		if x != x || y != y {
+			return Undefined
+		}
+		c := cmp.Compare(x, y)
+		return doc.BoolValue(low <= c && c <= high)
+	}
+	c := doc.Compare(a, b)
+	return doc.BoolValue(low <= c && c <= high)
+}
+
+// OpConcat joins two strings.
+func OpConcat(a, b doc.Value) doc.Value {
+	if !AllOf(doc.String, a, b) {
+		return Undefined
+	}
+	text := a.Str() + b.Str()
+	if len(text) > MaxText {
+		return Undefined
+	}
+	return doc.StringValue(text)
+}
+
+// OpPlus is the unary plus: a number stays as it is, spelling and all.
+func OpPlus(a doc.Value) doc.Value {
+	if a.Kind() != doc.Number {
+		return Undefined
+	}
+	return a
+}
+
+// OpNegate is the unary minus. Integers of 64 bits stay exact, since a literal such as -9007199254740993 is a
+// minus and a number, and wrap around. A zero that is written as no integer has a sign.
+func OpNegate(a doc.Value) doc.Value {
+	if a.Kind() != doc.Number {
+		return Undefined
+	}
+	switch f := a.Num(); {
+	case f == 0 && string(a.Raw()) != "0":
+		return negativeZero(!math.Signbit(f))
+	case math.Abs(f) >= MaxExact:
+		if n, ok := AsInteger(a); ok {
+			return IntegerValue(-n)
+		} else if string(a.Raw()) == "9223372036854775808" { // fits with the minus
+			return IntegerValue(math.MinInt64)
+		}
+	}
+	return doc.NumberValue(-a.Num())
+}
+
+// negativeZero is a zero with the sign or without it. Only a division tells them apart.
+func negativeZero(negative bool) doc.Value {
+	if negative {
+		return doc.Of([]byte("-0.0"))
+	}
+	return doc.NumberValue(0)
+}
+
+// OpAdd, OpSubtract, OpMultiply and OpDivide calculate with doubles, and exactly where operands and result
+// are integers of 64 bits. A division by zero is infinite or NaN.
+func OpAdd(a, b doc.Value) doc.Value {
+	return calculate(a, b, func(x, y float64) float64 { return x + y }, (*big.Int).Add)
+}
+
+func OpSubtract(a, b doc.Value) doc.Value {
+	return calculate(a, b, func(x, y float64) float64 { return x - y }, (*big.Int).Sub)
+}
+
+func OpMultiply(a, b doc.Value) doc.Value {
+	return calculate(a, b, func(x, y float64) float64 { return x * y }, (*big.Int).Mul)
+}
+
+func OpDivide(a, b doc.Value) doc.Value {
+	return calculate(a, b, func(x, y float64) float64 { return x / y }, quotient)
+}
+
+// OpModulo is the remainder of a division that was cut off; it has the sign of the dividend.
+func OpModulo(a, b doc.Value) doc.Value {
+	return calculate(a, b, math.Mod, func(z, x, y *big.Int) *big.Int {
+		if y.Sign() == 0 {
+			return nil
+		}
+		return z.Rem(x, y)
+	})
+}
+
+// quotient is nil where the division leaves a rest.
+func quotient(z, x, y *big.Int) *big.Int {
+	if y.Sign() == 0 {
+		return nil
+	}
+	if _, rest := z.QuoRem(x, y, new(big.Int)); rest.Sign() != 0 {
+		return nil
+	}
+	return z
+}
+
+// calculate applies an operator to two numbers. Doubles are as good as integers for what is below 2^53.
+func calculate(a, b doc.Value, double func(x, y float64) float64,
+	exact func(z, x, y *big.Int) *big.Int) doc.Value {
+	if !AllOf(doc.Number, a, b) {
+		return Undefined
+	}
+	x, y := a.Num(), b.Num()
+	result := double(x, y)
+	if large := max(math.Abs(x), math.Abs(y), math.Abs(result)); large >= MaxExact && large <= 1<<64 {
+		m, ok := AsInteger(a)
+		n, ok2 := AsInteger(b)
+		if ok && ok2 {
+			if z := exact(new(big.Int), big.NewInt(m), big.NewInt(n)); z != nil && z.IsInt64() {
+				return IntegerValue(z.Int64())
+			}
+		}
+	}
+	return doc.NumberValue(result)
+}
+
+// toInt32 converts as JavaScript does: without the fraction, modulo 2^32; what is not finite is 0.
+func toInt32(f float64) int32 {
+	if f != f || f-f != 0 {
+		return 0
+	}
+	if math.Abs(f) < 1<<62 {
+		return int32(int64(f))
+	}
+	return int32(int64(math.Mod(math.Trunc(f), 1<<32)))
+}
+
+// bitwise makes an operator of a function of two integers of 32 bits.
+func bitwise(a, b doc.Value, f func(x, y int32) float64) doc.Value {
+	if !AllOf(doc.Number, a, b) {
+		return Undefined
+	}
+	return doc.NumberValue(f(toInt32(a.Num()), toInt32(b.Num())))
+}
+
+// OpBitAnd and the other bitwise operators work on integers of 32 bits, as in JavaScript; a shift takes the
+// five lowest bits of its count.
+func OpBitAnd(a, b doc.Value) doc.Value {
+	return bitwise(a, b, func(x, y int32) float64 { return float64(x & y) })
+}
+
+func OpBitOr(a, b doc.Value) doc.Value {
+	return bitwise(a, b, func(x, y int32) float64 { return float64(x | y) })
+}
+
+func OpBitXor(a, b doc.Value) doc.Value {
+	return bitwise(a, b, func(x, y int32) float64 { return float64(x ^ y) })
+}
+
+func OpShiftLeft(a, b doc.Value) doc.Value {
+	return bitwise(a, b, func(x, y int32) float64 { return float64(x << (y & 31)) })
+}
+
+func OpShiftRight(a, b doc.Value) doc.Value {
+	return bitwise(a, b, func(x, y int32) float64 { return float64(x >> (y & 31)) })
+}
+
+// OpShiftRightZero is >>>, which fills with zeroes; the result is an integer of 32 bits with a sign.
+func OpShiftRightZero(a, b doc.Value) doc.Value {
+	return bitwise(a, b, func(x, y int32) float64 { return float64(int32(uint32(x) >> (y & 31))) })
+}
+
+func OpBitNot(a doc.Value) doc.Value {
+	return bitwise(a, a, func(x, _ int32) float64 { return float64(^x) })
+}
+
+// opConditional is a ? b : c, and IIF: c for every condition but true.
+func opConditional(condition, a, b doc.Value) doc.Value { return pick(IsTrue(condition), a, b) }
+
+// OpIndex is a[i]: an element of an array by a number from 0, whose fraction does not count, a member of an
+// object by its name.
+func OpIndex(a, i doc.Value) doc.Value {
+	switch {
+	case a.Kind() == doc.Object && i.Kind() == doc.String:
+		return a.Member(i.Str())
+	case a.Kind() == doc.Array:
+		n := math.Trunc(i.Num())
+		if i.Kind() != doc.Number || !(n >= 0 && n < MaxExact) {
+			return Undefined
+		}
+		return Element(a, int(n))
+	}
+	return Undefined
+}
+
+// Element returns the n-th element of an array, or undefined.
+func Element(array doc.Value, n int) (v doc.Value) {
+	array.Each(func(_ string, elem doc.Value) bool {
+		if n == 0 {
+			v = elem
+		}
+		n--
+		return n >= 0
+	})
+	return v
+}

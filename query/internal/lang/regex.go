@@ -1,0 +1,300 @@
+package lang
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dlclark/regexp2"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+)
+
+// A match of a regular expression may take exponential time. Past matchTime it is tried once more, with
+// secondTime: a machine that is busy can stop any process for a tenth of a second. Past that the query
+// fails, since any result could be the wrong one. foldTime is the time where the query is still being
+// prepared.
+const (
+	matchTime  = 100 * time.Millisecond
+	secondTime = 2 * time.Second
+	foldTime   = 5 * time.Millisecond
+)
+
+// MatchError tells of a query with a regular expression that takes too long on a value.
+type MatchError struct {
+	Limit time.Duration // what one match may take
+}
+
+func (e *MatchError) Error() string {
+	return fmt.Sprintf("A regular expression of the query takes more than %v on a single value. "+
+		"Write it so that it does not try the same text in many ways.", e.Limit)
+}
+
+// outOfTime ends the run of a match that took too long. While a query is being prepared it ends that, so
+// that a run does it again.
+func (c *Call) outOfTime() doc.Value {
+	switch c.Look(); {
+	case c.folding():
+		c.Fail(errCostly)
+	case c.within(secondTime) < secondTime/10: // it had no more than what was left of the run
+		c.Fail(&fault.TimeError{Limit: c.Limit})
+	default:
+		c.Fail(&MatchError{secondTime})
+	}
+	return Undefined
+}
+
+// within is how long the next match may take: no longer than what is left of the run.
+func (c *Call) within(most time.Duration) time.Duration {
+	switch {
+	case c.folding():
+		return foldTime
+	case c.Elapsed == nil || c.Limit <= 0:
+		return most
+	}
+	return max(time.Millisecond, min(most, c.Limit-c.Elapsed()))
+}
+
+// again tells that a match has failed and is to be tried once more.
+func (c *Call) again(re *regexp2.Regexp, err error) bool {
+	if err == nil || c.folding() || !c.Look() {
+		return false
+	}
+	re.MatchTimeout = c.within(secondTime)
+	return true
+}
+
+func regexBuiltins() []Builtin {
+	return []Builtin{
+		{Name: "REGEXMATCH", Min: 2, Max: 3, Fn: fnRegexMatch},
+		{Name: "REGEXEXTRACT", Min: 2, Max: 4, Fn: fnRegexExtract},
+		{Name: "REGEXEXTRACTALL", Min: 2, Max: 4, Fn: fnRegexExtractAll},
+		{Name: "REGEXREPLACEALL", Min: 3, Max: 4, Fn: fnRegexReplaceAll},
+	}
+}
+
+// RegexCache keeps the expressions that a query has compiled: in most cases one, used for every row. It
+// forgets all of them when there are too many, as with expressions that come out of documents.
+type RegexCache struct {
+	Compiled map[RegexKey]*regexp2.Regexp // nil: not an expression
+}
+
+type RegexKey struct{ Pattern, modifiers string }
+
+// MaxRegexes is how many expressions the cache keeps.
+const MaxRegexes = 64
+
+// Get returns an expression, or nil where the pattern or the modifiers are not good.
+func (r *RegexCache) Get(key RegexKey) *regexp2.Regexp {
+	if re, ok := r.Compiled[key]; ok {
+		return re
+	}
+	if r.Compiled == nil || len(r.Compiled) >= MaxRegexes {
+		r.Compiled = make(map[RegexKey]*regexp2.Regexp)
+	}
+	re := compileRegex(key)
+	r.Compiled[key] = re
+	return re
+}
+
+// compileRegex compiles in the dialect that is nearest to PCRE: with look-around and back references, ASCII
+// classes, POSIX classes in brackets, and a backslash before any character that has no meaning with one.
+func compileRegex(key RegexKey) *regexp2.Regexp {
+	options := regexp2.RegexOptions(regexp2.RE2)
+	for _, m := range key.modifiers {
+		switch m {
+		case 'i':
+			options |= regexp2.IgnoreCase
+		case 'm':
+			options |= regexp2.Multiline
+		case 's':
+			options |= regexp2.Singleline
+		case 'x':
+			options |= regexp2.IgnorePatternWhitespace
+		default:
+			return nil
+		}
+	}
+	re, err := regexp2.Compile(key.Pattern, options)
+	if err != nil {
+		return nil
+	}
+	return re
+}
+
+// expression reads a text, a pattern and, where there are more arguments, modifiers; re is nil where one is
+// not good.
+func (c *Call) expression(text, pattern doc.Value, more []doc.Value) (s string, re *regexp2.Regexp) {
+	if !AllOf(doc.String, text, pattern) || len(more) > 0 && more[0].Kind() != doc.String {
+		return "", nil
+	}
+	key := RegexKey{Pattern: pattern.Str()}
+	if len(more) > 0 {
+		key.modifiers = more[0].Str()
+	}
+	if re = c.regex.Get(key); re == nil || !c.Look() {
+		return "", nil
+	}
+	re.MatchTimeout = c.within(matchTime)
+	return text.Str(), re
+}
+
+func fnRegexMatch(c *Call, args []doc.Value) doc.Value {
+	s, re := c.expression(args[0], args[1], args[2:])
+	if re == nil {
+		return Undefined
+	}
+	ok, err := re.MatchString(s)
+	if c.again(re, err) {
+		ok, err = re.MatchString(s)
+	}
+	if err != nil {
+		return c.outOfTime()
+	}
+	return doc.BoolValue(ok)
+}
+
+// group returns the text of a match that a fourth argument asks for: the group of that number or name, or all
+// of it. ok is false where there is no such group or it took no part.
+func group(m *regexp2.Match, more []doc.Value) (v doc.Value, ok bool) {
+	g := &m.Group
+	if len(more) > 1 {
+		n, isNumber := position(more[1])
+		switch {
+		case more[1].Kind() == doc.String:
+			g = m.GroupByName(more[1].Str())
+		case isNumber && n >= 0 && n <= math.MaxInt32:
+			g = m.GroupByNumber(n)
+		default:
+			return Undefined, false
+		}
+	}
+	if g == nil || len(g.Captures) == 0 {
+		return Undefined, false
+	}
+	return doc.StringValue(g.String()), true
+}
+
+func fnRegexExtract(c *Call, args []doc.Value) doc.Value {
+	s, re := c.expression(args[0], args[1], args[2:])
+	if re == nil {
+		return Undefined
+	}
+	m, err := re.FindStringMatch(s)
+	if c.again(re, err) {
+		m, err = re.FindStringMatch(s)
+	}
+	if err != nil {
+		return c.outOfTime()
+	}
+	if m == nil {
+		return Undefined
+	}
+	v, _ := group(m, args[2:])
+	return v
+}
+
+func fnRegexExtractAll(c *Call, args []doc.Value) doc.Value {
+	s, re := c.expression(args[0], args[1], args[2:])
+	if re == nil || len(args) > 3 && args[3].Kind() != doc.String && args[3].Kind() != doc.Number {
+		return Undefined
+	}
+	dst := []byte{'['}
+	m, err := re.FindStringMatch(s)
+	if c.again(re, err) {
+		m, err = re.FindStringMatch(s)
+	}
+	for ; err == nil && m != nil && c.Look(); m, err = re.FindNextMatch(m) {
+		if v, ok := group(m, args[2:]); ok {
+			dst = AppendElement(dst, v)
+		}
+		if len(dst) > MaxText {
+			return Undefined
+		}
+	}
+	if err != nil {
+		return c.outOfTime()
+	}
+	return doc.Of(append(dst, ']'))
+}
+
+// fnRegexReplaceAll replaces what matches. In the replacement $1 and ${name} stand for groups, $0 and $& for
+// the match and $$ for a dollar sign.
+func fnRegexReplaceAll(c *Call, args []doc.Value) doc.Value {
+	s, re := c.expression(args[0], args[1], args[3:])
+	if re == nil || args[2].Kind() != doc.String {
+		return Undefined
+	}
+	m, err := re.FindStringMatch(s)
+	if c.again(re, err) {
+		m, err = re.FindStringMatch(s)
+	}
+	if err == nil && m == nil {
+		return args[0]
+	}
+	with, runes, done := args[2].Str(), []rune(s), 0 // the match counts characters
+	var text []byte
+	for ; err == nil && m != nil && c.Look(); m, err = re.FindNextMatch(m) {
+		text = append(text, string(runes[done:m.Index])...)
+		if text = expand(text, with, m); len(text) > MaxText {
+			return Undefined
+		}
+		done = m.Index + m.Length
+	}
+	if err != nil {
+		return c.outOfTime()
+	}
+	return textValue(string(text) + string(runes[done:]))
+}
+
+// expand appends a replacement with its groups filled in, as far as MaxText. What follows a dollar sign
+// without meaning anything stands for itself.
+func expand(dst []byte, with string, m *regexp2.Match) []byte {
+	for with != "" && len(dst) <= MaxText {
+		at := strings.IndexByte(with, '$')
+		if at < 0 {
+			break
+		}
+		dst = append(dst, with[:at]...)
+		name, size := groupName(with[at+1:])
+		with = with[at+1+size:]
+		switch n, err := strconv.Atoi(name); {
+		case name == "$" || name == "":
+			dst = append(dst, '$')
+		case name == "&":
+			dst = append(dst, m.String()...)
+		case err == nil:
+			dst = appendGroup(dst, m.GroupByNumber(n))
+		default:
+			dst = appendGroup(dst, m.GroupByName(name))
+		}
+	}
+	return append(dst, with...)
+}
+
+func appendGroup(dst []byte, g *regexp2.Group) []byte {
+	if g == nil {
+		return dst
+	}
+	return append(dst, g.String()...)
+}
+
+// groupName returns what a dollar sign before s refers to, and how many bytes of s say it.
+func groupName(s string) (name string, size int) {
+	if strings.HasPrefix(s, "{") {
+		if end := strings.IndexByte(s, '}'); end > 1 {
+			return s[1:end], end + 1
+		}
+		return "", 0
+	}
+	for size < len(s) && size < 2 && '0' <= s[size] && s[size] <= '9' {
+		size++
+	}
+	if size == 0 && s != "" && (s[0] == '$' || s[0] == '&') {
+		size = 1
+	}
+	return s[:size], size
+}

@@ -1,0 +1,81 @@
+package lang
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+)
+
+func spatialBuiltins() []Builtin {
+	return []Builtin{
+		{Name: "ST_DISTANCE", Min: 2, Max: 2,
+			Fn: relate(func(a, b *index.Geometry) doc.Value { return doc.NumberValue(a.Distance(b)) })},
+		{Name: "ST_WITHIN", Min: 2, Max: 2,
+			Fn: relate(func(a, b *index.Geometry) doc.Value { return doc.BoolValue(a.Within(b)) })},
+		{Name: "ST_INTERSECTS", Min: 2, Max: 2,
+			Fn: relate(func(a, b *index.Geometry) doc.Value { return doc.BoolValue(a.Intersects(b)) })},
+		{Name: "ST_AREA", Min: 1, Max: 1, Fn: fnArea},
+		{Name: "ST_ISVALID", Min: 1, Max: 1, Fn: fnIsValid},
+		{Name: "ST_ISVALIDDETAILED", Min: 1, Max: 1, Fn: fnIsValidDetailed},
+	}
+}
+
+// ShapeCache keeps the geometry that an argument had last. In most queries one of two arguments is the same
+// for every row, and a polygon takes longer to read than to compare with a point.
+type ShapeCache struct {
+	text  []byte
+	shape *index.Geometry
+}
+
+// geometry reads an argument as a geometry of the container's space; nil where it is none.
+func (c *Call) geometry(slot int, v doc.Value) *index.Geometry {
+	if v.Kind() != doc.Object {
+		return nil
+	}
+	last, text := &c.Shapes[slot], v.Raw()
+	if last.shape == nil || !bytes.Equal(last.text, text) {
+		last.shape, _ = index.ParseGeometryFor(v, c.Planar, c.Spend)
+		last.text = append(last.text[:0], text...)
+	}
+	return last.shape
+}
+
+// relate makes a function of two geometries.
+func relate(f func(a, b *index.Geometry) doc.Value) func(*Call, []doc.Value) doc.Value {
+	return func(c *Call, args []doc.Value) doc.Value {
+		a := c.geometry(0, args[0])
+		if a == nil {
+			return Undefined
+		}
+		b := c.geometry(1, args[1])
+		if b == nil {
+			return Undefined
+		}
+		return f(a, b)
+	}
+}
+
+func fnArea(c *Call, args []doc.Value) doc.Value {
+	g := c.geometry(0, args[0])
+	if g == nil {
+		return Undefined
+	}
+	return doc.NumberValue(g.Area())
+}
+
+// fnIsValid is false, too, for what is not meant to be a geometry.
+func fnIsValid(c *Call, args []doc.Value) doc.Value {
+	return doc.BoolValue(c.geometry(0, args[0]) != nil)
+}
+
+// fnIsValidDetailed tells the reason as well.
+func fnIsValidDetailed(c *Call, args []doc.Value) doc.Value {
+	_, err := index.ParseGeometryFor(args[0], c.Planar, c.Spend)
+	var invalid *index.GeometryError
+	if !errors.As(err, &invalid) {
+		return doc.Of([]byte(`{"valid":true}`))
+	}
+	return doc.Of(append(doc.AppendString([]byte(`{"valid":false,"reason":`), invalid.Reason), '}'))
+}

@@ -1,0 +1,381 @@
+package lang
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+func stringBuiltins() []Builtin {
+	return []Builtin{
+		{Name: "CONCAT", Min: 2, Max: -1, Fn: fnConcat},
+		{Name: "CONTAINS", Min: 2, Max: 3, Fn: seek(bytes.Contains)},
+		{Name: "STARTSWITH", Min: 2, Max: 3, Fn: seek(bytes.HasPrefix)},
+		{Name: "ENDSWITH", Min: 2, Max: 3, Fn: seek(bytes.HasSuffix)},
+		{Name: "STRINGEQUALS", Min: 2, Max: 3, Fn: seek(bytes.Equal)},
+		{Name: "CONTAINS_ALL_CI", Min: 2, Max: -1, Fn: containsEach(allTrue, true)},
+		{Name: "CONTAINS_ALL_CS", Min: 2, Max: -1, Fn: containsEach(allTrue, false)},
+		{Name: "CONTAINS_ANY_CI", Min: 2, Max: -1, Fn: containsEach(anyOf, true)},
+		{Name: "CONTAINS_ANY_CS", Min: 2, Max: -1, Fn: containsEach(anyOf, false)},
+		{Name: "INDEX_OF", Min: 2, Max: 3, Fn: fnIndexOf},
+		{Name: "LASTINDEXOF", Min: 2, Max: 3, Fn: fnLastIndexOf},
+		{Name: "SUBSTRINGAFTER", Min: 2, Max: 2, Fn: split(strings.Index, after)},
+		{Name: "SUBSTRINGBEFORE", Min: 2, Max: 2, Fn: split(strings.Index, before)},
+		{Name: "LASTSUBSTRINGAFTER", Min: 2, Max: 2, Fn: split(strings.LastIndex, after)},
+		{Name: "LASTSUBSTRINGBEFORE", Min: 2, Max: 2, Fn: split(strings.LastIndex, before)},
+		{Name: "LEFT", Min: 2, Max: 2, Fn: fnLeft},
+		{Name: "RIGHT", Min: 2, Max: 2, Fn: fnRight},
+		{Name: "SUBSTRING", Min: 3, Max: 3, Fn: fnSubstring},
+		{Name: "LENGTH", Min: 1, Max: 1, Fn: fnLength},
+		{Name: "LOWER", Min: 1, Max: 1, Fn: mapString(lower)},
+		{Name: "UPPER", Min: 1, Max: 1, Fn: mapString(upper)},
+		{Name: "REVERSE", Min: 1, Max: 1, Fn: mapString(reverse)},
+		{Name: "LTRIM", Min: 1, Max: 2, Fn: trim(strings.TrimLeftFunc)},
+		{Name: "RTRIM", Min: 1, Max: 2, Fn: trim(strings.TrimRightFunc)},
+		{Name: "TRIM", Min: 1, Max: 2, Fn: trim(strings.TrimFunc)},
+		{Name: "REPLACE", Min: 3, Max: 3, Fn: fnReplace},
+		{Name: "REPLICATE", Min: 2, Max: 2, Fn: fnReplicate},
+		{Name: "STRINGJOIN", Min: 2, Max: 2, Fn: fnStringJoin},
+		{Name: "STRINGSPLIT", Min: 2, Max: 2, Fn: fnStringSplit},
+	}
+}
+
+// textValue returns a string, or undefined where it has grown too long.
+func textValue(s string) doc.Value {
+	if len(s) > MaxText {
+		return Undefined
+	}
+	return doc.StringValue(s)
+}
+
+func fnConcat(_ *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.String, args...) {
+		return Undefined
+	}
+	var text []byte
+	for _, a := range args {
+		if text = a.AppendStr(text); len(text) > MaxText {
+			return Undefined
+		}
+	}
+	return doc.StringValue(string(text))
+}
+
+// lowerRune and upperRune change the case of a letter. Those that would not come back, such as ß and ı, stay
+// as they are.
+func lowerRune(r rune) rune {
+	if low := unicode.ToLower(r); unicode.ToUpper(low) == r {
+		return low
+	}
+	return r
+}
+
+func upperRune(r rune) rune {
+	if up := unicode.ToUpper(r); unicode.ToLower(up) == r {
+		return up
+	}
+	return r
+}
+
+func lower(s string) string { return strings.Map(lowerRune, s) }
+func upper(s string) string { return strings.Map(upperRune, s) }
+
+// foldCase brings letters that differ in case alone together, character by character and in no language's
+// way.
+func foldCase(s []byte) []byte {
+	for i, b := range s {
+		if b >= utf8.RuneSelf {
+			return bytes.Map(lowerRune, s)
+		}
+		if 'A' <= b && b <= 'Z' {
+			s[i] = b - 'A' + 'a'
+		}
+	}
+	return s
+}
+
+// seek makes a function of two strings, and a boolean for whether to ignore the case, of a test on their
+// bytes.
+func seek(test func(s, sub []byte) bool) func(*Call, []doc.Value) doc.Value {
+	return func(c *Call, args []doc.Value) doc.Value {
+		ignore := false
+		if len(args) > 2 {
+			if args[2].Kind() != doc.Bool {
+				return Undefined
+			}
+			ignore = args[2].Bool()
+		}
+		return seekIn(c, args[0], args[1], ignore, test)
+	}
+}
+
+func seekIn(c *Call, text, sub doc.Value, ignoreCase bool, test func(s, sub []byte) bool) doc.Value {
+	if !AllOf(doc.String, text, sub) {
+		return Undefined
+	}
+	a, b := c.str(0, text), c.str(1, sub)
+	if ignoreCase {
+		a, b = foldCase(a), foldCase(b)
+	}
+	return doc.BoolValue(test(a, b))
+}
+
+func containsEach(combine func(int, func(int) doc.Value) doc.Value, ignoreCase bool) func(*Call,
+	[]doc.Value) doc.Value {
+	return func(c *Call, args []doc.Value) doc.Value {
+		return combine(len(args)-1, func(i int) doc.Value {
+			if !c.Spend(Work(args[0])) {
+				return Undefined
+			}
+			return seekIn(c, args[0], args[i+1], ignoreCase, bytes.Contains)
+		})
+	}
+}
+
+// Positions and lengths count characters, that is code points.
+
+// offset returns the index of the first byte of the character at a position, or the length of s where it is
+// shorter.
+func offset[T string | []byte](s T, position int) (at int) {
+	for position = max(position, 0); at < len(s) && position > 0; position-- {
+		switch b := s[at]; {
+		case b < utf8.RuneSelf:
+			at++
+		case b < 0xE0:
+			at += 2
+		case b < 0xF0:
+			at += 3
+		default:
+			at += 4
+		}
+	}
+	return min(at, len(s))
+}
+
+// cutText returns the characters from one position up to another.
+func cutText(s string, from, to int) string {
+	if from >= to {
+		return ""
+	}
+	start := offset(s, from)
+	return s[start : start+offset(s[start:], to-from)]
+}
+
+func fnIndexOf(c *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.String, args[:2]...) {
+		return Undefined
+	}
+	start := 0
+	if len(args) > 2 {
+		var ok bool
+		if start, ok = position(args[2]); !ok {
+			return Undefined
+		}
+	}
+	s, sub := c.str(0, args[0]), c.str(1, args[1])
+	from := offset(s, start)
+	i := bytes.Index(s[from:], sub)
+	if i < 0 || start < 0 || start > utf8.RuneCount(s) {
+		return doc.NumberValue(-1)
+	}
+	return doc.NumberValue(float64(utf8.RuneCount(s[:from+i])))
+}
+
+// fnLastIndexOf finds the last occurrence that ends at or before the character of the third argument, which
+// may be one behind the last. Nothing is found at the last character at the latest.
+func fnLastIndexOf(c *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.String, args[:2]...) {
+		return Undefined
+	}
+	s, sub := c.str(0, args[0]), c.str(1, args[1])
+	length := utf8.RuneCount(s)
+	last := max(length-1, 0)
+	if len(args) > 2 {
+		n, ok := position(args[2])
+		if !ok {
+			return Undefined
+		}
+		if n < 0 || n > length {
+			return doc.NumberValue(-1)
+		}
+		last = min(n, last)
+	}
+	if len(sub) == 0 {
+		return doc.NumberValue(float64(last))
+	}
+	s = s[:offset(s, last+1)]
+	i := bytes.LastIndex(s, sub)
+	if i < 0 {
+		return doc.NumberValue(-1)
+	}
+	return doc.NumberValue(float64(utf8.RuneCount(s[:i])))
+}
+
+// split makes a function that returns a part of a string beside a separator. Where there is no separator it
+// is undefined.
+func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*Call,
+	[]doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
+		if !AllOf(doc.String, args...) {
+			return Undefined
+		}
+		s, sep := args[0].Str(), args[1].Str()
+		at := find(s, sep)
+		if at < 0 {
+			return Undefined
+		}
+		return doc.StringValue(part(s, at, len(sep)))
+	}
+}
+
+func before(s string, at, _ int) string   { return s[:at] }
+func after(s string, at, size int) string { return s[at+size:] }
+
+func fnLeft(_ *Call, args []doc.Value) doc.Value {
+	n, ok := position(args[1])
+	if !ok || args[0].Kind() != doc.String {
+		return Undefined
+	}
+	return doc.StringValue(cutText(args[0].Str(), 0, n))
+}
+
+func fnRight(_ *Call, args []doc.Value) doc.Value {
+	n, ok := position(args[1])
+	if !ok || args[0].Kind() != doc.String {
+		return Undefined
+	}
+	s := args[0].Str()
+	length := utf8.RuneCountInString(s)
+	return doc.StringValue(cutText(s, max(length-max(n, 0), 0), length))
+}
+
+func fnSubstring(_ *Call, args []doc.Value) doc.Value {
+	start, ok := position(args[1])
+	length, ok2 := position(args[2])
+	if !ok || !ok2 || args[0].Kind() != doc.String {
+		return Undefined
+	}
+	if start < 0 {
+		return doc.StringValue("")
+	}
+	return doc.StringValue(cutText(args[0].Str(), start, start+length))
+}
+
+func fnLength(c *Call, args []doc.Value) doc.Value {
+	if args[0].Kind() != doc.String {
+		return Undefined
+	}
+	return doc.NumberValue(float64(utf8.RuneCount(c.str(0, args[0]))))
+}
+
+func mapString(f func(string) string) func(*Call, []doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
+		if args[0].Kind() != doc.String {
+			return Undefined
+		}
+		return textValue(f(args[0].Str()))
+	}
+}
+
+func reverse(s string) string {
+	runes := []rune(s)
+	slices.Reverse(runes)
+	return string(runes)
+}
+
+// trim makes a function that takes white space off a string, or the characters of a second one that is not
+// empty.
+func trim(cut func(string, func(rune) bool) string) func(*Call, []doc.Value) doc.Value {
+	return func(_ *Call, args []doc.Value) doc.Value {
+		if !AllOf(doc.String, args...) {
+			return Undefined
+		}
+		member := unicode.IsSpace
+		if set := args[len(args)-1].Str(); len(args) > 1 && set != "" {
+			runes := make(map[rune]bool)
+			for _, r := range set {
+				runes[r] = true
+			}
+			member = func(r rune) bool { return runes[r] }
+		}
+		return doc.StringValue(cut(args[0].Str(), member))
+	}
+}
+
+func fnReplace(_ *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.String, args...) {
+		return Undefined
+	}
+	s, find, with := args[0].Str(), args[1].Str(), args[2].Str()
+	if find == "" {
+		return Undefined
+	}
+	if grow := len(with) - len(find); grow > 0 && len(s)+strings.Count(s, find)*grow > MaxText {
+		return Undefined
+	}
+	return doc.StringValue(strings.ReplaceAll(s, find, with))
+}
+
+// maxReplicate is how many characters Cosmos DB lets REPLICATE make.
+const maxReplicate = 10_000
+
+func fnReplicate(_ *Call, args []doc.Value) doc.Value {
+	n, ok := position(args[1])
+	if args[0].Kind() != doc.String || !ok || n < 0 {
+		return Undefined
+	}
+	s := args[0].Str()
+	if s == "" {
+		return args[0]
+	}
+	if n > maxReplicate || utf8.RuneCountInString(s)*n > maxReplicate {
+		return Undefined
+	}
+	return doc.StringValue(strings.Repeat(s, n))
+}
+
+func fnStringJoin(c *Call, args []doc.Value) doc.Value {
+	if args[0].Kind() != doc.Array || args[1].Kind() != doc.String {
+		return Undefined
+	}
+	var text []byte
+	sep, ok, first := c.str(0, args[1]), true, true
+	args[0].Each(func(_ string, elem doc.Value) bool {
+		if !first {
+			text = append(text, sep...)
+		}
+		first = false
+		text = elem.AppendStr(text)
+		ok = elem.Kind() == doc.String && len(text) <= MaxText
+		return ok
+	})
+	if !ok {
+		return Undefined
+	}
+	return doc.StringValue(string(text))
+}
+
+func fnStringSplit(_ *Call, args []doc.Value) doc.Value {
+	if !AllOf(doc.String, args...) {
+		return Undefined
+	}
+	s, sep := args[0].Str(), args[1].Str()
+	dst := []byte{'['}
+	for sep != "" {
+		part, rest, found := strings.Cut(s, sep)
+		if !found {
+			break
+		}
+		dst = append(doc.AppendString(dst, part), ',')
+		s = rest
+	}
+	dst = append(doc.AppendString(dst, s), ']')
+	if len(dst) > MaxText {
+		return Undefined
+	}
+	return doc.Of(dst)
+}

@@ -1,0 +1,148 @@
+package lang
+
+import (
+	"math"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// VectorMetric is how VECTORDISTANCE compares two vectors.
+type VectorMetric uint8
+
+const (
+	MetricCosine    VectorMetric = iota // the cosine of the angle: 1 for the same direction
+	MetricDot                           // the scalar product
+	MetricEuclidean                     // the distance
+)
+
+// MetricOf reads the name of a distance function as policies and options spell it, in any case.
+func MetricOf(name string) (VectorMetric, bool) {
+	switch strings.ToLower(name) {
+	case "cosine":
+		return MetricCosine, true
+	case "dotproduct":
+		return MetricDot, true
+	case "euclidean":
+		return MetricEuclidean, true
+	}
+	return 0, false
+}
+
+// Descending tells whether the nearest vectors have the greatest values.
+func (m VectorMetric) Descending() bool { return m != MetricEuclidean }
+
+func vectorBuiltins() []Builtin {
+	return []Builtin{{Name: "VECTORDISTANCE", Min: 2, Max: 4, Fn: fnVectorDistance}}
+}
+
+// fnVectorDistance takes the metric from its options. Where these name none it is the cosine: what the
+// container's vector policy says for a path is known to whoever binds the call, and written into the options
+// then.
+func fnVectorDistance(c *Call, args []doc.Value) doc.Value {
+	metric := MetricCosine
+	if len(args) > 2 && args[2].Kind() != doc.Bool {
+		return Undefined
+	}
+	if len(args) > 3 {
+		if args[3].Kind() != doc.Object {
+			return Undefined
+		}
+		if name := args[3].Member("distanceFunction"); name.Kind() != doc.Undefined {
+			var ok bool
+			if metric, ok = MetricOf(name.Str()); !ok {
+				return Undefined
+			}
+		}
+	}
+	var ok [2]bool
+	for i := range ok {
+		c.numbers[i], ok[i] = AppendNumbers(c.numbers[i][:0], args[i])
+		c.floats[i] = AppendFloats(c.floats[i][:0], c.numbers[i])
+	}
+	if !ok[0] || !ok[1] || len(c.floats[0]) != len(c.floats[1]) {
+		return Undefined
+	}
+	if d, defined := metric.Distance(c.floats[0], c.floats[1], Squares(c.floats[1])); defined {
+		return doc.NumberValue(d)
+	}
+	return Undefined
+}
+
+// AppendFloats appends the elements of a vector, which count as floats of 32 bits.
+func AppendFloats(dst []float32, numbers []float64) []float32 {
+	for _, f := range numbers {
+		dst = append(dst, float32(f))
+	}
+	return dst
+}
+
+// Distance returns the similarity or distance of two vectors of one length; bb is what squares says of the
+// second one. It is undefined where the vectors have no elements, or one is too large for a float of 32 bits.
+// The cosine of a vector of zeroes is 0. The same vectors have the same distance to the last bit, wherever
+// they come from: an index gives them as documents do.
+func (m VectorMetric) Distance(a, b []float32, bb float64) (float64, bool) {
+	var dot, aa, gap float64
+	if m == MetricEuclidean {
+		gap, aa = gaps(a, b)
+	} else {
+		dot, aa = products(a, b)
+	}
+	switch {
+	case len(a) == 0, !(aa <= math.MaxFloat64 && bb <= math.MaxFloat64):
+		return 0, false
+	case m == MetricDot:
+		return dot, true
+	case m == MetricEuclidean:
+		return math.Sqrt(gap), true
+	case aa == 0 || bb == 0:
+		return 0, true
+	}
+	return min(max(dot/math.Sqrt(aa*bb), -1), 1), true
+}
+
+// Squares returns the scalar product of a vector with itself.
+func Squares(a []float32) float64 {
+	_, aa := products(a, a)
+	return aa
+}
+
+// products returns the scalar products of a with b and with itself. As in Cosmos DB the sums are doubles,
+// made from the first element to the last: in another order they differ in their last bits.
+func products(a, b []float32) (dot, aa float64) {
+	b = b[:len(a)]
+	for i := range a {
+		x := float64(a[i])
+		dot += x * float64(b[i]) // the product of two floats of 32 bits is exact: FMA changes nothing
+		aa += x * x
+	}
+	return dot, aa
+}
+
+// gaps returns the square of the distance of two vectors, and that of a from nothing.
+func gaps(a, b []float32) (gap, aa float64) {
+	b = b[:len(a)]
+	for i := range a {
+		x := float64(a[i])
+		d := x - float64(b[i])
+		gap += float64(d * d) // rounded by itself, on processors with FMA as well
+		aa += x * x
+	}
+	return gap, aa
+}
+
+// The multipliers among the options of VECTORDISTANCE, and what they may be.
+const MinMultiplier, MaxMultiplier = 1, 100
+
+// BadMultiplier returns the first option of VECTORDISTANCE that is a multiplier outside its range; name is ""
+// where all are good.
+func BadMultiplier(options doc.Value) (name string, value doc.Value) {
+	for _, name := range []string{"searchListSizeMultiplier", "quantizedVectorListMultiplier"} {
+		v := options.Member(name)
+		if n, ok := position(v); v.Kind() != doc.Undefined &&
+			(!ok || n < MinMultiplier || n > MaxMultiplier) {
+			return name, v
+		}
+	}
+	return "", Undefined
+}

@@ -1,0 +1,68 @@
+package record
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Reader reads numbers off bytes; ok turns false where they end too early.
+type Reader struct {
+	Rest []byte
+	Ok   bool
+}
+
+func (r *Reader) Uvarint() uint64 {
+	v, n := binary.Uvarint(r.Rest)
+	if n <= 0 || v >= 1<<63 {
+		r.Ok = false
+		return 0
+	}
+	r.Rest = r.Rest[n:]
+	return v
+}
+
+func (r *Reader) Uint64() uint64 {
+	if len(r.Rest) < 8 {
+		r.Ok = false
+		return 0
+	}
+	v := binary.BigEndian.Uint64(r.Rest)
+	r.Rest = r.Rest[8:]
+	return v
+}
+
+// Count reads a number of things.
+func (r *Reader) Count() int {
+	n := r.Uvarint()
+	if n > math.MaxInt32 {
+		r.Ok = false
+		return 0
+	}
+	return int(n)
+}
+
+// Sized reads bytes behind their number.
+func (r *Reader) Sized() []byte {
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)) {
+		r.Ok = false
+		return nil
+	}
+	b := r.Rest[:n:n]
+	r.Rest = r.Rest[n:]
+	return b
+}
+
+func (r *Reader) Byte() (b byte) {
+	if r.Ok = r.Ok && len(r.Rest) > 0; r.Ok {
+		b, r.Rest = r.Rest[0], r.Rest[1:]
+	}
+	return b
+}
+
+func AppendSized(dst, b []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// MaxCursorKey is how many bytes of a key a cursor holds.
+const MaxCursorKey = 256

@@ -1,0 +1,199 @@
+package entity
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Kind is what an entity is.
+type Kind uint8
+
+// The kinds.
+const (
+	Queue Kind = iota + 1
+	Topic
+	Subscription
+)
+
+// String names the kind as the service does.
+func (k Kind) String() string {
+	switch k {
+	case Queue:
+		return "Queue"
+	case Topic:
+		return "Topic"
+	}
+	return "Subscription"
+}
+
+// Sub is one of the message stores of a queue or subscription.
+type Sub uint8
+
+// The message stores.
+const (
+	Main Sub = iota
+	DeadLetters
+	TransferDeadLetters
+)
+
+// Address names a message store, or a topic.
+type Address struct {
+	// Entity is "orders" or "news/Subscriptions/all", spelled as the client has it but for the word in the
+	// middle; it is compared without case.
+	Entity string
+	Sub    Sub
+}
+
+const (
+	subscriptionsWord = "/Subscriptions/"
+	managementWord    = "/$management"
+)
+
+// subWords are what addresses of sub-queues end in, the longer one first.
+var subWords = [...]struct {
+	word string
+	sub  Sub
+}{{"/$Transfer/$DeadLetterQueue", TransferDeadLetters}, {"/$DeadLetterQueue", DeadLetters}}
+
+// Lengths of names, in characters.
+const (
+	maxPath = 260
+	maxName = 50 // of a subscription or rule
+)
+
+// ParseAddress reads an address in any of the forms that clients use: with or without a scheme and host, a
+// leading slash, and in any case of "Subscriptions" and of the names of sub-queues. management tells that it
+// ended in "/$management". It fails with CodeArgument. It does not look whether the entity exists.
+func ParseAddress(text string) (a Address, management bool, err error) {
+	path := text
+	if _, rest, found := strings.Cut(text, "://"); found {
+		_, path, _ = strings.Cut(rest, "/")
+	}
+	path = strings.Trim(path, "/")
+	if path, management = cutSuffixFold(path, managementWord); path == "" ||
+		strings.EqualFold(path, managementWord[1:]) {
+		return a, management, &Error{Code: CodeArgument, Message: "The address '" + text +
+			"' names no entity."}
+	}
+	for _, w := range subWords {
+		if rest, found := cutSuffixFold(path, w.word); found {
+			path, a.Sub = rest, w.sub
+			break
+		}
+	}
+	if len(path) > 2*maxPath || !utf8.ValidString(path) {
+		return Address{}, management, &Error{Code: CodeArgument,
+			Message: "The address is malformed, or too long."}
+	}
+	if topic, name, ok := SplitSubscription(path); ok {
+		path = SubscriptionPath(topic, name)
+	}
+	a.Entity = path
+	return a, management, nil
+}
+
+// ParseDestination reads the address of a queue or topic that messages are sent to. It fails as ParseAddress
+// does, and with CodeNotAllowed for a management node. It does not look whether the entity exists.
+func ParseDestination(text string) (Address, error) {
+	a, management, err := ParseAddress(text)
+	if err == nil && management {
+		err = &Error{Code: CodeNotAllowed, Entity: a.String(),
+			Message: "Messages can be sent to queues and topics alone."}
+	}
+	return a, err
+}
+
+func cutSuffixFold(s, suffix string) (before string, found bool) {
+	at := len(s) - len(suffix)
+	if at < 0 || !strings.EqualFold(s[at:], suffix) {
+		return s, false
+	}
+	return s[:at], true
+}
+
+// splitSubscription splits a path whose last segment but one is "Subscriptions", in any case.
+func SplitSubscription(path string) (topic, name string, ok bool) {
+	last := strings.LastIndexByte(path, '/')
+	if last < 0 {
+		return "", "", false
+	}
+	topic, ok = cutSuffixFold(path[:last+1], subscriptionsWord)
+	return topic, path[last+1:], ok && topic != "" && path[last+1:] != ""
+}
+
+// String is the address in its canonical spelling: "orders/$DeadLetterQueue".
+func (a Address) String() string {
+	for _, w := range subWords {
+		if w.sub == a.Sub {
+			return a.Entity + w.word
+		}
+	}
+	return a.Entity
+}
+
+// Subscription splits the name of a subscription's entity; ok is false for one of a queue or topic.
+func (a Address) Subscription() (topic, name string, ok bool) { return SplitSubscription(a.Entity) }
+
+// TopLevel is the queue or topic that the address is of, in lower case: subscriptions of one topic, and
+// sub-queues of one queue, have it in common.
+func (a Address) TopLevel() string {
+	if topic, _, ok := a.Subscription(); ok {
+		return strings.ToLower(topic)
+	}
+	return strings.ToLower(a.Entity)
+}
+
+// SubscriptionPath is the path of a subscription.
+func SubscriptionPath(topic, name string) string { return topic + subscriptionsWord + name }
+
+// NameError is wrapped by the *Error for a name that Service Bus does not allow.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string { return "'" + e.Name + "'" + e.Reason() }
+
+// Reason returns the service's text for such a name, without the name itself.
+func (e *NameError) Reason() string {
+	return " contains character(s) that is not allowed by Service Bus. Entity segments can contain only " +
+		"letters, numbers, periods (.), hyphens (-), and underscores (_). " + HelpLink
+}
+
+// helpLink is the end of the service's error texts for the management of entities.
+const HelpLink = "To know more visit https://aka.ms/sbResourceMgrExceptions."
+
+// checkName validates the name of a new entity or rule: segments of letters, digits, '.', '-' and '_' in any
+// order, divided by slashes if the kind allows them. The segments "." and ".." are refused because no URL can
+// contain them, and "Subscriptions" is refused behind another segment because it addresses a subscription.
+func CheckName(what, name string, slashes bool) error {
+	most := maxName
+	if slashes {
+		most = maxPath
+	}
+	if n := utf8.RuneCountInString(name); n == 0 || n > most {
+		return &Error{Code: CodeArgumentOutOfRange, Entity: name, Message: "SubCode=40000. The name of a " +
+			what +
+			" has from 1 to " + strconv.Itoa(most) + " characters."}
+	}
+	first := true
+	for segment := range strings.SplitSeq(name, "/") {
+		if segment == "" || segment == "." || segment == ".." || strings.ContainsFunc(segment, isForbidden) ||
+			!first && !slashes {
+			err := &NameError{name}
+			return &Error{Code: CodeArgument, Entity: name, Message: "SubCode=40000. " + err.Error(),
+				Err: err}
+		}
+		if !first && strings.EqualFold(segment, "subscriptions") {
+			return &Error{Code: CodeArgument, Entity: name, Message: "SubCode=40000. The path '" + name +
+				"' of a " +
+				what + " has a segment 'Subscriptions', which stands for the subscriptions of a topic."}
+		}
+		first = false
+	}
+	return nil
+}
+
+// isForbidden reports whether a segment of a name cannot contain a character.
+func isForbidden(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '-' &&
+		c != '_'
+}

@@ -1,0 +1,104 @@
+package layout
+
+import (
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+)
+
+// All keys of messages are built here and nowhere else. Numbers are big-endian, so that byte order is
+// numeric order. Text is escaped (00 becomes 00 FF, the end is 00 01), so that no text is a prefix of
+// another's encoding and byte order is the order of the text.
+//
+//	+--------+-------+---+-----+
+//	| number | store | c |                         the store's counters: there as long as the store is
+//	| number | store | m | seq |                   a message: its header, in every state
+//	| number | store | b | seq |                   its body: all that its sender wrote
+//	| number | store | r | seq |                   active, in a store without sessions
+//	| number | store | q | session | seq |         active, in a store with sessions
+//	| number | store | h | seq |                   -> session: of each session's first active message
+//	| number | store | w | enqueued | seq |        active without a time to live of its own
+//	| number | store | x | deadline | seq |        active with one
+//	| number | store | t | due | seq |             scheduled
+//	| number | store | i | message id |            -> when it was first seen, and its number in j
+//	| number | store | j | seen | n |              -> message id
+//	| number | store | z | session |               when the state was set, and the state
+//	+--------+-------+---+-----+
+//	    4        1     1    8
+//
+// number is the entity's in the catalog with bit 30 set, so that the first byte is from 40 to 7F. Stores
+// are 0, 1 and 2, as Sub counts them. The engine keeps the ceiling of the scope's LSNs under number and
+// 's', where no store is. Moments are milliseconds since 1970. Dead letters have no entries in w and x:
+// they do not expire.
+//
+// The constants are the letters of the families.
+const (
+	FamilyCounters = 'c'
+	FamilyMessage  = 'm'
+	FamilyBody     = 'b'
+	familyReady    = 'r'
+	FamilySession  = 'q'
+	FamilyHead     = 'h'
+	FamilyEnqueued = 'w'
+	FamilyDeadline = 'x'
+	FamilyDue      = 't'
+	FamilySeen     = 'i'
+	FamilySeenAt   = 'j'
+	FamilyState    = 'z'
+)
+
+// storeNumberBit marks an entity's number in keys.
+const storeNumberBit = uint32(1) << 30
+
+// StoreKeys builds the keys of one message store. Its bytes are the prefix that all of them have in common:
+// number and store. Each method returns a new slice.
+type StoreKeys []byte
+
+// storePrefixLen is the length of number and store.
+const StorePrefixLen = 5
+
+// EntityPrefix returns the common prefix of all keys of an entity's messages.
+func EntityPrefix(number uint32) []byte {
+	return binary.BigEndian.AppendUint32(make([]byte, 0, 16), number|storeNumberBit)
+}
+
+// StoreKeysOf returns the keys of a message store of an entity.
+func StoreKeysOf(number uint32, sub entity.Sub) StoreKeys {
+	return append(EntityPrefix(number), byte(sub))
+}
+
+// Family returns the common prefix of the keys of one family.
+func (s StoreKeys) Family(f byte) []byte {
+	return append(append(make([]byte, 0, StorePrefixLen+17), s...), f)
+}
+
+// Key returns a key of a family that has a message's number behind the letter.
+func (s StoreKeys) Key(f byte, seq int64) []byte {
+	return binary.BigEndian.AppendUint64(s.Family(f), uint64(seq))
+}
+
+// MomentKey returns a key of a family that is ordered by moments.
+func (s StoreKeys) MomentKey(f byte, at, seq int64) []byte {
+	return host.AppendEntry(s.Family(f), host.Entry{At: at, ID: uint64(seq)})
+}
+
+// TextKey returns a key of a family that has text behind the letter.
+func (s StoreKeys) TextKey(f byte, text string) []byte {
+	return doc.AppendEscaped(s.Family(f), []byte(text))
+}
+
+// ReadyPrefix returns the common prefix of the keys of active messages in a store without sessions.
+func (s StoreKeys) ReadyPrefix() []byte { return s.Family(familyReady) }
+
+// SessionPrefix returns the common prefix of the keys of a session's active messages.
+func (s StoreKeys) SessionPrefix(session string) []byte { return s.TextKey(FamilySession, session) }
+
+// AppendSeq returns a new key: prefix, followed by a number.
+func AppendSeq(prefix []byte, seq int64) []byte {
+	return binary.BigEndian.AppendUint64(prefix[:len(prefix):len(prefix)], uint64(seq))
+}
+
+// SeqOf returns the number at the end of a key.
+func SeqOf(key []byte) int64 { return int64(binary.BigEndian.Uint64(key[len(key)-8:])) }
