@@ -48,6 +48,8 @@ type checkResult struct {
 	Messages   int64    `json:"messages"`
 	Found      int      `json:"found"`
 	Violations []string `json:"violations"` // the first maxPrinted
+	Format     int      `json:"format"`     // of the folder, as it is
+	Current    int      `json:"current"`    // the format that this program writes
 }
 
 // checkFolder opens the folder without the reaper and prints what Check finds, then a summary.
@@ -57,7 +59,11 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 		return withRemedy(err, o.Dir)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	r := checkResult{Violations: []string{}}
+	format := db.Format()
+	r := checkResult{Violations: []string{}, Format: format.Found, Current: format.Current}
+	if !asJSON {
+		fmt.Fprintln(out, describeFormat(format))
+	}
 	report := func(violation error) bool {
 		if r.Found++; r.Found > maxPrinted {
 			return true
@@ -97,6 +103,13 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 		return fmt.Errorf("%s is inconsistent", o.Dir)
 	}
 	return nil
+}
+
+func describeFormat(f store.Format) string {
+	if f.Found == f.Current {
+		return fmt.Sprintf("format %d", f.Found)
+	}
+	return fmt.Sprintf("format %d, which serve brings up to date: format %d", f.Found, f.Current)
 }
 
 // openExisting opens a folder that has been Mayfly's before, to be read: what a kill has left half-done is
