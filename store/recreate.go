@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // A client knows a container by its name, and learns late that there is a new one of that name. Three rules
@@ -24,7 +25,7 @@ import (
 // beginAbove makes the ranges of a new container begin above every LSN that a container which is gone has
 // issued: what a client has seen of the old one, by a session token or as a position in the change feed, is
 // then no future of the new one's.
-func beginAbove(t *host.Change, rec containerRecord) {
+func beginAbove(t *host.Change, rec record.Container) {
 	gone := t.Highest()
 	if gone == 0 {
 		return
@@ -37,8 +38,8 @@ func beginAbove(t *host.Change, rec containerRecord) {
 // nameRanges gives the ranges of a container that is being made their ids: those that they have, unless these
 // can have named other spans under the container's name; then new ones. The caller holds the catalog's lock.
 func (db *resident) nameRanges(t *host.Change, database, id string,
-	def *definition.PartitionKeyDefinition, rec *containerRecord) error {
-	var former formerRecord
+	def *definition.PartitionKeyDefinition, rec *record.Container) error {
+	var former record.Former
 	raw, err := t.Get(layout.FormerKey(database, id))
 	switch {
 	case isAbsent(err):
@@ -47,57 +48,49 @@ func (db *resident) nameRanges(t *host.Change, database, id string,
 		// where numbers began above 1, the id 0 is that of undivided containers
 		whole := len(rec.Ranges) == 1 && rec.Ranges[0].ID == 0 && db.in.Catalog().BegunAbove()
 		if floor > 0 && !whole {
-			renumber(rec, floor)
+			record.Renumber(rec, floor)
 		}
 	case err == nil:
 		if err := host.DecodeRecord(raw, &former); err != nil {
 			return err
 		}
 		if err = db.nameAgain(def, rec, former); err == nil {
-			rec.Former = slices.DeleteFunc(former.Ranges, func(f formerRange) bool {
-				return slices.ContainsFunc(rec.Ranges, func(r rangeRecord) bool { return r.ID == f.ID })
+			rec.Former = slices.DeleteFunc(former.Ranges, func(f record.FormerRange) bool {
+				return slices.ContainsFunc(rec.Ranges, func(r record.Range) bool { return r.ID == f.ID })
 			})
 		}
 	}
-	rec.NextRange = max(former.Next, highestID(rec.Ranges)+1)
+	rec.NextRange = max(former.Next, record.HighestID(rec.Ranges)+1)
 	t.NoteNumber(uint32(rec.NextRange - 1))
 	return err
 }
 
 // nameAgain is nameRanges for a name that a container has had before.
-func (db *resident) nameAgain(def *definition.PartitionKeyDefinition, rec *containerRecord,
-	former formerRecord) error {
+func (db *resident) nameAgain(def *definition.PartitionKeyDefinition, rec *record.Container,
+	former record.Former) error {
 	same := slices.Clone(rec.Ranges)
 	if isFresh(rec.Ranges) {
 		for i := range same {
 			same[i].ID = former.First + i
 		}
 	}
-	now, err := layoutOf(def, same)
+	now, err := record.LayoutOf(def, same)
 	if now == former.Layout {
 		rec.Ranges = same
 		return err
 	}
-	renumber(rec, max(former.Next, int(db.in.Catalog().Floor())))
+	record.Renumber(rec, max(former.Next, int(db.in.Catalog().Floor())))
 	return err
 }
 
 // isFresh reports whether ranges have the ids that newRanges gives.
-func isFresh(ranges []rangeRecord) bool {
+func isFresh(ranges []record.Range) bool {
 	for i, r := range ranges {
 		if r.ID != i {
 			return false
 		}
 	}
 	return true
-}
-
-// renumber gives ranges ids in a row. They have no parents under these names.
-func renumber(rec *containerRecord, first int) {
-	rec.Ranges = slices.Clone(rec.Ranges)
-	for i := range rec.Ranges {
-		rec.Ranges[i].ID, rec.Ranges[i].Parents = first+i, nil
-	}
 }
 
 // formerSpan returns the bounds of a range of a former container of the name, in hexadecimal. ok reports
