@@ -221,26 +221,6 @@ func (db *resident) eraseContainer(ctx context.Context, cid uint32) error {
 	return err
 }
 
-// maxFormer is how many ranges of former containers are kept under a name.
-const maxFormer = 256
-
-// keepFormer notes, as a container is dropped, which ids its ranges have had.
-func (c *Container) keepFormer(t engine.Txn) error {
-	rec := &c.state.Load().rec
-	former := record.Former{First: rec.Ranges[0].ID, Next: max(rec.NextRange, record.HighestID(rec.Ranges)+1)}
-	former.Ranges = slices.Clone(rec.Former)
-	for _, r := range rec.Ranges {
-		former.First = min(former.First, r.ID)
-		former.Ranges = append(former.Ranges, record.FormerRange{ID: r.ID, Min: r.Min, Max: r.Max})
-	}
-	former.Ranges = former.Ranges[max(len(former.Ranges)-maxFormer, 0):]
-	var err error
-	if former.Layout, err = record.LayoutOf(&c.def, rec.Ranges); err != nil {
-		return err
-	}
-	return host.SetRecord(t, layout.FormerKey(c.d.ID(), c.name), former)
-}
-
 // dropContainerRecords takes a container out of the catalog and leaves a drop record: from then on nothing
 // can reach its keys, and they are erased, now or by the next Open.
 func dropContainerRecords(t engine.Txn, c *Container, offers []record.Offer) error {

@@ -118,12 +118,17 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	}
 	c.state.Load().version = firstVersion // nobody knows the container yet
 	c.note(markSettings, rec.TS)
+	db.publish(c, offer)
+	return c, nil
+}
+
+// publish makes a new container and its offer, if it has one, known to everybody.
+func (db *resident) publish(c *Container, offer *record.Offer) {
 	db.mu.Lock()
 	db.cat.add(c)
 	db.cat.addOffer(offer)
 	db.mu.Unlock()
 	c.lintDefault()
-	return c, nil
 }
 
 // newRecord is the record of a container that is being made, whose ranges begin in the same transaction. The

@@ -98,11 +98,12 @@ func Same(a, b *Container) (bool, error) {
 
 // Former is what is kept of the containers of one name that are gone.
 type Former struct {
-	First  int    `json:"first"`  // the lowest id of the last one's ranges
-	Next   int    `json:"next"`   // above every id that a range under the name has had
-	Layout string `json:"layout"` // of the last one: see layoutOf
-	// Ranges are those of the last one and of its predecessors, the latest maxFormer.
-	Ranges []FormerRange `json:"ranges,omitempty"`
+	First      int               `json:"first"`  // the lowest id of the last one's ranges
+	Next       int               `json:"next"`   // above every id that a range under the name has had
+	Layout     string            `json:"layout"` // of the last one: see LayoutOf
+	Containers []FormerContainer `json:"containers,omitempty"`
+	// Spans are those of the ranges of Containers, from the oldest.
+	Spans []FormerRange `json:"spans,omitempty"`
 }
 
 // FormerRange is the id of a partition range that is gone, and the span that the id stands for.
@@ -110,6 +111,26 @@ type FormerRange struct {
 	ID  int    `json:"id"`
 	Min string `json:"min"`
 	Max string `json:"max"`
+}
+
+// FormerContainer is a container that is gone: its rid, its partition key definition, and the ids that its
+// ranges had when it was dropped and before.
+type FormerContainer struct {
+	RID    string                            `json:"rid"`
+	Key    definition.PartitionKeyDefinition `json:"key"`
+	Ranges []int                             `json:"ranges"`
+}
+
+// SpansFor are the spans that ids of former containers go on naming in a new one: those that no range of the
+// new one has, and none where its partition key definition is another one. A client that still knows the old
+// definition has to be told that the range is gone.
+func (f *Former) SpansFor(def *definition.PartitionKeyDefinition, ranges []Range) []FormerRange {
+	if n := len(f.Containers); n == 0 || !f.Containers[n-1].Key.Equal(def) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(f.Spans), func(s FormerRange) bool {
+		return slices.ContainsFunc(ranges, func(r Range) bool { return r.ID == s.ID })
+	})
 }
 
 // LayoutOf names a partition key definition and ranges with their ids, in a few bytes.
