@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
@@ -54,7 +55,7 @@ type Container struct {
 
 // containerState is immutable.
 type containerState struct {
-	rec     containerRecord
+	rec     record.Container
 	spec    definition.ContainerSpec
 	terms   *index.Indexer        // of spec, beside olders
 	olders  []*index.Indexer      // of rec.IndexedBy
@@ -132,7 +133,7 @@ func (set RangeSet) Since(etag string) []Range {
 
 func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(incarnation, 1, lsn) }
 
-func newContainer(d *Database, rec containerRecord, spec definition.ContainerSpec) (*Container, error) {
+func newContainer(d *Database, rec record.Container, spec definition.ContainerSpec) (*Container, error) {
 	c := &Container{
 		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
 		keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},

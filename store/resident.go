@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
@@ -56,7 +57,7 @@ func (tenant) Claim() host.Claim {
 
 // Scopes implements host.Tenant.
 func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
-	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error {
+	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
 		for _, r := range rec.Ranges {
 			scopes = append(scopes, layout.SlotScope(rec.CID, r.Slot))
 		}

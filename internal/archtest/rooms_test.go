@@ -55,6 +55,8 @@ var rooms = map[string]room{
 	},
 	"store/internal/classify": {own: []string{"store/internal/view", "store/fault", "host", "query", "script",
 		"ttl"}},
+	"store/internal/record": {own: []string{"store/definition", "store/fault", "store/internal/layout", "host",
+		"engine", "ttl"}},
 	"store/internal/work": {own: []string{"internal/priority", "store/internal/classify", "store/fault",
 		"query", "index", "engine", "ttl"},
 		third: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/sync/semaphore"},
