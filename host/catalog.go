@@ -30,11 +30,6 @@ import (
 // The mark of the catalog's scope counts its changes. Several hosts may be open over one engine, each with
 // the records in memory: who finds another mark than the one that it knows reads them anew (Follow).
 
-// formatVersion is the layout of keys and values of all tenants. Open refuses any other one. In format 1 a
-// sequence of the store's was the number of a write, without a position in its transaction; in format 2 no
-// index of vectors had codes of them.
-const formatVersion = 3
-
 const (
 	kindHost    = 'm'
 	kindCeiling = 's'

@@ -61,12 +61,17 @@ type Host struct {
 // order of the tenants is that of their locks. It takes the engine over: Close closes it, and a failed Open
 // has closed it.
 //
-// It fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of another format, engine.ErrCorrupt
+// Data of an older format are brought up to date, after a snapshot of them has been made: see format.go. It
+// fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data that it cannot read, engine.ErrCorrupt
 // for a catalog that cannot be read, a *BehindError where a clock runs more than five minutes behind the
 // data, an error of a tenant's, and where the claims of two tenants meet.
 func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*Host, error) {
 	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewTurn(), turn: NewGate()}
 	err := claimError(tenants)
+	found := 0
+	if err == nil {
+		found, err = upgrade(ctx, e, h.opts, h.tenants, true)
+	}
 	var in *Instance
 	if err == nil {
 		in, err = moveIn(ctx, h, e, h.opts, h.tenants)
@@ -74,6 +79,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
+	in.found = found
 	h.life, h.end = context.WithCancel(context.Background())
 	in.start()
 	h.live.Store(in)

@@ -27,6 +27,7 @@ type Instance struct {
 
 	residents   []Resident // in the order of the tenants
 	incarnation uint32     // fixed once open
+	found       int        // the format of the data before they were brought up to date
 	reaper      *ttl.Reaper
 	working     atomic.Int64 // foreground operations under way: what the reaper yields to
 	closed      atomic.Bool

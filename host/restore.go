@@ -71,10 +71,13 @@ func (h *Host) replace(
 	_, err = k.Restore(ctx, name, func(e engine.Engine) (err error) {
 		ctx := context.WithoutCancel(ctx)
 		above := head{Next: old.catalog.head.Next, Highest: old.highest(scopes)}
-		if err := adopt(ctx, e, h.tenants, above); err != nil {
+		found, err := adopt(ctx, e, h.opts, h.tenants, above)
+		if err != nil {
 			return err
 		}
-		next, err = moveIn(ctx, h, e, h.opts, h.tenants)
+		if next, err = moveIn(ctx, h, e, h.opts, h.tenants); err == nil {
+			next.found = found
+		}
 		return err
 	})
 	if err != nil {

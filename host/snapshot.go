@@ -166,7 +166,11 @@ func (h *Host) openSnapshot(ctx context.Context, name string, tenants []Tenant,
 	}
 	defer e.Close() // a copy that is thrown away
 	o := Options{Clock: ttl.NewVirtual(ttl.Real{})}
-	then, err := moveIn(ctx, nil, e, o.withDefaults(), tenants)
+	o = o.withDefaults()
+	if _, err := upgrade(ctx, e, o, h.tenants, false); err != nil {
+		return err
+	}
+	then, err := moveIn(ctx, nil, e, o, tenants)
 	if err != nil {
 		return err
 	}
@@ -181,17 +185,24 @@ func (h *Host) keeper() (engine.Snapshotter, error) {
 }
 
 // Adopt makes data of its own of data that were copied, such as a snapshot's: incarnations of the two differ
-// from then on. The engine must be freshly opened; Open, with the same tenants, comes after.
+// from then on. Data of an older format are brought up to date. The engine must be freshly opened; Open, with
+// the same tenants, comes after.
 func Adopt(ctx context.Context, e engine.Engine, tenants ...Tenant) error {
-	return adopt(ctx, e, tenants, head{})
+	_, err := adopt(ctx, e, Options{}.withDefaults(), tenants, head{})
+	return err
 }
 
 // adopt makes the data of an engine that nothing has opened yet a new incarnation, whose catalog hands out no
-// number below that of the old head, and in which no scope of any tenant issues an LSN up to its highest.
-func adopt(ctx context.Context, e engine.Engine, tenants []Tenant, old head) error {
+// number below that of the old head, and in which no scope of any tenant issues an LSN up to its highest. It
+// brings them up to date first, and returns the format that they had.
+func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, old head) (int, error) {
 	incarnation, err := newIncarnation()
 	if err != nil {
-		return err
+		return 0, err
+	}
+	found, err := upgrade(ctx, e, o, tenants, false)
+	if err != nil {
+		return 0, err
 	}
 	_, err = e.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) error {
 		raw, err := t.Get(headKey())
@@ -223,7 +234,7 @@ func adopt(ctx context.Context, e engine.Engine, tenants []Tenant, old head) err
 		}
 		return nil
 	})
-	return err
+	return found, err
 }
 
 // scopesOf are the scopes of all tenants in some data, and the catalog's.

@@ -64,6 +64,12 @@ func (w *world) tryOpen() (*host.Host, error) {
 func (w *world) reopen() {
 	w.t.Helper()
 	w.must(w.h.Close())
+	w.reopenClosed()
+}
+
+// reopenClosed opens the data again that no host has open.
+func (w *world) reopenClosed() {
+	w.t.Helper()
 	w.books = &hosttest.Reminders{}
 	w.open()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -59,7 +60,7 @@ type containerRecord struct {
 	// Backup tells that the container was made while the store had continuous backup.
 	Backup bool `json:"backup,omitempty"`
 
-	Settings ContainerSettings `json:"settings,omitzero"`
+	Settings definition.ContainerSettings `json:"settings,omitzero"`
 	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0:
 	// there is none.
 	MovesSince int64 `json:"movesSince,omitempty"`
@@ -143,8 +144,8 @@ func (db *resident) reread(ctx context.Context, r engine.Reader) error {
 		}
 	}
 	db.door.subscribers.Notify()
-	db.splitter.wake()
-	db.reindexer.wake()
+	db.splitter.Wake()
+	db.reindexer.Wake()
 	return nil
 }
 
@@ -195,7 +196,7 @@ func (db *resident) loadOffers(r engine.Reader, cat *catalog) error {
 		cat.offers = append(cat.offers, rec)
 		return nil
 	})
-	sortBy(cat.offers, func(o offerRecord) uint32 { return o.Num })
+	work.SortBy(cat.offers, func(o offerRecord) uint32 { return o.Num })
 	return err
 }
 
@@ -213,7 +214,7 @@ func (db *resident) loadDatabases(r engine.Reader, cat *catalog) error {
 		cat.databases = append(cat.databases, d)
 		return nil
 	})
-	sortBy(cat.databases, func(d *Database) uint32 { return d.rec.Num })
+	work.SortBy(cat.databases, func(d *Database) uint32 { return d.rec.Num })
 	return err
 }
 
@@ -241,7 +242,7 @@ func (db *resident) loadContainers(r engine.Reader, cat *catalog,
 		cat.cids[c.cid] = c
 		return nil
 	})
-	sortBy(cat.containers, func(c *Container) uint32 { return c.cid })
+	work.SortBy(cat.containers, func(c *Container) uint32 { return c.cid })
 	return err
 }
 
@@ -267,10 +268,10 @@ func (cat *catalog) add(c *Container) {
 }
 
 func (cat *catalog) remove(c *Container) {
-	cat.containers = without(cat.containers, c)
+	cat.containers = work.Without(cat.containers, c)
 	delete(cat.cids, c.cid)
 	cat.forgetFamilies(c.families())
-	c.d.containers = without(c.d.containers, c)
+	c.d.containers = work.Without(c.d.containers, c)
 	delete(c.d.byName, c.name)
 }
 

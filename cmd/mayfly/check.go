@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -29,8 +30,8 @@ func checkCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&accept, acceptDamagedLog, false,
 		"check what would be left if a damaged log of writes were accepted")
-	registerResultJSON(cmd.Flags(), &asJSON)
-	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+	cli.RegisterResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = cli.Run(func(cmd *cobra.Command, args []string) error {
 		log := newLogger(cmd.ErrOrStderr(), "warn", "text")
 		folder := pebble.Options{Dir: args[0], AcceptDamagedLog: accept, Logger: log}
 		return checkFolder(cmd.Context(), folder, cmd.OutOrStdout(), asJSON)
@@ -47,16 +48,22 @@ type checkResult struct {
 	Messages   int64    `json:"messages"`
 	Found      int      `json:"found"`
 	Violations []string `json:"violations"` // the first maxPrinted
+	Format     int      `json:"format"`     // of the folder, as it is
+	Current    int      `json:"current"`    // the format that this program writes
 }
 
 // checkFolder opens the folder without the reaper and prints what Check finds, then a summary.
 func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bool) (err error) {
 	db, queues, err := openExisting(ctx, o)
 	if err != nil {
-		return wayOn(err, o.Dir)
+		return withRemedy(err, o.Dir)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	r := checkResult{Violations: []string{}}
+	format := db.Format()
+	r := checkResult{Violations: []string{}, Format: format.Found, Current: format.Current}
+	if !asJSON {
+		fmt.Fprintln(out, describeFormat(format))
+	}
 	report := func(violation error) bool {
 		if r.Found++; r.Found > maxPrinted {
 			return true
@@ -82,20 +89,27 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 	if r.Entities, r.Messages, err = queues.Totals(ctx); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("%s, %s, %s", howMany(r.Databases, "database", "databases"),
-		howMany(r.Containers, "container", "containers"), howMany(r.Documents, "document", "documents"))
+	summary := fmt.Sprintf("%s, %s, %s", cli.HowMany(r.Databases, "database", "databases"),
+		cli.HowMany(r.Containers, "container", "containers"), cli.HowMany(r.Documents, "document", "documents"))
 	if r.Entities > 0 {
-		summary += fmt.Sprintf(", %s, %s", howMany(r.Entities, "queue, topic or subscription",
-			"queues, topics and subscriptions"), howMany(r.Messages, "message", "messages"))
+		summary += fmt.Sprintf(", %s, %s", cli.HowMany(r.Entities, "queue, topic or subscription",
+			"queues, topics and subscriptions"), cli.HowMany(r.Messages, "message", "messages"))
 	}
-	summary += ": " + howMany(r.Found, "violation", "violations")
-	if err := printResult(out, asJSON, summary, r); err != nil {
+	summary += ": " + cli.HowMany(r.Found, "violation", "violations")
+	if err := cli.PrintResult(out, asJSON, summary, r); err != nil {
 		return err
 	}
 	if r.Found > 0 {
 		return fmt.Errorf("%s is inconsistent", o.Dir)
 	}
 	return nil
+}
+
+func describeFormat(f store.Format) string {
+	if f.Found == f.Current {
+		return fmt.Sprintf("format %d", f.Found)
+	}
+	return fmt.Sprintf("format %d, which serve brings up to date: format %d", f.Found, f.Current)
 }
 
 // openExisting opens a folder that has been Mayfly's before, to be read: what a kill has left half-done is

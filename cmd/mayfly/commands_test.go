@@ -72,11 +72,13 @@ func TestCheckFinds(t *testing.T) {
 	}
 	code, out, errs := mayfly(t, "check", dir)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if code != exitFailed || len(lines) != maxPrinted+2 || !strings.Contains(errs, "inconsistent") {
+	if code != exitFailed || len(lines) != maxPrinted+3 || lines[0] != "format 3" ||
+		!strings.Contains(errs, "inconsistent") {
 		t.Fatalf("check: %d, %d lines: %s%s", code, len(lines), out, errs)
 	}
-	if lines[maxPrinted] != "... and 50 more" || !strings.HasSuffix(lines[maxPrinted+1], ": 150 violations") {
-		t.Errorf("the end: %q", lines[maxPrinted:])
+	end := lines[maxPrinted+1:]
+	if end[0] != "... and 50 more" || !strings.HasSuffix(end[1], ": 150 violations") {
+		t.Errorf("the end: %q", end)
 	}
 }
 

@@ -175,7 +175,9 @@ func TestJSONOfFailures(t *testing.T) {
   "entities": 0,
   "messages": 0,
   "found": 0,
-  "violations": []
+  "violations": [],
+  "format": 3,
+  "current": 3
 }
 `
 	if code != 0 || out != want {

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// formerFolders are data folders that earlier programs have written: two containers, one of them with an
+// index of vectors, times to live, scripts, a user, messages in queues and behind a topic, and a snapshot
+// from before the last document and the last message. The clock of all of them stands still.
+var formerFolders = map[string]int{ // the file -> its format
+	"format-2":       2,
+	"format-3-first": 3,
+	"format-3-later": 3,
+}
+
+// TestFormerFolders: a folder of an earlier program is read as it is by check, brought up to date by serve,
+// and has everything that was written.
+func TestFormerFolders(t *testing.T) {
+	for name, format := range formerFolders {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := unpack(t, name)
+			before := folder(t, dir)
+			const counts = "1 database, 2 containers, 40 documents"
+			checked(t, dir, counts, fmt.Sprintf("format %d", format))
+			if !maps.Equal(before, folder(t, dir)) {
+				t.Error("check has changed the folder")
+			}
+			former := serveFormer(t, dir)
+			former.documents("after")
+			former.messages()
+			kept := former.snapshots()
+			if upgraded := format < 3; upgraded != slices.Contains(kept, "before-format-3") ||
+				upgraded != strings.Contains(former.stderr.String(), "brought up to date") {
+				t.Errorf("snapshots %v, log:\n%s", kept, former.stderr)
+			}
+			if status, text := former.do(t, "POST", "/_mayfly/snapshots/kept/restore", "{}"); status != 200 {
+				t.Fatalf("restore: %d %s\n%s", status, text, former.stderr)
+			}
+			former.documents("")
+			former.expiry()
+			former.stop(t)
+			checked(t, dir, "1 database, 2 containers", "format 3\n")
+			if format < 3 {
+				forkFormer(t, dir, before)
+			}
+		})
+	}
+}
+
+// forkFormer: the snapshot that an upgrade leaves holds the data in their former format, which check reads,
+// and a fork of it is a folder of the present one.
+func forkFormer(t *testing.T, dir string, before map[string]string) {
+	t.Helper()
+	kept := filepath.Join(dir, "snapshots", "before-format-3")
+	checked(t, kept, "2 containers, 40 documents", "format 2")
+	fork := filepath.Join(t.TempDir(), "fork")
+	code, out, errs := mayfly(t, "snapshot", "fork", "before-format-3", "--data", dir, "--to", fork)
+	if code != 0 {
+		t.Fatalf("fork: %d %s%s", code, out, errs)
+	}
+	checked(t, fork, "2 containers, 40 documents", "format 3\n")
+	for name, text := range before {
+		if strings.HasSuffix(name, ".sst") && filepath.Dir(name) == filepath.Join(dir, "snapshots", "kept") {
+			if now, err := os.ReadFile(name); err != nil || string(now) != text {
+				t.Errorf("%s of the older snapshot has changed: %v", name, err)
+			}
+		}
+	}
+}
+
+func checked(t *testing.T, dir string, wants ...string) {
+	t.Helper()
+	code, out, errs := mayfly(t, "check", dir)
+	for _, want := range append(wants, ": 0 violations") {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("check, want %q: %d %s%s", want, code, out, errs)
+		}
+	}
+}
+
+// former is a server over a folder of an earlier program.
+type former struct {
+	*booted
+	t   *testing.T
+	bus string
+}
+
+func serveFormer(t *testing.T, dir string) *former {
+	t.Helper()
+	b := bootBus(t, "--data", dir, "--virtual-clock")
+	return &former{b, t, busPorts(t, b)[0]}
+}
+
+// documents reads all documents in every way that has keys of its own.
+func (f *former) documents(last string) {
+	f.t.Helper()
+	count := 19
+	if last != "" {
+		count = 20
+		f.must(f.t, 200, "GET", "/dbs/shop/colls/carts/docs/"+last, "",
+			"x-ms-documentdb-partitionkey", `["ada"]`)
+	}
+	for _, c := range []struct{ coll, text, want string }{
+		{"carts", "SELECT VALUE COUNT(1) FROM c", fmt.Sprint("[", count, "]")},
+		{"carts", "SELECT VALUE c.id FROM c WHERE c.n = 50", `["5"]`},
+		{"carts", "SELECT VALUE c.id FROM c WHERE c.n = 2 ORDER BY c.n ASC, c.code DESC",
+			`["7","2","17","12"]`},
+		{"carts", "SELECT VALUE udf.twice(c.n) FROM c WHERE c.id = '5'", `[100]`},
+		{"pictures", "SELECT TOP 2 VALUE c.id FROM c ORDER BY VectorDistance(c.vector, [3.2, 1, 2, 3])",
+			`["3","4"]`},
+		{"pictures", "SELECT VALUE COUNT(1) FROM c", "[20]"},
+	} {
+		if got := f.query(c.coll, c.text); got != c.want {
+			f.t.Errorf("%s: %s, want %s", c.text, got, c.want)
+		}
+	}
+	if got := f.must(f.t, 200, "POST", "/dbs/shop/colls/carts/sprocs/hello", "[]",
+		"x-ms-documentdb-partitionkey", `["ada"]`); got != `"hello"` {
+		f.t.Errorf("the procedure answered %s", got)
+	}
+	f.must(f.t, 200, "GET", "/dbs/shop/users/eve", "")
+	status, text := f.do(f.t, "POST", "/dbs/shop/colls/carts/docs", `{"id":"new","user":"ada","code":"c2"}`,
+		"x-ms-documentdb-partitionkey", `["ada"]`)
+	if status != 409 {
+		f.t.Errorf("a unique key is taken twice: %d %s", status, text)
+	}
+	feed := f.must(f.t, 200, "GET", "/dbs/shop/colls/carts/docs", "", "A-IM", "Incremental Feed",
+		"x-ms-documentdb-partitionkeyrangeid", "0")
+	if n := strings.Count(feed, `"_rid":`) - 1; n != count {
+		f.t.Errorf("the change feed has %d documents, want %d", n, count)
+	}
+}
+
+// expiry: items and messages with a time to live of their own and those that inherit a default expire when
+// they must; an item that never expires stays, and a scheduled message appears.
+func (f *former) expiry() {
+	f.t.Helper()
+	f.must(f.t, 200, "GET", "/dbs/shop/colls/carts/docs/3", "", "x-ms-documentdb-partitionkey", `["ben"]`)
+	f.must(f.t, 200, "PUT", "/_mayfly/clock?settle=true", `{"advance":"60s"}`)
+	f.must(f.t, 404, "GET", "/dbs/shop/colls/carts/docs/3", "", "x-ms-documentdb-partitionkey", `["ben"]`)
+	f.must(f.t, 200, "GET", "/dbs/shop/colls/carts/docs/2", "", "x-ms-documentdb-partitionkey", `["ada"]`)
+	f.received("orders/$DeadLetterQueue", "short")
+	f.must(f.t, 200, "PUT", "/_mayfly/clock?settle=true", `{"advance":"1h"}`)
+	if got := f.query("carts", "SELECT VALUE c.id FROM c"); got != `["4"]` {
+		f.t.Errorf("alive after an hour: %s", got)
+	}
+	f.received("orders/$DeadLetterQueue", "long")
+	f.received("orders", "later")
+}
+
+// messages receives what there is in each entity.
+func (f *former) messages() {
+	f.t.Helper()
+	for from, want := range map[string][]string{
+		"orders":                  {"short", "long", "after"},
+		"news/subscriptions/all":  {"red news", "blue news"},
+		"news/subscriptions/red":  {"red news"},
+		"orders/$DeadLetterQueue": nil,
+	} {
+		f.received(from, want...)
+	}
+}
+
+// received takes all that an entity has, and fails the test unless it is this.
+func (f *former) received(from string, want ...string) {
+	f.t.Helper()
+	if got := f.receive(from, len(want)+1); !slices.Equal(got, want) {
+		f.t.Errorf("%s has %v, want %v", from, got, want)
+	}
+}
+
+// receive takes up to n messages.
+func (f *former) receive(from string, n int) (bodies []string) {
+	f.t.Helper()
+	for range n {
+		req, err := http.NewRequestWithContext(f.t.Context(), "DELETE",
+			"http://"+f.bus+"/"+from+"/messages/head?timeout=0", nil)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		req.Header.Set("Authorization",
+			"SharedAccessSignature sr=x&sig=x&se=9999999999&skn=RootManageSharedAccessKey")
+		status, body := send(f.t, client(nil), req)
+		if status == http.StatusNoContent {
+			return bodies
+		}
+		if status != http.StatusOK {
+			f.t.Fatalf("receiving from %s: %d %s", from, status, body)
+		}
+		bodies = append(bodies, body)
+	}
+	return bodies
+}
+
+// query returns the rows of a query.
+func (f *former) query(coll, text string) string {
+	f.t.Helper()
+	body, err := json.Marshal(map[string]string{"query": text})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	answer := f.must(f.t, 200, "POST", "/dbs/shop/colls/"+coll+"/docs", string(body),
+		"x-ms-documentdb-isquery", "True",
+		"Content-Type", "application/query+json", "x-ms-documentdb-query-enablecrosspartition", "True",
+		"x-ms-documentdb-partitionkeyrangeid", "0")
+	var page struct{ Documents json.RawMessage }
+	if err := json.Unmarshal([]byte(answer), &page); err != nil {
+		f.t.Fatalf("%s: %v", answer, err)
+	}
+	return string(page.Documents)
+}
+
+func (f *former) snapshots() (names []string) {
+	f.t.Helper()
+	var list struct{ Snapshots []struct{ Name string } }
+	if err := json.Unmarshal([]byte(f.must(f.t, 200, "GET", "/_mayfly/snapshots", "")), &list); err != nil {
+		f.t.Fatal(err)
+	}
+	for _, s := range list.Snapshots {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// unpack makes a data folder of an archive.
+func unpack(t *testing.T, name string) string {
+	t.Helper()
+	packed, err := os.Open(filepath.Join("testdata", "formats", name+".tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	plain, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for files := tar.NewReader(plain); ; {
+		head, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return dir
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, filepath.FromSlash(head.Name))
+		if head.Typeflag == tar.TypeDir {
+			err = os.MkdirAll(to, 0o700)
+		} else {
+			var text []byte
+			if text, err = io.ReadAll(files); err == nil {
+				err = os.WriteFile(to, text, 0o600)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// The format is the layout of the keys and values of all tenants together. The first record of the catalog
+// holds it.
+//
+//	format  what is new in it                                              step to it
+//	1       the first one                                                  -
+//	2       a sequence is the LSN of its transaction and a position        none: format 1 is refused
+//	3       vector indexes of the kinds quantizedFlat and diskANN hold     documents: store/upgrade.go
+//	        codes of their vectors
+//
+// Open brings data of an older format up to date: it keeps them as they are in a snapshot, runs the steps of
+// the tenants one format after the other, and then writes the new format. The snapshot is a data folder that
+// the older program reads. Data of a newer format are refused.
+//
+// A value that has a version of its own (an item, a change, a message) gets another version only where the
+// older one stays readable; such a change needs no new format. engine/pebble raises the format of its files
+// by itself.
+
+const (
+	// formatVersion is the format that this program reads and writes.
+	formatVersion = 3
+	// oldestFormat is the oldest one from which steps lead to it.
+	oldestFormat = 2
+)
+
+// Upgrade is a step of a tenant from one format to the next.
+type Upgrade struct {
+	From int
+	What string // for the log: "vector indexes get codes"
+	// Run changes the data of an engine in which no tenant lives. A crash may have interrupted an earlier run
+	// at any of its transactions, and Run is called again.
+	Run func(ctx context.Context, e engine.Engine) error
+}
+
+// Upgrader is a Tenant whose keys or values were others in an older format.
+type Upgrader interface {
+	Tenant
+	// Upgrades returns the tenant's steps, at most one for each format.
+	Upgrades() []Upgrade
+}
+
+// Format is the format of data that a host has opened.
+type Format struct {
+	Found   int // the format that the data had before they were opened; Current for fresh data
+	Current int // the format that they have now
+}
+
+// Format returns the format of the data.
+func (h *Host) Format() Format { return Format{h.Instance().found, formatVersion} }
+
+// upgrade brings the data of an engine up to date and returns the format that they had; formatVersion where
+// there are none. With keep it makes a snapshot before the first change. It fails with engine.ErrNewerFormat
+// and engine.ErrOlderFormat, and where the snapshot cannot be made.
+func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, keep bool) (int, error) {
+	var h head
+	err := e.View(ctx, func(r engine.Reader) (err error) {
+		if h, _, err = readHead(r); err != nil {
+			return err
+		}
+		if err = h.upgradable(); err == nil && h.Format < formatVersion {
+			err = claimed(r, tenants)
+		}
+		return err
+	})
+	if errors.Is(err, engine.ErrNotFound) {
+		return formatVersion, nil
+	}
+	if err != nil || h.Format == formatVersion {
+		return h.Format, err
+	}
+	copied := ""
+	if keep {
+		if copied, err = keepFormat(ctx, e, o.Wall.Now()); err != nil {
+			return h.Format, fmt.Errorf("keeping the data of format %d: %w", h.Format, err)
+		}
+	}
+	var what []string
+	for format := h.Format; format < formatVersion; format++ {
+		done, err := upgradeFrom(ctx, e, tenants, format)
+		if err != nil {
+			return h.Format, fmt.Errorf("bringing data of format %d up to date: %w", format, err)
+		}
+		what = append(what, done...)
+	}
+	o.Logger.Info("the data was brought up to date", "from", h.Format, "to", formatVersion,
+		"changes", strings.Join(what, "; "), "snapshot", copied)
+	return h.Format, nil
+}
+
+// upgradable fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of a format that no step
+// leads from.
+func (h *head) upgradable() error {
+	if h.Format >= oldestFormat && h.Format < formatVersion {
+		return nil
+	}
+	return h.readable()
+}
+
+// claimed fails with engine.ErrOlderFormat where the catalog has records of a tenant that is not among these:
+// its steps would be left out.
+func claimed(r engine.Reader, tenants []Tenant) (err error) {
+	kinds := string([]byte{kindHost, kindCeiling, kindMark})
+	for _, t := range tenants {
+		kinds += t.Claim().Kinds
+	}
+	it := r.Scan(engine.Prefix(CatalogScope()), false)
+	defer func() {
+		if cerr := it.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	for it.Next() {
+		if key := it.Key(); len(key) > 1 && strings.IndexByte(kinds, key[1]) < 0 {
+			return fmt.Errorf("%w: it has records of the kind %q, which this program does not read",
+				engine.ErrOlderFormat, key[1])
+		}
+	}
+	return nil
+}
+
+// keepFormat makes a snapshot of the data before they get another format, and returns its name; "" where the
+// engine keeps none. One of that name is there already where a crash has interrupted an upgrade.
+func keepFormat(ctx context.Context, e engine.Engine, now time.Time) (string, error) {
+	keeper, ok := e.(engine.Snapshotter)
+	if !ok {
+		return "", nil
+	}
+	note, err := json.Marshal(map[string]time.Time{noteTime: now.UTC()})
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("before-format-%d", formatVersion)
+	err = keeper.Snapshot(ctx, name, note)
+	if errors.Is(err, engine.ErrSnapshotExists) {
+		err = nil
+	}
+	return name, err
+}
+
+// upgradeFrom runs the steps that lead from a format, notes the next one, and returns what was done.
+func upgradeFrom(ctx context.Context, e engine.Engine, tenants []Tenant, from int) (
+	what []string, err error) {
+	for _, t := range tenants {
+		u, ok := t.(Upgrader)
+		if !ok {
+			continue
+		}
+		steps := u.Upgrades()
+		i := slices.IndexFunc(steps, func(s Upgrade) bool { return s.From == from })
+		if i < 0 {
+			continue
+		}
+		if err := steps[i].Run(ctx, e); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Claim().Name, err)
+		}
+		what = append(what, steps[i].What)
+	}
+	_, err = e.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) error {
+		h, _, err := readHead(t)
+		if err != nil {
+			return err
+		}
+		h.Format = from + 1
+		t.SetMark(CatalogScope(), t.Mark(CatalogScope())+1)
+		return SetRecord(t, headKey(), h)
+	})
+	return what, err
+}

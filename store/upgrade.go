@@ -1,0 +1,76 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+var _ host.Upgrader = tenant{}
+
+// Upgrades implements host.Upgrader.
+func (tenant) Upgrades() []host.Upgrade {
+	return []host.Upgrade{
+		{From: 2, What: "vector indexes get codes of their vectors", Run: codeVectors},
+	}
+}
+
+// Format is the format of the data: the one in which Open has found them, and the one that they have now.
+type Format = host.Format
+
+// Format returns the format of the data.
+func (db *DB) Format() Format { return db.host.Format() }
+
+// codeVectors leads from format 2, whose vector indexes hold no codes. It notes in the records of the
+// containers concerned that their documents may still be indexed without any vectors, as after a change of
+// the indexing policy. The reindexer then makes all entries; until it is done no query uses the index.
+func codeVectors(ctx context.Context, e engine.Engine) error {
+	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
+		changed := map[string]containerRecord{}
+		err := host.ScanRecords(t, layout.KindContainer, func(key []byte, rec containerRecord) error {
+			without, err := withoutVectors(rec.Spec)
+			if err != nil || without == nil {
+				return err
+			}
+			same := func(old json.RawMessage) bool { return bytes.Equal(old, without) }
+			if !slices.ContainsFunc(rec.IndexedBy, same) { // else an earlier run has noted it
+				rec.IndexedBy = append(rec.IndexedBy, without)
+				rec.IndexRound++
+				changed[string(key)] = rec
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for key, rec := range changed {
+			if err := host.SetRecord(t, []byte(key), rec); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// withoutVectors returns a stored spec without its vector indexes; nil where none of them has codes.
+func withoutVectors(raw json.RawMessage) (json.RawMessage, error) {
+	spec, _, err := definition.ParseContainerSpec(raw, false)
+	if err != nil {
+		return nil, fmt.Errorf("%w: container record: %v", engine.ErrCorrupt, err)
+	}
+	coded := func(v index.VectorPath) bool { return v.Type != "flat" }
+	if !slices.ContainsFunc(spec.Indexing.Vector, coded) {
+		return nil, nil
+	}
+	spec.Indexing.Vector = nil
+	return spec.AppendJSON(nil), nil
+}
