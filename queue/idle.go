@@ -26,7 +26,7 @@ func (e *entityState) touch(ms int64) {
 }
 
 // idleDeadline returns the millisecond from which on the entity does not exist, if it is not used before:
-// host.Never for one that does not delete itself.
+// host.Never for one that is kept, or in use now.
 func (e *entityState) idleDeadline(now int64) int64 {
 	if e.neverIdle() || e.busy(now) {
 		return host.Never

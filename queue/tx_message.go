@@ -98,8 +98,8 @@ func (w *work) insert(p *part, h *layout.Header, body []byte) (number int64, err
 	return p.Last, w.put(p, p.Last, h, body)
 }
 
-// arrive makes an active message of a scheduled one, as of the moment for which it was scheduled, or in
-// which this dataset was opened, where that is later: while nobody is there nothing arrives. done is false where
+// arrive makes an active message of a scheduled one, as of the moment for which it was scheduled, or in which
+// this dataset was opened, where that is later: while nobody is there nothing arrives. done is false where
 // another transaction must go on.
 func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err error) {
 	p, err := w.in(s)
