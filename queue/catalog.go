@@ -76,7 +76,7 @@ func (tenant) Scopes(r engine.Reader) (list [][]byte, err error) {
 }
 
 // load reads all entities and rules.
-func (m *resident) load(r engine.Reader) error {
+func (m *dataset) load(r engine.Reader) error {
 	var subscriptions []entityRecord
 	err := host.ScanRecords(r, kindEntity, func(_ []byte, rec entityRecord) error {
 		if rec.Topic != 0 {
@@ -108,7 +108,7 @@ func (m *resident) load(r engine.Reader) error {
 	})
 }
 
-func (m *resident) loadEntity(r engine.Reader, rec entityRecord) (*entityState, error) {
+func (m *dataset) loadEntity(r engine.Reader, rec entityRecord) (*entityState, error) {
 	e := m.add(rec)
 	for _, s := range e.stores {
 		if s != nil {

@@ -50,7 +50,7 @@ func (w *work) sources() (list []*messageStore) {
 }
 
 // forward moves the messages of stores on, and those of the stores in which they arrive.
-func (m *resident) forward(ctx context.Context, list []*messageStore) {
+func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 	for steps := 0; len(list) > 0; steps++ {
 		s := list[0]
 		if steps >= maxForwardSteps || ctx.Err() != nil {
@@ -224,14 +224,14 @@ func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 // is gone.
 func (w *work) refusal(to *entityState, h *layout.Header, size int64) (*reason, error) {
 	if h.Hops >= maxHops {
-		why := because("MaxTransferHopCountExceeded",
+		why := newReason("MaxTransferHopCountExceeded",
 			"The message was forwarded as often as it can be: the allowed hop count is 4.")
 		return &why, nil
 	}
 	err := w.takesForwarded(to, size)
 	var no *entity.Error
 	if errors.As(err, &no) {
-		why := because(exceptionOf(no.Code), no.Message)
+		why := newReason(exceptionOf(no.Code), no.Message)
 		return &why, nil
 	}
 	return nil, err

@@ -26,12 +26,12 @@ const (
 
 // heir is a queue or a topic in which arrives what dies elsewhere.
 type heir struct {
-	m    *resident
+	m    *dataset
 	path string
 }
 
 // heir finds one. Errors: CodeEntityNotFound, CodeArgument for an entity that cannot be one.
-func (m *resident) heir(name string) (host.Heir, error) {
+func (m *dataset) heir(name string) (host.Heir, error) {
 	e, err := m.findPath(name)
 	if err != nil {
 		return nil, err

@@ -201,7 +201,7 @@ func (s *messageStore) activate(ctx context.Context) error {
 		return err
 	}
 	s.e.touch(last)
-	s.e.m.idler.ring()
+	s.e.m.idler.wakeUp()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.schedules == before { // else something was scheduled meanwhile, and the next look tells more
