@@ -14,12 +14,12 @@ import (
 // dated shows the host what is dated by the server's clock: all messages.
 type dated struct{ m *resident }
 
-// Clocks implements host.Dated: there are none but the server's.
+// Clocks implements host.ClockUser: there are none but the server's.
 func (d dated) Clocks() []*host.Clock { return nil }
 
 func (d dated) concerns(clocks []*host.Clock) bool { return slices.Contains(clocks, d.m.in.Clock()) }
 
-// Hold implements host.Dated.
+// Hold implements host.ClockUser.
 func (d dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	if !d.concerns(clocks) {
 		return func() {}, nil
@@ -27,7 +27,7 @@ func (d dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), 
 	return d.m.gate.Open, d.m.gate.Shut(ctx)
 }
 
-// Latest implements host.Dated.
+// Latest implements host.ClockUser.
 func (d dated) Latest(clocks []*host.Clock) (last host.Moment) {
 	if !d.concerns(clocks) {
 		return last
@@ -43,8 +43,8 @@ func (d dated) Latest(clocks []*host.Clock) (last host.Moment) {
 	return last
 }
 
-// Died implements host.Dated.
-func (d dated) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (died host.Moment, err error) {
+// Expired implements host.ClockUser.
+func (d dated) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (died host.Moment, err error) {
 	if !d.concerns(clocks) {
 		return died, nil
 	}
@@ -100,7 +100,7 @@ func lastBefore(r engine.Reader, prefix []byte, upto int64) (at int64, err error
 	return at, err
 }
 
-// Moved implements host.Dated.
+// Moved implements host.ClockUser.
 func (d dated) Moved(clocks []*host.Clock) {
 	if !d.concerns(clocks) {
 		return

@@ -168,7 +168,7 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 
 // checkHeir refuses that a setting leads to what another tenant does not have, or what takes nothing.
 func (c *Container) checkHeir(setting string, to heirName) error {
-	_, err := c.db.in.Heir(tenantName, to.kind, to.name)
+	_, err := c.db.in.Sink(tenantName, to.kind, to.name)
 	if err == nil {
 		return nil
 	}
