@@ -59,9 +59,9 @@ func (r *entityRecord) scope() []byte {
 // tenant is what the host knows of the queues.
 type tenant struct{ q *Queues }
 
-// Claim implements host.Tenant.
-func (tenant) Claim() host.Claim {
-	return host.Claim{Name: "queues", Kinds: string([]byte{kindEntity, kindRule}), First: 0x40, Last: 0x7F}
+// KeySpace implements host.Tenant.
+func (tenant) KeySpace() host.KeySpace {
+	return host.KeySpace{Name: "queues", Kinds: string([]byte{kindEntity, kindRule}), First: 0x40, Last: 0x7F}
 }
 
 // Scopes implements host.Tenant.

@@ -14,14 +14,14 @@ import (
 // clockUser implements host.Dated: all messages are dated by the server's clock.
 type clockUser struct{ m *dataset }
 
-// Clocks implements host.Dated: there are none but the server's.
+// Clocks implements host.ClockUser: there are none but the server's.
 func (d clockUser) Clocks() []*host.Clock { return nil }
 
 func (d clockUser) concerns(clocks []*host.Clock) bool {
 	return slices.Contains(clocks, d.m.in.Clock())
 }
 
-// Hold implements host.Dated.
+// Hold implements host.ClockUser.
 func (d clockUser) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	if !d.concerns(clocks) {
 		return func() {}, nil
@@ -29,7 +29,7 @@ func (d clockUser) Hold(ctx context.Context, clocks []*host.Clock) (release func
 	return d.m.gate.Open, d.m.gate.Shut(ctx)
 }
 
-// Latest implements host.Dated.
+// Latest implements host.ClockUser.
 func (d clockUser) Latest(clocks []*host.Clock) (last host.Moment) {
 	if !d.concerns(clocks) {
 		return last
@@ -45,8 +45,8 @@ func (d clockUser) Latest(clocks []*host.Clock) (last host.Moment) {
 	return last
 }
 
-// Died implements host.Dated.
-func (d clockUser) Died(ctx context.Context, clocks []*host.Clock,
+// Expired implements host.ClockUser.
+func (d clockUser) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.Moment, err error) {
 	if !d.concerns(clocks) {
 		return died, nil
@@ -103,7 +103,7 @@ func lastBefore(r engine.Reader, prefix []byte, upto int64) (at int64, err error
 	return at, err
 }
 
-// Moved implements host.Dated.
+// Moved implements host.ClockUser.
 func (d clockUser) Moved(clocks []*host.Clock) {
 	if !d.concerns(clocks) {
 		return

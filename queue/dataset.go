@@ -51,8 +51,8 @@ type entityState struct {
 	fan        atomic.Pointer[fanOut]         // of a topic: the rules of its subscriptions; nil: not made yet
 }
 
-// MoveIn implements host.Tenant.
-func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, error) {
+// Open implements host.Tenant.
+func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
 	m := &dataset{
 		q:       t.q,
 		in:      in,
@@ -63,8 +63,8 @@ func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, e
 	}
 	m.timers, m.idler = newTimers(m), newIdler(m)
 	err := in.Engine().View(ctx, m.load)
-	return host.Resident{Life: m, Sweep: sweeper{m}, Dated: clockUser{m}, Note: m.summary,
-		Heirs: map[string]host.FindHeir{heirKind: m.heir}}, err
+	return host.OpenTenant{Life: m, Sweep: sweeper{m}, ClockUser: clockUser{m}, Note: m.summary,
+		Sinks: map[string]host.FindSink{heirKind: m.heir}}, err
 }
 
 func (m *dataset) summary() (member string, value any) {

@@ -167,7 +167,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 }
 
 // sweepAction lets the reaper pass by what somebody has locked.
-func (s *messageStore) sweepAction(e host.Entry) host.Verdict {
+func (s *messageStore) sweepAction(e host.Entry) host.SweepAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.claims[int64(e.ID)]; c != nil {

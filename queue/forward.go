@@ -92,10 +92,10 @@ func (s *messageStore) mustForward(at int64) {
 // forward moves as many messages on as one transaction takes. more tells that there are others, and sources
 // are the stores that they have arrived in, and do not stay in.
 func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messageStore, err error) {
-	if err := s.forwarding.Take(ctx); err != nil {
+	if err := s.forwarding.Lock(ctx); err != nil {
 		return false, nil, wrap(err)
 	}
-	defer s.forwarding.Release()
+	defer s.forwarding.Unlock()
 	s.mu.Lock()
 	s.forwards = host.Never
 	ended := s.ended != nil

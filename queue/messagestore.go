@@ -35,8 +35,8 @@ type messageStore struct {
 	ticking   bool   // somebody has the turn
 	timer     timer  // the timers'
 
-	turn         host.Turn    // of who ends locks and brings what is scheduled
-	forwarding   host.Turn    // of who moves messages on, so that they keep their order
+	turn         host.Mutex   // of who ends locks and brings what is scheduled
+	forwarding   host.Mutex   // of who moves messages on, so that they keep their order
 	latest       atomic.Int64 // the last millisecond that is stored
 	size         atomic.Int64 // bytes of all messages
 	lastReceived atomic.Int64 // the last millisecond in which somebody asked for messages
@@ -45,8 +45,8 @@ type messageStore struct {
 
 // newMessageStore makes what is known in memory of a store of an entity.
 func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
-	return &messageStore{e: e, sub: sub, keys: layout.StoreKeysOf(e.number, sub), turn: host.NewTurn(),
-		forwarding: host.NewTurn(), forwards: host.Never,
+	return &messageStore{e: e, sub: sub, keys: layout.StoreKeysOf(e.number, sub), turn: host.NewMutex(),
+		forwarding: host.NewMutex(), forwards: host.Never,
 		claims: make(map[int64]*claim), tokens: make(map[message.UUID]*claim),
 		sessions:  make(map[string]*sessionLock),
 		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: timer{index: -1}}
