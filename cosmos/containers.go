@@ -34,7 +34,7 @@ func (s *Service) locate(c *call) (p place, err error) {
 // known is locate in what this server knows.
 func (s *Service) known(c *call) (p place, err error) {
 	if p.database, p.byRID, err = s.database(c); err != nil {
-		return p, owner(err)
+		return p, fault.Owner(err)
 	}
 	if p.byRID {
 		p.container, err = p.database.ContainerByRID(c.req.Address.Container())
@@ -57,7 +57,7 @@ func (s *Service) addressed(c *call) (place, error) {
 // the client has in mind.
 func (s *Service) within(c *call) (p place, rid string, err error) {
 	p, err = s.locate(c)
-	if err = owner(err); err == nil {
+	if err = fault.Owner(err); err == nil {
 		rid = p.container.RID()
 	}
 	if known := c.in.CachedRID; known != "" && known != rid && !c.req.Address.ByRID &&
@@ -102,7 +102,7 @@ func (s *Service) queryContainers(c *call) error {
 func (s *Service) containerFeed(c *call) (feed[store.ContainerInfo], error) {
 	d, _, err := s.database(c)
 	if err != nil {
-		return feed[store.ContainerInfo]{}, owner(err)
+		return feed[store.ContainerInfo]{}, fault.Owner(err)
 	}
 	c.out.setDatabasePaths(d.RID(), d.ID())
 	f := feed[store.ContainerInfo]{
@@ -120,7 +120,7 @@ func (s *Service) containerFeed(c *call) (feed[store.ContainerInfo], error) {
 func (s *Service) createContainer(c *call) error {
 	d, _, err := s.database(c)
 	if err != nil {
-		return owner(err)
+		return fault.Owner(err)
 	}
 	c.out.setDatabasePaths(d.RID(), d.ID())
 	spec, err := s.decodeContainer(c)

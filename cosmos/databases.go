@@ -1,11 +1,8 @@
 package cosmos
 
 import (
-	"errors"
-
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
-	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // database finds the database that the path names, by id or by rid. byRID tells which it was, and how the
@@ -54,16 +51,6 @@ func (c *call) leadsOn(d *store.Database, byRID bool) bool {
 		}
 	}
 	return err == nil
-}
-
-// owner says of a resource that is absent that it is where something else would lie in: Cosmos DB tells
-// clients so by a substatus, on which they drop what they have cached about it.
-func owner(err error) error {
-	var e *fault.Error
-	if errors.As(err, &e) && e.Code == fault.CodeNotFound {
-		return &fault.Error{Code: fault.CodeOwnerNotFound, Message: e.Message, Err: err}
-	}
-	return err
 }
 
 func (s *Service) listDatabases(c *call) error {

@@ -1,13 +1,12 @@
 package cosmos
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
 )
@@ -87,22 +86,13 @@ func indexUseV1(use query.IndexUse) ([]byte, error) {
 	}
 	ofSingle := func(spec string) single { return single{"", spec, true, true, impact} }
 	ofComposite := func(specs []string) composite { return composite{specs, true, impact} }
-	return asWritten(struct {
+	return doc.Marshal(struct {
 		UtilizedSingleIndexes, PotentialSingleIndexes       []single
 		UtilizedCompositeIndexes, PotentialCompositeIndexes []composite
 	}{
 		each(use.Single, ofSingle), each(use.PotentialSingle, ofSingle),
 		each(use.Composite, ofComposite), each(use.PotentialComposite, ofComposite),
 	})
-}
-
-// asWritten is the JSON text of v in which &, < and > stand as they are: a path may have them.
-func asWritten(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // indexUseV2 is the second form. It scores the potential indexes alone.
@@ -125,7 +115,7 @@ func indexUseV2(use query.IndexUse) ([]byte, error) {
 			each(lists, func(specs []string) composite { return composite{specs, score} }),
 		}
 	}
-	return asWritten(struct{ UtilizedIndexes, PotentialIndexes indexes }{
+	return doc.Marshal(struct{ UtilizedIndexes, PotentialIndexes indexes }{
 		of(use.Single, use.Composite, ""), of(use.PotentialSingle, use.PotentialComposite, impact),
 	})
 }

@@ -6,18 +6,19 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // listRanges lists the partition key ranges of a container. Clients that ask for changes (A-IM) with the etag
 // of the last answer get 304 while nothing has changed, which some of them ask until, and else the ranges
-// that have come since: the children of those that were split.
+// that have come since: the children of those that were split. A container that is gone, asked for by its
+// rid, answers with the ranges of the one that has its name now: store.DB.Successor.
 func (s *Service) listRanges(c *call) error {
-	p, _, err := s.within(c)
+	coll, set, err := s.ranges(c)
 	if err != nil {
 		return err
 	}
-	set := p.container.Ranges()
-	c.setPosition(p.container)
+	c.setPosition(coll)
 	c.out.setETag(set.ETag)
 	if c.in.Incremental && bareETag(c.in.IfNoneMatch) == bareETag(set.ETag) {
 		c.out.setItemCount(0)
@@ -30,7 +31,27 @@ func (s *Service) listRanges(c *call) error {
 	if c.in.MaxItems <= 0 {
 		c.in.MaxItems = len(rows) // some clients read one page and take it for all
 	}
-	return sendFeed(c, rangeFeed(rows, p.container.Info()))
+	return sendFeed(c, rangeFeed(rows, coll.Info()))
+}
+
+// ranges finds the ranges that listRanges answers with, and their container. A resource token, which is for
+// one container, reaches no successor of it.
+func (s *Service) ranges(c *call) (*store.Container, store.RangeSet, error) {
+	p, _, err := s.within(c)
+	if err == nil {
+		return p.container, p.container.Ranges(), nil
+	}
+	if fault.ErrorCode(err) != fault.CodeOwnerNotFound || !c.req.Address.ByRID || !c.req.Trusted {
+		return nil, store.RangeSet{}, err
+	}
+	d, next, set, missing := s.db.Successor(c.ctx, c.req.Address.Container())
+	if fault.ErrorCode(missing) == fault.CodeNotFound {
+		return nil, store.RangeSet{}, err
+	} else if missing != nil {
+		return nil, store.RangeSet{}, missing
+	}
+	c.out.setContainerPaths(next.RID(), d.ID(), next.ID())
+	return next, set, nil
 }
 
 func rangeFeed(rows []store.Range, in store.ContainerInfo) feed[store.Range] {

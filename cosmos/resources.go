@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // smallKinds says which kinds of paths are small resources, and how their feeds are called.
@@ -46,7 +47,7 @@ func (s *Service) resources(c *call) (p smallPlace, err error) {
 	}
 	d, byRID, err := s.database(c)
 	if err != nil {
-		return p, owner(err)
+		return p, fault.Owner(err)
 	}
 	c.out.setDatabasePaths(d.RID(), d.ID())
 	p = smallPlace{Resources: d.Resources(k), owner: d.RID(), byRID: byRID}
@@ -61,7 +62,7 @@ func (s *Service) resources(c *call) (p smallPlace, err error) {
 		p.owner = user.RID
 		p.Resources, err = d.Permissions(user.ID)
 	}
-	return p, owner(err)
+	return p, fault.Owner(err)
 }
 
 // named finds the resource of that name or rid, whichever the path is made of.

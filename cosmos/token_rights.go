@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // need is what a request asks of a resource token. The zero value is out of any token's reach: it wants the
@@ -105,7 +106,7 @@ func (s *Service) permit(c *call, g *Grant) error {
 	}
 	p, err := s.locate(c)
 	if err != nil {
-		return owner(err)
+		return fault.Owner(err)
 	}
 	if g.Container == "" || p.container.Info().RID != g.Container {
 		return forbidden()

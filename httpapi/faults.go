@@ -10,12 +10,8 @@ import (
 // Faults on demand are package inject's. This is the one place where an operation of Cosmos DB meets them: a
 // request that was let in and read, and whose answer has not begun.
 
-// perform carries out the operation that a request asks for, with the fault that it meets before or after.
-func (s *Server) perform(c *call) error {
-	if !s.opt.Faults.Armed() {
-		s.ops.Serve(c.ctx(), &c.req, &c.ans)
-		return nil
-	}
+// withFaults carries out the operation of a request with the fault that it meets before or after.
+func (s *Server) withFaults(c *call) error {
 	hit := s.opt.Faults.Meet(s.faultTarget(c))
 	now, err := hit.Before(c.ctx(), s.opt.Wall)
 	if err != nil {

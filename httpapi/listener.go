@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/peek"
 	"github.com/mayflydb/mayfly/rntbd"
 )
 
@@ -59,7 +60,7 @@ type sniffConn struct {
 	// request is one that is under way, for who wants to know what does not end.
 	request atomic.Pointer[http.Request]
 
-	source *peekedConn // nil until the first byte has arrived; used by Read alone
+	source *peek.Conn // nil until the first byte has arrived; used by Read alone
 	tls    atomic.Pointer[tls.Conn]
 	ahead  []byte      // decrypted bytes that were read ahead; used by Read alone
 	asked  bool        // whether it is one of direct mode; used by Read alone
@@ -75,13 +76,14 @@ func (c *sniffConn) Read(p []byte) (int, error) {
 		return 0, io.EOF // net/http is done with it
 	}
 	if c.source == nil {
-		source := &peekedConn{Conn: c.Conn}
-		if err := source.peek(); err != nil {
+		source := peek.New(c.Conn)
+		first, err := source.First()
+		if err != nil {
 			return 0, err
 		}
 		c.source = source
 		c.spoke.Store(true)
-		if source.first == recordHandshake && c.conf != nil {
+		if first == recordHandshake && c.conf != nil {
 			c.tls.Store(tls.Server(source, c.conf))
 		}
 	}
@@ -190,29 +192,4 @@ func (c *sniffConn) SetWriteDeadline(t time.Time) error {
 		return nil
 	}
 	return c.Conn.SetWriteDeadline(t)
-}
-
-// peekedConn gives back the byte that was read ahead.
-type peekedConn struct {
-	net.Conn
-	first   byte
-	pending bool
-}
-
-func (c *peekedConn) peek() error {
-	var b [1]byte
-	n, err := c.Conn.Read(b[:])
-	if n == 1 {
-		c.first, c.pending = b[0], true
-		return nil
-	}
-	return err
-}
-
-func (c *peekedConn) Read(p []byte) (int, error) {
-	if c.pending && len(p) > 0 {
-		p[0], c.pending = c.first, false
-		return 1, nil
-	}
-	return c.Conn.Read(p)
 }

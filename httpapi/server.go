@@ -351,6 +351,15 @@ func (s *Server) serve(c *call) error {
 	return nil
 }
 
+// perform carries out the operation that a request asks for.
+func (s *Server) perform(c *call) error {
+	if s.opt.Faults.Armed() {
+		return s.withFaults(c)
+	}
+	s.ops.Serve(c.ctx(), &c.req, &c.ans)
+	return nil
+}
+
 // authorise lets a request in. Mayfly's own surface wants the master key; a resource token opens what it was
 // issued for.
 func (s *Server) authorise(c *call) error {

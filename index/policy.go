@@ -37,7 +37,7 @@ type Policy struct {
 // PathSpec is an included or excluded path, a Pattern as text.
 type PathSpec struct {
 	Path    string       `json:"path"`
-	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients, which alone read it back; it has no effect
+	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients, who alone read it back
 }
 
 // LegacyKind is what old clients say about an included path. Today all paths have range indexes of full
@@ -147,7 +147,7 @@ func (p *Policy) UnmarshalJSON(raw []byte) error {
 func (p Policy) MarshalJSON() ([]byte, error) {
 	p.Normalize()
 	automatic := p.Mode != None
-	return marshal(policyJSON{p.Mode, &automatic, p.Included, p.Excluded, p.Composite, p.Spatial, p.Vector,
+	return doc.Marshal(policyJSON{p.Mode, &automatic, p.Included, p.Excluded, p.Composite, p.Spatial, p.Vector,
 		p.FullText})
 }
 
@@ -221,17 +221,6 @@ func decodeError(err error) error {
 				wrong.Value)}
 	}
 	return &PolicyError{Reason: err.Error()}
-}
-
-// marshal is json.Marshal that leaves <, > and & as they are.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // canonical returns the member of known that s spells in another case, or s.

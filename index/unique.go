@@ -112,7 +112,7 @@ func (u UniqueKeys) MarshalJSON() ([]byte, error) {
 	for i, k := range u.keys {
 		w.UniqueKeys[i].Paths = k.texts
 	}
-	return marshal(w)
+	return doc.Marshal(w)
 }
 
 // IsZero tells whether u was not given.

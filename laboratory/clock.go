@@ -27,11 +27,11 @@ type DatabaseClock struct {
 
 func (l *Laboratory) clockOf(now time.Time, state ttl.State) Clock {
 	return Clock{Now: now.UTC().Format(time.RFC3339Nano), Frozen: state.Rate == 0, Rate: state.Rate,
-		Virtual: l.clock.VirtualClock()}
+		Virtual: l.db.VirtualClock()}
 }
 
 func (l *Laboratory) getClock(context.Context, *none) (Clock, error) {
-	return l.clockOf(l.clock.Now(), l.clock.Clock()), nil
+	return l.clockOf(l.db.Now(), l.db.Clock()), nil
 }
 
 // ClockChange is how a clock is to be moved. Its members apply in their order.
@@ -82,7 +82,7 @@ func (l *Laboratory) settle(ctx context.Context, s Settling) error {
 	if !s.Settle {
 		return nil
 	}
-	_, err := l.clock.SweepNow(ctx)
+	_, err := l.db.SweepNow(ctx)
 	return err
 }
 
@@ -92,7 +92,7 @@ type setClockRequest struct {
 }
 
 func (l *Laboratory) setClock(ctx context.Context, in *setClockRequest) (Clock, error) {
-	if _, err := l.clock.SetClock(ctx, in.change()); err != nil {
+	if _, err := l.db.SetClock(ctx, in.change()); err != nil {
 		return Clock{}, err
 	}
 	if err := l.settle(ctx, in.Settling); err != nil {

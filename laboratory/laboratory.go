@@ -2,7 +2,6 @@ package laboratory
 
 import (
 	"context"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -72,43 +71,15 @@ type WebhookMetrics struct {
 // Laboratory answers the requests for Mayfly's own surface. It has no goroutine of its own, and no state but
 // who plants a seed.
 type Laboratory struct {
-	opt       Options
-	db        *store.DB
-	clock     serverClock
-	reapers   allReapers
-	snapshots snapshots
-	routes    []route
-	planting  chan struct{} // holds one while a seed is planted
-}
-
-// serverClock is the clock that every database follows which has none of its own.
-type serverClock interface {
-	Now() time.Time
-	Clock() ttl.State
-	VirtualClock() bool
-	SetClock(context.Context, store.ClockChange) (ttl.State, error)
-	SweepNow(context.Context) (int, error)
-}
-
-// allReapers are the reapers of everything that expires.
-type allReapers interface {
-	ReaperPaused() bool
-	PauseReaper(ctx context.Context, paused bool) error
-	Reap(context.Context) (int, error)
-}
-
-// snapshots are kept states of everything.
-type snapshots interface {
-	Snapshots(context.Context) ([]store.Snapshot, error)
-	Snapshot(ctx context.Context, name string) (store.Snapshot, error)
-	DeleteSnapshot(ctx context.Context, name string) error
-	Restore(ctx context.Context, name string) error
+	opt      Options
+	db       *store.DB
+	routes   []route
+	planting chan struct{} // holds one while a seed is planted
 }
 
 // New makes the laboratory of a database.
 func New(db *store.DB, o Options) *Laboratory {
-	return &Laboratory{opt: o, db: db, clock: db, reapers: db, snapshots: db, routes: table(),
-		planting: make(chan struct{}, 1)}
+	return &Laboratory{opt: o, db: db, routes: table(), planting: make(chan struct{}, 1)}
 }
 
 // Register adds the routes to a group. open goes around those that need no key, keyed around the others.

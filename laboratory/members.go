@@ -60,22 +60,12 @@ func (in *InContainer) find(l *Laboratory, ec echo.Context) (err error) {
 	}
 	d, err := l.db.Database(in.DatabaseID)
 	if err != nil {
-		return owner(err)
+		return fault.Owner(err)
 	}
 	if in.container, err = d.Container(in.ContainerID); err != nil {
-		return owner(err)
+		return fault.Owner(err)
 	}
 	return l.opt.Wire.Enter(ec, d, in.container)
-}
-
-// owner says of a database or a container that is absent that it is where something else would lie in: Cosmos
-// DB tells the two apart.
-func owner(err error) error {
-	var e *fault.Error
-	if errors.As(err, &e) && e.Code == fault.CodeNotFound {
-		return &fault.Error{Code: fault.CodeOwnerNotFound, Message: e.Message, Err: err}
-	}
-	return err
 }
 
 // OfItem is the part of a body that names an item.

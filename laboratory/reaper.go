@@ -96,7 +96,7 @@ func (l *Laboratory) stepReaper(ctx context.Context, in *stepReaperRequest) (Pur
 func purged(n int, err error) (Purged, error) { return Purged{n}, err }
 
 func (l *Laboratory) getReapers(context.Context, *none) (ReapersState, error) {
-	return ReapersState{l.reapers.ReaperPaused()}, nil
+	return ReapersState{l.db.ReaperPaused()}, nil
 }
 
 const pauseText = "The body must be {\"paused\": true} or {\"paused\": false}."
@@ -125,7 +125,7 @@ type setReapersRequest struct {
 }
 
 func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (ReapersState, error) {
-	if err := l.reapers.PauseReaper(ctx, bool(in.Paused)); err != nil {
+	if err := l.db.PauseReaper(ctx, bool(in.Paused)); err != nil {
 		return ReapersState{}, err
 	}
 	return l.getReapers(ctx, nil)
@@ -133,5 +133,5 @@ func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (Rea
 
 // runReapers purges everything that has expired, in all containers.
 func (l *Laboratory) runReapers(ctx context.Context, _ *none) (Purged, error) {
-	return purged(l.reapers.Reap(ctx))
+	return purged(l.db.Reap(ctx))
 }

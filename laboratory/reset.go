@@ -16,7 +16,7 @@ const unseededText = "There is no state to go back to, which is a snapshot with 
 // reset goes back to the seeded state: data, entities, messages and virtual clocks. It ends the faults on
 // demand only when that has succeeded, so that a reset that fails changes nothing.
 func (l *Laboratory) reset(ctx context.Context, _ *none) (Restored, error) {
-	err := l.snapshots.Restore(ctx, SeededSnapshot)
+	err := l.db.Restore(ctx, SeededSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
 		return Restored{}, notFound(unseededText)
 	}

@@ -1,7 +1,6 @@
 package laboratory
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -147,13 +147,7 @@ func marshal(out any) ([]byte, error) {
 	if _, ok := out.(verbatim); !ok {
 		return json.Marshal(out)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return doc.Marshal(out)
 }
 
 // register adds the row to a group. What can be read can be asked for its head alone.

@@ -2,7 +2,6 @@ package laboratory
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -163,9 +162,7 @@ func valueOf(v any) rule.Value {
 
 // asBadRule is what a rule can be refused for.
 func asBadRule(err error) error {
-	var syntax *rule.SyntaxError
-	var own *rule.Error
-	if errors.As(err, &syntax) || errors.As(err, &own) {
+	if rule.IsInvalid(err) {
 		return badRequest(err.Error())
 	}
 	return err

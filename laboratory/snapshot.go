@@ -25,7 +25,7 @@ func snapshotOf(s store.Snapshot) Snapshot {
 }
 
 func (l *Laboratory) listSnapshots(ctx context.Context, _ *none) (Snapshots, error) {
-	list, err := l.snapshots.Snapshots(ctx)
+	list, err := l.db.Snapshots(ctx)
 	if err != nil {
 		return Snapshots{}, err
 	}
@@ -47,7 +47,7 @@ func (l *Laboratory) createSnapshot(ctx context.Context, in *createSnapshotReque
 	if in.Name == "" {
 		return Snapshot{}, badRequest(snapshotNameText)
 	}
-	s, err := l.snapshots.Snapshot(ctx, in.Name)
+	s, err := l.db.Snapshot(ctx, in.Name)
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -60,7 +60,7 @@ type OfSnapshot struct {
 }
 
 func (l *Laboratory) deleteSnapshot(ctx context.Context, in *OfSnapshot) (none, error) {
-	return none{}, l.snapshots.DeleteSnapshot(ctx, in.Snapshot)
+	return none{}, l.db.DeleteSnapshot(ctx, in.Snapshot)
 }
 
 type restoreRequest struct {
@@ -79,7 +79,7 @@ func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (R
 	if in.Database != nil {
 		_, err = l.db.RestoreDatabase(ctx, in.Snapshot, *in.Database)
 	} else {
-		err = l.snapshots.Restore(ctx, in.Snapshot)
+		err = l.db.Restore(ctx, in.Snapshot)
 	}
 	if err != nil {
 		return Restored{}, err

@@ -17,7 +17,7 @@ type Fault struct {
 //		Operations: []inject.Operation{inject.CreateItem}})
 func (m *Mayfly) Fail(r inject.Rule) Fault {
 	m.t.Helper()
-	s, err := m.faults.Add(r)
+	s, err := m.server.Faults().Add(r)
 	if err != nil {
 		m.t.Fatalf("mayflytest: a fault: %v", err)
 	}
@@ -26,7 +26,7 @@ func (m *Mayfly) Fail(r inject.Rule) Fault {
 
 // Hits is how many operations have failed by the rule.
 func (f Fault) Hits() int {
-	for _, s := range f.of.faults.List() {
+	for _, s := range f.of.server.Faults().List() {
 		if s.ID == f.id {
 			return int(s.Hits)
 		}
@@ -35,4 +35,4 @@ func (f Fault) Hits() int {
 }
 
 // End takes the rule back, and with it what it has counted. It may be called more than once.
-func (f Fault) End() { f.of.faults.Delete(f.id) }
+func (f Fault) End() { f.of.server.Faults().Delete(f.id) }

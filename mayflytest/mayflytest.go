@@ -15,10 +15,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/httpapi"
-	"github.com/mayflydb/mayfly/inject"
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/internal/serve"
 	"github.com/mayflydb/mayfly/seed"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -31,15 +29,13 @@ import (
 // that cannot do what they are asked for end the test, so they belong into its own goroutine.
 type Mayfly struct {
 	t         testing.TB
-	db        *store.DB
+	server    *serve.Server
 	clock     *ttl.Virtual
-	http      *httpapi.Server
-	listener  net.Listener
+	stop      context.CancelFunc // ends Run
 	served    chan error
 	client    *http.Client
 	tracker   tracker
 	snapshots atomic.Int64
-	faults    *inject.Rules
 }
 
 // Option changes how New makes a server.
@@ -109,77 +105,47 @@ func New(t testing.TB, opts ...Option) *Mayfly {
 
 func (m *Mayfly) open(o options) error {
 	ctx := context.Background()
-	seeds, queues, err := readSeeds(o.seeds)
+	seeds, entities, err := readSeeds(o.seeds)
 	if err != nil {
 		return err
 	}
-	var neighbours []host.Tenant
-	if queues != nil {
-		neighbours = append(neighbours, queues.Tenant())
-	}
-	e, err := pebble.Open(ctx, pebble.Options{Memory: true, CacheBytes: cacheBytes, Strict: true,
-		Logger: o.logger})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	o.store.Clock, o.store.Logger = m.clock, o.logger
-	if m.db, err = store.Open(ctx, e, o.store, neighbours...); err != nil {
+	o.store.Clock = m.clock
+	m.server, err = serve.Open(ctx, serve.Options{Logger: o.logger, Store: o.store, HTTP: o.http, Seeds: seeds,
+		Engine: pebble.Options{Memory: true, CacheBytes: cacheBytes, Strict: true},
+		Queues: entities, Listeners: []net.Listener{ln}})
+	if err != nil {
 		return err
 	}
-	for _, s := range seeds {
-		if _, err := s.Plant(ctx, seed.Target{DB: m.db, Queues: queues, Log: o.logger,
-			Forward: true}); err != nil {
-			return err
-		}
-	}
-	if queues != nil {
-		o.http.Queues = queues
-	}
-	if o.http.Faults == nil {
-		o.http.Faults = inject.New(m.db.Now)
-	}
-	o.http.DB, o.http.Logger, m.faults = m.db, o.logger, o.http.Faults
-	if m.http, err = httpapi.New(o.http); err != nil {
-		return err
-	}
-	if m.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		return err
-	}
-	go func() { m.served <- m.http.Serve(m.listener, nil) }()
+	ctx, m.stop = context.WithCancel(ctx)
+	go func() { m.served <- m.server.Run(ctx) }()
 	m.client = &http.Client{Transport: &signer{key: o.http.Key, base: &http.Transport{}}}
 	return nil
 }
 
-// readSeeds reads the seeds, and makes queues where one of them asks for some.
-func readSeeds(list []func() (*seed.Seed, error)) (seeds []*seed.Seed, queues *queue.Queues, err error) {
+// readSeeds reads the seeds. entities reports whether one of them has queues or topics.
+func readSeeds(list []func() (*seed.Seed, error)) (seeds []*seed.Seed, entities bool, err error) {
 	for _, read := range list {
 		s, err := read()
 		if err != nil {
-			return nil, nil, err
+			return nil, false, err
 		}
-		if seeds = append(seeds, s); s.HasEntities() && queues == nil {
-			queues = queue.New(queue.Options{})
-		}
+		seeds, entities = append(seeds, s), entities || s.HasEntities()
 	}
-	return seeds, queues, nil
+	return seeds, entities, nil
 }
 
-// close ends what open started and fails the test for what is left over.
+// close ends what open started and fails the test for what is left over. A request that outlives its test is a
+// mistake of the test, and is broken off.
 func (m *Mayfly) close() {
 	var errs []error
-	if m.client != nil {
+	if m.server != nil {
 		m.client.CloseIdleConnections()
-	}
-	if m.listener != nil {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // a request that outlives its test is a mistake of the test
-		if err := m.http.Shutdown(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			errs = append(errs, err)
-		}
+		m.stop()
 		errs = append(errs, <-m.served)
-	}
-	if m.db != nil {
-		errs = append(errs, m.db.Close())
 	}
 	errs = append(errs, m.tracker.end())
 	if err := errors.Join(errs...); err != nil {
@@ -188,10 +154,10 @@ func (m *Mayfly) close() {
 }
 
 // Store is the store itself, for what is easier done in Go than over the wire.
-func (m *Mayfly) Store() *store.DB { return m.db }
+func (m *Mayfly) Store() *store.DB { return m.server.DB() }
 
 // URL is the endpoint, "http://127.0.0.1:PORT", without a slash at its end.
-func (m *Mayfly) URL() string { return "http://" + m.listener.Addr().String() }
+func (m *Mayfly) URL() string { return "http://" + m.server.Addr().String() }
 
 // Key is the master key in base64: that of the emulators, unless WithHTTP has set another.
 func (m *Mayfly) Key() string { return m.client.Transport.(*signer).masterKey() }
@@ -204,17 +170,17 @@ func (m *Mayfly) HTTPClient() *http.Client { return m.client }
 func (m *Mayfly) Clock() ttl.Clock { return m.clock }
 
 // Now is the moment of the clock.
-func (m *Mayfly) Now() time.Time { return m.db.Now() }
+func (m *Mayfly) Now() time.Time { return m.server.DB().Now() }
 
 // Advance moves the clock on by d, which must not be negative, and returns when all that this brings about
 // has happened.
 func (m *Mayfly) Advance(d time.Duration) {
 	m.t.Helper()
 	ctx := context.Background()
-	if _, err := m.db.SetClock(ctx, store.ClockChange{Advance: &d}); err != nil {
+	if _, err := m.server.DB().SetClock(ctx, store.ClockChange{Advance: &d}); err != nil {
 		m.t.Fatalf("mayflytest: moving the clock by %s: %v", d, err)
 	}
-	if _, err := m.db.SweepNow(ctx); err != nil {
+	if _, err := m.server.DB().SweepNow(ctx); err != nil {
 		m.t.Fatalf("mayflytest: purging what has expired: %v", err)
 	}
 }
@@ -241,7 +207,7 @@ func (m *Mayfly) lookUp(name string) (*store.Container, error) {
 	if !ok {
 		return nil, errName
 	}
-	d, err := m.db.Database(database)
+	d, err := m.server.DB().Database(database)
 	if err != nil {
 		return nil, err
 	}
@@ -251,9 +217,9 @@ func (m *Mayfly) lookUp(name string) (*store.Container, error) {
 func (m *Mayfly) create(name, partitionKeyPath string) (*store.Container, error) {
 	ctx := context.Background()
 	database, container, _ := strings.Cut(name, "/")
-	d, err := m.db.Database(database)
+	d, err := m.server.DB().Database(database)
 	if err != nil {
-		d, err = m.db.CreateDatabase(ctx, database, definition.Throughput{})
+		d, err = m.server.DB().CreateDatabase(ctx, database, definition.Throughput{})
 	}
 	if err != nil {
 		return nil, err
@@ -322,7 +288,7 @@ type Snapshot struct {
 func (m *Mayfly) Snapshot() Snapshot {
 	m.t.Helper()
 	s := Snapshot{m, "mayflytest-" + strconv.FormatInt(m.snapshots.Add(1), 10)}
-	if _, err := m.db.Snapshot(context.Background(), s.name); err != nil {
+	if _, err := m.server.DB().Snapshot(context.Background(), s.name); err != nil {
 		m.t.Fatalf("mayflytest: taking a snapshot: %v", err)
 	}
 	return s
@@ -335,7 +301,7 @@ func (m *Mayfly) Restore(s Snapshot) {
 		m.t.Fatalf("mayflytest: a snapshot can only be restored by the server that has taken it")
 	}
 	var err error
-	m.tracker.run(func() { err = m.db.Restore(context.Background(), s.name) })
+	m.tracker.run(func() { err = m.server.DB().Restore(context.Background(), s.name) })
 	if err != nil {
 		m.t.Fatalf("mayflytest: restoring a snapshot: %v", err)
 	}

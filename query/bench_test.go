@@ -8,6 +8,9 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
@@ -61,13 +64,13 @@ func BenchmarkScan(b *testing.B) {
 					_ = docs.Close()
 				}
 			} else {
-				p, err := Prepare(text, nil, Info{})
+				p, err := Prepare(text, nil, bind.Info{})
 				if err != nil {
 					b.Fatal(err)
 				}
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := p.Run(context.Background(), sources, Env{}, RunOptions{}); err != nil {
+					if _, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -92,8 +95,8 @@ func BenchmarkLeapfrog(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		x := &intersection{list: []source.Postings{&gathered{rids: every2}, &gathered{rids: every13}},
-			pass: func() error { entries++; return nil }}
+		x := &exec.Intersection{List: []source.Postings{&exec.Gathered{Rids: every2}, &exec.Gathered{Rids: every13}},
+			Pass: func() error { entries++; return nil }}
 		for x.Next() {
 		}
 	}
@@ -112,13 +115,13 @@ func BenchmarkQuery(b *testing.B) {
 		`SELECT c.city, COUNT(1) AS n FROM c GROUP BY c.city`,
 	} {
 		b.Run(strings.ReplaceAll(text, " ", "_"), func(b *testing.B) {
-			p, err := Prepare(text, nil, Info{Index: x})
+			p, err := Prepare(text, nil, bind.Info{Index: x})
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := p.Run(context.Background(), sources, Env{}, RunOptions{}); err != nil {
+				if _, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -135,10 +138,10 @@ func BenchmarkPrepare(b *testing.B) {
 		{"group", `SELECT c.city, COUNT(1) AS n, AVG(c.score) AS mean FROM c JOIN t IN c.tags WHERE STARTSWITH(t, "u") GROUP BY c.city`},
 	} {
 		b.Run(q.name, func(b *testing.B) {
-			params := []Parameter{{"@id", doc.StringValue("00000007")}}
+			params := []bind.Parameter{{Name: "@id", Value: doc.StringValue("00000007")}}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Prepare(q.text, params, Info{Index: x}); err != nil {
+				if _, err := Prepare(q.text, params, bind.Info{Index: x}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -156,18 +159,18 @@ func BenchmarkWith(b *testing.B) {
 		{"in", `SELECT c.id FROM c WHERE c.city IN (@a, 'c1') AND STARTSWITH(c.name, @a)`},
 		{"group", `SELECT c.city, COUNT(1) AS n FROM c WHERE c.id = @a AND c.m < @b GROUP BY c.city`},
 	} {
-		params := []Parameter{{"@a", doc.StringValue("00000007")}, {"@b", doc.NumberValue(7)}}
-		plan, err := Prepare(q.text, params, Info{Index: x})
+		params := []bind.Parameter{{Name: "@a", Value: doc.StringValue("00000007")}, {Name: "@b", Value: doc.NumberValue(7)}}
+		plan, err := Prepare(q.text, params, bind.Info{Index: x})
 		if err != nil {
 			b.Fatal(err)
 		}
-		if plan.shape.fixed {
+		if plan.Shape.Fixed {
 			b.Fatalf("%s depends on the values", q.text)
 		}
 		b.Run(q.name+"/anew", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _ = Prepare(q.text, params, Info{Index: x})
+				_, _ = Prepare(q.text, params, bind.Info{Index: x})
 			}
 		})
 		b.Run(q.name+"/with", func(b *testing.B) {

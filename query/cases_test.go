@@ -14,6 +14,10 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
@@ -56,10 +60,10 @@ func readJSON(t testing.TB, path string, into any) {
 	}
 }
 
-func (c *queryCase) params() []Parameter {
-	var list []Parameter
+func (c *queryCase) params() []bind.Parameter {
+	var list []bind.Parameter
 	for _, p := range c.Parameters {
-		list = append(list, Parameter{p.Name, doc.Of(p.Value)})
+		list = append(list, bind.Parameter{Name: p.Name, Value: doc.Of(p.Value)})
 	}
 	return list
 }
@@ -153,8 +157,8 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 		bodies[i] = d
 	}
 	sources := newMemory(t, x, bodies, v.sources)
-	got, err := runAll(c.Query, c.params(), Info{Index: x, Lenient: v.lenient}, sources,
-		RunOptions{MaxItems: v.page})
+	got, err := runAll(c.Query, c.params(), bind.Info{Index: x, Lenient: v.lenient}, sources,
+		exec.RunOptions{MaxItems: v.page})
 	for _, s := range sources {
 		if n := s.(*memory).opened; n != 0 {
 			t.Errorf("%s: %d iterators were left open", c.ID, n)
@@ -170,7 +174,7 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 }
 
 // runAll makes all pages of a query.
-func runAll(text string, params []Parameter, info Info, sources []source.Source, o RunOptions) ([]doc.Value, error) {
+func runAll(text string, params []bind.Parameter, info bind.Info, sources []source.Source, o exec.RunOptions) ([]doc.Value, error) {
 	p, err := Prepare(text, params, info)
 	if err != nil {
 		return nil, err
@@ -179,18 +183,18 @@ func runAll(text string, params []Parameter, info Info, sources []source.Source,
 }
 
 // runPlan runs a plan from its first page to its last.
-func runPlan(p *Plan, sources []source.Source, o RunOptions) ([]doc.Value, error) {
+func runPlan(p *Plan, sources []source.Source, o exec.RunOptions) ([]doc.Value, error) {
 	var rows []doc.Value
-	env := Env{Now: time.Unix(1_780_000_000, 0).UTC(), Random: func() float64 { return 0.5 }}
+	env := eval.Env{Now: time.Unix(1_780_000_000, 0).UTC(), Random: func() float64 { return 0.5 }}
 	for n := 0; ; n++ {
 		page, err := p.Run(context.Background(), sources, env, o)
 		if err != nil {
 			return nil, err
 		}
-		if o.MaxItems > 0 && p.form != blocking && p.form != grouping && len(page.Rows) > o.MaxItems {
+		if o.MaxItems > 0 && p.Form != cursor.Blocking && p.Form != cursor.Grouping && len(page.Rows) > o.MaxItems {
 			return nil, fmt.Errorf("a page of %d rows, %d were asked for", len(page.Rows), o.MaxItems)
 		}
-		full := readsAll(p.planned) && !o.Certain && len(rows) > 0 && page.Cursor == ""
+		full := exec.ReadsAll(p.Planned) && !o.Certain && len(rows) > 0 && page.Cursor == ""
 		if len(page.Rows) == 0 && (page.Cursor != "" || n > 0 && !full) {
 			return nil, fmt.Errorf("page %d has no rows, and the cursor %q", n, page.Cursor)
 		}

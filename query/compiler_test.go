@@ -15,7 +15,9 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/gateway"
 )
 
 // compilerFolder is the environment variable that names a folder with queryplan.py, which asks Cosmos DB's
@@ -155,16 +157,16 @@ var askedParameters = []map[string]any{
 // ourAnswer is what this package says.
 func ourAnswer(t *testing.T, text string) string {
 	t.Helper()
-	var params []Parameter
+	var params []bind.Parameter
 	for _, p := range askedParameters {
 		raw, err := json.Marshal(p["value"])
 		if err != nil {
 			t.Fatal(err)
 		}
-		params = append(params, Parameter{p["name"].(string), doc.Of(raw)})
+		params = append(params, bind.Parameter{Name: p["name"].(string), Value: doc.Of(raw)})
 	}
-	p, err := Gateway(text, params, Info{PartitionPaths: []doc.Path{doc.PathOf("key")}},
-		GatewayOptions{Continued: true})
+	p, err := gateway.PlanFor(text, params, bind.Info{PartitionPaths: []doc.Path{doc.PathOf("key")}},
+		gateway.GatewayOptions{Continued: true})
 	var wrong *fault.Error
 	switch {
 	case errors.As(err, &wrong):

@@ -2,7 +2,9 @@ package query
 
 import (
 	"errors"
+	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/plan"
 	"strings"
 	"testing"
 )
@@ -36,7 +38,7 @@ func TestCheckComputed(t *testing.T) {
 		"SELECT VALUE nobody.a FROM c":                             "nobody",
 		"SELECT VALUE c. FROM c":                                   "Syntax error",
 	} {
-		err := CheckComputed([]Computed{{Name: "p", Query: text},
+		err := plan.CheckComputed([]bind.Computed{{Name: "p", Query: text},
 			{Name: "other", Query: "SELECT VALUE c.a FROM c"}})
 		var wrong *fault.Error
 		if (why == "") != (err == nil) || err != nil &&

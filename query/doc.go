@@ -2,13 +2,13 @@
 //
 // Prepare reads a query once: package syntax parses it, names are bound, and all that Cosmos DB refuses
 // without a look at the data is refused, with its codes and places. Then a fixed list of rules turns it into
-// a Plan. The first of them (shapeRules) do not look at the values of parameters in conditions: constants are
+// a Plan. The first of them (ShapeRules) do not look at the values of parameters in conditions: constants are
 // folded, and conditions move to where they can be decided first. What is left of the expressions is compiled
 // to closures over the text of a document: a filter on one field is a walk to that field, without memory. The
-// others (valueRules) do look: conditions that never hold are found, partition keys are found in them, and
+// others (ValueRules) do look: conditions that never hold are found, partition keys are found in them, and
 // indexes are chosen. They run again for other values of the parameters (Plan.With).
 //
-//	text ─ parse ─► tree ─ bind ─► boundQuery ─ shapeRules ─► shape ─ valueRules ─► Plan ─ Run ─► Page
+//	text ─ parse ─► tree ─ bind ─► BoundQuery ─ ShapeRules ─► shape ─ ValueRules ─► Plan ─ Run ─► Page
 //	                                    └─────────────────────── gateway ──► GatewayPlan
 //
 // Both plans are made of one bound query. Nothing changes the tree before the gateway rewrites it: a rule

@@ -9,17 +9,18 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
 // defaultInfo is that of a container with the default indexing policy.
-func defaultInfo(t testing.TB) Info {
+func defaultInfo(t testing.TB) bind.Info {
 	t.Helper()
 	x, err := index.NewIndexer(index.Definition{Policy: index.Default()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Info{Index: x, PartitionPaths: []doc.Path{doc.PathOf("pk")}}
+	return bind.Info{Index: x, PartitionPaths: []doc.Path{doc.PathOf("pk")}}
 }
 
 // TestRefusals checks code, place and message of what is wrong with queries. A place is the text there.
@@ -163,12 +164,12 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestErrorJSON(t *testing.T) {
-	_, err := Prepare("SELECT c.€, x,\n  y FROM c", nil, Info{})
+	_, err := Prepare("SELECT c.€, x,\n  y FROM c", nil, bind.Info{})
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Code != "SC1010" {
 		t.Fatal(err)
 	}
-	_, err = Prepare("SELECT 'é', x,\n  y FROM c", nil, Info{})
+	_, err = Prepare("SELECT 'é', x,\n  y FROM c", nil, bind.Info{})
 	if !errors.As(err, &e) {
 		t.Fatal(err)
 	}
@@ -177,12 +178,12 @@ func TestErrorJSON(t *testing.T) {
 	if e.JSON() != want || e.Line != 1 || e.Col != 13 || e.More[0].Line != 2 || e.More[0].Col != 3 {
 		t.Errorf("%s\n%v", e.JSON(), e)
 	}
-	_, err = Prepare("SELECT @a", []Parameter{{"@a", doc.NullValue()}, {"@a", doc.NullValue()}}, Info{})
+	_, err = Prepare("SELECT @a", []bind.Parameter{{Name: "@a", Value: doc.NullValue()}, {Name: "@a", Value: doc.NullValue()}}, bind.Info{})
 	if !errors.As(err, &e) ||
 		e.JSON() != `{"Errors":["Invalid query. Specified duplicate parameter name '@a'."]}` {
 		t.Errorf("%v", err)
 	}
-	_, err = Prepare("SELECT * FROM c ORDER BY 1+1", nil, Info{})
+	_, err = Prepare("SELECT * FROM c ORDER BY 1+1", nil, bind.Info{})
 	if !errors.As(err, &e) || !strings.Contains(e.JSON(), `"code":2206,`) {
 		t.Errorf("%v", err)
 	}
@@ -190,10 +191,10 @@ func TestErrorJSON(t *testing.T) {
 
 // TestPins checks which partition keys conditions leave.
 func TestPins(t *testing.T) {
-	one := Info{PartitionPaths: []doc.Path{doc.PathOf("key")}}
-	two := Info{PartitionPaths: []doc.Path{doc.PathOf("a"), doc.PathOf("b", "c")}}
+	one := bind.Info{PartitionPaths: []doc.Path{doc.PathOf("key")}}
+	two := bind.Info{PartitionPaths: []doc.Path{doc.PathOf("a"), doc.PathOf("b", "c")}}
 	for _, c := range []struct {
-		info        Info
+		info        bind.Info
 		where, want string
 	}{
 		{one, `r.key = "a"`, `["a"]`}, {one, `"a" = r["key"] AND r.x > 1`, `["a"]`}, {one, `r.key = @p`,
@@ -211,7 +212,7 @@ func TestPins(t *testing.T) {
 		{two, `r.a = 1`, `[1]`}, {two, `r.b.c = 1`, "any"}, {two, `r.a IN (1, 2) AND r.b.c = 'x'`,
 			`[1,"x"] [2,"x"]`},
 	} {
-		p, err := Prepare("SELECT * FROM r WHERE "+c.where, []Parameter{{"@p", doc.NumberValue(7)}}, c.info)
+		p, err := Prepare("SELECT * FROM r WHERE "+c.where, []bind.Parameter{{Name: "@p", Value: doc.NumberValue(7)}}, c.info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +229,7 @@ func TestPins(t *testing.T) {
 		}
 	}
 	if p, err := Prepare("SELECT 1", nil, one); err != nil ||
-		!slices.Equal([]bool{p.Streamable(), p.pins.known}, []bool{false, true}) {
+		!slices.Equal([]bool{p.Streamable(), p.Pins.Known}, []bool{false, true}) {
 		t.Errorf("a query without FROM: %v, %v", p, err)
 	}
 }

@@ -2,6 +2,8 @@ package query
 
 import (
 	"context"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"testing"
 	"time"
 )
@@ -21,11 +23,11 @@ func TestPresentTime(t *testing.T) {
 		"SELECT VALUE GetCurrentTimestamp() FROM c": "1772600767123 1772600767123 1772600767123",
 	} {
 		at := time.Date(2026, 3, 4, 5, 6, 7, 123455799, time.UTC)
-		env := Env{Now: time.Date(2026, 3, 4, 5, 6, 7, 123000000, time.UTC), Clock: func() time.Time {
+		env := eval.Env{Now: time.Date(2026, 3, 4, 5, 6, 7, 123000000, time.UTC), Clock: func() time.Time {
 			at = at.Add(time.Microsecond)
 			return at
 		}}
-		page, err := mustPrepare(t, text, info).Run(context.Background(), sources, env, RunOptions{})
+		page, err := mustPrepare(t, text, info).Run(context.Background(), sources, env, exec.RunOptions{})
 		if got := rowsText(page); err != nil || got != want {
 			t.Errorf("%s gives %s (%v), want %s", text, got, err, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
@@ -115,20 +116,20 @@ func TestOperatorsTakeAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 20000 {
 		a, b := anything(r, 0), anything(r, 0)
-		for op, f := range operators() {
+		for op, f := range eval.Operators() {
 			if v := f(a, b); v.Kind() != doc.Undefined && doc.Valid(v.Raw(), doc.Limits{}) != nil {
 				t.Fatalf("%s %s %s is %s", a.Raw(), op, b.Raw(), v.Raw())
 			}
 		}
-		less, greater, equal := ordered(a, b, -1, -1), ordered(b, a, -1, -1), same(a, b)
+		less, greater, equal := eval.Ordered(a, b, -1, -1), eval.Ordered(b, a, -1, -1), eval.Same(a, b)
 		count := 0
-		for _, v := range []truth{less, greater, equal} {
-			if v == yes {
+		for _, v := range []eval.Truth{less, greater, equal} {
+			if v == eval.Yes {
 				count++
 			}
 		}
 		nan := lang.AllOf(doc.Number, a, b) && (a.Num() != a.Num() || b.Num() != b.Num())
-		if less != unknown && count != 1 && !nan || count > 1 || ordered(b, a, 1, 1) != less {
+		if less != eval.Unknown && count != 1 && !nan || count > 1 || eval.Ordered(b, a, 1, 1) != less {
 			t.Fatalf("%s and %s: less %v, greater %v, equal %v", a.Raw(), b.Raw(), less, greater, equal)
 		}
 	}

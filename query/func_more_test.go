@@ -8,6 +8,7 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
@@ -210,8 +211,8 @@ func TestFunctionAllocations(t *testing.T) {
 			abs(c,
 				number)
 		}, "YEAR": func() { part(c, date) },
-		"LIKE": func() { lang.OpLike(c, name, like) }, "=": func() { same(name, text) }, "<": func() {
-			ordered(n,
+		"LIKE": func() { lang.OpLike(c, name, like) }, "=": func() { eval.Same(name, text) }, "<": func() {
+			eval.Ordered(n,
 				n, -1, -1)
 		}, "+": func() { lang.OpAdd(n, n) },
 	} {

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -24,13 +27,13 @@ func testCall() *lang.Call {
 // answerTo runs a query without FROM, as it comes from a client, over no documents. The result is its only
 // row, undefined where it has none.
 func answerTo(text string) (doc.Value, error) {
-	p, err := Prepare(text, nil, Info{Lenient: true})
+	p, err := Prepare(text, nil, bind.Info{Lenient: true})
 	if err != nil {
 		return lang.Undefined, err
 	}
 	c := testCall()
-	page, err := p.RunValues(context.Background(), nil, Env{Now: c.Now, Static: c.Static, Random: c.Random},
-		RunOptions{})
+	page, err := p.RunValues(context.Background(), nil, eval.Env{Now: c.Now, Static: c.Static, Random: c.Random},
+		exec.RunOptions{})
 	if err != nil || len(page.Rows) == 0 {
 		return lang.Undefined, err
 	}

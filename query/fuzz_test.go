@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
@@ -28,7 +31,7 @@ func FuzzQuery(f *testing.F) {
 	bodies := append(randomDocuments(r, 12), specialDocuments(r, 8)...)
 	sources := newMemory(f, info.Index, bodies, 2)
 	f.Fuzz(func(t *testing.T, text string, page uint8, cursor string) {
-		p, err := Prepare(text, []Parameter{{"@p", doc.NumberValue(1)}, {"@s", doc.StringValue("a")}}, info)
+		p, err := Prepare(text, []bind.Parameter{{Name: "@p", Value: doc.NumberValue(1)}, {Name: "@s", Value: doc.StringValue("a")}}, info)
 		if err != nil {
 			var wrong *fault.Error
 			if !errors.As(err, &wrong) || wrong.JSON() == "" {
@@ -42,8 +45,8 @@ func FuzzQuery(f *testing.F) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		for range 3 {
-			got, err := p.Run(ctx, sources, Env{Now: time.Unix(1, 0)},
-				RunOptions{MaxItems: int(page), Cursor: cursor})
+			got, err := p.Run(ctx, sources, eval.Env{Now: time.Unix(1, 0)},
+				exec.RunOptions{MaxItems: int(page), Cursor: cursor})
 			if err != nil {
 				var wrong *fault.Error
 				var much *fault.MemoryError

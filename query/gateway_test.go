@@ -8,7 +8,9 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/gateway"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -16,11 +18,11 @@ import (
 // that of SELECT *.
 func TestGatewayPlans(t *testing.T) {
 	datatest.Run(t, "testdata/gateway.txt", func(t *testing.T, c *datatest.Case) string {
-		o := GatewayOptions{OnePartition: c.KV["scope"] == "one", Continued: c.KV["continued"] != "false"}
+		o := gateway.GatewayOptions{OnePartition: c.KV["scope"] == "one", Continued: c.KV["continued"] != "false"}
 		if f, ok := c.KV["features"]; ok {
 			o.Features = strings.Split(f, ",")
 		}
-		info := Info{PartitionPaths: []doc.Path{doc.PathOf("key")},
+		info := bind.Info{PartitionPaths: []doc.Path{doc.PathOf("key")},
 			Vectors: map[string]string{"/far": "euclidean"}}
 		if c.Cmd == "hierarchical" {
 			info.PartitionPaths = append(info.PartitionPaths, doc.PathOf("key2"))
@@ -28,12 +30,12 @@ func TestGatewayPlans(t *testing.T) {
 			return c.Unknown()
 		}
 		text, tail, _ := strings.Cut(c.Input, "@@\n")
-		var params []Parameter
+		var params []bind.Parameter
 		doc.Of([]byte(tail)).Each(func(name string, v doc.Value) bool {
-			params = append(params, Parameter{name, v})
+			params = append(params, bind.Parameter{Name: name, Value: v})
 			return true
 		})
-		p, err := Gateway(strings.TrimSpace(text), params, info, o)
+		p, err := gateway.PlanFor(strings.TrimSpace(text), params, info, o)
 		if err != nil {
 			return "error: " + err.Error()
 		}
@@ -42,8 +44,8 @@ func TestGatewayPlans(t *testing.T) {
 }
 
 // describe prints a plan.
-func describe(t *testing.T, p *GatewayPlan) string {
-	raw, err := p.JSON([]KeyRange{})
+func describe(t *testing.T, p *gateway.GatewayPlan) string {
+	raw, err := p.JSON([]gateway.KeyRange{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,14 +95,14 @@ func describeInfo(out *strings.Builder, info doc.Value, indent string) {
 }
 
 // rewrittenQueries are all queries of a plan that clients send.
-func rewrittenQueries(p *GatewayPlan) (list []string) {
-	if p.hybrid != nil {
-		list = append(list, p.hybrid.GlobalStatisticsQuery)
-		for _, one := range p.hybrid.Components {
+func rewrittenQueries(p *gateway.GatewayPlan) (list []string) {
+	if p.Hybrid != nil {
+		list = append(list, p.Hybrid.GlobalStatisticsQuery)
+		for _, one := range p.Hybrid.Components {
 			list = append(list, one.RewrittenQuery)
 		}
-	} else if p.info.RewrittenQuery != "" {
-		list = append(list, p.info.RewrittenQuery)
+	} else if p.Info.RewrittenQuery != "" {
+		list = append(list, p.Info.RewrittenQuery)
 	}
 	return list
 }
@@ -125,12 +127,12 @@ func FuzzGateway(f *testing.F) {
 	}
 	info := planInfo(f)
 	info.Lenient = true
-	params := []Parameter{{"@p", doc.NumberValue(1)}, {"@s", doc.StringValue("a")}}
+	params := []bind.Parameter{{Name: "@p", Value: doc.NumberValue(1)}, {Name: "@s", Value: doc.StringValue("a")}}
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, err := Prepare(text, params, info); err != nil {
 			return
 		}
-		p, err := Gateway(text, params, info, GatewayOptions{})
+		p, err := gateway.PlanFor(text, params, info, gateway.GatewayOptions{})
 		var wrong *fault.Error
 		if errors.As(err, &wrong) {
 			return
@@ -159,7 +161,7 @@ func FuzzGateway(f *testing.F) {
 
 // tooMuch tells of a query near a limit, which what it is rewritten to may exceed: a plan shows values twice.
 func tooMuch(text string) bool {
-	return strings.Count(strings.ToLower(text), "udf") > maxUDFs/2 || strings.Count(text, "(")+
+	return strings.Count(strings.ToLower(text), "udf") > bind.MaxUDFs/2 || strings.Count(text, "(")+
 		strings.Count(text, "[")+strings.Count(text, "-") > syntax.MaxDepth/4
 }
 
@@ -170,8 +172,8 @@ func TestRankLimit(t *testing.T) {
 		"OFFSET 1 LIMIT 2147483647": "2147483647", "OFFSET 0 LIMIT 1073741823": "2147483646", "OFFSET 1 LIMIT 1073741823": "2147483647",
 		"OFFSET 1 LIMIT 200": "402",
 	} {
-		p, err := Gateway(`SELECT * FROM c ORDER BY RANK FullTextScore(c.t, "a") `+tail, nil, Info{},
-			GatewayOptions{})
+		p, err := gateway.PlanFor(`SELECT * FROM c ORDER BY RANK FullTextScore(c.t, "a") `+tail, nil, bind.Info{},
+			gateway.GatewayOptions{})
 		if err != nil {
 			t.Fatal(tail, err)
 		}

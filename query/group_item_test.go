@@ -1,6 +1,7 @@
 package query
 
 import (
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"strings"
 	"testing"
 )
@@ -43,7 +44,7 @@ func TestGroupByItem(t *testing.T) {
 	} {
 		for _, n := range []int{1, 2} {
 			rows, err := runAll(c.text, nil, info, newMemory(t, info.Index, numbered(4, item), n),
-				RunOptions{})
+				exec.RunOptions{})
 			var want []string
 			for _, i := range []string{"0", "1", "2", "3"} {
 				want = append(want, strings.ReplaceAll(c.row, "%", i))

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/tidwall/gjson"
 )
 
@@ -26,11 +29,11 @@ func TestGroupPages(t *testing.T) {
 		{"SELECT VALUE {k: c.s, n: COUNT(1)} FROM c GROUP BY c.s", 100},
 		{"SELECT VALUE {k: c.s, n: COUNT(1)} FROM c GROUP BY c.s OFFSET 7 LIMIT 60", 60},
 	} {
-		p := mustPrepare(t, c.text, Info{})
+		p := mustPrepare(t, c.text, bind.Info{})
 		for _, size := range []int{1, 1000, 1 << 20} {
 			var keys []string
-			for o := (RunOptions{MaxBytes: size}); ; {
-				page, err := p.Run(context.Background(), newMemory(t, nil, bodies, 3), Env{}, o)
+			for o := (exec.RunOptions{MaxBytes: size}); ; {
+				page, err := p.Run(context.Background(), newMemory(t, nil, bodies, 3), eval.Env{}, o)
 				if err != nil {
 					t.Fatal(c.text, err)
 				}
@@ -61,11 +64,11 @@ func TestManyGroups(t *testing.T) {
 		bodies[i] = fmt.Appendf(nil, `{"id":"%d"}`, i)
 	}
 	sources := newMemory(t, nil, bodies, 2)
-	p := mustPrepare(t, "SELECT c.id, COUNT(1) AS n FROM c GROUP BY c.id", Info{})
+	p := mustPrepare(t, "SELECT c.id, COUNT(1) AS n FROM c GROUP BY c.id", bind.Info{})
 	seen := map[string]bool{}
 	pages := 0
-	for o := (RunOptions{MaxBytes: 64 << 20}); pages == 0 || o.Cursor != ""; pages++ {
-		page, err := p.Run(context.Background(), sources, Env{}, o)
+	for o := (exec.RunOptions{MaxBytes: 64 << 20}); pages == 0 || o.Cursor != ""; pages++ {
+		page, err := p.Run(context.Background(), sources, eval.Env{}, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/source"
 	"math/rand/v2"
 	"slices"
@@ -38,17 +39,17 @@ func TestPostingsAgree(t *testing.T) {
 		}
 		open := func() (list []source.Postings) {
 			for _, rids := range lists {
-				list = append(list, &gathered{rids: rids})
+				list = append(list, &exec.Gathered{Rids: rids})
 			}
 			return list
 		}
 		var entries int64
 		checkPostings(t, r, "intersection",
-			&intersection{list: open(), pass: func() error { entries++; return nil }}, all)
-		checkPostings(t, r, "union", &unionOf{all: open()}, some)
+			&exec.Intersection{List: open(), Pass: func() error { entries++; return nil }}, all)
+		checkPostings(t, r, "union", &exec.UnionOf{All: open()}, some)
 		checkPostings(t, r, "both",
-			&intersection{list: []source.Postings{&unionOf{all: open()}, &gathered{rids: all}},
-				pass: func() error { entries++; return nil }}, all)
+			&exec.Intersection{List: []source.Postings{&exec.UnionOf{All: open()}, &exec.Gathered{Rids: all}},
+				Pass: func() error { entries++; return nil }}, all)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
@@ -106,7 +107,7 @@ func (m *memory) Fetch(rid uint64) (source.Document, bool, error) {
 
 // memoryRids are postings over a slice.
 type memoryRids struct {
-	gathered
+	exec.Gathered
 	m *memory
 }
 
@@ -114,7 +115,7 @@ func (r *memoryRids) Close() error { r.m.opened--; return nil }
 
 func (m *memory) rids(list []uint64) source.Postings {
 	m.opened++
-	return &memoryRids{gathered{rids: list}, m}
+	return &memoryRids{exec.Gathered{Rids: list}, m}
 }
 
 func (m *memory) Postings(prefix []byte) source.Postings {
@@ -127,7 +128,7 @@ func (m *memory) Postings(prefix []byte) source.Postings {
 	return m.rids(list)
 }
 
-// span returns the entries whose keys, with the rid behind them, lie in [lo, hi).
+// Span returns the entries whose keys, with the rid behind them, lie in [lo, hi).
 func (m *memory) span(lo, hi []byte) []memoryEntry {
 	from := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(lo) })
 	to := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(hi) })

@@ -3,6 +3,9 @@ package query
 import (
 	"errors"
 	"fmt"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"math"
 	"strings"
@@ -45,12 +48,12 @@ func TestFunctionsOfOneCallEnd(t *testing.T) {
 		"intersects": "SELECT VALUE ST_INTERSECTS(c.a, c.b) FROM c",
 		"words":      "SELECT VALUE FullTextContainsAny(c.t" + terms + ") FROM c",
 	} {
-		p := mustPrepare(t, text, Info{Lenient: true, Geometry: true})
+		p := mustPrepare(t, text, bind.Info{Lenient: true, Geometry: true})
 		watch := time.Duration(0)
-		env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
+		env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 			Limit: 3 * time.Second}
 		var late *fault.TimeError
-		if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) {
+		if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -10,6 +10,9 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
@@ -71,17 +74,17 @@ func TestLimit(t *testing.T) {
 	sources := newMemory(t, nil, [][]byte{heavy()}, 1)
 	for name, text := range costly() {
 		t.Run(name, func(t *testing.T) {
-			p := mustPrepare(t, text, Info{Lenient: true})
+			p := mustPrepare(t, text, bind.Info{Lenient: true})
 			watch := time.Duration(0)
-			env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
+			env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 				Limit: 3 * time.Second}
 			var late *fault.TimeError
-			if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) ||
+			if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) ||
 				late.Limit != env.Limit {
 				t.Errorf("%v", err)
 			}
 			ctx := &endsSoon{Context: t.Context(), left: 2}
-			if _, err := p.Run(ctx, sources, Env{}, RunOptions{}); !errors.Is(err, context.Canceled) {
+			if _, err := p.Run(ctx, sources, eval.Env{}, exec.RunOptions{}); !errors.Is(err, context.Canceled) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -103,13 +106,13 @@ func (c *endsSoon) Err() error {
 
 // TestConditionLimit: the condition of a patch has a limit too.
 func TestConditionLimit(t *testing.T) {
-	c, err := PrepareCondition(
-		`FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.e WHERE RegexMatch(x, "^(a+)+$"))`, Info{})
+	c, err := exec.PrepareCondition(
+		`FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.e WHERE RegexMatch(x, "^(a+)+$"))`, bind.Info{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	watch := time.Duration(0)
-	env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 5 * time.Second}
+	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 5 * time.Second}
 	var late *fault.TimeError
 	if _, err := c.Match(t.Context(), &memoryDocument{1, heavy()}, env); !errors.As(err, &late) {
 		t.Errorf("%v", err)
@@ -129,8 +132,8 @@ func TestMadeText(t *testing.T) {
 			strings.Repeat(")", 90) + " FROM c",
 	} {
 		var much *fault.MemoryError
-		if _, err := mustPrepare(t, text, Info{Lenient: true}).Run(t.Context(), sources, Env{},
-			RunOptions{}); !errors.As(err, &much) {
+		if _, err := mustPrepare(t, text, bind.Info{Lenient: true}).Run(t.Context(), sources, eval.Env{},
+			exec.RunOptions{}); !errors.As(err, &much) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -143,12 +146,12 @@ func TestCostlyConstants(t *testing.T) {
 	for i := range regexes {
 		regexes[i] = fmt.Sprintf(`RegexMatch("%s!", "^(a+)+%d$")`, strings.Repeat("a", 60), i)
 	}
-	p := mustPrepare(t, "SELECT VALUE 1 FROM c WHERE "+strings.Join(regexes, " OR "), Info{})
+	p := mustPrepare(t, "SELECT VALUE 1 FROM c WHERE "+strings.Join(regexes, " OR "), bind.Info{})
 	watch := time.Duration(0)
-	env := Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 3 * time.Second}
+	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 3 * time.Second}
 	var late *fault.TimeError
 	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"1"}`)}, 1)
-	if _, err := p.Run(t.Context(), sources, env, RunOptions{}); !errors.As(err, &late) {
+	if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) {
 		t.Errorf("%v", err)
 	}
 	if v, err := answerTo("SELECT VALUE 1 + 2 * 3"); err != nil || !doc.Equal(v, doc.NumberValue(7)) {

@@ -1,8 +1,14 @@
 package query
 
 import (
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/gateway"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/plan"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
@@ -46,4 +52,52 @@ type (
 
 const (
 	DefaultLimit = lang.DefaultLimit
+)
+
+// How far a query has come.
+type (
+	Progress = cursor.Progress
+	Span     = cursor.Span
+)
+
+// What a query is prepared with.
+type (
+	Computed  = bind.Computed
+	Info      = bind.Info
+	Parameter = bind.Parameter
+)
+
+// What a run is given.
+type (
+	Env        = eval.Env
+	OrderValue = eval.OrderValue
+)
+
+// What a plan says of itself.
+type (
+	IndexUse = plan.IndexUse
+)
+
+// What a run takes and gives.
+type (
+	Condition  = exec.Condition
+	Memory     = exec.Memory
+	Page       = exec.Page
+	PageState  = exec.PageState
+	Resume     = exec.Resume
+	RunOptions = exec.RunOptions
+	Stats      = exec.Stats
+	Value      = exec.Value
+)
+
+const (
+	DefaultBudget = exec.DefaultBudget
+)
+
+// The plans of clients that merge.
+type (
+	GatewayOptions   = gateway.GatewayOptions
+	GatewayPlan      = gateway.GatewayPlan
+	KeyRange         = gateway.KeyRange
+	UnsupportedError = gateway.UnsupportedError
 )

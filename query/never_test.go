@@ -3,6 +3,9 @@ package query
 import (
 	"context"
 	"fmt"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -32,14 +35,14 @@ func TestNever(t *testing.T) {
 		"NOT IS_INTEGER(c.a) AND c.a = 1":                                false,
 		"EXISTS(SELECT VALUE t FROM t IN c.t WHERE t.k = 1 AND t.k = 2)": false,
 	} {
-		p, err := Prepare("SELECT VALUE c.id FROM c WHERE "+text, nil, Info{Index: x})
+		p, err := Prepare("SELECT VALUE c.id FROM c WHERE "+text, nil, bind.Info{Index: x})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 		if got := strings.Contains(p.String(), "nothing"); got != never {
 			t.Errorf("%s: nothing can fulfil it: %t, want %t", text, got, never)
 		}
-		page, err := p.Run(t.Context(), newMemory(t, x, bodies, 1), Env{}, RunOptions{})
+		page, err := p.Run(t.Context(), newMemory(t, x, bodies, 1), eval.Env{}, exec.RunOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,18 +59,18 @@ func TestNever(t *testing.T) {
 		{"SELECT VALUE s FROM c JOIN (SELECT VALUE COUNT(1) FROM t IN c.t WHERE t.k = 1 AND t.k = 2) s",
 			"0 0"},
 	} {
-		p, err := Prepare(test.text, nil, Info{Index: x})
+		p, err := Prepare(test.text, nil, bind.Info{Index: x})
 		if err != nil {
 			t.Fatalf("%s: %v", test.text, err)
 		}
-		page, err := p.Run(t.Context(), newMemory(t, x, bodies, 1), Env{}, RunOptions{})
+		page, err := p.Run(t.Context(), newMemory(t, x, bodies, 1), eval.Env{}, exec.RunOptions{})
 		if got := rowTexts(page); err != nil || got != test.want {
 			t.Errorf("%s gives %q, %v", test.text, got, err)
 		}
 	}
 }
 
-func rowTexts(page Page) string {
+func rowTexts(page exec.Page) string {
 	var texts []string
 	for _, row := range page.Rows {
 		texts = append(texts, string(row))
@@ -97,7 +100,7 @@ func NeverIsRight(t *testing.T, seed uint64) {
 	never := 0
 	for range neverConditions {
 		text := contradiction(r, 3)
-		p, err := Prepare("SELECT VALUE c.id FROM c WHERE "+text, nil, Info{Index: x})
+		p, err := Prepare("SELECT VALUE c.id FROM c WHERE "+text, nil, bind.Info{Index: x})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -105,13 +108,13 @@ func NeverIsRight(t *testing.T, seed uint64) {
 			continue
 		}
 		never++
-		holds, err := PrepareCondition("FROM c WHERE "+text, Info{})
+		holds, err := exec.PrepareCondition("FROM c WHERE "+text, bind.Info{})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 		for _, src := range sources {
 			for docs := src.Scan(0); docs.Next(); {
-				if in, err := holds.Match(context.Background(), docs.Document(), Env{}); in || err != nil {
+				if in, err := holds.Match(context.Background(), docs.Document(), eval.Env{}); in || err != nil {
 					t.Fatalf("seed %d: nothing can fulfil %s, but %s does (%v)", seed, text,
 						docs.Document().Body(), err)
 				}

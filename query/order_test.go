@@ -14,6 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
@@ -173,14 +176,14 @@ func randomQuery(r *rand.Rand) string {
 }
 
 // randomTuning forces other choices than those that counting would make; nil now and then.
-func randomTuning(r *rand.Rand) *tuning {
+func randomTuning(r *rand.Rand) *exec.Tuning {
 	if r.IntN(4) == 0 {
 		return nil
 	}
 	n := func() int { return []int{0, 1, 3, 10, 1000}[r.IntN(5)] }
-	return &tuning{probe: n(), gather: n(), every: n(), sort: n(), leap: n(), trial: 1 + n(), share: n(),
-		rows: n(), walk: n(),
-		patience: n(), groups: 4 + n()}
+	return &exec.Tuning{Probe: n(), Gather: n(), Every: n(), Sort: n(), Leap: n(), Trial: 1 + n(), Share: n(),
+		Rows: n(), Walk: n(),
+		Patience: n(), Groups: 4 + n()}
 }
 
 // buried are sources some of whose documents are dead, and some outside the partition that is the scope.
@@ -232,18 +235,18 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 				3: buried(newMemory(t, x, bodies, 3), dead, outside)}
 			for range 40 {
 				text := randomQuery(r)
-				want, err := runAll(text, nil, Info{Lenient: true}, plain, RunOptions{})
+				want, err := runAll(text, nil, bind.Info{Lenient: true}, plain, exec.RunOptions{})
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}
 				n, page := 1+2*r.IntN(2), []int{0, 1, 2, 5}[r.IntN(4)]
-				o := RunOptions{MaxItems: page, MaxBytes: []int{0, 0, 1, 30}[r.IntN(4)],
-					tune: randomTuning(r)}
-				p, err := Prepare(text, nil, Info{Index: x, Lenient: true})
+				o := exec.RunOptions{MaxItems: page, MaxBytes: []int{0, 0, 1, 30}[r.IntN(4)],
+					Tune: randomTuning(r)}
+				p, err := Prepare(text, nil, bind.Info{Index: x, Lenient: true})
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}
-				if with := prepareWith(t, r, text, Info{Index: x, Lenient: true}); with != nil {
+				if with := prepareWith(t, r, text, bind.Info{Index: x, Lenient: true}); with != nil {
 					p = with
 				}
 				got, err := runPlan(p, sources[n], o)
@@ -269,8 +272,8 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 func TestOrderIsTotal(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	bodies := randomDocuments(r, 300)
-	rows, err := runAll("SELECT VALUE [c.a ?? '?'] FROM c ORDER BY c.a", nil, Info{Lenient: true},
-		newMemory(t, nil, bodies, 1), RunOptions{MaxItems: 7})
+	rows, err := runAll("SELECT VALUE [c.a ?? '?'] FROM c ORDER BY c.a", nil, bind.Info{Lenient: true},
+		newMemory(t, nil, bodies, 1), exec.RunOptions{MaxItems: 7})
 	if err != nil || len(rows) != len(bodies) {
 		t.Fatalf("%d rows of %d, %v", len(rows), len(bodies), err)
 	}
@@ -282,7 +285,7 @@ func TestOrderIsTotal(t *testing.T) {
 	}
 	for i := missing + 1; i < len(rows); i++ {
 		if a, b := lang.Element(rows[i-1], 0), lang.Element(rows[i], 0); doc.Compare(a, b) > 0 &&
-			a.Kind() < doc.Array || bytes.Compare(OrderedBy(a).append(nil), OrderedBy(b).append(nil)) > 0 {
+			a.Kind() < doc.Array || bytes.Compare(eval.OrderedBy(a).Append(nil), eval.OrderedBy(b).Append(nil)) > 0 {
 			t.Fatalf("%s comes before %s", a.Raw(), b.Raw())
 		}
 	}
@@ -295,13 +298,13 @@ func TestSortedRowsFillThePage(t *testing.T) {
 	for i := range 200 {
 		bodies = append(bodies, fmt.Appendf(nil, `{"id":"%d","n":%d}`, i, i*7%200))
 	}
-	p, err := Prepare("SELECT VALUE c.n FROM c ORDER BY c.n", nil, Info{Lenient: true})
+	p, err := Prepare("SELECT VALUE c.n FROM c ORDER BY c.n", nil, bind.Info{Lenient: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow := Env{Elapsed: func() time.Duration { return 2 * DefaultBudget }}
+	slow := eval.Env{Elapsed: func() time.Duration { return 2 * exec.DefaultBudget }}
 	for _, n := range []int{1, 3} {
-		page, err := p.Run(t.Context(), newMemory(t, nil, bodies, n), slow, RunOptions{MaxItems: 90})
+		page, err := p.Run(t.Context(), newMemory(t, nil, bodies, n), slow, exec.RunOptions{MaxItems: 90})
 		if err != nil || len(page.Rows) != 90 || page.Cursor == "" || string(page.Rows[89]) != "89" {
 			t.Errorf("%d sources: %d rows, %v", n, len(page.Rows), err)
 		}

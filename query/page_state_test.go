@@ -3,23 +3,26 @@ package query
 import (
 	"context"
 	"fmt"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"slices"
 	"testing"
 )
 
 // keeper is a Memory that keeps all, or nothing.
 type keeper struct {
-	kept   map[string]*PageState
+	kept   map[string]*exec.PageState
 	forget bool
 }
 
-func (k *keeper) Take(cursor string) *PageState {
+func (k *keeper) Take(cursor string) *exec.PageState {
 	g := k.kept[cursor]
 	delete(k.kept, cursor)
 	return g
 }
 
-func (k *keeper) Keep(cursor string, g *PageState) {
+func (k *keeper) Keep(cursor string, g *exec.PageState) {
 	if k.forget {
 		g.Close()
 	} else {
@@ -40,20 +43,20 @@ func TestDistinctPages(t *testing.T) {
 		"SELECT DISTINCT VALUE c.a FROM c", "SELECT DISTINCT c.s FROM c", "SELECT DISTINCT l, c.a FROM c JOIN l IN c.l", "SELECT DISTINCT VALUE l FROM c JOIN l IN c.l",
 		"SELECT DISTINCT c.s FROM c OFFSET 3 LIMIT 20", "SELECT DISTINCT TOP 9 c.a FROM c", "SELECT DISTINCT VALUE c.a FROM c WHERE c.a > 4",
 	} {
-		p := mustPrepare(t, text, Info{})
+		p := mustPrepare(t, text, bind.Info{})
 		for _, forget := range []bool{false, true} {
 			for _, size := range []int{1, 2, 5, 1000} {
 				sources := newMemory(t, nil, bodies, 3)
-				whole, err := p.Run(context.Background(), sources, Env{}, RunOptions{})
+				whole, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{})
 				if err != nil || whole.Cursor != "" {
 					t.Fatal(text, whole.Cursor, err)
 				}
-				memory := &keeper{kept: map[string]*PageState{}, forget: forget}
-				o := RunOptions{MaxItems: size, Memory: memory}
+				memory := &keeper{kept: map[string]*exec.PageState{}, forget: forget}
+				o := exec.RunOptions{MaxItems: size, Memory: memory}
 				var rows []string
 				loaded, pages := int64(0), 0
 				for ; pages == 0 || o.Cursor != ""; pages++ {
-					page, err := p.Run(context.Background(), sources, Env{}, o)
+					page, err := p.Run(context.Background(), sources, eval.Env{}, o)
 					if err != nil || len(page.Rows) > size || pages > 0 && len(page.Rows) == 0 {
 						t.Fatalf("%s by %d: %d rows, %v", text, size, len(page.Rows), err)
 					}

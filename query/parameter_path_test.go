@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 )
 
 // TestParameterInPath: c[@name] is the path that the parameter names, in every clause, and another one for
@@ -21,7 +23,7 @@ func TestParameterInPath(t *testing.T) {
 	} {
 		var plan *Plan
 		for _, value := range []string{"n", "m", "n"} {
-			params := []Parameter{{"@p", doc.StringValue(value)}}
+			params := []bind.Parameter{{Name: "@p", Value: doc.StringValue(value)}}
 			var err error
 			if plan == nil {
 				plan, err = Prepare(c.text, params, info)
@@ -35,7 +37,7 @@ func TestParameterInPath(t *testing.T) {
 			if value == "m" {
 				want = c.m
 			}
-			rows, err := runPlan(plan, sources, RunOptions{MaxItems: 2})
+			rows, err := runPlan(plan, sources, exec.RunOptions{MaxItems: 2})
 			if got := arrayOf(rows); err != nil || !doc.Equal(got, doc.Of([]byte(want))) {
 				t.Errorf("%s by %s: %s, %v, want %s", c.text, value, got.Raw(), err, want)
 			}

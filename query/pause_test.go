@@ -11,6 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
@@ -118,12 +122,12 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 			}
 			for range 25 {
 				text, n := randomQuery(r), 1+2*r.IntN(2)
-				want, err := runAll(text, nil, Info{Index: x, Lenient: true}, sources[n], RunOptions{})
+				want, err := runAll(text, nil, bind.Info{Index: x, Lenient: true}, sources[n], exec.RunOptions{})
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}
-				p := mustPrepare(t, text, Info{Index: x, Lenient: true})
-				o := RunOptions{MaxItems: []int{0, 1, 5}[r.IntN(3)], Budget: 1}
+				p := mustPrepare(t, text, bind.Info{Index: x, Lenient: true})
+				o := exec.RunOptions{MaxItems: []int{0, 1, 5}[r.IntN(3)], Budget: 1}
 				got, empty, err := hurried(p, sources[n], o)
 				if err != nil {
 					t.Fatalf("seed %d, %d sources: %s: %v\n%s", seed, n, text, err, p)
@@ -131,7 +135,7 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 				if a, b := arrayOf(got).Raw(), arrayOf(want).Raw(); string(a) != string(b) {
 					t.Fatalf("seed %d, %d sources: %s\ngot  %s\nwant %s\n%s", seed, n, text, a, b, p)
 				}
-				if p.form == sorting {
+				if p.Form == cursor.Sorting {
 					paused += empty
 				}
 			}
@@ -143,9 +147,9 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 }
 
 // hurried runs all pages of a plan without time for any, and counts those without rows that are not the last.
-func hurried(p *Plan, sources []source.Source, o RunOptions) (rows []doc.Value, empty int, err error) {
+func hurried(p *Plan, sources []source.Source, o exec.RunOptions) (rows []doc.Value, empty int, err error) {
 	for n := 0; ; n++ {
-		env := Env{Now: time.Unix(1_780_000_000, 0).UTC(), Elapsed: ticking(1)}
+		env := eval.Env{Now: time.Unix(1_780_000_000, 0).UTC(), Elapsed: ticking(1)}
 		page, err := p.Run(context.Background(), sources, env, o)
 		if err != nil {
 			return nil, 0, err

@@ -9,10 +9,13 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 )
 
 // planInfo is a container with an index of every kind.
-func planInfo(t testing.TB) Info {
+func planInfo(t testing.TB) bind.Info {
 	t.Helper()
 	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/skip/*"},{"path":"/v/*"}],
 		"compositeIndexes":[[{"path":"/a"},{"path":"/b"}],[{"path":"/k"},{"path":"/ts","order":"descending"}]],
@@ -21,7 +24,7 @@ func planInfo(t testing.TB) Info {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Info{Index: x, PartitionPaths: []doc.Path{doc.PathOf("pk")}}
+	return bind.Info{Index: x, PartitionPaths: []doc.Path{doc.PathOf("pk")}}
 }
 
 // TestPlans pins what is made of queries.
@@ -63,8 +66,8 @@ func TestExplain(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock := time.Duration(0)
-	env := Env{Elapsed: func() time.Duration { clock += time.Millisecond; return clock }}
-	page, err := p.Run(context.Background(), newMemory(t, x, bodies, 1), env, RunOptions{Trace: true})
+	env := eval.Env{Elapsed: func() time.Duration { clock += time.Millisecond; return clock }}
+	page, err := p.Run(context.Background(), newMemory(t, x, bodies, 1), env, exec.RunOptions{Trace: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,9 @@ import (
 
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
@@ -78,7 +81,7 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		n := 20 + r.IntN(100)
 		if seed%3 == 0 {
-			n = 2 * (fewMembers + 50) // half of them are looked up
+			n = 2 * (exec.FewMembers + 50) // half of them are looked up
 		}
 		bodies := specialDocuments(r, n)
 		blind, parted, sources := r.IntN(3) == 0, seed%3 == 0 || r.IntN(2) == 0, 1+r.IntN(3)
@@ -108,13 +111,13 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 				text = randomMerged(r)
 			}
 			page := r.IntN(2) * 7
-			info := Info{Lenient: true, Vectors: map[string]string{"/v": "cosine"}}
-			want, err := runAll(text, nil, info, plain, RunOptions{})
+			info := bind.Info{Lenient: true, Vectors: map[string]string{"/v": "cosine"}}
+			want, err := runAll(text, nil, info, plain, exec.RunOptions{})
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
 			info.Index = x
-			got, err := runAll(text, nil, info, indexed, RunOptions{MaxItems: page})
+			got, err := runAll(text, nil, info, indexed, exec.RunOptions{MaxItems: page})
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
@@ -145,11 +148,11 @@ func TestEqualScoresAtTheEdge(t *testing.T) {
 	}
 	const text = `SELECT TOP 50 VALUE c.id FROM c
 		ORDER BY RANK RRF(FullTextScore(c.x, "sea"), FullTextScore(c.x, "bike"))`
-	want, err := runAll(text, nil, Info{Lenient: true}, newMemory(t, nil, bodies, 1), RunOptions{})
+	want, err := runAll(text, nil, bind.Info{Lenient: true}, newMemory(t, nil, bodies, 1), exec.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := runAll(text, nil, Info{Lenient: true, Index: x}, newMemory(t, x, bodies, 1), RunOptions{})
+	got, err := runAll(text, nil, bind.Info{Lenient: true, Index: x}, newMemory(t, x, bodies, 1), exec.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,11 +239,11 @@ func TestRanksSpareDocuments(t *testing.T) {
 		{`SELECT TOP 5 c.id FROM c ORDER BY RANK ` + fused, 240},
 		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY RANK ` + fused, 300},
 	} {
-		p, err := Prepare(c.text, nil, Info{Index: x, Vectors: map[string]string{"/v": "cosine"}})
+		p, err := Prepare(c.text, nil, bind.Info{Index: x, Vectors: map[string]string{"/v": "cosine"}})
 		if err != nil {
 			t.Fatalf("%s: %v", c.text, err)
 		}
-		page, err := p.Run(context.Background(), sources, Env{}, RunOptions{})
+		page, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{})
 		if err != nil || page.Stats.Loaded > c.most {
 			t.Errorf("%s reads %d documents (%v), want at most %d", c.text, page.Stats.Loaded, err, c.most)
 		}

@@ -7,28 +7,32 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/exec"
+	"github.com/mayflydb/mayfly/query/internal/plan"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
 // afterRules runs the rules up to one of them and returns the query then.
-func afterRules(t *testing.T, text, last string) *planner {
+func afterRules(t *testing.T, text, last string) *plan.Planner {
 	t.Helper()
 	q, err := syntax.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	info := Info{PartitionPaths: []doc.Path{doc.PathOf("pk")}}
-	b, err := newBinder(text, []Parameter{{"@n", doc.NumberValue(2)}}, &info, foldFor)
+	info := bind.Info{PartitionPaths: []doc.Path{doc.PathOf("pk")}}
+	b, err := bind.NewBinder(text, []bind.Parameter{{Name: "@n", Value: doc.NumberValue(2)}}, &info, plan.FoldFor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &planner{binder: b, plan: &planned{top: b.block(q, nil, nil, false), info: info}}
-	if err := b.err(); err != nil {
+	p := &plan.Planner{Binder: b, Plan: &plan.Planned{Top: b.Block(q, nil, nil, false), Info: info}}
+	if err := b.Err(); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	for _, r := range slices.Concat(shapeRules(), valueRules()) {
-		r.apply(p)
-		if r.name == last {
+	for _, r := range slices.Concat(plan.ShapeRules(), plan.ValueRules()) {
+		r.Apply(p)
+		if r.Name == last {
 			return p
 		}
 	}
@@ -46,11 +50,11 @@ func TestFold(t *testing.T) {
 		"GetCurrentTimestamp() > 0": "(GetCurrentTimestamp() > 0)", "ARRAY(SELECT VALUE 1 + 1)": "ARRAY(SELECT VALUE 2)",
 	} {
 		p := afterRules(t, "SELECT VALUE "+text+" FROM c", "fold")
-		got := oneLine(syntax.PrintExpr(p.plan.top.value))
+		got := plan.OneLine(syntax.PrintExpr(p.Plan.Top.Value))
 		if strings.HasPrefix(got, "ARRAY( SELECT VALUE (1 + 1)") ||
 			strings.HasPrefix(got, "ARRAY( SELECT VALUE") {
 			got = "ARRAY(SELECT VALUE " +
-				syntax.PrintExpr(p.subs[p.plan.top.value.(*syntax.Subquery).Query].value) + ")"
+				syntax.PrintExpr(p.Subs[p.Plan.Top.Value.(*syntax.Subquery).Query].Value) + ")"
 		}
 		if got != want && got != strings.Trim(want, `"`) {
 			t.Errorf("%s becomes %s, want %s", text, got, want)
@@ -64,8 +68,8 @@ func TestPrune(t *testing.T) {
 		"c.a AND (c.b OR true)": "c.a",
 	} {
 		p := afterRules(t, "SELECT * FROM c WHERE "+text, "prune")
-		got := (&planned{}).conditionsText(p.plan.top.where)
-		if p.plan.never {
+		got := (&plan.Planned{}).ConditionsText(p.Plan.Top.Where)
+		if p.Plan.Never {
 			got = "never " + got
 		}
 		if got != want {
@@ -77,9 +81,9 @@ func TestPrune(t *testing.T) {
 func TestPushFilters(t *testing.T) {
 	p := afterRules(t, `SELECT c.id FROM c JOIN t IN c.l JOIN u IN t.m WHERE u.x = 1 AND c.a = 2 AND t > c.b AND RAND() < 1
 		AND EXISTS(SELECT VALUE x FROM x IN t.n WHERE x = c.k)`, "push-filter")
-	got := []string{(&planned{}).conditionsText(p.plan.top.first)}
-	for _, st := range p.plan.top.steps {
-		got = append(got, (&planned{}).conditionsText(st.filter))
+	got := []string{(&plan.Planned{}).ConditionsText(p.Plan.Top.First)}
+	for _, st := range p.Plan.Top.Steps {
+		got = append(got, (&plan.Planned{}).ConditionsText(st.Filter))
 	}
 	want := []string{"(RAND() < 1)", "(c.a = 2)",
 		"(t > c.b) AND EXISTS( SELECT VALUE x FROM x IN t.n WHERE (x = c.k) )", "(u.x = 1)"}
@@ -95,22 +99,22 @@ func TestSimplifyDistinct(t *testing.T) {
 		"SELECT DISTINCT * FROM c": false, "SELECT DISTINCT VALUE c FROM c WHERE c.a > 1": false, "SELECT DISTINCT c._rid, c.a FROM c": false,
 		"SELECT DISTINCT c FROM c JOIN t IN c.t": true, "SELECT DISTINCT c.id FROM c": true, "SELECT DISTINCT * FROM c.a": true,
 	} {
-		if got := afterRules(t, text, "distinct").plan.top.distinct; got != want {
+		if got := afterRules(t, text, "distinct").Plan.Top.Distinct; got != want {
 			t.Errorf("%s: %t", text, got)
 		}
 	}
 }
 
 func TestChooseForm(t *testing.T) {
-	for text, want := range map[string]form{
-		"SELECT * FROM c": streaming, "SELECT 1": blocking, "SELECT * FROM c ORDER BY c.a": sorting, "SELECT COUNT(1) FROM c ORDER BY c.a": blocking,
-		"SELECT DISTINCT c.a FROM c": streaming, "SELECT DISTINCT c.a FROM c ORDER BY c.a": sorting, "SELECT DISTINCT c.b FROM c ORDER BY c.a": blocking,
-		"SELECT DISTINCT c.b, c.a FROM c ORDER BY c.a, c.b, c.d": sorting, "SELECT DISTINCT VALUE c.b FROM c ORDER BY c.a, c.b": blocking,
-		"SELECT * FROM (SELECT c.a FROM c) s": streaming, "SELECT * FROM (SELECT DISTINCT c.a FROM c) s": blocking,
-		"SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')": blocking, "SELECT c.a FROM c GROUP BY c.a": grouping,
-		"SELECT DISTINCT c.a FROM c GROUP BY c.a, c.b": blocking,
+	for text, want := range map[string]cursor.Form{
+		"SELECT * FROM c": cursor.Streaming, "SELECT 1": cursor.Blocking, "SELECT * FROM c ORDER BY c.a": cursor.Sorting, "SELECT COUNT(1) FROM c ORDER BY c.a": cursor.Blocking,
+		"SELECT DISTINCT c.a FROM c": cursor.Streaming, "SELECT DISTINCT c.a FROM c ORDER BY c.a": cursor.Sorting, "SELECT DISTINCT c.b FROM c ORDER BY c.a": cursor.Blocking,
+		"SELECT DISTINCT c.b, c.a FROM c ORDER BY c.a, c.b, c.d": cursor.Sorting, "SELECT DISTINCT VALUE c.b FROM c ORDER BY c.a, c.b": cursor.Blocking,
+		"SELECT * FROM (SELECT c.a FROM c) s": cursor.Streaming, "SELECT * FROM (SELECT DISTINCT c.a FROM c) s": cursor.Blocking,
+		"SELECT * FROM c ORDER BY RANK FullTextScore(c.a, 'x')": cursor.Blocking, "SELECT c.a FROM c GROUP BY c.a": cursor.Grouping,
+		"SELECT DISTINCT c.a FROM c GROUP BY c.a, c.b": cursor.Blocking,
 	} {
-		if got := afterRules(t, text, "shape").plan.form; got != want {
+		if got := afterRules(t, text, "shape").Plan.Form; got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)
 		}
 	}
@@ -121,7 +125,7 @@ func TestLimitOnce(t *testing.T) {
 		"SELECT * FROM c": -1, "SELECT TOP 3 * FROM c": 3, "SELECT TOP @n * FROM c": 2, "SELECT * FROM c OFFSET 1 LIMIT 4": 4,
 		"SELECT TOP 0 * FROM c": 0,
 	} {
-		if got := afterRules(t, text, "top-n").plan.top.limit; got != want {
+		if got := afterRules(t, text, "top-n").Plan.Top.Limit; got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)
 		}
 	}
@@ -160,7 +164,7 @@ func TestLargeQueries(t *testing.T) {
 		"SELECT VALUE c.id FROM c WHERE " + strings.Repeat("NOT (", 900) + "c.a1 = 1" +
 			strings.Repeat(")", 900): 5,
 	} {
-		got, err := runAll(text, nil, info, sources, RunOptions{})
+		got, err := runAll(text, nil, info, sources, exec.RunOptions{})
 		if n := len(got); err == nil && n != want || err != nil && want >= 0 {
 			t.Errorf("%.60s...: %d rows, %v, want %d", text, n, err, want)
 		}

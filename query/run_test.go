@@ -10,7 +10,12 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
 func numbered(n int, format string) [][]byte {
@@ -21,7 +26,7 @@ func numbered(n int, format string) [][]byte {
 	return bodies
 }
 
-func mustPrepare(t testing.TB, text string, info Info) *Plan {
+func mustPrepare(t testing.TB, text string, info bind.Info) *Plan {
 	t.Helper()
 	p, err := Prepare(text, nil, info)
 	if err != nil {
@@ -30,7 +35,7 @@ func mustPrepare(t testing.TB, text string, info Info) *Plan {
 	return p
 }
 
-func rowsText(page Page) string {
+func rowsText(page exec.Page) string {
 	texts := make([]string, len(page.Rows))
 	for i, row := range page.Rows {
 		texts[i] = string(row)
@@ -79,8 +84,8 @@ func TestPages(t *testing.T) {
 	} {
 		p := mustPrepare(t, c.text, info)
 		var sizes []string
-		for o := (RunOptions{MaxItems: c.max}); ; {
-			page, err := p.Run(context.Background(), sources, Env{}, o)
+		for o := (exec.RunOptions{MaxItems: c.max}); ; {
+			page, err := p.Run(context.Background(), sources, eval.Env{}, o)
 			if err != nil {
 				t.Fatalf("%s: %v", c.text, err)
 			}
@@ -99,7 +104,7 @@ func TestPages(t *testing.T) {
 func TestBlockingPages(t *testing.T) {
 	sources := newMemory(t, nil, numbered(10, `{"id":"%","n":%}`), 3)
 	want := `[{"n":2},{"n":3},{"n":4},{"n":5},{"n":6}]`
-	got, err := runAll("SELECT DISTINCT c.n FROM c OFFSET 2 LIMIT 5", nil, Info{}, sources, RunOptions{MaxBytes: 16})
+	got, err := runAll("SELECT DISTINCT c.n FROM c OFFSET 2 LIMIT 5", nil, bind.Info{}, sources, exec.RunOptions{MaxBytes: 16})
 	if err != nil || string(arrayOf(got).Raw()) != want {
 		t.Errorf("%s, %v", arrayOf(got).Raw(), err)
 	}
@@ -125,7 +130,7 @@ func TestWritesBetweenPages(t *testing.T) {
 		p := mustPrepare(t, c.text, info)
 		before := newMemory(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`, `{"id":"b","n":2,"long":"LONG2"}`, `{"id":"c","n":3,"long":"LONG3"}`,
 			`{"id":"d","n":4,"long":"LONG4"}`), 1)
-		page, err := p.Run(context.Background(), before, Env{}, RunOptions{MaxItems: 2})
+		page, err := p.Run(context.Background(), before, eval.Env{}, exec.RunOptions{MaxItems: 2})
 		if err != nil || rowsText(page) != c.first {
 			t.Fatalf("%s begins with %s, %v", c.text, rowsText(page), err)
 		}
@@ -134,7 +139,7 @@ func TestWritesBetweenPages(t *testing.T) {
 			`{"id":"d","n":4,"long":"LONG4"}`, `{"id":"f","n":3.5,"long":"LONG5"}`), 1)
 		m := after[0].(*memory)
 		m.drop(3)
-		page, err = p.Run(context.Background(), after, Env{}, RunOptions{Cursor: page.Cursor})
+		page, err = p.Run(context.Background(), after, eval.Env{}, exec.RunOptions{Cursor: page.Cursor})
 		if got := rowsText(page); err != nil || got != c.rest && !strings.HasPrefix(got, c.rest+" ") {
 			t.Errorf("%s goes on with %s, %v, want %s", c.text, got, err, c.rest)
 		}
@@ -159,16 +164,16 @@ func TestCutCursor(t *testing.T) {
 	long := strings.Repeat("y", 2000)
 	sources := newMemory(t, info.Index, numbered(6, `{"id":"%","s":"`+long+`%"}`), 1)
 	p := mustPrepare(t, "SELECT VALUE c.id FROM c ORDER BY c.s", info)
-	page, err := p.Run(context.Background(), sources, Env{}, RunOptions{MaxItems: 2})
+	page, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{MaxItems: 2})
 	if err != nil || rowsText(page) != `"0" "1"` || len(page.Cursor) > 1024 {
 		t.Fatalf("%s, %v, %d", rowsText(page), err, len(page.Cursor))
 	}
-	next, err := p.Run(context.Background(), sources, Env{}, RunOptions{MaxItems: 2, Cursor: page.Cursor})
+	next, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{MaxItems: 2, Cursor: page.Cursor})
 	if err != nil || rowsText(next) != `"2" "3"` {
 		t.Errorf("%s, %v", rowsText(next), err)
 	}
 	sources[0].(*memory).drop(2)
-	next, err = p.Run(context.Background(), sources, Env{}, RunOptions{Cursor: page.Cursor})
+	next, err = p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: page.Cursor})
 	if err != nil || !strings.HasSuffix(rowsText(next), `"2" "3" "4" "5"`) {
 		t.Errorf("%s, %v", rowsText(next), err)
 	}
@@ -178,26 +183,26 @@ func TestForeignCursors(t *testing.T) {
 	info := defaultInfo(t)
 	sources := newMemory(t, info.Index, numbered(4, `{"id":"%","n":%}`), 1)
 	p := mustPrepare(t, "SELECT * FROM c ORDER BY c.n", info)
-	page, err := p.Run(context.Background(), sources, Env{}, RunOptions{MaxItems: 1, Scope: "s"})
+	page, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{MaxItems: 1, Scope: "s"})
 	if err != nil || page.Cursor == "" {
 		t.Fatal(err)
 	}
 	other := mustPrepare(t, "SELECT * FROM c ORDER BY c.id", info)
-	for name, run := range map[string]func() (Page, error){
-		"another query": func() (Page, error) {
-			return other.Run(context.Background(), sources, Env{}, RunOptions{Cursor: page.Cursor, Scope: "s"})
+	for name, run := range map[string]func() (exec.Page, error){
+		"another query": func() (exec.Page, error) {
+			return other.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: page.Cursor, Scope: "s"})
 		},
-		"another scope": func() (Page, error) {
-			return p.Run(context.Background(), sources, Env{}, RunOptions{Cursor: page.Cursor, Scope: "t"})
+		"another scope": func() (exec.Page, error) {
+			return p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: page.Cursor, Scope: "t"})
 		},
-		"no base64": func() (Page, error) {
-			return p.Run(context.Background(), sources, Env{}, RunOptions{Cursor: "%%%", Scope: "s"})
+		"no base64": func() (exec.Page, error) {
+			return p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: "%%%", Scope: "s"})
 		},
-		"cut short": func() (Page, error) {
-			return p.Run(context.Background(), sources, Env{}, RunOptions{Cursor: page.Cursor[:len(page.Cursor)-14], Scope: "s"})
+		"cut short": func() (exec.Page, error) {
+			return p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: page.Cursor[:len(page.Cursor)-14], Scope: "s"})
 		},
-		"a part of the container that it does not cover": func() (Page, error) {
-			return p.Run(context.Background(), nil, Env{}, RunOptions{Cursor: cursorOver(p, Span{From: []byte{5}}), Scope: "s"})
+		"a part of the container that it does not cover": func() (exec.Page, error) {
+			return p.Run(context.Background(), nil, eval.Env{}, exec.RunOptions{Cursor: cursorOver(p, cursor.Span{From: []byte{5}}), Scope: "s"})
 		},
 	} {
 		var wrong *fault.CursorError
@@ -207,9 +212,9 @@ func TestForeignCursors(t *testing.T) {
 	}
 }
 
-func cursorOver(p *Plan, s Span) string {
-	x := execution{plan: p.planned, opts: RunOptions{Scope: "s"}}
-	return bookmark{form: sorting, limit: -1}.encode(x.hash(), []Span{s})
+func cursorOver(p *Plan, s cursor.Span) string {
+	x := exec.Execution{Plan: p.Planned, Opts: exec.RunOptions{Scope: "s"}}
+	return cursor.Bookmark{Form: cursor.Sorting, Limit: -1}.Encode(x.Hash(), []cursor.Span{s})
 }
 
 // TestBudget checks that a page ends by time with a cursor, and that a cancelled context ends the run.
@@ -219,10 +224,10 @@ func TestBudget(t *testing.T) {
 	for _, text := range []string{"SELECT VALUE c.n FROM c WHERE c.n % 50 = 0", "SELECT VALUE c.n FROM c WHERE c.n % 50 = 0 ORDER BY c.n"} {
 		p := mustPrepare(t, text, info)
 		clock := time.Duration(0)
-		env := Env{Elapsed: func() time.Duration { clock += time.Second; return clock }}
+		env := eval.Env{Elapsed: func() time.Duration { clock += time.Second; return clock }}
 		var rows []string
 		pages := 0
-		for o := (RunOptions{Budget: time.Second}); ; pages++ {
+		for o := (exec.RunOptions{Budget: time.Second}); ; pages++ {
 			clock = 0
 			page, err := p.Run(context.Background(), sources, env, o)
 			if err != nil {
@@ -240,7 +245,7 @@ func TestBudget(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if _, err := p.Run(ctx, sources, Env{}, RunOptions{}); !errors.Is(err, context.Canceled) {
+		if _, err := p.Run(ctx, sources, eval.Env{}, exec.RunOptions{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -250,20 +255,20 @@ func TestBudget(t *testing.T) {
 func TestRunErrors(t *testing.T) {
 	sources := newMemory(t, nil, numbered(40, `{"id":"%","l":[1,2],"pad":"`+strings.Repeat("p", 100_000)+`%"}`), 1)
 	failed := errors.New("thrown")
-	env := Env{UDF: func(name string, args []doc.Value) (doc.Value, error) {
+	env := eval.Env{UDF: func(name string, args []doc.Value) (doc.Value, error) {
 		if name == "twice" {
 			return doc.NumberValue(2 * args[0].Num()), nil
 		}
 		return doc.Value{}, failed
 	}}
-	run := func(text string, env Env) (Page, error) {
-		return mustPrepare(t, text, Info{}).Run(context.Background(), sources, env, RunOptions{})
+	run := func(text string, env eval.Env) (exec.Page, error) {
+		return mustPrepare(t, text, bind.Info{}).Run(context.Background(), sources, env, exec.RunOptions{})
 	}
 	var wrong *fault.Error
 	if _, err := run("SELECT VALUE udf.thrower(c.id) FROM c", env); !errors.Is(err, failed) {
 		t.Errorf("%v", err)
 	}
-	if _, err := run("SELECT VALUE udf.twice(1) FROM c", Env{}); !errors.As(err, &wrong) {
+	if _, err := run("SELECT VALUE udf.twice(1) FROM c", eval.Env{}); !errors.As(err, &wrong) {
 		t.Errorf("%v", err)
 	}
 	if page, err := run("SELECT TOP 2 VALUE udf.twice(c.l[1]) FROM c WHERE udf.twice(1) = 2", env); err != nil || rowsText(page) != "4 4" || page.Stats.UDFCalls != 4 {
@@ -288,7 +293,7 @@ func TestGroupsInGroups(t *testing.T) {
 			`{"$1":{"k":3,"n":1,"l":3}}],"n":2,"g":[2,2,3]},{"a":3,"s":[{"$1":{"k":3,"n":1,"l":1}}],"n":1,"g":[3]}]`,
 		"SELECT VALUE COUNT(1) FROM (SELECT x, COUNT(1) AS n FROM x IN c.g GROUP BY x) s WHERE s.n > 2": `[2]`,
 	} {
-		got, err := runAll(text, nil, Info{}, sources, RunOptions{})
+		got, err := runAll(text, nil, bind.Info{}, sources, exec.RunOptions{})
 		if err != nil || string(arrayOf(got).Raw()) != want {
 			t.Errorf("%s gives %s (%v), want %s", text, arrayOf(got).Raw(), err, want)
 		}
@@ -308,12 +313,12 @@ func TestSystemProperties(t *testing.T) {
 		"SELECT VALUE x._self FROM (SELECT VALUE c FROM c) x":  `["dbs/AAAAAAAAAAABAAAAAAAAAA==","dbs/AAAAAAAAAAACAAAAAAAAAA=="]`,
 		"SELECT VALUE c._ts FROM c ORDER BY c._ts DESC":        `[1700000002,1700000001]`,
 	} {
-		got, err := runAll(text, nil, info, sources, RunOptions{})
+		got, err := runAll(text, nil, info, sources, exec.RunOptions{})
 		if err != nil || string(arrayOf(got).Raw()) != want {
 			t.Errorf("%s gives %s, %v", text, arrayOf(got).Raw(), err)
 		}
 	}
-	got, err := runAll("SELECT * FROM c WHERE c.id = '1'", nil, info, sources, RunOptions{})
+	got, err := runAll("SELECT * FROM c WHERE c.id = '1'", nil, info, sources, exec.RunOptions{})
 	if err != nil || len(got) != 1 || got[0].Member("_ts").Num() != 1700000002 {
 		t.Errorf("%s, %v", arrayOf(got).Raw(), err)
 	}
@@ -322,9 +327,9 @@ func TestSystemProperties(t *testing.T) {
 // TestComputedProperties checks that computed properties are used like stored ones, hide those of the same
 // name, and are not part of the document itself.
 func TestComputedProperties(t *testing.T) {
-	list := []Computed{{Name: "low", Query: "SELECT VALUE LOWER(x.name) FROM x"}, {Name: "pair", Query: "SELECT VALUE {a: c.n, b: [c.n]} FROM c"},
+	list := []bind.Computed{{Name: "low", Query: "SELECT VALUE LOWER(x.name) FROM x"}, {Name: "pair", Query: "SELECT VALUE {a: c.n, b: [c.n]} FROM c"},
 		{Name: "hidden", Query: "SELECT VALUE c.nope FROM c"}}
-	evaluate, err := NewComputed(list)
+	evaluate, err := plan.NewComputed(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +341,7 @@ func TestComputedProperties(t *testing.T) {
 		t.Fatal(err)
 	}
 	bodies := [][]byte{[]byte(`{"id":"1","name":"B","n":1,"hidden":7}`), []byte(`{"id":"2","name":"a","n":2}`), []byte(`{"id":"3"}`)}
-	for _, info := range []Info{{Computed: list, Lenient: true}, {Computed: list, Index: x}} {
+	for _, info := range []bind.Info{{Computed: list, Lenient: true}, {Computed: list, Index: x}} {
 		sources := newMemory(t, info.Index, bodies, 1)
 		for text, want := range map[string]string{
 			"SELECT c.low, c.pair.b[0] AS n FROM c":                   `[{"low":"b","n":1},{"low":"a","n":2},{"n":[]}]`,
@@ -347,7 +352,7 @@ func TestComputedProperties(t *testing.T) {
 			"SELECT VALUE IS_DEFINED(x.low) FROM (SELECT * FROM c) x": `[false,false,false]`,
 		} {
 			want = strings.Replace(want, `{"n":[]}`, `{}`, 1)
-			got, err := runAll(text, nil, info, sources, RunOptions{})
+			got, err := runAll(text, nil, info, sources, exec.RunOptions{})
 			if err != nil || string(arrayOf(got).Raw()) != want {
 				t.Errorf("%s gives %s (%v), want %s", text, arrayOf(got).Raw(), err, want)
 			}
@@ -355,7 +360,7 @@ func TestComputedProperties(t *testing.T) {
 	}
 	for _, bad := range []string{"SELECT c.a FROM c", "SELECT VALUE c.a FROM c WHERE true", "SELECT VALUE 1", "SELECT VALUE x FROM x IN c.l", "nonsense"} {
 		var wrong *fault.Error
-		if _, err := NewComputed([]Computed{{Name: "p", Query: bad}}); !errors.As(err, &wrong) {
+		if _, err := plan.NewComputed([]bind.Computed{{Name: "p", Query: bad}}); !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -367,16 +372,16 @@ func TestCondition(t *testing.T) {
 		"FROM c": true, "from c where c.n = 7": true, "FROM c WHERE c.n > 7": false, "FROM x WHERE x._ts = 1700000005": true,
 		"FROM c WHERE ARRAY_CONTAINS(c.l, 1) AND NOT IS_DEFINED(c.gone)": true, "FROM c WHERE c.n": false, "FROM c WHERE false": false,
 	} {
-		c, err := PrepareCondition(text, Info{})
+		c, err := exec.PrepareCondition(text, bind.Info{})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if got, err := c.Match(t.Context(), d, Env{}); got != want || err != nil {
+		if got, err := c.Match(t.Context(), d, eval.Env{}); got != want || err != nil {
 			t.Errorf("%s: %t, %v", text, got, err)
 		}
 	}
 	var wrong *fault.Error
-	if _, err := PrepareCondition("FROM c WHERE x.a = 1", Info{}); !errors.As(err, &wrong) || wrong.Code != fault.CodeUnresolved {
+	if _, err := exec.PrepareCondition("FROM c WHERE x.a = 1", bind.Info{}); !errors.As(err, &wrong) || wrong.Code != fault.CodeUnresolved {
 		t.Errorf("%v", err)
 	}
 }
@@ -398,7 +403,7 @@ func TestPlanIsShared(t *testing.T) {
 		for range 4 {
 			sources := newMemory(t, info.Index, bodies, 2)
 			go func() {
-				page, err := p.Run(context.Background(), sources, Env{}, RunOptions{})
+				page, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{})
 				results <- fmt.Sprint(rowsText(page), err)
 			}()
 		}

@@ -7,12 +7,15 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
 // opened puts parameters in the place of some constants of a query's conditions: it returns the query then,
 // their values, and other values for them.
-func opened(t *testing.T, r *rand.Rand, text string) (open string, values, others []Parameter) {
+func opened(t *testing.T, r *rand.Rand, text string) (open string, values, others []bind.Parameter) {
 	t.Helper()
 	q, err := syntax.Parse(text)
 	if err != nil {
@@ -24,16 +27,16 @@ func opened(t *testing.T, r *rand.Rand, text string) (open string, values, other
 			return e
 		}
 		name := "@" + string(rune('a'+len(values)))
-		values = append(values, Parameter{name, l.Value})
+		values = append(values, bind.Parameter{Name: name, Value: l.Value})
 		texts := []string{"1", "-3", `"o"`, "true", "null", "[1]", string(l.Value.Raw())}
-		others = append(others, Parameter{name, doc.Of([]byte(texts[r.IntN(len(texts))]))})
+		others = append(others, bind.Parameter{Name: name, Value: doc.Of([]byte(texts[r.IntN(len(texts))]))})
 		return &syntax.Parameter{Name: name}
 	})
 	return syntax.Print(q), values, others
 }
 
 // prepareWith prepares a query by way of a plan for other values of some parameters.
-func prepareWith(t *testing.T, r *rand.Rand, text string, info Info) *Plan {
+func prepareWith(t *testing.T, r *rand.Rand, text string, info bind.Info) *Plan {
 	t.Helper()
 	open, values, others := opened(t, r, text)
 	anew, err := Prepare(open, values, info)
@@ -48,7 +51,7 @@ func prepareWith(t *testing.T, r *rand.Rand, text string, info Info) *Plan {
 	if err != nil {
 		t.Fatalf("%s: %v", open, err)
 	}
-	if a, b := p.String(), anew.String(); a != b || p.hash != anew.hash || p.asked != anew.asked {
+	if a, b := p.String(), anew.String(); a != b || p.Hash != anew.Hash || p.Asked != anew.Asked {
 		t.Fatalf("%s by a plan for %v, with %v:\n%s\nbut anew:\n%s", open, others, values, a, b)
 	}
 	return p
@@ -83,13 +86,13 @@ func TestShapeDependsOnValues(t *testing.T) {
 		"SELECT * FROM c WHERE c.a = (@x = 1 ? 2 : 3)":                                      true,
 		"SELECT t FROM c JOIN (SELECT VALUE t FROM t IN c.t WHERE t > @x) t WHERE c.a = @y": false,
 	} {
-		params := []Parameter{{"@x", doc.NumberValue(1)}, {"@y", doc.StringValue("y")},
-			{"@n", doc.NumberValue(1)}, {"@s", doc.StringValue("s")}, {"@list", doc.Of([]byte(`[1,2]`))}}
+		params := []bind.Parameter{{Name: "@x", Value: doc.NumberValue(1)}, {Name: "@y", Value: doc.StringValue("y")},
+			{Name: "@n", Value: doc.NumberValue(1)}, {Name: "@s", Value: doc.StringValue("s")}, {Name: "@list", Value: doc.Of([]byte(`[1,2]`))}}
 		p, err := Prepare(text, params, info)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
-		} else if p.shape.fixed != fixed {
-			t.Errorf("%s depends on values: %t, want %t", text, p.shape.fixed, fixed)
+		} else if p.Shape.Fixed != fixed {
+			t.Errorf("%s depends on values: %t, want %t", text, p.Shape.Fixed, fixed)
 		}
 	}
 }
@@ -101,7 +104,7 @@ func TestWithReads(t *testing.T) {
 	bodies := [][]byte{[]byte(`{"id":"1","a":1}`), []byte(`{"id":"2","a":2}`), []byte(`{"id":"3","a":3}`)}
 	sources := newMemory(t, x, bodies, 1)
 	p, err := Prepare("SELECT VALUE c.id FROM c WHERE c.a >= @low AND c.a < @high",
-		[]Parameter{{"@low", doc.NumberValue(1)}, {"@high", doc.NumberValue(2)}}, Info{Index: x})
+		[]bind.Parameter{{Name: "@low", Value: doc.NumberValue(1)}, {Name: "@high", Value: doc.NumberValue(2)}}, bind.Info{Index: x})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,24 +117,24 @@ func TestWithReads(t *testing.T) {
 		{`"x"`, "4", 0, ""}, {"[1]", "4", 0, ""},
 	} {
 		low, high := doc.Of([]byte(test.low)), doc.Of([]byte(test.high))
-		q, err := p.With([]Parameter{{"@low", low}, {"@high", high}})
+		q, err := p.With([]bind.Parameter{{Name: "@low", Value: low}, {Name: "@high", Value: high}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := q.Run(t.Context(), sources, Env{}, RunOptions{})
+		page, err := q.Run(t.Context(), sources, eval.Env{}, exec.RunOptions{})
 		if got := rowTexts(page); err != nil || got != test.want || page.Stats.Loaded != test.loaded {
 			t.Errorf("[%s, %s): %s, %d read, %v", test.low, test.high, got, page.Stats.Loaded, err)
 		}
 	}
-	q, err := p.With([]Parameter{{"@high", doc.NumberValue(3)}})
+	q, err := p.With([]bind.Parameter{{Name: "@high", Value: doc.NumberValue(3)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := q.Run(t.Context(), sources, Env{}, RunOptions{})
-	if err != nil || len(page.Rows) > 0 || !slices.Equal(q.shape.names, []string{"@high"}) {
+	page, err := q.Run(t.Context(), sources, eval.Env{}, exec.RunOptions{})
+	if err != nil || len(page.Rows) > 0 || !slices.Equal(q.Shape.Names, []string{"@high"}) {
 		t.Errorf("%s, %v", rowTexts(page), err)
 	}
-	twice := []Parameter{{"@high", doc.NumberValue(3)}, {"@high", doc.NumberValue(3)}}
+	twice := []bind.Parameter{{Name: "@high", Value: doc.NumberValue(3)}, {Name: "@high", Value: doc.NumberValue(3)}}
 	if _, err = p.With(twice); err == nil {
 		t.Error("a parameter that is there twice is taken")
 	}
@@ -147,8 +150,8 @@ func TestWithAtOnce(t *testing.T) {
 		"SELECT DISTINCT VALUE c.a FROM c WHERE c.a IN (@a, 2)",
 		"SELECT c.a, MAX(c.s) AS m FROM c WHERE c.a = @a GROUP BY c.a",
 	} {
-		params := []Parameter{{"@a", doc.NumberValue(1)}, {"@s", doc.StringValue("b")}}
-		p, err := Prepare(text, params, Info{Index: x, Lenient: true})
+		params := []bind.Parameter{{Name: "@a", Value: doc.NumberValue(1)}, {Name: "@s", Value: doc.StringValue("b")}}
+		p, err := Prepare(text, params, bind.Info{Index: x, Lenient: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +164,7 @@ func TestWithAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				page, err := q.Run(t.Context(), sources, Env{}, RunOptions{})
+				page, err := q.Run(t.Context(), sources, eval.Env{}, exec.RunOptions{})
 				if err != nil || len(page.Rows) != 1 {
 					t.Errorf("%s: %s, %v", text, rowTexts(page), err)
 				}

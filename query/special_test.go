@@ -11,6 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 )
 
 const specialPolicy = `{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/v/*"}],
@@ -86,14 +89,14 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 		bodies := specialDocuments(r, 10+r.IntN(80))
 		plain := newMemory(t, nil, bodies, 1)
 		for _, text := range queries {
-			want, err := runAll(text, nil, Info{Lenient: true, Vectors: vectors}, plain, RunOptions{})
+			want, err := runAll(text, nil, bind.Info{Lenient: true, Vectors: vectors}, plain, exec.RunOptions{})
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
 			for _, n := range []int{1, 3} {
 				for _, page := range []int{0, 3} {
-					got, err := runAll(text, nil, Info{Index: x, Lenient: true, Vectors: vectors},
-						newMemory(t, x, bodies, n), RunOptions{MaxItems: page})
+					got, err := runAll(text, nil, bind.Info{Index: x, Lenient: true, Vectors: vectors},
+						newMemory(t, x, bodies, n), exec.RunOptions{MaxItems: page})
 					if err != nil {
 						t.Fatalf("%s: %v", text, err)
 					}
@@ -132,11 +135,11 @@ func TestSpecialIndexesSpareDocuments(t *testing.T) {
 		`SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.k FROM c WHERE c.id < "100")`:                          3,
 		`SELECT * FROM c WHERE ((c.id > "98") OR IS_ARRAY(c.id) OR IS_OBJECT(c.id)) ORDER BY c.id OFFSET 0 LIMIT 1`: 3,
 	} {
-		p, err := Prepare(text, nil, Info{Index: x, Vectors: map[string]string{"/v": "cosine"}})
+		p, err := Prepare(text, nil, bind.Info{Index: x, Vectors: map[string]string{"/v": "cosine"}})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		page, err := p.Run(context.Background(), sources, Env{}, RunOptions{})
+		page, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{})
 		if err != nil || page.Stats.Loaded > most {
 			t.Errorf("%s reads %d documents (%v), want at most %d\n%s", text, page.Stats.Loaded, err, most, p)
 		}
@@ -160,7 +163,7 @@ func TestRankFusion(t *testing.T) {
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "bike"), VectorDistance(c.v, [1,0]))`:               `["b","a","c","d"]`,
 		`SELECT TOP 2 VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "bike"), VectorDistance(c.v, [1,0]), [5, 1])`: `["a","b"]`,
 	} {
-		got, err := runAll(text, nil, Info{}, sources, RunOptions{})
+		got, err := runAll(text, nil, bind.Info{}, sources, exec.RunOptions{})
 		if err != nil || string(arrayOf(got).Raw()) != want {
 			t.Errorf("%s gives %s (%v), want %s", text, arrayOf(got).Raw(), err, want)
 		}
@@ -174,8 +177,8 @@ func TestVectorPolicy(t *testing.T) {
 	for distance, want := range map[string][]string{"euclidean": {"near", "far", "none"},
 		"dotproduct": {"far", "near", "none"}} {
 		got, err := runAll(`SELECT VALUE c.id FROM c ORDER BY VectorDistance(c.v, [1,0])`, nil,
-			Info{Vectors: map[string]string{"/v": distance}},
-			sources, RunOptions{MaxItems: 1})
+			bind.Info{Vectors: map[string]string{"/v": distance}},
+			sources, exec.RunOptions{MaxItems: 1})
 		var ids []string
 		for _, v := range got {
 			ids = append(ids, v.Str())
@@ -185,8 +188,8 @@ func TestVectorPolicy(t *testing.T) {
 		}
 	}
 	got, err := runAll(`SELECT VALUE VectorDistance(c.v, [1,0]) FROM c WHERE c.id = "near"`, nil,
-		Info{Vectors: map[string]string{"/v": "euclidean"}},
-		sources, RunOptions{})
+		bind.Info{Vectors: map[string]string{"/v": "euclidean"}},
+		sources, exec.RunOptions{})
 	if err != nil || len(got) != 1 || !doc.Equal(got[0], doc.NumberValue(1)) {
 		t.Errorf("got %v, %v", got, err)
 	}

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -28,10 +31,10 @@ func TestSpillLarge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		env := Env{MaxHeld: n * 8, Temp: dir, Elapsed: func() time.Duration { return 0 }}
-		p := mustPrepare(t, text, Info{Lenient: true})
-		memory := &keeper{kept: map[string]*PageState{}}
-		o := RunOptions{MaxBytes: 200 << 10, Memory: memory}
+		env := eval.Env{MaxHeld: n * 8, Temp: dir, Elapsed: func() time.Duration { return 0 }}
+		p := mustPrepare(t, text, bind.Info{Lenient: true})
+		memory := &keeper{kept: map[string]*exec.PageState{}}
+		o := exec.RunOptions{MaxBytes: 200 << 10, Memory: memory}
 		rows, loaded, pages, size := 0, int64(0), 0, 0
 		sum := fnv.New64a()
 		for pages == 0 || o.Cursor != "" {

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/spill"
@@ -52,7 +55,7 @@ func spillBodies(n int) [][]byte {
 }
 
 // pagesOf runs a query to its end and returns its rows, how many documents were read, and the pages.
-func pagesOf(t *testing.T, p *Plan, sources []source.Source, env Env, o RunOptions) (rows []string, loaded int64,
+func pagesOf(t *testing.T, p *Plan, sources []source.Source, env eval.Env, o exec.RunOptions) (rows []string, loaded int64,
 	pages int) {
 	t.Helper()
 	for pages == 0 || o.Cursor != "" {
@@ -77,25 +80,25 @@ func TestSpill(t *testing.T) {
 	const n = 4000
 	bodies := spillBodies(n)
 	for _, text := range spillCases {
-		p := mustPrepare(t, text, Info{Lenient: true})
-		want, _, _ := pagesOf(t, p, newMemory(t, nil, bodies, 3), Env{}, RunOptions{MaxBytes: 1 << 30})
+		p := mustPrepare(t, text, bind.Info{Lenient: true})
+		want, _, _ := pagesOf(t, p, newMemory(t, nil, bodies, 3), eval.Env{}, exec.RunOptions{MaxBytes: 1 << 30})
 		for _, forget := range []bool{false, true} {
 			dir, err := spill.Open(t.TempDir(), 1<<30)
 			if err != nil {
 				t.Fatal(err)
 			}
-			env := Env{MaxHeld: spillHeld, Temp: dir}
+			env := eval.Env{MaxHeld: spillHeld, Temp: dir}
 			sources := newMemory(t, nil, bodies, 3)
 			for _, src := range sources {
 				src.(*memory).version = "1"
 			}
-			memory := &keeper{kept: map[string]*PageState{}, forget: forget}
-			o := RunOptions{MaxItems: 200, MaxBytes: 8 << 10, Memory: memory}
+			memory := &keeper{kept: map[string]*exec.PageState{}, forget: forget}
+			o := exec.RunOptions{MaxItems: 200, MaxBytes: 8 << 10, Memory: memory}
 			if forget {
 				o.MaxItems, o.MaxBytes = 700, 100<<10
 			}
 			rows, loaded, pages := pagesOf(t, p, sources, env, o)
-			if p.byTurn { // their order is another one where a page does not have them all
+			if p.ByTurn { // their order is another one where a page does not have them all
 				slices.Sort(rows)
 				slices.Sort(want)
 			}
@@ -125,12 +128,12 @@ func TestSpillChanged(t *testing.T) {
 	sources := newMemory(t, nil, spillBodies(1000), 1)
 	m := sources[0].(*memory)
 	m.version = "1"
-	memory := &keeper{kept: map[string]*PageState{}}
-	env := Env{Temp: dir}
+	memory := &keeper{kept: map[string]*exec.PageState{}}
+	env := eval.Env{Temp: dir}
 	for _, text := range []string{"SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s",
 		"SELECT VALUE c.n FROM c ORDER BY c.s"} {
-		p := mustPrepare(t, text, Info{Lenient: true})
-		o := RunOptions{MaxItems: 10, MaxBytes: 1000, Memory: memory}
+		p := mustPrepare(t, text, bind.Info{Lenient: true})
+		o := exec.RunOptions{MaxItems: 10, MaxBytes: 1000, Memory: memory}
 		for range 2 {
 			page, err := p.Run(context.Background(), sources, env, o)
 			if err != nil {
@@ -160,9 +163,9 @@ func TestSpillQuota(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := mustPrepare(t, text, Info{Lenient: true})
+		p := mustPrepare(t, text, bind.Info{Lenient: true})
 		page, err := p.Run(context.Background(), newMemory(t, nil, spillBodies(4000), 1),
-			Env{MaxHeld: 100 << 10, Temp: dir}, RunOptions{MaxItems: 1 << 20})
+			eval.Env{MaxHeld: 100 << 10, Temp: dir}, exec.RunOptions{MaxItems: 1 << 20})
 		var memory *fault.MemoryError
 		if !errors.As(err, &memory) || !errors.Is(err, spill.ErrQuota) || len(page.Rows) > 0 {
 			t.Errorf("%s: %d rows, %v", text, len(page.Rows), err)
@@ -171,7 +174,7 @@ func TestSpillQuota(t *testing.T) {
 			t.Error(dir.Files(), "files are left")
 		}
 		_, err = p.Run(context.Background(), newMemory(t, nil, spillBodies(4000), 1),
-			Env{MaxHeld: 30 << 10}, RunOptions{MaxItems: 1 << 20})
+			eval.Env{MaxHeld: 30 << 10}, exec.RunOptions{MaxItems: 1 << 20})
 		if errors.As(err, &memory) && !memory.NoTemp {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -3,29 +3,32 @@ package query
 import (
 	"context"
 	"fmt"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"strings"
 	"testing"
 	"time"
 )
 
 // valueList makes a list whose positions have gaps.
-func valueList(texts ...string) (list []Value) {
+func valueList(texts ...string) (list []exec.Value) {
 	for i, text := range texts {
-		list = append(list, Value{uint64(3*i + 2), []byte(text)})
+		list = append(list, exec.Value{Position: uint64(3*i + 2), Text: []byte(text)})
 	}
 	return list
 }
 
 // runValues makes all pages of a query over a list and joins the rows of each.
-func runValues(t *testing.T, text string, size int, list []Value) (pages []string) {
+func runValues(t *testing.T, text string, size int, list []exec.Value) (pages []string) {
 	t.Helper()
-	p, err := Prepare(text, nil, Info{Lenient: true})
+	p, err := Prepare(text, nil, bind.Info{Lenient: true})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	o := RunOptions{MaxItems: size}
+	o := exec.RunOptions{MaxItems: size}
 	for {
-		page, err := p.RunValues(context.Background(), list, Env{Now: time.Unix(0, 0)}, o)
+		page, err := p.RunValues(context.Background(), list, eval.Env{Now: time.Unix(0, 0)}, o)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -82,17 +85,17 @@ func TestValuePages(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"SELECT VALUE c.n FROM c", "SELECT VALUE c.n FROM c ORDER BY c.n"} {
-		p, err := Prepare(text, nil, Info{Lenient: true})
+		p, err := Prepare(text, nil, bind.Info{Lenient: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, err := p.RunValues(context.Background(), list, Env{}, RunOptions{MaxItems: 3})
+		first, err := p.RunValues(context.Background(), list, eval.Env{}, exec.RunOptions{MaxItems: 3})
 		if err != nil || first.Cursor == "" {
 			t.Fatal(first, err)
 		}
 		// without the last one given and the next one
-		fewer := append(append([]Value{}, list[:2]...), list[4:]...)
-		rest, err := p.RunValues(context.Background(), fewer, Env{}, RunOptions{Cursor: first.Cursor})
+		fewer := append(append([]exec.Value{}, list[:2]...), list[4:]...)
+		rest, err := p.RunValues(context.Background(), fewer, eval.Env{}, exec.RunOptions{Cursor: first.Cursor})
 		if err != nil || fmt.Sprintf("%s", rest.Rows) != "[4 5]" || rest.Cursor != "" {
 			t.Errorf("%s: %s %v", text, rest.Rows, err)
 		}

@@ -10,7 +10,10 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/plan"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
@@ -114,9 +117,9 @@ func NearestByCodes(t *testing.T, seed uint64) {
 			}
 			found := 0
 			for _, v := range all[nearestVectors:] {
-				plain := &vectors{key: []byte("vectors"), query: v, square: lang.Squares(v), metric: c.metric}
+				plain := &plan.Vectors{Key: []byte("vectors"), Query: v, Square: lang.Squares(v), Metric: c.metric}
 				coded := *plain
-				coded.codeKey, coded.codes = src.codeKey, q.Query(v)
+				coded.CodeKey, coded.Codes = src.codeKey, q.Query(v)
 				want := tenNearest(t, src, plain)
 				src.looked, src.walked = 0, 0
 				for _, e := range tenNearest(t, src, &coded) {
@@ -137,16 +140,16 @@ func NearestByCodes(t *testing.T, seed uint64) {
 	}
 }
 
-func tenNearest(t *testing.T, src source.Source, v *vectors) (list []estimate) {
+func tenNearest(t *testing.T, src source.Source, v *plan.Vectors) (list []exec.Estimate) {
 	t.Helper()
-	x := &execution{plan: &planned{}, opts: RunOptions{}.withDefaults()}
-	x.run = newRun(context.Background(), x.plan.layout, Env{})
-	d, err := x.openDistances(src, v, nil, false)
+	x := &exec.Execution{Plan: &plan.Planned{}, Opts: exec.RunOptions{}.WithDefaults()}
+	x.Run = eval.NewRun(context.Background(), x.Plan.Layout, eval.Env{})
+	d, err := x.OpenDistances(src, v, nil, false)
 	if err != nil || d == nil {
 		t.Fatal(d, err)
 	}
 	for range 10 {
-		e, ok, err := d.next()
+		e, ok, err := d.Next()
 		if !ok || err != nil {
 			t.Fatal(ok, err)
 		}

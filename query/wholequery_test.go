@@ -39,7 +39,7 @@ func (g *wholeQueries) fresh() string {
 	return fmt.Sprintf("%s%d", g.pick("s", "t", "u"), g.made)
 }
 
-// path is a path of a document, or of a part of it.
+// Path is a path of a document, or of a part of it.
 func (g *wholeQueries) path() string {
 	return g.name() + g.pick(".a", ".b", ".a", ".b", ".key", ".key", ".o.x", `["a"]`, ".t[0]", ".id", "._ts",
 		"", `["b c"]`, ".t")
@@ -178,7 +178,7 @@ func (g *wholeQueries) subquery(open string) string {
 	return open + g.query(true) + ")"
 }
 
-// from is a FROM clause, whose names are in scope afterwards.
+// From is a FROM clause, whose names are in scope afterwards.
 func (g *wholeQueries) from(sub bool) string {
 	var b strings.Builder
 	switch n := g.IntN(20); {
@@ -246,7 +246,7 @@ func (g *wholeQueries) list(keys []string) string {
 	return text
 }
 
-// query is a whole one.
+// Query is a whole one.
 func (g *wholeQueries) query(sub bool) string {
 	from := g.from(sub)
 	var keys []string

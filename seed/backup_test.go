@@ -31,8 +31,8 @@ databases:
       - {id: carts, partitionKey: /user}
 `
 
-// TestContinuousBackup: containers that are made after a seed has said so keep all versions, those of the seed
-// among them, and no others.
+// TestContinuousBackup: containers that are made after a seed has said so keep all versions, those of the
+// seed among them, and no others.
 func TestContinuousBackup(t *testing.T) {
 	w := newWorld(t)
 	w.must(text(t, "databases: [{id: old, containers: [{id: c, partitionKey: /pk}]}]"))
@@ -81,8 +81,10 @@ func TestContinuousBackupUndone(t *testing.T) {
 
 // TestContinuousBackupContradiction: files of one seed cannot say both.
 func TestContinuousBackupContradiction(t *testing.T) {
-	_, err := OpenFiles(map[string]string{"a.yaml": "continuousBackup: true", "b.yaml": "continuousBackup: false"},
-		".", "")
+	_, err := OpenFiles(map[string]string{
+		"a.yaml": "continuousBackup: true",
+		"b.yaml": "continuousBackup: false",
+	}, ".", "")
 	if err == nil || err.Error() != "b.yaml:1:19: another file has it the other way: a.yaml:1:19" {
 		t.Error(err)
 	}

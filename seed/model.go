@@ -12,7 +12,7 @@ type File struct {
 	Queues    []Queue     `json:"queues,omitempty"`
 	Topics    []Topic     `json:"topics,omitempty"`
 	// ContinuousBackup is that of the account, as long as the server runs.
-	ContinuousBackup *bool `json:"continuousBackup,omitempty" description:"Containers keep all versions for 7 days."`
+	ContinuousBackup *bool `json:"continuousBackup,omitempty" description:"All versions for 7 days."`
 	// UserConfig is what a Config.json of the Service Bus emulator has. It stands alone in its file.
 	UserConfig Anything `json:"UserConfig,omitempty" description:"As in a Config.json of the emulator."`
 	Schema     string   `json:"$schema,omitempty" description:"For editors."`

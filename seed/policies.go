@@ -135,7 +135,7 @@ type PreviousImageFeatures struct {
 
 // PreviousImageFeature is one of them.
 type PreviousImageFeature struct {
-	Mode  *int64   `json:"mode,omitempty" minimum:"0" maximum:"3" description:"1: replaces, 2: deletes, 3: both."`
+	Mode  *int64   `json:"mode,omitempty" minimum:"0" maximum:"3" description:"1: replaces, 2: deletes."`
 	Paths []string `json:"includedPaths,omitempty" description:"Kept for clients."`
 }
 

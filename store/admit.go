@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
 // budget finds what the container's requests are paid from: its own throughput in RU/s, or that of its
 // database.
-func (c *Container) budget() (b *budget, perSecond int) {
+func (c *Container) budget() (b *work.RequestBudget, perSecond int) {
 	c.db.mu.RLock()
 	defer c.db.mu.RUnlock()
 	for _, o := range c.db.cat.offers {
@@ -27,17 +28,17 @@ func (c *Container) budget() (b *budget, perSecond int) {
 }
 
 // Admit tells whether the container's throughput allows one more request at a moment of the caller's wall
-// clock, which must be the clock of Spend, too. It fails with CodeThrottled and a *ThrottledError.
+// clock, which must be the clock of Spend, too. It fails with CodeThrottled and a *fault.ThrottledError.
 func (c *Container) Admit(now time.Time) error {
 	b, perSecond := c.budget()
 	if b == nil {
 		return nil
 	}
-	wait := b.wait(now, perSecond)
+	wait := b.Wait(now, perSecond)
 	if wait == 0 {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeThrottled, Err: &ThrottledError{RetryAfter: wait},
+	return &fault.Error{Code: fault.CodeThrottled, Err: &fault.ThrottledError{RetryAfter: wait},
 		Message: fmt.Sprintf(
 			"Request rate is large: the throughput of %d RU/s is used up. More Request Units may be needed, "+
 				"so no changes were made. Please retry this request later.", perSecond)}
@@ -46,6 +47,6 @@ func (c *Container) Admit(now time.Time) error {
 // Spend takes what a request has cost, in RU, from the container's throughput.
 func (c *Container) Spend(now time.Time, charge float64) {
 	if b, perSecond := c.budget(); b != nil {
-		b.spend(now, perSecond, charge)
+		b.Spend(now, perSecond, charge)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -20,11 +22,11 @@ func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.D
 	watch := c.db.startWatch(ctx)
 	var d inspect.DryRun
 	err := c.inspectDurable(ctx, func(state *view.State, r engine.Reader) (err error) {
-		d, err = inspect.DryRunTTL(state, r, next, o, watch.more)
+		d, err = inspect.DryRunTTL(state, r, next, o, watch.More)
 		return err
 	})
-	d.Complete = !watch.late
-	return d, wrap(err)
+	d.Complete = !watch.Late
+	return d, classify.ToFault(err)
 }
 
 // Forecast looks ahead in one container. It takes about a second at most: see Forecast.Complete.
@@ -54,7 +56,7 @@ func (db *resident) forecast(ctx context.Context) (inspect.Forecast, error) {
 }
 
 // forecast adds the container to a forecast.
-func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *stopwatch) error {
+func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *work.Stopwatch) error {
 	c.db.in.Enter()
 	defer c.db.in.Leave()
 	if !c.state.Load().policy().Active() {
@@ -62,10 +64,10 @@ func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *st
 		return nil
 	}
 	err := c.inspectDurable(ctx, func(state *view.State, r engine.Reader) error {
-		return f.Add(state, r, watch.more)
+		return f.Add(state, r, watch.More)
 	})
-	f.Complete = f.Complete && !watch.late
-	return wrap(err)
+	f.Complete = f.Complete && !watch.Late
+	return classify.ToFault(err)
 }
 
 // Expiry tells when the item expires if nothing changes, and what decides that, at the present moment.
@@ -100,7 +102,7 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Pla
 		return inspect.Place{}, err
 	}
 	if id == "" {
-		return inspect.Place{}, fail(fault.CodeBadRequest, "The id of an item must not be empty.")
+		return inspect.Place{}, fault.New(fault.CodeBadRequest, "The id of an item must not be empty.")
 	}
 	p := c.place(pk, id)
 	return inspect.Place{ID: p.id, EPK: p.epk, PK: p.pk, Point: p.point}, nil
@@ -118,5 +120,5 @@ func (c *Container) lookAt(ctx context.Context, p inspect.Place,
 	if err == nil {
 		err = c.db.settle(ctx, scope, 0)
 	}
-	return wrap(err)
+	return classify.ToFault(err)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -81,7 +82,7 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, ops []Operation,
 	o BatchOptions) error {
 	if len(ops) == 0 {
-		return fail(fault.CodeBadRequest, "Batch request has no operations.")
+		return fault.New(fault.CodeBadRequest, "Batch request has no operations.")
 	}
 	if len(ops) > MaxBatchOperations {
 		return &fault.Error{Code: fault.CodeBadRequest,
@@ -92,10 +93,10 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 		size += len(ops[i].Body)
 	}
 	if size > maxBatchBytes {
-		return fail(fault.CodeTooLarge, "Request size is too large")
+		return fault.New(fault.CodeTooLarge, "Request size is too large")
 	}
 	if o.Atomic && pk.IsZero() && !c.def.SystemKey {
-		return fail(fault.CodeBadRequest, "PartitionKey value must be supplied for this operation.")
+		return fault.New(fault.CodeBadRequest, "PartitionKey value must be supplied for this operation.")
 	}
 	if o.Atomic {
 		if _, err := c.def.FullKey(pk, ""); err != nil {
@@ -141,20 +142,20 @@ type batch struct {
 // errUndone ends the transaction of an atomic batch in which an operation failed.
 var errUndone = errors.New("an operation of the batch failed")
 
-var errAnswerTooLarge = fail(fault.CodeTooLarge, "Response size is too large")
+var errAnswerTooLarge = fault.New(fault.CodeTooLarge, "Response size is too large")
 
-var errFailedDependency = fail(fault.CodeFailedDependency,
+var errFailedDependency = fault.New(fault.CodeFailedDependency,
 	"The operation was not carried out because another one of its batch failed.")
 
 // prepare prepares the operations. It looks at ctx between any two: those behind its end fail with it.
 func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 	for i := range b.ops {
 		if err := ctx.Err(); err != nil {
-			b.results[i] = failed(wrap(err))
+			b.results[i] = failed(classify.ToFault(err))
 			continue
 		}
 		if b.o.Atomic && !b.ops[i].Partition.IsZero() && !b.c.def.Matches(b.ops[i].Partition, pk) {
-			b.results[i] = failed(fail(fault.CodePartitionKeyMismatch, definition.MismatchText))
+			b.results[i] = failed(fault.New(fault.CodePartitionKeyMismatch, definition.MismatchText))
 			continue
 		}
 		p, err := b.c.prepare(pk, b.ops[i])
@@ -186,7 +187,7 @@ func (b *batch) admit(st *containerState, p *prepared) error {
 func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 	p, op := b.list[i], &b.ops[i]
 	if err := t.ctx.Err(); err != nil {
-		return failed(wrap(err))
+		return failed(classify.ToFault(err))
 	}
 	if err := b.admit(t.st, p); err != nil {
 		return failed(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -104,7 +105,7 @@ func benchReads(b *testing.B, stored, read int) {
 
 // BenchmarkPointReadCold reads in turn more keys than the store remembers the places of.
 func BenchmarkPointReadCold(b *testing.B) {
-	n := 4 * ridStripes * ridPerStripe
+	n := 4 * work.RIDStripes * work.RIDPerStripe
 	benchReads(b, n, n)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -59,7 +60,7 @@ type containerRecord struct {
 	// Backup tells that the container was made while the store had continuous backup.
 	Backup bool `json:"backup,omitempty"`
 
-	Settings ContainerSettings `json:"settings,omitzero"`
+	Settings definition.ContainerSettings `json:"settings,omitzero"`
 	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0:
 	// there is none.
 	MovesSince int64 `json:"movesSince,omitempty"`
@@ -143,8 +144,8 @@ func (db *resident) reread(ctx context.Context, r engine.Reader) error {
 		}
 	}
 	db.door.subscribers.Notify()
-	db.splitter.wake()
-	db.reindexer.wake()
+	db.splitter.Wake()
+	db.reindexer.Wake()
 	return nil
 }
 
@@ -195,7 +196,7 @@ func (db *resident) loadOffers(r engine.Reader, cat *catalog) error {
 		cat.offers = append(cat.offers, rec)
 		return nil
 	})
-	sortBy(cat.offers, func(o offerRecord) uint32 { return o.Num })
+	work.SortBy(cat.offers, func(o offerRecord) uint32 { return o.Num })
 	return err
 }
 
@@ -213,7 +214,7 @@ func (db *resident) loadDatabases(r engine.Reader, cat *catalog) error {
 		cat.databases = append(cat.databases, d)
 		return nil
 	})
-	sortBy(cat.databases, func(d *Database) uint32 { return d.rec.Num })
+	work.SortBy(cat.databases, func(d *Database) uint32 { return d.rec.Num })
 	return err
 }
 
@@ -241,7 +242,7 @@ func (db *resident) loadContainers(r engine.Reader, cat *catalog,
 		cat.cids[c.cid] = c
 		return nil
 	})
-	sortBy(cat.containers, func(c *Container) uint32 { return c.cid })
+	work.SortBy(cat.containers, func(c *Container) uint32 { return c.cid })
 	return err
 }
 
@@ -267,10 +268,10 @@ func (cat *catalog) add(c *Container) {
 }
 
 func (cat *catalog) remove(c *Container) {
-	cat.containers = without(cat.containers, c)
+	cat.containers = work.Without(cat.containers, c)
 	delete(cat.cids, c.cid)
 	cat.forgetFamilies(c.families())
-	c.d.containers = without(c.d.containers, c)
+	c.d.containers = work.Without(c.d.containers, c)
 	delete(c.d.byName, c.name)
 }
 
@@ -304,25 +305,6 @@ func (db *resident) eraseContainer(ctx context.Context, cid uint32) error {
 	return err
 }
 
-// formerRecord is what is kept of the containers of one name that are gone.
-type formerRecord struct {
-	First  int    `json:"first"`  // the lowest id of the last one's ranges
-	Next   int    `json:"next"`   // above every id that a range under the name has had
-	Layout string `json:"layout"` // of the last one: see layoutOf
-	// Ranges are those of the last one and of its predecessors, the latest maxFormer.
-	Ranges []formerRange `json:"ranges,omitempty"`
-}
-
-// maxFormer is how many ranges of former containers are kept under a name.
-const maxFormer = 256
-
-// formerRange is the id of a partition range that is gone, and the span that the id stands for.
-type formerRange struct {
-	ID  int    `json:"id"`
-	Min string `json:"min"`
-	Max string `json:"max"`
-}
-
 // layoutOf names a partition key definition and ranges with their ids, in a few bytes.
 func layoutOf(def *definition.PartitionKeyDefinition, ranges []rangeRecord) (string, error) {
 	type span struct {
@@ -344,23 +326,6 @@ func layoutOf(def *definition.PartitionKeyDefinition, ranges []rangeRecord) (str
 // highestID is the highest id of ranges, of which there is at least one.
 func highestID(ranges []rangeRecord) int {
 	return slices.MaxFunc(ranges, func(a, b rangeRecord) int { return a.ID - b.ID }).ID
-}
-
-// keepFormer notes, as a container is dropped, which ids its ranges have had.
-func (c *Container) keepFormer(t engine.Txn) error {
-	rec := &c.state.Load().rec
-	former := formerRecord{First: rec.Ranges[0].ID, Next: max(rec.NextRange, highestID(rec.Ranges)+1)}
-	former.Ranges = slices.Clone(rec.Former)
-	for _, r := range rec.Ranges {
-		former.First = min(former.First, r.ID)
-		former.Ranges = append(former.Ranges, formerRange{r.ID, r.Min, r.Max})
-	}
-	former.Ranges = former.Ranges[max(len(former.Ranges)-maxFormer, 0):]
-	var err error
-	if former.Layout, err = layoutOf(&c.def, rec.Ranges); err != nil {
-		return err
-	}
-	return host.SetRecord(t, layout.FormerKey(c.d.ID(), c.name), former)
 }
 
 // dropContainerRecords takes a container out of the catalog and leaves a drop record: from then on nothing

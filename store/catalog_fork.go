@@ -6,7 +6,9 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
 // siblings are the members of a family in order of creation. The caller holds mu or the catalog's lock, or is
@@ -25,7 +27,7 @@ func (cat *catalog) removeDatabase(d *Database, containers []*Container, familie
 	}
 	cat.forgetFamilies(families)
 	delete(cat.names, d.rec.ID)
-	cat.databases = without(cat.databases, d)
+	cat.databases = work.Without(cat.databases, d)
 	cat.dropOffers(func(o offerRecord) bool { return o.Database == d.rec.Num })
 }
 
@@ -50,7 +52,7 @@ func (b *databaseCopy) rise(ctx context.Context, replaced []*Container) error {
 				return nil
 			})
 			if err != nil {
-				return wrap(err)
+				return classify.ToFault(err)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/check"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -34,13 +35,13 @@ func (db *resident) check(ctx context.Context, report func(error) bool) error {
 	for _, c := range containers {
 		more, err := c.check(ctx, report)
 		if err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound {
-			return wrap(err)
+			return classify.ToFault(err)
 		}
 		if !more && err == nil {
 			return nil
 		}
 	}
-	return wrap(db.view(ctx, func(r engine.Reader) error {
+	return classify.ToFault(db.view(ctx, func(r engine.Reader) error {
 		known, err := knownContainers(r)
 		if err != nil {
 			return err
@@ -56,7 +57,7 @@ func (db *resident) check(ctx context.Context, report func(error) bool) error {
 func (c *Container) check(ctx context.Context, report func(error) bool) (more bool, err error) {
 	err = c.inspect(ctx, func(state *view.State, st *containerState, r engine.Reader) (err error) {
 		state.Now = c.moment() // what the snapshot shows is not of a later one
-		if name := st.rec.Settings.moveTo(); name != "" {
+		if name := st.rec.Settings.MoveTo(); name != "" {
 			_, absent := c.d.Container(name)
 			if absent != nil && !report(fmt.Errorf("container %s/%s: its archive %q does not exist",
 				c.d.ID(), c.name, name)) {

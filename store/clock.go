@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -115,7 +116,7 @@ type ClockChange = ttl.Change
 // says behind what.
 func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 	s, err := db.live().in.SetClock(ctx, c)
-	return s, wrap(err)
+	return s, classify.ToFault(err)
 }
 
 // SetClock moves the database's clock. The first time gives it one of its own, which begins as the server's
@@ -123,18 +124,20 @@ func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 // database has been dropped.
 func (d *Database) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 	s, err := d.clock.Set(ctx, c, d.exists)
-	return s, wrap(err)
+	return s, classify.ToFault(err)
 }
 
 // FollowClock lets the database follow the server's clock again. It fails with CodeBadRequest where the
 // server's clock is behind what is stored in the database, with CodeForbidden where the clock is the
 // system's, and with CodeNotFound where the database has been dropped.
-func (d *Database) FollowClock(ctx context.Context) error { return wrap(d.clock.Follow(ctx, d.exists)) }
+func (d *Database) FollowClock(ctx context.Context) error {
+	return classify.ToFault(d.clock.Follow(ctx, d.exists))
+}
 
 // exists fails where the database has been dropped. The caller holds the catalog's lock.
 func (d *Database) exists() error {
 	if live, err := d.db.database(d.ID()); err != nil || live != d {
-		return fail(fault.CodeNotFound, "The database '"+d.ID()+"' does not exist.")
+		return fault.New(fault.CodeNotFound, "The database '"+d.ID()+"' does not exist.")
 	}
 	return nil
 }

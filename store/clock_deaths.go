@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -35,7 +36,7 @@ func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err er
 		}
 		return nil
 	})
-	return w.died, wrap(err)
+	return w.died, classify.ToFault(err)
 }
 
 // deaths looks for the last death between two seconds.

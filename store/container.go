@@ -12,8 +12,10 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -36,8 +38,8 @@ type Container struct {
 	splitting host.Turn // of the one that splits a range; taken before the catalog's lock and the gate
 
 	count    itemCount
-	spending budget // of its own throughput
-	plans    plans
+	spending work.RequestBudget // of its own throughput
+	plans    work.Plans
 	marks    marks
 	watch    host.Notifier
 	mourners host.Notifier // who follow the log of expiries
@@ -135,7 +137,7 @@ func newContainer(d *Database, rec containerRecord, spec definition.ContainerSpe
 		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
 		keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
 		gate: host.NewGate(), splitting: host.NewTurn(), count: itemCount{Turn: host.NewTurn()},
-		plans: newPlans(),
+		plans: work.NewPlans(),
 	}
 	st := &containerState{rec: rec, spec: spec, vectors: spec.Vectors()}
 	if err := st.compile(); err != nil {
@@ -306,7 +308,7 @@ func (st *containerState) fenced(h layout.Header, pk func() []byte) bool {
 // has ended before.
 func (c *Container) enter(ctx context.Context) (*containerState, int64, error) {
 	if err := c.gate.Share(ctx); err != nil {
-		return nil, 0, wrap(err)
+		return nil, 0, classify.ToFault(err)
 	}
 	st := c.state.Load()
 	if err := c.usable(st); err != nil {
@@ -325,7 +327,7 @@ func (c *Container) leave() { c.gate.Leave() }
 func (c *Container) look(ctx context.Context) (st *containerState, now int64, at uint64, err error) {
 	for {
 		if at, err = c.gate.Look(ctx); err != nil {
-			return nil, 0, 0, wrap(err)
+			return nil, 0, 0, classify.ToFault(err)
 		}
 		st, now = c.state.Load(), c.moment()
 		if c.gate.Still(at) {
@@ -343,7 +345,7 @@ func (c *Container) usable(st *containerState) error {
 }
 
 func (c *Container) gone() error {
-	return fail(fault.CodeOwnerNotFound, "The container "+c.name+" does not exist.")
+	return fault.New(fault.CodeOwnerNotFound, "The container "+c.name+" does not exist.")
 }
 
 // change replaces the state while nobody else uses it. fn returns the next state; what it makes durable must
@@ -351,7 +353,7 @@ func (c *Container) gone() error {
 func (c *Container) change(ctx context.Context, fn func(st containerState, now int64) (containerState,
 	error)) error {
 	if err := c.gate.Shut(ctx); err != nil {
-		return wrap(err)
+		return classify.ToFault(err)
 	}
 	defer c.gate.Open()
 	st := c.state.Load()

@@ -7,7 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
 // Database holds containers. A *Database stays valid until it is dropped; then calls that would change it
@@ -17,7 +19,7 @@ type Database struct {
 	rec        databaseRecord
 	containers []*Container          // in order of creation; guarded by resident.mu
 	byName     map[string]*Container // guarded by resident.mu
-	spending   budget                // of the throughput that its containers share
+	spending   work.RequestBudget    // of the throughput that its containers share
 
 	clock *host.Clock // its own, or one that follows the server's
 }
@@ -61,7 +63,7 @@ func (db *resident) database(id string) (*Database, error) {
 // by name asks it, and looks again. While a change of this store is being made durable it waits for that.
 func (db *DB) CatchUp(ctx context.Context) (changed bool, err error) {
 	changed, err = db.live().in.Catalog().CatchUp(ctx)
-	return changed, wrap(err)
+	return changed, classify.ToFault(err)
 }
 
 // DatabaseByRID finds a database by its resource id: CodeBadRequest where rid is not one, CodeNotFound where
@@ -84,11 +86,11 @@ func (db *resident) databaseByRID(rid string) (*Database, error) {
 }
 
 func notFound(what, id string) error {
-	return fail(fault.CodeNotFound, "Resource Not Found: the "+what+" '"+id+"' does not exist.")
+	return fault.New(fault.CodeNotFound, "Resource Not Found: the "+what+" '"+id+"' does not exist.")
 }
 
 func badRID(rid string) error {
-	return fail(fault.CodeBadRequest, "'"+rid+"' is not a valid resource id.")
+	return fault.New(fault.CodeBadRequest, "'"+rid+"' is not a valid resource id.")
 }
 
 // CreateDatabase makes a database; with a throughput its containers share it. It fails with CodeConflict
@@ -110,8 +112,9 @@ func (db *resident) createDatabase(ctx context.Context, id string, asked definit
 	}
 	defer db.in.Catalog().Unlock()
 	if _, err := db.database(id); err == nil {
-		return nil, fail(fault.CodeConflict, "Resource with specified id or name already exists: database '"+
-			id+"'.")
+		return nil, fault.New(fault.CodeConflict,
+			"Resource with specified id or name already exists: database '"+
+				id+"'.")
 	}
 	d := &Database{db: db, byName: make(map[string]*Container)}
 	var offer *offerRecord
@@ -178,7 +181,7 @@ func (db *resident) deleteDatabase(ctx context.Context, id string, o WriteOption
 	}
 	db.cat.forgetFamilies(families)
 	delete(db.cat.names, id)
-	db.cat.databases = without(db.cat.databases, d)
+	db.cat.databases = work.Without(db.cat.databases, d)
 	db.cat.dropOffers(func(o offerRecord) bool { return o.Database == d.rec.Num })
 	db.mu.Unlock()
 	db.door.subscribers.Notify()
@@ -219,7 +222,7 @@ func checkIfMatch(condition, etag string) error {
 }
 
 func preconditionFailed() error {
-	return fail(fault.CodePreconditionFailed, "One of the specified pre-condition is not met")
+	return fault.New(fault.CodePreconditionFailed, "One of the specified pre-condition is not met")
 }
 
 // highest is the highest LSN that a client can have seen of the ranges of containers.

@@ -11,7 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/query/spill"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
 // DB is an open store. It is the door to whatever data its host has: a restore replaces those, and a Database
@@ -24,7 +26,7 @@ type DB struct {
 	resident atomic.Pointer[resident]
 
 	// What lives through restores.
-	heavy       *heavyWork
+	heavy       *work.Heavy
 	memory      *Memory
 	temp        *spill.Dir    // nil: there is none
 	subscribers host.Notifier // who ask for webhooks: see Subscriptions
@@ -51,7 +53,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 		FirstNumber: o.FirstNumber,
 	}, append([]host.Tenant{db.Tenant()}, neighbours...)...)
 	if err != nil {
-		return nil, wrap(err)
+		return nil, classify.ToFault(err)
 	}
 	db.owned = true
 	return db, nil
@@ -62,7 +64,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 // to be those of the host.
 func New(o Options) (*DB, error) {
 	o = o.withDefaults()
-	db := &DB{opts: o, memory: NewMemory(o.Memory), heavy: newHeavyWork(runtime.GOMAXPROCS(0))}
+	db := &DB{opts: o, memory: NewMemory(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0))}
 	db.backup.Store(o.ContinuousBackup)
 	if err := o.validate(); err != nil || o.Temp == "" {
 		return db, err
@@ -81,7 +83,7 @@ func (db *DB) Close() error {
 	if !db.owned {
 		return nil
 	}
-	return wrap(db.host.Close())
+	return classify.ToFault(db.host.Close())
 }
 
 // Closing tells what Close is waiting for, in words; empty where it has not begun.
@@ -96,12 +98,12 @@ func (db *DB) Incarnation(ctx context.Context) (uint32, error) {
 		return 0, nil
 	}
 	n, err := db.host.Incarnation(ctx)
-	return n, wrap(err)
+	return n, classify.ToFault(err)
 }
 
 // Ping writes a record, durably, and reads it: it fails where the store could not take a write now. It does
 // not wait for those who change the catalog, but for the disk.
-func (db *DB) Ping(ctx context.Context) error { return wrap(db.live().in.Ping(ctx)) }
+func (db *DB) Ping(ctx context.Context) error { return classify.ToFault(db.live().in.Ping(ctx)) }
 
 // live is what the DB's methods act on.
 func (db *DB) live() *resident { return db.resident.Load() }
@@ -126,5 +128,5 @@ func (db *DB) LongWork() int {
 	if !priority.Supported {
 		return 0
 	}
-	return db.heavy.most
+	return db.heavy.Most
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -74,13 +75,14 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	}
 	defer db.in.Catalog().Unlock()
 	if live, err := db.database(d.ID()); err != nil || live != d {
-		return nil, fail(fault.CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
+		return nil, fault.New(fault.CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
 	}
 	if invalid != nil {
 		return nil, cmp.Or(d.checkEncryptionKeys(spec.ClientEncryption), invalid)
 	}
 	if _, err := d.Container(spec.ID); err == nil {
-		return nil, fail(fault.CodeConflict, "Resource with specified id or name already exists: container '"+spec.ID+"'.")
+		return nil, fault.New(fault.CodeConflict,
+			"Resource with specified id or name already exists: container '"+spec.ID+"'.")
 	}
 	if err := d.checkEncryptionKeys(spec.ClientEncryption); err != nil {
 		return nil, err
@@ -111,16 +113,21 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	}
 	c, err := newContainer(d, rec, spec)
 	if err != nil {
-		return nil, wrap(err)
+		return nil, classify.ToFault(err)
 	}
 	c.state.Load().version = firstVersion // nobody knows the container yet
 	c.note(markSettings, rec.TS)
+	db.publish(c, offer)
+	return c, nil
+}
+
+// publish makes a new container and its offer, if it has one, known to everybody.
+func (db *resident) publish(c *Container, offer *offerRecord) {
 	db.mu.Lock()
 	db.cat.add(c)
 	db.cat.addOffer(offer)
 	db.mu.Unlock()
 	c.lintDefault()
-	return c, nil
 }
 
 // newRecord is the record of a container that is being made, whose ranges begin in the same transaction. The
@@ -154,7 +161,7 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 	keys := d.Resources(KindEncryptionKey)
 	for _, path := range p.IncludedPaths {
 		if path.KeyID != "" && keys.find(path.KeyID) == nil {
-			return fail(fault.CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+
+			return fault.New(fault.CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+
 				"]' does not exist.")
 		}
 	}
@@ -204,7 +211,7 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 	}
 	raise(&c.used, c.moment())
 	db.in.WakeReaper()
-	db.reindexer.wake()
+	db.reindexer.Wake()
 	c.lintDefault()
 	return c, nil
 }

@@ -102,5 +102,6 @@
 // The catalog is small, lives in memory whole and changes under one lock, on disk first. Users, permissions,
 // client encryption keys and scripts are a part of it (resource.go).
 //
-// Errors are *fault.Error, with a Code; the packages below return their own, and wrap turns them into ours.
+// Errors are *fault.Error, with a Code; package store/internal/classify makes them of the errors of the
+// packages below.
 package store

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -39,7 +40,7 @@ func (st *containerState) eventRetention() int64 {
 	case e == nil:
 		return 0
 	case e.Retention == 0:
-		return DefaultEventRetention
+		return definition.DefaultEventRetention
 	}
 	return int64(e.Retention)
 }
@@ -103,7 +104,7 @@ func (c *Container) storeSettings(ctx context.Context, old *containerState, next
 	return err
 }
 
-func (st *containerState) webhooks() []Webhook {
+func (st *containerState) webhooks() []definition.Webhook {
 	if st.rec.Settings.ExpiryEvents == nil {
 		return nil
 	}

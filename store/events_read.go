@@ -8,7 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -117,7 +119,7 @@ func (c *Container) ExpirationsChanged() <-chan struct{} { return c.mourners.Cha
 
 func keepsLog(st *containerState) error {
 	if st.rec.Log == nil {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"The container keeps no log of expiries: its settings have no 'expiryEvents'.")
 	}
 	return nil
@@ -139,7 +141,7 @@ func (r *logReader) fill(src *source, i int) error {
 		return err
 	}
 	if layout.Sequence(r.at[i]).LSN() > src.at.LSN {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"The position in the log of expiries is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	asked := r.at[i]
@@ -186,7 +188,7 @@ func (r *logReader) add(src *source, seq layout.Sequence, e *layout.Expiry) erro
 // its change feed.
 type Subscription struct {
 	Container *Container
-	Webhook
+	definition.Webhook
 	ChangesTo string // the path of the queue or topic; "" for a webhook
 }
 
@@ -231,7 +233,7 @@ func (c *Container) Confirmed(ctx context.Context, name string) (string, error) 
 	if isAbsent(err) {
 		return "", nil
 	}
-	return string(v), wrap(err)
+	return string(v), classify.ToFault(err)
 }
 
 // Confirm makes it durable that a subscriber has confirmed all before a position. CodeNotFound: there is no
@@ -259,12 +261,12 @@ func (c *Container) confirm(ctx context.Context, name, position string) error {
 		setConfirmed(t, c.cid, name, position)
 		return nil
 	})
-	return wrap(err)
+	return classify.ToFault(err)
 }
 
 func (c *Container) hasSubscriber(st *containerState, name string) error {
 	if slices.Contains(st.subscribers(), name) {
 		return nil
 	}
-	return fail(fault.CodeNotFound, "The container '"+c.name+"' has no webhook '"+name+"'.")
+	return fault.New(fault.CodeNotFound, "The container '"+c.name+"' has no webhook '"+name+"'.")
 }

@@ -166,7 +166,7 @@ func (f *feedReader) fill(src *source, after uint64) (reached uint64, err error)
 		return after, err
 	}
 	if !f.req.Start.Now && after > src.at.LSN {
-		return after, fail(fault.CodeBadRequest,
+		return after, fault.New(fault.CodeBadRequest,
 			"The position in the change feed is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	at := layout.LastOf(after)
@@ -188,7 +188,7 @@ func (f *feedReader) ended(src *source, seq layout.Sequence, at *layout.Sequence
 	case f.past(seq):
 		*at = f.until
 		return true
-	case !f.full && src.watch.late && seq > f.whole:
+	case !f.full && src.watch.Late && seq > f.whole:
 		f.full, f.page.More = true, true
 		return true
 	}
@@ -227,7 +227,7 @@ func (f *feedReader) fillLatest(src *source, at *layout.Sequence) (err error) {
 		if more, err = f.gather(src, it); err == nil {
 			var ended bool
 			ended, err = f.addRows(src, at)
-			if more = more && !ended; more && src.watch.late && *at >= f.whole {
+			if more = more && !ended; more && src.watch.Late && *at >= f.whole {
 				f.full, f.page.More, more = true, true, false
 			}
 		}
@@ -264,7 +264,7 @@ func (f *feedReader) gather(src *source, it engine.Iterator) (more bool, err err
 			f.rows = append(f.rows, r)
 			return false, nil
 		}
-		if f.rows = append(f.rows, r); src.watch.late {
+		if f.rows = append(f.rows, r); src.watch.Late {
 			break // what is here is enough for a step
 		}
 	}

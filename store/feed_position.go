@@ -54,7 +54,7 @@ func parseNumber(text string, limit uint64) (uint64, error) {
 }
 
 func badPosition(text string) error {
-	return fail(fault.CodeBadRequest, "'"+text+"' is not a position in a change feed.")
+	return fault.New(fault.CodeBadRequest, "'"+text+"' is not a position in a change feed.")
 }
 
 // of is the position in a range: its own, or that of a range which it was split from. A range that has

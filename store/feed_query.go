@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
 // ChangesQueryPage is one page of a change feed through a query.
@@ -27,21 +28,22 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	info.Index, info.Lenient = nil, true
 	plan, err := query.Prepare(q.Text, q.Parameters, info)
 	if err == nil && !plan.Streamable() {
-		err = fail(fault.CodeBadRequest, "A query of a change feed consists of SELECT, FROM, JOIN and WHERE.")
+		err = fault.New(fault.CodeBadRequest,
+			"A query of a change feed consists of SELECT, FROM, JOIN and WHERE.")
 	}
 	if err != nil {
-		return ChangesQueryPage{}, c.refused(), wrap(err)
+		return ChangesQueryPage{}, c.refused(), classify.ToFault(err)
 	}
 	udfs := functions{c: c, ctx: ctx}
 	defer udfs.close()
 	watch := c.db.pageWatch(ctx)
-	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: watch.elapsed, Limit: watch.limit,
+	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: watch.Elapsed, Limit: watch.Limit,
 		UDF: udfs.call}
-	heavy := c.db.door.heavy.query(env.Elapsed, env.Limit)
-	defer heavy.leave()
-	heavy.begunAnew = true // rows of changes are added to those of others
-	env.Turn = heavy.turn
-	defer c.db.door.memory.lend(&env)()
+	heavy := c.db.door.heavy.Query(env.Elapsed, env.Limit)
+	defer heavy.Leave()
+	heavy.BegunAnew = true // rows of changes are added to those of others
+	env.Turn = heavy.Turn
+	defer c.db.door.memory.Lend(&env)()
 	var out ChangesQueryPage
 	var total Receipt
 	for {
@@ -51,13 +53,13 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 			return ChangesQueryPage{}, total, err
 		}
 		out.Position, out.More = page.Position, page.More
-		if err := heavy.run(func() error { return out.add(ctx, plan, env, page.Changes) }); err != nil {
-			return ChangesQueryPage{}, total, wrap(err)
+		if err := heavy.Run(func() error { return out.add(ctx, plan, env, page.Changes) }); err != nil {
+			return ChangesQueryPage{}, total, classify.ToFault(err)
 		}
 		if len(page.Changes) == 0 || len(out.Rows) > 0 || req.Start.Now {
 			return out, total, nil
 		}
-		if watch.look(); watch.late {
+		if watch.Check(); watch.Late {
 			out.More = true
 			return out, total, nil
 		}

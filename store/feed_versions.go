@@ -106,7 +106,7 @@ func (ch *Change) appendMetadata(dst []byte) []byte {
 func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) {
 	window := src.st.retention()
 	if window == 0 {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
 	}
 	oldest := src.now - window // what was written in this second or before is outside of the window
@@ -148,7 +148,7 @@ func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) 
 }
 
 func outsideRetention() error {
-	return fail(fault.CodeBadRequest, "You must read the change feed from within the retention period.")
+	return fault.New(fault.CodeBadRequest, "You must read the change feed from within the retention period.")
 }
 
 // wantsVersion tells whether a version is in the scope.

@@ -44,7 +44,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	c.beginUse()
 	defer c.endUse()
 	if pk.IsZero() {
-		return c.refused(), fail(fault.CodeBadRequest,
+		return c.refused(), fault.New(fault.CodeBadRequest,
 			"PartitionKey value must be supplied for this operation.")
 	}
 	pk, err := c.def.FullKey(pk, "")

@@ -65,7 +65,7 @@ func (db *resident) parseGrant(ctx context.Context, v doc.Value) (g Grant, err e
 }
 
 func badResource(link string) error {
-	return fail(fault.CodeBadRequest,
+	return fault.New(fault.CodeBadRequest,
 		"The resource '"+link+"' of the permission is neither a container nor an item or a script in one.")
 }
 

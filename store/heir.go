@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
@@ -15,35 +16,10 @@ import (
 // container of the same database (archive.go), is one kind; others belong to other tenants of the host, which
 // finds them by kind and name.
 
-// heirName names a container's heir. The zero value is none.
-type heirName struct{ kind, name string }
-
-// heirArchive is the kind of an archive. All other kinds are those of other tenants; heirQueue is what the
-// queues and topics call themselves.
-const (
-	heirArchive = "archive"
-	heirQueue   = "queue"
-)
-
-// heir is the heir of the settings.
-func (s *ContainerSettings) heir() heirName {
-	switch {
-	case s.OnExpire == nil:
-		return heirName{}
-	case s.OnExpire.other != heirName{}:
-		return s.OnExpire.other
-	case s.OnExpire.ForwardTo != "":
-		return heirName{heirQueue, s.OnExpire.ForwardTo}
-	case s.OnExpire.MoveTo != "":
-		return heirName{heirArchive, s.OnExpire.MoveTo}
-	}
-	return heirName{}
-}
-
 // moves tells whether a ghost is to be moved to the heir, and not just purged.
 func (st *containerState) moves(ghost *stored) bool {
-	none := heirName{}
-	if st.rec.Settings.heir() == none || st.fenced(ghost.head, func() []byte { return ghost.pk }) {
+	none := definition.ExpirySink{}
+	if st.rec.Settings.ExpirySink() == none || st.fenced(ghost.head, func() []byte { return ghost.pk }) {
 		return false
 	}
 	at, ok := st.policy().ExpiresAt(st.life(ghost))
@@ -68,17 +44,17 @@ type heir interface {
 // enterToPurge takes what a purge needs: the container's gate, shared, and what its heir needs.
 func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h heir, err error) {
 	for {
-		to := c.state.Load().rec.Settings.heir()
-		switch to.kind {
+		to := c.state.Load().rec.Settings.ExpirySink()
+		switch to.Kind {
 		case "":
 			st, _, err = c.enter(ctx)
 			h = noHeir{c}
-		case heirArchive:
-			st, h, err = c.enterBoth(ctx, to.name)
+		case definition.SinkArchive:
+			st, h, err = c.enterBoth(ctx, to.Name)
 		default:
 			st, h, err = c.enterWithOther(ctx, to)
 		}
-		if err != nil || st.rec.Settings.heir() == to {
+		if err != nil || st.rec.Settings.ExpirySink() == to {
 			return st, h, err
 		}
 		h.leave(false) // the settings have changed meanwhile
@@ -132,12 +108,12 @@ type otherHeir struct {
 }
 
 // enterWithOther takes the container's gate and the heir's locks, in the order of their tenants.
-func (c *Container) enterWithOther(ctx context.Context, to heirName) (*containerState, heir, error) {
-	q, err := c.db.in.Heir(tenantName, to.kind, to.name)
+func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink) (*containerState, heir, error) {
+	q, err := c.db.in.Heir(tenantName, to.Kind, to.Name)
 	if err != nil {
 		return nil, nil, &fault.Error{
 			Code:    fault.CodeUnavailable,
-			Message: fmt.Sprintf("The %s '%s', the heir of '%s', is missing.", to.kind, to.name, c.name),
+			Message: fmt.Sprintf("The %s '%s', the heir of '%s', is missing.", to.Kind, to.Name, c.name),
 			Hint:    "clear onExpire in the container's settings", Err: err,
 		}
 	}
@@ -195,10 +171,10 @@ func (h *otherHeir) take(ghost *stored) (taken bool, err error) {
 	case taken:
 		h.taken++
 	case err == nil && h.taken == 0:
-		to := h.st.rec.Settings.heir()
-		err = fail(fault.CodeUnavailable,
+		to := h.st.rec.Settings.ExpirySink()
+		err = fault.New(fault.CodeUnavailable,
 			fmt.Sprintf("The %s '%s' does not take what expires in the container '%s'.",
-				to.kind, to.name, h.c.name))
+				to.Kind, to.Name, h.c.name))
 	}
 	return taken, err
 }

@@ -5,14 +5,15 @@ import (
 	"errors"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
 // Bequeath gives the container an heir that no setting names yet; none where name is empty.
 func (c *Container) Bequeath(ctx context.Context, kind, name string) error {
-	_, err := c.ChangeSettings(ctx, func(s *ContainerSettings) error {
+	_, err := c.ChangeSettings(ctx, func(s *definition.ContainerSettings) error {
 		if s.OnExpire = nil; name != "" {
-			s.OnExpire = &OnExpire{other: heirName{kind, name}}
+			s.OnExpire = &definition.OnExpire{Sink: definition.ExpirySink{Kind: kind, Name: name}}
 		}
 		return nil
 	})
@@ -46,7 +47,7 @@ func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
 // Reopened gives the container the heir back that it had before the store was opened anew: it is not stored.
 func (c *Container) Reopened(ctx context.Context, kind, name string) error {
 	return c.change(ctx, func(st containerState, _ int64) (containerState, error) {
-		st.rec.Settings.OnExpire = &OnExpire{other: heirName{kind, name}}
+		st.rec.Settings.OnExpire = &definition.OnExpire{Sink: definition.ExpirySink{Kind: kind, Name: name}}
 		return st, nil
 	})
 }

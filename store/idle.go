@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -82,7 +83,7 @@ func (c *Container) tendIdle(ctx context.Context) error {
 		return nil
 	}
 	if err := c.usedElsewhere(ctx); err != nil || !c.idle() {
-		return wrap(err)
+		return classify.ToFault(err)
 	}
 	limit := c.Settings().AutoDeleteOnIdle
 	err := c.d.drop(ctx, c, func() error {

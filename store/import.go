@@ -39,15 +39,15 @@ func (o *ImportOptions) check() error {
 	}
 	switch {
 	case given > 1:
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"An import takes one of a timestamp, an age and a remaining time to live, not several.")
 	case o.Timestamp < 0:
-		return fail(fault.CodeBadRequest, "The timestamp of an import must not lie before 1970.")
+		return fault.New(fault.CodeBadRequest, "The timestamp of an import must not lie before 1970.")
 	case o.Age < 0:
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"The age of an import must not be negative: its _ts would lie in the future.")
 	case o.ExpiresIn < 0:
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"The remaining time to live of an import must be positive. For an item that has expired, give its age.")
 	}
 	return nil
@@ -65,27 +65,27 @@ func (o *ImportOptions) timestamp(p *ttl.Policy, l ttl.Life, now int64) (int64, 
 		l.TS, l.Generation = now, p.Generation
 		at, mortal := p.ExpiresAt(l)
 		if !mortal {
-			return 0, fail(fault.CodeBadRequest,
+			return 0, fault.New(fault.CodeBadRequest,
 				"The import has a remaining time to live, but the item never expires.")
 		}
 		left := int64((o.ExpiresIn + time.Second - 1) / time.Second)
 		if l.Based && left != at-now {
-			return 0, fail(fault.CodeBadRequest,
+			return 0, fault.New(fault.CodeBadRequest,
 				"The import has a remaining time to live, but the item's counts from its 'ttlPropertyPath'.")
 		}
 		if left > at-now {
-			return 0, fail(fault.CodeBadRequest,
+			return 0, fault.New(fault.CodeBadRequest,
 				"The import's remaining time to live is longer than the item's whole time to live.")
 		}
 		ts = now + left - (at - now)
 	}
 	switch {
 	case ts > now:
-		return 0, fail(fault.CodeBadRequest,
+		return 0, fault.New(fault.CodeBadRequest,
 			"The _ts of an import must not lie in the future of the database's clock, which shows "+
 				view.ClockText(now)+". A virtual clock can be moved there first.")
 	case ts < 1:
-		return 0, fail(fault.CodeBadRequest, "The _ts of an import must not lie before 1970.")
+		return 0, fault.New(fault.CodeBadRequest, "The _ts of an import must not lie before 1970.")
 	}
 	return ts, nil
 }
@@ -143,7 +143,7 @@ func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 // parseAge reads the member _mayfly of a document.
 func parseAge(v doc.Value) (o ImportOptions, err error) {
 	if v.Kind() != doc.Object || v.Len() != 1 {
-		return o, fail(fault.CodeBadRequest,
+		return o, fault.New(fault.CodeBadRequest,
 			"'_mayfly' must be an object with one of 'timestamp', 'age' and 'expiresIn'.")
 	}
 	v.Each(func(name string, v doc.Value) bool {
@@ -155,7 +155,7 @@ func parseAge(v doc.Value) (o ImportOptions, err error) {
 		case "expiresIn":
 			o.ExpiresIn, err = parseDuration(name, v)
 		default:
-			err = fail(fault.CodeBadRequest,
+			err = fault.New(fault.CodeBadRequest,
 				"'"+name+"' is not known: '_mayfly' takes 'timestamp', 'age' or 'expiresIn'.")
 		}
 		return false
@@ -167,7 +167,7 @@ func parseAge(v doc.Value) (o ImportOptions, err error) {
 func parseTimestamp(name string, v doc.Value) (int64, error) {
 	n := v.Num()
 	if v.Kind() != doc.Number || n < 1 || n > 1e12 || n != float64(int64(n)) {
-		return 0, fail(fault.CodeBadRequest, "'"+name+"' must be whole seconds since 1970.")
+		return 0, fault.New(fault.CodeBadRequest, "'"+name+"' must be whole seconds since 1970.")
 	}
 	return int64(n), nil
 }

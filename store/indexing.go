@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
@@ -102,7 +103,7 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 		return err
 	})
 	if err != nil {
-		return wrap(err)
+		return classify.ToFault(err)
 	}
 	switch {
 	case empty:
@@ -112,7 +113,7 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 	default:
 		next.rec.IndexedBy = append(st.stillIndexedBy(next), st.rec.Spec)
 	}
-	return wrap(next.compile())
+	return classify.ToFault(next.compile())
 }
 
 // stillIndexedBy are those of the older specs that must still be known beside the present one and the next.

@@ -82,8 +82,8 @@ func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, 
 		body := []byte(rest)
 		_, err = c.Lease(t.Context(), c.def.Extract(body), doc.Get(body, layout.IDPath).Str(), 60)
 	case "idle": // the container is deleted when it has been for so long
-		_, err = c.ChangeSettings(t.Context(), func(s *ContainerSettings) error {
-			s.AutoDeleteOnIdle = MinIdle
+		_, err = c.ChangeSettings(t.Context(), func(s *definition.ContainerSettings) error {
+			s.AutoDeleteOnIdle = definition.MinIdle
 			return nil
 		})
 	case "drop":

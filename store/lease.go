@@ -29,7 +29,7 @@ type Lease struct {
 func (c *Container) Lease(ctx context.Context, pk definition.PartitionKey, id string, seconds int) (Lease,
 	error) {
 	if seconds < 1 || seconds > MaxLease {
-		return Lease{}, fail(fault.CodeBadRequest,
+		return Lease{}, fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("A lease must be between 1 and %d seconds long, not %d.", MaxLease, seconds))
 	}
 	var l Lease

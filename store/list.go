@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -51,7 +52,7 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Recei
 	st := c.state.Load()
 	over, err := c.spansOf(st, o.Scope)
 	if err != nil {
-		return Page{}, c.refused(), wrap(err)
+		return Page{}, c.refused(), classify.ToFault(err)
 	}
 	if over == nil {
 		return c.list(ctx, o)
@@ -70,7 +71,7 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Recei
 		sp, err := c.scope(st, o.Scope)
 		return formatContinuation(&sp, query.Begin(sp.spans())), err
 	})
-	return page, r, wrap(err)
+	return page, r, classify.ToFault(err)
 }
 
 func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, error) {
@@ -124,7 +125,7 @@ func (p *pager) fill(src *source, after uint64) error {
 		engine.Expect(docs.items, p.limit+1)
 	}
 	docs.skip = func(rid uint64) bool {
-		p.last, p.more = rid, src.watch.late
+		p.last, p.more = rid, src.watch.Late
 		return !p.more
 	}
 	for !p.more && docs.Next() {
@@ -233,7 +234,7 @@ const partOfContainer = "a part"
 func behindPrefix(epk []byte) []byte { return append(bytes.Clone(epk), 0xFF) }
 
 func rangeGone(id string) error {
-	return fail(fault.CodeRangeGone, "The partition key range '"+id+"' does not exist any more.")
+	return fault.New(fault.CodeRangeGone, "The partition key range '"+id+"' does not exist any more.")
 }
 
 func (sp span) withHash(h uint32) span {
@@ -310,7 +311,7 @@ func parseContinuation(token string, sp *span, spans []query.Span) (query.Progre
 	if token == "" {
 		return query.Begin(spans), nil
 	}
-	bad := fail(fault.CodeBadRequest, "Invalid Continuation Token")
+	bad := fault.New(fault.CodeBadRequest, "Invalid Continuation Token")
 	b, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(token))
 	if err != nil || len(b) < 5 || b[0] != continuationVersion || binary.BigEndian.Uint32(b[1:]) != sp.hash {
 		return query.Progress{}, bad

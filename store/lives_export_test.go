@@ -6,8 +6,8 @@ import "context"
 // must be before the store is closed or swept.
 func (db *DB) HoldIndexer() (release func()) {
 	x := &db.live().reindexer
-	x.turn.Lock()
-	return x.turn.Unlock
+	x.Turn.Lock()
+	return x.Turn.Unlock
 }
 
 // SweepHeld sweeps while the indexer is held.

@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -88,14 +90,14 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 		}
 		return nil
 	})
-	return m, wrap(err)
+	return m, classify.ToFault(err)
 }
 
 // ReaperState is how the reaper of a container stands.
 type ReaperState struct {
 	Paused    bool // of this container
 	AllPaused bool // of all containers
-	Settings  ReaperSettings
+	Settings  definition.ReaperSettings
 	Purged    uint64 // items of this container since Open, by the reaper or by a write that met a ghost
 	Backlog   inspect.Backlog
 }

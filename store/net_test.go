@@ -54,7 +54,7 @@ func TestCeilingOfASecondTry(t *testing.T) {
 	}
 	limit(100)
 	_, err := g.c.ChangeSettings(t.Context(),
-		func(s *ContainerSettings) error { s.TTLCeiling = true; return nil })
+		func(s *definition.ContainerSettings) error { s.TTLCeiling = true; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

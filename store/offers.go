@@ -161,14 +161,14 @@ func (db *resident) replaceOffer(
 		return Offer{}, err
 	}
 	if t.IsZero() {
-		return Offer{}, fail(fault.CodeBadRequest, "The offer's throughput is missing.")
+		return Offer{}, fault.New(fault.CodeBadRequest, "The offer's throughput is missing.")
 	}
 	if (t.Autoscale > 0) != (rec.Asked.Autoscale > 0) && !migrate {
-		return Offer{}, fail(fault.CodeBadRequest,
+		return Offer{}, fault.New(fault.CodeBadRequest,
 			"An offer cannot change between manual and autoscale throughput without a migration.")
 	}
 	if t.Autoscale > definition.RangeThroughput && rec.CID == 0 && !db.isShared(rec.Database) {
-		return Offer{}, fail(fault.CodeBadRequest,
+		return Offer{}, fault.New(fault.CodeBadRequest,
 			"There are no collections using the shared database offer. "+
 				"Please retry the scale operation after creating a collection that uses database offer")
 	}
@@ -178,7 +178,7 @@ func (db *resident) replaceOffer(
 	if err != nil {
 		return Offer{}, err
 	}
-	db.splitter.wake()
+	db.splitter.Wake()
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	return db.renderOffer(rec), nil

@@ -6,6 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -91,7 +92,7 @@ func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*prepared
 		pk = op.Partition
 	}
 	if op.Err != nil {
-		return nil, wrap(op.Err)
+		return nil, classify.ToFault(op.Err)
 	}
 	var p *prepared
 	var err error
@@ -103,7 +104,7 @@ func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*prepared
 	case OperationRead, OperationDelete, OperationPatch:
 		p, err = c.address(pk, op)
 	default:
-		err = fail(fault.CodeBadRequest, "There is no such operation.")
+		err = fault.New(fault.CodeBadRequest, "There is no such operation.")
 	}
 	if err != nil {
 		return nil, err
@@ -113,7 +114,8 @@ func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*prepared
 		return p, nil
 	}
 	if op.Kind != OperationCreate && op.Kind != OperationUpsert {
-		return nil, fail(fault.CodeBadRequest, "A document can be imported by a create or an upsert alone.")
+		return nil, fault.New(fault.CodeBadRequest,
+			"A document can be imported by a create or an upsert alone.")
 	}
 	return p, op.Import.check()
 }
@@ -132,7 +134,7 @@ func (c *Container) address(pk definition.PartitionKey, op Operation) (*prepared
 		return p, nil
 	}
 	if op.Patch == nil {
-		return nil, fail(fault.CodeBadRequest, "A patch must have operations.")
+		return nil, fault.New(fault.CodeBadRequest, "A patch must have operations.")
 	}
 	p.patch, err = c.preparePatch(pk, *op.Patch)
 	return p, err
@@ -235,7 +237,7 @@ func (t *tx) apply(p *prepared) OperationResult {
 }
 
 func failed(err error) OperationResult {
-	return OperationResult{Charge: chargeFailure, Err: wrap(err)}
+	return OperationResult{Charge: chargeFailure, Err: classify.ToFault(err)}
 }
 
 // read returns a live item. What it returns outlives the transaction.

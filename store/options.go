@@ -87,7 +87,7 @@ func (o Options) validate() error {
 // checkRanges checks how many partition ranges are asked for; 0 leaves it open.
 func checkRanges(n int) error {
 	if n < 0 || n > layout.MaxSlots {
-		return fail(fault.CodeBadRequest, "The number of partition ranges must be between 1 and 4096.")
+		return fault.New(fault.CodeBadRequest, "The number of partition ranges must be between 1 and 4096.")
 	}
 	return nil
 }

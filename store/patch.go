@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -45,7 +46,7 @@ type preparedPatch struct {
 
 func (c *Container) preparePatch(pk definition.PartitionKey, p Patch) (*preparedPatch, error) {
 	if p.Operations.Len() == 0 {
-		return nil, fail(fault.CodeBadRequest, "A patch must have at least one operation.")
+		return nil, fault.New(fault.CodeBadRequest, "A patch must have at least one operation.")
 	}
 	if err := c.checkPatched(p.Operations); err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (c *Container) preparePatch(pk definition.PartitionKey, p Patch) (*prepared
 	}
 	var err error
 	if out.only, err = query.PrepareCondition(p.Condition, c.queryInfo(c.state.Load())); err != nil {
-		return nil, wrap(err)
+		return nil, classify.ToFault(err)
 	}
 	return out, nil
 }
@@ -71,13 +72,13 @@ var unpatchable = []doc.Path{
 func (c *Container) checkPatched(ops doc.Patch) error {
 	for _, p := range c.def.ParsedPaths() {
 		if n := ops.Touches(p); n > 0 {
-			return fail(fault.CodeBadRequest, fmt.Sprintf(
+			return fault.New(fault.CodeBadRequest, fmt.Sprintf(
 				"Invalid patch request: For Operation(%d): Can't patch the partition key %s.", n, p))
 		}
 	}
 	for _, p := range unpatchable {
 		if n := ops.Touches(p); n > 0 {
-			return fail(fault.CodeBadRequest, fmt.Sprintf(
+			return fault.New(fault.CodeBadRequest, fmt.Sprintf(
 				"Invalid patch request: For Operation(%d): Can't patch system property %s.", n, p))
 		}
 	}
@@ -138,13 +139,13 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, maxCondition)
 	defer cancel()
-	heavy := c.db.door.heavy.query(c.db.in.Elapsed(), maxCondition)
-	defer heavy.leave()
+	heavy := c.db.door.heavy.Query(c.db.in.Elapsed(), maxCondition)
+	defer heavy.Leave()
 	on := &row{c: c, rid: item.rid, head: item.head, body: item.body}
-	err = heavy.run(func() error { return c.evaluate(limited, p.patch.only, on, now, heavy.turn) })
+	err = heavy.Run(func() error { return c.evaluate(limited, p.patch.only, on, now, heavy.Turn) })
 	if limited.Err() != nil && err != nil {
 		if ctx.Err() != nil {
-			return wrap(ctx.Err())
+			return classify.ToFault(ctx.Err())
 		}
 		err = tooSlow(err)
 	}
@@ -163,11 +164,11 @@ func (c *Container) evaluate(
 	ctx context.Context, condition *query.Condition, on *row, now int64, turn func(context.Context) error,
 ) error {
 	env := query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64, Turn: turn}
-	defer c.db.door.memory.lend(&env)()
+	defer c.db.door.memory.Lend(&env)()
 	holds, err := condition.Match(ctx, on, env)
 	switch {
 	case err != nil:
-		return wrap(err)
+		return classify.ToFault(err)
 	case !holds:
 		return preconditionFailed()
 	}
@@ -176,7 +177,7 @@ func (c *Container) evaluate(
 
 // errJudgeAgain ends a transaction that has met another version than the one that the condition of a patch
 // was evaluated for, and has no time for that.
-var errJudgeAgain = fail(fault.CodeUnavailable,
+var errJudgeAgain = fault.New(fault.CodeUnavailable,
 	"The item of a conditional patch changes faster than its condition can be evaluated.")
 
 // maxJudged is how often conditions are evaluated anew, because others have written to the item in between.

@@ -25,7 +25,7 @@ func TestPlansAreKept(t *testing.T) {
 		if page.Stats.Loaded != int64(ask.rows) {
 			t.Errorf("%s: %d documents are read", ask.value, page.Stats.Loaded)
 		}
-		if n := c.plans.lately.Len(); n != ask.kept {
+		if n := c.plans.Latest.Len(); n != ask.kept {
 			t.Errorf("after %s %d plans are kept, want %d", ask.value, n, ask.kept)
 		}
 	}

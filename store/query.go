@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -104,18 +105,18 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	for {
 		st := c.state.Load()
 		info := func() query.Info { return c.queryInfo(st) }
-		plan, err := c.plans.plan(q.Text, q.Parameters, st.terms, info)
+		plan, err := c.plans.Plan(q.Text, q.Parameters, st.terms, info)
 		if err != nil && c.outdated(ctx, st) {
 			continue
 		}
 		if err != nil {
-			return QueryPage{}, c.refused(), wrap(err)
+			return QueryPage{}, c.refused(), classify.ToFault(err)
 		}
 		page, r, err := c.run(ctx, st, plan, q)
 		// it was split meanwhile
 		if err != errStale && !(q.ByRange && q.Scope.Range == "" &&
 			fault.ErrorCode(err) == fault.CodeRangeGone) {
-			return page, r, wrap(err)
+			return page, r, classify.ToFault(err)
 		}
 	}
 }
@@ -209,23 +210,23 @@ func (c *Container) runIn(
 			return nil // bounds with nothing between them
 		}
 		watch := c.db.pageWatch(ctx)
-		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: watch.elapsed,
-			Limit: watch.limit}
-		heavy := c.db.door.heavy.query(env.Elapsed, env.Limit)
-		defer heavy.leave()
-		defer c.db.door.memory.lend(&env)()
-		env.Turn, env.Temp = heavy.turn, c.db.door.temp
+		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: watch.Elapsed,
+			Limit: watch.Limit}
+		heavy := c.db.door.heavy.Query(env.Elapsed, env.Limit)
+		defer heavy.Leave()
+		defer c.db.door.memory.Lend(&env)()
+		env.Turn, env.Temp = heavy.Turn, c.db.door.temp
 		// what the page before has left can be taken once
-		heavy.begunAnew = c.db.given.has(o.Cursor)
+		heavy.BegunAnew = c.db.pageStates.Has(o.Cursor)
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()
 		env.UDF = udfs.call
-		if o.Budget <= 0 || o.Budget > watch.budget {
-			o.Budget = watch.budget
+		if o.Budget <= 0 || o.Budget > watch.Budget {
+			o.Budget = watch.Budget
 		}
-		sources[0].watch.budget = o.Budget // all have one: walks over the dead end with the page
-		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), c.db.given
-		return heavy.run(func() (err error) {
+		sources[0].watch.Budget = o.Budget // all have one: walks over the dead end with the page
+		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), c.db.pageStates
+		return heavy.Run(func() (err error) {
 			page, err = plan.Run(ctx, list, env, o)
 			return err
 		})
@@ -300,7 +301,7 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 // CrossPartitionDisabled is the refusal of a query that would have to go over all partitions and may not: see
 // CrossRefuse.
 func CrossPartitionDisabled() error {
-	return fail(fault.CodeBadRequest, "Cross partition query is required but disabled. Please set "+
+	return fault.New(fault.CodeBadRequest, "Cross partition query is required but disabled. Please set "+
 		"x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")
 }
 
@@ -320,12 +321,13 @@ func (c *Container) mustMerge(st *containerState, q QueryRequest) error {
 // and nothing are none. CodeBadRequest: they are something else, or one has no name that begins with '@'.
 func ParseParameters(list doc.Value) (params []Parameter, err error) {
 	if k := list.Kind(); k != doc.Array && k != doc.Null && k != doc.Undefined {
-		return nil, fail(fault.CodeBadRequest, "The 'parameters' of a query must be an array.")
+		return nil, fault.New(fault.CodeBadRequest, "The 'parameters' of a query must be an array.")
 	}
 	list.Each(func(_ string, p doc.Value) bool {
 		name := p.Member("name").Str()
 		if len(name) < 2 || name[0] != '@' {
-			err = fail(fault.CodeBadRequest, "Each parameter of a query needs a 'name' that begins with '@'.")
+			err = fault.New(fault.CodeBadRequest,
+				"Each parameter of a query needs a 'name' that begins with '@'.")
 		}
 		params = append(params, Parameter{Name: name, Value: p.Member("value")})
 		return err == nil

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
 // QueryPlan tells how a client runs a query over several partition ranges: the document that Cosmos DB calls
@@ -24,7 +25,7 @@ func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	if err != nil && c.outdated(ctx, st) {
 		plan, err = c.gatewayPlan(c.state.Load(), q, features)
 	}
-	return plan, c.refused(), wrap(err)
+	return plan, c.refused(), classify.ToFault(err)
 }
 
 func (c *Container) gatewayPlan(st *containerState, q QueryRequest, features []string) ([]byte, error) {

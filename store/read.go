@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -110,7 +111,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 		}
 	}
 	if err != nil {
-		return Item{}, c.receipt(s, chargeNotFound), wrap(err)
+		return Item{}, c.receipt(s, chargeNotFound), classify.ToFault(err)
 	}
 	r := Receipt{Range: s.id, LSN: position, Charge: chargeRead(len(it.body))}
 	return it, r, checkIfNoneMatch(o.IfNoneMatch, it)
@@ -119,7 +120,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 // checkIfNoneMatch refuses a read of the very version that the reader has, or of any for "*".
 func checkIfNoneMatch(condition string, it Item) error {
 	if condition != "" && (condition == "*" || layout.ETagMatches(condition, it.ETag())) {
-		return fail(fault.CodeNotModified, "The item has not changed.")
+		return fault.New(fault.CodeNotModified, "The item has not changed.")
 	}
 	return nil
 }
@@ -168,7 +169,7 @@ func (c *Container) moved(p place, s *slot) bool { return c.state.Load().rangeOf
 func (c *Container) get(ctx context.Context, st *containerState, s *slot, p place, now int64) (it Item,
 	position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
-	if rid := c.db.rids.get(p.point); rid != 0 {
+	if rid := c.db.rids.Get(p.point); rid != 0 {
 		v, at, err := c.db.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
 		if err == nil && p.named(v) {
 			return c.answer(ctx, st, s, p, found{rid, v, at}, now)
@@ -202,7 +203,7 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 		if err != nil {
 			return Item{}, 0, err
 		}
-		c.db.rids.put(p.point, rid)
+		c.db.rids.Put(p.point, rid)
 		return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 	}
 	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.id)
@@ -348,7 +349,7 @@ func (c *Container) resolve(ctx context.Context, st *containerState, now int64, 
 	for _, s := range st.ranges {
 		v, at, err := c.db.get(ctx, s.scope, layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, n))
 		if err != nil && !isAbsent(err) {
-			return Key{}, wrap(err)
+			return Key{}, classify.ToFault(err)
 		}
 		if err := st.current(at.Mark); err != nil {
 			return Key{}, err
@@ -361,7 +362,7 @@ func (c *Container) resolve(ctx context.Context, st *containerState, now int64, 
 		}
 		item, err := c.decode(n, v)
 		if err != nil {
-			return Key{}, wrap(err)
+			return Key{}, classify.ToFault(err)
 		}
 		t := tx{st: st, now: now}
 		if !t.live(item) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
 // answerTime is how long a range may let others wait before the store does not count as ready any more.
@@ -52,5 +53,5 @@ func notReady(ctx context.Context, what string, err error) error {
 		return &fault.Error{Code: fault.CodeUnavailable, Message: what + " does not answer.", Err: err,
 			Hint: "something holds it: look at the requests that are under way"}
 	}
-	return wrap(err)
+	return classify.ToFault(err)
 }

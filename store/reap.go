@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
@@ -90,7 +91,7 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 	st, now, _, err := c.look(ctx)
 	if ctx.Err() != nil {
 		s.rescan.Store(true)
-		return ttl.Swept{}, wrap(ctx.Err())
+		return ttl.Swept{}, classify.ToFault(ctx.Err())
 	}
 	if err != nil {
 		return ttl.Swept{Next: never}, nil // dropped meanwhile
@@ -136,11 +137,11 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 		s.rescan.Store(true)
 		if again, failed := c.refreshed(ctx, err); again || failed == nil {
 			return ttl.Swept{Purged: out.Purged, More: true, Next: now}, nil
-		} else if err = failed; fault.ErrorCode(wrap(err)) == fault.CodeOwnerNotFound {
+		} else if err = failed; fault.ErrorCode(classify.ToFault(err)) == fault.CodeOwnerNotFound {
 			return ttl.Swept{Next: never}, nil
 		}
 	}
-	return out, wrap(err)
+	return out, classify.ToFault(err)
 }
 
 // sweepExpired purges what has expired, as far as a hold has room for it.
@@ -185,7 +186,7 @@ func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) 
 			}
 		}
 		switch {
-		case fault.ErrorCode(wrap(err)) != fault.CodeTooLarge:
+		case fault.ErrorCode(classify.ToFault(err)) != fault.CodeTooLarge:
 			return judged, purged, alive, err
 		case len(batch) > 1:
 			batch = batch[:len(batch)/2]

@@ -5,7 +5,9 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -30,8 +32,8 @@ func (s *slot) isPast(family byte, second int64) bool {
 type sweepLook struct {
 	p     *ttl.Policy
 	now   int64
-	delay *PurgeDelay // nil: what has expired is a candidate at once
-	limit int         // candidates
+	delay *definition.PurgeDelay // nil: what has expired is a candidate at once
+	limit int                    // candidates
 	legs  [2]familyLook
 	items []candidate
 	next  int64 // the second at which there will be more
@@ -61,7 +63,7 @@ func (l *sweepLook) take(ctx context.Context, eng engine.Engine) error {
 			l.legs[i].Announce()
 		}
 	}
-	return viewUnder(&stopwatch{ctx: ctx}, eng, func(r engine.Reader) (err error) {
+	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
 		for i := range l.legs {
 			if l.limit > 0 && err == nil {
 				err = l.walk(r, &l.legs[i])
@@ -88,13 +90,13 @@ func (l *sweepLook) judge(family byte) func(host.Entry) host.Verdict {
 	if l.delay == nil {
 		return nil
 	}
-	least, _ := l.delay.bounds()
+	least, _ := l.delay.Bounds()
 	return func(e host.Entry) host.Verdict {
 		died := diedAt(l.p, family, e.At)
 		if died+least > l.now {
 			return host.AllWait(died + least)
 		}
-		if until := died + l.delay.of(e.ID); until > l.now {
+		if until := died + l.delay.DelayOf(e.ID); until > l.now {
 			return host.Wait(until)
 		}
 		return host.Take()

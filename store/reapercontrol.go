@@ -6,7 +6,9 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -28,12 +30,12 @@ type reaping struct {
 // pause ends with Close.
 func (c *Container) PauseReaper(ctx context.Context, paused bool) error {
 	c.reaping.paused.Store(paused)
-	return wrap(c.db.in.SettleReaper(ctx))
+	return classify.ToFault(c.db.in.SettleReaper(ctx))
 }
 
 // PauseReaper stops purges of all containers, or lets those go on that are not paused themselves.
 func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
-	return wrap(db.live().in.PauseReaper(ctx, paused))
+	return classify.ToFault(db.live().in.PauseReaper(ctx, paused))
 }
 
 // ReaperPaused tells whether purges of all containers are stopped.
@@ -48,7 +50,7 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 		return 0, err
 	}
 	n, err := db.live().in.SweepNow(ctx)
-	return n, wrap(err)
+	return n, classify.ToFault(err)
 }
 
 // settleLives finishes all changes of what times to live count from: the index of expiry has all who are dead
@@ -93,7 +95,7 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 				return err
 			})
 			if err != nil {
-				return purged, wrap(err)
+				return purged, classify.ToFault(err)
 			}
 		}
 	}
@@ -116,7 +118,7 @@ func (db *resident) reap(ctx context.Context) (purged int, err error) {
 		}
 	}
 	others, err := db.in.SweepAll(ctx) // messages, where the same engine holds some
-	return purged + others, wrap(err)
+	return purged + others, classify.ToFault(err)
 }
 
 // restraint is what keeps one step of the reaper from purging.
@@ -125,7 +127,7 @@ type restraint struct {
 	room int  // how many items may be purged
 	// without room: the second at which there may be some; never: somebody will wake the reaper
 	again int64
-	delay *PurgeDelay // nil: none
+	delay *definition.PurgeDelay // nil: none
 }
 
 // restraintFor decides what one step may do. force overrides what holds the reaper back.
@@ -151,7 +153,7 @@ func (c *Container) restraintFor(st *containerState, now int64, limit int, force
 }
 
 // starve is how many items a starved reaper may purge in a second.
-func (c *Container) starve(s *Starvation, now int64, limit int) int {
+func (c *Container) starve(s *definition.Starvation, now int64, limit int) int {
 	if s.PerSecond == 0 {
 		if c.db.in.Working() > 0 {
 			return 0

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"context"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -14,12 +17,149 @@ import (
 //
 //   - Under one name the id of a partition range never names two different spans of partition keys. A
 //     container that is laid out as the last one of its name was has the same ids; any other has new ones:
-//     nameRanges. An id of a former container still names its span: a read by it is served from the ranges
-//     that the span has now, since some SDKs never recover from the answer that the range is gone.
+//     nameRanges. As long as the partition key definition is the same, an id of a former container still
+//     names its span: a read by it is served from the ranges that the span has now, since some SDKs never
+//     recover from the answer that the range is gone.
 //   - A session token names the container that it was given for, by a version: SessionVersion. That of a
 //     former one is passed over. The SDK for .NET keeps such a token through all of its retries, so that to
 //     refuse it would fail an operation that nothing speaks against.
 //   - LSNs of the new container begin above those of the old: beginAbove.
+//
+// A client that reads the ranges of a former container by its rid is given those of the container that has
+// the name now, as children of the ranges that it knows: Successor. The SDK for .NET asks so in gateway mode
+// after a range is gone (410/1002), and fails the query where the answer is 404. It goes on with the
+// definition of the partition key that it knows, so that a container with another one is no successor: 404
+// sends the SDK to read the container again.
+
+// mostFormer is how many former containers of one name have a successor.
+const mostFormer = 64
+
+// formerRecord is what is kept of the containers of one name that are gone.
+type formerRecord struct {
+	First      int               `json:"first"`  // the lowest id of the last one's ranges
+	Next       int               `json:"next"`   // above every id that a range under the name has had
+	Layout     string            `json:"layout"` // of the last one: see layoutOf
+	Containers []formerContainer `json:"containers,omitempty"`
+	// Spans are those of the ranges of Containers, the latest maxFormer.
+	Spans []formerRange `json:"spans,omitempty"`
+}
+
+// maxFormer is how many ranges of former containers are kept under a name.
+const maxFormer = 256
+
+// formerRange is the id of a partition range that is gone, and the span that the id stands for.
+type formerRange struct {
+	ID  int    `json:"id"`
+	Min string `json:"min"`
+	Max string `json:"max"`
+}
+
+// formerContainer is a container that is gone: its rid, its partition key definition, and the ids that its
+// ranges had when it was dropped and before.
+type formerContainer struct {
+	RID    string                            `json:"rid"`
+	Key    definition.PartitionKeyDefinition `json:"key"`
+	Ranges []int                             `json:"ranges"`
+}
+
+// keepFormer notes, as a container is dropped, its rid and which ids its ranges have had.
+func (c *Container) keepFormer(t engine.Txn) error {
+	rec := &c.state.Load().rec
+	key := layout.FormerKey(c.d.ID(), c.name)
+	var former formerRecord
+	raw, err := t.Get(key)
+	if err == nil {
+		err = host.DecodeRecord(raw, &former)
+	} else if isAbsent(err) {
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	gone := formerContainer{RID: c.RID(), Key: c.def}
+	former.First, former.Next = rec.Ranges[0].ID, max(rec.NextRange, highestID(rec.Ranges)+1)
+	former.Spans = slices.Clone(rec.Former)
+	for _, r := range rec.Ranges {
+		former.First = min(former.First, r.ID)
+		former.Spans = append(former.Spans, formerRange{r.ID, r.Min, r.Max})
+		gone.Ranges = append(append(gone.Ranges, r.ID), r.Parents...)
+	}
+	former.Containers = append(former.Containers, gone)
+	former.Containers = former.Containers[max(len(former.Containers)-mostFormer, 0):]
+	former.Spans = former.Spans[max(len(former.Spans)-maxFormer, 0):]
+	if former.Layout, err = layoutOf(&c.def, rec.Ranges); err != nil {
+		return err
+	}
+	return host.SetRecord(t, key, former)
+}
+
+// Successor returns the container that has the name now of a container which is gone, with its database,
+// and its ranges as children of those that the former one had. rid is that of the former container. It fails
+// with CodeNotFound where the rid is not one of the last mostFormer containers of a name, or where no
+// container with the same partition key definition has the name.
+func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container, RangeSet, error) {
+	name, former, err := db.live().formerOf(ctx, rid)
+	if err != nil {
+		return nil, nil, RangeSet{}, err
+	}
+	database, id, _ := strings.Cut(name, "/") // neither has a slash in it
+	d, err := db.Database(database)
+	if err != nil {
+		return nil, nil, RangeSet{}, err
+	}
+	c, err := d.Container(id)
+	if err == nil && !c.def.Equal(&former.Key) {
+		err = notFound("container", rid)
+	}
+	if err != nil {
+		return nil, nil, RangeSet{}, err
+	}
+	return d, c, c.Ranges().childrenOf(former.Ranges), nil
+}
+
+// formerOf finds a former container and the names of its database and of it, divided by a slash. Its ranges
+// have the ids of those of the former containers after it, too: a client that has been given a successor's
+// ranges keeps them under the rid that it knows.
+func (db *resident) formerOf(ctx context.Context, rid string) (name string, found formerContainer,
+	err error) {
+	err = db.view(ctx, func(r engine.Reader) error {
+		return host.ScanRecords(r, layout.KindFormer, func(key []byte, former formerRecord) error {
+			i := slices.IndexFunc(former.Containers, func(c formerContainer) bool { return c.RID == rid })
+			if i < 0 {
+				return ctx.Err()
+			}
+			found = former.Containers[i]
+			for _, c := range former.Containers[i+1:] {
+				found.Ranges = append(found.Ranges, c.Ranges...)
+			}
+			var err error
+			name, err = layout.CatalogName(key)
+			return err
+		})
+	})
+	if err == nil && name == "" {
+		err = notFound("container", rid)
+	}
+	return name, found, err
+}
+
+// childrenOf is the set with ranges that are gone among the parents of each range. A range that has the id of
+// one of them is the same as before, and no child.
+func (set RangeSet) childrenOf(gone []int) RangeSet {
+	set.Ranges = slices.Clone(set.Ranges)
+	var ids []string
+	slices.Sort(gone)
+	for _, id := range slices.Compact(gone) {
+		text := strconv.Itoa(id)
+		if !slices.ContainsFunc(set.Ranges, func(r Range) bool { return r.ID == text }) {
+			ids = append(ids, text)
+		}
+	}
+	for i, r := range set.Ranges {
+		set.Ranges[i].Parents = slices.Concat(ids, r.Parents)
+	}
+	return set
+}
 
 // beginAbove makes the ranges of a new container begin above every LSN that a container which is gone has
 // issued: what a client has seen of the old one, by a session token or as a position in the change feed, is
@@ -54,9 +194,7 @@ func (db *resident) nameRanges(t *host.Change, database, id string,
 			return err
 		}
 		if err = db.nameAgain(def, rec, former); err == nil {
-			rec.Former = slices.DeleteFunc(former.Ranges, func(f formerRange) bool {
-				return slices.ContainsFunc(rec.Ranges, func(r rangeRecord) bool { return r.ID == f.ID })
-			})
+			rec.Former = former.spansFor(def, rec.Ranges)
 		}
 	}
 	rec.NextRange = max(former.Next, highestID(rec.Ranges)+1)
@@ -144,4 +282,16 @@ func (st *containerState) liesIn(epk []byte, id string) bool {
 	from, to, ok := st.formerSpan(id)
 	at := definition.EPKHex(epk)
 	return ok && from <= at && (to == definition.MaxEPK || at < to)
+}
+
+// spansFor are the spans that ids of former containers go on naming in a new one: those that no range of the
+// new one has, and none where its partition key definition is another one. A client that still knows the old
+// definition has to be told that the range is gone.
+func (f *formerRecord) spansFor(def *definition.PartitionKeyDefinition, ranges []rangeRecord) []formerRange {
+	if n := len(f.Containers); n == 0 || !f.Containers[n-1].Key.Equal(def) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(f.Spans), func(s formerRange) bool {
+		return slices.ContainsFunc(ranges, func(r rangeRecord) bool { return r.ID == s.ID })
+	})
 }

@@ -10,8 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -44,20 +46,20 @@ const (
 
 // reindexer is the goroutine that indexes documents anew.
 type reindexer struct {
-	background
+	work.Background
 	db *resident
 }
 
 func (x *reindexer) open(db *resident) {
 	x.db = db
-	x.start(db.opts.Logger, "indexing documents anew",
+	x.Start(db.opts.Logger, "indexing documents anew",
 		func(ctx context.Context) error { return x.pass(ctx, x.rest) })
 }
 
 // rest makes way for requests after a batch.
 func (x *reindexer) rest(took time.Duration) {
 	if x.db.in.Working() > 0 {
-		wait(x.life, min(took*reindexRest, maxReindexRest))
+		work.Wait(x.Life, min(took*reindexRest, maxReindexRest))
 	}
 }
 
@@ -68,18 +70,18 @@ func (db *DB) IndexNow(ctx context.Context) error { return db.live().indexNow(ct
 func (db *resident) indexNow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(db.reindexer.life, cancel)()
+	defer context.AfterFunc(db.reindexer.Life, cancel)()
 	err := db.reindexer.pass(ctx, func(time.Duration) {})
-	if db.reindexer.life.Err() != nil {
-		return wrap(engine.ErrClosed)
+	if db.reindexer.Life.Err() != nil {
+		return classify.ToFault(engine.ErrClosed)
 	}
-	return wrap(err)
+	return classify.ToFault(err)
 }
 
 // pass indexes anew whatever is to be; rest is called after each batch.
 func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
-	x.turn.Lock()
-	defer x.turn.Unlock()
+	x.Turn.Lock()
+	defer x.Turn.Unlock()
 	x.db.mu.RLock()
 	containers := x.db.cat.containers
 	x.db.mu.RUnlock()
@@ -90,7 +92,7 @@ func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err != nil && fault.ErrorCode(wrap(err)) != fault.CodeOwnerNotFound {
+			if err != nil && fault.ErrorCode(classify.ToFault(err)) != fault.CodeOwnerNotFound {
 				failed = append(failed, err)
 			}
 			if !more || err != nil {

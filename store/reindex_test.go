@@ -113,7 +113,7 @@ func TestIndexProgress(t *testing.T) {
 	if n := g.c.IndexProgress(); n != 100 {
 		t.Errorf("a change of something else leads to %d %%", n)
 	}
-	g.db.live().reindexer.turn.Lock() // nobody indexes meanwhile
+	g.db.live().reindexer.Turn.Lock() // nobody indexes meanwhile
 	g.replace(`{}`)
 	last := g.c.IndexProgress()
 	if last != 0 {
@@ -131,7 +131,7 @@ func TestIndexProgress(t *testing.T) {
 		last = n
 		g.check()
 	}
-	g.db.live().reindexer.turn.Unlock()
+	g.db.live().reindexer.Turn.Unlock()
 	if last < 90 {
 		t.Errorf("%d %% before the end", last)
 	}

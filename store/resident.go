@@ -11,20 +11,22 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
 // resident is what the store has in one instance of its host: an engine and what is known of its documents in
 // memory. Each Database and Container belongs to one for ever.
 type resident struct {
-	door  *DB
-	in    *host.Instance
-	eng   engine.Engine
-	get   host.GetFunc
-	opts  Options
-	marks marks // of the catalog
-	rids  ridCache
-	given *givenRows // what pages leave for the pages after them
+	door       *DB
+	in         *host.Instance
+	eng        engine.Engine
+	get        host.GetFunc
+	opts       Options
+	marks      marks // of the catalog
+	rids       work.RIDCache
+	pageStates *work.PageStates // what pages leave for the pages after them
 
 	reindexer reindexer
 	splitter  splitter
@@ -73,8 +75,8 @@ func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, e
 // moveIn reads the catalog of an instance.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*resident, error) {
 	db := &resident{door: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
-		given: newGivenRows(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
-	db.rids.init()
+		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
+	db.rids.Seed()
 	var b [4]byte
 	if _, err := rand.Read(b[:]); err != nil {
 		return nil, err
@@ -108,9 +110,9 @@ func (db *resident) Start() {
 // Stop implements host.Life.
 func (db *resident) Stop() {
 	db.in.Closing("the splitting of ranges")
-	db.splitter.close()
+	db.splitter.Close()
 	db.in.Closing("the building of an index")
-	db.reindexer.close()
+	db.reindexer.Close()
 }
 
 // Leave implements host.Life.
@@ -118,7 +120,7 @@ func (db *resident) Leave(ctx context.Context) error { return db.keepUses(ctx) }
 
 // Gone implements host.Life: those who wait for something to happen see that it will not.
 func (db *resident) Gone() {
-	db.given.close()
+	db.pageStates.Close()
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	for _, c := range db.cat.containers {
@@ -131,31 +133,33 @@ func (db *resident) Gone() {
 // present or absent, cannot be taken back by a crash after it has returned. seen is the highest LSN among
 // that, 0 where none is known. It waits for the disk alone, not for writers.
 func (db *resident) settle(ctx context.Context, scope []byte, seen uint64) error {
-	return wrap(db.eng.Settle(ctx, scope, seen))
+	return classify.ToFault(db.eng.Settle(ctx, scope, seen))
 }
 
 // lockCatalog takes the lock of the catalog: one change at a time, taken before any gate and before mu.
-func (db *resident) lockCatalog(ctx context.Context) error { return wrap(db.in.Catalog().Lock(ctx)) }
+func (db *resident) lockCatalog(ctx context.Context) error {
+	return classify.ToFault(db.in.Catalog().Lock(ctx))
+}
 
 // changeCatalog runs one transaction of the catalog's scope, and of others. The caller holds its lock.
 func (db *resident) changeCatalog(ctx context.Context, fn func(*host.Change) error, scopes ...[]byte) error {
-	return wrap(db.in.Catalog().Change(ctx, fn, scopes...))
+	return classify.ToFault(db.in.Catalog().Change(ctx, fn, scopes...))
 }
 
 // startWatch is the stopwatch of a look over a container.
-func (db *resident) startWatch(ctx context.Context) *stopwatch {
-	return &stopwatch{ctx: ctx, elapsed: db.in.Elapsed(), budget: lookBudget}
+func (db *resident) startWatch(ctx context.Context) *work.Stopwatch {
+	return &work.Stopwatch{Ctx: ctx, Elapsed: db.in.Elapsed(), Budget: work.LookBudget}
 }
 
 // pageWatch is the stopwatch of a page.
-func (db *resident) pageWatch(ctx context.Context) *stopwatch {
-	return &stopwatch{ctx: ctx, elapsed: db.in.Elapsed(), limit: db.opts.QueryTime,
-		budget: min(query.DefaultBudget, db.opts.QueryTime/2)}
+func (db *resident) pageWatch(ctx context.Context) *work.Stopwatch {
+	return &work.Stopwatch{Ctx: ctx, Elapsed: db.in.Elapsed(), Limit: db.opts.QueryTime,
+		Budget: min(query.DefaultBudget, db.opts.QueryTime/2)}
 }
 
 // view is viewUnder of the whole store, for walks that end with ctx alone.
 func (db *resident) view(ctx context.Context, fn func(engine.Reader) error) error {
-	return viewUnder(&stopwatch{ctx: ctx}, db.eng, fn)
+	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, db.eng, fn)
 }
 
 // snapshotNote is what a snapshot's note has of the store.

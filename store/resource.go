@@ -232,7 +232,7 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteO
 		return Resource{}, err
 	}
 	if d.id != id && !resourceKinds[r.family.kind].renames {
-		return Resource{}, fail(fault.CodeBadRequest,
+		return Resource{}, fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("The 'id' of a %s cannot be changed: '%s' is not '%s'.",
 				resourceKinds[r.family.kind].word, d.id, id))
 	}
@@ -270,11 +270,11 @@ func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error 
 // put stores a draft in the place of old, which is nil for a new one. The caller holds the catalog's lock.
 func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft) (Resource, error) {
 	if !r.owned() {
-		return Resource{}, fail(fault.CodeOwnerNotFound, "What the "+resourceKinds[r.family.kind].word+
+		return Resource{}, fault.New(fault.CodeOwnerNotFound, "What the "+resourceKinds[r.family.kind].word+
 			" belongs to does not exist any more.")
 	}
 	if taken := r.find(d.id); taken != nil && taken != old {
-		return Resource{}, fail(fault.CodeConflict,
+		return Resource{}, fault.New(fault.CodeConflict,
 			fmt.Sprintf("Resource with specified id or name already exists: %s '%s'.",
 				resourceKinds[r.family.kind].word, d.id))
 	}

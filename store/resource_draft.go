@@ -70,13 +70,14 @@ func checkRequired(v doc.Value, names []string) error {
 		case doc.Undefined:
 			missing += name + "; "
 		default:
-			return fail(fault.CodeBadRequest,
+			return fault.New(fault.CodeBadRequest,
 				fmt.Sprintf("The input content is invalid because the property '%s' is not of kind %s but %s.", name, want, k))
 		}
 	}
 	if missing != "" {
-		return fail(fault.CodeBadRequest, "The input content is invalid because the required properties - '"+
-			missing+"' - are missing")
+		return fault.New(fault.CodeBadRequest,
+			"The input content is invalid because the required properties - '"+
+				missing+"' - are missing")
 	}
 	return nil
 }
@@ -87,7 +88,7 @@ func checkWord(v doc.Value, name string, words ...string) error {
 	if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, got) }) {
 		return nil
 	}
-	return fail(fault.CodeBadRequest,
+	return fault.New(fault.CodeBadRequest,
 		fmt.Sprintf("The input content is invalid because the property '%s' has the value '%s': choose among %s.",
 			name, got, strings.Join(words, ", ")))
 }
@@ -123,7 +124,7 @@ func (r Resources) checkSiblings(old *resourceRecord, d resourceDraft) error {
 			continue
 		}
 		if v := doc.Of(rec.Body); sameResource(v, doc.Of(d.body)) {
-			return fail(fault.CodeConflict,
+			return fault.New(fault.CodeConflict,
 				"Resource with specified id or name already exists: the permission '"+rec.id+
 					"' is for the same resource.")
 		}

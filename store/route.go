@@ -67,7 +67,7 @@ func (st *containerState) stage(over []query.Span, continuation string) (stage, 
 		l.s = st.firstOver(over, nil)
 		return l, nil
 	}
-	bad := fail(fault.CodeBadRequest, "Invalid Continuation Token")
+	bad := fault.New(fault.CodeBadRequest, "Invalid Continuation Token")
 	tokens, ok := parseRangeTokens(continuation)
 	if !ok {
 		return stage{}, bad

@@ -44,7 +44,7 @@ func (o *violations) admit(v scriptVersion, limit string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := o.of[v.rid]; now.etag == v.etag && now.count >= maxViolations {
-		return fail(fault.CodeForbidden, "The script with id '"+v.id+
+		return fault.New(fault.CodeForbidden, "The script with id '"+v.id+
 			"' is blocked for execution because it has violated its allowed "+limit+" limit several times.")
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -103,7 +104,7 @@ func (h *scriptHost) operation(op script.Operation) (Operation, error) {
 	case script.Delete:
 		o.Kind, o.IfMatch = OperationDelete, op.ETag
 	default:
-		return o, fail(fault.CodeBadRequest, "There is no such operation.")
+		return o, fault.New(fault.CodeBadRequest, "There is no such operation.")
 	}
 	if op.RID == "" {
 		return o, nil
@@ -133,7 +134,7 @@ func (h *scriptHost) find(rid string) (string, error) {
 }
 
 func otherPartition() error {
-	return fail(fault.CodeForbidden,
+	return fault.New(fault.CodeForbidden,
 		"Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.")
 }
 
@@ -145,7 +146,7 @@ var scriptStatuses = map[fault.Code]int{
 
 // scriptFailure tells a script what was wrong with its operation. What is not for it to know ends it.
 func scriptFailure(err error) (script.Answer, error) {
-	err = wrap(err)
+	err = classify.ToFault(err)
 	if fault.ErrorCode(err) == fault.CodePartitionKeyMismatch {
 		err = otherPartition()
 	}
@@ -189,13 +190,15 @@ func scriptQuery(op script.Operation) (q QueryRequest, err error) {
 	body := doc.Of(op.Body)
 	text := body.Member("query")
 	if text.Kind() != doc.String {
-		return q, fail(fault.CodeBadRequest, "The query must be a string or an object {query, parameters}.")
+		return q, fault.New(fault.CodeBadRequest,
+			"The query must be a string or an object {query, parameters}.")
 	}
 	q.Text = text.Str()
 	body.Member("parameters").Each(func(_ string, p doc.Value) bool {
 		name := p.Member("name").Str()
 		if !strings.HasPrefix(name, "@") || len(name) < 2 {
-			err = fail(fault.CodeBadRequest, "Each parameter of a query needs a name that begins with '@'.")
+			err = fault.New(fault.CodeBadRequest,
+				"Each parameter of a query needs a name that begins with '@'.")
 		}
 		q.Parameters = append(q.Parameters, Parameter{Name: name, Value: p.Member("value")})
 		return err == nil

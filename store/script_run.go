@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -56,8 +57,9 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	}
 	var out script.Outcome
 	var charge float64
-	r, err := c.db.door.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
-		return c.update(ctx, at, func(t *tx) error {
+	var r Receipt
+	err = c.db.door.heavy.WithScripts(ctx, c.db.opts.QueryTime, func() (err error) {
+		r, err = c.update(ctx, at, func(t *tx) error {
 			if err := c.checkSession(t.s, o.Session); err != nil {
 				return err
 			}
@@ -70,6 +72,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 			charge = h.charge
 			return err
 		})
+		return err
 	})
 	r.Charge = round2(chargeScript + charge)
 	if err != nil {
@@ -84,7 +87,7 @@ func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey,
 	definition.PartitionKey, error) {
 	if pk.IsZero() && !c.def.SystemKey {
 		if rangeID == "" || !IsSystemProcedure(id) {
-			return place{}, pk, fail(fault.CodeBadRequest,
+			return place{}, pk, fault.New(fault.CodeBadRequest,
 				"PartitionKey value must be supplied for this operation.")
 		}
 		s, err := c.rangeNamed(ctx, rangeID)
@@ -118,7 +121,7 @@ func (c *Container) ready(res *Resource) error {
 	if err := c.violations.admit(scriptVersionOf(res), "resource"); err != nil {
 		return err
 	}
-	return wrap(c.db.programs.Prepare(res.ID, scriptText(*res)))
+	return classify.ToFault(c.db.programs.Prepare(res.ID, scriptText(*res)))
 }
 
 // run runs one script in a world of its own. p says how: its id and its text are those of res.
@@ -127,7 +130,7 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 	db := h.t.c.db
 	var took time.Duration
 	defer func() { h.t.c.violations.note(scriptVersionOf(res), took, db.opts.ScriptTime, err) }()
-	leave, err := db.door.heavy.script()
+	leave, err := db.door.heavy.Script()
 	if err != nil {
 		return script.Outcome{}, err
 	}
@@ -138,7 +141,7 @@ func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome,
 	}
 	defer runtime.Close()
 	elapsed := db.in.Elapsed()
-	db.door.heavy.runScript(db.opts.Wall, func() { out, err = runtime.Run(p, h) })
+	db.door.heavy.RunScript(db.opts.Wall, func() { out, err = runtime.Run(p, h) })
 	took = elapsed()
 	return out, err
 }
@@ -160,7 +163,7 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 		return nil, nil
 	}
 	if len(names) > 1 {
-		return nil, fail(fault.CodeBadRequest, "Only one "+when+"-trigger is permitted per operation.")
+		return nil, fault.New(fault.CodeBadRequest, "Only one "+when+"-trigger is permitted per operation.")
 	}
 	res, err := c.Resources(KindTrigger).Read(names[0])
 	if err != nil {
@@ -169,13 +172,13 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 	}
 	body := doc.Of(res.Body)
 	if kind := body.Member("triggerType").Str(); !strings.EqualFold(kind, when) {
-		return nil, fail(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+
+		return nil, fault.New(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+
 			"', and therefore is invalid as a "+when+"-trigger.")
 	}
 	defined, asked := body.Member("triggerOperation").Str(), triggerOperations[op.Kind]
 	is := func(word string) bool { return strings.EqualFold(defined, word) } // SDKs send them in any case
 	if !is("All") && !is(asked) && (!is("Update") || op.Kind != OperationReplace) {
-		return nil, fail(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+
+		return nil, fault.New(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+
 			defined+"', and therefore is invalid for '"+asked+"'.")
 	}
 	return &res, c.ready(&res)
@@ -214,14 +217,16 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	var done OperationResult
 	var reply []byte
 	var charge float64
-	r, err := c.db.door.heavy.withScripts(ctx, c.db.opts.QueryTime, func() (Receipt, error) {
-		return c.updateJudged(ctx, c.place(key, ""), []*prepared{patch}, func(t *tx) error {
+	var r Receipt
+	err = c.db.door.heavy.WithScripts(ctx, c.db.opts.QueryTime, func() (err error) {
+		r, err = c.updateJudged(ctx, c.place(key, ""), []*prepared{patch}, func(t *tx) error {
 			h := &scriptHost{ctx: ctx, t: t, key: key}
 			var err error
 			done, reply, err = h.write(op, patch, found)
 			charge = h.charge
 			return err
 		})
+		return err
 	})
 	r.Charge = round2(charge + chargeFailure)
 	if err != nil {

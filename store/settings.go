@@ -8,83 +8,33 @@ import (
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ContainerSettings are Mayfly's own settings of a container, beside the ContainerSpec that Cosmos DB knows.
-// They live in the container's record and go with it; replacing the container leaves them alone. The zero
-// value is what a container begins with. A value that a Container returns must not be changed.
-type ContainerSettings struct {
-	OnExpire *OnExpire `json:"onExpire,omitempty"`
-	// TTLCeiling makes the container's default the upper bound of its items' own ttl as well: a write lowers
-	// what is longer, -1 included, silently. It means nothing while the default is off or -1.
-	TTLCeiling bool `json:"ttlCeiling,omitempty"`
-	// AutoDeleteOnIdle is after how many seconds of the data clock without use the container is deleted; 0:
-	// never. Reads, writes, queries and feeds are use, and so is a change of the container; expiry is none.
-	// At least MinIdle.
-	AutoDeleteOnIdle int           `json:"autoDeleteOnIdle,omitempty"`
-	ExpiryEvents     *ExpiryEvents `json:"expiryEvents,omitempty"`
-	// Reaper holds purges back; nil: nothing does.
-	Reaper *ReaperSettings `json:"reaper,omitempty"`
-	// ChangesTo is the path of a queue or a topic, which is sent the change feed of latest versions: see
-	// package hook.
-	ChangesTo string `json:"changesTo,omitempty"`
-}
-
-// OnExpire says what becomes of documents that expire, beyond that they are gone. It has one of its members.
-type OnExpire struct {
-	// MoveTo is the id of another container of the same database, the archive, where they are created anew:
-	// see the essay in archive.go.
-	MoveTo string `json:"moveTo,omitempty"`
-	// ForwardTo is the path of a queue or a topic, where each becomes a message. Where that is deleted, or
-	// full, or refuses senders, documents that have expired wait for it: nobody sees them any more.
-	ForwardTo string `json:"forwardTo,omitempty"`
-
-	other heirName // an heir of another tenant of the host that no setting can name
-}
-
-// MinIdle is the shortest AutoDeleteOnIdle in seconds, which is Azure Service Bus's.
-const MinIdle = 300
-
-// MaxMoves is how many times in a row a document can be moved by expiring: archives may have archives.
-const MaxMoves = 4
-
-// IsZero tells whether all settings are as in a new container.
-func (s ContainerSettings) IsZero() bool {
-	return s.OnExpire == nil && !s.TTLCeiling && s.AutoDeleteOnIdle == 0 && s.ExpiryEvents == nil &&
-		s.Reaper == nil && s.ChangesTo == ""
-}
-
-// moveTo is the id of the archive; empty where there is none.
-func (s *ContainerSettings) moveTo() string {
-	if s.OnExpire == nil {
-		return ""
-	}
-	return s.OnExpire.MoveTo
-}
-
 // Settings are the container's present settings.
-func (c *Container) Settings() ContainerSettings { return c.state.Load().rec.Settings }
+func (c *Container) Settings() definition.ContainerSettings { return c.state.Load().rec.Settings }
 
 // ChangeSettings replaces the container's settings by what fn makes of them, durably, and returns them. fn
 // gets a copy, may run under locks of the store and must not call it; with its error nothing changes.
 // CodeBadRequest: the settings are wrong, or name an archive that cannot be one; CodeOwnerNotFound: the
 // container has been dropped.
-func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettings) error) (ContainerSettings,
+func (c *Container) ChangeSettings(ctx context.Context, fn func(*definition.ContainerSettings) error) (definition.ContainerSettings,
 	error) {
 	db := c.db
 	if err := db.lockCatalog(ctx); err != nil {
-		return ContainerSettings{}, err
+		return definition.ContainerSettings{}, err
 	}
 	defer db.in.Catalog().Unlock()
-	var next ContainerSettings
+	var next definition.ContainerSettings
 	err := c.againLocked(ctx, func() (err error) {
 		next, err = c.changeSettings(ctx, fn)
 		return err
 	})
 	if err != nil {
-		return ContainerSettings{}, wrap(err)
+		return definition.ContainerSettings{}, classify.ToFault(err)
 	}
 	db.in.WakeReaper()
 	db.door.subscribers.Notify()
@@ -94,19 +44,19 @@ func (c *Container) ChangeSettings(ctx context.Context, fn func(*ContainerSettin
 // changeSettings is the part of ChangeSettings that goes by one state of the container. The caller holds the
 // catalog's lock.
 func (c *Container) changeSettings(ctx context.Context,
-	fn func(*ContainerSettings) error) (ContainerSettings, error) {
-	next := c.Settings().clone()
+	fn func(*definition.ContainerSettings) error) (definition.ContainerSettings, error) {
+	next := c.Settings().Clone()
 	if err := fn(&next); err != nil {
-		return ContainerSettings{}, wrap(err)
+		return definition.ContainerSettings{}, classify.ToFault(err)
 	}
 	if err := c.checkSettings(&next); err != nil {
-		return ContainerSettings{}, err
+		return definition.ContainerSettings{}, err
 	}
 	return next, c.change(ctx, func(st containerState, now int64) (containerState, error) {
-		switch none := (heirName{}); {
-		case next.heir() == none:
+		switch none := (definition.ExpirySink{}); {
+		case next.ExpirySink() == none:
 			st.rec.MovesSince = 0
-		case st.rec.Settings.heir() == none:
+		case st.rec.Settings.ExpirySink() == none:
 			st.rec.MovesSince = now
 		}
 		old := st
@@ -120,37 +70,27 @@ func (c *Container) changeSettings(ctx context.Context,
 	})
 }
 
-// clone is a copy that shares nothing.
-func (s ContainerSettings) clone() ContainerSettings {
-	if s.OnExpire != nil {
-		on := *s.OnExpire
-		s.OnExpire = &on
-	}
-	s.ExpiryEvents = s.ExpiryEvents.clone()
-	s.Reaper = s.Reaper.clone()
-	return s
-}
-
 // checkSettings refuses what the container cannot be set to. The caller holds the catalog's lock.
-func (c *Container) checkSettings(s *ContainerSettings) error {
-	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
-		return fail(fault.CodeBadRequest,
-			fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", MinIdle,
+func (c *Container) checkSettings(s *definition.ContainerSettings) error {
+	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < definition.MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", definition.MinIdle,
 				ttl.Max, s.AutoDeleteOnIdle))
 	}
 	if s.TTLCeiling && slices.ContainsFunc(c.def.ParsedPaths(),
 		func(p doc.Path) bool { return p.String() == "/ttl" }) {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"'ttlCeiling' cannot be set where the ttl is in the partition key: lowering it would move the item.")
 	}
-	if err := s.ExpiryEvents.check(); err != nil {
+	if err := s.ExpiryEvents.Validate(); err != nil {
 		return err
 	}
-	if err := s.Reaper.check(); err != nil {
+	if err := s.Reaper.Validate(); err != nil {
 		return err
 	}
 	if s.ChangesTo != "" {
-		if err := c.checkHeir("changesTo", heirName{heirQueue, s.ChangesTo}); err != nil {
+		to := definition.ExpirySink{Kind: definition.SinkQueue, Name: s.ChangesTo}
+		if err := c.checkHeir("changesTo", to); err != nil {
 			return err
 		}
 	}
@@ -158,24 +98,24 @@ func (c *Container) checkSettings(s *ContainerSettings) error {
 		return nil
 	}
 	if s.OnExpire.MoveTo != "" && s.OnExpire.ForwardTo != "" {
-		return fail(fault.CodeBadRequest, "'onExpire' has either 'moveTo' or 'forwardTo'.")
+		return fault.New(fault.CodeBadRequest, "'onExpire' has either 'moveTo' or 'forwardTo'.")
 	}
-	if to := s.heir(); to.kind != heirArchive && to.kind != "" {
+	if to := s.ExpirySink(); to.Kind != definition.SinkArchive && to.Kind != "" {
 		return c.checkHeir("onExpire", to)
 	}
 	return c.checkArchive(s.OnExpire.MoveTo)
 }
 
 // checkHeir refuses that a setting leads to what another tenant does not have, or what takes nothing.
-func (c *Container) checkHeir(setting string, to heirName) error {
-	_, err := c.db.in.Heir(tenantName, to.kind, to.name)
+func (c *Container) checkHeir(setting string, to definition.ExpirySink) error {
+	_, err := c.db.in.Heir(tenantName, to.Kind, to.Name)
 	if err == nil {
 		return nil
 	}
 	if host.Classify(err) != host.Unclassified {
-		return wrap(err)
+		return classify.ToFault(err)
 	}
-	return &fault.Error{Code: fault.CodeBadRequest, Message: "The " + to.kind + " '" + to.name +
+	return &fault.Error{Code: fault.CodeBadRequest, Message: "The " + to.Kind + " '" + to.Name +
 		"', to which '" + setting + "' leads, cannot take what comes from here: " + err.Error(), Err: err}
 }
 
@@ -184,12 +124,12 @@ func (c *Container) checkHeir(setting string, to heirName) error {
 // here, too.
 func (c *Container) checkArchive(name string) error {
 	if name == "" {
-		return fail(fault.CodeBadRequest,
+		return fault.New(fault.CodeBadRequest,
 			"'onExpire' needs 'moveTo', the id of a container of the same database, or 'forwardTo', "+
 				"the path of a queue or topic.")
 	}
 	if name == c.name {
-		return fail(fault.CodeBadRequest, "The container '"+name+"' cannot be its own archive.")
+		return fault.New(fault.CodeBadRequest, "The container '"+name+"' cannot be its own archive.")
 	}
 	moves := c.movesInto()
 	for at := name; at != ""; moves++ {
@@ -199,19 +139,20 @@ func (c *Container) checkArchive(name string) error {
 				"' does not exist in the database '" + c.d.ID() + "'.", Err: err}
 		}
 		if a == c {
-			return fail(fault.CodeBadRequest, "The archives go round in a circle: what expires in '"+c.name+
-				"' would come back to it from '"+name+"'.")
+			return fault.New(fault.CodeBadRequest,
+				"The archives go round in a circle: what expires in '"+c.name+
+					"' would come back to it from '"+name+"'.")
 		}
 		if a.keys.Unique.Len() > 0 {
-			return fail(fault.CodeBadRequest,
+			return fault.New(fault.CodeBadRequest,
 				"The container '"+at+"' cannot be an archive: its unique keys could refuse a document.")
 		}
-		at = a.state.Load().rec.Settings.moveTo()
+		at = a.state.Load().rec.Settings.MoveTo()
 	}
-	if moves > MaxMoves {
-		return fail(fault.CodeBadRequest,
+	if moves > definition.MaxMoves {
+		return fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("A document would be moved %d times in a row, which is more than %d.", moves,
-				MaxMoves))
+				definition.MaxMoves))
 	}
 	return nil
 }
@@ -227,7 +168,7 @@ func (c *Container) movesInto() (n int) {
 // archiveOf are the containers whose archive this one is.
 func (c *Container) archiveOf() []*Container {
 	return slices.DeleteFunc(c.d.Containers(), func(from *Container) bool {
-		return from.state.Load().rec.Settings.moveTo() != c.name
+		return from.state.Load().rec.Settings.MoveTo() != c.name
 	})
 }
 

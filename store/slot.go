@@ -107,7 +107,7 @@ func (c *Container) isFormer(p SessionPosition) bool {
 	return p.Version > 0 && p.Version < c.SessionVersion()
 }
 
-var errSessionNotAvailable = fail(fault.CodeSessionNotAvailable,
+var errSessionNotAvailable = fault.New(fault.CodeSessionNotAvailable,
 	"The read session is not available for the input session token.")
 
 // checkSession refuses a session token that is ahead of the range which serves: the client has seen a state

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
 // A snapshot is all data of the host at one moment, under a name; package host tells how it goes back to one.
@@ -29,7 +30,7 @@ func readSnapshot(h host.Snapshot) (Snapshot, error) {
 	s := Snapshot{Name: h.Name, Time: h.Time, Bytes: h.Bytes}
 	if raw, ok := h.Notes[noteDatabases]; ok {
 		if err := host.DecodeRecord(raw, &s.Databases); err != nil {
-			return s, wrap(err)
+			return s, classify.ToFault(err)
 		}
 	}
 	return s, nil
@@ -42,7 +43,7 @@ func readSnapshot(h host.Snapshot) (Snapshot, error) {
 func (db *DB) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 	s, err := db.host.Snapshot(ctx, name)
 	if err != nil {
-		return Snapshot{}, wrap(err)
+		return Snapshot{}, classify.ToFault(err)
 	}
 	return readSnapshot(s)
 }
@@ -51,7 +52,7 @@ func (db *DB) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 func (db *DB) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	kept, err := db.host.Snapshots(ctx)
 	if err != nil {
-		return nil, wrap(err)
+		return nil, classify.ToFault(err)
 	}
 	list := make([]Snapshot, len(kept))
 	for i, s := range kept {
@@ -64,7 +65,7 @@ func (db *DB) Snapshots(ctx context.Context) ([]Snapshot, error) {
 
 // DeleteSnapshot frees a snapshot: CodeNotFound where there is none. What was restored from it stays.
 func (db *DB) DeleteSnapshot(ctx context.Context, name string) error {
-	return wrap(db.host.DeleteSnapshot(ctx, name))
+	return classify.ToFault(db.host.DeleteSnapshot(ctx, name))
 }
 
 // Restore puts the whole store, and what lives with it in its host, back to a snapshot, at once and in one
@@ -73,11 +74,11 @@ func (db *DB) DeleteSnapshot(ctx context.Context, name string) error {
 // before, fail with CodeUnavailable; see Incarnation. It fails with CodeNotFound where there is no such
 // snapshot and CodeDiskFull; where it fails the store goes on as it was.
 func (db *DB) Restore(ctx context.Context, name string) error {
-	return wrap(db.host.Restore(ctx, name))
+	return classify.ToFault(db.host.Restore(ctx, name))
 }
 
 // Adopt makes a store of its own of data that were copied, such as a snapshot's: etags of the two differ from
 // then on. The engine must be freshly opened; Open, with the same neighbours, comes after.
 func Adopt(ctx context.Context, e engine.Engine, neighbours ...host.Tenant) error {
-	return wrap(host.Adopt(ctx, e, append([]host.Tenant{tenant{}}, neighbours...)...))
+	return classify.ToFault(host.Adopt(ctx, e, append([]host.Tenant{tenant{}}, neighbours...)...))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -30,8 +31,9 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 	}
 	return db.copyFromSnapshot(ctx, snapshot, source, func(b *databaseCopy) error {
 		if _, err := b.db.database(as); err == nil {
-			return fail(fault.CodeConflict, "Resource with specified id or name already exists: database '"+
-				as+"'.")
+			return fault.New(fault.CodeConflict,
+				"Resource with specified id or name already exists: database '"+
+					as+"'.")
 		}
 		b.as = as
 		return nil
@@ -98,7 +100,7 @@ func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 			d, err = b.run(ctx, settle)
 			return err
 		})
-	return d, wrap(err)
+	return d, classify.ToFault(err)
 }
 
 // run copies the database.
@@ -208,7 +210,7 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 		return err
 	}
 	if err := b.load(ctx); err != nil {
-		return wrap(err)
+		return classify.ToFault(err)
 	}
 	var replaced []*Container
 	if b.old != nil {
@@ -234,9 +236,9 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 	b.publish()
 	db.mu.Unlock()
 	db.eraseAll(ctx, replaced)
-	db.reindexer.wake()
+	db.reindexer.Wake()
 	db.in.WakeReaper()
-	db.splitter.wake()
+	db.splitter.Wake()
 	db.door.subscribers.Notify()
 	return nil
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
 // view runs fn over one snapshot of the container, with the state that it was made under and its moment.
@@ -20,11 +22,11 @@ import (
 // ctx.
 func (c *Container) view(ctx context.Context,
 	fn func(st *containerState, now int64, r engine.Reader) error) error {
-	return c.viewFor(&stopwatch{ctx: ctx}, fn)
+	return c.viewFor(&work.Stopwatch{Ctx: ctx}, fn)
 }
 
 // viewFor is view for walks that end with a stopwatch.
-func (c *Container) viewFor(w *stopwatch,
+func (c *Container) viewFor(w *work.Stopwatch,
 	fn func(st *containerState, now int64, r engine.Reader) error) error {
 	first := func(st *containerState) ([]*slot, error) { return st.ranges[:1], nil }
 	return c.viewOf(w, first, func(st *containerState, now int64, r engine.Reader,
@@ -34,9 +36,9 @@ func (c *Container) viewFor(w *stopwatch,
 }
 
 // viewOf is viewFor of the ranges that pick chooses, with how far each of them has come.
-func (c *Container) viewOf(w *stopwatch, pick func(*containerState) ([]*slot, error),
+func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*slot, error),
 	fn func(st *containerState, now int64, r engine.Reader, at []engine.Position) error) error {
-	ctx := w.ctx
+	ctx := w.Ctx
 	for {
 		st, now, at, err := c.look(ctx)
 		if err != nil {
@@ -54,7 +56,7 @@ func (c *Container) viewOf(w *stopwatch, pick func(*containerState) ([]*slot, er
 			scopes[i] = s.scope
 		}
 		same := true
-		err = viewUnder(w, c.db.eng, func(r engine.Reader) error {
+		err = work.ViewUnder(w, c.db.eng, func(r engine.Reader) error {
 			positions, err := r.Positions(scopes) // it makes the snapshot
 			if err != nil {
 				return err
@@ -88,7 +90,7 @@ type source struct {
 	r   engine.Reader
 	now int64
 	// watch bounds what is read through r.
-	watch *stopwatch
+	watch *work.Stopwatch
 
 	at      engine.Position // how far the slot has come for this snapshot
 	seen    uint64          // the highest LSN that it has told of, where that matters; see DB.settle
@@ -144,7 +146,7 @@ func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, 
 			_, err = c.settled(ctx, src.s, src.at, src.seen)
 		}
 	}
-	return wrap(err)
+	return classify.ToFault(err)
 }
 
 func (s *source) close() error {
@@ -235,7 +237,7 @@ const maxPrefetch = 128
 // ahead is what brings keys ahead; nil where the engine is at hand.
 func (s *source) ahead() engine.Ahead {
 	r := s.r
-	if w, ok := r.(watched); ok {
+	if w, ok := r.(work.Watched); ok {
 		r = w.Reader
 	}
 	far, _ := r.(engine.Ahead)

@@ -507,14 +507,15 @@ func TestComputedPropertiesInIndexes(t *testing.T) {
 		t.Errorf("%d documents by a computed property, usable %v", n, usable)
 	}
 	g.check()
-	g.db.live().reindexer.turn.Lock() // another query under the same name: not to be relied on before all is indexed anew
+	// another query under the same name: not to be relied on before all is indexed anew
+	g.db.live().reindexer.Turn.Lock()
 	g.spec.ComputedProperties[0].Query = "SELECT VALUE UPPER(c.s) FROM c"
 	g.replace(`{"includedPaths":[{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}]}`)
 	if usable, _ := find(); usable {
 		t.Error("a computed property that has changed is relied on")
 	}
 	g.check()
-	g.db.live().reindexer.turn.Unlock()
+	g.db.live().reindexer.Turn.Unlock()
 	if err := g.db.IndexNow(t.Context()); err != nil {
 		t.Fatal(err)
 	}

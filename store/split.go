@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -59,20 +60,20 @@ func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, err
 		halves, err = c.split(ctx, rangeID, at, nil)
 		return err
 	})
-	return halves, wrap(err)
+	return halves, classify.ToFault(err)
 }
 
 // split does the work of Split. wanted, if there is one, is asked under the catalog's lock whether it is
 // still to be done: errUnwanted.
 func (c *Container) split(ctx context.Context, rangeID, at string, wanted func() bool) ([]Range, error) {
 	if err := c.splitting.Take(ctx); err != nil {
-		return nil, wrap(err)
+		return nil, classify.ToFault(err)
 	}
 	tidy := true
 	defer func() {
 		c.splitting.Release()
 		if !tidy {
-			c.db.splitter.wake()
+			c.db.splitter.Wake()
 		}
 	}()
 	if err := c.followSplit(ctx); err != nil {
@@ -102,7 +103,7 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 		return nil, errors.Join(err, left)
 	}
 	c.db.in.WakeReaper()
-	c.db.reindexer.wake()
+	c.db.reindexer.Wake()
 	return slices.DeleteFunc(c.Ranges().Ranges,
 		func(r Range) bool { return !slices.Contains(ids, r.ID) }), nil
 }
@@ -115,7 +116,7 @@ func (c *Container) alone(ctx context.Context, fn func(st containerState) error)
 	}
 	defer c.db.in.Catalog().Unlock()
 	if err := c.gate.Shut(ctx); err != nil {
-		return wrap(err)
+		return classify.ToFault(err)
 	}
 	defer c.gate.Open()
 	st := c.state.Load()

@@ -13,8 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
 // Ranges follow a throughput that is raised. How many partition ranges a container is to come to is a part of
@@ -28,13 +30,13 @@ import (
 
 // splitter is the goroutine that splits ranges.
 type splitter struct {
-	background
+	work.Background
 	db *resident
 }
 
 func (x *splitter) open(db *resident) {
 	x.db = db
-	x.start(db.opts.Logger, "splitting partition ranges for a raised throughput", x.pass)
+	x.Start(db.opts.Logger, "splitting partition ranges for a raised throughput", x.pass)
 }
 
 // FinishSplits splits the partition ranges for which raised throughputs have asked, and returns when there
@@ -45,19 +47,19 @@ func (db *DB) FinishSplits(ctx context.Context) error { return db.live().finishS
 func (db *resident) finishSplits(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(db.splitter.life, cancel)()
+	defer context.AfterFunc(db.splitter.Life, cancel)()
 	err := db.splitter.pass(ctx)
-	if db.splitter.life.Err() != nil {
-		return wrap(engine.ErrClosed)
+	if db.splitter.Life.Err() != nil {
+		return classify.ToFault(engine.ErrClosed)
 	}
-	return wrap(err)
+	return classify.ToFault(err)
 }
 
 // pass splits until each container has the ranges that its offer needs. A container that fails does not hold
 // the others up.
 func (x *splitter) pass(ctx context.Context) error {
-	x.turn.Lock()
-	defer x.turn.Unlock()
+	x.Turn.Lock()
+	defer x.Turn.Unlock()
 	x.db.mu.RLock()
 	offers := x.db.cat.offers
 	x.db.mu.RUnlock()
@@ -185,14 +187,15 @@ func (c *Container) splitPoint(ctx context.Context, s *slot, at string) (bound [
 	}
 	if bytes.Compare(bound, s.min) <= 0 || !s.holds(bound) || definition.EPKHex(bound) >= definition.MaxEPK ||
 		len(bound) > math.MaxUint8 {
-		return nil, fail(fault.CodeBadRequest, "'"+at+"' does not lie inside of the partition key range '"+
-			s.id+"'.")
+		return nil, fault.New(fault.CodeBadRequest,
+			"'"+at+"' does not lie inside of the partition key range '"+
+				s.id+"'.")
 	}
 	return bound, nil
 }
 
 func unsplittable(rangeID string) error {
-	return fail(fault.CodeConflict, "The partition key range '"+rangeID+"' cannot be split further.")
+	return fault.New(fault.CodeConflict, "The partition key range '"+rangeID+"' cannot be split further.")
 }
 
 // middleDocument returns the EPK of the document in the middle of a range, in the order of EPKs, or the next

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -97,7 +98,7 @@ func (c *Container) commitFences(ctx context.Context, st, next *containerState,
 	_, err := c.db.eng.Update(ctx, st.scopes(), func(t engine.Txn) error {
 		return st.commit(t, next, func() error { return fn(t) })
 	})
-	return wrap(err)
+	return classify.ToFault(err)
 }
 
 // commit is the part of a transaction that makes next of a state.
@@ -203,7 +204,7 @@ func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 		err := fn()
 		if errors.Is(err, host.ErrCatalogMoved) {
 			if err := c.db.in.Catalog().Follow(ctx); err != nil {
-				return wrap(err)
+				return classify.ToFault(err)
 			}
 			continue
 		}
@@ -262,7 +263,7 @@ func (c *Container) refreshFrom(ctx context.Context, r engine.Reader, st *contai
 	}
 	next, err := c.reread(r, st)
 	if err != nil {
-		return wrap(err)
+		return classify.ToFault(err)
 	}
 	if !next.dropped && next.version <= st.version {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
 // maxTransacting is how long a transaction of Transact may take: as long as a script.
@@ -89,13 +90,13 @@ func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error
 	select {
 	case err = <-done:
 	case <-x.ctx.Done():
-		err = wrap(x.ctx.Err())
+		err = classify.ToFault(x.ctx.Err())
 	case <-fires:
-		err = fail(fault.CodeCanceled, "The transaction took longer than 5 seconds and was given up.")
+		err = fault.New(fault.CodeCanceled, "The transaction took longer than 5 seconds and was given up.")
 	}
 	cancel() // an operation under way ends soon
 	x.mu.Lock()
-	x.over = fail(fault.CodeUnavailable, "The transaction is over.")
+	x.over = fault.New(fault.CodeUnavailable, "The transaction is over.")
 	x.mu.Unlock()
 	if e, ok := err.(*escaped); ok && e != errExited {
 		panic(e.cause)
@@ -111,14 +112,14 @@ func (x *Transaction) Do(op Operation) OperationResult {
 		return failed(err)
 	}
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
-		return failed(fail(fault.CodeBadRequest, "A transaction runs no triggers."))
+		return failed(fault.New(fault.CodeBadRequest, "A transaction runs no triggers."))
 	}
 	p, err := x.t.c.prepare(x.key, op)
 	if err != nil {
 		return failed(err)
 	}
 	if string(p.pk) != string(x.key.AppendOrdered(nil)) {
-		return failed(fail(fault.CodeBadRequest,
+		return failed(fault.New(fault.CodeBadRequest,
 			"A transaction is on one partition key; the document has another one."))
 	}
 	r := x.t.apply(p)
@@ -139,13 +140,13 @@ func (x *Transaction) Query(q QueryRequest) (QueryPage, error) {
 	q.Scope = Scope{Partition: x.key}
 	page, err := x.t.query(x.ctx, q)
 	x.charge += chargeRows(page.Stats)
-	return QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats}, wrap(err)
+	return QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats}, classify.ToFault(err)
 }
 
 // halted tells why nothing can be done any more.
 func (x *Transaction) halted() error {
 	if x.over == nil && x.ctx.Err() != nil {
-		x.over = wrap(x.ctx.Err())
+		x.over = classify.ToFault(x.ctx.Err())
 	}
 	return x.over
 }
@@ -175,7 +176,7 @@ func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err er
 	world := c.scriptWorld()
 	env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed,
 		UDF: udfs.call}
-	defer c.db.door.memory.lend(&env)()
+	defer c.db.door.memory.Lend(&env)()
 	page, err = plan.Run(ctx, []query.Source{src}, env,
 		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: maxPageSize, Cursor: q.Continuation,
 			Scope: sp.name()})

@@ -98,7 +98,7 @@ func (t *tx) committed() {
 		if p.renamed != nil {
 			point = p.renamed
 		}
-		t.c.db.rids.put(point, p.item.rid)
+		t.c.db.rids.Put(point, p.item.rid)
 		if t.c.diesSoon(p.item.head.Life, t.now) {
 			t.c.db.in.WakeReaper()
 		}

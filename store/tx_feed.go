@@ -70,9 +70,9 @@ func (t *tx) record(kind uint8, old, item *stored) {
 	t.history = append(t.history, versionWrite{t.last, v})
 }
 
-// asksPreviousOfDelete reports whether the definition says that the versions before deletes are kept, of which
-// expiries are a kind. The version before a replace or a delete is kept in any case, and shown or not as the
-// definition says when it is read.
+// asksPreviousOfDelete reports whether the definition says that the versions before deletes are kept, of
+// which expiries are a kind. The version before a replace or a delete is kept in any case, and shown or not
+// as the definition says when it is read.
 func (st *containerState) asksPreviousOfDelete() bool {
 	mode, _ := st.spec.PreviousImages()
 	return mode&definition.PreviousOfDelete != 0

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
@@ -13,7 +14,7 @@ import (
 func (b *databaseCopy) copy(ctx context.Context) error {
 	for i, was := range b.from.containers {
 		if err := b.copyKeys(ctx, was.cid, b.containers[i].cid); err != nil {
-			return wrap(err)
+			return classify.ToFault(err)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -12,7 +13,7 @@ import (
 // it tells of is durable.
 func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 	if err := c.count.Take(ctx); err != nil {
-		return inspect.Usage{}, wrap(err)
+		return inspect.Usage{}, classify.ToFault(err)
 	}
 	defer c.count.Release()
 	at := c.db.purged.Load()
@@ -31,7 +32,7 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 		text := u.Text()
 		c.count.text.Store(&text)
 	}
-	return u, wrap(err)
+	return u, classify.ToFault(err)
 }
 
 // Statistics measures the partition ranges one by one. What it tells of is durable.
@@ -40,5 +41,5 @@ func (c *Container) Statistics(ctx context.Context) (list []inspect.RangeStatist
 		list, err = inspect.MeasureRanges(state, r)
 		return err
 	})
-	return list, wrap(err)
+	return list, classify.ToFault(err)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
@@ -59,7 +60,7 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 		// Once at least: the result tells how things stand.
 		done, wake, err := w.check(context.WithoutCancel(ctx))
 		if done || err != nil {
-			return w.out, wrap(err)
+			return w.out, classify.ToFault(err)
 		}
 		if err := c.sleep(ctx, change, wake); err != nil {
 			return w.out, err
@@ -79,7 +80,7 @@ func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int6
 	case <-change:
 	case <-alarm:
 	case <-ctx.Done():
-		return wrap(ctx.Err())
+		return classify.ToFault(ctx.Err())
 	}
 	return nil
 }

@@ -6,7 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -40,19 +42,19 @@ func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (
 		r, blocked, err := c.tryUpdate(ctx, p, fn)
 		if blocked == nil {
 			if again, err := c.refreshed(ctx, err); !again {
-				return r, wrap(err)
+				return r, classify.ToFault(err)
 			}
 			continue
 		}
 		if err := blocked.clear(ctx); err != nil {
-			return r, wrap(err)
+			return r, classify.ToFault(err)
 		}
 	}
 }
 
 func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error) (Receipt, *blocker, error) {
-	wait := &patience{Context: ctx, limit: c.db.opts.QueryTime}
-	defer wait.end()
+	wait := &work.Patience{Context: ctx, Limit: c.db.opts.QueryTime}
+	defer wait.End()
 	st, _, err := c.enter(wait)
 	if err != nil {
 		return Receipt{}, nil, err
@@ -61,7 +63,7 @@ func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error
 	s := st.rangeOf(p.epk)
 	var t tx
 	at, err := c.db.eng.Update(wait, [][]byte{s.scope}, func(txn engine.Txn) error {
-		wait.begun.Store(true)
+		wait.Begun.Store(true)
 		if err := t.begin(txn, c, st, s); err != nil {
 			return err
 		}
@@ -169,7 +171,7 @@ func (t *tx) mustFind(p place) (*stored, error) {
 }
 
 func itemNotFound() error {
-	return fail(fault.CodeNotFound, "Entity with the specified id does not exist in the system.")
+	return fault.New(fault.CodeNotFound, "Entity with the specified id does not exist in the system.")
 }
 
 // create puts a new item. A ghost that is in the way, by its id or by a unique key, is purged in the same
@@ -193,7 +195,7 @@ func (t *tx) vacate(point []byte) error {
 		return err
 	}
 	if !ghost {
-		return fail(fault.CodeConflict, "Resource with specified id or name already exists.")
+		return fault.New(fault.CodeConflict, "Resource with specified id or name already exists.")
 	}
 	return t.purge(holder)
 }
@@ -222,7 +224,7 @@ func (t *tx) claimUnique(item, old *stored) error {
 			continue
 		}
 		if !ghost {
-			return fail(fault.CodeConflict,
+			return fault.New(fault.CodeConflict,
 				"Resource with specified id, name, or unique index already exists.")
 		}
 		if err := t.purge(holder); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/internal/bench"
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 func benchCommand() *cobra.Command {
@@ -45,7 +46,7 @@ func benchCommand() *cobra.Command {
 	flags.Float64Var(&o.Seconds, "seconds", 5, "seconds for each measurement")
 	flags.BoolVar(&asJSON, "json", false,
 		"print the figures as JSON, for programs; the table goes to the standard error output")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		table := cmd.OutOrStdout()
 		if asJSON {
 			table = cmd.ErrOrStderr()
@@ -55,11 +56,11 @@ func benchCommand() *cobra.Command {
 		var wrong *bench.OptionError
 		switch {
 		case errors.As(err, &wrong):
-			return &usageError{err.Error()}
+			return cli.Misuse(err.Error())
 		case err != nil || !asJSON:
 			return err
 		}
-		return printResult(cmd.OutOrStdout(), true, "", b.Result())
+		return cli.PrintResult(cmd.OutOrStdout(), true, "", b.Result())
 	})
 	cmd.AddCommand(benchServerCommand())
 	return cmd
@@ -71,14 +72,14 @@ func benchServerCommand() *cobra.Command {
 		Use:    "server {mayfly FOLDER | empty FILE}",
 		Hidden: true,
 		Args:   cobra.ExactArgs(2),
-		RunE: run(func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Run(func(cmd *cobra.Command, args []string) error {
 			start := startMayfly
 			switch args[0] {
 			case "mayfly":
 			case "empty":
 				start = bench.StartEmpty
 			default:
-				return &usageError{"there is no server " + args[0]}
+				return cli.Misuse("there is no server " + args[0])
 			}
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
@@ -101,11 +102,11 @@ func startMayfly(ctx context.Context, dir string) (net.Addr, func(context.Contex
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	s.flags.register(flags)
 	s.flags.port, s.flags.data = 0, dir
-	if err := s.flags.settle(map[string]source{"port": fromFlag, "data": fromFlag}); err != nil {
+	if err := s.flags.settle(map[string]cli.Source{"port": cli.FromFlag, "data": cli.FromFlag}); err != nil {
 		return nil, nil, err
 	}
 	if err := s.Open(ctx); err != nil {
 		return nil, nil, err
 	}
-	return s.listeners[0].Addr(), s.Run, nil
+	return s.server.Addr(), s.Run, nil
 }

@@ -14,9 +14,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // certFacts is what people compare of a certificate.
@@ -36,26 +35,19 @@ func certCommand() *cobra.Command {
 			"It is asked for without a certificate to verify: over a network, compare its fingerprint\n" +
 			"with that of the file that `mayfly serve` names.",
 	}
-	return family(cmd, certShowCommand(), certExportCommand(), certTrustCommand())
-}
-
-// registerURL adds the flag that says which server. A certificate is given to all: there is no key.
-func (c *serverCall) registerURL(flags *pflag.FlagSet) {
-	flags.StringVar(&c.url, "url", fmt.Sprintf("http://localhost:%d", defaultPort),
-		"base URL of the server, or MAYFLY_URL")
-	c.key = httpapi.EmulatorKey
+	return cli.Family(cmd, certShowCommand(), certExportCommand(), certTrustCommand())
 }
 
 func certShowCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Whose the certificate is, what it signs for, how long it is valid, its fingerprint",
 		Args:  cobra.NoArgs,
 	}
-	c.registerURL(cmd.Flags())
-	c.registerJSON(cmd.Flags())
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+	c.RegisterURL(cmd.Flags())
+	c.RegisterJSON(cmd.Flags())
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		_, cert, err := fetchCertificate(cmd.Context(), &c)
 		if err != nil {
 			return err
@@ -67,23 +59,23 @@ func certShowCommand() *cobra.Command {
 		}
 		text := fmt.Sprintf("subject    %s\nsigns for  %s\nvalid      %s to %s\nsha256     %s",
 			f.Subject, signsFor, f.NotBefore.Format(time.RFC3339), f.NotAfter.Format(time.RFC3339), f.SHA256)
-		return printResult(cmd.OutOrStdout(), c.json, text, f)
+		return cli.PrintResult(cmd.OutOrStdout(), c.Json, text, f)
 	})
 	return cmd
 }
 
 func certExportCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var to string
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the certificate as PEM text, to stdout or a file",
 		Args:  cobra.NoArgs,
 	}
-	c.registerURL(cmd.Flags())
+	c.RegisterURL(cmd.Flags())
 	cmd.Flags().StringVar(&to, "to", "", "file to write, instead of stdout; one that is there is replaced")
-	c.registerJSON(cmd.Flags())
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+	c.RegisterJSON(cmd.Flags())
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		text, _, err := fetchCertificate(cmd.Context(), &c)
 		switch {
 		case err != nil:
@@ -91,7 +83,7 @@ func certExportCommand() *cobra.Command {
 		case to != "":
 			return os.WriteFile(to, text, 0o644) //nolint:gosec // a certificate is no secret
 		}
-		return printResult(cmd.OutOrStdout(), c.json, strings.TrimSuffix(string(text), "\n"),
+		return cli.PrintResult(cmd.OutOrStdout(), c.Json, strings.TrimSuffix(string(text), "\n"),
 			map[string]string{"pem": string(text)})
 	})
 	return cmd
@@ -100,12 +92,12 @@ func certExportCommand() *cobra.Command {
 var errNoPEM = errors.New("the server's answer is not a certificate as PEM text")
 
 // fetchCertificate asks for the certificate that clients are to trust.
-func fetchCertificate(ctx context.Context, c *serverCall) ([]byte, *x509.Certificate, error) {
-	at, err := serverAddress(c.url)
+func fetchCertificate(ctx context.Context, c *cli.ServerCall) ([]byte, *x509.Certificate, error) {
+	at, err := cli.ServerAddress(c.Url)
 	if err != nil {
 		return nil, nil, err
 	}
-	req, err := c.call(ctx, http.MethodGet, "_mayfly/cert.pem", nil)
+	req, err := c.Call(ctx, http.MethodGet, "_mayfly/cert.pem", nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +105,7 @@ func fetchCertificate(ctx context.Context, c *serverCall) ([]byte, *x509.Certifi
 	defer cancel()
 	res, err := newDoctor(c, at).get(ctx, req)
 	if err != nil {
-		return nil, nil, unreachable(req.URL, err)
+		return nil, nil, cli.Unreachable(req.URL, err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
@@ -121,15 +113,15 @@ func fetchCertificate(ctx context.Context, c *serverCall) ([]byte, *x509.Certifi
 		return nil, nil, err
 	}
 	if res.StatusCode != http.StatusOK {
-		return nil, nil, refused(req.URL, res, text)
+		return nil, nil, cli.Refused(req.URL, res, text)
 	}
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, nil, &strangeAnswer{req.URL, errNoPEM}
+		return nil, nil, &cli.StrangeAnswer{URL: req.URL, Err: errNoPEM}
 	}
 	cert, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return nil, nil, &strangeAnswer{req.URL, err}
+		return nil, nil, &cli.StrangeAnswer{URL: req.URL, Err: err}
 	}
 	return text, cert, nil
 }

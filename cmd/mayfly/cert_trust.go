@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // trustHint tells how something trusts the certificate in the file {}.
@@ -44,15 +46,15 @@ func certTrustCommand() *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 	}
 	cmd.Flags().StringVar(&file, "file", "mayfly.pem", "the file that mayfly cert export has written")
-	registerResultJSON(cmd.Flags(), &asJSON)
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+	cli.RegisterResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		list := trustHints()
 		if len(args) > 0 {
 			list = slices.DeleteFunc(list, func(h trustHint) bool { return h.For != args[0] })
 		}
 		if len(list) == 0 {
-			return &usageError{
-				fmt.Sprintf("%q is not known here: there are %s", args[0], strings.Join(trustNames(), ", "))}
+			return cli.Misuse(
+				fmt.Sprintf("%q is not known here: there are %s", args[0], strings.Join(trustNames(), ", ")))
 		}
 		var text strings.Builder
 		fmt.Fprintf(&text, "%-11s mayfly cert export --to %s", "first", file)
@@ -60,7 +62,7 @@ func certTrustCommand() *cobra.Command {
 			list[i].How = strings.ReplaceAll(list[i].How, "{}", file)
 			fmt.Fprintf(&text, "\n%-11s %s", list[i].For, list[i].How)
 		}
-		return printResult(cmd.OutOrStdout(), asJSON, text.String(), map[string][]trustHint{"hints": list})
+		return cli.PrintResult(cmd.OutOrStdout(), asJSON, text.String(), map[string][]trustHint{"hints": list})
 	})
 	return cmd
 }

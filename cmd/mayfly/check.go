@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -29,8 +30,8 @@ func checkCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&accept, acceptDamagedLog, false,
 		"check what would be left if a damaged log of writes were accepted")
-	registerResultJSON(cmd.Flags(), &asJSON)
-	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+	cli.RegisterResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = cli.Run(func(cmd *cobra.Command, args []string) error {
 		log := newLogger(cmd.ErrOrStderr(), "warn", "text")
 		folder := pebble.Options{Dir: args[0], AcceptDamagedLog: accept, Logger: log}
 		return checkFolder(cmd.Context(), folder, cmd.OutOrStdout(), asJSON)
@@ -55,7 +56,7 @@ type checkResult struct {
 func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bool) (err error) {
 	db, queues, err := openExisting(ctx, o)
 	if err != nil {
-		return wayOn(err, o.Dir)
+		return withRemedy(err, o.Dir)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	format := db.Format()
@@ -88,14 +89,14 @@ func checkFolder(ctx context.Context, o pebble.Options, out io.Writer, asJSON bo
 	if r.Entities, r.Messages, err = queues.Totals(ctx); err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("%s, %s, %s", howMany(r.Databases, "database", "databases"),
-		howMany(r.Containers, "container", "containers"), howMany(r.Documents, "document", "documents"))
+	summary := fmt.Sprintf("%s, %s, %s", cli.HowMany(r.Databases, "database", "databases"),
+		cli.HowMany(r.Containers, "container", "containers"), cli.HowMany(r.Documents, "document", "documents"))
 	if r.Entities > 0 {
-		summary += fmt.Sprintf(", %s, %s", howMany(r.Entities, "queue, topic or subscription",
-			"queues, topics and subscriptions"), howMany(r.Messages, "message", "messages"))
+		summary += fmt.Sprintf(", %s, %s", cli.HowMany(r.Entities, "queue, topic or subscription",
+			"queues, topics and subscriptions"), cli.HowMany(r.Messages, "message", "messages"))
 	}
-	summary += ": " + howMany(r.Found, "violation", "violations")
-	if err := printResult(out, asJSON, summary, r); err != nil {
+	summary += ": " + cli.HowMany(r.Found, "violation", "violations")
+	if err := cli.PrintResult(out, asJSON, summary, r); err != nil {
 		return err
 	}
 	if r.Found > 0 {

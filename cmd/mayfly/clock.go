@@ -9,11 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // clockCall is the question of one clock command.
 type clockCall struct {
-	serverCall
+	cli.ServerCall
 	set, advance                         string
 	rate                                 float64
 	freeze, resume, real, follow, settle bool
@@ -39,32 +41,32 @@ func clockCommand() *cobra.Command {
 			"not behind anything stored, nor behind an expiry. Flags apply in the order of this list.",
 	}
 	c.register(cmd.Flags())
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		method, question, err := c.question(cmd.Flags())
 		if err != nil {
 			return err
 		}
 		path := "_mayfly/clock"
-		if c.database != "" {
+		if c.Database != "" {
 			path = "_mayfly/dbs/{db}/clock"
 		}
 		if c.settle {
 			path += "?settle=true"
 		}
-		req, err := c.call(cmd.Context(), method, path, question)
+		req, err := c.Call(cmd.Context(), method, path, question)
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c.serverCall, req, printClock)
+		return cli.Show(cmd, &c.ServerCall, req, printClock)
 	})
 	return cmd
 }
 
 func (c *clockCall) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	c.registerServer(flags)
-	c.registerJSON(flags)
-	flags.StringVar(&c.database, "db", "", "database whose clock is meant (default the server's)")
+	c.RegisterServer(flags)
+	c.RegisterJSON(flags)
+	flags.StringVar(&c.Database, "db", "", "database whose clock is meant (default the server's)")
 	flags.BoolVar(&c.follow, "follow", false, "let the database follow the server's clock again")
 	flags.BoolVar(&c.real, "real", false, "go back to the system's time")
 	flags.StringVar(&c.set, "set", "", "go to a moment: RFC 3339, or seconds since 1970")
@@ -94,20 +96,20 @@ func (c *clockCall) question(flags *pflag.FlagSet) (method string, body any, err
 		change["rate"] = c.rate
 	}
 	if c.freeze && c.resume {
-		return "", nil, &usageError{"--freeze and --resume contradict each other"}
+		return "", nil, cli.Misuse("--freeze and --resume contradict each other")
 	}
 	if c.freeze || c.resume {
 		change["freeze"] = c.freeze
 	}
 	switch {
-	case c.follow && (c.database == "" || len(change) > 0):
-		return "", nil, &usageError{"--follow is for a --db, and goes with no other change"}
+	case c.follow && (c.Database == "" || len(change) > 0):
+		return "", nil, cli.Misuse("--follow is for a --db, and goes with no other change")
 	case c.follow:
 		return http.MethodDelete, nil, nil
 	case len(change) > 0:
 		return http.MethodPut, change, nil
 	case c.settle:
-		return "", nil, &usageError{"--settle goes with a change of the clock"}
+		return "", nil, cli.Misuse("--settle goes with a change of the clock")
 	}
 	return http.MethodGet, nil, nil
 }

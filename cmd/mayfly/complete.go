@@ -18,6 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/internal/bench"
+	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/transfer"
 	"github.com/mayflydb/mayfly/laboratory"
 )
 
@@ -52,7 +54,7 @@ func flagValues() map[string]cobra.CompletionFunc {
 		"status":          choices("Active", "Disabled", "SendDisabled", "ReceiveDisabled"),
 		"until":           choices("empty", "messages"),
 		"after":           choices("now"),
-		"import --format": choices(importFormats...),
+		"import --format": choices(transfer.ImportFormats...),
 		"export --format": choices("ndjson", "json", "csv"),
 		"host":            choices("127.0.0.1", "::1", "0.0.0.0"),
 		"advance":         choices("1s", "1m", "1h", "1d", "30d"),
@@ -102,8 +104,8 @@ func argumentValues() map[string]cobra.CompletionFunc {
 		"reaper":            firstArgument(choices("pause", "resume", "run", "step", "set")),
 		"faults add":        firstArgument(choices(inject.FaultNames()...)),
 		"faults delete":     firstArgument(completeNames(faultsPath, "faults")),
-		"databases delete":  firstArgument(completeNames(databasesPath, "Databases")),
-		"containers delete": firstArgument(completeNames(containersPath, "DocumentCollections")),
+		"databases delete":  firstArgument(completeNames(cli.DatabasesPath, "Databases")),
+		"containers delete": firstArgument(completeNames(cli.ContainersPath, "DocumentCollections")),
 		"snapshot restore":  snapshots,
 		"snapshot fork":     snapshots,
 		"snapshot delete":   snapshots,
@@ -202,12 +204,12 @@ func trustNames() (names []string) {
 func completeNames(path, list string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		var names []string
-		withServer(cmd, func(ctx context.Context, c *serverCall) error {
-			req, err := c.call(ctx, http.MethodGet, path, nil)
+		withServer(cmd, func(ctx context.Context, c *cli.ServerCall) error {
+			req, err := c.Call(ctx, http.MethodGet, path, nil)
 			if err != nil {
 				return err
 			}
-			answer, err := ask[map[string]any](req)
+			answer, err := cli.Ask[map[string]any](req)
 			names = namesIn(answer[list], begun)
 			return err
 		})
@@ -221,18 +223,18 @@ const completedItems = 50
 // completeItems completes ids of items of the container that the flags name.
 func completeItems(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	var ids []string
-	withServer(cmd, func(ctx context.Context, c *serverCall) error {
+	withServer(cmd, func(ctx context.Context, c *cli.ServerCall) error {
 		start, err := json.Marshal(begun)
 		if err != nil {
 			return err
 		}
-		q := queryCall{serverCall: *c}
+		q := queryCall{ServerCall: *c}
 		text := fmt.Sprintf(
 			"SELECT DISTINCT TOP %d VALUE c.id FROM c WHERE STARTSWITH(c.id, @begun)",
 			completedItems,
 		)
 		q.params = []string{"begun=" + string(start)}
-		_, err = q.pages(ctx, text, "", 0, func(rows []json.RawMessage, _ answered) (bool, error) {
+		_, err = q.pages(ctx, text, "", 0, func(rows []json.RawMessage, _ cli.Answered) (bool, error) {
 			for _, row := range rows {
 				ids = append(ids, doc.Of(row).Str())
 			}
@@ -246,13 +248,13 @@ func completeItems(cmd *cobra.Command, _ []string, begun string) ([]string, cobr
 // completeNumbers completes sequence numbers of the first messages of an entity.
 func completeNumbers(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	var numbers []string
-	withServer(cmd, func(ctx context.Context, c *serverCall) error {
-		c.item = args[0]
-		req, err := c.call(ctx, http.MethodPost, entityPath+"/peek", map[string]any{"count": completedItems})
+	withServer(cmd, func(ctx context.Context, c *cli.ServerCall) error {
+		c.Item = args[0]
+		req, err := c.Call(ctx, http.MethodPost, entityPath+"/peek", map[string]any{"count": completedItems})
 		if err != nil {
 			return err
 		}
-		list, err := ask[laboratory.Messages](req)
+		list, err := cli.Ask[laboratory.Messages](req)
 		for _, m := range list.Messages {
 			if n := strconv.FormatInt(m.Number, 10); strings.HasPrefix(n, begun) {
 				numbers = append(numbers, n)
@@ -265,13 +267,13 @@ func completeNumbers(cmd *cobra.Command, args []string, begun string) ([]string,
 
 // withServer asks the server that the flags and the environment name. One that does not answer in time, or
 // refuses, has nothing to offer: there is no place for a complaint while somebody types.
-func withServer(cmd *cobra.Command, fn func(ctx context.Context, c *serverCall) error) {
-	if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+func withServer(cmd *cobra.Command, fn func(ctx context.Context, c *cli.ServerCall) error) {
+	if _, err := cli.ApplyVariables(cmd.Flags(), os.LookupEnv); err != nil {
 		return
 	}
-	var c serverCall
-	for name, to := range map[string]*string{"url": &c.url, "key": &c.key, "db": &c.database,
-		"container": &c.container} {
+	var c cli.ServerCall
+	for name, to := range map[string]*string{"url": &c.Url, "key": &c.Key, "db": &c.Database,
+		"container": &c.Container} {
 		if f := cmd.Flags().Lookup(name); f != nil {
 			*to = f.Value.String()
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // parse makes settings from flags and variables, as serve does.
@@ -26,7 +27,7 @@ func parse(args []string, env map[string]string) (serveFlags, error) {
 	if err := flags.Parse(args); err != nil {
 		return f, err
 	}
-	sources, err := applyVariables(flags, func(name string) (string, bool) {
+	sources, err := applyServeVariables(flags, func(name string) (string, bool) {
 		v, ok := env[name]
 		return v, ok
 	})
@@ -45,7 +46,7 @@ func TestPrecedence(t *testing.T) {
 	if f.port != 2000 || !f.memory || f.logLevel != "debug" || !slices.Equal(f.san, []string{"a", "b"}) || f.key == "" || f.host != defaultHost {
 		t.Errorf("got %+v", f)
 	}
-	if f, err = parse([]string{"--memory"}, map[string]string{"MAYFLY_PORT": "tcp://10.0.0.1:8081"}); err != nil || f.port != defaultPort {
+	if f, err = parse([]string{"--memory"}, map[string]string{"MAYFLY_PORT": "tcp://10.0.0.1:8081"}); err != nil || f.port != cli.DefaultPort {
 		t.Errorf("the variable of a Kubernetes service: port %d, %v", f.port, err)
 	}
 }
@@ -56,7 +57,7 @@ func TestMisspelledVariables(t *testing.T) {
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	f.register(flags)
 	var log bytes.Buffer
-	tellMisspelled(newLogger(&log, "info", "text"), flags, []string{"MAYFLY_VIRTUALCLOCK=true",
+	cli.TellMisspelled(newLogger(&log, "info", "text"), flags, []string{"MAYFLY_VIRTUALCLOCK=true",
 		"MAYFLY_MEMROY=1", "MAYFLY_MEMORY=true", "MAYFLY_URL=http://x", "MAYFLY_VERSION=1", "MAYFLY_DB=shop",
 		"MAYFLY_SERVICE_PORT=8081", "MAYFLY_PORT_8081_TCP=tcp://10.0.0.1:8081", "MAYFLY_=", "PATH=/bin"})
 	told := log.String()
@@ -109,7 +110,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%+v, %v", f.limits, err)
 	}
 	for flag, value := range map[string]string{"query-time": "1ms", "script-time": "2h", "memory-in-flight": "9MB"} {
-		var usage *usageError
+		var usage *cli.UsageError
 		if _, err := parse([]string{"--" + flag, value}, nil); !errors.As(err, &usage) || !strings.Contains(usage.Error(), "--"+flag) {
 			t.Errorf("%s: %v", flag, err)
 		}
@@ -225,7 +226,7 @@ func TestExitCodes(t *testing.T) {
 		want int
 	}{
 		{errors.New("x"), exitFailed},
-		{&usageError{"x"}, exitUsage},
+		{cli.Misuse("x"), exitUsage},
 		{&listenError{"a", syscall.EADDRINUSE}, exitPort},
 		{&listenError{"a", fs.ErrPermission}, exitPort},
 		{engine.ErrLocked, exitLocked},
@@ -238,8 +239,8 @@ func TestExitCodes(t *testing.T) {
 		{&fs.PathError{Op: "mkdir", Path: "d", Err: syscall.EACCES}, exitDisk},
 		{&fs.PathError{Op: "mkdir", Path: "d", Err: syscall.EROFS}, exitDisk},
 	} {
-		f := &failure{errors.Join(fmt.Errorf("opening: %w", c.err), nil)}
-		if got := f.code(); got != c.want {
+		f := &cli.Failure{Err: errors.Join(fmt.Errorf("opening: %w", c.err), nil)}
+		if got := exitCode(f); got != c.want {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)
 		}
 	}

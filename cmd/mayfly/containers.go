@@ -8,7 +8,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 func containersCommand() *cobra.Command {
@@ -16,28 +17,21 @@ func containersCommand() *cobra.Command {
 		Use:   "containers",
 		Short: "List, create and delete containers of a running server",
 	}
-	return family(cmd, containersListCommand(), containersCreateCommand(), containersDeleteCommand())
-}
-
-// registerDatabase adds the flags that say which server and which database.
-func (c *serverCall) registerDatabase(flags *pflag.FlagSet) {
-	flags.SortFlags = false
-	c.registerServer(flags)
-	flags.StringVar(&c.database, "db", "", "database")
+	return cli.Family(cmd, containersListCommand(), containersCreateCommand(), containersDeleteCommand())
 }
 
 func containersListCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	cmd := &cobra.Command{Use: "list", Short: "List the containers of a database", Args: cobra.NoArgs}
-	c.registerDatabase(cmd.Flags())
-	c.registerJSON(cmd.Flags())
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
-		return c.list(cmd, containersPath, "DocumentCollections",
+	c.RegisterDatabase(cmd.Flags())
+	c.RegisterJSON(cmd.Flags())
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
+		return c.List(cmd, cli.ContainersPath, "DocumentCollections",
 			func(out io.Writer, rows []json.RawMessage) error {
 				w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(w, "CONTAINER\tPARTITION KEY\tTTL")
 				for _, row := range rows {
-					var a containerAnswer
+					var a cli.ContainerAnswer
 					if err := json.Unmarshal(row, &a); err != nil {
 						return err
 					}
@@ -51,7 +45,7 @@ func containersListCommand() *cobra.Command {
 }
 
 func containersCreateCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var paths []string
 	var life, ttlPath string
 	var throughput, ranges int
@@ -64,8 +58,8 @@ func containersCreateCommand() *cobra.Command {
 			"ttl of their own expire) or off (nothing does).",
 	}
 	flags := cmd.Flags()
-	c.registerDatabase(flags)
-	c.registerJSON(flags)
+	c.RegisterDatabase(flags)
+	c.RegisterJSON(flags)
 	flags.StringArrayVar(&paths, "partition-key", []string{"/id"},
 		"path of the partition key; repeat for a hierarchical one")
 	flags.StringVar(&life, "ttl", "off", "default time to live of its items")
@@ -73,14 +67,14 @@ func containersCreateCommand() *cobra.Command {
 		"property of seconds since 1970 from which times to live count (default the last write)")
 	flags.IntVar(&throughput, "throughput", 0, "request units a second (default 400)")
 	flags.IntVar(&ranges, "ranges", 0, "partition ranges (default by its throughput)")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		kind := "Hash"
 		if len(paths) > 1 {
 			kind = "MultiHash"
 		}
 		definition := map[string]any{"id": args[0], "partitionKey": map[string]any{"paths": paths,
 			"kind": kind, "version": 2}}
-		ttl, err := parseTTL(life)
+		ttl, err := cli.ParseTTL(life)
 		if err != nil {
 			return err
 		}
@@ -91,22 +85,22 @@ func containersCreateCommand() *cobra.Command {
 			definition["ttlPropertyPath"] = ttlPath
 		}
 		headers := map[string]int{"X-Ms-Offer-Throughput": throughput, "X-Mayfly-Ranges": ranges}
-		return c.create(cmd, containersPath, definition, headers, "container "+args[0])
+		return c.Create(cmd, cli.ContainersPath, definition, headers, "container "+args[0])
 	})
 	return cmd
 }
 
 func containersDeleteCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var yes bool
 	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a container with all that it holds",
 		Args: cobra.ExactArgs(1)}
-	c.registerDatabase(cmd.Flags())
-	registerResultJSON(cmd.Flags(), &c.json)
+	c.RegisterDatabase(cmd.Flags())
+	cli.RegisterResultJSON(cmd.Flags(), &c.Json)
 	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
-		c.container = args[0]
-		return c.delete(cmd, containerPath, yes, "container "+args[0])
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
+		c.Container = args[0]
+		return c.Delete(cmd, cli.ContainerPath, yes, "container "+args[0])
 	})
 	return cmd
 }

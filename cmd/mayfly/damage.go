@@ -10,8 +10,8 @@ import (
 // acceptDamagedLog is the flag that goes on without what a damaged log of writes has held.
 const acceptDamagedLog = "accept-damaged-log"
 
-// wayOn adds to the error of a damaged log what can be done about it, and what that costs.
-func wayOn(err error, dir string) error {
+// withRemedy adds to the error of a damaged log what can be done about it, and what that costs.
+func withRemedy(err error, dir string) error {
 	if !errors.Is(err, engine.ErrDamagedLog) {
 		return err
 	}

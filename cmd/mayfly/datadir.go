@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // defaultData is the data folder in the user's own place for such things.
@@ -14,7 +16,7 @@ func defaultData() (string, error) {
 	}
 	dir := dataFolder(runtime.GOOS, os.Getenv, home)
 	if dir == "" {
-		return "", &usageError{"no home folder to keep the data in: name one with --data, or use --memory"}
+		return "", cli.Misuse("no home folder to keep the data in: name one with --data, or use --memory")
 	}
 	return dir, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -45,7 +46,7 @@ type finding struct {
 var errSick = errors.New("a client cannot connect: see what failed above")
 
 func doctorCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Find out why a client cannot connect: proxy, port, Host, clock, key, TLS, ALPN, trust",
@@ -53,15 +54,15 @@ func doctorCommand() *cobra.Command {
 		Long: "Find out why a client cannot connect to the server at --url. Each check is a line, with its\n" +
 			"remedy below where something is wrong. The exit code is 1 where no client gets through.",
 	}
-	c.registerServer(cmd.Flags())
-	c.registerJSON(cmd.Flags())
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
-		at, err := serverAddress(c.url)
+	c.RegisterServer(cmd.Flags())
+	c.RegisterJSON(cmd.Flags())
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
+		at, err := cli.ServerAddress(c.Url)
 		if err != nil {
 			return err
 		}
 		list := newDoctor(&c, at).examine(cmd.Context())
-		if err := printFindings(cmd.OutOrStdout(), c.json, list); err != nil {
+		if err := printFindings(cmd.OutOrStdout(), c.Json, list); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(list, func(f finding) bool { return f.State == findingFail }) {
@@ -80,18 +81,18 @@ func printFindings(out io.Writer, asJSON bool, list []finding) error {
 			fmt.Fprintf(&text, "%-12s -> %s\n", "", f.Remedy)
 		}
 	}
-	return printResult(out, asJSON, strings.TrimSuffix(text.String(), "\n"),
+	return cli.PrintResult(out, asJSON, strings.TrimSuffix(text.String(), "\n"),
 		map[string][]finding{"checks": list})
 }
 
 // doctor examines one server.
 type doctor struct {
-	call serverCall
+	call cli.ServerCall
 	at   *url.URL
 	host string // with its port
 }
 
-func newDoctor(c *serverCall, at *url.URL) *doctor {
+func newDoctor(c *cli.ServerCall, at *url.URL) *doctor {
 	port := at.Port()
 	if port == "" {
 		port = map[string]string{"https": "443"}[at.Scheme]
@@ -181,7 +182,7 @@ func (d *doctor) untrusting() *tls.Config {
 // checkHost looks whether a Mayfly server answers, to the name that it is called by, and at its clock.
 func (d *doctor) checkHost(ctx context.Context) finding {
 	const check = "host"
-	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.url, "/")+"/_mayfly/livez", nil)
+	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.Url, "/")+"/_mayfly/livez", nil)
 	if err != nil {
 		return finding{check, findingFail, err.Error(), "give a --url like http://localhost:8081"}
 	}
@@ -216,7 +217,7 @@ func (d *doctor) checkHost(ctx context.Context) finding {
 
 func (d *doctor) checkKey(ctx context.Context) finding {
 	const check = "key"
-	req, err := d.call.call(ctx, http.MethodGet, "dbs", nil)
+	req, err := d.call.Call(ctx, http.MethodGet, "dbs", nil)
 	if err != nil {
 		return finding{check, findingFail, err.Error(), "the key is base64; --key or MAYFLY_KEY gives it"}
 	}

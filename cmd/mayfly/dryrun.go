@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 )
 
 func dryRunCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var examples int
 	var path string
 	cmd := &cobra.Command{
@@ -26,13 +27,13 @@ func dryRunCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.register(flags)
-	c.registerJSON(flags)
+	c.Register(flags)
+	c.RegisterJSON(flags)
 	flags.IntVar(&examples, "examples", 5, "items to name for each effect")
 	flags.StringVar(&path, "ttl-path", "",
 		"property from which times to live would count, or none (default as it is)")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
-		ttl, err := parseTTL(args[0])
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
+		ttl, err := cli.ParseTTL(args[0])
 		if err != nil {
 			return err
 		}
@@ -42,11 +43,11 @@ func dryRunCommand() *cobra.Command {
 		} else if path != "" {
 			question["ttlPropertyPath"] = path
 		}
-		req, err := c.request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/ttl-dry-run", question)
+		req, err := c.Request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/ttl-dry-run", question)
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c, req, printDryRun)
+		return cli.Show(cmd, &c, req, printDryRun)
 	})
 	return cmd
 }

@@ -3,21 +3,23 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // TestLives: a time to live is a number of seconds or a duration, of days, too.
 func TestLives(t *testing.T) {
 	for text, want := range map[string]int64{"60": 60, "-1": -1, "never": -1, "90s": 90, "1h30m": 5400,
 		"30d": 2592000, "1d12h": 129600} {
-		if got, err := parseTTL(text); err != nil || *got != want {
+		if got, err := cli.ParseTTL(text); err != nil || *got != want {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if got, err := parseTTL("off"); got != nil || err != nil {
+	if got, err := cli.ParseTTL("off"); got != nil || err != nil {
 		t.Error(got, err)
 	}
 	for _, text := range []string{"", "soon", "1.5s", "0s", "-5s", "30000d", "99999999999"} {
-		if got, err := parseTTL(text); err == nil {
+		if got, err := cli.ParseTTL(text); err == nil {
 			t.Errorf("%s is %d", text, *got)
 		}
 	}

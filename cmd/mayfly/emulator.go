@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // emulatorVariables is the flag that makes a server take the variables of the official emulators. They are
@@ -117,10 +119,20 @@ func whenFalse(flag string) func(string) (string, error) {
 	}
 }
 
+// applyServeVariables sets each flag that was not given from its variable, and, with --emulator-variables, from
+// that of an emulator. It returns each flag's source.
+func applyServeVariables(flags *pflag.FlagSet, lookup func(string) (string, bool)) (map[string]cli.Source, error) {
+	sources, err := cli.ApplyVariables(flags, lookup)
+	if on, _ := flags.GetBool(emulatorVariables); err == nil && on {
+		err = applyEmulatorVariables(flags, lookup, sources)
+	}
+	return sources, err
+}
+
 // applyEmulatorVariables sets those of the flags that neither the command line nor a variable of Mayfly's own
 // has set. A list gets one member more in any case.
 func applyEmulatorVariables(flags *pflag.FlagSet, lookup func(string) (string, bool),
-	sources map[string]source) error {
+	sources map[string]cli.Source) error {
 	for _, v := range emulatorTable() {
 		value, ok := lookup(v.name)
 		f := flags.Lookup(v.flag)
@@ -130,7 +142,7 @@ func applyEmulatorVariables(flags *pflag.FlagSet, lookup func(string) (string, b
 		if v.read != nil {
 			var err error
 			if value, err = v.read(value); err != nil {
-				return badValue(f, v.name, value, err)
+				return cli.BadValue(f, v.name, value, err)
 			}
 		}
 		list, isList := f.Value.(pflag.SliceValue)
@@ -138,13 +150,13 @@ func applyEmulatorVariables(flags *pflag.FlagSet, lookup func(string) (string, b
 		case value == "":
 		case isList:
 			if err := list.Append(value); err != nil {
-				return badValue(f, v.name, value, err)
+				return cli.BadValue(f, v.name, value, err)
 			}
 		case !set:
 			if err := f.Value.Set(value); err != nil {
-				return badValue(f, v.name, value, err)
+				return cli.BadValue(f, v.name, value, err)
 			}
-			sources[v.flag] = fromEmulator
+			sources[v.flag] = cli.FromEmulator
 		}
 	}
 	return nil
@@ -178,7 +190,7 @@ func emulatorArguments(args []string) (own []string, variables map[string]string
 // takeEmulatorArguments is what a container is started with, where that is meant for the vnext emulator:
 // options without a command.
 func takeEmulatorArguments(args []string) []string {
-	if os.Getenv(variable(emulatorVariables)) != "true" || len(args) == 0 ||
+	if os.Getenv(cli.Variable(emulatorVariables)) != "true" || len(args) == 0 ||
 		!strings.HasPrefix(args[0], "--") || args[0] == "--help" || args[0] == "--version" {
 		return args
 	}
@@ -228,16 +240,16 @@ const maxKeyFile = 4096
 
 // readKeyFile puts the content of --key-file in the place of --key. What was given nearer to the command line
 // wins.
-func (f *serveFlags) readKeyFile(sources map[string]source) error {
+func (f *serveFlags) readKeyFile(sources map[string]cli.Source) error {
 	if f.keyFile == "" || f.key != "" && sources["key"] > sources["key-file"] {
 		return nil
 	}
 	if f.key != "" && sources["key"] == sources["key-file"] {
-		return &usageError{"--key and --key-file both give the key: give one of them"}
+		return cli.Misuse("--key and --key-file both give the key: give one of them")
 	}
 	file, err := os.Open(f.keyFile)
 	if err != nil {
-		return &usageError{"--key-file: " + err.Error()}
+		return cli.Misuse("--key-file: " + err.Error())
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxKeyFile))
@@ -245,7 +257,7 @@ func (f *serveFlags) readKeyFile(sources map[string]source) error {
 		return fmt.Errorf("--key-file: %w", err)
 	}
 	if f.key = strings.TrimSpace(string(text)); f.key == "" {
-		return &usageError{"--key-file " + f.keyFile + " is empty"}
+		return cli.Misuse("--key-file " + f.keyFile + " is empty")
 	}
 	return nil
 }

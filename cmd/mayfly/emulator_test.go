@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 const otherKey = "b3RoZXIta2V5LW9mLXRoZS10ZXN0cw=="
@@ -64,7 +65,7 @@ func TestEmulatorVariables(t *testing.T) {
 		}
 	}
 	f, err := parse(nil, settings{"PORT": "9000", "KEY_FILE": "/nowhere"})
-	if err != nil || f.port != defaultPort {
+	if err != nil || f.port != cli.DefaultPort {
 		t.Errorf("taken without being asked to: %v, %+v", err, f)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"net/url"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // eventsAnswer is a page of a log of expiries.
@@ -23,7 +25,7 @@ type eventsAnswer struct {
 const eventsPoll = 30
 
 func eventsCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var after string
 	var follow bool
 	cmd := &cobra.Command{
@@ -35,14 +37,14 @@ func eventsCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.register(flags)
-	c.registerJSONAnyway(flags)
+	c.Register(flags)
+	c.RegisterJSONAnyway(flags)
 	flags.StringVar(&after, "after", "",
 		`position to go on from: of an earlier run, or "now"; without it from the beginning`)
 	flags.BoolVar(&follow, "follow", false, "go on with what expires, until interrupted")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		for {
-			page, err := c.events(cmd.Context(), after, follow)
+			page, err := fetchEvents(cmd.Context(), &c, after, follow)
 			if err != nil && follow && errors.Is(err, context.Canceled) {
 				return nil // interrupted, as it must be
 			}
@@ -67,8 +69,8 @@ func eventsCommand() *cobra.Command {
 	return cmd
 }
 
-// events asks for one page.
-func (c *serverCall) events(ctx context.Context, after string, wait bool) (eventsAnswer, error) {
+// fetchEvents returns one page of events.
+func fetchEvents(ctx context.Context, c *cli.ServerCall, after string, wait bool) (eventsAnswer, error) {
 	query := url.Values{}
 	if after != "" {
 		query.Set("after", after)
@@ -80,9 +82,9 @@ func (c *serverCall) events(ctx context.Context, after string, wait bool) (event
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	req, err := c.call(ctx, http.MethodGet, path, nil)
+	req, err := c.Call(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return eventsAnswer{}, err
 	}
-	return ask[eventsAnswer](req)
+	return cli.Ask[eventsAnswer](req)
 }

@@ -3,13 +3,11 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"runtime"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // The exit codes are part of the command's contract; see the package's documentation.
@@ -22,57 +20,26 @@ const (
 	exitDisk   = 6
 )
 
-// failure is an error of a command that was called rightly.
-type failure struct{ err error }
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
-
-// code classifies the error. It is the only place that knows exit codes and their causes.
-func (f *failure) code() int {
-	var usage *usageError
+// exitCode classifies the error of a command. It is the only place that maps causes to exit codes.
+func exitCode(f *cli.Failure) int {
+	var usage *cli.UsageError
 	var listen *listenError
 	switch {
-	case errors.As(f.err, &usage):
+	case errors.As(f, &usage):
 		return exitUsage
-	case errors.As(f.err, &listen):
+	case errors.As(f, &listen):
 		return exitPort
-	case errors.Is(f.err, engine.ErrLocked):
+	case errors.Is(f, engine.ErrLocked):
 		return exitLocked
-	case errors.Is(f.err, engine.ErrCorrupt), errors.Is(f.err, engine.ErrNewerFormat),
-		errors.Is(f.err, engine.ErrOlderFormat), errors.Is(f.err, engine.ErrNotDatabase):
+	case errors.Is(f, engine.ErrCorrupt), errors.Is(f, engine.ErrNewerFormat),
+		errors.Is(f, engine.ErrOlderFormat), errors.Is(f, engine.ErrNotDatabase):
 		return exitData
-	case errors.Is(f.err, engine.ErrDiskFull), errors.Is(f.err, engine.ErrFailed),
-		errors.Is(f.err, fs.ErrPermission), errors.Is(f.err, syscall.ENOSPC), errors.Is(f.err, syscall.EROFS):
+	case errors.Is(f, engine.ErrDiskFull), errors.Is(f, engine.ErrFailed),
+		errors.Is(f, fs.ErrPermission), errors.Is(f, syscall.ENOSPC), errors.Is(f, syscall.EROFS):
 		return exitDisk
 	}
 	return exitFailed
 }
-
-// run makes a cobra handler of f, whose errors are failures rather than misuse.
-func run(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := f(cmd, args); err != nil {
-			return &failure{err}
-		}
-		return nil
-	}
-}
-
-// runWithVariables is run for a command whose flags may be given as variables, too.
-func runWithVariables(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
-	return run(func(cmd *cobra.Command, args []string) error {
-		if _, err := applyVariables(cmd.Flags(), os.LookupEnv); err != nil {
-			return err
-		}
-		return f(cmd, args)
-	})
-}
-
-// usageError is a value that a flag, a variable or an argument must not have.
-type usageError struct{ message string }
-
-func (e *usageError) Error() string { return e.message }
 
 // listenError is an address that cannot be listened on.
 type listenError struct {

@@ -1,24 +1,28 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 )
 
 // itemCall is a question about one item.
 type itemCall struct {
-	serverCall
+	cli.ServerCall
 	partitionKey string
 }
 
 func (c *itemCall) register(flags *pflag.FlagSet) {
-	c.serverCall.register(flags)
+	c.ServerCall.Register(flags)
 	flags.StringVar(&c.partitionKey, "partition-key", "",
 		`partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 }
@@ -26,11 +30,29 @@ func (c *itemCall) register(flags *pflag.FlagSet) {
 // question names the item.
 func (c *itemCall) question(id string) (map[string]any, error) {
 	q := map[string]any{"id": id}
-	key, err := parsePartitionKey(c.partitionKey)
+	key, err := cli.ParsePartitionKey(c.partitionKey)
 	if key != nil {
 		q["partitionKey"] = key
 	}
 	return q, err
+}
+
+// itemKey is the partition key of an item: as given, or by its id alone, where that is the container's
+// partition key.
+func (c *itemCall) itemKey(ctx context.Context) (json.RawMessage, error) {
+	key, err := cli.ParsePartitionKey(c.partitionKey)
+	if key != nil || err != nil {
+		return key, err
+	}
+	container, err := c.Definition(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if paths := container.PartitionKey.Paths; len(paths) != 1 || paths[0] != "/id" {
+		return nil, cli.Misuse(fmt.Sprintf("--partition-key is missing: the container is partitioned by %s",
+			strings.Join(paths, ", ")))
+	}
+	return json.Marshal([]string{c.Item})
 }
 
 func expiryCommand() *cobra.Command {
@@ -43,17 +65,17 @@ func expiryCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
-	c.registerJSON(flags)
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+	c.RegisterJSON(flags)
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		question, err := c.question(args[0])
 		if err != nil {
 			return err
 		}
-		req, err := c.request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/explain-item", question)
+		req, err := c.Request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/explain-item", question)
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c.serverCall, req, printExpiry)
+		return cli.Show(cmd, &c.ServerCall, req, printExpiry)
 	})
 	return cmd
 }

@@ -10,12 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 )
 
 // explainCall is the question of one explain command.
 type explainCall struct {
-	serverCall
+	cli.ServerCall
 	partitionKey string
 }
 
@@ -31,10 +32,10 @@ func explainCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	e.register(flags)
-	e.registerJSON(flags)
+	e.Register(flags)
+	e.RegisterJSON(flags)
 	flags.StringVar(&e.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		text, err := argumentOrInput(args[0], cmd.InOrStdin())
 		if err != nil {
 			return err
@@ -43,22 +44,22 @@ func explainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return show(cmd, &e.serverCall, req, printExplanation)
+		return cli.Show(cmd, &e.ServerCall, req, printExplanation)
 	})
 	return cmd
 }
 
 // request is the signed request for the explanation of a query.
 func (e *explainCall) request(ctx context.Context, text string) (*http.Request, error) {
-	question := map[string]any{"database": e.database, "container": e.container, "query": text}
-	key, err := parsePartitionKey(e.partitionKey)
+	question := map[string]any{"database": e.Database, "container": e.Container, "query": text}
+	key, err := cli.ParsePartitionKey(e.partitionKey)
 	if err != nil {
 		return nil, err
 	}
 	if key != nil {
 		question["partitionKey"] = key
 	}
-	return e.serverCall.request(ctx, "_mayfly/explain", question)
+	return e.ServerCall.Request(ctx, "_mayfly/explain", question)
 }
 
 // printExplanation writes the plan and the figures for people.

@@ -95,7 +95,7 @@ func TestKilledExport(t *testing.T) {
 	if _, err := os.Stat(to); err == nil {
 		t.Fatal("half a file has the name of a whole one")
 	}
-	f, err := os.OpenFile(partOf(to), os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(to+".part", os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestContinuedExport(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	killedExport(t, b, 1, at[1:]...)
-	if err := os.Truncate(partOf(to), 5); err != nil {
+	if err := os.Truncate(to+".part", 5); err != nil {
 		t.Fatal(err)
 	}
 	runCases(t, b, []commandCase{{append(at, "--continue"), exitFailed, "is shorter than"}})

@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 )
 
 const faultsPath = "_mayfly/faults"
 
 func faultsCommand() *cobra.Command {
-	return family(&cobra.Command{
+	return cli.Family(&cobra.Command{
 		Use:   "faults",
 		Short: "Let operations of a running server fail on demand",
 		Long: "Let operations of a running server fail on demand, to see what a program does then. A run\n" +
@@ -27,18 +28,18 @@ func faultsCommand() *cobra.Command {
 }
 
 // faultsCall is a command about the faults of a server.
-func faultsCall(c *serverCall, cmd *cobra.Command,
+func faultsCall(c *cli.ServerCall, cmd *cobra.Command,
 	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.registerServer(flags)
-	c.registerJSON(flags)
-	cmd.RunE = runWithVariables(do)
+	c.RegisterServer(flags)
+	c.RegisterJSON(flags)
+	cmd.RunE = cli.RunWithVariables(do)
 	return cmd
 }
 
 func faultsListCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	return faultsCall(&c, &cobra.Command{Use: "list", Short: "List the faults, with what they have done",
 		Args: cobra.NoArgs},
 		func(cmd *cobra.Command, _ []string) error {
@@ -60,7 +61,7 @@ type faultFlags struct {
 }
 
 func faultsAddCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var f faultFlags
 	cmd := faultsCall(&c, &cobra.Command{
 		Use:   "add FAULT",
@@ -74,7 +75,7 @@ func faultsAddCommand() *cobra.Command {
 			"Without --operation it is all of them but queryPlan and metadata.",
 	}, func(cmd *cobra.Command, args []string) error {
 		if args[0] == "latency" && f.latency == 0 {
-			return &usageError{"a latency has a length: --latency 200ms"}
+			return cli.Misuse("a latency has a length: --latency 200ms")
 		}
 		return tell(cmd, &c, http.MethodPost, faultsPath, f.question(args[0], &c),
 			func(out io.Writer, made laboratory.Fault) error {
@@ -83,31 +84,31 @@ func faultsAddCommand() *cobra.Command {
 	})
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.operations, "operation", nil, "operation that it is about; may be repeated")
-	flags.StringVar(&c.database, "db", "", "database of the documents (default any)")
-	flags.StringVar(&c.container, "container", "", "container of the documents (default any)")
+	flags.StringVar(&c.Database, "db", "", "database of the documents (default any)")
+	flags.StringVar(&c.Container, "container", "", "container of the documents (default any)")
 	flags.StringVar(&f.entity, "entity", "", "queue, topic or subscription of the messages (default any)")
 	flags.Float64Var(&f.share, "share", 1, "share of the operations, above 0 and up to 1")
 	// MAYFLY_SEED is a folder of serve's.
 	flags.Int64Var(&f.seed, "random-seed", 0, "seed of the series that chooses among them")
 	flags.Int64Var(&f.skip, "skip", 0, "how many operations go by first")
 	flags.Int64Var(&f.count, "count", 0, "it ends after so many hits (default never)")
-	durationFlag(flags, &f.life, "for", 0,
+	cli.DurationFlag(flags, &f.life, "for", 0,
 		"it ends after this time of the data's clock (default never)")
 	flags.BoolVar(&f.after, "after", false,
 		"the operation is carried out first: the client does not learn what became of it")
-	durationFlag(flags, &f.latency, "latency", 0,
+	cli.DurationFlag(flags, &f.latency, "latency", 0,
 		"how long the operation is held up, whatever else happens to it")
-	durationFlag(flags, &f.retry, "retry-after", 0, "when a 429 tells to come again (default 100ms)")
+	cli.DurationFlag(flags, &f.retry, "retry-after", 0, "when a 429 tells to come again (default 100ms)")
 	flags.IntVar(&f.substatus, "substatus", 0,
 		"substatus of the answer (default 3200 for 429, 1002 for 410)")
 	return cmd
 }
 
 // question is the body that asks for the fault.
-func (f *faultFlags) question(fault string, c *serverCall) map[string]any {
+func (f *faultFlags) question(fault string, c *cli.ServerCall) map[string]any {
 	q := map[string]any{"fault": fault, "share": f.share, "seed": f.seed, "skip": f.skip, "count": f.count,
 		"latencyMs": f.latency.Milliseconds(), "retryAfterMs": f.retry.Milliseconds(),
-		"substatus": f.substatus, "database": c.database, "container": c.container, "entity": f.entity,
+		"substatus": f.substatus, "database": c.Database, "container": c.Container, "entity": f.entity,
 		"operations": f.operations}
 	if f.operations == nil {
 		delete(q, "operations")
@@ -122,10 +123,10 @@ func (f *faultFlags) question(fault string, c *serverCall) map[string]any {
 }
 
 func faultsDeleteCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	return faultsCall(&c, &cobra.Command{Use: "delete ID", Short: "End a fault", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, args []string) error {
-			c.item = args[0]
+			c.Item = args[0]
 			return tell(cmd, &c, http.MethodDelete, faultsPath+"/{id}", nil,
 				func(out io.Writer, _ struct{}) error {
 					_, err := fmt.Fprintf(out, "fault %s has ended\n", args[0])
@@ -135,7 +136,7 @@ func faultsDeleteCommand() *cobra.Command {
 }
 
 func faultsClearCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	return faultsCall(&c, &cobra.Command{Use: "clear", Short: "End all faults", Args: cobra.NoArgs},
 		func(cmd *cobra.Command, _ []string) error {
 			return tell(cmd, &c, http.MethodDelete, faultsPath, nil, func(out io.Writer, _ struct{}) error {

@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 )
 
 func forecastCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var by string
 	cmd := &cobra.Command{
 		Use:   "forecast",
@@ -22,22 +23,22 @@ func forecastCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.register(flags)
-	c.registerJSON(flags)
+	c.Register(flags)
+	c.RegisterJSON(flags)
 	flags.StringVar(&by, "by", "minute", "what to count by: second, minute, hour, day or month")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		path := "_mayfly/forecast"
-		if c.database != "" || c.container != "" {
+		if c.Database != "" || c.Container != "" {
 			path = "_mayfly/dbs/{db}/colls/{coll}/forecast"
 		}
-		req, err := c.call(cmd.Context(), http.MethodGet, path, nil)
+		req, err := c.Call(cmd.Context(), http.MethodGet, path, nil)
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c, req, func(out io.Writer, f laboratory.ForecastAnswer) error {
+		return cli.Show(cmd, &c, req, func(out io.Writer, f laboratory.ForecastAnswer) error {
 			steps, ok := f.By[by]
 			if !ok {
-				return &usageError{"--by must be second, minute, hour, day or month, not " + by}
+				return cli.Misuse("--by must be second, minute, hour, day or month, not " + by)
 			}
 			return printForecast(out, f, steps)
 		})

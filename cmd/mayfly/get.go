@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 func getCommand() *cobra.Command {
@@ -17,10 +19,10 @@ func getCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
-	c.registerJSONAnyway(flags)
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
-		c.item = args[0]
-		req, err := c.call(cmd.Context(), http.MethodGet, itemPath, nil)
+	c.RegisterJSONAnyway(flags)
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
+		c.Item = args[0]
+		req, err := c.Call(cmd.Context(), http.MethodGet, cli.ItemPath, nil)
 		if err != nil {
 			return err
 		}
@@ -28,12 +30,12 @@ func getCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		setPartitionKey(req, key)
-		answer, err := ask[json.RawMessage](req)
+		cli.SetPartitionKey(req, key)
+		answer, err := cli.Ask[json.RawMessage](req)
 		if err != nil {
 			return err
 		}
-		return printJSON(cmd.OutOrStdout(), answer)
+		return cli.PrintJSON(cmd.OutOrStdout(), answer)
 	})
 	return cmd
 }

@@ -30,7 +30,7 @@ func (s *serve) greet(w io.Writer) {
 	if s.flags.wellKnownKey() {
 		key = s.flags.key
 	}
-	data, certificate := s.flags.data, s.certPath
+	data, certificate := s.flags.data, s.server.CertificatePath()
 	if s.flags.memory {
 		data = "in memory: nothing is kept"
 	}

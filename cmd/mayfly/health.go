@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // healthTimeout bounds the whole question: a server that takes longer is not ready.
@@ -28,23 +30,23 @@ func healthCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&url, "url", "", "base URL of the server; else it is made from the host and port")
 	cmd.Flags().StringVar(&host, "host", defaultHost, "host that the server listens on")
-	cmd.Flags().IntVar(&port, "port", defaultPort, "port that the server listens on")
-	registerResultJSON(cmd.Flags(), &asJSON)
+	cmd.Flags().IntVar(&port, "port", cli.DefaultPort, "port that the server listens on")
+	cli.RegisterResultJSON(cmd.Flags(), &asJSON)
 	registerEmulatorVariables(cmd.Flags(), &emulators)
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		if url == "" {
 			url = "http://" + net.JoinHostPort(reachable(host), strconv.Itoa(port))
 		}
-		if _, err := serverAddress(url); err != nil {
+		if _, err := cli.ServerAddress(url); err != nil {
 			return err
 		}
 		err := askReady(cmd.Context(), strings.TrimSuffix(url, "/")+"/_mayfly/readyz")
 		if err == nil {
-			return printResult(cmd.OutOrStdout(), asJSON, "ready", map[string]bool{"ready": true})
+			return cli.PrintResult(cmd.OutOrStdout(), asJSON, "ready", map[string]bool{"ready": true})
 		}
 		if asJSON {
 			result := map[string]any{"ready": false, "reason": err.Error()}
-			err = errors.Join(err, printResult(cmd.OutOrStdout(), true, "", result))
+			err = errors.Join(err, cli.PrintResult(cmd.OutOrStdout(), true, "", result))
 		}
 		return err
 	})
@@ -66,12 +68,12 @@ func reachable(host string) string {
 func askReady(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return &usageError{"invalid --url: " + err.Error()}
+		return cli.Misuse("invalid --url: " + err.Error())
 	}
 	client := http.Client{Timeout: healthTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("not ready: %w", unreachable(req.URL, err))
+		return fmt.Errorf("not ready: %w", cli.Unreachable(req.URL, err))
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {

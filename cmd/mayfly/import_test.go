@@ -1,17 +1,13 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/httpapi"
 )
 
 // file writes a file of a test and returns its path.
@@ -189,53 +185,4 @@ func TestSeedIsStrict(t *testing.T) {
 			t.Errorf("%d %s", code, errs)
 		}
 	}
-}
-
-// TestImportEndsBetweenLines: an import that is broken off says how far it has come, and reads no further.
-func TestImportEndsBetweenLines(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	i := importer{name: "docs", out: io.Discard, errs: io.Discard}
-	err := i.run(ctx, strings.NewReader("no JSON\nno JSON\n"), -1)
-	const told = "docs: context canceled (0 documents were imported before)"
-	if !errors.Is(err, context.Canceled) || err.Error() != told {
-		t.Error(err)
-	}
-}
-
-// TestStoppedImport: an import of a file that is broken off says once how far it has come, and how it goes
-// on.
-func TestStoppedImport(t *testing.T) {
-	b := boot(t, "--memory")
-	b.makeContainer(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	in := &cancelsAt{strings.NewReader(strings.Repeat(`{"id":"1","pk":"a"}`+"\n", 4*importDocuments)),
-		3 * importDocuments * 20, cancel}
-	i := importer{name: "docs", path: filepath.Join(t.TempDir(), "docs"), out: io.Discard, errs: io.Discard,
-		parallel: 1}
-	i.url, i.key, i.database, i.container = "http://"+b.host, httpapi.EmulatorKey, "db", "c"
-	i.format = "ndjson"
-	err := i.run(ctx, in, 4*importDocuments*20)
-	if !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	if text := err.Error(); strings.Count(text, "context canceled") != 1 || i.note.Imported > 0 &&
-		!strings.HasSuffix(text, "before; --continue goes on there)") {
-		t.Errorf("%d: %s", i.note.Imported, text)
-	}
-}
-
-// cancelsAt is a reader that ends a context when so many bytes have been read.
-type cancelsAt struct {
-	in     io.Reader
-	left   int
-	cancel context.CancelFunc
-}
-
-func (c *cancelsAt) Read(p []byte) (int, error) {
-	n, err := c.in.Read(p[:min(len(p), 100)])
-	if c.left -= n; c.left <= 0 {
-		c.cancel()
-	}
-	return n, err
 }

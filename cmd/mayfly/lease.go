@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 func leaseCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var partitionKey string
 	var seconds int
 	var release bool
@@ -23,15 +25,15 @@ func leaseCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.register(flags)
-	c.registerJSON(flags)
+	c.Register(flags)
+	c.RegisterJSON(flags)
 	flags.StringVar(&partitionKey, "partition-key", "",
 		`partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 	flags.IntVar(&seconds, "seconds", 60, "how long from now, by the server's data clock")
 	flags.BoolVar(&release, "release", false, "end the item's lease")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{"id": args[0]}
-		key, err := parsePartitionKey(partitionKey)
+		key, err := cli.ParsePartitionKey(partitionKey)
 		if err != nil {
 			return err
 		}
@@ -42,11 +44,11 @@ func leaseCommand() *cobra.Command {
 		if !release {
 			method, question["seconds"] = http.MethodPost, seconds
 		}
-		req, err := c.call(cmd.Context(), method, "_mayfly/dbs/{db}/colls/{coll}/lease", question)
+		req, err := c.Call(cmd.Context(), method, "_mayfly/dbs/{db}/colls/{coll}/lease", question)
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c, req, func(out io.Writer, answer struct{ LeaseUntil int64 }) error {
+		return cli.Show(cmd, &c, req, func(out io.Writer, answer struct{ LeaseUntil int64 }) error {
 			text := "the item has no lease any more"
 			if !release {
 				text = "leased until " + time.Unix(answer.LeaseUntil, 0).UTC().Format(time.RFC3339)

@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 )
 
 func lintCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "lint",
 		Short: "Ask a running server which times to live in a container are probably not what was meant",
@@ -21,14 +22,14 @@ func lintCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.register(flags)
-	c.registerJSON(flags)
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
-		req, err := c.call(cmd.Context(), http.MethodGet, "_mayfly/dbs/{db}/colls/{coll}/lint", nil)
+	c.Register(flags)
+	c.RegisterJSON(flags)
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
+		req, err := c.Call(cmd.Context(), http.MethodGet, "_mayfly/dbs/{db}/colls/{coll}/lint", nil)
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c, req, printLint)
+		return cli.Show(cmd, &c, req, printLint)
 	})
 	return cmd
 }

@@ -12,6 +12,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/transfer"
 )
 
 func main() {
@@ -46,7 +49,7 @@ func withoutSignals(ctx context.Context) context.Context {
 
 // rootCommand is the program with all of its commands.
 func rootCommand() *cobra.Command {
-	root := family(&cobra.Command{
+	root := cli.Family(&cobra.Command{
 		Use:           "mayfly",
 		Short:         "A document store whose documents can be mortal, on the wire of Azure Cosmos DB",
 		Version:       version(),
@@ -57,7 +60,7 @@ func rootCommand() *cobra.Command {
 			group("The server", serveCommand(), checkCommand(), healthCommand(), doctorCommand(), certCommand(), benchCommand(), manCommand(),
 				versionCommand()),
 			group("Data", shellCommand(), databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
-				importCommand(), exportCommand(), explainCommand(), splitCommand(), snapshotCommand(),
+				transfer.ImportCommand(), transfer.ExportCommand(), explainCommand(), splitCommand(), snapshotCommand(),
 				resetCommand(), seedCommand(), queueCommand(), faultsCommand()),
 			group("Time to live", clockCommand(), expiryCommand(), forecastCommand(), dryRunCommand(),
 				waitCommand(), lintCommand(),
@@ -69,8 +72,8 @@ func rootCommand() *cobra.Command {
 	root.SetHelpCommandGroupID("The server")
 	root.SetCompletionCommandGroupID("The server")
 	root.SetVersionTemplate(versionLine())
-	root.SetFlagErrorFunc(flagError)
-	tellArguments(root)
+	root.SetFlagErrorFunc(cli.FlagError)
+	cli.TellArguments(root)
 	addExamples(root)
 	return root
 }
@@ -108,9 +111,9 @@ func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, st
 	if !errors.As(err, &already) {
 		fmt.Fprintln(stderr, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	var failed *failure
+	var failed *cli.Failure
 	if errors.As(err, &failed) {
-		return failed.code()
+		return exitCode(failed)
 	}
 	return exitUsage // what cobra itself refuses
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 func manCommand() *cobra.Command {
@@ -19,8 +21,8 @@ func manCommand() *cobra.Command {
 		Long: "Write the manual pages of all commands into a folder, for man(1): mayfly.1, mayfly-serve.1, ... Packages\n" +
 			"have them in place; `man -l DIR/mayfly-serve.1` shows one from anywhere.",
 	}
-	registerResultJSON(cmd.Flags(), &asJSON)
-	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+	cli.RegisterResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = cli.Run(func(cmd *cobra.Command, args []string) error {
 		if err := os.MkdirAll(args[0], 0o755); err != nil {
 			return err
 		}
@@ -35,7 +37,7 @@ func manCommand() *cobra.Command {
 		for range everyCommand(cmd.Root()) {
 			pages++
 		}
-		return printResult(cmd.OutOrStdout(), asJSON, fmt.Sprintf("%d pages in %s", pages, args[0]),
+		return cli.PrintResult(cmd.OutOrStdout(), asJSON, fmt.Sprintf("%d pages in %s", pages, args[0]),
 			map[string]any{"pages": pages, "folder": args[0]})
 	})
 	return cmd

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // TestPackagesSetFlags: each variable in the image, in the compose file and in the service's settings is one
@@ -17,7 +19,7 @@ func TestPackagesSetFlags(t *testing.T) {
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	f.register(flags)
 	known := []string{"MAYFLY_VERSION"}
-	flags.VisitAll(func(f *pflag.Flag) { known = append(known, variable(f.Name)) })
+	flags.VisitAll(func(f *pflag.Flag) { known = append(known, cli.Variable(f.Name)) })
 	theirs := emulatorTable()
 	assigned := regexp.MustCompile(`\b(MAYFLY_[A-Z_]+)|(?m:^      ([A-Z][A-Z_]+): )`)
 	for file, least := range map[string]int{

@@ -91,7 +91,7 @@ func TestHealthPortWhileOpening(t *testing.T) {
 	if err := s.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.server.Close()
 	m := regexp.MustCompile(`address=(\S+)`).FindStringSubmatch(log.String())
 	for path, want := range map[string]int{"/alive": 200, "/ready": 503, "/status": 503} {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+m[1]+path, nil)

@@ -10,11 +10,13 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // putCall is one document to be stored.
 type putCall struct {
-	serverCall
+	cli.ServerCall
 	create, replace bool
 	ifMatch, file   string
 }
@@ -30,22 +32,22 @@ func putCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.register(flags)
-	c.registerJSONAnyway(flags)
+	c.Register(flags)
+	c.RegisterJSONAnyway(flags)
 	flags.StringVar(&c.file, "file", "", "read the document from this file")
 	flags.BoolVar(&c.create, "create", false, "only where no item with that id exists")
 	flags.BoolVar(&c.replace, "replace", false, "only where an item with that id exists")
 	flags.StringVar(&c.ifMatch, "if-match", "", "with --replace: only where the item has this etag")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		if c.create && c.replace {
-			return &usageError{"--create and --replace contradict each other"}
+			return cli.Misuse("--create and --replace contradict each other")
 		}
 		if c.ifMatch != "" && !c.replace {
-			return &usageError{"--if-match goes with --replace"}
+			return cli.Misuse("--if-match goes with --replace")
 		}
 		in := cmd.InOrStdin()
 		if len(args) > 0 && args[0] == "-" {
-			typed := interruptible(cmd.Context(), in)
+			typed := cli.Interruptible(cmd.Context(), in)
 			defer typed.Close()
 			in = typed
 		}
@@ -57,11 +59,11 @@ func putCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		answer, err := ask[json.RawMessage](req)
+		answer, err := cli.Ask[json.RawMessage](req)
 		if err != nil {
 			return err
 		}
-		return printJSON(cmd.OutOrStdout(), answer)
+		return cli.PrintJSON(cmd.OutOrStdout(), answer)
 	})
 	return cmd
 }
@@ -69,7 +71,7 @@ func putCommand() *cobra.Command {
 // document is what is to be stored, from wherever it comes.
 func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMessage, err error) {
 	if (len(args) > 0) == (c.file != "") {
-		return nil, &usageError{"give the document, - for the standard input, or --file"}
+		return nil, cli.Misuse("give the document, - for the standard input, or --file")
 	}
 	where := "the document"
 	switch {
@@ -86,11 +88,11 @@ func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMes
 		where = "the standard input"
 	}
 	if stdin != nil {
-		if document, err = io.ReadAll(io.LimitReader(stdin, maxDocument+1)); err != nil {
+		if document, err = io.ReadAll(io.LimitReader(stdin, cli.MaxDocument+1)); err != nil {
 			return nil, fmt.Errorf("%s: %w", where, err)
 		}
-		if len(document) > maxDocument {
-			return nil, fmt.Errorf("%s is longer than %d bytes", where, maxDocument)
+		if len(document) > cli.MaxDocument {
+			return nil, fmt.Errorf("%s is longer than %d bytes", where, cli.MaxDocument)
 		}
 	}
 	var value json.RawMessage
@@ -99,7 +101,7 @@ func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMes
 		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 			at = fmt.Sprintf(" (byte %d)", syntax.Offset)
 		}
-		return nil, &usageError{fmt.Sprintf("%s is not one JSON value: %v%s", where, err, at)}
+		return nil, cli.Misuse(fmt.Sprintf("%s is not one JSON value: %v%s", where, err, at))
 	}
 	return document, nil
 }
@@ -107,7 +109,7 @@ func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMes
 // request is the write. A create or upsert finds its partition by the document, a replace must name it.
 func (c *putCall) request(ctx context.Context, document json.RawMessage) (*http.Request, error) {
 	if !c.replace {
-		req, err := c.call(ctx, http.MethodPost, itemsPath, document)
+		req, err := c.Call(ctx, http.MethodPost, cli.ItemsPath, document)
 		if err == nil && !c.create {
 			req.Header.Set("X-Ms-Documentdb-Is-Upsert", "true")
 		}
@@ -115,22 +117,22 @@ func (c *putCall) request(ctx context.Context, document json.RawMessage) (*http.
 	}
 	var named struct{ ID string }
 	if err := json.Unmarshal(document, &named); err != nil || named.ID == "" {
-		return nil, &usageError{"the document has no id"}
+		return nil, cli.Misuse("the document has no id")
 	}
-	c.item = named.ID
-	req, err := c.call(ctx, http.MethodPut, itemPath, document)
+	c.Item = named.ID
+	req, err := c.Call(ctx, http.MethodPut, cli.ItemPath, document)
 	if err != nil {
 		return nil, err
 	}
-	container, err := c.definition(ctx)
+	container, err := c.Definition(ctx)
 	if err != nil {
 		return nil, err
 	}
-	key, err := container.partitionKeyOf(document)
+	key, err := container.PartitionKeyOf(document)
 	if err != nil {
 		return nil, err
 	}
-	setPartitionKey(req, key)
+	cli.SetPartitionKey(req, key)
 	if c.ifMatch != "" {
 		req.Header.Set("If-Match", c.ifMatch)
 	}

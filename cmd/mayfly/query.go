@@ -12,11 +12,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // queryCall is one query and how its rows are printed.
 type queryCall struct {
-	serverCall
+	cli.ServerCall
 	partitionKey string
 	params       []string
 	lines        bool
@@ -37,19 +39,19 @@ func queryCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.register(flags)
+	c.Register(flags)
 	flags.StringVar(&c.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
 	flags.StringArrayVar(&c.params, "param", nil,
 		"a parameter of the query, NAME=VALUE; the value is JSON, or else text; repeat as needed")
-	flags.BoolVar(&c.json, "json", false, "print a JSON array")
+	flags.BoolVar(&c.Json, "json", false, "print a JSON array")
 	flags.BoolVar(&c.lines, "ndjson", false, "print a JSON value a line")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
-		if c.json && c.lines {
-			return &usageError{"--json and --ndjson are two forms: give one of them"}
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
+		if c.Json && c.lines {
+			return cli.Misuse("--json and --ndjson are two forms: give one of them")
 		}
 		for _, p := range c.params {
 			if name, _, given := strings.Cut(p, "="); !given || strings.TrimPrefix(name, "@") == "" {
-				return &usageError{"--param must be NAME=VALUE, not " + p}
+				return cli.Misuse("--param must be NAME=VALUE, not " + p)
 			}
 		}
 		text, err := argumentOrInput(args[0], cmd.InOrStdin())
@@ -66,12 +68,12 @@ func argumentOrInput(argument string, stdin io.Reader) (string, error) {
 	if argument != "-" {
 		return argument, nil
 	}
-	text, err := io.ReadAll(io.LimitReader(stdin, maxDocument+1))
+	text, err := io.ReadAll(io.LimitReader(stdin, cli.MaxDocument+1))
 	if err != nil {
 		return "", fmt.Errorf("the standard input: %w", err)
 	}
-	if len(text) > maxDocument {
-		return "", fmt.Errorf("the standard input is longer than %d bytes", maxDocument)
+	if len(text) > cli.MaxDocument {
+		return "", fmt.Errorf("the standard input is longer than %d bytes", cli.MaxDocument)
 	}
 	return string(text), nil
 }
@@ -87,11 +89,11 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 	switch {
 	case c.lines:
 		w = &lineWriter{out: out}
-	case c.json:
+	case c.Json:
 		w = &arrayWriter{out: out}
 	}
-	_, err := c.pages(ctx, text, "", 0, func(rows []json.RawMessage, a answered) (bool, error) {
-		return true, w.page(rows, a.charge)
+	_, err := c.pages(ctx, text, "", 0, func(rows []json.RawMessage, a cli.Answered) (bool, error) {
+		return true, w.page(rows, a.Charge)
 	})
 	if err != nil {
 		return err
@@ -102,14 +104,14 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 // pages asks a query from a continuation on, page after page of at most that many rows (0: as the server
 // likes), until fn is false. It returns the continuation behind the last page; empty at the end.
 func (c *queryCall) pages(ctx context.Context, text, continuation string, most int,
-	fn func(rows []json.RawMessage, a answered) (more bool, err error)) (last string, err error) {
+	fn func(rows []json.RawMessage, a cli.Answered) (more bool, err error)) (last string, err error) {
 	question := map[string]any{"query": text, "parameters": c.parameters()}
-	key, err := parsePartitionKey(c.partitionKey)
+	key, err := cli.ParsePartitionKey(c.partitionKey)
 	if err != nil {
 		return "", err
 	}
-	err = eachPage(continuation, func() (*http.Request, error) {
-		req, err := c.request(ctx, itemsPath, question)
+	err = cli.EachPage(continuation, func() (*http.Request, error) {
+		req, err := c.Request(ctx, cli.ItemsPath, question)
 		if err != nil {
 			return nil, err
 		}
@@ -119,14 +121,14 @@ func (c *queryCall) pages(ctx context.Context, text, continuation string, most i
 		req.Header.Set("Content-Type", "application/query+json")
 		req.Header.Set("X-Ms-Documentdb-Isquery", "true")
 		if key != nil {
-			setPartitionKey(req, key)
+			cli.SetPartitionKey(req, key)
 			return req, nil
 		}
 		req.Header.Set("X-Ms-Documentdb-Query-Enablecrosspartition", "true")
 		req.Header.Set("X-Mayfly-Serve-Cross-Partition", "true")
 		return req, nil
-	}, "Documents", func(rows []json.RawMessage, a answered) error {
-		last = a.continuation
+	}, "Documents", func(rows []json.RawMessage, a cli.Answered) error {
+		last = a.Continuation
 		more, err := fn(rows, a)
 		if err == nil && !more {
 			err = errEnough

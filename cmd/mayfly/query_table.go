@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // systemColumns are members of items that a table leaves out: they tell a person nothing.
@@ -58,7 +59,7 @@ func (t *tableWriter) page(rows []json.RawMessage, charge float64) error {
 }
 
 func (t *tableWriter) end() error {
-	_, err := fmt.Fprintf(t.out, "\n%s, %.2f RU\n", howMany(t.rows, "row", "rows"), t.charge)
+	_, err := fmt.Fprintf(t.out, "\n%s, %.2f RU\n", cli.HowMany(t.rows, "row", "rows"), t.charge)
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 )
 
@@ -26,7 +27,7 @@ func queueCommand() *cobra.Command {
 		Long: "Queues, topics and subscriptions of a running server, and their messages. A subscription is called " +
 			"topic/Subscriptions/name.",
 	}
-	return family(cmd, queueListCommand(), queueCreateCommand(), queueSetCommand(), queueShowCommand(),
+	return cli.Family(cmd, queueListCommand(), queueCreateCommand(), queueSetCommand(), queueShowCommand(),
 		queueDeleteCommand(),
 		queueSendCommand(),
 		queueReceiveCommand(), queuePeekCommand("peek", "Look at messages, which stay where they are", false),
@@ -38,37 +39,37 @@ func queueCommand() *cobra.Command {
 }
 
 // queueCall is a command about one entity, which is its first argument.
-func queueCall(c *serverCall, use, short string,
+func queueCall(c *cli.ServerCall, use, short string,
 	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	words := strings.Count(use, " ")
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(words)}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.registerServer(flags)
-	c.registerJSON(flags)
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
-		c.item = args[0]
+	c.RegisterServer(flags)
+	c.RegisterJSON(flags)
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
+		c.Item = args[0]
 		return do(cmd, args)
 	})
 	return cmd
 }
 
 // tell asks, and prints the answer.
-func tell[T any](cmd *cobra.Command, c *serverCall, method, path string, question any,
+func tell[T any](cmd *cobra.Command, c *cli.ServerCall, method, path string, question any,
 	print func(out io.Writer, answer T) error) error {
-	req, err := c.call(cmd.Context(), method, path, question)
+	req, err := c.Call(cmd.Context(), method, path, question)
 	if err != nil {
 		return err
 	}
-	return show(cmd, c, req, print)
+	return cli.Show(cmd, c, req, print)
 }
 
 func queueListCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	cmd := &cobra.Command{Use: "list", Short: "List all entities with what is in them", Args: cobra.NoArgs}
-	c.registerServer(cmd.Flags())
-	c.registerJSON(cmd.Flags())
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
+	c.RegisterServer(cmd.Flags())
+	c.RegisterJSON(cmd.Flags())
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		return tell(cmd, &c, http.MethodGet, entitiesPath, nil,
 			func(out io.Writer, list laboratory.Entities) error {
 				w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -84,29 +85,29 @@ func queueListCommand() *cobra.Command {
 }
 
 func queueShowCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	return queueCall(&c, "show PATH", "Show an entity with its properties",
 		func(cmd *cobra.Command, _ []string) error {
 			return tell(cmd, &c, http.MethodGet, entityPath, nil,
 				func(out io.Writer, answer json.RawMessage) error {
-					return printJSON(out, answer)
+					return cli.PrintJSON(out, answer)
 				})
 		})
 }
 
 func queueDeleteCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var yes bool
 	cmd := queueCall(&c, "delete PATH", "Delete an entity with all that is in it",
 		func(cmd *cobra.Command, args []string) error {
-			return c.delete(cmd, entityPath, yes, args[0])
+			return c.Delete(cmd, entityPath, yes, args[0])
 		})
 	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
 	return cmd
 }
 
 func queueSendCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var life, delay time.Duration
 	texts := map[string]*string{}
 	var properties []string
@@ -131,7 +132,7 @@ func queueSendCommand() *cobra.Command {
 		for _, p := range properties {
 			name, value, ok := strings.Cut(p, "=")
 			if !ok {
-				return &usageError{"--property must be NAME=VALUE, not " + p}
+				return cli.Misuse("--property must be NAME=VALUE, not " + p)
 			}
 			var v any
 			if json.Unmarshal([]byte(value), &v) != nil {
@@ -147,8 +148,8 @@ func queueSendCommand() *cobra.Command {
 			})
 	})
 	flags := cmd.Flags()
-	durationFlag(flags, &life, "ttl", 0, "its time to live (default the entity's)")
-	durationFlag(flags, &delay, "delay", 0, "how long it is to wait before it arrives")
+	cli.DurationFlag(flags, &life, "ttl", 0, "its time to live (default the entity's)")
+	cli.DurationFlag(flags, &delay, "delay", 0, "how long it is to wait before it arrives")
 	for _, f := range []struct {
 		flag, name,
 		usage string
@@ -164,7 +165,7 @@ func queueSendCommand() *cobra.Command {
 }
 
 func queueReceiveCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var count int
 	var wait time.Duration
 	var session string
@@ -179,14 +180,14 @@ func queueReceiveCommand() *cobra.Command {
 		})
 	flags := cmd.Flags()
 	flags.IntVar(&count, "count", 1, "how many at most")
-	durationFlag(flags, &wait, "wait", 0, "how long to wait for the first one")
+	cli.DurationFlag(flags, &wait, "wait", 0, "how long to wait for the first one")
 	flags.StringVar(&session, "session", "", "of this session")
 	flags.BoolVar(&dead, "dead-letters", false, "dead letters")
 	return cmd
 }
 
 func queuePeekCommand(name, short string, dead bool) *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var count int
 	var from int64
 	cmd := queueCall(&c, name+" PATH", short, func(cmd *cobra.Command, _ []string) error {
@@ -226,13 +227,13 @@ func printMessages(out io.Writer, list laboratory.Messages) error {
 }
 
 func queueMoveCommand(name, short, verb, done string) *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var yes, dead bool
 	cmd := queueCall(&c, name+" PATH", short, func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{}
 		if name == "purge" {
 			if !yes {
-				return &usageError{"this deletes the messages of " + args[0] + ": add --yes if that is meant"}
+				return cli.Misuse("this deletes the messages of " + args[0] + ": add --yes if that is meant")
 			}
 			question["deadLetters"] = dead
 		}
@@ -250,13 +251,13 @@ func queueMoveCommand(name, short, verb, done string) *cobra.Command {
 }
 
 func queueExplainCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var dead bool
 	cmd := queueCall(&c, "explain PATH NUMBER", "Say when a message dies, and why",
 		func(cmd *cobra.Command, args []string) error {
 			var from int64
 			if _, err := fmt.Sscan(args[1], &from); err != nil || from < 1 {
-				return &usageError{"a sequence number is a number above 0, not " + args[1]}
+				return cli.Misuse("a sequence number is a number above 0, not " + args[1])
 			}
 			question := map[string]any{"from": from, "count": 1, "deadLetters": dead}
 			return tell(cmd, &c, http.MethodPost, entityPath+"/peek", question,
@@ -279,7 +280,7 @@ func queueExplainCommand() *cobra.Command {
 }
 
 func queueForecastCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var by string
 	cmd := queueCall(&c, "forecast PATH", "Say when messages of an entity expire",
 		func(cmd *cobra.Command, _ []string) error {
@@ -287,7 +288,7 @@ func queueForecastCommand() *cobra.Command {
 				func(out io.Writer, f laboratory.MessageForecast) error {
 					steps, ok := f.By[by]
 					if !ok {
-						return &usageError{"--by must be second, minute, hour, day or month, not " + by}
+						return cli.Misuse("--by must be second, minute, hour, day or month, not " + by)
 					}
 					w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 					fmt.Fprintf(w, "now\t%s\noverdue\t%d\ncoming\t%d\nnever\t%d\n",
@@ -310,7 +311,7 @@ func queueForecastCommand() *cobra.Command {
 }
 
 func queueWaitCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var until string
 	var count int64
 	var timeout time.Duration
@@ -330,7 +331,7 @@ func queueWaitCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&until, "until", "messages", "empty or messages")
 	flags.Int64Var(&count, "count", 1, "messages that are enough")
-	durationFlag(flags, &timeout, "timeout", 30*time.Second, "how long to wait")
+	cli.DurationFlag(flags, &timeout, "timeout", 30*time.Second, "how long to wait")
 	flags.BoolVar(&dead, "dead-letters", false, "of the dead letters")
 	return cmd
 }

@@ -8,27 +8,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 )
 
 func queueQueryCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var dead bool
 	cmd := queueCall(&c, "query PATH QUERY", "Query the messages of an entity as if they were documents",
 		func(cmd *cobra.Command, args []string) error {
 			question := map[string]any{"query": args[1], "deadLetters": dead}
 			all := []json.RawMessage{}
 			for {
-				req, err := c.call(cmd.Context(), http.MethodPost, entityPath+"/query", question)
+				req, err := c.Call(cmd.Context(), http.MethodPost, entityPath+"/query", question)
 				if err != nil {
 					return err
 				}
-				page, err := ask[laboratory.MessageRows](req)
+				page, err := cli.Ask[laboratory.MessageRows](req)
 				if err != nil {
 					return err
 				}
 				if all = append(all, page.Rows...); page.Continuation == "" {
-					return printRows(cmd.OutOrStdout(), c.json, all)
+					return printRows(cmd.OutOrStdout(), c.Json, all)
 				}
 				question["continuation"] = page.Continuation
 			}
@@ -44,7 +45,7 @@ func printRows(out io.Writer, asJSON bool, rows []json.RawMessage) error {
 		if err != nil {
 			return err
 		}
-		return printJSON(out, text)
+		return cli.PrintJSON(out, text)
 	}
 	for _, row := range rows {
 		fmt.Fprintf(out, "%s\n", row)

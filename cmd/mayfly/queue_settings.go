@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 	"github.com/mayflydb/mayfly/queue/entity"
 )
@@ -36,7 +37,7 @@ func newEntitySettings(flags *pflag.FlagSet) *entitySettings {
 }
 
 func (s *entitySettings) duration(flag, name, usage string) {
-	durationFlag(s.flags, new(time.Duration), flag, 0, usage)
+	cli.DurationFlag(s.flags, new(time.Duration), flag, 0, usage)
 	s.names[flag] = name
 }
 
@@ -69,7 +70,7 @@ func (s *entitySettings) given(question map[string]any) {
 }
 
 func queueCreateCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var topic, sessions, duplicates bool
 	var settings *entitySettings
 	cmd := queueCall(&c, "create PATH", "Make a queue, a topic or a subscription",
@@ -98,14 +99,14 @@ func queueCreateCommand() *cobra.Command {
 }
 
 func queueSetCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var settings *entitySettings
 	cmd := queueCall(&c, "set PATH", "Change settings of a queue, a topic or a subscription",
 		func(cmd *cobra.Command, _ []string) error {
 			question := map[string]any{}
 			settings.given(question)
 			if len(question) == 0 {
-				return &usageError{"nothing is to be set: --help names what can be"}
+				return cli.Misuse("nothing is to be set: --help names what can be")
 			}
 			return tell(cmd, &c, http.MethodPatch, entityPath, question,
 				func(out io.Writer, e laboratory.Entity) error {

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 )
 
 const reaperPath = "_mayfly/dbs/{db}/colls/{coll}/reaper"
 
 func reaperCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "reaper [pause|resume|run|step [ITEMS]|set JSON]",
 		Short: "Show or control how a running server purges what has expired in a container",
@@ -34,18 +35,18 @@ func reaperCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.register(flags)
-	c.registerJSON(flags)
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
-		o, err := reaperOrder(args, c.database == "" && c.container == "")
+	c.Register(flags)
+	c.RegisterJSON(flags)
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
+		o, err := reaperOrder(args, c.Database == "" && c.Container == "")
 		if err != nil {
 			return err
 		}
-		req, err := c.call(cmd.Context(), o.method, o.path, o.question)
+		req, err := c.Call(cmd.Context(), o.method, o.path, o.question)
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c, req,
+		return cli.Show(cmd, &c, req,
 			func(out io.Writer, answer json.RawMessage) error { return printReaper(out, o, answer) })
 	})
 	return cmd
@@ -82,20 +83,20 @@ func reaperOrder(args []string, all bool) (reaperRequest, error) {
 	case verb == "step":
 		n, err := strconv.Atoi(rest[0])
 		if err != nil || n < 1 {
-			return reaperRequest{}, &usageError{"how many items to purge must be a number above 0, not " +
-				rest[0]}
+			return reaperRequest{}, cli.Misuse("how many items to purge must be a number above 0, not " +
+				rest[0])
 		}
 		return reaperRequest{http.MethodPost, path + "/step", map[string]int{"items": n}, true, false}, nil
 	case verb == "set" && len(rest) == 1:
 		if !json.Valid([]byte(rest[0])) {
-			return reaperRequest{}, &usageError{"this is not JSON: " + rest[0]}
+			return reaperRequest{}, cli.Misuse("this is not JSON: " + rest[0])
 		}
 		return reaperRequest{http.MethodPut, path, json.RawMessage(rest[0]), false, false}, nil
 	}
 	if verb == "" {
 		return reaperRequest{http.MethodGet, path, nil, false, all}, nil
 	}
-	return reaperRequest{}, &usageError{"the reaper takes: pause, resume, run, step [ITEMS], set JSON"}
+	return reaperRequest{}, cli.Misuse("the reaper takes: pause, resume, run, step [ITEMS], set JSON")
 }
 
 // printReaper writes the answer for people.

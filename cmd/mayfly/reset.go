@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,12 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mayflydb/mayfly/laboratory"
-	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 func resetCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "reset",
 		Short: "Put a running server back to what it had from its start, clocks included",
@@ -24,31 +22,17 @@ func resetCommand() *cobra.Command {
 			"makes, and `mayfly snapshot create seeded`, too. The faults on demand end, too.",
 	}
 	cmd.Flags().SortFlags = false
-	c.registerServer(cmd.Flags())
-	c.registerJSON(cmd.Flags())
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) error {
-		req, err := c.call(cmd.Context(), http.MethodPost, "_mayfly/reset", nil)
+	c.RegisterServer(cmd.Flags())
+	c.RegisterJSON(cmd.Flags())
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
+		req, err := c.Call(cmd.Context(), http.MethodPost, "_mayfly/reset", nil)
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c, req, func(out io.Writer, answer struct{ Databases []string }) error {
+		return cli.Show(cmd, &c, req, func(out io.Writer, answer struct{ Databases []string }) error {
 			_, err := fmt.Fprintf(out, "databases: %s\n", strings.Join(answer.Databases, ", "))
 			return err
 		})
 	})
 	return cmd
-}
-
-// keepSeeded keeps the state that a reset goes back to, in the place of an earlier start's. A start without
-// a seed keeps none: a snapshot that nobody asked for would hold on to files that the data have outgrown.
-func (s *serve) keepSeeded(ctx context.Context) error {
-	if s.flags.seed == "" && (s.bus == nil || s.bus.config == nil) {
-		return nil
-	}
-	err := s.db.DeleteSnapshot(ctx, laboratory.SeededSnapshot)
-	if err != nil && fault.ErrorCode(err) != fault.CodeNotFound {
-		return err
-	}
-	_, err = s.db.Snapshot(ctx, laboratory.SeededSnapshot)
-	return err
 }

@@ -1,16 +1,16 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/seed"
 )
 
 func seedCommand() *cobra.Command {
-	return family(&cobra.Command{
+	return cli.Family(&cobra.Command{
 		Use:   "seed",
 		Short: "What `mayfly serve --seed` reads: check it, and describe it to editors",
 	}, seedCheckCommand(), seedSchemaCommand())
@@ -26,8 +26,8 @@ func seedCheckCommand() *cobra.Command {
 			"What is wrong is told with file, line and column; exit code 1.",
 		Args: cobra.ExactArgs(1),
 	}
-	registerResultJSON(cmd.Flags(), &asJSON)
-	cmd.RunE = run(func(cmd *cobra.Command, args []string) error {
+	cli.RegisterResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = cli.Run(func(cmd *cobra.Command, args []string) error {
 		s, err := seed.Open(args[0])
 		if err != nil {
 			return err
@@ -36,10 +36,10 @@ func seedCheckCommand() *cobra.Command {
 			return err
 		}
 		c := s.Count()
-		text := fmt.Sprintf("the seed is good: %s, %s, %s, %s", howMany(c.Databases, "database", "databases"),
-			howMany(c.Containers, "container", "containers"), howMany(c.Documents, "document", "documents"),
-			howMany(c.Entities, "queue, topic or subscription", "queues, topics and subscriptions"))
-		return printResult(cmd.OutOrStdout(), asJSON, text, c)
+		text := fmt.Sprintf("the seed is good: %s, %s, %s, %s", cli.HowMany(c.Databases, "database", "databases"),
+			cli.HowMany(c.Containers, "container", "containers"), cli.HowMany(c.Documents, "document", "documents"),
+			cli.HowMany(c.Entities, "queue, topic or subscription", "queues, topics and subscriptions"))
+		return cli.PrintResult(cmd.OutOrStdout(), asJSON, text, c)
 	})
 	return cmd
 }
@@ -51,8 +51,8 @@ func seedSchemaCommand() *cobra.Command {
 		Short: "Print the JSON Schema of seed files, for editors",
 		Args:  cobra.NoArgs,
 	}
-	registerResultJSON(cmd.Flags(), &asJSON)
-	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
+	cli.RegisterResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = cli.Run(func(cmd *cobra.Command, _ []string) error {
 		text, err := seed.Schema()
 		if err == nil {
 			_, err = cmd.OutOrStdout().Write(text)
@@ -60,29 +60,4 @@ func seedSchemaCommand() *cobra.Command {
 		return err
 	})
 	return cmd
-}
-
-// readSeed reads what --seed names, before any data are opened.
-func (s *serve) readSeed() (err error) {
-	if s.flags.seed != "" {
-		s.seed, err = seed.Open(s.flags.seed)
-	}
-	return err
-}
-
-// plantSeed brings in what --servicebus-config and --seed name. Data that are kept are put back where the
-// seed fails; those in memory end with the start.
-func (s *serve) plantSeed(ctx context.Context) error {
-	if s.bus != nil {
-		if err := s.bus.plant(ctx, s.queues); err != nil {
-			return err
-		}
-	}
-	if s.seed == nil {
-		return nil
-	}
-	_, err := s.seed.Plant(ctx, seed.Target{DB: s.db, Queues: s.queues, Log: s.log, Undo: !s.flags.memory,
-		Forward: true, CheckWebhook: s.flags.webhooks.Check})
-	s.seed = nil // it holds all documents
-	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store"
@@ -30,9 +31,9 @@ const (
 )
 
 func (l *limitFlags) register(flags *pflag.FlagSet) {
-	durationFlag(flags, &l.queryTime, "query-time", query.DefaultLimit,
+	cli.DurationFlag(flags, &l.queryTime, "query-time", query.DefaultLimit,
 		"how long a page of a query, of a list or of a change feed may take, and a write may wait for its partition range")
-	durationFlag(flags, &l.scriptTime, "script-time", script.DefaultTime,
+	cli.DurationFlag(flags, &l.scriptTime, "script-time", script.DefaultTime,
 		"how long a stored procedure or a trigger may run, and the functions of a query together")
 	l.memoryInFlight = store.DefaultMemory
 	flags.Var(&l.memoryInFlight, "memory-in-flight",
@@ -46,13 +47,13 @@ func (l *limitFlags) validate() error {
 		value time.Duration
 	}{{"query-time", l.queryTime}, {"script-time", l.scriptTime}} {
 		if t.value < minTime || t.value > maxTime {
-			return &usageError{fmt.Sprintf("--%s %v: must be between %v and %v", t.flag, t.value, minTime,
-				maxTime)}
+			return cli.Misuse(fmt.Sprintf("--%s %v: must be between %v and %v", t.flag, t.value, minTime,
+				maxTime))
 		}
 	}
 	if l.memoryInFlight < minMemory {
-		return &usageError{fmt.Sprintf("--memory-in-flight %s: must be at least %s", l.memoryInFlight,
-			byteSize(minMemory))}
+		return cli.Misuse(fmt.Sprintf("--memory-in-flight %s: must be at least %s", l.memoryInFlight,
+			byteSize(minMemory)))
 	}
 	return nil
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 const (
 	defaultHost = "127.0.0.1"
-	defaultPort = 8081
 	// defaultComputePort is where some SDK tests expect a second gateway beside the usual port.
 	defaultComputePort = 8903
 )
@@ -29,25 +29,26 @@ var consistencyLevels = []string{"Strong", "BoundedStaleness", "Session", "Consi
 
 // serveFlags are the settings of serve as the user gave them.
 type serveFlags struct {
-	host, computePort, healthPort, data, key, keyFile, advertise, accountID, consistency string
-	logLevel, logFormat, compression, seed                                               string
-	san, corsOrigins, webhookAllow                                                       []string
-	webhooks                                                                             hook.Allow // webhookAllow, read
-	port, ranges                                                                         int
-	memory, noAuth, noClockCheck, strict, virtualClock                                   bool
-	lenient, serveCrossPartition, throttle, direct                                       bool
-	ttlPreviousImage, continuousBackup, acceptDamagedLog, allowWellKnownKey              bool
-	emulatorVariables                                                                    bool
-	limits                                                                               limitFlags
-	servicebus                                                                           servicebusFlags
-	signals                                                                              signalFlags
+	healthPort                                                               string
+	host, computePort, data, key, keyFile, advertise, accountID, consistency string
+	logLevel, logFormat, compression, seed                                   string
+	san, corsOrigins, webhookAllow                                           []string
+	webhooks                                                                 hook.Allow // webhookAllow, read
+	port, ranges                                                             int
+	memory, noAuth, noClockCheck, strict, virtualClock                       bool
+	lenient, serveCrossPartition, throttle, direct                           bool
+	ttlPreviousImage, continuousBackup, acceptDamagedLog, allowWellKnownKey  bool
+	emulatorVariables                                                        bool
+	limits                                                                   limitFlags
+	servicebus                                                               servicebusFlags
+	signals                                                                  signalFlags
 }
 
 // register declares the flags and their defaults.
 func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringVar(&f.host, "host", defaultHost, "address to listen on; 0.0.0.0 is every one")
-	flags.IntVar(&f.port, "port", defaultPort, "port for HTTP and HTTPS alike; 0 is any free one")
+	flags.IntVar(&f.port, "port", cli.DefaultPort, "port for HTTP and HTTPS alike; 0 is any free one")
 	flags.StringVar(&f.computePort, "compute-port", "",
 		`a second port that answers alike; "off" is none (default 8903 where --port is 8081, else none)`)
 	flags.StringVar(&f.healthPort, "health-port", "off",
@@ -116,11 +117,11 @@ func (f *serveFlags) registerData(flags *pflag.FlagSet) {
 
 // settle fills in what depends on other settings and refuses what cannot be. sources tells where each came
 // from.
-func (f *serveFlags) settle(sources map[string]source) error {
+func (f *serveFlags) settle(sources map[string]cli.Source) error {
 	switch memory, data := sources["memory"], sources["data"]; {
 	case !f.memory || f.data == "":
 	case memory == data:
-		return &usageError{"--memory keeps nothing and --data names a folder: give one of them"}
+		return cli.Misuse("--memory keeps nothing and --data names a folder: give one of them")
 	case data > memory:
 		f.memory = false
 	}
@@ -148,7 +149,7 @@ func (f *serveFlags) settle(sources map[string]source) error {
 
 func (f *serveFlags) validate() error {
 	if f.host == "" {
-		return &usageError{"--host is empty: give an address, 0.0.0.0 for every one"}
+		return cli.Misuse("--host is empty: give an address, 0.0.0.0 for every one")
 	}
 	if err := f.validatePorts(); err != nil {
 		return err
@@ -160,30 +161,30 @@ func (f *serveFlags) validate() error {
 		return err
 	}
 	if f.noAuth && !loopback(f.host) {
-		return &usageError{"--no-auth would open the data to the network: it needs a loopback --host, not " +
-			strconv.Quote(f.host)}
+		return cli.Misuse("--no-auth would open the data to the network: it needs a loopback --host, not " +
+			strconv.Quote(f.host))
 	}
 	if u, err := url.Parse(f.advertise); f.advertise != "" &&
 		(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return &usageError{"--advertise must be a URL such as https://mayfly.example:8081/, not " +
-			strconv.Quote(f.advertise)}
+		return cli.Misuse("--advertise must be a URL such as https://mayfly.example:8081/, not " +
+			strconv.Quote(f.advertise))
 	}
 	if err := httpapi.CheckHosts(f.san); err != nil {
-		return &usageError{"--san: " + err.Error()}
+		return cli.Misuse("--san: " + err.Error())
 	}
 	if err := httpapi.CheckOrigins(f.corsOrigins); err != nil {
-		return &usageError{"--cors-origin: " + err.Error()}
+		return cli.Misuse("--cors-origin: " + err.Error())
 	}
 	allow, err := hook.ParseAllow(f.webhookAllow)
 	if err != nil {
-		return &usageError{"--webhook-allow: " + err.Error()}
+		return cli.Misuse("--webhook-allow: " + err.Error())
 	}
 	f.webhooks = allow
 	if err := errors.Join(f.limits.validate(), f.signals.validate()); err != nil {
 		return err
 	}
 	if f.ranges < 0 {
-		return &usageError{fmt.Sprintf("--ranges %d: must not be negative", f.ranges)}
+		return cli.Misuse(fmt.Sprintf("--ranges %d: must not be negative", f.ranges))
 	}
 	for _, choice := range []struct {
 		flag, value string
@@ -195,8 +196,8 @@ func (f *serveFlags) validate() error {
 		{"log-format", f.logFormat, []string{"text", "json"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {
-			return &usageError{fmt.Sprintf("--%s %q: must be one of %s", choice.flag, choice.value,
-				strings.Join(choice.of, ", "))}
+			return cli.Misuse(fmt.Sprintf("--%s %q: must be one of %s", choice.flag, choice.value,
+				strings.Join(choice.of, ", ")))
 		}
 	}
 	return nil
@@ -204,7 +205,7 @@ func (f *serveFlags) validate() error {
 
 func (f *serveFlags) validatePorts() error {
 	if f.port < 0 || f.port > 65535 {
-		return &usageError{fmt.Sprintf("--port %d: a port is 0 to 65535", f.port)}
+		return cli.Misuse(fmt.Sprintf("--port %d: a port is 0 to 65535", f.port))
 	}
 	if _, err := f.compute(); err != nil {
 		return err
@@ -217,14 +218,14 @@ func (f *serveFlags) validatePorts() error {
 func (f *serveFlags) validateKey() error {
 	key, err := base64.StdEncoding.DecodeString(f.key)
 	if err != nil || len(key) == 0 {
-		return &usageError{"--key: the key must be base64, for example the output of: openssl rand -base64 64"}
+		return cli.Misuse("--key: the key must be base64, for example the output of: openssl rand -base64 64")
 	}
 	if !f.wellKnownKey() || f.allowWellKnownKey || f.noAuth || loopback(f.host) {
 		return nil
 	}
-	return &usageError{"--host " + f.host +
+	return cli.Misuse("--host " + f.host +
 		" can be reached from other machines, and the key is the emulators', which everybody knows: " +
-		"give a --key of your own (openssl rand -base64 64), or --allow-well-known-key where only friends can reach it"}
+		"give a --key of your own (openssl rand -base64 64), or --allow-well-known-key where only friends can reach it")
 }
 
 // wellKnownKey tells whether the key is the emulators', however it is written.
@@ -237,7 +238,7 @@ func (f *serveFlags) wellKnownKey() bool {
 func (f *serveFlags) compute() (int, error) {
 	switch f.computePort {
 	case "":
-		if f.port == defaultPort {
+		if f.port == cli.DefaultPort {
 			return defaultComputePort, nil
 		}
 		return 0, nil
@@ -260,7 +261,7 @@ func (f *serveFlags) health() (port int, on bool, err error) {
 func portNumber(flag, value string) (int, error) {
 	port, err := strconv.ParseUint(value, 10, 16)
 	if err != nil {
-		return 0, &usageError{fmt.Sprintf("--%s %q: must be a port or off", flag, value)}
+		return 0, cli.Misuse(fmt.Sprintf("--%s %q: must be a port or off", flag, value))
 	}
 	return int(port), nil
 }

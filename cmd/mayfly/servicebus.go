@@ -2,27 +2,19 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"os"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/queue/access"
-	"github.com/mayflydb/mayfly/queue/amqp"
-	"github.com/mayflydb/mayfly/queue/amqp/bus"
 	"github.com/mayflydb/mayfly/queue/config"
-	"github.com/mayflydb/mayfly/queue/front"
-	"github.com/mayflydb/mayfly/queue/rest"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
-// servicebus answers for Service Bus on its ports, over the queues of a server.
+// servicebus is what the flags ask for of Service Bus: its ports, and the file with entities.
 type servicebus struct {
 	ports  []openPort
 	config *config.Config // nil: there is no file
-	front  *front.Server
 }
 
 // openPort is a port with who listens there: an address of IPv4, and its twin of IPv6 where there is one.
@@ -63,7 +55,7 @@ func (b *servicebus) listen(ctx context.Context, f *serveFlags, log *slog.Logger
 		b.ports = append(b.ports, open)
 	}
 	if len(b.ports) == 0 {
-		return &usageError{"--servicebus: none of its ports is available"}
+		return cli.Misuse("--servicebus: none of its ports is available")
 	}
 	return nil
 }
@@ -81,69 +73,12 @@ func (b *servicebus) readConfig(name string) error {
 	return err
 }
 
-// plant makes the entities of the file.
-func (b *servicebus) plant(ctx context.Context, queues *queue.Queues) error {
-	if b.config == nil {
-		return nil
-	}
-	return b.config.Apply(ctx, queues)
-}
-
-// open makes what answers there.
-func (b *servicebus) open(s *serve) {
-	f, queues, log := &s.flags, s.queues, s.log
-	guard := f.servicebus.guard(f.noAuth, queues)
-	o := bus.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults, Room: s.db.Memory(),
-		CrossEntityTransactions: f.servicebus.crossEntity}
-	if s.telemetry != nil {
-		o.Observe = s.telemetry.Message
-	}
-	options := bus.New(o).Options()
-	b.front = front.New(front.Options{
-		AMQP: func(ctx context.Context, c net.Conn, idle func(bool)) error {
-			own := options
-			own.Idle = idle
-			return amqp.Serve(ctx, c, own)
-		},
-		HTTP: rest.New(rest.Options{Queues: queues, Guard: guard, Logger: log, Faults: s.faults,
-			Room: s.db.Memory()}),
-		Admit:  s.http.Admits,
-		TLS:    s.tls,
-		Most:   serviceBusConnections(f.memory),
-		Wall:   ttl.Real{},
-		Logger: log,
-	})
-}
-
-// serviceBusConnections is how many connections Service Bus may have: as many as the service, and no more
-// than half of the descriptors that there are.
-func serviceBusConnections(memory bool) int {
-	const most = 5000
-	left := pebble.DescriptorLimit() - ownDescriptors
-	if !memory {
-		left -= pebble.DescriptorShare()
-	}
-	return min(most, max(left/2, minConnections))
-}
-
 // listeners are those of all ports.
 func (b *servicebus) listeners() (all []net.Listener) {
 	for _, p := range b.ports {
 		all = append(all, p.listeners...)
 	}
 	return all
-}
-
-// close ends all connections by their protocols, and frees the ports.
-func (b *servicebus) close(ctx context.Context) error {
-	if b.front != nil {
-		return b.front.Shutdown(ctx)
-	}
-	var errs []error
-	for _, ln := range b.listeners() {
-		errs = append(errs, ln.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // greet tells how clients connect.

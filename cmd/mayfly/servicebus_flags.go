@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
@@ -59,7 +60,7 @@ func (f *servicebusFlags) register(flags *pflag.FlagSet) {
 }
 
 // settle reads the ports and keys. sources tells which of them the user has named.
-func (f *servicebusFlags) settle(sources map[string]source) error {
+func (f *servicebusFlags) settle(sources map[string]cli.Source) error {
 	for i := range f.ports {
 		p := &f.ports[i]
 		_, p.asked = sources[p.flag]
@@ -69,22 +70,22 @@ func (f *servicebusFlags) settle(sources map[string]source) error {
 		}
 		port, err := strconv.ParseUint(p.value, 10, 16)
 		if err != nil {
-			return &usageError{fmt.Sprintf("--%s %q: must be a port or off", p.flag, p.value)}
+			return cli.Misuse(fmt.Sprintf("--%s %q: must be a port or off", p.flag, p.value))
 		}
 		p.port = int(port)
 	}
 	for _, text := range f.keys {
 		key, err := access.ParseKey(text)
 		if err != nil {
-			return &usageError{"--servicebus-key: " + err.Error()}
+			return cli.Misuse("--servicebus-key: " + err.Error())
 		}
 		f.signed = append(f.signed, key)
 	}
 	if !f.on && (len(f.keys) > 0 || f.config != "") {
-		return &usageError{"keys and a configuration of Service Bus have no effect without --servicebus"}
+		return cli.Misuse("keys and a configuration of Service Bus have no effect without --servicebus")
 	}
 	if !f.on && f.crossEntity {
-		return &usageError{"--servicebus-cross-entity-transactions has no effect without --servicebus"}
+		return cli.Misuse("--servicebus-cross-entity-transactions has no effect without --servicebus")
 	}
 	return nil
 }
@@ -94,19 +95,19 @@ func (f *servicebusFlags) checkReach(s *serveFlags) error {
 	if !f.on || len(f.keys) > 0 || s.allowWellKnownKey || s.noAuth || loopback(s.host) {
 		return nil
 	}
-	return &usageError{"--host " + s.host +
+	return cli.Misuse("--host " + s.host +
 		" can be reached from other machines, and the key of Service Bus is the emulator's, which everybody knows: " +
-		"give a --servicebus-key of your own, or --allow-well-known-key where only friends can reach it"}
+		"give a --servicebus-key of your own, or --allow-well-known-key where only friends can reach it")
 }
 
-// guard returns a guard with the keys of the flags and of the entities.
-func (f *servicebusFlags) guard(noAuth bool, entities access.Entities) *access.Guard {
-	o := access.Options{Keys: f.signed, Mode: access.Emulator, Entities: entities}
+// access returns how the keys of the flags are checked.
+func (f *servicebusFlags) access(noAuth bool) access.Options {
+	o := access.Options{Keys: f.signed, Mode: access.Emulator}
 	switch {
 	case noAuth:
 		o.Mode = access.Off
 	case len(f.signed) > 0:
 		o.Mode = access.Strict
 	}
-	return access.New(o)
+	return o
 }

@@ -5,12 +5,14 @@ import (
 	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 const settingsPath = "_mayfly/dbs/{db}/colls/{coll}/settings"
 
 func settingsCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	cmd := &cobra.Command{
 		Use:   "settings [PATCH]",
 		Short: "Show or change Mayfly's own settings of a container of a running server",
@@ -27,25 +29,25 @@ func settingsCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.register(flags)
-	c.registerJSONAnyway(flags)
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+	c.Register(flags)
+	c.RegisterJSONAnyway(flags)
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		method, patch := http.MethodGet, any(nil)
 		if len(args) > 0 {
 			if !json.Valid([]byte(args[0])) {
-				return &usageError{"the patch is not JSON: " + args[0]}
+				return cli.Misuse("the patch is not JSON: " + args[0])
 			}
 			method, patch = http.MethodPatch, json.RawMessage(args[0])
 		}
-		req, err := c.call(cmd.Context(), method, settingsPath, patch)
+		req, err := c.Call(cmd.Context(), method, settingsPath, patch)
 		if err != nil {
 			return err
 		}
-		answer, err := ask[json.RawMessage](req)
+		answer, err := cli.Ask[json.RawMessage](req)
 		if err != nil {
 			return err
 		}
-		return printJSON(cmd.OutOrStdout(), answer)
+		return cli.PrintJSON(cmd.OutOrStdout(), answer)
 	})
 	return cmd
 }

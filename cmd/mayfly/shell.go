@@ -15,12 +15,13 @@ import (
 	"github.com/peterh/liner"
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
 // shell is one session of `mayfly shell`.
 type shell struct {
-	serverCall
+	cli.ServerCall
 	out, errs io.Writer
 	file      *os.File // where \o has the output go; nil: to out
 	lines     lineSource
@@ -50,10 +51,10 @@ func shellCommand() *cobra.Command {
 			"Ctrl-C gives up a line, or a query that runs; Ctrl-D ends the shell. Without a terminal statements\n" +
 			"are read from the standard input, and the first that fails ends the shell with its exit code.",
 	}
-	s.register(cmd.Flags())
+	s.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&s.json, "json", false, "print rows as JSON, a line each, as after \\json")
 	cmd.Flags().BoolVar(&s.goOn, "continue", false, "go on after a statement that has failed")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, _ []string) (err error) {
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) (err error) {
 		s.out, s.errs = cmd.OutOrStdout(), cmd.ErrOrStderr()
 		ctx := cmd.Context()
 		if cmd.InOrStdin() == os.Stdin && liner.TerminalSupported() && isTerminal(os.Stdin) &&
@@ -66,7 +67,7 @@ func shellCommand() *cobra.Command {
 			defer signal.Stop(stray)
 			fmt.Fprintln(s.out, `mayfly shell: \? lists the commands, \q ends it`)
 		} else {
-			in := interruptible(ctx, cmd.InOrStdin())
+			in := cli.Interruptible(ctx, cmd.InOrStdin())
 			defer in.Close()
 			s.lines = &scriptLines{bufio.NewReader(in)}
 		}
@@ -134,9 +135,9 @@ func (t *told) Unwrap() error { return t.error }
 
 // prompt says where the shell is.
 func (s *shell) prompt() string {
-	at := s.database
-	if s.container != "" {
-		at += "/" + s.container
+	at := s.Database
+	if s.Container != "" {
+		at += "/" + s.Container
 	}
 	if at == "" {
 		at = "mayfly"
@@ -170,11 +171,11 @@ var errStopped = errors.New("stopped")
 // tell says what went wrong, and where in the query.
 func (s *shell) tell(text string, err error) {
 	fmt.Fprintln(s.errs, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
-	var r *refusal
-	if !errors.As(err, &r) || r.at < 0 || strings.HasPrefix(text, `\`) {
+	var r *cli.Refusal
+	if !errors.As(err, &r) || r.At < 0 || strings.HasPrefix(text, `\`) {
 		return
 	}
-	runes, at := []rune(text), r.at
+	runes, at := []rune(text), r.At
 	if at > len(runes) {
 		return
 	}
@@ -216,10 +217,10 @@ type asked struct {
 // query asks a query, and shows its first page to a person, all pages to a program.
 func (s *shell) query(ctx context.Context, text string) error {
 	s.more = nil
-	if s.database == "" || s.container == "" {
-		return &usageError{`no container is chosen: \use DB/CONTAINER goes to one; \dbs and \d list what there is`}
+	if s.Database == "" || s.Container == "" {
+		return cli.Misuse(`no container is chosen: \use DB/CONTAINER goes to one; \dbs and \d list what there is`)
 	}
-	a := &asked{call: queryCall{serverCall: s.serverCall, params: s.params}, text: text}
+	a := &asked{call: queryCall{ServerCall: s.ServerCall, params: s.params}, text: text}
 	return s.pages(ctx, a)
 }
 
@@ -241,11 +242,11 @@ func (s *shell) pages(ctx context.Context, a *asked) error {
 	var held []json.RawMessage
 	var charge float64
 	last, err := a.call.pages(ctx, a.text, a.continuation, most,
-		func(rows []json.RawMessage, page answered) (bool, error) {
+		func(rows []json.RawMessage, page cli.Answered) (bool, error) {
 			if most == 0 {
-				return true, w.page(rows, page.charge)
+				return true, w.page(rows, page.Charge)
 			}
-			held, charge = append(held, rows...), charge+page.charge
+			held, charge = append(held, rows...), charge+page.Charge
 			return len(held) < most, nil
 		})
 	if most > 0 && (err == nil || len(held) > 0) {

@@ -13,6 +13,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // shellWord is a command of the shell's own.
@@ -43,7 +45,7 @@ func shellWords() []shellWord {
 		{"more", "", "show the next rows of the query before", false,
 			func(s *shell, ctx context.Context, _ []string) error {
 				if s.more == nil {
-					return &usageError{"there are no more rows"}
+					return cli.Misuse("there are no more rows")
 				}
 				return s.pages(ctx, s.more)
 			}},
@@ -90,7 +92,7 @@ func (s *shell) dispatch(ctx context.Context, text string) error {
 		}
 		if !w.whole && len(args) < len(strings.Fields(w.args)) && !strings.HasPrefix(w.args, "[") &&
 			len(args) == 0 || w.whole && rest == "" && !strings.HasPrefix(w.args, "[") {
-			return &usageError{fmt.Sprintf(`it is called as \%s %s`, w.name, w.args)}
+			return cli.Misuse(fmt.Sprintf(`it is called as \%s %s`, w.name, w.args))
 		}
 		return w.run(s, ctx, args)
 	}
@@ -111,9 +113,9 @@ func (s *shell) command(ctx context.Context, args []string) error {
 		top = top.Parent()
 	}
 	if err != nil || top == root || slices.Contains(notInShell, top.Name()) {
-		return &usageError{fmt.Sprintf(`there is no command \%s: \? lists them`, args[0])}
+		return cli.Misuse(fmt.Sprintf(`there is no command \%s: \? lists them`, args[0]))
 	}
-	inherited := map[string]string{"url": s.url, "key": s.key, "db": s.database, "container": s.container}
+	inherited := map[string]string{"url": s.Url, "key": s.Key, "db": s.Database, "container": s.Container}
 	for _, name := range []string{"url", "key", "db", "container"} {
 		ours := name == "url" || name == "key" || !slices.Contains(ofTheServer, top.Name())
 		if cmd.Flags().Lookup(name) != nil && inherited[name] != "" && ours && !given(args, name) {
@@ -161,20 +163,20 @@ func (s *shell) commands() (list []*cobra.Command) {
 
 // use goes to a database or a container, which must be there.
 func (s *shell) use(ctx context.Context, args []string) error {
-	there := s.serverCall
-	there.database, there.container, _ = strings.Cut(args[0], "/")
-	path := databasePath
-	if there.container != "" {
-		path = containerPath
+	there := s.ServerCall
+	there.Database, there.Container, _ = strings.Cut(args[0], "/")
+	path := cli.DatabasePath
+	if there.Container != "" {
+		path = cli.ContainerPath
 	}
-	req, err := there.call(ctx, http.MethodGet, path, nil)
+	req, err := there.Call(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
-	if _, err := ask[json.RawMessage](req); err != nil {
+	if _, err := cli.Ask[json.RawMessage](req); err != nil {
 		return err
 	}
-	s.database, s.container, s.more = there.database, there.container, nil
+	s.Database, s.Container, s.more = there.Database, there.Container, nil
 	return nil
 }
 
@@ -182,17 +184,17 @@ func (s *shell) describe(ctx context.Context, args []string) error {
 	if args[0] == "" {
 		return s.command(ctx, []string{"containers", "list"})
 	}
-	one := s.serverCall
-	one.container = args[0]
-	req, err := one.call(ctx, http.MethodGet, containerPath, nil)
+	one := s.ServerCall
+	one.Container = args[0]
+	req, err := one.Call(ctx, http.MethodGet, cli.ContainerPath, nil)
 	if err != nil {
 		return err
 	}
-	raw, err := ask[json.RawMessage](req)
+	raw, err := cli.Ask[json.RawMessage](req)
 	if err != nil {
 		return err
 	}
-	return printJSON(s.to(), raw)
+	return cli.PrintJSON(s.to(), raw)
 }
 
 // itemArgs are the arguments of a command about an item: its id, and its partition key where it is given, as
@@ -222,8 +224,8 @@ func (s *shell) why(ctx context.Context, args []string) error {
 }
 
 func (s *shell) remove(ctx context.Context, args []string) error {
-	i := itemCall{serverCall: s.serverCall}
-	i.item = args[0]
+	i := itemCall{ServerCall: s.ServerCall}
+	i.Item = args[0]
 	if rest := s.itemArgs(args)[1:]; len(rest) > 0 {
 		i.partitionKey = strings.TrimPrefix(rest[0], "--partition-key=")
 	}
@@ -231,35 +233,35 @@ func (s *shell) remove(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	req, err := i.call(ctx, http.MethodDelete, itemPath, nil)
+	req, err := i.Call(ctx, http.MethodDelete, cli.ItemPath, nil)
 	if err != nil {
 		return err
 	}
-	setPartitionKey(req, key)
-	_, err = ask[json.RawMessage](req)
+	cli.SetPartitionKey(req, key)
+	_, err = cli.Ask[json.RawMessage](req)
 	return err
 }
 
 // put stores an item: it is created, or takes the place of the one with its id.
 func (s *shell) put(ctx context.Context, args []string) error {
 	if !json.Valid([]byte(args[0])) {
-		return &usageError{"the item is not JSON"}
+		return cli.Misuse("the item is not JSON")
 	}
-	definition, err := s.definition(ctx)
+	definition, err := s.Definition(ctx)
 	if err != nil {
 		return err
 	}
-	key, err := definition.partitionKeyOf(json.RawMessage(args[0]))
+	key, err := definition.PartitionKeyOf(json.RawMessage(args[0]))
 	if err != nil {
 		return err
 	}
-	req, err := s.request(ctx, itemsPath, json.RawMessage(args[0]))
+	req, err := s.Request(ctx, cli.ItemsPath, json.RawMessage(args[0]))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("X-Ms-Documentdb-Is-Upsert", "true")
-	setPartitionKey(req, key)
-	_, err = ask[json.RawMessage](req)
+	cli.SetPartitionKey(req, key)
+	_, err = cli.Ask[json.RawMessage](req)
 	return err
 }
 
@@ -301,7 +303,7 @@ const maxIncluded = 16
 // include runs the statements of a file. Its first failure ends it.
 func (s *shell) include(ctx context.Context, args []string) error {
 	if s.depth >= maxIncluded {
-		return &usageError{"files include each other too deeply"}
+		return cli.Misuse("files include each other too deeply")
 	}
 	file, err := os.Open(args[0])
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/query"
 )
 
@@ -112,7 +113,7 @@ func (s *shell) proposals(ctx context.Context, head, begun string) (list []strin
 	case command == `\use`:
 		return s.places(ctx, begun)
 	case command == `\d`:
-		return s.named(ctx, containersPath, "DocumentCollections")
+		return s.named(ctx, cli.ContainersPath, "DocumentCollections")
 	case strings.HasPrefix(command, `\`) && command != `\explain`:
 		return s.flagsOf(command[1:])
 	}
@@ -129,11 +130,11 @@ func clauseWords() []string {
 func (s *shell) places(ctx context.Context, begun string) (list []string) {
 	db, _, inside := strings.Cut(begun, "/")
 	if !inside {
-		return s.named(ctx, databasesPath, "Databases")
+		return s.named(ctx, cli.DatabasesPath, "Databases")
 	}
 	there := *s
-	there.database = db
-	for _, name := range there.named(ctx, containersPath, "DocumentCollections") {
+	there.Database = db
+	for _, name := range there.named(ctx, cli.ContainersPath, "DocumentCollections") {
 		list = append(list, db+"/"+name)
 	}
 	return list
@@ -141,11 +142,11 @@ func (s *shell) places(ctx context.Context, begun string) (list []string) {
 
 // named are the names in a list of the server.
 func (s *shell) named(ctx context.Context, path, list string) []string {
-	req, err := s.call(ctx, http.MethodGet, path, nil)
+	req, err := s.Call(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil
 	}
-	answer, err := ask[map[string]any](req)
+	answer, err := cli.Ask[map[string]any](req)
 	if err != nil {
 		return nil
 	}
@@ -181,13 +182,13 @@ const (
 
 // paths are those that some items of the container have, as a query names them.
 func (s *shell) paths(ctx context.Context) []string {
-	at := s.url + " " + s.database + "/" + s.container
-	if s.container == "" || s.names.of == at {
+	at := s.Url + " " + s.Database + "/" + s.Container
+	if s.Container == "" || s.names.of == at {
 		return s.names.paths
 	}
 	found := map[string]bool{}
-	q := queryCall{serverCall: s.serverCall}
-	_, err := q.pages(ctx, "SELECT * FROM c", "", sampled, func(rows []json.RawMessage, _ answered) (bool,
+	q := queryCall{ServerCall: s.ServerCall}
+	_, err := q.pages(ctx, "SELECT * FROM c", "", sampled, func(rows []json.RawMessage, _ cli.Answered) (bool,
 		error) {
 		for _, row := range rows {
 			collectPaths(found, "c", doc.Of(row), maxDepth)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // lineSource gives the lines that a person or a file has.
@@ -103,7 +105,7 @@ func words(line string) (list []string, err error) {
 		}
 	}
 	if quote != 0 || depth > 0 {
-		return nil, &usageError{"a quote or a bracket is not closed"}
+		return nil, cli.Misuse("a quote or a bracket is not closed")
 	}
 	if begun {
 		list = append(list, word.String())

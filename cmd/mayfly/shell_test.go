@@ -40,7 +40,7 @@ func TestShellFillsPages(t *testing.T) {
 	}
 	var out bytes.Buffer
 	s := shell{out: &out, errs: &out, person: true}
-	s.url, s.key, s.database, s.container = "http://"+b.host, httpapi.EmulatorKey, "db", "c"
+	s.Url, s.Key, s.Database, s.Container = "http://"+b.host, httpapi.EmulatorKey, "db", "c"
 	if err := s.query(t.Context(), "SELECT c.id FROM c"); err != nil {
 		t.Fatal(err)
 	}
@@ -141,9 +141,9 @@ func TestShellCompletes(t *testing.T) {
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"1","pk":"a","price":{"net":1,"gross tax":2}}`,
 		"x-ms-documentdb-partitionkey", `["a"]`)
 	var s shell
-	s.url, s.key = "http://"+b.host, ""
-	s.key = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
-	s.database, s.container = "db", "c"
+	s.Url, s.Key = "http://"+b.host, ""
+	s.Key = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
+	s.Database, s.Container = "db", "c"
 	for line, want := range map[string]string{
 		`\us`: `\use`, `\use d`: "db", `\use db/`: "db/c", "SELECT c.pri": "c.price",
 		"SELECT c.price.":     "c.price.net",

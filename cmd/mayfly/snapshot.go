@@ -15,12 +15,13 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 )
 
 // snapshotCall is a question about the snapshots of a running server.
-type snapshotCall struct{ serverCall }
+type snapshotCall struct{ cli.ServerCall }
 
 // snapshotAnswer is a snapshot as a server tells of it.
 type snapshotAnswer struct {
@@ -38,7 +39,7 @@ func snapshotCommand() *cobra.Command {
 			"Taking a snapshot of the whole store and restoring it copy no data: they share their files with it. One database alone is\n" +
 			"restored or forked by copying it.",
 	}
-	return family(cmd, snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(),
+	return cli.Family(cmd, snapshotCreateCommand(), snapshotListCommand(), snapshotRestoreCommand(),
 		snapshotForkCommand(), snapshotDeleteCommand())
 }
 
@@ -46,12 +47,12 @@ func snapshotCommand() *cobra.Command {
 func snapshotVerb(cmd *cobra.Command, c *snapshotCall,
 	ask func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd.Flags().SortFlags = false
-	c.registerServer(cmd.Flags())
-	c.registerJSON(cmd.Flags())
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+	c.RegisterServer(cmd.Flags())
+	c.RegisterJSON(cmd.Flags())
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && !engine.ValidSnapshotName(args[0]) {
-			return &usageError{fmt.Sprintf(
-				"%q cannot be a snapshot's name: it is of lower-case letters, digits, '-', '_' and '.'", args[0])}
+			return cli.Misuse(fmt.Sprintf(
+				"%q cannot be a snapshot's name: it is of lower-case letters, digits, '-', '_' and '.'", args[0]))
 		}
 		return ask(cmd, args)
 	})
@@ -62,11 +63,11 @@ func snapshotVerb(cmd *cobra.Command, c *snapshotCall,
 // body.
 func showSnapshot[T any](cmd *cobra.Command, c *snapshotCall, method, path string, question any,
 	print func(out io.Writer, answer T) error) error {
-	req, err := c.call(cmd.Context(), method, "_mayfly/snapshots"+path, question)
+	req, err := c.Call(cmd.Context(), method, "_mayfly/snapshots"+path, question)
 	if err != nil {
 		return err
 	}
-	return show(cmd, &c.serverCall, req, print)
+	return cli.Show(cmd, &c.ServerCall, req, print)
 }
 
 func snapshotCreateCommand() *cobra.Command {
@@ -115,8 +116,8 @@ func snapshotRestoreCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 	}, &c, func(cmd *cobra.Command, args []string) error {
 		question := map[string]string{}
-		if c.database != "" {
-			question["database"] = c.database
+		if c.Database != "" {
+			question["database"] = c.Database
 		}
 		return showSnapshot(cmd, &c, http.MethodPost, "/"+args[0]+"/restore", question,
 			func(out io.Writer, answer struct{ Databases []string }) error {
@@ -124,7 +125,7 @@ func snapshotRestoreCommand() *cobra.Command {
 				return err
 			})
 	})
-	cmd.Flags().StringVar(&c.database, "db", "", "only this database; the others stay as they are")
+	cmd.Flags().StringVar(&c.Database, "db", "", "only this database; the others stay as they are")
 	return cmd
 }
 
@@ -135,14 +136,14 @@ func snapshotDeleteCommand() *cobra.Command {
 		Short: "Free a snapshot",
 		Args:  cobra.ExactArgs(1),
 	}, &c, func(cmd *cobra.Command, args []string) error {
-		req, err := c.call(cmd.Context(), http.MethodDelete, "_mayfly/snapshots/"+args[0], nil)
+		req, err := c.Call(cmd.Context(), http.MethodDelete, "_mayfly/snapshots/"+args[0], nil)
 		if err != nil {
 			return err
 		}
-		if _, err = ask[struct{}](req); err != nil {
+		if _, err = cli.Ask[struct{}](req); err != nil {
 			return err
 		}
-		return printResult(cmd.OutOrStdout(), c.json, "deleted snapshot "+args[0],
+		return cli.PrintResult(cmd.OutOrStdout(), c.Json, "deleted snapshot "+args[0],
 			map[string]string{"deleted": args[0]})
 	})
 }
@@ -158,16 +159,16 @@ func snapshotForkCommand() *cobra.Command {
 			"Or make a whole data folder of its own: --data DIR --to NEW. That works whether or not a server has DIR open.",
 	}, &c, func(cmd *cobra.Command, args []string) error {
 		switch {
-		case to != "" && data != "" && as == "" && c.database == "":
+		case to != "" && data != "" && as == "" && c.Database == "":
 			if err := forkFolder(cmd.Context(), data, args[0], to); err != nil {
 				return err
 			}
-			return printResult(cmd.OutOrStdout(), c.json, "made "+to+" of snapshot "+args[0],
+			return cli.PrintResult(cmd.OutOrStdout(), c.Json, "made "+to+" of snapshot "+args[0],
 				map[string]string{"made": to})
-		case to != "" || data != "" || as == "" || c.database == "":
-			return &usageError{"give --db and --as, or --data and --to"}
+		case to != "" || data != "" || as == "" || c.Database == "":
+			return cli.Misuse("give --db and --as, or --data and --to")
 		}
-		question := map[string]string{"database": c.database, "as": as}
+		question := map[string]string{"database": c.Database, "as": as}
 		return showSnapshot(cmd, &c, http.MethodPost, "/"+args[0]+"/fork", question,
 			func(out io.Writer, answer struct{ ID string }) error {
 				_, err := fmt.Fprintf(out, "database %s\n", answer.ID)
@@ -175,7 +176,7 @@ func snapshotForkCommand() *cobra.Command {
 			})
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&c.database, "db", "", "database of the snapshot")
+	flags.StringVar(&c.Database, "db", "", "database of the snapshot")
 	flags.StringVar(&as, "as", "", "name of the new database")
 	flags.StringVar(&data, "data", "", "data folder that has the snapshot")
 	flags.StringVar(&to, "to", "", "data folder to be made")

@@ -6,6 +6,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 // splitAnswer is what is read of the answer to a split: the two halves.
@@ -18,7 +20,7 @@ type splitAnswer struct {
 }
 
 func splitCommand() *cobra.Command {
-	var c serverCall
+	var c cli.ServerCall
 	var at string
 	cmd := &cobra.Command{
 		Use:   "split RANGE",
@@ -30,19 +32,19 @@ func splitCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	c.register(flags)
-	c.registerJSON(flags)
+	c.Register(flags)
+	c.RegisterJSON(flags)
 	flags.StringVar(&at, "at", "", "effective partition key at which the upper half begins, in hexadecimal")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]string{"range": args[0]}
 		if at != "" {
 			question["at"] = at
 		}
-		req, err := c.request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/split", question)
+		req, err := c.Request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/split", question)
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c, req, func(out io.Writer, answer splitAnswer) error {
+		return cli.Show(cmd, &c, req, func(out io.Writer, answer splitAnswer) error {
 			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 			for _, r := range answer.Halves {
 				fmt.Fprintf(w, "range %s\tfrom %q\tto %q\n", r.ID, r.Min, r.Max)

@@ -238,7 +238,7 @@ func TestKilledImport(t *testing.T) {
 	if got := string(read(t, to)); got != in.String() {
 		t.Errorf("%d lines of %d, or another order", strings.Count(got, "\n"), documents)
 	}
-	if _, err := os.Stat(importStateOf(path)); err == nil {
+	if _, err := os.Stat(path + ".imported"); err == nil {
 		t.Error("the note is left")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
 )
 
 func versionCommand() *cobra.Command {
@@ -16,9 +18,9 @@ func versionCommand() *cobra.Command {
 		Short: "Tell what this binary is",
 		Args:  cobra.NoArgs,
 	}
-	registerResultJSON(cmd.Flags(), &asJSON)
-	cmd.RunE = run(func(cmd *cobra.Command, _ []string) error {
-		return printResult(cmd.OutOrStdout(), asJSON, strings.TrimSuffix(versionLine(), "\n"),
+	cli.RegisterResultJSON(cmd.Flags(), &asJSON)
+	cmd.RunE = cli.Run(func(cmd *cobra.Command, _ []string) error {
+		return cli.PrintResult(cmd.OutOrStdout(), asJSON, strings.TrimSuffix(versionLine(), "\n"),
 			map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" +
 				runtime.GOARCH})
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/laboratory"
 )
 
@@ -26,10 +27,10 @@ func waitCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	c.register(flags)
-	c.registerJSON(flags)
+	c.RegisterJSON(flags)
 	flags.Int64Var(&after, "after", 0, "with feed: only a change behind this LSN")
-	durationFlag(flags, &timeout, "timeout", 30*time.Second, "how long to wait, in real time; 10m at most")
-	cmd.RunE = runWithVariables(func(cmd *cobra.Command, args []string) error {
+	cli.DurationFlag(flags, &timeout, "timeout", 30*time.Second, "how long to wait, in real time; 10m at most")
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{}
 		if len(args) > 1 {
 			var err error
@@ -41,11 +42,11 @@ func waitCommand() *cobra.Command {
 		if after > 0 {
 			question["after"] = after
 		}
-		req, err := c.request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/wait", question)
+		req, err := c.Request(cmd.Context(), "_mayfly/dbs/{db}/colls/{coll}/wait", question)
 		if err != nil {
 			return err
 		}
-		return show(cmd, &c.serverCall, req, func(out io.Writer, answer laboratory.WaitAnswer) error {
+		return cli.Show(cmd, &c.ServerCall, req, func(out io.Writer, answer laboratory.WaitAnswer) error {
 			text := answer.Until
 			if answer.Item != nil {
 				text = answer.Item.Explain

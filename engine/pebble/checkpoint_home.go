@@ -60,7 +60,7 @@ func openHome(o Options, lock *pebble.Lock) (h *home, dir string, err error) {
 	}
 	for _, name := range names {
 		for _, prefix := range []string{livePrefix, scratchPrefix} {
-			if n, ok := numbered(name, prefix); ok {
+			if n, ok := numberIn(name, prefix, ""); ok {
 				h.last = max(h.last, n)
 			}
 		}
@@ -70,7 +70,7 @@ func openHome(o Options, lock *pebble.Lock) (h *home, dir string, err error) {
 
 // marked is the folder that the marker names.
 func (h *home) marked(names []string, value string) (string, error) {
-	if _, ok := numbered(value, livePrefix); !ok {
+	if _, ok := numberIn(value, livePrefix, ""); !ok {
 		return "", fmt.Errorf("%w: its marker says %q", engine.ErrCorrupt, value)
 	}
 	if !slices.Contains(names, value) {
@@ -79,21 +79,12 @@ func (h *home) marked(names []string, value string) (string, error) {
 	return h.fs.PathJoin(h.root, value), nil
 }
 
-func numbered(name, prefix string) (n uint64, ok bool) {
-	text, ok := strings.CutPrefix(name, prefix)
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	return n, err == nil
-}
-
 // clear removes all that does not count while live does. It is a matter of room only, so a failure is logged.
 func (h *home) clear(live string) {
 	for _, name := range h.list(h.root) {
 		path := h.fs.PathJoin(h.root, name)
-		_, old := numbered(name, livePrefix)
-		_, scratch := numbered(name, scratchPrefix)
+		_, old := numberIn(name, livePrefix, "")
+		_, scratch := numberIn(name, scratchPrefix, "")
 		if (old || scratch) && path != live {
 			h.remove(path)
 		}

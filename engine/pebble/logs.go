@@ -142,10 +142,14 @@ func (d *logDamage) accept(o Options, later []uint64) error {
 
 func logName(n uint64) string { return fmt.Sprintf("%06d%s", n, logSuffix) }
 
-// logNumber is the number of the log with this name.
-func logNumber(name string) (n uint64, ok bool) {
-	text, ok := strings.CutSuffix(name, logSuffix)
-	if !ok {
+// logNumber returns the number of the log with this name.
+func logNumber(name string) (n uint64, ok bool) { return numberIn(name, "", logSuffix) }
+
+// numberIn returns the number in the name of a file or folder, between prefix and suffix.
+func numberIn(name, prefix, suffix string) (n uint64, ok bool) {
+	text, begins := strings.CutPrefix(name, prefix)
+	text, ends := strings.CutSuffix(text, suffix)
+	if !begins || !ends {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(text, 10, 64)

@@ -152,12 +152,13 @@ func (s *subject) patch(step Step) (string, error) {
 	if err != nil {
 		return answer("", err), s.failed(err)
 	}
-	return s.wrote("patched", step, it, receipt)
+	return s.wrote("patched", step, it, receipt, string(it.Body()))
 }
 
-// wrote takes up the outcome of a write whose document is not known ahead.
-func (s *subject) wrote(done string, step Step, it store.Item, receipt store.Receipt) (string, error) {
-	if err := s.learn(step.Document(), it, receipt, string(it.Body())); err != nil {
+// wrote records what a write has stored, and returns its answer. body is what the document must be.
+func (s *subject) wrote(done string, step Step, it store.Item, receipt store.Receipt,
+	body string) (string, error) {
+	if err := s.learn(step.Document(), it, receipt, body); err != nil {
 		return "", err
 	}
 	s.note(step, it)
@@ -255,9 +256,9 @@ func (s *subject) result(sub Step, r store.OperationResult, receipt store.Receip
 		return fmt.Sprintf("e%d r%d ts=%d %s", v.n, s.rids[r.Item.RID()], r.Item.Timestamp()-began,
 			r.Item.Body()), nil
 	case sub.Verb == Patch:
-		return s.wrote("patched", sub, r.Item, receipt)
+		return s.wrote("patched", sub, r.Item, receipt, string(r.Item.Body()))
 	case sub.Verb == Create || r.Inserted:
-		return s.wrote("created", sub, r.Item, receipt)
+		return s.wrote("created", sub, r.Item, receipt, string(r.Item.Body()))
 	}
-	return s.wrote("replaced", sub, r.Item, receipt)
+	return s.wrote("replaced", sub, r.Item, receipt, string(r.Item.Body()))
 }

@@ -138,12 +138,7 @@ func (s *subject) write(step Step) (string, error) {
 	if err != nil {
 		return answer("", err), s.failed(err)
 	}
-	if err := s.learn(step.Document(), it, receipt, kept(body)); err != nil {
-		return "", err
-	}
-	s.note(step, it)
-	return fmt.Sprintf("%s e%d r%d ts=%d", done, s.etags[it.ETag()].n, s.rids[it.RID()],
-		it.Timestamp()-began), nil
+	return s.wrote(done, step, it, receipt, kept(body))
 }
 
 func (s *subject) delete(step Step) (string, error) {

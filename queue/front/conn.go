@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/mayflydb/mayfly/internal/peek"
 )
 
 // First bytes.
@@ -39,14 +41,14 @@ func (s *Server) serve(raw net.Conn, p *place) {
 	defer stop()
 	defer raw.Close()
 	_ = raw.SetDeadline(s.o.Wall.Now().Add(speakTime))
-	c := &peeked{Conn: raw}
-	first, err := c.peek()
+	c := &accepted{Conn: peek.New(raw)}
+	first, err := c.First()
 	if err == nil && first == recordHandshake && s.o.TLS != nil {
 		secure := tls.Server(c, s.o.TLS)
 		defer secure.Close()
 		if err = secure.HandshakeContext(s.life); err == nil {
-			c = &peeked{Conn: secure, secure: true}
-			first, err = c.peek()
+			c = &accepted{Conn: peek.New(secure), secure: true}
+			first, err = c.First()
 		}
 	}
 	if err != nil {
@@ -78,35 +80,10 @@ func (s *Server) closeWith(c net.Conn) (stop func()) {
 	return func() { once.Do(func() { close(ended) }) }
 }
 
-// peeked gives back the byte that was read ahead.
-type peeked struct {
-	net.Conn
-	secure  bool // inside of TLS
-	first   byte
-	pending bool
-}
-
-func (c *peeked) peek() (byte, error) {
-	var b [1]byte
-	for {
-		n, err := c.Conn.Read(b[:])
-		if n == 1 {
-			c.first, c.pending = b[0], true
-			return b[0], nil
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-}
-
-// Read implements net.Conn.
-func (c *peeked) Read(p []byte) (int, error) {
-	if c.pending && len(p) > 0 {
-		p[0], c.pending = c.first, false
-		return 1, nil
-	}
-	return c.Conn.Read(p)
+// accepted is a connection whose protocol is known.
+type accepted struct {
+	*peek.Conn
+	secure bool // inside of TLS
 }
 
 // handed is a listener of the connections that have turned out to be HTTP.
@@ -120,7 +97,7 @@ func newHanded() *handed { return &handed{conns: make(chan *handedConn), done: m
 
 // handedConn tells when it is closed: until then it has its place among the connections.
 type handedConn struct {
-	*peeked
+	*accepted
 	place  *place
 	closed chan struct{}
 	once   sync.Once
@@ -129,12 +106,12 @@ type handedConn struct {
 // Close implements net.Conn.
 func (c *handedConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
-	return c.peeked.Close()
+	return c.accepted.Close()
 }
 
 // hand gives a connection to HTTP and waits until that has closed it.
-func (h *handed) hand(c *peeked, p *place) {
-	own := &handedConn{peeked: c, place: p, closed: make(chan struct{})}
+func (h *handed) hand(c *accepted, p *place) {
+	own := &handedConn{accepted: c, place: p, closed: make(chan struct{})}
 	select {
 	case h.conns <- own:
 		<-own.closed

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/mayflydb/mayfly/queue/entity"
@@ -66,9 +65,7 @@ func readRule(n *node) (entity.Rule, error) {
 
 // asBadRule is an error of a rule as the client gets it.
 func asBadRule(err error) error {
-	var syntax *rule.SyntaxError
-	var own *rule.Error
-	if errors.As(err, &syntax) || errors.As(err, &own) {
+	if rule.IsInvalid(err) {
 		return badRequest("SubCode=40000. " + err.Error())
 	}
 	return err

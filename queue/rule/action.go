@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"errors"
 	"slices"
 	"strings"
 )
@@ -91,6 +92,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// IsInvalid reports whether an error says what is wrong with a filter or an action that a client has written:
+// a *SyntaxError or an *Error.
+func IsInvalid(err error) bool {
+	var syntax *SyntaxError
+	var own *Error
+	return errors.As(err, &syntax) || errors.As(err, &own)
+}
 
 // actionException is the reason of a message that an action made a dead letter of.
 const actionException = "RuleActionException"

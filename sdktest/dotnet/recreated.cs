@@ -41,7 +41,7 @@ void Same(string what, IEnumerable<string> got, IEnumerable<string> want)
 string[] recreations =
     ["ranges=1", "ranges=2", "ranges=4", "ranges=1", "ranges=4&whole=true", "ranges=2&whole=true", "ranges=4", "ranges=1&whole=true"];
 var database = (await client.CreateDatabaseAsync(name)).Database;
-await database.CreateContainerAsync("c", "/pk");
+await database.CreateContainerAsync(new("c", "/pk") { PartitionKeyDefinitionVersion = PartitionKeyDefinitionVersion.V2 });
 var c = client.GetContainer(name, "c");
 var inBulk = bulk.GetContainer(name, "c");
 for (var i = 0; i < 20; i++) await c.CreateItemAsync(new Item("" + i, "k" + i, i));

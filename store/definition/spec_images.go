@@ -67,8 +67,8 @@ func (s *ContainerSpec) validatePreviousImages() error {
 	for _, f := range features {
 		if f != nil && f.Mode != nil && *f.Mode&^allPreviousImages != 0 {
 			return fault.New(fault.CodeBadRequest, fmt.Sprintf(
-				"The mode '%d' of the previous image retention policy is invalid. Choose 0 (none), 1 (replaces), "+
-					"2 (deletes) or 3 (both).", *f.Mode))
+				"The mode '%d' of the previous image retention policy is invalid. "+
+					"Choose 0 (none), 1 (replaces), 2 (deletes) or 3 (both).", *f.Mode))
 		}
 	}
 	return nil

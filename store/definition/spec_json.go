@@ -1,7 +1,6 @@
 package definition
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -281,13 +280,11 @@ func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 		c := &s.ComputedProperties[i]
 		w.ComputedProperties = append(w.ComputedProperties, computedJSON{&c.Name, &c.Query})
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(w); err != nil {
+	text, err := doc.Marshal(w)
+	if err != nil {
 		return dst
 	}
-	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+	return append(dst, text...)
 }
 
 // ttlToken is the JSON of a time to live; nil where there is none.

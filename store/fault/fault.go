@@ -75,3 +75,14 @@ func ErrorCode(err error) Code {
 
 // New makes an Error.
 func New(c Code, message string) *Error { return &Error{Code: c, Message: message} }
+
+// Owner returns err with CodeOwnerNotFound in the place of CodeNotFound: what does not exist is a resource
+// that another one would lie in. Cosmos DB tells clients so by a substatus, on which they drop what they have
+// cached of the resource.
+func Owner(err error) error {
+	var e *Error
+	if errors.As(err, &e) && e.Code == CodeNotFound {
+		return &Error{Code: CodeOwnerNotFound, Message: e.Message, Err: err}
+	}
+	return err
+}

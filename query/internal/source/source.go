@@ -145,4 +145,4 @@ type Timestamped interface{ TS() int64 }
 
 // Complete is a Document whose text holds its system properties already. Nothing is added to it, and they are
 // read off it.
-type Complete interface{ complete() }
+type Complete interface{ Complete() }

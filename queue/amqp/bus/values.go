@@ -81,33 +81,31 @@ func (r *request) mustText(name string) (string, error) {
 	return *text, nil
 }
 
-// numbers are sequence numbers in the body.
+// numbers returns the sequence numbers in the body.
 func (r *request) numbers() ([]int64, error) {
-	v, _ := r.body.Get("sequence-numbers")
-	all, ok := elements(v)
-	if !ok {
-		return nil, r.argument("'sequence-numbers' is no array.")
-	}
-	list := make([]int64, len(all))
-	for i, e := range all {
-		if list[i], ok = integer(e); !ok {
-			return nil, r.argument("A sequence number is no number.")
-		}
-	}
-	return list, nil
+	return listOf(r, "sequence-numbers", "A sequence number is no number.", integer)
 }
 
-// tokens are lock tokens in the body.
+// tokens returns the lock tokens in the body.
 func (r *request) tokens() ([]message.UUID, error) {
-	v, _ := r.body.Get("lock-tokens")
+	return listOf(r, "lock-tokens", "A lock token is no UUID.", func(v any) (message.UUID, bool) {
+		id, ok := v.(wire.UUID)
+		return id, ok
+	})
+}
+
+// listOf returns the elements of an array or a list in the body, each read by read; refusal is for those that
+// it does not take.
+func listOf[T any](r *request, name, refusal string, read func(any) (T, bool)) ([]T, error) {
+	v, _ := r.body.Get(name)
 	all, ok := elements(v)
 	if !ok {
-		return nil, r.argument("'lock-tokens' is no array.")
+		return nil, r.argument("'" + name + "' is no array.")
 	}
-	list := make([]message.UUID, len(all))
+	list := make([]T, len(all))
 	for i, e := range all {
-		if list[i], ok = e.(wire.UUID); !ok {
-			return nil, r.argument("A lock token is no UUID.")
+		if list[i], ok = read(e); !ok {
+			return nil, r.argument(refusal)
 		}
 	}
 	return list, nil

@@ -1,0 +1,306 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// defaultPort is the port that a server listens on unless told otherwise.
+const DefaultPort = 8081
+
+// askTimeout bounds the wait for an answer of a running server.
+const AskTimeout = 10 * time.Minute
+
+// serverCall is a question to a running server about one of its containers.
+type ServerCall struct {
+	Url, Key            string
+	Database, Container string
+	Item                string // id of the item that a path names as {id}
+	Json                bool   // print what the server answers
+}
+
+// register adds the flags that say which server and which container.
+func (c *ServerCall) Register(flags *pflag.FlagSet) {
+	c.RegisterServer(flags)
+	flags.StringVar(&c.Database, "db", "", "database")
+	flags.StringVar(&c.Container, "container", "", "container")
+}
+
+// registerServer adds the flags that say which server.
+func (c *ServerCall) RegisterServer(flags *pflag.FlagSet) {
+	flags.StringVar(&c.Url, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
+		"base URL of the server, or MAYFLY_URL")
+	flags.StringVar(&c.Key, "key", httpapi.EmulatorKey, "master key in base64, or MAYFLY_KEY")
+	// which is long, and would be shown
+	flags.Lookup("key").DefValue = "the well-known key of the Cosmos DB emulators"
+}
+
+// request is the signed request that asks question, as JSON, at a path of Mayfly's own surface. The path is
+// not escaped.
+func (c *ServerCall) Request(ctx context.Context, path string, question any) (*http.Request, error) {
+	if c.Database == "" || c.Container == "" {
+		return nil, ErrNoContainer
+	}
+	return c.Call(ctx, http.MethodPost, path, question)
+}
+
+var (
+	ErrNoContainer = Misuse("--db and --container must name the container")
+	errNoDatabase  = Misuse("--db must name the database")
+)
+
+// call is request with any method, and any path: the protocol's own, too. A nil question is no body. Only
+// what the path has places for must be named.
+func (c *ServerCall) Call(ctx context.Context, method, path string, question any) (*http.Request, error) {
+	switch {
+	case c.Container == "" && strings.Contains(path, "{coll}"):
+		return nil, ErrNoContainer
+	case c.Database == "" && strings.Contains(path, "{db}"):
+		return nil, errNoDatabase
+	}
+	if _, err := ServerAddress(c.Url); err != nil {
+		return nil, err
+	}
+	key, err := base64.StdEncoding.DecodeString(c.Key)
+	if err != nil {
+		return nil, Misuse("--key is not base64: " + err.Error())
+	}
+	body, ready := question.(AsIs)
+	if question != nil && !ready {
+		if body, err = json.Marshal(question); err != nil {
+			return nil, err
+		}
+	}
+	path, query, _ := strings.Cut(path, "?")
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		parts[i] = url.PathEscape(strings.NewReplacer("{db}", c.Database, "{coll}", c.Container, "{id}",
+			c.Item).Replace(p))
+	}
+	escaped := strings.Join(parts, "/")
+	address := strings.TrimSuffix(c.Url, "/") + "/" + escaped
+	if query != "" {
+		address += "?" + query
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, Misuse("invalid --url: " + err.Error())
+	}
+	plain, err := url.PathUnescape(escaped)
+	if err != nil {
+		return nil, err
+	}
+	kind, link := resource(plain)
+	date := ttl.Real{}.Now().UTC().Format(http.TimeFormat)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Ms-Date", date)
+	req.Header.Set("Authorization",
+		httpapi.AuthorizationHeader(httpapi.Sign(key, req.Method, kind, link, date)))
+	return req, nil
+}
+
+// asIs is a question that is JSON already.
+type AsIs []byte
+
+// resource is what a signature says of a path: of dbs/D/colls/C/docs the type docs in dbs/D/colls/C, of dbs/D
+// the type dbs and the whole path. What lies below _mayfly has no type.
+func resource(path string) (kind, link string) {
+	if strings.HasPrefix(path, "_mayfly") {
+		return "", path
+	}
+	parts := strings.SplitN(path, "/", 6) // an id may hold anything
+	if len(parts)%2 == 1 {
+		return parts[len(parts)-1], strings.Join(parts[:len(parts)-1], "/")
+	}
+	return parts[len(parts)-2], path
+}
+
+// exchange sends a request by a connection of its own and returns an answer that is no failure. Its body must
+// be closed.
+func exchange(req *http.Request) (*http.Response, error) {
+	once := &http.Transport{DisableKeepAlives: true}
+	return exchangeBy(&http.Client{Timeout: AskTimeout, Transport: once}, req)
+}
+
+// exchangeBy is exchange by a client that keeps its connections.
+func exchangeBy(client *http.Client, req *http.Request) (*http.Response, error) {
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, Unreachable(req.URL, err)
+	}
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	return nil, Refused(req.URL, res, body)
+}
+
+// serverAddress reads a --url.
+func ServerAddress(text string) (*url.URL, error) {
+	at, err := url.Parse(text)
+	if err != nil || at.Hostname() == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return nil, Misuse(fmt.Sprintf("invalid --url: %q is not like http://localhost:8081", text))
+	}
+	return at, nil
+}
+
+// unreachable says what to do about a server that does not take the connection, or whose certificate is not
+// trusted; any other error stays what it is.
+func Unreachable(at *url.URL, err error) error {
+	const wsaeConnRefused = syscall.Errno(10061)
+	var untrusted *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, wsaeConnRefused):
+		return fmt.Errorf("nothing answers at %s://%s: is `mayfly serve` running? (--url or MAYFLY_URL names another server)", at.Scheme, at.Host)
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("the certificate of %s is not trusted here: http://%s needs none, and "+
+			"`mayfly cert trust` tells how to trust it (%w)", at.Host, at.Host, untrusted)
+	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("%s does not answer in TLS: is it http://%s? (%w)", at.Host, at.Host, err)
+	}
+	return err
+}
+
+// ask sends a request and reads the answer.
+func Ask[T any](req *http.Request) (answer T, err error) {
+	return readAnswer[T](exchange(req))
+}
+
+// askBy is ask by a client that keeps its connections.
+func AskBy[T any](client *http.Client, req *http.Request) (answer T, err error) {
+	return readAnswer[T](exchangeBy(client, req))
+}
+
+// readAnswer reads an answer.
+func readAnswer[T any](res *http.Response, err error) (answer T, _ error) {
+	if err != nil {
+		return answer, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode == http.StatusNoContent {
+		return answer, err
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return answer, &StrangeAnswer{URL: res.Request.URL, Err: err}
+	}
+	return answer, nil
+}
+
+// strangeAnswer is a success that does not hold what it must.
+type StrangeAnswer struct {
+	URL *url.URL
+	Err error
+}
+
+func (e *StrangeAnswer) Error() string {
+	return fmt.Sprintf("%s answers with something else than a Mayfly server: %v", e.URL, e.Err)
+}
+
+func (e *StrangeAnswer) Unwrap() error { return e.Err }
+
+// refusal is a server's answer that is a failure.
+type Refusal struct {
+	url        *url.URL
+	Code       int
+	status     string
+	Reasons    []string
+	RetryAfter time.Duration // 0: not said
+	At         int           // the character of the query that the first reason with a place is about, from 0; -1: none has
+}
+
+// refused is the refusal that an answer with that body is.
+func Refused(asked *url.URL, res *http.Response, body []byte) *Refusal {
+	r := &Refusal{url: asked, Code: res.StatusCode, status: res.Status, At: -1}
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/html" {
+		r.Reasons = []string{"a page for browsers, which no Mayfly server would send",
+			"(`mayfly doctor` looks into it)"}
+	} else {
+		r.Reasons, r.At = reasons(body)
+	}
+	if ms, err := strconv.Atoi(res.Header.Get("X-Ms-Retry-After-Ms")); err == nil {
+		r.RetryAfter = time.Duration(ms) * time.Millisecond
+	}
+	return r
+}
+
+func (r *Refusal) Error() string {
+	text := fmt.Sprintf("%s answers %s: %s", r.url, r.status, strings.Join(r.Reasons, " "))
+	if r.Code == http.StatusUnauthorized {
+		text += " (--key or MAYFLY_KEY gives the key that the server was started with)"
+	}
+	return text
+}
+
+// reasons reads what the body of a failure says. Its message begins with "Message: " and a JSON object with a
+// list of errors, which are texts, or objects where they have a place in the query; a line break ends that.
+// The first place is returned beside them, -1 where there is none.
+func reasons(body []byte) (list []string, at int) {
+	at = -1
+	var outer struct{ Message string }
+	var inner struct{ Errors []json.RawMessage }
+	if json.Unmarshal(body, &outer) != nil {
+		return []string{strings.TrimSpace(string(body[:min(len(body), 512)]))}, at
+	}
+	text, _, _ := strings.Cut(strings.TrimPrefix(outer.Message, "Message: "), "\r\n")
+	if json.Unmarshal([]byte(text), &inner) != nil {
+		return []string{text}, at
+	}
+	for _, raw := range inner.Errors {
+		var one string
+		var placed struct {
+			Message  string
+			Location *struct{ Start int }
+		}
+		switch {
+		case json.Unmarshal(raw, &one) == nil:
+		case json.Unmarshal(raw, &placed) == nil && placed.Location != nil:
+			if at < 0 {
+				at = placed.Location.Start
+			}
+			one = fmt.Sprintf("%s (at character %d)", placed.Message, placed.Location.Start+1)
+		default:
+			one = placed.Message
+		}
+		list = append(list, one)
+	}
+	return list, at
+}
+
+// registerURL adds the flag that says which server. A certificate is given to all: there is no key.
+func (c *ServerCall) RegisterURL(flags *pflag.FlagSet) {
+	flags.StringVar(&c.Url, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
+		"base URL of the server, or MAYFLY_URL")
+	c.Key = httpapi.EmulatorKey
+}
+
+// registerDatabase adds the flags that say which server and which database.
+func (c *ServerCall) RegisterDatabase(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	c.RegisterServer(flags)
+	flags.StringVar(&c.Database, "db", "", "database")
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/mayflydb/mayfly/doc"
+)
+
+// Paths of the protocol.
+const (
+	DatabasesPath  = "dbs"
+	DatabasePath   = "dbs/{db}"
+	ContainersPath = "dbs/{db}/colls"
+	ContainerPath  = "dbs/{db}/colls/{coll}"
+	ItemsPath      = "dbs/{db}/colls/{coll}/docs"
+	ItemPath       = "dbs/{db}/colls/{coll}/docs/{id}"
+)
+
+// maxDocument is the most that is read of a document to be stored, in bytes. The server takes 2 MB.
+const MaxDocument = 8 << 20
+
+// parsePartitionKey takes the value of --partition-key; nil where there is none.
+func ParsePartitionKey(text string) (json.RawMessage, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if !json.Valid([]byte(text)) {
+		return nil, Misuse(
+			fmt.Sprintf("--partition-key is not JSON: %s; the key of one text is '[%q]'", text, text))
+	}
+	return json.RawMessage(text), nil
+}
+
+// setPartitionKey names the partition in a request's header, in which only ASCII is safe.
+func SetPartitionKey(req *http.Request, key json.RawMessage) {
+	var b strings.Builder
+	for _, r := range string(key) {
+		switch {
+		case r < 0x80:
+			b.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		}
+	}
+	req.Header.Set("X-Ms-Documentdb-Partitionkey", b.String())
+}
+
+// containerAnswer is what is read of a container's definition.
+type ContainerAnswer struct {
+	ID           string `json:"id"`
+	DefaultTTL   *int64 `json:"defaultTtl"`
+	PartitionKey struct {
+		Paths []string `json:"paths"`
+	} `json:"partitionKey"`
+}
+
+// definition reads the container's definition.
+func (c *ServerCall) Definition(ctx context.Context) (answer ContainerAnswer, err error) {
+	req, err := c.Call(ctx, http.MethodGet, ContainerPath, nil)
+	if err != nil {
+		return answer, err
+	}
+	return Ask[ContainerAnswer](req)
+}
+
+// identity tells a container from all that there are and were, on any server: by its resource id, and by the
+// etag of its database, which no two stores give twice.
+func (c *ServerCall) Identity(ctx context.Context) (string, error) {
+	text := ""
+	for _, path := range []string{DatabasePath, ContainerPath} {
+		req, err := c.Call(ctx, http.MethodGet, path, nil)
+		if err != nil {
+			return "", err
+		}
+		answer, err := Ask[struct {
+			RID  string `json:"_rid"`
+			ETag string `json:"_etag"`
+		}](req)
+		if err != nil {
+			return "", err
+		}
+		if path == ContainerPath { // its etag changes with its settings
+			answer.ETag = ""
+		}
+		text += answer.RID + answer.ETag
+	}
+	return text, nil
+}
+
+// partitionKeyOf is the partition key of a document, by the container's definition.
+func (a *ContainerAnswer) PartitionKeyOf(document json.RawMessage) (json.RawMessage, error) {
+	key := []byte{'['}
+	for i, text := range a.PartitionKey.Paths {
+		path, err := doc.ParsePath(text)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			key = append(key, ',')
+		}
+		value := doc.Of(document).Get(path)
+		if value.Kind() == doc.Undefined {
+			key = append(key, "{}"...)
+		}
+		key = value.AppendJSON(key)
+	}
+	return append(key, ']'), nil
+}
+
+// answered is what the head of a page tells.
+type Answered struct {
+	Charge       float64 // in request units
+	Continuation string  // of the next page; empty at the end
+}
+
+// eachPage sends the request of a list again and again, page after page, until it ends; the first one is that
+// of the continuation. page makes the request without; list names the rows in the answer.
+func EachPage(continuation string, page func() (*http.Request, error), list string,
+	fn func(rows []json.RawMessage, a Answered) error) error {
+	for {
+		req, err := page()
+		if err != nil {
+			return err
+		}
+		if continuation != "" {
+			req.Header.Set("X-Ms-Continuation", continuation)
+		}
+		res, err := exchange(req)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(res.Body)
+		_ = res.Body.Close() // read to its end, or broken off
+		if err != nil {
+			return err
+		}
+		var answer map[string]json.RawMessage
+		var rows []json.RawMessage
+		if err := json.Unmarshal(body, &answer); err != nil {
+			return &StrangeAnswer{URL: req.URL, Err: err}
+		}
+		if err := json.Unmarshal(answer[list], &rows); err != nil {
+			return &StrangeAnswer{URL: req.URL, Err: err}
+		}
+		charge, _ := strconv.ParseFloat(res.Header.Get("X-Ms-Request-Charge"), 64) // told to people only
+		continuation = res.Header.Get("X-Ms-Continuation")
+		if err := fn(rows, Answered{charge, continuation}); err != nil || continuation == "" {
+			return err
+		}
+	}
+}

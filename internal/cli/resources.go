@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+// list prints all rows of a short list: with --json as an array.
+func (c *ServerCall) List(cmd *cobra.Command, path, list string,
+	print func(out io.Writer, rows []json.RawMessage) error) error {
+	all := []json.RawMessage{}
+	err := EachPage("", func() (*http.Request, error) {
+		return c.Call(cmd.Context(), http.MethodGet, path,
+			nil)
+	}, list,
+		func(rows []json.RawMessage, _ Answered) error {
+			all = append(all, rows...)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	if !c.Json {
+		return print(cmd.OutOrStdout(), all)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	return PrintJSON(cmd.OutOrStdout(), text)
+}
+
+// create makes a database or container and says so. A header of 0 is not sent.
+func (c *ServerCall) Create(cmd *cobra.Command, path string, definition map[string]any,
+	headers map[string]int, what string) error {
+	req, err := c.Call(cmd.Context(), http.MethodPost, path, definition)
+	if err != nil {
+		return err
+	}
+	for name, value := range headers {
+		if value != 0 {
+			req.Header.Set(name, strconv.Itoa(value))
+		}
+	}
+	return Show(cmd, c, req, func(out io.Writer, _ json.RawMessage) error {
+		_, err := fmt.Fprintln(out, "created", what)
+		return err
+	})
+}
+
+// delete deletes a database or container, if that is meant.
+func (c *ServerCall) Delete(cmd *cobra.Command, path string, yes bool, what string) error {
+	if !yes {
+		return Misuse("this deletes " + what + " and all that it holds: add --yes if that is meant")
+	}
+	req, err := c.Call(cmd.Context(), http.MethodDelete, path, nil)
+	if err != nil {
+		return err
+	}
+	if _, err = Ask[json.RawMessage](req); err != nil {
+		return err
+	}
+	return PrintResult(cmd.OutOrStdout(), c.Json, "deleted "+what, map[string]string{"deleted": what})
+}

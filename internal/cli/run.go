@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// failure wraps an error of a command whose arguments cobra has accepted.
+type Failure struct{ Err error }
+
+func (f *Failure) Error() string { return f.Err.Error() }
+func (f *Failure) Unwrap() error { return f.Err }
+
+// run makes a cobra handler of f, whose errors are failures rather than misuse.
+func Run(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := f(cmd, args); err != nil {
+			return &Failure{Err: err}
+		}
+		return nil
+	}
+}
+
+// runWithVariables is run for a command whose flags may be given as variables, too.
+func RunWithVariables(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return Run(func(cmd *cobra.Command, args []string) error {
+		if _, err := ApplyVariables(cmd.Flags(), os.LookupEnv); err != nil {
+			return err
+		}
+		return f(cmd, args)
+	})
+}
+
+// usageError reports a value that a flag, a variable or an argument must not have.
+type UsageError struct{ message string }
+
+func (e *UsageError) Error() string { return e.message }
+
+// Misuse returns the UsageError with that message.
+func Misuse(message string) *UsageError { return &UsageError{message} }

@@ -1,0 +1,68 @@
+package serve
+
+import (
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/hook"
+	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/internal/probe"
+	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/config"
+	"github.com/mayflydb/mayfly/seed"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/telemetry"
+)
+
+// Options are the parts of a Server and their settings.
+type Options struct {
+	// Logger is the logger of every part. It must not be nil.
+	Logger *slog.Logger
+	// Engine are the options of the engine, whose Logger Open fills in.
+	Engine pebble.Options
+	// Store are the options of the store, whose Logger Open fills in.
+	Store store.Options
+	// HTTP are the options of the endpoint. Open fills in DB, Queues, Logger and CertPEM, what comes of
+	// Webhooks and Telemetry, and Ready and Faults where they are nil.
+	HTTP httpapi.Options
+	// Queues adds queues and topics to the store.
+	Queues bool
+	// Listeners are the ports of HTTP, which the server closes.
+	Listeners []net.Listener
+	// Seeds are planted in their order before anything is answered.
+	Seeds []*seed.Seed
+	// KeepSeeded keeps the state after planting as the snapshot that a reset restores.
+	KeepSeeded bool
+	// Webhooks are the addresses that webhooks may lead to; nil: none are delivered.
+	Webhooks *hook.Allow
+	// Certificate is the certificate of TLS; nil: the ports answer HTTP alone.
+	Certificate *Certificate
+	// ServiceBus are the ports of Service Bus; nil: there are none. It needs Queues.
+	ServiceBus *ServiceBus
+	// Telemetry says where traces and metrics are sent; nil: nowhere. Version is what they say of the program.
+	Telemetry *telemetry.Settings
+	Version   string
+	// Probes answer while the server opens and closes; nil: there are none. The server closes them.
+	Probes *probe.Server
+	// ExtraThreads raises GOMAXPROCS by the long work of the store, until Close: for a process of its own.
+	ExtraThreads bool
+	// Drain is how long Close waits for requests under way; 0: they are broken off at once.
+	Drain time.Duration
+}
+
+// Certificate says where the certificate lies, and for whom it is made.
+type Certificate struct {
+	Dir   string   // "": in memory
+	Hosts []string // names and addresses beside those of the machine
+}
+
+// ServiceBus are the ports and settings of Service Bus.
+type ServiceBus struct {
+	Listeners []net.Listener // which the server closes
+	Config    *config.Config // entities to have from the start; nil: none
+	Access    access.Options // Open fills in Entities
+
+	CrossEntityTransactions bool // lets a transaction concern more than one entity
+}

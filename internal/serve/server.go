@@ -1,0 +1,214 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/hook"
+	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/internal/probe"
+	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/front"
+	"github.com/mayflydb/mayfly/seed"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/telemetry"
+)
+
+// Server is the product from Open until Close.
+type Server struct {
+	o Options
+
+	db              *store.DB
+	queues          *queue.Queues        // nil: there are none
+	bus             *front.Server        // nil: there is none
+	hooks           *hook.Deliverer      // nil: there are none
+	http            *httpapi.Server      // nil until Open has come to it
+	telemetry       *telemetry.Telemetry // nil: none is sent
+	faults          *inject.Rules
+	tls             *tls.Config // nil: HTTP alone
+	probes          *probe.Server
+	extraThreads    int
+	certificatePath string // "" where the certificate is in memory only
+}
+
+// Open opens the parts of the server. Nothing is answered before Run; a client that connects earlier waits.
+// Open owns the listeners and probes of o in any case: when it fails it closes them.
+func Open(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{o: o, probes: o.Probes}
+	if s.probes == nil {
+		s.probes = &probe.Server{}
+	}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) open(ctx context.Context) error {
+	if err := s.openStore(ctx); err != nil {
+		return err
+	}
+	if s.o.ExtraThreads {
+		s.extraThreads = s.db.LongWork()
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + s.extraThreads)
+	}
+	if err := errors.Join(s.openTelemetry(ctx), s.plant(ctx), s.keepSeeded(ctx)); err != nil {
+		return err
+	}
+	if s.o.Webhooks != nil {
+		s.hooks = hook.Open(hook.Options{DB: s.db, Queues: s.queues, Logger: s.o.Logger, Allow: *s.o.Webhooks})
+	}
+	pem, err := s.openCertificate()
+	if err != nil {
+		return err
+	}
+	if s.http, err = httpapi.New(s.httpOptions(pem)); err != nil {
+		return err
+	}
+	if s.o.ServiceBus != nil {
+		s.openServiceBus()
+	}
+	return nil
+}
+
+func (s *Server) openStore(ctx context.Context) error {
+	s.o.Engine.Logger, s.o.Store.Logger = s.o.Logger, s.o.Logger
+	e, err := pebble.Open(ctx, s.o.Engine)
+	if err != nil {
+		return err
+	}
+	if !s.o.Queues {
+		s.db, err = store.Open(ctx, e, s.o.Store)
+		return err
+	}
+	s.queues = queue.New(queue.Options{Logger: s.o.Logger})
+	s.db, err = store.Open(ctx, e, s.o.Store, s.queues.Tenant())
+	return err
+}
+
+func (s *Server) openTelemetry(ctx context.Context) (err error) {
+	if s.o.Telemetry == nil {
+		return nil
+	}
+	figures := prometheus.NewRegistry()
+	if err := figures.Register(laboratory.Figures(context.WithoutCancel(ctx), s.db, s.queues)); err != nil {
+		return err
+	}
+	s.telemetry, err = telemetry.Open(ctx, *s.o.Telemetry, s.o.Version, figures, s.o.Logger)
+	return err
+}
+
+// plant makes the entities of Service Bus and plants the seeds. Data that are kept are put back when a seed
+// fails; those in memory end with the start.
+func (s *Server) plant(ctx context.Context) error {
+	if bus := s.o.ServiceBus; bus != nil && bus.Config != nil {
+		if err := bus.Config.Apply(ctx, s.queues); err != nil {
+			return err
+		}
+	}
+	target := seed.Target{DB: s.db, Queues: s.queues, Log: s.o.Logger, Undo: !s.o.Engine.Memory, Forward: true}
+	if s.o.Webhooks != nil {
+		target.CheckWebhook = s.o.Webhooks.Check
+	}
+	for _, planted := range s.o.Seeds {
+		if _, err := planted.Plant(ctx, target); err != nil {
+			return err
+		}
+	}
+	s.o.Seeds = nil // they hold all documents
+	return nil
+}
+
+// keepSeeded keeps the state that a reset restores, in the place of an earlier start's. A start without a seed
+// keeps none: a snapshot that nobody asked for would hold on to files that the data have outgrown.
+func (s *Server) keepSeeded(ctx context.Context) error {
+	if !s.o.KeepSeeded {
+		return nil
+	}
+	err := s.db.DeleteSnapshot(ctx, laboratory.SeededSnapshot)
+	if err != nil && fault.ErrorCode(err) != fault.CodeNotFound {
+		return err
+	}
+	_, err = s.db.Snapshot(ctx, laboratory.SeededSnapshot)
+	return err
+}
+
+// openCertificate reads or makes the certificate. It lives beside the data, so that a client that trusts it
+// once trusts it after a restart.
+func (s *Server) openCertificate() (pem []byte, err error) {
+	if s.o.Certificate == nil {
+		return nil, nil
+	}
+	cert, pem, path, err := httpapi.Certificate(s.o.Certificate.Dir, s.o.Certificate.Hosts)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the certificate: %w", err)
+	}
+	s.certificatePath = path
+	s.tls = &tls.Config{Certificates: []tls.Certificate{cert}}
+	return pem, nil
+}
+
+func (s *Server) httpOptions(pem []byte) httpapi.Options {
+	o := s.o.HTTP
+	o.DB, o.Logger = s.db, s.o.Logger
+	if s.queues != nil {
+		o.Queues = s.queues
+	}
+	if o.Ready == nil {
+		o.Ready = s.Ready
+	}
+	if pem != nil {
+		o.CertPEM = pem
+	}
+	if o.Faults == nil {
+		o.Faults = inject.New(s.db.Now)
+	}
+	s.faults = o.Faults
+	if s.telemetry != nil {
+		o.Observe = s.telemetry.Request
+	}
+	if s.hooks != nil {
+		o.Webhooks, o.CheckWebhook = s.webhooks, s.o.Webhooks.Check
+	}
+	return o
+}
+
+// webhooks returns the state of the webhooks for the metrics.
+func (s *Server) webhooks() []laboratory.WebhookMetrics {
+	var list []laboratory.WebhookMetrics
+	for _, w := range s.hooks.Status() {
+		if w.ChangesTo != "" {
+			continue
+		}
+		var address *hook.AddressError
+		list = append(list, laboratory.WebhookMetrics{Database: w.Database, Container: w.Container,
+			URL: w.URL, Delivered: w.Delivered,
+			Failures: w.Failures, Refused: errors.As(w.Err, &address)})
+	}
+	return list
+}
+
+// Ready returns why the store cannot be written and read, all the way down to the disk; nil where it can.
+func (s *Server) Ready(ctx context.Context) error { return s.db.Ready(ctx) }
+
+// DB returns the store.
+func (s *Server) DB() *store.DB { return s.db }
+
+// Faults returns the faults on demand.
+func (s *Server) Faults() *inject.Rules { return s.faults }
+
+// Addr returns the address of the first listener.
+func (s *Server) Addr() net.Addr { return s.o.Listeners[0].Addr() }
+
+// CertificatePath returns the file of the certificate; "" where it is in memory only.
+func (s *Server) CertificatePath() string { return s.certificatePath }

@@ -1,0 +1,289 @@
+package transfer
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/progress"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// exportPage is how many items an export asks for at once; the server ends a page earlier by its bytes.
+const exportPage = "1000"
+
+// exporter is one export command.
+type exporter struct {
+	cli.ServerCall
+	to     string
+	format string
+	resume bool
+	text   []string  // columns of CSV
+	told   io.Writer // what is told of items that an import takes otherwise
+	owners int       // how many of them there were
+}
+
+// exported tells of one file, or of the standard output.
+type exported struct {
+	Database  string `json:"database"`
+	Container string `json:"container"`
+	File      string `json:"file"`
+	Items     int    `json:"items"`
+}
+
+const exportLong = "Write the items of a container of a running server, to the standard output or the\n" +
+	"file --to: as JSON lines, or, as --format or the end of its name says (.json, .csv), as one JSON\n" +
+	"array, or CSV. Without --container all\n" +
+	"containers of the database are written, each to a file CONTAINER.ndjson in the folder --to. A\n" +
+	"file whose name ends with .gz or .zst is compressed.\n\n" +
+	"Without --db all that the server has goes to a new folder --to: databases, containers with\n" +
+	"policies and settings, throughput, scripts, users, queues and topics, documents. That is a seed,\n" +
+	"which `mayfly serve --seed` begins with and `mayfly import` takes. What no seed can have, such\n" +
+	"as messages, is told by name.\n\n" +
+	"The first row of CSV has the members of all items, those of objects as a.b. Import makes equal\n" +
+	"items of it. A member with a dot in its name at the top of an item is the one thing that it\n" +
+	"cannot have.\n\n" +
+	"Items are as they were written, with their _ts, so that import gives them the age that they\n" +
+	"have. What else the server adds (_rid, _self, _etag) holds nowhere else and is left out. An\n" +
+	"export of what was imported is the same, byte for byte, where the partition ranges are the same.\n\n" +
+	"What is there from the beginning to the end is written once. What is written or deleted\n" +
+	"meanwhile may be there or not.\n\n" +
+	"A file gets its name when it is whole; until then it is FILE.part, and FILE.state tells how far\n" +
+	"that is. An export that has stopped, or was killed, goes on there with --continue: then the\n" +
+	"beginning that counts for what is written once is the first one."
+
+func ExportCommand() *cobra.Command {
+	var e exporter
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write the items of a container or database, or all that a running server has, to files",
+		Args:  cobra.NoArgs,
+		Long:  exportLong,
+		Example: "  mayfly export --db shop --container carts --to carts.ndjson.zst\n" +
+			"  mayfly export --db shop --to backup\n" +
+			"  mayfly export --to everything",
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	e.Register(flags)
+	flags.StringVar(&e.to, "to", "", "file, or folder for a database")
+	flags.StringVar(&e.format, "format", "auto",
+		"ndjson, json for one array, csv, or auto: as the name of the file --to says, else ndjson")
+	flags.StringSliceVar(&e.text, "text", nil,
+		"columns of CSV whose texts are written as they are; an import with the same --text takes them")
+	flags.BoolVar(&e.resume, "continue", false,
+		"go on with an export to the same --to that has not come to its end")
+	flags.BoolVar(&e.Json, "json", false, "with --to: print what the files hold as JSON, for programs")
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
+		e.told = cmd.ErrOrStderr()
+		if err := e.chooseFormat(); err != nil {
+			return err
+		}
+		if len(e.text) > 0 && e.format != "csv" {
+			return cli.Misuse("--text goes with --format csv")
+		}
+		if e.to != "" {
+			return e.files(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		}
+		switch {
+		case e.resume:
+			return cli.Misuse("--continue goes with --to: what has gone to the standard output cannot be looked at")
+		case e.Container == "":
+			return errExport
+		}
+		if e.format == "csv" {
+			return e.csvToOutput(cmd.Context(), cmd.OutOrStdout())
+		}
+		buffered := bufio.NewWriter(cmd.OutOrStdout())
+		err := e.items(cmd.Context(), buffered, new(exportState), func() error { return nil })
+		return errors.Join(err, buffered.Flush())
+	})
+	return cmd
+}
+
+// chooseFormat looks at --format, and where that leaves it open at the name of the file.
+func (e *exporter) chooseFormat() error {
+	switch e.format {
+	case "ndjson", "json", "csv":
+		return nil
+	case "auto":
+	default:
+		return cli.Misuse("--format is auto, ndjson, json or csv")
+	}
+	name := strings.ToLower(e.to)
+	for _, packed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	e.format = "ndjson"
+	if ext := filepath.Ext(name); e.Container != "" && (ext == ".csv" || ext == ".json") {
+		e.format = ext[1:]
+	}
+	return nil
+}
+
+var errExport = cli.Misuse(
+	"give --db and --container, or --db and a folder --to for all containers, or a folder " +
+		"--to for all databases")
+
+// files exports the container to the file, or each container of the database to one of its own in the folder.
+func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
+	names, paths := []string{e.Container}, []string{e.to}
+	if e.Database == "" {
+		if e.Container != "" || e.format != "ndjson" {
+			return errExport
+		}
+		return e.store(ctx, out, told)
+	}
+	if e.Container == "" {
+		var err error
+		if names, err = e.containers(ctx); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(e.to, 0o700); err != nil {
+			return err
+		}
+		paths = paths[:0]
+		for _, name := range fileNames(names) {
+			paths = append(paths, filepath.Join(e.to, name+"."+e.format))
+		}
+	}
+	if !e.resume { // what an earlier export has left tells nothing of this one
+		for _, path := range paths {
+			if err := forget(path); err != nil {
+				return err
+			}
+		}
+	}
+	all := []exported{}
+	for i, path := range paths {
+		e.Container = names[i]
+		state, err := e.file(ctx, path)
+		if err != nil {
+			return err
+		}
+		all = append(all, exported{e.Database, e.Container, path, state.Items})
+		if !e.Json {
+			fmt.Fprintf(told, "%s of %s in %s\n", cli.HowMany(state.Items, "item", "items"), e.Container, path)
+		}
+	}
+	for _, path := range paths {
+		if err := forget(path); err != nil {
+			return err
+		}
+	}
+	if !e.Json {
+		return nil
+	}
+	return cli.PrintResult(out, true, "", map[string]any{"files": all})
+}
+
+// containers are the names of the database's.
+func (e *exporter) containers(ctx context.Context) (names []string, err error) {
+	page := func() (*http.Request, error) { return e.Call(ctx, http.MethodGet, cli.ContainersPath, nil) }
+	err = cli.EachPage("", page, "DocumentCollections",
+		func(rows []json.RawMessage, _ cli.Answered) error {
+			for _, row := range rows {
+				var a cli.ContainerAnswer
+				if err := json.Unmarshal(row, &a); err != nil {
+					return err
+				}
+				names = append(names, a.ID)
+			}
+			return nil
+		})
+	return names, err
+}
+
+// items writes what of the container lies behind the state, and moves that on. After each page it calls
+// paged.
+func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState, paged func() error) error {
+	var line []byte
+	bar := progress.New(e.told, ttl.Real{})
+	defer bar.Stop()
+	bar.Start("exporting "+e.Database+"/"+e.Container, -1)
+	bar.Step(state.Items)
+	return cli.EachPage(state.Continuation, func() (*http.Request, error) {
+		req, err := e.Call(ctx, http.MethodGet, cli.ItemsPath, nil)
+		if err == nil {
+			req.Header.Set("X-Ms-Max-Item-Count", exportPage)
+		}
+		return req, err
+	}, "Documents", func(rows []json.RawMessage, a cli.Answered) error {
+		for i, row := range rows {
+			e.tellAge(row)
+			line = e.appendItem(line[:0], row, state.Items+i == 0)
+			if _, err := out.Write(line); err != nil {
+				return err
+			}
+		}
+		state.Items += len(rows)
+		bar.Step(len(rows))
+		if state.Continuation = a.Continuation; state.Continuation == "" && e.format == "json" {
+			end := "\n]\n"
+			if state.Items == 0 {
+				end = "[]\n"
+			}
+			if _, err := io.WriteString(out, end); err != nil {
+				return err
+			}
+		}
+		return paged()
+	})
+}
+
+// appendItem appends an item as a line, or as the next element of the array.
+func (e *exporter) appendItem(dst []byte, row json.RawMessage, first bool) []byte {
+	switch {
+	case e.format != "json":
+		return append(appendExported(dst, row), '\n')
+	case first:
+		dst = append(dst, "[\n"...)
+	default:
+		dst = append(dst, ",\n"...)
+	}
+	return appendExported(dst, row)
+}
+
+// tellAge tells of an item with a member that an import takes for its age.
+func (e *exporter) tellAge(row json.RawMessage) {
+	own := doc.Of(row).Member("_mayfly")
+	if own.Kind() == doc.Undefined || own.Member("deadLetterReason").Kind() != doc.Undefined {
+		return // an archive has written that, which is a part of the document
+	}
+	switch e.owners++; {
+	case e.owners <= maxComplaints:
+		fmt.Fprintf(e.told, "the item '%s' has a member _mayfly, which an import takes for its age\n",
+			doc.Of(row).Member("id").Str())
+	case e.owners == maxComplaints+1:
+		fmt.Fprintln(e.told, "more items have one")
+	}
+}
+
+// appendExported appends what the client wrote of an item, and _ts.
+func appendExported(dst []byte, row json.RawMessage) []byte {
+	dst = append(dst, '{')
+	first := true
+	doc.Of(row).Each(func(name string, value doc.Value) bool {
+		if doc.IsSystem(name) && name != "_ts" {
+			return true
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = value.AppendJSON(append(doc.AppendString(dst, name), ':'))
+		return true
+	})
+	return append(dst, '}')
+}

@@ -1,0 +1,254 @@
+package transfer
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/cli"
+)
+
+// The first row of a CSV file has the columns of all documents, which nobody knows before the last one has
+// been seen. So the documents go into a file as JSON lines first: FILE.part, in which an export that was
+// killed goes on; for the standard output a temporary one. That is read twice: for the columns, and for the
+// rows. One document is in memory at a time, beside the columns.
+//
+// A cell is what the import of CSV makes the value of: see rowSource. Texts are written as they are where
+// that is read as a text, and else as JSON. An object is written a member a column (address.city), unless a
+// name of its members has a dot in it, or it has none: then it is one cell of JSON.
+
+// maxColumns is how many columns an export can have.
+const maxColumns = 4096
+
+// noCSV is a document that CSV cannot express.
+type noCSV struct {
+	Line int // of the documents, from 1
+	Id   string
+	why  string
+}
+
+func (e *noCSV) Error() string {
+	return fmt.Sprintf("the document %d, '%s', cannot be a row of CSV: %s; the format ndjson has all", e.Line,
+		e.Id, e.why)
+}
+
+// eachCell calls fn for each value of a document that has a cell, by its column.
+func eachCell(document doc.Value, fn func(column string, v doc.Value)) {
+	document.Each(func(name string, v doc.Value) bool {
+		cellsBelow(name, v, fn)
+		return true
+	})
+}
+
+func cellsBelow(column string, v doc.Value, fn func(column string, v doc.Value)) {
+	apart := v.Kind() == doc.Object && v.Len() > 0
+	if apart {
+		v.Each(func(name string, _ doc.Value) bool {
+			apart = isColumn(name)
+			return apart
+		})
+	}
+	if !apart {
+		fn(column, v)
+		return
+	}
+	v.Each(func(name string, below doc.Value) bool {
+		cellsBelow(column+"."+name, below, fn)
+		return true
+	})
+}
+
+// isColumn tells whether a name can be a part of a column's: what reads CSV takes a dot for the member of a
+// member, and drops a carriage return before a line feed.
+func isColumn(name string) bool { return !strings.ContainsAny(name, ".\r") }
+
+// cellOf is the text of a value. What an import takes for an id is a text unless it is one of JSON's.
+func cellOf(column string, v doc.Value) string {
+	text, ok := plainCell(v)
+	if ok && (!json.Valid([]byte(text)) || column == "id" && text[0] != '"') {
+		return text
+	}
+	return string(v.AppendJSON(nil))
+}
+
+// plainCell is a text as it is; ok is false where no cell can have that: it is none, or empty, or what reads
+// CSV changes it, or it may have half a letter.
+func plainCell(v doc.Value) (text string, ok bool) {
+	if v.Kind() != doc.String {
+		return "", false
+	}
+	text = v.Str()
+	halved := bytes.Contains(v.Raw(), []byte(`\ud`)) || bytes.Contains(v.Raw(), []byte(`\uD`))
+	return text, text != "" && !halved && !strings.Contains(text, "\r")
+}
+
+// eachDocument calls fn for each line of a file of documents.
+func eachDocument(ctx context.Context, spool io.ReadSeeker, fn func(line int, v doc.Value) error) error {
+	if _, err := spool.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(spool)
+	lines.Buffer(nil, maxImportLine)
+	for line := 1; lines.Scan(); line++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := fn(line, doc.Of(lines.Bytes())); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// csvColumns are those of all documents: the id, then the others as they come.
+func csvColumns(ctx context.Context, spool io.ReadSeeker) (names []string, at map[string]int, err error) {
+	names, at = []string{"id"}, map[string]int{"id": 0}
+	err = eachDocument(ctx, spool, func(line int, v doc.Value) (err error) {
+		wrong := func(why string) { err = &noCSV{line, v.Member("id").Str(), why} }
+		v.Each(func(name string, _ doc.Value) bool {
+			if !isColumn(name) {
+				wrong(fmt.Sprintf("its member %q has a dot or a carriage return in its name", name))
+			}
+			return err == nil
+		})
+		eachCell(v, func(column string, _ doc.Value) {
+			if _, known := at[column]; known {
+				return
+			}
+			if len(names) == maxColumns {
+				wrong(fmt.Sprintf("there are more than %d columns", maxColumns))
+				return
+			}
+			column = strings.Clone(column)
+			at[column] = len(names)
+			names = append(names, column)
+		})
+		return err
+	})
+	return names, at, err
+}
+
+// writeCSV writes the documents of a file of lines as CSV. The columns of text have texts as they are,
+// whatever an import without --text would take them for.
+func writeCSV(ctx context.Context, spool io.ReadSeeker, out io.Writer, text []string) error {
+	names, at, err := csvColumns(ctx, spool)
+	if err != nil {
+		return err
+	}
+	for _, name := range text {
+		if _, there := at[name]; !there {
+			return cli.Misuse("--text names no column: " + name)
+		}
+	}
+	w := csv.NewWriter(out)
+	if err := w.Write(names); err != nil {
+		return err
+	}
+	row := make([]string, len(names))
+	err = eachDocument(ctx, spool, func(line int, document doc.Value) error {
+		clear(row)
+		var wrong error
+		eachCell(document, func(column string, v doc.Value) {
+			cell := cellOf(column, v)
+			if slices.Contains(text, column) {
+				plain, ok := plainCell(v)
+				if cell = plain; !ok {
+					wrong = &noCSV{line, document.Member("id").Str(),
+						"--text has the column " + column + ", and here it is no text that a cell can have"}
+				}
+			}
+			row[at[column]] = cell
+		})
+		if wrong != nil {
+			return wrong
+		}
+		return w.Write(row)
+	})
+	if err != nil {
+		return err
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// csvToOutput exports the container as CSV to where nothing can be read again.
+func (e *exporter) csvToOutput(ctx context.Context, out io.Writer) (err error) {
+	spool, err := os.CreateTemp("", "mayfly-export-*.ndjson")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, spool.Close(), os.Remove(spool.Name())) }()
+	buffered := bufio.NewWriter(spool)
+	err = e.items(ctx, buffered, new(exportState), func() error { return nil })
+	if err := errors.Join(err, buffered.Flush()); err != nil {
+		return err
+	}
+	return writeCSV(ctx, spool, out, e.text)
+}
+
+// nameCSV makes the file of the part that has all documents, and removes that.
+func nameCSV(ctx context.Context, path string, text []string) error {
+	spool, err := os.Open(partOf(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return name(path) // it is done
+	}
+	if err != nil {
+		return err
+	}
+	defer spool.Close()
+	next, err := os.OpenFile(nextOf(path), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	packed, err := packing(path)
+	if err == nil {
+		out := &packer{out: next, packed: packed}
+		err = errors.Join(writeCSV(ctx, spool, out, text), out.flush())
+	}
+	if err := errors.Join(err, next.Sync(), next.Close()); err != nil {
+		return errors.Join(err, os.Remove(next.Name()))
+	}
+	if err := os.Rename(next.Name(), path); err != nil {
+		return err
+	}
+	if err := spool.Close(); err != nil { // some systems remove no file that is open
+		return err
+	}
+	return os.Remove(partOf(path))
+}
+
+// packer compresses what is written to it, some of it at a time.
+type packer struct {
+	out    io.Writer
+	packed func([]byte) ([]byte, error)
+	some   bytes.Buffer
+}
+
+// packedBytes is how much is compressed at a time.
+const packedBytes = 1 << 20
+
+func (p *packer) Write(text []byte) (int, error) {
+	n, err := p.some.Write(text)
+	if err == nil && p.some.Len() >= packedBytes {
+		err = p.flush()
+	}
+	return n, err
+}
+
+func (p *packer) flush() error {
+	text, err := p.packed(p.some.Bytes())
+	if err == nil {
+		_, err = p.out.Write(text)
+	}
+	p.some.Reset()
+	return err
+}

@@ -1,0 +1,221 @@
+package transfer
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/mayflydb/mayfly/internal/cli"
+)
+
+// An export to a file writes FILE.part, and after each page notes in FILE.state how far that is. Only what is
+// whole gets the file's own name; then the note is removed. So an export that was killed anywhere can go on:
+// what lies in FILE.part behind the note is cut off, and the page after the noted one is asked for.
+
+// exportState is what is noted of an export to a file.
+type exportState struct {
+	Container    string `json:"container"` // its identity
+	Format       string `json:"format"`
+	Continuation string `json:"continuation"`
+	Bytes        int64  `json:"bytes"`
+	Items        int    `json:"items"`
+	Done         bool   `json:"done"` // the file is whole; noted while other files of the same export are not
+}
+
+func partOf(path string) string  { return path + ".part" }
+func stateOf(path string) string { return path + ".state" }
+func nextOf(path string) string  { return path + ".new" } // CSV, while it is made of the part
+
+// readState is the note of an export to a file; the zero one where there is none.
+func readState(path string) (state exportState, err error) {
+	text, err := os.ReadFile(stateOf(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return state, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &state)
+	}
+	if err != nil {
+		return state, fmt.Errorf("%s: %w", stateOf(path), err)
+	}
+	return state, nil
+}
+
+// write notes the state. A note is there whole or not at all.
+func (s exportState) Write(path string) error { return writeNote(stateOf(path), s) }
+
+// forget removes what an export to a file has left.
+func forget(path string) error {
+	for _, name := range []string{partOf(path), stateOf(path), stateOf(path) + ".new", nextOf(path)} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// unfinished is an export that has stopped, and can go on.
+type unfinished struct {
+	err   error
+	items int
+	path  string
+}
+
+func (u *unfinished) Error() string {
+	return fmt.Sprintf("%v (%s in %s; --continue goes on behind that)", u.err,
+		cli.HowMany(u.items, "item is", "items are"), partOf(u.path))
+}
+
+func (u *unfinished) Unwrap() error { return u.err }
+
+// file exports the container to a file. The note that it is done is left to the caller, who forgets it.
+func (e *exporter) file(ctx context.Context, path string) (state exportState, err error) {
+	if e.resume {
+		if state, err = readState(path); err != nil {
+			return state, err
+		}
+		if state.Done {
+			return state, e.name(ctx, path)
+		}
+	}
+	identity, err := e.Identity(ctx)
+	switch {
+	case err != nil:
+		return state, err
+	case state.Format != "" && state.Format != e.format:
+		return state, cli.Misuse(fmt.Sprintf("%s is of the format %s: begin anew without --continue",
+			partOf(path), state.Format))
+	case state.Container != "" && state.Container != identity:
+		return state, fmt.Errorf(
+			"%s is a part of another container than %s is now: begin anew without --continue",
+			partOf(path), e.Container)
+	}
+	state.Container, state.Format = identity, e.format
+	f, err := openPart(path, state.Bytes)
+	if err != nil {
+		return state, err
+	}
+	err = errors.Join(e.pages(ctx, path, f, &state), f.Close())
+	switch {
+	case err != nil && state.Continuation != "":
+		return state, &unfinished{err, state.Items, path}
+	case err != nil:
+		return state, errors.Join(err, forget(path))
+	}
+	return state, e.name(ctx, path)
+}
+
+// name makes the file of the part of which all is noted to be done, if that is not done yet.
+func (e *exporter) name(ctx context.Context, path string) error {
+	if e.format != "csv" {
+		return name(path)
+	}
+	err := nameCSV(ctx, path, e.text)
+	var no *noCSV
+	var usage *cli.UsageError
+	if errors.As(err, &no) || errors.As(err, &usage) { // nothing can go on there
+		err = errors.Join(err, forget(path))
+	}
+	return err
+}
+
+// name gives the file of which all is noted to be done its own name, if it has not got that yet.
+func name(path string) error {
+	err := os.Rename(partOf(path), path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(path)
+	}
+	return err
+}
+
+// openPart opens the part of a file that an export has got to, to go on behind so many bytes.
+func openPart(path string, behind int64) (f *os.File, err error) {
+	f, err = os.OpenFile(partOf(path), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() < behind {
+		err = fmt.Errorf("%s is shorter than the %d bytes that %s tells of: begin anew without --continue",
+			f.Name(), behind, stateOf(path))
+	}
+	if err == nil {
+		err = f.Truncate(behind)
+	}
+	if err == nil {
+		_, err = f.Seek(behind, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// isAt tells whether a file still has its name.
+func isAt(f *os.File) bool {
+	own, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(own, named)
+}
+
+// pages writes what is left of the container to f, and notes after each page that it is on disk. Where the
+// file is compressed each page is so by itself: gzip and zstd read one after the other as one.
+func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *exportState) error {
+	var page bytes.Buffer
+	packer := path
+	if e.format == "csv" { // it is made of lines that are not compressed
+		packer = ""
+	}
+	packed, err := packing(packer)
+	if err != nil {
+		return err
+	}
+	return e.items(ctx, &page, state, func() error {
+		text, err := packed(page.Bytes())
+		if err != nil {
+			return err
+		}
+		if _, err := f.Write(text); err != nil {
+			return err
+		}
+		page.Reset()
+		state.Bytes += int64(len(text))
+		if err := f.Sync(); err != nil {
+			return err
+		}
+		if state.Done = state.Continuation == ""; state.Done && !isAt(f) {
+			return fmt.Errorf("another export writes to %s", partOf(path))
+		}
+		return state.Write(path)
+	})
+}
+
+// packing is what compresses a page of a file, by its name.
+func packing(path string) (func(page []byte) ([]byte, error), error) {
+	switch filepath.Ext(path) {
+	case ".gz":
+		return func(page []byte) ([]byte, error) {
+			var out bytes.Buffer
+			z := gzip.NewWriter(&out)
+			_, err := z.Write(page)
+			err = errors.Join(err, z.Close())
+			return out.Bytes(), err
+		}, nil
+	case ".zst":
+		z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+		return func(page []byte) ([]byte, error) { return z.EncodeAll(page, nil), nil }, err
+	}
+	return func(page []byte) ([]byte, error) { return page, nil }, nil
+}

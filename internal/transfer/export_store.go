@@ -1,0 +1,142 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/seed"
+)
+
+// An export of a whole store is a folder in the form of a seed: a folder for each database, and in it one for
+// each container, with its definition, its scripts and its documents; queues and topics lie beside them. The
+// server says what is in all files but those of the documents. A server that is started with the folder as
+// its --seed has all that again, and so has one that it is imported into.
+//
+// Until the export has come to its end a file in the folder says that it has not, and nobody takes it for a
+// seed.
+
+// seedPath is where a server tells what it has, and takes what seeds define.
+const seedPath = "_mayfly/seed"
+
+// itemsFile is the file of a container's documents.
+const itemsFile = "items.ndjson"
+
+// store exports all databases into the folder.
+func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
+	if err := e.open(); err != nil {
+		return err
+	}
+	req, err := e.Call(ctx, http.MethodGet, seedPath, nil)
+	if err != nil {
+		return err
+	}
+	has, err := cli.Ask[laboratory.SeedFiles](req)
+	if err != nil {
+		return err
+	}
+	if err := e.definitions(has); err != nil {
+		return err
+	}
+	all := []exported{}
+	for _, f := range has.Folders {
+		e.Database, e.Container = f.Database, f.Container
+		path := filepath.Join(e.to, filepath.FromSlash(f.Path), itemsFile)
+		state, err := e.file(ctx, path)
+		if err != nil {
+			return err
+		}
+		if all = append(all, exported{f.Database, f.Container, path, state.Items}); !e.Json {
+			fmt.Fprintf(told, "%s of %s/%s in %s\n", cli.HowMany(state.Items, "item", "items"), f.Database,
+				f.Container, path)
+		}
+	}
+	for _, one := range all {
+		if err := forget(one.File); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(filepath.Join(e.to, seed.Unfinished)); err != nil {
+		return err
+	}
+	for _, left := range has.Left {
+		fmt.Fprintln(told, "not in the export:", left)
+	}
+	if !e.Json {
+		return nil
+	}
+	return cli.PrintResult(out, true, "", map[string]any{"files": all, "left": has.Left})
+}
+
+// open makes the folder, or goes on with one. What lies in it from elsewhere would be a part of the seed.
+func (e *exporter) open() error {
+	if err := os.MkdirAll(e.to, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(e.to)
+	if err != nil {
+		return err
+	}
+	mark := filepath.Join(e.to, seed.Unfinished)
+	_, err = os.Stat(mark)
+	switch {
+	case err == nil && !e.resume:
+		return cli.Misuse(e.to + " has an export that has not come to its end: --continue goes on with it")
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case len(entries) > 0 && e.resume:
+		return cli.Misuse(e.to + " has no export that has not come to its end: begin in a new folder")
+	case len(entries) > 0:
+		return cli.Misuse(e.to + " is not empty: an export of everything goes to a folder of its own")
+	}
+	return os.WriteFile(mark, []byte("An export to this folder has not come to its end.\n"), 0o600)
+}
+
+// definitions writes what the server has but for its documents. An export that goes on finds the files of
+// what has gone meanwhile: that cannot be made good.
+func (e *exporter) definitions(has laboratory.SeedFiles) error {
+	for name := range has.Files {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return fmt.Errorf("the server has a file of the name %q, which lies outside of the folder", name)
+		}
+	}
+	for _, f := range has.Folders {
+		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
+			return fmt.Errorf("the server has a folder of the name %q, which lies outside of the folder", f.Path)
+		}
+	}
+	for name, text := range has.Files {
+		path := filepath.Join(e.to, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return filepath.WalkDir(e.to, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(e.to, path)
+		if _, there := has.Files[filepath.ToSlash(name)]; err != nil || there || name == seed.Unfinished {
+			return err
+		}
+		for _, f := range has.Folders {
+			if strings.HasPrefix(filepath.ToSlash(name), f.Path+"/"+itemsFile) {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s is of something that the server has no more: begin in a new folder", path)
+	})
+}

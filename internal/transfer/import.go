@@ -1,0 +1,306 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/progress"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// maxImportLine is the longest line of an import in bytes: a document may be 2 MB, and have blanks and system
+// properties.
+const maxImportLine = 8 << 20
+
+// maxComplaints is how many refused lines an import tells of one by one.
+const maxComplaints = 20
+
+// importer is one import command.
+type importer struct {
+	cli.ServerCall
+	create, resume bool
+	Parallel       int
+	Format         string
+	text           []string
+
+	Path     string // of the file; empty: it is none that notes can lie beside
+	Name     string // of the input, for messages
+	Out      io.Writer
+	Errs     io.Writer
+	progress *progress.Bar
+	in       *counted
+
+	Note       importState // of the documents that are settled
+	complained int
+
+	// there tells whether a document that cannot be created is there already; nil: it is refused.
+	there func(ctx context.Context, client *http.Client, document []byte) (presence, error)
+	into  string // identity of the container, where that is asked
+}
+
+// importFailure says that some documents were not taken.
+type importFailure struct{ refused, imported int }
+
+func (e *importFailure) Error() string {
+	return fmt.Sprintf("%s, %d imported", cli.HowMany(e.refused, "document was refused", "documents were refused"), e.imported)
+}
+
+const importLong = "Store the documents of a file in a container of a running server, or of the\n" +
+	"standard input for -; or, without --db and --container, all that a seed has: a folder\n" +
+	"that an export of everything has written, or any other seed.\n\n" +
+	"A file has a JSON value a line, is one JSON array, or CSV; it may be compressed by gzip or zstd.\n" +
+	"What it is, its name and its first bytes tell. The first row of CSV names the members: a.b is a\n" +
+	"member of a member. A cell that is JSON is that value; others are strings, and ids and what is\n" +
+	"in the columns --text in any case. An empty cell is no member.\n\n" +
+	"A document is as old as its _ts says, which exported documents have, or as its member _mayfly,\n" +
+	"which goes before and is not stored: " +
+	`{"timestamp": 1700000000}, {"age": "29d"} or {"expiresIn": "5m"}` +
+	".\nWithout either it is new.\n\n" +
+	"A document whose id exists replaces it, unless --create is given. One that has expired on\n" +
+	"arrival is stored, and is at once what an expired item is that the reaper has not purged yet: no\n" +
+	"read sees it. The documents are taken in their order; one that is refused is told of, and does\n" +
+	"not stop the others. What the server has no room for now is sent again later.\n\n" +
+	"While a file is imported, FILE.imported tells how far that is. An import that has stopped, or\n" +
+	"was killed, goes on there with --continue: nothing is lost, and nothing is there twice.\n\n" +
+	"Of a seed, what is not there is made: databases, containers with policies and settings, scripts,\n" +
+	"users, queues and topics, then the documents. Where the server has some of its definitions\n" +
+	"another way nothing is written, and each difference is told with file and line; a document that\n" +
+	"is there and another one is refused, as is one of another _ts. --replace changes all that to\n" +
+	"what the seed says."
+
+// registerImport adds the flags that an import of documents has.
+func (i *importer) registerImport(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	i.Register(flags)
+	cli.RegisterResultJSON(flags, &i.Json)
+	flags.BoolVar(&i.create, "create", false, "refuse a document whose id exists instead of replacing that")
+	flags.BoolVar(&i.resume, "continue", false,
+		"go on with an import of the same file that has not come to its end")
+	flags.IntVar(&i.Parallel, "parallel", 1,
+		"requests of up to 100 documents under way at once, up to 32; with more than one, feeds and\n"+
+			"exports have the documents in another order than the file")
+	flags.StringVar(&i.Format, "format", "auto", "auto, ndjson, json (an array) or csv")
+	flags.StringSliceVar(&i.text, "text", nil, "columns of CSV that are strings, whatever they hold")
+}
+
+func ImportCommand() *cobra.Command {
+	var i importer
+	var replace bool
+	cmd := &cobra.Command{
+		Use:   "import PATH",
+		Short: "Store the documents of a file, or all that a seed has, in a running server, with their age",
+		Args:  cobra.ExactArgs(1),
+		Long:  importLong,
+		Example: "  mayfly import carts.ndjson.zst --db shop --container carts\n" +
+			"  mayfly import carts.csv --text zip,phone --db shop --container carts\n" +
+			"  mayfly import everything",
+	}
+	i.registerImport(cmd.Flags())
+	cmd.Flags().BoolVar(&replace, "replace", false,
+		"of a seed: change what is there another way, instead of refusing it")
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
+		i.Name, i.Out, i.Errs = args[0], cmd.OutOrStdout(), cmd.ErrOrStderr()
+		if !slices.Contains(ImportFormats, i.Format) {
+			return cli.Misuse("--format is one of " + strings.Join(ImportFormats, ", "))
+		}
+		if i.Parallel < 1 || i.Parallel > importRequests {
+			return cli.Misuse(fmt.Sprintf("--parallel is 1 to %d", importRequests))
+		}
+		if is, err := i.isSeed(args[0]); err != nil {
+			return err
+		} else if is {
+			return i.seed(cmd.Context(), args[0], replace)
+		} else if replace {
+			return cli.Misuse("--replace goes with a seed: documents are replaced unless --create is given")
+		}
+		return i.file(cmd.Context(), args[0], cmd.InOrStdin())
+	})
+	return cmd
+}
+
+// file imports a file, or the standard input for -.
+func (i *importer) file(ctx context.Context, path string, stdin io.Reader) error {
+	size := int64(-1)
+	if path == "-" {
+		if i.resume {
+			return cli.Misuse("--continue goes with a file: what has come from the standard input is gone")
+		}
+		i.Name = "standard input"
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			size, i.Path = info.Size(), path
+		}
+		stdin = f
+	}
+	if i.Database == "" || i.Container == "" {
+		return cli.ErrNoContainer
+	}
+	if i.Path != "" {
+		return i.Run(ctx, stdin, size)
+	}
+	piped := cli.Interruptible(ctx, stdin)
+	defer piped.Close()
+	return i.Run(ctx, piped, size)
+}
+
+// run imports a stream; size is how many bytes it has, -1 for nobody knows.
+func (i *importer) Run(ctx context.Context, in io.Reader, size int64) error {
+	if i.Path != "" {
+		// Where there is no container the documents are refused, too, and that error has their line.
+		var gone *cli.Refusal
+		into, err := patiently(ctx, func() (string, error) { return i.Identity(ctx) })
+		if err != nil && !(errors.As(err, &gone) && gone.Code == http.StatusNotFound) {
+			return err
+		}
+		i.into = into
+	}
+	if err := i.take(ctx, in, size, nil); err != nil {
+		return err
+	}
+	if i.Path != "" {
+		if err := forgetImport(i.Path); err != nil {
+			return err
+		}
+	}
+	return i.tell()
+}
+
+// take imports a stream, or what docs has where that is not nil.
+func (i *importer) take(ctx context.Context, in io.Reader, size int64, docs documentSource) error {
+	i.Note = importState{URL: i.Url, Container: i.Database + "/" + i.Container, Size: size, Identity: i.into}
+	if err := i.begin(); err != nil {
+		return err
+	}
+	i.progress = progress.New(i.Errs, ttl.Real{})
+	defer i.progress.Stop()
+	i.progress.Start("importing", int(size))
+	i.in = &counted{in: in}
+	if docs == nil {
+		opened, closing, err := openDocuments(i.in, i.Name, i.Format, i.text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", i.Name, err)
+		}
+		defer closing()
+		docs = opened
+	}
+	return i.documents(ctx, docs)
+}
+
+// tell says what an import that has come to its end has done.
+func (i *importer) tell() error {
+	imported, refused := i.Note.Imported, i.Note.Refused
+	if refused == 0 || i.Json {
+		line := cli.HowMany(imported, "document", "documents") + " imported"
+		result := map[string]int{"imported": imported, "refused": refused}
+		if err := cli.PrintResult(i.Out, i.Json, line, result); err != nil {
+			return err
+		}
+	}
+	if refused > 0 {
+		return &importFailure{refused, imported}
+	}
+	return nil
+}
+
+// begin reads how far an import before this one has come, where this one goes on with it.
+func (i *importer) begin() error {
+	if !i.resume || i.Path == "" {
+		return nil
+	}
+	state, err := readImportState(i.Path)
+	if err != nil || state.Documents == 0 && state.Sent == 0 {
+		return err
+	}
+	if now := i.Note; state.URL != now.URL || state.Container != now.Container || state.Size != now.Size {
+		return cli.Misuse(fmt.Sprintf(
+			"%s is of an import of %d bytes into %s at %s: begin anew without --continue",
+			importStateOf(i.Path), state.Size, state.Container, state.URL))
+	}
+	if i.Note.Identity != state.Identity { // what was taken is gone
+		return nil
+	}
+	i.Note = state
+	return nil
+}
+
+// documents imports what a source has, in requests of some documents each.
+func (i *importer) documents(ctx context.Context, docs documentSource) (err error) {
+	w := newImportWindow(ctx, i)
+	defer w.close()
+	skip, again := i.Note.Documents, i.Note.Sent
+	for read := 0; ; read++ {
+		number, body, err := docs.Next()
+		if ended := ctx.Err(); ended != nil {
+			return i.stopped(ended, w.settleAll())
+		}
+		line := importLine{number: number, again: read < again}
+		var bad *badDocument
+		switch {
+		case err == io.EOF:
+			return w.flush()
+		case errors.As(err, &bad):
+			line.why = bad.why
+		case err != nil:
+			return i.ended(number, errors.Join(err, w.settleAll()), "")
+		default:
+			line.body = bytes.Clone(body)
+		}
+		if read < skip {
+			continue
+		}
+		if err := w.add(line); err != nil {
+			return err
+		}
+	}
+}
+
+// stopped tells how far an import has come that somebody has ended. What the requests under way have met is
+// told where it is something else than that end.
+func (i *importer) stopped(why, met error) error {
+	if met != nil && !errors.Is(met, why) {
+		why = errors.Join(why, met)
+	}
+	return fmt.Errorf("%s: %w (%s imported before%s)", i.Name, why,
+		cli.HowMany(i.Note.Imported, "document was", "documents were"), i.onward())
+}
+
+// ended tells how far an import has come that ends at a line, and how it can go on.
+func (i *importer) ended(line int, why error, onward string) error {
+	return fmt.Errorf("%s:%d: %w (%s imported before%s)", i.Name, line, why,
+		cli.HowMany(i.Note.Imported, "document was", "documents were"), onward)
+}
+
+// onward says how an import goes on that has taken some of a file, if it can.
+func (i *importer) onward() string {
+	if i.Path == "" || i.Note.Imported == 0 {
+		return ""
+	}
+	return "; --continue goes on there"
+}
+
+// complain tells of a line that was refused. After many it only counts.
+func (i *importer) complain(line int, why string) {
+	i.Note.Refused++
+	switch i.complained++; {
+	case i.complained <= maxComplaints:
+		fmt.Fprintf(i.Errs, "%s:%d: %s\n", i.Name, line, why)
+	case i.complained == maxComplaints+1:
+		fmt.Fprintln(i.Errs, "more lines were refused")
+	}
+}

@@ -1,0 +1,294 @@
+package transfer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// An import reads the next documents while the server stores some. One request is under way at a time, unless
+// --parallel allows more, so that the documents are stored, and later exported, in the order of the file.
+// Requests that are under way together may be carried out in any order, so no two of them have a document of
+// the same id: who comes second waits for the first. They are settled in the order of the file, whenever
+// their answers come. So there is always one number that tells how far the import is.
+
+// Limits of an import's requests. A document that is larger than importBytes goes alone.
+const (
+	importDocuments = 100
+	importBytes     = 1 << 20
+	importRequests  = 32 // under way at once, at most
+)
+
+// A document, or a request, that the server has no room for now is sent again after a while: the one that the
+// server names, or one that doubles from importPatience. After importTries in which nothing was taken the
+// import ends.
+const (
+	importTries    = 12
+	importPatience = 50 * time.Millisecond
+	maxImportWait  = 5 * time.Second
+)
+
+// importLine is a document and where it came from.
+type importLine struct {
+	number int
+	body   json.RawMessage
+	why    string // it cannot be sent for that reason
+	again  bool   // an import before this one may have sent it
+}
+
+// importResult is what is read of the result of one document.
+type importResult struct {
+	Status     int    `json:"statusCode"`
+	RetryAfter int64  `json:"retryAfterMilliseconds"`
+	Message    string `json:"message"`
+}
+
+// importRequest is some documents that are sent together.
+type importRequest struct {
+	lines   []importLine
+	ids     map[string]bool // as JSON
+	bytes   int
+	results []importResult // one for each line
+	err     error
+	done    chan struct{} // closed when the two above are there
+}
+
+// importWindow are the requests under way. One goroutine uses it.
+type importWindow struct {
+	i       *importer
+	ctx     context.Context // ends with the first request that fails
+	cancel  context.CancelFunc
+	next    *importRequest // that is being filled
+	waiting []*importRequest
+	client  *http.Client
+	sent    int // documents, those of imports before this one included
+}
+
+func newImportWindow(ctx context.Context, i *importer) *importWindow {
+	ctx, cancel := context.WithCancel(ctx)
+	return &importWindow{
+		i:      i,
+		ctx:    ctx,
+		cancel: cancel,
+		sent:   i.Note.Documents,
+		client: &http.Client{
+			Timeout:   cli.AskTimeout,
+			Transport: &http.Transport{MaxIdleConnsPerHost: i.Parallel},
+		},
+	}
+}
+
+// close waits for what is under way.
+func (w *importWindow) close() {
+	w.cancel()
+	for _, r := range w.waiting {
+		<-r.done
+	}
+	w.client.CloseIdleConnections()
+}
+
+// add imports a document, sooner or later.
+func (w *importWindow) add(l importLine) error {
+	id := doc.Of(l.body).Member("id").Str() // however it is spelled
+	if r := w.next; r != nil && (r.bytes+len(l.body) > importBytes || len(r.lines) == importDocuments ||
+		id != "" && r.ids[id]) {
+		if err := w.send(); err != nil {
+			return err
+		}
+	}
+	if w.next == nil {
+		w.next = &importRequest{ids: map[string]bool{}, done: make(chan struct{})}
+	}
+	w.next.lines = append(w.next.lines, l)
+	w.next.bytes += len(l.body)
+	if id != "" {
+		w.next.ids[id] = true
+	}
+	return nil
+}
+
+// send sends what has been gathered, as soon as there is room for it and nothing under way has an id of it.
+func (w *importWindow) send() error {
+	r := w.next
+	if r == nil {
+		return nil
+	}
+	w.next = nil
+	before := max(0, len(w.waiting)+1-w.i.Parallel)
+	for n, earlier := range w.waiting {
+		if earlier.shares(r) {
+			before = n + 1
+		}
+	}
+	for range before {
+		if err := w.settle(); err != nil {
+			return err
+		}
+	}
+	w.sent += len(r.lines)
+	w.i.Note.Sent = w.sent
+	if err := w.i.keep(); err != nil {
+		return err
+	}
+	w.waiting = append(w.waiting, r)
+	go func() {
+		defer close(r.done)
+		r.err = w.i.deliver(w.ctx, w.client, r)
+	}()
+	return nil
+}
+
+// shares tells whether two requests have documents of the same id.
+func (r *importRequest) shares(other *importRequest) bool {
+	for id := range r.ids {
+		if other.ids[id] {
+			return true
+		}
+	}
+	return false
+}
+
+// flush sends what has been gathered and settles everything.
+func (w *importWindow) flush() error {
+	if err := w.send(); err != nil {
+		return err
+	}
+	return w.settleAll()
+}
+
+func (w *importWindow) settleAll() error {
+	for len(w.waiting) > 0 {
+		if err := w.settle(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle waits for the first of the requests under way and counts what became of its documents.
+func (w *importWindow) settle() error {
+	r := w.waiting[0]
+	<-r.done
+	w.waiting = w.waiting[1:]
+	if r.err != nil {
+		return w.i.ended(r.lines[0].number, r.err, w.i.onward())
+	}
+	for n, l := range r.lines {
+		switch res := r.results[n]; {
+		case res.Status == http.StatusConflict && w.i.there != nil:
+			if err := w.compare(l, res); err != nil {
+				return w.i.ended(l.number, err, w.i.onward())
+			}
+		case res.Status/100 == 2, res.Status == http.StatusConflict && l.again:
+			w.i.Note.Imported++
+		case l.why != "":
+			w.i.complain(l.number, l.why)
+		default:
+			w.i.complain(l.number, fmt.Sprintf("%d %s", res.Status, res.Message))
+		}
+	}
+	w.i.Note.Documents += len(r.lines)
+	w.i.progress.Step(w.i.in.taken())
+	return w.i.keep()
+}
+
+// keep notes how far the import is.
+func (i *importer) keep() error {
+	if i.Path == "" {
+		return nil
+	}
+	return i.Note.Write(i.Path)
+}
+
+// deliver sends the documents of a request until each has a result that stays.
+func (i *importer) deliver(ctx context.Context, client *http.Client, r *importRequest) error {
+	r.results = make([]importResult, len(r.lines))
+	var open []int // those without a result
+	for n, l := range r.lines {
+		if l.why == "" {
+			open = append(open, n)
+		}
+	}
+	patience := importPatience
+	for try := 1; len(open) > 0; try++ {
+		answers, err := i.try(ctx, client, r, open)
+		var wait time.Duration
+		var refusal *cli.Refusal
+		if errors.As(err, &refusal) && busy(refusal.Code) && try < importTries {
+			wait = refusal.RetryAfter
+		} else if err != nil {
+			return err
+		}
+		left := open[:0:0]
+		for n, at := range open {
+			if answers != nil {
+				r.results[at] = answers[n]
+				wait = max(wait, time.Duration(answers[n].RetryAfter)*time.Millisecond)
+			}
+			if answers == nil || busy(answers[n].Status) {
+				left = append(left, at)
+			}
+		}
+		if len(left) < len(open) {
+			try, patience = 0, importPatience
+		} else if try >= importTries {
+			break // each has the result that it was refused with
+		}
+		if open = left; len(open) == 0 {
+			break
+		}
+		if wait == 0 {
+			wait, patience = patience, 2*patience
+		}
+		if err := pause(ctx, min(wait, maxImportWait)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// busy tells that the same may be taken later.
+func busy(status int) bool {
+	return status == http.StatusTooManyRequests || status == 449 || status == http.StatusServiceUnavailable
+}
+
+// pause waits, of the time outside.
+func pause(ctx context.Context, d time.Duration) error {
+	waited, stop := ttl.Real{}.After(d)
+	defer stop()
+	select {
+	case <-waited:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// try sends some documents of a request once.
+func (i *importer) try(ctx context.Context, client *http.Client, r *importRequest,
+	which []int) ([]importResult, error) {
+	body := []byte(`{"documents":[`)
+	for n, at := range which {
+		if n > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, r.lines[at].body...)
+	}
+	body = fmt.Appendf(body, `],"create":%t}`, i.create)
+	req, err := i.Request(ctx, "_mayfly/dbs/{db}/colls/{coll}/import", cli.AsIs(body))
+	if err != nil {
+		return nil, err
+	}
+	results, err := cli.AskBy[[]importResult](client, req)
+	if err == nil && len(results) != len(which) {
+		err = fmt.Errorf("%s answers with %d results for %d documents", req.URL, len(results), len(which))
+	}
+	return results, err
+}

@@ -1,0 +1,400 @@
+package transfer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/tree"
+	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/seed"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// An import of a seed brings what it defines in first, in one request: the server compares all of it with
+// what it has before it writes anything. Then the documents of each container are imported as those of one
+// file are, by the same code. A document that is there stays: where it is another one, it is told of as
+// refused.
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+// noSeed is a file that cannot be read as a seed.
+type noSeed struct{ err error }
+
+func (e *noSeed) Error() string {
+	return e.err.Error() + " (it is read as a seed: an import of documents has --db and --container)"
+}
+
+func (e *noSeed) Unwrap() error { return e.err }
+
+// seedImport is one import of a seed.
+type seedImport struct {
+	importer
+	replace bool
+	path    string // of the seed
+	planted laboratory.Planted
+	total   importState // of all containers
+}
+
+// seedPart is the documents of one container that lie in one file.
+type seedPart struct {
+	database, container string
+	file                string // of them
+	note                string // the file beside which it is noted how far the import is
+	documents           []seed.Document
+}
+
+// seedParts are all of them, in their order.
+func seedParts(s *seed.Seed) (list []seedPart) {
+	for n, from := range s.Sources() {
+		for _, file := range from.Lists {
+			list = append(list, seedPart{from.Database, from.Container, file, file, nil})
+		}
+		begun := len(list) // those with documents of this container
+		for _, d := range from.Documents {
+			if last := len(list) - 1; last < begun || list[last].file != d.Place.File {
+				note := fmt.Sprintf("%s.%d", d.Place.File, n)
+				list = append(list, seedPart{from.Database, from.Container, d.Place.File, note, nil})
+			}
+			part := &list[len(list)-1]
+			part.documents = append(part.documents, d)
+		}
+	}
+	return list
+}
+
+// isSeed tells whether what is to be imported is a seed: a folder, or a file without a container to go to.
+func (i *importer) isSeed(path string) (bool, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || path == "-":
+		return false, nil // who opens it tells
+	case info.IsDir() && i.Database+i.Container != "":
+		return false, cli.Misuse(path + " is a folder: a seed, which names its databases and containers " +
+			"itself: leave out --db and --container")
+	}
+	ending := strings.ToLower(filepath.Ext(path))
+	value := tree.IsYAML(path) || ending == ".json"
+	return info.IsDir() || value && i.Database+i.Container == "", nil
+}
+
+// seed imports the seed of a path.
+func (i *importer) seed(ctx context.Context, path string, replace bool) error {
+	s := &seedImport{importer: *i, replace: replace, path: path}
+	return s.Run(ctx)
+}
+
+func (s *seedImport) Run(ctx context.Context) error {
+	if s.create || len(s.text) > 0 || s.Format != "auto" {
+		return cli.Misuse("--create, --format and --text go with a file of documents, and " + s.path +
+			" is a seed; --db and --container say where such a file goes")
+	}
+	s.create = !s.replace
+	read, err := seed.OpenDefinitions(s.path)
+	if err != nil && isFile(s.path) {
+		return &noSeed{err}
+	}
+	if err != nil {
+		return err
+	}
+	parts := seedParts(read)
+	if !s.resume { // what an earlier import has left tells nothing of this one
+		if err := forgetParts(parts); err != nil {
+			return err
+		}
+	}
+	if err := s.plant(ctx, read); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err := s.part(ctx, part); err != nil {
+			var usage *cli.UsageError
+			if errors.As(err, &usage) {
+				return err
+			}
+			return fmt.Errorf("%w; --continue goes on there", err)
+		}
+	}
+	if err := forgetParts(parts); err != nil {
+		return err
+	}
+	return s.tell()
+}
+
+func forgetParts(parts []seedPart) error {
+	for _, part := range parts {
+		if err := forgetImport(part.note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// differences is the refusal of a seed by a server that has some of it another way, which has been told.
+type differences struct{ refusal *cli.Refusal }
+
+func (d *differences) Error() string {
+	return "nothing was imported: the server has some of it another way, which --replace changes, " +
+		"documents too"
+}
+
+func (d *differences) Unwrap() error { return d.refusal }
+
+// plant brings in what the seed defines. First the server only compares. Then it is noted that it has done
+// so: from there on what is there another way is a half of this seed, where a server has died in the middle.
+func (s *seedImport) plant(ctx context.Context, read *seed.Seed) error {
+	question := map[string]any{"files": read.Files(), "root": s.path}
+	if isFile(s.path) {
+		question["file"], question["root"] = filepath.Base(s.path), filepath.Dir(s.path)
+	}
+	begun, err := readImportState(s.definitionsNote())
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.replace, s.resume && begun.URL == s.Url:
+		question["replace"] = true
+	default:
+		question["check"] = true
+		if err := s.ask(ctx, question); err != nil {
+			return err
+		}
+		delete(question, "check")
+	}
+	if err := (importState{URL: s.Url}).Write(s.definitionsNote()); err != nil {
+		return err
+	}
+	err = s.ask(ctx, question)
+	var different *differences
+	switch {
+	case err == nil, errors.As(err, &different): // somebody else came between
+		return errors.Join(err, forgetImport(s.definitionsNote()))
+	}
+	return fmt.Errorf("%w; --continue goes on there", err)
+}
+
+// definitionsNote is beside which file it is noted that the server brings in definitions.
+func (s *seedImport) definitionsNote() string {
+	if isFile(s.path) {
+		return s.path + ".definitions"
+	}
+	return filepath.Join(s.path, "definitions")
+}
+
+// ask brings the definitions to the server, or asks it whether it would take them.
+func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
+	req, err := s.Call(ctx, http.MethodPost, seedPath, question)
+	if err != nil {
+		return err
+	}
+	s.planted, err = cli.Ask[laboratory.Planted](req)
+	var refusal *cli.Refusal
+	if errors.As(err, &refusal) && refusal.Code == http.StatusConflict && !s.replace {
+		fmt.Fprintln(s.Errs, strings.Join(refusal.Reasons, "\n"))
+		return &differences{refusal}
+	}
+	return err
+}
+
+// part imports the documents of a container that lie in one file.
+func (s *seedImport) part(ctx context.Context, part seedPart) error {
+	one := s.importer
+	one.Database, one.Container, one.Name, one.Path = part.database, part.container, part.file, part.note
+	one.Format = "ndjson"
+	var err error
+	if one.into, err = one.Identity(ctx); err != nil {
+		return err
+	}
+	if !s.replace {
+		container, err := one.Definition(ctx)
+		if err != nil {
+			return err
+		}
+		one.there = func(ctx context.Context, client *http.Client, document []byte) (presence, error) {
+			return one.isThere(ctx, client, &container, document)
+		}
+	}
+	err = one.takePart(ctx, part)
+	s.total.Imported += one.Note.Imported
+	s.total.There += one.Note.There
+	s.total.Refused += one.Note.Refused
+	return err
+}
+
+func (i *importer) takePart(ctx context.Context, part seedPart) error {
+	if part.documents != nil {
+		size := int64(0)
+		for _, d := range part.documents {
+			size += int64(len(d.Text))
+		}
+		return i.take(ctx, strings.NewReader(""), size, &seedDocuments{left: part.documents})
+	}
+	f, err := os.Open(part.file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return i.take(ctx, f, info.Size(), nil)
+}
+
+// seedDocuments are documents that have been read already.
+type seedDocuments struct{ left []seed.Document }
+
+func (d *seedDocuments) Next() (int, []byte, error) {
+	if len(d.left) == 0 {
+		return 0, nil, io.EOF
+	}
+	one := d.left[0]
+	d.left = d.left[1:]
+	return one.Place.Line, one.Text, nil
+}
+
+// presence is how a server has a document.
+type presence int
+
+const (
+	absent presence = iota
+	another
+	same
+)
+
+// isThere tells whether the server has a document of the same id: the same one is also of the same age, where
+// its file says how old it is.
+func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerAnswer,
+	document []byte) (presence, error) {
+	body, asked, err := store.ParseImport(document)
+	if err != nil {
+		return absent, err
+	}
+	key, err := container.PartitionKeyOf(body)
+	if err != nil {
+		return absent, err
+	}
+	at := i.ServerCall
+	at.Item = doc.Of(body).Member("id").Str()
+	there, err := patiently(ctx, func() (json.RawMessage, error) {
+		req, err := at.Call(ctx, http.MethodGet, cli.ItemPath, nil)
+		if err != nil {
+			return nil, err
+		}
+		cli.SetPartitionKey(req, key)
+		return cli.AskBy[json.RawMessage](client, req)
+	})
+	var gone *cli.Refusal
+	if errors.As(err, &gone) && gone.Code == http.StatusNotFound {
+		return absent, nil
+	}
+	if err != nil {
+		return absent, err
+	}
+	have, age, err := store.ParseImport(appendExported(nil, there))
+	if err != nil || !alike(doc.Of(have), doc.Of(body)) ||
+		asked.Timestamp != 0 && asked.Timestamp != age.Timestamp {
+		return another, nil // one with what no import takes is another one, too
+	}
+	return same, nil
+}
+
+// alike is doc.Equal, which compares numbers as doubles, and all digits of integers.
+func alike(a, b doc.Value) bool { return doc.Equal(a, b) && sameIntegers(a, b) }
+
+// sameIntegers compares the integers of two values that are equal otherwise.
+func sameIntegers(a, b doc.Value) bool {
+	same := true
+	switch a.Kind() {
+	case doc.Number:
+		m, err1 := strconv.ParseInt(string(a.Raw()), 10, 64)
+		n, err2 := strconv.ParseInt(string(b.Raw()), 10, 64)
+		return err1 != nil || err2 != nil || m == n
+	case doc.Object:
+		a.Each(func(name string, v doc.Value) bool {
+			same = sameIntegers(v, b.Member(name))
+			return same
+		})
+	case doc.Array:
+		var list []doc.Value
+		b.Each(func(_ string, v doc.Value) bool {
+			list = append(list, v)
+			return true
+		})
+		n := 0
+		a.Each(func(_ string, v doc.Value) bool {
+			same = n < len(list) && sameIntegers(v, list[n])
+			n++
+			return same
+		})
+	}
+	return same
+}
+
+// compare counts a document that something is in the way of: most often itself.
+func (w *importWindow) compare(l importLine, refusal importResult) error {
+	there, err := w.i.there(w.ctx, w.client, l.body)
+	switch {
+	case err != nil:
+		return err
+	case there == absent: // another one has its unique key
+		w.i.complain(l.number, fmt.Sprintf("%d %s", refusal.Status, refusal.Message))
+	case there == another:
+		w.i.complain(l.number, "the document is there already, and another one")
+	case l.again:
+		w.i.Note.Imported++
+	default:
+		w.i.Note.There++
+	}
+	return nil
+}
+
+// patiently asks again, later, what the server has no room for now.
+func patiently[T any](ctx context.Context, question func() (T, error)) (answer T, err error) {
+	wait := importPatience
+	for try := 1; ; try++ {
+		var refusal *cli.Refusal
+		answer, err = question()
+		if !errors.As(err, &refusal) || !busy(refusal.Code) || try == importTries {
+			return answer, err
+		}
+		next := refusal.RetryAfter
+		if next == 0 {
+			next, wait = wait, 2*wait
+		}
+		if err := pause(ctx, min(next, maxImportWait)); err != nil {
+			return answer, err
+		}
+	}
+}
+
+// tell says what the import of a seed has done.
+func (s *seedImport) tell() error {
+	t := s.total
+	if t.Refused == 0 || s.Json {
+		line := fmt.Sprintf("%s imported, %s there; of databases, containers, scripts and "+
+			"users %d made, %d changed", cli.HowMany(t.Imported, "document", "documents"),
+			cli.HowMany(t.There, "was", "were"), s.planted.Made, s.planted.Changed)
+		result := map[string]int{"made": s.planted.Made, "changed": s.planted.Changed, "imported": t.Imported,
+			"there": t.There, "refused": t.Refused}
+		if err := cli.PrintResult(s.Out, s.Json, line, result); err != nil {
+			return err
+		}
+	}
+	if t.Refused > 0 {
+		return &importFailure{t.Refused, t.Imported}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mayflydb/mayfly/mayflytest"
+)
+
+// TestImportEndsBetweenLines: an import that is broken off says how far it has come, and reads no further.
+func TestImportEndsBetweenLines(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	i := importer{Name: "docs", Out: io.Discard, Errs: io.Discard}
+	err := i.Run(ctx, strings.NewReader("no JSON\nno JSON\n"), -1)
+	const told = "docs: context canceled (0 documents were imported before)"
+	if !errors.Is(err, context.Canceled) || err.Error() != told {
+		t.Error(err)
+	}
+}
+
+// TestStoppedImport: an import of a file that is broken off says once how far it has come, and how it goes
+// on.
+func TestStoppedImport(t *testing.T) {
+	m := mayflytest.New(t)
+	m.Container("db/c", "/pk")
+	ctx, cancel := context.WithCancel(t.Context())
+	in := &cancelsAt{strings.NewReader(strings.Repeat(`{"id":"1","pk":"a"}`+"\n", 4*importDocuments)),
+		3 * importDocuments * 20, cancel}
+	i := importer{Name: "docs", Path: filepath.Join(t.TempDir(), "docs"), Out: io.Discard, Errs: io.Discard,
+		Parallel: 1}
+	i.Url, i.Key, i.Database, i.Container = m.URL(), m.Key(), "db", "c"
+	i.Format = "ndjson"
+	err := i.Run(ctx, in, 4*importDocuments*20)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if text := err.Error(); strings.Count(text, "context canceled") != 1 || i.Note.Imported > 0 &&
+		!strings.HasSuffix(text, "before; --continue goes on there)") {
+		t.Errorf("%d: %s", i.Note.Imported, text)
+	}
+}
+
+// cancelsAt is a reader that ends a context when so many bytes have been read.
+type cancelsAt struct {
+	in     io.Reader
+	left   int
+	cancel context.CancelFunc
+}
+
+func (c *cancelsAt) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p[:min(len(p), 100)])
+	if c.left -= n; c.left <= 0 {
+		c.cancel()
+	}
+	return n, err
+}

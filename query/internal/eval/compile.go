@@ -1,0 +1,290 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Expressions are compiled to closures over a frame. There are three forms of them, so that the usual filter
+// and the usual projection build no values: a valuer gives a value, a decider one of the three truth values,
+// a writer JSON text.
+type (
+	Valuer  func(f *Frame) doc.Value
+	Decider func(f *Frame) Truth
+	writer  func(f *Frame, dst []byte) (out []byte, defined bool)
+)
+
+// Truth is a boolean or undefined.
+type Truth uint8
+
+const (
+	Unknown Truth = iota
+	no
+	Yes
+)
+
+func truthOf(b bool) Truth {
+	if b {
+		return Yes
+	}
+	return no
+}
+
+func truthOfValue(v doc.Value) Truth {
+	if v.Kind() != doc.Bool {
+		return Unknown
+	}
+	return truthOf(v.Bool())
+}
+
+func (t Truth) Value() doc.Value {
+	if t == Unknown {
+		return lang.Undefined
+	}
+	return doc.BoolValue(t == Yes)
+}
+
+func (t Truth) not() Truth {
+	switch t {
+	case Yes:
+		return no
+	case no:
+		return Yes
+	}
+	return Unknown
+}
+
+// Compiler turns the expressions of a bound query into closures.
+type Compiler struct {
+	*bind.Binder
+	Computed map[string]Valuer
+	Blocks   map[*bind.Block]*Rowset // of subqueries, each compiled once
+}
+
+// Value compiles an expression.
+func (c *Compiler) Value(e syntax.Expr) Valuer {
+	if i, ok := c.Keys[e]; ok {
+		return func(f *Frame) doc.Value { return f.keys[i] }
+	}
+	if _, _, ok := syntax.PathOf(e); ok && !c.throughKey(e) {
+		return c.path(e)
+	}
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return literal(e.Value)
+	case *syntax.Parameter:
+		i := c.Params[e.Name]
+		return func(f *Frame) doc.Value { return f.Run.given[i] }
+	case *syntax.Member:
+		x, name := c.Value(e.X), e.Name
+		return func(f *Frame) doc.Value {
+			v := x(f)
+			f.Run.Spend(lang.Work(v))
+			return v.Member(name)
+		}
+	case *syntax.Index:
+		return c.binary(e.X, e.I, lang.OpIndex)
+	case *syntax.Unary:
+		return c.unary(e)
+	case *syntax.Binary:
+		if e.Op > syntax.Ge {
+			return c.binary(e.X, e.Y, Operators()[e.Op])
+		}
+	case *syntax.Coalesce:
+		x, y := c.Value(e.X), c.Value(e.Y)
+		return func(f *Frame) doc.Value {
+			if v := x(f); v.Kind() != doc.Undefined {
+				return v
+			}
+			return y(f)
+		}
+	case *syntax.Cond:
+		return c.conditional(e.If, e.Then, e.Else)
+	case *syntax.Call:
+		if v := c.call(e); v != nil {
+			return v
+		}
+	case *syntax.ArrayLit, *syntax.ObjectLit:
+		w := c.write(e)
+		return func(f *Frame) doc.Value {
+			text, _ := w(f, nil)
+			return doc.Of(text)
+		}
+	case *syntax.Subquery:
+		if e.Kind != syntax.Exists {
+			return c.subquery(e)
+		}
+	}
+	d := c.Decide(e)
+	return func(f *Frame) doc.Value { return d(f).Value() }
+}
+
+func literal(v doc.Value) Valuer {
+	// From 2^53 on the spelling tells integers from others, which no double does; and a -0 stays one.
+	if f := v.Num(); math.Abs(f) < 1<<53 && (f != 0 || !math.Signbit(f)) {
+		v = bind.AsKept(v)
+	}
+	return func(*Frame) doc.Value { return v }
+}
+
+// throughKey tells of a path that it goes on from a key of GROUP BY: such a path is not read from an item.
+func (c *Compiler) throughKey(e syntax.Expr) bool {
+	for {
+		switch x := e.(type) {
+		case *syntax.Member:
+			e = x.X
+		case *syntax.Index:
+			e = x.X
+		default:
+			return false
+		}
+		if c.isKey(e) {
+			return true
+		}
+	}
+}
+
+func (c *Compiler) unary(e *syntax.Unary) Valuer {
+	x := c.Value(e.X)
+	switch e.Op {
+	case syntax.Neg:
+		if l, ok := e.X.(*syntax.Literal); ok { // as it is spelled: -0.0 is not 0, and -0 is
+			v := lang.OpNegate(l.Value)
+			return func(*Frame) doc.Value { return v }
+		}
+		return func(f *Frame) doc.Value { return lang.OpNegate(x(f)) }
+	case syntax.Plus:
+		return func(f *Frame) doc.Value { return lang.OpPlus(x(f)) }
+	case syntax.BitNot:
+		return func(f *Frame) doc.Value { return lang.OpBitNot(x(f)) }
+	}
+	return func(f *Frame) doc.Value { return truthOfValue(x(f)).not().Value() }
+}
+
+func (c *Compiler) binary(a, b syntax.Expr, op func(a, b doc.Value) doc.Value) Valuer {
+	x, y := c.Value(a), c.Value(b)
+	return func(f *Frame) doc.Value {
+		v, w := operands(f, x, y)
+		if !f.Run.Spend(lang.Work(v) + lang.Work(w)) {
+			return lang.Undefined
+		}
+		return op(v, w)
+	}
+}
+
+func (c *Compiler) conditional(condition, then, otherwise syntax.Expr) Valuer {
+	d, x, y := c.Decide(condition), c.Value(then), c.Value(otherwise)
+	return func(f *Frame) doc.Value {
+		if d(f) == Yes {
+			return x(f)
+		}
+		return y(f)
+	}
+}
+
+// Operators are the operators with two operands but comparisons, which decide.
+func Operators() map[syntax.BinaryOp]func(a, b doc.Value) doc.Value {
+	return map[syntax.BinaryOp]func(a, b doc.Value) doc.Value{
+		syntax.Shl: lang.OpShiftLeft, syntax.Shr: lang.OpShiftRight, syntax.UShr: lang.OpShiftRightZero, syntax.Concat: lang.OpConcat,
+		syntax.Add: lang.OpAdd, syntax.Sub: lang.OpSubtract, syntax.BitAnd: lang.OpBitAnd, syntax.BitOr: lang.OpBitOr, syntax.BitXor: lang.OpBitXor,
+		syntax.Mul: lang.OpMultiply, syntax.Div: lang.OpDivide, syntax.Mod: lang.OpModulo,
+	}
+}
+
+// path compiles a name with constant steps behind it. What leads from the item to a property is read straight
+// from the document's text.
+func (c *Compiler) path(e syntax.Expr) Valuer {
+	root, steps, _ := syntax.PathOf(e)
+	a := c.Idents[root]
+	if a == nil { // a step into NaN or Infinity
+		return func(*Frame) doc.Value { return lang.Undefined }
+	}
+	if a.Item {
+		return c.itemPath(steps)
+	}
+	slot := a.Slot
+	if len(steps) == 0 {
+		return func(f *Frame) doc.Value { return f.slots[slot] }
+	}
+	rest := follow(steps)
+	return func(f *Frame) doc.Value {
+		v := f.slots[slot]
+		if !f.Run.Spend(v.TextLen() / 4) {
+			return lang.Undefined
+		}
+		return rest(v)
+	}
+}
+
+func (c *Compiler) itemPath(steps []syntax.Step) Valuer {
+	if len(steps) == 0 {
+		return (*Frame).document
+	}
+	var first Valuer
+	name := steps[0].Name
+	switch computed := c.Computed[name]; {
+	case steps[0].IsIndex:
+		return func(*Frame) doc.Value { return lang.Undefined }
+	case computed != nil:
+		first = computed
+	case doc.IsSystem(name):
+		first = func(f *Frame) doc.Value { return f.system(name) }
+	default:
+		n := 1
+		for n < len(steps) && !steps[n].IsIndex {
+			n++
+		}
+		path := stepsPath(steps[:n])
+		first = func(f *Frame) doc.Value {
+			if !f.Run.Spend(len(f.Body) / 4) {
+				return lang.Undefined
+			}
+			return doc.Get(f.Body, path)
+		}
+		steps = steps[n-1:]
+	}
+	if len(steps) == 1 {
+		return first
+	}
+	rest := follow(steps[1:])
+	return func(f *Frame) doc.Value {
+		v := first(f)
+		f.Run.Spend(v.TextLen() / 4)
+		return rest(v)
+	}
+}
+
+func stepsPath(steps []syntax.Step) doc.Path {
+	names := make([]string, len(steps))
+	for i, st := range steps {
+		names[i] = st.Name
+	}
+	return doc.PathOf(names...)
+}
+
+// follow returns what walks from a value along constant steps.
+func follow(steps []syntax.Step) func(doc.Value) doc.Value {
+	n := 0
+	for n < len(steps) && !steps[n].IsIndex {
+		n++
+	}
+	if n == len(steps) {
+		path := stepsPath(steps)
+		return func(v doc.Value) doc.Value { return v.Get(path) }
+	}
+	path, at, rest := stepsPath(steps[:n]), steps[n].Index, func(v doc.Value) doc.Value { return v }
+	if n+1 < len(steps) {
+		rest = follow(steps[n+1:])
+	}
+	return func(v doc.Value) doc.Value {
+		v = v.Get(path)
+		if v.Kind() != doc.Array {
+			return lang.Undefined
+		}
+		return rest(lang.Element(v, at))
+	}
+}

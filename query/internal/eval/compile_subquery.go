@@ -1,0 +1,56 @@
+package eval
+
+import (
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// subquery compiles a subquery that stands for a value: the only row of (SELECT ...), all rows of
+// ARRAY(SELECT ...).
+func (c *Compiler) subquery(e *syntax.Subquery) Valuer {
+	rs := c.Rowset(c.Subs[e.Query])
+	if e.Kind == syntax.Array {
+		return func(f *Frame) doc.Value {
+			dst := []byte{'['}
+			rs.values(f, func(v doc.Value) bool {
+				dst = lang.AppendElement(dst, v)
+				return f.Run.Spend(v.TextLen()) && f.Run.Fits(dst)
+			})
+			return doc.Of(append(dst, ']'))
+		}
+	}
+	at := e.Span
+	text := c.Text
+	return func(f *Frame) doc.Value {
+		var only doc.Value
+		n := 0
+		rs.values(f, func(v doc.Value) bool {
+			only = v
+			n++
+			return n < 2
+		})
+		if n > 1 {
+			err := fault.Plain("The cardinality of a scalar subquery result set cannot be greater than one.")
+			err.Start, err.End = at.Start, at.End
+			err.Place(text)
+			f.Run.Fail(err)
+			return lang.Undefined
+		}
+		return only
+	}
+}
+
+// exists compiles EXISTS(SELECT ...), which looks no further than the first row.
+func (c *Compiler) exists(e *syntax.Subquery) Decider {
+	rs := c.Rowset(c.Subs[e.Query])
+	return func(f *Frame) Truth {
+		found := no
+		rs.values(f, func(doc.Value) bool {
+			found = Yes
+			return false
+		})
+		return found
+	}
+}

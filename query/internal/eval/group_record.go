@@ -1,0 +1,107 @@
+package eval
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/record"
+)
+
+// A group in a file is a record: when it turned up, its keys, and the state of each aggregate. Numbers are
+// varints where they are whole; a value is its text behind the length of that.
+
+// notFinite stands, in place of a text, for a number that JSON has no text for.
+const notFinite = '#'
+
+// appendKept appends a value in a form that decodeKept reads back.
+func appendKept(dst []byte, v doc.Value) []byte {
+	if n := v.Num(); v.Kind() == doc.Number && (math.IsInf(n, 0) || math.IsNaN(n)) {
+		return binary.BigEndian.AppendUint64(append(dst, 9, notFinite), math.Float64bits(n))
+	}
+	return record.AppendSized(dst, v.Raw())
+}
+
+func decodeKept(b []byte) doc.Value {
+	if len(b) == 9 && b[0] == notFinite {
+		return doc.NumberValue(math.Float64frombits(binary.BigEndian.Uint64(b[1:])))
+	}
+	return doc.Of(b)
+}
+
+// AppendKey appends the record of a group.
+func (one *Bucket) Append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, one.turn)
+	dst = binary.AppendUvarint(dst, uint64(len(one.keys)))
+	for _, v := range one.keys {
+		dst = appendKept(dst, v)
+	}
+	for _, state := range one.State {
+		switch a := state.(type) {
+		case *lang.Counter:
+			dst = binary.AppendUvarint(dst, uint64(a.N))
+		case *lang.Adder:
+			dst = append(dst, byte(TruthBit(a.Spoiled)))
+			dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(a.Sum))
+			dst = binary.AppendUvarint(dst, uint64(a.N))
+			dst = binary.AppendUvarint(dst, uint64(len(a.List)))
+			for _, n := range a.List {
+				dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(n))
+			}
+		case *lang.Extreme:
+			dst = appendKept(append(dst, byte(TruthBit(a.Spoiled))), a.Best)
+		case *lang.Collector:
+			dst = record.AppendSized(dst, a.Text)
+		}
+	}
+	return dst
+}
+
+// merge adds a record of the same group, whose rows came later, to one that began empty. It is false where
+// the record is none.
+func (one *Bucket) merge(rec []byte) bool {
+	r := record.Reader{Rest: rec, Ok: true}
+	turn := r.Uvarint()
+	keys := make([]doc.Value, r.Count())
+	for i := range keys {
+		keys[i] = decodeKept(r.Sized())
+	}
+	if one.keys == nil {
+		one.turn, one.keys = turn, keys
+		for i, v := range keys {
+			keys[i] = v.Clone()
+		}
+	}
+	for _, state := range one.State {
+		switch a := state.(type) {
+		case *lang.Counter:
+			a.N += int64(r.Uvarint())
+		case *lang.Adder:
+			a.Spoiled = r.Byte() == 1 || a.Spoiled
+			a.Sum += math.Float64frombits(r.Uint64())
+			a.N += int64(r.Uvarint())
+			for n := r.Count(); n > 0 && r.Ok; n-- {
+				a.Sum += math.Float64frombits(r.Uint64())
+			}
+		case *lang.Extreme:
+			if r.Byte() == 1 {
+				a.Spoiled, a.Best, a.Bytes = true, lang.Undefined, 0
+			}
+			a.Add(decodeKept(r.Sized()))
+		case *lang.Collector:
+			doc.Of(append(r.Sized(), ']')).Each(func(_ string, v doc.Value) bool {
+				a.Add(v)
+				return true
+			})
+		}
+	}
+	return r.Ok && len(r.Rest) == 0
+}
+
+func TruthBit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,151 @@
+package eval
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/spill"
+)
+
+// Spill writes the groups that are in memory as a sorted run, and begins anew: a group that comes again is
+// another part of it. The parts are put together at the end.
+func (g *Grouper) Spill() {
+	run := g.f.Run
+	if g.Runs == nil {
+		g.Runs = run.Env.Temp.NewSorter(0, run.Spend)
+	}
+	g.sortByKey()
+	run.Spilled(g.WriteTo(g.Runs), "GROUP BY")
+	for _, one := range g.Groups {
+		g.drop(one)
+	}
+	clear(g.Groups)
+	g.Groups = g.Groups[:0]
+	clear(g.byKey)
+}
+
+// drop notes that a group is not in memory any more.
+func (g *Grouper) drop(one *Bucket) {
+	one.gone = true
+	*g.held -= one.size
+	g.f.Run.Used -= one.size
+}
+
+func (g *Grouper) WriteTo(s *spill.Sorter) error {
+	return s.Run(func(add func(key, payload []byte) error) error {
+		for _, one := range g.Groups {
+			g.record = one.Append(g.record[:0])
+			if err := add([]byte(one.key), g.record); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Close removes the files.
+func (g *Grouper) Close() {
+	if g.Runs != nil {
+		g.Runs.Close()
+	}
+}
+
+// eachSpilled is each where groups are in files and the order is not that of their keys.
+func (g *Grouper) eachSpilled(fn func() bool) bool {
+	parts := g.Merged()
+	defer parts.Close()
+	all := g.inTurn(parts)
+	defer all.Close()
+	for {
+		one := all.Next(g)
+		if one == nil {
+			return g.f.Run.Err == nil
+		}
+		g.Show(one)
+		if !fn() {
+			return false
+		}
+	}
+}
+
+// Merged are the groups in the order of their keys.
+func (g *Grouper) Merged() *GroupRest {
+	if len(g.Groups) > 0 {
+		g.Spill()
+	}
+	it, err := g.Runs.Sort()
+	g.f.Run.Spilled(err, "GROUP BY")
+	return &GroupRest{It: it}
+}
+
+// inTurn puts groups in the order of the query, equal ones in that in which they turned up.
+func (g *Grouper) inTurn(all *GroupRest) *GroupRest {
+	run := g.f.Run
+	sorter := run.Env.Temp.NewSorter(run.LimitHeld()/8, run.Spend)
+	defer sorter.Close()
+	var key []byte
+	for one := all.Next(g); one != nil; one = all.Next(g) {
+		key = binary.BigEndian.AppendUint64(g.orderKey(key[:0], one), one.turn)
+		g.record = one.Append(g.record[:0])
+		if !run.Spilled(sorter.Add(key, g.record), "ORDER BY") {
+			break
+		}
+	}
+	it, err := sorter.Sort()
+	run.Spilled(err, "ORDER BY")
+	return &GroupRest{It: it}
+}
+
+// GroupRest are groups in files, and one that was taken out of them.
+type GroupRest struct {
+	It   *spill.Iterator // nil: there are none
+	One  *Bucket
+	Held int
+}
+
+// Next returns the next group; nil: there is none, or the run has ended.
+func (r *GroupRest) Next(g *Grouper) *Bucket {
+	run := g.f.Run
+	run.Hold(g.held, -r.Held, "GROUP BY")
+	r.One, r.Held = nil, 0
+	for r.It != nil && r.It.Next() {
+		if r.One == nil {
+			r.One = g.empty()
+			r.One.key = string(r.It.Key())
+		} else if r.One.key != string(r.It.Key()) {
+			r.It.Unread()
+			break
+		}
+		if !r.One.merge(r.It.Payload()) {
+			run.Spilled(&spill.Error{Op: "read", Err: spill.ErrCorrupt}, "GROUP BY")
+		}
+		size := 0
+		for _, state := range r.One.State {
+			size += state.Size()
+		}
+		run.Hold(g.held, size-r.Held, "GROUP BY")
+		r.Held = size
+	}
+	if r.It != nil {
+		run.Spilled(r.It.Err(), "GROUP BY")
+	}
+	if run.Err != nil {
+		return nil
+	}
+	return r.One
+}
+
+func (r *GroupRest) Close() {
+	if r.It != nil {
+		r.It.Close()
+	}
+}
+
+// Spilled ends the run where a temporary file has failed. It is false where the run has ended.
+func (r *Run) Spilled(err error, clause string) bool {
+	if err != nil && !errors.Is(err, spill.ErrStopped) {
+		r.Fail(&fault.MemoryError{Clause: clause, Max: r.LimitHeld(), Err: err})
+	}
+	return r.Err == nil
+}

@@ -1,0 +1,238 @@
+package eval
+
+import (
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Rowset is a compiled block: what makes rows of an item, and what makes values of rows. It holds no state;
+// that is in the frame and in a collector.
+type Rowset struct {
+	First   []Decider // conditions that need none of the sources
+	Clauses []clause
+	Project writer
+	Value   Valuer // the same as a value
+	// a row whose value is undefined does not exist with SELECT VALUE and SELECT *; the others are objects
+	keepsAll bool
+	GroupBy  []Valuer
+	firstKey int    // number of the first of them
+	carried  Valuer // of a group's first row, behind the keys; may be nil
+	order    []Valuer
+	orderBy  []*bind.OrderKey // of groups
+	Aggs     []aggregator
+	grouped  bool
+	Distinct bool
+}
+
+// clause is a compiled step.
+type clause struct {
+	kind   bind.StepKind
+	slot   int
+	x      Valuer
+	Sub    *Rowset
+	Filter []Decider
+}
+
+// aggregator is a compiled aggregate call.
+type aggregator struct {
+	id   int
+	Name string
+	arg  Valuer
+}
+
+// Rowset compiles a block, once.
+func (c *Compiler) Rowset(bl *bind.Block) *Rowset {
+	if rs, ok := c.Blocks[bl]; ok {
+		return rs
+	}
+	rs := &Rowset{grouped: bl.Grouped, firstKey: bl.FirstKey, Distinct: bl.Distinct,
+		GroupBy: c.values(bl.GroupBy)}
+	c.Blocks[bl] = rs
+	for _, st := range bl.Steps {
+		cl := clause{kind: st.Kind}
+		if st.Alias != nil {
+			cl.slot = st.Alias.Slot
+		}
+		if st.X != nil {
+			cl.x = c.Value(st.X)
+		}
+		if st.Sub != nil {
+			cl.Sub = c.Rowset(st.Sub)
+		}
+		for _, e := range st.Filter {
+			cl.Filter = append(cl.Filter, c.Decide(e))
+		}
+		rs.Clauses = append(rs.Clauses, cl)
+	}
+	for _, e := range bl.First {
+		rs.First = append(rs.First, c.Decide(e))
+	}
+	for _, a := range bl.Aggs {
+		rs.Aggs = append(rs.Aggs, aggregator{a.Id, a.Name, c.Value(a.Arg)})
+	}
+	if bl.Carried != nil {
+		rs.carried = c.path(bl.Carried)
+	}
+	for _, key := range bl.Sorted {
+		rs.order = append(rs.order, c.Value(key.X))
+	}
+	rs.orderBy = bl.Sorted
+	c.projection(rs, bl)
+	return rs
+}
+
+func (c *Compiler) projection(rs *Rowset, bl *bind.Block) {
+	switch {
+	case bl.Star:
+		star := c.starOf(bl)
+		rs.Value, rs.Project = c.Value(star), c.write(star)
+	case bl.Value != nil:
+		rs.Value, rs.Project = c.Value(bl.Value), c.write(bl.Value)
+	default:
+		rs.keepsAll = true
+		w := c.writeObject(bl.Items)
+		rs.Project = w
+		rs.Value = func(f *Frame) doc.Value {
+			text, _ := w(f, nil)
+			return doc.Of(text)
+		}
+	}
+}
+
+// starOf is what SELECT * means: the only alias.
+func (c *Compiler) starOf(bl *bind.Block) syntax.Expr {
+	id := &syntax.Ident{Name: "*"}
+	c.Idents[id] = bl.Steps[len(bl.Steps)-1].Alias
+	return id
+}
+
+// OfItem tells that the first source is the item itself.
+func (rs *Rowset) OfItem() bool { return len(rs.Clauses) > 0 && rs.Clauses[0].kind == bind.StepItem }
+
+// BindPaths binds the sources that are one path of the item, as FROM c.a x is, without making rows of it:
+// what the rows are ordered by is asked before they are made. A path that an item lacks is undefined.
+func (rs *Rowset) BindPaths(f *Frame) {
+	for i := range rs.Clauses {
+		if cl := &rs.Clauses[i]; cl.kind == bind.StepBind {
+			f.slots[cl.slot] = cl.x(f)
+		}
+	}
+}
+
+// Admits tells whether the conditions hold that need no source.
+func (rs *Rowset) Admits(f *Frame) bool {
+	for _, d := range rs.First {
+		if d(f) != Yes {
+			return false
+		}
+	}
+	return true
+}
+
+// Each binds the sources from the i-th on in all ways for which the conditions hold, in nested order, and
+// calls fn for each. It stops, and returns false, where fn does or an error has occurred.
+func (rs *Rowset) Each(f *Frame, i int, fn func() bool) bool {
+	switch len(rs.Clauses) - i {
+	case 0:
+		return fn()
+	case 1:
+		return rs.Bind(f, i, fn)
+	}
+	return rs.Bind(f, i, func() bool { return rs.Each(f, i+1, fn) })
+}
+
+// BindText binds the i-th source in all ways for which its conditions hold, and calls fn for each.
+func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
+	cl := &rs.Clauses[i]
+	switch cl.kind {
+	case bind.StepItem:
+		return rs.admit(f, i, fn)
+	case bind.StepBind:
+		v := cl.x(f)
+		if v.Kind() == doc.Undefined {
+			return true
+		}
+		f.slots[cl.slot] = v
+		return rs.admit(f, i, fn)
+	case bind.StepElements:
+		return rs.elements(f, i, cl.x(f), fn)
+	}
+	return cl.Sub.values(f, func(v doc.Value) bool { return rs.BindTo(f, i, v, fn) })
+}
+
+// BindTo is bind of a subquery with one of its values.
+func (rs *Rowset) BindTo(f *Frame, i int, v doc.Value, fn func() bool) bool {
+	cl := &rs.Clauses[i]
+	if cl.kind == bind.StepFlatten {
+		return rs.elements(f, i, v, fn)
+	}
+	f.slots[cl.slot] = v
+	return rs.admit(f, i, fn)
+}
+
+// admit checks the conditions of a step that is bound.
+func (rs *Rowset) admit(f *Frame, i int, fn func() bool) bool {
+	if !f.Run.row() {
+		return false
+	}
+	for _, d := range rs.Clauses[i].Filter {
+		if d(f) != Yes {
+			return true
+		}
+	}
+	return fn()
+}
+
+func (rs *Rowset) elements(f *Frame, i int, array doc.Value, fn func() bool) bool {
+	if array.Kind() != doc.Array {
+		return true
+	}
+	more := true
+	array.Each(func(_ string, elem doc.Value) bool {
+		f.slots[rs.Clauses[i].slot] = elem
+		more = f.Run.Spend(elem.TextLen()/4) && rs.admit(f, i, fn)
+		return more
+	})
+	return more
+}
+
+// emitDefined calls fn for a row's value, unless that is undefined: then there is no row.
+func emitDefined(v doc.Value, fn func(doc.Value) bool) bool {
+	return v.Kind() == doc.Undefined || fn(v)
+}
+
+// SetEntry is about how many bytes a member of a set takes besides its text.
+const SetEntry = 64
+
+// Values calls fn for the value of each row of a subquery, until fn returns false.
+func (rs *Rowset) values(f *Frame, fn func(doc.Value) bool) bool {
+	held := 0
+	more := rs.collect(f, &held, func(row func() bool) bool { return !rs.Admits(f) || rs.Each(f, 0, row) }, fn)
+	f.Run.Used -= held // it was for this row of the outer query
+	return more
+}
+
+// collect makes values of the rows that feed calls its argument for: groups them, drops duplicates, projects.
+// It adds the bytes that it needed for that to held.
+func (rs *Rowset) collect(f *Frame, held *int, feed func(row func() bool) bool,
+	fn func(doc.Value) bool) bool {
+	emit := func() bool { return emitDefined(rs.Value(f), fn) }
+	if rs.Distinct {
+		seen := DistinctRows{Run: f.Run, Held: held}
+		defer seen.Close()
+		out := fn
+		fn = func(v doc.Value) bool {
+			if !seen.Add(v) {
+				return f.Run.Err == nil
+			}
+			return out(v)
+		}
+	}
+	if !rs.grouped {
+		return feed(emit)
+	}
+	g := NewGrouper(rs, f, held)
+	defer g.Close()
+	return feed(g.Add) && g.Each(emit)
+}

@@ -1,0 +1,57 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/source"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Condition is a condition on one document, in the form in which conditional patches have it. It is
+// immutable.
+type Condition struct {
+	plan *plan.Planned
+}
+
+// PrepareCondition parses and binds
+//
+//	FROM name [[AS] alias] [WHERE condition]
+//
+// The error is an *Error.
+func PrepareCondition(text string, info bind.Info) (*Condition, error) {
+	q, err := syntax.ParseCondition(text)
+	if err != nil {
+		return nil, fault.SyntaxError(err)
+	}
+	q.Select = &syntax.Select{Value: &syntax.Literal{Value: doc.BoolValue(true)}}
+	b, err := bind.BindTree(q, text, nil, &info, plan.FoldFor)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.PlanOf(b)
+	if err != nil {
+		return nil, err
+	}
+	return &Condition{p}, nil
+}
+
+// Match tells whether the condition holds for a document. The error is what a subquery can do wrong while it
+// runs, that of a UDF, or ctx's: the rows of a subquery can be many.
+func (c *Condition) Match(ctx context.Context, d source.Document, env eval.Env) (bool, error) {
+	r := eval.NewRun(ctx, c.plan.Layout, env)
+	f := eval.NewFrame(r, c.plan.Layout)
+	f.Enter(d)
+	holds := false
+	if c.plan.Rows.Admits(f) {
+		c.plan.Rows.Each(f, 0, func() bool {
+			holds = true
+			return false
+		})
+	}
+	return holds && r.Err == nil, r.Err
+}

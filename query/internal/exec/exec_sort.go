@@ -1,0 +1,267 @@
+package exec
+
+import (
+	"bytes"
+	"cmp"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// entry is a document in the order of the query: by key, then by rid, which runs backwards where the first
+// key is DESC. No two sources have a rid in common, so that order is the same however the documents are
+// divided among sources.
+type entry struct {
+	key    []byte
+	source int
+	rid    uint64
+	holds  bool // it is known to fulfil the conditions
+	passed bool // there is no document: so far the walk has come without finding one
+	blank  bool // it is a row that has not been read, since OFFSET may skip it
+}
+
+// Compare puts entries in order.
+func (x *Execution) compare(a, b *entry) int {
+	if c := x.Run.Compare(a.key, b.key); c != 0 {
+		return c
+	}
+	c := cmp.Compare(a.rid, b.rid)
+	if x.backwards() {
+		return -c
+	}
+	return c
+}
+
+// backwards tells whether equal rows come latest first.
+func (x *Execution) backwards() bool { return x.Plan.Top.Order[0].Desc }
+
+// OrderKey appends the key of the current document: the encodings of the values, complemented for DESC.
+func (x *Execution) orderKey(dst []byte) []byte {
+	x.Plan.Rows.BindPaths(x.f)
+	for i, k := range x.Plan.Top.Order {
+		dst = eval.AppendKey(k, dst, eval.OrderedBy(x.Plan.Order.Keys[i](x.f)))
+	}
+	return dst
+}
+
+// orderValues reads the values that a key was made of, an array or an object as an empty one. It is false
+// where the key is not one, or was cut.
+func (x *Execution) orderValues(key []byte) ([]doc.Value, bool) {
+	var values []doc.Value
+	for _, k := range x.Plan.Top.Order {
+		b := bytes.Clone(key)
+		if k.Desc {
+			for j := range b {
+				b[j] = ^b[j]
+			}
+		}
+		v, rest, ok := eval.DecodeOrderValue(b)
+		if !ok {
+			return nil, false
+		}
+		values = append(values, v)
+		key = key[len(key)-len(rest):]
+	}
+	return values, true
+}
+
+// inOrder iterates over the documents of one source in the order of the query. After next, the frame is at
+// the document. A walk that finds none for long stops at entries that say so, and goes on from there.
+type inOrder interface {
+	Next() (bool, error)
+	at() (*entry, source.Document)
+	close() error
+}
+
+// completeKey finds the whole of a key that was cut for the cursor in the document that it came from. Where
+// the document is gone or has changed, the page begins where keys begin to be like the cut one.
+func (x *Execution) completeKey() error {
+	x.resume = cursor.Mark{Rid: x.from.Rid, Rows: x.from.Rows}
+	if !x.from.Begun || !x.from.Cut {
+		return nil
+	}
+	d, err := x.find(x.from.Rid)
+	if err != nil {
+		return err
+	}
+	if d != nil {
+		x.f.Enter(d)
+		if key := x.orderKey(nil); cursor.KeySum(key) == x.from.Sum {
+			x.from.Key, x.from.Cut = key, false
+			return nil
+		}
+	}
+	x.from.Rows, x.resume.Rows = 0, 0
+	return nil
+}
+
+// find looks for a live document in all sources, and outside the scope as well where the sources can tell;
+// nil: there is none.
+func (x *Execution) find(rid uint64) (source.Document, error) {
+	for _, src := range x.sources {
+		if f, ok := src.(source.Finder); ok {
+			d, live, err := f.Find(rid)
+			if err != nil || !live {
+				return nil, err
+			}
+			return d, nil
+		}
+		if d, live, err := src.Fetch(rid); live || err != nil {
+			return d, err
+		}
+	}
+	return nil, nil
+}
+
+// behind tells whether an entry comes after where the page begins.
+func (x *Execution) behind(e *entry) bool {
+	if !x.from.Begun {
+		return true
+	}
+	if x.from.Cut {
+		return bytes.Compare(e.key, x.from.Key) >= 0
+	}
+	c := x.compare(e, &entry{key: x.from.Key, rid: x.from.Rid})
+	if n := x.distinct(); n > 0 {
+		return c > 0 && (x.from.Rows == notGiven ||
+			!bytes.Equal(x.leading(e.key, n), x.leading(x.from.Key, n)))
+	}
+	return c > 0 || c == 0 && x.from.Rows > 0
+}
+
+// Distinct is how many of the first keys DISTINCT is about; 0: there is none in order.
+func (x *Execution) distinct() int {
+	if x.Plan.Form != cursor.Sorting {
+		return 0
+	}
+	return x.Plan.Order.Distinct
+}
+
+// notGiven stands, with DISTINCT in order, in the place of the rows of the last document: its values have not
+// been given out, since nothing of what has them was a row so far.
+const notGiven = 1
+
+// repeated tells whether the values of the current document, which DISTINCT is about, have been given out.
+func (x *Execution) repeated() bool {
+	n := x.distinct()
+	return (x.done.Source >= 0 || x.from.Begun) && x.done.Rows != notGiven &&
+		bytes.Equal(x.leading(x.current.key, n), x.leading(x.done.Key, n))
+}
+
+// leading returns the beginning of a key that stands for the first n values.
+func (x *Execution) leading(key []byte, n int) []byte {
+	if n == len(x.Plan.Top.Order) {
+		return key
+	}
+	rest := key
+	for _, k := range x.Plan.Top.Order[:n] {
+		b := bytes.Clone(rest)
+		if k.Desc {
+			for j := range b {
+				b[j] = ^b[j]
+			}
+		}
+		_, after, ok := eval.DecodeOrderValue(b)
+		if !ok {
+			return key
+		}
+		rest = rest[len(rest)-len(after):]
+	}
+	return key[:len(key)-len(rest)]
+}
+
+// merge calls fn with the frame at each document in the order of the query, until fn is false.
+func (x *Execution) merge(fn func() (bool, error)) (err error) {
+	var live []inOrder
+	defer func() {
+		for _, s := range live {
+			if e := s.close(); err == nil {
+				err = e
+			}
+		}
+	}()
+	for i, src := range x.sources {
+		s, err := x.openOrder(src, i)
+		if err != nil {
+			return err
+		}
+		live = append(live, s)
+	}
+	open := make([]inOrder, 0, len(live))
+	for _, s := range live {
+		ok, err := s.Next()
+		if err != nil {
+			return err
+		}
+		if ok {
+			open = append(open, s)
+		}
+	}
+	for len(open) > 0 {
+		first := x.firstOf(open)
+		e, d := open[first].at()
+		x.current = *e
+		if more, err := x.meet(d, fn); !more || err != nil {
+			return err
+		}
+		ok, err := open[first].Next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			open = append(open[:first], open[first+1:]...)
+		}
+	}
+	return nil
+}
+
+// meet is merge at one entry. It is false where the page ends.
+func (x *Execution) meet(d source.Document, fn func() (bool, error)) (more bool, err error) {
+	late, skipped := false, false
+	if x.current.blank {
+		if d, skipped, err = x.unread(); err != nil {
+			return false, err
+		}
+	}
+	if skipped {
+		late, err = x.stop()
+	} else if x.current.passed {
+		err = x.look()
+		late = x.late
+	} else if x.f.Enter(d); x.current.holds || x.passes(x.Plan.Rows) {
+		x.rowInDoc = 0
+		return fn()
+	} else {
+		late, err = x.stop()
+	}
+	if late = late && err == nil && x.Plan.Form == cursor.Sorting; late {
+		x.passed()
+		x.more = true
+	}
+	return !late && err == nil, err
+}
+
+// firstOf returns which of the iterators is at the first document.
+func (x *Execution) firstOf(open []inOrder) int {
+	first := 0
+	for i := 1; i < len(open); i++ {
+		a, _ := open[i].at()
+		b, _ := open[first].at()
+		if x.compare(a, b) < 0 {
+			first = i
+		}
+	}
+	return first
+}
+
+// repeats tells whether a row is the same as the one before.
+func (x *Execution) repeats(row []byte) bool {
+	key := doc.AppendOrdered(nil, doc.Of(row))
+	if x.last != nil && string(key) == string(x.last) {
+		return true
+	}
+	x.last = key
+	return false
+}

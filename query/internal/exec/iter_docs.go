@@ -1,0 +1,143 @@
+package exec
+
+import (
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// fetched iterates over the documents of rids. It is a Documents.
+type fetched struct {
+	x     *Execution
+	src   source.Source
+	rids  source.Postings
+	after uint64 // only what is behind it, unless begun is set
+	begun bool
+	ahead []uint64 // read from rids and not fetched yet
+	room  int      // how many are read ahead at a time; 0: nothing is
+	only  *members // none but these; nil: all
+	// is told of each rid that is no live document; where it is false Next is, too
+	skip func(rid uint64) bool
+	doc  source.Document
+	err  error
+}
+
+// nextRID returns the rid after the last one; false where there is none.
+func (d *fetched) nextRID() (rid uint64, ok bool) {
+	if len(d.ahead) > 0 {
+		rid, d.ahead = d.ahead[0], d.ahead[1:]
+		return rid, true
+	}
+	if begun := d.begun; begun && !d.rids.Next() || !begun && !d.rids.SeekGE(d.after+1) {
+		return 0, false
+	}
+	rid = d.rids.RID()
+	if p, ok := d.src.(source.Prefetcher); ok && d.room == 0 && !d.begun {
+		d.room = min(firstAhead, p.Prefetches())
+	}
+	d.begun = true
+	if d.room > 0 {
+		d.look(rid)
+	}
+	return rid, true
+}
+
+// firstAhead is how many documents are brought first: about a page of a client that reads by pages. It
+// doubles then.
+const firstAhead = 32
+
+// Look reads rids ahead of their documents.
+func (d *fetched) look(rid uint64) {
+	p := d.src.(source.Prefetcher)
+	list := append(make([]uint64, 0, d.room), rid)
+	for len(list) < d.room && d.rids.Next() {
+		list = append(list, d.rids.RID())
+	}
+	p.Prefetch(list)
+	d.ahead, d.room = list[1:], min(2*d.room, p.Prefetches())
+}
+
+// note counts an entry, unless it was counted when it was gathered.
+func (d *fetched) note() error {
+	if _, counted := d.rids.(*Gathered); counted {
+		return d.x.pass(lang.EntryWork)
+	}
+	return d.x.passEntry()
+}
+
+func (d *fetched) Next() bool {
+	for d.err == nil {
+		if d.err = d.note(); d.err != nil {
+			return false
+		}
+		rid, ok := d.nextRID()
+		if !ok {
+			return false
+		}
+		live := false
+		if d.only.has(rid) {
+			if d.doc, live, d.err = d.src.Fetch(rid); live && d.err == nil {
+				return true
+			}
+		}
+		if d.err == nil && !d.skip(rid) {
+			d.err = d.x.Run.Err
+			return false
+		}
+	}
+	return false
+}
+
+func (d *fetched) Document() source.Document { return d.doc }
+func (d *fetched) Err() error                { return d.err }
+
+func (d *fetched) Close() error {
+	if err := d.rids.Close(); d.err == nil {
+		d.err = err
+	}
+	return d.err
+}
+
+// candidates opens the documents of a source that may fulfil the conditions, in the order of their rids,
+// behind one. every tells that all of them are going to be read.
+func (x *Execution) candidates(src source.Source, after uint64, every bool) (source.Documents, error) {
+	p, ok, err := x.pick(src, every)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return x.scan(src, after), nil
+	}
+	return &fetched{x: x, src: src, rids: p, after: after, skip: x.skip}, nil
+}
+
+// termDocuments are the documents of a range of keys.
+type termDocuments struct {
+	x     *Execution
+	src   source.Source
+	terms source.Terms
+	doc   source.Document
+	err   error
+}
+
+func (d *termDocuments) Next() bool {
+	for d.err == nil && d.terms.Next() {
+		if d.err = d.x.passEntry(); d.err != nil {
+			return false
+		}
+		var live bool
+		if d.doc, live, d.err = d.src.Fetch(d.terms.RID()); live && d.err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *termDocuments) Document() source.Document { return d.doc }
+func (d *termDocuments) Err() error                { return d.err }
+
+func (d *termDocuments) Close() error {
+	if err := d.terms.Close(); d.err == nil {
+		d.err = err
+	}
+	return d.err
+}

@@ -1,0 +1,105 @@
+package exec
+
+import (
+	"math"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// without iterates over the documents that have nothing at the path: in the order of their rids or against
+// it, as the source finds them, since they are equal in the order of the query. A source that cannot find
+// them has all its documents looked at.
+func (wk *walker) without() inOrder {
+	from := wk.resumedAt()
+	if shapes, ok := wk.src.(source.Shapes); ok {
+		if rids, ok := shapes.Lacking(wk.w.Path, from, wk.w.Reverse); ok {
+			found := &asFound{wk: wk}
+			docs := &fetched{x: wk.x, src: wk.src, rids: rids, begun: true, only: wk.only,
+				skip: found.skip}
+			found.docs = &undefinedDocuments{docs, wk.x, wk.x.Plan.Order.Keys[0]}
+			return found
+		}
+	}
+	return wk.x.newBatch(wk.src, wk.source, func() (source.Documents, error) {
+		return &undefinedDocuments{wk.x.scan(wk.src, 0), wk.x, wk.x.Plan.Order.Keys[0]}, nil
+	})
+}
+
+// lacking iterates over the documents that have nothing at the path that groups are made of.
+func (x *Execution) lacking(src source.Source) (source.Documents, error) {
+	path := x.Plan.Only.Path
+	if shapes, ok := src.(source.Shapes); ok {
+		if rids, ok := shapes.Lacking(path, 0, false); ok {
+			docs := &fetched{x: x, src: src, rids: rids, begun: true, skip: x.skip}
+			return &undefinedDocuments{docs, x, x.Plan.Rows.GroupBy[0]}, nil
+		}
+	}
+	return &undefinedDocuments{x.scan(src, 0), x, x.Plan.Rows.GroupBy[0]}, nil
+}
+
+// resumedAt tells at which rid to begin among the documents without the path.
+func (wk *walker) resumedAt() uint64 {
+	if f := &wk.x.from; f.Begun && !f.Cut {
+		if values, ok := wk.x.orderValues(f.Key); ok && values[0].Kind() == doc.Undefined {
+			return f.Rid
+		}
+	}
+	if wk.w.Reverse {
+		return math.MaxUint64
+	}
+	return 0
+}
+
+// asFound hands documents on in the order in which they come.
+type asFound struct {
+	wk    *walker
+	docs  source.Documents
+	rests bool // docs have ended for an entry without a document
+}
+
+// skip is told of what docs pass over.
+func (o *asFound) skip(rid uint64) bool {
+	o.rests = o.wk.rests(rid, func() []doc.Value { return []doc.Value{{}} })
+	return !o.rests && o.wk.x.skip(rid)
+}
+
+func (o *asFound) Next() (bool, error) {
+	if o.wk.given != nil && len(o.wk.given) == 0 {
+		return false, nil // one that lacks the path is enough
+	}
+	for o.docs.Next() {
+		if err := o.wk.x.pass(lang.RowWork); err != nil {
+			return false, err
+		}
+		if o.wk.reach(o.docs.Document()) {
+			return true, nil
+		}
+	}
+	rests := o.rests
+	o.rests = false
+	return rests, o.docs.Err()
+}
+
+func (o *asFound) at() (*entry, source.Document) { return &o.wk.entry, o.wk.doc }
+func (o *asFound) close() error                  { return o.docs.Close() }
+
+// undefinedDocuments are those documents that have no value of a kind. The frame is at the document.
+type undefinedDocuments struct {
+	source.Documents
+	x     *Execution
+	value eval.Valuer
+}
+
+func (d *undefinedDocuments) Next() bool {
+	for d.x.pass(lang.RowWork) == nil && d.Documents.Next() {
+		d.x.f.Enter(d.Document())
+		d.x.Plan.Rows.BindPaths(d.x.f)
+		if d.value(d.x.f).Kind() == doc.Undefined {
+			return true
+		}
+	}
+	return false
+}

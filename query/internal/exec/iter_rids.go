@@ -1,0 +1,240 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// The iterators over rids. All are Postings, so that they nest.
+
+const (
+	// nexts is how many steps an iterator tries before it seeks, which costs about as much.
+	nexts = 16
+)
+
+// advance moves an iterator to the first rid that is not less than rid.
+func advance(p source.Postings, rid uint64) bool {
+	for range nexts {
+		if p.RID() >= rid {
+			return true
+		}
+		if !p.Next() {
+			return false
+		}
+	}
+	return p.RID() >= rid || p.SeekGE(rid)
+}
+
+// hasRID tells whether a rid is one of a list in order.
+func hasRID(rids []uint64, rid uint64) bool {
+	if len(rids) == 0 {
+		return false
+	}
+	_, found := slices.BinarySearch(rids, rid)
+	return found
+}
+
+// closeAll closes iterators and returns the first error.
+func closeAll(list []source.Postings) (err error) {
+	for _, p := range list {
+		if e := p.Close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// Intersection has the rids that all of a list have: it leaps from one to the next candidate of any list.
+type Intersection struct {
+	List  []source.Postings
+	begun bool
+	Pass  func() error // notes an entry
+	tired func() bool  // there is no time left: see align; nil: there always is
+	err   error        // that pass returned
+}
+
+func (x *Intersection) Next() bool {
+	if !x.begun {
+		x.begun = true
+		for _, p := range x.List {
+			if !p.Next() {
+				return false
+			}
+		}
+	} else if !x.List[0].Next() {
+		return false
+	}
+	return x.align()
+}
+
+func (x *Intersection) SeekGE(rid uint64) bool {
+	x.begun = true
+	for _, p := range x.List {
+		if !p.SeekGE(rid) {
+			return false
+		}
+	}
+	return x.align()
+}
+
+// align moves the lists on until all are at one rid. Where there is no time left it proposes one that may not
+// be in all: the document is no row then, but the page can end behind it.
+func (x *Intersection) align() bool {
+	target := x.List[0].RID()
+	for at, agree := 1, 1; agree < len(x.List); at++ {
+		p := x.List[at%len(x.List)]
+		if x.err = x.Pass(); x.err != nil {
+			return false
+		}
+		if !advance(p, target) {
+			return false
+		}
+		if r := p.RID(); r > target {
+			if target, agree = r, 1; x.tired != nil && x.tired() {
+				return true
+			}
+		} else {
+			agree++
+		}
+	}
+	return true
+}
+
+func (x *Intersection) RID() uint64 { return x.List[0].RID() }
+
+func (x *Intersection) Close() error {
+	if err := closeAll(x.List); x.err == nil {
+		x.err = err
+	}
+	return x.err
+}
+
+// UnionOf has the rids that one of a list has.
+type UnionOf struct {
+	All  []source.Postings        // to be closed
+	live heap.Of[source.Postings] // those that are at a rid
+	init bool
+}
+
+func (u *UnionOf) Next() bool {
+	if !u.init {
+		return u.SeekGE(0)
+	}
+	if len(u.live.List) == 0 {
+		return false
+	}
+	for last := u.RID(); len(u.live.List) > 0 && u.RID() == last; {
+		u.moved(u.live.List[0].Next())
+	}
+	return len(u.live.List) > 0
+}
+
+// moved repairs the heap after its first iterator has moved, or has come to its end.
+func (u *UnionOf) moved(ok bool) {
+	if ok {
+		u.live.Fix()
+	} else {
+		u.live.Pop()
+	}
+}
+
+func (u *UnionOf) SeekGE(rid uint64) bool {
+	if !u.init {
+		u.init = true
+		u.live.Before = func(a, b source.Postings) bool { return a.RID() < b.RID() }
+		for _, p := range u.All {
+			if p.SeekGE(rid) {
+				u.live.List = append(u.live.List, p)
+			}
+		}
+		u.live.Init()
+		return len(u.live.List) > 0
+	}
+	for len(u.live.List) > 0 && u.RID() < rid {
+		u.moved(advance(u.live.List[0], rid))
+	}
+	return len(u.live.List) > 0
+}
+
+func (u *UnionOf) RID() uint64  { return u.live.List[0].RID() }
+func (u *UnionOf) Close() error { return closeAll(u.All) }
+
+// Gathered has rids that were read and put in order.
+type Gathered struct {
+	Rids    []uint64
+	at      int    // behind the current one
+	release func() // gives their memory back; may be nil
+}
+
+func (g *Gathered) Next() bool {
+	if g.at >= len(g.Rids) {
+		return false
+	}
+	g.at++
+	return true
+}
+
+func (g *Gathered) SeekGE(rid uint64) bool {
+	from := max(g.at-1, 0)
+	i, _ := slices.BinarySearch(g.Rids[from:], rid)
+	g.at = from + i + 1
+	return g.at <= len(g.Rids)
+}
+
+func (g *Gathered) RID() uint64 { return g.Rids[g.at-1] }
+
+func (g *Gathered) Close() error {
+	if g.release != nil {
+		g.release()
+	}
+	g.Rids, g.release = nil, nil
+	return nil
+}
+
+// List opens an access that consists of posting lists.
+func (x *Execution) list(src source.Source, a plan.Access) source.Postings {
+	switch a := a.(type) {
+	case *plan.KeysAccess:
+		if len(a.Keys) == 1 {
+			return src.Postings(a.Keys[0])
+		}
+		u := &UnionOf{}
+		for _, key := range a.Keys {
+			u.All = append(u.All, src.Postings(key))
+		}
+		return u
+	case *plan.AllOfAccess:
+		return x.intersect(x.listsOf(src, a.List))
+	case *plan.AnyOfAccess:
+		return &UnionOf{All: x.listsOf(src, a.List)}
+	}
+	return &Gathered{}
+}
+
+func (x *Execution) listsOf(src source.Source, list []plan.Access) []source.Postings {
+	open := make([]source.Postings, len(list))
+	for i, a := range list {
+		open[i] = x.list(src, a)
+	}
+	return open
+}
+
+func (x *Execution) intersect(list []source.Postings) source.Postings {
+	return &Intersection{List: list, Pass: x.passEntry, tired: x.isTired}
+}
+
+// isTired is called by intersections that leap from rid to rid, and tells whether the page has taken its time
+// and can be gone on from behind any document, or has a better way to its documents.
+func (x *Execution) isTired() bool {
+	if x.Plan.Form != cursor.Streaming {
+		return false
+	}
+	if x.leaps++; x.leaps%restEvery == 0 && x.look() != nil {
+		return true
+	}
+	return x.late && !x.isOld()
+}

@@ -1,0 +1,159 @@
+package exec
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// Clients that merge partition ranges rank texts by two queries that they are given (see Gateway): the first
+// counts what BM25 has to know of all texts, the second has these numbers in it and orders by _FullTextScore.
+// Both come from the index, as FullTextScore does.
+
+// byText iterates over the documents of a source by the score of their text: those with a term, then the
+// other texts, then the documents without a text. Equal ones come latest first, as ORDER BY DESC has them.
+type byText struct {
+	x      *Execution
+	src    source.Source
+	source int
+	only   *members // that can be rows; nil: they are many, or nobody knows
+	scores textScores
+	heap   heap.Of[Estimate] // scores below 0: the best are least
+	texts  source.Terms      // all, the latest first; nil before and behind
+	begun  bool              // texts
+	rest   inOrder           // those without a text
+	entry  entry
+	doc    source.Document
+}
+
+// openTexts opens the documents of a source by their scores.
+func (x *Execution) openTexts(src source.Source, source int, only *members) (inOrder, error) {
+	o := x.Plan.Order.Texts
+	var lists []wordList
+	for i := range o.Terms {
+		list, err := x.termList(src, &population{}, &o.Ranker, &o.Terms[i])
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, list)
+	}
+	scores, err := x.addUp(&o.Scores, lists)
+	if err != nil {
+		return nil, err
+	}
+	t := &byText{x: x, src: src, source: source, only: only, scores: scores}
+	t.heap.Before = func(a, b Estimate) bool {
+		return a.distance < b.distance || a.distance == b.distance && a.rid > b.rid
+	}
+	for i, rid := range scores.rids {
+		if only.has(rid) {
+			t.heap.List = append(t.heap.List, Estimate{-scores.scores[i], rid})
+		}
+	}
+	x.Run.Use(estimateSize*len(t.heap.List), "ORDER BY")
+	t.heap.Init()
+	return t, x.Run.Err
+}
+
+func (t *byText) Next() (bool, error) {
+	for t.rest == nil {
+		e, ok, err := t.propose()
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			t.openRest()
+			break
+		}
+		if ok, err := t.take(e); ok || err != nil {
+			return ok, err
+		}
+	}
+	ok, err := t.rest.Next()
+	if ok {
+		e, d := t.rest.at()
+		t.entry, t.doc = *e, d
+	}
+	return ok, err
+}
+
+// propose returns the next text.
+func (t *byText) propose() (e Estimate, ok bool, err error) {
+	if len(t.heap.List) > 0 {
+		return t.heap.Pop(), true, t.x.pass(lang.EntryWork)
+	}
+	if !t.begun {
+		key := t.x.Plan.Info.Index.TextKey(t.x.Plan.Order.Texts.Path, "")
+		t.begun, t.texts = true, t.src.Terms(key, append(bytes.Clone(key), 0xFF), true)
+	}
+	for t.texts != nil && t.texts.Next() {
+		if err := t.x.passEntry(); err != nil {
+			return e, false, err
+		}
+		rid := t.texts.RID()
+		if _, met := slices.BinarySearch(t.scores.rids, rid); !met && t.only.has(rid) {
+			return Estimate{0, rid}, true, nil
+		}
+	}
+	return e, false, t.endTexts()
+}
+
+func (t *byText) endTexts() (err error) {
+	if t.texts != nil {
+		err = t.texts.Close()
+	}
+	t.texts = nil
+	return err
+}
+
+// take goes to a document, if it is one of the rows that are wanted.
+func (t *byText) take(e Estimate) (bool, error) {
+	x := t.x
+	key := eval.AppendKey(x.Plan.Top.Order[0], nil, eval.OrderedBy(doc.NumberValue(0-e.distance)))
+	t.entry = entry{key: key, source: t.source, rid: e.rid, holds: true}
+	if !x.behind(&t.entry) {
+		return false, nil
+	}
+	var live bool
+	var err error
+	if t.doc, live, err = t.src.Fetch(e.rid); err != nil {
+		return false, err
+	}
+	if live && x.enter(t.doc, x.Plan.Rows) {
+		return true, nil
+	}
+	_, err = x.stop()
+	return false, err
+}
+
+// openRest goes on with the documents without a text.
+func (t *byText) openRest() {
+	x := t.x
+	t.rest = x.newBatch(t.src, t.source, func() (source.Documents, error) {
+		var docs source.Documents
+		var err error
+		if t.only != nil {
+			docs = &fetched{x: x, src: t.src, rids: &Gathered{Rids: t.only.rids}, skip: x.skip}
+		} else {
+			docs, err = x.candidates(t.src, 0, true)
+		}
+		return &undefinedDocuments{docs, x, x.Plan.Order.Texts.String}, err
+	})
+}
+
+func (t *byText) at() (*entry, source.Document) { return &t.entry, t.doc }
+
+func (t *byText) close() error {
+	err := t.endTexts()
+	if t.rest != nil {
+		if e := t.rest.close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+package exec
+
+import (
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// nearest iterates over the documents of a source in the order of ORDER BY VectorDistance, by an index.
+// Documents without a distance come last, as ORDER BY has them.
+type nearest struct {
+	x      *Execution
+	src    source.Source
+	source int
+	all    *distances
+	rest   inOrder // those without a distance
+	entry  entry
+	doc    source.Document
+}
+
+// openSearch opens the documents of a source by their distance or the score of their text. found has those
+// that can be rows, where these are few; nil: they are many, or nobody knows.
+func (x *Execution) openSearch(src source.Source, source int, found *members) (inOrder, error) {
+	switch {
+	case found != nil && len(found.rids) <= 2*x.room():
+		return x.sortOf(src, source, found.rids, nil), nil
+	case x.Plan.Order.Texts != nil:
+		return x.openTexts(src, source, found)
+	}
+	return x.openNearest(src, source, found)
+}
+
+// openNearest opens the documents of a source by their distance.
+func (x *Execution) openNearest(src source.Source, at int, found *members) (inOrder, error) {
+	all, err := x.OpenDistances(src, x.Plan.Order.Vectors, found, x.backwards())
+	switch {
+	case err != nil:
+		return nil, err
+	case all != nil:
+		return &nearest{x: x, src: src, source: at, all: all}, nil
+	case found != nil:
+		return x.sortOf(src, at, found.rids, nil), nil
+	}
+	return x.newBatch(src, at, func() (source.Documents, error) { return x.candidates(src, 0, true) }), nil
+}
+
+func (n *nearest) Next() (bool, error) {
+	x := n.x
+	for n.rest == nil {
+		e, ok, err := n.all.Next()
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			n.openRest()
+			break
+		}
+		value := eval.OrderedBy(doc.NumberValue(n.all.v.Sign() * e.distance))
+		key := eval.AppendKey(x.Plan.Top.Order[0], nil, value)
+		n.entry = entry{key: key, source: n.source, rid: e.rid, holds: true}
+		if !x.behind(&n.entry) {
+			continue
+		}
+		var live bool
+		if n.doc, live, err = n.src.Fetch(e.rid); err != nil {
+			return false, err
+		}
+		if live && x.enter(n.doc, x.Plan.Rows) {
+			return true, nil
+		}
+		if _, err := x.stop(); err != nil {
+			return false, err
+		}
+	}
+	ok, err := n.rest.Next()
+	if ok {
+		e, d := n.rest.at()
+		n.entry, n.doc = *e, d
+	}
+	return ok, err
+}
+
+// openRest goes on with the documents that have no distance.
+func (n *nearest) openRest() {
+	x := n.x
+	n.rest = x.newBatch(n.src, n.source, func() (source.Documents, error) {
+		var docs source.Documents
+		var err error
+		if n.all.only != nil {
+			docs = &fetched{x: x, src: n.src, rids: &Gathered{Rids: n.all.without}, skip: x.skip}
+		} else {
+			docs, err = x.candidates(n.src, 0, true)
+		}
+		return &undefinedDocuments{docs, x, x.Plan.Order.Keys[0]}, err
+	})
+}
+
+func (n *nearest) at() (*entry, source.Document) { return &n.entry, n.doc }
+
+func (n *nearest) close() error {
+	if n.rest != nil {
+		return n.rest.close()
+	}
+	return nil
+}

@@ -1,0 +1,337 @@
+package exec
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// FullTextScore off the index.
+//
+// The entry of a word has how often a document's text has it and how many words that text has: all that BM25
+// asks of a document. What BM25 asks of the others is counted off the entries as well: the words of all texts
+// off those of the empty word, which every text has once; the texts with a term off those of the term, which
+// are read for their scores anyway. Nothing is kept beside the entries that a write would have to bring up to
+// date, and the scores are those of a full read to the last bit: the dead that are still in the index are
+// left out (see population), and terms are added up in the same order.
+//
+// So the lists of the terms are read whole, whatever a query wants of them. To skip parts of them (WAND, max
+// score) takes the number of texts that have a term beforehand, a counter for each word that every write of a
+// text would change; without it a bound on what a word can add is not known before its list has been read.
+// What is left out for the sake of the few that are wanted is the documents: they come in the order of their
+// scores, and are read as long as rows are missing.
+
+// wordList are the texts of one source that have a word or a term, by rid.
+type wordList struct {
+	rids    []uint64
+	counts  []uint32 // how often they have it
+	lengths []uint32 // how many words they have
+}
+
+// wordSize is how many bytes a text takes in a wordList.
+const wordSize = 16
+
+func (l *wordList) add(rid, count, length uint64) {
+	l.rids = append(l.rids, rid)
+	l.counts = append(l.counts, uint32(min(count, math.MaxUint32)))
+	l.lengths = append(l.lengths, uint32(min(length, math.MaxUint32)))
+}
+
+// textScores are the texts of one source that have any of the terms, by rid, with their scores. All other
+// texts score 0.
+type textScores struct {
+	rids   []uint64
+	scores []float64
+}
+
+// of returns the score of a text.
+func (s *textScores) of(rid uint64) float64 {
+	if i, ok := slices.BinarySearch(s.rids, rid); ok {
+		return s.scores[i]
+	}
+	return 0
+}
+
+// readTexts scores the texts of all sources off the index. It is false where not all parts have an index, or
+// where reading the documents is the better way.
+func (x *Execution) readTexts(parts []ranking) (bool, error) {
+	texts := 0
+	for i := range parts {
+		if parts[i].Text != nil && parts[i].Path == nil {
+			return false, nil
+		} else if parts[i].Text != nil && parts[i].Valid {
+			texts++
+		}
+	}
+	if texts == 0 {
+		return true, nil
+	}
+	people, few, err := x.populations()
+	if err != nil || few {
+		return false, err
+	}
+	for i := range parts {
+		if r := &parts[i]; r.Text != nil && r.Valid {
+			if err := x.readText(r, people); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// readText scores the texts of all sources for one part.
+func (x *Execution) readText(r *ranking, people []*population) error {
+	lists := make([][]wordList, len(x.sources)) // by source and term
+	for i, src := range x.sources {
+		r.corpus.documents += float64(people[i].documents)
+		if err := x.countWords(src, people[i], r); err != nil {
+			return err
+		}
+		for t := range r.Terms {
+			list, err := x.termList(src, people[i], r.Ranker, &r.Terms[t])
+			if err != nil {
+				return err
+			}
+			r.corpus.hits[t] += float64(len(list.rids))
+			lists[i] = append(lists[i], list)
+		}
+	}
+	scores := lang.NewBM25(r.corpus.documents, r.corpus.words, r.corpus.hits)
+	for _, terms := range lists {
+		s, err := x.addUp(&scores, terms)
+		if err != nil {
+			return err
+		}
+		r.indexed = append(r.indexed, s)
+	}
+	return nil
+}
+
+// CountWords adds up the words of all texts of a source.
+func (x *Execution) countWords(src source.Source, people *population, r *ranking) error {
+	return x.eachText(src, people, r.Path, "",
+		func(_, _, length uint64) { r.corpus.words += float64(length) })
+}
+
+// eachText calls fn for each text of the population that has a word, in the order of rids.
+func (x *Execution) eachText(src source.Source, people *population, path index.Path, word string,
+	fn func(rid, count, length uint64)) (err error) {
+	key := x.Plan.Info.Index.TextKey(path, word)
+	terms := src.Terms(key, append(bytes.Clone(key), 0xFF), false)
+	defer func() {
+		if e := terms.Close(); err == nil {
+			err = e
+		}
+	}()
+	alive := sieve{p: people}
+	for terms.Next() {
+		if err := x.passEntry(); err != nil {
+			return err
+		}
+		if rid := terms.RID(); alive.keeps(rid) {
+			count, length := index.DecodeText(terms.Value())
+			fn(rid, count, length)
+		}
+	}
+	return nil
+}
+
+// termList finds the texts of a source that have a term. The index knows it of a word; of a phrase it knows
+// which texts have all the words, and those are read.
+func (x *Execution) termList(src source.Source, people *population, r *plan.Ranker, t *lang.TextTerm) (list wordList,
+	err error) {
+	for i, word := range t.Words {
+		one, err := x.wordList(src, people, r.Path, word.Term, t.Distance)
+		if err != nil {
+			return wordList{}, err
+		}
+		if i == 0 {
+			list = one
+		} else {
+			list = list.within(one.rids)
+		}
+	}
+	x.Run.Use(wordSize*len(list.rids), "ORDER BY RANK")
+	if len(t.Words) < 2 {
+		return list, x.Run.Err
+	}
+	return x.phrase(src, r, t, list)
+}
+
+// wordList finds the texts that have a word, or one that differs from it by distance letters at most.
+func (x *Execution) wordList(src source.Source, people *population, path index.Path, word string,
+	distance int) (list wordList, err error) {
+	if distance == 0 {
+		return list, x.eachText(src, people, path, word, list.add)
+	}
+	similar, err := x.similarWords(src, path, word, distance)
+	if err != nil {
+		return list, err
+	}
+	var all []textHit
+	for _, s := range similar {
+		before := len(all)
+		err := x.eachText(src, people, path, s, func(rid, count, length uint64) {
+			all = append(all, textHit{rid, count, length})
+		})
+		x.Run.Use(textHitSize*(len(all)-before), "ORDER BY RANK")
+		if err != nil || x.Run.Err != nil {
+			return list, cmp.Or(err, x.Run.Err)
+		}
+	}
+	slices.SortFunc(all, func(a, b textHit) int { return cmp.Compare(a.rid, b.rid) })
+	for i := 0; i < len(all); {
+		hit := all[i]
+		for i++; i < len(all) && all[i].rid == hit.rid; i++ {
+			hit.count += all[i].count
+		}
+		list.add(hit.rid, hit.count, hit.length)
+	}
+	return list, nil
+}
+
+// textHit is a text that has a word.
+type textHit struct{ rid, count, length uint64 }
+
+const textHitSize = 24
+
+// similarWords walks the words of all texts, each once, and returns those that are like one.
+func (x *Execution) similarWords(src source.Source, path index.Path, word string, distance int) (list []string,
+	err error) {
+	lo, hi := x.Plan.Info.Index.TextWords(path)
+	terms := src.Terms(lo, hi, false)
+	wanted := []rune(word)
+	var last []byte
+	at := false // terms are at an entry that has not been looked at
+	for same := 0; err == nil && (at || terms.Next()); {
+		at = false
+		err = x.passEntry()
+		if key := terms.Key(); !bytes.Equal(key, last) {
+			last, same = append(last[:0], key...), 0
+			found, ok := index.TextWord(key)
+			longer := utf8.RuneCountInString(found) - len(wanted)
+			if ok && found != "" && max(longer, -longer) <= distance && x.Run.Spend(lang.TokenWork*(1+distance)) &&
+				lang.EditDistance(wanted, []rune(found), distance) <= distance {
+				list = append(list, found)
+			}
+		} else if same++; same == nexts && err == nil { // many texts have it
+			behind := append(bytes.Clone(last), 0xFF)
+			if s, ok := terms.(source.Seeker); ok {
+				if !s.Seek(behind) {
+					break
+				}
+				at = true
+				continue
+			}
+			err = terms.Close()
+			terms = src.Terms(behind, hi, false)
+		}
+	}
+	if e := terms.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = x.Run.Err
+	}
+	return list, err
+}
+
+// phrase reads the texts of a list and keeps those that have the words of a term one behind the other.
+func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm, all wordList) (list wordList, err error) {
+	for i, rid := range all.rids {
+		d, live, err := src.Fetch(rid)
+		if err != nil {
+			return list, err
+		}
+		if !live {
+			continue
+		}
+		x.load(d)
+		x.Plan.Rows.BindPaths(x.f)
+		n := t.CountFor(&x.Run.Call.Meter, x.Run.Call.Words(r.Text(x.f), r.Spoken))
+		if n > 0 {
+			list.add(rid, uint64(n), uint64(all.lengths[i]))
+		}
+		if _, err := x.stop(); err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// within keeps the texts that are among rids as well.
+func (l wordList) within(rids []uint64) (both wordList) {
+	for i, rid := range l.rids {
+		n, ok := slices.BinarySearch(rids, rid)
+		if rids = rids[n:]; ok {
+			both.add(rid, uint64(l.counts[i]), uint64(l.lengths[i]))
+		}
+	}
+	return both
+}
+
+// addUp scores the texts of a source that have any term.
+func (x *Execution) addUp(scores *lang.Bm25, terms []wordList) (s textScores, err error) {
+	n := 0
+	for _, l := range terms {
+		n += len(l.rids)
+	}
+	x.Run.Use(2*8*n, "ORDER BY RANK")
+	if s.rids = unionOfRIDs(terms); !x.Run.Spend(lang.EntryWork * n) {
+		return s, x.Run.Err
+	}
+	s.scores = make([]float64, len(s.rids))
+	for t, l := range terms {
+		at := 0
+		for i, rid := range l.rids {
+			at = seekRID(s.rids, at, rid)
+			s.scores[at] += scores.Term(t, int(l.counts[i]), int(l.lengths[i]))
+		}
+		if !x.Run.Spend(lang.EntryWork * len(l.rids)) {
+			return s, x.Run.Err
+		}
+	}
+	return s, nil
+}
+
+// unionOfRIDs returns the texts that any term has.
+func unionOfRIDs(terms []wordList) []uint64 {
+	if len(terms) == 0 {
+		return nil
+	}
+	if len(terms) == 1 {
+		return terms[0].rids
+	}
+	a, b := unionOfRIDs(terms[:len(terms)/2]), unionOfRIDs(terms[len(terms)/2:])
+	all := make([]uint64, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		low := min(a[0], b[0])
+		all = append(all, low)
+		if a[0] == low {
+			a = a[1:]
+		}
+		if b[0] == low {
+			b = b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
+}
+
+// seekRID returns where a rid is among ascending ones, behind from or there. What is near is found soonest.
+func seekRID(rids []uint64, from int, rid uint64) int {
+	step := 1
+	for from+step < len(rids) && rids[from+step] <= rid {
+		from += step
+		step *= 2
+	}
+	i, _ := slices.BinarySearch(rids[from:min(from+step+1, len(rids))], rid)
+	return from + i
+}

@@ -1,0 +1,321 @@
+package exec
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// The best documents by one score that an index has told: those with a term, or with a distance, are read in
+// the order of their scores, as long as rows are missing. Behind them come the other texts, which score 0,
+// and then the documents without a score, each in the order of sources and rids. These are looked for when
+// they are needed.
+
+// scored is a document with a score, such that great is good.
+type scored struct {
+	score  float64
+	source int
+	rid    uint64
+}
+
+// scoredSize is how many bytes a scored document takes.
+const scoredSize = 24
+
+// before puts the best first.
+func (s scored) before(o scored) bool {
+	return cmp.Or(cmp.Compare(o.score, s.score), cmp.Compare(s.source, o.source),
+		cmp.Compare(s.rid, o.rid)) < 0
+}
+
+// Best iterates over the documents that fulfil the conditions, those with the best scores first. After next
+// the frame is at the document.
+type best struct {
+	x *Execution
+	r *ranking
+	// the documents that can fulfil the conditions, by source; nil: they are not known, or many
+	only [][]uint64
+	heap heap.Of[scored]
+	near []*distances // of vectors: what comes behind those in the heap, by source
+	rest source.Documents
+	at   int  // the source of rest
+	zero bool // rest is about texts that score 0; else about documents without a score
+}
+
+// newBest makes the iterator for one part; nil where its index is of no use.
+func (x *Execution) newBest(r *ranking, only [][]uint64) (*best, error) {
+	b := &best{x: x, r: r, only: only, heap: heap.Of[scored]{Before: scored.before}, zero: r.Text != nil}
+	for i, src := range x.sources {
+		if r.Text != nil {
+			b.addTexts(i)
+			continue
+		}
+		var found *members
+		if only != nil {
+			found = &members{only[i]}
+		}
+		near, err := x.OpenDistances(src, r.Vectors, found, false)
+		if near == nil || err != nil {
+			return nil, err
+		}
+		b.near = append(b.near, near)
+		if err := b.refill(i); err != nil {
+			return nil, err
+		}
+	}
+	x.Run.Use(scoredSize*len(b.heap.List), "ORDER BY RANK")
+	b.heap.Init()
+	return b, x.Run.Err
+}
+
+// addTexts adds the texts of one source that have a term.
+func (b *best) addTexts(source int) {
+	s := &b.r.indexed[source]
+	for i, rid := range s.rids {
+		if b.only != nil {
+			if _, found := slices.BinarySearch(b.only[source], rid); !found {
+				continue
+			}
+		}
+		b.heap.List = append(b.heap.List, scored{s.scores[i], source, rid})
+	}
+}
+
+// refill adds the next vector of a source.
+func (b *best) refill(source int) error {
+	if b.near == nil {
+		return nil
+	}
+	e, ok, err := b.near[source].Next()
+	if ok {
+		b.heap.Push(scored{-e.distance, source, e.rid})
+	}
+	return err
+}
+
+func (b *best) Next() (s scored, ok bool, err error) {
+	x := b.x
+	for len(b.heap.List) > 0 {
+		s := b.heap.Pop()
+		if err := b.refill(s.source); err != nil {
+			return s, false, err
+		}
+		d, live, err := x.sources[s.source].Fetch(s.rid)
+		if err != nil {
+			return s, false, err
+		}
+		passes := live && x.enter(d, x.Plan.Rows) && x.hasRow()
+		if _, err := x.stop(); err != nil || passes {
+			return s, err == nil, err
+		}
+	}
+	for {
+		if s, ok, err := b.nextOfRest(); ok || err != nil {
+			return s, ok, err
+		}
+		if b.at++; b.at < len(x.sources) {
+			continue
+		}
+		if !b.zero {
+			return s, false, nil
+		}
+		b.at, b.zero = 0, false
+	}
+}
+
+// nextOfRest goes on with the documents of one source that the heap did not have.
+func (b *best) nextOfRest() (s scored, ok bool, err error) {
+	x := b.x
+	if b.at == len(x.sources) {
+		return s, false, nil
+	}
+	if b.rest == nil {
+		if b.rest, err = b.openRest(x.sources[b.at]); err != nil {
+			return s, false, err
+		}
+	}
+	for x.Next(b.rest) {
+		passes := x.enter(b.rest.Document(), x.Plan.Rows) && x.hasRow()
+		if _, err := x.stop(); err != nil {
+			return s, false, err
+		}
+		if passes && b.wants() {
+			return scored{math.Inf(-1), b.at, x.f.Item.RID()}, true, nil
+		}
+	}
+	err = b.close()
+	return s, false, err
+}
+
+// wants tells whether the document that the frame is at belongs to what rest is about.
+func (b *best) wants() bool {
+	x := b.x
+	x.Plan.Rows.BindPaths(x.f)
+	if b.r.Text == nil {
+		return b.r.Score(x.f).Kind() != doc.Number
+	}
+	_, met := slices.BinarySearch(b.r.indexed[b.at].rids, x.f.Item.RID())
+	return !met && (b.r.Text(x.f).Kind() == doc.String) == b.zero
+}
+
+// openRest opens the documents among which those that the heap did not have are: all texts, where no
+// condition is known to be narrower.
+func (b *best) openRest(src source.Source) (source.Documents, error) {
+	x := b.x
+	if b.only != nil {
+		return &fetched{x: x, src: src, rids: &Gathered{Rids: b.only[b.at]}, skip: x.skip}, nil
+	}
+	partition, scoped := src.Partition()
+	if scoped {
+		if err := partition.Close(); err != nil {
+			return nil, err
+		}
+	}
+	if !b.zero || scoped || len(x.Plan.Ways) > 0 {
+		return x.candidates(src, 0, false)
+	}
+	rids := src.Postings(x.Plan.Info.Index.TextKey(b.r.Path, ""))
+	return &fetched{x: x, src: src, rids: rids, skip: x.skip}, nil
+}
+
+func (b *best) close() (err error) {
+	if b.rest != nil {
+		err = b.rest.Err()
+		if e := b.rest.Close(); err == nil {
+			err = e
+		}
+		b.rest = nil
+	}
+	return err
+}
+
+// rankFromIndex is rankRows with scores that indexes know. It is false, and has called nothing, where they
+// are of no use after all.
+func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, err error) {
+	only, err := x.rankedOnly()
+	if err != nil {
+		return false, err
+	}
+	var list []*best
+	defer func() {
+		for _, b := range list {
+			if e := b.close(); err == nil {
+				err = e
+			}
+		}
+	}()
+	for i := range parts {
+		b, err := x.newBest(&parts[i], only)
+		if b == nil || err != nil {
+			return false, err
+		}
+		list = append(list, b)
+	}
+	if len(list) > 1 {
+		return true, x.fuseBest(list, parts, row)
+	}
+	for {
+		_, ok, err := list[0].Next()
+		if err != nil || !ok || !row() {
+			return true, errors.Join(err, x.Run.Err)
+		}
+	}
+}
+
+// fuseBest fuses the best documents by each score: as many as fuse takes, so that it ranks what it would have
+// ranked among all.
+func (x *Execution) fuseBest(list []*best, parts []ranking, row func() bool) error {
+	var found []ranked
+	seen := map[scored]bool{}
+	all := false // documents that fulfil the conditions have been found
+	for _, b := range list {
+		for range x.mostRanked() {
+			s, ok, err := b.Next()
+			if err != nil {
+				return err
+			}
+			if !ok {
+				all = true
+				break
+			}
+			if s.score = 0; seen[s] {
+				continue
+			}
+			seen[s] = true
+			d := ranked{source: s.source, rid: s.rid}
+			x.Plan.Rows.BindPaths(x.f)
+			for i := range parts {
+				x.measure(&d, &parts[i], false)
+			}
+			x.Run.Use(2*eval.SetEntry+len(parts)*eval.SetEntry, "ORDER BY RANK")
+			found = append(found, d)
+		}
+	}
+	slices.SortFunc(found, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.rid, b.rid))
+	})
+	x.fuse(found, parts)
+	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(b.fused, a.fused) })
+	more, err := x.giveRanked(found, row)
+	if err != nil || !more || all {
+		return err
+	}
+	return x.giveOthers(seen, row)
+}
+
+// giveOthers gives out the documents that are not among the best by any score.
+func (x *Execution) giveOthers(seen map[scored]bool, row func() bool) error {
+	for i, src := range x.sources {
+		docs, err := x.candidates(src, 0, true)
+		if err != nil {
+			return err
+		}
+		more := true
+		for more && x.Next(docs) {
+			d := docs.Document()
+			more = seen[scored{0, i, d.RID()}] || !x.enter(d, x.Plan.Rows) || row()
+			if _, err := x.stop(); err != nil {
+				more = false
+			}
+		}
+		if err := docs.Close(); err != nil || !more {
+			return errors.Join(err, x.Run.Err)
+		}
+	}
+	return nil
+}
+
+// rankedOnly returns the documents of each source that can fulfil the conditions, where an index knows them
+// and they are few; nil: it does not, or they are many.
+func (x *Execution) rankedOnly() ([][]uint64, error) {
+	only := make([][]uint64, len(x.sources))
+	for i, src := range x.sources {
+		rids, few, err := x.fewWanted(src)
+		if err != nil || !few {
+			return nil, err
+		}
+		only[i] = append(make([]uint64, 0, len(rids)), rids...)
+	}
+	return only, nil
+}
+
+// fewWanted returns the documents of a source that can fulfil the conditions, where an index tells that they
+// are few.
+func (x *Execution) fewWanted(src source.Source) (rids []uint64, few bool, err error) {
+	p := x.newProbes(src, plan.Beside(nil))
+	if len(p.ways) == 0 {
+		return nil, false, nil
+	}
+	few, err = p.count(x.tune.Sort)
+	if err = errors.Join(err, p.close()); err != nil || !few {
+		p.release()
+		return nil, false, err
+	}
+	return p.rids(), true, nil
+}

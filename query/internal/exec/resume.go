@@ -1,0 +1,60 @@
+package exec
+
+import (
+	"math"
+
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+)
+
+// Resume says where the rows of a query with ORDER BY begin. A client that merges goes on by it in ranges
+// that it has no cursor for, knowing only the last row of all that it has given out.
+type Resume struct {
+	Values []eval.OrderValue // what that row is ordered by, one value for each key of ORDER BY
+	// begin at the row of this document among the rows with these values; 0: at the first or behind the last
+	// of them
+	RID     uint64
+	Exclude bool // begin behind that document, or behind all rows with these values
+}
+
+// resumeAt begins the page where r says.
+func (x *Execution) resumeAt(r *Resume) error {
+	if x.Plan.Form != cursor.Sorting || x.Plan.Order.Distinct > 0 {
+		return fault.Plain("A resume filter needs a query with ORDER BY and without DISTINCT.")
+	}
+	order := x.Plan.Top.Order
+	if len(r.Values) != len(order) {
+		return fault.Plain("A resume filter must have one value for each key of ORDER BY.")
+	}
+	var key []byte
+	for i, v := range r.Values {
+		key = eval.AppendKey(order[i], key, v)
+	}
+	// A bookmark is a row that has been given out. Rids begin at 1 and never come near the end of their
+	// numbers.
+	at := r.RID
+	first, last := uint64(0), uint64(math.MaxUint64-1)
+	before := func(rid uint64) uint64 { return rid - 1 }
+	if x.backwards() {
+		first, last = last, first
+		before = func(rid uint64) uint64 { return rid + 1 }
+	}
+	switch {
+	case r.RID == 0 && r.Exclude:
+		at = last
+	case r.RID == 0:
+		at = first
+	case !r.Exclude:
+		at = before(r.RID)
+	}
+	x.from.Begun, x.from.Key, x.from.Rid = true, key, at
+	return nil
+}
+
+// Beginning is the cursor of the first page over sources that cover the spans, in a scope.
+func Beginning(p *plan.Planned, scope string, spans []cursor.Span) string {
+	first := cursor.Bookmark{Form: p.Form, At: cursor.Begin(spans), Source: -1, Offset: p.Top.Offset, Limit: p.Top.Limit}
+	return first.Encode(p.HashIn(scope), spans)
+}

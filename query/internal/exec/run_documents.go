@@ -1,0 +1,132 @@
+package exec
+
+import (
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+func (x *Execution) runDocuments(row func() bool) bool {
+	pages := x.Plan.Form == cursor.Streaming
+	for i, src := range x.sources {
+		after := uint64(0)
+		x.current = entry{source: i}
+		if pages {
+			rid, rows, left := x.from.At.At(x.spans[i])
+			if !left && !x.replay {
+				continue
+			}
+			x.resume = cursor.Mark{Rid: rid, Rows: rows}
+			if after = rid; rows > 0 && after > 0 {
+				after-- // its document has more rows
+			}
+			if x.replay {
+				after = 0
+			}
+		}
+		more, err := x.readSource(src, after, !pages, row)
+		if err != nil {
+			x.Run.Fail(err)
+		}
+		if err != nil || !more {
+			return false
+		}
+	}
+	return true
+}
+
+// readSource reads one source, behind a rid; every tells that all documents that are wanted will be read. It
+// is false where the page has ended. Where a scan has found little so far, an index is asked for the rest.
+func (x *Execution) readSource(src source.Source, after uint64, every bool, row func() bool) (more bool, err error) {
+	docs, err := x.candidates(src, after, every)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if e := docs.Close(); err == nil {
+			err = e
+		}
+	}()
+	looked, wanted := 0, x.page.Stats.Matched
+	for x.Next(docs) {
+		d := docs.Document()
+		x.current.rid = d.RID()
+		if x.load(d); !row() || !x.endDocument() {
+			return false, x.Run.Err
+		}
+		looked++
+		if !every && x.scanning && looked == x.tune.Trial &&
+			int(x.page.Stats.Matched-wanted)*x.tune.Share < looked {
+			if err := docs.Close(); err != nil {
+				return false, err
+			}
+			docs = &valueScan{} // nothing, as long as there is no other
+			better, err := x.candidates(src, x.current.rid, true)
+			if err != nil {
+				return false, err
+			}
+			docs = better
+		}
+	}
+	return !x.paused, docs.Err()
+}
+
+// endDocument is called behind the rows of a document. It is false where the page ends there.
+func (x *Execution) endDocument() bool {
+	positions := x.Plan.Form == cursor.Streaming || x.Plan.Form == cursor.Sorting
+	old := positions && x.isOld()
+	if positions && !old {
+		x.passed()
+	}
+	late, err := x.stop()
+	if late = late && positions && !old; late {
+		x.more = true
+	}
+	return !late && err == nil
+}
+
+// skip notes that the current source has nothing between the document before and a rid. It is false where the
+// run has to end, or the page, if the next one can go on from there.
+func (x *Execution) skip(rid uint64) bool {
+	if x.Plan.Form != cursor.Streaming {
+		_, err := x.stop()
+		return err == nil
+	}
+	x.current.rid = rid
+	old := x.isOld()
+	late, err := x.stop()
+	if x.paused = late && !old && err == nil; x.paused {
+		x.passed()
+		x.more = true
+	}
+	return err == nil && !x.paused
+}
+
+func (x *Execution) runOrder(row func() bool) bool {
+	if x.Plan.Form == cursor.Sorting {
+		if err := x.completeKey(); err != nil {
+			x.Run.Fail(err)
+			return false
+		}
+	}
+	more := true
+	err := x.merge(func() (bool, error) {
+		more = row() && x.endDocument()
+		return more, x.Run.Err
+	})
+	if err != nil {
+		x.Run.Fail(err)
+	}
+	return more && err == nil
+}
+
+func (x *Execution) runRank(row func() bool) bool {
+	more := true
+	err := x.rankRows(func() bool {
+		more = row()
+		return more
+	})
+	if err != nil {
+		x.Run.Fail(err)
+	}
+	return more && err == nil
+}

@@ -1,0 +1,110 @@
+package exec
+
+import (
+	"bytes"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+)
+
+func (x *Execution) runGroup(n *plan.GroupNode, in int, row func() bool) bool {
+	if n.Paged {
+		return x.groupPage(n, in, row)
+	}
+	g := eval.NewGrouper(n.Rs, x.f, new(int))
+	done, err := x.groupsFromIndex(n, g)
+	if err != nil {
+		x.Run.Fail(err)
+		return false
+	}
+	if !done {
+		g.Close()
+		g = eval.NewGrouper(n.Rs, x.f, new(int))
+	}
+	defer g.Close()
+	return (done || x.rowsOf(in, g.Add)) && g.Each(row)
+}
+
+// groupsFromIndex feeds a grouper from indexes alone. It is false where that cannot be done.
+func (x *Execution) groupsFromIndex(n *plan.GroupNode, g *eval.Grouper) (done bool, err error) {
+	if n.Only != nil {
+		if done, err = x.onlyFrom(g); done || err != nil {
+			return done, err
+		}
+	}
+	if n.Counts != nil {
+		return x.countTexts(g)
+	}
+	return false, nil
+}
+
+// groupPage makes the groups of one page.
+func (x *Execution) groupPage(n *plan.GroupNode, in int, row func() bool) bool {
+	g := eval.NewGrouper(n.Rs, x.f, new(int))
+	g.From, g.Paged = x.from.Key, true
+	defer g.Close()
+	x.done = cursor.Bookmark{Form: cursor.Grouping, Offset: x.from.Offset, Limit: x.from.Limit, Key: x.from.Key}
+	if x.spilled != nil {
+		x.done.Rows = x.from.Rows
+		return x.moreGroups(g, func() bool { return x.passGroup(g, row) })
+	}
+	done, err := x.groupsFromIndex(n, g)
+	if err != nil {
+		x.Run.Fail(err)
+	}
+	if err != nil || !done && !x.rowsOf(in, g.Add) {
+		return false
+	}
+	if n.ByTurn && !x.from.Begun && x.eachInTurn(g, row) {
+		return x.Run.Err == nil && x.done.Limit != 0
+	}
+	skip := 0
+	more := x.eachGroup(g, func() bool {
+		if skip < x.from.Rows && x.done.Rows < x.from.Rows &&
+			bytes.Equal(eval.CutKey([]byte(g.Current)), x.done.Key) {
+			skip++
+			x.done.Rows++ // an earlier page has given it out
+			return true
+		}
+		return x.passGroup(g, row)
+	})
+	if x.more = x.more || more && g.Bound != ""; x.more && x.from.Begun && x.done.Rows == x.from.Rows &&
+		bytes.Equal(x.done.Key, x.from.Key) {
+		// keys that begin alike for longer than a cursor tells them apart
+		x.Run.Fail(&fault.MemoryError{Clause: "GROUP BY", Max: eval.MaxGroups})
+	}
+	return more
+}
+
+// eachInTurn calls row for the groups as they have turned up. It is false where one page does not have them
+// all: then nothing has been given out, and the groups come by their keys, by which pages go on.
+func (x *Execution) eachInTurn(g *eval.Grouper, row func() bool) bool {
+	if g.Bound != "" || g.Runs != nil {
+		return false
+	}
+	before, figures := x.done, x.page.Stats
+	for _, one := range g.Groups {
+		if g.Show(one); !row() {
+			break
+		}
+	}
+	if x.more {
+		x.more, x.done, x.page.Stats, x.page.Rows = false, before, figures, nil
+		return false
+	}
+	return true
+}
+
+// passGroup gives out a group and moves the position behind it: the rows-th whose key begins so.
+func (x *Execution) passGroup(g *eval.Grouper, row func() bool) bool {
+	if !row() {
+		return false
+	}
+	key := eval.CutKey([]byte(g.Current))
+	if !bytes.Equal(key, x.done.Key) {
+		x.done.Key, x.done.Rows = key, 0
+	}
+	x.done.Rows++
+	return true
+}

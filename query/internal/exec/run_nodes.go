@@ -1,0 +1,109 @@
+package exec
+
+import (
+	"time"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+)
+
+// rowsOf runs a node of the plan, and notes what it takes if somebody wants to know.
+func (x *Execution) rowsOf(i int, row func() bool) bool {
+	n := x.Plan.Nodes[i]
+	if x.page.Stats.nodes == nil || plan.OfDocuments(n) {
+		return x.runNode(i, row)
+	}
+	seen := &x.page.Stats.nodes[i]
+	from, above := x.elapsed(), time.Duration(0)
+	more := x.runNode(i, func() bool {
+		seen.rows++
+		left := x.elapsed()
+		more := row()
+		above += x.elapsed() - left
+		return more
+	})
+	seen.took += x.elapsed() - from - above
+	return more
+}
+
+// runNode calls row with the frame at each row that the i-th node makes of the rows of the node behind it. It
+// is false where row has been, or where the run has failed.
+func (x *Execution) runNode(i int, row func() bool) bool {
+	in := i + 1
+	switch n := x.Plan.Nodes[i].(type) {
+	case *plan.PageNode:
+		return x.runPage(in)
+	case plan.DistinctSet:
+		return x.runDistinctSet(in, row)
+	case plan.DistinctNeighbours:
+		return x.runDistinctNeighbours(in, row)
+	case plan.DistinctPages:
+		return x.runDistinctPages(in, row)
+	case *plan.ProjectNode:
+		return x.runProject(n, in, row)
+	case *plan.GroupNode:
+		return x.runGroup(n, in, row)
+	case plan.RowsNode:
+		return x.runRows(in, row)
+	case *plan.EachNode:
+		return x.runEach(n, in, row)
+	case *plan.FilterNode:
+		return x.runFilter(n, in, row)
+	case *plan.OrderNode:
+		return x.runOrder(row)
+	case *plan.RankNode:
+		return x.runRank(row)
+	case *plan.DocumentsNode:
+		return x.runDocuments(row)
+	case plan.OneRow:
+		return row()
+	}
+	return true // nothing
+}
+
+// Elapsed is how long the request has taken; 0 where nobody measures.
+func (x *Execution) elapsed() time.Duration {
+	if x.Run.Env.Elapsed == nil {
+		return 0
+	}
+	return x.Run.Env.Elapsed()
+}
+
+func (x *Execution) runFilter(n *plan.FilterNode, in int, row func() bool) bool {
+	if n.OfItems {
+		return x.rowsOf(in, func() bool { return !x.passes(n.Rs) || row() })
+	}
+	return x.rowsOf(in, func() bool { return !n.Rs.Admits(x.f) || row() })
+}
+
+func (x *Execution) runRows(in int, row func() bool) bool {
+	return x.rowsOf(in, func() bool {
+		x.page.Stats.Joined++
+		return row()
+	})
+}
+
+func (x *Execution) runEach(n *plan.EachNode, in int, row func() bool) bool {
+	if n.Derived {
+		return x.rowsOf(in, func() bool { return n.Rs.BindTo(x.f, n.I, x.value, row) })
+	}
+	return x.rowsOf(in, func() bool { return n.Rs.Bind(x.f, n.I, row) })
+}
+
+func (x *Execution) runProject(n *plan.ProjectNode, in int, row func() bool) bool {
+	if n.Values {
+		return x.rowsOf(in, func() bool {
+			x.value = n.Rs.Value(x.f)
+			return x.value.Kind() == doc.Undefined || row()
+		})
+	}
+	return x.rowsOf(in, func() bool {
+		out, defined := n.Rs.Project(x.f, x.scratch[:0])
+		x.scratch, x.out = out[:0], out
+		if !defined {
+			return true
+		}
+		x.rowInDoc++
+		return row()
+	})
+}

@@ -1,0 +1,210 @@
+package exec
+
+import (
+	"encoding/binary"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+)
+
+func (x *Execution) runPage(in int) bool {
+	switch x.Plan.Form {
+	case cursor.Blocking:
+		return x.giveAll(in)
+	case cursor.Grouping:
+		return x.rowsOf(in, x.giveGroup)
+	}
+	return x.rowsOf(in, func() bool { return x.isGiven() || x.put(x.out) })
+}
+
+// giveAll gives out rows that are all made first, behind those of earlier pages.
+func (x *Execution) giveAll(in int) bool {
+	skip := x.from.Rows
+	if x.spilled != nil && x.spilled.rows != nil {
+		return x.moreRows(skip)
+	}
+	x.done.Offset, x.done.Limit = x.Plan.Top.Offset, x.Plan.Top.Limit
+	more := x.rowsOf(in, func() bool {
+		if len(x.Plan.Rank) == 0 {
+			x.out = x.value.AppendJSON(x.scratch[:0])
+			x.scratch = x.out[:0]
+		}
+		return x.putBlock(x.out, skip)
+	})
+	if x.endRows(); x.more { // an error behind the page is for the next one
+		x.Run.Err = nil
+	}
+	return more
+}
+
+// giveGroup gives out the row of a group.
+func (x *Execution) giveGroup() bool {
+	switch {
+	case x.Run.Err != nil:
+		return false
+	case x.done.Offset > 0:
+		x.done.Offset--
+		return true
+	case x.isFull(x.out):
+		x.more = true
+		return false
+	}
+	x.addRow(x.out)
+	if x.done.Limit > 0 {
+		x.done.Limit--
+	}
+	return x.done.Limit != 0
+}
+
+// put counts a row against OFFSET and LIMIT and adds it to the page.
+func (x *Execution) put(row []byte) bool {
+	if x.done.Offset > 0 {
+		x.done.Offset--
+		x.consumed()
+		return true
+	}
+	n := len(x.page.Rows)
+	if n == x.Opts.MaxItems || n > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.Opts.MaxBytes {
+		x.more = true
+		x.reach()
+		return false
+	}
+	x.page.Rows = append(x.page.Rows, x.keep(row))
+	x.page.Stats.Output++
+	x.page.Stats.OutputBytes += int64(len(row))
+	x.consumed()
+	if x.done.Limit > 0 {
+		if x.done.Limit--; x.done.Limit == 0 {
+			return false
+		}
+	}
+	if n+1 == x.Opts.MaxItems && !x.Opts.Certain && ReadsAll(x.Plan) {
+		x.more = true // even if nothing follows: nobody has looked
+		return false
+	}
+	return true
+}
+
+// reach moves the position to the front of the current row, the first of the next page, so that no page looks
+// again at what lies between. A document there that is changed until the next page counts as passed.
+func (x *Execution) reach() {
+	if x.Plan.Form == cursor.Streaming && x.past == nil && x.rowInDoc == 1 && x.current.rid > 0 {
+		x.done.Source, x.done.Rid, x.done.Rows = x.current.source, x.current.rid-1, 0
+	}
+}
+
+// ReadsAll reports whether the query gives out a row for each document and has no conditions, like a read
+// feed.
+func ReadsAll(p *plan.Planned) bool {
+	rs, top := p.Rows, p.Top
+	return p.Form == cursor.Streaming && !rs.Distinct && top.Offset == 0 && top.Limit < 0 && len(rs.First) == 0 &&
+		len(rs.Clauses) == 1 && rs.OfItem() && len(rs.Clauses[0].Filter) == 0
+}
+
+// keep copies a row into memory of the page.
+func (x *Execution) keep(row []byte) []byte {
+	if cap(x.arena)-len(x.arena) < len(row) {
+		x.arena = make([]byte, 0, max(len(row), min(2*cap(x.arena)+1024, 256<<10)))
+	}
+	n := len(x.arena)
+	x.arena = append(x.arena, row...)
+	return x.arena[n:len(x.arena):len(x.arena)]
+}
+
+// putBlock gives out a row, unless an earlier page has.
+func (x *Execution) putBlock(row []byte, skip int) bool {
+	if x.Run.Err != nil {
+		return false
+	}
+	if x.done.Offset > 0 {
+		x.done.Offset--
+		return true
+	}
+	x.given++
+	if x.done.Limit > 0 {
+		x.done.Limit--
+	}
+	if x.given > skip {
+		if x.writer != nil {
+			return x.leaveRow(row) && x.done.Limit != 0
+		}
+		if x.isFull(row) {
+			x.more, x.after = true, cursor.Bookmark{Form: cursor.Blocking, Rows: x.given - 1, Limit: -1}
+			return x.beginRows() && x.leaveRow(row) && x.done.Limit != 0
+		}
+		x.addRow(row)
+	}
+	return x.done.Limit != 0
+}
+
+// isFull tells whether a row is for the next page.
+func (x *Execution) isFull(row []byte) bool {
+	return len(x.page.Rows) > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.Opts.MaxBytes
+}
+
+// beginRows begins to write the rows that follow a full page. It is false where nobody keeps them.
+func (x *Execution) beginRows() bool {
+	if x.spilled = x.newSpilled(); x.spilled == nil {
+		return false
+	}
+	x.writer = x.Run.Env.Temp.NewSorter(rowsHeld, x.Run.Spend)
+	return true
+}
+
+// rowsHeld is how many bytes of rows wait to be written.
+const rowsHeld = 256 << 10
+
+// leaveRow writes a row for the pages to come. It is false where that takes too long or fails: they make
+// their rows again then.
+func (x *Execution) leaveRow(row []byte) bool {
+	var key [8]byte
+	binary.BigEndian.PutUint64(key[:], uint64(x.given))
+	elapsed := x.Run.Env.Elapsed
+	if x.given%32 == 0 && elapsed != nil && elapsed() > x.Opts.Budget || x.writer.Add(key[:], row) != nil {
+		x.spilled = nil
+		return false
+	}
+	return true
+}
+
+// endRows ends a page of the blocking form, and hands over the rows that follow it.
+func (x *Execution) endRows() {
+	if x.more {
+		x.done = x.after
+	}
+	if x.writer == nil {
+		return
+	}
+	defer x.writer.Close()
+	if x.spilled == nil || x.Run.Err != nil || x.writer.Flush() != nil {
+		x.spilled = nil
+		return
+	}
+	var err error
+	if x.spilled.rows, err = x.writer.Sort(); err != nil {
+		x.spilled = nil
+	}
+}
+
+// moreRows is a page of the rows that the page before has left.
+func (x *Execution) moreRows(skip int) bool {
+	x.given = skip
+	rows := x.spilled.rows
+	for rows.Next() {
+		row := rows.Payload()
+		if x.isFull(row) {
+			rows.Unread()
+			x.more, x.done = true, cursor.Bookmark{Form: cursor.Blocking, Rows: x.given, Limit: -1}
+			return false
+		}
+		x.given++
+		x.addRow(row)
+	}
+	return x.Run.Spilled(rows.Err(), "the rows of later pages")
+}
+
+// addRow adds a row to the page.
+func (x *Execution) addRow(row []byte) {
+	x.page.Rows = append(x.page.Rows, x.keep(row))
+	x.page.Stats.Output++
+	x.page.Stats.OutputBytes += int64(len(row))
+}

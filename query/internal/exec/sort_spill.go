@@ -1,0 +1,151 @@
+package exec
+
+import (
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/source"
+	"github.com/mayflydb/mayfly/query/spill"
+)
+
+// sortAll sorts the documents of a source. The first page keeps those that it needs in memory. Whoever asks
+// for more gets all of them sorted, in files if they are many, and the pages that follow read on there.
+func (x *Execution) sortAll(src source.Source, at int) *batch {
+	b := x.newBatch(src, at, func() (source.Documents, error) { return x.candidates(src, 0, true) })
+	b.whole = true
+	return b
+}
+
+// leftOrder goes on with the documents that the page before has sorted; nil: it has not.
+func (x *Execution) leftOrder(src source.Source, source int) *batch {
+	if x.spilled == nil || len(x.spilled.sorted) <= source || x.spilled.sorted[source] == nil {
+		return nil
+	}
+	b := x.sortAll(src, source)
+	b.it, b.begun, x.spilled.sorted[source] = x.spilled.sorted[source], true, nil
+	return b
+}
+
+// many tells whether the documents that are needed are better sorted at once: pages before have been here, or
+// more than can be held are needed, and this is not about the last few.
+func (b *batch) many() bool {
+	x := b.x
+	if !b.whole || x.Run.Env.Temp == nil || !b.begun && !x.from.Begun {
+		return false
+	}
+	limit := x.done.Limit
+	return limit < 0 || limit > int64(x.Opts.MaxItems) || limit+x.done.Offset > maxRoom
+}
+
+// fillSpilled sorts all documents behind those that were given out.
+func (b *batch) fillSpilled() (err error) {
+	x := b.x
+	budget := x.Run.LimitHeld() / 8
+	x.Run.Hold(&b.held, budget, "ORDER BY")
+	sorter := x.Run.Env.Temp.NewSorter(budget, x.Run.Spend)
+	defer sorter.Close()
+	docs, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := docs.Close(); err == nil {
+			err = e
+		}
+	}()
+	var key []byte
+	for x.Next(docs) {
+		d := docs.Document()
+		x.load(d)
+		key = x.orderKey(key[:0])
+		e := entry{key: key, source: b.source, rid: d.RID()}
+		if x.behind(&e) && (!b.begun || x.compare(&e, &b.last) > 0) && x.passes(x.Plan.Rows) {
+			key = binary.BigEndian.AppendUint64(key, x.ridKey(e.rid))
+			if !x.Run.Spilled(sorter.Add(key, nil), "ORDER BY") {
+				return x.Run.Err
+			}
+		}
+		if _, err := x.stop(); err != nil {
+			return err
+		}
+	}
+	if err := docs.Err(); err != nil {
+		return err
+	}
+	if x.Plan.Form == cursor.Sorting && x.Opts.Memory != nil { // it may be kept for long
+		x.Run.Spilled(sorter.Flush(), "ORDER BY")
+	}
+	b.it, err = sorter.Sort()
+	if !x.Run.Spilled(err, "ORDER BY") {
+		return x.Run.Err
+	}
+	x.Run.Hold(&b.held, -budget, "ORDER BY")
+	b.begun = true
+	x.sortedRows++ // what was sorted on this page is given out on it, as far as it goes
+	return nil
+}
+
+// ridKey is a rid, as it stands behind a key whose bytes have the order of the rows. No key of ORDER BY is
+// the beginning of another.
+func (x *Execution) ridKey(rid uint64) uint64 {
+	if x.backwards() {
+		return ^rid
+	}
+	return rid
+}
+
+// nextSpilled is next of documents that are in files.
+func (b *batch) nextSpilled() (bool, error) {
+	if b.it == nil {
+		x := b.x
+		x.Run.Hold(&b.held, -b.held, "ORDER BY")
+		b.heap.List, b.given = nil, 0
+		if err := b.fillSpilled(); err != nil {
+			return false, err
+		}
+	}
+	for b.it.Next() {
+		key := b.it.Key()
+		n := len(key) - 8
+		b.last = entry{key: append(b.last.key[:0:0], key[:n]...), source: b.source,
+			rid: b.x.ridKey(binary.BigEndian.Uint64(key[n:])), holds: true}
+		if !b.x.behind(&b.last) {
+			continue // it waited for this page, and was given out by the one before
+		}
+		d, live, err := b.src.Fetch(b.last.rid)
+		if err != nil {
+			return false, err
+		}
+		if live {
+			b.doc = d
+			return true, nil
+		}
+		if _, err := b.x.stop(); err != nil {
+			return false, err
+		}
+	}
+	b.x.Run.Spilled(b.it.Err(), "ORDER BY")
+	return false, b.x.Run.Err
+}
+
+// Close leaves what is in files to the next page.
+func (b *batch) close() error {
+	if b.it == nil {
+		return nil
+	}
+	x := b.x
+	if x.more && x.Plan.Form == cursor.Sorting && x.Run.Err == nil && x.spilled == nil {
+		x.spilled = x.newSpilled()
+	}
+	if x.more && x.Plan.Form == cursor.Sorting && x.Run.Err == nil && x.spilled != nil {
+		if x.spilled.sorted == nil {
+			x.spilled.sorted = make([]*spill.Iterator, len(x.sources))
+		}
+		b.it.Unread()
+		x.spilled.sorted[b.source] = b.it
+	} else {
+		b.it.Close()
+	}
+	b.it = nil
+	return nil
+}

@@ -1,0 +1,180 @@
+package exec
+
+import (
+	"encoding/binary"
+
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/record"
+	"github.com/mayflydb/mayfly/query/internal/source"
+	"github.com/mayflydb/mayfly/query/spill"
+)
+
+// spilledRows is what a page has made for the pages after it, in temporary files. It is good as long as the sources
+// have the same documents; else, and where it is lost, a page makes it again and passes over what was given
+// out, so that no answer depends on it.
+type spilledRows struct {
+	asked   uint64
+	version string
+
+	groups *eval.GroupRest // of GROUP BY, in the order of their keys
+	rows   *spill.Iterator // of the blocking form: finished ones
+	sorted []*spill.Iterator
+}
+
+func (l *spilledRows) held() (n int) {
+	for _, it := range l.files() {
+		n += it.Held()
+	}
+	if l.groups != nil {
+		n += l.groups.Held
+	}
+	return n
+}
+
+func (l *spilledRows) files() (list []*spill.Iterator) {
+	if l.groups != nil && l.groups.It != nil {
+		list = append(list, l.groups.It)
+	}
+	if l.rows != nil {
+		list = append(list, l.rows)
+	}
+	for _, it := range l.sorted {
+		if it != nil {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+func (l *spilledRows) close() {
+	if l == nil {
+		return
+	}
+	for _, it := range l.files() {
+		it.Close()
+	}
+}
+
+// takeSpilled takes what the page before has left into x.left, if it is good.
+func (x *Execution) takeSpilled() {
+	if x.Opts.Cursor == "" || x.Opts.Memory == nil || x.Run.Env.Temp == nil {
+		return
+	}
+	given := x.Opts.Memory.Take(x.Opts.Cursor)
+	if given == nil {
+		return
+	}
+	version, ok := x.version()
+	l := given.spilled
+	if l == nil || !ok || l.version != version || l.asked != x.Plan.Asked {
+		given.Close()
+		return
+	}
+	for _, it := range l.files() {
+		it.Use(x.Run.Spend)
+	}
+	if l.groups != nil {
+		x.Run.Use(l.groups.Held, "GROUP BY")
+	}
+	x.spilled = l
+}
+
+// newSpilled begins what this page leaves; nil: there is nobody who keeps it, or nobody who can say how long it
+// is good.
+func (x *Execution) newSpilled() *spilledRows {
+	if x.Opts.Memory == nil || x.Run.Env.Temp == nil {
+		return nil
+	}
+	version, ok := x.version()
+	if !ok {
+		return nil
+	}
+	return &spilledRows{asked: x.Plan.Asked, version: version}
+}
+
+// version stands for all documents that the query may be about.
+func (x *Execution) version() (string, bool) {
+	all := binary.BigEndian.AppendUint64(nil, cursor.SpansHash(x.spans))
+	for _, src := range x.sources {
+		one, ok := src.(source.Versioned)
+		if !ok {
+			return "", false
+		}
+		version, ok, err := one.Version()
+		if err != nil {
+			x.Run.Fail(err)
+		}
+		if !ok || err != nil {
+			return "", false
+		}
+		all = record.AppendSized(all, []byte(version))
+	}
+	return string(all), true
+}
+
+// eachGroup is each, and keeps the groups that fn was false for, with all after them, for the next page, if
+// they are all that there are.
+func (x *Execution) eachGroup(g *eval.Grouper, fn func() bool) (more bool) {
+	var rest *eval.GroupRest
+	if g.Runs != nil {
+		rest = g.Merged()
+		defer func() {
+			if x.spilled == nil || x.spilled.groups != rest {
+				rest.Close()
+			}
+		}()
+		more = x.showGroups(g, rest, fn)
+	} else if more = g.Each(fn); !more && x.more && x.Run.Err == nil {
+		if l := x.newSpilled(); l != nil && g.Bound == "" {
+			if l.groups = x.writeGroups(g); l.groups != nil {
+				x.spilled = l
+			}
+		}
+		return more
+	}
+	if !more && x.more && x.Run.Err == nil && g.Bound == "" {
+		if x.spilled = x.newSpilled(); x.spilled != nil {
+			x.spilled.groups = rest
+		}
+	}
+	return more
+}
+
+// showGroups calls fn for groups in files, until it is false; that group is the next one then.
+func (x *Execution) showGroups(g *eval.Grouper, rest *eval.GroupRest, fn func() bool) bool {
+	one := rest.One
+	if one == nil {
+		one = rest.Next(g)
+	}
+	for ; one != nil; one = rest.Next(g) {
+		if g.Show(one); !fn() {
+			return false
+		}
+	}
+	return x.Run.Err == nil
+}
+
+// writeGroups writes the groups that g has in memory. Where that fails the next page makes them again.
+func (x *Execution) writeGroups(g *eval.Grouper) *eval.GroupRest {
+	sorter := x.Run.Env.Temp.NewSorter(0, x.Run.Spend)
+	defer sorter.Close()
+	if g.WriteTo(sorter) != nil {
+		return nil
+	}
+	it, err := sorter.Sort()
+	if err != nil {
+		return nil
+	}
+	return &eval.GroupRest{It: it}
+}
+
+// moreGroups calls row for the groups that the page before has left.
+func (x *Execution) moreGroups(g *eval.Grouper, row func() bool) bool {
+	more := x.showGroups(g, x.spilled.groups, row)
+	if more || !x.more {
+		x.spilled.close()
+		x.spilled = nil
+	}
+	return more
+}

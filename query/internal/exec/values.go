@@ -1,0 +1,127 @@
+package exec
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// Value is a JSON object of a short list that is queried without lying in a container. Its text is the whole
+// of it: system properties are those that the text has.
+type Value struct {
+	// above 0, rises from one value of the list to the next, and stays the same when others come and go
+	Position uint64
+	Text     []byte
+}
+
+// RunValueList makes one page of a query over a list: see Plan.RunValues of package query.
+func RunValueList(ctx context.Context, p *plan.Planned, list []Value, env eval.Env, o RunOptions) (Page, error) {
+	sources := []source.Source{&values{list: list}}
+	page, err := RunPlanned(ctx, p, sources, env, o)
+	if err != nil || page.Cursor == "" {
+		return page, err
+	}
+	o.Cursor, o.MaxItems = page.Cursor, 1
+	ahead, err := RunPlanned(ctx, p, sources, env, o)
+	if err != nil {
+		return Page{Stats: page.Stats}, err
+	}
+	if len(ahead.Rows) == 0 && ahead.Cursor == "" {
+		page.Cursor = ""
+	}
+	return page, nil
+}
+
+// Values is a Source without an index over a list. The rid of a value is its position.
+type values struct{ list []Value }
+
+func (s *values) find(position uint64) (int, bool) {
+	return slices.BinarySearchFunc(s.list, position, func(v Value, at uint64) int {
+		switch {
+		case v.Position < at:
+			return -1
+		case v.Position > at:
+			return 1
+		}
+		return 0
+	})
+}
+
+// Scan implements Source.
+func (s *values) Scan(after uint64) source.Documents {
+	i, found := s.find(after)
+	if found {
+		i++
+	}
+	return &valueScan{rest: s.list[i:]}
+}
+
+// Fetch implements Source.
+func (s *values) Fetch(rid uint64) (source.Document, bool, error) {
+	i, found := s.find(rid)
+	if !found {
+		return nil, false, nil
+	}
+	return &value{&s.list[i]}, true, nil
+}
+
+// Postings implements Source.
+func (s *values) Postings([]byte) source.Postings { return &Gathered{} }
+
+// Terms implements Source.
+func (s *values) Terms(_, _ []byte, _ bool) source.Terms { return noTerms{} }
+
+// Partition implements Source.
+func (s *values) Partition() (source.Postings, bool) { return nil, false }
+
+// noTerms are the terms of an index that does not exist.
+type noTerms struct{}
+
+func (noTerms) Next() bool    { return false }
+func (noTerms) Key() []byte   { return nil }
+func (noTerms) Value() []byte { return nil }
+func (noTerms) RID() uint64   { return 0 }
+func (noTerms) Close() error  { return nil }
+
+// valueScan iterates over values.
+type valueScan struct {
+	rest []Value
+	at   *Value
+}
+
+// Next implements Documents.
+func (s *valueScan) Next() bool {
+	if len(s.rest) == 0 {
+		return false
+	}
+	s.at, s.rest = &s.rest[0], s.rest[1:]
+	return true
+}
+
+// Document implements Documents.
+func (s *valueScan) Document() source.Document { return &value{s.at} }
+
+// Err implements Documents.
+func (s *valueScan) Err() error { return nil }
+
+// Close implements Documents.
+func (s *valueScan) Close() error { return nil }
+
+// Value is a Value as a Document.
+type value struct{ *Value }
+
+// Complete implements source.Complete.
+func (v *value) Complete() {}
+
+// RID implements Document.
+func (v *value) RID() uint64 { return v.Position }
+
+// Body implements Document.
+func (v *value) Body() []byte { return v.Text }
+
+// System implements Document: what is to be added to the text.
+func (v *value) System() doc.System { return doc.System{} }

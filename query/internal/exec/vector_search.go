@@ -1,0 +1,161 @@
+package exec
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// Searching vectors.
+//
+// The index has the vectors, as the floats of 32 bits that their elements count as, without the documents
+// around them. So distances come from the index, and they are those of the documents to the last bit; only
+// documents that come next are read. Where the conditions leave few documents, the vectors of those alone are
+// looked up.
+
+// Estimate is a document and its distance, such that small is good.
+type Estimate struct {
+	distance float64
+	rid      uint64
+}
+
+// estimateSize is how many bytes an estimate takes.
+const estimateSize = 16
+
+// distances iterates over the vectors of a source by their distance from a query's, those with a distance
+// alone. They may be of documents that are dead or outside the scope.
+type distances struct {
+	x       *Execution
+	src     source.Source
+	v       *plan.Vectors
+	only    *members // whose vectors are wanted; nil: all
+	without []uint64 // the members that have no distance
+	exact   heap.Of[Estimate]
+	rough   rough     // that have to be looked up
+	vector  []float32 // scratch
+}
+
+// OpenDistances calculates the distances of a source; only names the documents that are wanted, nil: all.
+// latest tells that of equal ones the latest document comes first. It is nil where the index's vectors are
+// not as long as the query's, or too many.
+func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *members, latest bool) (*distances, error) {
+	d := &distances{x: x, src: src, v: v, only: only}
+	d.exact.Before = func(a, b Estimate) bool {
+		c := cmp.Compare(a.distance, b.distance)
+		if c == 0 {
+			c = cmp.Compare(a.rid, b.rid)
+			if latest {
+				c = -c
+			}
+		}
+		return c < 0
+	}
+	read := d.walk
+	if _, ok := src.(source.Values); ok && only != nil {
+		read = d.lookUp
+	} else if ok && v.Codes != nil {
+		read = d.walkCodes
+	}
+	if usable, err := read(); !usable || err != nil {
+		return nil, err
+	}
+	slices.Sort(d.without)
+	d.exact.Init()
+	return d, nil
+}
+
+// Walk reads all vectors.
+func (d *distances) walk() (usable bool, err error) {
+	var met []uint64
+	usable, err = d.each(d.v.Key, func(rid uint64, value []byte) (bool, error) {
+		if !d.only.has(rid) {
+			return true, nil
+		}
+		if d.only != nil {
+			met = append(met, rid)
+		}
+		return d.take(rid, value)
+	})
+	if d.only != nil {
+		for _, rid := range d.only.rids {
+			if !(&members{met}).has(rid) {
+				d.without = append(d.without, rid)
+			}
+		}
+	}
+	return usable, err
+}
+
+// Each calls fn with all entries of a key, as long as it is true.
+func (d *distances) each(key []byte, fn func(rid uint64, value []byte) (bool, error)) (usable bool,
+	err error) {
+	terms := d.src.Terms(key, append(bytes.Clone(key), 0xFF), false)
+	defer func() {
+		if e := terms.Close(); err == nil {
+			err = e
+		}
+	}()
+	for terms.Next() {
+		if usable, err := fn(terms.RID(), terms.Value()); !usable || err != nil {
+			return usable, err
+		}
+	}
+	return true, nil
+}
+
+// lookUp reads the vectors of the documents that are wanted.
+func (d *distances) lookUp() (usable bool, err error) {
+	for _, rid := range d.only.rids {
+		value, ok, err := d.src.(source.Values).Value(d.v.Key, rid)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			d.without = append(d.without, rid)
+			continue
+		}
+		if usable, err := d.take(rid, value); !usable || err != nil {
+			return usable, err
+		}
+	}
+	return true, nil
+}
+
+// take calculates one distance.
+func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
+	d.x.page.Stats.IndexEntries++
+	if err := d.x.pass(lang.EntryWork + len(value)); err != nil {
+		return false, err
+	}
+	d.vector = index.DecodeVector(d.vector[:0], value)
+	if len(d.vector) != len(d.v.Query) || len(d.exact.List) >= d.x.Run.LimitHeld()/estimateSize {
+		return false, nil
+	}
+	distance, defined := d.v.Metric.Distance(d.vector, d.v.Query, d.v.Square)
+	if !defined {
+		if d.only != nil {
+			d.without = append(d.without, rid)
+		}
+		return true, nil
+	}
+	d.x.Run.Use(estimateSize, "ORDER BY")
+	d.exact.List = append(d.exact.List, Estimate{d.v.Sign() * distance, rid})
+	return d.x.Run.Err == nil, d.x.Run.Err
+}
+
+// Next returns the next one.
+func (d *distances) Next() (e Estimate, ok bool, err error) {
+	if err := d.x.pass(lang.EntryWork); err != nil {
+		return e, false, err
+	}
+	if err := d.settle(); err != nil || len(d.exact.List) == 0 {
+		return e, false, err
+	}
+	return d.exact.Pop(), true, nil
+}

@@ -1,0 +1,278 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// The gateway's query plan.
+//
+// A client that merges asks for a plan (Cosmos DB calls it PartitionedQueryExecutionInfo), sends the query
+// that the plan holds to each partition range, and makes the result of what comes back: it merges rows by the
+// values that ORDER BY goes by, adds up aggregates, joins groups, drops duplicates, and counts OFFSET, LIMIT
+// and TOP, in this order. So the rewritten query shows those values beside the rows:
+//
+//	ORDER BY c.a      {"_rid", "orderByItems": [{"item": c.a}], "payload": row}
+//	SUM(c.a)          [{"item": SUM(c.a)}]  or, as one of several columns, {"payload": {"column": {"item": SUM(c.a)}}}
+//	AVG(c.a)          the same with {"sum", "count"}, and MIN and MAX with an item2 that counts, for ranges that have no value
+//	GROUP BY c.g      {"groupByItems": [{"item": c.g}], "payload": row}, which is the payload of ORDER BY where that comes with it
+//	ORDER BY RANK     a query for the statistics of all texts, and one for each score, ordered by it
+//
+// The query is bound as any other, so what a plan is refused for is what the query is refused for, and then
+// its tree is rewritten and printed. What cannot be merged in this way is refused, unless the query reads one
+// partition key: then it is sent as it is. A subquery in FROM that groups or drops duplicates does so within
+// each range, as in Cosmos DB.
+
+// GatewayOptions say what a plan is for.
+type GatewayOptions struct {
+	// Features are the ones that the client can merge, by the names that Cosmos DB has for them. Nil: all.
+	Features []string
+	// OnePartition tells that a full partition key was given beside the query.
+	OnePartition bool
+	// Continued tells that the client is going to ask for more than one page. Then a query whose conditions
+	// name one partition key is answered by its range as it stands; else the client does its part of it, but
+	// for OFFSET and LIMIT.
+	Continued bool
+}
+
+// KeyRange is a range of effective partition keys, in hexadecimal. A point has equal ends, both inclusive.
+type KeyRange struct {
+	Min          string `json:"min"`
+	Max          string `json:"max"`
+	MinInclusive bool   `json:"isMinInclusive"`
+	MaxInclusive bool   `json:"isMaxInclusive"`
+}
+
+// GatewayPlan tells a client how to run a query over several partition ranges.
+type GatewayPlan struct {
+	Info   *queryInfo
+	Hybrid *hybridInfo
+	pins   plan.Pins
+}
+
+// queryInfo is how one query is merged. Clients read the length of its arrays, so none may be null.
+type queryInfo struct {
+	DistinctType                string             `json:"distinctType"`
+	Top                         *int64             `json:"top"`
+	Offset                      *int64             `json:"offset"`
+	Limit                       *int64             `json:"limit"`
+	OrderBy                     []string           `json:"orderBy"`
+	OrderByExpressions          []string           `json:"orderByExpressions"`
+	GroupByExpressions          []string           `json:"groupByExpressions"`
+	GroupByAliases              []string           `json:"groupByAliases"`
+	Aggregates                  []string           `json:"aggregates"`
+	GroupByAliasToAggregateType map[string]*string `json:"groupByAliasToAggregateType"`
+	RewrittenQuery              string             `json:"rewrittenQuery"` // empty: the query as it is
+	HasSelectValue              bool               `json:"hasSelectValue"`
+	DCountInfo                  *dcountInfo        `json:"dCountInfo"`
+	HasNonStreamingOrderBy      bool               `json:"hasNonStreamingOrderBy"`
+}
+
+// dcountInfo tells the client to count the distinct rows; the alias is empty where the count is the row.
+type dcountInfo struct {
+	Alias string `json:"dCountAlias"`
+}
+
+func newQueryInfo() *queryInfo {
+	return &queryInfo{
+		DistinctType: "None", OrderBy: []string{}, OrderByExpressions: []string{}, GroupByExpressions: []string{},
+		GroupByAliases: []string{}, Aggregates: []string{}, GroupByAliasToAggregateType: map[string]*string{},
+	}
+}
+
+// PlanFor makes the plan of a query. What is wrong with the query is found as by Prepare, except that no
+// index is missed: that is told by the range that lacks it. The error is an *Error or, where the client lacks
+// a feature, an *UnsupportedError.
+func PlanFor(text string, params []bind.Parameter, info bind.Info, o GatewayOptions) (*GatewayPlan, error) {
+	info.Index, info.Lenient = nil, true
+	b, err := bind.BindText(text, params, &info, plan.FoldFor)
+	if err != nil {
+		return nil, err
+	}
+	written := writtenBlock(b.Top)
+	plan, err := plan.PlanOf(b)
+	if err != nil {
+		return nil, err
+	}
+	q := b.Q
+	g := &rewriter{Binder: b.Binder, q: q, top: written, of: b.Top, info: newQueryInfo(),
+		plan: &GatewayPlan{pins: plan.Pins}, features: o.Features}
+	levels := len(info.PartitionPaths)
+	keys := plan.Pins.Keys
+	pinned := levels > 0 && len(keys) == 1 && len(keys[0]) == levels
+	g.one = o.OnePartition || pinned
+	g.info.HasSelectValue = q.Select.Value != nil
+	// Where a query reads one partition key, by its own conditions, or no item at all, one range answers it
+	// as it stands. Cosmos DB does so for one partition key only where the client expects a continuation.
+	none := plan.Pins.Known && len(keys) == 0
+	bare := (pinned && o.Continued || none) && (!q.Select.Distinct || q.From == nil) && len(g.top.Rank) == 0
+	if bare && bind.ListsAggregates(g.top) {
+		g.need(featureNonValue)
+	}
+	if !bare {
+		wrong := g.rewrite()
+		if wrong != nil && !g.one {
+			return nil, wrong
+		}
+		if wrong != nil {
+			g.needs, g.info = nil, newQueryInfo()
+			g.info.HasSelectValue = q.Select.Value != nil
+		}
+	}
+	if err := g.supported(); err != nil {
+		return nil, err
+	}
+	if g.plan.Hybrid == nil {
+		g.plan.Info = g.info
+	}
+	return g.plan, nil
+}
+
+// PinnedKeys is what Plan.PinnedKeys is of the query.
+func (g *GatewayPlan) PinnedKeys() (keys [][]doc.Value, ok bool) { return g.pins.Keys, g.pins.Known }
+
+// JSON renders the plan for a client, with the ranges that PinnedKeys stand for.
+func (g *GatewayPlan) JSON(ranges []KeyRange) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(struct {
+		Version int         `json:"partitionedQueryExecutionInfoVersion"`
+		Info    *queryInfo  `json:"queryInfo,omitempty"`
+		Ranges  []KeyRange  `json:"queryRanges"`
+		Hybrid  *hybridInfo `json:"hybridSearchQueryInfo"`
+	}{2, g.Info, ranges, g.Hybrid})
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// The features of a query that the client must be able to merge, as Cosmos DB names them.
+const (
+	featureAggregate          = "Aggregate"          // SELECT VALUE with one aggregate, whichever it is
+	featureNonValue           = "NonValueAggregate"  // aggregates in a select list
+	featureMultipleAggregates = "MultipleAggregates" // several of them
+	featureListAndSet         = "ListAndSetAggregate"
+	featureCountIf            = "CountIf"
+	featureDistinct           = "Distinct"
+	featureDCount             = "DCount"
+	featureGroupBy            = "GroupBy"
+	featureOrderBy            = "OrderBy"         // by one value
+	featureMultipleOrderBy    = "MultipleOrderBy" // by several
+	featureNonStreaming       = "NonStreamingOrderBy"
+	featureOffsetLimit        = "OffsetAndLimit"
+	featureTop                = "Top"
+	featureHybrid             = "HybridSearch"
+	featureWeighted           = "WeightedRankFusion"
+	featureSkipOrderBy        = "HybridSearchSkipOrderByRewrite" // never needed: see rankPlan
+)
+
+// featureOrder is the order in which Cosmos DB tells of features that are missing: that of its numbers for
+// them.
+var featureOrder = []string{
+	featureAggregate, featureDistinct, featureGroupBy, featureMultipleAggregates, featureMultipleOrderBy, featureOffsetLimit, featureOrderBy,
+	featureTop, featureNonValue, featureDCount, featureNonStreaming, featureListAndSet, featureCountIf, featureHybrid, featureWeighted,
+}
+
+// UnsupportedError tells that a client cannot merge what a query makes of several partition ranges. In Cosmos
+// DB such an answer has the status 400 and the substatus 1004.
+type UnsupportedError struct {
+	Features []string // by Cosmos DB's names, in the order of its numbers; at least one
+}
+
+// Error is in the words of Cosmos DB.
+func (e *UnsupportedError) Error() string {
+	var b strings.Builder
+	b.WriteString("Query contains 1 or more unsupported features. Upgrade your SDK to a version that does support the requested features:")
+	for _, f := range e.Features {
+		b.WriteString("\nQuery contained " + f + ", which the calling client does not support.")
+	}
+	return b.String()
+}
+
+// rewriter is a query on its way to a plan.
+type rewriter struct {
+	*bind.Binder
+	q    *syntax.Query
+	top  *bind.Block // as it was written: nothing has been folded
+	of   *bind.Block // which names are bound to
+	one  bool        // the query reads one partition key
+	info *queryInfo
+	plan *GatewayPlan
+
+	features []string // of the client; nil: all
+	needs    []string // of them
+}
+
+// writtenBlock is a copy of a block that has just been bound: planning does not change it.
+func writtenBlock(bl *bind.Block) *bind.Block {
+	w := *bl
+	w.Items, w.Aggs = slices.Clone(bl.Items), slices.Clone(bl.Aggs)
+	w.Order, w.Rank = copies(bl.Order), copies(bl.Rank)
+	return &w
+}
+
+func copies[T any](list []*T) []*T {
+	made := slices.Clone(list)
+	for i, one := range list {
+		c := *one
+		made[i] = &c
+	}
+	return made
+}
+
+func (g *rewriter) need(features ...string) {
+	for _, f := range features {
+		if !slices.Contains(g.needs, f) {
+			g.needs = append(g.needs, f)
+		}
+	}
+}
+
+// supported refuses a query that needs what the client cannot do.
+func (g *rewriter) supported() error {
+	if g.features == nil {
+		return nil
+	}
+	var missing []string
+	for _, f := range featureOrder {
+		if slices.Contains(g.needs, f) && !g.listed(f) {
+			missing = append(missing, f)
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return &UnsupportedError{missing}
+}
+
+// listed tells whether the client has named a feature.
+func (g *rewriter) listed(feature string) bool {
+	return slices.ContainsFunc(g.features, func(f string) bool { return strings.EqualFold(f, feature) })
+}
+
+// rewrite fills in the plan. An error tells why the query's rows cannot be merged.
+func (g *rewriter) rewrite() error {
+	switch {
+	case len(g.top.Rank) > 0:
+		g.rankPlan()
+		return nil
+	case g.countDistinct():
+		return nil
+	case g.top.Grouped:
+		return g.groupPlan()
+	case len(g.top.Order) > 0:
+		g.orderPlan()
+		return nil
+	}
+	g.streamPlan()
+	return nil
+}
+
+// rewritten sets the query that ranges are asked.
+func (g *rewriter) rewritten(q *syntax.Query) { g.info.RewrittenQuery = syntax.Print(q) }

@@ -1,0 +1,385 @@
+package plan
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// required returns conditions that must hold for an item to have a row: those of WHERE, and those of
+// subqueries that must have a row themselves.
+func (p *Planner) required(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
+	for _, e := range bl.Where {
+		if sub, ok := e.(*syntax.Subquery); ok && sub.Kind == syntax.Exists {
+			dst = p.requiredRow(dst, p.Subs[sub.Query])
+		} else {
+			dst = append(dst, e)
+		}
+	}
+	for _, st := range bl.Steps {
+		if st.Sub != nil {
+			dst = p.requiredRow(dst, st.Sub)
+		}
+	}
+	return dst
+}
+
+// requiredRow returns the conditions for a subquery to have a row: none where it has one in any case, as
+// COUNT has.
+func (p *Planner) requiredRow(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
+	if bl.Grouped && len(bl.GroupBy) == 0 {
+		return dst
+	}
+	return p.required(dst, bl)
+}
+
+// chooseIndex is the rule "index-choice": it finds all ways in which indexes can lead to the documents and,
+// for ORDER BY, whether an index has them in order, and refuses an ORDER BY as Cosmos DB does. Which of the
+// ways is taken a run decides, by counting: see pick.
+func chooseIndex(p *Planner) {
+	t := p.Plan.Top
+	if !t.Container {
+		return
+	}
+	single := map[string]*Leaf{} // conditions on paths that have one value, by path
+	var order []string
+	var found []Access
+	feeding := t
+	for feeding.Derived() != nil {
+		feeding = feeding.Derived()
+	}
+	for _, e := range p.required(nil, feeding) {
+		l := p.leafOf(e)
+		var a Access
+		if l == nil {
+			if a = p.accessOf(e); a == nil {
+				l = p.termsOf(e)
+			}
+		} else if l.entered {
+			a = l.access()
+			p.noteUsed(l.name)
+		} else {
+			p.testing(l, e)
+		}
+		p.Plan.loose = p.Plan.loose || l == nil || l.entered
+		if a != nil {
+			found = append(found, a)
+		} else if l != nil {
+			at := l.name
+			if before := single[at]; before != nil {
+				l = intersect(before, l)
+			} else {
+				order = append(order, at)
+			}
+			single[at] = l
+		}
+	}
+	var leaves []*Leaf
+	for _, at := range order {
+		leaves = append(leaves, single[at])
+	}
+	p.Plan.Leaves = leaves
+	p.Plan.Ways = p.waysOf(leaves, found)
+	if p.Plan.Form == cursor.Sorting || p.Plan.Form == cursor.Blocking && len(t.Order) > 0 {
+		p.chooseOrder(leaves)
+	}
+	p.noteUse(leaves)
+}
+
+// Access returns what a leaf proposes; nil where documents without an entry fulfil it, too.
+func (l *Leaf) access() Access {
+	if l.undefined {
+		return nil
+	}
+	if l.width != points {
+		a := &SpansAccess{Spans: l.Spans, Whole: l.sifted, text: l.text}
+		if l.Loose {
+			a.Test = l.Test
+		}
+		return a
+	}
+	a := &KeysAccess{text: l.text}
+	for _, s := range l.Spans {
+		a.Keys = append(a.Keys, s.Lo)
+	}
+	return a
+}
+
+// accessOf returns what a condition proposes that is not about one path alone: AND and OR of such, and
+// functions with an index of their own kind. It is nil where it proposes nothing.
+func (p *Planner) accessOf(e syntax.Expr) Access {
+	if l := p.leafOf(e); l != nil {
+		a := l.access()
+		if a != nil {
+			p.noteUsed(l.name)
+		}
+		return a
+	}
+	switch e := e.(type) {
+	case *syntax.Logical:
+		if e.Op == syntax.Or {
+			return p.accessOfAny(e)
+		}
+		var best Access
+		for _, term := range e.Terms {
+			if a := p.accessOf(term); a != nil && (best == nil || a.Lists() && !best.Lists()) {
+				best = a
+			}
+		}
+		return best
+	case *syntax.Subquery:
+		if e.Kind == syntax.Exists {
+			list := p.requiredRow(nil, p.Subs[e.Query])
+			if len(list) > 0 {
+				return p.accessOf(&syntax.Logical{Op: syntax.And, Terms: list})
+			}
+		}
+	case *syntax.Binary:
+		return p.within(e)
+	case *syntax.Call:
+		return p.special(e)
+	}
+	return nil
+}
+
+func (p *Planner) accessOfAny(e *syntax.Logical) Access {
+	any := &AnyOfAccess{}
+	for _, term := range e.Terms {
+		a := p.accessOf(term)
+		if a == nil {
+			return nil
+		}
+		any.List = append(any.List, a)
+	}
+	return any
+}
+
+// waysOf lists what the conditions propose, each of which all documents that are wanted are among. A
+// composite index takes the place of the conditions that it answers together.
+func (p *Planner) waysOf(leaves []*Leaf, found []Access) (ways []Access) {
+	composite, covered := p.compositeAccess(leaves)
+	if composite != nil {
+		ways = append(ways, composite)
+	}
+	for _, l := range leaves {
+		if a := l.access(); a != nil && !slices.Contains(covered, l.name) {
+			ways = append(ways, a)
+		}
+	}
+	for _, a := range found {
+		if all, ok := a.(*AllOfAccess); ok {
+			ways = append(ways, all.List...)
+		} else {
+			ways = append(ways, a)
+		}
+	}
+	return ways
+}
+
+// compositeAccess returns what a composite index proposes whose paths, from the first, are compared with =,
+// but for the last that the conditions name, which may be compared in another way, and the paths that it
+// covers. Of several indexes it is one that covers most.
+func (p *Planner) compositeAccess(leaves []*Leaf) (best Access, covered []string) {
+	var spec []string
+	for _, c := range p.Info.Index.Composites() {
+		values, n := equalPrefix(c, leaves)
+		if !c.Ready || n == 0 {
+			continue
+		}
+		var names []string
+		for _, k := range c.Keys[:n] {
+			names = append(names, k.Path.String())
+		}
+		var a Access
+		text := compositeText(c) + " = " + valuesText(values)
+		if n == len(c.Keys) {
+			key, _ := c.Prefix(values...)
+			a = &KeysAccess{[][]byte{key}, text}
+		} else if l := boundedLeaf(leaves, c.Keys[n].Path.String()); l != nil {
+			names = append(names, l.name)
+			a = &SpansAccess{Spans: compositeSpans(c, values, l.bounds), text: text + ", " + l.text}
+		}
+		if a != nil && len(names) > max(1, len(covered)) {
+			best, covered, spec = a, names, compositeSpec(c)
+		}
+	}
+	if best != nil {
+		p.Plan.Use.Composite = append(p.Plan.Use.Composite, spec)
+	}
+	return best, covered
+}
+
+// boundedLeaf returns the leaf of a path that is compared with constants.
+func boundedLeaf(leaves []*Leaf, name string) *Leaf {
+	i := slices.IndexFunc(leaves, func(l *Leaf) bool { return l.name == name && len(l.bounds) > 0 })
+	if i < 0 {
+		return nil
+	}
+	return leaves[i]
+}
+
+// compositeSpans are the keys of a composite index whose first paths have certain values, and whose next one
+// lies within bounds; none where nothing can.
+func compositeSpans(c *index.Composite, equal []doc.Value, bounds []bound) []Span {
+	s := Span{}
+	s.Lo, s.Hi, _ = c.Interval(equal...)
+	for _, b := range bounds {
+		lo, hi, _ := c.Range(equal, b.op, b.v)
+		if s.Lo = Later(s.Lo, lo); bytes.Compare(hi, s.Hi) < 0 {
+			s.Hi = hi
+		}
+	}
+	if bytes.Compare(s.Lo, s.Hi) >= 0 {
+		return nil
+	}
+	return []Span{s}
+}
+
+// equalPrefix returns the values of as many paths of a composite index, from the first, as are compared with
+// =.
+func equalPrefix(c *index.Composite, leaves []*Leaf) (values []doc.Value, n int) {
+	for _, k := range c.Keys {
+		name := k.Path.String()
+		i := slices.IndexFunc(leaves, func(l *Leaf) bool {
+			return l.isEqual && l.equal.Kind() != doc.Undefined && l.name == name
+		})
+		if i < 0 {
+			break
+		}
+		values = append(values, leaves[i].equal)
+	}
+	return values, len(values)
+}
+
+func compositeSpec(c *index.Composite) []string {
+	spec := make([]string, len(c.Keys))
+	for i, k := range c.Keys {
+		spec[i] = k.String()
+	}
+	return spec
+}
+
+func compositeText(c *index.Composite) string {
+	return "(" + strings.Join(compositeSpec(c), ", ") + ")"
+}
+
+func valuesText(values []doc.Value) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = clip(v)
+	}
+	return "(" + strings.Join(texts, ", ") + ")"
+}
+
+// noteUse fills in which indexes the query uses.
+func (p *Planner) noteUse(leaves []*Leaf) {
+	use := &p.Plan.Use
+	var equals, ranges []string
+	for _, l := range leaves {
+		if l.isEqual {
+			equals = append(equals, l.name+" ASC")
+		} else {
+			ranges = append(ranges, l.name+" ASC")
+		}
+	}
+	ordered := ""
+	if len(equals) == 0 || len(ranges) == 0 {
+		ordered = p.orderedBeside(leaves)
+	}
+	for _, l := range slices.Backward(leaves) { // Cosmos DB tells the last condition first
+		if l.name != ordered {
+			p.noteUsed(l.name)
+		}
+	}
+	if o := p.Plan.Order; o != nil && o.Walk != nil && o.Walk.Composite == nil {
+		if path := o.Walk.Path.String(); path != ordered {
+			p.noteUsed(path)
+		}
+	}
+	// posting lists of equal values are intersected as they are
+	switch {
+	case len(equals) == 0 || len(use.Composite) > 0:
+	case len(ranges) > 0:
+		use.PotentialComposite = append(use.PotentialComposite, append(equals, ranges[0]))
+	case p.groupsBy(equals):
+		use.PotentialComposite = append(use.PotentialComposite, equals)
+	}
+	p.noteShown()
+}
+
+// orderedBeside is the one path of an ORDER BY that has a condition, where another path has one, too; empty:
+// there is none. Cosmos DB does not count its index where the conditions are all of one kind.
+func (p *Planner) orderedBeside(leaves []*Leaf) string {
+	order := p.Plan.Top.Order
+	if len(order) != 1 {
+		return ""
+	}
+	name := order[0].Route.String()
+	is := func(l *Leaf) bool { return l.name == name }
+	other := func(l *Leaf) bool { return l.name != name }
+	if !slices.ContainsFunc(leaves, is) || !slices.ContainsFunc(leaves, other) {
+		return ""
+	}
+	return name
+}
+
+// groupsBy reports whether the query groups by the paths of a list of several, in its order.
+func (p *Planner) groupsBy(specs []string) bool {
+	keys := p.Plan.Top.GroupBy
+	if len(keys) < 2 || len(keys) != len(specs) {
+		return false
+	}
+	for i, key := range keys {
+		if route, entered, ok := p.ItemRoute(key); !ok || entered || route.String()+" ASC" != specs[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// noteShown adds the indexed paths that the select list computes with, by functions and by aggregates.
+func (p *Planner) noteShown() {
+	t := p.Plan.Top
+	shown := []syntax.Expr{t.Value}
+	for _, item := range t.Items {
+		shown = append(shown, item.X)
+	}
+	for _, a := range t.Aggs {
+		p.noteArgument(a.Arg)
+	}
+	for _, e := range shown {
+		if e == nil {
+			continue
+		}
+		syntax.Walk(e, func(n syntax.Node) bool {
+			if call, ok := n.(*syntax.Call); ok && !call.UDF {
+				for _, arg := range call.Args {
+					p.noteArgument(arg)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// noteArgument adds the path that an expression is, if it is one and indexed.
+func (p *Planner) noteArgument(e syntax.Expr) {
+	route, entered, ok := p.ItemRoute(e)
+	if !ok || entered || !p.Info.Index.RangeIndexed(route) {
+		return
+	}
+	p.noteUsed(route.String())
+}
+
+// noteUsed adds a path to those whose index is used.
+func (p *Planner) noteUsed(path string) {
+	if spec := path + "/?"; !slices.Contains(p.Plan.Use.Single, spec) {
+		p.Plan.Use.Single = append(p.Plan.Use.Single, spec)
+	}
+}

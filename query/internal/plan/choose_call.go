@@ -1,0 +1,159 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// The leaves of functions and of LIKE.
+
+// liked is the leaf of x LIKE 'abc%'.
+func (p *Planner) liked(e *syntax.Like) *Leaf {
+	pattern, ok := e.Pattern.(*syntax.Literal)
+	if e.Not || !ok {
+		return nil
+	}
+	var escape doc.Value
+	if e.Escape != nil {
+		escape = e.Escape.Value
+	}
+	like := lang.LikeOf(pattern.Value, escape)
+	if like == nil {
+		return nil
+	}
+	start, exact := like.Prefix()
+	if exact {
+		return p.compared(e.X, syntax.Eq, doc.StringValue(start))
+	}
+	l := p.begins(e.X, start)
+	if l != nil && !like.Begins() {
+		l.Loose = true // of the rest of the pattern the beginning says nothing
+	}
+	return l
+}
+
+// Begins is the leaf of strings that begin with start.
+func (p *Planner) begins(x syntax.Expr, start string) *Leaf {
+	l := p.leafAt(x)
+	if l == nil {
+		return nil
+	}
+	lo, hi, exact := p.Info.Index.Prefix(l.path, start)
+	l.addSpan(lo, hi)
+	l.Loose = !exact
+	if l.width = closed; start == "" {
+		l.width, l.sifted = kindsOnly, true
+	}
+	l.text += " begins with " + clip(doc.StringValue(start))
+	return l
+}
+
+// called is the leaf of a function that an index can answer.
+func (p *Planner) called(e *syntax.Call) *Leaf {
+	fn, ok := lang.LookupBuiltin(e.Name)
+	if e.UDF || !ok {
+		return nil
+	}
+	constant := func(i int) doc.Value {
+		if i < len(e.Args) {
+			v, _ := p.ConstOf(e.Args[i])
+			return v
+		}
+		return lang.Undefined
+	}
+	second := constant(1)
+	if len(e.Args) == 3 && !doc.Equal(constant(2), doc.BoolValue(false)) { // in any case, or a part of it
+		second = lang.Undefined
+	}
+	switch fn.Name {
+	case "STARTSWITH":
+		if second.Kind() == doc.String {
+			return p.begins(e.Args[0], second.Str())
+		}
+	case "STRINGEQUALS":
+		if second.Kind() == doc.String {
+			return p.compared(e.Args[0], syntax.Eq, second)
+		}
+	case "ARRAY_CONTAINS":
+		return p.contains(e, second)
+	default:
+		if set, ok := eval.TypeTests()[fn.Name]; ok {
+			return p.typed(e.Args[0], set)
+		}
+	}
+	return nil
+}
+
+// contains is the leaf of ARRAY_CONTAINS(x, v), which is about the elements of x, and of
+// ARRAY_CONTAINS([...], x).
+func (p *Planner) contains(e *syntax.Call, v doc.Value) *Leaf {
+	list, _ := p.ConstOf(e.Args[0])
+	if v.Kind() == doc.Undefined && len(e.Args) == 2 && list.Kind() == doc.Array {
+		var values []doc.Value
+		list.Each(func(_ string, elem doc.Value) bool {
+			values = append(values, elem)
+			return true
+		})
+		return p.oneOf(e.Args[1], values)
+	}
+	route, _, ok := p.ItemRoute(e.Args[0])
+	if !ok || v.Kind() == doc.Undefined {
+		return nil
+	}
+	route = route.Element()
+	indexed := p.Info.Index.RangeIndexed(route)
+	p.noteSingle(route, indexed)
+	if !indexed {
+		return nil
+	}
+	l := &Leaf{path: route, name: route.String(), entered: true, text: route.String() + " = " + clip(v)}
+	l.addPoint(p.Info.Index, v)
+	return l
+}
+
+// typed is the leaf of a test of types.
+func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Leaf {
+	l := p.leafAt(x)
+	if l == nil {
+		return nil
+	}
+	var names []string
+	for k := doc.Null; k <= doc.Object; k++ {
+		if set.Has(k) {
+			lo, hi := p.Info.Index.TypeRange(l.path, k)
+			l.addSpan(lo, hi)
+			names = append(names, k.String())
+		}
+	}
+	l.Spans = merged(l.Spans)
+	l.width = kindsOnly
+	if l.text += " is " + strings.Join(names, " or "); len(names) == int(doc.Object) {
+		l.text = l.path.String() + " is defined"
+	}
+	return l
+}
+
+// negated is the leaf of NOT x: of a property that is false, or of one that is not defined.
+func (p *Planner) negated(e *syntax.Unary) *Leaf {
+	if e.Op != syntax.Not {
+		return nil
+	}
+	c, ok := e.X.(*syntax.Call)
+	if !ok {
+		return p.compared(e.X, syntax.Eq, doc.BoolValue(false))
+	}
+	if fn, ok := lang.LookupBuiltin(c.Name); c.UDF || !ok || fn.Name != "IS_DEFINED" {
+		return nil
+	}
+	l := p.leafAt(c.Args[0])
+	if l == nil || l.entered {
+		return nil
+	}
+	l.undefined = true
+	l.text += " is undefined"
+	return l
+}

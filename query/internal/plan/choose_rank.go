@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+)
+
+// LeastRanked is how many documents are taken by each score, at least; and twice what the page is to hold.
+const LeastRanked = 120
+
+// Ranker is a compiled part of ORDER BY RANK.
+type Ranker struct {
+	Text   eval.Valuer // nil for a VectorDistance
+	Spoken index.Language
+	Terms  []lang.TextTerm
+	Valid  bool
+	Path   index.Path  // of a text whose words are indexed; nil where they are not
+	Score  eval.Valuer // of a VectorDistance
+	// how an index has the nearest vectors, where these are the best ones; nil: none has
+	Vectors *Vectors
+	rising  bool
+	Weight  float64
+}
+
+// compileRankers compiles ORDER BY RANK.
+func compileRankers(c *eval.Compiler, p *Planner, parts []*bind.RankPart) []Ranker {
+	list := make([]Ranker, len(parts))
+	for i, part := range parts {
+		r := &list[i]
+		r.rising, r.Weight = part.Rising, part.Weight
+		if part.Text == nil {
+			r.Score = c.Value(part.Call)
+			if v := p.chooseVectors(part.Call); v != nil && v.Metric.Descending() != part.Rising {
+				r.Vectors = v
+			}
+			continue
+		}
+		r.Text = c.Value(part.Text)
+		r.Spoken = c.SpokenAt(part.Text)
+		r.Terms, r.Valid = part.TextTerms(r.Spoken)
+		if path, ok := p.textPath(part.Text); ok {
+			r.Path = path
+		}
+	}
+	return list
+}
+
+// Better puts scores in order, the best first, those that are none last.
+func (r *Ranker) Better(a, b float64) int {
+	switch {
+	case math.IsNaN(a) || math.IsNaN(b):
+		return cmp.Compare(eval.TruthBit(math.IsNaN(a)), eval.TruthBit(math.IsNaN(b)))
+	case r.rising:
+		return cmp.Compare(a, b)
+	}
+	return cmp.Compare(b, a)
+}
+
+// Streams tells whether all parts give out their best documents in order. Of a fusion without an end all
+// documents are wanted.
+func (p *Planned) Streams() bool {
+	parts := p.Rank
+	return len(parts) > 0 && (len(parts) == 1 || p.Top.Limit >= 0) &&
+		!slices.ContainsFunc(parts, func(r Ranker) bool { return !r.Streams() })
+}
+
+func (r *Ranker) Streams() bool { return r.Vectors != nil || r.Text != nil && r.Valid && !r.rising }
+
+// rankText says what indexes the parts have.
+func rankText(parts []Ranker) string {
+	texts := make([]string, len(parts))
+	for i, r := range parts {
+		if texts[i] = "words of " + r.Path.String(); r.Vectors != nil {
+			texts[i] = r.Vectors.String()
+		}
+	}
+	return strings.Join(texts, ", and by ")
+}

@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// special returns what a call with an index of its own kind proposes.
+func (p *Planner) special(c *syntax.Call) Access {
+	fn, ok := lang.LookupBuiltin(c.Name)
+	if c.UDF || !ok {
+		return nil
+	}
+	switch fn.Name {
+	case "ST_WITHIN", "ST_INTERSECTS":
+		return p.near(c, 0) // what lies inside meets it as well
+	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL":
+		return p.words(c, false)
+	case "FULLTEXTCONTAINSANY":
+		return p.words(c, true)
+	case "ARRAY_CONTAINS_ANY":
+		return p.containsEach(c, true)
+	case "ARRAY_CONTAINS_ALL":
+		return p.containsEach(c, false)
+	}
+	return nil
+}
+
+// containsEach returns the documents whose array at a path has one of some constants, or all of them.
+func (p *Planner) containsEach(c *syntax.Call, any bool) Access {
+	var list []Access
+	for _, arg := range c.Args[1:] {
+		var found Access
+		if l, ok := arg.(*syntax.Literal); ok {
+			if at := p.contains(&syntax.Call{Args: c.Args[:1]}, l.Value); at != nil {
+				p.noteUsed(at.name)
+				found = at.access()
+			}
+		}
+		if found != nil {
+			list = append(list, found)
+		} else if any {
+			return nil
+		}
+	}
+	return together(list, any)
+}
+
+// together returns what one of a list proposes, or all of it do.
+func together(list []Access, any bool) Access {
+	switch {
+	case len(list) == 0:
+		return nil
+	case len(list) == 1:
+		return list[0]
+	case any:
+		return &AnyOfAccess{list}
+	}
+	return &AllOfAccess{list}
+}
+
+// within returns what ST_DISTANCE(path, geometry) < d proposes.
+func (p *Planner) within(e *syntax.Binary) Access {
+	x, y, op := e.X, e.Y, e.Op
+	if _, ok := p.ConstOf(x); ok {
+		x, y, op = y, x, mirrored(op)
+	}
+	c, isCall := x.(*syntax.Call)
+	d, constant := p.ConstOf(y)
+	if !isCall || c.UDF || !constant || d.Kind() != doc.Number || op != syntax.Lt && op != syntax.Le &&
+		op != syntax.Eq {
+		return nil
+	}
+	distance := d.Num()
+	if fn, ok := lang.LookupBuiltin(c.Name); !ok || fn.Name != "ST_DISTANCE" || !(distance >= 0) ||
+		math.IsInf(distance, 0) {
+		return nil
+	}
+	return p.near(c, distance)
+}
+
+// near returns the documents whose geometry at a path is no further from a constant one than distance.
+func (p *Planner) near(c *syntax.Call, distance float64) Access {
+	for i := range 2 {
+		l, constant := c.Args[1-i].(*syntax.Literal)
+		route, entered, ok := p.ItemRoute(c.Args[i])
+		if !constant || !ok || entered {
+			continue
+		}
+		box, indexed := p.Info.Index.Spatial(route)
+		g, err := index.ParseGeometry(l.Value, p.Info.Geometry)
+		if !indexed || err != nil {
+			continue
+		}
+		a := &SpansAccess{text: route.String() + " meets a geometry"}
+		if distance > 0 {
+			a.text = route.String() + " within " + strconv.FormatFloat(distance, 'g', -1, 64) +
+				" of a geometry"
+		}
+		for _, r := range g.QueryCells(box, distance) {
+			lo, hi := p.Info.Index.SpatialRange(route, r)
+			a.Spans = append(a.Spans, Span{Lo: lo, Hi: hi})
+		}
+		return a
+	}
+	return nil
+}
+
+// Words returns the documents whose text at a path has all terms, or one of them.
+func (p *Planner) words(c *syntax.Call, any bool) Access {
+	path, ok := p.textPath(c.Args[0])
+	if !ok {
+		return nil
+	}
+	var list []Access
+	for _, arg := range c.Args[1:] {
+		var found Access
+		if l, ok := arg.(*syntax.Literal); ok {
+			if term, ok := lang.CompileTerm(l.Value, p.Info.Index.Language(path)); ok {
+				found = p.term(path, &term)
+			}
+		}
+		if found != nil {
+			list = append(list, found)
+		} else if any {
+			return nil
+		}
+	}
+	return together(list, any)
+}
+
+// Term returns the documents that have all words of a term, the ones of a phrase wherever they stand; nil
+// where the index cannot tell, as for a term that may be misspelled.
+func (p *Planner) term(path index.Path, term *lang.TextTerm) Access {
+	if term.Distance > 0 || len(term.Words) == 0 {
+		return nil
+	}
+	all := &AllOfAccess{}
+	for _, word := range term.Words {
+		all.List = append(all.List, &KeysAccess{[][]byte{p.Info.Index.TextKey(path, word.Term)},
+			path.String() + " has " + clip(doc.StringValue(word.Term))})
+	}
+	if len(all.List) == 1 {
+		return all.List[0]
+	}
+	return all
+}

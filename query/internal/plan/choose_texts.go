@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"math"
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// textOrder is a way to order documents by the score of a text, with numbers that the query has.
+type textOrder struct {
+	Ranker
+	x      syntax.Expr // the text
+	Scores lang.Bm25
+}
+
+// chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers); nil where none
+// does.
+func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
+	c, ok := key.X.(*syntax.Call)
+	if f, known := lang.LookupBuiltin(nameOf(c)); !ok || c.UDF || !known || f.Name != lang.TextScore || !key.Desc {
+		return nil
+	}
+	path, indexed := p.textPath(c.Args[0])
+	var constants []doc.Value
+	for _, arg := range c.Args[1:] {
+		l, ok := arg.(*syntax.Literal)
+		if !ok {
+			return nil
+		}
+		constants = append(constants, l.Value)
+	}
+	hits, numbers := lang.AppendNumbers(nil, constants[3])
+	if !indexed || !numbers || constants[0].Kind() != doc.Array || !lang.AllOf(doc.Number, constants[1], constants[2]) {
+		return nil
+	}
+	o := &textOrder{x: c.Args[0], Scores: lang.NewBM25(constants[1].Num(), constants[2].Num(), hits)}
+	o.Path, o.Spoken, o.Valid = path, p.Info.Index.Language(path), true
+	constants[0].Each(func(_ string, v doc.Value) bool {
+		term, ok := lang.CompileTerm(v, o.Spoken)
+		o.Terms, o.Valid = append(o.Terms, term), o.Valid && ok
+		return o.Valid
+	})
+	positive := !slices.ContainsFunc(o.Scores.Rarity, func(f float64) bool { return !(f > 0) || math.IsInf(f, 0) })
+	if !o.Valid || len(o.Terms) != len(hits) || !positive {
+		return nil
+	}
+	return o
+}
+
+// String is the text of the document that the frame is at; undefined where it has none.
+func (o *textOrder) String(f *eval.Frame) doc.Value {
+	if v := o.Text(f); v.Kind() == doc.String {
+		return v
+	}
+	return lang.Undefined
+}
+
+// nameOf is the name that a function is called by; "" for no call.
+func nameOf(c *syntax.Call) string {
+	if c == nil {
+		return ""
+	}
+	return c.Name
+}
+
+// textPath returns the path of a text whose words are indexed.
+func (p *Planner) textPath(e syntax.Expr) (index.Path, bool) {
+	route, entered, ok := p.ItemRoute(e)
+	return route, ok && !entered && p.Info.Index.TextIndexed(route)
+}

@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// leastSquare is the least square of a length that codes are good for.
+const leastSquare = 1e-60
+
+// chooseCodes finds out whether there are codes. The vector of the query must have a direction, and a length
+// whose square is a number.
+func (p *Planner) chooseCodes(v *Vectors) {
+	key, codes := p.Info.Index.VectorCodes(v.path)
+	if codes != nil && codes.Dimensions() == len(v.Query) &&
+		v.Square > leastSquare && v.Square < 1/leastSquare {
+		v.CodeKey, v.Codes = key, codes.Query(v.Query)
+	}
+}
+
+// Vectors is a way to order documents by the vectors of an index.
+type Vectors struct {
+	path   index.Path
+	Key    []byte // that all entries have
+	Query  []float32
+	Square float64 // of query
+	Metric lang.VectorMetric
+
+	CodeKey []byte
+	Codes   *index.VectorQuery // nil: there are none
+}
+
+// chooseVectors returns how an index serves VectorDistance(path, [constants]); nil where none does.
+func (p *Planner) chooseVectors(e syntax.Expr) *Vectors {
+	c, ok := e.(*syntax.Call)
+	if !ok {
+		return nil // a constant by now
+	}
+	for i := range 2 {
+		l, constant := c.Args[1-i].(*syntax.Literal)
+		route, entered, ok := p.ItemRoute(c.Args[i])
+		if !constant || !ok || entered {
+			continue
+		}
+		key, indexed := p.Info.Index.VectorPrefix(route)
+		query, numbers := lang.AppendNumbers(nil, l.Value)
+		name := p.DistanceOf(c)
+		if len(c.Args) == 4 {
+			name = p.DistanceOption(c.Args[3])
+		}
+		metric, known := lang.MetricOf(name)
+		if name == "" {
+			metric, known = lang.MetricCosine, true
+		}
+		if indexed && numbers && known {
+			v := &Vectors{path: route, Key: key, Query: lang.AppendFloats(nil, query), Metric: metric}
+			v.Square = lang.Squares(v.Query)
+			p.chooseCodes(v)
+			return v
+		}
+	}
+	return nil
+}
+
+func (v *Vectors) String() string {
+	if v.Codes != nil {
+		return "codes of the vectors of " + v.path.String()
+	}
+	return "vectors of " + v.path.String()
+}
+
+// Sign turns similarities, where great is good, round.
+func (v *Vectors) Sign() float64 {
+	if v.Metric.Descending() {
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// CheckComputed checks the definitions of a container's computed properties. As in Cosmos DB each is SELECT
+// VALUE of an expression over one document, FROM the container alone and without any other clause, and the
+// expression gives the same for the same document at any time: it has no subqueries, aggregates, parameters,
+// user defined or spatial functions, nor functions of chance or of the present, and uses no other computed
+// property. The error is an *Error whose message names the property.
+func CheckComputed(list []bind.Computed) error {
+	for _, one := range list {
+		q, err := syntax.Parse(one.Query)
+		if err != nil {
+			return fault.SyntaxError(err)
+		}
+		if _, err := compileComputed(one, &bind.Info{}); err != nil {
+			return err
+		}
+		if q.Select.Distinct || q.Select.Top != nil || q.OrderBy != nil || q.Offset != nil {
+			return badComputed(one, "must consist of SELECT VALUE and FROM alone")
+		}
+		if why := impure(q.Select.Value, one, list); why != "" {
+			return badComputed(one, why)
+		}
+	}
+	return nil
+}
+
+func badComputed(one bind.Computed, why string) error {
+	return fault.Plain("The query of the computed property '" + one.Name + "' " + why + ".")
+}
+
+// impure tells what in an expression a computed property must not have; "" where all is well.
+func impure(e syntax.Expr, one bind.Computed, list []bind.Computed) (why string) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Subquery:
+			why = "must not have a subquery"
+		case *syntax.Parameter:
+			why = "must not have a parameter"
+		case *syntax.Call:
+			f, ok := lang.LookupBuiltin(n.Name)
+			switch {
+			case n.UDF:
+				why = "must not call a user defined function"
+			case ok && f.Volatile:
+				why = "must not call " + f.Name + ", whose value changes"
+			case ok && strings.HasPrefix(f.Name, "ST_"):
+				why = "must not call the spatial function " + f.Name
+			}
+		case *syntax.Member, *syntax.Index:
+			x, name, ok := syntax.PropertyOf(n.(syntax.Expr))
+			_, ofItem := x.(*syntax.Ident)
+			other := func(c bind.Computed) bool { return c.Name == name && c.Name != one.Name }
+			if ok && ofItem && slices.ContainsFunc(list, other) {
+				why = "must not use the computed property '" + name + "'"
+			}
+		}
+		return why == ""
+	})
+	return why
+}

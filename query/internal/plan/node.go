@@ -1,0 +1,160 @@
+package plan
+
+import (
+	"fmt"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"strings"
+)
+
+// A plan is a chain of nodes: the page that is given out comes first, the documents last. Each makes its rows
+// of those of the node behind it. What runs is the chain, and String and Explain print the same chain.
+//
+//	page ◄ distinct ◄ project ◄ group ◄ rows ◄ each ... ◄ order or rank ◄ filter ◄ documents
+//
+// A plan whose FROM has a subquery over all items has two such chains, one behind the other. A node holds no
+// state. Where the state of a run is not a local variable of the node, it is in the execution.
+//
+// Up to the filter, documents are pulled: iterators of sources, of indexes and of sorted files have a Next.
+// From there on rows are handed up by calls, since one document can have many of them, and the frame is at
+// one row at a time. A call that returns false ends the page, whoever says so.
+
+// node is one operator of a plan.
+type node interface {
+	// String is the line that stands for it; empty where it does nothing that is worth one.
+	fmt.Stringer
+}
+
+// OfDocuments tells of a node that its figures are those of the page.
+func OfDocuments(n node) bool {
+	switch n := n.(type) {
+	case *DocumentsNode:
+		return true
+	case *FilterNode:
+		return n.OfItems
+	}
+	return false
+}
+
+// chain makes the nodes of a plan whose rows are compiled.
+func (p *Planned) chain() {
+	p.Nodes = append(p.Nodes[:0], &PageNode{of: p.Top})
+	p.chainBlock(p.Top, p.Rows)
+}
+
+func (p *Planned) add(n node) { p.Nodes = append(p.Nodes, n) }
+
+func (p *Planned) chainBlock(bl *bind.Block, rs *eval.Rowset) {
+	values := bl != p.Top || p.Form == cursor.Blocking && len(p.Rank) == 0
+	if bl.Distinct {
+		switch {
+		case values:
+			p.add(DistinctSet{})
+		case p.Form == cursor.Sorting:
+			p.add(DistinctNeighbours{})
+		default:
+			p.add(DistinctPages{})
+		}
+	}
+	p.add(&ProjectNode{of: bl, Rs: rs, Values: values})
+	if bl.Grouped {
+		n := &GroupNode{of: bl, Rs: rs}
+		if bl == p.Top && !p.Never {
+			n.Only, n.Counts = p.Only, p.Counts
+		}
+		n.Paged, n.ByTurn = p.Form == cursor.Grouping, p.ByTurn
+		p.add(n)
+	}
+	p.chainSources(bl, rs)
+}
+
+func (p *Planned) chainSources(bl *bind.Block, rs *eval.Rowset) {
+	sub := bl.Derived()
+	if bl.Container && sub == nil {
+		p.add(RowsNode{})
+	}
+	for i := len(bl.Steps) - 1; i >= 0; i-- {
+		if i > 0 || !rs.OfItem() {
+			p.add(&EachNode{plan: p, step: bl.Steps[i], Rs: rs, I: i, Derived: i == 0 && sub != nil})
+		}
+	}
+	switch {
+	case sub != nil:
+		p.add(&FilterNode{plan: p, of: bl, Rs: rs})
+		p.chainBlock(sub, rs.Clauses[0].Sub)
+		return
+	case !bl.Container:
+		p.add(&FilterNode{plan: p, of: bl, Rs: rs})
+		p.add(OneRow{})
+		return
+	case p.Never:
+		p.add(&FilterNode{plan: p, of: bl, Rs: rs, OfItems: true})
+		p.add(nothing{})
+		return
+	case bl == p.Top && len(p.Rank) > 0:
+		p.add(&RankNode{plan: p})
+	case bl == p.Top && len(bl.Order) > 0:
+		p.add(&OrderNode{plan: p})
+	}
+	p.add(&FilterNode{plan: p, of: bl, Rs: rs, OfItems: true})
+	p.add(&DocumentsNode{plan: p})
+}
+
+// String returns the plan as text, one line a node, each indented under the one that takes its rows. The last
+// line says how the documents are found.
+func (p *Planned) String() string { return p.Text(func(int) string { return "" }) }
+
+// Text prints the nodes, each with what tell says of it.
+func (p *Planned) Text(tell func(i int) string) string {
+	var b strings.Builder
+	depth := 0
+	for i, n := range p.Nodes {
+		if line := n.String(); line != "" {
+			b.WriteString(strings.Repeat("  ", depth) + line + tell(i) + "\n")
+			depth++
+		}
+	}
+	return b.String()
+}
+
+// OneRow is the source of a query that reads nothing.
+type OneRow struct{}
+
+func (OneRow) String() string { return "one row" }
+
+// nothing is the source where no document can fulfil the conditions.
+type nothing struct{}
+
+func (nothing) String() string { return "nothing" }
+
+// FilterNode drops rows for which the conditions do not hold that need no other source than what is behind
+// it.
+type FilterNode struct {
+	plan *Planned
+	of   *bind.Block
+	Rs   *eval.Rowset
+	// the rows are documents; those that an order is made of are put to the filter by that
+	OfItems bool
+}
+
+// RowsNode counts the rows that documents make.
+type RowsNode struct{}
+
+func (RowsNode) String() string { return "" }
+
+// EachNode makes a row of each value that a source of FROM or JOIN has for a row.
+type EachNode struct {
+	plan    *Planned
+	step    *bind.Step
+	Rs      *eval.Rowset
+	I       int  // of the source
+	Derived bool // its values are those of the node behind it
+}
+
+// ProjectNode makes what a row shows: the text that is given out, or a value.
+type ProjectNode struct {
+	of     *bind.Block
+	Rs     *eval.Rowset
+	Values bool
+}

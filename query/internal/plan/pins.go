@@ -1,0 +1,141 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Pins is what the conditions of a query say of the partition key.
+type Pins struct {
+	Known bool
+	Keys  [][]doc.Value // full keys, or beginnings of them; none: nothing to read
+}
+
+// maxPins is how many partition keys a query is split by.
+const maxPins = 1000
+
+// PinnedKeys returns the partition keys that the query's rows can be in: full keys, and for a hierarchical
+// one also beginnings of it, each value as the conditions give it. There are no keys where the query has no
+// rows to read, as it has no FROM or its conditions contradict each other. False: the conditions do not tell.
+func (p *Planned) PinnedKeys() (keys [][]doc.Value, ok bool) { return p.Pins.Keys, p.Pins.Known }
+
+// pinKeys is the rule "pin": it finds the partition keys in the conditions that all rows must fulfil.
+func pinKeys(p *Planner) {
+	if p.Plan.Never || !p.Plan.Top.Container {
+		p.Plan.Pins = Pins{Known: true}
+		return
+	}
+	var levels [][]doc.Value
+	for _, path := range p.Info.PartitionPaths {
+		values, ok := p.pinned(path.String())
+		if !ok {
+			break
+		}
+		levels = append(levels, values)
+	}
+	if len(levels) == 0 {
+		return
+	}
+	p.Plan.Pins.Known = true
+	keys := [][]doc.Value{nil}
+	for _, values := range levels {
+		var longer [][]doc.Value
+		for _, key := range keys {
+			for _, v := range values {
+				longer = append(longer, append(slices.Clip(key), v))
+			}
+		}
+		if keys = longer; len(keys) > maxPins {
+			p.Plan.Pins = Pins{}
+			return
+		}
+	}
+	p.Plan.Pins.Keys = keys
+}
+
+// pinned returns the values that the conditions leave for a path.
+func (p *Planner) pinned(path string) (values []doc.Value, ok bool) {
+	for _, e := range p.Plan.Top.Where {
+		some, pinned := p.pinnedBy(e, path)
+		switch {
+		case !pinned:
+		case !ok:
+			values, ok = some, true
+		default:
+			values = slices.DeleteFunc(values, func(v doc.Value) bool {
+				return !slices.ContainsFunc(some, func(w doc.Value) bool { return doc.Equal(v, w) })
+			})
+		}
+	}
+	return values, ok
+}
+
+// pinnedBy returns the values that one condition leaves for a path.
+func (p *Planner) pinnedBy(e syntax.Expr, path string) ([]doc.Value, bool) {
+	switch e := e.(type) {
+	case *syntax.Binary:
+		if e.Op != syntax.Eq {
+			return nil, false
+		}
+		if v, ok := p.ConstOf(e.Y); ok && p.isPath(e.X, path) {
+			return defined(v), true
+		} else if v, ok := p.ConstOf(e.X); ok && p.isPath(e.Y, path) {
+			return defined(v), true
+		}
+	case *syntax.In:
+		if e.Not || len(e.List) > maxPins || !p.isPath(e.X, path) {
+			return nil, false
+		}
+		list, ok := p.Constants(e.List)
+		if !ok {
+			return nil, false
+		}
+		var values []doc.Value
+		for _, v := range list {
+			values = union(values, defined(v))
+		}
+		return values, true
+	case *syntax.Logical:
+		var values []doc.Value
+		for _, term := range e.Terms {
+			some, ok := p.pinnedBy(term, path)
+			if e.Op == syntax.And && ok {
+				return some, true
+			} else if e.Op == syntax.Or && !ok {
+				return nil, false
+			}
+			if values = union(values, some); len(values) > maxPins {
+				return nil, false
+			}
+		}
+		return values, e.Op == syntax.Or
+	case *syntax.Unary:
+		return []doc.Value{doc.BoolValue(false)}, e.Op == syntax.Not && p.isPath(e.X, path)
+	}
+	return []doc.Value{doc.BoolValue(true)}, p.isPath(e, path)
+}
+
+// defined is what can equal v: nothing where it is undefined.
+func defined(v doc.Value) []doc.Value {
+	if v.Kind() == doc.Undefined {
+		return nil
+	}
+	return []doc.Value{v}
+}
+
+func union(a, b []doc.Value) []doc.Value {
+	for _, v := range b {
+		if !slices.ContainsFunc(a, func(w doc.Value) bool { return doc.Equal(v, w) }) {
+			a = append(a, v)
+		}
+	}
+	return a
+}
+
+// isPath tells whether an expression is the value at that path of the item.
+func (p *Planner) isPath(e syntax.Expr, path string) bool {
+	route, entered, ok := p.ItemRoute(e)
+	return ok && !entered && route.String() == path
+}

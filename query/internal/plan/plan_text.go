@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+func (n *ProjectNode) String() string { return "project " + projectionText(n.of) }
+
+// projectionText is the select list as text.
+func projectionText(t *bind.Block) string {
+	switch {
+	case t.Star:
+		return "*"
+	case t.Value != nil:
+		return "value " + syntax.PrintExpr(t.Value)
+	}
+	texts := make([]string, len(t.Items))
+	for i, item := range t.Items {
+		texts[i] = item.Name + ": " + syntax.PrintExpr(item.X)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (n *FilterNode) String() string {
+	list := n.of.First
+	if n.OfItems && n.Rs.OfItem() {
+		list = slices.Concat(list, n.of.Steps[0].Filter)
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "filter " + n.plan.ConditionsText(list)
+}
+
+func (n *EachNode) String() string {
+	name, text := "", ""
+	if a := n.step.Alias; a != nil && a.Name != "" {
+		name = " " + a.Name
+	}
+	switch n.step.Kind {
+	case bind.StepBind:
+		text = "bind" + name + " to " + syntax.PrintExpr(n.step.X)
+	case bind.StepElements:
+		text = "for each" + name + " in " + syntax.PrintExpr(n.step.X)
+	case bind.StepFlatten:
+		text = "for each" + name + " in the rows of a subquery"
+	default:
+		text = "for each row" + name + " of a subquery"
+	}
+	if len(n.step.Filter) > 0 {
+		text += ", filter " + n.plan.ConditionsText(n.step.Filter)
+	}
+	return text
+}
+
+func (n *OrderNode) String() string {
+	keys := make([]string, len(n.plan.Top.Order))
+	for i, k := range n.plan.Top.Order {
+		if keys[i] = syntax.PrintExpr(k.X); k.Desc {
+			keys[i] += " DESC"
+		}
+	}
+	text, o := strings.Join(keys, ", "), n.plan.Order
+	if o.Walk != nil || o.Vectors != nil || o.Texts != nil {
+		return "in the order of " + text
+	}
+	return "sort by " + text + ", keeping one page"
+}
+
+func (n *RankNode) String() string {
+	if parts := len(n.plan.Rank); parts > 1 {
+		return fmt.Sprintf("rank by %d scores, fused", parts)
+	}
+	return "rank by score"
+}
+
+// ConditionsText prints conditions with the values of their parameters.
+func (p *Planned) ConditionsText(list []syntax.Expr) string {
+	texts := make([]string, len(list))
+	for i, e := range list {
+		if texts[i] = OneLine(syntax.PrintExpr(p.valued(e))); len(texts[i]) > 200 {
+			texts[i] = strings.ToValidUTF8(texts[i][:200], "") + "..."
+		}
+	}
+	return strings.Join(texts, " AND ")
+}
+
+// valued is an expression with the values of its parameters in their places.
+func (p *Planned) valued(e syntax.Expr) syntax.Expr {
+	if param, ok := e.(*syntax.Parameter); ok && p.Shape != nil {
+		return &syntax.Literal{Value: p.Given[p.Shape.Params[param.Name]]}
+	}
+	if e == nil {
+		return nil
+	}
+	return syntax.Map(e, p.valued)
+}
+
+// OneLine joins the lines that a subquery is printed on.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// String says how the documents are found.
+func (n *DocumentsNode) String() string {
+	p := n.plan
+	switch {
+	case p.Only != nil:
+		return p.Only.String()
+	case p.Order != nil && p.Order.Walk != nil:
+		text := "index " + p.Order.Walk.String()
+		if ways := p.waysBeside(p.Order.Walk); len(ways) > 0 {
+			text += ", or sort the fewest of (" + joined(ways) + ")"
+		}
+		return text
+	case p.Order != nil && p.Order.Vectors != nil:
+		return p.Order.Vectors.String()
+	case p.Order != nil && p.Order.Texts != nil:
+		return "words of " + p.Order.Texts.Path.String()
+	case p.Counts != nil:
+		return p.Counts.String()
+	case p.Streams():
+		return "the best by " + rankText(p.Rank)
+	}
+	return p.waysText()
+}
+
+// waysText says how the documents are found that the conditions leave.
+func (p *Planned) waysText() string {
+	lists := len(p.Ways) > 0
+	for _, a := range p.Ways {
+		lists = lists && a.Lists()
+	}
+	switch {
+	case len(p.Ways) == 0:
+		return "scan"
+	case lists && len(p.Ways) == 1:
+		return "index " + p.Ways[0].String()
+	case lists:
+		return "index intersect (" + joined(p.Ways) + ")"
+	case len(p.Ways) == 1:
+		return "index " + p.Ways[0].String() + ", if it is few; else scan"
+	}
+	return "index, the fewest of (" + joined(p.Ways) + ")"
+}

@@ -1,0 +1,35 @@
+package plan
+
+import (
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+)
+
+// covers is the rule "cover": it tells whether the query wants nothing of the documents but what they have at
+// the path of its ORDER BY, and whether a row that is skipped need not be looked at.
+func covers(p *Planner) {
+	t, o := p.Plan.Top, p.Plan.Order
+	if p.Plan.Form != cursor.Sorting || o.Walk == nil || o.Walk.Composite != nil || len(t.Steps) != 1 ||
+		t.Steps[0].Kind != bind.StepItem {
+		return
+	}
+	path := o.Walk.Path.String()
+	only := !t.Star
+	for _, e := range t.Where {
+		only = only && p.onlyPath(e) == path
+	}
+	if t.Value != nil {
+		only = only && p.onlyPath(t.Value) == path
+	}
+	for _, item := range t.Items {
+		only = only && p.onlyPath(item.X) == path
+	}
+	o.Covered = only
+	o.Loose = o.Distinct > 0 && o.Distinct == len(t.Order)
+	if t.Value != nil && o.Loose {
+		o.Walk.Undefined = false // that is no row
+	}
+	decided := p.decided(t) && (len(p.Plan.Leaves) == 0 || len(p.Plan.Leaves) == 1 &&
+		p.Plan.Leaves[0].name == path && !p.Plan.Leaves[0].Loose)
+	o.Skips = decided && o.Distinct == 0 && (t.Value == nil || p.everywhere(t.Value))
+}

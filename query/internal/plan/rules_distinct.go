@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// simplifyDistinct is the rule "distinct": it drops DISTINCT where no two rows can be equal: where there is
+// one row, where the rows are groups and show all keys of theirs, and where each shows the whole of an item
+// of its own, or its resource id.
+func simplifyDistinct(p *Planner) {
+	p.Plan.distinct = p.Plan.Top.Distinct
+	for _, bl := range p.Subs {
+		simplifySubqueries(p.Binder, bl)
+	}
+	if t := p.Plan.Top; t.Distinct && !t.Grouped && showsItem(p.Binder, t) {
+		t.Distinct = false
+	}
+}
+
+// showsItem tells whether each row of a block is of an item of its own, and shows which.
+func showsItem(b *bind.Binder, bl *bind.Block) bool {
+	if len(bl.Steps) != 1 || bl.Steps[0].Kind != bind.StepItem {
+		return false
+	}
+	if bl.Star {
+		return true
+	}
+	exprs := []syntax.Expr{bl.Value}
+	for _, item := range bl.Items {
+		exprs = append(exprs, item.X)
+	}
+	for _, e := range exprs {
+		if e == nil {
+			continue
+		}
+		if a, names, ok := b.DocumentPath(e); ok && a.Item &&
+			(len(names) == 0 || len(names) == 1 && names[0] == "_rid") {
+			return true
+		}
+	}
+	return false
+}
+
+// simplifySubqueries drops the DISTINCT of one block.
+func simplifySubqueries(b *bind.Binder, bl *bind.Block) {
+	if !bl.Distinct || !bl.Grouped {
+		return
+	}
+	shown := make(map[int]bool)
+	exprs := []syntax.Expr{bl.Value}
+	for _, item := range bl.Items {
+		exprs = append(exprs, item.X)
+	}
+	for _, e := range exprs {
+		if i, ok := b.Keys[e]; ok {
+			shown[i] = true
+		}
+	}
+	bl.Distinct = len(shown) < len(bl.GroupBy)
+}

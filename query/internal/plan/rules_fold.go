@@ -1,0 +1,245 @@
+package plan
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// foldExprs is the rule "fold": it puts the parameters in place and replaces what is constant by its value.
+// The tree stays as it was written: what has changed, and all above it, is made anew. What the binder knows
+// of names, of keys of GROUP BY and of aggregates it knows of nodes that are never made anew.
+func foldExprs(p *Planner) {
+	for _, bl := range p.Subs {
+		p.open = true
+		bl.Where = flatten(p.foldAll(bl.Where))
+		p.open = false
+		bl.GroupBy = p.foldAll(bl.GroupBy)
+		if bl.Value != nil {
+			bl.Value = p.fold(bl.Value)
+		}
+		for i := range bl.Items {
+			bl.Items[i].X = p.fold(bl.Items[i].X)
+		}
+		for i := range bl.Aggs {
+			bl.Aggs[i].Arg = p.fold(bl.Aggs[i].Arg)
+		}
+		for _, st := range bl.Steps {
+			if st.X != nil {
+				st.X = p.fold(st.X)
+			}
+		}
+		for _, key := range bl.Order {
+			key.X = p.fold(key.X)
+		}
+		for _, part := range bl.Rank {
+			part.Text, part.Call = p.fold(part.Text), p.fold(part.Call)
+			part.Terms = p.foldAll(part.Terms)
+		}
+	}
+}
+
+// flatten takes conditions apart again: a placeholder between two ANDs may have gone.
+func flatten(conditions []syntax.Expr) []syntax.Expr {
+	var flat []syntax.Expr
+	for _, e := range conditions {
+		flat = bind.Conjuncts(flat, e)
+	}
+	return flat
+}
+
+// foldAll folds each of a list, which stays as it is.
+func (p *Planner) foldAll(list []syntax.Expr) []syntax.Expr {
+	folded := slices.Clone(list)
+	for i, e := range folded {
+		folded[i] = p.fold(e)
+	}
+	return folded
+}
+
+// fold returns the expression with its constant parts replaced.
+func (p *Planner) fold(e syntax.Expr) syntax.Expr {
+	if _, ok := p.Keys[e]; ok { // the key's value stands for it
+		return e
+	}
+	switch e := e.(type) {
+	case *syntax.Literal, *syntax.Subquery:
+		return e
+	case *syntax.Parameter:
+		return &syntax.Literal{Span: e.Span, Value: p.Given(e.Name)}
+	case *syntax.Placeholder:
+		return &syntax.Literal{Span: e.Span, Value: doc.BoolValue(true)}
+	case *syntax.Ident:
+		if p.Idents[e] == nil && e.Name == "NaN" {
+			return &syntax.Literal{Span: e.Span, Value: doc.NumberValue(math.NaN())}
+		} else if p.Idents[e] == nil && e.Name == "Infinity" {
+			return &syntax.Literal{Span: e.Span, Value: doc.NumberValue(math.Inf(1))}
+		}
+		return e
+	case *syntax.Call:
+		if _, ok := p.Aggs[e]; ok { // its argument is folded with those of the block
+			return e
+		}
+	}
+	if e == nil {
+		return nil
+	}
+	e, constant := p.foldOperands(e)
+	switch e := e.(type) {
+	case *syntax.Call:
+		constant = constant && p.pure(e)
+	case *syntax.Logical:
+		if !constant {
+			return p.foldLogical(e)
+		}
+	case *syntax.Coalesce, *syntax.Cond:
+		if !constant {
+			return foldChoice(e)
+		}
+	}
+	if constant {
+		return p.constant(e)
+	}
+	return e
+}
+
+// foldOperands folds what an expression is made of, and tells whether all of it is constant. Parameters stay
+// where they can, beside operands that are not constant.
+func (p *Planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool) {
+	constant = true
+	operand := func(x syntax.Expr) syntax.Expr {
+		x = p.fold(x)
+		_, literal := x.(*syntax.Literal)
+		constant = constant && literal
+		return x
+	}
+	if p.open && takesParameters(e) {
+		e = syntax.Map(e, func(x syntax.Expr) syntax.Expr {
+			if _, ok := p.Parameter(x); ok {
+				return x
+			}
+			return operand(x)
+		})
+		if !constant {
+			return e, false
+		}
+	}
+	return syntax.Map(e, operand), constant
+}
+
+// takesParameters tells of a condition that parameters that are its operands stay there: then it is good for
+// any values of theirs. A longer IN is made a set, which is faster.
+func takesParameters(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Binary:
+		return e.Op <= syntax.Ge
+	case *syntax.In:
+		return len(e.List) < eval.ManyIn
+	case *syntax.Between:
+		return true
+	case *syntax.Call:
+		fn, ok := lang.LookupBuiltin(e.Name)
+		if !ok || e.UDF {
+			return false
+		}
+		switch fn.Name {
+		case "STARTSWITH", "ENDSWITH", "CONTAINS", "STRINGEQUALS", "ARRAY_CONTAINS":
+			return true
+		}
+	}
+	return false
+}
+
+// foldChoice replaces a choice whose condition is constant by what it chooses.
+func foldChoice(e syntax.Expr) syntax.Expr {
+	switch e := e.(type) {
+	case *syntax.Coalesce:
+		if l, ok := e.X.(*syntax.Literal); ok && l.Value.Kind() != doc.Undefined {
+			return l
+		} else if ok {
+			return e.Y
+		}
+	case *syntax.Cond:
+		if l, ok := e.If.(*syntax.Literal); ok && lang.IsTrue(l.Value) {
+			return e.Then
+		} else if ok {
+			return e.Else
+		}
+	}
+	return e
+}
+
+// foldLogical drops operands that decide nothing and ends a chain at one that decides it.
+func (p *Planner) foldLogical(e *syntax.Logical) syntax.Expr {
+	neutral := e.Op == syntax.And
+	var left []syntax.Expr
+	for _, term := range e.Terms {
+		l, ok := term.(*syntax.Literal)
+		switch {
+		case !ok || l.Value.Kind() != doc.Bool:
+			left = append(left, term)
+		case l.Value.Bool() != neutral:
+			return l
+		}
+	}
+	if len(left) == len(e.Terms) {
+		return e
+	}
+	if len(left) == 1 && p.boolean(left[0]) {
+		return left[0]
+	}
+	if len(left) == 1 {
+		left = append(left, &syntax.Literal{Value: doc.BoolValue(neutral)})
+	}
+	return &syntax.Logical{Span: e.Span, Op: e.Op, Terms: left}
+}
+
+// boolean tells of an expression that its value is true, false or undefined, so that AND true changes
+// nothing.
+func (p *Planner) boolean(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Logical, *syntax.Between, *syntax.In, *syntax.Like:
+		return true
+	case *syntax.Unary:
+		return e.Op == syntax.Not
+	case *syntax.Binary:
+		return e.Op <= syntax.Ge
+	case *syntax.Subquery:
+		return e.Kind == syntax.Exists
+	}
+	return false
+}
+
+// pure tells whether a call gives the same value every time.
+func (p *Planner) pure(c *syntax.Call) bool {
+	f, ok := lang.LookupBuiltin(c.Name)
+	return !c.UDF && ok && !f.Volatile && f.Class == lang.ClassScalar && f.Fn != nil
+}
+
+// constant evaluates an expression without names. One that is too costly to be calculated before the query
+// runs stays as it is: a run has a limit.
+func (p *Planner) constant(e syntax.Expr) syntax.Expr {
+	f := eval.NewFrame(eval.NewRun(context.Background(), eval.Layout{Planar: p.Info.Geometry}, eval.Env{}), eval.Layout{})
+	if p.folding.Looks == 0 {
+		p.folding = lang.Meter{Looks: lang.MaxFolding, Left: lang.LookEvery}
+	}
+	f.Run.Meter = p.folding
+	v := p.compiler().Value(e)(f).Clone()
+	if p.folding = f.Run.Meter; p.folding.Err != nil {
+		p.folding.Looks, p.folding.Retained = 1, 0
+		return e
+	}
+	return &syntax.Literal{Span: e.Extent(), Value: v}
+}
+
+// FoldFor folds an expression while the names of its query are still being bound.
+func FoldFor(b *bind.Binder, e syntax.Expr) syntax.Expr {
+	p := &Planner{Binder: b, Plan: &Planned{}}
+	return p.fold(e)
+}

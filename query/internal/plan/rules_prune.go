@@ -1,0 +1,27 @@
+package plan
+
+import (
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// prune is the rule of that name: it drops conditions that always hold, and notes where one never does. A
+// condition holds only where it is true, so in WHERE undefined and null are as good as false.
+func prune(p *Planner) {
+	for _, bl := range p.Subs {
+		var left []syntax.Expr
+		for _, e := range bl.Where {
+			l, ok := e.(*syntax.Literal)
+			if !ok || !lang.IsTrue(l.Value) {
+				left = append(left, e)
+			}
+			if ok && !lang.IsTrue(l.Value) {
+				left = []syntax.Expr{&syntax.Literal{Span: l.Span, Value: doc.BoolValue(false)}}
+				p.Plan.Never = p.Plan.Never || bl == p.Plan.Top
+				break
+			}
+		}
+		bl.Where = left
+	}
+}

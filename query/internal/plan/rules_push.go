@@ -1,0 +1,34 @@
+package plan
+
+import (
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// pushFilters is the rule "push-filter": it moves every condition to the first source behind which all names
+// that it uses are bound, so that a row that cannot live is not multiplied by the sources after it.
+func pushFilters(p *Planner) {
+	for _, bl := range p.Subs {
+		for _, e := range bl.Where {
+			if level := p.level(bl, e); level < 0 {
+				bl.First = append(bl.First, e)
+			} else {
+				bl.Steps[level].Filter = append(bl.Steps[level].Filter, e)
+			}
+		}
+	}
+}
+
+// Level returns the last step of the block that an expression refers to, or -1. Subqueries count.
+func (p *Planner) level(bl *bind.Block, e syntax.Expr) int {
+	level := -1
+	syntax.Walk(e, func(n syntax.Node) bool {
+		if id, ok := n.(*syntax.Ident); ok {
+			if a := p.Idents[id]; a != nil && a.Block == bl {
+				level = max(level, a.Level)
+			}
+		}
+		return true
+	})
+	return level
+}

@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// textCounts says of the aggregates of a query what the index of words has: the query of a client that merges
+// counts documents, the words of their texts and the texts with each term.
+type textCounts struct{ Args []textCount }
+
+// textCount is what an aggregate is about.
+type textCount struct {
+	Kind countKind
+	R    Ranker // the text, and the term
+	x    syntax.Expr
+}
+
+// findTextCounts is the rule "text-counts".
+func findTextCounts(p *Planner) {
+	t := p.Plan.Top
+	if !t.Grouped || len(t.GroupBy) > 0 || len(t.Steps) != 1 || t.Steps[0].Kind != bind.StepItem || len(t.Where) > 0 ||
+		t.Carried != nil || p.Plan.Only != nil {
+		return
+	}
+	counts := &textCounts{}
+	for _, a := range t.Aggs {
+		one, ok := p.textCount(a)
+		if !ok {
+			return
+		}
+		counts.Args = append(counts.Args, one)
+	}
+	if slices.ContainsFunc(counts.Args, func(c textCount) bool { return c.Kind != CountDocuments }) {
+		p.Plan.Counts = counts
+	}
+}
+
+// textCount is what an aggregate is about, if an index of words has it.
+func (p *Planner) textCount(a bind.AggCall) (one textCount, ok bool) {
+	if a.Name == "COUNT" {
+		return one, p.everywhere(a.Arg)
+	}
+	c, isCall := a.Arg.(*syntax.Call)
+	if !isCall || c.UDF {
+		return one, false
+	}
+	f, known := lang.LookupBuiltin(c.Name)
+	path, indexed := p.textPath(c.Args[0])
+	if !known || !indexed {
+		return one, false
+	}
+	one.x, one.R.Path, one.R.Spoken = c.Args[0], path, p.Info.Index.Language(path)
+	if a.Name == "SUM" && f.Name == "_FULLTEXTWORDCOUNT" {
+		one.Kind = CountWords
+		return one, true
+	}
+	if a.Name != "COUNTIF" || f.Name != "FULLTEXTCONTAINS" {
+		return one, false
+	}
+	l, constant := c.Args[1].(*syntax.Literal)
+	if !constant {
+		return one, false
+	}
+	term, valid := lang.CompileTerm(l.Value, one.R.Spoken)
+	one.Kind, one.R.Terms = CountTexts, []lang.TextTerm{term}
+	return one, valid
+}
+
+func (t *textCounts) compile(c *eval.Compiler) {
+	for i := range t.Args {
+		if a := &t.Args[i]; a.Kind != CountDocuments {
+			a.R.Text = c.Value(a.x)
+		}
+	}
+}
+
+func (t *textCounts) String() string {
+	var paths []string
+	for _, a := range t.Args {
+		if name := a.R.Path.String(); a.Kind != CountDocuments && !slices.Contains(paths, name) {
+			paths = append(paths, name)
+		}
+	}
+	return "words of " + strings.Join(paths, ", ")
+}
+
+type countKind uint8
+
+const (
+	CountDocuments countKind = iota // COUNT of what every document has
+	CountWords                      // SUM(_FullTextWordCount(path))
+	CountTexts                      // COUNTIF(FullTextContains(path, term))
+)

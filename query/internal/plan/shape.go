@@ -1,0 +1,175 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/cursor"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// shapeOf is a query that is planned as far as the values of its parameters do not matter: it is parsed, bound,
+// folded, and its expressions are compiled. Parameters stay open that are operands of comparisons, BETWEEN,
+// short IN lists and some functions of strings and arrays in a WHERE (see takesParameters). Compiled
+// expressions take their values from the run; the rules that look at them are those of ValueRules, which make
+// a Plan of the shape for each set of values.
+//
+// Everything else that looks at the value of a parameter does so by binder.given, which notes that the shape
+// is good for these values alone: a TOP or OFFSET, an operand of a constant expression, what a select list,
+// an ORDER BY or a GROUP BY shows, the pattern of a LIKE or of a regular expression, the terms of a score, a
+// vector, a geometry. A query with ORDER BY RANK is never good for others.
+//
+// A shape does not change once its first plan is made.
+type shape struct {
+	*bind.Binder
+	bare     Planned // as the rules have left it that look at no values
+	keys     []eval.Valuer
+	computed map[string]eval.Valuer
+	rank     []*bind.RankPart
+	tests    map[syntax.Expr]*TermTest // of conditions; nil: there is none
+	paths    map[syntax.Expr]pathFacts // of operands
+	// text of which the cursor's hash is made, where that is not the query's
+	paging string
+	Names  []string
+}
+
+// shapeOf runs the rules that look at no values, and compiles the query.
+func shapeOf(b *bind.BoundQuery) (*shape, error) {
+	s := &shape{Binder: b.Binder, bare: Planned{Top: b.Top, Info: *b.Info}, rank: b.Top.Rank,
+		tests: map[syntax.Expr]*TermTest{}, paths: map[syntax.Expr]pathFacts{}}
+	b.Info = &s.bare.Info
+	p := &Planner{Binder: b.Binder, Plan: &s.bare}
+	for _, r := range ShapeRules() {
+		r.Apply(p)
+	}
+	if err := b.Err(); err != nil {
+		return nil, err
+	}
+	c, err := p.compilerFor(b.Info.Computed)
+	if err != nil {
+		return nil, err
+	}
+	s.bare.Rows, s.computed = c.Rowset(b.Top), c.Computed
+	for _, key := range b.Top.Order {
+		s.keys = append(s.keys, c.Value(key.X))
+	}
+	s.bare.Layout = eval.Layout{Slots: c.Slots, Aggs: len(c.Aggs), Keys: c.Groups, Planar: b.Info.Geometry}
+	if s.bare.Form == cursor.Sorting {
+		// A cursor holds the last row's key, which says where to go on whatever the WHERE is. The SDK for
+		// JavaScript relies on it: it takes up a query with the cursor of the page before and a filter of its
+		// own, made of that row.
+		unfiltered := *b.Q
+		unfiltered.Where = nil
+		s.paging = syntax.Print(&unfiltered)
+	}
+	s.Fixed = s.Fixed || len(s.rank) > 0 // its scores are compiled for each plan
+	for _, one := range b.Asked {
+		s.Names = append(s.Names, one.Name)
+	}
+	return s, nil
+}
+
+// First is the plan for the values that the shape was made with.
+func (s *shape) first(params []bind.Parameter) (*Planned, error) {
+	return s.plan(params, &Planner{Binder: s.Binder, tests: s.tests, paths: s.paths})
+}
+
+// again is a plan for other values.
+func (s *shape) again(params []bind.Parameter) (*Planned, error) {
+	b := *s.Binder
+	b.Values = bind.ValuesOf(params)
+	return s.plan(params, &Planner{Binder: &b, tests: s.tests, paths: s.paths, again: true})
+}
+
+// PlanOf runs the rules that look at values.
+func (s *shape) plan(params []bind.Parameter, p *Planner) (*Planned, error) {
+	plan := s.bare
+	p.Plan = &plan
+	plan.Shape, plan.Given = s, p.Values
+	if o := plan.Order; o != nil {
+		order := *o
+		plan.Order = &order
+	}
+	for _, r := range ValueRules() {
+		r.Apply(p)
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	if plan.Order != nil {
+		plan.Order.Keys = s.keys
+	}
+	if plan.compiles() || len(s.rank) > 0 {
+		c := p.compiler()
+		c.Computed = s.computed
+		plan.compile(c)
+		plan.Rank = compileRankers(c, p, s.rank)
+	}
+	plan.chain()
+	plan.Asked = hashQuery(p.Text, params)
+	plan.Hash = plan.Asked
+	if plan.Form == cursor.Sorting {
+		plan.Hash = hashQuery(s.paging, params)
+	}
+	return &plan, nil
+}
+
+// pathFacts is what is known of an expression that may be a path.
+type pathFacts struct {
+	value valueName // none, where no name begins it
+	// of a path from the item
+	route       index.Path
+	name        string
+	entered, ok bool
+	indexed     bool // there is a range index
+}
+
+// pathAt looks at an expression once for all plans of a shape.
+func (p *Planner) pathAt(e syntax.Expr) (at pathFacts) {
+	if at, ok := p.paths[e]; ok {
+		return at
+	}
+	if root, _, ok := syntax.PathOf(e); ok && p.Idents[root] != nil {
+		at.value = valueName{p.Idents[root], syntax.PrintExpr(e)}
+	}
+	if at.route, at.entered, at.ok = p.ItemRoute(e); at.ok {
+		at.route, at.name = slices.Clip(at.route), at.route.String()
+		at.indexed = p.Info.Index.RangeIndexed(at.route)
+	}
+	if p.paths != nil && !p.again {
+		p.paths[e] = at
+	}
+	return at
+}
+
+// With returns the plan of the same query for other values of its parameters. It takes less than Prepare
+// where nothing depends on the values but where the documents are found. The error is as that of Prepare.
+func (p *Planned) With(params []bind.Parameter) (*Planned, error) {
+	s := p.Shape
+	same := func(name string, p bind.Parameter) bool { return name == p.Name }
+	if s.Fixed || !slices.EqualFunc(s.Names, params, same) {
+		return PreparePlan(s.Text, params, s.bare.Info)
+	}
+	return s.again(params)
+}
+
+// compiles tells whether there are expressions in a plan that are not in its rows.
+func (p *Planned) compiles() bool {
+	return p.Counts != nil || p.Only != nil || p.Order != nil && p.Order.Texts != nil
+}
+
+func (p *Planned) compile(c *eval.Compiler) {
+	if p.Order != nil && p.Order.Texts != nil {
+		p.Order.Texts.Text = c.Value(p.Order.Texts.x)
+	}
+	if p.Counts != nil {
+		p.Counts.compile(c)
+	}
+	if p.Only != nil {
+		for i, a := range p.Top.Aggs {
+			p.Only.Args[i].Value = c.Value(a.Arg)
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package amqp
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"reflect"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// client is the other end of a connection: it writes and reads single frames over a pipe.
+type client struct {
+	t      *testing.T
+	conn   net.Conn
+	frames chan received // closed when the server has closed the connection
+	stop   context.CancelFunc
+}
+
+// received is a frame from the server.
+type received struct {
+	channel uint16
+	body    frame.Body
+	payload []byte
+}
+
+// dial connects a client to a server. It has not written anything yet.
+func dial(t *testing.T, h Handler) *client {
+	t.Helper()
+	near, far := net.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	c := &client{t: t, conn: near, frames: make(chan received, 100), stop: stop}
+	served, read := make(chan error, 1), make(chan struct{})
+	_ = near.SetDeadline(ttl.Real{}.Now().Add(time.Minute)) // a test that hangs fails
+	go func() {
+		served <- Serve(ctx, far, Options{ContainerID: "server",
+			Connect: func(context.Context, Peer) Handler { return h }})
+	}()
+	go func() {
+		defer close(read)
+		defer close(c.frames)
+		c.readAll()
+	}()
+	t.Cleanup(func() {
+		_ = near.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		for range c.frames { // nobody reads them any more
+		}
+		<-read
+		stop()
+	})
+	return c
+}
+
+// readAll reads protocol headers, which are received without a body, and frames.
+func (c *client) readAll() {
+	r := frame.NewReader(c.conn, 1<<20)
+	for h := (frame.ProtocolHeader{}); h != frame.HeaderAMQP(); {
+		var err error
+		if h, err = r.ProtocolHeader(); err != nil {
+			return
+		}
+		c.frames <- received{payload: h[:]}
+		if h != frame.HeaderSASL() {
+			break
+		}
+		for range 2 { // mechanisms and outcome
+			if !c.readOne(r) {
+				return
+			}
+		}
+	}
+	for c.readOne(r) {
+	}
+}
+
+func (c *client) readOne(r *frame.Reader) bool {
+	f, err := r.Next()
+	if err != nil {
+		return false
+	}
+	if len(f.Body) > 0 {
+		body, payload, err := frame.Parse(bytes.Clone(f.Body))
+		if err != nil {
+			c.t.Error(err)
+			return false
+		}
+		c.frames <- received{f.Channel, body, payload}
+	}
+	return true
+}
+
+// write sends bytes. The server may have closed the connection already.
+func (c *client) write(b []byte) { _, _ = c.conn.Write(b) }
+
+func (c *client) send(channel uint16, body frame.Body, payload ...byte) {
+	c.write(frame.Append(nil, channel, body, payload))
+}
+
+// header sends a protocol header and expects one.
+func (c *client) header(send, want frame.ProtocolHeader) {
+	c.t.Helper()
+	c.write(send[:])
+	if f, ok := <-c.frames; !ok || !bytes.Equal(f.payload, want[:]) {
+		c.t.Fatalf("the server's header is %q, not %q", f.payload, want)
+	}
+}
+
+// closed expects the end of the connection.
+func (c *client) closed() {
+	c.t.Helper()
+	if f, ok := <-c.frames; ok {
+		c.t.Fatalf("%T %+v behind the end", f.body, f.body)
+	}
+}
+
+// expect is the next frame, which must be of a type.
+func expect[T frame.Body](c *client) T {
+	c.t.Helper()
+	f, ok := <-c.frames
+	if !ok {
+		c.t.Fatalf("the connection has ended, without %s", reflect.TypeFor[T]())
+	}
+	body, ok := f.body.(T)
+	if !ok {
+		c.t.Fatalf("%T %+v, not %s", f.body, f.body, reflect.TypeFor[T]())
+	}
+	return body
+}
+
+// opened is a client with an open connection.
+func opened(t *testing.T, h Handler) *client {
+	t.Helper()
+	c := dial(t, h)
+	c.header(frame.HeaderAMQP(), frame.HeaderAMQP())
+	c.send(0, &frame.Open{ContainerID: "client", MaxFrameSize: 1 << 16})
+	if o := expect[*frame.Open](c); o.ContainerID != "server" || o.MaxFrameSize != defaultFrameSize {
+		t.Fatalf("%+v", o)
+	}
+	return c
+}
+
+// begun is a client with a session on channel 0, which takes so many transfers.
+func begun(t *testing.T, h Handler, window uint32) *client {
+	t.Helper()
+	c := opened(t, h)
+	c.send(0, &frame.Begin{NextOutgoingID: 7, IncomingWindow: window, OutgoingWindow: 100, HandleMax: 10})
+	if b := expect[*frame.Begin](c); b.RemoteChannel != frame.Some(0) || b.IncomingWindow != incomingWindow {
+		t.Fatalf("%+v", b)
+	}
+	return c
+}
+
+// failed expects a Close with a condition.
+func (c *client) failed(want string) {
+	c.t.Helper()
+	if e := expect[*frame.Close](c).Error; e == nil || string(e.Condition) != want {
+		c.t.Fatalf("closed with %+v, not %s", e, want)
+	}
+	c.send(0, &frame.Close{})
+}
+
+// detached expects a Detach with a condition; "": without an error.
+func (c *client) detached(want string) {
+	c.t.Helper()
+	d := expect[*frame.Detach](c)
+	if got := d.Error; got == nil && want != "" || got != nil && string(got.Condition) != want {
+		c.t.Fatalf("detached with %+v, not %q", got, want)
+	}
+}
+
+// node is a Handler whose links have one answer.
+type node struct {
+	answer Answer
+	err    error
+}
+
+func (*node) Attaching(*Link, *frame.Attach) {}
+
+func (n *node) Attach(context.Context, *Link, *frame.Attach) (Answer, error) { return n.answer, n.err }
+
+func (*node) Authorized() bool { return true }
+
+func (*node) Closed() {}
+
+// sink accepts what is sent, and passes it on.
+type sink struct {
+	got  chan Incoming
+	hold chan struct{} // until it is closed nothing is accepted; nil: it does not wait
+	gone chan struct{}
+}
+
+func newSink() *sink { return &sink{got: make(chan Incoming, 100), gone: make(chan struct{}, 10)} }
+
+func (s *sink) Transfer(_ context.Context, list []Incoming) []frame.State {
+	if s.hold != nil {
+		<-s.hold
+	}
+	states := make([]frame.State, len(list))
+	for i := range list {
+		s.got <- list[i]
+		states[i] = &frame.Accepted{}
+	}
+	return states
+}
+
+func (s *sink) Detached() { s.gone <- struct{}{} }
+
+// source gives what is in a channel, one by one.
+type source struct {
+	out     chan Outgoing
+	back    chan Outgoing
+	settled chan Settlement
+	gone    chan struct{}
+}
+
+func newSource(texts ...string) *source {
+	s := &source{out: make(chan Outgoing, 100), back: make(chan Outgoing, 100),
+		settled: make(chan Settlement, 100), gone: make(chan struct{}, 10)}
+	for _, text := range texts {
+		s.out <- Outgoing{Tag: []byte(text), Payload: []byte(text)}
+	}
+	return s
+}
+
+func (s *source) Receive(ctx context.Context, _ int, wait bool) ([]Outgoing, error) {
+	select {
+	case m := <-s.out:
+		return []Outgoing{m}, nil
+	default:
+	}
+	if !wait {
+		return nil, nil
+	}
+	select {
+	case m := <-s.out:
+		return []Outgoing{m}, nil
+	case <-ctx.Done():
+		return nil, nil
+	}
+}
+
+func (s *source) GiveBack(list []Outgoing) {
+	for _, m := range list {
+		s.back <- m
+	}
+}
+
+func (s *source) Settle(_ context.Context, list []Settlement) []frame.State {
+	states := make([]frame.State, len(list))
+	for i := range list {
+		s.settled <- list[i]
+		states[i] = list[i].State
+	}
+	return states
+}
+
+func (s *source) Detached() { s.gone <- struct{}{} }

@@ -1,0 +1,93 @@
+package amqp
+
+import (
+	"testing"
+
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// TestHeaders: a client that speaks something else is told what the server speaks.
+func TestHeaders(t *testing.T) {
+	c := dial(t, &node{})
+	c.header(frame.ProtocolHeader{'A', 'M', 'Q', 'P', 0, 0, 9, 1}, frame.HeaderSASL())
+	c.closed()
+}
+
+// TestSASL: known mechanisms let a client in, others turn it away.
+func TestSASL(t *testing.T) {
+	for mechanism, want := range map[string]uint8{"ANONYMOUS": frame.SASLOK, "MSSBCBS": frame.SASLOK,
+		"PLAIN": frame.SASLAuth, "CRAM-MD5": frame.SASLAuth} {
+		t.Run(mechanism, func(t *testing.T) {
+			c := dial(t, &node{})
+			c.header(frame.HeaderSASL(), frame.HeaderSASL())
+			if m := expect[*frame.Mechanisms](c); len(m.List) == 0 {
+				t.Error("the server has no mechanism")
+			}
+			b := frame.Append(nil, 0, &frame.Init{Mechanism: wire.Symbol(mechanism),
+				Response: []byte("\x00user\x00password")}, nil)
+			b[5] = frame.TypeSASL
+			c.write(b)
+			if o := expect[*frame.Outcome](c); uint8(o.Code) != want {
+				t.Fatalf("the outcome is %d, not %d", o.Code, want)
+			}
+			if want != frame.SASLOK {
+				c.closed()
+				return
+			}
+			c.header(frame.HeaderAMQP(), frame.HeaderAMQP())
+			c.send(0, &frame.Open{ContainerID: "client"})
+			expect[*frame.Open](c)
+		})
+	}
+}
+
+// TestConnection: what ends a connection, and how.
+func TestConnection(t *testing.T) {
+	t.Run("no open", func(t *testing.T) {
+		c := dial(t, &node{})
+		c.header(frame.HeaderAMQP(), frame.HeaderAMQP())
+		c.send(0, &frame.Begin{})
+		expect[*frame.Open](c)
+		c.failed(string(frame.CondIllegalState))
+		c.closed()
+	})
+	for name, s := range map[string]struct {
+		channel uint16
+		body    frame.Body
+		want    string
+	}{
+		"a second open":      {0, &frame.Open{}, string(frame.CondIllegalState)},
+		"no session":         {3, &frame.Flow{}, string(frame.CondFraming)},
+		"a channel too high": {channelMax + 1, &frame.Begin{}, string(frame.CondFraming)},
+		"a long name": {0, &frame.Attach{Name: string(make([]byte, maxLinkName+1))},
+			string(frame.CondInvalidField)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := opened(t, &node{})
+			c.send(s.channel, s.body)
+			c.failed(s.want)
+			c.closed()
+		})
+	}
+	t.Run("the client's close", func(t *testing.T) {
+		c := opened(t, &node{})
+		c.send(0, &frame.Close{})
+		if e := expect[*frame.Close](c).Error; e != nil {
+			t.Error(e)
+		}
+		c.closed()
+	})
+	t.Run("the server's end", func(t *testing.T) {
+		c := opened(t, &node{})
+		c.stop()
+		c.failed(string(frame.CondForced))
+		c.closed()
+	})
+	t.Run("no sense", func(t *testing.T) {
+		c := opened(t, &node{})
+		c.write([]byte{0, 0, 0, 9, 2, 0, 0, 0, 0xff})
+		c.failed(string(frame.CondDecode))
+		c.closed()
+	})
+}

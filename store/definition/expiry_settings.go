@@ -1,0 +1,187 @@
+package definition
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// ExpiryEvents are the settings of a container that keeps a log of its expiries: see Container.Expirations.
+type ExpiryEvents struct {
+	// Retention is for how many seconds of the data clock an event is kept; 0 is DefaultEventRetention.
+	Retention int `json:"retention,omitempty"`
+	// Webhooks are told of each event: see package hook.
+	Webhooks []Webhook `json:"webhooks,omitempty"`
+}
+
+// Webhook is an endpoint that is sent a container's expiry events.
+type Webhook struct {
+	// http or https; it names the webhook among those of its container
+	URL string `json:"url"`
+	// key of the HMAC that signs what is sent; empty: nothing is signed
+	Secret string `json:"secret,omitempty"`
+}
+
+// Bounds of the settings.
+const (
+	DefaultEventRetention = 3600              // seconds
+	MaxEventRetention     = 30 * 24 * 3600    // seconds
+	MaxWebhooks           = 16                // a container
+	MaxPurgeDelay         = 100 * 365 * 86400 // seconds
+	maxWebhookURL         = 2048              // bytes
+)
+
+// Clone returns a copy that shares nothing; nil of nil.
+func (e *ExpiryEvents) Clone() *ExpiryEvents {
+	if e == nil {
+		return nil
+	}
+	next := *e
+	next.Webhooks = slices.Clone(e.Webhooks)
+	return &next
+}
+
+// Validate refuses settings that cannot be kept: CodeBadRequest. A nil *ExpiryEvents is right: no events.
+func (e *ExpiryEvents) Validate() error {
+	if e == nil {
+		return nil
+	}
+	if e.Retention < 0 || e.Retention > MaxEventRetention {
+		return fault.New(fault.CodeBadRequest,
+			fmt.Sprintf("'retention' of the expiry events must be between 1 and %d seconds.",
+				MaxEventRetention))
+	}
+	if len(e.Webhooks) > MaxWebhooks {
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("A container can have at most %d webhooks.",
+			MaxWebhooks))
+	}
+	seen := make(map[string]bool)
+	for _, w := range e.Webhooks {
+		u, err := url.Parse(w.URL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" ||
+			len(w.URL) > maxWebhookURL || !leads(u) {
+			return fault.New(fault.CodeBadRequest,
+				"The URL of a webhook must be an absolute http or https URL: '"+
+					w.URL+"' is not.")
+		}
+		if seen[w.URL] {
+			return fault.New(fault.CodeBadRequest, "The webhook '"+w.URL+"' is named twice.")
+		}
+		seen[w.URL] = true
+	}
+	return nil
+}
+
+// ReaperSettings hold purges of a container back. No answer to a client depends on them, only space and what
+// looks at purges.
+type ReaperSettings struct {
+	Delay   *PurgeDelay `json:"delay,omitempty"`   // nil: an item may be purged as soon as it has expired
+	Starved *Starvation `json:"starved,omitempty"` // nil: the reaper purges as fast as its backlog asks for
+}
+
+// PurgeDelay is the time between an item's expiry and its purge: Seconds for all of them, or for each a
+// number from Min to Max that depends on Seed and the item's rid alone, so that a run can be repeated.
+type PurgeDelay struct {
+	Seconds int64  `json:"seconds,omitempty"`
+	Min     int64  `json:"min,omitempty"` // seconds
+	Max     int64  `json:"max,omitempty"` // seconds
+	Seed    uint64 `json:"seed,omitempty"`
+}
+
+// Starvation lets the reaper fall behind.
+type Starvation struct {
+	// PerSecond is how many items may be purged in each second of the data clock; 0: any number, but none
+	// while a request is being served.
+	PerSecond int `json:"perSecond"`
+}
+
+// Clone returns a copy that shares nothing; nil of nil.
+func (r *ReaperSettings) Clone() *ReaperSettings {
+	if r == nil {
+		return nil
+	}
+	next := *r
+	if r.Delay != nil {
+		delay := *r.Delay
+		next.Delay = &delay
+	}
+	if r.Starved != nil {
+		starved := *r.Starved
+		next.Starved = &starved
+	}
+	return &next
+}
+
+// Validate refuses settings that make no sense: CodeBadRequest. A nil *ReaperSettings is right: nothing is held
+// back.
+func (r *ReaperSettings) Validate() error {
+	switch {
+	case r == nil:
+	case r.Starved != nil && r.Starved.PerSecond < 0:
+		return fault.New(fault.CodeBadRequest, "'perSecond' must not be negative.")
+	case r.Delay == nil:
+	case r.Delay.Seconds != 0 && (r.Delay.Min != 0 || r.Delay.Max != 0 || r.Delay.Seed != 0):
+		return fault.New(fault.CodeBadRequest,
+			"A purge delay is either 'seconds', or 'min', 'max' and 'seed'.")
+	case r.Delay.Seconds < 0 || r.Delay.Min < 0 || r.Delay.Max < r.Delay.Min:
+		return fault.New(fault.CodeBadRequest,
+			"A purge delay must not be negative, and its 'max' not below its 'min'.")
+	case max(r.Delay.Seconds, r.Delay.Max) > MaxPurgeDelay:
+		return fault.New(fault.CodeBadRequest, fmt.Sprintf("A purge delay must be at most %d seconds.",
+			MaxPurgeDelay))
+	}
+	return nil
+}
+
+// Bounds are the least and the greatest delay.
+func (d *PurgeDelay) Bounds() (least, most int64) {
+	switch {
+	case d == nil:
+		return 0, 0
+	case d.Seconds > 0:
+		return d.Seconds, d.Seconds
+	}
+	return d.Min, d.Max
+}
+
+// DelayOf returns the delay of one item, in seconds.
+func (d *PurgeDelay) DelayOf(rid uint64) int64 {
+	least, most := d.Bounds()
+	if least == most {
+		return least
+	}
+	// splitmix64: neighbouring rids get numbers that have nothing to do with each other.
+	x := d.Seed + rid*0x9E3779B97F4A7C15
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return least + int64((x^x>>31)%uint64(most-least+1))
+}
+
+// leads reports whether a URL names a host to which a connection can be made: an address in its one written
+// form, or a name whose last part is no number, and a port that there is.
+func leads(u *url.URL) bool {
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return false
+		}
+	}
+	host := u.Hostname()
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	parts := strings.Split(strings.TrimSuffix(host, "."), ".")
+	for _, part := range parts {
+		if part == "" || len(part) > 63 || strings.ContainsAny(part, ":[]/ ") {
+			return false
+		}
+	}
+	last := strings.ToLower(parts[len(parts)-1])
+	hex, is := strings.CutPrefix(last, "0x")
+	number := strings.Trim(last, "0123456789") == "" || is && strings.Trim(hex, "0123456789abcdef") == ""
+	return !number && len(host) <= 253
+}

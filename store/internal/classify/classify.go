@@ -1,0 +1,155 @@
+package classify
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// ToFault returns err as a *fault.Error. No other function knows the error types of the packages below.
+func ToFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *fault.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	if e := queryError(err); e != nil {
+		return e
+	}
+	if e := scriptError(err); e != nil {
+		return e
+	}
+	if e := hostError(err); e != nil {
+		return e
+	}
+	if a, known := classErrors[host.Classify(err)]; known {
+		return &fault.Error{Code: a.code, Message: a.message, Hint: a.hint, Err: err}
+	}
+	return &fault.Error{Code: fault.CodeInternal, Message: "internal error: " + err.Error(), Err: err}
+}
+
+// hostError turns what the host refuses into an Error.
+func hostError(err error) *fault.Error {
+	var change *ttl.ChangeError
+	var far *host.TooFarBackError
+	var behind *host.BehindError
+	switch {
+	case errors.As(err, &change):
+		return &fault.Error{Code: fault.CodeBadRequest, Message: change.Reason, Err: err}
+	case errors.Is(err, host.ErrSystemClock):
+		return &fault.Error{Code: fault.CodeForbidden, Err: err,
+			Message: "The clock of this server is the system's: it cannot be moved. " +
+				"A server that is started with --virtual-clock has one that can."}
+	case errors.Is(err, host.ErrCatalogMoved):
+		return &fault.Error{Code: fault.CodeUnavailable, Err: err,
+			Message: "Another server has changed the databases and containers meanwhile.", Hint: "try again"}
+	case errors.As(err, &far):
+		return &fault.Error{
+			Code: fault.CodeBadRequest,
+			Message: fmt.Sprintf("The clock cannot be set to %s: %s at %s (%d).",
+				view.ClockText(far.To.Unix()), far.What, view.ClockText(far.At.Unix()), far.At.Unix()),
+			Hint: "restore a snapshot to go further back",
+			Err:  err,
+		}
+	case errors.As(err, &behind):
+		data := "The data"
+		if behind.Of != "" {
+			data += " " + behind.Of
+		}
+		return &fault.Error{
+			Code: fault.CodeUnavailable,
+			Message: fmt.Sprintf("%s was written up to %s, but the clock says %s.",
+				data, view.ClockText(behind.Data), view.ClockText(behind.Clock)),
+			Hint: "set the system's clock right, or open the folder with a virtual clock (--virtual-clock)",
+			Err:  err,
+		}
+	}
+	return nil
+}
+
+// classErrors are the answers to the host's classes of errors.
+var classErrors = map[host.Class]struct {
+	code    fault.Code
+	message string
+	hint    string
+}{
+	host.Canceled: {fault.CodeCanceled, "The request was cancelled.", ""},
+	host.Deadline: {fault.CodeCanceled, "The request ran out of time.", ""},
+	host.Closed:   {fault.CodeUnavailable, "The store is closed.", ""},
+	host.TooLarge: {fault.CodeTooLarge, "Request size is too large: one transaction may write at most 16 MB.",
+		""},
+	host.DiskFull: {fault.CodeDiskFull, "The disk is full; nothing was written.",
+		"free some space: writes resume by themselves"},
+	host.ReadFailed: {fault.CodeUnavailable, "The data could not be read from disk.", "check the disk"},
+	host.WriteFailed: {fault.CodeUnavailable, "A write to disk failed; the store takes no more writes.",
+		"check the disk and restart"},
+	host.NoSnapshot:     {fault.CodeNotFound, "Resource Not Found: there is no such snapshot.", ""},
+	host.SnapshotExists: {fault.CodeConflict, "A snapshot of that name exists already.", ""},
+	host.SnapshotName: {fault.CodeBadRequest,
+		"The name of a snapshot is 1 to 64 lower-case letters, digits, '-', '_' and '.'," +
+			" begins with a letter or a digit, and is no device of Windows (con, nul ...).", ""},
+	host.NoSnapshots: {fault.CodeForbidden, "The storage engine of this server keeps no snapshots.", ""},
+	host.NewerFormat: {fault.CodeInternal, "The data folder has a newer format than this program reads.",
+		"open it with the program that wrote it"},
+	host.OlderFormat: {fault.CodeInternal,
+		"The data folder has an older format, which this program does not read.",
+		"export with the program that wrote it (mayfly export --db NAME --to FOLDER), import into a new folder"},
+	host.Corrupt: {fault.CodeInternal, "The data folder is corrupt.",
+		"run mayfly check on the folder and restore it from a copy"},
+}
+
+// scriptError finds the Code of what package script reports.
+func scriptError(err error) *fault.Error {
+	var failed *script.Error
+	var timeout *script.TimeoutError
+	var large *script.TooLargeError
+	var busy *script.BusyError
+	switch {
+	case errors.As(err, &failed):
+		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
+	case errors.As(err, &timeout):
+		return &fault.Error{Code: fault.CodeCanceled, Message: err.Error(), Err: err}
+	case errors.As(err, &large):
+		return &fault.Error{Code: fault.CodeTooLarge, Message: err.Error(), Err: err}
+	case errors.As(err, &busy):
+		return &fault.Error{Code: fault.CodeUnavailable, Message: err.Error(), Err: err}
+	}
+	return nil
+}
+
+// memoryRetry is when a query that found no memory is to come back.
+const memoryRetry = time.Second
+
+// queryError finds the Code of what package query reports.
+func queryError(err error) *fault.Error {
+	var wrong *query.Error
+	var unsupported *query.UnsupportedError
+	var cursor *query.CursorError
+	var memory *query.MemoryError
+	var match *query.MatchError
+	var late *query.TimeError
+	var busy *query.BusyError
+	switch {
+	case errors.As(err, &busy):
+		return &fault.Error{Code: fault.CodeThrottled, Message: err.Error(),
+			Err: errors.Join(&fault.ThrottledError{RetryAfter: memoryRetry}, err)}
+	case errors.As(err, &late):
+		return &fault.Error{Code: fault.CodeCanceled, Message: err.Error(), Err: err}
+	case errors.As(err, &cursor):
+		return &fault.Error{Code: fault.CodeBadRequest, Message: "Invalid Continuation Token", Err: err}
+	case errors.As(err, &unsupported):
+		return &fault.Error{Code: fault.CodeCrossPartition, Message: err.Error(), Err: err}
+	case errors.As(err, &wrong), errors.As(err, &memory), errors.As(err, &match):
+		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package work
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// PageStates keeps what the pages of queries leave for their next pages: the rows that a DISTINCT has given
+// out, and rows that are made already. The oldest state is forgotten first, and each one after maxStateAge;
+// the next page then makes the rows again. It is safe for concurrent use.
+type PageStates struct {
+	wall ttl.Clock
+	mu   sync.Mutex
+	done bool        // nothing is kept any more
+	stop func()      // the timer that looks for what is too old; nil: there is none
+	kept []pageState // the latest last
+	size int         // of all, in bytes
+	most int         // of them
+}
+
+type pageState struct {
+	cursor string
+	rows   *query.PageState
+	size   int
+	since  time.Time // by the wall's clock
+}
+
+// The most that is kept, of all queries.
+const (
+	maxStateSize = 32 << 20
+	maxStates    = 64
+	// maxGivenAge is for how long: temporary files are open as long.
+	maxStateAge = time.Minute
+)
+
+// NewPageStates returns a cache whose states are at most an eighth of m, and age by wall.
+func NewPageStates(m *Memory, wall ttl.Clock) *PageStates {
+	return &PageStates{most: int(min(maxStateSize, m.Size()/8)), wall: wall}
+}
+
+// watch sets the timer for the page that is the oldest. The lock is held.
+func (p *PageStates) watch() {
+	if p.stop != nil || p.done || len(p.kept) == 0 {
+		return
+	}
+	left := maxStateAge - p.wall.Now().Sub(p.kept[0].since)
+	p.stop = ttl.AfterFunc(p.wall, max(left, time.Millisecond), p.forgetOld)
+}
+
+// forgetOld forgets the pages that are too old.
+func (p *PageStates) forgetOld() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop = nil
+	for now := p.wall.Now(); len(p.kept) > 0 && now.Sub(p.kept[0].since) >= maxStateAge; {
+		p.forget(0)
+	}
+	p.watch()
+}
+
+// Take implements query.Memory.
+func (p *PageStates) Take(cursor string) *query.PageState {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.kept, func(p pageState) bool { return p.cursor == cursor })
+	if i < 0 {
+		return nil
+	}
+	rows := p.kept[i].rows
+	p.remove(i)
+	return rows
+}
+
+// Has reports whether a page has left something to the one that a cursor begins.
+func (p *PageStates) Has(cursor string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.kept, func(p pageState) bool { return p.cursor == cursor })
+}
+
+// Close forgets all, for good.
+func (p *PageStates) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stop != nil {
+		p.stop()
+		p.stop = nil
+	}
+	for p.done = true; len(p.kept) > 0; {
+		p.forget(0)
+	}
+}
+
+// Keep implements query.Memory.
+func (p *PageStates) Keep(cursor string, rows *query.PageState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.IndexFunc(p.kept, func(p pageState) bool { return p.cursor == cursor }); i >= 0 {
+		p.forget(i)
+	}
+	p.kept = append(p.kept, pageState{cursor, rows, rows.Size(), p.wall.Now()})
+	p.size += rows.Size()
+	for len(p.kept) > 0 && (p.done || len(p.kept) > maxStates || p.size > p.most) {
+		p.forget(0)
+	}
+	p.watch()
+}
+
+func (p *PageStates) forget(i int) {
+	p.kept[i].rows.Close()
+	p.remove(i)
+}
+
+func (p *PageStates) remove(i int) {
+	p.size -= p.kept[i].size
+	p.kept = slices.Delete(p.kept, i, i+1)
+}
