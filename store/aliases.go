@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
@@ -37,4 +38,17 @@ const (
 	MaxEventRetention     = definition.MaxEventRetention
 	MaxWebhooks           = definition.MaxWebhooks
 	MaxPurgeDelay         = definition.MaxPurgeDelay
+)
+
+// ResourceKind is a kind of small resource.
+type ResourceKind = record.ResourceKind
+
+// The kinds, and whose children they are.
+const (
+	KindUser            = record.KindUser            // of a database
+	KindPermission      = record.KindPermission      // of a user
+	KindEncryptionKey   = record.KindEncryptionKey   // of a database
+	KindStoredProcedure = record.KindStoredProcedure // of a container
+	KindTrigger         = record.KindTrigger         // of a container
+	KindFunction        = record.KindFunction        // of a container: a user defined function
 )

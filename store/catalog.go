@@ -1,11 +1,7 @@
 package store
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -13,99 +9,29 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/work"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // The catalog is small and kept in memory whole. A change of it is one transaction in the catalog's scope,
 // made under its lock, and shows in memory only when it is durable.
 
-type databaseRecord struct {
-	ID  string `json:"id"`
-	Num uint32 `json:"num"`
-	TS  int64  `json:"ts"`
-	LSN uint64 `json:"lsn"`
-}
-
-type containerRecord struct {
-	CID      uint32          `json:"cid"`
-	TS       int64           `json:"ts"`
-	LSN      uint64          `json:"lsn"`
-	Spec     json.RawMessage `json:"spec"`
-	Policy   ttl.Policy      `json:"policy"`
-	Ranges   []rangeRecord   `json:"ranges"`
-	RangeLSN uint64          `json:"rangeLSN"` // catalog LSN of the last change of Ranges
-	// that were ever given to a range, where a split has asked for one
-	Slots int `json:"slots,omitempty"`
-	// NextRange is above every id that a range under the container's name has had before it; 0: not known.
-	NextRange int `json:"nextRange,omitempty"`
-	// Former are ranges of containers that had the name before, under ids that none of Ranges has.
-	Former []formerRange `json:"former,omitempty"`
-	// Version is that in session tokens; 0: they have none.
-	Version int64        `json:"version,omitempty"`
-	Split   *splitRecord `json:"split,omitempty"`
-
-	// IndexedBy are older specs by which documents may still be indexed; none where all are indexed by Spec.
-	// IndexRound counts the changes that made it so.
-	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
-	IndexRound uint32            `json:"indexRound,omitempty"`
-	// Basis is the ttlPropertyPath by which items are written, and Eras are what came before it, as long as
-	// there may be items of them, from the oldest: see eraRecord.
-	Basis string      `json:"basis,omitempty"`
-	Eras  []eraRecord `json:"eras,omitempty"`
-	// Recent tells that the documents of a partition are indexed by their _ts, whatever the indexing policy
-	// says.
-	Recent bool `json:"recent,omitempty"`
-
-	// Backup tells that the container was made while the store had continuous backup.
-	Backup bool `json:"backup,omitempty"`
-
-	Settings definition.ContainerSettings `json:"settings,omitzero"`
-	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0:
-	// there is none.
-	MovesSince int64 `json:"movesSince,omitempty"`
-	// Log is there while the container keeps a log of expiries.
-	Log *logRecord `json:"log,omitempty"`
-}
-
-type rangeRecord struct {
-	ID      int    `json:"id"`
-	Slot    uint16 `json:"slot"`
-	Min     string `json:"min"` // EPK, upper-case hexadecimal
-	Max     string `json:"max"`
-	Parents []int  `json:"parents,omitempty"` // the range that it came from, behind those that that came from
-	TS      int64  `json:"ts"`
-	// catalog LSN of its making; 0: as old as the container, which was never split
-	LSN uint64 `json:"lsn,omitempty"`
-}
-
-type offerRecord struct {
-	Num      uint32                `json:"num"`
-	Database uint32                `json:"database"`
-	CID      uint32                `json:"cid,omitempty"` // 0: the database's own
-	TS       int64                 `json:"ts"`
-	LSN      uint64                `json:"lsn"`
-	Asked    definition.Throughput `json:"throughput"`
-	// Ranges is how many partition ranges a raise asks for, be they there already or not; 0: none has.
-	Ranges int `json:"ranges,omitempty"`
-}
-
 // catalog is guarded by resident.mu.
 type catalog struct {
 	names      map[string]*Database
 	databases  []*Database // in order of creation
-	offers     []offerRecord
+	offers     []record.Offer
 	containers []*Container // of all databases, in order of creation
 	cids       map[uint32]*Container
-	resources  map[family]*siblings // a family that is not there is empty
+	resources  map[record.Family]*record.Members // a family that is not there is empty
 }
 
 // catalogKinds are the letters of the store's records.
 func catalogKinds() string {
 	kinds := []byte{layout.KindDatabase, layout.KindContainer, layout.KindOffer, layout.KindDrop,
 		layout.KindFormer}
-	for _, k := range resourceKinds {
-		kinds = append(kinds, k.record)
+	for _, k := range record.Kinds {
+		kinds = append(kinds, k.Record)
 	}
 	return string(kinds)
 }
@@ -125,8 +51,8 @@ func (db *resident) loadCatalog(ctx context.Context) error {
 // is another.
 func (db *resident) reread(ctx context.Context, r engine.Reader) error {
 	var changed []*Container
-	next, err := db.readCatalog(r, func(c *Container, rec containerRecord) error {
-		same, err := sameRecord(&rec, &c.state.Load().rec)
+	next, err := db.readCatalog(r, func(c *Container, rec record.Container) error {
+		same, err := record.Same(&rec, &c.state.Load().rec)
 		if err == nil && !same {
 			changed = append(changed, c)
 		}
@@ -149,22 +75,12 @@ func (db *resident) reread(ctx context.Context, r engine.Reader) error {
 	return nil
 }
 
-// sameRecord tells whether two records would be stored alike.
-func sameRecord(a, b *containerRecord) (bool, error) {
-	one, err := json.Marshal(a)
-	if err != nil {
-		return false, err
-	}
-	two, err := json.Marshal(b)
-	return bytes.Equal(one, two), err
-}
-
 // readCatalog reads the whole catalog. Databases and containers that there are in memory keep their place,
 // and known is told of the latter, with what is stored of them.
 func (db *resident) readCatalog(r engine.Reader,
-	known func(*Container, containerRecord) error) (*catalog, error) {
+	known func(*Container, record.Container) error) (*catalog, error) {
 	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
-		resources: make(map[family]*siblings)}
+		resources: make(map[record.Family]*record.Members)}
 	for _, load := range []func(engine.Reader, *catalog) error{
 		db.loadDatabases,
 		func(r engine.Reader, cat *catalog) error { return db.loadContainers(r, cat, known) },
@@ -191,17 +107,17 @@ func (db *resident) setCatalog(cat *catalog) {
 }
 
 func (db *resident) loadOffers(r engine.Reader, cat *catalog) error {
-	err := host.ScanRecords(r, layout.KindOffer, func(_ []byte, rec offerRecord) error {
+	err := host.ScanRecords(r, layout.KindOffer, func(_ []byte, rec record.Offer) error {
 		db.loadMark(rec.TS)
 		cat.offers = append(cat.offers, rec)
 		return nil
 	})
-	work.SortBy(cat.offers, func(o offerRecord) uint32 { return o.Num })
+	work.SortBy(cat.offers, func(o record.Offer) uint32 { return o.Num })
 	return err
 }
 
 func (db *resident) loadDatabases(r engine.Reader, cat *catalog) error {
-	err := host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) (err error) {
+	err := host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec record.Database) (err error) {
 		d := db.cat.names[rec.ID]
 		if d == nil || d.rec != rec {
 			d = &Database{db: db, rec: rec}
@@ -219,12 +135,12 @@ func (db *resident) loadDatabases(r engine.Reader, cat *catalog) error {
 }
 
 func (db *resident) loadContainers(r engine.Reader, cat *catalog,
-	known func(*Container, containerRecord) error) error {
+	known func(*Container, record.Container) error) error {
 	owners := make(map[uint32]*Database, len(cat.databases))
 	for _, d := range cat.databases {
 		owners[d.rec.Num] = d
 	}
-	err := host.ScanRecords(r, layout.KindContainer, func(key []byte, rec containerRecord) (err error) {
+	err := host.ScanRecords(r, layout.KindContainer, func(key []byte, rec record.Container) (err error) {
 		d := owners[layout.CatalogParent(key)]
 		if d == nil {
 			return fmt.Errorf("%w: a container without its database", engine.ErrCorrupt)
@@ -247,7 +163,7 @@ func (db *resident) loadContainers(r engine.Reader, cat *catalog,
 }
 
 // loadContainer makes a container of its record, and of what else is stored of it.
-func (d *Database) loadContainer(r engine.Reader, rec containerRecord) (*Container, error) {
+func (d *Database) loadContainer(r engine.Reader, rec record.Container) (*Container, error) {
 	spec, _, err := definition.ParseContainerSpec(rec.Spec, false)
 	if err != nil {
 		return nil, fmt.Errorf("%w: container record: %v", engine.ErrCorrupt, err)
@@ -305,51 +221,28 @@ func (db *resident) eraseContainer(ctx context.Context, cid uint32) error {
 	return err
 }
 
-// layoutOf names a partition key definition and ranges with their ids, in a few bytes.
-func layoutOf(def *definition.PartitionKeyDefinition, ranges []rangeRecord) (string, error) {
-	type span struct {
-		ID       int
-		Min, Max string
-	}
-	spans := make([]span, len(ranges))
-	for i, r := range ranges {
-		spans[i] = span{r.ID, r.Min, r.Max}
-	}
-	text, err := json.Marshal(struct {
-		Key   *definition.PartitionKeyDefinition
-		Spans []span
-	}{def, spans})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16]), err
-}
-
-// highestID is the highest id of ranges, of which there is at least one.
-func highestID(ranges []rangeRecord) int {
-	return slices.MaxFunc(ranges, func(a, b rangeRecord) int { return a.ID - b.ID }).ID
-}
-
 // dropContainerRecords takes a container out of the catalog and leaves a drop record: from then on nothing
 // can reach its keys, and they are erased, now or by the next Open.
-func dropContainerRecords(t engine.Txn, c *Container, offers []offerRecord) error {
+func dropContainerRecords(t engine.Txn, c *Container, offers []record.Offer) error {
 	t.Delete(layout.ContainerKey(c.d.rec.Num, c.name))
 	for _, o := range offers {
 		if o.CID == c.cid {
 			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
-	dropFamilies(t, c.families())
+	record.DropFamilies(t, c.families())
 	t.Set(layout.DropKey(c.cid), []byte("{}"))
 	return c.keepFormer(t)
 }
 
 // dropDatabaseRecords takes a database out of the catalog. Its containers have gone before.
-func dropDatabaseRecords(t *host.Change, d *Database, offers []offerRecord) {
+func dropDatabaseRecords(t *host.Change, d *Database, offers []record.Offer) {
 	for _, o := range offers {
 		if o.Database == d.rec.Num && o.CID == 0 {
 			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
-	dropFamilies(t, d.families())
+	record.DropFamilies(t, d.families())
 	d.clock.Forget(t)
 	t.Delete(layout.DatabaseKey(d.rec.ID))
 }

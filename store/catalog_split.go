@@ -8,16 +8,6 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// splitRecord is a split that is under way. The record of its container has it from before the first item is
-// copied until the moment of the split; what is in the halves' slots until then are copies that nobody reads.
-type splitRecord struct {
-	From  uint16 `json:"from"`  // the slot of the range that is split
-	Lower uint16 `json:"lower"` // the slot of the lower half
-	To    uint16 `json:"to"`    // the slot of the upper half
-	// LSN is the catalog's at its beginning: it tells splits apart that use the same slots.
-	LSN uint64 `json:"lsn,omitempty"`
-}
-
 // setContainer writes the record of the container's next state. The caller holds the catalog's lock and the
 // gate.
 func (c *Container) setContainer(ctx context.Context, st, next *containerState) error {

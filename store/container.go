@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
@@ -35,7 +36,7 @@ type Container struct {
 	gate  host.Gate
 	state atomic.Pointer[containerState]
 
-	splitting host.Turn // of the one that splits a range; taken before the catalog's lock and the gate
+	splitting host.Mutex // of the one that splits a range; taken before the catalog's lock and the gate
 
 	count    itemCount
 	spending work.RequestBudget // of its own throughput
@@ -54,7 +55,7 @@ type Container struct {
 
 // containerState is immutable.
 type containerState struct {
-	rec     containerRecord
+	rec     record.Container
 	spec    definition.ContainerSpec
 	terms   *index.Indexer        // of spec, beside olders
 	olders  []*index.Indexer      // of rec.IndexedBy
@@ -70,11 +71,11 @@ type containerState struct {
 
 // itemCount remembers the last count: it holds until the next write.
 type itemCount struct {
-	host.Turn        // who counts, or looks at the last count
-	at        uint64 // sum of positions and purges when counted
-	valid     bool
-	usage     inspect.Usage
-	text      atomic.Pointer[string] // usage's; nil before the first count
+	host.Mutex        // who counts, or looks at the last count
+	at         uint64 // sum of positions and purges when counted
+	valid      bool
+	usage      inspect.Usage
+	text       atomic.Pointer[string] // usage's; nil before the first count
 }
 
 // LastUsage returns the text of what Usage last counted, of an empty container before the first count. It is
@@ -132,11 +133,11 @@ func (set RangeSet) Since(etag string) []Range {
 
 func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(incarnation, 1, lsn) }
 
-func newContainer(d *Database, rec containerRecord, spec definition.ContainerSpec) (*Container, error) {
+func newContainer(d *Database, rec record.Container, spec definition.ContainerSpec) (*Container, error) {
 	c := &Container{
 		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
 		keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
-		gate: host.NewGate(), splitting: host.NewTurn(), count: itemCount{Turn: host.NewTurn()},
+		gate: host.NewGate(), splitting: host.NewMutex(), count: itemCount{Mutex: host.NewMutex()},
 		plans: work.NewPlans(),
 	}
 	st := &containerState{rec: rec, spec: spec, vectors: spec.Vectors()}

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
@@ -16,7 +17,7 @@ import (
 // fail with CodeNotFound.
 type Database struct {
 	db         *resident
-	rec        databaseRecord
+	rec        record.Database
 	containers []*Container          // in order of creation; guarded by resident.mu
 	byName     map[string]*Container // guarded by resident.mu
 	spending   work.RequestBudget    // of the throughput that its containers share
@@ -117,11 +118,11 @@ func (db *resident) createDatabase(ctx context.Context, id string, asked definit
 				id+"'.")
 	}
 	d := &Database{db: db, byName: make(map[string]*Container)}
-	var offer *offerRecord
+	var offer *record.Offer
 	err := db.changeCatalog(ctx, func(t *host.Change) error {
-		d.rec = databaseRecord{ID: id, Num: t.Number(), TS: db.stamp(), LSN: t.NextLSN(host.CatalogScope())}
+		d.rec = record.Database{ID: id, Num: t.Number(), TS: db.stamp(), LSN: t.NextLSN(host.CatalogScope())}
 		if offer = nil; !asked.IsZero() {
-			offer = &offerRecord{Num: t.Number(), Database: d.rec.Num, Asked: asked}
+			offer = &record.Offer{Num: t.Number(), Database: d.rec.Num, Asked: asked}
 		}
 		if err := putOffer(t, offer, d.rec.TS); err != nil {
 			return err
@@ -182,7 +183,7 @@ func (db *resident) deleteDatabase(ctx context.Context, id string, o WriteOption
 	db.cat.forgetFamilies(families)
 	delete(db.cat.names, id)
 	db.cat.databases = work.Without(db.cat.databases, d)
-	db.cat.dropOffers(func(o offerRecord) bool { return o.Database == d.rec.Num })
+	db.cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
 	db.mu.Unlock()
 	db.door.subscribers.Notify()
 	db.eraseAll(ctx, containers)

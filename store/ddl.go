@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -91,8 +92,8 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	if t.IsZero() {
 		t = definition.Throughput{Manual: definition.DefaultThroughput}
 	}
-	var offer *offerRecord
-	var rec containerRecord
+	var offer *record.Offer
+	var rec record.Container
 	err := db.changeCatalog(ctx, func(txn *host.Change) error {
 		now := d.clock.Seconds()
 		var err error
@@ -101,7 +102,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 			return err
 		}
 		if offer = nil; !shared {
-			offer = &offerRecord{Num: txn.Number(), Database: d.rec.Num, CID: rec.CID, Asked: t}
+			offer = &record.Offer{Num: txn.Number(), Database: d.rec.Num, CID: rec.CID, Asked: t}
 		}
 		if err := putOffer(txn, offer, db.stamp()); err != nil {
 			return err
@@ -122,7 +123,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 }
 
 // publish makes a new container and its offer, if it has one, known to everybody.
-func (db *resident) publish(c *Container, offer *offerRecord) {
+func (db *resident) publish(c *Container, offer *record.Offer) {
 	db.mu.Lock()
 	db.cat.add(c)
 	db.cat.addOffer(offer)
@@ -132,10 +133,10 @@ func (db *resident) publish(c *Container, offer *offerRecord) {
 
 // newRecord is the record of a container that is being made, whose ranges begin in the same transaction. The
 // caller holds the catalog's lock.
-func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, ranges []rangeRecord,
-	now int64) (rec containerRecord, err error) {
+func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, ranges []record.Range,
+	now int64) (rec record.Container, err error) {
 	db := d.db
-	rec = containerRecord{
+	rec = record.Container{
 		CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
 		Spec: spec.AppendJSON(nil), Recent: keepsRecency(spec), Backup: db.door.backup.Load(),
 		Policy: ttl.Policy{Default: spec.DefaultTTL, ChangedAt: now},
@@ -158,7 +159,7 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 	if p == nil {
 		return nil
 	}
-	keys := d.Resources(KindEncryptionKey)
+	keys := d.Resources(record.KindEncryptionKey)
 	for _, path := range p.IncludedPaths {
 		if path.KeyID != "" && keys.find(path.KeyID) == nil {
 			return fault.New(fault.CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+
@@ -173,7 +174,7 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 // throughput has one.
 func (db *resident) newRanges(
 	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool, now int64,
-) []rangeRecord {
+) []record.Range {
 	if n == 0 {
 		n = db.opts.Ranges
 	}
@@ -184,9 +185,9 @@ func (db *resident) newRanges(
 		}
 	}
 	bounds := definition.SplitRanges(def, n)
-	recs := make([]rangeRecord, n)
+	recs := make([]record.Range, n)
 	for i := range recs {
-		recs[i] = rangeRecord{ID: i, Slot: uint16(i), Min: bounds[i], Max: bounds[i+1], TS: now}
+		recs[i] = record.Range{ID: i, Slot: uint16(i), Min: bounds[i], Max: bounds[i+1], TS: now}
 	}
 	return recs
 }
@@ -298,7 +299,7 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 	}
 	db.mu.Lock()
 	db.cat.remove(c)
-	db.cat.dropOffers(func(o offerRecord) bool { return o.CID == c.cid })
+	db.cat.dropOffers(func(o record.Offer) bool { return o.CID == c.cid })
 	db.mu.Unlock()
 	db.door.subscribers.Notify()
 	db.eraseAll(ctx, []*Container{c})

@@ -99,7 +99,8 @@
 // so that those who only look say the same: Check (store/internal/check) proves that the keys have not
 // parted.
 //
-// The catalog is small, lives in memory whole and changes under one lock, on disk first. Users, permissions,
+// The catalog is small, lives in memory whole and changes under one lock, on disk first. Its records are package
+// store/internal/record's. Users, permissions,
 // client encryption keys and scripts are a part of it (resource.go).
 //
 // Errors are *fault.Error, with a Code; package store/internal/classify makes them of the errors of the

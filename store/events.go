@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/ttl"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // A container whose settings ask for expiry events keeps a log of its expiries: the family e, an entry for
@@ -27,12 +27,6 @@ import (
 // Entries are kept for the log's retention. The newest one of those that have been trimmed stays as a floor
 // without content, so that a reader who has not seen it can be told that something is missing.
 
-// logRecord is the part of a container's record that is there while it keeps a log of expiries.
-type logRecord struct {
-	Since  int64      `json:"since"`  // the second in which the log began
-	Policy ttl.Policy `json:"policy"` // the expiry policy then
-}
-
 // eventRetention is for how many seconds the log of expiries keeps an entry; 0 where there is no log.
 func (st *containerState) eventRetention() int64 {
 	e := st.rec.Settings.ExpiryEvents
@@ -48,21 +42,7 @@ func (st *containerState) eventRetention() int64 {
 // logsExpiryOf tells whether the death of an item belongs into the log and is not there yet. The item is
 // dead, and below no fence.
 func (st *containerState) logsExpiryOf(item *stored) bool {
-	return st.rec.Log != nil && !item.head.Announced && !st.rec.Log.knows(st.life(item), st.policy())
-}
-
-// knows tells whether an item that is dead now was so when the log began. p is the present policy.
-func (rec *logRecord) knows(l ttl.Life, p *ttl.Policy) bool {
-	switch {
-	case l.Ended:
-		return l.Base <= rec.Since
-	case p.BasedAt > 0 && rec.Policy.BasedAt < p.BasedAt:
-		return false // it was alive when times to live began to count from what they do, which was later
-	case l.Based && l.TS >= rec.Since:
-		return false // it was written later
-	default:
-		return rec.Policy.Expired(l, rec.Since)
-	}
+	return st.rec.Log != nil && !item.head.Announced && !st.rec.Log.Knows(st.life(item), st.policy())
 }
 
 // storeSettings makes changed settings durable, in next.rec, and begins or ends the log of expiries where
@@ -72,7 +52,7 @@ func (c *Container) storeSettings(ctx context.Context, old *containerState, next
 	was, on := old.rec.Log != nil, next.rec.Settings.ExpiryEvents != nil
 	switch {
 	case on && !was:
-		next.rec.Log = &logRecord{Since: now, Policy: *next.policy()}
+		next.rec.Log = &record.ExpiryLog{Since: now, Policy: *next.policy()}
 	case !on:
 		next.rec.Log = nil
 	}

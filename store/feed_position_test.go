@@ -7,11 +7,12 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 func TestFeedPositions(t *testing.T) {
 	slotOf := func(id int, parents ...int) *slot {
-		s, err := newSlot(layout.CIDBit, rangeRecord{ID: id, Max: definition.MaxEPK, Parents: parents})
+		s, err := newSlot(layout.CIDBit, record.Range{ID: id, Max: definition.MaxEPK, Parents: parents})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // Data of a format that no step leads from is neither opened nor adopted, and the error says what to do with
@@ -67,7 +68,7 @@ func TestCodeVectors(t *testing.T) {
 	const vectors = `"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32",` +
 		`"dimensions":3,"distanceFunction":"cosine"}]},` +
 		`"indexingPolicy":{"vectorIndexes":[{"path":"/v","type":%q}]}`
-	records := map[string]containerRecord{}
+	records := map[string]record.Container{}
 	for name, more := range map[string]string{
 		"plain": `"indexingPolicy":{}`, "flat": fmt.Sprintf(vectors, "flat"),
 		"quantizedFlat": fmt.Sprintf(vectors, "quantizedFlat"), "diskANN": fmt.Sprintf(vectors, "diskANN"),
@@ -77,7 +78,7 @@ func TestCodeVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		records[name] = containerRecord{Spec: spec.AppendJSON(nil)}
+		records[name] = record.Container{Spec: spec.AppendJSON(nil)}
 	}
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
 	if err != nil {
@@ -103,7 +104,7 @@ func TestCodeVectors(t *testing.T) {
 		update(func(txn engine.Txn) error {
 			for name := range records {
 				raw, err := txn.Get(layout.ContainerKey(1, name))
-				var rec containerRecord
+				var rec record.Container
 				if err = errors.Join(err, host.DecodeRecord(raw, &rec)); err != nil {
 					return err
 				}

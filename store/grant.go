@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // Grant is what a permission gives: access to a container, or to one thing in it.
@@ -141,9 +142,9 @@ func (db *resident) grantByName(ctx context.Context, g *Grant, parts []string) e
 			func(id string) (string, error) { return id, c.exists(ctx, g.Partition, id) })
 		return err
 	}
-	for k, facts := range resourceKinds {
-		if facts.path == g.Type {
-			script, err := tryEscaped(parts[5], c.Resources(ResourceKind(k)).Read)
+	for k, facts := range record.Kinds {
+		if facts.Path == g.Type {
+			script, err := tryEscaped(parts[5], c.Resources(record.ResourceKind(k)).Read)
 			g.RID = script.RID
 			return err
 		}

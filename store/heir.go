@@ -101,7 +101,7 @@ func (h noHeir) leave(bool)                                                 { h.
 
 // otherHeir is an heir that another tenant has.
 type otherHeir struct {
-	host.Inheritance
+	host.SinkTx
 	c     *Container
 	st    *containerState
 	taken int // in the transaction
@@ -109,7 +109,7 @@ type otherHeir struct {
 
 // enterWithOther takes the container's gate and the heir's locks, in the order of their tenants.
 func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink) (*containerState, heir, error) {
-	q, err := c.db.in.Heir(tenantName, to.Kind, to.Name)
+	q, err := c.db.in.Sink(tenantName, to.Kind, to.Name)
 	if err != nil {
 		return nil, nil, &fault.Error{
 			Code:    fault.CodeUnavailable,
@@ -119,18 +119,18 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 	}
 	h := &otherHeir{c: c}
 	if q.First {
-		if h.Inheritance, err = q.Enter(ctx); err != nil {
+		if h.SinkTx, err = q.Enter(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
 	if h.st, _, err = c.enter(ctx); err != nil {
 		if q.First {
-			h.Inheritance.Leave(false)
+			h.SinkTx.Leave(false)
 		}
 		return nil, nil, err
 	}
 	if !q.First {
-		if h.Inheritance, err = q.Enter(ctx); err != nil {
+		if h.SinkTx, err = q.Enter(ctx); err != nil {
 			c.leave()
 			return nil, nil, err
 		}
@@ -139,15 +139,15 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 }
 
 // dead is a ghost as the heir gets it.
-func (h *otherHeir) dead(ghost *stored) host.Dead {
+func (h *otherHeir) dead(ghost *stored) host.ExpiredItem {
 	at, _ := h.st.policy().ExpiresAt(h.st.life(ghost))
 	from := h.c.d.ID() + "/" + h.c.name
-	return host.Dead{From: from, ID: ghost.id, Body: ghost.body, Died: time.Unix(at, 0)}
+	return host.ExpiredItem{From: from, ID: ghost.id, Body: ghost.body, ExpiredAt: time.Unix(at, 0)}
 }
 
 func (h *otherHeir) scopes(ctx context.Context, s *slot, batch []candidate) (scopes [][]byte, err error) {
 	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*stored) error {
-		dead := make([]host.Dead, len(items))
+		dead := make([]host.ExpiredItem, len(items))
 		for i, item := range items {
 			dead[i] = h.dead(item)
 		}

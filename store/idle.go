@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // Containers that delete themselves when nobody uses them.
@@ -139,7 +140,7 @@ func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) erro
 		if isAbsent(err) {
 			return nil
 		}
-		var rec containerRecord
+		var rec record.Container
 		if err == nil {
 			err = host.DecodeRecord(v, &rec)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // Offer is the throughput of a container, or of a database that shares its own among its containers.
@@ -23,18 +24,18 @@ type Offer struct {
 	Pending bool
 }
 
-func (cat *catalog) addOffer(o *offerRecord) {
+func (cat *catalog) addOffer(o *record.Offer) {
 	if o != nil {
 		cat.offers = append(slices.Clone(cat.offers), *o)
 	}
 }
 
-func (cat *catalog) dropOffers(which func(offerRecord) bool) {
+func (cat *catalog) dropOffers(which func(record.Offer) bool) {
 	cat.offers = slices.DeleteFunc(slices.Clone(cat.offers), which)
 }
 
 // putOffer writes the record of a new offer; a nil offer is none.
-func putOffer(t engine.Txn, o *offerRecord, now int64) error {
+func putOffer(t engine.Txn, o *record.Offer, now int64) error {
 	if o == nil {
 		return nil
 	}
@@ -45,7 +46,7 @@ func putOffer(t engine.Txn, o *offerRecord, now int64) error {
 // hasOwnOffer tells whether a database shares a throughput among its containers. The caller holds the
 // catalog's lock.
 func (db *resident) hasOwnOffer(d *Database) bool {
-	return slices.ContainsFunc(db.cat.offers, func(o offerRecord) bool {
+	return slices.ContainsFunc(db.cat.offers, func(o record.Offer) bool {
 		return o.Database == d.rec.Num &&
 			o.CID == 0
 	})
@@ -90,7 +91,7 @@ func (db *resident) offers() []Offer {
 }
 
 // offer renders a record. The caller holds mu.
-func (db *resident) renderOffer(o offerRecord) Offer {
+func (db *resident) renderOffer(o record.Offer) Offer {
 	out := Offer{ID: layout.OfferRIDText(o.Num), ETag: layout.ETagText(db.incarnation, 3, o.LSN),
 		Timestamp: o.TS, Throughput: o.Asked,
 		Pending: db.pending(o)}
@@ -120,16 +121,16 @@ func (db *resident) offerByID(id string) (Offer, error) {
 	return db.renderOffer(rec), nil
 }
 
-func (db *resident) findOffer(id string) (offerRecord, error) {
+func (db *resident) findOffer(id string) (record.Offer, error) {
 	if _, ok := layout.ParseRID(id, 3); !ok {
-		return offerRecord{}, badRID(id)
+		return record.Offer{}, badRID(id)
 	}
 	for _, o := range db.cat.offers {
 		if layout.OfferRIDText(o.Num) == id {
 			return o, nil
 		}
 	}
-	return offerRecord{}, notFound("offer", id)
+	return record.Offer{}, notFound("offer", id)
 }
 
 // ReplaceOffer changes a throughput. A change between manual and autoscale is refused unless migrate is set,
@@ -172,7 +173,7 @@ func (db *resident) replaceOffer(
 			"There are no collections using the shared database offer. "+
 				"Please retry the scale operation after creating a collection that uses database offer")
 	}
-	rec.Ranges = rec.target(t)
+	rec.Ranges = rec.Target(t)
 	rec.Asked = t
 	err = db.changeOffer(ctx, &rec, func(txn *host.Change) error { return putOffer(txn, &rec, db.stamp()) })
 	if err != nil {
@@ -186,7 +187,7 @@ func (db *resident) replaceOffer(
 
 // changeOffer runs one transaction that writes an offer's record, and then puts that into the catalog. The
 // caller holds the catalog's lock.
-func (db *resident) changeOffer(ctx context.Context, rec *offerRecord, put func(*host.Change) error) error {
+func (db *resident) changeOffer(ctx context.Context, rec *record.Offer, put func(*host.Change) error) error {
 	if err := db.changeCatalog(ctx, put); err != nil {
 		return err
 	}

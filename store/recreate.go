@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // A client knows a container by its name, and learns late that there is a new one of that name. Three rules
@@ -34,39 +35,14 @@ import (
 // mostFormer is how many former containers of one name have a successor.
 const mostFormer = 64
 
-// formerRecord is what is kept of the containers of one name that are gone.
-type formerRecord struct {
-	First      int               `json:"first"`  // the lowest id of the last one's ranges
-	Next       int               `json:"next"`   // above every id that a range under the name has had
-	Layout     string            `json:"layout"` // of the last one: see layoutOf
-	Containers []formerContainer `json:"containers,omitempty"`
-	// Spans are those of the ranges of Containers, the latest maxFormer.
-	Spans []formerRange `json:"spans,omitempty"`
-}
-
 // maxFormer is how many ranges of former containers are kept under a name.
 const maxFormer = 256
-
-// formerRange is the id of a partition range that is gone, and the span that the id stands for.
-type formerRange struct {
-	ID  int    `json:"id"`
-	Min string `json:"min"`
-	Max string `json:"max"`
-}
-
-// formerContainer is a container that is gone: its rid, its partition key definition, and the ids that its
-// ranges had when it was dropped and before.
-type formerContainer struct {
-	RID    string                            `json:"rid"`
-	Key    definition.PartitionKeyDefinition `json:"key"`
-	Ranges []int                             `json:"ranges"`
-}
 
 // keepFormer notes, as a container is dropped, its rid and which ids its ranges have had.
 func (c *Container) keepFormer(t engine.Txn) error {
 	rec := &c.state.Load().rec
 	key := layout.FormerKey(c.d.ID(), c.name)
-	var former formerRecord
+	var former record.Former
 	raw, err := t.Get(key)
 	if err == nil {
 		err = host.DecodeRecord(raw, &former)
@@ -76,18 +52,18 @@ func (c *Container) keepFormer(t engine.Txn) error {
 	if err != nil {
 		return err
 	}
-	gone := formerContainer{RID: c.RID(), Key: c.def}
-	former.First, former.Next = rec.Ranges[0].ID, max(rec.NextRange, highestID(rec.Ranges)+1)
+	gone := record.FormerContainer{RID: c.RID(), Key: c.def}
+	former.First, former.Next = rec.Ranges[0].ID, max(rec.NextRange, record.HighestID(rec.Ranges)+1)
 	former.Spans = slices.Clone(rec.Former)
 	for _, r := range rec.Ranges {
 		former.First = min(former.First, r.ID)
-		former.Spans = append(former.Spans, formerRange{r.ID, r.Min, r.Max})
+		former.Spans = append(former.Spans, record.FormerRange{ID: r.ID, Min: r.Min, Max: r.Max})
 		gone.Ranges = append(append(gone.Ranges, r.ID), r.Parents...)
 	}
 	former.Containers = append(former.Containers, gone)
 	former.Containers = former.Containers[max(len(former.Containers)-mostFormer, 0):]
 	former.Spans = former.Spans[max(len(former.Spans)-maxFormer, 0):]
-	if former.Layout, err = layoutOf(&c.def, rec.Ranges); err != nil {
+	if former.Layout, err = record.LayoutOf(&c.def, rec.Ranges); err != nil {
 		return err
 	}
 	return host.SetRecord(t, key, former)
@@ -120,11 +96,11 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 // formerOf finds a former container and the names of its database and of it, divided by a slash. Its ranges
 // have the ids of those of the former containers after it, too: a client that has been given a successor's
 // ranges keeps them under the rid that it knows.
-func (db *resident) formerOf(ctx context.Context, rid string) (name string, found formerContainer,
+func (db *resident) formerOf(ctx context.Context, rid string) (name string, found record.FormerContainer,
 	err error) {
 	err = db.view(ctx, func(r engine.Reader) error {
-		return host.ScanRecords(r, layout.KindFormer, func(key []byte, former formerRecord) error {
-			i := slices.IndexFunc(former.Containers, func(c formerContainer) bool { return c.RID == rid })
+		return host.ScanRecords(r, layout.KindFormer, func(key []byte, former record.Former) error {
+			i := slices.IndexFunc(former.Containers, func(c record.FormerContainer) bool { return c.RID == rid })
 			if i < 0 {
 				return ctx.Err()
 			}
@@ -164,7 +140,7 @@ func (set RangeSet) childrenOf(gone []int) RangeSet {
 // beginAbove makes the ranges of a new container begin above every LSN that a container which is gone has
 // issued: what a client has seen of the old one, by a session token or as a position in the change feed, is
 // then no future of the new one's.
-func beginAbove(t *host.Change, rec containerRecord) {
+func beginAbove(t *host.Change, rec record.Container) {
 	gone := t.Highest()
 	if gone == 0 {
 		return
@@ -177,8 +153,8 @@ func beginAbove(t *host.Change, rec containerRecord) {
 // nameRanges gives the ranges of a container that is being made their ids: those that they have, unless these
 // can have named other spans under the container's name; then new ones. The caller holds the catalog's lock.
 func (db *resident) nameRanges(t *host.Change, database, id string,
-	def *definition.PartitionKeyDefinition, rec *containerRecord) error {
-	var former formerRecord
+	def *definition.PartitionKeyDefinition, rec *record.Container) error {
+	var former record.Former
 	raw, err := t.Get(layout.FormerKey(database, id))
 	switch {
 	case isAbsent(err):
@@ -187,55 +163,47 @@ func (db *resident) nameRanges(t *host.Change, database, id string,
 		// where numbers began above 1, the id 0 is that of undivided containers
 		whole := len(rec.Ranges) == 1 && rec.Ranges[0].ID == 0 && db.in.Catalog().BegunAbove()
 		if floor > 0 && !whole {
-			renumber(rec, floor)
+			record.Renumber(rec, floor)
 		}
 	case err == nil:
 		if err := host.DecodeRecord(raw, &former); err != nil {
 			return err
 		}
 		if err = db.nameAgain(def, rec, former); err == nil {
-			rec.Former = former.spansFor(def, rec.Ranges)
+			rec.Former = former.SpansFor(def, rec.Ranges)
 		}
 	}
-	rec.NextRange = max(former.Next, highestID(rec.Ranges)+1)
+	rec.NextRange = max(former.Next, record.HighestID(rec.Ranges)+1)
 	t.NoteNumber(uint32(rec.NextRange - 1))
 	return err
 }
 
 // nameAgain is nameRanges for a name that a container has had before.
-func (db *resident) nameAgain(def *definition.PartitionKeyDefinition, rec *containerRecord,
-	former formerRecord) error {
+func (db *resident) nameAgain(def *definition.PartitionKeyDefinition, rec *record.Container,
+	former record.Former) error {
 	same := slices.Clone(rec.Ranges)
 	if isFresh(rec.Ranges) {
 		for i := range same {
 			same[i].ID = former.First + i
 		}
 	}
-	now, err := layoutOf(def, same)
+	now, err := record.LayoutOf(def, same)
 	if now == former.Layout {
 		rec.Ranges = same
 		return err
 	}
-	renumber(rec, max(former.Next, int(db.in.Catalog().Floor())))
+	record.Renumber(rec, max(former.Next, int(db.in.Catalog().Floor())))
 	return err
 }
 
 // isFresh reports whether ranges have the ids that newRanges gives.
-func isFresh(ranges []rangeRecord) bool {
+func isFresh(ranges []record.Range) bool {
 	for i, r := range ranges {
 		if r.ID != i {
 			return false
 		}
 	}
 	return true
-}
-
-// renumber gives ranges ids in a row. They have no parents under these names.
-func renumber(rec *containerRecord, first int) {
-	rec.Ranges = slices.Clone(rec.Ranges)
-	for i := range rec.Ranges {
-		rec.Ranges[i].ID, rec.Ranges[i].Parents = first+i, nil
-	}
 }
 
 // formerSpan returns the bounds of a range of a former container of the name, in hexadecimal. ok reports
@@ -282,16 +250,4 @@ func (st *containerState) liesIn(epk []byte, id string) bool {
 	from, to, ok := st.formerSpan(id)
 	at := definition.EPKHex(epk)
 	return ok && from <= at && (to == definition.MaxEPK || at < to)
-}
-
-// spansFor are the spans that ids of former containers go on naming in a new one: those that no range of the
-// new one has, and none where its partition key definition is another one. A client that still knows the old
-// definition has to be told that the range is gone.
-func (f *formerRecord) spansFor(def *definition.PartitionKeyDefinition, ranges []rangeRecord) []formerRange {
-	if n := len(f.Containers); n == 0 || !f.Containers[n-1].Key.Equal(def) {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(f.Spans), func(s formerRange) bool {
-		return slices.ContainsFunc(ranges, func(r rangeRecord) bool { return r.ID == s.ID })
-	})
 }

@@ -8,45 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // Users, permissions, client encryption keys and scripts are small, few and asked for often (a trigger with
 // every write), so they are part of the catalog: in memory whole, under a name that is unique among its
 // siblings, changed by one durable transaction at a time. They go with what they belong to: a database, a
 // container, a user.
-
-// ResourceKind is a kind of small resource.
-type ResourceKind uint8
-
-// The kinds, and whose children they are.
-const (
-	KindUser            ResourceKind = iota // of a database
-	KindPermission                          // of a user
-	KindEncryptionKey                       // of a database
-	KindStoredProcedure                     // of a container
-	KindTrigger                             // of a container
-	KindFunction                            // of a container: a user defined function
-)
-
-// resourceKinds says what is special about each kind. path is the keyword of the kind in links; record is the
-// letter of its records in the catalog; ridType is the type in the rid of a container's child.
-var resourceKinds = [...]struct {
-	path    string
-	word    string // for messages
-	record  byte
-	ridType uint64
-	renames bool   // a replace may change the id
-	system  string // a property that the server adds and clients send back
-}{
-	KindUser: {path: "users", word: "user", record: 'u', renames: true, system: "_permissions"},
-	KindPermission: {path: "permissions", word: "permission", record: 'p', renames: true,
-		system: "_token"},
-	KindEncryptionKey: {path: "clientencryptionkeys", word: "client encryption key", record: 'e',
-		system: "_cts"},
-	KindStoredProcedure: {path: "sprocs", word: "stored procedure", record: 'r', ridType: 8},
-	KindTrigger:         {path: "triggers", word: "trigger", record: 't', ridType: 7},
-	KindFunction:        {path: "udfs", word: "user defined function", record: 'f', ridType: 6},
-}
 
 // Resource is one state of a small resource.
 type Resource struct {
@@ -66,37 +34,37 @@ type Resources struct {
 	db     *resident
 	d      *Database
 	c      *Container // of scripts
-	family family
+	family record.Family
 	self   string // of the owner
 }
 
 // Resources are the users or the client encryption keys of the database. Any other kind is a defect of the
 // caller: there are none of it here.
-func (d *Database) Resources(k ResourceKind) Resources {
-	return Resources{db: d.db, d: d, family: family{k, d.rec.Num}, self: "dbs/" + d.RID() + "/"}
+func (d *Database) Resources(k record.ResourceKind) Resources {
+	return Resources{db: d.db, d: d, family: record.FamilyOf(k, d.rec.Num), self: "dbs/" + d.RID() + "/"}
 }
 
 // Permissions are the permissions of one user: CodeNotFound where there is no such user.
 func (d *Database) Permissions(user string) (Resources, error) {
-	users := d.Resources(KindUser)
+	users := d.Resources(record.KindUser)
 	d.db.mu.RLock()
 	defer d.db.mu.RUnlock()
 	u := users.find(user)
 	if u == nil {
 		return Resources{}, notFound("user", user)
 	}
-	return Resources{db: d.db, d: d, family: family{KindPermission, u.Num}, self: users.selfOf(u.Num)}, nil
+	return Resources{db: d.db, d: d, family: record.FamilyOf(record.KindPermission, u.Num), self: users.selfOf(u.Num)}, nil
 }
 
 // Resources are the scripts of the container of one kind.
-func (c *Container) Resources(k ResourceKind) Resources {
-	return Resources{db: c.db, d: c.d, c: c, family: family{k, c.cid}, self: c.self()}
+func (c *Container) Resources(k record.ResourceKind) Resources {
+	return Resources{db: c.db, d: c.d, c: c, family: record.FamilyOf(k, c.cid), self: c.self()}
 }
 
 // find finds a record by name; nil where there is none. The caller holds mu or the catalog's lock.
-func (r Resources) find(id string) *resourceRecord {
+func (r Resources) find(id string) *record.Resource {
 	if s := r.db.cat.resources[r.family]; s != nil {
-		return s.names[id]
+		return s.Names[id]
 	}
 	return nil
 }
@@ -109,8 +77,8 @@ func (r Resources) List() []Resource {
 	if s == nil {
 		return nil
 	}
-	list := make([]Resource, len(s.list))
-	for i, rec := range s.list {
+	list := make([]Resource, len(s.List))
+	for i, rec := range s.List {
 		list[i] = r.render(rec)
 	}
 	return list
@@ -144,37 +112,39 @@ func (r Resources) ReadByRID(rid string) (Resource, error) {
 	r.db.mu.RLock()
 	defer r.db.mu.RUnlock()
 	if s := r.db.cat.resources[r.family]; s != nil {
-		if i, found := s.index(num); found {
-			return r.render(s.list[i]), nil
+		if i, found := s.Index(num); found {
+			return r.render(s.List[i]), nil
 		}
 	}
 	return Resource{}, r.absent(rid)
 }
 
-func (r Resources) absent(id string) error { return notFound(resourceKinds[r.family.kind].word, id) }
+func (r Resources) absent(id string) error {
+	return notFound(record.Kinds[r.family.Kind].Word, id)
+}
 
-func (r Resources) render(rec *resourceRecord) Resource {
-	return Resource{ID: rec.id, RID: layout.RIDText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
+func (r Resources) render(rec *record.Resource) Resource {
+	return Resource{ID: rec.ID, RID: layout.RIDText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
 		ETag: layout.ETagText(r.db.incarnation, 4,
-			rec.LSN), Timestamp: rec.TS, Created: rec.made(), Body: rec.Body}
+			rec.LSN), Timestamp: rec.TS, Created: rec.Created(), Body: rec.Body}
 }
 
 func (r Resources) selfOf(num uint32) string {
-	return r.self + resourceKinds[r.family.kind].path + "/" + layout.RIDText(r.ridBytes(num)) + "/"
+	return r.self + record.Kinds[r.family.Kind].Path + "/" + layout.RIDText(r.ridBytes(num)) + "/"
 }
 
 // ridBytes is the rid of the member with that number.
 func (r Resources) ridBytes(num uint32) []byte {
-	switch r.family.kind {
-	case KindUser:
+	switch r.family.Kind {
+	case record.KindUser:
 		return layout.UserRIDBytes(r.d.rec.Num, num)
-	case KindPermission:
-		return binary.LittleEndian.AppendUint64(layout.UserRIDBytes(r.d.rec.Num, r.family.owner), uint64(num))
-	case KindEncryptionKey:
+	case record.KindPermission:
+		return binary.LittleEndian.AppendUint64(layout.UserRIDBytes(r.d.rec.Num, r.family.Owner), uint64(num))
+	case record.KindEncryptionKey:
 		return layout.EncryptionKeyRIDBytes(r.d.rec.Num, num)
 	}
-	return layout.ChildRIDBytes(r.d.rec.Num, r.family.owner,
-		resourceKinds[r.family.kind].ridType<<60|uint64(num))
+	return layout.ChildRIDBytes(r.d.rec.Num, r.family.Owner,
+		record.Kinds[r.family.Kind].RidType<<60|uint64(num))
 }
 
 // Create makes a new one. It fails with CodeConflict where the id is taken (or for a permission, where the
@@ -231,10 +201,10 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteO
 	if err := checkIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
 		return Resource{}, err
 	}
-	if d.id != id && !resourceKinds[r.family.kind].renames {
+	if d.id != id && !record.Kinds[r.family.Kind].Renames {
 		return Resource{}, fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("The 'id' of a %s cannot be changed: '%s' is not '%s'.",
-				resourceKinds[r.family.kind].word, d.id, id))
+				record.Kinds[r.family.Kind].Word, d.id, id))
 	}
 	return r.put(ctx, old, d)
 }
@@ -254,7 +224,7 @@ func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error 
 		return err
 	}
 	err := r.db.changeCatalog(ctx, func(t *host.Change) error {
-		dropResource(t, r.family, old)
+		record.Drop(t, r.family, old)
 		return nil
 	})
 	if err != nil {
@@ -262,35 +232,35 @@ func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error 
 	}
 	r.db.mu.Lock()
 	defer r.db.mu.Unlock()
-	r.db.cat.resources[r.family].remove(old)
-	r.db.cat.forgetFamilies(r.family.below(old))
+	r.db.cat.resources[r.family].Remove(old)
+	r.db.cat.forgetFamilies(r.family.Below(old))
 	return nil
 }
 
 // put stores a draft in the place of old, which is nil for a new one. The caller holds the catalog's lock.
-func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft) (Resource, error) {
+func (r Resources) put(ctx context.Context, old *record.Resource, d resourceDraft) (Resource, error) {
 	if !r.owned() {
-		return Resource{}, fault.New(fault.CodeOwnerNotFound, "What the "+resourceKinds[r.family.kind].word+
+		return Resource{}, fault.New(fault.CodeOwnerNotFound, "What the "+record.Kinds[r.family.Kind].Word+
 			" belongs to does not exist any more.")
 	}
 	if taken := r.find(d.id); taken != nil && taken != old {
 		return Resource{}, fault.New(fault.CodeConflict,
 			fmt.Sprintf("Resource with specified id or name already exists: %s '%s'.",
-				resourceKinds[r.family.kind].word, d.id))
+				record.Kinds[r.family.Kind].Word, d.id))
 	}
 	if err := r.checkSiblings(old, d); err != nil {
 		return Resource{}, err
 	}
 	db := r.db
-	rec := &resourceRecord{id: d.id, Body: d.body}
+	rec := &record.Resource{ID: d.id, Body: d.body}
 	err := db.changeCatalog(ctx, func(t *host.Change) error {
 		rec.TS, rec.LSN = db.stamp(), t.NextLSN(host.CatalogScope())
 		if old != nil {
-			rec.Num, rec.Made = old.Num, old.made()
+			rec.Num, rec.Made = old.Num, old.Created()
 		} else {
 			rec.Num = t.Number()
 		}
-		putResource(t, r.family, old, rec)
+		record.Put(t, r.family, old, rec)
 		return nil
 	})
 	if err != nil {
@@ -298,7 +268,7 @@ func (r Resources) put(ctx context.Context, old *resourceRecord, d resourceDraft
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.cat.family(r.family).set(old, rec)
+	db.cat.family(r.family).Set(old, rec)
 	return r.render(rec), nil
 }
 
@@ -308,12 +278,12 @@ func (r Resources) owned() bool {
 	switch {
 	case r.c != nil:
 		return cat.cids[r.c.cid] == r.c
-	case r.family.kind == KindPermission:
-		users := cat.resources[family{KindUser, r.d.rec.Num}]
+	case r.family.Kind == record.KindPermission:
+		users := cat.resources[record.FamilyOf(record.KindUser, r.d.rec.Num)]
 		if users == nil {
 			return false
 		}
-		_, found := users.index(r.family.owner)
+		_, found := users.Index(r.family.Owner)
 		return found
 	}
 	return cat.names[r.d.rec.ID] == r.d

@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // checkResources looks at the records of small resources in one snapshot: each belongs to something that
@@ -18,24 +19,24 @@ func checkResources(r engine.Reader, report func(error) bool) error {
 	}
 	numbers := make(map[uint32]bool)
 	stopped := false
-	for k := range resourceKinds {
-		facts := &resourceKinds[k]
-		err := host.ScanRecords(r, facts.record, func(key []byte, rec resourceRecord) error {
-			f, id, err := resourceName(ResourceKind(k), key)
+	for k := range record.Kinds {
+		facts := &record.Kinds[k]
+		err := host.ScanRecords(r, facts.Record, func(key []byte, rec record.Resource) error {
+			f, id, err := record.ParseKey(record.ResourceKind(k), key)
 			if err != nil || stopped {
 				return err
 			}
 			fault := ""
 			switch {
-			case !owners[f.ownerKind()][f.owner]:
-				fault = fmt.Sprintf("belongs to %x, which does not exist", f.owner)
+			case !owners[f.OwnerKind()][f.Owner]:
+				fault = fmt.Sprintf("belongs to %x, which does not exist", f.Owner)
 			case rec.Num == 0 || rec.Num >= next || numbers[rec.Num]:
 				fault = fmt.Sprintf("has the number %d, which is not its own", rec.Num)
 			case doc.Valid(rec.Body, doc.Limits{}) != nil || doc.Get(rec.Body, layout.IDPath).Str() != id:
 				fault = "has a body that does not fit"
 			}
 			numbers[rec.Num] = true
-			stopped = fault != "" && !report(fmt.Errorf("the %s %q %s", facts.word, id, fault))
+			stopped = fault != "" && !report(fmt.Errorf("the %s %q %s", facts.Word, id, fault))
 			return nil
 		})
 		if err != nil {
@@ -43,17 +44,6 @@ func checkResources(r engine.Reader, report func(error) bool) error {
 		}
 	}
 	return nil
-}
-
-// ownerKind is the letter of the records of the owner.
-func (f family) ownerKind() byte {
-	switch f.kind {
-	case KindUser, KindEncryptionKey:
-		return layout.KindDatabase
-	case KindPermission:
-		return resourceKinds[KindUser].record
-	}
-	return layout.KindContainer
 }
 
 // resourceOwners are the numbers of all that can own small resources, by the letter of their records, and the
@@ -65,17 +55,17 @@ func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint
 	}
 	databases, users := make(map[uint32]bool), make(map[uint32]bool)
 	owners = map[byte]map[uint32]bool{
-		layout.KindDatabase: databases, layout.KindContainer: containers, resourceKinds[KindUser].record: users,
+		layout.KindDatabase: databases, layout.KindContainer: containers, record.Kinds[record.KindUser].Record: users,
 	}
 	next, err = host.NextNumber(r)
 	if err == nil {
-		err = host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec databaseRecord) error {
+		err = host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec record.Database) error {
 			databases[rec.Num] = true
 			return nil
 		})
 	}
 	if err == nil {
-		err = host.ScanRecords(r, resourceKinds[KindUser].record, func(_ []byte, rec resourceRecord) error {
+		err = host.ScanRecords(r, record.Kinds[record.KindUser].Record, func(_ []byte, rec record.Resource) error {
 			users[rec.Num] = true
 			return nil
 		})
@@ -86,7 +76,7 @@ func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint
 // knownContainers are the numbers of all containers that the catalog knows.
 func knownContainers(r engine.Reader) (known map[uint32]bool, err error) {
 	known = make(map[uint32]bool)
-	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec containerRecord) error {
+	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
 		known[rec.CID] = true
 		return nil
 	})

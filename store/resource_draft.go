@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // resourceDraft is the body of a small resource that has passed its checks.
@@ -24,20 +25,20 @@ func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error
 	if err != nil {
 		return resourceDraft{}, definition.DocumentError(err)
 	}
-	kind := &resourceKinds[r.family.kind]
-	d := resourceDraft{body: withoutMember(parsed.Body, kind.system)}
+	kind := &record.Kinds[r.family.Kind]
+	d := resourceDraft{body: withoutMember(parsed.Body, kind.System)}
 	v := doc.Of(d.body)
-	if err := checkRequired(v, requiredMembers[r.family.kind]); err != nil {
+	if err := checkRequired(v, requiredMembers[r.family.Kind]); err != nil {
 		return d, err
 	}
 	d.id = strings.Clone(v.Member("id").Str())
-	if err := definition.ValidateID(kind.word, d.id); err != nil {
+	if err := definition.ValidateID(kind.Word, d.id); err != nil {
 		return d, err
 	}
-	switch r.family.kind {
-	case KindPermission:
+	switch r.family.Kind {
+	case record.KindPermission:
 		_, err = r.db.parseGrant(ctx, v)
-	case KindTrigger:
+	case record.KindTrigger:
 		if err = checkWord(v, "triggerType", "Pre", "Post"); err == nil {
 			err = checkWord(v, "triggerOperation", "All", "Create", "Update", "Delete", "Replace", "Upsert")
 		}
@@ -48,12 +49,12 @@ func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error
 // requiredMembers are the properties that a kind must have, all of them strings but for objects, which are
 // marked by {}.
 var requiredMembers = [...][]string{
-	KindUser:            {"id"},
-	KindPermission:      {"id", "permissionMode", "resource"},
-	KindEncryptionKey:   {"id", "encryptionAlgorithm", "wrappedDataEncryptionKey", "keyWrapMetadata{}"},
-	KindStoredProcedure: {"id", "body"},
-	KindTrigger:         {"id", "body", "triggerType", "triggerOperation"},
-	KindFunction:        {"id", "body"},
+	record.KindUser:            {"id"},
+	record.KindPermission:      {"id", "permissionMode", "resource"},
+	record.KindEncryptionKey:   {"id", "encryptionAlgorithm", "wrappedDataEncryptionKey", "keyWrapMetadata{}"},
+	record.KindStoredProcedure: {"id", "body"},
+	record.KindTrigger:         {"id", "body", "triggerType", "triggerOperation"},
+	record.KindFunction:        {"id", "body"},
 }
 
 // checkRequired names all properties that are missing, as Cosmos DB does.
@@ -114,18 +115,18 @@ func withoutMember(body []byte, name string) []byte {
 
 // checkSiblings refuses a permission for what its user has a permission for already: which of the two modes
 // would count? The caller holds the catalog's lock.
-func (r Resources) checkSiblings(old *resourceRecord, d resourceDraft) error {
+func (r Resources) checkSiblings(old *record.Resource, d resourceDraft) error {
 	s := r.db.cat.resources[r.family]
-	if r.family.kind != KindPermission || s == nil {
+	if r.family.Kind != record.KindPermission || s == nil {
 		return nil
 	}
-	for _, rec := range s.list {
+	for _, rec := range s.List {
 		if rec == old {
 			continue
 		}
 		if v := doc.Of(rec.Body); sameResource(v, doc.Of(d.body)) {
 			return fault.New(fault.CodeConflict,
-				"Resource with specified id or name already exists: the permission '"+rec.id+
+				"Resource with specified id or name already exists: the permission '"+rec.ID+
 					"' is for the same resource.")
 		}
 	}

@@ -6,41 +6,42 @@ import (
 
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // TestResourceKeys pins the keys and the records of small resources, which are a format on disk, and their
 // rids.
 func TestResourceKeys(t *testing.T) {
-	d := &Database{rec: databaseRecord{Num: 0x00439c1e}}
+	d := &Database{rec: record.Database{Num: 0x00439c1e}}
 	c := &Container{d: d, cid: 0x8b7732d4}
-	permissions := Resources{d: d, family: family{KindPermission, 0x01020304}}
+	permissions := Resources{d: d, family: record.FamilyOf(record.KindPermission, 0x01020304)}
 	for _, tc := range []struct {
 		in       Resources
 		num      uint32
 		rid, key string
 	}{
-		{d.Resources(KindUser), 0x01020304, "HpxDAAECAwQ=", "0075" + "00439c1e" + "61" + "0001"},
+		{d.Resources(record.KindUser), 0x01020304, "HpxDAAECAwQ=", "0075" + "00439c1e" + "61" + "0001"},
 		{permissions, 2, "HpxDAAECAwQCAAAAAAAAAA==", "0070" + "01020304" + "61" + "0001"},
-		{d.Resources(KindEncryptionKey), 3, "HpxDAAAAAAADAAAAAgAAAA==", "0065" + "00439c1e" + "61" + "0001"},
-		{c.Resources(KindStoredProcedure), 2, "HpxDAIt3MtQCAAAAAAAAgA==", "0072" + "8b7732d4" + "61" +
+		{d.Resources(record.KindEncryptionKey), 3, "HpxDAAAAAAADAAAAAgAAAA==", "0065" + "00439c1e" + "61" + "0001"},
+		{c.Resources(record.KindStoredProcedure), 2, "HpxDAIt3MtQCAAAAAAAAgA==", "0072" + "8b7732d4" + "61" +
 			"0001"},
-		{c.Resources(KindTrigger), 2, "HpxDAIt3MtQCAAAAAAAAcA==", "0074" + "8b7732d4" + "61" + "0001"},
-		{c.Resources(KindFunction), 2, "HpxDAIt3MtQCAAAAAAAAYA==", "0066" + "8b7732d4" + "61" + "0001"},
+		{c.Resources(record.KindTrigger), 2, "HpxDAIt3MtQCAAAAAAAAcA==", "0074" + "8b7732d4" + "61" + "0001"},
+		{c.Resources(record.KindFunction), 2, "HpxDAIt3MtQCAAAAAAAAYA==", "0066" + "8b7732d4" + "61" + "0001"},
 	} {
 		if got := layout.RIDText(tc.in.ridBytes(tc.num)); got != tc.rid {
-			t.Errorf("kind %d: rid %s, want %s", tc.in.family.kind, got, tc.rid)
+			t.Errorf("kind %d: rid %s, want %s", tc.in.family.Kind, got, tc.rid)
 		}
-		if got := hex.EncodeToString(tc.in.family.key("a")); got != tc.key {
-			t.Errorf("kind %d: key %s, want %s", tc.in.family.kind, got, tc.key)
+		if got := hex.EncodeToString(tc.in.family.Key("a")); got != tc.key {
+			t.Errorf("kind %d: key %s, want %s", tc.in.family.Kind, got, tc.key)
 		}
 	}
-	rec := resourceRecord{Num: 7, TS: 8, LSN: 9, Body: []byte(`{"id":"<&>"}`)}
+	rec := record.Resource{Num: 7, TS: 8, LSN: 9, Body: []byte(`{"id":"<&>"}`)}
 	const want = `{"num":7,"ts":8,"lsn":9,"body":{"id":"<&>"}}`
-	var back resourceRecord
-	if got := string(rec.encode()); got != want {
+	var back record.Resource
+	if got := string(rec.Encode()); got != want {
 		t.Errorf("record %s, want %s", got, want)
 	}
-	if err := host.DecodeRecord(rec.encode(), &back); err != nil || string(back.Body) != string(rec.Body) ||
+	if err := host.DecodeRecord(rec.Encode(), &back); err != nil || string(back.Body) != string(rec.Body) ||
 		back.Num != 7 || back.TS != 8 || back.LSN != 9 {
 		t.Errorf("the record comes back as %+v (%v)", back, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -54,7 +55,7 @@ func (f *functions) call(name string, args []doc.Value) (doc.Value, error) {
 }
 
 func (f *functions) make(name string) (*function, error) {
-	res, err := f.c.Resources(KindFunction).Read(name)
+	res, err := f.c.Resources(record.KindFunction).Read(name)
 	if err != nil {
 		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.",
 			Style: query.Unplaced}

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // Execution is what a stored procedure has left behind.
@@ -106,7 +107,7 @@ func (c *Container) procedure(id string) (Resource, error) {
 		body := doc.StringValue(source).AppendJSON([]byte(`{"body":`))
 		return Resource{ID: id, RID: id, Body: append(body, '}')}, nil
 	}
-	return c.Resources(KindStoredProcedure).Read(id)
+	return c.Resources(record.KindStoredProcedure).Read(id)
 }
 
 // IsSystemProcedure tells whether every container has a stored procedure of that id, which is no resource: it
@@ -165,7 +166,7 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 	if len(names) > 1 {
 		return nil, fault.New(fault.CodeBadRequest, "Only one "+when+"-trigger is permitted per operation.")
 	}
-	res, err := c.Resources(KindTrigger).Read(names[0])
+	res, err := c.Resources(record.KindTrigger).Read(names[0])
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: "The trigger '" + names[0] +
 			"' does not exist.", Err: err}

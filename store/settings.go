@@ -108,7 +108,7 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 
 // checkHeir refuses that a setting leads to what another tenant does not have, or what takes nothing.
 func (c *Container) checkHeir(setting string, to definition.ExpirySink) error {
-	_, err := c.db.in.Heir(tenantName, to.Kind, to.Name)
+	_, err := c.db.in.Sink(tenantName, to.Kind, to.Name)
 	if err == nil {
 		return nil
 	}

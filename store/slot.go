@@ -12,11 +12,12 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // slot is a partition range and where its items lie. It lives as long as the range, through changes of state.
 type slot struct {
-	rec      rangeRecord
+	rec      record.Range
 	id       string
 	number   uint16
 	scope    []byte
@@ -56,7 +57,7 @@ func (s *slot) last() (lsn uint64, split bool) {
 	return n - 1, n > 0
 }
 
-func newSlot(cid uint32, r rangeRecord) (s *slot, err error) {
+func newSlot(cid uint32, r record.Range) (s *slot, err error) {
 	s = &slot{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: layout.SlotScope(cid, r.Slot),
 		parents: []string{}}
 	for _, p := range r.Parents {

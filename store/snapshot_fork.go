@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // A database alone is brought back by copying its keys out of the snapshot, under container numbers that are
@@ -63,14 +64,14 @@ type databaseCopy struct {
 
 	d          *Database
 	containers []*Container
-	offers     []*offerRecord
+	offers     []*record.Offer
 	families   []broughtFamily
 }
 
 // broughtFamily is a family of small resources under its new owner.
 type broughtFamily struct {
-	family
-	records []*resourceRecord
+	record.Family
+	records []*record.Resource
 }
 
 // visit is the store in a copy of a snapshot: it is read there and never started.
@@ -79,10 +80,10 @@ type visit struct {
 	there *resident
 }
 
-// MoveIn implements host.Tenant.
-func (v *visit) MoveIn(ctx context.Context, in *host.Instance) (r host.Resident, err error) {
+// Open implements host.Tenant.
+func (v *visit) Open(ctx context.Context, in *host.Instance) (r host.OpenTenant, err error) {
 	v.there, err = v.db.moveIn(ctx, in)
-	return host.Resident{Life: v.there, Dated: dated{v.there}}, err
+	return host.OpenTenant{Life: v.there, ClockUser: dated{v.there}}, err
 }
 
 // copyFromSnapshot opens the snapshot and copies a database of it. settle fills in what is asked for; it is
@@ -144,27 +145,27 @@ func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) err
 func (b *databaseCopy) number(next *host.Change) {
 	db, from := b.db, b.from
 	num := next.Number()
-	b.d = &Database{db: db, rec: databaseRecord{ID: b.as, Num: num}, byName: make(map[string]*Container)}
+	b.d = &Database{db: db, rec: record.Database{ID: b.as, Num: num}, byName: make(map[string]*Container)}
 	b.d.clock = db.in.NewClock(num, clockOf(from.ID())+" in the snapshot")
-	b.addFamily(next, family{KindEncryptionKey, from.rec.Num}, b.d.rec.Num)
+	b.addFamily(next, record.FamilyOf(record.KindEncryptionKey, from.rec.Num), b.d.rec.Num)
 	if b.users {
-		users := b.addFamily(next, family{KindUser, from.rec.Num}, b.d.rec.Num)
-		for i, u := range from.db.cat.siblings(family{KindUser, from.rec.Num}) {
-			b.addFamily(next, family{KindPermission, u.Num}, users[i].Num)
+		users := b.addFamily(next, record.FamilyOf(record.KindUser, from.rec.Num), b.d.rec.Num)
+		for i, u := range from.db.cat.siblings(record.FamilyOf(record.KindUser, from.rec.Num)) {
+			b.addFamily(next, record.FamilyOf(record.KindPermission, u.Num), users[i].Num)
 		}
 	}
 	b.addOffer(next, 0, 0)
 }
 
 // addFamily takes a family over, under another owner and with new numbers.
-func (b *databaseCopy) addFamily(next *host.Change, f family, owner uint32) (records []*resourceRecord) {
+func (b *databaseCopy) addFamily(next *host.Change, f record.Family, owner uint32) (records []*record.Resource) {
 	for _, rec := range b.from.db.cat.siblings(f) {
 		fresh := *rec
 		fresh.Num = next.Number()
 		records = append(records, &fresh)
 	}
 	if len(records) > 0 {
-		b.families = append(b.families, broughtFamily{family{f.kind, owner}, records})
+		b.families = append(b.families, broughtFamily{record.FamilyOf(f.Kind, owner), records})
 	}
 	return records
 }
@@ -173,7 +174,7 @@ func (b *databaseCopy) addFamily(next *host.Change, f family, owner uint32) (rec
 func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
 	for _, o := range b.from.db.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {
-			b.offers = append(b.offers, &offerRecord{Num: next.Number(), Database: b.d.rec.Num, CID: is,
+			b.offers = append(b.offers, &record.Offer{Num: next.Number(), Database: b.d.rec.Num, CID: is,
 				Asked: o.Asked, Ranges: o.Ranges})
 		}
 	}
@@ -225,7 +226,7 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 	if err != nil {
 		return err
 	}
-	var families []family
+	var families []record.Family
 	if b.old != nil {
 		families = b.old.families()
 	}
@@ -273,7 +274,7 @@ func (b *databaseCopy) publish() {
 	}
 	for _, f := range b.families {
 		for _, rec := range f.records {
-			cat.family(f.family).set(nil, rec)
+			cat.family(f.Family).Set(nil, rec)
 		}
 	}
 }

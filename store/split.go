@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // A split divides a partition range in two. The items of each half move to a new slot, with their rids, LSNs
@@ -66,12 +67,12 @@ func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, err
 // split does the work of Split. wanted, if there is one, is asked under the catalog's lock whether it is
 // still to be done: errUnwanted.
 func (c *Container) split(ctx context.Context, rangeID, at string, wanted func() bool) ([]Range, error) {
-	if err := c.splitting.Take(ctx); err != nil {
+	if err := c.splitting.Lock(ctx); err != nil {
 		return nil, classify.ToFault(err)
 	}
 	tidy := true
 	defer func() {
-		c.splitting.Release()
+		c.splitting.Unlock()
 		if !tidy {
 			c.db.splitter.Wake()
 		}
@@ -143,11 +144,11 @@ func (c *Container) beginSplit(ctx context.Context, s *slot, bound []byte, wante
 			}
 			st = *c.state.Load()
 		}
-		number := st.rec.nextSlot()
+		number := st.rec.NextSlot()
 		if number+1 >= layout.MaxSlots {
 			return unsplittable(s.id)
 		}
-		split := splitRecord{From: s.number, Lower: uint16(number), To: uint16(number + 1)}
+		split := record.Split{From: s.number, Lower: uint16(number), To: uint16(number + 1)}
 		next := st
 		next.rec.Slots, next.rec.Split = number+2, &split
 		if m, err = newMover(c, &next, s, bound); err != nil {
@@ -217,7 +218,7 @@ func (c *Container) trySwitch(ctx context.Context, m *mover, wanted func() bool)
 func (c *Container) halves(st containerState, m *mover) (next containerState, err error) {
 	next = st
 	i := slices.Index(st.ranges, m.from)
-	id := max(highestID(st.rec.Ranges)+1, st.rec.NextRange, int(c.db.in.Catalog().Floor()))
+	id := max(record.HighestID(st.rec.Ranges)+1, st.rec.NextRange, int(c.db.in.Catalog().Floor()))
 	next.rec.Ranges, next.rec.NextRange = slices.Clone(st.rec.Ranges), id+len(m.halves)
 	for j, r := range next.rec.Ranges {
 		if r.LSN == 0 {
@@ -225,7 +226,7 @@ func (c *Container) halves(st containerState, m *mover) (next containerState, er
 		}
 	}
 	next.ranges = slices.Clone(st.ranges)
-	var recs []rangeRecord
+	var recs []record.Range
 	var slots []*slot
 	for n := range m.halves {
 		h := &m.halves[n]
@@ -259,15 +260,6 @@ func (c *Container) tidySplit(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// nextSlot is the number of the first slot that no range has had yet.
-func (rec *containerRecord) nextSlot() int {
-	n := rec.Slots
-	for _, r := range rec.Ranges {
-		n = max(n, int(r.Slot)+1)
-	}
-	return n
 }
 
 // notes are the items that writers have written or removed while their range is copied.

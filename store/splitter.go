@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
@@ -83,8 +84,8 @@ func (x *splitter) pass(ctx context.Context) error {
 // step splits one range, if an offer still needs more than there are; more tells that it did.
 func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error) {
 	db := x.db
-	find := func() (rec offerRecord, ok bool) { // the caller holds mu or the catalog's lock
-		i := slices.IndexFunc(db.cat.offers, func(o offerRecord) bool { return o.Num == offer })
+	find := func() (rec record.Offer, ok bool) { // the caller holds mu or the catalog's lock
+		i := slices.IndexFunc(db.cat.offers, func(o record.Offer) bool { return o.Num == offer })
 		if i < 0 || !db.pending(db.cat.offers[i]) {
 			return rec, false
 		}
@@ -141,34 +142,20 @@ func (x *splitter) tidy(ctx context.Context) error {
 	x.db.mu.RUnlock()
 	var failed []error
 	for _, c := range containers {
-		if c.state.Load().rec.Split == nil || !c.splitting.TryTake() { // somebody is splitting it
+		if c.state.Load().rec.Split == nil || !c.splitting.TryLock() { // somebody is splitting it
 			continue
 		}
 		failed = append(failed, c.tidySplit(ctx))
-		c.splitting.Release()
+		c.splitting.Unlock()
 	}
 	return errors.Join(failed...)
 }
 
 // pending tells whether the ranges of an offer's container are still to become more. The caller holds mu or
 // the catalog's lock.
-func (db *resident) pending(o offerRecord) bool {
+func (db *resident) pending(o record.Offer) bool {
 	c := db.cat.cids[o.CID]
 	return c != nil && len(c.state.Load().ranges) < o.Ranges
-}
-
-// target is how many ranges an offer's container is to come to when its throughput becomes t: as many as
-// carry 10,000 RU/s each where that is more than before. What is not split yet is not split any more where it
-// is less. Containers that share a database's throughput have one range whatever that is, as they are made.
-func (o *offerRecord) target(t definition.Throughput) int {
-	was, is := o.Asked.Most(), t.Most()
-	switch {
-	case is < was || o.CID == 0:
-		return 0
-	case is == was:
-		return o.Ranges
-	}
-	return max(o.Ranges, min((is+definition.RangeThroughput-1)/definition.RangeThroughput, layout.MaxSlots))
 }
 
 // splitPoint finds where to split a range.

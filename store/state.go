@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // What a container is, its policies, settings, fences and ranges, lies in memory whole, and its records on
@@ -86,7 +87,7 @@ func (c *Container) writable(t engine.Txn, st *containerState, s *slot) error {
 func (c *Container) commitRecord(ctx context.Context, st, next *containerState,
 	fn func(engine.Txn) error) error {
 	return c.db.changeCatalog(ctx, func(t *host.Change) error {
-		t.NoteNumber(uint32(highestID(next.rec.Ranges)))
+		t.NoteNumber(uint32(record.HighestID(next.rec.Ranges)))
 		return st.commit(t, next, func() error { return fn(t) })
 	}, st.scopes()...)
 }
@@ -295,7 +296,7 @@ func (st *containerState) scopes() [][]byte {
 }
 
 // storedRecord is the record of the container's name: absent, or another container's, where it was dropped.
-func (c *Container) storedRecord(r engine.Reader) (rec containerRecord, err error) {
+func (c *Container) storedRecord(r engine.Reader) (rec record.Container, err error) {
 	raw, err := r.Get(layout.ContainerKey(c.d.rec.Num, c.name))
 	if err == nil {
 		err = host.DecodeRecord(raw, &rec)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/view"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // A container's ttlPropertyPath names the property from which the times to live of its items count, instead
@@ -21,12 +21,6 @@ import (
 // items and gives each the header and the key that it has now. While it does, nothing is counted by the index
 // of expiry, which does not stand by the present path yet. When it has come to the end the eras go out of the
 // record.
-
-// eraRecord is a span of policy generations in which times to live counted from one path.
-type eraRecord struct {
-	ttl.Era
-	Path string `json:"path,omitempty"` // "": the _ts
-}
 
 // compileLives makes the state's lives of its record.
 func (st *containerState) compileLives() (err error) {
@@ -63,7 +57,7 @@ func (st *containerState) setPolicy(next *containerState, now int64) {
 	}
 	policy, era := st.policy().Rebase(next.spec.DefaultTTL, now)
 	next.rec.Policy, next.rec.Basis = policy, path
-	next.rec.Eras = append(slices.Clip(st.rec.Eras), eraRecord{era, st.rec.Basis})
+	next.rec.Eras = append(slices.Clip(st.rec.Eras), record.Era{Era: era, Path: st.rec.Basis})
 }
 
 // followPaths makes the containers of a data folder count from their ttlPropertyPath that were written before

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -29,7 +30,7 @@ type mover struct {
 	lives  view.Lives     // that the items have in the halves
 	round  uint32         // of the container's record: entries of another one are of another policy
 	noted  *notes
-	split  *splitRecord // its own, as it is stored
+	split  *record.Split // its own, as it is stored
 	logs   [len(splitLogs)]movedLog
 	alone  bool // the caller has shut the gate
 
@@ -72,7 +73,7 @@ func newMover(c *Container, st *containerState, s *slot, bound []byte) (m *mover
 	lower, upper := s.rec, s.rec
 	lower.Max, upper.Min = definition.EPKHex(bound), definition.EPKHex(bound)
 	lower.Slot, upper.Slot = st.rec.Split.Lower, st.rec.Split.To
-	for i, rec := range []rangeRecord{lower, upper} {
+	for i, rec := range []record.Range{lower, upper} {
 		if m.halves[i].slot, err = newSlot(c.cid, rec); err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 var _ host.Upgrader = tenant{}
@@ -34,8 +35,8 @@ func (db *DB) Format() Format { return db.host.Format() }
 // the indexing policy. The reindexer then makes all entries; until it is done no query uses the index.
 func codeVectors(ctx context.Context, e engine.Engine) error {
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
-		changed := map[string]containerRecord{}
-		err := host.ScanRecords(t, layout.KindContainer, func(key []byte, rec containerRecord) error {
+		changed := map[string]record.Container{}
+		err := host.ScanRecords(t, layout.KindContainer, func(key []byte, rec record.Container) error {
 			without, err := withoutVectors(rec.Spec)
 			if err != nil || without == nil {
 				return err

@@ -51,10 +51,17 @@ var rooms = map[string]room{
 		"github.com/dlclark/regexp2/v2", "github.com/hashicorp/golang-lru/v2"}, tests: []string{"ttl"}},
 	"store/internal/layout": {own: []string{"host", "engine", "index", "doc", "ttl"}},
 	"store/internal/view": {
-		own: []string{"store/internal/layout", "store/definition", "engine", "index", "doc", "ttl"},
+		own:   []string{"store/internal/layout", "store/definition", "engine", "index", "doc", "ttl"},
+		tests: []string{"store/internal/viewtest"},
+	},
+	"store/internal/viewtest": { // for tests
+		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine",
+			"engine/pebble", "index", "ttl"},
 	},
 	"store/internal/classify": {own: []string{"store/internal/view", "store/fault", "host", "query", "script",
 		"ttl"}},
+	"store/internal/record": {own: []string{"store/definition", "store/fault", "store/internal/layout", "host",
+		"engine", "ttl"}},
 	"store/internal/work": {own: []string{"internal/priority", "store/internal/classify", "store/fault",
 		"query", "index", "engine", "ttl"},
 		third: []string{"github.com/hashicorp/golang-lru/v2", "golang.org/x/sync/semaphore"},
@@ -63,10 +70,12 @@ var rooms = map[string]room{
 	"store/internal/check": {
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine", "index",
 			"doc", "ttl"},
+		tests: []string{"store/internal/viewtest"},
 	},
 	"store/inspect": {
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "host", "engine",
 			"doc", "ttl"},
+		tests: []string{"store/internal/viewtest"},
 	},
 	"store/fault": {},
 	"store/definition": {own: []string{"store/fault", "query/...", "index", "doc", "ttl"},

@@ -117,8 +117,8 @@ func (r *ReaperSettings) Clone() *ReaperSettings {
 	return &next
 }
 
-// Validate refuses settings that make no sense: CodeBadRequest. A nil *ReaperSettings is right: nothing is held
-// back.
+// Validate refuses settings that make no sense: CodeBadRequest. A nil *ReaperSettings is right: nothing is
+// held back.
 func (r *ReaperSettings) Validate() error {
 	switch {
 	case r == nil:

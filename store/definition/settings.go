@@ -67,8 +67,8 @@ func (s ContainerSettings) Clone() ContainerSettings {
 // ExpirySink names where the expired documents of a container go. The zero value is nowhere.
 type ExpirySink struct{ Kind, Name string }
 
-// The kinds of sinks that settings can name. sinkQueue is what the queues and topics call themselves; all kinds
-// but sinkArchive belong to other tenants of the host.
+// The kinds of sinks that settings can name. SinkQueue is what the queues and topics call themselves; all
+// kinds but SinkArchive belong to other tenants of the host.
 const (
 	SinkArchive = "archive"
 	SinkQueue   = "queue"

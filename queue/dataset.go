@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// resident is what the queues have in one instance: all entities, as the catalog has them.
-type resident struct {
+// dataset is what the queues have in one instance: all entities, as the catalog has them.
+type dataset struct {
 	q       *Queues
 	in      *host.Instance
 	opts    *Options
@@ -39,7 +39,7 @@ type entityState struct {
 	topic   *entityState
 	created int64
 	stores  [3]*messageStore // a topic has Main alone
-	m       *resident
+	m       *dataset
 
 	properties atomic.Pointer[entity.Properties]
 	rules      atomic.Pointer[ruleSet] // of a subscription
@@ -51,9 +51,9 @@ type entityState struct {
 	fan        atomic.Pointer[fanOut]         // of a topic: the rules of its subscriptions; nil: not made yet
 }
 
-// MoveIn implements host.Tenant.
-func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, error) {
-	m := &resident{
+// Open implements host.Tenant.
+func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
+	m := &dataset{
 		q:       t.q,
 		in:      in,
 		opts:    &t.q.opts,
@@ -63,21 +63,21 @@ func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, e
 	}
 	m.timers, m.idler = newTimers(m), newIdler(m)
 	err := in.Engine().View(ctx, m.load)
-	return host.Resident{Life: m, Sweep: sweeper{m}, Dated: dated{m}, Note: m.summary,
-		Heirs: map[string]host.FindHeir{heirKind: m.heir}}, err
+	return host.OpenTenant{Life: m, Sweep: sweeper{m}, ClockUser: clockUser{m}, Note: m.summary,
+		Sinks: map[string]host.FindSink{heirKind: m.heir}}, err
 }
 
-func (m *resident) summary() (member string, value any) {
+func (m *dataset) summary() (member string, value any) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return "entities", len(m.paths)
 }
 
 // Recover implements host.Life: what entities consist of is made and deleted in one transaction.
-func (m *resident) Recover(context.Context) error { return nil }
+func (m *dataset) Recover(context.Context) error { return nil }
 
 // Start implements host.Life.
-func (m *resident) Start() {
+func (m *dataset) Start() {
 	m.started = m.in.Clock().Millis()
 	m.timers.start()
 	m.idler.start()
@@ -85,7 +85,7 @@ func (m *resident) Start() {
 }
 
 // Stop implements host.Life.
-func (m *resident) Stop() {
+func (m *dataset) Stop() {
 	m.in.Closing("the queues")
 	m.idler.stop()
 	m.timers.stop()
@@ -96,7 +96,7 @@ func (m *resident) Stop() {
 }
 
 // Leave implements host.Life: it stores when entities were used last.
-func (m *resident) Leave(ctx context.Context) error {
+func (m *dataset) Leave(ctx context.Context) error {
 	return m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		for _, e := range m.list() {
 			if rec := e.record(); e.accessed.Load() > 0 {
@@ -110,9 +110,9 @@ func (m *resident) Leave(ctx context.Context) error {
 }
 
 // Gone implements host.Life.
-func (m *resident) Gone() {}
+func (m *dataset) Gone() {}
 
-func (m *resident) logger() *slog.Logger {
+func (m *dataset) logger() *slog.Logger {
 	if m.opts.Logger == nil {
 		return slog.New(slog.DiscardHandler)
 	}
@@ -120,14 +120,14 @@ func (m *resident) logger() *slog.Logger {
 }
 
 // note notes that the catalog has something that is dated by a millisecond.
-func (m *resident) note(ms int64) {
+func (m *dataset) note(ms int64) {
 	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
 	}
 	m.in.Clock().RaiseMillis(ms)
 }
 
 // add makes what is known in memory of an entity.
-func (m *resident) add(rec entityRecord) *entityState {
+func (m *dataset) add(rec entityRecord) *entityState {
 	e := &entityState{
 		number:  rec.Number,
 		kind:    rec.Kind,
@@ -153,12 +153,12 @@ func (m *resident) add(rec entityRecord) *entityState {
 		e.topic = m.numbers[rec.Topic]
 		e.topic.changeChildren(e, true)
 	}
-	m.idler.ring()
+	m.idler.wakeUp()
 	return e
 }
 
 // forget takes entities out of what is known, and ends who receives from them.
-func (m *resident) forget(list []*entityState) {
+func (m *dataset) forget(list []*entityState) {
 	m.mu.Lock()
 	for _, e := range list {
 		delete(m.paths, strings.ToLower(e.path))
@@ -191,11 +191,11 @@ func (e *entityState) record() entityRecord {
 
 // find finds an entity by its address: CodeEntityNotFound. One that has been idle for too long is not there
 // any more, whatever its deletion has done.
-func (m *resident) find(a entity.Address) (*entityState, error) {
+func (m *dataset) find(a entity.Address) (*entityState, error) {
 	m.mu.RLock()
 	e := m.paths[strings.ToLower(a.Entity)]
 	m.mu.RUnlock()
-	if e == nil || e.outlived(m.in.Clock().Millis()) {
+	if e == nil || e.idleTooLong(m.in.Clock().Millis()) {
 		return nil, notFound(a.Entity)
 	}
 	return e, nil
@@ -207,7 +207,7 @@ func notFound(path string) *entity.Error {
 }
 
 // list is all entities, in any order.
-func (m *resident) list() []*entityState {
+func (m *dataset) list() []*entityState {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	list := make([]*entityState, 0, len(m.numbers))
@@ -218,14 +218,14 @@ func (m *resident) list() []*entityState {
 }
 
 // numbered is one of them; nil: it is gone.
-func (m *resident) numbered(number uint32) *entityState {
+func (m *dataset) numbered(number uint32) *entityState {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.numbers[number]
 }
 
-// resident is the one that is live: CodeCancelled where there is none.
-func (q *Queues) resident() (*resident, error) {
+// dataset is the one that is live: CodeCancelled where there is none.
+func (q *Queues) dataset() (*dataset, error) {
 	if m := q.live.Load(); m != nil {
 		return m, nil
 	}
@@ -235,7 +235,7 @@ func (q *Queues) resident() (*resident, error) {
 // Now is the server's time, to the millisecond: what messages are dated by. It is the zero time before the
 // host is open.
 func (q *Queues) Now() time.Time {
-	m, err := q.resident()
+	m, err := q.dataset()
 	if err != nil {
 		return time.Time{}
 	}

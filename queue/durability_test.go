@@ -20,9 +20,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestTold: what anybody has been told survives a crash, on a disk whose syncs take long enough for others
-// to see what is not durable yet. Senders, receivers of both modes and a reaper work side by side.
-func TestTold(t *testing.T) {
+// TestAcknowledgedSurvives: what anybody has been told survives a crash, on a disk whose syncs take long
+// enough for others to see what is not durable yet. Senders, receivers of both modes and a reaper work side by
+// side.
+func TestAcknowledgedSurvives(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.must(w.h.Close())
 	mem := crashdisk.New()
@@ -30,7 +31,7 @@ func TestTold(t *testing.T) {
 	for _, q := range []string{locked, deleted} {
 		w.queue(q, lockFor(5*time.Second), attempts(1<<30))
 	}
-	l := &told{world: w, facts: make(map[string]fact)}
+	l := &observed{world: w, facts: make(map[string]observation)}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	seed := metatest.FirstSeed()
@@ -54,7 +55,7 @@ func TestTold(t *testing.T) {
 			runtime.Gosched()
 		}
 		l.mu.Lock()
-		disk, facts := mem.CrashClone(vfs.CrashCloneCfg{}), make(map[string]fact)
+		disk, facts := mem.CrashClone(vfs.CrashCloneCfg{}), make(map[string]observation)
 		for text, f := range l.facts {
 			facts[text] = f
 		}
@@ -77,31 +78,31 @@ func slowly(fs vfs.FS) vfs.FS {
 	}))
 }
 
-// fact is what is known of a message.
-type fact uint8
+// observation is what is known of a message.
+type observation uint8
 
 const (
-	unknown fact = iota // what is under way decides it
+	unknown observation = iota // what is under way decides it
 	there
 	missing
 )
 
-// told is what clients know. The mutex is held while an operation begins or ends, and while the disk is
+// observed is what clients know. The mutex is held while an operation begins or ends, and while the disk is
 // copied.
-type told struct {
+type observed struct {
 	*world
 	mu    sync.Mutex
-	facts map[string]fact
+	facts map[string]observation
 }
 
-func (l *told) note(text string, f fact) {
+func (l *observed) note(text string, f observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.facts[text] = f
 }
 
 // isThere notes that a message was there, unless more is known by now.
-func (l *told) isThere(text string) {
+func (l *observed) isThere(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.facts[text]; !known {
@@ -117,7 +118,7 @@ const (
 )
 
 // sendAll sends to both queues, and knows afterwards that the messages are there.
-func (l *told) sendAll(ctx context.Context, i int) {
+func (l *observed) sendAll(ctx context.Context, i int) {
 	for n := 0; n < 150 && ctx.Err() == nil; n++ {
 		for _, q := range []string{locked, deleted} {
 			text := fmt.Sprint(q, " ", i, ".", n)
@@ -135,7 +136,7 @@ func (l *told) sendAll(ctx context.Context, i int) {
 }
 
 // lockAll receives, and completes some.
-func (l *told) lockAll(ctx context.Context, r *rand.Rand) {
+func (l *observed) lockAll(ctx context.Context, r *rand.Rand) {
 	a := entity.Address{Entity: locked}
 	rec := l.receiver(a, ReceiverOptions{})
 	for ctx.Err() == nil {
@@ -159,7 +160,7 @@ func (l *told) lockAll(ctx context.Context, r *rand.Rand) {
 }
 
 // deleteAll receives what is gone then.
-func (l *told) deleteAll(ctx context.Context) {
+func (l *observed) deleteAll(ctx context.Context) {
 	rec := l.receiver(entity.Address{Entity: deleted}, ReceiverOptions{Mode: ReceiveAndDelete})
 	for ctx.Err() == nil {
 		list, err := rec.Receive(ctx, atOnce)
@@ -174,7 +175,7 @@ func (l *told) deleteAll(ctx context.Context) {
 }
 
 // verify opens what a crash has left, and compares it with what was known.
-func (l *told) verify(disk *crashdisk.Disk, facts map[string]fact) {
+func (l *observed) verify(disk *crashdisk.Disk, facts map[string]observation) {
 	c := &world{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
 	c.openOn(disk)
 	defer func() { c.must(c.h.Close()) }()

@@ -11,24 +11,26 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// dated shows the host what is dated by the server's clock: all messages.
-type dated struct{ m *resident }
+// clockUser implements host.Dated: all messages are dated by the server's clock.
+type clockUser struct{ m *dataset }
 
-// Clocks implements host.Dated: there are none but the server's.
-func (d dated) Clocks() []*host.Clock { return nil }
+// Clocks implements host.ClockUser: there are none but the server's.
+func (d clockUser) Clocks() []*host.Clock { return nil }
 
-func (d dated) concerns(clocks []*host.Clock) bool { return slices.Contains(clocks, d.m.in.Clock()) }
+func (d clockUser) concerns(clocks []*host.Clock) bool {
+	return slices.Contains(clocks, d.m.in.Clock())
+}
 
-// Hold implements host.Dated.
-func (d dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+// Hold implements host.ClockUser.
+func (d clockUser) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	if !d.concerns(clocks) {
 		return func() {}, nil
 	}
 	return d.m.gate.Open, d.m.gate.Shut(ctx)
 }
 
-// Latest implements host.Dated.
-func (d dated) Latest(clocks []*host.Clock) (last host.Moment) {
+// Latest implements host.ClockUser.
+func (d clockUser) Latest(clocks []*host.Clock) (last host.Moment) {
 	if !d.concerns(clocks) {
 		return last
 	}
@@ -43,8 +45,9 @@ func (d dated) Latest(clocks []*host.Clock) (last host.Moment) {
 	return last
 }
 
-// Died implements host.Dated.
-func (d dated) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (died host.Moment, err error) {
+// Expired implements host.ClockUser.
+func (d clockUser) Expired(ctx context.Context, clocks []*host.Clock,
+	to time.Time) (died host.Moment, err error) {
 	if !d.concerns(clocks) {
 		return died, nil
 	}
@@ -100,20 +103,20 @@ func lastBefore(r engine.Reader, prefix []byte, upto int64) (at int64, err error
 	return at, err
 }
 
-// Moved implements host.Dated.
-func (d dated) Moved(clocks []*host.Clock) {
+// Moved implements host.ClockUser.
+func (d clockUser) Moved(clocks []*host.Clock) {
 	if !d.concerns(clocks) {
 		return
 	}
 	for _, s := range d.m.allStores() {
 		s.expiry.restart()
 	}
-	d.m.timers.ring()
-	d.m.idler.ring()
+	d.m.timers.wakeUp()
+	d.m.idler.wakeUp()
 }
 
 // allStores are the stores of all entities.
-func (m *resident) allStores() (list []*messageStore) {
+func (m *dataset) allStores() (list []*messageStore) {
 	for _, e := range m.list() {
 		for _, s := range e.stores {
 			if s != nil {

@@ -12,7 +12,7 @@ import (
 
 // TestPlace: what becomes free behind a receiver that is looking is not passed by.
 func TestPlace(t *testing.T) {
-	var p place
+	var p receiveCursor
 	p.advance(10, p.moves)
 	before := p.moves
 	p.free(15) // comes while somebody looks, and is not among what he sees

@@ -1,0 +1,161 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+// ResourceKind is a kind of small resource.
+type ResourceKind uint8
+
+// Kinds says what is special about each kind. Path is the keyword of the kind in links; Record is the
+// letter of its records in the catalog; RIDType is the type in the rid of a container's child.
+var Kinds = [...]struct {
+	Path    string
+	Word    string // for messages
+	Record  byte
+	RidType uint64
+	Renames bool   // a replace may change the id
+	System  string // a property that the server adds and clients send back
+}{
+	KindUser: {Path: "users", Word: "user", Record: 'u', Renames: true, System: "_permissions"},
+	KindPermission: {Path: "permissions", Word: "permission", Record: 'p', Renames: true,
+		System: "_token"},
+	KindEncryptionKey: {Path: "clientencryptionkeys", Word: "client encryption key", Record: 'e',
+		System: "_cts"},
+	KindStoredProcedure: {Path: "sprocs", Word: "stored procedure", Record: 'r', RidType: 8},
+	KindTrigger:         {Path: "triggers", Word: "trigger", Record: 't', RidType: 7},
+	KindFunction:        {Path: "udfs", Word: "user defined function", Record: 'f', RidType: 6},
+}
+
+// The kinds, and whose children they are.
+const (
+	KindUser            ResourceKind = iota // of a database
+	KindPermission                          // of a user
+	KindEncryptionKey                       // of a database
+	KindStoredProcedure                     // of a container
+	KindTrigger                             // of a container
+	KindFunction                            // of a container: a user defined function
+)
+
+// Family is a kind and the number of the owner: what names are unique in.
+type Family struct {
+	Kind  ResourceKind
+	Owner uint32
+}
+
+// FamilyOf returns the family of a kind that belongs to an owner.
+func FamilyOf(k ResourceKind, owner uint32) Family { return Family{k, owner} }
+
+// Resource is the record of a small resource. Its ID is the name in the key.
+type Resource struct {
+	ID   string          `json:"-"`
+	Num  uint32          `json:"num"` // never reused; its order is that of creation
+	TS   int64           `json:"ts"`
+	Made int64           `json:"made,omitempty"` // the second of its creation, where that is not ts
+	LSN  uint64          `json:"lsn"`
+	Body json.RawMessage `json:"body"`
+}
+
+// Members are the members of one family in memory.
+type Members struct {
+	List  []*Resource // by number
+	Names map[string]*Resource
+}
+
+// Encode is the record as the catalog keeps it. encoding/json would rewrite characters of the body.
+func (rec *Resource) Encode() []byte {
+	made := ""
+	if rec.Made != 0 {
+		made = fmt.Sprintf(`,"made":%d`, rec.Made)
+	}
+	return fmt.Appendf(nil, `{"num":%d,"ts":%d%s,"lsn":%d,"body":%s}`, rec.Num, rec.TS, made, rec.LSN,
+		rec.Body)
+}
+
+// Created is the second of its creation.
+func (rec *Resource) Created() int64 {
+	if rec.Made != 0 {
+		return rec.Made
+	}
+	return rec.TS
+}
+
+// Put writes a record in the place of old, which is nil for a new one and may have another id.
+func Put(t engine.Txn, f Family, old, rec *Resource) {
+	if old != nil && old.ID != rec.ID {
+		t.Delete(f.Key(old.ID))
+	}
+	t.Set(f.Key(rec.ID), rec.Encode())
+}
+
+// Drop deletes a record, and those of all that belongs to it.
+func Drop(t engine.Txn, f Family, rec *Resource) {
+	t.Delete(f.Key(rec.ID))
+	DropFamilies(t, f.Below(rec))
+}
+
+// Below are the families that go with a member.
+func (f Family) Below(rec *Resource) []Family {
+	if f.Kind == KindUser {
+		return []Family{{KindPermission, rec.Num}}
+	}
+	return nil
+}
+
+// Key is the catalog key of the member of that name.
+func (f Family) Key(id string) []byte {
+	return layout.CatalogKey(Kinds[f.Kind].Record, f.Owner, id)
+}
+
+// Index finds a member by its number.
+func (s *Members) Index(num uint32) (int, bool) {
+	return slices.BinarySearchFunc(s.List, num,
+		func(rec *Resource, num uint32) int { return int(int64(rec.Num) - int64(num)) })
+}
+
+// Set puts rec in the place of old, or adds it where old is nil.
+func (s *Members) Set(old, rec *Resource) {
+	if old != nil {
+		s.Remove(old)
+	}
+	i, _ := s.Index(rec.Num)
+	s.List = slices.Insert(s.List, i, rec)
+	s.Names[rec.ID] = rec
+}
+
+// Remove takes rec out.
+func (s *Members) Remove(rec *Resource) {
+	if i, found := s.Index(rec.Num); found {
+		s.List = slices.Delete(s.List, i, i+1)
+	}
+	delete(s.Names, rec.ID)
+}
+
+// ParseKey reads the family and the id that a record's key names.
+func ParseKey(k ResourceKind, key []byte) (Family, string, error) {
+	id, err := layout.CatalogName(key)
+	return Family{k, layout.CatalogParent(key)}, id, err
+}
+
+// DropFamilies deletes the records of whole families.
+func DropFamilies(t engine.Txn, families []Family) {
+	for _, f := range families {
+		t.DeleteRange(layout.CatalogChildren(Kinds[f.Kind].Record, f.Owner))
+	}
+}
+
+// OwnerKind is the letter of the records of the owner.
+func (f Family) OwnerKind() byte {
+	switch f.Kind {
+	case KindUser, KindEncryptionKey:
+		return layout.KindDatabase
+	case KindPermission:
+		return Kinds[KindUser].Record
+	}
+	return layout.KindContainer
+}
