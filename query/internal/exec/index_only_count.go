@@ -118,7 +118,7 @@ func (x *Execution) countWanted(g *eval.Grouper, dead census) error {
 }
 
 func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err error) {
-	if l := x.Plan.IndexOnly.Leaf; l != nil {
+	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		sieve := x.newTermFilter(testOf(l))
 		err = x.eachEntry(src, dead, l.Spans, sieve, func(_ []byte, rid uint64, sure bool) error {
 			if !sure {
@@ -137,7 +137,7 @@ func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err erro
 	return x.countCommon(src, dead)
 }
 
-// testOf is the test that the terms in the leaf's spans need; nil where they need none.
+// testOf is the test that the terms in the constraint's spans need; nil where they need none.
 func testOf(l *plan.Constraint) *plan.TermTest {
 	if !l.Loose {
 		return nil
@@ -184,8 +184,8 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 	return n, nil
 }
 
-// commonOf has the rids that the leaves of the plan have in common, and those that some leaf is not sure of.
-// Both are in order.
+// commonOf has the rids that the constraints of the plan have in common, and those that some constraint is
+// not sure of. Both are in order.
 func (x *Execution) commonOf(src source.Source, p *probes) (all, unsure []uint64, err error) {
 	for i, l := range x.Plan.Constraints {
 		var rids []uint64

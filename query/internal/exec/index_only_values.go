@@ -20,12 +20,12 @@ func (x *Execution) aggregateValues(g *eval.Grouper, dead census) (done bool, er
 		switch state := g.Groups[0].State[i].(type) {
 		case *lang.Counter:
 			bounds := arg.Bounds
-			if arg.Path == nil && o.Leaf == nil {
+			if arg.Path == nil && o.Constraint == nil {
 				if state.N, done = x.countAll(); !done {
 					return false, nil
 				}
 			} else if arg.Path == nil {
-				bounds = o.Leaf.Spans
+				bounds = o.Constraint.Spans
 			}
 			if err := x.countValues(state, bounds, dead); err != nil {
 				return false, err
@@ -102,7 +102,7 @@ var errInexact = errors.New("query: the sum depends on the order of its numbers"
 
 // indexOnlyFilter puts terms to the conditions, where their spans do not say all.
 func (x *Execution) indexOnlyFilter() *termFilter {
-	if l := x.Plan.IndexOnly.Leaf; l != nil {
+	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return x.newTermFilter(testOf(l))
 	}
 	return nil
@@ -215,7 +215,7 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead census) error {
 				return err
 			}
 		}
-		if o.Leaf == nil && g.Takes(doc.AppendOrdered(nil, lang.Undefined)) {
+		if o.Constraint == nil && g.Takes(doc.AppendOrdered(nil, lang.Undefined)) {
 			if err := x.groupLacking(g, src, dead[i]); err != nil {
 				return err
 			}
@@ -226,7 +226,7 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead census) error {
 
 // groupBounds are the terms that groups are made of.
 func (x *Execution) groupBounds() []plan.Span {
-	if l := x.Plan.IndexOnly.Leaf; l != nil {
+	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return l.Spans
 	}
 	lo, hi := x.Plan.Info.Index.PathRange(x.Plan.IndexOnly.Path)

@@ -55,7 +55,7 @@ func chooseIndex(p *Planner) {
 		feeding = feeding.Derived()
 	}
 	for _, e := range p.required(nil, feeding) {
-		l := p.leafOf(e)
+		l := p.constraintOf(e)
 		var a Access
 		if l == nil {
 			if a = p.accessOf(e); a == nil {
@@ -80,19 +80,19 @@ func chooseIndex(p *Planner) {
 			single[at] = l
 		}
 	}
-	var leaves []*Constraint
+	var constraints []*Constraint
 	for _, at := range order {
-		leaves = append(leaves, single[at])
+		constraints = append(constraints, single[at])
 	}
-	p.Plan.Constraints = leaves
-	p.Plan.AccessPaths = p.waysOf(leaves, found)
+	p.Plan.Constraints = constraints
+	p.Plan.AccessPaths = p.accessPathsOf(constraints, found)
 	if p.Plan.Form == cursor.Sorting || p.Plan.Form == cursor.Blocking && len(t.Order) > 0 {
-		p.chooseOrder(leaves)
+		p.chooseOrder(constraints)
 	}
-	p.noteUse(leaves)
+	p.noteUse(constraints)
 }
 
-// Access returns what a leaf proposes; nil where documents without an entry fulfil it, too.
+// Access returns what a constraint proposes; nil where documents without an entry fulfil it, too.
 func (l *Constraint) access() Access {
 	if l.undefined {
 		return nil
@@ -114,7 +114,7 @@ func (l *Constraint) access() Access {
 // accessOf returns what a condition proposes that is not about one path alone: AND and OR of such, and
 // functions with an index of their own kind. It is nil where it proposes nothing.
 func (p *Planner) accessOf(e syntax.Expr) Access {
-	if l := p.leafOf(e); l != nil {
+	if l := p.constraintOf(e); l != nil {
 		a := l.access()
 		if a != nil {
 			p.noteUsed(l.name)
@@ -160,14 +160,14 @@ func (p *Planner) accessOfAny(e *syntax.Logical) Access {
 	return any
 }
 
-// waysOf lists what the conditions propose, each of which all documents that are wanted are among. A
+// accessPathsOf lists what the conditions propose, each of which all documents that are wanted are among. A
 // composite index takes the place of the conditions that it answers together.
-func (p *Planner) waysOf(leaves []*Constraint, found []Access) (ways []Access) {
-	composite, covered := p.compositeAccess(leaves)
+func (p *Planner) accessPathsOf(constraints []*Constraint, found []Access) (ways []Access) {
+	composite, covered := p.compositeAccess(constraints)
 	if composite != nil {
 		ways = append(ways, composite)
 	}
-	for _, l := range leaves {
+	for _, l := range constraints {
 		if a := l.access(); a != nil && !slices.Contains(covered, l.name) {
 			ways = append(ways, a)
 		}
@@ -185,10 +185,10 @@ func (p *Planner) waysOf(leaves []*Constraint, found []Access) (ways []Access) {
 // compositeAccess returns what a composite index proposes whose paths, from the first, are compared with =,
 // but for the last that the conditions name, which may be compared in another way, and the paths that it
 // covers. Of several indexes it is one that covers most.
-func (p *Planner) compositeAccess(leaves []*Constraint) (best Access, covered []string) {
+func (p *Planner) compositeAccess(constraints []*Constraint) (best Access, covered []string) {
 	var spec []string
 	for _, c := range p.Info.Index.Composites() {
-		values, n := equalPrefix(c, leaves)
+		values, n := equalPrefix(c, constraints)
 		if !c.Ready || n == 0 {
 			continue
 		}
@@ -201,7 +201,7 @@ func (p *Planner) compositeAccess(leaves []*Constraint) (best Access, covered []
 		if n == len(c.Keys) {
 			key, _ := c.Prefix(values...)
 			a = &KeysAccess{[][]byte{key}, text}
-		} else if l := boundedConstraint(leaves, c.Keys[n].Path.String()); l != nil {
+		} else if l := boundedConstraint(constraints, c.Keys[n].Path.String()); l != nil {
 			names = append(names, l.name)
 			a = &SpansAccess{Spans: compositeSpans(c, values, l.bounds), text: text + ", " + l.text}
 		}
@@ -215,13 +215,16 @@ func (p *Planner) compositeAccess(leaves []*Constraint) (best Access, covered []
 	return best, covered
 }
 
-// boundedConstraint returns the leaf of a path that is compared with constants.
-func boundedConstraint(leaves []*Constraint, name string) *Constraint {
-	i := slices.IndexFunc(leaves, func(l *Constraint) bool { return l.name == name && len(l.bounds) > 0 })
+// boundedConstraint returns the constraint of a path that is compared with constants.
+func boundedConstraint(constraints []*Constraint, name string) *Constraint {
+	i := slices.IndexFunc(constraints, func(l *Constraint) bool {
+		return l.name == name &&
+			len(l.bounds) > 0
+	})
 	if i < 0 {
 		return nil
 	}
-	return leaves[i]
+	return constraints[i]
 }
 
 // compositeSpans are the keys of a composite index whose first paths have certain values, and whose next one
@@ -243,16 +246,16 @@ func compositeSpans(c *index.Composite, equal []doc.Value, bounds []bound) []Spa
 
 // equalPrefix returns the values of as many paths of a composite index, from the first, as are compared with
 // =.
-func equalPrefix(c *index.Composite, leaves []*Constraint) (values []doc.Value, n int) {
+func equalPrefix(c *index.Composite, constraints []*Constraint) (values []doc.Value, n int) {
 	for _, k := range c.Keys {
 		name := k.Path.String()
-		i := slices.IndexFunc(leaves, func(l *Constraint) bool {
+		i := slices.IndexFunc(constraints, func(l *Constraint) bool {
 			return l.isEqual && l.equal.Kind() != doc.Undefined && l.name == name
 		})
 		if i < 0 {
 			break
 		}
-		values = append(values, leaves[i].equal)
+		values = append(values, constraints[i].equal)
 	}
 	return values, len(values)
 }
@@ -278,10 +281,10 @@ func valuesText(values []doc.Value) string {
 }
 
 // noteUse fills in which indexes the query uses.
-func (p *Planner) noteUse(leaves []*Constraint) {
+func (p *Planner) noteUse(constraints []*Constraint) {
 	use := &p.Plan.Use
 	var equals, ranges []string
-	for _, l := range leaves {
+	for _, l := range constraints {
 		if l.isEqual {
 			equals = append(equals, l.name+" ASC")
 		} else {
@@ -290,9 +293,9 @@ func (p *Planner) noteUse(leaves []*Constraint) {
 	}
 	ordered := ""
 	if len(equals) == 0 || len(ranges) == 0 {
-		ordered = p.orderedBeside(leaves)
+		ordered = p.orderedBeside(constraints)
 	}
-	for _, l := range slices.Backward(leaves) { // Cosmos DB tells the last condition first
+	for _, l := range slices.Backward(constraints) { // Cosmos DB tells the last condition first
 		if l.name != ordered {
 			p.noteUsed(l.name)
 		}
@@ -315,7 +318,7 @@ func (p *Planner) noteUse(leaves []*Constraint) {
 
 // orderedBeside is the one path of an ORDER BY that has a condition, where another path has one, too; empty:
 // there is none. Cosmos DB does not count its index where the conditions are all of one kind.
-func (p *Planner) orderedBeside(leaves []*Constraint) string {
+func (p *Planner) orderedBeside(constraints []*Constraint) string {
 	order := p.Plan.Top.Order
 	if len(order) != 1 {
 		return ""
@@ -323,7 +326,7 @@ func (p *Planner) orderedBeside(leaves []*Constraint) string {
 	name := order[0].Route.String()
 	is := func(l *Constraint) bool { return l.name == name }
 	other := func(l *Constraint) bool { return l.name != name }
-	if !slices.ContainsFunc(leaves, is) || !slices.ContainsFunc(leaves, other) {
+	if !slices.ContainsFunc(constraints, is) || !slices.ContainsFunc(constraints, other) {
 		return ""
 	}
 	return name

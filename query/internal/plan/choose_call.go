@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// The leaves of functions and of LIKE.
+// The constraints of functions and of LIKE.
 
-// liked is the leaf of x LIKE 'abc%'.
+// liked is the constraint of x LIKE 'abc%'.
 func (p *Planner) liked(e *syntax.Like) *Constraint {
 	pattern, ok := e.Pattern.(*syntax.Literal)
 	if e.Not || !ok {
@@ -36,9 +36,9 @@ func (p *Planner) liked(e *syntax.Like) *Constraint {
 	return l
 }
 
-// Begins is the leaf of strings that begin with start.
+// Begins is the constraint of strings that begin with start.
 func (p *Planner) begins(x syntax.Expr, start string) *Constraint {
-	l := p.leafAt(x)
+	l := p.constraintAt(x)
 	if l == nil {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (p *Planner) begins(x syntax.Expr, start string) *Constraint {
 	return l
 }
 
-// called is the leaf of a function that an index can answer.
+// called is the constraint of a function that an index can answer.
 func (p *Planner) called(e *syntax.Call) *Constraint {
 	fn, ok := lang.Lookup(e.Name)
 	if e.UDF || !ok {
@@ -88,7 +88,7 @@ func (p *Planner) called(e *syntax.Call) *Constraint {
 	return nil
 }
 
-// contains is the leaf of ARRAY_CONTAINS(x, v), which is about the elements of x, and of
+// contains is the constraint of ARRAY_CONTAINS(x, v), which is about the elements of x, and of
 // ARRAY_CONTAINS([...], x).
 func (p *Planner) contains(e *syntax.Call, v doc.Value) *Constraint {
 	list, _ := p.ConstOf(e.Args[0])
@@ -115,9 +115,9 @@ func (p *Planner) contains(e *syntax.Call, v doc.Value) *Constraint {
 	return l
 }
 
-// typed is the leaf of a test of types.
+// typed is the constraint of a test of types.
 func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Constraint {
-	l := p.leafAt(x)
+	l := p.constraintAt(x)
 	if l == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Constraint {
 	return l
 }
 
-// negated is the leaf of NOT x: of a property that is false, or of one that is not defined.
+// negated is the constraint of NOT x: of a property that is false, or of one that is not defined.
 func (p *Planner) negated(e *syntax.Unary) *Constraint {
 	if e.Op != syntax.Not {
 		return nil
@@ -149,7 +149,7 @@ func (p *Planner) negated(e *syntax.Unary) *Constraint {
 	if fn, ok := lang.Lookup(c.Name); c.UDF || !ok || fn.Name != "IS_DEFINED" {
 		return nil
 	}
-	l := p.leafAt(c.Args[0])
+	l := p.constraintAt(c.Args[0])
 	if l == nil || l.entered {
 		return nil
 	}

@@ -44,7 +44,7 @@ type Span struct {
 // pointSpan returns the span of one key. Entries are keys with a rid behind them, whose first byte is small.
 func pointSpan(key []byte) Span { return Span{key, append(bytes.Clone(key), 0xFF), true} }
 
-// selectivity says how much of a path's index a leaf leaves, by the look of the condition.
+// selectivity says how much of a path's index a constraint leaves, by the look of the condition.
 type selectivity uint8
 
 const (
@@ -54,8 +54,9 @@ const (
 	kindsOnly                    // all values of a type
 )
 
-// leafOf returns what a condition says of one path that is indexed; nil where it says nothing of the kind.
-func (p *Planner) leafOf(e syntax.Expr) *Constraint {
+// constraintOf returns what a condition says of one path that is indexed; nil where it says nothing of the
+// kind.
+func (p *Planner) constraintOf(e syntax.Expr) *Constraint {
 	switch e := e.(type) {
 	case *syntax.Binary:
 		if v, ok := p.ConstOf(e.Y); ok {
@@ -88,8 +89,8 @@ func (p *Planner) leafOf(e syntax.Expr) *Constraint {
 	return p.compared(e, syntax.Eq, doc.BoolValue(true)) // a property alone holds where it is true
 }
 
-// leafAt returns a leaf without spans for an expression that is a path with a range index.
-func (p *Planner) leafAt(e syntax.Expr) *Constraint {
+// constraintAt returns a constraint without spans for an expression that is a path with a range index.
+func (p *Planner) constraintAt(e syntax.Expr) *Constraint {
 	at := p.pathAt(e)
 	if !at.ok {
 		return nil
@@ -101,9 +102,9 @@ func (p *Planner) leafAt(e syntax.Expr) *Constraint {
 	return &Constraint{path: at.route, name: at.name, entered: at.entered, text: at.name}
 }
 
-// leafOfElement returns a leaf without spans for a path through single elements of arrays: what is true of
-// one element is true of some.
-func (p *Planner) leafOfElement(e syntax.Expr) *Constraint {
+// constraintOfElement returns a constraint without spans for a path through single elements of arrays: what
+// is true of one element is true of some.
+func (p *Planner) constraintOfElement(e syntax.Expr) *Constraint {
 	root, steps, ok := syntax.PathOf(e)
 	if !ok || p.Idents[root] == nil || !p.Idents[root].Item {
 		return nil
@@ -154,14 +155,14 @@ var rangeOps = map[syntax.BinaryOp]index.Op{
 	syntax.Ge: index.GreaterEqual,
 }
 
-// compared is the leaf of x op v.
+// compared is the constraint of x op v.
 func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *Constraint {
 	if op > syntax.Ge || op == syntax.Ne {
 		return nil
 	}
-	l := p.leafAt(x)
+	l := p.constraintAt(x)
 	if l == nil {
-		l = p.leafOfElement(x)
+		l = p.constraintOfElement(x)
 	}
 	if l == nil {
 		return nil
@@ -195,9 +196,9 @@ func (l *Constraint) addSpan(lo, hi []byte) {
 	}
 }
 
-// oneOf is the leaf of x IN (list).
+// oneOf is the constraint of x IN (list).
 func (p *Planner) oneOf(x syntax.Expr, list []doc.Value) *Constraint {
-	l := p.leafAt(x)
+	l := p.constraintAt(x)
 	if l == nil {
 		return nil
 	}
@@ -212,14 +213,14 @@ func (p *Planner) oneOf(x syntax.Expr, list []doc.Value) *Constraint {
 	return l
 }
 
-// combined is the leaf of a chain of AND or OR whose operands are all about one path.
+// combined is the constraint of a chain of AND or OR whose operands are all about one path.
 func (p *Planner) combined(e *syntax.Logical) *Constraint {
-	first := p.leafOf(e.Terms[0])
+	first := p.constraintOf(e.Terms[0])
 	if first == nil {
 		return nil
 	}
 	for _, term := range e.Terms[1:] {
-		l := p.leafOf(term)
+		l := p.constraintOf(term)
 		if l == nil || l.entered != first.entered || l.name != first.name {
 			return nil
 		}

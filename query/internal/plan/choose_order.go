@@ -57,7 +57,7 @@ const (
 
 // chooseOrder finds an index for ORDER BY. As Cosmos DB does it refuses a query whose order no index has,
 // unless the container is lenient.
-func (p *Planner) chooseOrder(leaves []*Constraint) {
+func (p *Planner) chooseOrder(constraints []*Constraint) {
 	keys := p.Plan.Top.Order
 	o := p.Plan.Order
 	if o == nil { // DISTINCT that remembers all rows: they are made in order all the same
@@ -74,7 +74,7 @@ func (p *Planner) chooseOrder(leaves []*Constraint) {
 		}
 		return
 	case len(keys) == 1:
-		if !p.Info.Index.Included(keys[0].Route) && !p.Info.Lenient && !p.hasComposite(leaves) {
+		if !p.Info.Index.Included(keys[0].Route) && !p.Info.Lenient && !p.hasComposite(constraints) {
 			p.FailPlain(keys[0].X, refusedExcluded)
 			return
 		}
@@ -83,8 +83,8 @@ func (p *Planner) chooseOrder(leaves []*Constraint) {
 		p.FailPlain(keys[0].X, refusedComposite)
 		return
 	}
-	if o.Walk = p.compositeWalk(keys, leaves); o.Walk == nil && len(keys) == 1 {
-		o.Walk = p.pathWalk(keys[0], leaves)
+	if o.Walk = p.compositeWalk(keys, constraints); o.Walk == nil && len(keys) == 1 {
+		o.Walk = p.pathWalk(keys[0], constraints)
 	}
 	if o.Walk != nil && o.Walk.Composite != nil {
 		p.Plan.Use.Composite = append(p.Plan.Use.Composite, compositeSpec(o.Walk.Composite))
@@ -124,8 +124,8 @@ func (p *Planner) servedBy(keys []*bind.OrderKey) bool {
 }
 
 // hasComposite reports whether a composite index serves a single key behind paths that are compared with =.
-func (p *Planner) hasComposite(leaves []*Constraint) bool {
-	return p.compositeWalk(p.Plan.Top.Order, leaves) != nil
+func (p *Planner) hasComposite(constraints []*Constraint) bool {
+	return p.compositeWalk(p.Plan.Top.Order, constraints) != nil
 }
 
 // MatchKeys reports whether paths of an index are those of ORDER BY, and whether it must be walked backwards.
@@ -144,37 +144,37 @@ func MatchKeys(have []index.CompositeKey, want []*bind.OrderKey) (reverse, ok bo
 
 // compositeWalk returns a walk through a composite index that consists of paths compared with = and, behind
 // them, the keys of ORDER BY. Nothing may follow: rows with equal keys come in the order of their rids.
-func (p *Planner) compositeWalk(keys []*bind.OrderKey, leaves []*Constraint) *Walk {
+func (p *Planner) compositeWalk(keys []*bind.OrderKey, constraints []*Constraint) *Walk {
 	var best *Walk
 	for _, c := range p.Info.Index.Composites() {
 		fixed := len(c.Keys) - len(keys)
 		if !c.Ready || fixed < 0 || len(keys) == 1 && fixed == 0 {
 			continue
 		}
-		values, n := equalPrefix(c, leaves)
+		values, n := equalPrefix(c, constraints)
 		reverse, ok := MatchKeys(c.Keys[fixed:], keys)
 		if !ok || n < fixed || best != nil && len(best.Fixed) >= fixed {
 			continue
 		}
 		lo, hi, _ := c.Interval(values[:fixed]...)
 		best = &Walk{Composite: c, Fixed: values[:fixed], Reverse: reverse, Spans: []Span{{Lo: lo, Hi: hi}}}
-		best.Narrow(values[:fixed], keys, leaves)
+		best.Narrow(values[:fixed], keys, constraints)
 	}
 	return best
 }
 
 // pathWalk returns a walk through the range index of a path. What the conditions say of the same path narrows
 // it.
-func (p *Planner) pathWalk(key *bind.OrderKey, leaves []*Constraint) *Walk {
+func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *Walk {
 	if !p.Info.Index.RangeIndexed(key.Route) {
 		return nil
 	}
 	w := &Walk{Path: key.Route, Reverse: key.Desc}
-	if i := slices.IndexFunc(leaves, func(l *Constraint) bool {
+	if i := slices.IndexFunc(constraints, func(l *Constraint) bool {
 		return slices.Equal(l.path,
 			key.Route)
 	}); i >= 0 {
-		w.Spans, w.Undefined = leaves[i].Spans, leaves[i].undefined
+		w.Spans, w.Undefined = constraints[i].Spans, constraints[i].undefined
 		return w
 	}
 	lo, hi := p.Info.Index.PathRange(key.Route)
@@ -183,8 +183,8 @@ func (p *Planner) pathWalk(key *bind.OrderKey, leaves []*Constraint) *Walk {
 }
 
 // Narrow cuts a walk to the comparisons that the conditions make with the first key of the order.
-func (w *Walk) Narrow(fixed []doc.Value, keys []*bind.OrderKey, leaves []*Constraint) {
-	l := boundedConstraint(leaves, keys[0].Route.String())
+func (w *Walk) Narrow(fixed []doc.Value, keys []*bind.OrderKey, constraints []*Constraint) {
+	l := boundedConstraint(constraints, keys[0].Route.String())
 	if l == nil {
 		return
 	}

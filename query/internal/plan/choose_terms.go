@@ -64,7 +64,7 @@ func (t *TermTest) Holds(f *eval.Frame) bool {
 	return true
 }
 
-// testing lets terms be tested by a condition that a leaf was made of, if it is about that path alone.
+// testing lets terms be tested by a condition that a constraint was made of, if it is about that path alone.
 func (p *Planner) testing(l *Constraint, e syntax.Expr) {
 	t, known := p.tests[e]
 	if !known && p.onlyPath(e) == l.name {
@@ -75,8 +75,8 @@ func (p *Planner) testing(l *Constraint, e syntax.Expr) {
 	}
 }
 
-// termsOf is the leaf of a condition about one indexed path alone that names no range of its terms: all of
-// them are put to the test.
+// termsOf is the constraint of a condition about one indexed path alone that names no range of its terms: all
+// of them are put to the test.
 func (p *Planner) termsOf(e syntax.Expr) *Constraint {
 	name := p.onlyPath(e)
 	if name == "" {

@@ -18,10 +18,10 @@ import (
 
 // indexOnly says what can be made of index entries alone.
 type indexOnly struct {
-	Kind indexOnlyKind
-	Leaf *Constraint    // what the conditions say, if they are about one path; nil: there are none
-	Path index.Path     // of GROUP BY
-	Args []IndexOnlyArg // of the aggregates
+	Kind       indexOnlyKind
+	Constraint *Constraint    // what the conditions say, if they are about one path; nil: there are none
+	Path       index.Path     // of GROUP BY
+	Args       []IndexOnlyArg // of the aggregates
 }
 
 type indexOnlyKind uint8
@@ -59,9 +59,9 @@ func (p *Planner) indexOnly() *indexOnly {
 		counts = counts && arg.Path == nil
 		o.Args = append(o.Args, arg)
 	}
-	leaves := p.Plan.Constraints
-	if len(leaves) == 1 {
-		o.Leaf = leaves[0]
+	constraints := p.Plan.Constraints
+	if len(constraints) == 1 {
+		o.Constraint = constraints[0]
 	}
 	if len(t.GroupBy) == 1 {
 		return p.onlyGroups(o, t.GroupBy[0])
@@ -69,11 +69,11 @@ func (p *Planner) indexOnly() *indexOnly {
 	switch {
 	case len(t.Aggs) == 0:
 		return nil
-	case counts && len(leaves) == 0:
+	case counts && len(constraints) == 0:
 		o.Kind = CountAll
 	case counts:
 		o.Kind = CountWanted
-	case len(leaves) > 1, o.Leaf != nil && !o.about(o.Leaf.name):
+	case len(constraints) > 1, o.Constraint != nil && !o.about(o.Constraint.name):
 		return nil
 	default:
 		o.Kind = OfValues
@@ -87,7 +87,7 @@ func (p *Planner) onlyGroups(o *indexOnly, key syntax.Expr) *indexOnly {
 	route, plain := p.plainPath(key)
 	if !plain || !p.Info.Index.RangeIndexed(route) || !o.about(route.String()) ||
 		len(p.Plan.Constraints) > 1 ||
-		o.Leaf != nil && o.Leaf.name != route.String() {
+		o.Constraint != nil && o.Constraint.name != route.String() {
 		return nil
 	}
 	o.Kind, o.Path = ofGroups, route
@@ -157,8 +157,8 @@ func (p *Planner) noteArgs(o *indexOnly) {
 		if a := &o.Args[i]; a.Path != nil {
 			p.noteUsed(a.Path.String())
 			lo, hi := p.Info.Index.PathRange(a.Path)
-			if a.Bounds = []Span{{Lo: lo, Hi: hi}}; o.Leaf != nil {
-				a.Bounds = o.Leaf.Spans
+			if a.Bounds = []Span{{Lo: lo, Hi: hi}}; o.Constraint != nil {
+				a.Bounds = o.Constraint.Spans
 			}
 		}
 	}

@@ -188,12 +188,12 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 		if high = 0; op == syntax.Lt {
 			high = -1
 		}
-		d.high = lowerEdge(d.high, &endpoint{v, op == syntax.Lt})
+		d.high = narrower(d.high, &endpoint{v, op == syntax.Lt}, -1)
 	default:
 		if low = 0; op == syntax.Gt {
 			low = 1
 		}
-		d.low = higherEdge(d.low, &endpoint{v, op == syntax.Gt})
+		d.low = narrower(d.low, &endpoint{v, op == syntax.Gt}, 1)
 	}
 	d.tests = append(d.tests, func(w doc.Value) bool { return lang.IsTrue(lang.OpOrder(w, v, low, high)) })
 	return d.left()
@@ -213,24 +213,13 @@ func (l *limits) differs(x, y syntax.Expr) bool {
 	return d.left()
 }
 
-// lowerEdge is the narrower of two upper ends. Those of different types have nothing in common, and kinds
-// says so.
-func lowerEdge(a, b *endpoint) *endpoint {
+// narrower returns the narrower of two ends of an interval; side is -1 for upper ends and 1 for lower ends.
+// Ends of different types have nothing in common, and kinds says so.
+func narrower(a, b *endpoint, side int) *endpoint {
 	if a == nil || !lang.Orderable(a.v, b.v) {
 		return b
 	}
-	if c := doc.Compare(a.v, b.v); c < 0 || c == 0 && a.open {
-		return a
-	}
-	return b
-}
-
-// higherEdge is the narrower of two lower ends.
-func higherEdge(a, b *endpoint) *endpoint {
-	if a == nil || !lang.Orderable(a.v, b.v) {
-		return b
-	}
-	if c := doc.Compare(a.v, b.v); c > 0 || c == 0 && a.open {
+	if c := side * doc.Compare(a.v, b.v); c > 0 || c == 0 && a.open {
 		return a
 	}
 	return b
