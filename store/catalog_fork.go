@@ -122,7 +122,7 @@ func (b *databaseCopy) commitContainer(t *host.Change, c *Container) error {
 			continue
 		}
 		var err error
-		if st.ranges[i], err = newSlot(c.cid, st.rec.Ranges[i]); err != nil {
+		if st.ranges[i], err = newPartition(c.cid, st.rec.Ranges[i]); err != nil {
 			return err
 		}
 	}

@@ -17,14 +17,14 @@ func (cat *catalog) family(f record.Family) *record.Members {
 }
 
 // loadResources reads the records of all kinds. Databases and containers are loaded before.
-func (db *resident) loadResources(r engine.Reader, cat *catalog) error {
+func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
 	for k := range record.Kinds {
 		err := host.ScanRecords(r, record.Kinds[k].Record, func(key []byte, rec record.Resource) error {
 			f, id, err := record.ParseKey(record.ResourceKind(k), key)
 			if err != nil {
 				return err
 			}
-			db.loadMark(rec.TS)
+			ds.loadMark(rec.TS)
 			rec.ID = id
 			cat.family(f).Set(nil, &rec)
 			return nil
@@ -45,7 +45,7 @@ func (c *Container) families() []record.Family {
 // catalog's lock.
 func (d *Database) families() []record.Family {
 	all := []record.Family{record.FamilyOf(record.KindUser, d.rec.Num), record.FamilyOf(record.KindEncryptionKey, d.rec.Num)}
-	if users := d.db.cat.resources[all[0]]; users != nil {
+	if users := d.ds.cat.resources[all[0]]; users != nil {
 		for _, u := range users.List {
 			all = append(all, all[0].Below(u)...)
 		}

@@ -51,8 +51,8 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	if err != nil {
 		return c.refused(), err
 	}
-	p := c.place(pk, "")
-	var s *slot
+	p := c.locate(pk, "")
+	var s *partition
 	err = c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
 		s = st.rangeOf(p.epk)
 		next, name := st, layout.FenceName(p.epk, p.pk)
@@ -75,13 +75,13 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	if err != nil {
 		return c.refused(), err
 	}
-	c.db.in.WakeReaper()
+	c.ds.in.WakeReaper()
 	return c.receipt(s, chargeFence), nil
 }
 
 // sweepFences purges up to limit items below the fences of one slot and removes the fences that have nothing
 // left.
-func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot, limit int) (purged int,
+func (c *Container) sweepFences(ctx context.Context, st *containerState, s *partition, limit int) (purged int,
 	more bool, err error) {
 	for name, lsn := range st.fences {
 		epk, _, err := doc.DecodeEscaped([]byte(name))
@@ -118,7 +118,7 @@ func (c *Container) sweepFences(ctx context.Context, st *containerState, s *slot
 func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, limit int) (found []candidate,
 	err error) {
 	prefix := layout.FencedPostings(c.cid, name)
-	err = c.db.view(ctx, func(r engine.Reader) error {
+	err = c.ds.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(engine.Prefix(prefix), false)
 		for len(found) < limit && it.Next() {
 			rid, ok := layout.NumberOf(bytes.TrimPrefix(it.Key(), prefix))
@@ -131,7 +131,8 @@ func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, lim
 	return found, err
 }
 
-func (c *Container) removeFence(ctx context.Context, s *slot, name string, epk []byte, lsn uint64) error {
+func (c *Container) removeFence(ctx context.Context, s *partition, name string, epk []byte,
+	lsn uint64) error {
 	return c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
 		if st.fences[name] != lsn {
 			return st, nil // a younger one has taken its place

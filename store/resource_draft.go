@@ -37,7 +37,7 @@ func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error
 	}
 	switch r.family.Kind {
 	case record.KindPermission:
-		_, err = r.db.parseGrant(ctx, v)
+		_, err = r.ds.parseGrant(ctx, v)
 	case record.KindTrigger:
 		if err = checkWord(v, "triggerType", "Pre", "Post"); err == nil {
 			err = checkWord(v, "triggerOperation", "All", "Create", "Update", "Delete", "Replace", "Upsert")
@@ -116,7 +116,7 @@ func withoutMember(body []byte, name string) []byte {
 // checkSiblings refuses a permission for what its user has a permission for already: which of the two modes
 // would count? The caller holds the catalog's lock.
 func (r Resources) checkSiblings(old *record.Resource, d resourceDraft) error {
-	s := r.db.cat.resources[r.family]
+	s := r.ds.cat.resources[r.family]
 	if r.family.Kind != record.KindPermission || s == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 
 // scriptWorld is what scripts see of the world: the data clock, and time limits by a clock that nobody sets.
 func (c *Container) scriptWorld() script.Env {
-	return script.Env{Now: c.d.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: c.db.in.Elapsed()}
+	return script.Env{Now: c.d.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: c.ds.in.Elapsed()}
 }
 
 // scriptText is the JavaScript of a script's resource.
@@ -48,7 +48,7 @@ func (f *functions) call(name string, args []doc.Value) (doc.Value, error) {
 			return doc.Value{}, err
 		}
 	}
-	elapsed := f.c.db.in.Elapsed()
+	elapsed := f.c.ds.in.Elapsed()
 	v, err := fn.Call(args)
 	fn.longest, fn.err = max(fn.longest, elapsed()), err
 	return v, err
@@ -64,8 +64,8 @@ func (f *functions) make(name string) (*function, error) {
 		return nil, err
 	}
 	if f.runtime == nil {
-		if f.runtime, err = f.c.db.programs.Open(f.ctx, f.c.scriptWorld(),
-			script.Limits{Time: f.c.db.opts.ScriptTime}); err != nil {
+		if f.runtime, err = f.c.ds.programs.Open(f.ctx, f.c.scriptWorld(),
+			script.Limits{Time: f.c.ds.opts.ScriptTime}); err != nil {
 			return nil, err
 		}
 		f.made = make(map[string]*function)
@@ -82,7 +82,7 @@ func (f *functions) make(name string) (*function, error) {
 // close ends the runtime, if there is one, and takes up how the functions have kept to their limits.
 func (f *functions) close() {
 	for _, fn := range f.made {
-		f.c.violations.note(scriptVersionOf(&fn.resource), fn.longest, f.c.db.opts.ScriptTime, fn.err)
+		f.c.violations.note(scriptVersionOf(&fn.resource), fn.longest, f.c.ds.opts.ScriptTime, fn.err)
 	}
 	if f.runtime != nil {
 		f.runtime.Close()

@@ -103,7 +103,7 @@ func (s *source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 	return true, nil
 }
 
-// dead tells whether an item of the scope has expired.
+// dead reports whether an item of the scope has expired.
 func (s *source) dead(rid uint64) (bool, error) {
 	if s.items == nil {
 		s.items = s.r.Scan(layout.SlotFamily(s.s.scope, layout.FamilyItem), false)

@@ -79,7 +79,7 @@ func (t *tx) rescanBehind() {
 	if t.dues.written != never && t.s.isPast(layout.FamilyWritten, t.dues.written) ||
 		t.dues.deadline != never && t.s.isPast(layout.FamilyDeadline, t.dues.deadline) {
 		t.s.rescan.Store(true)
-		t.c.db.in.WakeReaper()
+		t.c.ds.in.WakeReaper()
 	}
 }
 

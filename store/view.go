@@ -47,7 +47,7 @@ func (c *Container) inspectDurable(ctx context.Context,
 		return err
 	}
 	for i := range seen.Ranges {
-		if err := c.db.settle(ctx, seen.Ranges[i].Scope, 0); err != nil {
+		if err := c.ds.settle(ctx, seen.Ranges[i].Scope, 0); err != nil {
 			return err
 		}
 	}

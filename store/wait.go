@@ -93,7 +93,7 @@ type waiter struct {
 	out   WaitResult
 }
 
-// check tells whether the wait is over, and if not at which second to look again, without a change.
+// check reports whether the wait is over, and if not at which second to look again, without a change.
 func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 	if w.req.For == WaitQuiet {
 		done, err = w.checkQuiet(ctx)
@@ -122,8 +122,8 @@ func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 	return done, wake, err
 }
 
-// checkFeed tells whether the feed has a change of the item behind the LSN that was asked for. lsn is that of
-// the item's present version, where it has one.
+// checkFeed reports whether the feed has a change of the item behind the LSN that was asked for. lsn is that
+// of the item's present version, where it has one.
 func (w *waiter) checkFeed(state *view.State, r engine.Reader, lsn uint64) (bool, error) {
 	if state.Versions > 0 {
 		scope := state.RangeOf(w.place.EPK).Scope
