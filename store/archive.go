@@ -144,7 +144,7 @@ func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 		return false, err
 	}
 	return b.to.expired(&head, body, b.archive.moment()) ||
-		b.to.fenced(head, func() []byte { return a.pk }), nil
+		b.to.tombstoned(head, func() []byte { return a.pk }), nil
 }
 
 // archiveID is the n-th id that a ghost may have in the archive.

@@ -55,15 +55,15 @@ type Container struct {
 
 // containerState is immutable.
 type containerState struct {
-	rec     record.Container
-	spec    definition.ContainerSpec
-	terms   *index.Indexer        // of spec, beside olders
-	olders  []*index.Indexer      // of rec.IndexedBy
-	lives   view.Lives            // of rec.Basis and rec.Eras
-	ranges  []*partition          // by EPK
-	vectors []definition.VectorAt // of spec
-	fences  map[string]uint64
-	dropped bool
+	rec        record.Container
+	spec       definition.ContainerSpec
+	terms      *index.Indexer        // of spec, beside olders
+	olders     []*index.Indexer      // of rec.IndexedBy
+	lives      view.Lives            // of rec.Basis and rec.Eras
+	ranges     []*partition          // by EPK
+	vectors    []definition.VectorAt // of spec
+	tombstones map[string]uint64
+	dropped    bool
 
 	version   uint32 // in the marks of its slots: see state.go
 	elsewhere bool   // another store splits a range
@@ -299,10 +299,10 @@ func (st *containerState) expired(h *layout.Header, body []byte, now int64) bool
 	return st.policy().Expired(st.lives.Of(h, body), now)
 }
 
-// fenced reports whether an item was deleted with its whole partition key. pk is only asked for where a
+// tombstoned reports whether an item was deleted with its whole partition key. pk is only asked for where a
 // partition key of the same hash was.
-func (st *containerState) fenced(h layout.Header, pk func() []byte) bool {
-	return view.Fenced(st.fences, h, pk)
+func (st *containerState) tombstoned(h layout.Header, pk func() []byte) bool {
+	return view.Tombstoned(st.tombstones, h, pk)
 }
 
 // enter takes the gate shared and returns the state and the moment that hold until leave. CodeCanceled: ctx

@@ -21,7 +21,7 @@ import (
 // it. Neither waits for the disk, for whoever reads the log does: an entry that a crash takes back has been
 // read by nobody, and its item is announced again.
 //
-// What was dead when the log began has no entry, whether or not it had been purged by then. A fence is a
+// What was dead when the log began has no entry, whether or not it had been purged by then. A tombstone is a
 // delete: what lies below one and has not been announced before has no entry either.
 //
 // Entries are kept for the log's retention. The newest one of those that have been trimmed stays as a floor
@@ -40,7 +40,7 @@ func (st *containerState) eventRetention() int64 {
 }
 
 // logsExpiryOf reports whether the death of an item belongs into the log and is not there yet. The item is
-// dead, and below no fence.
+// dead, and below no tombstone.
 func (st *containerState) logsExpiryOf(item *stored) bool {
 	return st.rec.Log != nil && !item.head.Announced && !st.rec.Log.Knows(st.life(item), st.policy())
 }
@@ -179,7 +179,7 @@ func (c *Container) announceBatch(ctx context.Context, s *partition, batch,
 			return err
 		}
 		for _, g := range ghosts {
-			if st.logsExpiryOf(g) && !st.fenced(g.head, func() []byte { return g.pk }) {
+			if st.logsExpiryOf(g) && !st.tombstoned(g.head, func() []byte { return g.pk }) {
 				t.announce(g)
 			}
 		}

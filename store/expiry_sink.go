@@ -19,7 +19,7 @@ import (
 // moves reports whether a ghost is to be moved to the expiry sink, and not just purged.
 func (st *containerState) moves(ghost *stored) bool {
 	none := definition.ExpirySink{}
-	if st.rec.Settings.ExpirySink() == none || st.fenced(ghost.head, func() []byte { return ghost.pk }) {
+	if st.rec.Settings.ExpirySink() == none || st.tombstoned(ghost.head, func() []byte { return ghost.pk }) {
 		return false
 	}
 	at, ok := st.policy().ExpiresAt(st.life(ghost))

@@ -161,7 +161,7 @@ func (c *Container) loadInto(r engine.Reader, st *containerState) error {
 		return err
 	}
 	st.version = versionOf(mark)
-	st.fences, err = loadFences(r, c.cid)
+	st.tombstones, err = loadTombstones(r, c.cid)
 	return err
 }
 

@@ -240,7 +240,7 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *partition
 	if err != nil {
 		return Item{}, 0, err
 	}
-	if st.expired(&h, body, now) || st.fenced(h, func() []byte { return p.pk }) {
+	if st.expired(&h, body, now) || st.tombstoned(h, func() []byte { return p.pk }) {
 		return Item{}, 0, c.absent(ctx, st, s, f.at)
 	}
 	var seen uint64

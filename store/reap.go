@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The reaper frees the space of items that have expired (and of those below a fence, and of versions that no
+// The reaper frees the space of items that have expired (and of those below a tombstone, and of versions that no
 // feed shows any more). Its loop and its pace are ttl.Reaper's; here is what one step does: find candidates
 // in the families w and x in a short view, then delete at most purgeBatch of them in a transaction that
 // re-reads each and judges it again.
@@ -30,8 +30,8 @@ const rescanEvery = 60
 // candidate is an item that may have expired.
 type candidate struct {
 	rid    uint64
-	second int64 // of its key in w or x; 0 for one below a fence
-	family byte  // w, x, or 0 below a fence
+	second int64 // of its key in w or x; 0 for one below a tombstone
+	family byte  // w, x, or 0 below a tombstone
 	next   int64 // of one that is alive: when it will have expired; 0: never
 }
 
@@ -51,7 +51,7 @@ func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 	var out []ttl.Range
 	for _, c := range containers {
 		st := c.state.Load()
-		if st.dropped || !st.policy().Active() && len(st.fences) == 0 && st.retention() == 0 &&
+		if st.dropped || !st.policy().Active() && len(st.tombstones) == 0 && st.retention() == 0 &&
 			st.rec.Log == nil {
 			continue
 		}
@@ -105,11 +105,11 @@ func (c *Container) sweep(ctx context.Context, s *partition, limit int, force bo
 	}
 	h := c.purgeBlockFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
-	if err == nil && !out.More && len(st.fences) > 0 {
-		// the expired may have filled the step to the brim: then the fences are for the next one
+	if err == nil && !out.More && len(st.tombstones) > 0 {
+		// the expired may have filled the step to the brim: then the tombstones are for the next one
 		n, more := 0, true
 		if h.room > out.Purged {
-			n, more, err = c.sweepFences(ctx, st, s, h.room-out.Purged)
+			n, more, err = c.sweepTombstones(ctx, st, s, h.room-out.Purged)
 		}
 		out.Purged, out.More = out.Purged+n, more
 	}

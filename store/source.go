@@ -207,7 +207,7 @@ func (s *source) take(r *row, rid uint64, value []byte, listed bool) (bool, erro
 	if s.sp.prefix != nil && !listed && !s.inPartition(h, body) {
 		return false, nil
 	}
-	if s.st.fenced(h, func() []byte { return s.c.def.Extract(body).AppendOrdered(nil) }) {
+	if s.st.tombstoned(h, func() []byte { return s.c.def.Extract(body).AppendOrdered(nil) }) {
 		return false, nil
 	}
 	r.c, r.rid, r.head, r.body = s.c, rid, h, body

@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// What a container is, its policies, settings, fences and ranges, lies in memory whole, and its records on
+// What a container is, its policies, settings, tombstones and ranges, lies in memory whole, and its records on
 // disk. Several stores may be open over one engine; each has a state of its own. So the states are counted:
 // by the mark that the engine keeps with each slot's scope. A change of the container is made in the scopes
 // of all of its slots, and raises their marks. A transaction looks at the mark of its slot first, a read at
@@ -92,9 +92,9 @@ func (c *Container) commitRecord(ctx context.Context, st, next *containerState,
 	}, st.scopes()...)
 }
 
-// commitFences is commitRecord for a change of the fences, which the record does not tell of: it does without
+// commitTombstones is commitRecord for a change of the tombstones, which the record does not tell of: it does without
 // the catalog.
-func (c *Container) commitFences(ctx context.Context, st, next *containerState,
+func (c *Container) commitTombstones(ctx context.Context, st, next *containerState,
 	fn func(engine.Txn) error) error {
 	_, err := c.ds.eng.Update(ctx, st.scopes(), func(t engine.Txn) error {
 		return st.commit(t, next, func() error { return fn(t) })

@@ -169,7 +169,7 @@ func (t *tx) entries(dst []view.Entry, item *stored) []view.Entry {
 
 func (t *tx) live(item *stored) bool {
 	return !t.st.expired(&item.head, item.body, t.now) &&
-		!t.st.fenced(item.head, func() []byte { return item.pk })
+		!t.st.tombstoned(item.head, func() []byte { return item.pk })
 }
 
 // put writes item over old, which is nil for a new item. It gives the item its sequence, and a new one its
@@ -314,7 +314,7 @@ func (t *tx) purgeWith(ghost *stored, keys []view.Entry) {
 	logged := t.st.logsExpiryOf(ghost)
 	if t.keeps || logged {
 		kind := uint8(layout.Expired)
-		if t.st.fenced(ghost.head, func() []byte { return ghost.pk }) {
+		if t.st.tombstoned(ghost.head, func() []byte { return ghost.pk }) {
 			kind = layout.Deleted
 		}
 		if logged = logged && kind == layout.Expired; t.keeps || logged {

@@ -21,7 +21,7 @@ func (c *Container) viewState(st *containerState, now int64) *view.State {
 	s := &view.State{
 		Database: c.d.ID(), Name: c.name, Keys: c.keys, Spec: &st.spec, Policy: st.policy(), Now: now,
 		Lives: st.lives,
-		Terms: st.terms, Olders: st.olders, Fences: st.fences,
+		Terms: st.terms, Olders: st.olders, Tombstones: st.tombstones,
 		Versions: st.retention(), Expiries: st.eventRetention(), Logs: st.rec.Log != nil,
 		Ranges: make([]view.Range, len(st.ranges)),
 	}

@@ -143,7 +143,7 @@ func (w *waiter) checkFeed(state *view.State, r engine.Reader, lsn uint64) (bool
 func (w *waiter) checkQuiet(ctx context.Context) (quiet bool, err error) {
 	err = w.c.inspect(ctx, func(state *view.State, _ *containerState, r engine.Reader) error {
 		w.out.Expiry.Now = state.Now
-		quiet = len(state.Fences) == 0 && len(state.Olders) == 0
+		quiet = len(state.Tombstones) == 0 && len(state.Olders) == 0
 		for i := range state.Ranges {
 			if !quiet {
 				return nil

@@ -13,29 +13,29 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// A fence deletes a whole partition key at once: a record (partition key, LSN), below which all items of that
+// A partition tombstone deletes a whole partition key at once: a record (partition key, LSN), below which all items of that
 // key are gone. Every reader asks it, as it asks the expiry policy, and the reaper frees the space in pieces,
 // as it does for what has expired. When nothing is left below it, the record goes.
 //
-// Fences are few and short-lived, so a container's state holds them all. They change under the gate: no write
-// of the container is in flight meanwhile, so a create that comes after a fence has been acknowledged has an
+// Tombstones are few and short-lived, so a container's state holds them all. They change under the gate: no write
+// of the container is in flight meanwhile, so a create that comes after a tombstone has been acknowledged has an
 // LSN above it and sees the id free.
 
-// loadFences reads a container's fences.
-func loadFences(r engine.Reader, cid uint32) (fences map[string]uint64, err error) {
-	it := r.Scan(layout.ContainerFamily(cid, layout.FamilyFence), false)
+// loadTombstones reads a container's tombstones.
+func loadTombstones(r engine.Reader, cid uint32) (tombstones map[string]uint64, err error) {
+	it := r.Scan(layout.ContainerFamily(cid, layout.FamilyTombstone), false)
 	for it.Next() {
 		lsn, ok := layout.NumberOf(it.Value())
 		if !ok {
 			it.Close()
-			return nil, fmt.Errorf("%w: a fence of %d bytes", engine.ErrCorrupt, len(it.Value()))
+			return nil, fmt.Errorf("%w: a tombstone of %d bytes", engine.ErrCorrupt, len(it.Value()))
 		}
-		if fences == nil {
-			fences = make(map[string]uint64)
+		if tombstones == nil {
+			tombstones = make(map[string]uint64)
 		}
-		fences[layout.KeyFence(it.Key())] = lsn
+		tombstones[layout.KeyTombstone(it.Key())] = lsn
 	}
-	return fences, it.Close()
+	return tombstones, it.Close()
 }
 
 // DeletePartition deletes all items of one partition key, which must be complete, in one step, whatever their
@@ -55,38 +55,38 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	var s *partition
 	err = c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
 		s = st.rangeOf(p.epk)
-		next, name := st, layout.FenceName(p.epk, p.pk)
+		next, name := st, layout.TombstoneName(p.epk, p.pk)
 		var lsn uint64
-		err := c.commitFences(ctx, &st, &next, func(t engine.Txn) error {
+		err := c.commitTombstones(ctx, &st, &next, func(t engine.Txn) error {
 			lsn = t.NextLSN(s.scope)
-			setFence(t, c.cid, name, lsn)
+			setTombstone(t, c.cid, name, lsn)
 			return nil
 		})
 		if err == nil {
 			s.tell(lsn)
 		}
-		next.fences = maps.Clone(st.fences)
-		if next.fences == nil {
-			next.fences = make(map[string]uint64)
+		next.tombstones = maps.Clone(st.tombstones)
+		if next.tombstones == nil {
+			next.tombstones = make(map[string]uint64)
 		}
-		next.fences[name] = lsn
+		next.tombstones[name] = lsn
 		return next, err
 	})
 	if err != nil {
 		return c.refused(), err
 	}
 	c.ds.in.WakeReaper()
-	return c.receipt(s, chargeFence), nil
+	return c.receipt(s, chargeDeletePartition), nil
 }
 
-// sweepFences purges up to limit items below the fences of one slot and removes the fences that have nothing
+// sweepTombstones purges up to limit items below the tombstones of one slot and removes the tombstones that have nothing
 // left.
-func (c *Container) sweepFences(ctx context.Context, st *containerState, s *partition, limit int) (purged int,
+func (c *Container) sweepTombstones(ctx context.Context, st *containerState, s *partition, limit int) (purged int,
 	more bool, err error) {
-	for name, lsn := range st.fences {
+	for name, lsn := range st.tombstones {
 		epk, _, err := doc.DecodeEscaped([]byte(name))
 		if err != nil {
-			return purged, false, fmt.Errorf("%w: a fence: %v", engine.ErrCorrupt, err)
+			return purged, false, fmt.Errorf("%w: a tombstone: %v", engine.ErrCorrupt, err)
 		}
 		if !s.holds(epk) {
 			continue
@@ -95,7 +95,7 @@ func (c *Container) sweepFences(ctx context.Context, st *containerState, s *part
 			return purged, true, nil
 		}
 		want := limit - purged
-		found, err := c.belowFence(ctx, name, lsn, want)
+		found, err := c.belowTombstone(ctx, name, lsn, want)
 		if err != nil {
 			return purged, false, err
 		}
@@ -107,17 +107,17 @@ func (c *Container) sweepFences(ctx context.Context, st *containerState, s *part
 		if len(found) == want {
 			return purged, true, nil
 		}
-		if err := c.removeFence(ctx, s, name, epk, lsn); err != nil {
+		if err := c.removeTombstone(ctx, s, name, epk, lsn); err != nil {
 			return purged, false, err
 		}
 	}
 	return purged, false, nil
 }
 
-// belowFence finds items of a partition key that were born at or below a fence: after it, the key began anew.
-func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, limit int) (found []candidate,
+// belowTombstone finds items of a partition key that were born at or below a tombstone: after it, the key began anew.
+func (c *Container) belowTombstone(ctx context.Context, name string, lsn uint64, limit int) (found []candidate,
 	err error) {
-	prefix := layout.FencedPostings(c.cid, name)
+	prefix := layout.TombstonePostings(c.cid, name)
 	err = c.ds.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(engine.Prefix(prefix), false)
 		for len(found) < limit && it.Next() {
@@ -131,20 +131,20 @@ func (c *Container) belowFence(ctx context.Context, name string, lsn uint64, lim
 	return found, err
 }
 
-func (c *Container) removeFence(ctx context.Context, s *partition, name string, epk []byte,
+func (c *Container) removeTombstone(ctx context.Context, s *partition, name string, epk []byte,
 	lsn uint64) error {
 	return c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
-		if st.fences[name] != lsn {
+		if st.tombstones[name] != lsn {
 			return st, nil // a younger one has taken its place
 		}
 		if st.rangeOf(epk) != s {
 			return st, nil // the range was split: nobody has looked where the items are now
 		}
 		next := st
-		next.fences = maps.Clone(st.fences)
-		delete(next.fences, name)
-		err := c.commitFences(ctx, &st, &next, func(t engine.Txn) error {
-			dropFence(t, c.cid, name)
+		next.tombstones = maps.Clone(st.tombstones)
+		delete(next.tombstones, name)
+		err := c.commitTombstones(ctx, &st, &next, func(t engine.Txn) error {
+			dropTombstone(t, c.cid, name)
 			t.Relax()
 			return nil
 		})
