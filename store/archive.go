@@ -59,8 +59,8 @@ const (
 )
 
 // storedLimits are those of a document that is in the store.
-var storedLimits = doc.Limits{MaxBytes: doc.DefaultMaxBytes + definition.MaxMoves*archiveBytes,
-	MaxDepth: doc.DefaultMaxDepth + definition.MaxMoves*archiveDepth}
+var storedLimits = doc.Limits{MaxBytes: doc.DefaultMaxBytes + MaxMoves*archiveBytes,
+	MaxDepth: doc.DefaultMaxDepth + MaxMoves*archiveDepth}
 
 // archiving is a container and its archive while their gates are held.
 type archiving struct {

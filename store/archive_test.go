@@ -247,7 +247,7 @@ func TestNotMoved(t *testing.T) {
 	b.put(`{"id":"before","pk":"p","ttl":1}`)
 	b.pass(2)
 	b.moveTo(b.c, "archive")
-	b.put(`{"id":"tombstoned","pk":"gone","ttl":5}`, `{"id":"deleted","pk":"p","ttl":5}`, `{"id":"kept","pk":"p"}`, `{"id":"moved","pk":"p","ttl":5}`)
+	b.put(`{"id":"fenced","pk":"gone","ttl":5}`, `{"id":"deleted","pk":"p","ttl":5}`, `{"id":"kept","pk":"p"}`, `{"id":"moved","pk":"p","ttl":5}`)
 	if _, err := b.c.DeletePartition(b.ctx, pk("gone")); err != nil {
 		t.Fatal(err)
 	}

@@ -230,7 +230,7 @@ func dropContainerRecords(t engine.Txn, c *Container, offers []record.Offer) err
 			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
-	record.DropFamilies(t, c.families())
+	dropFamilies(t, c.families())
 	t.Set(layout.DropKey(c.cid), []byte("{}"))
 	return c.keepFormer(t)
 }
@@ -242,7 +242,7 @@ func dropDatabaseRecords(t *host.Change, d *Database, offers []record.Offer) {
 			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
-	record.DropFamilies(t, d.families())
+	dropFamilies(t, d.families())
 	d.clock.Forget(t)
 	t.Delete(layout.DatabaseKey(d.rec.ID))
 }

@@ -94,7 +94,7 @@ func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error 
 		for _, f := range b.families {
 			for _, rec := range f.records {
 				rec.TS, rec.LSN = now, t.NextLSN(host.CatalogScope())
-				record.Put(t, f.Family, nil, rec)
+				putResource(t, f.Family, nil, rec)
 			}
 		}
 		return nil

@@ -90,6 +90,12 @@ func notFound(what, id string) error {
 	return fault.New(fault.CodeNotFound, "Resource Not Found: the "+what+" '"+id+"' does not exist.")
 }
 
+// alreadyExists is the refusal of an id that is taken.
+func alreadyExists(what, id string) error {
+	return fault.New(fault.CodeConflict,
+		"Resource with specified id or name already exists: "+what+" '"+id+"'.")
+}
+
 func badRID(rid string) error {
 	return fault.New(fault.CodeBadRequest, "'"+rid+"' is not a valid resource id.")
 }
@@ -113,9 +119,7 @@ func (ds *dataset) createDatabase(ctx context.Context, id string, asked definiti
 	}
 	defer ds.in.Catalog().Unlock()
 	if _, err := ds.database(id); err == nil {
-		return nil, fault.New(fault.CodeConflict,
-			"Resource with specified id or name already exists: database '"+
-				id+"'.")
+		return nil, alreadyExists("database", id)
 	}
 	d := &Database{ds: ds, byName: make(map[string]*Container)}
 	var offer *record.Offer

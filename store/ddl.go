@@ -83,8 +83,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 		return nil, cmp.Or(d.checkEncryptionKeys(spec.ClientEncryption), invalid)
 	}
 	if _, err := d.Container(spec.ID); err == nil {
-		return nil, fault.New(fault.CodeConflict,
-			"Resource with specified id or name already exists: container '"+spec.ID+"'.")
+		return nil, alreadyExists("container", spec.ID)
 	}
 	if err := d.checkEncryptionKeys(spec.ClientEncryption); err != nil {
 		return nil, err
@@ -160,7 +159,7 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 	if p == nil {
 		return nil
 	}
-	keys := d.Resources(record.KindEncryptionKey)
+	keys := d.Resources(KindEncryptionKey)
 	for _, path := range p.IncludedPaths {
 		if path.KeyID != "" && keys.find(path.KeyID) == nil {
 			return fault.New(fault.CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+

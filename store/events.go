@@ -34,7 +34,7 @@ func (st *containerState) eventRetention() int64 {
 	case e == nil:
 		return 0
 	case e.Retention == 0:
-		return definition.DefaultEventRetention
+		return DefaultEventRetention
 	}
 	return int64(e.Retention)
 }

@@ -17,8 +17,8 @@ import (
 // transaction, and a page ends where a transaction ends: so a reader goes on behind an LSN. There are two:
 //
 // The latest-version feed (family f) has one entry an item, at the sequence of its last write. A replace
-// moves the entry to the end, a delete takes it away, and what has expired or lies below a tombstone is passed
-// over as in every read.
+// moves the entry to the end, a delete takes it away, and what has expired or lies below a tombstone is
+// passed over as in every read.
 //
 // The feed of all versions and deletes (family v) has an entry for each change that is still inside of the
 // container's retention; see version.

@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The reaper frees the space of items that have expired (and of those below a tombstone, and of versions that no
-// feed shows any more). Its loop and its pace are ttl.Reaper's; here is what one step does: find candidates
-// in the families w and x in a short view, then delete at most purgeBatch of them in a transaction that
-// re-reads each and judges it again.
+// The reaper frees the space of items that have expired (and of those below a tombstone, and of versions that
+// no feed shows any more). Its loop and its pace are ttl.Reaper's; here is what one step does: find
+// candidates in the families w and x in a short view, then delete at most purgeBatch of them in a transaction
+// that re-reads each and judges it again.
 
 // purgeBatch is how many items one purging transaction deletes: few, so that a foreground write in the same
 // slot never waits for long.

@@ -46,14 +46,14 @@ func (d *Database) Resources(k record.ResourceKind) Resources {
 
 // Permissions are the permissions of one user: CodeNotFound where there is no such user.
 func (d *Database) Permissions(user string) (Resources, error) {
-	users := d.Resources(record.KindUser)
+	users := d.Resources(KindUser)
 	d.ds.mu.RLock()
 	defer d.ds.mu.RUnlock()
 	u := users.find(user)
 	if u == nil {
 		return Resources{}, notFound("user", user)
 	}
-	return Resources{ds: d.ds, d: d, family: record.FamilyOf(record.KindPermission, u.Num), self: users.selfOf(u.Num)}, nil
+	return Resources{ds: d.ds, d: d, family: record.FamilyOf(KindPermission, u.Num), self: users.selfOf(u.Num)}, nil
 }
 
 // Resources are the scripts of the container of one kind.
@@ -136,11 +136,11 @@ func (r Resources) selfOf(num uint32) string {
 // ridBytes is the rid of the member with that number.
 func (r Resources) ridBytes(num uint32) []byte {
 	switch r.family.Kind {
-	case record.KindUser:
+	case KindUser:
 		return layout.UserRIDBytes(r.d.rec.Num, num)
-	case record.KindPermission:
+	case KindPermission:
 		return binary.LittleEndian.AppendUint64(layout.UserRIDBytes(r.d.rec.Num, r.family.Owner), uint64(num))
-	case record.KindEncryptionKey:
+	case KindEncryptionKey:
 		return layout.EncryptionKeyRIDBytes(r.d.rec.Num, num)
 	}
 	return layout.ChildRIDBytes(r.d.rec.Num, r.family.Owner,
@@ -224,7 +224,7 @@ func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error 
 		return err
 	}
 	err := r.ds.changeCatalog(ctx, func(t *host.Change) error {
-		record.Drop(t, r.family, old)
+		dropResource(t, r.family, old)
 		return nil
 	})
 	if err != nil {
@@ -244,9 +244,7 @@ func (r Resources) put(ctx context.Context, old *record.Resource, d resourceDraf
 			" belongs to does not exist any more.")
 	}
 	if taken := r.find(d.id); taken != nil && taken != old {
-		return Resource{}, fault.New(fault.CodeConflict,
-			fmt.Sprintf("Resource with specified id or name already exists: %s '%s'.",
-				record.Kinds[r.family.Kind].Word, d.id))
+		return Resource{}, alreadyExists(record.Kinds[r.family.Kind].Word, d.id)
 	}
 	if err := r.checkSiblings(old, d); err != nil {
 		return Resource{}, err
@@ -260,7 +258,7 @@ func (r Resources) put(ctx context.Context, old *record.Resource, d resourceDraf
 		} else {
 			rec.Num = t.Number()
 		}
-		record.Put(t, r.family, old, rec)
+		putResource(t, r.family, old, rec)
 		return nil
 	})
 	if err != nil {
@@ -278,8 +276,8 @@ func (r Resources) owned() bool {
 	switch {
 	case r.c != nil:
 		return cat.cids[r.c.cid] == r.c
-	case r.family.Kind == record.KindPermission:
-		users := cat.resources[record.FamilyOf(record.KindUser, r.d.rec.Num)]
+	case r.family.Kind == KindPermission:
+		users := cat.resources[record.FamilyOf(KindUser, r.d.rec.Num)]
 		if users == nil {
 			return false
 		}

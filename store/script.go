@@ -8,7 +8,6 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/script"
-	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -55,7 +54,7 @@ func (f *functions) call(name string, args []doc.Value) (doc.Value, error) {
 }
 
 func (f *functions) make(name string) (*function, error) {
-	res, err := f.c.Resources(record.KindFunction).Read(name)
+	res, err := f.c.Resources(KindFunction).Read(name)
 	if err != nil {
 		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.",
 			Style: query.Unplaced}

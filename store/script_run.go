@@ -11,7 +11,6 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // Execution is what a stored procedure has left behind.
@@ -108,7 +107,7 @@ func (c *Container) procedure(id string) (Resource, error) {
 		body := doc.StringValue(source).AppendJSON([]byte(`{"body":`))
 		return Resource{ID: id, RID: id, Body: append(body, '}')}, nil
 	}
-	return c.Resources(record.KindStoredProcedure).Read(id)
+	return c.Resources(KindStoredProcedure).Read(id)
 }
 
 // IsSystemProcedure reports whether every container has a stored procedure of that id, which is no resource:
@@ -167,7 +166,7 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 	if len(names) > 1 {
 		return nil, fault.New(fault.CodeBadRequest, "Only one "+when+"-trigger is permitted per operation.")
 	}
-	res, err := c.Resources(record.KindTrigger).Read(names[0])
+	res, err := c.Resources(KindTrigger).Read(names[0])
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: "The trigger '" + names[0] +
 			"' does not exist.", Err: err}

@@ -73,9 +73,9 @@ func (c *Container) changeSettings(ctx context.Context,
 
 // checkSettings refuses what the container cannot be set to. The caller holds the catalog's lock.
 func (c *Container) checkSettings(s *definition.ContainerSettings) error {
-	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < definition.MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
+	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
 		return fault.New(fault.CodeBadRequest,
-			fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", definition.MinIdle,
+			fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", MinIdle,
 				ttl.Max, s.AutoDeleteOnIdle))
 	}
 	if s.TTLCeiling && slices.ContainsFunc(c.def.ParsedPaths(),
@@ -150,10 +150,10 @@ func (c *Container) checkArchive(name string) error {
 		}
 		at = a.state.Load().rec.Settings.MoveTo()
 	}
-	if moves > definition.MaxMoves {
+	if moves > MaxMoves {
 		return fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("A document would be moved %d times in a row, which is more than %d.", moves,
-				definition.MaxMoves))
+				MaxMoves))
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
-	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
@@ -32,9 +31,7 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 	}
 	return db.copyFromSnapshot(ctx, snapshot, source, func(b *databaseCopy) error {
 		if _, err := b.db.database(as); err == nil {
-			return fault.New(fault.CodeConflict,
-				"Resource with specified id or name already exists: database '"+
-					as+"'.")
+			return alreadyExists("database", as)
 		}
 		b.as = as
 		return nil
@@ -147,11 +144,11 @@ func (b *databaseCopy) number(next *host.Change) {
 	num := next.Number()
 	b.d = &Database{ds: db, rec: record.Database{ID: b.as, Num: num}, byName: make(map[string]*Container)}
 	b.d.clock = db.in.NewClock(num, clockOf(from.ID())+" in the snapshot")
-	b.addFamily(next, record.FamilyOf(record.KindEncryptionKey, from.rec.Num), b.d.rec.Num)
+	b.addFamily(next, record.FamilyOf(KindEncryptionKey, from.rec.Num), b.d.rec.Num)
 	if b.users {
-		users := b.addFamily(next, record.FamilyOf(record.KindUser, from.rec.Num), b.d.rec.Num)
-		for i, u := range from.ds.cat.siblings(record.FamilyOf(record.KindUser, from.rec.Num)) {
-			b.addFamily(next, record.FamilyOf(record.KindPermission, u.Num), users[i].Num)
+		users := b.addFamily(next, record.FamilyOf(KindUser, from.rec.Num), b.d.rec.Num)
+		for i, u := range from.ds.cat.siblings(record.FamilyOf(KindUser, from.rec.Num)) {
+			b.addFamily(next, record.FamilyOf(KindPermission, u.Num), users[i].Num)
 		}
 	}
 	b.addOffer(next, 0, 0)

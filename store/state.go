@@ -16,13 +16,13 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// What a container is, its policies, settings, tombstones and ranges, lies in memory whole, and its records on
-// disk. Several stores may be open over one engine; each has a state of its own. So the states are counted:
-// by the mark that the engine keeps with each slot's scope. A change of the container is made in the scopes
-// of all of its slots, and raises their marks. A transaction looks at the mark of its slot first, a read at
-// the one that it is told with the position of what it has read: another version there than the state's says
-// that the container has been changed elsewhere. Then nothing that was read counts, the state is read anew,
-// and the operation begins again.
+// What a container is, its policies, settings, tombstones and ranges, lies in memory whole, and its records
+// on disk. Several stores may be open over one engine; each has a state of its own. So the states are
+// counted: by the mark that the engine keeps with each slot's scope. A change of the container is made in the
+// scopes of all of its slots, and raises their marks. A transaction looks at the mark of its slot first, a
+// read at the one that it is told with the position of what it has read: another version there than the
+// state's says that the container has been changed elsewhere. Then nothing that was read counts, the state is
+// read anew, and the operation begins again.
 //
 // A container is born with firstVersion, so that the mark of a scope that has been erased is no version of
 // it.
@@ -92,8 +92,8 @@ func (c *Container) commitRecord(ctx context.Context, st, next *containerState,
 	}, st.scopes()...)
 }
 
-// commitTombstones is commitRecord for a change of the tombstones, which the record does not tell of: it does without
-// the catalog.
+// commitTombstones is commitRecord for a change of the tombstones, which the record does not tell of: it does
+// without the catalog.
 func (c *Container) commitTombstones(ctx context.Context, st, next *containerState,
 	fn func(engine.Txn) error) error {
 	_, err := c.ds.eng.Update(ctx, st.scopes(), func(t engine.Txn) error {

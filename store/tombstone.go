@@ -13,13 +13,13 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// A partition tombstone deletes a whole partition key at once: a record (partition key, LSN), below which all items of that
-// key are gone. Every reader asks it, as it asks the expiry policy, and the reaper frees the space in pieces,
-// as it does for what has expired. When nothing is left below it, the record goes.
+// A partition tombstone deletes a whole partition key at once: a record (partition key, LSN), below which all
+// items of that key are gone. Every reader asks it, as it asks the expiry policy, and the reaper frees the
+// space in pieces, as it does for what has expired. When nothing is left below it, the record goes.
 //
-// Tombstones are few and short-lived, so a container's state holds them all. They change under the gate: no write
-// of the container is in flight meanwhile, so a create that comes after a tombstone has been acknowledged has an
-// LSN above it and sees the id free.
+// Tombstones are few and short-lived, so a container's state holds them all. They change under the gate: no
+// write of the container is in flight meanwhile, so a create that comes after a tombstone has been
+// acknowledged has an LSN above it and sees the id free.
 
 // loadTombstones reads a container's tombstones.
 func loadTombstones(r engine.Reader, cid uint32) (tombstones map[string]uint64, err error) {
@@ -79,9 +79,10 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	return c.receipt(s, chargeDeletePartition), nil
 }
 
-// sweepTombstones purges up to limit items below the tombstones of one slot and removes the tombstones that have nothing
-// left.
-func (c *Container) sweepTombstones(ctx context.Context, st *containerState, s *partition, limit int) (purged int,
+// sweepTombstones purges up to limit items below the tombstones of one slot and removes the tombstones that
+// have nothing left.
+func (c *Container) sweepTombstones(ctx context.Context, st *containerState, s *partition,
+	limit int) (purged int,
 	more bool, err error) {
 	for name, lsn := range st.tombstones {
 		epk, _, err := doc.DecodeEscaped([]byte(name))
@@ -114,8 +115,10 @@ func (c *Container) sweepTombstones(ctx context.Context, st *containerState, s *
 	return purged, false, nil
 }
 
-// belowTombstone finds items of a partition key that were born at or below a tombstone: after it, the key began anew.
-func (c *Container) belowTombstone(ctx context.Context, name string, lsn uint64, limit int) (found []candidate,
+// belowTombstone finds items of a partition key that were born at or below a tombstone: after it, the key
+// began anew.
+func (c *Container) belowTombstone(ctx context.Context, name string, lsn uint64,
+	limit int) (found []candidate,
 	err error) {
 	prefix := layout.TombstonePostings(c.cid, name)
 	err = c.ds.view(ctx, func(r engine.Reader) error {

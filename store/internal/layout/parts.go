@@ -78,7 +78,8 @@ func PointEPK(key []byte) ([]byte, error) {
 	return epk, nil
 }
 
-// TombstoneName is the name of a partition key among a container's tombstones: its tombstone key without the container.
+// TombstoneName is the name of a partition key among a container's tombstones: its tombstone key without the
+// container.
 func TombstoneName(epk, pk []byte) string {
 	return string(append(doc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
 }

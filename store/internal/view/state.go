@@ -61,8 +61,8 @@ func (s *State) Tombstoned(h layout.Header, pk func() []byte) bool {
 	return Tombstoned(s.Tombstones, h, pk)
 }
 
-// Tombstoned tells whether one of the tombstones lies above an item. pk is the ordered encoding of its partition key;
-// it is only asked for where a partition key of the same hash was deleted.
+// Tombstoned tells whether one of the tombstones lies above an item. pk is the ordered encoding of its
+// partition key; it is only asked for where a partition key of the same hash was deleted.
 func Tombstoned(tombstones map[string]uint64, h layout.Header, pk func() []byte) bool {
 	if len(tombstones) == 0 {
 		return false
