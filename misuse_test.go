@@ -153,7 +153,7 @@ func TestRestoreUnderCare(t *testing.T) {
 		"two hours": func() error { return c.SetDefaultTTL(ctx, 2*time.Hour) },
 	} {
 		all.Go(func() {
-			for range 5 {
+			for range 2 {
 				if err := ask(); err != nil {
 					t.Errorf("%s: %v", what, err)
 					return

@@ -75,7 +75,7 @@ type head struct {
 type Catalog struct {
 	in      *Instance
 	eng     engine.Engine
-	turn    Turn
+	turn    Mutex
 	head    head          // guarded by turn
 	version atomic.Uint64 // the mark of the scope that belongs to what is in memory; written under turn
 }
@@ -83,21 +83,21 @@ type Catalog struct {
 // Lock takes the catalog's lock, and reads the records anew where another host over the same engine has
 // changed them. Its error is that of ctx, or the engine's.
 func (c *Catalog) Lock(ctx context.Context) error {
-	if err := c.turn.Take(ctx); err != nil {
+	if err := c.turn.Lock(ctx); err != nil {
 		return err
 	}
 	err := c.Follow(ctx)
 	if err != nil {
-		c.turn.Release()
+		c.turn.Unlock()
 	}
 	return err
 }
 
 // TryLock takes the lock if nobody has it. It does not look for changes of others: a Change finds out.
-func (c *Catalog) TryLock() bool { return c.turn.TryTake() }
+func (c *Catalog) TryLock() bool { return c.turn.TryLock() }
 
 // Unlock ends Lock.
-func (c *Catalog) Unlock() { c.turn.Release() }
+func (c *Catalog) Unlock() { c.turn.Unlock() }
 
 // Highest is the highest LSN that a scope which is gone can have issued; 0: none has. What is made begins
 // above it, since a client may know something by its name and take the new one for the old. The caller holds

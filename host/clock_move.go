@@ -60,8 +60,8 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State,
 // followers are the clocks of groups that follow the server's.
 func (in *Instance) followers() (list []*Clock) {
 	for _, r := range in.residents {
-		if r.Dated != nil {
-			list = append(list, r.Dated.Clocks()...)
+		if r.ClockUser != nil {
+			list = append(list, r.ClockUser.Clocks()...)
 		}
 	}
 	return slices.DeleteFunc(list, (*Clock).Own)
@@ -177,10 +177,10 @@ func (m *clockMove) run(ctx context.Context, to time.Time, move func() error) er
 	return nil
 }
 
-func (m *clockMove) dated() (list []Dated) {
+func (m *clockMove) dated() (list []ClockUser) {
 	for _, r := range m.in.residents {
-		if r.Dated != nil {
-			list = append(list, r.Dated)
+		if r.ClockUser != nil {
+			list = append(list, r.ClockUser)
 		}
 	}
 	return list
@@ -219,7 +219,7 @@ func (m *clockMove) check(ctx context.Context, to time.Time) error {
 		return &TooFarBackError{to, last}
 	}
 	for _, d := range m.dated() {
-		died, err := d.Died(ctx, m.clocks, to)
+		died, err := d.Expired(ctx, m.clocks, to)
 		if err != nil {
 			return err
 		}

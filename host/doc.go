@@ -3,15 +3,15 @@
 //
 //	h, err := host.Open(ctx, engine, host.Options{}, documents, queues)
 //
-// # Host, instance, tenant, resident
+// # Host, instance, tenant
 //
 // A Host is open from Open to Close. It holds one Instance at a time: an engine with its data, and whatever
 // is known of that in memory. Restore replaces the Instance and leaves the Host where it is. So no operation
-// can read of two states of the data: whoever looked something up in an Instance that is gone gets
-// engine.ErrClosed at the next step into the engine.
+// can read of two states of the data: an operation that still holds an Instance replaced by Restore fails with
+// engine.ErrClosed on its next engine call.
 //
-// A Tenant is a kind of data. It names what it claims of the keys, and moves into each Instance: it reads
-// what it has stored there. What it has in the Instance from then on is its Resident, whose parts the host
+// A Tenant is a kind of data. It names its KeySpace, and is opened in each Instance: it reads what it has
+// stored there. What it has in the Instance from then on is its OpenTenant, whose parts the host
 // calls for what concerns all tenants at once: the reaper's rounds, moving a clock, snapshots, closing.
 //
 // # What the host owns
@@ -26,12 +26,13 @@
 //   - Snapshots, and going back to one: every scope of every tenant goes on above the highest LSN that any of
 //     them has issued before (snapshot.go, restore.go).
 //   - The classes of errors (class.go).
-//   - The way in which data of one tenant dies into another in one transaction (heir.go).
+//   - The way in which an item that expires in one tenant is moved to another in one transaction
+//     (expiry_sink.go).
 //
 // # Several hosts on one engine
 //
 // The catalog is in memory, and its scope's mark counts its changes. Catalog.Lock reads the records anew
-// where another host has made some (Resident.Reread), and a Change fails with ErrCatalogMoved where one comes
+// where another host has made some (OpenTenant.Reread), and a Change fails with ErrCatalogMoved where one comes
 // between. What a tenant keeps in memory beside the catalog is its own affair, for which it has the marks of
 // its scopes.
 //
@@ -41,8 +42,8 @@
 //  2. the host's gate of restores, shut by Restore alone
 //  3. the catalog's lock
 //  4. what a tenant takes to keep its data still. Whoever needs that of several tenants takes it in the order
-//     that Open was given; inside a tenant in its own order. What dies into an heir is no exception: see
-//     heir.go.
+//     that Open was given; inside a tenant in its own order. A move to an expiry sink is no exception: see
+//     expiry_sink.go.
 //  5. scopes of the engine, in byte order (the engine's doing)
 //
 // The host imports engine and ttl, and nothing that stands on it.

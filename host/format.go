@@ -114,7 +114,7 @@ func (h *head) upgradable() error {
 func claimed(r engine.Reader, tenants []Tenant) (err error) {
 	kinds := string([]byte{kindHost, kindCeiling, kindMark})
 	for _, t := range tenants {
-		kinds += t.Claim().Kinds
+		kinds += t.KeySpace().Kinds
 	}
 	it := r.Scan(engine.Prefix(CatalogScope()), false)
 	defer func() {
@@ -164,7 +164,7 @@ func upgradeFrom(ctx context.Context, e engine.Engine, tenants []Tenant, from in
 			continue
 		}
 		if err := steps[i].Run(ctx, e); err != nil {
-			return nil, fmt.Errorf("%s: %w", t.Claim().Name, err)
+			return nil, fmt.Errorf("%s: %w", t.KeySpace().Name, err)
 		}
 		what = append(what, steps[i].What)
 	}

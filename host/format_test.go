@@ -70,7 +70,7 @@ func (w *world) snapshotNames() (names []string) {
 // Data of an older format are kept in a snapshot and brought up to date once; the snapshot is brought up to
 // date where it is restored or looked at.
 func TestUpgrade(t *testing.T) {
-	step := &upgraded{Tenant: with(host.Resident{})}
+	step := &upgraded{Tenant: with(host.OpenTenant{})}
 	w := newWorld(t, host.Options{ManualReaper: true}, step)
 	w.add("one", 1<<40)
 	if got := w.h.Format(); got != (host.Format{Found: 3, Current: 3}) || step.runs != 0 {
@@ -114,7 +114,7 @@ func TestUpgrade(t *testing.T) {
 // A step that has failed is run again at the next start, and the snapshot stays that from before the first
 // try.
 func TestUpgradeFails(t *testing.T) {
-	step := &upgraded{Tenant: with(host.Resident{}), err: errBroken}
+	step := &upgraded{Tenant: with(host.OpenTenant{}), err: errBroken}
 	w := newWorld(t, host.Options{ManualReaper: true}, step)
 	w.must(w.h.Close())
 	w.setFormat(2, 0)
@@ -143,7 +143,7 @@ func TestUpgradeRefused(t *testing.T) {
 		{4, 0, engine.ErrNewerFormat},
 		{2, 'z', engine.ErrOlderFormat}, // nobody knows whether these records have a step
 	} {
-		step := &upgraded{Tenant: with(host.Resident{})}
+		step := &upgraded{Tenant: with(host.OpenTenant{})}
 		w := newWorld(t, host.Options{ManualReaper: true}, step)
 		w.must(w.h.Close())
 		w.setFormat(c.format, c.kind)

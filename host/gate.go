@@ -15,7 +15,7 @@ import (
 type Gate struct {
 	turns   atomic.Uint64 // odd while one is inside alone; each turn adds two
 	inside  atomic.Int64  // how many share it; less gateClosed while one is inside alone or waits to be
-	closing Turn          // who may close it
+	closing Mutex         // who may close it
 	drained chan struct{} // one slot: the last that shared it has left the closed gate
 
 	mu      sync.Mutex      // guards what follows, and changes of inside by gateClosed
@@ -26,7 +26,7 @@ type Gate struct {
 const gateClosed = 1 << 40
 
 // NewGate returns a gate that is open.
-func NewGate() Gate { return Gate{closing: NewTurn(), drained: make(chan struct{}, 1)} }
+func NewGate() Gate { return Gate{closing: NewMutex(), drained: make(chan struct{}, 1)} }
 
 // Share enters. Its error is that of ctx, where that ends before the gate is open.
 func (g *Gate) Share(ctx context.Context) error {
@@ -82,7 +82,7 @@ func (g *Gate) Leave() {
 
 // Shut enters alone. Its error is that of ctx, where that ends before the others have left.
 func (g *Gate) Shut(ctx context.Context) error {
-	if err := g.closing.Take(ctx); err != nil {
+	if err := g.closing.Lock(ctx); err != nil {
 		return err
 	}
 	g.mu.Lock()
@@ -95,7 +95,7 @@ func (g *Gate) Shut(ctx context.Context) error {
 			g.mu.Lock()
 			g.letIn()
 			g.mu.Unlock()
-			g.closing.Release()
+			g.closing.Unlock()
 			return ctx.Err()
 		}
 	}
@@ -113,7 +113,7 @@ func (g *Gate) Open() {
 	close(g.opened)
 	g.letIn()
 	g.mu.Unlock()
-	g.closing.Release()
+	g.closing.Unlock()
 }
 
 // letIn opens the gate to those who wait. The caller holds mu.

@@ -50,8 +50,8 @@ type Host struct {
 	state   shared
 	live    atomic.Pointer[Instance]
 
-	work Turn // one snapshot, restore, copy or Close at a time
-	turn Gate // shut while a restore is under way; taken after work and before the catalog's lock
+	work Mutex // one snapshot, restore, copy or Close at a time
+	turn Gate  // shut while a restore is under way; taken after work and before the catalog's lock
 
 	life context.Context // ends when Close is called, and with it what takes long under work
 	end  context.CancelFunc
@@ -66,8 +66,8 @@ type Host struct {
 // for a catalog that cannot be read, a *BehindError where a clock runs more than five minutes behind the
 // data, an error of a tenant's, and where the claims of two tenants meet.
 func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*Host, error) {
-	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewTurn(), turn: NewGate()}
-	err := claimError(tenants)
+	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewMutex(), turn: NewGate()}
+	err := keySpaceError(tenants)
 	found := 0
 	if err == nil {
 		found, err = upgrade(ctx, e, h.opts, h.tenants, true)
@@ -105,10 +105,10 @@ func (h *Host) Incarnation(ctx context.Context) (uint32, error) {
 func (h *Host) Close() error {
 	h.closing("a snapshot, a restore or a fork that is under way")
 	h.end()
-	if err := h.work.Take(context.Background()); err != nil {
+	if err := h.work.Lock(context.Background()); err != nil {
 		return err
 	}
-	defer h.work.Release()
+	defer h.work.Unlock()
 	return h.live.Load().end()
 }
 

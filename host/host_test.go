@@ -154,7 +154,7 @@ func TestMovingInThatFails(t *testing.T) {
 func TestClaims(t *testing.T) {
 	w := newWorld(t, host.Options{ManualReaper: true})
 	w.must(w.h.Close())
-	for _, c := range []host.Claim{
+	for _, c := range []host.KeySpace{
 		{Name: "reminders", Kinds: "q", First: 1, Last: 2},
 		{Name: "a", Kinds: "qn", First: 1, Last: 2},
 		{Name: "a", Kinds: "q", First: 0x3F, Last: 0x40},
@@ -168,7 +168,7 @@ func TestClaims(t *testing.T) {
 			t.Fatalf("%+v was let in", c)
 		}
 	}
-	w.more = []host.Tenant{&other{claim: host.Claim{Name: "a", Kinds: "q", First: 1, Last: 0x3F}}}
+	w.more = []host.Tenant{&other{claim: host.KeySpace{Name: "a", Kinds: "q", First: 1, Last: 0x3F}}}
 	w.open()
 }
 
@@ -199,7 +199,7 @@ func (b *busy) Sweep(ctx context.Context, r ttl.Range, _ int) (ttl.Swept, error)
 // Two tenants share one reaper: a batch each in turn, whatever one of them has left.
 func TestReaperIsShared(t *testing.T) {
 	b := &busy{started: make(chan struct{}, 1)}
-	tenant := with(host.Resident{Sweep: b})
+	tenant := with(host.OpenTenant{Sweep: b})
 	w := newWorld(t, host.Options{ManualReaper: true, Batch: 2}, tenant)
 	for range 7 {
 		w.add("x", time.Millisecond)
@@ -228,7 +228,7 @@ func TestReaperIsShared(t *testing.T) {
 func TestListingThatFails(t *testing.T) {
 	b := &busy{}
 	b.end.Store(true)
-	tenant := with(host.Resident{Sweep: b})
+	tenant := with(host.OpenTenant{Sweep: b})
 	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
 	w.books.Unlisted = errBroken
 	n, err := w.h.Instance().SweepNow(t.Context())
@@ -240,7 +240,7 @@ func TestListingThatFails(t *testing.T) {
 // Close ends a sweep that runs, and waits for it.
 func TestCloseWhileSweeping(t *testing.T) {
 	b := &busy{started: make(chan struct{}, 1), held: make(chan struct{})}
-	tenant := with(host.Resident{Sweep: b})
+	tenant := with(host.OpenTenant{Sweep: b})
 	w := newWorld(t, host.Options{}, tenant)
 	<-b.started
 	w.must(w.h.Close())

@@ -25,14 +25,14 @@ type Instance struct {
 	catalog Catalog
 	clock   Clock // the server's
 
-	residents   []Resident // in the order of the tenants
-	incarnation uint32     // fixed once open
-	found       int        // the format of the data before they were brought up to date
+	residents   []OpenTenant // in the order of the tenants
+	incarnation uint32       // fixed once open
+	found       int          // the format of the data before they were brought up to date
 	reaper      *ttl.Reaper
 	working     atomic.Int64 // foreground operations under way: what the reaper yields to
 	closed      atomic.Bool
 	places      map[string]int // of the tenants, by their names
-	heirs       heirs
+	sinks       sinks
 }
 
 // GetFunc reads one key outside of any view: engine.Getter's method, or the like of it.
@@ -50,8 +50,8 @@ func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenan
 	if h != nil {
 		in.state = &h.state
 	}
-	in.places, in.heirs = make(map[string]int), make(heirs)
-	in.catalog.in, in.catalog.eng, in.catalog.turn = in, e, NewTurn()
+	in.places, in.sinks = make(map[string]int), make(sinks)
+	in.catalog.in, in.catalog.eng, in.catalog.turn = in, e, NewMutex()
 	in.clock.in, in.clock.base = in, o.Clock
 	in.get = in.viewGet
 	if g, ok := e.(engine.Getter); ok {
@@ -65,14 +65,14 @@ func moveIn(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenan
 		return nil, err
 	}
 	for i, t := range ts {
-		r, err := t.MoveIn(ctx, in)
+		r, err := t.Open(ctx, in)
 		if err == nil {
-			err = in.heirs.add(i, r.Heirs)
+			err = in.sinks.add(i, r.Sinks)
 		}
 		if err != nil {
 			return nil, err
 		}
-		in.places[t.Claim().Name] = i
+		in.places[t.KeySpace().Name] = i
 		in.residents = append(in.residents, r)
 	}
 	return in, in.recover(ctx)
@@ -84,10 +84,10 @@ func (in *Instance) recover(ctx context.Context) error {
 		return err
 	}
 	for _, r := range in.residents {
-		if r.Dated == nil {
+		if r.ClockUser == nil {
 			continue
 		}
-		for _, c := range r.Dated.Clocks() {
+		for _, c := range r.ClockUser.Clocks() {
 			if err := c.CheckStepBack(); err != nil {
 				return err
 			}
@@ -214,11 +214,11 @@ func (in *Instance) Ping(ctx context.Context) error {
 // Never is the second that does not come.
 const Never = math.MaxInt64
 
-// claimError says why tenants cannot live together.
-func claimError(tenants []Tenant) error {
-	var claims []Claim
+// keySpaceError says why tenants cannot live together.
+func keySpaceError(tenants []Tenant) error {
+	var claims []KeySpace
 	for _, t := range tenants {
-		c := t.Claim()
+		c := t.KeySpace()
 		for _, kind := range []byte(c.Kinds) {
 			if kind == kindHost || kind == kindCeiling || kind == kindMark {
 				return fmt.Errorf("host: %s claims the records of kind %c: the host's", c.Name, kind)
@@ -237,7 +237,7 @@ func claimError(tenants []Tenant) error {
 	return nil
 }
 
-func (c Claim) meets(other Claim) bool {
+func (c KeySpace) meets(other KeySpace) bool {
 	return c.Name == other.Name || c.First <= other.Last && other.First <= c.Last ||
 		bytes.ContainsAny([]byte(c.Kinds), other.Kinds)
 }

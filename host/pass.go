@@ -60,28 +60,28 @@ func (p *Pass) end(cutoff int64) {
 // maxHeldBack is how many entries that are held back one step passes over.
 const maxHeldBack = 4096
 
-// Verdict is what a step does with an entry that is due.
-type Verdict struct {
-	kind  verdictKind
+// SweepAction is what a step does with an entry that is due.
+type SweepAction struct {
+	kind  sweepActionKind
 	until int64
 }
 
-type verdictKind uint8
+type sweepActionKind uint8
 
 const (
-	takes verdictKind = iota
+	takes sweepActionKind = iota
 	waits
 	allWait
 )
 
 // Take makes the entry a candidate.
-func Take() Verdict { return Verdict{} }
+func Take() SweepAction { return SweepAction{} }
 
 // Wait passes the entry by: it may not be purged before a moment.
-func Wait(until int64) Verdict { return Verdict{waits, until} }
+func Wait(until int64) SweepAction { return SweepAction{waits, until} }
 
 // AllWait ends the step before the entry: neither it nor anything behind it may be purged before a moment.
-func AllWait(until int64) Verdict { return Verdict{allWait, until} }
+func AllWait(until int64) SweepAction { return SweepAction{allWait, until} }
 
 // Step is one step of a pass: a look from where the pass stands to a cutoff, in a view. Use: Announce, then
 // in the view Walk, then Finish.
@@ -102,7 +102,7 @@ func (s *Step) Announce() { s.Pass.reach.Store(s.Cutoff) }
 
 // Walk appends the entries that are due to found, until there are limit of them. judge, where it is not nil,
 // can have an entry wait.
-func (s *Step) Walk(r engine.Reader, found []Entry, limit int, judge func(Entry) Verdict) ([]Entry, error) {
+func (s *Step) Walk(r engine.Reader, found []Entry, limit int, judge func(Entry) SweepAction) ([]Entry, error) {
 	from := s.Pass.at.Load()
 	s.upto = s.Cutoff
 	if s.Cutoff < from {

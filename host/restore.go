@@ -22,10 +22,10 @@ import (
 // with engine.ErrClosed; see Incarnation. It fails with engine.ErrNoSnapshot and engine.ErrDiskFull,
 // ErrNoSnapshots and errors of tenants; where it fails the host goes on as it was.
 func (h *Host) Restore(ctx context.Context, name string) error {
-	if err := h.work.Take(ctx); err != nil {
+	if err := h.work.Lock(ctx); err != nil {
 		return err
 	}
-	defer h.work.Release()
+	defer h.work.Unlock()
 	if err := h.turn.Shut(ctx); err != nil {
 		return err
 	}

@@ -29,10 +29,10 @@ const noteTime = "time"
 // virtual clocks. It fails with ErrNoSnapshots, engine.ErrSnapshotExists, engine.ErrSnapshotName and
 // engine.ErrDiskFull.
 func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
-	if err := h.work.Take(ctx); err != nil {
+	if err := h.work.Lock(ctx); err != nil {
 		return Snapshot{}, err
 	}
-	defer h.work.Release()
+	defer h.work.Unlock()
 	keeper, err := h.keeper()
 	if err != nil {
 		return Snapshot{}, err
@@ -91,10 +91,10 @@ func (in *Instance) note() ([]byte, error) {
 
 // Snapshots are all snapshots by name.
 func (h *Host) Snapshots(ctx context.Context) ([]Snapshot, error) {
-	if err := h.work.Take(ctx); err != nil {
+	if err := h.work.Lock(ctx); err != nil {
 		return nil, err
 	}
-	defer h.work.Release()
+	defer h.work.Unlock()
 	keeper, err := h.keeper()
 	if err != nil {
 		return nil, err
@@ -124,10 +124,10 @@ func snapshots(ctx context.Context, keeper engine.Snapshotter) ([]Snapshot, erro
 
 // DeleteSnapshot frees a snapshot: engine.ErrNoSnapshot where there is none. What was restored from it stays.
 func (h *Host) DeleteSnapshot(ctx context.Context, name string) error {
-	if err := h.work.Take(ctx); err != nil {
+	if err := h.work.Lock(ctx); err != nil {
 		return err
 	}
-	defer h.work.Release()
+	defer h.work.Unlock()
 	keeper, err := h.keeper()
 	if err != nil {
 		return err
@@ -140,10 +140,10 @@ func (h *Host) DeleteSnapshot(ctx context.Context, name string) error {
 // ends fn's context, and waits for it; the error is then engine.ErrClosed.
 func (h *Host) WithSnapshot(ctx context.Context, name string, tenants []Tenant,
 	fn func(ctx context.Context, then *Instance) error) error {
-	if err := h.work.Take(ctx); err != nil {
+	if err := h.work.Lock(ctx); err != nil {
 		return err
 	}
-	defer h.work.Release()
+	defer h.work.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.life, cancel)()

@@ -10,8 +10,8 @@ import (
 
 // Tenant is a kind of data that lives in a host.
 type Tenant interface {
-	// Claim tells what the tenant claims for itself. It never changes.
-	Claim() Claim
+	// KeySpace returns the keys that belong to the tenant. It never changes.
+	KeySpace() KeySpace
 
 	// Scopes are all scopes in which the data that r reads can have issued LSNs, the catalog's excepted: what
 	// a restore raises. Scopes of what was dropped need not be among them, if the drop has noted their
@@ -19,14 +19,14 @@ type Tenant interface {
 	// that does while the catalog stands still. It writes nothing.
 	Scopes(r engine.Reader) ([][]byte, error)
 
-	// MoveIn reads what the tenant has in an instance. It is alone there, with the tenants that Open was
+	// Open reads what the tenant has in an instance. It is alone there, with the tenants that Open was
 	// given before it, and starts nothing: Life.Start comes when the instance is the host's. An error makes
 	// Open or Restore fail.
-	MoveIn(ctx context.Context, in *Instance) (Resident, error)
+	Open(ctx context.Context, in *Instance) (OpenTenant, error)
 }
 
-// Claim is what a tenant has for itself alone. Open refuses two tenants whose claims meet.
-type Claim struct {
+// KeySpace is the keys that belong to one tenant. Open refuses two tenants whose key spaces overlap.
+type KeySpace struct {
 	Name  string // for logs and errors: "documents"
 	Kinds string // the letters of its records in the catalog; not those of the host, which are m, s and M
 	// First and Last are the first bytes of its keys outside the catalog, from 01 to FF. What the byte
@@ -35,19 +35,19 @@ type Claim struct {
 	First, Last byte
 }
 
-// Resident is what a tenant has in one instance. A part that it has no use for is nil.
-type Resident struct {
-	Life  Life
-	Sweep ttl.Sweeper // of what can be purged. The host fills in Range.Tenant
-	Dated Dated       // what is dated by a clock
+// OpenTenant is what a tenant has in one instance. A part that it has no use for is nil.
+type OpenTenant struct {
+	Life      Life
+	Sweep     ttl.Sweeper // of what can be purged. The host fills in Range.Tenant
+	ClockUser ClockUser   // what is dated by a clock
 	// Reread makes the records of the catalog known that r shows: another host over the same engine has
 	// changed some, of this tenant or of another. The caller holds the catalog's lock.
 	Reread func(ctx context.Context, r engine.Reader) error
 	// Note is what a snapshot's note tells of the tenant: a member of a JSON object. It is called while the
 	// catalog stands still.
 	Note func() (member string, value any)
-	// Heirs are where data of any tenant can die into, by their kinds.
-	Heirs map[string]FindHeir
+	// Sinks are where expired items of any tenant can be moved to, by their kinds.
+	Sinks map[string]FindSink
 }
 
 // Life is what goes on in a resident from its moving in to its end.
@@ -68,9 +68,9 @@ type Life interface {
 	Gone()
 }
 
-// Dated is what a resident has dated by clocks: the server's (Instance.Clock) and those that it made itself
+// ClockUser is what a tenant has dated by clocks: the server's (Instance.Clock) and those that it made itself
 // (Instance.NewClock). It is asked before a clock is moved. A list of clocks is of those that move together.
-type Dated interface {
+type ClockUser interface {
 	// Clocks are those that the tenant has made. The caller holds the catalog's lock.
 	Clocks() []*Clock
 	// Hold keeps everybody from storing a moment of one of the clocks, until release. It takes its locks in
@@ -78,10 +78,10 @@ type Dated interface {
 	Hold(ctx context.Context, clocks []*Clock) (release func(), err error)
 	// Latest is the latest moment of one of the clocks that is stored. Hold is in force.
 	Latest(clocks []*Clock) Moment
-	// Died is a moment after to at which something died by one of the clocks that was alive at to and is not
+	// Expired is a moment after to at which something died by one of the clocks that was alive at to and is not
 	// purged yet; the zero Moment where there is none. Clocks go no further back than that, so that the dead
 	// stay dead, and the answer does not depend on the reaper's pace. Hold is in force.
-	Died(ctx context.Context, clocks []*Clock, to time.Time) (Moment, error)
+	Expired(ctx context.Context, clocks []*Clock, to time.Time) (Moment, error)
 	// Moved tells that the clocks have been moved, by which what the tenant expected to expire may be due, or
 	// not due yet.
 	Moved(clocks []*Clock)

@@ -125,15 +125,15 @@ var errBroken = errors.New("broken")
 
 // other is a tenant whose claim is given, and that has nothing.
 type other struct {
-	claim host.Claim
-	r     host.Resident
+	claim host.KeySpace
+	r     host.OpenTenant
 }
 
-func (o *other) Claim() host.Claim                                             { return o.claim }
+func (o *other) KeySpace() host.KeySpace                                       { return o.claim }
 func (o *other) Scopes(engine.Reader) ([][]byte, error)                        { return nil, nil }
-func (o *other) MoveIn(context.Context, *host.Instance) (host.Resident, error) { return o.r, nil }
+func (o *other) Open(context.Context, *host.Instance) (host.OpenTenant, error) { return o.r, nil }
 
 // with is a tenant that has this and nothing else.
-func with(r host.Resident) host.Tenant {
-	return &other{claim: host.Claim{Name: "other", Kinds: "q", First: 1, Last: 1}, r: r}
+func with(r host.OpenTenant) host.Tenant {
+	return &other{claim: host.KeySpace{Name: "other", Kinds: "q", First: 1, Last: 1}, r: r}
 }

@@ -132,10 +132,10 @@ func TestSessionOfAFormerContainer(t *testing.T) {
 		}
 		w.do("PUT", docs+"/1", `{"id":"1","pk":"a"}`, append(pk(`["a"]`), "x-ms-session-token",
 			later)...).want(200)
-		gone := w.rangeIDs()
-		if stale, _, _ := strings.Cut(old, ":"); !slices.Contains(gone, stale) {
+		// an id of a former container still names its span
+		if stale, _, _ := strings.Cut(old, ":"); !slices.Contains(w.rangeIDs(), stale) {
 			w.do("GET", docs, "", "x-ms-documentdb-partitionkeyrangeid", stale, "x-ms-session-token",
-				old).fails(410, 1002, "")
+				old).want(200)
 		}
 		old = token
 	}

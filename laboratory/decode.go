@@ -111,7 +111,7 @@ func (p *plan) scan(t reflect.Type, at []int) {
 	}
 }
 
-// finds tells whether a part is a finder itself, and not by what is embedded in it.
+// finds reports whether a part is a finder itself, and not by what is embedded in it.
 func finds(t reflect.Type) bool {
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[finder]()) {
 		return false
@@ -138,7 +138,7 @@ func fieldOf(f reflect.StructField, index []int, tag string) field {
 		least:  number("minimum", -1<<53), most: number("maximum", 1<<53), otherwise: number("default", 0)}
 }
 
-// required tells whether clients must give the member.
+// required reports whether clients must give the member.
 func (f field) required() bool { return f.always }
 
 // decode reads a request into its struct.

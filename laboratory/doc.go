@@ -16,6 +16,11 @@
 // any other is required. An answer struct is what is marshalled and what the document describes. So neither
 // can say what the other does not do.
 //
+// Libraries that make routes and an OpenAPI document of structs were passed over for what they answer by
+// themselves: a refusal here has the body of the protocol's own errors, names the members that a route takes,
+// and comes in the order of the struct; the charge of a request is told of failures, too. The schemas are
+// made by swaggest's library.
+//
 // The parts of a request struct are read in the order in which they stand there: what a route finds first is
 // what it complains about first.
 //

@@ -133,7 +133,7 @@ func (p *Patience) wait(ctx context.Context, d time.Duration) (patient context.C
 	}
 }
 
-// draining tells whether the server shuts down.
+// draining reports whether the server shuts down.
 func (l *Laboratory) draining() bool {
 	select {
 	case <-l.opt.Draining:

@@ -186,7 +186,7 @@ func documentOf(m Message) (messageDocument, error) {
 	return messageDocument{m.Number, raw, m.Enqueued.Unix()}, err
 }
 
-// fitsDocument tells whether a text is JSON that may lie so deep in a document.
+// fitsDocument reports whether a text is JSON that may lie so deep in a document.
 func fitsDocument(text []byte, depth int) bool {
 	limits := messageLimits
 	limits.MaxDepth -= depth

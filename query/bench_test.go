@@ -21,7 +21,8 @@ func benchBodies(n int) [][]byte {
 	for i := range bodies {
 		bodies[i] = fmt.Appendf(nil,
 			`{"id":"%08d","pk":"p%d","name":"name %d","city":"c%d","n":%d,"m":%d,"flag":%t,"tags":["t%d","u%d"],`+
-				`"address":{"street":"s%d","zip":%d},"score":%d.5,"text":"%s"}`, i, i%97, i, i%50, i, i%1000, i%2 == 0, i%10, i%7, i, i%9999, i%100, pad)
+				`"address":{"street":"s%d","zip":%d},"score":%d.5,"text":"%s"}`, i, i%97, i, i%50, i, i%1000,
+			i%2 == 0, i%10, i%7, i, i%9999, i%100, pad)
 	}
 	return bodies
 }
@@ -70,7 +71,8 @@ func BenchmarkScan(b *testing.B) {
 				}
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{}); err != nil {
+					if _, err := p.Run(context.Background(), sources, eval.Env{},
+						exec.RunOptions{}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -95,7 +97,8 @@ func BenchmarkLeapfrog(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		x := &exec.Intersection{List: []source.Postings{&exec.Gathered{Rids: every2}, &exec.Gathered{Rids: every13}},
+		x := &exec.Intersection{List: []source.Postings{&exec.SortedRIDs{Rids: every2},
+			&exec.SortedRIDs{Rids: every13}},
 			Pass: func() error { entries++; return nil }}
 		for x.Next() {
 		}
@@ -135,7 +138,8 @@ func BenchmarkPrepare(b *testing.B) {
 	for _, q := range []struct{ name, text string }{
 		{"simple", `SELECT * FROM c WHERE c.id = @id`},
 		{"order", `SELECT c.id, c.n FROM c WHERE c.city = "c7" AND c.m > 7 ORDER BY c.n OFFSET 0 LIMIT 20`},
-		{"group", `SELECT c.city, COUNT(1) AS n, AVG(c.score) AS mean FROM c JOIN t IN c.tags WHERE STARTSWITH(t, "u") GROUP BY c.city`},
+		{"group",
+			`SELECT c.city, COUNT(1) AS n, AVG(c.score) AS mean FROM c JOIN t IN c.tags WHERE STARTSWITH(t, "u") GROUP BY c.city`},
 	} {
 		b.Run(q.name, func(b *testing.B) {
 			params := []bind.Parameter{{Name: "@id", Value: doc.StringValue("00000007")}}
@@ -159,7 +163,8 @@ func BenchmarkWith(b *testing.B) {
 		{"in", `SELECT c.id FROM c WHERE c.city IN (@a, 'c1') AND STARTSWITH(c.name, @a)`},
 		{"group", `SELECT c.city, COUNT(1) AS n FROM c WHERE c.id = @a AND c.m < @b GROUP BY c.city`},
 	} {
-		params := []bind.Parameter{{Name: "@a", Value: doc.StringValue("00000007")}, {Name: "@b", Value: doc.NumberValue(7)}}
+		params := []bind.Parameter{{Name: "@a", Value: doc.StringValue("00000007")}, {Name: "@b",
+			Value: doc.NumberValue(7)}}
 		plan, err := Prepare(q.text, params, bind.Info{Index: x})
 		if err != nil {
 			b.Fatal(err)

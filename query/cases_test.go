@@ -174,7 +174,8 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 }
 
 // runAll makes all pages of a query.
-func runAll(text string, params []bind.Parameter, info bind.Info, sources []source.Source, o exec.RunOptions) ([]doc.Value, error) {
+func runAll(text string, params []bind.Parameter, info bind.Info, sources []source.Source,
+	o exec.RunOptions) ([]doc.Value, error) {
 	p, err := Prepare(text, params, info)
 	if err != nil {
 		return nil, err
@@ -191,10 +192,11 @@ func runPlan(p *Plan, sources []source.Source, o exec.RunOptions) ([]doc.Value, 
 		if err != nil {
 			return nil, err
 		}
-		if o.MaxItems > 0 && p.Form != cursor.Blocking && p.Form != cursor.Grouping && len(page.Rows) > o.MaxItems {
+		if o.MaxItems > 0 && p.Form != cursor.Blocking && p.Form != cursor.Grouping &&
+			len(page.Rows) > o.MaxItems {
 			return nil, fmt.Errorf("a page of %d rows, %d were asked for", len(page.Rows), o.MaxItems)
 		}
-		full := exec.ReadsAll(p.Planned) && !o.Certain && len(rows) > 0 && page.Cursor == ""
+		full := exec.ReadsAll(p.Plan) && !o.Certain && len(rows) > 0 && page.Cursor == ""
 		if len(page.Rows) == 0 && (page.Cursor != "" || n > 0 && !full) {
 			return nil, fmt.Errorf("page %d has no rows, and the cursor %q", n, page.Cursor)
 		}

@@ -165,7 +165,7 @@ func ourAnswer(t *testing.T, text string) string {
 		}
 		params = append(params, bind.Parameter{Name: p["name"].(string), Value: doc.Of(raw)})
 	}
-	p, err := gateway.PlanFor(text, params, bind.Info{PartitionPaths: []doc.Path{doc.PathOf("key")}},
+	p, err := gateway.NewPlan(text, params, bind.Info{PartitionPaths: []doc.Path{doc.PathOf("key")}},
 		gateway.GatewayOptions{Continued: true})
 	var wrong *fault.Error
 	switch {
@@ -223,7 +223,8 @@ func planAnswer(t *testing.T, plan doc.Value) string {
 	text := "plan"
 	for _, name := range []string{"rewrittenQuery", "distinctType", "top", "offset", "limit", "orderBy",
 		"orderByExpressions", "groupByExpressions",
-		"groupByAliases", "aggregates", "groupByAliasToAggregateType", "hasSelectValue", "dCountInfo", "hasNonStreamingOrderBy"} {
+		"groupByAliases", "aggregates", "groupByAliasToAggregateType", "hasSelectValue", "dCountInfo",
+		"hasNonStreamingOrderBy"} {
 		var v any
 		if raw := info.Member(name).Raw(); len(raw) > 0 {
 			if err := json.Unmarshal(raw, &v); err != nil {

@@ -1,58 +1,47 @@
-// Package query answers queries in Cosmos DB's SQL over the documents of a container.
+// Package query answers queries in Cosmos DB's SQL over the documents of a container. It is what other
+// packages use of the query language; the work is done by the packages below query/internal, and each doc.go
+// there is the description of its part.
 //
-// Prepare reads a query once: package syntax parses it, names are bound, and all that Cosmos DB refuses
-// without a look at the data is refused, with its codes and places. Then a fixed list of rules turns it into
-// a Plan. The first of them (ShapeRules) do not look at the values of parameters in conditions: constants are
-// folded, and conditions move to where they can be decided first. What is left of the expressions is compiled
-// to closures over the text of a document: a filter on one field is a walk to that field, without memory. The
-// others (ValueRules) do look: conditions that never hold are found, partition keys are found in them, and
-// indexes are chosen. They run again for other values of the parameters (Plan.With).
+//	text ─ syntax ─► tree ─ bind ─► names ─ plan ─► Plan ─ exec ─► Page
+//	                                  └────────── gateway ──► GatewayPlan
 //
-//	text ─ parse ─► tree ─ bind ─► BoundQuery ─ ShapeRules ─► shape ─ ValueRules ─► Plan ─ Run ─► Page
-//	                                    └─────────────────────── gateway ──► GatewayPlan
+// Prepare reads a query once: the text is parsed, its names are bound, and all that Cosmos DB refuses without
+// looking at the data is refused with its codes and places. Two lists of rules make a Plan of it. The first
+// does not look at the values of parameters in conditions; the second does, and runs again for other values
+// (Plan.With). Expressions are compiled to closures over the text of a document (package eval), which call
+// the functions and operators of package lang.
 //
-// Both plans are made of one bound query. Nothing changes the tree before the gateway rewrites it: a rule
-// makes new nodes. What is known of the types of expressions would be one more rule, between fold and prune.
-//
-// A Plan is immutable. It is a chain of nodes (node.go): what runs is the chain, and String prints the chain,
-// one line a node. Golden tests pin it; Explain adds what a run has done. A run holds all state. It asks one
-// Source for each partition range, which shows the live documents of the query's scope and the index keys
-// that package index makes; whose they are and how they are kept is not known here.
+// A Plan is immutable. It is a chain of nodes; String prints the chain, one line a node, and golden tests
+// pin it. Explain adds the figures of a run. A run holds all state. It asks one Source for each partition
+// range, which shows the live documents of the query's scope and the index keys that package index makes.
 //
 // # Finding documents
 //
-// Conditions that an index knows become sets of index keys (leaf), and these become ways to the documents
-// (access): posting lists of rids, ranges of keys, terms that are put to a test one by one, unions of such.
-// Which of them a source is read by is decided when it is opened, by counting (probes): all ways are read in
-// turns, and the first that ends is the shortest. Its rids are intersected with those of the others as far as
-// that saves documents. Where none is short, all documents are looked at, and an index is asked again if that
-// finds little.
+// Conditions that an index knows become constraints, sets of index keys, and these become access paths:
+// posting lists of rids, ranges of keys, terms that are tested one by one, unions of such. A race of probes
+// decides by which of them a source is read: all paths are read in turns, and the first that ends is the
+// shortest. Its rids are intersected with those of the others as far as that saves documents. Where none is
+// short, all documents are looked at.
 //
-// For ORDER BY an index is walked in its own order, a range index or a composite one; or the documents that
-// are wanted are sorted, if they are few, or if the walk has passed many others (watched). Without either,
-// the first documents are found by looking at all of them. Index entries only propose: the document decides,
-// all conditions are put to it again, and where an index key is cut the order is the documents'. So results
-// never depend on what is indexed.
+// For ORDER BY an index is walked in its own order, a range index or a composite one; or the wanted documents
+// are sorted, if they are few, or if the walk has passed many others. Index entries only propose: the
+// document decides, and all conditions are put to it again. So results never depend on what is indexed.
 //
-// Where nothing is wanted of the documents but what an index says, they are not read: counts, MIN and MAX,
-// groups and distinct values of a path, rows that OFFSET skips (indexOnly, covers). A source tells then which
-// entries are of the dead.
-//
-// ORDER BY VectorDistance and ORDER BY RANK take scores from the index as well, and read documents in the
-// order of these (rank_text.go, rank_top.go, vector_search.go, vector_codes.go).
+// Where a query wants nothing of the documents but what an index says, they are not read: counts, MIN and
+// MAX, groups and distinct values of a path, rows that OFFSET skips. The source then tells which entries
+// belong to expired documents. ORDER BY VectorDistance and ORDER BY RANK take scores from the index as well.
 //
 // # Pages
 //
-// A query has one of three forms. Without ORDER BY rows come in the order of rids, source after source. With
-// ORDER BY they come by key, source and rid, merged from all sources. Both give out pages with cursors that
-// hold the last position, and resume strictly behind it, whatever has been written in between; the memory
-// that they take is bounded by the page. Everything else (aggregates, GROUP BY, DISTINCT, ranks) makes all
-// its rows first; they are one page unless they are too long for one, and what is held meanwhile is limited.
+// A query has one of four forms. Without ORDER BY rows come in the order of rids, source after source. With
+// ORDER BY they come by key, source and rid, merged from all sources. Groups come by the order of their keys.
+// These forms give out pages with cursors that hold the last position, and resume strictly behind it,
+// whatever has been written in between. Everything else (DISTINCT over values, ranks) makes all its rows
+// first.
 //
-// With a folder for temporary files (Env.Temp, package spill) what is more goes on there: groups as sorted
-// runs, hashes of the rows of a DISTINCT, the keys of an ORDER BY that no index serves. What a page has made
-// and not given out is kept in files for the next page, as long as no document has changed (see spilled_rows.go). It
-// is never needed: who finds nothing kept makes it again.
+// With a folder for temporary files (Env.Temp, package spill) what does not fit in memory goes on there. Rows
+// that a page has made and not given out are kept as a PageState for the next page, as long as no document
+// has changed. A PageState is never needed: a page that finds none makes the rows again.
 //
 // # Clients that merge
 //
@@ -64,6 +53,5 @@
 // # Values
 //
 // Expressions follow Cosmos DB's three-valued logic: an operator or function with a missing or wrong operand
-// is undefined, never an error; undefined is left out of objects, arrays and results. See operators and
-// builtins for the language's vocabulary.
+// is undefined, never an error; undefined is left out of objects, arrays and results.
 package query

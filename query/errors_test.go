@@ -178,7 +178,8 @@ func TestErrorJSON(t *testing.T) {
 	if e.JSON() != want || e.Line != 1 || e.Col != 13 || e.More[0].Line != 2 || e.More[0].Col != 3 {
 		t.Errorf("%s\n%v", e.JSON(), e)
 	}
-	_, err = Prepare("SELECT @a", []bind.Parameter{{Name: "@a", Value: doc.NullValue()}, {Name: "@a", Value: doc.NullValue()}}, bind.Info{})
+	_, err = Prepare("SELECT @a", []bind.Parameter{{Name: "@a", Value: doc.NullValue()}, {Name: "@a",
+		Value: doc.NullValue()}}, bind.Info{})
 	if !errors.As(err, &e) ||
 		e.JSON() != `{"Errors":["Invalid query. Specified duplicate parameter name '@a'."]}` {
 		t.Errorf("%v", err)
@@ -212,7 +213,8 @@ func TestPins(t *testing.T) {
 		{two, `r.a = 1`, `[1]`}, {two, `r.b.c = 1`, "any"}, {two, `r.a IN (1, 2) AND r.b.c = 'x'`,
 			`[1,"x"] [2,"x"]`},
 	} {
-		p, err := Prepare("SELECT * FROM r WHERE "+c.where, []bind.Parameter{{Name: "@p", Value: doc.NumberValue(7)}}, c.info)
+		p, err := Prepare("SELECT * FROM r WHERE "+c.where, []bind.Parameter{{Name: "@p",
+			Value: doc.NumberValue(7)}}, c.info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,11 +239,15 @@ func TestPins(t *testing.T) {
 func TestStreamable(t *testing.T) {
 	info := defaultInfo(t)
 	for text, want := range map[string]bool{
-		"SELECT * FROM c": true, "SELECT VALUE udf.f(c.a) FROM c JOIN t IN c.tags WHERE t = 1": true, "SELECT c.id FROM (SELECT VALUE c FROM c) c": true,
-		"SELECT TOP 1 * FROM c": false, "SELECT * FROM c ORDER BY c.a": false, "SELECT DISTINCT c.a FROM c": false, "SELECT COUNT(1) FROM c": false,
+		"SELECT * FROM c": true, "SELECT VALUE udf.f(c.a) FROM c JOIN t IN c.tags WHERE t = 1": true,
+		"SELECT c.id FROM (SELECT VALUE c FROM c) c": true,
+		"SELECT TOP 1 * FROM c":                      false, "SELECT * FROM c ORDER BY c.a": false,
+		"SELECT DISTINCT c.a FROM c": false, "SELECT COUNT(1) FROM c": false,
 		"SELECT c.a FROM c GROUP BY c.a": false, "SELECT * FROM c OFFSET 0 LIMIT 1": false,
-		"SELECT * FROM c ORDER BY VectorDistance(c.v, [1])": false, "SELECT * FROM c ORDER BY RANK FullTextScore(c.v, 'a')": false,
-		"SELECT VALUE COUNT(1) FROM (SELECT DISTINCT c.a FROM c)": false, "SELECT VALUE s FROM (SELECT DISTINCT c.a FROM c) s": false,
+		"SELECT * FROM c ORDER BY VectorDistance(c.v, [1])":       false,
+		"SELECT * FROM c ORDER BY RANK FullTextScore(c.v, 'a')":   false,
+		"SELECT VALUE COUNT(1) FROM (SELECT DISTINCT c.a FROM c)": false,
+		"SELECT VALUE s FROM (SELECT DISTINCT c.a FROM c) s":      false,
 	} {
 		p, err := Prepare(text, nil, info)
 		if err != nil || p.Streamable() != want {

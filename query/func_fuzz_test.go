@@ -27,8 +27,10 @@ func anyOfTexts(r *rand.Rand, depth int, texts []string) doc.Value {
 		-1e-300, math.Inf(1), math.Inf(-1), math.NaN()}
 	raw := []string{`9007199254740993`, `-9223372036854775808`, `1.0`, `"\ud83d"`, `"\u0041\n"`, `[]`, `{}`,
 		`[1,2,3]`, `[0.5,-1,2]`, `["b","a","a"]`,
-		` [ 1 , {"x" : [ ] } ] `, `{"type":"Point","coordinates":[1,2]}`, `{"type":"Polygon","coordinates":[[[0,0],[3,0],[3,3],[0,0]]]}`,
-		`{"type":"LineString","coordinates":[[0,0],[170,80]]}`, `{"term":"fax","distance":1}`, `{"distanceFunction":"DotProduct"}`,
+		` [ 1 , {"x" : [ ] } ] `, `{"type":"Point","coordinates":[1,2]}`,
+		`{"type":"Polygon","coordinates":[[[0,0],[3,0],[3,3],[0,0]]]}`,
+		`{"type":"LineString","coordinates":[[0,0],[170,80]]}`, `{"term":"fax","distance":1}`,
+		`{"distanceFunction":"DotProduct"}`,
 		`{"_rid":"36ZyAPW+uN8NAAAAAAAAAA=="}`, `{"a":1,"b":"x"}`}
 	switch r.IntN(9) {
 	case 0:
@@ -59,7 +61,7 @@ func TestFunctionsTakeAnything(t *testing.T) {
 	used := testCall()
 	names := slices.Sorted(maps.Keys(lang.Builtins()))
 	for _, name := range names {
-		b, _ := lang.LookupBuiltin(name)
+		b, _ := lang.Lookup(name)
 		if b.Fn == nil {
 			continue
 		}

@@ -32,7 +32,8 @@ func answerTo(text string) (doc.Value, error) {
 		return lang.Undefined, err
 	}
 	c := testCall()
-	page, err := p.RunValues(context.Background(), nil, eval.Env{Now: c.Now, Static: c.Static, Random: c.Random},
+	page, err := p.RunValues(context.Background(), nil, eval.Env{Now: c.Now, Static: c.Static,
+		Random: c.Random},
 		exec.RunOptions{})
 	if err != nil || len(page.Rows) == 0 {
 		return lang.Undefined, err
@@ -126,7 +127,8 @@ func TestFunctionCases(t *testing.T) {
 	}
 	for group, least := range map[string]int{"string": 115, "datetime": 70, "array": 65, "math": 60,
 		"integer-math": 35, "conversion": 30,
-		"typecheck": 24, "logic": 25, "undefined-arith": 30, "comparison": 20, "operators": 20, "equality": 15, "like": 12, "spatial": 9,
+		"typecheck": 24, "logic": 25, "undefined-arith": 30, "comparison": 20, "operators": 20,
+		"equality": 15, "like": 12, "spatial": 9,
 		"conditional": 6, "literals": 20} {
 		if covered[group] < least {
 			t.Errorf("%d cases of the group %s were run, want %d", covered[group], group, least)

@@ -31,7 +31,8 @@ func FuzzQuery(f *testing.F) {
 	bodies := append(randomDocuments(r, 12), specialDocuments(r, 8)...)
 	sources := newMemory(f, info.Index, bodies, 2)
 	f.Fuzz(func(t *testing.T, text string, page uint8, cursor string) {
-		p, err := Prepare(text, []bind.Parameter{{Name: "@p", Value: doc.NumberValue(1)}, {Name: "@s", Value: doc.StringValue("a")}}, info)
+		p, err := Prepare(text, []bind.Parameter{{Name: "@p", Value: doc.NumberValue(1)}, {Name: "@s",
+			Value: doc.StringValue("a")}}, info)
 		if err != nil {
 			var wrong *fault.Error
 			if !errors.As(err, &wrong) || wrong.JSON() == "" {

@@ -18,7 +18,8 @@ import (
 // that of SELECT *.
 func TestGatewayPlans(t *testing.T) {
 	datatest.Run(t, "testdata/gateway.txt", func(t *testing.T, c *datatest.Case) string {
-		o := gateway.GatewayOptions{OnePartition: c.KV["scope"] == "one", Continued: c.KV["continued"] != "false"}
+		o := gateway.GatewayOptions{OnePartition: c.KV["scope"] == "one",
+			Continued: c.KV["continued"] != "false"}
 		if f, ok := c.KV["features"]; ok {
 			o.Features = strings.Split(f, ",")
 		}
@@ -35,7 +36,7 @@ func TestGatewayPlans(t *testing.T) {
 			params = append(params, bind.Parameter{Name: name, Value: v})
 			return true
 		})
-		p, err := gateway.PlanFor(strings.TrimSpace(text), params, info, o)
+		p, err := gateway.NewPlan(strings.TrimSpace(text), params, info, o)
 		if err != nil {
 			return "error: " + err.Error()
 		}
@@ -121,18 +122,20 @@ func FuzzGateway(f *testing.F) {
 	for _, text := range []string{
 		"SELECT TOP 2 c.x FROM c.o c ORDER BY RANK RRF(FullTextScore(c.x, 'a', @s), VectorDistance(c.v, [1]), [1, -2])",
 		"SELECT x.k, y FROM c.o x JOIN y IN x.list WHERE EXISTS(SELECT VALUE c FROM c IN x.l) ORDER BY x.k DESC OFFSET 1 LIMIT 2",
-		"SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c)", "SELECT DISTINCT c.a, AVG(c.b) FROM c GROUP BY c.a",
+		"SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.x FROM c)",
+		"SELECT DISTINCT c.a, AVG(c.b) FROM c GROUP BY c.a",
 	} {
 		f.Add(text)
 	}
 	info := planInfo(f)
 	info.Lenient = true
-	params := []bind.Parameter{{Name: "@p", Value: doc.NumberValue(1)}, {Name: "@s", Value: doc.StringValue("a")}}
+	params := []bind.Parameter{{Name: "@p", Value: doc.NumberValue(1)}, {Name: "@s",
+		Value: doc.StringValue("a")}}
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, err := Prepare(text, params, info); err != nil {
 			return
 		}
-		p, err := gateway.PlanFor(text, params, info, gateway.GatewayOptions{})
+		p, err := gateway.NewPlan(text, params, info, gateway.GatewayOptions{})
 		var wrong *fault.Error
 		if errors.As(err, &wrong) {
 			return
@@ -144,7 +147,8 @@ func FuzzGateway(f *testing.F) {
 		}
 		for _, one := range rewrittenQueries(p) {
 			_, err := Prepare(one, params, info)
-			if errors.As(err, &wrong) && (wrong.Code == syntax.CodeSyntax || wrong.Code == fault.CodeTooManyUDFs) &&
+			if errors.As(err, &wrong) && (wrong.Code == syntax.CodeSyntax ||
+				wrong.Code == fault.CodeTooManyUDFs) &&
 				tooMuch(text) {
 				continue
 			}
@@ -169,10 +173,12 @@ func tooMuch(text string) bool {
 // the client asks for.
 func TestRankLimit(t *testing.T) {
 	for tail, most := range map[string]string{
-		"OFFSET 1 LIMIT 2147483647": "2147483647", "OFFSET 0 LIMIT 1073741823": "2147483646", "OFFSET 1 LIMIT 1073741823": "2147483647",
-		"OFFSET 1 LIMIT 200": "402",
+		"OFFSET 1 LIMIT 2147483647": "2147483647", "OFFSET 0 LIMIT 1073741823": "2147483646",
+		"OFFSET 1 LIMIT 1073741823": "2147483647",
+		"OFFSET 1 LIMIT 200":        "402",
 	} {
-		p, err := gateway.PlanFor(`SELECT * FROM c ORDER BY RANK FullTextScore(c.t, "a") `+tail, nil, bind.Info{},
+		p, err := gateway.NewPlan(`SELECT * FROM c ORDER BY RANK FullTextScore(c.t, "a") `+tail, nil,
+			bind.Info{},
 			gateway.GatewayOptions{})
 		if err != nil {
 			t.Fatal(tail, err)

@@ -34,7 +34,8 @@ func TestOrderOfGroups(t *testing.T) {
 			}
 		}
 		// In pages that do not have them all they are the same, each of them once.
-		rows, err := runAll(c.text, nil, info, newMemory(t, info.Index, bodies, 2), exec.RunOptions{MaxBytes: 8})
+		rows, err := runAll(c.text, nil, info, newMemory(t, info.Index, bodies, 2),
+			exec.RunOptions{MaxBytes: 8})
 		if whole, _ := runAll(c.text, nil, info, newMemory(t, info.Index, bodies, 2),
 			exec.RunOptions{}); err != nil || len(rows) != len(whole) {
 			t.Errorf("%s in pages: %s, %v", c.text, arrayOf(rows).Raw(), err)

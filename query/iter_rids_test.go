@@ -39,7 +39,7 @@ func TestPostingsAgree(t *testing.T) {
 		}
 		open := func() (list []source.Postings) {
 			for _, rids := range lists {
-				list = append(list, &exec.Gathered{Rids: rids})
+				list = append(list, &exec.SortedRIDs{Rids: rids})
 			}
 			return list
 		}
@@ -48,7 +48,8 @@ func TestPostingsAgree(t *testing.T) {
 			&exec.Intersection{List: open(), Pass: func() error { entries++; return nil }}, all)
 		checkPostings(t, r, "union", &exec.UnionOf{All: open()}, some)
 		checkPostings(t, r, "both",
-			&exec.Intersection{List: []source.Postings{&exec.UnionOf{All: open()}, &exec.Gathered{Rids: all}},
+			&exec.Intersection{List: []source.Postings{&exec.UnionOf{All: open()},
+				&exec.SortedRIDs{Rids: all}},
 				Pass: func() error { entries++; return nil }}, all)
 	}
 }

@@ -107,7 +107,7 @@ func (m *memory) Fetch(rid uint64) (source.Document, bool, error) {
 
 // memoryRids are postings over a slice.
 type memoryRids struct {
-	exec.Gathered
+	exec.SortedRIDs
 	m *memory
 }
 
@@ -115,7 +115,7 @@ func (r *memoryRids) Close() error { r.m.opened--; return nil }
 
 func (m *memory) rids(list []uint64) source.Postings {
 	m.opened++
-	return &memoryRids{exec.Gathered{Rids: list}, m}
+	return &memoryRids{exec.SortedRIDs{Rids: list}, m}
 }
 
 func (m *memory) Postings(prefix []byte) source.Postings {

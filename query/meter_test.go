@@ -84,7 +84,8 @@ func TestLimit(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			ctx := &endsSoon{Context: t.Context(), left: 2}
-			if _, err := p.Run(ctx, sources, eval.Env{}, exec.RunOptions{}); !errors.Is(err, context.Canceled) {
+			if _, err := p.Run(ctx, sources, eval.Env{}, exec.RunOptions{}); !errors.Is(err,
+				context.Canceled) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -112,7 +113,8 @@ func TestConditionLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	watch := time.Duration(0)
-	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 5 * time.Second}
+	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
+		Limit: 5 * time.Second}
 	var late *fault.TimeError
 	if _, err := c.Match(t.Context(), &memoryDocument{1, heavy()}, env); !errors.As(err, &late) {
 		t.Errorf("%v", err)
@@ -148,7 +150,8 @@ func TestCostlyConstants(t *testing.T) {
 	}
 	p := mustPrepare(t, "SELECT VALUE 1 FROM c WHERE "+strings.Join(regexes, " OR "), bind.Info{})
 	watch := time.Duration(0)
-	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch }, Limit: 3 * time.Second}
+	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
+		Limit: 3 * time.Second}
 	var late *fault.TimeError
 	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"1"}`)}, 1)
 	if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) {

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// What is wrong with a query.
+// The errors of queries.
 type (
 	BusyError   = fault.BusyError
 	CursorError = fault.CursorError
@@ -23,10 +23,11 @@ type (
 )
 
 const (
+	// Unplaced is the style of errors without places.
 	Unplaced = fault.Unplaced
 )
 
-// What a query reads: a Source for each partition range.
+// The interfaces of a Source, by which a query reads a partition range.
 type (
 	Census      = source.Census
 	Counter     = source.Counter
@@ -45,40 +46,41 @@ type (
 	Versioned   = source.Versioned
 )
 
-// The language.
+// The error of a regular expression that takes too long.
 type (
 	MatchError = lang.MatchError
 )
 
 const (
+	// DefaultLimit is how long a run may take where Env.Limit does not say.
 	DefaultLimit = lang.DefaultLimit
 )
 
-// How far a query has come.
+// The position of a query over several sources.
 type (
 	Progress = cursor.Progress
 	Span     = cursor.Span
 )
 
-// What a query is prepared with.
+// The arguments of Prepare.
 type (
 	Computed  = bind.Computed
 	Info      = bind.Info
 	Parameter = bind.Parameter
 )
 
-// What a run is given.
+// The surroundings of a run, and what rows are ordered by.
 type (
 	Env        = eval.Env
 	OrderValue = eval.OrderValue
 )
 
-// What a plan says of itself.
+// The use of indexes.
 type (
 	IndexUse = plan.IndexUse
 )
 
-// What a run takes and gives.
+// The arguments and results of a run.
 type (
 	Condition  = exec.Condition
 	Memory     = exec.Memory
@@ -91,10 +93,11 @@ type (
 )
 
 const (
+	// DefaultBudget is how long a page takes at most where RunOptions.Budget does not say.
 	DefaultBudget = exec.DefaultBudget
 )
 
-// The plans of clients that merge.
+// The plans of clients that merge the results of partition ranges.
 type (
 	GatewayOptions   = gateway.GatewayOptions
 	GatewayPlan      = gateway.GatewayPlan

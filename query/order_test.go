@@ -285,7 +285,8 @@ func TestOrderIsTotal(t *testing.T) {
 	}
 	for i := missing + 1; i < len(rows); i++ {
 		if a, b := lang.Element(rows[i-1], 0), lang.Element(rows[i], 0); doc.Compare(a, b) > 0 &&
-			a.Kind() < doc.Array || bytes.Compare(eval.OrderedBy(a).Append(nil), eval.OrderedBy(b).Append(nil)) > 0 {
+			a.Kind() < doc.Array || bytes.Compare(eval.OrderedBy(a).Append(nil),
+			eval.OrderedBy(b).Append(nil)) > 0 {
 			t.Fatalf("%s comes before %s", a.Raw(), b.Raw())
 		}
 	}

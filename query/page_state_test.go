@@ -40,8 +40,10 @@ func TestDistinctPages(t *testing.T) {
 			i/2)
 	}
 	for _, text := range []string{
-		"SELECT DISTINCT VALUE c.a FROM c", "SELECT DISTINCT c.s FROM c", "SELECT DISTINCT l, c.a FROM c JOIN l IN c.l", "SELECT DISTINCT VALUE l FROM c JOIN l IN c.l",
-		"SELECT DISTINCT c.s FROM c OFFSET 3 LIMIT 20", "SELECT DISTINCT TOP 9 c.a FROM c", "SELECT DISTINCT VALUE c.a FROM c WHERE c.a > 4",
+		"SELECT DISTINCT VALUE c.a FROM c", "SELECT DISTINCT c.s FROM c",
+		"SELECT DISTINCT l, c.a FROM c JOIN l IN c.l", "SELECT DISTINCT VALUE l FROM c JOIN l IN c.l",
+		"SELECT DISTINCT c.s FROM c OFFSET 3 LIMIT 20", "SELECT DISTINCT TOP 9 c.a FROM c",
+		"SELECT DISTINCT VALUE c.a FROM c WHERE c.a > 4",
 	} {
 		p := mustPrepare(t, text, bind.Info{})
 		for _, forget := range []bool{false, true} {

@@ -122,7 +122,8 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 			}
 			for range 25 {
 				text, n := randomQuery(r), 1+2*r.IntN(2)
-				want, err := runAll(text, nil, bind.Info{Index: x, Lenient: true}, sources[n], exec.RunOptions{})
+				want, err := runAll(text, nil, bind.Info{Index: x, Lenient: true}, sources[n],
+					exec.RunOptions{})
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}

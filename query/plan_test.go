@@ -61,7 +61,8 @@ func TestExplain(t *testing.T) {
 		`{"id":"3","p":2}`} {
 		bodies = append(bodies, []byte(text))
 	}
-	p, err := Prepare("SELECT TOP 2 VALUE l FROM c JOIN l IN c.l WHERE c.p = 1 AND c.q >= 1 AND (c.skip = 3 OR true)", nil, info)
+	p,
+		err := Prepare("SELECT TOP 2 VALUE l FROM c JOIN l IN c.l WHERE c.p = 1 AND c.q >= 1 AND (c.skip = 3 OR true)", nil, info)
 	if err != nil {
 		t.Fatal(err)
 	}

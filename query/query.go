@@ -16,12 +16,12 @@ import (
 
 // Plan is a query that was prepared for one container. It is immutable: it may be kept and run by many
 // goroutines at once.
-type Plan struct{ *plan.Planned }
+type Plan struct{ *plan.Plan }
 
 // Prepare parses, binds and plans a query. All that is wrong with it by itself is found here, before any
 // document is read. The error is an *Error.
 func Prepare(text string, params []bind.Parameter, info bind.Info) (*Plan, error) {
-	p, err := plan.PreparePlan(text, params, info)
+	p, err := plan.Prepare(text, params, info)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func Prepare(text string, params []bind.Parameter, info bind.Info) (*Plan, error
 // With returns the plan of the same query for other values of its parameters. It takes less than Prepare
 // where nothing depends on the values but where the documents are found. The error is as that of Prepare.
 func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
-	q, err := p.Planned.With(params)
+	q, err := p.Plan.With(params)
 	if err != nil {
 		return nil, err
 	}
@@ -50,26 +50,28 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 // The error is a *CursorError, an *Error for what a query can only do wrong while it runs, a *MemoryError, a
 // *TimeError, or what a source, a UDF or the context returned; the page is then as far as it got, without
 // rows.
-func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env, o exec.RunOptions) (exec.Page, error) {
-	return exec.RunPlanned(ctx, p.Planned, sources, env, o)
+func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env, o exec.RunOptions) (exec.Page,
+	error) {
+	return exec.Run(ctx, p.Plan, sources, env, o)
 }
 
 // RunValues makes one page of a query over a list, as Run does over partition ranges. There is one
 // difference: a page has a Cursor only where another row follows. The plan is best prepared for an Info that
 // is Lenient and has no Index: all values are looked at, and any ORDER BY sorts. Errors are those of Run.
-func (p *Plan) RunValues(ctx context.Context, list []exec.Value, env eval.Env, o exec.RunOptions) (exec.Page, error) {
-	return exec.RunValueList(ctx, p.Planned, list, env, o)
+func (p *Plan) RunValues(ctx context.Context, list []exec.Value, env eval.Env, o exec.RunOptions) (exec.Page,
+	error) {
+	return exec.RunValues(ctx, p.Plan, list, env, o)
 }
 
 // Explain returns the plan as text with the figures of a run: how many documents or rows came out of each
 // node and, where the run was traced, how long it took by itself. What goes into a node is what comes out of
 // the one below it. What was chosen among several ways follows, with what was counted of those that were not,
 // and last the composite index that would help, if there is one.
-func (p *Plan) Explain(s exec.Stats) string { return exec.Explain(p.Planned, s) }
+func (p *Plan) Explain(s exec.Stats) string { return exec.Explain(p.Plan, s) }
 
 // Beginning returns the cursor of the first page over sources that cover the spans, in a scope.
 func (p *Plan) Beginning(scope string, spans []cursor.Span) string {
-	return exec.Beginning(p.Planned, scope, spans)
+	return exec.Beginning(p.Plan, scope, spans)
 }
 
 // Functions returns the names of all functions of the language, in upper case and in order.
@@ -78,8 +80,8 @@ func Functions() []string { return lang.Functions() }
 // Begin returns the progress of a query over sources that cover the spans, before the first document.
 func Begin(spans []Span) Progress { return cursor.Begin(spans) }
 
-// ParseProgress reads a progress off the front of b and returns the bytes behind it. The progress holds slices of
-// b. It is false where b is malformed.
+// ParseProgress reads a progress off the front of b and returns the bytes behind it. The progress holds
+// slices of b. It is false where b is malformed.
 func ParseProgress(b []byte) (p Progress, rest []byte, ok bool) { return cursor.ParseProgress(b) }
 
 // OrderedBy returns what a row is ordered by that has the value.
@@ -115,5 +117,5 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 // with the query is found as by Prepare, except that no index is missed: that is told by the range that lacks
 // it. The error is an *Error or, where the client lacks a feature, an *UnsupportedError.
 func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*GatewayPlan, error) {
-	return gateway.PlanFor(text, params, info, o)
+	return gateway.NewPlan(text, params, info, o)
 }

@@ -152,7 +152,8 @@ func TestEqualScoresAtTheEdge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := runAll(text, nil, bind.Info{Lenient: true, Index: x}, newMemory(t, x, bodies, 1), exec.RunOptions{})
+	got, err := runAll(text, nil, bind.Info{Lenient: true, Index: x}, newMemory(t, x, bodies, 1),
+		exec.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

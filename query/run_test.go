@@ -9,13 +9,11 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/fault"
-	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
 func numbered(n int, format string) [][]byte {
@@ -104,7 +102,8 @@ func TestPages(t *testing.T) {
 func TestBlockingPages(t *testing.T) {
 	sources := newMemory(t, nil, numbered(10, `{"id":"%","n":%}`), 3)
 	want := `[{"n":2},{"n":3},{"n":4},{"n":5},{"n":6}]`
-	got, err := runAll("SELECT DISTINCT c.n FROM c OFFSET 2 LIMIT 5", nil, bind.Info{}, sources, exec.RunOptions{MaxBytes: 16})
+	got, err := runAll("SELECT DISTINCT c.n FROM c OFFSET 2 LIMIT 5", nil, bind.Info{}, sources,
+		exec.RunOptions{MaxBytes: 16})
 	if err != nil || string(arrayOf(got).Raw()) != want {
 		t.Errorf("%s, %v", arrayOf(got).Raw(), err)
 	}
@@ -128,14 +127,16 @@ func TestWritesBetweenPages(t *testing.T) {
 			return bodies
 		}
 		p := mustPrepare(t, c.text, info)
-		before := newMemory(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`, `{"id":"b","n":2,"long":"LONG2"}`, `{"id":"c","n":3,"long":"LONG3"}`,
+		before := newMemory(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`,
+			`{"id":"b","n":2,"long":"LONG2"}`, `{"id":"c","n":3,"long":"LONG3"}`,
 			`{"id":"d","n":4,"long":"LONG4"}`), 1)
 		page, err := p.Run(context.Background(), before, eval.Env{}, exec.RunOptions{MaxItems: 2})
 		if err != nil || rowsText(page) != c.first {
 			t.Fatalf("%s begins with %s, %v", c.text, rowsText(page), err)
 		}
 		// c is deleted, e and f are new: e where the order has been already.
-		after := newMemory(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`, `{"id":"b","n":2,"long":"LONG2"}`, `{"id":"x"}`,
+		after := newMemory(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`,
+			`{"id":"b","n":2,"long":"LONG2"}`, `{"id":"x"}`,
 			`{"id":"d","n":4,"long":"LONG4"}`, `{"id":"f","n":3.5,"long":"LONG5"}`), 1)
 		m := after[0].(*memory)
 		m.drop(3)
@@ -168,7 +169,8 @@ func TestCutCursor(t *testing.T) {
 	if err != nil || rowsText(page) != `"0" "1"` || len(page.Cursor) > 1024 {
 		t.Fatalf("%s, %v, %d", rowsText(page), err, len(page.Cursor))
 	}
-	next, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{MaxItems: 2, Cursor: page.Cursor})
+	next, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{MaxItems: 2,
+		Cursor: page.Cursor})
 	if err != nil || rowsText(next) != `"2" "3"` {
 		t.Errorf("%s, %v", rowsText(next), err)
 	}
@@ -190,19 +192,24 @@ func TestForeignCursors(t *testing.T) {
 	other := mustPrepare(t, "SELECT * FROM c ORDER BY c.id", info)
 	for name, run := range map[string]func() (exec.Page, error){
 		"another query": func() (exec.Page, error) {
-			return other.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: page.Cursor, Scope: "s"})
+			return other.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: page.Cursor,
+				Scope: "s"})
 		},
 		"another scope": func() (exec.Page, error) {
-			return p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: page.Cursor, Scope: "t"})
+			return p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: page.Cursor,
+				Scope: "t"})
 		},
 		"no base64": func() (exec.Page, error) {
-			return p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: "%%%", Scope: "s"})
+			return p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: "%%%",
+				Scope: "s"})
 		},
 		"cut short": func() (exec.Page, error) {
-			return p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: page.Cursor[:len(page.Cursor)-14], Scope: "s"})
+			return p.Run(context.Background(), sources, eval.Env{},
+				exec.RunOptions{Cursor: page.Cursor[:len(page.Cursor)-14], Scope: "s"})
 		},
 		"a part of the container that it does not cover": func() (exec.Page, error) {
-			return p.Run(context.Background(), nil, eval.Env{}, exec.RunOptions{Cursor: cursorOver(p, cursor.Span{From: []byte{5}}), Scope: "s"})
+			return p.Run(context.Background(), nil, eval.Env{}, exec.RunOptions{Cursor: cursorOver(p,
+				cursor.Span{From: []byte{5}}), Scope: "s"})
 		},
 	} {
 		var wrong *fault.CursorError
@@ -213,7 +220,7 @@ func TestForeignCursors(t *testing.T) {
 }
 
 func cursorOver(p *Plan, s cursor.Span) string {
-	x := exec.Execution{Plan: p.Planned, Opts: exec.RunOptions{Scope: "s"}}
+	x := exec.Execution{Plan: p.Plan, Opts: exec.RunOptions{Scope: "s"}}
 	return cursor.Bookmark{Form: cursor.Sorting, Limit: -1}.Encode(x.Hash(), []cursor.Span{s})
 }
 
@@ -221,7 +228,8 @@ func cursorOver(p *Plan, s cursor.Span) string {
 func TestBudget(t *testing.T) {
 	info := defaultInfo(t)
 	sources := newMemory(t, info.Index, numbered(200, `{"id":"%","n":%}`), 2)
-	for _, text := range []string{"SELECT VALUE c.n FROM c WHERE c.n % 50 = 0", "SELECT VALUE c.n FROM c WHERE c.n % 50 = 0 ORDER BY c.n"} {
+	for _, text := range []string{"SELECT VALUE c.n FROM c WHERE c.n % 50 = 0",
+		"SELECT VALUE c.n FROM c WHERE c.n % 50 = 0 ORDER BY c.n"} {
 		p := mustPrepare(t, text, info)
 		clock := time.Duration(0)
 		env := eval.Env{Elapsed: func() time.Duration { clock += time.Second; return clock }}
@@ -253,7 +261,8 @@ func TestBudget(t *testing.T) {
 
 // TestRunErrors checks what a query can only do wrong while it runs.
 func TestRunErrors(t *testing.T) {
-	sources := newMemory(t, nil, numbered(40, `{"id":"%","l":[1,2],"pad":"`+strings.Repeat("p", 100_000)+`%"}`), 1)
+	sources := newMemory(t, nil, numbered(40, `{"id":"%","l":[1,2],"pad":"`+strings.Repeat("p",
+		100_000)+`%"}`), 1)
 	failed := errors.New("thrown")
 	env := eval.Env{UDF: func(name string, args []doc.Value) (doc.Value, error) {
 		if name == "twice" {
@@ -271,15 +280,19 @@ func TestRunErrors(t *testing.T) {
 	if _, err := run("SELECT VALUE udf.twice(1) FROM c", eval.Env{}); !errors.As(err, &wrong) {
 		t.Errorf("%v", err)
 	}
-	if page, err := run("SELECT TOP 2 VALUE udf.twice(c.l[1]) FROM c WHERE udf.twice(1) = 2", env); err != nil || rowsText(page) != "4 4" || page.Stats.UDFCalls != 4 {
+	if page, err := run("SELECT TOP 2 VALUE udf.twice(c.l[1]) FROM c WHERE udf.twice(1) = 2",
+		env); err != nil || rowsText(page) != "4 4" || page.Stats.UDFCalls != 4 {
 		t.Errorf("%s, %v, %+v", rowsText(page), err, page.Stats)
 	}
 	var much *fault.MemoryError
-	if _, err := run("SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE [c.pad, a, b, d, e, f] FROM c JOIN a IN c.l JOIN b IN c.l "+
-		"JOIN d IN c.l JOIN e IN c.l JOIN f IN c.l)", env); !errors.As(err, &much) || much.Clause != "DISTINCT" {
+	if _,
+		err := run("SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE [c.pad, a, b, d, e, f] FROM c JOIN a IN c.l JOIN b IN c.l "+
+		"JOIN d IN c.l JOIN e IN c.l JOIN f IN c.l)", env); !errors.As(err, &much) ||
+		much.Clause != "DISTINCT" {
 		t.Errorf("%v", err)
 	}
-	if _, err := run("SELECT VALUE MAKELIST(REPLICATE(c.id, 4000) || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || "+
+	if _,
+		err := run("SELECT VALUE MAKELIST(REPLICATE(c.id, 4000) || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || "+
 		"c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad || c.pad) FROM c", env); !errors.As(err, &much) || much.Clause != "MAKELIST" {
 		t.Errorf("%v", err)
 	}
@@ -287,7 +300,8 @@ func TestRunErrors(t *testing.T) {
 
 // TestGroupsInGroups checks that the groups of a subquery and those of the query around it do not meet.
 func TestGroupsInGroups(t *testing.T) {
-	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"1","g":[2,2,3]}`), []byte(`{"id":"2","g":[3]}`), []byte(`{"id":"3","g":[2,2,3]}`)}, 1)
+	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"1","g":[2,2,3]}`), []byte(`{"id":"2","g":[3]}`),
+		[]byte(`{"id":"3","g":[2,2,3]}`)}, 1)
 	for text, want := range map[string]string{
 		"SELECT c.g[0] AS a, ARRAY(SELECT {k: x, n: COUNT(1), l: ARRAY_LENGTH(c.g)} FROM x IN c.g GROUP BY x) AS s, COUNT(1) AS n, c.g AS g FROM c GROUP BY c.g": `[{"a":2,"s":[{"$1":{"k":2,"n":2,"l":3}},` +
 			`{"$1":{"k":3,"n":1,"l":3}}],"n":2,"g":[2,2,3]},{"a":3,"s":[{"$1":{"k":3,"n":1,"l":1}}],"n":1,"g":[3]}]`,
@@ -321,97 +335,5 @@ func TestSystemProperties(t *testing.T) {
 	got, err := runAll("SELECT * FROM c WHERE c.id = '1'", nil, info, sources, exec.RunOptions{})
 	if err != nil || len(got) != 1 || got[0].Member("_ts").Num() != 1700000002 {
 		t.Errorf("%s, %v", arrayOf(got).Raw(), err)
-	}
-}
-
-// TestComputedProperties checks that computed properties are used like stored ones, hide those of the same
-// name, and are not part of the document itself.
-func TestComputedProperties(t *testing.T) {
-	list := []bind.Computed{{Name: "low", Query: "SELECT VALUE LOWER(x.name) FROM x"}, {Name: "pair", Query: "SELECT VALUE {a: c.n, b: [c.n]} FROM c"},
-		{Name: "hidden", Query: "SELECT VALUE c.nope FROM c"}}
-	evaluate, err := plan.NewComputed(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"},{"path":"/low/?"}]}`)
-	x, err := index.NewIndexer(index.Definition{Policy: policy, Computed: list}, map[string]index.Evaluate{
-		"low": func(body []byte) doc.Value { return evaluate("low", body) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bodies := [][]byte{[]byte(`{"id":"1","name":"B","n":1,"hidden":7}`), []byte(`{"id":"2","name":"a","n":2}`), []byte(`{"id":"3"}`)}
-	for _, info := range []bind.Info{{Computed: list, Lenient: true}, {Computed: list, Index: x}} {
-		sources := newMemory(t, info.Index, bodies, 1)
-		for text, want := range map[string]string{
-			"SELECT c.low, c.pair.b[0] AS n FROM c":                   `[{"low":"b","n":1},{"low":"a","n":2},{"n":[]}]`,
-			"SELECT VALUE c.id FROM c ORDER BY c.low":                 `["3","2","1"]`,
-			"SELECT VALUE c.id FROM c WHERE c.low = 'b'":              `["1"]`,
-			"SELECT VALUE c.hidden FROM c":                            `[]`,
-			"SELECT c.low, COUNT(1) AS k FROM c GROUP BY c.low":       `[{"k":1},{"low":"a","k":1},{"low":"b","k":1}]`,
-			"SELECT VALUE IS_DEFINED(x.low) FROM (SELECT * FROM c) x": `[false,false,false]`,
-		} {
-			want = strings.Replace(want, `{"n":[]}`, `{}`, 1)
-			got, err := runAll(text, nil, info, sources, exec.RunOptions{})
-			if err != nil || string(arrayOf(got).Raw()) != want {
-				t.Errorf("%s gives %s (%v), want %s", text, arrayOf(got).Raw(), err, want)
-			}
-		}
-	}
-	for _, bad := range []string{"SELECT c.a FROM c", "SELECT VALUE c.a FROM c WHERE true", "SELECT VALUE 1", "SELECT VALUE x FROM x IN c.l", "nonsense"} {
-		var wrong *fault.Error
-		if _, err := plan.NewComputed([]bind.Computed{{Name: "p", Query: bad}}); !errors.As(err, &wrong) {
-			t.Errorf("%s: %v", bad, err)
-		}
-	}
-}
-
-func TestCondition(t *testing.T) {
-	d := &memoryDocument{5, []byte(`{"id":"1","n":7,"l":[1]}`)}
-	for text, want := range map[string]bool{
-		"FROM c": true, "from c where c.n = 7": true, "FROM c WHERE c.n > 7": false, "FROM x WHERE x._ts = 1700000005": true,
-		"FROM c WHERE ARRAY_CONTAINS(c.l, 1) AND NOT IS_DEFINED(c.gone)": true, "FROM c WHERE c.n": false, "FROM c WHERE false": false,
-	} {
-		c, err := exec.PrepareCondition(text, bind.Info{})
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		if got, err := c.Match(t.Context(), d, eval.Env{}); got != want || err != nil {
-			t.Errorf("%s: %t, %v", text, got, err)
-		}
-	}
-	var wrong *fault.Error
-	if _, err := exec.PrepareCondition("FROM c WHERE x.a = 1", bind.Info{}); !errors.As(err, &wrong) || wrong.Code != fault.CodeUnresolved {
-		t.Errorf("%v", err)
-	}
-}
-
-// TestPlanIsShared runs one plan in several goroutines at once: under the race detector it proves that a plan
-// holds no state.
-func TestPlanIsShared(t *testing.T) {
-	info := planInfo(t)
-	bodies := numbered(40, `{"id":"%","n":%,"l":[%,1],"x":"red sea %","v":[1,0,%]}`)
-	for _, text := range []string{
-		`SELECT c.id, l, UPPER(c.x), c.x LIKE "%sea%", c.n IN (1, 2, 3, 4, 5, 6, 7, 8, 9) FROM c JOIN l IN c.l WHERE RegexMatch(c.x, "s.a")`,
-		`SELECT VALUE c.id FROM c WHERE FullTextContains(c.x, "sea") ORDER BY c.n DESC`,
-		`SELECT c.n % 3 AS m, COUNT(1) AS k, MAKELIST(c.id) AS ids FROM c GROUP BY c.n % 3`,
-		`SELECT TOP 5 VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "red"), VectorDistance(c.v, [0, 0, 1]))`,
-		`SELECT MIN(c.n), MAX(c.n), ARRAY_LENGTH(MAKESET(c.x)) FROM c`,
-	} {
-		p := mustPrepare(t, text, info)
-		results := make(chan string)
-		for range 4 {
-			sources := newMemory(t, info.Index, bodies, 2)
-			go func() {
-				page, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{})
-				results <- fmt.Sprint(rowsText(page), err)
-			}()
-		}
-		want := <-results
-		for range 3 {
-			if got := <-results; got != want {
-				t.Errorf("%s: %s, then %s", text, want, got)
-			}
-		}
 	}
 }

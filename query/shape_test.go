@@ -86,8 +86,10 @@ func TestShapeDependsOnValues(t *testing.T) {
 		"SELECT * FROM c WHERE c.a = (@x = 1 ? 2 : 3)":                                      true,
 		"SELECT t FROM c JOIN (SELECT VALUE t FROM t IN c.t WHERE t > @x) t WHERE c.a = @y": false,
 	} {
-		params := []bind.Parameter{{Name: "@x", Value: doc.NumberValue(1)}, {Name: "@y", Value: doc.StringValue("y")},
-			{Name: "@n", Value: doc.NumberValue(1)}, {Name: "@s", Value: doc.StringValue("s")}, {Name: "@list", Value: doc.Of([]byte(`[1,2]`))}}
+		params := []bind.Parameter{{Name: "@x", Value: doc.NumberValue(1)}, {Name: "@y",
+			Value: doc.StringValue("y")},
+			{Name: "@n", Value: doc.NumberValue(1)}, {Name: "@s", Value: doc.StringValue("s")},
+			{Name: "@list", Value: doc.Of([]byte(`[1,2]`))}}
 		p, err := Prepare(text, params, info)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -104,7 +106,8 @@ func TestWithReads(t *testing.T) {
 	bodies := [][]byte{[]byte(`{"id":"1","a":1}`), []byte(`{"id":"2","a":2}`), []byte(`{"id":"3","a":3}`)}
 	sources := newMemory(t, x, bodies, 1)
 	p, err := Prepare("SELECT VALUE c.id FROM c WHERE c.a >= @low AND c.a < @high",
-		[]bind.Parameter{{Name: "@low", Value: doc.NumberValue(1)}, {Name: "@high", Value: doc.NumberValue(2)}}, bind.Info{Index: x})
+		[]bind.Parameter{{Name: "@low", Value: doc.NumberValue(1)}, {Name: "@high",
+			Value: doc.NumberValue(2)}}, bind.Info{Index: x})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +137,8 @@ func TestWithReads(t *testing.T) {
 	if err != nil || len(page.Rows) > 0 || !slices.Equal(q.Shape.Names, []string{"@high"}) {
 		t.Errorf("%s, %v", rowTexts(page), err)
 	}
-	twice := []bind.Parameter{{Name: "@high", Value: doc.NumberValue(3)}, {Name: "@high", Value: doc.NumberValue(3)}}
+	twice := []bind.Parameter{{Name: "@high", Value: doc.NumberValue(3)}, {Name: "@high",
+		Value: doc.NumberValue(3)}}
 	if _, err = p.With(twice); err == nil {
 		t.Error("a parameter that is there twice is taken")
 	}
@@ -150,7 +154,8 @@ func TestWithAtOnce(t *testing.T) {
 		"SELECT DISTINCT VALUE c.a FROM c WHERE c.a IN (@a, 2)",
 		"SELECT c.a, MAX(c.s) AS m FROM c WHERE c.a = @a GROUP BY c.a",
 	} {
-		params := []bind.Parameter{{Name: "@a", Value: doc.NumberValue(1)}, {Name: "@s", Value: doc.StringValue("b")}}
+		params := []bind.Parameter{{Name: "@a", Value: doc.NumberValue(1)}, {Name: "@s",
+			Value: doc.StringValue("b")}}
 		p, err := Prepare(text, params, bind.Info{Index: x, Lenient: true})
 		if err != nil {
 			t.Fatal(err)

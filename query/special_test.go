@@ -89,7 +89,8 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 		bodies := specialDocuments(r, 10+r.IntN(80))
 		plain := newMemory(t, nil, bodies, 1)
 		for _, text := range queries {
-			want, err := runAll(text, nil, bind.Info{Lenient: true, Vectors: vectors}, plain, exec.RunOptions{})
+			want, err := runAll(text, nil, bind.Info{Lenient: true, Vectors: vectors}, plain,
+				exec.RunOptions{})
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}

@@ -55,7 +55,8 @@ func spillBodies(n int) [][]byte {
 }
 
 // pagesOf runs a query to its end and returns its rows, how many documents were read, and the pages.
-func pagesOf(t *testing.T, p *Plan, sources []source.Source, env eval.Env, o exec.RunOptions) (rows []string, loaded int64,
+func pagesOf(t *testing.T, p *Plan, sources []source.Source, env eval.Env, o exec.RunOptions) (rows []string,
+	loaded int64,
 	pages int) {
 	t.Helper()
 	for pages == 0 || o.Cursor != "" {
@@ -81,7 +82,8 @@ func TestSpill(t *testing.T) {
 	bodies := spillBodies(n)
 	for _, text := range spillCases {
 		p := mustPrepare(t, text, bind.Info{Lenient: true})
-		want, _, _ := pagesOf(t, p, newMemory(t, nil, bodies, 3), eval.Env{}, exec.RunOptions{MaxBytes: 1 << 30})
+		want, _, _ := pagesOf(t, p, newMemory(t, nil, bodies, 3), eval.Env{},
+			exec.RunOptions{MaxBytes: 1 << 30})
 		for _, forget := range []bool{false, true} {
 			dir, err := spill.Open(t.TempDir(), 1<<30)
 			if err != nil {

@@ -76,8 +76,10 @@ func TestValues(t *testing.T) {
 func TestValuePages(t *testing.T) {
 	list := valueList(`{"n":0}`, `{"n":1}`, `{"n":2}`, `{"n":3}`, `{"n":4}`, `{"n":5}`)
 	for text, want := range map[string]int{
-		"SELECT * FROM c": 3, "SELECT * FROM c ORDER BY c.n DESC": 3, "SELECT * FROM c WHERE c.n < 4": 2, "SELECT * FROM c WHERE c.n < 3": 2,
-		"SELECT * FROM c WHERE c.n < 2": 1, "SELECT TOP 4 * FROM c": 2, "SELECT TOP 4 * FROM c ORDER BY c.n": 2, "SELECT VALUE COUNT(1) FROM c": 1,
+		"SELECT * FROM c": 3, "SELECT * FROM c ORDER BY c.n DESC": 3, "SELECT * FROM c WHERE c.n < 4": 2,
+		"SELECT * FROM c WHERE c.n < 3": 2,
+		"SELECT * FROM c WHERE c.n < 2": 1, "SELECT TOP 4 * FROM c": 2,
+		"SELECT TOP 4 * FROM c ORDER BY c.n": 2, "SELECT VALUE COUNT(1) FROM c": 1,
 		"SELECT * FROM c WHERE c.n = 9": 1, "SELECT VALUE c.nope FROM c": 1,
 	} {
 		if got := runValues(t, text, 2, list); len(got) != want {
@@ -95,7 +97,8 @@ func TestValuePages(t *testing.T) {
 		}
 		// without the last one given and the next one
 		fewer := append(append([]exec.Value{}, list[:2]...), list[4:]...)
-		rest, err := p.RunValues(context.Background(), fewer, eval.Env{}, exec.RunOptions{Cursor: first.Cursor})
+		rest, err := p.RunValues(context.Background(), fewer, eval.Env{},
+			exec.RunOptions{Cursor: first.Cursor})
 		if err != nil || fmt.Sprintf("%s", rest.Rows) != "[4 5]" || rest.Cursor != "" {
 			t.Errorf("%s: %s %v", text, rest.Rows, err)
 		}

@@ -117,7 +117,8 @@ func NearestByCodes(t *testing.T, seed uint64) {
 			}
 			found := 0
 			for _, v := range all[nearestVectors:] {
-				plain := &plan.Vectors{Key: []byte("vectors"), Query: v, Square: lang.Squares(v), Metric: c.metric}
+				plain := &plan.Vectors{Key: []byte("vectors"), Query: v, Square: lang.Squares(v),
+					Metric: c.metric}
 				coded := *plain
 				coded.CodeKey, coded.Codes = src.codeKey, q.Query(v)
 				want := tenNearest(t, src, plain)
@@ -142,7 +143,7 @@ func NearestByCodes(t *testing.T, seed uint64) {
 
 func tenNearest(t *testing.T, src source.Source, v *plan.Vectors) (list []exec.Estimate) {
 	t.Helper()
-	x := &exec.Execution{Plan: &plan.Planned{}, Opts: exec.RunOptions{}.WithDefaults()}
+	x := &exec.Execution{Plan: &plan.Plan{}, Opts: exec.RunOptions{}.WithDefaults()}
 	x.Run = eval.NewRun(context.Background(), x.Plan.Layout, eval.Env{})
 	d, err := x.OpenDistances(src, v, nil, false)
 	if err != nil || d == nil {

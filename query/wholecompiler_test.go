@@ -74,11 +74,12 @@ func firstField(got, want string) string {
 	return strings.Join(fields, " ")
 }
 
-// meant tells whether a difference of that class is one that is meant: what
+// meant reports whether a difference of that class is one that is meant: what
 // has no answer is asked of the store all the same, and an ORDER BY over items of an array is refused, as the
 // service refuses it where its compiler does not.
 func meant(class string) bool {
-	return strings.HasPrefix(class, "6 ") || class == "2 refused, accepted by the compiler: refused without a code"
+	return strings.HasPrefix(class, "6 ") ||
+		class == "2 refused, accepted by the compiler: refused without a code"
 }
 
 // AskWholeQueries asks the compiler what it makes of random queries.
@@ -165,7 +166,7 @@ func shrink(t *testing.T, folder, text, class string) string {
 	return text
 }
 
-// balanced tells whether a part opens and closes all of its brackets.
+// balanced reports whether a part opens and closes all of its brackets.
 func balanced(words []string) bool {
 	depth := 0
 	for _, word := range words {

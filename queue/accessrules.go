@@ -7,7 +7,7 @@ import "strings"
 // names or is below of. The rules are XML, as the client sent them. It returns none if there is no such
 // entity.
 func (q *Queues) AccessRules(path string) (owner string, rules []byte) {
-	m, err := q.resident()
+	m, err := q.dataset()
 	if err != nil {
 		return "", nil
 	}

@@ -19,7 +19,7 @@ func (s *messageStore) hasEnded() error {
 func (q *Queues) Await(ctx context.Context, path string,
 	until func(entity.Entity) bool) (entity.Entity, error) {
 	for {
-		m, err := q.resident()
+		m, err := q.dataset()
 		if err != nil {
 			return entity.Entity{}, err
 		}

@@ -41,7 +41,7 @@ func TestMemory(t *testing.T) {
 		}
 		w.base.Advance(10 * time.Second)
 		s.mu.Lock()
-		claims, due, returned := len(s.claims), len(s.due), cap(s.place.returned)
+		claims, due, returned := len(s.claims), len(s.due), cap(s.cursor.returned)
 		s.mu.Unlock()
 		if claims > 300 || due > 300 || returned > 2*maxReturned {
 			t.Fatal(claims, due, returned)

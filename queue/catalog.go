@@ -59,9 +59,9 @@ func (r *entityRecord) scope() []byte {
 // tenant is what the host knows of the queues.
 type tenant struct{ q *Queues }
 
-// Claim implements host.Tenant.
-func (tenant) Claim() host.Claim {
-	return host.Claim{Name: "queues", Kinds: string([]byte{kindEntity, kindRule}), First: 0x40, Last: 0x7F}
+// KeySpace implements host.Tenant.
+func (tenant) KeySpace() host.KeySpace {
+	return host.KeySpace{Name: "queues", Kinds: string([]byte{kindEntity, kindRule}), First: 0x40, Last: 0x7F}
 }
 
 // Scopes implements host.Tenant.
@@ -76,7 +76,7 @@ func (tenant) Scopes(r engine.Reader) (list [][]byte, err error) {
 }
 
 // load reads all entities and rules.
-func (m *resident) load(r engine.Reader) error {
+func (m *dataset) load(r engine.Reader) error {
 	var subscriptions []entityRecord
 	err := host.ScanRecords(r, kindEntity, func(_ []byte, rec entityRecord) error {
 		if rec.Topic != 0 {
@@ -108,7 +108,7 @@ func (m *resident) load(r engine.Reader) error {
 	})
 }
 
-func (m *resident) loadEntity(r engine.Reader, rec entityRecord) (*entityState, error) {
+func (m *dataset) loadEntity(r engine.Reader, rec entityRecord) (*entityState, error) {
 	e := m.add(rec)
 	for _, s := range e.stores {
 		if s != nil {

@@ -61,7 +61,7 @@ func (q *Queues) Change(ctx context.Context, path string,
 			s.changed()
 		}
 	}
-	m.idler.ring()
+	m.idler.wakeUp()
 	for _, s := range e.stores {
 		if s != nil && s.forwardsTo() != "" {
 			m.forward(ctx, []*messageStore{s})
@@ -71,7 +71,7 @@ func (q *Queues) Change(ctx context.Context, path string,
 }
 
 // changed are the properties that an entity is to have.
-func (m *resident) changed(e *entityState, fn func(p *entity.Properties) error) (entity.Properties, error) {
+func (m *dataset) changed(e *entityState, fn func(p *entity.Properties) error) (entity.Properties, error) {
 	p := *e.properties.Load()
 	err := fn(&p)
 	if err == nil {

@@ -18,7 +18,7 @@ import (
 // always hold; it stops early where report returns false. No entity is made or deleted meanwhile. The error
 // returned is that of reading.
 func (q *Queues) Check(ctx context.Context, report func(error) bool) error {
-	m, err := q.resident()
+	m, err := q.dataset()
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (q *Queues) Check(ctx context.Context, report func(error) bool) error {
 // Totals tells how many entities there are, and how many messages in all of them. It changes nothing: what
 // has expired and is not purged yet counts.
 func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err error) {
-	m, err := q.resident()
+	m, err := q.dataset()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -54,7 +54,7 @@ func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err 
 //
 // that the counters are those of what is there, and that no key belongs to no store. The error returned is
 // that of reading; a violation is no error of it.
-func (m *resident) checkMessages(ctx context.Context, report func(error) bool) error {
+func (m *dataset) checkMessages(ctx context.Context, report func(error) bool) error {
 	if err := m.in.Catalog().Lock(ctx); err != nil { // so that the entities are those of the snapshot
 		return wrap(err)
 	}
@@ -74,7 +74,7 @@ func (m *resident) checkMessages(ctx context.Context, report func(error) bool) e
 }
 
 // checkStrays reports keys of messages that belong to no store.
-func (m *resident) checkStrays(ctx context.Context, r engine.Reader, known map[string]*messageStore,
+func (m *dataset) checkStrays(ctx context.Context, r engine.Reader, known map[string]*messageStore,
 	report func(error) bool) error {
 	it := r.Scan(engine.Range{Start: []byte{0x40}, End: []byte{0x80}}, false)
 	for more := it.Next(); more && ctx.Err() == nil; {

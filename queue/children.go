@@ -6,7 +6,7 @@ import (
 )
 
 // changeChildren adds a subscription to a topic, or takes it away. Who goes through the subscriptions has a
-// list that does not change. The resident's mutex is held.
+// list that does not change. The dataset's mutex is held.
 func (e *entityState) changeChildren(child *entityState, add bool) {
 	list := slices.DeleteFunc(
 		slices.Clone(*e.children.Load()),

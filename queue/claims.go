@@ -43,7 +43,7 @@ func (s *messageStore) unclaim(c *claim) {
 	if c.deferred {
 		return
 	}
-	if p := s.placeOf(c.group); p != nil { // else who takes the session next begins at its first message
+	if p := s.cursorOf(c.group); p != nil { // else who takes the session next begins at its first message
 		p.free(c.seq)
 		p.waiters.wake(1)
 	}
@@ -105,12 +105,12 @@ func (s *messageStore) dropSession(l *sessionLock) {
 	if s.sessions[l.id] == l {
 		delete(s.sessions, l.id)
 	}
-	l.place.waiters.all()
+	l.cursor.waiters.all()
 	s.free.wake(1)
 }
 
 // popReturned claims up to n messages that have come back to where receivers have been.
-func (s *messageStore) popReturned(p *place, r *Receiver, n int) (list []*claim) {
+func (s *messageStore) popReturned(p *receiveCursor, r *Receiver, n int) (list []*claim) {
 	for len(list) < n && len(p.returned) > 0 {
 		if c := s.claim(heap.Pop(&p.returned).(int64), r); c != nil {
 			list = append(list, c)

@@ -65,7 +65,7 @@ func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int
 	if c == nil {
 		return Delivery{}, s.messageNotFound(number)
 	}
-	l := look{s: s, now: now, state: layout.Active, max: 1}
+	l := claimReader{s: s, now: now, state: layout.Active, max: 1}
 	live, err := l.read(ctx, []*claim{c})
 	if err == nil {
 		err = s.purgeMet(ctx, l.expired)
@@ -124,7 +124,7 @@ func (s *messageStore) claimAll(numbers []int64, session *Receiver) (list []*cla
 // readDeferred reads the messages of claims, all or none.
 func (s *messageStore) readDeferred(ctx context.Context, claims []*claim,
 	session *Receiver) ([]stored, error) {
-	l := look{s: s, now: s.now(), state: layout.Deferred, all: true}
+	l := claimReader{s: s, now: s.now(), state: layout.Deferred, all: true}
 	list, err := l.read(ctx, claims)
 	if err != nil {
 		return nil, err

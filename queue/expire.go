@@ -40,7 +40,7 @@ const (
 )
 
 // sweeper shows the stores to the reaper.
-type sweeper struct{ m *resident }
+type sweeper struct{ m *dataset }
 
 // Ranges implements ttl.Sweeper.
 func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
@@ -77,7 +77,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 		return swept, err
 	}
 	next := s.nextWakeup()
-	if s.sub == entity.Main && s.e.kind != entity.Topic && !s.rests(ctx) {
+	if s.sub == entity.Main && s.e.kind != entity.Topic && !s.sweepPostponed(ctx) {
 		more, at, n, err := s.sweepExpired(ctx, limit)
 		if err != nil {
 			s.expiry.restart()
@@ -99,8 +99,8 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 	return swept, nil
 }
 
-// rests tells that a sweep is not to purge the store now.
-func (s *messageStore) rests(ctx context.Context) bool {
+// sweepPostponed tells that a sweep is not to purge the store now.
+func (s *messageStore) sweepPostponed(ctx context.Context) bool {
 	if !host.Held(ctx) {
 		return false
 	}
@@ -141,7 +141,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 	}
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		for i, step := range steps {
-			if due, err = step.Walk(r, due, limit-len(due), s.judge); err != nil {
+			if due, err = step.Walk(r, due, limit-len(due), s.sweepAction); err != nil {
 				return err
 			}
 			ahead, err := step.Ahead(r)
@@ -166,8 +166,8 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 	return more, next, n, nil
 }
 
-// judge lets the reaper pass by what somebody has locked.
-func (s *messageStore) judge(e host.Entry) host.Verdict {
+// sweepAction lets the reaper pass by what somebody has locked.
+func (s *messageStore) sweepAction(e host.Entry) host.SweepAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.claims[int64(e.ID)]; c != nil {

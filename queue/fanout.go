@@ -18,8 +18,8 @@ type fanOut struct {
 	index    fanout.Index
 }
 
-// chosen is a subscription that gets something of a message.
-type chosen struct {
+// recipient is a subscription that gets copies of a message.
+type recipient struct {
 	to     *entityState
 	plain  bool           // a rule without an action wants it
 	acting []*entity.Rule // those with an action that want it, by name
@@ -59,16 +59,16 @@ func newFanOut(children *[]*entityState) *fanOut {
 }
 
 // match is the subscriptions that get something of a message, in the order of their numbers.
-func (f *fanOut) match(m *message.Message, h *layout.Header) (list []*chosen) {
+func (f *fanOut) match(m *message.Message, h *layout.Header) (list []*recipient) {
 	v := &fanout.View{Message: m, Header: h}
-	var last *chosen
+	var last *recipient
 	for _, at := range f.index.Candidates(v) {
 		r := &f.sets[at.Subscription].list[at.Rule]
 		if !r.Filter.Match(v) {
 			continue
 		}
 		if to := (*f.children)[at.Subscription]; last == nil || last.to != to {
-			last = &chosen{to: to}
+			last = &recipient{to: to}
 			list = append(list, last)
 		}
 		if r.Action.IsZero() {
@@ -77,6 +77,6 @@ func (f *fanOut) match(m *message.Message, h *layout.Header) (list []*chosen) {
 		}
 		last.acting = append(last.acting, r)
 	}
-	slices.SortFunc(list, func(a, b *chosen) int { return cmp.Compare(a.to.number, b.to.number) })
+	slices.SortFunc(list, func(a, b *recipient) int { return cmp.Compare(a.to.number, b.to.number) })
 	return list
 }

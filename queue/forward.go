@@ -50,7 +50,7 @@ func (w *work) sources() (list []*messageStore) {
 }
 
 // forward moves the messages of stores on, and those of the stores in which they arrive.
-func (m *resident) forward(ctx context.Context, list []*messageStore) {
+func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 	for steps := 0; len(list) > 0; steps++ {
 		s := list[0]
 		if steps >= maxForwardSteps || ctx.Err() != nil {
@@ -92,10 +92,10 @@ func (s *messageStore) mustForward(at int64) {
 // forward moves as many messages on as one transaction takes. more tells that there are others, and sources
 // are the stores that they have arrived in, and do not stay in.
 func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messageStore, err error) {
-	if err := s.forwarding.Take(ctx); err != nil {
+	if err := s.forwarding.Lock(ctx); err != nil {
 		return false, nil, wrap(err)
 	}
-	defer s.forwarding.Release()
+	defer s.forwarding.Unlock()
 	s.mu.Lock()
 	s.forwards = host.Never
 	ended := s.ended != nil
@@ -224,14 +224,14 @@ func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 // is gone.
 func (w *work) refusal(to *entityState, h *layout.Header, size int64) (*reason, error) {
 	if h.Hops >= maxHops {
-		why := because("MaxTransferHopCountExceeded",
+		why := newReason("MaxTransferHopCountExceeded",
 			"The message was forwarded as often as it can be: the allowed hop count is 4.")
 		return &why, nil
 	}
 	err := w.takesForwarded(to, size)
 	var no *entity.Error
 	if errors.As(err, &no) {
-		why := because(exceptionOf(no.Code), no.Message)
+		why := newReason(exceptionOf(no.Code), no.Message)
 		return &why, nil
 	}
 	return nil, err

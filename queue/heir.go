@@ -26,12 +26,12 @@ const (
 
 // heir is a queue or a topic in which arrives what dies elsewhere.
 type heir struct {
-	m    *resident
+	m    *dataset
 	path string
 }
 
 // heir finds one. Errors: CodeEntityNotFound, CodeArgument for an entity that cannot be one.
-func (m *resident) heir(name string) (host.Heir, error) {
+func (m *dataset) heir(name string) (host.ExpirySink, error) {
 	e, err := m.findPath(name)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (m *resident) heir(name string) (host.Heir, error) {
 }
 
 // Enter implements host.Heir. It fails where the entity is gone, or takes no messages.
-func (h heir) Enter(ctx context.Context) (host.Inheritance, error) {
+func (h heir) Enter(ctx context.Context) (host.SinkTx, error) {
 	if err := h.m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
 	}
@@ -69,7 +69,7 @@ type inheritance struct {
 }
 
 // Scopes implements host.Inheritance.
-func (i *inheritance) Scopes(engine.Reader, []host.Dead) ([][]byte, error) {
+func (i *inheritance) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{i.e.scope}, nil
 }
 
@@ -78,7 +78,7 @@ func (i *inheritance) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
 
 // Take implements host.Inheritance: it sends a message, which may be larger than what clients can send. It
 // fails with CodeQuotaExceeded where the entity is full: the dead waits.
-func (i *inheritance) Take(dead host.Dead) (taken bool, err error) {
+func (i *inheritance) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if i.w.moved > maxMoved {
 		return false, nil // for another transaction
 	}
@@ -86,7 +86,7 @@ func (i *inheritance) Take(dead host.Dead) (taken bool, err error) {
 	m.SetText(message.ContentType, "application/json")
 	m.SetString(PropertySource, dead.From)
 	m.SetString(PropertyID, dead.ID)
-	m.Set(PropertyDied, wire.AppendTimestamp(nil, dead.Died.UnixMilli()))
+	m.Set(PropertyDied, wire.AppendTimestamp(nil, dead.ExpiredAt.UnixMilli()))
 	a, err := i.e.stores[entity.Main].arrivalOf(m)
 	if err == nil {
 		_, err = i.w.enqueue(i.e, &a)

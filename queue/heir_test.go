@@ -12,9 +12,9 @@ import (
 
 // bequeath passes on what has died, as another tenant does in its purge. fn ends the transaction's part of
 // that tenant.
-func (w *world) bequeath(name string, fn func() error, list ...host.Dead) (taken int, err error) {
+func (w *world) bequeath(name string, fn func() error, list ...host.ExpiredItem) (taken int, err error) {
 	w.t.Helper()
-	to, err := w.h.Instance().Heir("another", heirKind, name)
+	to, err := w.h.Instance().Sink("another", heirKind, name)
 	if err != nil {
 		return 0, err
 	}
@@ -51,14 +51,14 @@ func well() error { return nil }
 func TestHeir(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("graves")
-	cart := host.Dead{From: "shop/carts", ID: "7", Body: []byte(`{"id":"7"}`), Died: start.Add(-time.Hour)}
-	n, err := w.bequeath("Graves", well, cart, host.Dead{From: "shop/carts", ID: "8", Body: []byte("{}")})
+	cart := host.ExpiredItem{From: "shop/carts", ID: "7", Body: []byte(`{"id":"7"}`), ExpiredAt: start.Add(-time.Hour)}
+	n, err := w.bequeath("Graves", well, cart, host.ExpiredItem{From: "shop/carts", ID: "8", Body: []byte("{}")})
 	if w.must(err); n != 2 {
 		t.Errorf("%d were taken", n)
 	}
 	list := w.expect("graves", `{"id":"7"} {}`)
 	d := list[0]
-	if died, _ := wire.Time(d.Message.Get(PropertyDied)); died != cart.Died.UnixMilli() ||
+	if died, _ := wire.Time(d.Message.Get(PropertyDied)); died != cart.ExpiredAt.UnixMilli() ||
 		propertyOf(d, PropertySource) != "shop/carts" || propertyOf(d, PropertyID) != "7" ||
 		d.Broker.EnqueuedTime != start.UnixMilli() {
 		t.Errorf("the message is %+v, %+v", d.Message, d.Broker)
@@ -78,7 +78,7 @@ func TestHeirRefuses(t *testing.T) {
 	p := *s.e.properties.Load()
 	p.MaxSizeMB = 0
 	s.e.properties.Store(&p)
-	dead := host.Dead{ID: "7", Body: []byte("{}")}
+	dead := host.ExpiredItem{ID: "7", Body: []byte("{}")}
 	for name, want := range map[string]entity.Code{
 		"nobody": entity.CodeEntityNotFound, "sessions": entity.CodeArgument,
 		"news/Subscriptions/all": entity.CodeArgument, "graves/$DeadLetterQueue": entity.CodeArgument,
@@ -104,7 +104,7 @@ func TestHeirForwards(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("to")
 	w.queue("q", forwarding("to"))
-	_, err := w.bequeath("q", well, host.Dead{ID: "7", Body: []byte("{}")})
+	_, err := w.bequeath("q", well, host.ExpiredItem{ID: "7", Body: []byte("{}")})
 	w.must(err)
 	w.sweep()
 	w.expect("to", "{}")
@@ -114,7 +114,7 @@ func TestHeirForwards(t *testing.T) {
 func TestHeirTakesPieces(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("q")
-	dead := host.Dead{ID: "7", Body: make([]byte, 2<<20)}
+	dead := host.ExpiredItem{ID: "7", Body: make([]byte, 2<<20)}
 	n, err := w.bequeath("q", well, dead, dead, dead, dead, dead)
 	if w.must(err); n != 2 {
 		t.Errorf("%d were taken", n)

@@ -25,9 +25,9 @@ func (e *entityState) touch(ms int64) {
 	}
 }
 
-// diesAt is the millisecond from which on the entity is not there, if nobody uses it before: host.Never for
-// one that is kept, or in use now.
-func (e *entityState) diesAt(now int64) int64 {
+// idleDeadline returns the millisecond from which on the entity does not exist, if it is not used before:
+// host.Never for one that is kept, or in use now.
+func (e *entityState) idleDeadline(now int64) int64 {
 	if e.neverIdle() || e.busy(now) {
 		return host.Never
 	}
@@ -45,7 +45,7 @@ func (e *entityState) neverIdle() bool {
 	return p.AutoDeleteOnIdle == entity.Forever || p.ForwardTo != ""
 }
 
-// busy tells whether the entity, or a subscription of it, is in use now.
+// busy reports whether the entity, or a subscription of it, is in use now.
 func (e *entityState) busy(now int64) bool {
 	for _, s := range e.stores {
 		if s != nil && (s.awaited() || s.hasScheduled()) {
@@ -63,7 +63,7 @@ func (e *entityState) busy(now int64) bool {
 
 // bringDue brings the scheduled messages that are due in entities which can be idle: it is known then since
 // when they are.
-func (m *resident) bringDue(ctx context.Context) error {
+func (m *dataset) bringDue(ctx context.Context) error {
 	now := m.in.Clock().Millis()
 	for _, e := range m.list() {
 		if e.neverIdle() {
@@ -87,20 +87,20 @@ func (e *entityState) touchAwaited(s *messageStore, now int64) {
 	}
 }
 
-// outlived tells whether the entity has been idle for too long, or its topic has.
-func (e *entityState) outlived(now int64) bool {
-	return e.diesAt(now) <= now || e.topic != nil && e.topic.diesAt(now) <= now
+// idleTooLong reports whether the entity has been idle for too long, or its topic has.
+func (e *entityState) idleTooLong(now int64) bool {
+	return e.idleDeadline(now) <= now || e.topic != nil && e.topic.idleDeadline(now) <= now
 }
 
 // idler deletes entities that have been idle for too long.
 type idler struct {
-	m    *resident
-	bell chan struct{} // one slot: entities have come, or changed
+	m    *dataset
+	wake chan struct{} // one slot: entities have come, or changed
 	end  context.CancelFunc
 	work sync.WaitGroup
 }
 
-func newIdler(m *resident) *idler { return &idler{m: m, bell: make(chan struct{}, 1)} }
+func newIdler(m *dataset) *idler { return &idler{m: m, wake: make(chan struct{}, 1)} }
 
 func (i *idler) start() {
 	ctx, end := context.WithCancel(context.Background())
@@ -113,9 +113,9 @@ func (i *idler) stop() {
 	i.work.Wait()
 }
 
-func (i *idler) ring() {
+func (i *idler) wakeUp() {
 	select {
-	case i.bell <- struct{}{}:
+	case i.wake <- struct{}{}:
 	default:
 	}
 }
@@ -134,7 +134,7 @@ func (i *idler) run(ctx context.Context) {
 		}
 		select {
 		case <-due:
-		case <-i.bell:
+		case <-i.wake:
 		case <-ctx.Done():
 		}
 		stop()
@@ -149,7 +149,7 @@ func (i *idler) look(ctx context.Context, now int64) (next int64) {
 		if e.neverIdle() {
 			continue
 		}
-		at := e.diesAt(now)
+		at := e.idleDeadline(now)
 		if at == host.Never {
 			at = now + retryIdle // in use: by whom nobody tells when that ends
 		}
@@ -177,12 +177,12 @@ func (i *idler) delete(ctx context.Context) error {
 }
 
 // sweepIdle deletes all entities that have been idle for too long. The catalog's lock is held.
-func (m *resident) sweepIdle(ctx context.Context) error {
+func (m *dataset) sweepIdle(ctx context.Context) error {
 	if err := m.bringDue(ctx); err != nil {
 		return err
 	}
 	for _, e := range m.list() {
-		if m.numbered(e.number) != e || !e.outlived(m.in.Clock().Millis()) {
+		if m.numbered(e.number) != e || !e.idleTooLong(m.in.Clock().Millis()) {
 			continue
 		}
 		if err := m.drop(ctx, e); err != nil {

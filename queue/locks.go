@@ -27,7 +27,7 @@ type sessionLock struct {
 	id     string
 	holder *Receiver
 	lost   bool // it is ending: its messages are being given back
-	place  place
+	cursor receiveCursor
 	deadline
 }
 
@@ -88,14 +88,14 @@ func (d *deadlines) forget(one *deadline) {
 	}
 }
 
-// maxReturned is how many messages a place remembers one by one that have come back to where receivers have
+// maxReturned is how many messages a cursor remembers one by one that have come back to where receivers have
 // been.
 const maxReturned = 1024
 
-// place is where the receivers of a store, or of a session, stand in its order. All active messages below
-// next are claimed, have expired, or are among the returned: so nobody walks over the locked ones again and
-// again.
-type place struct {
+// receiveCursor is the position up to which the active messages of a store, or of a session, have been handed
+// out. All below next are claimed, have expired, or are among the returned, so that a receive does not walk
+// over locked messages again.
+type receiveCursor struct {
 	next     int64
 	returned numbers
 	moves    uint64 // counts what became free or came below next: who has looked before must not move it on
@@ -103,7 +103,7 @@ type place struct {
 }
 
 // free notes a message that is there to be received, and was not before.
-func (p *place) free(seq int64) {
+func (p *receiveCursor) free(seq int64) {
 	p.moves++
 	if seq >= p.next {
 		return
@@ -115,13 +115,13 @@ func (p *place) free(seq int64) {
 }
 
 // restart lets the receivers begin at the first message again.
-func (p *place) restart() {
+func (p *receiveCursor) restart() {
 	p.moves++
 	p.next, p.returned = 0, nil
 }
 
-// advance moves the place on behind a number, where nothing has become free since it had so many moves.
-func (p *place) advance(behind int64, moves uint64) {
+// advance moves the cursor on behind a number, where nothing has become free since it had so many moves.
+func (p *receiveCursor) advance(behind int64, moves uint64) {
 	if p.moves == moves {
 		p.next = max(p.next, behind+1)
 	}

@@ -18,8 +18,8 @@ const (
 
 // manage begins a change of the catalog, which dates what it writes: its lock keeps clocks from being moved
 // meanwhile, too. leave ends it.
-func (q *Queues) manage(ctx context.Context) (m *resident, leave func(), err error) {
-	if m, err = q.resident(); err != nil {
+func (q *Queues) manage(ctx context.Context) (m *dataset, leave func(), err error) {
+	if m, err = q.dataset(); err != nil {
 		return nil, nil, err
 	}
 	m.in.Enter()
@@ -34,7 +34,7 @@ func (q *Queues) manage(ctx context.Context) (m *resident, leave func(), err err
 }
 
 // findPath finds an entity by the path that a client has given.
-func (m *resident) findPath(path string) (*entityState, error) {
+func (m *dataset) findPath(path string) (*entityState, error) {
 	a, management, err := entity.ParseAddress(path)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (m *resident) findPath(path string) (*entityState, error) {
 	return m.find(a)
 }
 
-func (m *resident) findKind(path string, kind entity.Kind) (*entityState, error) {
+func (m *dataset) findKind(path string, kind entity.Kind) (*entityState, error) {
 	e, err := m.findPath(path)
 	if err == nil && e.kind != kind {
 		return nil, notFound(path)
@@ -141,7 +141,7 @@ func nameEntity(kind entity.Kind, path string) (rec entityRecord, topic string, 
 }
 
 // admit looks whether an entity may be made, and completes its properties.
-func (m *resident) admit(kind entity.Kind, path string, parent *entityState,
+func (m *dataset) admit(kind entity.Kind, path string, parent *entityState,
 	p entity.Properties) (entity.Properties, error) {
 	m.mu.RLock()
 	there, count := m.paths[strings.ToLower(path)] != nil, len(m.paths)
@@ -177,7 +177,7 @@ func resourceName(topic string, names ...string) string {
 }
 
 // checkTargets checks that the targets of an entity exist, and normalizes their spelling.
-func (m *resident) checkTargets(path string, p *entity.Properties) error {
+func (m *dataset) checkTargets(path string, p *entity.Properties) error {
 	for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
 		if *target == "" {
 			continue
@@ -248,7 +248,7 @@ func (q *Queues) Delete(ctx context.Context, path string) error {
 }
 
 // drop deletes an entity. The catalog's lock is held.
-func (m *resident) drop(ctx context.Context, e *entityState) error {
+func (m *dataset) drop(ctx context.Context, e *entityState) error {
 	list := append([]*entityState{e}, *e.children.Load()...)
 	err := m.in.Catalog().Change(ctx, func(t *host.Change) error {
 		if e.topic == nil {
@@ -273,7 +273,7 @@ func (m *resident) drop(ctx context.Context, e *entityState) error {
 
 // Get is one entity with its counts. It is no activity.
 func (q *Queues) Get(ctx context.Context, path string) (entity.Entity, error) {
-	m, err := q.resident()
+	m, err := q.dataset()
 	if err != nil {
 		return entity.Entity{}, err
 	}
@@ -291,7 +291,7 @@ func (q *Queues) Get(ctx context.Context, path string) (entity.Entity, error) {
 // names: top of them behind skip. topic is "" but for subscriptions.
 func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
 	skip, top int) ([]entity.Entity, error) {
-	m, err := q.resident()
+	m, err := q.dataset()
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +312,7 @@ func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
 	now := m.in.Clock().Millis()
 	var list []*entityState
 	for _, e := range all {
-		if e.kind == kind && !e.outlived(now) {
+		if e.kind == kind && !e.idleTooLong(now) {
 			list = append(list, e)
 		}
 	}
@@ -332,7 +332,7 @@ func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
 }
 
 // entity tells what is known of an entity.
-func (m *resident) entity(ctx context.Context, e *entityState) (entity.Entity, error) {
+func (m *dataset) entity(ctx context.Context, e *entityState) (entity.Entity, error) {
 	out := entity.Entity{
 		Kind:       e.kind,
 		Path:       e.path,

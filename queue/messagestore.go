@@ -11,36 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// messageStore is one store of messages of an entity: what is known of it in memory. That is its locks, its
-// receivers and where they stand; all else lies in the engine.
-//
-// What messages need of an entity:
-//
-//	entity.number, kind, path, scope, properties, stores
-//	entity.m            *resident: whose it is, with
-//	    in    *host.Instance
-//	    opts  *Options
-//	    gate  host.Gate   shared by who stores a moment; a clock is set back by one who is alone
-//	    timers timers     started by Life.Start, stopped by Life.Stop
-//	entity.touch(now int64)                     activity, in milliseconds
-//	resident.find(Address) (*entity, error)     CodeEntityNotFound
-//	resident.list() []*entity                   all that are there, in any order
-//	resident.numbered(uint32) *entity           one of them; nil: it is gone
-//	resident.started                            the millisecond in which the resident began
-//	Queues.resident() (*resident, error)        the one that is live: CodeCancelled where there is none
-//
-// What entities call of messages:
-//
-//	newMessageStore       for each of entity.stores; a topic has Main alone
-//	createStores          in the transaction that makes the entity
-//	dropStores            in the transaction that deletes it
-//	messageStore.load     as the resident moves in
-//	messageStore.end      when the entity is gone (CodeEntityNotFound), or the instance (CodeCancelled)
-//	messageStore.catchUp  before the properties of the entity are changed
-//	messageStore.changed  when an update of the entity is durable and in entity.properties
-//	messageStore.awaited  somebody waits for messages, which is activity as long as it lasts
-//	messageStore.read     its counters, as they are stored
-//	work                  what happens to messages in one transaction: see tx.go
+// messageStore is one store of messages of an entity, in memory: its locks, its receivers and how far they
+// have read. All else lies in the engine. The store is made when its entity is, and loaded as the dataset is
+// opened; end is called when the entity is gone or the instance closes.
 type messageStore struct {
 	e    *entityState
 	sub  entity.Sub
@@ -50,8 +23,8 @@ type messageStore struct {
 	ended     *entity.Error // why it takes no receivers any more
 	claims    map[int64]*claim
 	tokens    map[message.UUID]*claim
-	due       deadlines // of locks, and of locks of sessions
-	place     place     // where receivers stand, in a store without sessions
+	due       deadlines     // of locks, and of locks of sessions
+	cursor    receiveCursor // where receivers stand, in a store without sessions
 	sessions  map[string]*sessionLock
 	free      waiters // for the next session
 	receivers map[*Receiver]struct{}
@@ -60,10 +33,10 @@ type messageStore struct {
 	schedules uint64 // counts what was scheduled
 	forwards  int64  // from that millisecond on messages are to be moved on; host.Never: there are none
 	ticking   bool   // somebody has the turn
-	wakeup    wakeup // the timers'
+	timer     timer  // the timers'
 
-	turn         host.Turn    // of who ends locks and brings what is scheduled
-	forwarding   host.Turn    // of who moves messages on, so that they keep their order
+	turn         host.Mutex   // of who ends locks and brings what is scheduled
+	forwarding   host.Mutex   // of who moves messages on, so that they keep their order
 	latest       atomic.Int64 // the last millisecond that is stored
 	size         atomic.Int64 // bytes of all messages
 	lastReceived atomic.Int64 // the last millisecond in which somebody asked for messages
@@ -72,11 +45,11 @@ type messageStore struct {
 
 // newMessageStore makes what is known in memory of a store of an entity.
 func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
-	return &messageStore{e: e, sub: sub, keys: layout.StoreKeysOf(e.number, sub), turn: host.NewTurn(),
-		forwarding: host.NewTurn(), forwards: host.Never,
+	return &messageStore{e: e, sub: sub, keys: layout.StoreKeysOf(e.number, sub), turn: host.NewMutex(),
+		forwarding: host.NewMutex(), forwards: host.Never,
 		claims: make(map[int64]*claim), tokens: make(map[message.UUID]*claim),
 		sessions:  make(map[string]*sessionLock),
-		receivers: make(map[*Receiver]struct{}), activates: host.Never, wakeup: wakeup{index: -1}}
+		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: timer{index: -1}}
 }
 
 // storesOf are the stores that a kind of entity has.
@@ -144,8 +117,8 @@ func (s *messageStore) changed() {
 			s.unclaim(c)
 		}
 	}
-	s.place.restart()
-	s.place.waiters.all()
+	s.cursor.restart()
+	s.cursor.waiters.all()
 	s.free.all()
 	s.expiry.restart()
 }
@@ -157,14 +130,14 @@ func (s *messageStore) endWait() {
 	s.e.touch(s.now())
 }
 
-// hasScheduled tells whether a message is scheduled.
+// hasScheduled reports whether a message is scheduled.
 func (s *messageStore) hasScheduled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.activates != host.Never
 }
 
-// awaited tells whether somebody waits for messages.
+// awaited reports whether somebody waits for messages.
 func (s *messageStore) awaited() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +147,7 @@ func (s *messageStore) awaited() bool {
 // name is the store's address.
 func (s *messageStore) name() string { return entity.Address{Entity: s.e.path, Sub: s.sub}.String() }
 
-// bySession tells whether messages are received session by session: dead letters are not.
+// bySession reports whether messages are received session by session: dead letters are not.
 func (s *messageStore) bySession() bool {
 	return s.sub == entity.Main && s.e.kind != entity.Topic && s.e.properties.Load().RequiresSession
 }
@@ -215,8 +188,8 @@ func (s *messageStore) date(ms int64) {
 	s.e.m.in.Clock().RaiseMillis(ms)
 }
 
-// told takes up what a transaction has brought, which is durable.
-func (s *messageStore) told(events []event) {
+// applyEvents takes up what a transaction has brought, which is durable.
+func (s *messageStore) applyEvents(events []event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range events {
@@ -238,26 +211,26 @@ func (s *messageStore) told(events []event) {
 func (s *messageStore) arrive(e event) {
 	if !s.bySession() {
 		if s.sub != entity.Main {
-			s.place.free(e.seq)
+			s.cursor.free(e.seq)
 		}
-		s.place.waiters.wake(1)
+		s.cursor.waiters.wake(1)
 		return
 	}
 	if l := s.sessions[e.header.Session]; l != nil && !l.lost {
-		l.place.waiters.wake(1)
+		l.cursor.waiters.wake(1)
 		return
 	}
 	s.free.wake(1)
 }
 
-// placeOf is where the receivers stand who can get a message; nil where nobody can, for want of its
+// cursorOf is where the receivers stand who can get a message; nil where nobody can, for want of its
 // session's lock.
-func (s *messageStore) placeOf(session string) *place {
+func (s *messageStore) cursorOf(session string) *receiveCursor {
 	if !s.bySession() {
-		return &s.place
+		return &s.cursor
 	}
 	if l := s.sessions[session]; l != nil && !l.lost {
-		return &l.place
+		return &l.cursor
 	}
 	return nil
 }

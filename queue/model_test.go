@@ -112,7 +112,7 @@ func (p *play) step() {
 
 // settleDown lets happen what is due.
 func (p *play) settleDown() {
-	m, err := p.q.resident()
+	m, err := p.q.dataset()
 	p.must(err)
 	for _, s := range m.allStores() {
 		p.must(s.catchUp(p.ctx))

@@ -28,7 +28,7 @@ type Options struct {
 // goroutine.
 type Queues struct {
 	opts Options
-	live atomic.Pointer[resident]
+	live atomic.Pointer[dataset]
 }
 
 // New makes the queues. They are there once their Tenant is in a host that is open.

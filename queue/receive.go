@@ -126,7 +126,7 @@ func (r *Receiver) readyPrefix() []byte {
 func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid int64) (out []Delivery,
 	need int64, err error) {
 	s := r.s
-	look := look{s: s, now: s.now(), state: layout.Active, max: max, room: r.o.Room, paid: paid}
+	look := claimReader{s: s, now: s.now(), state: layout.Active, max: max, room: r.o.Room, paid: paid}
 	live, err := look.read(ctx, claims)
 	if err == nil {
 		err = s.purgeMet(ctx, look.expired)
@@ -173,8 +173,8 @@ func (s *messageStore) handOut(ctx context.Context, list []stored, mode Mode) (o
 	return out, nil
 }
 
-// look reads messages that somebody has claimed.
-type look struct {
+// claimReader reads messages that are claimed, and returns those that may be handed out.
+type claimReader struct {
 	s     *messageStore
 	now   int64
 	state layout.State // that they must be in
@@ -192,7 +192,7 @@ type look struct {
 
 // read returns the messages that are there and alive. The claims on those that are gone, or expired, it
 // ends or notes; those that are too many it gives back.
-func (l *look) read(ctx context.Context, claims []*claim) (live []stored, err error) {
+func (l *claimReader) read(ctx context.Context, claims []*claim) (live []stored, err error) {
 	s := l.s
 	settled := false
 	var rest []*claim
@@ -228,7 +228,7 @@ func (l *look) read(ctx context.Context, claims []*claim) (live []stored, err er
 }
 
 // headers reads what the broker knows of the messages.
-func (l *look) headers(r engine.Reader, claims []*claim) (live []stored, err error) {
+func (l *claimReader) headers(r engine.Reader, claims []*claim) (live []stored, err error) {
 	keys := make([][]byte, len(claims))
 	for i, c := range claims {
 		keys[i] = l.s.keys.Key(layout.FamilyMessage, c.seq)
@@ -256,7 +256,7 @@ func (l *look) headers(r engine.Reader, claims []*claim) (live []stored, err err
 }
 
 // bodies reads what the senders wrote, as far as there is room for it.
-func (l *look) bodies(r engine.Reader, list []stored) (live []stored, rest []*claim, err error) {
+func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, rest []*claim, err error) {
 	keys, bytesOf := make([][]byte, 0, len(list)), int64(0)
 	for i := range list {
 		bytesOf += list[i].Size
@@ -281,7 +281,7 @@ func (l *look) bodies(r engine.Reader, list []stored) (live []stored, rest []*cl
 }
 
 // fit takes the room for messages, for as many of them as there is, and says how many that are.
-func (l *look) fit(list []stored) int {
+func (l *claimReader) fit(list []stored) int {
 	l.giveBack()
 	l.need, l.large = 0, false
 	if l.room == nil || len(list) == 0 {
@@ -304,7 +304,7 @@ func (l *look) fit(list []stored) int {
 }
 
 // giveBack gives the room back that was taken.
-func (l *look) giveBack() {
+func (l *claimReader) giveBack() {
 	if l.held > 0 {
 		l.room.Give(l.held)
 		l.held = 0

@@ -235,11 +235,11 @@ func (r *Receiver) stopWaiting(w *waiter) {
 }
 
 // place is where it stands: in its session, or in the store.
-func (r *Receiver) place() *place {
+func (r *Receiver) place() *receiveCursor {
 	if r.lock != nil {
-		return &r.lock.place
+		return &r.lock.cursor
 	}
-	return &r.s.place
+	return &r.s.cursor
 }
 
 // Ended is closed when the receiver has no more to expect: its entity is deleted, or disabled, its

@@ -152,7 +152,7 @@ func (q *Queues) changeRules(ctx context.Context, subscription string,
 
 // Rules are the rules of a subscription by name: top of them behind skip.
 func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) ([]entity.Rule, error) {
-	m, err := q.resident()
+	m, err := q.dataset()
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (q *Queues) Rules(ctx context.Context, subscription string, skip, top int) 
 
 // Rule is one rule of a subscription: CodeRuleNotFound.
 func (q *Queues) Rule(ctx context.Context, subscription, name string) (entity.Rule, error) {
-	m, err := q.resident()
+	m, err := q.dataset()
 	if err != nil {
 		return entity.Rule{}, err
 	}

@@ -20,10 +20,10 @@ const (
 
 // tick does what is due, a transaction of each kind at most. more tells that something is left.
 func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
-	if err := s.turn.Take(ctx); err != nil {
+	if err := s.turn.Lock(ctx); err != nil {
 		return false, wrap(err)
 	}
-	defer s.turn.Release()
+	defer s.turn.Unlock()
 	s.mu.Lock()
 	s.ticking = true
 	s.mu.Unlock()
@@ -201,7 +201,7 @@ func (s *messageStore) activate(ctx context.Context) error {
 		return err
 	}
 	s.e.touch(last)
-	s.e.m.idler.ring()
+	s.e.m.idler.wakeUp()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.schedules == before { // else something was scheduled meanwhile, and the next look tells more

@@ -12,14 +12,14 @@ import (
 )
 
 // timers bring what happens at a moment where nobody asks: locks lapse, and what is scheduled arrives. One
-// goroutine does it for all stores of a resident. What has happened by a moment does not depend on it: a
+// goroutine does it for all stores of a dataset. What has happened by a moment does not depend on it: a
 // receive, and the reaper, see to their store by themselves.
 type timers struct {
-	m    *resident
+	m    *dataset
 	mu   sync.Mutex // guards what follows
-	heap wakeups
+	heap timerHeap
 	open []*Transaction
-	bell chan struct{} // one slot: the first wake-up is another one, or the clock was moved
+	wake chan struct{} // one slot: the first wake-up is another one, or the clock was moved
 
 	end  context.CancelFunc
 	done sync.WaitGroup
@@ -28,7 +28,7 @@ type timers struct {
 // retryTimer is after how many milliseconds a store is tried again that has failed.
 const retryTimer = 1000
 
-func newTimers(m *resident) *timers { return &timers{m: m, bell: make(chan struct{}, 1)} }
+func newTimers(m *dataset) *timers { return &timers{m: m, wake: make(chan struct{}, 1)} }
 
 // start starts the goroutine.
 func (t *timers) start() {
@@ -53,24 +53,24 @@ func (t *timers) arm(s *messageStore, at int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case s.wakeup.at <= at && s.wakeup.index >= 0:
+	case s.timer.at <= at && s.timer.index >= 0:
 		return
-	case s.wakeup.index < 0:
-		s.wakeup.at = at
+	case s.timer.index < 0:
+		s.timer.at = at
 		heap.Push(&t.heap, s)
 	default:
-		s.wakeup.at = at
-		heap.Fix(&t.heap, s.wakeup.index)
+		s.timer.at = at
+		heap.Fix(&t.heap, s.timer.index)
 	}
-	if s.wakeup.index == 0 {
-		t.ring()
+	if s.timer.index == 0 {
+		t.wakeUp()
 	}
 }
 
-// ring has the goroutine look at the clock.
-func (t *timers) ring() {
+// wakeUp has the goroutine look at the clock.
+func (t *timers) wakeUp() {
 	select {
-	case t.bell <- struct{}{}:
+	case t.wake <- struct{}{}:
 	default:
 	}
 }
@@ -86,7 +86,7 @@ func (t *timers) run(ctx context.Context) {
 		}
 		select {
 		case <-due:
-		case <-t.bell:
+		case <-t.wake:
 		case <-ctx.Done():
 		}
 		stop()
@@ -129,7 +129,7 @@ func (t *timers) tick(ctx context.Context, now int64) (first int64) {
 func (t *timers) first() int64 {
 	first := int64(host.Never)
 	if len(t.heap) > 0 {
-		first = t.heap[0].wakeup.at
+		first = t.heap[0].timer.at
 	}
 	for _, tx := range t.open {
 		first = min(first, tx.until)
@@ -137,40 +137,40 @@ func (t *timers) first() int64 {
 	return first
 }
 
-// wakeup is when the timers come to a store, and where it is in their heap. Their mutex guards it.
-type wakeup struct {
+// timer is when the timers come to a store, and where it is in their heap. Their mutex guards it.
+type timer struct {
 	at    int64
 	index int // -1: it is in none
 }
 
-// wakeups are stores by their wake-ups.
-type wakeups []*messageStore
+// timerHeap are stores by their wake-ups.
+type timerHeap []*messageStore
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
-func (w wakeups) Len() int { return len(w) }
+func (w timerHeap) Len() int { return len(w) }
 
 // Less orders by the moment.
-func (w wakeups) Less(i, j int) bool { return w[i].wakeup.at < w[j].wakeup.at }
+func (w timerHeap) Less(i, j int) bool { return w[i].timer.at < w[j].timer.at }
 
 // Swap exchanges two.
-func (w wakeups) Swap(i, j int) {
+func (w timerHeap) Swap(i, j int) {
 	w[i], w[j] = w[j], w[i]
-	w[i].wakeup.index, w[j].wakeup.index = i, j
+	w[i].timer.index, w[j].timer.index = i, j
 }
 
 // Push adds one.
-func (w *wakeups) Push(x any) {
+func (w *timerHeap) Push(x any) {
 	s := x.(*messageStore)
-	s.wakeup.index = len(*w)
+	s.timer.index = len(*w)
 	*w = append(*w, s)
 }
 
 // Pop takes the last one away.
-func (w *wakeups) Pop() any {
+func (w *timerHeap) Pop() any {
 	last := len(*w) - 1
 	s := (*w)[last]
 	(*w)[last] = nil
 	*w = (*w)[:last]
-	s.wakeup.index = -1
+	s.timer.index = -1
 	return s
 }

@@ -20,7 +20,7 @@ const (
 // Transaction collects operations, which happen together at Commit, or not at all: sends, settlements,
 // messages that are scheduled or cancelled, states of sessions. Its methods may be called from any goroutine.
 type Transaction struct {
-	m     *resident
+	m     *dataset
 	until int64 // millisecond in which it ends by itself
 
 	mu    sync.Mutex // guards what follows; taken before those of stores
@@ -42,7 +42,7 @@ type txStep interface {
 
 // Begin begins a transaction. It ends by Commit, Rollback, or by itself after two minutes.
 func (q *Queues) Begin(ctx context.Context) (*Transaction, error) {
-	m, err := q.resident()
+	m, err := q.dataset()
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (t *timers) watch(tx *Transaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.open = append(t.open, tx)
-	t.ring()
+	t.wakeUp()
 }
 
 // unwatch forgets one that has ended.

@@ -67,7 +67,7 @@ func (w *work) transfer(via, to *entityState, a *arrival) error {
 	}
 	h := a.Header
 	h.Enqueued = w.now
-	return w.bury(p, entity.TransferDeadLetters, &h, a.body, *no)
+	return w.storeDeadLetter(p, entity.TransferDeadLetters, &h, a.body, *no)
 }
 
 // settleStep settles a message, whose lock is the transaction's until its end.

@@ -11,17 +11,17 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// work is what happens to messages in one transaction. Its methods compose: a move is a remove and an
-// insert. Only files named tx*.go write keys.
+// work is a transaction on messages. Its methods compose: a move is a remove and an insert. Only files named
+// tx*.go write keys.
 type work struct {
 	engine.Txn
-	m     *resident
+	m     *dataset
 	now   int64
 	moved int64 // bytes of messages that it has written
 	parts []*part
 }
 
-// part is what the work does in one store.
+// part is the share of a transaction that concerns one message store.
 type part struct {
 	*messageStore
 	layout.Counters
@@ -47,7 +47,7 @@ const (
 // update runs one transaction over messages in scopes. fn may run more than once, each time with new work.
 // When it returns all is durable, and those have been woken who wait for what has arrived. Errors are fn's,
 // and an *Error of CodeStorage or CodeCancelled.
-func (m *resident) update(ctx context.Context, scopes [][]byte, fn func(w *work) error) error {
+func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *work) error) error {
 	w, err := m.transact(ctx, scopes, fn)
 	if err == nil {
 		m.forward(ctx, w.sources())
@@ -56,7 +56,7 @@ func (m *resident) update(ctx context.Context, scopes [][]byte, fn func(w *work)
 }
 
 // transact is update that leaves what has arrived where it is, whether that forwards it or not.
-func (m *resident) transact(ctx context.Context, scopes [][]byte, fn func(w *work) error) (*work, error) {
+func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *work) error) (*work, error) {
 	if err := m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
 	}
@@ -78,7 +78,7 @@ func (m *resident) transact(ctx context.Context, scopes [][]byte, fn func(w *wor
 }
 
 // begin begins work in a transaction, which is over the scopes of all stores that it concerns.
-func (m *resident) begin(t engine.Txn) *work {
+func (m *dataset) begin(t engine.Txn) *work {
 	t.Enlarge() // for messages of 100 MB
 	return &work{Txn: t, m: m, now: m.in.Clock().Millis()}
 }
@@ -121,7 +121,7 @@ func (w *work) tell() {
 		if p.dirty {
 			p.date(w.now)
 			p.size.Store(p.Bytes)
-			p.told(p.events)
+			p.applyEvents(p.events)
 			p.e.changes.Notify()
 		}
 	}

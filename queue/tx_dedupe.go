@@ -15,7 +15,7 @@ import (
 // The ids of messages that an entity has accepted, each since when. They are known for as long as the
 // window is at the time of the question, so that a change of the window costs nothing.
 
-// seen tells whether a message of that id was accepted within the window. Else it is accepted now.
+// seen reports whether a message of that id was accepted within the window. Else it is accepted now.
 func (w *work) seen(p *part, id string, window time.Duration) (bool, error) {
 	key := p.keys.TextKey(layout.FamilySeen, id)
 	v, err := w.Get(key)

@@ -105,7 +105,7 @@ func (w *work) publishScheduled(
 // copy stores what one subscription gets of a message: one copy for all rules without an action, and one for
 // each that has an action. An action that fails gives no copy: the message is a dead letter of the
 // subscription where that wants it, once.
-func (w *work) copy(p *part, c *chosen, h layout.Header, m *message.Message, body []byte) error {
+func (w *work) copy(p *part, c *recipient, h layout.Header, m *message.Message, body []byte) error {
 	if c.plain {
 		plain := h
 		if _, err := w.store(p, &plain, m, body); err != nil {
@@ -130,7 +130,7 @@ func (w *work) copy(p *part, c *chosen, h layout.Header, m *message.Message, bod
 	if failed == nil || !p.e.properties.Load().DeadLetterOnFilterErrors {
 		return nil
 	}
-	return w.bury(p, entity.DeadLetters, &h, body, *failed)
+	return w.storeDeadLetter(p, entity.DeadLetters, &h, body, *failed)
 }
 
 // act is a copy of a message on which a rule's action has been carried out; why tells that it could not be.
@@ -145,13 +145,13 @@ func (e *entityState) act(r *entity.Rule, m *message.Message,
 	if err == nil {
 		return acted, nil
 	}
-	failed := because("RuleActionException", err.Error())
+	failed := newReason("RuleActionException", err.Error())
 	var known *rule.Error
 	switch {
 	case errors.As(err, &known):
-		failed = because(known.Exception, known.Message)
+		failed = newReason(known.Exception, known.Message)
 	case entity.CodeOf(err) == entity.CodeMessageTooLarge:
-		failed = because("HeaderSizeExceeded", "The size quota for this stream has been exceeded.")
+		failed = newReason("HeaderSizeExceeded", "The size quota for this stream has been exceeded.")
 	}
 	return nil, &failed
 }

@@ -52,7 +52,7 @@ func (w *work) admit(p *part, a *arrival) (number int64, err error) {
 	return w.store(p, &h, a.msg, a.body)
 }
 
-// duplicate tells whether the entity has accepted a message of that id, where it looks for that.
+// duplicate reports whether the entity has accepted a message of that id, where it looks for that.
 func (w *work) duplicate(p *part, id string) (bool, error) {
 	props := p.e.properties.Load()
 	if !props.RequiresDuplicateDetection {
@@ -68,14 +68,14 @@ func (w *work) store(p *part, h *layout.Header, m *message.Message, body []byte)
 		return 0, w.publishAll(p, h, m, body)
 	}
 	if _, has := m.SessionID(); !has && p.bySession() { // it was not sent here, but forwarded or published
-		return 0, w.bury(p, entity.DeadLetters, h, body, because("Session id is null",
+		return 0, w.storeDeadLetter(p, entity.DeadLetters, h, body, newReason("Session id is null",
 			"Session enabled entity doesn't allow a message whose session identifier is null."))
 	}
 	return w.insert(p, h, body)
 }
 
-// bury stores a message that its entity cannot take, or cannot hand on, in a store of dead letters of it.
-func (w *work) bury(p *part, in entity.Sub, h *layout.Header, body []byte, why reason) error {
+// storeDeadLetter stores a message that its entity cannot take, or cannot hand on, among its dead letters.
+func (w *work) storeDeadLetter(p *part, in entity.Sub, h *layout.Header, body []byte, why reason) error {
 	body, err := setReason(body, why)
 	if err != nil {
 		return err
@@ -98,8 +98,8 @@ func (w *work) insert(p *part, h *layout.Header, body []byte) (number int64, err
 	return p.Last, w.put(p, p.Last, h, body)
 }
 
-// arrive makes an active message of a scheduled one, as of the moment for which it was scheduled, or in
-// which this resident began, where that is later: while nobody is there nothing arrives. done is false where
+// arrive makes an active message of a scheduled one, as of the moment for which it was scheduled, or in which
+// this dataset was opened, where that is later: while nobody is there nothing arrives. done is false where
 // another transaction must go on.
 func (w *work) arrive(s *messageStore, seq int64, due int64) (done bool, err error) {
 	p, err := w.in(s)
@@ -237,7 +237,7 @@ func (s *messageStore) exhausted(h *layout.Header) bool {
 
 // exhaust makes a dead letter of such a message.
 func (w *work) exhaust(p *part, seq int64, h *layout.Header) error {
-	return w.deadLetter(p, seq, h, because("MaxDeliveryCountExceeded", fmt.Sprintf(
+	return w.deadLetter(p, seq, h, newReason("MaxDeliveryCountExceeded", fmt.Sprintf(
 		"Message could not be consumed after %d delivery attempts.", p.e.properties.Load().MaxDeliveryCount)))
 }
 
@@ -245,7 +245,7 @@ func (w *work) exhaust(p *part, seq int64, h *layout.Header) error {
 func (w *work) lapse(p *part, seq int64, h *layout.Header) error {
 	if p.e.properties.Load().DeadLetterOnExpiration {
 		return w.deadLetter(p, seq, h,
-			because("TTLExpiredException", "The message expired and was dead lettered."))
+			newReason("TTLExpiredException", "The message expired and was dead lettered."))
 	}
 	return w.take(p, seq, h)
 }

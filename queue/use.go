@@ -27,7 +27,7 @@ type Settlement struct {
 
 // store finds a store of messages: CodeEntityNotFound, and CodeCancelled where there is no server.
 func (q *Queues) store(a entity.Address) (*messageStore, error) {
-	m, err := q.resident()
+	m, err := q.dataset()
 	if err != nil {
 		return nil, err
 	}

@@ -133,7 +133,7 @@ func setProperties(body []byte, list []message.Property) ([]byte, error) {
 // reason says why a message is a dead letter.
 type reason struct{ Reason, Description *string }
 
-func because(name, text string) reason { return reason{&name, &text} }
+func newReason(name, text string) reason { return reason{&name, &text} }
 
 // setReason notes it in a body.
 func setReason(body []byte, why reason) ([]byte, error) {

@@ -305,8 +305,8 @@ func TestDeepTexts(t *testing.T) {
 	for _, part := range []string{"!", "(", "[", "{", "a=>", "new ", "a?b:", "a.", "1+", "if(1)", "{a:",
 		"`${", "f(", "x=", "a,", "typeof ", "async()=>", "a||"} {
 		var p Programs
-		_ = p.Prepare("f", "function () { return "+strings.Repeat(part, (maxSource-64)/len(part))+" }")
-		_ = p.Prepare("f", strings.Repeat(part, maxSource/len(part)))
+		_ = p.Prepare("f", "function () { return "+strings.Repeat(part, (deepSource-64)/len(part))+" }")
+		_ = p.Prepare("f", strings.Repeat(part, deepSource/len(part)))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // containers of a database by that database's.
 type dated struct{ ds *dataset }
 
-// Clocks implements host.Dated.
+// Clocks implements host.ClockUser.
 func (w dated) Clocks() (list []*host.Clock) {
 	for _, d := range w.ds.databases() {
 		list = append(list, d.clock)
@@ -32,7 +32,7 @@ func (w dated) containers(clocks []*host.Clock) (list []*Container) {
 	return list
 }
 
-// Hold implements host.Dated. Containers are taken in the order of their making, as by everybody who takes
+// Hold implements host.ClockUser. Containers are taken in the order of their making, as by everybody who takes
 // several.
 func (w dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	held := w.containers(clocks)
@@ -52,7 +52,7 @@ func (w dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), 
 	return release, nil
 }
 
-// Latest implements host.Dated.
+// Latest implements host.ClockUser.
 func (w dated) Latest(clocks []*host.Clock) (last host.Moment) {
 	if slices.Contains(clocks, w.ds.in.Clock()) {
 		last = w.ds.marks.latest("")
@@ -65,8 +65,8 @@ func (w dated) Latest(clocks []*host.Clock) (last host.Moment) {
 	return last
 }
 
-// Died implements host.Dated.
-func (w dated) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (host.Moment, error) {
+// Expired implements host.ClockUser.
+func (w dated) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.Moment, error) {
 	for _, c := range w.containers(clocks) {
 		died, err := c.diedSince(ctx, to.Unix())
 		if err != nil {
@@ -80,7 +80,7 @@ func (w dated) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (ho
 	return host.Moment{}, nil
 }
 
-// Moved implements host.Dated.
+// Moved implements host.ClockUser.
 func (w dated) Moved(clocks []*host.Clock) {
 	for _, c := range w.containers(clocks) {
 		for _, s := range c.state.Load().ranges {

@@ -36,7 +36,7 @@ type Container struct {
 	gate  host.Gate
 	state atomic.Pointer[containerState]
 
-	splitting host.Turn // of the one that splits a range; taken before the catalog's lock and the gate
+	splitting host.Mutex // of the one that splits a range; taken before the catalog's lock and the gate
 
 	count             itemCount
 	spending          work.RequestBudget // of its own throughput
@@ -71,11 +71,11 @@ type containerState struct {
 
 // itemCount remembers the last count: it holds until the next write.
 type itemCount struct {
-	host.Turn        // who counts, or looks at the last count
-	at        uint64 // sum of positions and purges when counted
-	valid     bool
-	usage     inspect.Usage
-	text      atomic.Pointer[string] // usage's; nil before the first count
+	host.Mutex        // who counts, or looks at the last count
+	at         uint64 // sum of positions and purges when counted
+	valid      bool
+	usage      inspect.Usage
+	text       atomic.Pointer[string] // usage's; nil before the first count
 }
 
 // LastUsage returns the text of what Usage last counted, of an empty container before the first count. It is
@@ -137,7 +137,7 @@ func newContainer(d *Database, rec record.Container, spec definition.ContainerSp
 	c := &Container{
 		ds: d.ds, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
 		keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
-		gate: host.NewGate(), splitting: host.NewTurn(), count: itemCount{Turn: host.NewTurn()},
+		gate: host.NewGate(), splitting: host.NewMutex(), count: itemCount{Mutex: host.NewMutex()},
 		plans: work.NewPlans(),
 	}
 	st := &containerState{rec: rec, spec: spec, vectors: spec.Vectors()}

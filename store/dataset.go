@@ -50,9 +50,9 @@ func (db *DB) Tenant() host.Tenant { return tenant{db} }
 // tenantName is what the host knows the store by.
 const tenantName = "documents"
 
-// Claim implements host.Tenant: containers' keys begin with their number, whose top bit is set.
-func (tenant) Claim() host.Claim {
-	return host.Claim{Name: tenantName, Kinds: catalogKinds(), First: 0x80, Last: 0xFF}
+// KeySpace implements host.Tenant: containers' keys begin with their number, whose top bit is set.
+func (tenant) KeySpace() host.KeySpace {
+	return host.KeySpace{Name: tenantName, Kinds: catalogKinds(), First: 0x80, Last: 0xFF}
 }
 
 // Scopes implements host.Tenant.
@@ -66,10 +66,10 @@ func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	return scopes, err
 }
 
-// MoveIn implements host.Tenant.
-func (t tenant) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, error) {
+// Open implements host.Tenant.
+func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
 	db, err := t.db.moveIn(ctx, in)
-	return host.Resident{Life: db, Reread: db.reread, Sweep: sweeper{db}, Dated: dated{db},
+	return host.OpenTenant{Life: db, Reread: db.reread, Sweep: sweeper{db}, ClockUser: dated{db},
 		Note: db.snapshotNote}, err
 }
 

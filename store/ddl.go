@@ -76,16 +76,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 		return nil, err
 	}
 	defer db.in.Catalog().Unlock()
-	if live, err := db.database(d.ID()); err != nil || live != d {
-		return nil, fault.New(fault.CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
-	}
-	if invalid != nil {
-		return nil, cmp.Or(d.checkEncryptionKeys(spec.ClientEncryption), invalid)
-	}
-	if _, err := d.Container(spec.ID); err == nil {
-		return nil, alreadyExists("container", spec.ID)
-	}
-	if err := d.checkEncryptionKeys(spec.ClientEncryption); err != nil {
+	if err := d.checkNew(&spec, invalid); err != nil {
 		return nil, err
 	}
 	shared := t.IsZero() && db.hasOwnOffer(d)
@@ -120,6 +111,22 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	c.note(markSettings, rec.TS)
 	db.publish(c, offer)
 	return c, nil
+}
+
+// checkNew refuses a container whose database is gone, whose name is taken, or whose encryption keys are not
+// there; a missing key is reported before invalid, which is what else is wrong with the spec. The caller holds
+// the catalog's lock.
+func (d *Database) checkNew(spec *definition.ContainerSpec, invalid error) error {
+	if live, err := d.ds.database(d.ID()); err != nil || live != d {
+		return fault.New(fault.CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
+	}
+	if invalid != nil {
+		return cmp.Or(d.checkEncryptionKeys(spec.ClientEncryption), invalid)
+	}
+	if _, err := d.Container(spec.ID); err == nil {
+		return alreadyExists("container", spec.ID)
+	}
+	return d.checkEncryptionKeys(spec.ClientEncryption)
 }
 
 // publish makes a new container and its offer, if it has one, known to everybody.

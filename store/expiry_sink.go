@@ -26,7 +26,7 @@ func (st *containerState) moves(ghost *stored) bool {
 	return ok && at >= st.rec.MovesSince
 }
 
-// expirySink is the part of an expiry sink in one purge of a container, as host.Inheritance is for other
+// expirySink is the part of an expiry sink in one purge of a container, as host.SinkTx is for other
 // tenants. It is made when what both sides need is held.
 type expirySink interface {
 	// scopes are those that the arrival of the dead among the candidates writes to, beside their own.
@@ -101,7 +101,7 @@ func (h noSink) leave(bool)                                                     
 
 // tenantSink is an expiry sink that another tenant has.
 type tenantSink struct {
-	host.Inheritance
+	host.SinkTx
 	c     *Container
 	st    *containerState
 	taken int // in the transaction
@@ -110,7 +110,7 @@ type tenantSink struct {
 // enterWithOther takes the container's gate and the expiry sink's locks, in the order of their tenants.
 func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink) (*containerState,
 	expirySink, error) {
-	q, err := c.ds.in.Heir(tenantName, to.Kind, to.Name)
+	q, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err != nil {
 		return nil, nil, &fault.Error{
 			Code:    fault.CodeUnavailable,
@@ -120,18 +120,18 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 	}
 	h := &tenantSink{c: c}
 	if q.First {
-		if h.Inheritance, err = q.Enter(ctx); err != nil {
+		if h.SinkTx, err = q.Enter(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
 	if h.st, _, err = c.enter(ctx); err != nil {
 		if q.First {
-			h.Inheritance.Leave(false)
+			h.SinkTx.Leave(false)
 		}
 		return nil, nil, err
 	}
 	if !q.First {
-		if h.Inheritance, err = q.Enter(ctx); err != nil {
+		if h.SinkTx, err = q.Enter(ctx); err != nil {
 			c.leave()
 			return nil, nil, err
 		}
@@ -140,16 +140,16 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 }
 
 // dead is a ghost as the expiry sink gets it.
-func (h *tenantSink) dead(ghost *stored) host.Dead {
+func (h *tenantSink) dead(ghost *stored) host.ExpiredItem {
 	at, _ := h.st.policy().ExpiresAt(h.st.life(ghost))
 	from := h.c.d.ID() + "/" + h.c.name
-	return host.Dead{From: from, ID: ghost.id, Body: ghost.body, Died: time.Unix(at, 0)}
+	return host.ExpiredItem{From: from, ID: ghost.id, Body: ghost.body, ExpiredAt: time.Unix(at, 0)}
 }
 
 func (h *tenantSink) scopes(ctx context.Context, s *partition, batch []candidate) (scopes [][]byte,
 	err error) {
 	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*stored) error {
-		dead := make([]host.Dead, len(items))
+		dead := make([]host.ExpiredItem, len(items))
 		for i, item := range items {
 			dead[i] = h.dead(item)
 		}

@@ -383,18 +383,18 @@ func (g *queryRig) agree(queries int) {
 	}
 }
 
-// More documents than a query sorts or gathers at a time, more than one shape record for each, and more rows
-// of one term than a page holds.
+// More documents than there are records of shapes for each, and more rows of one term than a page holds; with
+// -tags long more documents than a query sorts or gathers at a time, too.
 func TestQueriesOnManyDocuments(t *testing.T) {
 	racetest.Sequential(t)
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	g := newQueryRig(t, 1, 1)
 	defer g.close()
 	g.create(metatest.DefaultPolicy, metatest.CompositePolicy)
-	const n = 10_500
+	const n = manyDocuments
 	for i := range n {
 		body := fmt.Sprintf(`{"id":"%d","pk":"p%d","n":%d,"m":%d,"s":"%s%d","tags":[%d,%d]}`, i, i%3, i%7, i*7919%n, strings.Repeat("long", 33), i%9, i%4, i%5)
-		if i < 2500 {
+		if i < n/4 {
 			body = strings.Replace(body, "{", fmt.Sprintf(`{"only%d":1,`, i), 1)
 		}
 		g.put(body)
@@ -404,10 +404,10 @@ func TestQueriesOnManyDocuments(t *testing.T) {
 		t.Fatalf("%d documents", len(docs))
 	}
 	for _, text := range []string{
-		"SELECT VALUE c.id FROM c WHERE c.m >= 0 AND c.m < 10400",
-		"SELECT VALUE c.id FROM c WHERE c.m > 10400",
+		fmt.Sprintf("SELECT VALUE c.id FROM c WHERE c.m >= 0 AND c.m < %d", n-100),
+		fmt.Sprintf("SELECT VALUE c.id FROM c WHERE c.m > %d", n-100),
 		"SELECT VALUE c.id FROM c WHERE c.n = 3 OR c.m > 100",
-		"SELECT VALUE c.id FROM c WHERE c.n = 3 AND c.m > 5000 ORDER BY c.m DESC",
+		fmt.Sprintf("SELECT VALUE c.id FROM c WHERE c.n = 3 AND c.m > %d ORDER BY c.m DESC", n/2),
 		"SELECT VALUE c.id FROM c WHERE c.n IN (1, 2, 3, 4) ORDER BY c.m",
 		"SELECT VALUE c.id FROM c ORDER BY c.s",
 		"SELECT VALUE c.id FROM c ORDER BY c.n, c.s",
@@ -417,19 +417,20 @@ func TestQueriesOnManyDocuments(t *testing.T) {
 		"SELECT VALUE c.id FROM c ORDER BY c.only77 DESC",
 		"SELECT VALUE c.id FROM c WHERE NOT IS_DEFINED(c.only77) AND c.n < 3",
 		"SELECT VALUE c.id FROM c WHERE IS_DEFINED(c.only77)",
-		"SELECT VALUE c.id FROM c ORDER BY c.s DESC OFFSET 10200 LIMIT 100",
-		"SELECT VALUE c.id FROM c ORDER BY c.n DESC, c.m OFFSET 10200 LIMIT 100",
-		"SELECT VALUE c.id FROM c WHERE c.m > 100 OFFSET 10200 LIMIT 50",
-		"SELECT TOP 10300 VALUE c.m FROM c ORDER BY c.n DESC",
+		fmt.Sprintf("SELECT VALUE c.id FROM c ORDER BY c.s DESC OFFSET %d LIMIT 100", n-300),
+		fmt.Sprintf("SELECT VALUE c.id FROM c ORDER BY c.n DESC, c.m OFFSET %d LIMIT 100", n-300),
+		fmt.Sprintf("SELECT VALUE c.id FROM c WHERE c.m > 100 OFFSET %d LIMIT 50", n-300),
+		fmt.Sprintf("SELECT TOP %d VALUE c.m FROM c ORDER BY c.n DESC", n-200),
 		"SELECT VALUE COUNT(1) FROM c WHERE c.m > 3",
 		"SELECT MIN(c.s) AS lo, MAX(c.m) AS hi FROM c",
 		"SELECT c.n, COUNT(1) AS k, MAX(c.m) AS hi FROM c GROUP BY c.n",
 		"SELECT DISTINCT VALUE c.s FROM c WHERE c.m > 20",
 		"SELECT DISTINCT VALUE c.s FROM c ORDER BY c.s DESC",
 		"SELECT c.id, t FROM c JOIN t IN c.tags WHERE t = 4",
-		`SELECT VALUE c.id FROM c WHERE STARTSWITH(c.s, "longlong") AND c.m < 9000 ORDER BY c.m DESC`,
+		fmt.Sprintf(`SELECT VALUE c.id FROM c WHERE STARTSWITH(c.s, "longlong") AND c.m < %d ORDER BY c.m DESC`,
+			n-n/7),
 		"SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(c.tags, 4) AND c.n = 2",
-		`SELECT VALUE c.id FROM c WHERE c.pk = "p1" AND (c.m BETWEEN 10 AND 9000)`,
+		fmt.Sprintf(`SELECT VALUE c.id FROM c WHERE c.pk = "p1" AND (c.m BETWEEN 10 AND %d)`, n-n/7),
 	} {
 		q := g.one(metatest.Query{Text: text}, store.Scope{}, docs)
 		for policy := range g.c {

@@ -84,13 +84,13 @@ func TestWaitersHonourTheirContext(t *testing.T) {
 	if n, err := db.Incarnation(t.Context()); err != nil || n != db.live().incarnation {
 		t.Errorf("the incarnation is %d: %v", n, err)
 	}
-	if err := c.count.Take(t.Context()); err != nil {
+	if err := c.count.Lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Usage(ended); fault.ErrorCode(err) != fault.CodeCanceled {
 		t.Errorf("the usage while another counts: %v", err)
 	}
-	c.count.Release()
+	c.count.Unlock()
 	if _, err := c.Usage(t.Context()); err != nil {
 		t.Error(err)
 	}

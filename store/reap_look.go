@@ -86,12 +86,12 @@ func (l *sweepLook) walk(r engine.Reader, g *familyLook) error {
 }
 
 // judge tells which of the expired have to wait; nil: none has.
-func (l *sweepLook) judge(family byte) func(host.Entry) host.Verdict {
+func (l *sweepLook) judge(family byte) func(host.Entry) host.SweepAction {
 	if l.delay == nil {
 		return nil
 	}
 	least, _ := l.delay.Bounds()
-	return func(e host.Entry) host.Verdict {
+	return func(e host.Entry) host.SweepAction {
 		died := diedAt(l.p, family, e.At)
 		if died+least > l.now {
 			return host.AllWait(died + least)

@@ -109,7 +109,7 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 
 // checkSink refuses that a setting leads to what another tenant does not have, or what takes nothing.
 func (c *Container) checkSink(setting string, to definition.ExpirySink) error {
-	_, err := c.ds.in.Heir(tenantName, to.Kind, to.Name)
+	_, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err == nil {
 		return nil
 	}

@@ -77,10 +77,10 @@ type visit struct {
 	there *dataset
 }
 
-// MoveIn implements host.Tenant.
-func (v *visit) MoveIn(ctx context.Context, in *host.Instance) (r host.Resident, err error) {
+// Open implements host.Tenant.
+func (v *visit) Open(ctx context.Context, in *host.Instance) (r host.OpenTenant, err error) {
 	v.there, err = v.db.moveIn(ctx, in)
-	return host.Resident{Life: v.there, Dated: dated{v.there}}, err
+	return host.OpenTenant{Life: v.there, ClockUser: dated{v.there}}, err
 }
 
 // copyFromSnapshot opens the snapshot and copies a database of it. settle fills in what is asked for; it is

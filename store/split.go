@@ -67,12 +67,12 @@ func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, err
 // split does the work of Split. wanted, if there is one, is asked under the catalog's lock whether it is
 // still to be done: errUnwanted.
 func (c *Container) split(ctx context.Context, rangeID, at string, wanted func() bool) ([]Range, error) {
-	if err := c.splitting.Take(ctx); err != nil {
+	if err := c.splitting.Lock(ctx); err != nil {
 		return nil, classify.ToFault(err)
 	}
 	tidy := true
 	defer func() {
-		c.splitting.Release()
+		c.splitting.Unlock()
 		if !tidy {
 			c.ds.splitter.Wake()
 		}

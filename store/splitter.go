@@ -142,11 +142,11 @@ func (x *splitter) tidy(ctx context.Context) error {
 	x.ds.mu.RUnlock()
 	var failed []error
 	for _, c := range containers {
-		if c.state.Load().rec.Split == nil || !c.splitting.TryTake() { // somebody is splitting it
+		if c.state.Load().rec.Split == nil || !c.splitting.TryLock() { // somebody is splitting it
 			continue
 		}
 		failed = append(failed, c.tidySplit(ctx))
-		c.splitting.Release()
+		c.splitting.Unlock()
 	}
 	return errors.Join(failed...)
 }

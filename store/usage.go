@@ -12,10 +12,10 @@ import (
 // Usage counts the container's documents. The first call after a write reads the container's feed keys. What
 // it tells of is durable.
 func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
-	if err := c.count.Take(ctx); err != nil {
+	if err := c.count.Lock(ctx); err != nil {
 		return inspect.Usage{}, classify.ToFault(err)
 	}
-	defer c.count.Release()
+	defer c.count.Unlock()
 	at := c.ds.purged.Load()
 	for _, s := range c.state.Load().ranges {
 		at += c.ds.eng.Horizon(s.scope)

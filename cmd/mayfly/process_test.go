@@ -123,7 +123,7 @@ func TestKill(t *testing.T) {
 		t.Error("killed, but the exit code is 0")
 	}
 	if code, out, errs := mayfly(t, "check", dir); code != 0 ||
-		!strings.HasPrefix(out, "1 database, 1 container, 1 document: 0 violations") {
+		!strings.HasPrefix(out, "format 3\n1 database, 1 container, 1 document: 0 violations") {
 		t.Errorf("check: %d %s%s", code, out, errs)
 	}
 	b = spawn(t, "--data", dir)

@@ -64,7 +64,7 @@ func TestRestartKeepsData(t *testing.T) {
 	}
 	b.stop(t)
 	if code, out, errs := mayfly(t, "check", dir); code != 0 ||
-		out != "1 database, 1 container, 1 document: 0 violations\n" {
+		out != "format 3\n1 database, 1 container, 1 document: 0 violations\n" {
 		t.Errorf("check: %d %s%s", code, out, errs)
 	}
 }

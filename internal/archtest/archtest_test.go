@@ -26,8 +26,15 @@ var rules = []struct {
 	{"wires", wires},
 }
 
-func TestHouse(t *testing.T) {
+// TestModule loads the module once for all that is asked of it.
+func TestModule(t *testing.T) {
 	h := load(t)
+	t.Run("House", h.keepsRules)
+	t.Run("RulesFire", h.rulesFire)
+}
+
+// keepsRules holds the module to all rules.
+func (h *house) keepsRules(t *testing.T) {
 	for _, b := range h.broken {
 		t.Errorf("does not compile: %s", b)
 	}
@@ -44,9 +51,8 @@ func TestHouse(t *testing.T) {
 	t.Run("sizes", h.sizes)
 }
 
-// TestRulesFire feeds each rule code with the breaches marked by "// bad".
-func TestRulesFire(t *testing.T) {
-	h := load(t)
+// rulesFire feeds each rule code with the breaches marked by "// bad".
+func (h *house) rulesFire(t *testing.T) {
 	for _, c := range breaches {
 		t.Run(c.rule+" in "+c.file, func(t *testing.T) {
 			p := h.snippet(t, c.file, c.src)

@@ -17,8 +17,8 @@
 //     lead to what is there, and docs/README.md lists all pages.
 //
 // A rule is a function from a package to its violations. Packages are type-checked against the export data
-// that "go list" reports, so that a rule asks what an expression is, not how it is spelled. TestRulesFire
-// feeds each rule code that breaks it, so that a rule which has gone blind is noticed.
+// that "go list" reports, so that a rule asks what an expression is, not how it is spelled.
+// TestModule/RulesFire feeds each rule code that breaks it, so that a rule which has gone blind is noticed.
 //
 // The folder sdktest is a module of its own and is not looked at.
 package archtest

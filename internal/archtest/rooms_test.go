@@ -32,7 +32,7 @@ var rooms = map[string]room{
 	"query/internal/record": {},
 	"query/internal/source": {own: []string{"index", "doc"}},
 	"query/internal/lang": {own: []string{"query/internal/fault", "index", "doc"},
-		third: []string{"github.com/dlclark/regexp2"}},
+		third: []string{"github.com/dlclark/regexp2/v2"}},
 	"query/internal/cursor": {own: []string{"query/internal/record", "query/internal/fault"}},
 	"query/internal/bind": {own: []string{"query/internal/lang", "query/internal/fault", "query/syntax", "index",
 		"doc"}},
@@ -51,7 +51,12 @@ var rooms = map[string]room{
 		"github.com/dlclark/regexp2/v2", "github.com/hashicorp/golang-lru/v2"}, tests: []string{"ttl"}},
 	"store/internal/layout": {own: []string{"host", "engine", "index", "doc", "ttl"}},
 	"store/internal/view": {
-		own: []string{"store/internal/layout", "store/definition", "engine", "index", "doc", "ttl"},
+		own:   []string{"store/internal/layout", "store/definition", "engine", "index", "doc", "ttl"},
+		tests: []string{"store/internal/viewtest"},
+	},
+	"store/internal/viewtest": { // for tests
+		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine",
+			"engine/pebble", "index", "ttl"},
 	},
 	"store/internal/classify": {own: []string{"store/internal/view", "store/fault", "host", "query", "script",
 		"ttl"}},
@@ -65,10 +70,12 @@ var rooms = map[string]room{
 	"store/internal/check": {
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine", "index",
 			"doc", "ttl"},
+		tests: []string{"store/internal/viewtest"},
 	},
 	"store/inspect": {
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "host", "engine",
 			"doc", "ttl"},
+		tests: []string{"store/internal/viewtest"},
 	},
 	"store/fault": {},
 	"store/definition": {own: []string{"store/fault", "query/...", "index", "doc", "ttl"},

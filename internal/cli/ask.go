@@ -24,13 +24,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// defaultPort is the port that a server listens on unless told otherwise.
+// DefaultPort is the port that a server listens on unless told otherwise.
 const DefaultPort = 8081
 
-// askTimeout bounds the wait for an answer of a running server.
+// AskTimeout bounds the wait for an answer of a running server.
 const AskTimeout = 10 * time.Minute
 
-// serverCall is a question to a running server about one of its containers.
+// ServerCall is a question to a running server about one of its containers.
 type ServerCall struct {
 	Url, Key            string
 	Database, Container string
@@ -38,14 +38,14 @@ type ServerCall struct {
 	Json                bool   // print what the server answers
 }
 
-// register adds the flags that say which server and which container.
+// Register adds the flags that say which server and which container.
 func (c *ServerCall) Register(flags *pflag.FlagSet) {
 	c.RegisterServer(flags)
 	flags.StringVar(&c.Database, "db", "", "database")
 	flags.StringVar(&c.Container, "container", "", "container")
 }
 
-// registerServer adds the flags that say which server.
+// RegisterServer adds the flags that say which server.
 func (c *ServerCall) RegisterServer(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Url, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
 		"base URL of the server, or MAYFLY_URL")
@@ -54,7 +54,7 @@ func (c *ServerCall) RegisterServer(flags *pflag.FlagSet) {
 	flags.Lookup("key").DefValue = "the well-known key of the Cosmos DB emulators"
 }
 
-// request is the signed request that asks question, as JSON, at a path of Mayfly's own surface. The path is
+// Request is the signed request that asks question, as JSON, at a path of Mayfly's own surface. The path is
 // not escaped.
 func (c *ServerCall) Request(ctx context.Context, path string, question any) (*http.Request, error) {
 	if c.Database == "" || c.Container == "" {
@@ -64,11 +64,12 @@ func (c *ServerCall) Request(ctx context.Context, path string, question any) (*h
 }
 
 var (
+	// ErrNoContainer is the error of a call without a container.
 	ErrNoContainer = Misuse("--db and --container must name the container")
 	errNoDatabase  = Misuse("--db must name the database")
 )
 
-// call is request with any method, and any path: the protocol's own, too. A nil question is no body. Only
+// Call is request with any method, and any path: the protocol's own, too. A nil question is no body. Only
 // what the path has places for must be named.
 func (c *ServerCall) Call(ctx context.Context, method, path string, question any) (*http.Request, error) {
 	switch {
@@ -118,7 +119,7 @@ func (c *ServerCall) Call(ctx context.Context, method, path string, question any
 	return req, nil
 }
 
-// asIs is a question that is JSON already.
+// AsIs is a question that is JSON already.
 type AsIs []byte
 
 // resource is what a signature says of a path: of dbs/D/colls/C/docs the type docs in dbs/D/colls/C, of dbs/D
@@ -158,7 +159,7 @@ func exchangeBy(client *http.Client, req *http.Request) (*http.Response, error) 
 	return nil, Refused(req.URL, res, body)
 }
 
-// serverAddress reads a --url.
+// ServerAddress reads a --url.
 func ServerAddress(text string) (*url.URL, error) {
 	at, err := url.Parse(text)
 	if err != nil || at.Hostname() == "" || at.Scheme != "http" && at.Scheme != "https" {
@@ -167,7 +168,7 @@ func ServerAddress(text string) (*url.URL, error) {
 	return at, nil
 }
 
-// unreachable says what to do about a server that does not take the connection, or whose certificate is not
+// Unreachable says what to do about a server that does not take the connection, or whose certificate is not
 // trusted; any other error stays what it is.
 func Unreachable(at *url.URL, err error) error {
 	const wsaeConnRefused = syscall.Errno(10061)
@@ -185,12 +186,12 @@ func Unreachable(at *url.URL, err error) error {
 	return err
 }
 
-// ask sends a request and reads the answer.
+// Ask sends a request and reads the answer.
 func Ask[T any](req *http.Request) (answer T, err error) {
 	return readAnswer[T](exchange(req))
 }
 
-// askBy is ask by a client that keeps its connections.
+// AskBy is ask by a client that keeps its connections.
 func AskBy[T any](client *http.Client, req *http.Request) (answer T, err error) {
 	return readAnswer[T](exchangeBy(client, req))
 }
@@ -211,7 +212,7 @@ func readAnswer[T any](res *http.Response, err error) (answer T, _ error) {
 	return answer, nil
 }
 
-// strangeAnswer is a success that does not hold what it must.
+// StrangeAnswer is a success that does not hold what it must.
 type StrangeAnswer struct {
 	URL *url.URL
 	Err error
@@ -223,7 +224,7 @@ func (e *StrangeAnswer) Error() string {
 
 func (e *StrangeAnswer) Unwrap() error { return e.Err }
 
-// refusal is a server's answer that is a failure.
+// Refusal is a server's answer that is a failure.
 type Refusal struct {
 	url        *url.URL
 	Code       int
@@ -233,7 +234,7 @@ type Refusal struct {
 	At         int           // the character of the query that the first reason with a place is about, from 0; -1: none has
 }
 
-// refused is the refusal that an answer with that body is.
+// Refused is the refusal that an answer with that body is.
 func Refused(asked *url.URL, res *http.Response, body []byte) *Refusal {
 	r := &Refusal{url: asked, Code: res.StatusCode, status: res.Status, At: -1}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/html" {
@@ -291,14 +292,14 @@ func reasons(body []byte) (list []string, at int) {
 	return list, at
 }
 
-// registerURL adds the flag that says which server. A certificate is given to all: there is no key.
+// RegisterURL adds the flag that says which server. A certificate is given to all: there is no key.
 func (c *ServerCall) RegisterURL(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Url, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
 		"base URL of the server, or MAYFLY_URL")
 	c.Key = httpapi.EmulatorKey
 }
 
-// registerDatabase adds the flags that say which server and which database.
+// RegisterDatabase adds the flags that say which server and which database.
 func (c *ServerCall) RegisterDatabase(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c.RegisterServer(flags)

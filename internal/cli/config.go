@@ -9,22 +9,22 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// source tells where a setting comes from; a higher one wins.
+// Source tells where a setting comes from; a higher one wins.
 type Source int
 
 const (
 	fromDefault  Source = iota
 	FromEmulator        // a variable of an official emulator
 	fromVariable
-	FromFlag
+	FromFlag // the command line
 )
 
-// variable is the environment variable of a flag.
+// Variable is the environment variable of a flag.
 func Variable(flag string) string {
 	return "MAYFLY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// tellMisspelled names variables that are spelled nearly as those of flags, and are of none: a start would
+// TellMisspelled names variables that are spelled nearly as those of flags, and are of none: a start would
 // leave them alone in silence.
 func TellMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string) {
 	for _, entry := range environment {
@@ -45,7 +45,7 @@ func TellMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string
 	}
 }
 
-// applyVariables sets every flag that was not given from its variable and tells each flag's source.
+// ApplyVariables sets every flag that was not given from its variable and tells each flag's source.
 //
 // Kubernetes puts the address of a service called "mayfly" into MAYFLY_PORT, as tcp://10.0.0.1:8081, in every
 // container of its namespace. Such a value is nobody's wish and is left alone.

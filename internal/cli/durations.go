@@ -13,7 +13,7 @@ import (
 // duration is a flag's value that knows days, too: lives are of days more often than of hours.
 type duration time.Duration
 
-// durationFlag adds a flag for a duration.
+// DurationFlag adds a flag for a duration.
 func DurationFlag(flags *pflag.FlagSet, to *time.Duration, name string, value time.Duration, usage string) {
 	*to = value
 	flags.Var((*duration)(to), name, usage)
@@ -33,7 +33,7 @@ func (d *duration) Set(text string) error {
 func (d *duration) String() string { return time.Duration(*d).String() }
 func (d *duration) Type() string   { return "duration" }
 
-// parseTTL reads a default time to live as people write it: a number of seconds, a duration of whole seconds,
+// ParseTTL reads a default time to live as people write it: a number of seconds, a duration of whole seconds,
 // never, or off, which is nil.
 func ParseTTL(text string) (*int64, error) {
 	switch text {

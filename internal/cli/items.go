@@ -23,10 +23,10 @@ const (
 	ItemPath       = "dbs/{db}/colls/{coll}/docs/{id}"
 )
 
-// maxDocument is the most that is read of a document to be stored, in bytes. The server takes 2 MB.
+// MaxDocument is the most that is read of a document to be stored, in bytes. The server takes 2 MB.
 const MaxDocument = 8 << 20
 
-// parsePartitionKey takes the value of --partition-key; nil where there is none.
+// ParsePartitionKey takes the value of --partition-key; nil where there is none.
 func ParsePartitionKey(text string) (json.RawMessage, error) {
 	if text == "" {
 		return nil, nil
@@ -38,7 +38,7 @@ func ParsePartitionKey(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// setPartitionKey names the partition in a request's header, in which only ASCII is safe.
+// SetPartitionKey names the partition in a request's header, in which only ASCII is safe.
 func SetPartitionKey(req *http.Request, key json.RawMessage) {
 	var b strings.Builder
 	for _, r := range string(key) {
@@ -55,7 +55,7 @@ func SetPartitionKey(req *http.Request, key json.RawMessage) {
 	req.Header.Set("X-Ms-Documentdb-Partitionkey", b.String())
 }
 
-// containerAnswer is what is read of a container's definition.
+// ContainerAnswer is what is read of a container's definition.
 type ContainerAnswer struct {
 	ID           string `json:"id"`
 	DefaultTTL   *int64 `json:"defaultTtl"`
@@ -64,7 +64,7 @@ type ContainerAnswer struct {
 	} `json:"partitionKey"`
 }
 
-// definition reads the container's definition.
+// Definition reads the container's definition.
 func (c *ServerCall) Definition(ctx context.Context) (answer ContainerAnswer, err error) {
 	req, err := c.Call(ctx, http.MethodGet, ContainerPath, nil)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *ServerCall) Definition(ctx context.Context) (answer ContainerAnswer, er
 	return Ask[ContainerAnswer](req)
 }
 
-// identity tells a container from all that there are and were, on any server: by its resource id, and by the
+// Identity tells a container from all that there are and were, on any server: by its resource id, and by the
 // etag of its database, which no two stores give twice.
 func (c *ServerCall) Identity(ctx context.Context) (string, error) {
 	text := ""
@@ -97,7 +97,7 @@ func (c *ServerCall) Identity(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-// partitionKeyOf is the partition key of a document, by the container's definition.
+// PartitionKeyOf is the partition key of a document, by the container's definition.
 func (a *ContainerAnswer) PartitionKeyOf(document json.RawMessage) (json.RawMessage, error) {
 	key := []byte{'['}
 	for i, text := range a.PartitionKey.Paths {
@@ -117,13 +117,13 @@ func (a *ContainerAnswer) PartitionKeyOf(document json.RawMessage) (json.RawMess
 	return append(key, ']'), nil
 }
 
-// answered is what the head of a page tells.
+// Answered is what the head of a page tells.
 type Answered struct {
 	Charge       float64 // in request units
 	Continuation string  // of the next page; empty at the end
 }
 
-// eachPage sends the request of a list again and again, page after page, until it ends; the first one is that
+// EachPage sends the request of a list again and again, page after page, until it ends; the first one is that
 // of the continuation. page makes the request without; list names the rows in the answer.
 func EachPage(continuation string, page func() (*http.Request, error), list string,
 	fn func(rows []json.RawMessage, a Answered) error) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// family makes cmd a command that does nothing without one of its subcommands: it says which there are, and
+// Family makes cmd a command that does nothing without one of its subcommands: it says which there are, and
 // which was probably meant.
 func Family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(members...)
@@ -36,7 +36,7 @@ func Family(cmd *cobra.Command, members ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// flagError says what is wrong with a flag in the words of who uses it.
+// FlagError says what is wrong with a flag in the words of who uses it.
 func FlagError(cmd *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
@@ -52,7 +52,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Misuse(fmt.Sprintf("%v (`%s --help` lists them all)", err, cmd.CommandPath()))
 }
 
-// howMany is n with the word for what is counted.
+// HowMany is n with the word for what is counted.
 func HowMany[N int | int64](n N, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -60,7 +60,7 @@ func HowMany[N int | int64](n N, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// tellArguments lets cmd and all below it say in plain words which argument is missing or too much.
+// TellArguments lets cmd and all below it say in plain words which argument is missing or too much.
 func TellArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		TellArguments(sub)
@@ -86,7 +86,7 @@ func TellArguments(cmd *cobra.Command) {
 	}
 }
 
-// badValue is the error for a value that a flag cannot have; name is how it was given.
+// BadValue is the error for a value that a flag cannot have; name is how it was given.
 func BadValue(f *pflag.Flag, name, value string, cause error) error {
 	want := ""
 	switch kind := f.Value.Type(); {

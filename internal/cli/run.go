@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// failure wraps an error of a command whose arguments cobra has accepted.
+// Failure wraps an error of a command whose arguments cobra has accepted.
 type Failure struct{ Err error }
 
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// run makes a cobra handler of f, whose errors are failures rather than misuse.
+// Run makes a cobra handler of f, whose errors are failures rather than misuse.
 func Run(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := f(cmd, args); err != nil {
@@ -22,7 +22,7 @@ func Run(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, [
 	}
 }
 
-// runWithVariables is run for a command whose flags may be given as variables, too.
+// RunWithVariables is run for a command whose flags may be given as variables, too.
 func RunWithVariables(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return Run(func(cmd *cobra.Command, args []string) error {
 		if _, err := ApplyVariables(cmd.Flags(), os.LookupEnv); err != nil {
@@ -32,7 +32,7 @@ func RunWithVariables(f func(cmd *cobra.Command, args []string) error) func(*cob
 	})
 }
 
-// usageError reports a value that a flag, a variable or an argument must not have.
+// UsageError reports a value that a flag, a variable or an argument must not have.
 type UsageError struct{ message string }
 
 func (e *UsageError) Error() string { return e.message }

@@ -11,23 +11,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// registerJSON adds the flag that prints an answer as the server gives it.
+// RegisterJSON adds the flag that prints an answer as the server gives it.
 func (c *ServerCall) RegisterJSON(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.Json, "json", false, "print the server's answer as JSON, for programs")
 }
 
-// registerJSONAnyway adds the flag to a command that prints JSON without it: a program may give it to every
+// RegisterJSONAnyway adds the flag to a command that prints JSON without it: a program may give it to every
 // command.
 func (c *ServerCall) RegisterJSONAnyway(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.Json, "json", false, "print JSON, as without it")
 }
 
-// registerResultJSON adds the flag that prints what a command has found by itself as JSON.
+// RegisterResultJSON adds the flag that prints what a command has found by itself as JSON.
 func RegisterResultJSON(flags *pflag.FlagSet, asJSON *bool) {
 	flags.BoolVar(asJSON, "json", false, "print the result as JSON, for programs")
 }
 
-// printResult prints what a command has found by itself: for people as a line, or as JSON.
+// PrintResult prints what a command has found by itself: for people as a line, or as JSON.
 func PrintResult(out io.Writer, asJSON bool, line string, result any) error {
 	if !asJSON {
 		_, err := fmt.Fprintln(out, line)
@@ -40,7 +40,7 @@ func PrintResult(out io.Writer, asJSON bool, line string, result any) error {
 	return PrintJSON(out, text)
 }
 
-// show asks, and prints the answer: for people by print, or with --json as it is.
+// Show asks, and prints the answer: for people by print, or with --json as it is.
 func Show[T any](cmd *cobra.Command, c *ServerCall, req *http.Request,
 	print func(out io.Writer, answer T) error) error {
 	raw, err := Ask[json.RawMessage](req)
@@ -60,7 +60,7 @@ func Show[T any](cmd *cobra.Command, c *ServerCall, req *http.Request,
 	return print(cmd.OutOrStdout(), answer)
 }
 
-// printJSON prints a JSON value over several lines; nothing for no value.
+// PrintJSON prints a JSON value over several lines; nothing for no value.
 func PrintJSON(out io.Writer, raw []byte) error {
 	if len(raw) == 0 {
 		return nil

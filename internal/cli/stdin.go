@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// interruptible is an input whose reads end with ctx: who waits for what nobody types, or for a pipe that
+// Interruptible is an input whose reads end with ctx: who waits for what nobody types, or for a pipe that
 // stays open, ends at the first signal. It must be closed. What reads the input itself may wait on; it does
 // so until the process ends.
 func Interruptible(ctx context.Context, in io.Reader) io.ReadCloser {

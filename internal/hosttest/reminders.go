@@ -21,7 +21,7 @@ import (
 //	number · x · due · id
 //	number · w          the millisecond of the last write or purge
 type Reminders struct {
-	// Broken makes MoveIn fail, and Unlisted makes the reaper's list fail; nil does not.
+	// Broken makes Open fail, and Unlisted makes the reaper's list fail; nil does not.
 	Broken, Unlisted error
 	live             atomic.Pointer[room]
 }
@@ -57,9 +57,9 @@ func (b *book) key(family byte) []byte { return append(append([]byte(nil), b.sco
 
 func (b *book) item(id uint64) []byte { return binary.BigEndian.AppendUint64(b.key('d'), id) }
 
-// Claim implements host.Tenant.
-func (t *Reminders) Claim() host.Claim {
-	return host.Claim{Name: "reminders", Kinds: "n", First: 0x40, Last: 0x7F}
+// KeySpace implements host.Tenant.
+func (t *Reminders) KeySpace() host.KeySpace {
+	return host.KeySpace{Name: "reminders", Kinds: "n", First: 0x40, Last: 0x7F}
 }
 
 // Scopes implements host.Tenant.
@@ -71,8 +71,8 @@ func (t *Reminders) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	return scopes, err
 }
 
-// MoveIn implements host.Tenant.
-func (t *Reminders) MoveIn(ctx context.Context, in *host.Instance) (host.Resident, error) {
+// Open implements host.Tenant.
+func (t *Reminders) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
 	m := &room{tenant: t, in: in, gate: host.NewGate(), books: make(map[string]*book)}
 	err := in.Engine().View(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, 'n', func(key []byte, rec bookRecord) error {
@@ -84,7 +84,7 @@ func (t *Reminders) MoveIn(ctx context.Context, in *host.Instance) (host.Residen
 			return nil
 		})
 	})
-	return host.Resident{Life: m, Sweep: m, Dated: m, Heirs: map[string]host.FindHeir{Kind: m.heir},
+	return host.OpenTenant{Life: m, Sweep: m, ClockUser: m, Sinks: map[string]host.FindSink{Kind: m.heir},
 		Note: func() (string, any) { return "books", len(m.books) }}, errors.Join(err, t.Broken)
 }
 
@@ -189,7 +189,7 @@ func (m *room) find(is func(*book) bool) *book {
 	return nil
 }
 
-// Clocks, Hold, Latest, Died and Moved implement host.Dated. All reminders are dated by the server's clock.
+// Clocks, Hold, Latest, Expired and Moved implement host.ClockUser. All reminders are dated by the server's clock.
 func (m *room) Clocks() []*host.Clock { return nil }
 
 func (m *room) concerns(clocks []*host.Clock) bool {
@@ -201,7 +201,7 @@ func (m *room) concerns(clocks []*host.Clock) bool {
 	return false
 }
 
-// Hold implements host.Dated.
+// Hold implements host.ClockUser.
 func (m *room) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	if !m.concerns(clocks) {
 		return func() {}, nil
@@ -209,7 +209,7 @@ func (m *room) Hold(ctx context.Context, clocks []*host.Clock) (release func(), 
 	return m.gate.Open, m.gate.Shut(ctx)
 }
 
-// Latest implements host.Dated.
+// Latest implements host.ClockUser.
 func (m *room) Latest(clocks []*host.Clock) host.Moment {
 	if !m.concerns(clocks) || m.latest.Load() == 0 {
 		return host.Moment{}
@@ -217,8 +217,8 @@ func (m *room) Latest(clocks []*host.Clock) host.Moment {
 	return host.Moment{At: time.UnixMilli(m.latest.Load()), What: "a reminder was written or purged"}
 }
 
-// Died implements host.Dated.
-func (m *room) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (died host.Moment, err error) {
+// Expired implements host.ClockUser.
+func (m *room) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (died host.Moment, err error) {
 	if !m.concerns(clocks) {
 		return died, nil
 	}
@@ -239,7 +239,7 @@ func (m *room) Died(ctx context.Context, clocks []*host.Clock, to time.Time) (di
 	return died, err
 }
 
-// Moved implements host.Dated.
+// Moved implements host.ClockUser.
 func (m *room) Moved([]*host.Clock) {
 	for _, b := range m.books {
 		b.rescan.Store(true)

@@ -105,7 +105,7 @@ func (m *room) texts(ctx context.Context, name string, is func(due int64) bool) 
 }
 
 // heir is a book that receives what has died elsewhere, as reminders that are never due.
-func (m *room) heir(name string) (host.Heir, error) {
+func (m *room) heir(name string) (host.ExpirySink, error) {
 	b, err := m.book(name)
 	return &inheritance{m: m, b: b}, err
 }
@@ -117,12 +117,12 @@ type inheritance struct {
 }
 
 // Enter implements host.Heir.
-func (h *inheritance) Enter(ctx context.Context) (host.Inheritance, error) {
+func (h *inheritance) Enter(ctx context.Context) (host.SinkTx, error) {
 	return &inheritance{m: h.m, b: h.b}, h.m.gate.Share(ctx)
 }
 
 // Scopes implements host.Inheritance.
-func (h *inheritance) Scopes(engine.Reader, []host.Dead) ([][]byte, error) {
+func (h *inheritance) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{h.b.scope}, nil
 }
 
@@ -133,7 +133,7 @@ func (h *inheritance) Begin(t engine.Txn) { h.t = t }
 var ErrRefused = errors.New("the book refuses")
 
 // Take implements host.Inheritance.
-func (h *inheritance) Take(dead host.Dead) (taken bool, err error) {
+func (h *inheritance) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if dead.ID == "refused" {
 		return false, ErrRefused
 	}

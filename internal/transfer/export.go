@@ -63,6 +63,7 @@ const exportLong = "Write the items of a container of a running server, to the s
 	"that is. An export that has stopped, or was killed, goes on there with --continue: then the\n" +
 	"beginning that counts for what is written once is the first one."
 
+// ExportCommand returns the command export.
 func ExportCommand() *cobra.Command {
 	var e exporter
 	cmd := &cobra.Command{

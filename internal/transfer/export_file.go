@@ -50,7 +50,7 @@ func readState(path string) (state exportState, err error) {
 	return state, nil
 }
 
-// write notes the state. A note is there whole or not at all.
+// Write notes the state. A note is there whole or not at all.
 func (s exportState) Write(path string) error { return writeNote(stateOf(path), s) }
 
 // forget removes what an export to a file has left.

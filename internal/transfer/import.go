@@ -94,6 +94,7 @@ func (i *importer) registerImport(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&i.text, "text", nil, "columns of CSV that are strings, whatever they hold")
 }
 
+// ImportCommand returns the command import.
 func ImportCommand() *cobra.Command {
 	var i importer
 	var replace bool
@@ -159,7 +160,7 @@ func (i *importer) file(ctx context.Context, path string, stdin io.Reader) error
 	return i.Run(ctx, piped, size)
 }
 
-// run imports a stream; size is how many bytes it has, -1 for nobody knows.
+// Run imports a stream; size is how many bytes it has, -1 for nobody knows.
 func (i *importer) Run(ctx context.Context, in io.Reader, size int64) error {
 	if i.Path != "" {
 		// Where there is no container the documents are refused, too, and that error has their line.

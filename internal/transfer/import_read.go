@@ -31,7 +31,7 @@ type badDocument struct{ why string }
 
 func (b *badDocument) Error() string { return b.why }
 
-// importFormats are what --format can be.
+// ImportFormats are what --format can be.
 var ImportFormats = []string{"auto", "ndjson", "json", "csv"}
 
 // openDocuments finds out what a stream is: gzip and zstd by their first bytes, CSV by the name of the file,

@@ -43,7 +43,7 @@ func readImportState(path string) (state importState, err error) {
 	return state, err
 }
 
-// write notes the state, whole or not at all.
+// Write notes the state, whole or not at all.
 func (s importState) Write(path string) error {
 	return writeNote(importStateOf(path), s)
 }

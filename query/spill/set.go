@@ -46,7 +46,7 @@ func (s *Set) Held() (n int) {
 	return n + pageSize
 }
 
-// Has tells whether a sum is in the set.
+// Has reports whether a sum is in the set.
 func (s *Set) Has(sum Sum) (bool, error) {
 	for _, t := range s.tiers {
 		if !t.may(sum) {

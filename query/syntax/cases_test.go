@@ -12,7 +12,7 @@ type queryCase struct {
 	Error            *struct{ Code string }
 }
 
-// wrong tells whether the text of the case is not a query. Cases of other errors are queries that cannot be
+// wrong reports whether the text of the case is not a query. Cases of other errors are queries that cannot be
 // answered.
 func (c *queryCase) wrong() bool {
 	return c.Error != nil && (c.Error.Code == CodeSyntax || c.Group == "errors-syntax")

@@ -129,7 +129,7 @@ func (p *parser) logical(x Expr, start int, op LogicalOp, level int) Expr {
 	return chain
 }
 
-// atBetween tells whether the token is a BETWEEN or the NOT before it.
+// atBetween reports whether the token is a BETWEEN or the NOT before it.
 func (p *parser) atBetween() bool {
 	return p.is("BETWEEN") || p.is("NOT") && p.ahead().sym == "BETWEEN"
 }

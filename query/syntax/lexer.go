@@ -216,7 +216,7 @@ func reserved(s string) string {
 	return w
 }
 
-// isName tells whether s can be written as a name: an identifier that is not reserved.
+// isName reports whether s can be written as a name: an identifier that is not reserved.
 func isName(s string) bool { return s != "" && wordLen(s) == len(s) && reserved(s) == "" }
 
 // wordLen is the length of the identifier or reserved word that s begins with.

@@ -136,7 +136,7 @@ func (p *parser) next() {
 	p.tokens++
 }
 
-// is tells whether the token is this reserved word or punctuation mark.
+// is reports whether the token is this reserved word or punctuation mark.
 func (p *parser) is(sym string) bool { return p.tok.sym == sym }
 
 // accept moves over the token if it is this one.

@@ -70,5 +70,5 @@ func appendNumber(dst []byte, v doc.Value) []byte {
 	return dst
 }
 
-// isDigits tells whether a number is written as an integer.
+// isDigits reports whether a number is written as an integer.
 func isDigits(number []byte) bool { return strings.Trim(string(number), "-0123456789") == "" }

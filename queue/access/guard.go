@@ -106,7 +106,7 @@ func (g *Guard) Anonymous() Grant {
 	return Grant{}
 }
 
-// Allow tells whether a grant is enough to do something with an entity, whose path is "orders" or
+// Allow reports whether a grant is enough to do something with an entity, whose path is "orders" or
 // "news/subscriptions/all/$deadletterqueue", in any case; "" is the namespace. It fails with an *Error.
 func (g *Guard) Allow(grant Grant, path string, need Rights) error {
 	switch {
@@ -129,7 +129,7 @@ func expired(at int64) *Error {
 		time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05Z") + "'."}
 }
 
-// covers tells whether the grant's path is the path or above it.
+// covers reports whether the grant's path is the path or above it.
 func (grant Grant) covers(path string) bool {
 	have := segments(path)
 	if len(grant.Path) > len(have) {

@@ -23,7 +23,7 @@ var rightNames = []struct {
 	name  string
 }{{Listen, "Listen"}, {Send, "Send"}, {Manage, "Manage"}}
 
-// Has tells whether all of need are among the rights.
+// Has reports whether all of need are among the rights.
 func (r Rights) Has(need Rights) bool {
 	if r&Manage != 0 {
 		r = All

@@ -261,7 +261,7 @@ func (m *Message) properties(value []byte) error {
 	return f.Err()
 }
 
-// admits tells whether an encoded value has the type of the slot.
+// admits reports whether an encoded value has the type of the slot.
 func (s Slot) admits(raw []byte) bool {
 	switch s {
 	case MessageID, CorrelationID:

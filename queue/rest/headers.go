@@ -136,7 +136,7 @@ func headerText(v any, raw []byte) (text string, ok bool) {
 	return "", false
 }
 
-// isHeaderText tells whether a text may stand in a header.
+// isHeaderText reports whether a text may stand in a header.
 func isHeaderText(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' && s[i] != '\t' || s[i] == 0x7F {
@@ -146,7 +146,7 @@ func isHeaderText(s string) bool {
 	return true
 }
 
-// isHeaderName tells whether a name may be that of a header: RFC 9110, 5.6.2.
+// isHeaderName reports whether a name may be that of a header: RFC 9110, 5.6.2.
 func isHeaderName(s string) bool {
 	for i := range len(s) {
 		c := s[i]

@@ -91,7 +91,7 @@ func truncated(text string) string {
 	return text
 }
 
-// at tells whether a segment, counted from the end for a negative i, is a word in any case.
+// at reports whether a segment, counted from the end for a negative i, is a word in any case.
 func (c *call) at(i int, word string) bool {
 	if i < 0 {
 		i += len(c.path)

@@ -76,7 +76,7 @@ func (p *parser) statement() (st statement, err error) {
 	return st, p.plain(st.value)
 }
 
-// IsZero tells whether the action changes nothing.
+// IsZero reports whether the action changes nothing.
 func (a Action) IsZero() bool { return len(a.statements) == 0 }
 
 // Expression is the text as it was given.

@@ -97,7 +97,7 @@ func (f Filter) Correlation() Correlation {
 	return *f.correlation
 }
 
-// Match tells whether the filter wants a message.
+// Match reports whether the filter wants a message.
 func (f Filter) Match(m Message) bool {
 	switch f.kind {
 	case KindTrue:

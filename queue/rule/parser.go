@@ -44,7 +44,7 @@ func (p *parser) advance() (err error) {
 
 func (p *parser) failHere(reason string) error { return p.fail(p.cur.at, reason) }
 
-// isWord tells whether the current token is a word of the language.
+// isWord reports whether the current token is a word of the language.
 func (p *parser) isWord(word string) bool {
 	return p.cur.kind == tokName && strings.EqualFold(p.cur.text, word)
 }

@@ -195,7 +195,7 @@ func compare(a, b Value) (order int, ok bool) {
 	return 0, false
 }
 
-// equal tells whether two values are the same; unknown where that cannot be said.
+// equal reports whether two values are the same; unknown where that cannot be said.
 func equal(a, b Value) truth {
 	if order, ok := compare(a, b); ok {
 		return truthOf(order == 0)

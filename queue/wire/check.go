@@ -2,7 +2,7 @@ package wire
 
 import "unicode/utf8"
 
-// Check tells whether the first value is what it must be down to its depths, as Value does, without making
+// Check reports whether the first value is what it must be down to its depths, as Value does, without making
 // anything of it. rest is what follows. It takes time for the bytes that it reads alone, whatever counts say.
 func Check(b []byte) (rest []byte, err error) {
 	it, rest, err := split(b, 0)

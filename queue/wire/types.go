@@ -127,5 +127,5 @@ const (
 	codeArray32    = 0xf0
 )
 
-// IsNull tells whether an encoded value is null; no bytes at all stand for it, too.
+// IsNull reports whether an encoded value is null; no bytes at all stand for it, too.
 func IsNull(raw []byte) bool { return len(raw) == 0 || raw[0] == codeNull }

@@ -101,7 +101,7 @@ func (b *Binder) rankFunction(e syntax.Expr) string {
 	if !ok || c.UDF {
 		return ""
 	}
-	fn, ok := lang.LookupBuiltin(c.Name)
+	fn, ok := lang.Lookup(c.Name)
 	if !ok || fn.Name != fullTextScore && fn.Name != lang.VectorDistance && fn.Name != rankFusion {
 		return ""
 	}
@@ -152,7 +152,7 @@ func (b *Binder) noRankFunction(q *syntax.Query) {
 		"The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.")
 }
 
-// isList tells whether an expression is written as an array, or is a parameter that is one.
+// isList reports whether an expression is written as an array, or is a parameter that is one.
 func (b *Binder) isList(e syntax.Expr) bool {
 	_, literal := e.(*syntax.ArrayLit)
 	p, parameter := e.(*syntax.Parameter)
@@ -199,7 +199,7 @@ func (b *Binder) rankPart(call *syntax.Call, fn string) *RankPart {
 	return &RankPart{Call: call, Text: call.Args[0], Terms: call.Args[1:], Weight: 1}
 }
 
-// Euclidean tells whether a VectorDistance is one where small values are near: by its options or the vector
+// Euclidean reports whether a VectorDistance is one where small values are near: by its options or the vector
 // policy.
 func (b *Binder) Euclidean(c *syntax.Call) bool {
 	name := ""
@@ -270,7 +270,7 @@ func (b *Binder) isTerm(e syntax.Expr) bool {
 	return isFuzzy(term, distance)
 }
 
-// isFuzzy tells whether a term and a distance are those of a fuzzy search.
+// isFuzzy reports whether a term and a distance are those of a fuzzy search.
 func isFuzzy(term, distance doc.Value) bool {
 	n, ok := lang.AsInteger(distance)
 	return term.Kind() == doc.String && ok && n >= 0 && n <= 2

@@ -69,6 +69,7 @@ func SpansHash(spans []Span) uint64 {
 	return KeySum(b)
 }
 
+// Encode returns the cursor, with the hash of the query and its scope.
 func (p Bookmark) Encode(hash uint64, spans []Span) string {
 	b := append(make([]byte, 0, 128+len(p.Key)), cursorVersion, byte(p.Form))
 	b = binary.BigEndian.AppendUint64(b, hash)
@@ -82,14 +83,15 @@ func (p Bookmark) Encode(hash uint64, spans []Span) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
+// KeySum returns the hash of a key that a cursor holds the beginning of.
 func KeySum(key []byte) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(key) // a hash does not fail
 	return h.Sum64()
 }
 
-// DecodeCursor reads a cursor of the query that the hash stands for, for sources that cover the spans.
-func DecodeCursor(text string, hash uint64, f Form, spans []Span) (Bookmark, error) {
+// Decode reads a cursor of the query that the hash stands for, for sources that cover the spans.
+func Decode(text string, hash uint64, f Form, spans []Span) (Bookmark, error) {
 	bad := func(reason string) (Bookmark, error) { return Bookmark{}, &fault.CursorError{Reason: reason} }
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	switch {

@@ -11,7 +11,7 @@ import (
 // An empty To is the end of that order.
 type Span struct{ From, To []byte }
 
-// holds tells whether o lies in s. What is empty lies anywhere.
+// holds reports whether o lies in s. What is empty lies anywhere.
 func (s Span) holds(o Span) bool {
 	if len(o.To) > 0 && bytes.Compare(o.From, o.To) >= 0 {
 		return true
@@ -19,7 +19,7 @@ func (s Span) holds(o Span) bool {
 	return bytes.Compare(s.From, o.From) <= 0 && endsBy(o.To, s.To)
 }
 
-// endsBy tells whether the end a is not behind the end b.
+// endsBy reports whether the end a is not behind the end b.
 func endsBy(a, b []byte) bool { return len(b) == 0 || len(a) > 0 && bytes.Compare(a, b) <= 0 }
 
 // whole is what the sources cover together.
@@ -68,7 +68,7 @@ const finished = math.MaxUint64
 // Begin is the progress of a walk that has not begun, over sources that cover the spans.
 func Begin(spans []Span) Progress { return Progress{within: whole(spans)} }
 
-// Covers tells whether the progress is one of a walk over these spans, or over more than them.
+// Covers reports whether the progress is one of a walk over these spans, or over more than them.
 func (p Progress) Covers(spans []Span) bool { return p.within.holds(whole(spans)) }
 
 // At returns the last rid that was given out of a span, 0 for none, and how many rows of that document, 0 for

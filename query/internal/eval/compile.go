@@ -22,8 +22,10 @@ type (
 type Truth uint8
 
 const (
+	// Unknown is the truth of a condition whose value is no boolean.
 	Unknown Truth = iota
 	no
+	// Yes is the truth of a condition that holds.
 	Yes
 )
 
@@ -41,6 +43,7 @@ func truthOfValue(v doc.Value) Truth {
 	return truthOf(v.Bool())
 }
 
+// Value returns the truth as a JSON value; undefined for Unknown.
 func (t Truth) Value() doc.Value {
 	if t == Unknown {
 		return lang.Undefined
@@ -189,8 +192,10 @@ func (c *Compiler) conditional(condition, then, otherwise syntax.Expr) Valuer {
 // Operators are the operators with two operands but comparisons, which decide.
 func Operators() map[syntax.BinaryOp]func(a, b doc.Value) doc.Value {
 	return map[syntax.BinaryOp]func(a, b doc.Value) doc.Value{
-		syntax.Shl: lang.OpShiftLeft, syntax.Shr: lang.OpShiftRight, syntax.UShr: lang.OpShiftRightZero, syntax.Concat: lang.OpConcat,
-		syntax.Add: lang.OpAdd, syntax.Sub: lang.OpSubtract, syntax.BitAnd: lang.OpBitAnd, syntax.BitOr: lang.OpBitOr, syntax.BitXor: lang.OpBitXor,
+		syntax.Shl: lang.OpShiftLeft, syntax.Shr: lang.OpShiftRight, syntax.UShr: lang.OpShiftRightZero,
+		syntax.Concat: lang.OpConcat,
+		syntax.Add:    lang.OpAdd, syntax.Sub: lang.OpSubtract, syntax.BitAnd: lang.OpBitAnd,
+		syntax.BitOr: lang.OpBitOr, syntax.BitXor: lang.OpBitXor,
 		syntax.Mul: lang.OpMultiply, syntax.Div: lang.OpDivide, syntax.Mod: lang.OpModulo,
 	}
 }

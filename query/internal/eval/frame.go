@@ -58,6 +58,7 @@ type Layout struct {
 	Planar bool        // geometries lie in a plane, not on the globe
 }
 
+// NewRun begins a run. Fields of env that are zero get their defaults.
 func NewRun(ctx context.Context, l Layout, env Env) *Run {
 	if env.Static.IsZero() {
 		env.Static = env.Now
@@ -72,7 +73,8 @@ func NewRun(ctx context.Context, l Layout, env Env) *Run {
 		env.MaxHeld = lang.MaxHeld
 	}
 	return &Run{Env: env, given: l.Given, Call: lang.Call{
-		Meter: lang.Meter{Ctx: ctx, Elapsed: env.Elapsed, Limit: env.Limit, Left: lang.LookEvery, Turn: env.Turn,
+		Meter: lang.Meter{Ctx: ctx, Elapsed: env.Elapsed, Limit: env.Limit, Left: lang.LookEvery,
+			Turn: env.Turn,
 			Most: env.MaxHeld, NoTemp: env.Temp == nil,
 			Ask: env.Hold, Asked: lang.HeldFree},
 		Now: env.Now, Clock: env.Clock, Stale: true, Static: env.Static, Random: env.Random, Planar: l.Planar,
@@ -96,6 +98,7 @@ type Frame struct {
 	key   []byte // scratch
 }
 
+// NewFrame returns a frame with the room that a layout asks for.
 func NewFrame(r *Run, l Layout) *Frame {
 	return &Frame{Run: r, slots: make([]doc.Value, l.Slots), aggs: make([]doc.Value, l.Aggs),
 		keys: make([]doc.Value, l.Keys)}

@@ -29,6 +29,7 @@ type Grouper struct {
 	Current string // key of the group in the frame
 }
 
+// Bucket is one group: its key and the states of its aggregates.
 type Bucket struct {
 	key   string
 	turn  uint64 // in which it turned up
@@ -38,6 +39,7 @@ type Bucket struct {
 	State []lang.Aggregate
 }
 
+// NewGrouper returns a grouper of the rows of rs; held counts the bytes that it keeps.
 func NewGrouper(rs *Rowset, f *Frame, held *int) *Grouper {
 	g := &Grouper{Rs: rs, f: f, held: held}
 	if len(rs.GroupBy) == 0 {
@@ -81,7 +83,7 @@ func (g *Grouper) Add() bool {
 		one.size += grown
 		g.f.Run.Hold(g.held, grown, a.Name)
 	}
-	g.shed()
+	g.makeRoom()
 	return g.f.Run.Err == nil
 }
 
@@ -144,7 +146,7 @@ func (g *Grouper) AddValue(one *Bucket, v doc.Value) {
 		one.size += grown
 		g.f.Run.Hold(g.held, grown, "GROUP BY")
 	}
-	g.shed()
+	g.makeRoom()
 }
 
 // CountValue adds another row with the same value, and returns its group.

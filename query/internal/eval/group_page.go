@@ -17,14 +17,14 @@ const MaxGroups = 32 << 20
 // CutKey is what a cursor holds of the key of a group.
 func CutKey(key []byte) []byte { return key[:min(len(key), record.MaxCursorKey)] }
 
-// Takes tells whether the page makes the group of a key.
+// Takes reports whether the page makes the group of a key.
 func (g *Grouper) Takes(key []byte) bool {
 	return !g.Paged || bytes.Compare(CutKey(key), g.From) >= 0 && (g.Bound == "" || string(key) < g.Bound)
 }
 
 // shed makes room where the groups take too much: it puts them into a file. Where there is none, it leaves
 // the upper half of them to a later page.
-func (g *Grouper) shed() {
+func (g *Grouper) makeRoom() {
 	if *g.held <= min(MaxGroups, g.f.Run.LimitHeld()/2) || len(g.Groups) < 2 {
 		return
 	}

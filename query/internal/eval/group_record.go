@@ -30,7 +30,7 @@ func decodeKept(b []byte) doc.Value {
 	return doc.Of(b)
 }
 
-// AppendKey appends the record of a group.
+// Append appends the record of a group.
 func (one *Bucket) Append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, one.turn)
 	dst = binary.AppendUvarint(dst, uint64(len(one.keys)))
@@ -99,6 +99,7 @@ func (one *Bucket) merge(rec []byte) bool {
 	return r.Ok && len(r.Rest) == 0
 }
 
+// TruthBit returns 1 for true and 0 for false.
 func TruthBit(b bool) int {
 	if b {
 		return 1

@@ -32,6 +32,7 @@ func (g *Grouper) drop(one *Bucket) {
 	g.f.Run.Used -= one.size
 }
 
+// WriteTo writes the groups in memory to a sorter.
 func (g *Grouper) WriteTo(s *spill.Sorter) error {
 	return s.Run(func(add func(key, payload []byte) error) error {
 		for _, one := range g.Groups {
@@ -136,6 +137,7 @@ func (r *GroupRest) Next(g *Grouper) *Bucket {
 	return r.One
 }
 
+// Close removes the temporary files.
 func (r *GroupRest) Close() {
 	if r.It != nil {
 		r.It.Close()

@@ -28,7 +28,7 @@ func OrderedByHash(k doc.Kind, h doc.Hash) OrderValue { return OrderValue{kind: 
 // hashSize is the length of a hash in a key.
 const hashSize = 16
 
-// AppendKey appends an encoding whose bytes compare as rows are ordered.
+// Append appends an encoding whose bytes compare as rows are ordered.
 func (v OrderValue) Append(dst []byte) []byte {
 	if v.kind < doc.Array {
 		return doc.AppendOrdered(dst, v.value)

@@ -120,7 +120,7 @@ func (rs *Rowset) BindPaths(f *Frame) {
 	}
 }
 
-// Admits tells whether the conditions hold that need no source.
+// Admits reports whether the conditions hold that need no source.
 func (rs *Rowset) Admits(f *Frame) bool {
 	for _, d := range rs.First {
 		if d(f) != Yes {
@@ -142,7 +142,7 @@ func (rs *Rowset) Each(f *Frame, i int, fn func() bool) bool {
 	return rs.Bind(f, i, func() bool { return rs.Each(f, i+1, fn) })
 }
 
-// BindText binds the i-th source in all ways for which its conditions hold, and calls fn for each.
+// Text binds the i-th source in all ways for which its conditions hold, and calls fn for each.
 func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	switch cl.kind {
@@ -208,7 +208,8 @@ const SetEntry = 64
 // Values calls fn for the value of each row of a subquery, until fn returns false.
 func (rs *Rowset) values(f *Frame, fn func(doc.Value) bool) bool {
 	held := 0
-	more := rs.collect(f, &held, func(row func() bool) bool { return !rs.Admits(f) || rs.Each(f, 0, row) }, fn)
+	more := rs.collect(f, &held, func(row func() bool) bool { return !rs.Admits(f) || rs.Each(f, 0, row) },
+		fn)
 	f.Run.Used -= held // it was for this row of the outer query
 	return more
 }

@@ -15,7 +15,7 @@ import (
 // Condition is a condition on one document, in the form in which conditional patches have it. It is
 // immutable.
 type Condition struct {
-	plan *plan.Planned
+	plan *plan.Plan
 }
 
 // PrepareCondition parses and binds
@@ -29,19 +29,19 @@ func PrepareCondition(text string, info bind.Info) (*Condition, error) {
 		return nil, fault.SyntaxError(err)
 	}
 	q.Select = &syntax.Select{Value: &syntax.Literal{Value: doc.BoolValue(true)}}
-	b, err := bind.BindTree(q, text, nil, &info, plan.FoldFor)
+	b, err := bind.Tree(q, text, nil, &info, plan.FoldConstants)
 	if err != nil {
 		return nil, err
 	}
-	p, err := plan.PlanOf(b)
+	p, err := plan.Of(b)
 	if err != nil {
 		return nil, err
 	}
 	return &Condition{p}, nil
 }
 
-// Match tells whether the condition holds for a document. The error is what a subquery can do wrong while it
-// runs, that of a UDF, or ctx's: the rows of a subquery can be many.
+// Match reports whether the condition holds for a document. The error is what a subquery can do wrong while
+// it runs, that of a UDF, or ctx's: the rows of a subquery can be many.
 func (c *Condition) Match(ctx context.Context, d source.Document, env eval.Env) (bool, error) {
 	r := eval.NewRun(ctx, c.plan.Layout, env)
 	f := eval.NewFrame(r, c.plan.Layout)

@@ -41,6 +41,7 @@ const (
 	DefaultBudget   = 5 * time.Second
 )
 
+// WithDefaults fills in the defaults of fields that are zero.
 func (o RunOptions) WithDefaults() RunOptions {
 	if o.MaxItems <= 0 {
 		o.MaxItems = DefaultMaxItems
@@ -88,7 +89,7 @@ func (s *Stats) Add(o Stats) {
 
 // Execution is one run of a plan.
 type Execution struct {
-	Plan    *plan.Planned
+	Plan    *plan.Plan
 	sources []source.Source
 	Opts    RunOptions
 	tune    *Tuning
@@ -124,8 +125,9 @@ type Execution struct {
 	single     bool // a document has one row
 }
 
-// RunPlanned makes one page: see Plan.Run of package query.
-func RunPlanned(ctx context.Context, p *plan.Planned, sources []source.Source, env eval.Env, o RunOptions) (Page, error) {
+// Run makes one page: see Plan.Run of package query.
+func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.Env, o RunOptions) (Page,
+	error) {
 	x := &Execution{Plan: p, sources: sources, Opts: o.WithDefaults(), tune: o.Tune}
 	if x.tune == nil {
 		x.tune = usual()
@@ -170,6 +172,7 @@ func (x *Execution) drop() {
 	x.spilled.close()
 }
 
+// Hash returns the hash of the query and its scope that cursors carry.
 func (x *Execution) Hash() uint64 { return x.Plan.HashIn(x.Opts.Scope) }
 
 // begin reads the cursor.
@@ -177,10 +180,11 @@ func (x *Execution) begin() (err error) {
 	if x.spans = x.Opts.Spans; x.spans == nil {
 		x.spans = cursor.NumberedSpans(len(x.sources))
 	}
-	x.from = cursor.Bookmark{Form: x.Plan.Form, At: cursor.Begin(x.spans), Source: -1, Offset: x.Plan.Top.Offset,
-		Limit: x.Plan.Top.Limit}
+	x.from = cursor.Bookmark{Form: x.Plan.Form, At: cursor.Begin(x.spans), Source: -1,
+		Offset: x.Plan.Top.Offset,
+		Limit:  x.Plan.Top.Limit}
 	if x.Opts.Cursor != "" {
-		x.from, err = cursor.DecodeCursor(x.Opts.Cursor, x.Hash(), x.Plan.Form, x.spans)
+		x.from, err = cursor.Decode(x.Opts.Cursor, x.Hash(), x.Plan.Form, x.spans)
 	} else if x.Opts.Resume != nil {
 		err = x.resumeAt(x.Opts.Resume)
 	}
@@ -202,9 +206,9 @@ func (x *Execution) execute() error {
 	return x.Run.Err
 }
 
-// stop tells whether the page must end: by an error, or, where late may be set, by the time it has taken. It
-// looks now and then. Documents that have been sorted are given out first, since to find them again takes as
-// long as it took to find them.
+// stop reports whether the page must end: by an error, or, where late may be set, by the time it has taken.
+// It looks now and then. Documents that have been sorted are given out first, since to find them again takes
+// as long as it took to find them.
 func (x *Execution) stop() (late bool, err error) {
 	if err := x.pass(lang.RowWork); err != nil {
 		return false, err
@@ -259,7 +263,7 @@ func (x *Execution) Next(docs source.Documents) bool {
 	return ok
 }
 
-// Enter makes a document that was read the current one and tells whether it fulfils the conditions that a
+// Enter makes a document that was read the current one and reports whether it fulfils the conditions that a
 // block makes on the item alone.
 func (x *Execution) enter(d source.Document, rs *eval.Rowset) bool {
 	x.load(d)
@@ -337,5 +341,5 @@ func (x *Execution) resumed() int {
 	return 0
 }
 
-// isGiven tells whether an earlier page has given out the row.
+// isGiven reports whether an earlier page has given out the row.
 func (x *Execution) isGiven() bool { return x.rowInDoc <= x.resumed() }

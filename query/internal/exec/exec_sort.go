@@ -34,7 +34,7 @@ func (x *Execution) compare(a, b *entry) int {
 	return c
 }
 
-// backwards tells whether equal rows come latest first.
+// backwards reports whether equal rows come latest first.
 func (x *Execution) backwards() bool { return x.Plan.Top.Order[0].Desc }
 
 // OrderKey appends the key of the current document: the encodings of the values, complemented for DESC.
@@ -115,7 +115,7 @@ func (x *Execution) find(rid uint64) (source.Document, error) {
 	return nil, nil
 }
 
-// behind tells whether an entry comes after where the page begins.
+// behind reports whether an entry comes after where the page begins.
 func (x *Execution) behind(e *entry) bool {
 	if !x.from.Begun {
 		return true
@@ -143,7 +143,7 @@ func (x *Execution) distinct() int {
 // been given out, since nothing of what has them was a row so far.
 const notGiven = 1
 
-// repeated tells whether the values of the current document, which DISTINCT is about, have been given out.
+// repeated reports whether the values of the current document, which DISTINCT is about, have been given out.
 func (x *Execution) repeated() bool {
 	n := x.distinct()
 	return (x.done.Source >= 0 || x.from.Begun) && x.done.Rows != notGiven &&
@@ -256,7 +256,7 @@ func (x *Execution) firstOf(open []inOrder) int {
 	return first
 }
 
-// repeats tells whether a row is the same as the one before.
+// repeats reports whether a row is the same as the one before.
 func (x *Execution) repeats(row []byte) bool {
 	key := doc.AppendOrdered(nil, doc.Of(row))
 	if x.last != nil && string(key) == string(x.last) {

@@ -15,7 +15,7 @@ type nodeFigures struct {
 }
 
 // Explain returns the plan as text with the figures of a run: see Plan.Explain of package query.
-func Explain(p *plan.Planned, s Stats) string {
+func Explain(p *plan.Plan, s Stats) string {
 	first := true
 	text := p.Text(func(i int) string {
 		if first {
@@ -53,7 +53,7 @@ func Explain(p *plan.Planned, s Stats) string {
 }
 
 // tookAt is the time that a node took without those behind it, as far as it was measured.
-func tookAt(p *plan.Planned, i int, s Stats) time.Duration {
+func tookAt(p *plan.Plan, i int, s Stats) time.Duration {
 	if len(s.nodes) != len(p.Nodes) {
 		return 0
 	}

@@ -37,7 +37,7 @@ func (wk *walker) cover() {
 		wk.census = false // the walk meets it again
 	}
 	if wk.census && o.Covered {
-		wk.least = &termSieve{test: plan.LeastAt(wk.w.Path)}
+		wk.least = &termFilter{test: plan.LeastAt(wk.w.Path)}
 	}
 	wk.skips = wk.census && o.Skips
 }

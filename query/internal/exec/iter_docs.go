@@ -58,7 +58,7 @@ func (d *fetched) look(rid uint64) {
 
 // note counts an entry, unless it was counted when it was gathered.
 func (d *fetched) note() error {
-	if _, counted := d.rids.(*Gathered); counted {
+	if _, counted := d.rids.(*SortedRIDs); counted {
 		return d.x.pass(lang.EntryWork)
 	}
 	return d.x.passEntry()

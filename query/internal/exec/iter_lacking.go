@@ -30,7 +30,7 @@ func (wk *walker) without() inOrder {
 
 // lacking iterates over the documents that have nothing at the path that groups are made of.
 func (x *Execution) lacking(src source.Source) (source.Documents, error) {
-	path := x.Plan.Only.Path
+	path := x.Plan.IndexOnly.Path
 	if shapes, ok := src.(source.Shapes); ok {
 		if rids, ok := shapes.Lacking(path, 0, false); ok {
 			docs := &fetched{x: x, src: src, rids: rids, begun: true, skip: x.skip}

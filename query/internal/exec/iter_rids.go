@@ -29,7 +29,7 @@ func advance(p source.Postings, rid uint64) bool {
 	return p.RID() >= rid || p.SeekGE(rid)
 }
 
-// hasRID tells whether a rid is one of a list in order.
+// hasRID reports whether a rid is one of a list in order.
 func hasRID(rids []uint64, rid uint64) bool {
 	if len(rids) == 0 {
 		return false
@@ -57,6 +57,7 @@ type Intersection struct {
 	err   error        // that pass returned
 }
 
+// Next implements source.Postings.
 func (x *Intersection) Next() bool {
 	if !x.begun {
 		x.begun = true
@@ -71,6 +72,7 @@ func (x *Intersection) Next() bool {
 	return x.align()
 }
 
+// SeekGE implements source.Postings.
 func (x *Intersection) SeekGE(rid uint64) bool {
 	x.begun = true
 	for _, p := range x.List {
@@ -104,8 +106,10 @@ func (x *Intersection) align() bool {
 	return true
 }
 
+// RID implements source.Postings.
 func (x *Intersection) RID() uint64 { return x.List[0].RID() }
 
+// Close implements source.Postings.
 func (x *Intersection) Close() error {
 	if err := closeAll(x.List); x.err == nil {
 		x.err = err
@@ -120,6 +124,7 @@ type UnionOf struct {
 	init bool
 }
 
+// Next implements source.Postings.
 func (u *UnionOf) Next() bool {
 	if !u.init {
 		return u.SeekGE(0)
@@ -142,6 +147,7 @@ func (u *UnionOf) moved(ok bool) {
 	}
 }
 
+// SeekGE implements source.Postings.
 func (u *UnionOf) SeekGE(rid uint64) bool {
 	if !u.init {
 		u.init = true
@@ -160,17 +166,21 @@ func (u *UnionOf) SeekGE(rid uint64) bool {
 	return len(u.live.List) > 0
 }
 
-func (u *UnionOf) RID() uint64  { return u.live.List[0].RID() }
+// RID implements source.Postings.
+func (u *UnionOf) RID() uint64 { return u.live.List[0].RID() }
+
+// Close implements source.Postings.
 func (u *UnionOf) Close() error { return closeAll(u.All) }
 
-// Gathered has rids that were read and put in order.
-type Gathered struct {
+// SortedRIDs has rids that were read and put in order.
+type SortedRIDs struct {
 	Rids    []uint64
 	at      int    // behind the current one
 	release func() // gives their memory back; may be nil
 }
 
-func (g *Gathered) Next() bool {
+// Next implements source.Postings.
+func (g *SortedRIDs) Next() bool {
 	if g.at >= len(g.Rids) {
 		return false
 	}
@@ -178,16 +188,19 @@ func (g *Gathered) Next() bool {
 	return true
 }
 
-func (g *Gathered) SeekGE(rid uint64) bool {
+// SeekGE implements source.Postings.
+func (g *SortedRIDs) SeekGE(rid uint64) bool {
 	from := max(g.at-1, 0)
 	i, _ := slices.BinarySearch(g.Rids[from:], rid)
 	g.at = from + i + 1
 	return g.at <= len(g.Rids)
 }
 
-func (g *Gathered) RID() uint64 { return g.Rids[g.at-1] }
+// RID implements source.Postings.
+func (g *SortedRIDs) RID() uint64 { return g.Rids[g.at-1] }
 
-func (g *Gathered) Close() error {
+// Close implements source.Postings.
+func (g *SortedRIDs) Close() error {
 	if g.release != nil {
 		g.release()
 	}
@@ -212,7 +225,7 @@ func (x *Execution) list(src source.Source, a plan.Access) source.Postings {
 	case *plan.AnyOfAccess:
 		return &UnionOf{All: x.listsOf(src, a.List)}
 	}
-	return &Gathered{}
+	return &SortedRIDs{}
 }
 
 func (x *Execution) listsOf(src source.Source, list []plan.Access) []source.Postings {
@@ -227,8 +240,8 @@ func (x *Execution) intersect(list []source.Postings) source.Postings {
 	return &Intersection{List: list, Pass: x.passEntry, tired: x.isTired}
 }
 
-// isTired is called by intersections that leap from rid to rid, and tells whether the page has taken its time
-// and can be gone on from behind any document, or has a better way to its documents.
+// isTired is called by intersections that leap from rid to rid, and reports whether the page has taken its
+// time and can be gone on from behind any document, or has a better way to its documents.
 func (x *Execution) isTired() bool {
 	if x.Plan.Form != cursor.Streaming {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// termSieve puts the terms of a walk to a test. Equal terms follow one another and are tested once.
-type termSieve struct {
+// termFilter puts the terms of a walk to a test. Equal terms follow one another and are tested once.
+type termFilter struct {
 	test *plan.TermTest
 	f    *eval.Frame
 	key  []byte
@@ -18,15 +18,15 @@ type termSieve struct {
 	text []byte // of the least document
 }
 
-func (x *Execution) newSieve(t *plan.TermTest) *termSieve {
+func (x *Execution) newTermFilter(t *plan.TermTest) *termFilter {
 	if t == nil {
 		return nil
 	}
-	return &termSieve{test: t, f: eval.NewFrame(x.Run, x.Plan.Layout)}
+	return &termFilter{test: t, f: eval.NewFrame(x.Run, x.Plan.Layout)}
 }
 
-// take tells whether documents below a key may fulfil the conditions, and whether all of them do.
-func (s *termSieve) take(key []byte) (in, sure bool) {
+// take reports whether documents below a key may fulfil the conditions, and whether all of them do.
+func (s *termFilter) take(key []byte) (in, sure bool) {
 	if s == nil {
 		return true, true
 	}
@@ -44,7 +44,7 @@ func (s *termSieve) take(key []byte) (in, sure bool) {
 }
 
 // document returns the least document that has a value at the path. It is good until the next one.
-func (s *termSieve) document(v doc.Value) []byte {
+func (s *termFilter) document(v doc.Value) []byte {
 	s.text = append(v.AppendJSON(append(s.text[:0], s.test.Head...)), s.test.Tail...)
 	return s.text
 }

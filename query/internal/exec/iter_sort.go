@@ -114,7 +114,7 @@ func (b *batch) fill() (err error) {
 	return docs.Err()
 }
 
-// wants tells whether an entry is among the first so far.
+// wants reports whether an entry is among the first so far.
 func (b *batch) wants(e *entry) bool {
 	return len(b.heap.List) < b.room || b.x.compare(e, &b.heap.List[0]) < 0
 }
@@ -125,7 +125,7 @@ func (b *batch) push(e entry) {
 		e.key = slices.Clone(e.key)
 		b.x.Run.Hold(&b.held, entrySize+cap(e.key), "ORDER BY")
 		b.heap.Push(e)
-		b.shed()
+		b.makeRoom()
 		return
 	}
 	b.full = true
@@ -134,12 +134,12 @@ func (b *batch) push(e entry) {
 	b.x.Run.Hold(&b.held, cap(e.key)-before, "ORDER BY")
 	b.heap.List[0] = e
 	b.heap.Fix()
-	b.shed()
+	b.makeRoom()
 }
 
 // shed gives the last entries up where their keys take too much memory: they are looked for again when those
 // before are given out.
-func (b *batch) shed() {
+func (b *batch) makeRoom() {
 	for b.held > b.x.Run.LimitHeld()/2/len(b.x.sources) && len(b.heap.List) > 1 {
 		b.x.Run.Hold(&b.held, -entrySize-cap(b.heap.List[0].key), "ORDER BY")
 		b.heap.Pop()

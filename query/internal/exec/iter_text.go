@@ -36,7 +36,7 @@ func (x *Execution) openTexts(src source.Source, source int, only *members) (inO
 	o := x.Plan.Order.Texts
 	var lists []wordList
 	for i := range o.Terms {
-		list, err := x.termList(src, &population{}, &o.Ranker, &o.Terms[i])
+		list, err := x.termList(src, &liveSet{}, &o.Ranker, &o.Terms[i])
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (t *byText) openRest() {
 		var docs source.Documents
 		var err error
 		if t.only != nil {
-			docs = &fetched{x: x, src: t.src, rids: &Gathered{Rids: t.only.rids}, skip: x.skip}
+			docs = &fetched{x: x, src: t.src, rids: &SortedRIDs{Rids: t.only.rids}, skip: x.skip}
 		} else {
 			docs, err = x.candidates(t.src, 0, true)
 		}

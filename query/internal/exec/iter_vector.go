@@ -87,7 +87,7 @@ func (n *nearest) openRest() {
 		var docs source.Documents
 		var err error
 		if n.all.only != nil {
-			docs = &fetched{x: x, src: n.src, rids: &Gathered{Rids: n.all.without}, skip: x.skip}
+			docs = &fetched{x: x, src: n.src, rids: &SortedRIDs{Rids: n.all.without}, skip: x.skip}
 		} else {
 			docs, err = x.candidates(n.src, 0, true)
 		}

@@ -45,12 +45,12 @@ type walker struct {
 	// the dead of the source, where the index alone may tell what is there: see covered
 	dead   []uint64
 	census bool
-	least  *termSieve // makes documents of terms, if the query wants nothing else of them
-	skips  bool       // rows that OFFSET skips need no document
-	loose  bool       // of the entries of one key a row of one is enough
-	given  []byte     // key of which there is one
-	rest   int        // entries of it that were passed
-	fresh  bool       // the walk is at the entry that it has given out last
+	least  *termFilter // makes documents of terms, if the query wants nothing else of them
+	skips  bool        // rows that OFFSET skips need no document
+	loose  bool        // of the entries of one key a row of one is enough
+	given  []byte      // key of which there is one
+	rest   int         // entries of it that were passed
+	fresh  bool        // the walk is at the entry that it has given out last
 }
 
 // part is a piece of a walk: a span of keys or, where it has none, the documents without the path.
@@ -154,7 +154,7 @@ func (wk *walker) until(key []byte) []byte {
 	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.Rid)
 }
 
-// exact tells whether a key stands for one value of each path.
+// exact reports whether a key stands for one value of each path.
 func (wk *walker) exact(key []byte) bool {
 	if c := wk.w.Composite; c != nil {
 		_, n := c.Values(key)
@@ -296,10 +296,10 @@ func (wk *walker) read() bool {
 	return wk.x.passEntry() == nil && wk.terms.Next()
 }
 
-// flips tells whether the index has equal rows in the opposite order.
+// flips reports whether the index has equal rows in the opposite order.
 func (wk *walker) flips() bool { return wk.w.Reverse != wk.x.backwards() }
 
-// reach makes a document the current one and tells whether it comes after where the page begins.
+// reach makes a document the current one and reports whether it comes after where the page begins.
 func (wk *walker) reach(d source.Document) bool {
 	x := wk.x
 	x.load(d)

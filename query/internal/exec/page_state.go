@@ -5,7 +5,8 @@ import "github.com/mayflydb/mayfly/query/internal/eval"
 // PageState is what the page of a query hands to the page after it: the set of rows that a DISTINCT has given
 // out, or rows that are made and not given out. It has one owner, who closes it.
 type PageState struct {
-	hashes  *eval.RowHashes // DISTINCT without a fitting ORDER BY: the rows that have been given out; nil: none
+	// DISTINCT without a fitting ORDER BY: the rows that have been given out; nil: none
+	hashes  *eval.RowHashes
 	spilled *spilledRows
 }
 
@@ -80,7 +81,7 @@ func (x *Execution) firstTime(old bool, row func() bool) bool {
 	return more && x.Run.Err == nil
 }
 
-// isOld tells whether earlier pages have passed the current document. The page's time begins behind those.
+// isOld reports whether earlier pages have passed the current document. The page's time begins behind those.
 func (x *Execution) isOld() bool {
 	if !x.replay {
 		return false

@@ -45,7 +45,7 @@ func usual() *Tuning {
 type probes struct {
 	x    *Execution
 	src  source.Source
-	ways []*way
+	ways []*accessPath
 	most int // entries that have been read of each, where it has as many
 	held int // bytes
 }
@@ -53,13 +53,13 @@ type probes struct {
 // newProbes begins to count the ways that leave accepts.
 func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *probes {
 	p := &probes{x: x, src: src}
-	for _, a := range x.Plan.Ways {
+	for _, a := range x.Plan.AccessPaths {
 		if leave == nil || leave(a) {
-			p.ways = append(p.ways, &way{access: a, next: x.steppers(src, a)})
+			p.ways = append(p.ways, &accessPath{access: a, next: x.steppers(src, a)})
 		}
 	}
 	if isScoped(src) {
-		p.ways = append(p.ways, &way{next: []func() stepper{func() stepper {
+		p.ways = append(p.ways, &accessPath{next: []func() stepper{func() stepper {
 			posting, _ := src.Partition()
 			return postingStepper{posting}
 		}}})
@@ -67,10 +67,10 @@ func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *
 	return p
 }
 
-// Count reads all ways in turns until one has ended or most entries have been read of each. It tells whether
-// one has.
+// Count reads all ways in turns until one has ended or most entries have been read of each. It reports
+// whether one has.
 func (p *probes) count(most int) (bool, error) {
-	if !slices.ContainsFunc(p.ways, func(w *way) bool { return !w.sifts() }) {
+	if !slices.ContainsFunc(p.ways, func(w *accessPath) bool { return !w.sifts() }) {
 		most *= siftedMore
 	}
 	for step := 32; p.most < most && len(p.ways) > 0 && !p.ended(); step *= 2 {
@@ -99,7 +99,7 @@ const siftedMore = 100
 
 // dropVain gives up the ways that have turned out to be of no use.
 func (p *probes) dropVain() (err error) {
-	p.ways = slices.DeleteFunc(p.ways, func(w *way) bool {
+	p.ways = slices.DeleteFunc(p.ways, func(w *accessPath) bool {
 		vain := w.vain()
 		if vain {
 			err = errors.Join(err, w.close())
@@ -119,7 +119,7 @@ func (p *probes) countOn(most int) error {
 	return nil
 }
 
-func (p *probes) read(w *way, n int) error {
+func (p *probes) read(w *accessPath, n int) error {
 	before := cap(w.rids)
 	if err := w.more(p.x, n); err != nil {
 		return err
@@ -129,14 +129,14 @@ func (p *probes) read(w *way, n int) error {
 }
 
 func (p *probes) ended() bool {
-	return slices.ContainsFunc(p.ways, func(w *way) bool { return w.done })
+	return slices.ContainsFunc(p.ways, func(w *accessPath) bool { return w.done })
 }
 
 // Rids returns what all the ways that have ended have in common, in order. One has.
 func (p *probes) rids() []uint64 {
 	var all []uint64
 	first := true
-	slices.SortFunc(p.ways, func(a, b *way) int { return len(a.rids) - len(b.rids) })
+	slices.SortFunc(p.ways, func(a, b *accessPath) int { return len(a.rids) - len(b.rids) })
 	for _, w := range p.ways {
 		if !w.done {
 			continue
@@ -217,17 +217,17 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 		return every || !ok || !s.Whole
 	})
 	defer func() { err = errors.Join(err, p.close()) }()
-	x.scanning = len(x.Plan.Ways) > 0
+	x.scanning = len(x.Plan.AccessPaths) > 0
 	switch {
 	case len(p.ways) == 0, len(p.ways) == 1 && p.ways[0].access == nil: // a scan follows the posting
 		return nil, false, nil
-	case !slices.ContainsFunc(p.ways, func(w *way) bool { return !w.lists() }):
+	case !slices.ContainsFunc(p.ways, func(w *accessPath) bool { return !w.lists() }):
 		return p.lists()
 	}
 	most := x.tune.Gather
 	if every {
 		most = x.tune.Every
-	} else if slices.ContainsFunc(p.ways, (*way).lists) {
+	} else if slices.ContainsFunc(p.ways, (*accessPath).lists) {
 		most = x.tune.Probe
 	}
 	ended, err := p.count(most)
@@ -276,7 +276,7 @@ func (p *probes) lists() (source.Postings, bool, error) {
 // saves documents.
 func (p *probes) shortest() source.Postings {
 	rids := p.rids()
-	var first source.Postings = &Gathered{Rids: rids, release: p.release}
+	var first source.Postings = &SortedRIDs{Rids: rids, release: p.release}
 	p.note("rids, " + strconv.Itoa(len(rids)))
 	if len(rids) <= p.x.tune.Leap {
 		return first

@@ -91,7 +91,7 @@ func (x *Execution) recent(src source.Source) *plan.Walk {
 			w := &plan.Walk{Composite: c, Fixed: values, Reverse: reverse}
 			lo, hi, _ := c.Interval(values...)
 			w.Spans = []plan.Span{{Lo: lo, Hi: hi}}
-			w.Narrow(values, x.Plan.Top.Order, x.Plan.Leaves)
+			w.Narrow(values, x.Plan.Top.Order, x.Plan.Constraints)
 			return w
 		}
 	}
@@ -103,13 +103,13 @@ func unrouted(k *bind.OrderKey) bool { return k.Route == nil }
 // sortOf sorts the documents of rids, those that come behind an entry.
 func (x *Execution) sortOf(src source.Source, at int, rids []uint64, after *entry) *batch {
 	b := x.newBatch(src, at, func() (source.Documents, error) {
-		return &fetched{x: x, src: src, rids: &Gathered{Rids: rids}, skip: x.skip}, nil
+		return &fetched{x: x, src: src, rids: &SortedRIDs{Rids: rids}, skip: x.skip}, nil
 	})
 	b.after = after
 	return b
 }
 
-// isScoped tells whether a source's scope is a partition.
+// isScoped reports whether a source's scope is a partition.
 func isScoped(src source.Source) bool {
 	partition, ok := src.Partition()
 	if ok {
@@ -131,7 +131,7 @@ type watched struct {
 func (x *Execution) watch(src source.Source, source int, w *plan.Walk) *watched {
 	wk := x.newWalk(src, source, w)
 	within := w != x.Plan.Order.Walk // the partition
-	if len(x.Plan.Ways) > 0 || !within && isScoped(src) {
+	if len(x.Plan.AccessPaths) > 0 || !within && isScoped(src) {
 		wk.patience = x.tune.Walk
 	}
 	return &watched{x: x, src: src, source: source, wk: wk}

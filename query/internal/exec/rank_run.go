@@ -28,8 +28,8 @@ const (
 	rankConstant = 60
 )
 
-// corpus is what BM25 needs to know of all texts.
-type corpus struct {
+// collectionStats is what BM25 needs to know of all texts.
+type collectionStats struct {
 	documents, words float64
 	hits             []float64 // how many texts have each term
 }
@@ -37,7 +37,7 @@ type corpus struct {
 // ranking is a part of ORDER BY RANK, with what a run finds out about it.
 type ranking struct {
 	*plan.Ranker
-	corpus  corpus
+	stats   collectionStats
 	indexed []textScores // by source, where the index has told them
 }
 
@@ -57,7 +57,7 @@ func (x *Execution) rankRows(row func() bool) error {
 	parts := make([]ranking, len(x.Plan.Rank))
 	for i := range parts {
 		r := &x.Plan.Rank[i]
-		parts[i] = ranking{Ranker: r, corpus: corpus{hits: make([]float64, len(r.Terms))}}
+		parts[i] = ranking{Ranker: r, stats: collectionStats{hits: make([]float64, len(r.Terms))}}
 	}
 	indexed, err := x.readTexts(parts)
 	if err != nil {
@@ -72,9 +72,9 @@ func (x *Execution) rankRows(row func() bool) error {
 	if err != nil {
 		return err
 	}
-	scores := make([]lang.Bm25, len(parts))
+	scores := make([]lang.BM25, len(parts))
 	for i, r := range parts {
-		scores[i] = lang.NewBM25(r.corpus.documents, r.corpus.words, r.corpus.hits)
+		scores[i] = lang.NewBM25(r.stats.documents, r.stats.words, r.stats.hits)
 	}
 	for i := range documents {
 		documents[i].score(parts, scores)
@@ -127,7 +127,8 @@ func (x *Execution) rankedDocuments(parts []ranking, indexed bool) ([]ranked, er
 	return list, nil
 }
 
-func (x *Execution) rankSource(source int, docs source.Documents, parts []ranking, gather bool) (list []ranked,
+func (x *Execution) rankSource(source int, docs source.Documents, parts []ranking,
+	gather bool) (list []ranked,
 	err error) {
 	defer func() {
 		if e := docs.Close(); err == nil {
@@ -154,7 +155,7 @@ func (x *Execution) rankSource(source int, docs source.Documents, parts []rankin
 	return list, docs.Err()
 }
 
-// hasRow tells whether the document that the frame is at has a row.
+// hasRow reports whether the document that the frame is at has a row.
 func (x *Execution) hasRow() bool {
 	return !x.rows(x.Plan.Rows, func() bool { return false })
 }
@@ -184,12 +185,12 @@ func (x *Execution) measure(d *ranked, r *ranking, gather bool) {
 	d.scores, d.length, d.counts = append(d.scores, math.NaN()), append(d.length, length), append(d.counts,
 		counts)
 	if gather {
-		r.corpus.add(length, counts)
+		r.stats.add(length, counts)
 	}
 }
 
 // Add counts a document; length -1: it has no text.
-func (c *corpus) add(length int, counts []int) {
+func (c *collectionStats) add(length int, counts []int) {
 	c.documents++
 	c.words += float64(max(length, 0))
 	for i, n := range counts {
@@ -200,7 +201,7 @@ func (c *corpus) add(length int, counts []int) {
 }
 
 // Score makes scores of figures.
-func (d *ranked) score(parts []ranking, scores []lang.Bm25) {
+func (d *ranked) score(parts []ranking, scores []lang.BM25) {
 	for i := range parts {
 		if r := &parts[i]; r.Text != nil && r.Valid && d.length[i] >= 0 {
 			d.scores[i] = scores[i].Score(d.length[i], d.counts[i])

@@ -73,7 +73,7 @@ func (x *Execution) readTexts(parts []ranking) (bool, error) {
 	if texts == 0 {
 		return true, nil
 	}
-	people, few, err := x.populations()
+	people, few, err := x.liveSets()
 	if err != nil || few {
 		return false, err
 	}
@@ -88,10 +88,10 @@ func (x *Execution) readTexts(parts []ranking) (bool, error) {
 }
 
 // readText scores the texts of all sources for one part.
-func (x *Execution) readText(r *ranking, people []*population) error {
+func (x *Execution) readText(r *ranking, people []*liveSet) error {
 	lists := make([][]wordList, len(x.sources)) // by source and term
 	for i, src := range x.sources {
-		r.corpus.documents += float64(people[i].documents)
+		r.stats.documents += float64(people[i].documents)
 		if err := x.countWords(src, people[i], r); err != nil {
 			return err
 		}
@@ -100,11 +100,11 @@ func (x *Execution) readText(r *ranking, people []*population) error {
 			if err != nil {
 				return err
 			}
-			r.corpus.hits[t] += float64(len(list.rids))
+			r.stats.hits[t] += float64(len(list.rids))
 			lists[i] = append(lists[i], list)
 		}
 	}
-	scores := lang.NewBM25(r.corpus.documents, r.corpus.words, r.corpus.hits)
+	scores := lang.NewBM25(r.stats.documents, r.stats.words, r.stats.hits)
 	for _, terms := range lists {
 		s, err := x.addUp(&scores, terms)
 		if err != nil {
@@ -116,13 +116,13 @@ func (x *Execution) readText(r *ranking, people []*population) error {
 }
 
 // CountWords adds up the words of all texts of a source.
-func (x *Execution) countWords(src source.Source, people *population, r *ranking) error {
+func (x *Execution) countWords(src source.Source, people *liveSet, r *ranking) error {
 	return x.eachText(src, people, r.Path, "",
-		func(_, _, length uint64) { r.corpus.words += float64(length) })
+		func(_, _, length uint64) { r.stats.words += float64(length) })
 }
 
 // eachText calls fn for each text of the population that has a word, in the order of rids.
-func (x *Execution) eachText(src source.Source, people *population, path index.Path, word string,
+func (x *Execution) eachText(src source.Source, people *liveSet, path index.Path, word string,
 	fn func(rid, count, length uint64)) (err error) {
 	key := x.Plan.Info.Index.TextKey(path, word)
 	terms := src.Terms(key, append(bytes.Clone(key), 0xFF), false)
@@ -131,7 +131,7 @@ func (x *Execution) eachText(src source.Source, people *population, path index.P
 			err = e
 		}
 	}()
-	alive := sieve{p: people}
+	alive := ridFilter{p: people}
 	for terms.Next() {
 		if err := x.passEntry(); err != nil {
 			return err
@@ -146,7 +146,8 @@ func (x *Execution) eachText(src source.Source, people *population, path index.P
 
 // termList finds the texts of a source that have a term. The index knows it of a word; of a phrase it knows
 // which texts have all the words, and those are read.
-func (x *Execution) termList(src source.Source, people *population, r *plan.Ranker, t *lang.TextTerm) (list wordList,
+func (x *Execution) termList(src source.Source, people *liveSet, r *plan.Ranker,
+	t *lang.TextTerm) (list wordList,
 	err error) {
 	for i, word := range t.Words {
 		one, err := x.wordList(src, people, r.Path, word.Term, t.Distance)
@@ -167,7 +168,7 @@ func (x *Execution) termList(src source.Source, people *population, r *plan.Rank
 }
 
 // wordList finds the texts that have a word, or one that differs from it by distance letters at most.
-func (x *Execution) wordList(src source.Source, people *population, path index.Path, word string,
+func (x *Execution) wordList(src source.Source, people *liveSet, path index.Path, word string,
 	distance int) (list wordList, err error) {
 	if distance == 0 {
 		return list, x.eachText(src, people, path, word, list.add)
@@ -204,7 +205,8 @@ type textHit struct{ rid, count, length uint64 }
 const textHitSize = 24
 
 // similarWords walks the words of all texts, each once, and returns those that are like one.
-func (x *Execution) similarWords(src source.Source, path index.Path, word string, distance int) (list []string,
+func (x *Execution) similarWords(src source.Source, path index.Path, word string,
+	distance int) (list []string,
 	err error) {
 	lo, hi := x.Plan.Info.Index.TextWords(path)
 	terms := src.Terms(lo, hi, false)
@@ -218,7 +220,8 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 			last, same = append(last[:0], key...), 0
 			found, ok := index.TextWord(key)
 			longer := utf8.RuneCountInString(found) - len(wanted)
-			if ok && found != "" && max(longer, -longer) <= distance && x.Run.Spend(lang.TokenWork*(1+distance)) &&
+			if ok && found != "" && max(longer, -longer) <= distance &&
+				x.Run.Spend(lang.TokenWork*(1+distance)) &&
 				lang.EditDistance(wanted, []rune(found), distance) <= distance {
 				list = append(list, found)
 			}
@@ -245,7 +248,8 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 }
 
 // phrase reads the texts of a list and keeps those that have the words of a term one behind the other.
-func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm, all wordList) (list wordList, err error) {
+func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm, all wordList) (list wordList,
+	err error) {
 	for i, rid := range all.rids {
 		d, live, err := src.Fetch(rid)
 		if err != nil {
@@ -279,7 +283,7 @@ func (l wordList) within(rids []uint64) (both wordList) {
 }
 
 // addUp scores the texts of a source that have any term.
-func (x *Execution) addUp(scores *lang.Bm25, terms []wordList) (s textScores, err error) {
+func (x *Execution) addUp(scores *lang.BM25, terms []wordList) (s textScores, err error) {
 	n := 0
 	for _, l := range terms {
 		n += len(l.rids)

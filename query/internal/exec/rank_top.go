@@ -153,7 +153,7 @@ func (b *best) nextOfRest() (s scored, ok bool, err error) {
 	return s, false, err
 }
 
-// wants tells whether the document that the frame is at belongs to what rest is about.
+// wants reports whether the document that the frame is at belongs to what rest is about.
 func (b *best) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)
@@ -169,7 +169,7 @@ func (b *best) wants() bool {
 func (b *best) openRest(src source.Source) (source.Documents, error) {
 	x := b.x
 	if b.only != nil {
-		return &fetched{x: x, src: src, rids: &Gathered{Rids: b.only[b.at]}, skip: x.skip}, nil
+		return &fetched{x: x, src: src, rids: &SortedRIDs{Rids: b.only[b.at]}, skip: x.skip}, nil
 	}
 	partition, scoped := src.Partition()
 	if scoped {
@@ -177,7 +177,7 @@ func (b *best) openRest(src source.Source) (source.Documents, error) {
 			return nil, err
 		}
 	}
-	if !b.zero || scoped || len(x.Plan.Ways) > 0 {
+	if !b.zero || scoped || len(x.Plan.AccessPaths) > 0 {
 		return x.candidates(src, 0, false)
 	}
 	rids := src.Postings(x.Plan.Info.Index.TextKey(b.r.Path, ""))

@@ -54,7 +54,8 @@ func (x *Execution) resumeAt(r *Resume) error {
 }
 
 // Beginning is the cursor of the first page over sources that cover the spans, in a scope.
-func Beginning(p *plan.Planned, scope string, spans []cursor.Span) string {
-	first := cursor.Bookmark{Form: p.Form, At: cursor.Begin(spans), Source: -1, Offset: p.Top.Offset, Limit: p.Top.Limit}
+func Beginning(p *plan.Plan, scope string, spans []cursor.Span) string {
+	first := cursor.Bookmark{Form: p.Form, At: cursor.Begin(spans), Source: -1, Offset: p.Top.Offset,
+		Limit: p.Top.Limit}
 	return first.Encode(p.HashIn(scope), spans)
 }

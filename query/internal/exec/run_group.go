@@ -28,7 +28,7 @@ func (x *Execution) runGroup(n *plan.GroupNode, in int, row func() bool) bool {
 
 // groupsFromIndex feeds a grouper from indexes alone. It is false where that cannot be done.
 func (x *Execution) groupsFromIndex(n *plan.GroupNode, g *eval.Grouper) (done bool, err error) {
-	if n.Only != nil {
+	if n.IndexOnly != nil {
 		if done, err = x.onlyFrom(g); done || err != nil {
 			return done, err
 		}
@@ -44,7 +44,8 @@ func (x *Execution) groupPage(n *plan.GroupNode, in int, row func() bool) bool {
 	g := eval.NewGrouper(n.Rs, x.f, new(int))
 	g.From, g.Paged = x.from.Key, true
 	defer g.Close()
-	x.done = cursor.Bookmark{Form: cursor.Grouping, Offset: x.from.Offset, Limit: x.from.Limit, Key: x.from.Key}
+	x.done = cursor.Bookmark{Form: cursor.Grouping, Offset: x.from.Offset, Limit: x.from.Limit,
+		Key: x.from.Key}
 	if x.spilled != nil {
 		x.done.Rows = x.from.Rows
 		return x.moreGroups(g, func() bool { return x.passGroup(g, row) })

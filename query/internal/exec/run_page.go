@@ -94,9 +94,10 @@ func (x *Execution) reach() {
 
 // ReadsAll reports whether the query gives out a row for each document and has no conditions, like a read
 // feed.
-func ReadsAll(p *plan.Planned) bool {
+func ReadsAll(p *plan.Plan) bool {
 	rs, top := p.Rows, p.Top
-	return p.Form == cursor.Streaming && !rs.Distinct && top.Offset == 0 && top.Limit < 0 && len(rs.First) == 0 &&
+	return p.Form == cursor.Streaming && !rs.Distinct && top.Offset == 0 && top.Limit < 0 &&
+		len(rs.First) == 0 &&
 		len(rs.Clauses) == 1 && rs.OfItem() && len(rs.Clauses[0].Filter) == 0
 }
 
@@ -136,7 +137,7 @@ func (x *Execution) putBlock(row []byte, skip int) bool {
 	return x.done.Limit != 0
 }
 
-// isFull tells whether a row is for the next page.
+// isFull reports whether a row is for the next page.
 func (x *Execution) isFull(row []byte) bool {
 	return len(x.page.Rows) > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.Opts.MaxBytes
 }

@@ -26,8 +26,8 @@ func (x *Execution) leftOrder(src source.Source, source int) *batch {
 	return b
 }
 
-// many tells whether the documents that are needed are better sorted at once: pages before have been here, or
-// more than can be held are needed, and this is not about the last few.
+// many reports whether the documents that are needed are better sorted at once: pages before have been here,
+// or more than can be held are needed, and this is not about the last few.
 func (b *batch) many() bool {
 	x := b.x
 	if !b.whole || x.Run.Env.Temp == nil || !b.begun && !x.from.Begun {

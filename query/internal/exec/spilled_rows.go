@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// spilledRows is what a page has made for the pages after it, in temporary files. It is good as long as the sources
-// have the same documents; else, and where it is lost, a page makes it again and passes over what was given
-// out, so that no answer depends on it.
+// spilledRows is what a page has made for the pages after it, in temporary files. It is good as long as the
+// sources have the same documents; else, and where it is lost, a page makes it again and passes over what was
+// given out, so that no answer depends on it.
 type spilledRows struct {
 	asked   uint64
 	version string
@@ -80,8 +80,8 @@ func (x *Execution) takeSpilled() {
 	x.spilled = l
 }
 
-// newSpilled begins what this page leaves; nil: there is nobody who keeps it, or nobody who can say how long it
-// is good.
+// newSpilled begins what this page leaves; nil: there is nobody who keeps it, or nobody who can say how long
+// it is good.
 func (x *Execution) newSpilled() *spilledRows {
 	if x.Opts.Memory == nil || x.Run.Env.Temp == nil {
 		return nil

@@ -18,15 +18,15 @@ type Value struct {
 	Text     []byte
 }
 
-// RunValueList makes one page of a query over a list: see Plan.RunValues of package query.
-func RunValueList(ctx context.Context, p *plan.Planned, list []Value, env eval.Env, o RunOptions) (Page, error) {
+// RunValues makes one page of a query over a list: see Plan.RunValues of package query.
+func RunValues(ctx context.Context, p *plan.Plan, list []Value, env eval.Env, o RunOptions) (Page, error) {
 	sources := []source.Source{&values{list: list}}
-	page, err := RunPlanned(ctx, p, sources, env, o)
+	page, err := Run(ctx, p, sources, env, o)
 	if err != nil || page.Cursor == "" {
 		return page, err
 	}
 	o.Cursor, o.MaxItems = page.Cursor, 1
-	ahead, err := RunPlanned(ctx, p, sources, env, o)
+	ahead, err := Run(ctx, p, sources, env, o)
 	if err != nil {
 		return Page{Stats: page.Stats}, err
 	}
@@ -70,7 +70,7 @@ func (s *values) Fetch(rid uint64) (source.Document, bool, error) {
 }
 
 // Postings implements Source.
-func (s *values) Postings([]byte) source.Postings { return &Gathered{} }
+func (s *values) Postings([]byte) source.Postings { return &SortedRIDs{} }
 
 // Terms implements Source.
 func (s *values) Terms(_, _ []byte, _ bool) source.Terms { return noTerms{} }

@@ -27,8 +27,8 @@ const (
 	lostSquare = 1e-6
 )
 
-// rough are the vectors that may come next, by their codes.
-type rough struct {
+// candidates are the vectors that may come next, by their codes.
+type candidates struct {
 	heap.Of[Estimate]          // distances are not less than these
 	room              int      // how many it has
 	behind            Estimate // all that are not less have been left out
@@ -45,7 +45,7 @@ func (e Estimate) before(o Estimate) bool {
 
 // walkCodes goes through all codes and keeps those of the vectors that may come next.
 func (d *distances) walkCodes() (usable bool, err error) {
-	r := &d.rough
+	r := &d.candidates
 	from, again := r.behind, r.begun
 	r.begun, r.cut, r.Before, r.List = true, false, Estimate.before, r.List[:0]
 	r.room = max(moreCodes*r.room, keptCodes)
@@ -70,7 +70,7 @@ func (d *distances) walkCodes() (usable bool, err error) {
 }
 
 // halve leaves the worse half out.
-func (r *rough) halve() {
+func (r *candidates) halve() {
 	slices.SortFunc(r.List, func(a, b Estimate) int {
 		if a.before(b) {
 			return -1
@@ -101,7 +101,7 @@ func leastDistance(v *plan.Vectors, code []byte) (distance float64, ok bool) {
 
 // settle looks vectors up until the nearest of them cannot be behind one that has not been looked up.
 func (d *distances) settle() error {
-	r := &d.rough
+	r := &d.candidates
 	for r.begun {
 		next := r.behind
 		switch {
@@ -132,7 +132,7 @@ func (d *distances) settle() error {
 // lookAt looks a vector up.
 func (d *distances) lookAt(rid uint64) error {
 	d.x.Run.Use(8, "ORDER BY")
-	d.rough.looked = append(d.rough.looked, rid)
+	d.candidates.looked = append(d.candidates.looked, rid)
 	value, ok, err := d.src.(source.Values).Value(d.v.Key, rid)
 	if err != nil || !ok {
 		return err
@@ -145,9 +145,9 @@ func (d *distances) lookAt(rid uint64) error {
 
 // readAll reads all vectors that have not been looked up.
 func (d *distances) readAll() error {
-	looked := d.rough.looked
+	looked := d.candidates.looked
 	slices.Sort(looked)
-	d.rough = rough{}
+	d.candidates = candidates{}
 	_, err := d.each(d.v.Key, func(rid uint64, value []byte) (bool, error) {
 		i, found := slices.BinarySearch(looked, rid)
 		if looked = looked[i:]; found {

@@ -31,20 +31,21 @@ const estimateSize = 16
 // distances iterates over the vectors of a source by their distance from a query's, those with a distance
 // alone. They may be of documents that are dead or outside the scope.
 type distances struct {
-	x       *Execution
-	src     source.Source
-	v       *plan.Vectors
-	only    *members // whose vectors are wanted; nil: all
-	without []uint64 // the members that have no distance
-	exact   heap.Of[Estimate]
-	rough   rough     // that have to be looked up
-	vector  []float32 // scratch
+	x          *Execution
+	src        source.Source
+	v          *plan.Vectors
+	only       *members // whose vectors are wanted; nil: all
+	without    []uint64 // the members that have no distance
+	exact      heap.Of[Estimate]
+	candidates candidates // that have to be looked up
+	vector     []float32  // scratch
 }
 
 // OpenDistances calculates the distances of a source; only names the documents that are wanted, nil: all.
 // latest tells that of equal ones the latest document comes first. It is nil where the index's vectors are
 // not as long as the query's, or too many.
-func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *members, latest bool) (*distances, error) {
+func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *members, latest bool) (*distances,
+	error) {
 	d := &distances{x: x, src: src, v: v, only: only}
 	d.exact.Before = func(a, b Estimate) bool {
 		c := cmp.Compare(a.distance, b.distance)

@@ -82,22 +82,24 @@ type dcountInfo struct {
 
 func newQueryInfo() *queryInfo {
 	return &queryInfo{
-		DistinctType: "None", OrderBy: []string{}, OrderByExpressions: []string{}, GroupByExpressions: []string{},
-		GroupByAliases: []string{}, Aggregates: []string{}, GroupByAliasToAggregateType: map[string]*string{},
+		DistinctType: "None", OrderBy: []string{}, OrderByExpressions: []string{},
+		GroupByExpressions: []string{},
+		GroupByAliases:     []string{}, Aggregates: []string{},
+		GroupByAliasToAggregateType: map[string]*string{},
 	}
 }
 
-// PlanFor makes the plan of a query. What is wrong with the query is found as by Prepare, except that no
+// NewPlan makes the plan of a query. What is wrong with the query is found as by Prepare, except that no
 // index is missed: that is told by the range that lacks it. The error is an *Error or, where the client lacks
 // a feature, an *UnsupportedError.
-func PlanFor(text string, params []bind.Parameter, info bind.Info, o GatewayOptions) (*GatewayPlan, error) {
+func NewPlan(text string, params []bind.Parameter, info bind.Info, o GatewayOptions) (*GatewayPlan, error) {
 	info.Index, info.Lenient = nil, true
-	b, err := bind.BindText(text, params, &info, plan.FoldFor)
+	b, err := bind.Text(text, params, &info, plan.FoldConstants)
 	if err != nil {
 		return nil, err
 	}
 	written := writtenBlock(b.Top)
-	plan, err := plan.PlanOf(b)
+	plan, err := plan.Of(b)
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +177,10 @@ const (
 // featureOrder is the order in which Cosmos DB tells of features that are missing: that of its numbers for
 // them.
 var featureOrder = []string{
-	featureAggregate, featureDistinct, featureGroupBy, featureMultipleAggregates, featureMultipleOrderBy, featureOffsetLimit, featureOrderBy,
-	featureTop, featureNonValue, featureDCount, featureNonStreaming, featureListAndSet, featureCountIf, featureHybrid, featureWeighted,
+	featureAggregate, featureDistinct, featureGroupBy, featureMultipleAggregates, featureMultipleOrderBy,
+	featureOffsetLimit, featureOrderBy,
+	featureTop, featureNonValue, featureDCount, featureNonStreaming, featureListAndSet, featureCountIf,
+	featureHybrid, featureWeighted,
 }
 
 // UnsupportedError tells that a client cannot merge what a query makes of several partition ranges. In Cosmos
@@ -251,7 +255,7 @@ func (g *rewriter) supported() error {
 	return &UnsupportedError{missing}
 }
 
-// listed tells whether the client has named a feature.
+// listed reports whether the client has named a feature.
 func (g *rewriter) listed(feature string) bool {
 	return slices.ContainsFunc(g.features, func(f string) bool { return strings.EqualFold(f, feature) })
 }

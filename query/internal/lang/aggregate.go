@@ -51,14 +51,18 @@ type Counter struct {
 	N      int64
 }
 
+// Add implements Aggregate.
 func (a *Counter) Add(v doc.Value) {
 	if a.counts(v) {
 		a.N++
 	}
 }
 
+// Result implements Aggregate.
 func (a *Counter) Result() doc.Value { return IntegerValue(a.N) }
-func (a *Counter) Size() int         { return 0 }
+
+// Size implements Aggregate.
+func (a *Counter) Size() int { return 0 }
 
 // Adder is SUM and AVG: one value that is neither a number nor undefined spoils them.
 type Adder struct {
@@ -72,6 +76,7 @@ type Adder struct {
 	List  []float64
 }
 
+// Add implements Aggregate.
 func (a *Adder) Add(v doc.Value) {
 	switch v.Kind() {
 	case doc.Undefined:
@@ -86,6 +91,7 @@ func (a *Adder) Add(v doc.Value) {
 	}
 }
 
+// Result implements Aggregate.
 func (a *Adder) Result() doc.Value {
 	switch {
 	case a.Spoiled || a.average && a.N == 0:
@@ -96,6 +102,7 @@ func (a *Adder) Result() doc.Value {
 	return doc.NumberValue(a.Sum)
 }
 
+// Size implements Aggregate.
 func (a *Adder) Size() int { return 8 * len(a.List) }
 
 // Extreme is MIN and MAX: over primitive values in the order of all types. An array or an object spoils it.
@@ -106,6 +113,7 @@ type Extreme struct {
 	Spoiled bool
 }
 
+// Add implements Aggregate.
 func (a *Extreme) Add(v doc.Value) {
 	switch {
 	case v.Kind() == doc.Undefined || a.Spoiled:
@@ -120,8 +128,11 @@ func (a *Extreme) Add(v doc.Value) {
 	}
 }
 
+// Result implements Aggregate.
 func (a *Extreme) Result() doc.Value { return a.Best }
-func (a *Extreme) Size() int         { return a.Bytes }
+
+// Size implements Aggregate.
+func (a *Extreme) Size() int { return a.Bytes }
 
 // Collector is MAKELIST and, with a set of what it has seen, MAKESET.
 type Collector struct {
@@ -129,6 +140,7 @@ type Collector struct {
 	seen *ValueSet
 }
 
+// Add implements Aggregate.
 func (a *Collector) Add(v doc.Value) {
 	if v.Kind() == doc.Undefined || a.seen != nil && !a.seen.Add(v) {
 		return
@@ -136,10 +148,12 @@ func (a *Collector) Add(v doc.Value) {
 	a.Text = AppendElement(a.Text, v)
 }
 
+// Result implements Aggregate.
 func (a *Collector) Result() doc.Value {
 	return doc.Of(append(a.Text[:len(a.Text):len(a.Text)], ']')) // a copy: more may be added
 }
 
+// Size implements Aggregate.
 func (a *Collector) Size() int {
 	if a.seen == nil {
 		return len(a.Text)

@@ -46,7 +46,7 @@ func fnArrayConcat(_ *Call, args []doc.Value) doc.Value {
 	return doc.Of(append(dst, ']'))
 }
 
-// contains tells whether an array has an element that equals v or, where partial is set, one that includes
+// contains reports whether an array has an element that equals v or, where partial is set, one that includes
 // it.
 func contains(c *Call, array, v doc.Value, partial bool) doc.Value {
 	if array.Kind() != doc.Array || v.Kind() == doc.Undefined {
@@ -60,8 +60,8 @@ func contains(c *Call, array, v doc.Value, partial bool) doc.Value {
 	return doc.BoolValue(found)
 }
 
-// includes tells whether a value has at least what some other has: an object its members, each including the
-// other's, an array as many elements, each including the other's at its place. All else must be equal.
+// includes reports whether a value has at least what some other has: an object its members, each including
+// the other's, an array as many elements, each including the other's at its place. All else must be equal.
 func includes(c *Call, v, of doc.Value) bool {
 	if !c.Spend(Work(v)) {
 		return false
@@ -272,7 +272,7 @@ type ValueSet struct {
 	size    int // bytes of the members' encodings
 }
 
-// Add adds a value and tells whether it is new.
+// Add adds a value and reports whether it is new.
 func (s *ValueSet) Add(v doc.Value) bool {
 	if s.has(v) {
 		return false

@@ -32,7 +32,7 @@ type Builtin struct {
 	Class    funcClass
 }
 
-// Accepts tells whether n is a number of arguments that the function takes.
+// Accepts reports whether n is a number of arguments that the function takes.
 func (b *Builtin) Accepts(n int) bool { return n >= b.Min && (b.Max < 0 || n <= b.Max) }
 
 // Call is what functions may need besides their arguments. One serves one run of one query; it is not for
@@ -78,8 +78,8 @@ const MaxText = 4 << 20
 // Undefined is what functions return where an argument is missing or of a wrong type.
 var Undefined doc.Value
 
-// LookupBuiltin finds a function by its name in any case.
-func LookupBuiltin(name string) (*Builtin, bool) {
+// Lookup finds a function by its name in any case.
+func Lookup(name string) (*Builtin, bool) {
 	b, ok := Builtins()[strings.ToUpper(name)]
 	return b, ok
 }
@@ -92,8 +92,10 @@ func Functions() []string { return slices.Sorted(maps.Keys(Builtins())) }
 var Builtins = sync.OnceValue(func() map[string]*Builtin {
 	table := make(map[string]*Builtin, 256)
 	for _, group := range [][]Builtin{
-		stringBuiltins(), regexBuiltins(), conversionBuiltins(), arrayBuiltins(), typeBuiltins(), mathBuiltins(), integerBuiltins(),
-		dateBuiltins(), miscBuiltins(), spatialBuiltins(), vectorBuiltins(), fullTextBuiltins(), aggregateBuiltins(),
+		stringBuiltins(), regexBuiltins(), conversionBuiltins(), arrayBuiltins(), typeBuiltins(),
+		mathBuiltins(), integerBuiltins(),
+		dateBuiltins(), miscBuiltins(), spatialBuiltins(), vectorBuiltins(), fullTextBuiltins(),
+		aggregateBuiltins(),
 	} {
 		for i := range group {
 			table[group[i].Name] = &group[i]
@@ -107,13 +109,17 @@ var Builtins = sync.OnceValue(func() map[string]*Builtin {
 
 // Aliases maps other spellings to the registered ones.
 var Aliases = map[string]string{
-	"STRING_EQUALS": "STRINGEQUALS", "STRING_JOIN": "STRINGJOIN", "STRING_SPLIT": "STRINGSPLIT", "TO_STRING": "TOSTRING",
-	"STRING_TO_ARRAY": "STRINGTOARRAY", "STRING_TO_BOOLEAN": "STRINGTOBOOLEAN", "STRING_TO_NULL": "STRINGTONULL",
+	"STRING_EQUALS": "STRINGEQUALS", "STRING_JOIN": "STRINGJOIN", "STRING_SPLIT": "STRINGSPLIT",
+	"TO_STRING":       "TOSTRING",
+	"STRING_TO_ARRAY": "STRINGTOARRAY", "STRING_TO_BOOLEAN": "STRINGTOBOOLEAN",
+	"STRING_TO_NULL":   "STRINGTONULL",
 	"STRING_TO_NUMBER": "STRINGTONUMBER", "STRING_TO_OBJECT": "STRINGTOOBJECT",
-	"SET_UNION": "SETUNION", "SET_INTERSECT": "SETINTERSECT", "SET_DIFFERENCE": "SETDIFFERENCE", "SET_EQUAL": "SETEQUAL",
+	"SET_UNION": "SETUNION", "SET_INTERSECT": "SETINTERSECT", "SET_DIFFERENCE": "SETDIFFERENCE",
+	"SET_EQUAL":     "SETEQUAL",
 	"CONTAINSALLCI": "CONTAINS_ALL_CI", "CONTAINSALLCS": "CONTAINS_ALL_CS",
 	"CONTAINSANYCI": "CONTAINS_ANY_CI", "CONTAINSANYCS": "CONTAINS_ANY_CS",
-	VectorScore: VectorDistance, "REGEXREPLACE": "REGEXREPLACEALL", "IS_BOOLEAN": "IS_BOOL", "ISDEFINED": "IS_DEFINED",
+	VectorScore: VectorDistance, "REGEXREPLACE": "REGEXREPLACEALL", "IS_BOOLEAN": "IS_BOOL",
+	"ISDEFINED":         "IS_DEFINED",
 	"INTMULTIPLY":       "INTMUL",
 	"FULLTEXT_CONTAINS": "FULLTEXTCONTAINS", "FULLTEXT_CONTAINS_ALL": "FULLTEXTCONTAINSALL",
 	"FULLTEXT_CONTAINS_ANY": "FULLTEXTCONTAINSANY",
@@ -156,7 +162,7 @@ func position(v doc.Value) (int, bool) {
 	return int(min(max(n, -far), far)), ok
 }
 
-// AllOf tells whether all values are of kind k.
+// AllOf reports whether all values are of kind k.
 func AllOf(k doc.Kind, values ...doc.Value) bool {
 	for _, v := range values {
 		if v.Kind() != k {

@@ -123,7 +123,7 @@ func cutOffset(s []byte) (rest []byte, zone ticks, ok bool) {
 	return rest, zone, -14*hour <= zone && zone <= 14*hour
 }
 
-// Fits tells whether s has digits where the pattern has zeroes and else the same bytes.
+// Fits reports whether s has digits where the pattern has zeroes and else the same bytes.
 func fits(s []byte, pattern string) bool {
 	if len(s) != len(pattern) {
 		return false

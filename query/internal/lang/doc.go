@@ -1,9 +1,9 @@
 // Package lang holds the vocabulary of the query language: its functions and operators over JSON values.
 //
-// LookupBuiltin finds a function by its name in any case. A Builtin says how many arguments a function
-// takes and which part it has in a query: a value of each row, an aggregate of many rows, or a rank. Operators
-// are plain functions of two values. Undefined, the value of what is missing, is the result of an operation
-// whose operands do not fit; no operation returns an error.
+// Lookup finds a function by its name in any case. A Builtin says how many arguments a function
+// takes and which part it has in a query: a value of each row, an aggregate of many rows, or a rank.
+// Operators are plain functions of two values. Undefined, the value of what is missing, is the result of an
+// operation whose operands do not fit; no operation returns an error.
 //
 // Functions that have to know of more than their arguments find it in a Call: the time, the clock, random
 // numbers, and the limits of the run. A Meter is those limits. Each loop over data calls Spend with the work

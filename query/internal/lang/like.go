@@ -105,7 +105,7 @@ func (p *LikePattern) Prefix() (text string, exact bool) {
 	return b.String(), len(p.runs) == 1
 }
 
-// Begins tells whether all texts match that begin with the prefix.
+// Begins reports whether all texts match that begin with the prefix.
 func (p *LikePattern) Begins() bool {
 	for _, t := range p.runs[0] {
 		if t.kind != likeChar {
@@ -115,7 +115,7 @@ func (p *LikePattern) Begins() bool {
 	return len(p.runs) == 2 && len(p.runs[1]) == 0
 }
 
-// Match tells whether the whole text fits the pattern.
+// Match reports whether the whole text fits the pattern.
 func (p *LikePattern) Match(m *Meter, text []byte) bool {
 	if !m.Spend(len(text)) {
 		return false
@@ -152,7 +152,7 @@ func (p *LikePattern) Match(m *Meter, text []byte) bool {
 	return ok
 }
 
-// fit tells whether the text begins with what the run takes, and how many bytes that is.
+// fit reports whether the text begins with what the run takes, and how many bytes that is.
 func fit(run []likeToken, text []byte) (size int, ok bool) {
 	for _, t := range run {
 		r, n := utf8.DecodeRune(text[size:])

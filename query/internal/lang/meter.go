@@ -18,9 +18,9 @@ const (
 	// LookEvery is how much work is done between two looks at the time. The unit is about a byte that is gone
 	// through.
 	LookEvery = 256 << 10
-	// RowWork and EntryWork are the work of a row of a source and of an entry of an index, besides what is
-	// done with them.
-	RowWork   = 256
+	// RowWork is the work of a row of a source, besides what is done with it.
+	RowWork = 256
+	// EntryWork is the work of an entry of an index, besides what is done with it.
 	EntryWork = 64
 	// heldArgument is the size from which a value counts as memory while the other operands are evaluated.
 	heldArgument = 4 << 10
@@ -89,6 +89,7 @@ func (m *Meter) Look() bool {
 // folding tells that the work is done before the query runs.
 func (m *Meter) folding() bool { return m.Looks > 0 }
 
+// Fail ends the run with an error, unless it has ended already.
 func (m *Meter) Fail(err error) {
 	if m.Err == nil {
 		m.Err = err
@@ -124,6 +125,7 @@ func (m *Meter) claim(n int, clause string) {
 	m.Asked += more
 }
 
+// LimitHeld returns how many bytes may be kept.
 func (m *Meter) LimitHeld() int { return cmp.Or(m.Most, MaxHeld) }
 
 // Compare puts two keys in order. Sorting by it ends soon once the run has ended: then all are alike.
@@ -148,7 +150,7 @@ func (m *Meter) Retain(v doc.Value) int {
 	return n
 }
 
-// Fits tells whether a text that a query makes is not too long, and fails where it is.
+// Fits reports whether a text that a query makes is not too long, and fails where it is.
 func (m *Meter) Fits(text []byte) bool {
 	if len(text) > maxMade {
 		m.Fail(&fault.MemoryError{Clause: "one value", Max: maxMade})

@@ -18,7 +18,7 @@ func pick(first bool, a, b doc.Value) doc.Value {
 	return b
 }
 
-// IsTrue tells whether a value is true itself; WHERE keeps a row for nothing else.
+// IsTrue reports whether a value is true itself; WHERE keeps a row for nothing else.
 func IsTrue(v doc.Value) bool { return v.Kind() == doc.Bool && v.Bool() }
 
 // Equal is equality as operators and functions have it: that of doc, except that NaN is not even itself.
@@ -29,11 +29,11 @@ func Equal(a, b doc.Value) bool {
 	return doc.Equal(a, b)
 }
 
-// Orderable tells whether one of < <= > >= says anything about two values: both are of the same primitive
+// Orderable reports whether one of < <= > >= says anything about two values: both are of the same primitive
 // type.
 func Orderable(a, b doc.Value) bool { return a.Kind() == b.Kind() && IsPrimitive(a) }
 
-// OpOrder tells whether the order of a and b is between low and high. It is undefined where they have no
+// OpOrder reports whether the order of a and b is between low and high. It is undefined where they have no
 // order, as with NaN.
 func OpOrder(a, b doc.Value, low, high int) doc.Value {
 	if !Orderable(a, b) {
@@ -104,14 +104,17 @@ func OpAdd(a, b doc.Value) doc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x + y }, (*big.Int).Add)
 }
 
+// OpSubtract is the operator -.
 func OpSubtract(a, b doc.Value) doc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x - y }, (*big.Int).Sub)
 }
 
+// OpMultiply is the operator *.
 func OpMultiply(a, b doc.Value) doc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x * y }, (*big.Int).Mul)
 }
 
+// OpDivide is the operator /.
 func OpDivide(a, b doc.Value) doc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x / y }, quotient)
 }
@@ -182,18 +185,22 @@ func OpBitAnd(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x & y) })
 }
 
+// OpBitOr is the operator |.
 func OpBitOr(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x | y) })
 }
 
+// OpBitXor is the operator ^.
 func OpBitXor(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x ^ y) })
 }
 
+// OpShiftLeft is the operator <<.
 func OpShiftLeft(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x << (y & 31)) })
 }
 
+// OpShiftRight is the operator >>.
 func OpShiftRight(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x >> (y & 31)) })
 }
@@ -203,6 +210,7 @@ func OpShiftRightZero(a, b doc.Value) doc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(int32(uint32(x) >> (y & 31))) })
 }
 
+// OpBitNot is the operator ~.
 func OpBitNot(a doc.Value) doc.Value {
 	return bitwise(a, a, func(x, _ int32) float64 { return float64(^x) })
 }

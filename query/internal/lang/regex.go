@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dlclark/regexp2"
+	"github.com/dlclark/regexp2/v2"
 
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query/internal/fault"
@@ -82,6 +82,7 @@ type RegexCache struct {
 	Compiled map[RegexKey]*regexp2.Regexp // nil: not an expression
 }
 
+// RegexKey is a pattern with its modifiers.
 type RegexKey struct{ Pattern, modifiers string }
 
 // MaxRegexes is how many expressions the cache keeps.
@@ -118,7 +119,8 @@ func compileRegex(key RegexKey) *regexp2.Regexp {
 			return nil
 		}
 	}
-	re, err := regexp2.Compile(key.Pattern, options)
+	// the time that a match may take bounds it, not the depth of its backtracking
+	re, err := regexp2.Compile(key.Pattern, options, regexp2.OptionMaxBacktrackingStackSize(-1))
 	if err != nil {
 		return nil
 	}
@@ -238,11 +240,11 @@ func fnRegexReplaceAll(c *Call, args []doc.Value) doc.Value {
 	with, runes, done := args[2].Str(), []rune(s), 0 // the match counts characters
 	var text []byte
 	for ; err == nil && m != nil && c.Look(); m, err = re.FindNextMatch(m) {
-		text = append(text, string(runes[done:m.Index])...)
+		text = append(text, string(runes[done:m.RuneIndex])...)
 		if text = expand(text, with, m); len(text) > MaxText {
 			return Undefined
 		}
-		done = m.Index + m.Length
+		done = m.RuneIndex + m.RuneLength
 	}
 	if err != nil {
 		return c.outOfTime()

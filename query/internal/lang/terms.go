@@ -66,7 +66,7 @@ func (t *TextTerm) CountFor(m *Meter, tokens []index.Token) int {
 // TokenWork is the work of comparing a word with a term, for each letter by which it may differ.
 const TokenWork = 32
 
-// at tells whether the tokens begin with the term.
+// at reports whether the tokens begin with the term.
 func (t *TextTerm) at(tokens []index.Token) bool {
 	first := tokens[0].Position
 	for i, word := range t.Words {
@@ -120,8 +120,8 @@ const (
 	bm25B = 0.75
 )
 
-// Bm25 is what the scores of texts are made of: how rare each term is, and how long a text is on average.
-type Bm25 struct {
+// BM25 is what the scores of texts are made of: how rare each term is, and how long a text is on average.
+type BM25 struct {
 	average float64
 	Rarity  []float64
 }
@@ -129,8 +129,8 @@ type Bm25 struct {
 // NewBM25 prepares scores. documents is how many there are, words how many words all of them have together,
 // and hits[i] how many of them have the i-th term. The numbers may come from elsewhere, so nothing is taken
 // for granted about them.
-func NewBM25(documents, words float64, hits []float64) Bm25 {
-	b := Bm25{average: words / documents, Rarity: make([]float64, len(hits))}
+func NewBM25(documents, words float64, hits []float64) BM25 {
+	b := BM25{average: words / documents, Rarity: make([]float64, len(hits))}
 	if !(b.average > 0) || math.IsInf(b.average, 0) {
 		b.average = 1
 	}
@@ -142,14 +142,14 @@ func NewBM25(documents, words float64, hits []float64) Bm25 {
 
 // Term is what the i-th term adds to the score of a text: length is how many words the text has, count how
 // often it has the term, at least once.
-func (b *Bm25) Term(i, count, length int) float64 {
+func (b *BM25) Term(i, count, length int) float64 {
 	frequency := float64(count)
 	return b.Rarity[i] * frequency * (bm25K + 1) / (frequency +
 		bm25K*(1-bm25B+bm25B*float64(length)/b.average))
 }
 
 // Score scores a text that has the i-th term counts[i] times.
-func (b *Bm25) Score(length int, counts []int) (score float64) {
+func (b *BM25) Score(length int, counts []int) (score float64) {
 	for i, n := range counts {
 		if n > 0 {
 			score += b.Term(i, n, length)

@@ -29,7 +29,7 @@ func MetricOf(name string) (VectorMetric, bool) {
 	return 0, false
 }
 
-// Descending tells whether the nearest vectors have the greatest values.
+// Descending reports whether the nearest vectors have the greatest values.
 func (m VectorMetric) Descending() bool { return m != MetricEuclidean }
 
 func vectorBuiltins() []Builtin {

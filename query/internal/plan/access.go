@@ -37,9 +37,13 @@ type AllOfAccess struct{ List []Access }
 // AnyOfAccess are the documents that one of a list proposes.
 type AnyOfAccess struct{ List []Access }
 
-func (a *KeysAccess) Lists() bool  { return len(a.Keys) <= MaxOpen }
+// Lists implements Access.
+func (a *KeysAccess) Lists() bool { return len(a.Keys) <= MaxOpen }
+
+// Lists implements Access.
 func (a *SpansAccess) Lists() bool { return false }
 
+// Lists implements Access.
 func (a *AllOfAccess) Lists() bool {
 	for _, b := range a.List {
 		if !b.Lists() {
@@ -49,12 +53,15 @@ func (a *AllOfAccess) Lists() bool {
 	return true
 }
 
+// Lists implements Access.
 func (a *AnyOfAccess) Lists() bool {
 	return len(a.List) <= MaxOpen && (&AllOfAccess{a.List}).Lists()
 }
 
+// String implements Access.
 func (a *KeysAccess) String() string { return a.text }
 
+// String implements Access.
 func (a *SpansAccess) String() string {
 	if a.Whole {
 		return "terms " + a.text
@@ -62,7 +69,10 @@ func (a *SpansAccess) String() string {
 	return "range " + a.text
 }
 
+// String implements Access.
 func (a *AllOfAccess) String() string { return "intersect (" + joined(a.List) + ")" }
+
+// String implements Access.
 func (a *AnyOfAccess) String() string { return "union (" + joined(a.List) + ")" }
 
 func joined(list []Access) string {
@@ -76,6 +86,7 @@ func joined(list []Access) string {
 // MaxOpen is how many posting lists are merged as they are read. More are gathered.
 const MaxOpen = 16
 
+// Later returns the greater of two keys.
 func Later(a, b []byte) []byte {
 	if bytes.Compare(a, b) < 0 {
 		return b

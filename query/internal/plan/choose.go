@@ -47,7 +47,7 @@ func chooseIndex(p *Planner) {
 	if !t.Container {
 		return
 	}
-	single := map[string]*Leaf{} // conditions on paths that have one value, by path
+	single := map[string]*Constraint{} // conditions on paths that have one value, by path
 	var order []string
 	var found []Access
 	feeding := t
@@ -80,12 +80,12 @@ func chooseIndex(p *Planner) {
 			single[at] = l
 		}
 	}
-	var leaves []*Leaf
+	var leaves []*Constraint
 	for _, at := range order {
 		leaves = append(leaves, single[at])
 	}
-	p.Plan.Leaves = leaves
-	p.Plan.Ways = p.waysOf(leaves, found)
+	p.Plan.Constraints = leaves
+	p.Plan.AccessPaths = p.waysOf(leaves, found)
 	if p.Plan.Form == cursor.Sorting || p.Plan.Form == cursor.Blocking && len(t.Order) > 0 {
 		p.chooseOrder(leaves)
 	}
@@ -93,11 +93,11 @@ func chooseIndex(p *Planner) {
 }
 
 // Access returns what a leaf proposes; nil where documents without an entry fulfil it, too.
-func (l *Leaf) access() Access {
+func (l *Constraint) access() Access {
 	if l.undefined {
 		return nil
 	}
-	if l.width != points {
+	if l.selectivity != points {
 		a := &SpansAccess{Spans: l.Spans, Whole: l.sifted, text: l.text}
 		if l.Loose {
 			a.Test = l.Test
@@ -162,7 +162,7 @@ func (p *Planner) accessOfAny(e *syntax.Logical) Access {
 
 // waysOf lists what the conditions propose, each of which all documents that are wanted are among. A
 // composite index takes the place of the conditions that it answers together.
-func (p *Planner) waysOf(leaves []*Leaf, found []Access) (ways []Access) {
+func (p *Planner) waysOf(leaves []*Constraint, found []Access) (ways []Access) {
 	composite, covered := p.compositeAccess(leaves)
 	if composite != nil {
 		ways = append(ways, composite)
@@ -185,7 +185,7 @@ func (p *Planner) waysOf(leaves []*Leaf, found []Access) (ways []Access) {
 // compositeAccess returns what a composite index proposes whose paths, from the first, are compared with =,
 // but for the last that the conditions name, which may be compared in another way, and the paths that it
 // covers. Of several indexes it is one that covers most.
-func (p *Planner) compositeAccess(leaves []*Leaf) (best Access, covered []string) {
+func (p *Planner) compositeAccess(leaves []*Constraint) (best Access, covered []string) {
 	var spec []string
 	for _, c := range p.Info.Index.Composites() {
 		values, n := equalPrefix(c, leaves)
@@ -201,7 +201,7 @@ func (p *Planner) compositeAccess(leaves []*Leaf) (best Access, covered []string
 		if n == len(c.Keys) {
 			key, _ := c.Prefix(values...)
 			a = &KeysAccess{[][]byte{key}, text}
-		} else if l := boundedLeaf(leaves, c.Keys[n].Path.String()); l != nil {
+		} else if l := boundedConstraint(leaves, c.Keys[n].Path.String()); l != nil {
 			names = append(names, l.name)
 			a = &SpansAccess{Spans: compositeSpans(c, values, l.bounds), text: text + ", " + l.text}
 		}
@@ -215,9 +215,9 @@ func (p *Planner) compositeAccess(leaves []*Leaf) (best Access, covered []string
 	return best, covered
 }
 
-// boundedLeaf returns the leaf of a path that is compared with constants.
-func boundedLeaf(leaves []*Leaf, name string) *Leaf {
-	i := slices.IndexFunc(leaves, func(l *Leaf) bool { return l.name == name && len(l.bounds) > 0 })
+// boundedConstraint returns the leaf of a path that is compared with constants.
+func boundedConstraint(leaves []*Constraint, name string) *Constraint {
+	i := slices.IndexFunc(leaves, func(l *Constraint) bool { return l.name == name && len(l.bounds) > 0 })
 	if i < 0 {
 		return nil
 	}
@@ -243,10 +243,10 @@ func compositeSpans(c *index.Composite, equal []doc.Value, bounds []bound) []Spa
 
 // equalPrefix returns the values of as many paths of a composite index, from the first, as are compared with
 // =.
-func equalPrefix(c *index.Composite, leaves []*Leaf) (values []doc.Value, n int) {
+func equalPrefix(c *index.Composite, leaves []*Constraint) (values []doc.Value, n int) {
 	for _, k := range c.Keys {
 		name := k.Path.String()
-		i := slices.IndexFunc(leaves, func(l *Leaf) bool {
+		i := slices.IndexFunc(leaves, func(l *Constraint) bool {
 			return l.isEqual && l.equal.Kind() != doc.Undefined && l.name == name
 		})
 		if i < 0 {
@@ -278,7 +278,7 @@ func valuesText(values []doc.Value) string {
 }
 
 // noteUse fills in which indexes the query uses.
-func (p *Planner) noteUse(leaves []*Leaf) {
+func (p *Planner) noteUse(leaves []*Constraint) {
 	use := &p.Plan.Use
 	var equals, ranges []string
 	for _, l := range leaves {
@@ -315,14 +315,14 @@ func (p *Planner) noteUse(leaves []*Leaf) {
 
 // orderedBeside is the one path of an ORDER BY that has a condition, where another path has one, too; empty:
 // there is none. Cosmos DB does not count its index where the conditions are all of one kind.
-func (p *Planner) orderedBeside(leaves []*Leaf) string {
+func (p *Planner) orderedBeside(leaves []*Constraint) string {
 	order := p.Plan.Top.Order
 	if len(order) != 1 {
 		return ""
 	}
 	name := order[0].Route.String()
-	is := func(l *Leaf) bool { return l.name == name }
-	other := func(l *Leaf) bool { return l.name != name }
+	is := func(l *Constraint) bool { return l.name == name }
+	other := func(l *Constraint) bool { return l.name != name }
 	if !slices.ContainsFunc(leaves, is) || !slices.ContainsFunc(leaves, other) {
 		return ""
 	}

@@ -12,7 +12,7 @@ import (
 // The leaves of functions and of LIKE.
 
 // liked is the leaf of x LIKE 'abc%'.
-func (p *Planner) liked(e *syntax.Like) *Leaf {
+func (p *Planner) liked(e *syntax.Like) *Constraint {
 	pattern, ok := e.Pattern.(*syntax.Literal)
 	if e.Not || !ok {
 		return nil
@@ -37,7 +37,7 @@ func (p *Planner) liked(e *syntax.Like) *Leaf {
 }
 
 // Begins is the leaf of strings that begin with start.
-func (p *Planner) begins(x syntax.Expr, start string) *Leaf {
+func (p *Planner) begins(x syntax.Expr, start string) *Constraint {
 	l := p.leafAt(x)
 	if l == nil {
 		return nil
@@ -45,16 +45,16 @@ func (p *Planner) begins(x syntax.Expr, start string) *Leaf {
 	lo, hi, exact := p.Info.Index.Prefix(l.path, start)
 	l.addSpan(lo, hi)
 	l.Loose = !exact
-	if l.width = closed; start == "" {
-		l.width, l.sifted = kindsOnly, true
+	if l.selectivity = closed; start == "" {
+		l.selectivity, l.sifted = kindsOnly, true
 	}
 	l.text += " begins with " + clip(doc.StringValue(start))
 	return l
 }
 
 // called is the leaf of a function that an index can answer.
-func (p *Planner) called(e *syntax.Call) *Leaf {
-	fn, ok := lang.LookupBuiltin(e.Name)
+func (p *Planner) called(e *syntax.Call) *Constraint {
+	fn, ok := lang.Lookup(e.Name)
 	if e.UDF || !ok {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (p *Planner) called(e *syntax.Call) *Leaf {
 
 // contains is the leaf of ARRAY_CONTAINS(x, v), which is about the elements of x, and of
 // ARRAY_CONTAINS([...], x).
-func (p *Planner) contains(e *syntax.Call, v doc.Value) *Leaf {
+func (p *Planner) contains(e *syntax.Call, v doc.Value) *Constraint {
 	list, _ := p.ConstOf(e.Args[0])
 	if v.Kind() == doc.Undefined && len(e.Args) == 2 && list.Kind() == doc.Array {
 		var values []doc.Value
@@ -110,13 +110,13 @@ func (p *Planner) contains(e *syntax.Call, v doc.Value) *Leaf {
 	if !indexed {
 		return nil
 	}
-	l := &Leaf{path: route, name: route.String(), entered: true, text: route.String() + " = " + clip(v)}
+	l := &Constraint{path: route, name: route.String(), entered: true, text: route.String() + " = " + clip(v)}
 	l.addPoint(p.Info.Index, v)
 	return l
 }
 
 // typed is the leaf of a test of types.
-func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Leaf {
+func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Constraint {
 	l := p.leafAt(x)
 	if l == nil {
 		return nil
@@ -130,7 +130,7 @@ func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Leaf {
 		}
 	}
 	l.Spans = merged(l.Spans)
-	l.width = kindsOnly
+	l.selectivity = kindsOnly
 	if l.text += " is " + strings.Join(names, " or "); len(names) == int(doc.Object) {
 		l.text = l.path.String() + " is defined"
 	}
@@ -138,7 +138,7 @@ func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Leaf {
 }
 
 // negated is the leaf of NOT x: of a property that is false, or of one that is not defined.
-func (p *Planner) negated(e *syntax.Unary) *Leaf {
+func (p *Planner) negated(e *syntax.Unary) *Constraint {
 	if e.Op != syntax.Not {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (p *Planner) negated(e *syntax.Unary) *Leaf {
 	if !ok {
 		return p.compared(e.X, syntax.Eq, doc.BoolValue(false))
 	}
-	if fn, ok := lang.LookupBuiltin(c.Name); c.UDF || !ok || fn.Name != "IS_DEFINED" {
+	if fn, ok := lang.Lookup(c.Name); c.UDF || !ok || fn.Name != "IS_DEFINED" {
 		return nil
 	}
 	l := p.leafAt(c.Args[0])

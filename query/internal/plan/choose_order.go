@@ -35,6 +35,7 @@ type Walk struct {
 	Undefined bool // documents without the path belong to the rows: a range index does not have them
 }
 
+// String says which index is walked, and how.
 func (w *Walk) String() string {
 	text := w.Path.String()
 	if w.Composite != nil {
@@ -56,7 +57,7 @@ const (
 
 // chooseOrder finds an index for ORDER BY. As Cosmos DB does it refuses a query whose order no index has,
 // unless the container is lenient.
-func (p *Planner) chooseOrder(leaves []*Leaf) {
+func (p *Planner) chooseOrder(leaves []*Constraint) {
 	keys := p.Plan.Top.Order
 	o := p.Plan.Order
 	if o == nil { // DISTINCT that remembers all rows: they are made in order all the same
@@ -99,7 +100,7 @@ func (p *Planner) nearestFirst(key *bind.OrderKey) bool {
 	if !ok || !key.Distance {
 		return false // a constant by now
 	}
-	f, _ := lang.LookupBuiltin(c.Name)
+	f, _ := lang.Lookup(c.Name)
 	return f.Name == lang.VectorDistance && key.Desc == !p.Euclidean(c)
 }
 
@@ -113,7 +114,7 @@ func orderSpec(keys []*bind.OrderKey) []string {
 	return spec
 }
 
-// servedBy tells whether the policy has a composite index of exactly these keys, all directions the same or
+// servedBy reports whether the policy has a composite index of exactly these keys, all directions the same or
 // all opposite.
 func (p *Planner) servedBy(keys []*bind.OrderKey) bool {
 	return slices.ContainsFunc(p.Info.Index.Composites(), func(c *index.Composite) bool {
@@ -122,12 +123,12 @@ func (p *Planner) servedBy(keys []*bind.OrderKey) bool {
 	})
 }
 
-// hasComposite tells whether a composite index serves a single key behind paths that are compared with =.
-func (p *Planner) hasComposite(leaves []*Leaf) bool {
+// hasComposite reports whether a composite index serves a single key behind paths that are compared with =.
+func (p *Planner) hasComposite(leaves []*Constraint) bool {
 	return p.compositeWalk(p.Plan.Top.Order, leaves) != nil
 }
 
-// MatchKeys tells whether paths of an index are those of ORDER BY, and whether it must be walked backwards.
+// MatchKeys reports whether paths of an index are those of ORDER BY, and whether it must be walked backwards.
 func MatchKeys(have []index.CompositeKey, want []*bind.OrderKey) (reverse, ok bool) {
 	if len(have) != len(want) {
 		return false, false
@@ -143,7 +144,7 @@ func MatchKeys(have []index.CompositeKey, want []*bind.OrderKey) (reverse, ok bo
 
 // compositeWalk returns a walk through a composite index that consists of paths compared with = and, behind
 // them, the keys of ORDER BY. Nothing may follow: rows with equal keys come in the order of their rids.
-func (p *Planner) compositeWalk(keys []*bind.OrderKey, leaves []*Leaf) *Walk {
+func (p *Planner) compositeWalk(keys []*bind.OrderKey, leaves []*Constraint) *Walk {
 	var best *Walk
 	for _, c := range p.Info.Index.Composites() {
 		fixed := len(c.Keys) - len(keys)
@@ -164,12 +165,15 @@ func (p *Planner) compositeWalk(keys []*bind.OrderKey, leaves []*Leaf) *Walk {
 
 // pathWalk returns a walk through the range index of a path. What the conditions say of the same path narrows
 // it.
-func (p *Planner) pathWalk(key *bind.OrderKey, leaves []*Leaf) *Walk {
+func (p *Planner) pathWalk(key *bind.OrderKey, leaves []*Constraint) *Walk {
 	if !p.Info.Index.RangeIndexed(key.Route) {
 		return nil
 	}
 	w := &Walk{Path: key.Route, Reverse: key.Desc}
-	if i := slices.IndexFunc(leaves, func(l *Leaf) bool { return slices.Equal(l.path, key.Route) }); i >= 0 {
+	if i := slices.IndexFunc(leaves, func(l *Constraint) bool {
+		return slices.Equal(l.path,
+			key.Route)
+	}); i >= 0 {
 		w.Spans, w.Undefined = leaves[i].Spans, leaves[i].undefined
 		return w
 	}
@@ -179,8 +183,8 @@ func (p *Planner) pathWalk(key *bind.OrderKey, leaves []*Leaf) *Walk {
 }
 
 // Narrow cuts a walk to the comparisons that the conditions make with the first key of the order.
-func (w *Walk) Narrow(fixed []doc.Value, keys []*bind.OrderKey, leaves []*Leaf) {
-	l := boundedLeaf(leaves, keys[0].Route.String())
+func (w *Walk) Narrow(fixed []doc.Value, keys []*bind.OrderKey, leaves []*Constraint) {
+	l := boundedConstraint(leaves, keys[0].Route.String())
 	if l == nil {
 		return
 	}
@@ -196,8 +200,8 @@ func Beside(w *Walk) func(Access) bool {
 }
 
 // waysBeside are the ways that may be taken in place of a walk, before it has begun.
-func (p *Planned) waysBeside(w *Walk) (ways []Access) {
-	for _, a := range p.Ways {
+func (p *Plan) waysBeside(w *Walk) (ways []Access) {
+	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {
 			ways = append(ways, a)
 		}

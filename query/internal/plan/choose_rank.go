@@ -63,14 +63,15 @@ func (r *Ranker) Better(a, b float64) int {
 	return cmp.Compare(b, a)
 }
 
-// Streams tells whether all parts give out their best documents in order. Of a fusion without an end all
+// Streams reports whether all parts give out their best documents in order. Of a fusion without an end all
 // documents are wanted.
-func (p *Planned) Streams() bool {
+func (p *Plan) Streams() bool {
 	parts := p.Rank
 	return len(parts) > 0 && (len(parts) == 1 || p.Top.Limit >= 0) &&
 		!slices.ContainsFunc(parts, func(r Ranker) bool { return !r.Streams() })
 }
 
+// Streams reports whether an index has the best documents of the part in order.
 func (r *Ranker) Streams() bool { return r.Vectors != nil || r.Text != nil && r.Valid && !r.rising }
 
 // rankText says what indexes the parts have.

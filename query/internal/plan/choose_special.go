@@ -12,7 +12,7 @@ import (
 
 // special returns what a call with an index of its own kind proposes.
 func (p *Planner) special(c *syntax.Call) Access {
-	fn, ok := lang.LookupBuiltin(c.Name)
+	fn, ok := lang.Lookup(c.Name)
 	if c.UDF || !ok {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (p *Planner) within(e *syntax.Binary) Access {
 		return nil
 	}
 	distance := d.Num()
-	if fn, ok := lang.LookupBuiltin(c.Name); !ok || fn.Name != "ST_DISTANCE" || !(distance >= 0) ||
+	if fn, ok := lang.Lookup(c.Name); !ok || fn.Name != "ST_DISTANCE" || !(distance >= 0) ||
 		math.IsInf(distance, 0) {
 		return nil
 	}

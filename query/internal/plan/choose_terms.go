@@ -46,7 +46,7 @@ func (t *TermTest) and(o *TermTest) *TermTest {
 	return &TermTest{deciders: append(slices.Clip(t.deciders), o.deciders...), Head: t.Head, Tail: t.Tail}
 }
 
-// lacks tells whether documents that have nothing at the path pass.
+// lacks reports whether documents that have nothing at the path pass.
 func (t *TermTest) lacks(info *bind.Info, given []doc.Value) bool {
 	l := eval.Layout{Given: given, Planar: info.Geometry}
 	f := eval.NewFrame(eval.NewRun(context.Background(), l, eval.Env{}), l)
@@ -54,6 +54,7 @@ func (t *TermTest) lacks(info *bind.Info, given []doc.Value) bool {
 	return t.Holds(f)
 }
 
+// Holds reports whether the conditions hold for the document that the frame is at.
 func (t *TermTest) Holds(f *eval.Frame) bool {
 	for _, d := range t.deciders {
 		if d(f) != eval.Yes {
@@ -64,7 +65,7 @@ func (t *TermTest) Holds(f *eval.Frame) bool {
 }
 
 // testing lets terms be tested by a condition that a leaf was made of, if it is about that path alone.
-func (p *Planner) testing(l *Leaf, e syntax.Expr) {
+func (p *Planner) testing(l *Constraint, e syntax.Expr) {
 	t, known := p.tests[e]
 	if !known && p.onlyPath(e) == l.name {
 		t = p.newTermTest(l.path, e)
@@ -76,7 +77,7 @@ func (p *Planner) testing(l *Leaf, e syntax.Expr) {
 
 // termsOf is the leaf of a condition about one indexed path alone that names no range of its terms: all of
 // them are put to the test.
-func (p *Planner) termsOf(e syntax.Expr) *Leaf {
+func (p *Planner) termsOf(e syntax.Expr) *Constraint {
 	name := p.onlyPath(e)
 	if name == "" {
 		return nil
@@ -92,7 +93,7 @@ func (p *Planner) termsOf(e syntax.Expr) *Leaf {
 		p.noteSingle(route, false)
 		return nil
 	}
-	l := &Leaf{path: route, name: name, Loose: true, sifted: true, width: kindsOnly,
+	l := &Constraint{path: route, name: name, Loose: true, sifted: true, selectivity: kindsOnly,
 		text: shortened(name + " by " + OneLine(syntax.PrintExpr(e)))}
 	l.addSpan(p.Info.Index.PathRange(route))
 	l.Test = p.newTermTest(route, e)
@@ -110,7 +111,7 @@ func (p *Planner) onlyPath(e syntax.Expr) (name string) {
 		case *syntax.Subquery:
 			ok = false
 		case *syntax.Call:
-			fn, known := lang.LookupBuiltin(n.Name)
+			fn, known := lang.Lookup(n.Name)
 			ok = ok && known && !n.UDF && !fn.Volatile && fn.Class == lang.ClassScalar
 		}
 		x, isExpr := n.(syntax.Expr)

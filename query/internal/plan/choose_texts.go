@@ -16,14 +16,14 @@ import (
 type textOrder struct {
 	Ranker
 	x      syntax.Expr // the text
-	Scores lang.Bm25
+	Scores lang.BM25
 }
 
 // chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers); nil where none
 // does.
 func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 	c, ok := key.X.(*syntax.Call)
-	if f, known := lang.LookupBuiltin(nameOf(c)); !ok || c.UDF || !known || f.Name != lang.TextScore || !key.Desc {
+	if f, known := lang.Lookup(nameOf(c)); !ok || c.UDF || !known || f.Name != lang.TextScore || !key.Desc {
 		return nil
 	}
 	path, indexed := p.textPath(c.Args[0])
@@ -36,7 +36,8 @@ func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 		constants = append(constants, l.Value)
 	}
 	hits, numbers := lang.AppendNumbers(nil, constants[3])
-	if !indexed || !numbers || constants[0].Kind() != doc.Array || !lang.AllOf(doc.Number, constants[1], constants[2]) {
+	if !indexed || !numbers || constants[0].Kind() != doc.Array || !lang.AllOf(doc.Number, constants[1],
+		constants[2]) {
 		return nil
 	}
 	o := &textOrder{x: c.Args[0], Scores: lang.NewBM25(constants[1].Num(), constants[2].Num(), hits)}
@@ -46,7 +47,10 @@ func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 		o.Terms, o.Valid = append(o.Terms, term), o.Valid && ok
 		return o.Valid
 	})
-	positive := !slices.ContainsFunc(o.Scores.Rarity, func(f float64) bool { return !(f > 0) || math.IsInf(f, 0) })
+	positive := !slices.ContainsFunc(o.Scores.Rarity, func(f float64) bool {
+		return !(f > 0) || math.IsInf(f,
+			0)
+	})
 	if !o.Valid || len(o.Terms) != len(hits) || !positive {
 		return nil
 	}

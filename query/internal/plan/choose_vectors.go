@@ -63,6 +63,7 @@ func (p *Planner) chooseVectors(e syntax.Expr) *Vectors {
 	return nil
 }
 
+// String names the index.
 func (v *Vectors) String() string {
 	if v.Codes != nil {
 		return "codes of the vectors of " + v.path.String()

@@ -47,7 +47,7 @@ func impure(e syntax.Expr, one bind.Computed, list []bind.Computed) (why string)
 		case *syntax.Parameter:
 			why = "must not have a parameter"
 		case *syntax.Call:
-			f, ok := lang.LookupBuiltin(n.Name)
+			f, ok := lang.Lookup(n.Name)
 			switch {
 			case n.UDF:
 				why = "must not call a user defined function"

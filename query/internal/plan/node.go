@@ -38,14 +38,14 @@ func OfDocuments(n node) bool {
 }
 
 // chain makes the nodes of a plan whose rows are compiled.
-func (p *Planned) chain() {
+func (p *Plan) chain() {
 	p.Nodes = append(p.Nodes[:0], &PageNode{of: p.Top})
 	p.chainBlock(p.Top, p.Rows)
 }
 
-func (p *Planned) add(n node) { p.Nodes = append(p.Nodes, n) }
+func (p *Plan) add(n node) { p.Nodes = append(p.Nodes, n) }
 
-func (p *Planned) chainBlock(bl *bind.Block, rs *eval.Rowset) {
+func (p *Plan) chainBlock(bl *bind.Block, rs *eval.Rowset) {
 	values := bl != p.Top || p.Form == cursor.Blocking && len(p.Rank) == 0
 	if bl.Distinct {
 		switch {
@@ -61,7 +61,7 @@ func (p *Planned) chainBlock(bl *bind.Block, rs *eval.Rowset) {
 	if bl.Grouped {
 		n := &GroupNode{of: bl, Rs: rs}
 		if bl == p.Top && !p.Never {
-			n.Only, n.Counts = p.Only, p.Counts
+			n.IndexOnly, n.Counts = p.IndexOnly, p.Counts
 		}
 		n.Paged, n.ByTurn = p.Form == cursor.Grouping, p.ByTurn
 		p.add(n)
@@ -69,7 +69,7 @@ func (p *Planned) chainBlock(bl *bind.Block, rs *eval.Rowset) {
 	p.chainSources(bl, rs)
 }
 
-func (p *Planned) chainSources(bl *bind.Block, rs *eval.Rowset) {
+func (p *Plan) chainSources(bl *bind.Block, rs *eval.Rowset) {
 	sub := bl.Derived()
 	if bl.Container && sub == nil {
 		p.add(RowsNode{})
@@ -103,10 +103,10 @@ func (p *Planned) chainSources(bl *bind.Block, rs *eval.Rowset) {
 
 // String returns the plan as text, one line a node, each indented under the one that takes its rows. The last
 // line says how the documents are found.
-func (p *Planned) String() string { return p.Text(func(int) string { return "" }) }
+func (p *Plan) String() string { return p.Text(func(int) string { return "" }) }
 
 // Text prints the nodes, each with what tell says of it.
-func (p *Planned) Text(tell func(i int) string) string {
+func (p *Plan) Text(tell func(i int) string) string {
 	var b strings.Builder
 	depth := 0
 	for i, n := range p.Nodes {
@@ -121,6 +121,7 @@ func (p *Planned) Text(tell func(i int) string) string {
 // OneRow is the source of a query that reads nothing.
 type OneRow struct{}
 
+// String implements node.
 func (OneRow) String() string { return "one row" }
 
 // nothing is the source where no document can fulfil the conditions.
@@ -131,7 +132,7 @@ func (nothing) String() string { return "nothing" }
 // FilterNode drops rows for which the conditions do not hold that need no other source than what is behind
 // it.
 type FilterNode struct {
-	plan *Planned
+	plan *Plan
 	of   *bind.Block
 	Rs   *eval.Rowset
 	// the rows are documents; those that an order is made of are put to the filter by that
@@ -141,11 +142,12 @@ type FilterNode struct {
 // RowsNode counts the rows that documents make.
 type RowsNode struct{}
 
+// String implements node.
 func (RowsNode) String() string { return "" }
 
 // EachNode makes a row of each value that a source of FROM or JOIN has for a row.
 type EachNode struct {
-	plan    *Planned
+	plan    *Plan
 	step    *bind.Step
 	Rs      *eval.Rowset
 	I       int  // of the source

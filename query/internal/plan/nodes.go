@@ -12,41 +12,45 @@ import (
 // DistinctNeighbours is a DISTINCT whose rows come in an order that has equal ones side by side.
 type DistinctNeighbours struct{}
 
+// String implements node.
 func (DistinctNeighbours) String() string { return "distinct from the row before" }
 
 // DistinctPages is a DISTINCT over rows in the order of rids.
 type DistinctPages struct{}
 
+// String implements node.
 func (DistinctPages) String() string { return "distinct" }
 
 // DistinctSet is a DISTINCT over values.
 type DistinctSet struct{}
 
+// String implements node.
 func (DistinctSet) String() string { return "distinct" }
 
 // DocumentsNode reads the documents that may fulfil the conditions, in the order of their rids, source after
 // source.
-type DocumentsNode struct{ plan *Planned }
+type DocumentsNode struct{ plan *Plan }
 
 // OrderNode merges the documents of the sources, each in the order of the query, by an index or by sorting.
 // It puts them to the filter itself: some are found in an order that is known of wanted ones alone.
-type OrderNode struct{ plan *Planned }
+type OrderNode struct{ plan *Plan }
 
 // RankNode reads the documents in the order of scores.
-type RankNode struct{ plan *Planned }
+type RankNode struct{ plan *Plan }
 
 // GroupNode makes groups of rows and aggregates of them, of what indexes say alone where that is enough. In
 // the form grouping the groups come in the order of their keys: a page makes those behind the groups of the
 // page before, as many as fit. Those that fit in one page may come as they turn up.
 type GroupNode struct {
-	of     *bind.Block
-	Rs     *eval.Rowset
-	Only   *indexOnly  // how an index makes the groups; nil: none does
-	Counts *textCounts // the same of the index of words
-	Paged  bool
-	ByTurn bool // see Plan
+	of        *bind.Block
+	Rs        *eval.Rowset
+	IndexOnly *indexOnly  // how an index makes the groups; nil: none does
+	Counts    *textCounts // the same of the index of words
+	Paged     bool
+	ByTurn    bool // see Plan
 }
 
+// String implements node.
 func (n *GroupNode) String() string {
 	texts := make([]string, len(n.of.Aggs))
 	for i, a := range n.of.Aggs {
@@ -80,6 +84,7 @@ func (n *GroupNode) String() string {
 // reads on what this one has written to a file, or makes them again, and leaves out what was given.
 type PageNode struct{ of *bind.Block }
 
+// String implements node.
 func (n *PageNode) String() string {
 	if n.of.Offset == 0 && n.of.Limit < 0 {
 		return ""

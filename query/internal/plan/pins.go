@@ -19,7 +19,7 @@ const maxPins = 1000
 // PinnedKeys returns the partition keys that the query's rows can be in: full keys, and for a hierarchical
 // one also beginnings of it, each value as the conditions give it. There are no keys where the query has no
 // rows to read, as it has no FROM or its conditions contradict each other. False: the conditions do not tell.
-func (p *Planned) PinnedKeys() (keys [][]doc.Value, ok bool) { return p.Pins.Keys, p.Pins.Known }
+func (p *Plan) PinnedKeys() (keys [][]doc.Value, ok bool) { return p.Pins.Keys, p.Pins.Known }
 
 // pinKeys is the rule "pin": it finds the partition keys in the conditions that all rows must fulfil.
 func pinKeys(p *Planner) {
@@ -134,7 +134,7 @@ func union(a, b []doc.Value) []doc.Value {
 	return a
 }
 
-// isPath tells whether an expression is the value at that path of the item.
+// isPath reports whether an expression is the value at that path of the item.
 func (p *Planner) isPath(e syntax.Expr, path string) bool {
 	route, entered, ok := p.ItemRoute(e)
 	return ok && !entered && route.String() == path

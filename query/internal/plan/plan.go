@@ -14,37 +14,37 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Planned is a query that was prepared for one container. It is immutable: it may be kept and run by many
+// Plan is a query that was prepared for one container. It is immutable: it may be kept and run by many
 // goroutines at once.
-type Planned struct {
+type Plan struct {
 	eval.Layout
-	Hash     uint64 // of the text, but for the WHERE where ORDER BY pages by key, and the parameters
-	Top      *bind.Block
-	Rows     *eval.Rowset
-	Nodes    []node
-	Form     cursor.Form
-	distinct bool // as it was written: equal rows of several ranges are to be merged
-	Never    bool // no row can fulfil the conditions
-	ByTurn   bool // groups come as they turn up, where one page has them all
-	Order    *ordering
-	Rank     []Ranker
-	Counts   *textCounts // what the index of words says for the aggregates; nil: there are others
-	Only     *indexOnly  // what makes the rows without documents; nil: nothing
-	loose    bool        // a condition is not about one path
+	Hash      uint64 // of the text, but for the WHERE where ORDER BY pages by key, and the parameters
+	Top       *bind.Block
+	Rows      *eval.Rowset
+	Nodes     []node
+	Form      cursor.Form
+	distinct  bool // as it was written: equal rows of several ranges are to be merged
+	Never     bool // no row can fulfil the conditions
+	ByTurn    bool // groups come as they turn up, where one page has them all
+	Order     *ordering
+	Rank      []Ranker
+	Counts    *textCounts // what the index of words says for the aggregates; nil: there are others
+	IndexOnly *indexOnly  // what makes the rows without documents; nil: nothing
+	loose     bool        // a condition is not about one path
 	// Ways lead by indexes to documents that may fulfil the conditions, each to all of those; none: all
 	// documents are looked at
-	Ways   []Access
-	Leaves []*Leaf // what the conditions say of single paths
-	Pins   Pins
-	Asked  uint64 // stands for the text and the parameters, with the conditions
-	Info   bind.Info
-	Use    IndexUse
-	Shape  *shape
+	AccessPaths []Access
+	Constraints []*Constraint // what the conditions say of single paths
+	Pins        Pins
+	Asked       uint64 // stands for the text and the parameters, with the conditions
+	Info        bind.Info
+	Use         IndexUse
+	Shape       *shape
 }
 
-// PreparePlan parses, binds and plans a query. The error is an *Error.
-func PreparePlan(text string, params []bind.Parameter, info bind.Info) (*Planned, error) {
-	b, err := bind.BindText(text, params, &info, FoldFor)
+// Prepare parses, binds and plans a query. The error is an *Error.
+func Prepare(text string, params []bind.Parameter, info bind.Info) (*Plan, error) {
+	b, err := bind.Text(text, params, &info, FoldConstants)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +53,11 @@ func PreparePlan(text string, params []bind.Parameter, info bind.Info) (*Planned
 			return nil, key.Refused
 		}
 	}
-	return PlanOf(b)
+	return Of(b)
 }
 
-// PlanOf makes the plan. The blocks are the plan's then.
-func PlanOf(b *bind.BoundQuery) (*Planned, error) {
+// Of makes the plan. The blocks are the plan's then.
+func Of(b *bind.Query) (*Plan, error) {
 	s, err := shapeOf(b)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func PlanOf(b *bind.BoundQuery) (*Planned, error) {
 // Planner is a query on its way through the rules.
 type Planner struct {
 	*bind.Binder
-	Plan    *Planned
+	Plan    *Plan
 	folding lang.Meter // what constants have cost so far
 	open    bool       // operands that are parameters stay: see shape
 	tests   map[syntax.Expr]*TermTest
@@ -99,7 +99,7 @@ func ShapeRules() []rule {
 func ValueRules() []rule {
 	return []rule{
 		{"pin", pinKeys},
-		{"never", findNever},
+		{"never", findContradictions},
 		{"index-choice", chooseIndex},
 		{"index-only", findIndexOnly},
 		{"text-counts", findTextCounts},
@@ -140,18 +140,18 @@ func hashQuery(text string, params []bind.Parameter) uint64 {
 	return h.Sum64()
 }
 
-// Streamable tells whether the query consists of SELECT, VALUE, FROM, JOIN and WHERE alone, so that its rows
-// over several partition ranges are those of one range after the other. Any other query over several ranges
-// needs merging.
-func (p *Planned) Streamable() bool {
+// Streamable reports whether the query consists of SELECT, VALUE, FROM, JOIN and WHERE alone, so that its
+// rows over several partition ranges are those of one range after the other. Any other query over several
+// ranges needs merging.
+func (p *Plan) Streamable() bool {
 	t := p.Top
 	return p.Form == cursor.Streaming && t.Top < 0 && t.Limit < 0 && t.Container && !p.distinct
 }
 
-// ListsAggregates tells whether a select list has aggregates, over all rows rather than groups. A gateway
+// ListsAggregates reports whether a select list has aggregates, over all rows rather than groups. A gateway
 // hands no such query out to a client that does not say that it merges them, not even where the conditions
 // name one partition: so the tests of the SDK for Python have it.
-func (p *Planned) ListsAggregates() bool { return bind.ListsAggregates(p.Top) }
+func (p *Plan) ListsAggregates() bool { return bind.ListsAggregates(p.Top) }
 
 // IndexUse tells which indexes a query uses and which ones would help it, as index metrics name them: /a/?
 // for a range index, /a ASC for the paths of a composite one.
@@ -161,11 +161,11 @@ type IndexUse struct {
 }
 
 // IndexUse returns what the query makes of the indexes.
-func (p *Planned) IndexUse() IndexUse { return p.Use }
+func (p *Plan) IndexUse() IndexUse { return p.Use }
 
-// Ordered tells whether the rows come by an ORDER BY, and whether its first key is DESC: then equal rows come
-// latest first.
-func (p *Planned) Ordered() (descending, ok bool) {
+// Ordered reports whether the rows come by an ORDER BY, and whether its first key is DESC: then equal rows
+// come latest first.
+func (p *Plan) Ordered() (descending, ok bool) {
 	if len(p.Top.Order) == 0 || p.Order != nil && p.Order.implied {
 		return false, false
 	}
@@ -179,17 +179,18 @@ func compileComputed(one bind.Computed, info *bind.Info) (eval.Valuer, error) {
 		return nil, fault.SyntaxError(err)
 	}
 	bare := bind.Info{Geometry: info.Geometry, Vectors: maps.Clone(info.Vectors)}
-	b, err := bind.BindTree(q, one.Query, nil, &bare, FoldFor)
+	b, err := bind.Tree(q, one.Query, nil, &bare, FoldConstants)
 	if err != nil {
 		return nil, err
 	}
 	bl := b.Top
-	if bl.Value == nil || len(bl.Steps) != 1 || bl.Steps[0].Kind != bind.StepItem || b.Slots > 0 || bl.Grouped ||
+	if bl.Value == nil || len(bl.Steps) != 1 || bl.Steps[0].Kind != bind.StepItem || b.Slots > 0 ||
+		bl.Grouped ||
 		len(bl.Where) > 0 {
 		return nil, fault.Plain("The query of the computed property '" + one.Name +
 			"' is not of the form SELECT VALUE <expression> FROM c.")
 	}
-	p := &Planner{Binder: b.Binder, Plan: &Planned{}}
+	p := &Planner{Binder: b.Binder, Plan: &Plan{}}
 	foldExprs(p)
 	return p.compiler().Value(bl.Value), nil
 }
@@ -217,4 +218,4 @@ func NewComputed(list []bind.Computed) (func(name string, body []byte) doc.Value
 }
 
 // HashIn stands for the query in a scope.
-func (p *Planned) HashIn(scope string) uint64 { return p.Hash ^ cursor.KeySum([]byte(scope)) }
+func (p *Plan) HashIn(scope string) uint64 { return p.Hash ^ cursor.KeySum([]byte(scope)) }

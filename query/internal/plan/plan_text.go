@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
+// String implements node.
 func (n *ProjectNode) String() string { return "project " + projectionText(n.of) }
 
 // projectionText is the select list as text.
@@ -26,6 +27,7 @@ func projectionText(t *bind.Block) string {
 	return strings.Join(texts, ", ")
 }
 
+// String implements node.
 func (n *FilterNode) String() string {
 	list := n.of.First
 	if n.OfItems && n.Rs.OfItem() {
@@ -37,6 +39,7 @@ func (n *FilterNode) String() string {
 	return "filter " + n.plan.ConditionsText(list)
 }
 
+// String implements node.
 func (n *EachNode) String() string {
 	name, text := "", ""
 	if a := n.step.Alias; a != nil && a.Name != "" {
@@ -58,6 +61,7 @@ func (n *EachNode) String() string {
 	return text
 }
 
+// String implements node.
 func (n *OrderNode) String() string {
 	keys := make([]string, len(n.plan.Top.Order))
 	for i, k := range n.plan.Top.Order {
@@ -72,6 +76,7 @@ func (n *OrderNode) String() string {
 	return "sort by " + text + ", keeping one page"
 }
 
+// String implements node.
 func (n *RankNode) String() string {
 	if parts := len(n.plan.Rank); parts > 1 {
 		return fmt.Sprintf("rank by %d scores, fused", parts)
@@ -80,7 +85,7 @@ func (n *RankNode) String() string {
 }
 
 // ConditionsText prints conditions with the values of their parameters.
-func (p *Planned) ConditionsText(list []syntax.Expr) string {
+func (p *Plan) ConditionsText(list []syntax.Expr) string {
 	texts := make([]string, len(list))
 	for i, e := range list {
 		if texts[i] = OneLine(syntax.PrintExpr(p.valued(e))); len(texts[i]) > 200 {
@@ -91,7 +96,7 @@ func (p *Planned) ConditionsText(list []syntax.Expr) string {
 }
 
 // valued is an expression with the values of its parameters in their places.
-func (p *Planned) valued(e syntax.Expr) syntax.Expr {
+func (p *Plan) valued(e syntax.Expr) syntax.Expr {
 	if param, ok := e.(*syntax.Parameter); ok && p.Shape != nil {
 		return &syntax.Literal{Value: p.Given[p.Shape.Params[param.Name]]}
 	}
@@ -108,8 +113,8 @@ func OneLine(text string) string { return strings.Join(strings.Fields(text), " "
 func (n *DocumentsNode) String() string {
 	p := n.plan
 	switch {
-	case p.Only != nil:
-		return p.Only.String()
+	case p.IndexOnly != nil:
+		return p.IndexOnly.String()
 	case p.Order != nil && p.Order.Walk != nil:
 		text := "index " + p.Order.Walk.String()
 		if ways := p.waysBeside(p.Order.Walk); len(ways) > 0 {
@@ -129,20 +134,20 @@ func (n *DocumentsNode) String() string {
 }
 
 // waysText says how the documents are found that the conditions leave.
-func (p *Planned) waysText() string {
-	lists := len(p.Ways) > 0
-	for _, a := range p.Ways {
+func (p *Plan) waysText() string {
+	lists := len(p.AccessPaths) > 0
+	for _, a := range p.AccessPaths {
 		lists = lists && a.Lists()
 	}
 	switch {
-	case len(p.Ways) == 0:
+	case len(p.AccessPaths) == 0:
 		return "scan"
-	case lists && len(p.Ways) == 1:
-		return "index " + p.Ways[0].String()
+	case lists && len(p.AccessPaths) == 1:
+		return "index " + p.AccessPaths[0].String()
 	case lists:
-		return "index intersect (" + joined(p.Ways) + ")"
-	case len(p.Ways) == 1:
-		return "index " + p.Ways[0].String() + ", if it is few; else scan"
+		return "index intersect (" + joined(p.AccessPaths) + ")"
+	case len(p.AccessPaths) == 1:
+		return "index " + p.AccessPaths[0].String() + ", if it is few; else scan"
 	}
-	return "index, the fewest of (" + joined(p.Ways) + ")"
+	return "index, the fewest of (" + joined(p.AccessPaths) + ")"
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 )
 
-// covers is the rule "cover": it tells whether the query wants nothing of the documents but what they have at
-// the path of its ORDER BY, and whether a row that is skipped need not be looked at.
+// covers is the rule "cover": it reports whether the query wants nothing of the documents but what they have
+// at the path of its ORDER BY, and whether a row that is skipped need not be looked at.
 func covers(p *Planner) {
 	t, o := p.Plan.Top, p.Plan.Order
 	if p.Plan.Form != cursor.Sorting || o.Walk == nil || o.Walk.Composite != nil || len(t.Steps) != 1 ||
@@ -29,7 +29,7 @@ func covers(p *Planner) {
 	if t.Value != nil && o.Loose {
 		o.Walk.Undefined = false // that is no row
 	}
-	decided := p.decided(t) && (len(p.Plan.Leaves) == 0 || len(p.Plan.Leaves) == 1 &&
-		p.Plan.Leaves[0].name == path && !p.Plan.Leaves[0].Loose)
+	decided := p.decided(t) && (len(p.Plan.Constraints) == 0 || len(p.Plan.Constraints) == 1 &&
+		p.Plan.Constraints[0].name == path && !p.Plan.Constraints[0].Loose)
 	o.Skips = decided && o.Distinct == 0 && (t.Value == nil || p.everywhere(t.Value))
 }

@@ -18,7 +18,7 @@ func simplifyDistinct(p *Planner) {
 	}
 }
 
-// showsItem tells whether each row of a block is of an item of its own, and shows which.
+// showsItem reports whether each row of a block is of an item of its own, and shows which.
 func showsItem(b *bind.Binder, bl *bind.Block) bool {
 	if len(bl.Steps) != 1 || bl.Steps[0].Kind != bind.StepItem {
 		return false

@@ -109,8 +109,8 @@ func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// foldOperands folds what an expression is made of, and tells whether all of it is constant. Parameters stay
-// where they can, beside operands that are not constant.
+// foldOperands folds what an expression is made of, and reports whether all of it is constant. Parameters
+// stay where they can, beside operands that are not constant.
 func (p *Planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool) {
 	constant = true
 	operand := func(x syntax.Expr) syntax.Expr {
@@ -144,7 +144,7 @@ func takesParameters(e syntax.Expr) bool {
 	case *syntax.Between:
 		return true
 	case *syntax.Call:
-		fn, ok := lang.LookupBuiltin(e.Name)
+		fn, ok := lang.Lookup(e.Name)
 		if !ok || e.UDF {
 			return false
 		}
@@ -216,16 +216,17 @@ func (p *Planner) boolean(e syntax.Expr) bool {
 	return false
 }
 
-// pure tells whether a call gives the same value every time.
+// pure reports whether a call gives the same value every time.
 func (p *Planner) pure(c *syntax.Call) bool {
-	f, ok := lang.LookupBuiltin(c.Name)
+	f, ok := lang.Lookup(c.Name)
 	return !c.UDF && ok && !f.Volatile && f.Class == lang.ClassScalar && f.Fn != nil
 }
 
 // constant evaluates an expression without names. One that is too costly to be calculated before the query
 // runs stays as it is: a run has a limit.
 func (p *Planner) constant(e syntax.Expr) syntax.Expr {
-	f := eval.NewFrame(eval.NewRun(context.Background(), eval.Layout{Planar: p.Info.Geometry}, eval.Env{}), eval.Layout{})
+	f := eval.NewFrame(eval.NewRun(context.Background(), eval.Layout{Planar: p.Info.Geometry}, eval.Env{}),
+		eval.Layout{})
 	if p.folding.Looks == 0 {
 		p.folding = lang.Meter{Looks: lang.MaxFolding, Left: lang.LookEvery}
 	}
@@ -238,8 +239,8 @@ func (p *Planner) constant(e syntax.Expr) syntax.Expr {
 	return &syntax.Literal{Span: e.Extent(), Value: v}
 }
 
-// FoldFor folds an expression while the names of its query are still being bound.
-func FoldFor(b *bind.Binder, e syntax.Expr) syntax.Expr {
-	p := &Planner{Binder: b, Plan: &Planned{}}
+// FoldConstants folds an expression while the names of its query are still being bound.
+func FoldConstants(b *bind.Binder, e syntax.Expr) syntax.Expr {
+	p := &Planner{Binder: b, Plan: &Plan{}}
 	return p.fold(e)
 }

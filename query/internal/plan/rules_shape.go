@@ -37,7 +37,7 @@ func chooseForm(p *Planner) {
 	}
 }
 
-// countsPath tells whether groups are of one path, with nothing beside it or COUNT of a constant: then
+// countsPath reports whether groups are of one path, with nothing beside it or COUNT of a constant: then
 // Cosmos DB has them in the order of the index.
 func (p *Planner) countsPath(t *bind.Block) bool {
 	for _, a := range t.Aggs {

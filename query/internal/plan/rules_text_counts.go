@@ -24,8 +24,9 @@ type textCount struct {
 // findTextCounts is the rule "text-counts".
 func findTextCounts(p *Planner) {
 	t := p.Plan.Top
-	if !t.Grouped || len(t.GroupBy) > 0 || len(t.Steps) != 1 || t.Steps[0].Kind != bind.StepItem || len(t.Where) > 0 ||
-		t.Carried != nil || p.Plan.Only != nil {
+	if !t.Grouped || len(t.GroupBy) > 0 || len(t.Steps) != 1 || t.Steps[0].Kind != bind.StepItem ||
+		len(t.Where) > 0 ||
+		t.Carried != nil || p.Plan.IndexOnly != nil {
 		return
 	}
 	counts := &textCounts{}
@@ -50,7 +51,7 @@ func (p *Planner) textCount(a bind.AggCall) (one textCount, ok bool) {
 	if !isCall || c.UDF {
 		return one, false
 	}
-	f, known := lang.LookupBuiltin(c.Name)
+	f, known := lang.Lookup(c.Name)
 	path, indexed := p.textPath(c.Args[0])
 	if !known || !indexed {
 		return one, false

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// shapeOf is a query that is planned as far as the values of its parameters do not matter: it is parsed, bound,
-// folded, and its expressions are compiled. Parameters stay open that are operands of comparisons, BETWEEN,
-// short IN lists and some functions of strings and arrays in a WHERE (see takesParameters). Compiled
+// shape is a query that is planned as far as the values of its parameters do not matter: it is parsed,
+// bound, folded, and its expressions are compiled. Parameters stay open that are operands of comparisons,
+// BETWEEN, short IN lists and some functions of strings and arrays in a WHERE (see takesParameters). Compiled
 // expressions take their values from the run; the rules that look at them are those of ValueRules, which make
 // a Plan of the shape for each set of values.
 //
@@ -24,7 +24,7 @@ import (
 // A shape does not change once its first plan is made.
 type shape struct {
 	*bind.Binder
-	bare     Planned // as the rules have left it that look at no values
+	bare     Plan // as the rules have left it that look at no values
 	keys     []eval.Valuer
 	computed map[string]eval.Valuer
 	rank     []*bind.RankPart
@@ -36,8 +36,8 @@ type shape struct {
 }
 
 // shapeOf runs the rules that look at no values, and compiles the query.
-func shapeOf(b *bind.BoundQuery) (*shape, error) {
-	s := &shape{Binder: b.Binder, bare: Planned{Top: b.Top, Info: *b.Info}, rank: b.Top.Rank,
+func shapeOf(b *bind.Query) (*shape, error) {
+	s := &shape{Binder: b.Binder, bare: Plan{Top: b.Top, Info: *b.Info}, rank: b.Top.Rank,
 		tests: map[syntax.Expr]*TermTest{}, paths: map[syntax.Expr]pathFacts{}}
 	b.Info = &s.bare.Info
 	p := &Planner{Binder: b.Binder, Plan: &s.bare}
@@ -72,19 +72,19 @@ func shapeOf(b *bind.BoundQuery) (*shape, error) {
 }
 
 // First is the plan for the values that the shape was made with.
-func (s *shape) first(params []bind.Parameter) (*Planned, error) {
+func (s *shape) first(params []bind.Parameter) (*Plan, error) {
 	return s.plan(params, &Planner{Binder: s.Binder, tests: s.tests, paths: s.paths})
 }
 
 // again is a plan for other values.
-func (s *shape) again(params []bind.Parameter) (*Planned, error) {
+func (s *shape) again(params []bind.Parameter) (*Plan, error) {
 	b := *s.Binder
 	b.Values = bind.ValuesOf(params)
 	return s.plan(params, &Planner{Binder: &b, tests: s.tests, paths: s.paths, again: true})
 }
 
-// PlanOf runs the rules that look at values.
-func (s *shape) plan(params []bind.Parameter, p *Planner) (*Planned, error) {
+// Of runs the rules that look at values.
+func (s *shape) plan(params []bind.Parameter, p *Planner) (*Plan, error) {
 	plan := s.bare
 	p.Plan = &plan
 	plan.Shape, plan.Given = s, p.Values
@@ -146,30 +146,30 @@ func (p *Planner) pathAt(e syntax.Expr) (at pathFacts) {
 
 // With returns the plan of the same query for other values of its parameters. It takes less than Prepare
 // where nothing depends on the values but where the documents are found. The error is as that of Prepare.
-func (p *Planned) With(params []bind.Parameter) (*Planned, error) {
+func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 	s := p.Shape
 	same := func(name string, p bind.Parameter) bool { return name == p.Name }
 	if s.Fixed || !slices.EqualFunc(s.Names, params, same) {
-		return PreparePlan(s.Text, params, s.bare.Info)
+		return Prepare(s.Text, params, s.bare.Info)
 	}
 	return s.again(params)
 }
 
-// compiles tells whether there are expressions in a plan that are not in its rows.
-func (p *Planned) compiles() bool {
-	return p.Counts != nil || p.Only != nil || p.Order != nil && p.Order.Texts != nil
+// compiles reports whether there are expressions in a plan that are not in its rows.
+func (p *Plan) compiles() bool {
+	return p.Counts != nil || p.IndexOnly != nil || p.Order != nil && p.Order.Texts != nil
 }
 
-func (p *Planned) compile(c *eval.Compiler) {
+func (p *Plan) compile(c *eval.Compiler) {
 	if p.Order != nil && p.Order.Texts != nil {
 		p.Order.Texts.Text = c.Value(p.Order.Texts.x)
 	}
 	if p.Counts != nil {
 		p.Counts.compile(c)
 	}
-	if p.Only != nil {
+	if p.IndexOnly != nil {
 		for i, a := range p.Top.Aggs {
-			p.Only.Args[i].Value = c.Value(a.Arg)
+			p.IndexOnly.Args[i].Value = c.Value(a.Arg)
 		}
 	}
 }

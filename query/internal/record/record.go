@@ -11,6 +11,7 @@ type Reader struct {
 	Ok   bool
 }
 
+// Uvarint reads a varint.
 func (r *Reader) Uvarint() uint64 {
 	v, n := binary.Uvarint(r.Rest)
 	if n <= 0 || v >= 1<<63 {
@@ -21,6 +22,7 @@ func (r *Reader) Uvarint() uint64 {
 	return v
 }
 
+// Uint64 reads eight bytes, big-endian.
 func (r *Reader) Uint64() uint64 {
 	if len(r.Rest) < 8 {
 		r.Ok = false
@@ -53,6 +55,7 @@ func (r *Reader) Sized() []byte {
 	return b
 }
 
+// Byte reads one byte.
 func (r *Reader) Byte() (b byte) {
 	if r.Ok = r.Ok && len(r.Rest) > 0; r.Ok {
 		b, r.Rest = r.Rest[0], r.Rest[1:]
@@ -60,6 +63,7 @@ func (r *Reader) Byte() (b byte) {
 	return b
 }
 
+// AppendSized appends bytes with their length in front.
 func AppendSized(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }

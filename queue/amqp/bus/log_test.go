@@ -101,7 +101,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// hasLine tells whether one line of a text has all of some words.
+// hasLine reports whether one line of a text has all of some words.
 func hasLine(text string, words []string) bool {
 	for line := range strings.Lines(text) {
 		all := true

@@ -27,7 +27,7 @@ func (c *conn) admit(l *amqp.Link, r right) error {
 	return nil
 }
 
-// allows tells whether the connection may do something with an entity.
+// allows reports whether the connection may do something with an entity.
 func (c *conn) allows(path string, need access.Rights) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,0 +1,35 @@
+package host
+
+import "context"
+
+// Mutex is a mutual exclusion lock that is waited for no longer than a context lives.
+type Mutex chan struct{}
+
+// NewMutex returns an unlocked Mutex.
+func NewMutex() Mutex { return make(Mutex, 1) }
+
+// Lock locks the mutex. It returns the error of ctx when that ends before the mutex is free.
+func (m Mutex) Lock(ctx context.Context) error {
+	if m.TryLock() {
+		return nil
+	}
+	select {
+	case m <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TryLock locks the mutex if it is free, and reports whether it did.
+func (m Mutex) TryLock() bool {
+	select {
+	case m <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// Unlock unlocks the mutex.
+func (m Mutex) Unlock() { <-m }

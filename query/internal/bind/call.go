@@ -1,0 +1,216 @@
+package bind
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// argumentChecks tells what the arguments of a function must be as they are written, by the name of the
+// function. Their number is right already.
+func (b *Binder) argumentChecks(name string) func(*syntax.Call) {
+	switch name {
+	case lang.VectorDistance:
+		return b.vector
+	case "HASH":
+		return b.hashArguments
+	case "AGO", "NOW":
+		return func(c *syntax.Call) { b.timespan(c, 1) }
+	case "DATETIMEADD":
+		return func(c *syntax.Call) { b.timespan(c, 2) }
+	case "GENERATEEMBEDDINGS":
+		return b.embeddings
+	}
+	return nil
+}
+
+// literalOf is the value of a constant as it is written, or of a parameter, which stands for one; undefined
+// where an expression is neither.
+func (b *Binder) literalOf(e syntax.Expr) doc.Value {
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return e.Value
+	case *syntax.Parameter:
+		return b.Given(e.Name)
+	}
+	return lang.Undefined
+}
+
+// integerLiteral reads an integer that is written out without a point or an exponent.
+func (b *Binder) integerLiteral(e syntax.Expr) (int64, bool) {
+	sign := ""
+	if minus, ok := e.(*syntax.Unary); ok && minus.Op == syntax.Neg {
+		e, sign = minus.X, "-"
+	}
+	v := b.literalOf(e)
+	n, err := strconv.ParseInt(sign+string(v.Raw()), 10, 64)
+	return n, err == nil && v.Kind() == doc.Number
+}
+
+func (b *Binder) hashArguments(c *syntax.Call) {
+	if len(c.Args) > 1 {
+		if n, ok := b.integerLiteral(c.Args[1]); !ok || n == 0 {
+			b.failCode(c.Args[1], fault.CodeHashModulo,
+				"The modulo value for the 'Hash' function must be a non-zero integer literal.")
+		}
+	}
+	if len(c.Args) > 2 {
+		if _, ok := b.integerLiteral(c.Args[2]); !ok {
+			b.failCode(c.Args[2], fault.CodeHashSeed,
+				"The seed value for the 'Hash' function must be an integer literal.")
+		}
+	}
+}
+
+// timespan refuses a call whose only argument in the place of a part and a count is no time span. With
+// another number of arguments there is none.
+func (b *Binder) timespan(c *syntax.Call, n int) {
+	if len(c.Args) != n {
+		return
+	}
+	span := b.literalOf(c.Args[0])
+	if _, _, ok := lang.SplitSpan(span.Str()); !ok {
+		b.failCode(c, fault.CodeTimespan,
+			"The timespan argument provided to the DateTime function is invalid.")
+	}
+}
+
+func (b *Binder) embeddings(c *syntax.Call) {
+	if b.literalOf(c.Args[0]).Kind() != doc.String {
+		b.failCode(c.Args[0], fault.CodeEmbeddings,
+			"The 'GenerateEmbeddings' function requires a single string literal argument.")
+		return
+	}
+	b.FailPlain(c, "GenerateEmbeddings needs a model for embeddings, and the account has none.")
+}
+
+// vectorOptions are those of VectorDistance, with the kind of each.
+var vectorOptions = map[string]doc.Kind{
+	"distanceFunction": doc.String, "dataType": doc.String, "searchListSizeMultiplier": doc.Number,
+	"quantizedVectorListMultiplier": doc.Number,
+	"filterPriority":                doc.Number,
+}
+
+// vector checks the third and the fourth argument of VectorDistance.
+func (b *Binder) vector(c *syntax.Call) {
+	if len(c.Args) > 2 && b.literalOf(c.Args[2]).Kind() != doc.Bool {
+		b.failCode(c.Args[2], fault.CodeVectorExact,
+			"The third argument provided in the VectorDistance function is invalid. This value must be a boolean "+
+				"value set to either \"true\" to execute an exact search or \"false\" to execute an efficient search leveraging the index.")
+		return
+	}
+	if len(c.Args) < 4 {
+		return
+	}
+	o, ok := c.Args[3].(*syntax.ObjectLit)
+	if given := b.literalOf(c.Args[3]); given.Kind() == doc.Object {
+		given.Each(func(key string, _ doc.Value) bool {
+			if _, known := vectorOptions[key]; !known {
+				b.unknownOption(c.Args[3], key)
+			}
+			return true
+		})
+		b.vectorRange(c.Args[3], given)
+		return
+	} else if !ok {
+		b.failCode(c.Args[3], fault.CodeVectorOptions,
+			"Options argument of VectorDistance function must be an object literal expression.")
+		return
+	}
+	values := []byte{'{'}
+	for i, key := range o.Keys {
+		v := b.literalOf(o.Values[i])
+		switch kind, known := vectorOptions[key]; {
+		case !known:
+			b.unknownOption(o, key)
+			return
+		case v.Kind() != kind:
+			b.failCode(o, fault.CodeVectorOptions,
+				"VectorDistance function options argument property value of option '%s' must be a %s literal.", key, kind)
+			return
+		case badOption(key, v):
+			b.failCode(o, fault.CodeVectorOptions,
+				"VectorDistance function options argument property value '%s' is not a valid value for option '%s'.", v.Str(), key)
+			return
+		}
+		if len(values) > 1 {
+			values = append(values, ',')
+		}
+		values = v.AppendJSON(append(doc.AppendString(values, key), ':'))
+	}
+	b.vectorRange(o, doc.Of(append(values, '}')))
+}
+
+// vectorRange refuses options of VectorDistance with a multiplier out of its range.
+func (b *Binder) vectorRange(o syntax.Expr, options doc.Value) {
+	if name, v := lang.BadMultiplier(options); name != "" {
+		b.failCode(o, fault.CodeSearchList,
+			"The '%s' value %s specified in the VectorDistance function is outside the supported range. "+
+				"The value must be between %d and %d.", name, v.Raw(), lang.MinMultiplier, lang.MaxMultiplier)
+	}
+}
+
+func (b *Binder) unknownOption(o syntax.Expr, name string) {
+	b.failCode(o, fault.CodeVectorOptions,
+		"'%s' is not a valid option name for VectorDistance function options argument.", name)
+}
+
+// badOption tells of a name of a distance function that is none.
+func badOption(key string, v doc.Value) bool {
+	if key != "distanceFunction" {
+		return false
+	}
+	_, ok := lang.MetricOf(v.Str())
+	return !ok
+}
+
+// groupKey refuses a key of GROUP BY that no property leads to.
+func (b *Binder) groupKey(key syntax.Expr) {
+	found := false
+	syntax.Walk(key, func(n syntax.Node) bool {
+		switch n.(type) {
+		case *syntax.Ident:
+			found = true
+		case *syntax.Subquery:
+			return false
+		}
+		return !found
+	})
+	if !found {
+		b.failCode(key, fault.CodeKeyWithoutProperty,
+			"Each GROUP BY expression must contain at least one property reference.")
+	}
+}
+
+// many reports whether a block can have several rows for one of the block outside.
+func (bl *Block) many() bool {
+	if bl.Grouped && len(bl.GroupBy) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(bl.Steps, func(st *Step) bool {
+		return st.Kind == StepElements || st.Kind == StepFlatten || st.Kind == stepRows && st.Sub.many()
+	})
+}
+
+// LanguageOf returns the language that the full text policy has for the path that is the first argument of a
+// call.
+func (b *Binder) LanguageOf(e *syntax.Call) index.Language {
+	if len(e.Args) == 0 {
+		return index.English
+	}
+	return b.SpokenAt(e.Args[0])
+}
+
+// SpokenAt returns the language of a text, as the index has it.
+func (b *Binder) SpokenAt(text syntax.Expr) index.Language {
+	if text == nil {
+		return index.English
+	}
+	route, _, _ := b.ItemRoute(text)
+	return b.Info.Index.Language(route)
+}

@@ -1,0 +1,309 @@
+package bind
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Place is where an expression stands.
+type place struct {
+	block  *Block
+	scope  *scope
+	clause string       // WHERE, GROUP BY, SELECT, ORDER BY, RANK
+	agg    *syntax.Call // the aggregate that it is the argument of
+	rank   *syntax.Call // the call that ORDER BY RANK consists of
+}
+
+// expr resolves the names in an expression, checks its calls and binds its subqueries.
+func (b *Binder) expr(e syntax.Expr, at *place) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Ident:
+			b.ident(n, at)
+		case *syntax.Call:
+			return b.call(n, at)
+		case *syntax.Index:
+			b.memberIndex(n)
+		case *syntax.ObjectLit:
+			b.uniqueKeys(n)
+		case *syntax.Subquery:
+			b.subquery(n, at)
+			return false
+		}
+		return true
+	})
+}
+
+// keyOfMany is what a key of GROUP BY is refused for that is made of several rows.
+const keyOfMany = "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY clause."
+
+// subquery binds one that is an expression. One whose value is that of its row must have one row at most.
+func (b *Binder) subquery(sub *syntax.Subquery, at *place) {
+	var where syntax.Node = sub
+	if sub.Kind == syntax.Scalar {
+		where = sub.Query
+	}
+	if at.agg == nil && at.clause == "GROUP BY" {
+		b.failCode(where, fault.CodeKeyOfMany, keyOfMany)
+	}
+	bl := b.Block(sub.Query, at.block, &scope{outer: at.scope, inner: true}, true)
+	if sub.Kind == syntax.Scalar && bl.many() {
+		b.failCode(where, fault.CodeManyRows,
+			"The cardinality of a scalar subquery result set cannot be greater than one.")
+	}
+}
+
+// scoreOutsideRank tells of a FullTextScore that does not stand in ORDER BY RANK. Cosmos DB takes one in the
+// SELECT and WHERE clauses of a query that has such a clause, too.
+func (b *Binder) scoreOutsideRank(c *syntax.Call, at *place) {
+	if at.block.outer == nil && at.block.ranked && (at.clause == "SELECT" || at.clause == "WHERE") {
+		b.failCode(c, fault.CodeScoreOutsideRank,
+			"The FullTextScore function is only allowed in the ORDER BY RANK clause.")
+		return
+	}
+	b.failCode(c, fault.CodeScoreWithoutRank,
+		"The FullTextScore function is only allowed in the SELECT, WHERE and ORDER BY RANK clauses of a query that "+
+			"has an ORDER BY RANK.")
+}
+
+// memberIndex refuses x[i] unless i is written out as a number or a string, or is a parameter that is one:
+// that becomes a literal, so that x[i] is a path.
+func (b *Binder) memberIndex(x *syntax.Index) {
+	i := x.I
+	if minus, ok := i.(*syntax.Unary); ok && minus.Op == syntax.Neg {
+		i = minus.X
+	}
+	var v doc.Value
+	switch i := i.(type) {
+	case *syntax.Literal:
+		v = i.Value
+	case *syntax.Parameter:
+		if v = b.Given(i.Name); x.I == i {
+			x.I = &syntax.Literal{Span: i.Span, Value: v, Name: i.Name}
+		}
+	}
+	if k := v.Kind(); k != doc.Number && k != doc.String {
+		b.failCode(x, fault.CodeMemberIndex,
+			"The specified query includes 'member indexer' which is currently not supported.")
+	}
+}
+
+// uniqueKeys refuses an object that has two properties of one name.
+func (b *Binder) uniqueKeys(o *syntax.ObjectLit) {
+	seen := make(map[string]bool, len(o.Keys))
+	for i, key := range o.Keys {
+		if seen[key] {
+			b.sameName(o.KeySpans[i], key)
+		}
+		seen[key] = true
+	}
+}
+
+func (b *Binder) sameName(at syntax.Span, name string) {
+	b.fail(at, &fault.Error{Code: fault.CodeSameName,
+		Message: fmt.Sprintf("Object creation error, property name '%s' specified more than once.", name)})
+}
+
+func (b *Binder) ident(id *syntax.Ident, at *place) {
+	if a := at.scope.find(id.Name); a != nil {
+		b.Idents[id] = a
+	} else if id.Name != "NaN" && id.Name != "Infinity" {
+		b.failCode(id, fault.CodeUnresolved, "Identifier '%s' could not be resolved.", id.Name)
+	}
+}
+
+// nested notes the error of an aggregate in an aggregate, once for each of them.
+func (b *Binder) nested(outer *syntax.Call) {
+	for _, e := range b.errs {
+		if e.Code == fault.CodeNestedAggregate && e.Start == outer.Start {
+			return
+		}
+	}
+	b.failCode(outer, fault.CodeNestedAggregate,
+		"Cannot perform an aggregate function on an expression containing an aggregate or a subquery.")
+}
+
+// Call checks a call and reports whether its arguments have still to be looked at.
+func (b *Binder) call(c *syntax.Call, at *place) bool {
+	if c.UDF {
+		if b.calls = append(b.calls, c); len(b.calls) == MaxUDFs+1 {
+			b.failCode(c, fault.CodeTooManyUDFs,
+				"The query exceeds the maximum number of %d calls of user defined functions.", MaxUDFs)
+		}
+		return true
+	}
+	f, ok := lang.Lookup(c.Name)
+	if !ok || f.Name == rankFusion && (at.clause != "RANK" || c != at.rank) {
+		b.fail(c.NameSpan, &fault.Error{Code: fault.CodeUnknownFunction,
+			Message: fmt.Sprintf("'%s' is not a recognized built-in function name.", c.Name)})
+		return true
+	}
+	if !f.Accepts(len(c.Args)) {
+		b.failCode(c, fault.CodeArguments, "The %s function requires %s argument(s).", c.Name, arity(f))
+		return true
+	}
+	switch {
+	case f.Class == lang.ClassAggregate:
+		b.aggregate(c, f, at)
+		return false
+	case f.Class == lang.ClassRank && at.clause != "RANK":
+		b.scoreOutsideRank(c, at)
+	case f.Class == lang.ClassRank && f.Name == fullTextScore:
+		b.scoreTerms(c)
+	}
+	if check := b.argumentChecks(f.Name); check != nil {
+		check(c)
+	}
+	return true
+}
+
+func arity(f *lang.Builtin) string {
+	switch {
+	case f.Max < 0:
+		return fmt.Sprintf("at least %d", f.Min)
+	case f.Min == f.Max:
+		return strconv.Itoa(f.Min)
+	}
+	return fmt.Sprintf("%d to %d", f.Min, f.Max)
+}
+
+// Aggregate binds a call of an aggregate function.
+func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *place) {
+	switch {
+	case at.agg != nil:
+		b.nested(at.agg)
+	case at.clause == "SELECT":
+		id := len(b.Aggs)
+		b.Aggs[c] = aggRef{id, at.block}
+		at.block.Aggs = append(at.block.Aggs, AggCall{Id: id, Name: f.Name, Arg: c.Args[0]})
+	case at.clause == "ORDER BY", at.clause == "RANK":
+		b.unsortable(c)
+		return
+	case at.clause == "WHERE":
+		b.failCode(c, fault.CodeAggregateInWhere, "Aggregates are not allowed in the WHERE clause.")
+	default:
+		b.failCode(c, fault.CodeKeyOfMany, keyOfMany)
+	}
+	inside := *at
+	inside.agg = c
+	for _, arg := range c.Args {
+		b.expr(arg, &inside)
+	}
+}
+
+// selection binds the SELECT clause and, where the query has aggregates or GROUP BY, checks that each of its
+// rows can be made of a group.
+func (b *Binder) selection(bl *Block, s *scope, q *syntax.Query) {
+	sel := q.Select
+	at := &place{block: bl, scope: s, clause: "SELECT"}
+	switch {
+	case sel.Star != nil:
+		b.starAllowed(bl, q)
+		bl.Star = true
+		return
+	case sel.Value != nil:
+		bl.Value = sel.Value
+		b.expr(sel.Value, at)
+	default:
+		b.selectList(bl, sel.Items, at)
+	}
+	bl.Grouped = bl.Grouped || len(bl.Aggs) > 0
+	if !bl.Grouped || len(b.errs) > 0 { // what groups show is asked of a query that has no other fault
+		return
+	}
+	keys := keysOf(bl)
+	if sel.Value != nil {
+		b.ofGroup(bl, sel.Value, keys)
+	}
+	for _, item := range sel.Items {
+		b.ofGroup(bl, item.X, keys)
+	}
+}
+
+func (b *Binder) starAllowed(bl *Block, q *syntax.Query) {
+	switch star := q.Select.Star; {
+	case len(q.GroupBy) > 0:
+		b.failCode(star, fault.CodeStarWithGroupBy, "'SELECT *' is not allowed with GROUP BY.")
+	case len(q.From) == 0:
+		b.failCode(star, fault.CodeStarWithoutFrom,
+			"Syntax error, 'SELECT *' is not valid if FROM clause is omitted.")
+	case len(q.From) > 1:
+		b.failCode(star, fault.CodeStarWithJoin, "'SELECT *' is only valid with a single input set.")
+	}
+}
+
+// selectList binds the items of a select list.
+func (b *Binder) selectList(bl *Block, items []*syntax.SelectItem, at *place) {
+	unnamed := 0
+	seen := make(map[string]bool, len(items))
+	for _, item := range items {
+		b.expr(item.X, at)
+		name := itemName(item, b.Idents, &unnamed)
+		if seen[name] {
+			b.sameName(nameSpan(item, name), name)
+		}
+		seen[name] = true
+		bl.Items = append(bl.Items, OutItem{name, item.X})
+	}
+}
+
+// nameSpan is where an item of a select list has its name.
+func nameSpan(item *syntax.SelectItem, name string) syntax.Span {
+	if item.HasAlias {
+		return item.AliasSpan
+	}
+	at := item.Span
+	if _, ok := item.X.(*syntax.Member); ok {
+		at.Start = at.End - utf8.RuneCountInString(name)
+	}
+	return at
+}
+
+// namedByParameter reports whether the last property of a path is the value of a parameter.
+func namedByParameter(e syntax.Expr) bool {
+	at, ok := e.(*syntax.Index)
+	if !ok {
+		return false
+	}
+	l, ok := at.I.(*syntax.Literal)
+	return ok && l.Name != ""
+}
+
+// itemName names a column as Cosmos DB does: by its alias, by the last property of its path, by the name that
+// it consists of, or by the dollar sign and a count of those that are neither.
+func itemName(item *syntax.SelectItem, idents map[*syntax.Ident]*Alias, unnamed *int) string {
+	if item.HasAlias {
+		return item.Alias
+	}
+	if _, name, ok := syntax.PropertyOf(item.X); ok && !namedByParameter(item.X) {
+		return name
+	}
+	if id, ok := item.X.(*syntax.Ident); ok && idents[id] != nil {
+		return id.Name
+	}
+	*unnamed++
+	return "$" + strconv.Itoa(*unnamed)
+}
+
+// Parameter tells of an expression that it is a parameter that has a value.
+func (b *Binder) Parameter(e syntax.Expr) (i int, ok bool) {
+	if param, is := e.(*syntax.Parameter); is {
+		i, ok = b.Params[param.Name]
+	}
+	return i, ok
+}
+
+// AllConstant reports whether all expressions of a list are literals.
+func AllConstant(list []syntax.Expr) bool {
+	return !slices.ContainsFunc(list, func(e syntax.Expr) bool {
+		_, ok := e.(*syntax.Literal)
+		return !ok
+	})
+}

@@ -1,0 +1,142 @@
+package bind
+
+import (
+	"reflect"
+
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// ofGroup checks that an expression of a select list is made of keys of the groups, aggregates and constants,
+// and notes which parts of it are keys.
+func (b *Binder) ofGroup(bl *Block, e syntax.Expr, keys groupKeys) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		if src, ok := n.(*syntax.Source); ok && src.Path != nil {
+			b.sourceOfGroup(bl, src.Path, keys)
+			return true
+		}
+		x, ok := n.(syntax.Expr)
+		if !ok {
+			return true
+		}
+		if i := keys.find(x); i >= 0 && !b.bindsBelow(bl, x) {
+			b.Keys[x] = bl.FirstKey + i
+			return false
+		}
+		if c, ok := x.(*syntax.Call); ok && b.Aggs[c].Block == bl {
+			return false
+		}
+		if root, steps, ok := syntax.PathOf(x); ok {
+			a := b.Idents[root]
+			if bl.carries && a != nil && a.Block == bl && len(steps) == 1 && steps[0].Name == "_rid" {
+				b.Keys[x], bl.Carried = bl.FirstKey+len(bl.GroupBy), x
+				return false
+			}
+			if a != nil && a.Block == bl && !keys.leadTo(x) {
+				b.notGrouped(x)
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// sourceOfGroup checks what a subquery in the select list has in FROM: of the sources of the block that may
+// be a key, or a part of one, but not where the key is a name alone.
+func (b *Binder) sourceOfGroup(bl *Block, path syntax.Expr, keys groupKeys) {
+	root, steps, _ := syntax.PathOf(path)
+	if a := b.Idents[root]; a == nil || a.Block != bl || keys.find(root) < 0 {
+		return
+	}
+	e := path
+	for range steps {
+		if keys.find(e) >= 0 {
+			return
+		}
+		switch x := e.(type) {
+		case *syntax.Member:
+			e = x.X
+		case *syntax.Index:
+			e = x.X
+		}
+	}
+	b.notGrouped(path)
+}
+
+func (b *Binder) notGrouped(e syntax.Expr) {
+	b.failCode(e, fault.CodeNotGrouped,
+		"Property reference '%s' is invalid in the select list because it is not contained in "+
+			"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
+}
+
+// bindsBelow reports whether an expression uses a name that a subquery of the block binds.
+func (b *Binder) bindsBelow(bl *Block, e syntax.Expr) (below bool) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		if id, ok := n.(*syntax.Ident); ok && b.Idents[id] != nil {
+			for at := b.Idents[id].Block; at != nil && at != bl; at = at.outer {
+				below = below || at.outer == bl
+			}
+		}
+		return !below
+	})
+	return below
+}
+
+// groupKeys finds the keys of GROUP BY by what they look like.
+type groupKeys struct {
+	types   map[reflect.Type]bool // of nodes: what is of none of these need not be printed
+	numbers map[string]int        // by the text of the key
+}
+
+func keysOf(bl *Block) groupKeys {
+	keys := groupKeys{types: map[reflect.Type]bool{}, numbers: map[string]int{}}
+	for i, key := range bl.GroupBy {
+		keys.types[reflect.TypeOf(key)] = true
+		keys.numbers[syntax.PrintExpr(key)] = i
+	}
+	return keys
+}
+
+// find tells which key an expression is, or -1.
+func (k groupKeys) find(e syntax.Expr) int {
+	if k.types[reflect.TypeOf(e)] {
+		if i, ok := k.numbers[syntax.PrintExpr(e)]; ok {
+			return i
+		}
+	}
+	return -1
+}
+
+// leadTo reports whether a path goes on from a key: c.a.b where c.a is one.
+func (k groupKeys) leadTo(e syntax.Expr) bool {
+	for {
+		switch x := e.(type) {
+		case *syntax.Member:
+			e = x.X
+		case *syntax.Index:
+			e = x.X
+		default:
+			return false
+		}
+		if k.find(e) >= 0 {
+			return true
+		}
+	}
+}
+
+// orderOfGroups checks that what groups are ordered by is a key of theirs or a part of one, and notes which.
+func (b *Binder) orderOfGroups(bl *Block, e syntax.Expr) {
+	keys := keysOf(bl)
+	if keys.find(e) < 0 && !keys.leadTo(e) {
+		b.failCode(e, fault.CodeOrderNotGrouped,
+			"Property reference '%s' is invalid in the ORDER BY clause because it is not contained in "+
+				"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
+		return
+	}
+	b.ofGroup(bl, e, keys)
+}
+
+// ListsAggregates reports whether a select list has aggregates over all rows rather than over groups.
+func ListsAggregates(t *Block) bool {
+	return len(t.Aggs) > 0 && len(t.GroupBy) == 0 && t.Value == nil
+}

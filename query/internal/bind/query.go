@@ -1,0 +1,147 @@
+package bind
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Parameter is a named value of a query.
+type Parameter struct {
+	Name  string // with its @
+	Value doc.Value
+}
+
+// Computed is a computed property of a container: a name and a query of the form SELECT VALUE expression FROM
+// c. In queries it stands beside the properties that documents hold, and hides one of the same name.
+type Computed = index.Computed
+
+// Info is what planning a query needs to know of the container.
+type Info struct {
+	Index          *index.Indexer // nil: nothing is indexed
+	PartitionPaths []doc.Path     // of the partition key, one for each level
+	Computed       []Computed
+	// an ORDER BY that no index serves sorts; else it is refused, as in Cosmos DB
+	Lenient  bool
+	Superset bool // texts are read by syntax.ParseLenient
+	Geometry bool // geometries lie in a plane, not on the globe
+	// the distance function of each path of the vector policy, as doc.Path prints it
+	Vectors map[string]string
+}
+
+// parse reads a text by the syntax that the container takes.
+func (i *Info) parse(text string) (*syntax.Query, error) {
+	if i.Superset {
+		return syntax.ParseLenient(text)
+	}
+	return syntax.Parse(text)
+}
+
+// Query is a query whose names are known, as it was written. Planning takes the blocks apart, but leaves
+// the tree as it is.
+type Query struct {
+	*Binder
+	Q     *syntax.Query
+	Top   *Block
+	Asked []Parameter
+}
+
+// Text parses a query and resolves its names.
+func Text(text string, params []Parameter, info *Info, fold Folder) (*Query, error) {
+	q, err := info.parse(text)
+	if err != nil {
+		return nil, fault.SyntaxError(err)
+	}
+	return Tree(q, text, params, info, fold)
+}
+
+// Tree is bind of a query that is parsed.
+func Tree(q *syntax.Query, text string, params []Parameter, info *Info, fold Folder) (*Query, error) {
+	b, err := NewBinder(text, params, info, fold)
+	if err != nil {
+		return nil, err
+	}
+	top := b.Block(q, nil, nil, false)
+	if err := b.Err(); err != nil {
+		return nil, err
+	}
+	return &Query{b, q, top, params}, nil
+}
+
+// Derived returns the subquery in FROM whose rows are made of all items together, rather than item by item.
+func (bl *Block) Derived() *Block {
+	if len(bl.Steps) == 0 || bl.Steps[0].Sub == nil || !bl.Container {
+		return nil
+	}
+	sub := bl.Steps[0].Sub
+	if sub.Grouped || sub.Distinct || sub.Derived() != nil {
+		return sub
+	}
+	return nil
+}
+
+// LeadingKeys tells how many of the first keys of ORDER BY the select list consists of, in any order; 0 where
+// it is made of anything else. Then equal rows are neighbours, and DISTINCT needs to remember one row only.
+func (bl *Block) LeadingKeys() int {
+	if bl.Star {
+		return 0
+	}
+	exprs := []syntax.Expr{bl.Value}
+	if bl.Value == nil {
+		exprs = nil
+		for _, item := range bl.Items {
+			exprs = append(exprs, item.X)
+		}
+	}
+	shown := make(map[string]bool, len(bl.Order))
+	for _, e := range exprs {
+		if shown[syntax.PrintExpr(e)] = true; len(shown) > len(bl.Order) {
+			return 0
+		}
+	}
+	for _, key := range bl.Order[:len(shown)] {
+		if !shown[syntax.PrintExpr(key.X)] {
+			return 0
+		}
+	}
+	return len(shown)
+}
+
+// DocumentPath takes apart an expression that is a path of property names from an alias, c.a["b"], or the
+// alias itself.
+func (b *Binder) DocumentPath(e syntax.Expr) (*Alias, []string, bool) {
+	root, steps, ok := syntax.PathOf(e)
+	if !ok {
+		return nil, nil, false
+	}
+	a := b.Idents[root]
+	if a == nil {
+		return nil, nil, false
+	}
+	names := make([]string, len(steps))
+	for i, st := range steps {
+		if st.IsIndex {
+			return nil, nil, false
+		}
+		names[i] = st.Name
+	}
+	return a, names, true
+}
+
+// ItemRoute returns the way from the item to the value of an expression that is a path, as an indexing policy
+// has it. It is false where the value is not a part of the item or where a step names one element of an
+// array.
+func (b *Binder) ItemRoute(e syntax.Expr) (route index.Path, entered, ok bool) {
+	a, names, ok := b.DocumentPath(e)
+	if !ok || !a.known || a.Item && len(names) == 0 {
+		return nil, false, false
+	}
+	route = slices.Clone(a.route)
+	for _, name := range names {
+		route = append(route, index.Segment{Name: name})
+	}
+	return route, a.entered, true
+}

@@ -1,0 +1,109 @@
+package bind
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Source binds one source of a FROM clause. A first source that names nothing in scope is the container.
+func (b *Binder) source(bl *Block, s *scope, src *syntax.Source, i int) {
+	if src.Sub != nil {
+		outermost := s.empty()
+		sub := b.Block(src.Sub, bl, s, true)
+		b.uniqueAlias(s, src)
+		kind := stepRows
+		if src.In {
+			kind = StepFlatten
+		}
+		bl.Container = bl.Container || outermost && sub.Container
+		b.bind(bl, s, &Step{Kind: kind, Sub: sub}, &Alias{Name: src.Alias})
+		return
+	}
+	root, steps, _ := syntax.PathOf(src.Path)
+	if again := !src.In && src.Alias == "" && len(steps) == 0; !again {
+		b.uniqueAlias(s, src)
+	}
+	from := s.find(root.Name)
+	if from == nil {
+		if i > 0 || !s.empty() {
+			b.failCode(root, fault.CodeUnresolved, "Identifier '%s' could not be resolved.", root.Name)
+			from = &Alias{Block: bl}
+		} else {
+			bl.Container = true
+			from = &Alias{Item: true, known: true, single: true, Block: bl}
+			bl.Steps = append(bl.Steps, &Step{Kind: StepItem, Alias: from})
+		}
+	}
+	b.Idents[root] = from
+	name, _ := sourceName(src)
+	if len(steps) == 0 && !src.In {
+		again := *from // FROM c, where c is the container or an alias outside: another name for it
+		again.Name, again.Block = name, bl
+		if from.Block == bl && len(bl.Steps) > 0 {
+			again.Level = len(bl.Steps) - 1
+			bl.Steps[again.Level].Alias = &again
+		} else if from.Item {
+			again.Level = len(bl.Steps)
+			bl.Steps = append(bl.Steps, &Step{Kind: StepItem, Alias: &again})
+		} else {
+			b.bind(bl, s, &Step{Kind: StepBind, X: src.Path}, &again)
+			return
+		}
+		s.aliases = append(s.aliases, &again)
+		return
+	}
+	a := &Alias{Name: name, known: from.known, entered: from.entered, single: from.single,
+		route: slices.Clone(from.route)}
+	for _, st := range steps {
+		a.route = append(a.route, index.Segment{Name: st.Name})
+		a.known = a.known && !st.IsIndex
+	}
+	kind := StepBind
+	if src.In {
+		kind = StepElements
+		a.route, a.entered, a.single = append(a.route, index.Segment{Element: true}), true, false
+	}
+	b.bind(bl, s, &Step{Kind: kind, X: src.Path}, a)
+}
+
+// sourceName is the name that a source binds, and where it is written.
+func sourceName(src *syntax.Source) (name string, at syntax.Span) {
+	name, at = src.Alias, src.Span
+	if name == "" && src.Path != nil {
+		root, steps, _ := syntax.PathOf(src.Path)
+		if name = root.Name; len(steps) > 0 {
+			name = steps[len(steps)-1].Name
+		}
+	}
+	if n := utf8.RuneCountInString(name); src.In {
+		at.End = at.Start + n
+	} else {
+		at.Start = at.End - n
+	}
+	return name, at
+}
+
+// uniqueAlias refuses a source whose name is bound already, here or outside.
+func (b *Binder) uniqueAlias(s *scope, src *syntax.Source) {
+	name, at := sourceName(src)
+	if name != "" && s.find(name) != nil {
+		b.fail(at, &fault.Error{Code: fault.CodeSameAlias,
+			Message: fmt.Sprintf("The input set name or alias '%s' is specified more than once in the FROM clause.", name)})
+	}
+}
+
+// Text appends a step whose values get a slot of their own.
+func (b *Binder) bind(bl *Block, s *scope, st *Step, a *Alias) {
+	a.Block, a.Level, a.Slot, a.Item = bl, len(bl.Steps), b.Slots, false
+	b.Slots++
+	st.Alias = a
+	bl.Steps = append(bl.Steps, st)
+	if a.Name != "" {
+		s.aliases = append(s.aliases, a)
+	}
+}

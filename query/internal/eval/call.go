@@ -1,0 +1,207 @@
+package eval
+
+import (
+	"fmt"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Call compiles a call; nil for what decides rather than gives a value.
+func (c *Compiler) call(e *syntax.Call) Valuer {
+	if e.UDF {
+		return c.udf(e)
+	}
+	if ref, ok := c.Aggs[e]; ok {
+		id := ref.Id
+		return func(f *Frame) doc.Value { return f.aggs[id] }
+	}
+	fn, ok := lang.Lookup(e.Name)
+	switch {
+	case !ok:
+		return func(*Frame) doc.Value { return lang.Undefined }
+	case fn.Name == "IIF":
+		return c.conditional(e.Args[0], e.Args[1], e.Args[2])
+	case fn.Name == "DOCUMENTID" && c.isItem(e.Args[0]):
+		return documentID
+	case isTypeTest(fn.Name):
+		return nil
+	case fn.Fn == nil:
+		return func(*Frame) doc.Value { return lang.Undefined }
+	}
+	x := c.builtin(fn, c.arguments(fn, e))
+	if language := c.LanguageOf(e); isFullText(fn.Name) && language != index.English {
+		return func(f *Frame) doc.Value {
+			before := f.Run.Call.Language
+			f.Run.Call.Language = language
+			v := x(f)
+			f.Run.Call.Language = before
+			return v
+		}
+	}
+	return x
+}
+
+// isFullText tells of the functions whose first argument is a text in a language.
+func isFullText(name string) bool {
+	switch name {
+	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "_FULLTEXTWORDCOUNT",
+		lang.TextScore:
+		return true
+	}
+	return false
+}
+
+// arguments are those of the call, and what the container's vector policy says where VectorDistance is not
+// told.
+func (c *Compiler) arguments(fn *lang.Builtin, e *syntax.Call) []syntax.Expr {
+	if fn.Name != lang.VectorDistance || len(e.Args) >= 4 {
+		return e.Args
+	}
+	distance := c.DistanceOf(e)
+	if distance == "" {
+		return e.Args
+	}
+	args := append([]syntax.Expr{}, e.Args...)
+	if len(args) == 2 {
+		args = append(args, &syntax.Literal{Value: doc.BoolValue(false)})
+	}
+	return append(args, &syntax.ObjectLit{Keys: []string{"distanceFunction"},
+		Values: []syntax.Expr{&syntax.Literal{Value: doc.StringValue(distance)}}})
+}
+
+// Builtin compiles a call of a function that takes values.
+func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) Valuer {
+	args := c.values(list)
+	switch len(args) {
+	case 1:
+		x := args[0]
+		return func(f *Frame) doc.Value {
+			v := [1]doc.Value{x(f)}
+			if !f.Run.Spend(lang.Work(v[0])) {
+				return lang.Undefined
+			}
+			return fn.Fn(&f.Run.Call, v[:])
+		}
+	case 2:
+		x, y := args[0], args[1]
+		return func(f *Frame) doc.Value {
+			v := [2]doc.Value{}
+			if v[0], v[1] = operands(f, x, y); !f.Run.Spend(lang.Work(v[0]) + lang.Work(v[1])) {
+				return lang.Undefined
+			}
+			return fn.Fn(&f.Run.Call, v[:])
+		}
+	}
+	return func(f *Frame) doc.Value {
+		held := 0
+		v := evaluate(f, args, &held)
+		defer func() { f.Run.Retained -= held }()
+		if !f.Run.Spend(lang.Work(v...)) {
+			return lang.Undefined
+		}
+		return fn.Fn(&f.Run.Call, v)
+	}
+}
+
+// operands evaluates two expressions.
+func operands(f *Frame, x, y Valuer) (a, b doc.Value) {
+	a = x(f)
+	held := f.Run.Retain(a)
+	if f.Run.Err == nil {
+		b = y(f)
+	}
+	f.Run.Retained -= held
+	return a, b
+}
+
+func (c *Compiler) values(list []syntax.Expr) []Valuer {
+	values := make([]Valuer, len(list))
+	for i, e := range list {
+		values[i] = c.Value(e)
+	}
+	return values
+}
+
+// evaluate evaluates expressions as far as the run does not end. What the values hold is added to held: the
+// caller takes it off what is retained.
+func evaluate(f *Frame, list []Valuer, held *int) []doc.Value {
+	values := make([]doc.Value, len(list))
+	for i, x := range list {
+		if f.Run.Err != nil {
+			break
+		}
+		values[i] = x(f)
+		*held += f.Run.Retain(values[i])
+	}
+	return values
+}
+
+// udf compiles a call of a function that the container holds.
+func (c *Compiler) udf(e *syntax.Call) Valuer {
+	args, name := c.values(e.Args), e.Name
+	return func(f *Frame) doc.Value {
+		r := f.Run
+		if r.Err != nil {
+			return lang.Undefined
+		}
+		if r.Env.UDF == nil {
+			r.Fail(fault.Plain(fmt.Sprintf("The user defined function '%s' does not exist.", name)))
+			return lang.Undefined
+		}
+		held := 0
+		values := evaluate(f, args, &held)
+		r.Retained -= held
+		if r.Err != nil {
+			return lang.Undefined
+		}
+		r.Udfs++
+		v, err := r.Env.UDF(name, values)
+		if err != nil {
+			r.Fail(err)
+			return lang.Undefined
+		}
+		return v
+	}
+}
+
+// documentID is DOCUMENTID(alias), the number in the document's part of its _rid.
+func documentID(f *Frame) doc.Value {
+	if f.Item == nil {
+		return lang.Undefined
+	}
+	return lang.IntegerValue(int64(f.Item.RID()))
+}
+
+// isTypeTest tells of the functions that look at the type of their argument alone.
+func isTypeTest(name string) bool {
+	_, ok := TypeTests()[name]
+	return ok
+}
+
+// TypeTests maps functions to the kinds that they are true for.
+func TypeTests() map[string]KindSet {
+	return map[string]KindSet{
+		"IS_DEFINED": ^KindSet(0) &^ Kinds(doc.Undefined), "IS_NULL": Kinds(doc.Null), "IS_BOOL": Kinds(
+			doc.Bool),
+		"IS_NUMBER": Kinds(doc.Number), "IS_STRING": Kinds(doc.String), "IS_ARRAY": Kinds(doc.Array),
+		"IS_OBJECT": Kinds(doc.Object), "IS_PRIMITIVE": Kinds(doc.Null, doc.Bool, doc.Number, doc.String),
+	}
+}
+
+// KindSet is a set of kinds, a bit for each.
+type KindSet uint8
+
+// Kinds returns the set of some kinds.
+func Kinds(list ...doc.Kind) (s KindSet) {
+	for _, k := range list {
+		s |= 1 << k
+	}
+	return s
+}
+
+// Has reports whether a kind is in the set.
+func (s KindSet) Has(k doc.Kind) bool { return s>>k&1 == 1 }

@@ -1,0 +1,75 @@
+package eval
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"maps"
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/spill"
+)
+
+// RowHashes are the rows that a DISTINCT has met, as hashes of 128 bits. Close removes their temporary files.
+type RowHashes struct {
+	seeds [2]maphash.Seed
+	Rows  map[spill.Sum]struct{}
+	disk  *spill.Set // of those that rows had no room for; nil: there are none
+	key   []byte
+}
+
+// RowHashSize is about how many bytes a row takes in a Given.
+const RowHashSize = 48
+
+// NewRowHashes returns an empty set with seeds of its own.
+func NewRowHashes() *RowHashes {
+	return &RowHashes{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		Rows: map[spill.Sum]struct{}{}}
+}
+
+// Sum is the hash of a row.
+func (g *RowHashes) Sum(row []byte) (sum spill.Sum) {
+	g.key = doc.AppendOrdered(g.key[:0], doc.Of(row))
+	return g.sumOf(g.key)
+}
+
+// sumOf is sum of the encoding of a row.
+func (g *RowHashes) sumOf(key []byte) (sum spill.Sum) {
+	binary.BigEndian.PutUint64(sum[:], maphash.Bytes(g.seeds[0], key))
+	binary.BigEndian.PutUint64(sum[8:], maphash.Bytes(g.seeds[1], key))
+	return sum
+}
+
+// Has reports whether a row has been given out.
+func (g *RowHashes) Has(sum spill.Sum) (bool, error) {
+	if _, given := g.Rows[sum]; given || g.disk == nil {
+		return given, nil
+	}
+	return g.disk.Has(sum)
+}
+
+// Spill moves the sums in memory to a file.
+func (g *RowHashes) Spill(dir *spill.Dir, spend func(int) bool) error {
+	if g.disk == nil {
+		g.disk = dir.NewSet()
+	}
+	sums := slices.Collect(maps.Keys(g.Rows))
+	clear(g.Rows)
+	return g.disk.Add(sums, spend)
+}
+
+// Size is about how many bytes of memory they take.
+func (g *RowHashes) Size() int {
+	n := RowHashSize * (len(g.Rows) + 1)
+	if g.disk != nil {
+		n += g.disk.Held()
+	}
+	return n
+}
+
+// Close removes the temporary files.
+func (g *RowHashes) Close() {
+	if g.disk != nil {
+		g.disk.Close()
+	}
+}

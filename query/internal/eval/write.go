@@ -1,0 +1,129 @@
+package eval
+
+import (
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// write compiles an expression to what appends its JSON text; nothing where it is undefined.
+func (c *Compiler) write(e syntax.Expr) writer {
+	if !c.isKey(e) {
+		switch e := e.(type) {
+		case *syntax.ObjectLit:
+			items := make([]bind.OutItem, len(e.Keys))
+			for i, key := range e.Keys {
+				items[i] = bind.OutItem{Name: key, X: e.Values[i]}
+			}
+			return c.writeObject(items)
+		case *syntax.ArrayLit:
+			return c.writeArray(e)
+		case *syntax.Literal:
+			v := canonicalNumber(e.Value)
+			return func(_ *Frame, dst []byte) ([]byte, bool) {
+				return v.AppendJSON(dst),
+					v.Kind() != doc.Undefined
+			}
+		}
+	}
+	if c.isItem(e) {
+		return writeItem
+	}
+	x := c.Value(e)
+	return func(f *Frame, dst []byte) ([]byte, bool) {
+		v := x(f)
+		return v.AppendJSON(dst), v.Kind() != doc.Undefined
+	}
+}
+
+// isItem reports whether an expression is the item that the frame is at. As the key of a group it is another
+// one.
+func (c *Compiler) isItem(e syntax.Expr) bool {
+	id, ok := e.(*syntax.Ident)
+	return ok && c.Idents[id] != nil && c.Idents[id].Item && !c.isKey(e)
+}
+
+// isKey reports whether an expression is a key of the groups.
+func (c *Compiler) isKey(e syntax.Expr) bool {
+	_, ok := c.Keys[e]
+	return ok
+}
+
+// writeItem writes the item without keeping its text.
+func writeItem(f *Frame, dst []byte) ([]byte, bool) {
+	if f.Item == nil {
+		return dst, false
+	}
+	return f.appendItem(dst), true
+}
+
+// member is one property that is put out, its name as JSON with the colon.
+type member struct {
+	name []byte
+	x    writer
+}
+
+// writeObject compiles an object. Members that are undefined are left out.
+func (c *Compiler) writeObject(items []bind.OutItem) writer {
+	members := make([]member, len(items))
+	for i, item := range items {
+		members[i] = member{append(doc.AppendString(nil, item.Name), ':'), c.write(item.X)}
+	}
+	return func(f *Frame, dst []byte) ([]byte, bool) {
+		dst = append(dst, '{')
+		first := true
+		for i := range members {
+			m := &members[i]
+			before := len(dst)
+			if !first {
+				dst = append(dst, ',')
+			}
+			var defined bool
+			if dst, defined = m.x(f, append(dst, m.name...)); !defined {
+				dst = dst[:before]
+			} else if first = false; !f.Run.Spend(len(dst)-before) || !f.Run.Fits(dst) {
+				return dst[:before], false
+			}
+		}
+		return append(dst, '}'), true
+	}
+}
+
+// writeArray compiles an array. Elements that are undefined are left out.
+func (c *Compiler) writeArray(e *syntax.ArrayLit) writer {
+	elems := make([]writer, len(e.Elems))
+	for i, x := range e.Elems {
+		elems[i] = c.write(x)
+	}
+	return func(f *Frame, dst []byte) ([]byte, bool) {
+		dst = append(dst, '[')
+		first := true
+		for _, x := range elems {
+			before := len(dst)
+			if !first {
+				dst = append(dst, ',')
+			}
+			var defined bool
+			if dst, defined = x(f, dst); !defined {
+				dst = dst[:before]
+			} else if first = false; !f.Run.Spend(len(dst)-before) || !f.Run.Fits(dst) {
+				return dst[:before], false
+			}
+		}
+		return append(dst, ']'), true
+	}
+}
+
+// canonicalNumber gives a number of the query the form that a calculated one has: 1.0 is put out as 1.
+// Integers of 64 bits keep their digits.
+func canonicalNumber(v doc.Value) doc.Value {
+	if v.Kind() != doc.Number {
+		return v
+	}
+	if _, err := strconv.ParseInt(string(v.Raw()), 10, 64); err == nil {
+		return v
+	}
+	return doc.NumberValue(v.Num())
+}

@@ -1,0 +1,216 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// onlyDead is how many dead documents a source is asked for where all entries of a walk count.
+const onlyDead = 10_000
+
+// census is what the sources of a run know of their dead.
+type census [][]uint64
+
+// census asks all sources for their dead. It is false where one cannot tell.
+func (x *Execution) census() (census, bool, error) {
+	all := make(census, len(x.sources))
+	for i, src := range x.sources {
+		c, ok := src.(source.Census)
+		if !ok {
+			return nil, false, nil
+		}
+		dead, ok, err := c.Dead(onlyDead)
+		if err != nil || !ok {
+			return nil, false, err
+		}
+		all[i] = dead
+	}
+	return all, true, nil
+}
+
+// eachEntry calls fn for the entries of spans that are of live documents and pass the sieve. sure is false
+// where the document has to tell.
+func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Span, sieve *termFilter,
+	fn func(key []byte, rid uint64, sure bool) error) (err error) {
+	for _, s := range spans {
+		terms := src.Terms(s.Lo, s.Hi, false)
+		for err == nil && terms.Next() {
+			if err = x.passEntry(); err != nil || hasRID(dead, terms.RID()) {
+				continue
+			}
+			if in, sure := sieve.take(terms.Key()); in {
+				err = fn(terms.Key(), terms.RID(), sure)
+			}
+		}
+		if e := terms.Close(); err == nil {
+			err = e
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted reads a document that terms did not decide about, and reports whether it fulfils the conditions. The
+// frame is at it then.
+func (x *Execution) wanted(src source.Source, rid uint64) (bool, error) {
+	d, live, err := src.Fetch(rid)
+	if err != nil || !live {
+		return false, err
+	}
+	return x.enter(d, x.Plan.Rows), nil
+}
+
+// onlyFrom feeds a grouper from indexes alone. It is false where that cannot be done, or where reading the
+// documents is less.
+func (x *Execution) onlyFrom(g *eval.Grouper) (done bool, err error) {
+	o := x.Plan.IndexOnly
+	switch {
+	case o == nil:
+		return false, nil
+	case o.Kind == plan.CountAll:
+		total, ok := x.countAll()
+		return ok, g.Counted(total)
+	}
+	dead, ok, err := x.census()
+	if err != nil || !ok {
+		return false, err
+	}
+	switch o.Kind {
+	case plan.CountWanted:
+		return true, x.countWanted(g, dead)
+	case plan.OfValues:
+		return x.aggregateValues(g, dead)
+	}
+	return true, x.groupTerms(g, dead)
+}
+
+func (x *Execution) countAll() (total int64, ok bool) {
+	for _, src := range x.sources {
+		c, ok := src.(source.Counter)
+		if !ok {
+			return 0, false
+		}
+		n, ok := c.Count()
+		if !ok {
+			return 0, false
+		}
+		total += n
+	}
+	return total, true
+}
+
+// CountWanted counts the entries that all conditions leave.
+func (x *Execution) countWanted(g *eval.Grouper, dead census) error {
+	total := int64(0)
+	for i, src := range x.sources {
+		n, err := x.countIn(src, dead[i])
+		if err != nil {
+			return err
+		}
+		total += n
+	}
+	return g.Counted(total)
+}
+
+func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err error) {
+	if l := x.Plan.IndexOnly.Leaf; l != nil {
+		sieve := x.newTermFilter(testOf(l))
+		err = x.eachEntry(src, dead, l.Spans, sieve, func(_ []byte, rid uint64, sure bool) error {
+			if !sure {
+				var err error
+				if sure, err = x.wanted(src, rid); err != nil {
+					return err
+				}
+			}
+			if sure {
+				n++
+			}
+			return nil
+		})
+		return n, err
+	}
+	return x.countCommon(src, dead)
+}
+
+// testOf is the test that the terms in the leaf's spans need; nil where they need none.
+func testOf(l *plan.Constraint) *plan.TermTest {
+	if !l.Loose {
+		return nil
+	}
+	return l.Test
+}
+
+// countCommon counts the documents that fulfil conditions about several paths. Where the shortest of the
+// lists is short, its documents are read.
+func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err error) {
+	p := x.newProbes(src, nil)
+	short, err := p.count(x.tune.Probe)
+	if e := p.close(); err == nil {
+		err = e
+	}
+	defer p.release()
+	if err != nil {
+		return 0, err
+	}
+	var all, unsure []uint64
+	if short {
+		p.note("rids")
+		all = p.rids()
+		unsure = all
+	} else if all, unsure, err = x.commonOf(src, p); err != nil {
+		return 0, err
+	}
+	for _, rid := range all {
+		if hasRID(dead, rid) {
+			continue
+		}
+		if !hasRID(unsure, rid) {
+			n++
+			continue
+		}
+		in, err := x.wanted(src, rid)
+		if err != nil {
+			return 0, err
+		}
+		if in {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// commonOf has the rids that the leaves of the plan have in common, and those that some leaf is not sure of.
+// Both are in order.
+func (x *Execution) commonOf(src source.Source, p *probes) (all, unsure []uint64, err error) {
+	for i, l := range x.Plan.Constraints {
+		var rids []uint64
+		held := 0
+		sieve := x.newTermFilter(testOf(l))
+		err := x.eachEntry(src, nil, l.Spans, sieve, func(_ []byte, rid uint64, sure bool) error {
+			if rids = append(rids, rid); !sure {
+				unsure = append(unsure, rid)
+			}
+			if n := 8 * cap(rids); n > held {
+				x.Run.Hold(&p.held, n-held, "an index")
+				held = n
+			}
+			return x.Run.Err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		slices.Sort(rids)
+		if i == 0 {
+			all = rids
+		} else {
+			all = common(all, rids)
+		}
+	}
+	slices.Sort(unsure)
+	return all, unsure, nil
+}

@@ -1,0 +1,46 @@
+package exec
+
+import (
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+)
+
+// CountTexts feeds a grouper from the index of words. It is false where reading the documents is the better
+// way.
+func (x *Execution) countTexts(g *eval.Grouper) (done bool, err error) {
+	people, few, err := x.liveSets()
+	if err != nil || few {
+		return false, err
+	}
+	state := g.Groups[0].State
+	for i := range x.Plan.Counts.Args {
+		one := x.Plan.Counts.Args[i]
+		n := int64(0)
+		for s, src := range x.sources {
+			switch one.Kind {
+			case plan.CountDocuments:
+				n += people[s].documents
+			case plan.CountWords:
+				err = x.eachText(src, people[s], one.R.Path, "", func(_, _,
+					words uint64) {
+					n += int64(words)
+				})
+			case plan.CountTexts:
+				var list wordList
+				list, err = x.termList(src, people[s], &one.R, &one.R.Terms[0])
+				n += int64(len(list.rids))
+			}
+			if err != nil {
+				return false, err
+			}
+		}
+		if sum, ok := state[i].(*lang.Adder); ok {
+			sum.Add(doc.NumberValue(float64(n)))
+		} else if count, ok := state[i].(*lang.Counter); ok {
+			count.N = n
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,339 @@
+package exec
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// aggregateValues makes COUNT, MIN, MAX, SUM and AVG of the values at paths.
+func (x *Execution) aggregateValues(g *eval.Grouper, dead census) (done bool, err error) {
+	o := x.Plan.IndexOnly
+	for i, arg := range o.Args {
+		switch state := g.Groups[0].State[i].(type) {
+		case *lang.Counter:
+			bounds := arg.Bounds
+			if arg.Path == nil && o.Leaf == nil {
+				if state.N, done = x.countAll(); !done {
+					return false, nil
+				}
+			} else if arg.Path == nil {
+				bounds = o.Leaf.Spans
+			}
+			if err := x.countValues(state, bounds, dead); err != nil {
+				return false, err
+			}
+		case *lang.Extreme:
+			for j, src := range x.sources {
+				if err := x.endsOf(state, arg, src, dead[j]); err != nil {
+					return false, err
+				}
+			}
+		case *lang.Adder:
+			if exact, err := x.sumValues(state, arg, dead); !exact || err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// countValues counts the live entries in spans.
+func (x *Execution) countValues(c *lang.Counter, spans []plan.Span, dead census) error {
+	for j, src := range x.sources {
+		sieve := x.indexOnlyFilter()
+		err := x.eachEntry(src, dead[j], spans, sieve, func(_ []byte, rid uint64, sure bool) (err error) {
+			if !sure {
+				sure, err = x.wanted(src, rid)
+			}
+			if sure {
+				c.N++
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sumValues adds up the values at a path, in the order of the index. A sum of doubles depends on their order,
+// which is that of the documents, unless all partial sums are integers that doubles have: else it is false.
+func (x *Execution) sumValues(sum *lang.Adder, arg plan.IndexOnlyArg, dead census) (exact bool, err error) {
+	size := 0.0
+	for j, src := range x.sources {
+		sieve := x.indexOnlyFilter()
+		err := x.eachEntry(src, dead[j], arg.Bounds, sieve, func(key []byte, rid uint64, sure bool) error {
+			v, told := plan.ExactTerm(key)
+			if !sure || !told {
+				if in, err := x.wanted(src, rid); !in {
+					return err
+				}
+				v = arg.Value(x.f)
+			}
+			sum.Add(v)
+			if v.Kind() == doc.Number {
+				if size += math.Abs(v.Num()); v.Num() != math.Trunc(v.Num()) || !(size < lang.MaxExact) {
+					return errInexact
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			if err == errInexact {
+				err = nil
+			}
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// errInexact ends a sum that the order of its numbers may change.
+var errInexact = errors.New("query: the sum depends on the order of its numbers")
+
+// indexOnlyFilter puts terms to the conditions, where their spans do not say all.
+func (x *Execution) indexOnlyFilter() *termFilter {
+	if l := x.Plan.IndexOnly.Leaf; l != nil {
+		return x.newTermFilter(testOf(l))
+	}
+	return nil
+}
+
+// endsOf adds the least and the greatest value of a source to MIN or MAX. Both are needed for either: an
+// array or an object, which spoils them, is the last value wherever there is one.
+func (x *Execution) endsOf(e *lang.Extreme, arg plan.IndexOnlyArg, src source.Source, dead []uint64) error {
+	end := end{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.indexOnlyFilter()}
+	if err := end.of(arg.Bounds, false); err != nil {
+		return err
+	}
+	back := slices.Clone(arg.Bounds)
+	slices.Reverse(back)
+	return end.of(back, true)
+}
+
+// end looks for the first value of a walk.
+type end struct {
+	x     *Execution
+	src   source.Source
+	dead  []uint64
+	arg   plan.IndexOnlyArg
+	to    *lang.Extreme
+	sieve *termFilter
+}
+
+// of adds the first value in spans that is wanted.
+func (e *end) of(spans []plan.Span, reverse bool) error {
+	for _, s := range spans {
+		for {
+			key, err := e.first(s, reverse)
+			if key == nil || err != nil {
+				if err != nil {
+					return err
+				}
+				break
+			}
+			if found, err := e.take(key); found || err != nil {
+				return err
+			}
+			if reverse {
+				s.Hi = key
+			} else {
+				s.Lo = append(bytes.Clone(key), 0xFF)
+			}
+		}
+	}
+	return nil
+}
+
+// First is the first key in a span that is of a live document and may be wanted; nil: there is none.
+func (e *end) first(s plan.Span, reverse bool) (key []byte, err error) {
+	terms := e.src.Terms(s.Lo, s.Hi, reverse)
+	for err == nil && key == nil && terms.Next() {
+		if err = e.x.passEntry(); err != nil || hasRID(e.dead, terms.RID()) {
+			continue
+		}
+		if in, _ := e.sieve.take(terms.Key()); in {
+			key = bytes.Clone(terms.Key())
+		}
+	}
+	if cerr := terms.Close(); err == nil {
+		err = cerr
+	}
+	return key, err
+}
+
+// take adds the value of a key, if a document below it is wanted. Where the key does not tell, it adds that
+// of the documents, in their order: the first one is enough, but of strings that were cut, which differ.
+func (e *end) take(key []byte) (found bool, err error) {
+	in, sure := e.sieve.take(key)
+	v, exact := plan.ExactTerm(key)
+	if in && sure && exact {
+		e.to.Add(v)
+		return true, nil
+	}
+	rids := e.src.Postings(key)
+	for err == nil && rids.Next() {
+		if err = e.x.passEntry(); err != nil || hasRID(e.dead, rids.RID()) {
+			continue
+		}
+		if in, err = e.x.wanted(e.src, rids.RID()); !in {
+			continue
+		}
+		e.to.Add(e.arg.Value(e.x.f))
+		if found = true; v.Kind() != doc.String {
+			break
+		}
+	}
+	if cerr := rids.Close(); err == nil {
+		err = cerr
+	}
+	return found, err
+}
+
+// groupTerms makes groups of the terms of a path: one for each, but where a term is not exact.
+func (x *Execution) groupTerms(g *eval.Grouper, dead census) error {
+	o := x.Plan.IndexOnly
+	spans := x.groupBounds()
+	for i, src := range x.sources {
+		for _, s := range spans {
+			s.Lo = plan.Later(s.Lo, x.groupsFrom(g))
+			t := &termGroups{x: x, g: g, src: src, dead: dead[i], sieve: x.indexOnlyFilter(), hi: s.Hi,
+				first: i == 0}
+			for _, a := range g.Rs.Aggs {
+				t.counts = t.counts || a.Name == "COUNT"
+			}
+			if err := t.walk(s.Lo); err != nil {
+				return err
+			}
+		}
+		if o.Leaf == nil && g.Takes(doc.AppendOrdered(nil, lang.Undefined)) {
+			if err := x.groupLacking(g, src, dead[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return x.Run.Err
+}
+
+// groupBounds are the terms that groups are made of.
+func (x *Execution) groupBounds() []plan.Span {
+	if l := x.Plan.IndexOnly.Leaf; l != nil {
+		return l.Spans
+	}
+	lo, hi := x.Plan.Info.Index.PathRange(x.Plan.IndexOnly.Path)
+	return []plan.Span{{Lo: lo, Hi: hi}}
+}
+
+// groupsFrom is the term at which the groups of a page begin, as far as terms have the order of groups.
+func (x *Execution) groupsFrom(g *eval.Grouper) []byte {
+	array, _ := doc.KindBounds(doc.Array)
+	if len(g.From) == 0 || len(g.From) > 100 || g.From[0] >= array {
+		return nil
+	}
+	lo, _ := x.Plan.Info.Index.PathRange(x.Plan.IndexOnly.Path)
+	return append(lo, g.From...)
+}
+
+// groupLacking adds the documents that have nothing at the path: their group is that of undefined.
+func (x *Execution) groupLacking(g *eval.Grouper, src source.Source, dead []uint64) error {
+	docs, err := x.lacking(src)
+	if err != nil {
+		return err
+	}
+	for err == nil && docs.Next() {
+		if d := docs.Document(); !hasRID(dead, d.RID()) && x.passes(x.Plan.Rows) && !g.Add() {
+			err = x.Run.Err
+		}
+	}
+	if cerr := docs.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// skipFrom is how many entries of one key are passed before the walk seeks the next key.
+const skipFrom = 8
+
+// termGroups walks the terms of a source.
+type termGroups struct {
+	x      *Execution
+	g      *eval.Grouper
+	src    source.Source
+	dead   []uint64
+	sieve  *termFilter
+	counts bool // all documents of a group are counted; else one is enough
+	first  bool // there is no source before
+	hi     []byte
+
+	key    []byte
+	one    *eval.Bucket // of key
+	rest   int          // entries of key that were not needed
+	passed bool         // key is of no group here
+	over   bool         // nor are all keys behind it
+}
+
+// Walk goes through the terms from lo on.
+func (t *termGroups) walk(lo []byte) (err error) {
+	for lo != nil {
+		terms := t.src.Terms(lo, t.hi, false)
+		lo = nil
+		for err == nil && lo == nil && !t.over && terms.Next() {
+			if err = t.x.passEntry(); err != nil || hasRID(t.dead, terms.RID()) {
+				continue
+			}
+			if err = t.entry(terms.Key(), terms.RID()); t.rest > skipFrom {
+				lo, t.rest = append(bytes.Clone(t.key), 0xFF), 0
+			}
+		}
+		if cerr := terms.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry takes one entry.
+func (t *termGroups) entry(key []byte, rid uint64) error {
+	if !bytes.Equal(key, t.key) || t.key == nil {
+		t.key, t.one, t.rest, t.passed = append(t.key[:0], key...), nil, 0, false
+		in, sure := t.sieve.take(key)
+		v, exact := plan.ExactTerm(key)
+		if t.over = exact && t.g.Closes(v, t.x.tune.Groups, t.first); t.over {
+			return nil
+		}
+		if t.passed = !in; in && sure && exact {
+			t.one = t.g.GroupAt(v)
+			if t.passed = t.one == nil; t.one != nil {
+				t.g.AddValue(t.one, v)
+				return t.x.Run.Err
+			}
+		}
+	}
+	switch {
+	case t.passed:
+		t.rest++
+	case t.one != nil && t.counts:
+		t.one = t.g.CountValue(t.one)
+	case t.one != nil:
+		t.rest++
+	default:
+		in, err := t.x.wanted(t.src, rid)
+		if in {
+			t.g.Add()
+		}
+		return err
+	}
+	return t.x.Run.Err
+}

@@ -1,0 +1,208 @@
+package gateway
+
+import (
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// refusedComposition is what a query is refused for whose aggregates a client cannot merge.
+const refusedComposition = "Compositions of aggregates and other expressions are not allowed."
+
+// groupPlan is for aggregates and GROUP BY: each range reports parts of the result, and all of them, since
+// the client cannot tell which of them make a row of the result before it has merged them.
+func (g *rewriter) groupPlan() error {
+	q := *g.q
+	q.Offset, q.Limit = nil, nil
+	switch {
+	case g.top.Limit >= 0:
+		g.takeLimit()
+	case g.top.Top >= 0:
+		g.takeTop()
+	}
+	if g.q.Select.Distinct {
+		g.need(featureDistinct)
+		g.info.DistinctType = "Unordered"
+	}
+	payload, err := g.partialPayload()
+	if err != nil {
+		return err
+	}
+	s := &syntax.Select{Distinct: g.q.Select.Distinct}
+	switch {
+	case len(q.GroupBy) > 0 && q.OrderBy != nil && len(g.top.Aggs) == 0:
+		g.orderedGroups(s, &q, payload)
+	case len(q.GroupBy) > 0:
+		s.Items = []*syntax.SelectItem{as(g.groupByItems(), "groupByItems"), as(payload, "payload")}
+	case g.info.HasSelectValue:
+		s.Value = payload
+	default:
+		s.Items = []*syntax.SelectItem{as(payload, "payload")}
+	}
+	q.Select = s
+	g.rewritten(&q)
+	return nil
+}
+
+// groupByItems are the keys of GROUP BY as ranges report them.
+func (g *rewriter) groupByItems() syntax.Expr {
+	g.need(featureGroupBy)
+	var keys []syntax.Expr
+	for _, key := range g.q.GroupBy {
+		g.info.GroupByExpressions = append(g.info.GroupByExpressions, syntax.PrintExpr(key))
+		keys = append(keys, item(key))
+	}
+	return &syntax.ArrayLit{Elems: keys}
+}
+
+// orderedGroups is for groups without aggregates that come in order: they are merged as the rows of any ORDER
+// BY. The groups of a query with aggregates come in order from each range and are gathered in the order in
+// which they turn up.
+func (g *rewriter) orderedGroups(s *syntax.Select, q *syntax.Query, payload syntax.Expr) {
+	s.Distinct = false
+	holder := &syntax.SelectItem{X: payload}
+	var defined []syntax.Expr
+	if path := g.enterItem(holder); path != nil {
+		defined = append(defined, callOf("IS_DEFINED", path))
+	}
+	*q = syntax.Query{From: g.q.From, Where: g.resumable(g.q.Where, defined), GroupBy: g.q.GroupBy,
+		OrderBy: g.q.OrderBy}
+	s.Items = g.ordered(g.orderItems(), object(bind.OutItem{Name: "groupByItems", X: g.groupByItems()},
+		bind.OutItem{Name: "payload", X: holder.X}))
+}
+
+// partialPayload returns what a group's row is, with the parts of aggregates in the place of their values.
+func (g *rewriter) partialPayload() (syntax.Expr, error) {
+	switch n := len(g.top.Aggs); {
+	case n > 1:
+		g.need(featureNonValue, featureMultipleAggregates)
+	case n == 1 && g.top.Value != nil:
+		g.need(featureAggregate)
+	case n == 1:
+		g.need(featureNonValue)
+	}
+	if v := g.top.Value; v != nil {
+		if !g.aggregated(v) {
+			return v, nil
+		}
+		name, parts, err := g.partsOf(v)
+		if err != nil {
+			return nil, err
+		}
+		g.info.Aggregates = []string{name}
+		return &syntax.ArrayLit{Elems: []syntax.Expr{parts}}, nil
+	}
+	var row []bind.OutItem
+	for _, it := range g.top.Items {
+		g.info.GroupByAliases = append(g.info.GroupByAliases, it.Name)
+		g.info.GroupByAliasToAggregateType[it.Name] = nil
+		x := it.X
+		if g.aggregated(x) {
+			name, parts, err := g.partsOf(x)
+			if err != nil {
+				return nil, err
+			}
+			g.info.GroupByAliasToAggregateType[it.Name], x = &name, parts
+		}
+		row = append(row, bind.OutItem{Name: it.Name, X: x})
+	}
+	return object(row...), nil
+}
+
+// aggregated reports whether an aggregate of the query's own rows is in an expression.
+func (g *rewriter) aggregated(e syntax.Expr) (found bool) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		c, ok := n.(*syntax.Call)
+		found = found || ok && g.Aggs[c].Block == g.of
+		return !found
+	})
+	return found
+}
+
+// partsOf returns what a range reports of an aggregate, by which a client can make the whole, and the name
+// that plans have for it.
+func (g *rewriter) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err error) {
+	c, ok := e.(*syntax.Call)
+	if !ok || g.Aggs[c].Block != g.of {
+		return "", nil, fault.Plain(refusedComposition)
+	}
+	arg := c.Args[0]
+	counted := callOf("COUNT", arg)
+	f, _ := lang.Lookup(c.Name)
+	switch f.Name {
+	case "AVG":
+		return "Average", item(object(bind.OutItem{Name: "sum", X: callOf("SUM", arg)},
+			bind.OutItem{Name: "count", X: counted})), nil
+	case "MIN":
+		return "Min", twoItems(c, object(bind.OutItem{Name: "min", X: c}, bind.OutItem{Name: "count",
+			X: counted})), nil
+	case "MAX":
+		return "Max", twoItems(c, object(bind.OutItem{Name: "max", X: c}, bind.OutItem{Name: "count",
+			X: counted})), nil
+	case "SUM":
+		name = "Sum"
+	case "COUNT":
+		name = "Count"
+	case "COUNTIF":
+		g.need(featureCountIf)
+		name = "CountIf"
+	case "MAKELIST":
+		g.need(featureListAndSet)
+		name = "MakeList"
+	case "MAKESET":
+		g.need(featureListAndSet)
+		name = "MakeSet"
+	}
+	return name, item(c), nil
+}
+
+func twoItems(x, y syntax.Expr) syntax.Expr {
+	return object(bind.OutItem{Name: "item", X: x}, bind.OutItem{Name: "item2", X: y})
+}
+
+// countDistinct is for SELECT COUNT(1) FROM (SELECT DISTINCT ...): clients count distinct rows themselves. It
+// is false for all other queries.
+func (g *rewriter) countDistinct() bool {
+	inner := g.top.Derived()
+	if inner == nil || !inner.Distinct || inner.Grouped || inner.Derived() != nil || g.q.Select.Distinct {
+		return false
+	}
+	alias, ok := g.countsAll()
+	if !ok {
+		return false
+	}
+	g.need(featureDistinct, featureDCount)
+	g.info.DistinctType = "Unordered"
+	g.info.DCountInfo = &dcountInfo{Alias: alias}
+	g.rewritten(g.q.From[0].Sub)
+	return true
+}
+
+// countsAll reports whether the query does nothing but count the rows of its only source, and how it names
+// the count.
+func (g *rewriter) countsAll() (alias string, ok bool) {
+	x := g.top.Value
+	if x == nil {
+		if len(g.top.Items) != 1 {
+			return "", false
+		}
+		alias, x = g.top.Items[0].Name, g.top.Items[0].X
+	}
+	c, _ := x.(*syntax.Call)
+	if c == nil || g.Aggs[c].Block != g.of || g.top.Aggs[0].Name != "COUNT" || len(g.top.Steps) != 1 ||
+		g.q.From[0].In {
+		return "", false
+	}
+	if g.q.Where != nil || len(g.q.GroupBy) > 0 || g.top.Top >= 0 || g.top.Limit >= 0 {
+		return "", false
+	}
+	switch arg := c.Args[0].(type) {
+	case *syntax.Literal:
+		return alias, arg.Value.Kind() != doc.Undefined
+	case *syntax.Ident: // a row is never undefined
+		return alias, g.Idents[arg] == g.top.Steps[0].Alias
+	}
+	return "", false
+}

@@ -1,0 +1,216 @@
+package gateway
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// hybridInfo is how ORDER BY RANK is merged: the client asks all ranges for the statistics of texts and adds
+// them up, puts them in the place of the placeholders, asks all ranges for the best rows by each component,
+// and ranks the union of those by all scores.
+type hybridInfo struct {
+	GlobalStatisticsQuery    string       `json:"globalStatisticsQuery"`
+	Components               []*queryInfo `json:"componentQueryInfos"`
+	WithoutPayload           []*queryInfo `json:"componentWithoutPayloadQueryInfos"` // an older form
+	Projection               *queryInfo   `json:"projectionQueryInfo"`               // of that form
+	Weights                  []weight     `json:"componentWeights"`                  // empty: all equal
+	Skip                     *int64       `json:"skip"`
+	Take                     *int64       `json:"take"`
+	RequiresGlobalStatistics bool         `json:"requiresGlobalStatistics"`
+}
+
+// Weight is a number with a fraction, 1.0 even where it is whole: the Java client takes 1 for something else.
+type weight float64
+
+func (w weight) MarshalJSON() ([]byte, error) {
+	b := strconv.AppendFloat(nil, float64(w), 'f', -1, 64)
+	if !bytes.ContainsRune(b, '.') {
+		b = append(b, ".0"...)
+	}
+	return b, nil
+}
+
+// The names of the placeholders that a client fills in with the statistics; the last two end with the number
+// of the text.
+const (
+	placeDocuments = "documentdb-formattablehybridsearchquery-totaldocumentcount"
+	placeWords     = "documentdb-formattablehybridsearchquery-totalwordcount-"
+	placeHits      = "documentdb-formattablehybridsearchquery-hitcountsarray-"
+)
+
+// What the score of a document without one counts as, such that it comes last: texts score at least 0,
+// distances may be anything.
+const (
+	noTextScore = -1
+	noScore     = 1.79769e+308
+)
+
+// component is one score of ORDER BY RANK as component queries have it.
+type component struct {
+	score   syntax.Expr
+	missing float64 // stands for a score that is undefined
+	rising  bool    // small scores are the best
+	sort    *syntax.SortItem
+}
+
+// rankPlan is for ORDER BY RANK.
+func (g *rewriter) rankPlan() {
+	g.need(featureHybrid)
+	payload, defined := g.payload()
+	h := &hybridInfo{Components: []*queryInfo{}, WithoutPayload: []*queryInfo{}, Weights: []weight{}}
+	if g.weighted() {
+		g.need(featureWeighted)
+	}
+	var statistics []syntax.Expr
+	var list []component
+	for _, part := range g.top.Rank {
+		list = append(list, g.component(part, &statistics))
+		if g.weighted() {
+			h.Weights = append(h.Weights, weight(part.Weight))
+		}
+	}
+	h.RequiresGlobalStatistics = len(statistics) > 0
+	h.GlobalStatisticsQuery = syntax.Print(&syntax.Query{From: g.q.From,
+		Select: &syntax.Select{Items: []*syntax.SelectItem{
+			as(callOf("COUNT", bind.Number(1)), "documentCount"), as(&syntax.ArrayLit{Elems: statistics},
+				"fullTextStatistics"),
+		}}})
+	var most *int64
+	h.Skip, h.Take, most = g.rankLimit()
+	if len(list) > 1 && g.listed(featureSkipOrderBy) {
+		g.plainComponents(h, list, most, payload, defined)
+	} else {
+		g.orderedComponents(h, list, most, payload, defined)
+	}
+	g.plan.Hybrid = h
+}
+
+// orderedComponents makes component queries that are merged as those of ORDER BY are.
+func (g *rewriter) orderedComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr,
+	defined []syntax.Expr) {
+	var scores []syntax.Expr
+	for _, c := range list {
+		scores = append(scores, c.orMissing())
+	}
+	payload = object(bind.OutItem{Name: "payload", X: payload}, bind.OutItem{Name: "componentScores",
+		X: &syntax.ArrayLit{Elems: scores}})
+	where := g.resumable(g.q.Where, defined)
+	for _, c := range list {
+		info := g.componentInfo(c, most, g.ordered([]syntax.Expr{item(c.score)}, payload), where)
+		info.Top, info.HasNonStreamingOrderBy = most, true
+		info.OrderByExpressions = []string{syntax.PrintExpr(c.score)}
+		if info.OrderBy = []string{"Descending"}; c.rising {
+			info.OrderBy[0] = "Ascending"
+		}
+		h.Components = append(h.Components, info)
+	}
+}
+
+// plainComponents makes component queries whose rows need no merging, since all that a client makes of them
+// are ranks. To such a client great scores are the best.
+func (g *rewriter) plainComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr,
+	defined []syntax.Expr) {
+	var scores []syntax.Expr
+	for _, c := range list {
+		score := c.orMissing()
+		if c.rising {
+			score = &syntax.Binary{Op: syntax.Mul, X: &syntax.Literal{Value: lang.IntegerValue(-1)}, Y: score}
+		}
+		scores = append(scores, score)
+	}
+	items := []*syntax.SelectItem{g.itemRID(), as(payload, "payload"),
+		as(&syntax.ArrayLit{Elems: scores}, "componentScores")}
+	where := conjunction(g.q.Where, defined)
+	for _, c := range list {
+		h.Components = append(h.Components, g.componentInfo(c, most, items, where))
+	}
+}
+
+// weighted reports whether the scores were given weights.
+func (g *rewriter) weighted() bool {
+	return len(g.top.Rank) > 1 && len(g.q.OrderBy.Rank.Args) > len(g.top.Rank)
+}
+
+// rankLimit returns OFFSET, LIMIT or TOP, and how many rows each range is asked for.
+func (g *rewriter) rankLimit() (skip, take, most *int64) {
+	skipped, taken := int64(0), g.top.Limit
+	if taken >= 0 {
+		skip, skipped = &g.top.Offset, g.top.Offset
+	}
+	if g.top.Top >= 0 && (taken < 0 || g.top.Top < taken) {
+		taken = g.top.Top
+	}
+	if taken < 0 {
+		return nil, nil, nil
+	}
+	n := min(max(plan.LeastRanked, 2*(skipped+taken)), math.MaxInt32) // clients keep it in 32 bits
+	return skip, &taken, &n
+}
+
+// component makes the score of a part, and adds the statistics that it needs.
+func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) component {
+	c := component{missing: noTextScore, rising: part.Rising}
+	args := part.Call.(*syntax.Call).Args
+	if part.Text == nil {
+		c.score, c.missing = callOf("_VectorScore", args...), -noScore
+	} else {
+		no := strconv.Itoa(len(*statistics))
+		text, terms := args[0], g.terms(args[1:])
+		var hits []syntax.Expr
+		for _, term := range terms {
+			hits = append(hits, callOf("COUNTIF", callOf("FullTextContains", text, term)))
+		}
+		*statistics = append(*statistics,
+			object(bind.OutItem{Name: "totalWordCount", X: callOf("SUM", callOf("_FullTextWordCount", text))},
+				bind.OutItem{Name: "hitCounts", X: &syntax.ArrayLit{Elems: hits}}))
+		place := func(name string) syntax.Expr { return &syntax.Placeholder{Name: name} }
+		c.score = callOf("_FullTextScore", text, &syntax.ArrayLit{Elems: terms}, place(placeDocuments),
+			place(placeWords+no), place(placeHits+no))
+	}
+	if part.Rising {
+		c.missing = noScore
+	}
+	c.sort = &syntax.SortItem{X: c.score, Desc: !part.Rising, Asc: part.Rising}
+	if part.Text == nil && part.Rising == g.Euclidean(part.Call.(*syntax.Call)) {
+		c.sort = &syntax.SortItem{X: c.score} // the nearest come first by themselves
+	}
+	return c
+}
+
+// orMissing is the score, or what stands for one that is undefined.
+func (c component) orMissing() syntax.Expr {
+	return &syntax.Coalesce{X: c.score, Y: &syntax.Literal{Value: doc.NumberValue(c.missing)}}
+}
+
+// componentInfo makes the query for the best rows by one score.
+func (g *rewriter) componentInfo(c component, most *int64, items []*syntax.SelectItem,
+	where syntax.Expr) *queryInfo {
+	s := &syntax.Select{Items: items}
+	if most != nil {
+		s.Top = count(*most)
+	}
+	info := newQueryInfo()
+	info.RewrittenQuery = syntax.Print(&syntax.Query{
+		Select: s, From: g.q.From, Where: where, OrderBy: &syntax.OrderBy{Items: []*syntax.SortItem{c.sort}},
+	})
+	return info
+}
+
+// Terms are the terms of a FullTextScore. A parameter is written out: not every client sends the parameters
+// of a query with the queries that its plan consists of.
+func (g *rewriter) terms(list []syntax.Expr) (terms []syntax.Expr) {
+	for _, e := range list {
+		if p, ok := e.(*syntax.Parameter); ok {
+			e = &syntax.Literal{Value: g.Given(p.Name)}
+		}
+		terms = append(terms, e)
+	}
+	return terms
+}

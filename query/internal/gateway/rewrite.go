@@ -1,0 +1,236 @@
+package gateway
+
+import (
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// streamPlan is for rows that only follow each other.
+func (g *rewriter) streamPlan() {
+	q, s := *g.q, *g.q.Select
+	q.Select = &s
+	changed := false
+	if s.Distinct {
+		g.need(featureDistinct)
+		g.info.DistinctType = "Unordered"
+	}
+	switch {
+	case g.top.Limit >= 0 && (!g.one || s.Distinct):
+		changed = true
+		g.limit(&q)
+	case g.top.Top >= 0:
+		g.takeTop()
+		if changed = s.Distinct; changed {
+			s.Top = nil
+		}
+	}
+	if changed {
+		g.rewritten(&q)
+	}
+}
+
+func (g *rewriter) takeTop() {
+	g.need(featureTop)
+	g.info.Top = &g.top.Top
+}
+
+// takeLimit reports OFFSET and LIMIT. A TOP beside them is a lower LIMIT: clients do not agree on which of
+// them goes first.
+func (g *rewriter) takeLimit() {
+	g.need(featureOffsetLimit)
+	taken := g.top.Limit
+	if g.top.Top >= 0 {
+		taken = min(taken, g.top.Top)
+	}
+	g.info.Offset, g.info.Limit = &g.top.Offset, &taken
+}
+
+// Limit reports OFFSET and LIMIT and makes each range give as many rows as all of them could come from it.
+// Where not every row of a range counts, that cannot be told.
+func (g *rewriter) limit(q *syntax.Query) {
+	g.takeLimit()
+	q.Select.Top = nil
+	most := *g.info.Offset + *g.info.Limit
+	if q.Select.Distinct || most > bind.MaxCount {
+		q.Offset, q.Limit = nil, nil
+		return
+	}
+	q.Offset, q.Limit = count(0), count(most)
+}
+
+func count(n int64) *syntax.Count { return &syntax.Count{Value: lang.IntegerValue(n)} }
+
+// orderPlan is for ORDER BY: rows come with what they are ordered by.
+func (g *rewriter) orderPlan() {
+	payload, defined := g.payload()
+	q, s := *g.q, *g.q.Select
+	q.Select = &s
+	if s.Distinct {
+		g.need(featureDistinct)
+		g.info.DistinctType = "Unordered"
+		// Cosmos DB lets a client forget all rows but the last one only where the one value that is selected
+		// is the one key.
+		if q.Select.Value != nil && len(g.top.Order) == 1 && g.top.LeadingKeys() == 1 {
+			g.info.DistinctType = "Ordered"
+		}
+	}
+	switch {
+	case g.top.Limit >= 0 && (!g.one || s.Distinct):
+		g.limit(&q)
+	case g.top.Top >= 0:
+		g.takeTop()
+	}
+	top := s.Top
+	if s.Distinct {
+		top = nil // not every row of a range counts
+	}
+	s = syntax.Select{Top: top, Items: g.ordered(g.orderItems(), payload)}
+	q.Where = g.resumable(q.Where, defined)
+	g.rewritten(&q)
+}
+
+// orderItems notes the keys of ORDER BY and returns them as ranges report them.
+func (g *rewriter) orderItems() (items []syntax.Expr) {
+	if len(g.top.Order) == 1 {
+		g.need(featureOrderBy)
+	} else {
+		g.need(featureMultipleOrderBy)
+	}
+	for i, key := range g.q.OrderBy.Items {
+		direction := "Ascending"
+		if g.top.Order[i].Desc {
+			direction = "Descending"
+		}
+		if g.top.Order[i].Distance {
+			g.need(featureNonStreaming)
+			g.info.HasNonStreamingOrderBy = true
+		}
+		g.info.OrderBy = append(g.info.OrderBy, direction)
+		g.info.OrderByExpressions = append(g.info.OrderByExpressions, syntax.PrintExpr(key.X))
+		items = append(items, item(key.X))
+	}
+	return items
+}
+
+// Ordered is the select list of a query whose rows are merged by items.
+func (g *rewriter) ordered(items []syntax.Expr, payload syntax.Expr) []*syntax.SelectItem {
+	return []*syntax.SelectItem{g.itemRID(), as(&syntax.ArrayLit{Elems: items}, "orderByItems"),
+		as(payload, "payload")}
+}
+
+// itemRID is the _rid of the item, which is the first source.
+func (g *rewriter) itemRID() *syntax.SelectItem {
+	first := g.q.From[0]
+	x := first.Path
+	if first.Alias != "" {
+		x = &syntax.Ident{Name: first.Alias}
+	}
+	return &syntax.SelectItem{X: &syntax.Member{X: x, Name: "_rid"}}
+}
+
+// resumable adds the place of the filter by which a client resumes to a condition, and the conditions defined
+// behind it.
+func (g *rewriter) resumable(where syntax.Expr, defined []syntax.Expr) syntax.Expr {
+	return conjunction(where, append([]syntax.Expr{&syntax.Placeholder{Name: syntax.OrderByFilter}},
+		defined...))
+}
+
+// conjunction joins a condition, which may be nil, and more of them by AND; nil where there is none.
+func conjunction(where syntax.Expr, more []syntax.Expr) syntax.Expr {
+	var terms []syntax.Expr
+	if where != nil {
+		terms = append(terms, where)
+	}
+	switch terms = append(terms, more...); len(terms) {
+	case 0:
+		return nil
+	case 1:
+		return terms[0]
+	}
+	return &syntax.Logical{Op: syntax.And, Terms: terms}
+}
+
+// payload returns what each row is, as one expression, and what must be defined for there to be a row. From
+// here on the first source of the query is the item itself.
+func (g *rewriter) payload() (payload syntax.Expr, defined []syntax.Expr) {
+	sel := g.q.Select
+	alias := g.top.Steps[len(g.top.Steps)-1].Alias
+	payload = &syntax.Ident{Name: alias.Name}
+	g.Idents[payload.(*syntax.Ident)] = alias // what SELECT * means
+	switch {
+	case sel.Value != nil:
+		payload = sel.Value
+	case sel.Star == nil:
+		payload = object(g.top.Items...)
+	}
+	holder := &syntax.SelectItem{X: payload}
+	if path := g.enterItem(holder); path != nil {
+		defined = append(defined, callOf("IS_DEFINED", path))
+	}
+	if sel.Value != nil {
+		defined = append(defined, callOf("IS_DEFINED", holder.X))
+	}
+	return holder.X, defined
+}
+
+// enterItem replaces a first source that is a part of the item, FROM c.a x, by the item, since rows are
+// merged by the _rid of the item, which is not to be had from its part. The name of the part becomes the path
+// to it, everywhere in the query and in extra. It returns that path, nil where the first source is the item
+// already, or elements of an array, by which nothing can be ordered.
+func (g *rewriter) enterItem(extra syntax.Node) syntax.Expr {
+	root, steps, _ := syntax.PathOf(g.q.From[0].Path)
+	if len(steps) == 0 || g.q.From[0].In {
+		return nil
+	}
+	was := g.top.Steps[1].Alias // behind the item, which has no name yet
+	name := root.Name
+	for g.binds(name, was) {
+		name += "_"
+	}
+	root.Name = name
+	path := g.q.From[0].Path
+	g.q.From[0] = &syntax.Source{Path: &syntax.Ident{Name: name}}
+	part := func(e syntax.Expr) syntax.Expr {
+		if id, ok := e.(*syntax.Ident); ok && g.Idents[id] == was {
+			return path
+		}
+		return e
+	}
+	syntax.Replace(g.q, part)
+	syntax.Replace(extra, part)
+	return path
+}
+
+// binds reports whether any source of the query but one has a name.
+func (g *rewriter) binds(name string, but *bind.Alias) bool {
+	for _, bl := range g.Subs {
+		for _, st := range bl.Steps {
+			if st.Alias != nil && st.Alias != but && st.Alias.Name == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// The pieces of rewritten queries.
+
+func as(x syntax.Expr, alias string) *syntax.SelectItem {
+	return &syntax.SelectItem{X: x, Alias: alias, HasAlias: true}
+}
+
+func callOf(name string, args ...syntax.Expr) *syntax.Call {
+	return &syntax.Call{Name: name, Args: args}
+}
+
+func object(fields ...bind.OutItem) *syntax.ObjectLit {
+	o := &syntax.ObjectLit{}
+	for _, f := range fields {
+		o.Keys, o.Values = append(o.Keys, f.Name), append(o.Values, f.X)
+	}
+	return o
+}
+
+// Item makes {"item": x}, the form in which all values that are merged come.
+func item(x syntax.Expr) syntax.Expr { return object(bind.OutItem{Name: "item", X: x}) }

@@ -1,0 +1,317 @@
+package plan
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Constraint is what a condition says of the value at one path, in terms of the keys of its range index:
+// documents that fulfil it have an entry in one of the spans. There may be others.
+type Constraint struct {
+	path        index.Path
+	name        string // the path as text
+	entered     bool   // the path goes through elements of arrays: a document has many values there
+	Spans       []Span // in order, none overlapping
+	undefined   bool   // documents that have nothing there fulfil it, too
+	selectivity selectivity
+	equal       doc.Value // where the condition is path = equal
+	isEqual     bool
+	bounds      []bound // comparisons that must hold, whatever else
+	Loose       bool    // the spans hold others as well
+	sifted      bool    // the spans are the whole path: the test alone says something
+	Test        *TermTest
+	text        string
+}
+
+// Bound is a comparison with a constant.
+type bound struct {
+	op index.Op
+	v  doc.Value
+}
+
+// Span is an interval [lo, hi) of keys. Where point is set it is the one key lo.
+type Span struct {
+	Lo, Hi []byte
+	point  bool
+}
+
+// pointSpan returns the span of one key. Entries are keys with a rid behind them, whose first byte is small.
+func pointSpan(key []byte) Span { return Span{key, append(bytes.Clone(key), 0xFF), true} }
+
+// selectivity says how much of a path's index a leaf leaves, by the look of the condition.
+type selectivity uint8
+
+const (
+	points    selectivity = iota // single values
+	closed                       // between two values, or strings with one beginning
+	halfOpen                     // on one side of a value
+	kindsOnly                    // all values of a type
+)
+
+// leafOf returns what a condition says of one path that is indexed; nil where it says nothing of the kind.
+func (p *Planner) leafOf(e syntax.Expr) *Constraint {
+	switch e := e.(type) {
+	case *syntax.Binary:
+		if v, ok := p.ConstOf(e.Y); ok {
+			return p.compared(e.X, e.Op, v)
+		} else if v, ok := p.ConstOf(e.X); ok {
+			return p.compared(e.Y, mirrored(e.Op), v)
+		}
+		return nil
+	case *syntax.Logical:
+		return p.combined(e)
+	case *syntax.In:
+		if values, ok := p.Constants(e.List); ok && !e.Not {
+			return p.oneOf(e.X, values)
+		}
+		return nil
+	case *syntax.Between:
+		low, ok1 := p.ConstOf(e.Low)
+		high, ok2 := p.ConstOf(e.High)
+		if e.Not || !ok1 || !ok2 {
+			return nil
+		}
+		return intersect(p.compared(e.X, syntax.Ge, low), p.compared(e.X, syntax.Le, high))
+	case *syntax.Like:
+		return p.liked(e)
+	case *syntax.Call:
+		return p.called(e)
+	case *syntax.Unary:
+		return p.negated(e)
+	}
+	return p.compared(e, syntax.Eq, doc.BoolValue(true)) // a property alone holds where it is true
+}
+
+// leafAt returns a leaf without spans for an expression that is a path with a range index.
+func (p *Planner) leafAt(e syntax.Expr) *Constraint {
+	at := p.pathAt(e)
+	if !at.ok {
+		return nil
+	}
+	p.noteSingle(at.route, at.indexed)
+	if !at.indexed {
+		return nil
+	}
+	return &Constraint{path: at.route, name: at.name, entered: at.entered, text: at.name}
+}
+
+// leafOfElement returns a leaf without spans for a path through single elements of arrays: what is true of
+// one element is true of some.
+func (p *Planner) leafOfElement(e syntax.Expr) *Constraint {
+	root, steps, ok := syntax.PathOf(e)
+	if !ok || p.Idents[root] == nil || !p.Idents[root].Item {
+		return nil
+	}
+	l := &Constraint{Loose: true}
+	for _, st := range steps {
+		if l.entered = l.entered || st.IsIndex; st.IsIndex {
+			l.path = l.path.Element()
+		} else {
+			l.path = l.path.Property(st.Name)
+		}
+	}
+	if !l.entered || !p.Info.Index.RangeIndexed(l.path) {
+		return nil
+	}
+	l.name = l.path.String()
+	l.text = l.name
+	return l
+}
+
+// noteSingle keeps in mind that an index on a path is of use or would be.
+func (p *Planner) noteSingle(route index.Path, indexed bool) {
+	if indexed {
+		return
+	}
+	spec := route.String() + "/?"
+	if list := &p.Plan.Use.PotentialSingle; !slices.Contains(*list, spec) {
+		*list = append(*list, spec)
+	}
+}
+
+func mirrored(op syntax.BinaryOp) syntax.BinaryOp {
+	switch op {
+	case syntax.Lt:
+		return syntax.Gt
+	case syntax.Le:
+		return syntax.Ge
+	case syntax.Gt:
+		return syntax.Lt
+	case syntax.Ge:
+		return syntax.Le
+	}
+	return op
+}
+
+var rangeOps = map[syntax.BinaryOp]index.Op{
+	syntax.Lt: index.Less, syntax.Le: index.LessEqual, syntax.Gt: index.Greater,
+	syntax.Ge: index.GreaterEqual,
+}
+
+// compared is the leaf of x op v.
+func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *Constraint {
+	if op > syntax.Ge || op == syntax.Ne {
+		return nil
+	}
+	l := p.leafAt(x)
+	if l == nil {
+		l = p.leafOfElement(x)
+	}
+	if l == nil {
+		return nil
+	}
+	l.text += " " + op.String() + " " + clip(v)
+	if op == syntax.Eq {
+		l.equal, l.isEqual = v, true
+		l.addPoint(p.Info.Index, v)
+		return l
+	}
+	l.selectivity = halfOpen
+	l.bounds = []bound{{rangeOps[op], v}}
+	if v.Kind() > doc.Undefined && v.Kind() < doc.Array { // of arrays and objects a comparison is never true
+		lo, hi, exact := p.Info.Index.Range(l.path, rangeOps[op], v)
+		l.addSpan(lo, hi)
+		l.Loose = !exact
+	}
+	return l
+}
+
+func (l *Constraint) addPoint(x *index.Indexer, v doc.Value) {
+	if v.Kind() != doc.Undefined && lang.Equal(v, v) {
+		key, exact := x.Term(l.path, v)
+		l.Spans, l.Loose = append(l.Spans, pointSpan(key)), l.Loose || !exact
+	}
+}
+
+func (l *Constraint) addSpan(lo, hi []byte) {
+	if bytes.Compare(lo, hi) < 0 {
+		l.Spans = append(l.Spans, Span{Lo: lo, Hi: hi})
+	}
+}
+
+// oneOf is the leaf of x IN (list).
+func (p *Planner) oneOf(x syntax.Expr, list []doc.Value) *Constraint {
+	l := p.leafAt(x)
+	if l == nil {
+		return nil
+	}
+	texts := make([]string, len(list))
+	for i, v := range list {
+		l.addPoint(p.Info.Index, v)
+		texts[i] = clip(v)
+	}
+	l.text += " IN (" + strings.Join(texts, ", ") + ")"
+	l.text = shortened(l.text)
+	l.Spans = merged(l.Spans)
+	return l
+}
+
+// combined is the leaf of a chain of AND or OR whose operands are all about one path.
+func (p *Planner) combined(e *syntax.Logical) *Constraint {
+	first := p.leafOf(e.Terms[0])
+	if first == nil {
+		return nil
+	}
+	for _, term := range e.Terms[1:] {
+		l := p.leafOf(term)
+		if l == nil || l.entered != first.entered || l.name != first.name {
+			return nil
+		}
+		if e.Op == syntax.And {
+			if first = intersect(first, l); first == nil {
+				return nil
+			}
+			continue
+		}
+		first = &Constraint{path: l.path, name: l.name, entered: l.entered, undefined: first.undefined ||
+			l.undefined, selectivity: max(first.selectivity, l.selectivity), Loose: first.Loose || l.Loose,
+			Spans: append(first.Spans, l.Spans...), text: shortened(first.text + " or " + l.text)}
+	}
+	first.Spans = merged(first.Spans)
+	return first
+}
+
+// shortened cuts a text that plans show.
+func shortened(text string) string {
+	const most = 120
+	if len(text) <= most {
+		return text
+	}
+	return strings.TrimSuffix(strings.ToValidUTF8(text[:most-3], ""), "...") + "..."
+}
+
+// clip writes a value for a plan, shortened where it is long.
+func clip(v doc.Value) string {
+	if v.Kind() == doc.Undefined {
+		return "undefined"
+	}
+	text := string(v.Raw())
+	if len(text) > 40 {
+		text = strings.ToValidUTF8(text[:37], "") + "..."
+	}
+	return text
+}
+
+// intersect returns what both say: nil where they are about different paths, or about elements of arrays, of
+// which two different ones may fulfil one condition each.
+func intersect(a, b *Constraint) *Constraint {
+	if a == nil || b == nil || a.entered || b.entered || a.name != b.name {
+		return nil
+	}
+	l := &Constraint{path: a.path, name: a.name, undefined: a.undefined && b.undefined, Loose: a.Loose ||
+		b.Loose,
+		sifted: a.sifted && b.sifted, bounds: append(slices.Clip(a.bounds), b.bounds...),
+		text: shortened(a.text + " and " + b.text), selectivity: closed}
+	if a.Test != nil && b.Test != nil {
+		l.Test = a.Test.and(b.Test)
+	}
+	if a.selectivity > halfOpen || b.selectivity > halfOpen {
+		l.selectivity = max(a.selectivity, b.selectivity)
+	}
+	for _, x := range a.Spans {
+		for _, y := range b.Spans {
+			s := Span{Lo: x.Lo, Hi: x.Hi, point: x.point || y.point}
+			if bytes.Compare(y.Lo, s.Lo) > 0 {
+				s.Lo = y.Lo
+			}
+			if bytes.Compare(y.Hi, s.Hi) < 0 {
+				s.Hi = y.Hi
+			}
+			if bytes.Compare(s.Lo, s.Hi) < 0 {
+				l.Spans = append(l.Spans, s)
+			}
+		}
+	}
+	l.Spans = merged(l.Spans)
+	if !slices.ContainsFunc(l.Spans, func(s Span) bool { return !s.point }) {
+		l.selectivity = points
+	}
+	return l
+}
+
+// Merged sorts spans and joins those that overlap.
+func merged(spans []Span) []Span {
+	slices.SortFunc(spans, func(a, b Span) int {
+		if c := bytes.Compare(a.Lo, b.Lo); c != 0 {
+			return c
+		}
+		return bytes.Compare(b.Hi, a.Hi)
+	})
+	var out []Span
+	for _, s := range spans {
+		if n := len(out); n > 0 && bytes.Compare(s.Lo, out[n-1].Hi) < 0 {
+			if last := &out[n-1]; bytes.Compare(s.Hi, last.Hi) > 0 {
+				last.Hi, last.point = s.Hi, false
+			}
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

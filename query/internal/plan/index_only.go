@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// Some queries can be answered by an index alone. An entry of a range index says of a document what value it
+// has at a path, unless the term stands for several (see ExactTerm); what is wanted of a query that asks for
+// nothing else is all there. Of entries that are not exact the documents are read, one by one, so no answer
+// depends on how long a text is. An entry may be that of a document that is dead: sources say which are (see
+// Census), or the documents are read as ever.
+
+// indexOnly says what can be made of index entries alone.
+type indexOnly struct {
+	Kind indexOnlyKind
+	Leaf *Constraint    // what the conditions say, if they are about one path; nil: there are none
+	Path index.Path     // of GROUP BY
+	Args []IndexOnlyArg // of the aggregates
+}
+
+type indexOnlyKind uint8
+
+const (
+	CountAll    indexOnlyKind = iota + 1 // all aggregates count what every item has: all documents
+	CountWanted                          // the same, of those that fulfil conditions
+	OfValues                             // aggregates of the values at paths
+	ofGroups                             // GROUP BY one path, with aggregates of that path
+)
+
+// onlyArg returns what an aggregate is about: a path, or what every document has.
+type IndexOnlyArg struct {
+	Path   index.Path  // nil: every document
+	Bounds []Span      // the values at the path that count
+	Value  eval.Valuer // compiled, with path
+}
+
+// findIndexOnly is the rule "index-only": it reports whether the documents are needed for the aggregates.
+func findIndexOnly(p *Planner) { p.Plan.IndexOnly = p.indexOnly() }
+
+func (p *Planner) indexOnly() *indexOnly {
+	t := p.Plan.Top
+	if !t.Grouped || len(t.Steps) != 1 || t.Steps[0].Kind != bind.StepItem || len(t.GroupBy) > 1 ||
+		!p.decided(t) || t.Carried != nil {
+		return nil
+	}
+	o := &indexOnly{}
+	counts := true
+	for _, a := range t.Aggs {
+		arg, ok := p.onlyArg(a)
+		if !ok {
+			return nil
+		}
+		counts = counts && arg.Path == nil
+		o.Args = append(o.Args, arg)
+	}
+	leaves := p.Plan.Constraints
+	if len(leaves) == 1 {
+		o.Leaf = leaves[0]
+	}
+	if len(t.GroupBy) == 1 {
+		return p.onlyGroups(o, t.GroupBy[0])
+	}
+	switch {
+	case len(t.Aggs) == 0:
+		return nil
+	case counts && len(leaves) == 0:
+		o.Kind = CountAll
+	case counts:
+		o.Kind = CountWanted
+	case len(leaves) > 1, o.Leaf != nil && !o.about(o.Leaf.name):
+		return nil
+	default:
+		o.Kind = OfValues
+	}
+	p.noteArgs(o)
+	return o
+}
+
+// onlyGroups completes what is said of GROUP BY one path.
+func (p *Planner) onlyGroups(o *indexOnly, key syntax.Expr) *indexOnly {
+	route, plain := p.plainPath(key)
+	if !plain || !p.Info.Index.RangeIndexed(route) || !o.about(route.String()) ||
+		len(p.Plan.Constraints) > 1 ||
+		o.Leaf != nil && o.Leaf.name != route.String() {
+		return nil
+	}
+	o.Kind, o.Path = ofGroups, route
+	p.noteArgs(o)
+	p.noteUsed(route.String())
+	return o
+}
+
+// decided reports whether the conditions are about single paths, so that terms decide them.
+func (p *Planner) decided(t *bind.Block) bool {
+	if len(t.Where) > 0 && len(p.Plan.Constraints) == 0 || p.Plan.loose {
+		return false
+	}
+	return !slices.ContainsFunc(p.Plan.Constraints, func(l *Constraint) bool {
+		return l.undefined || l.Loose && l.Test == nil
+	})
+}
+
+// IndexOnlyArg is what an aggregate is about, if an index has it.
+func (p *Planner) onlyArg(a bind.AggCall) (arg IndexOnlyArg, ok bool) {
+	if a.Name == "COUNT" && p.everywhere(a.Arg) {
+		return IndexOnlyArg{}, true
+	}
+	switch a.Name {
+	case "COUNT", "MIN", "MAX":
+	case "SUM", "AVG": // of a group there is one entry, and a count
+		if len(p.Plan.Top.GroupBy) > 0 {
+			return IndexOnlyArg{}, false
+		}
+	default:
+		return IndexOnlyArg{}, false
+	}
+	route, plain := p.plainPath(a.Arg)
+	if !plain || !p.Info.Index.RangeIndexed(route) {
+		return IndexOnlyArg{}, false
+	}
+	return IndexOnlyArg{Path: route}, true
+}
+
+// plainPath is the path that an expression is, if documents hold what is there as it is.
+func (p *Planner) plainPath(e syntax.Expr) (index.Path, bool) {
+	if _, plain := p.plainRoute(e); !plain {
+		return nil, false
+	}
+	route, entered, ok := p.ItemRoute(e)
+	return route, ok && !entered
+}
+
+// everywhere tells of an expression that it is defined for every item.
+func (p *Planner) everywhere(e syntax.Expr) bool {
+	if l, ok := e.(*syntax.Literal); ok {
+		return l.Value.Kind() != doc.Undefined
+	}
+	id, ok := e.(*syntax.Ident)
+	return ok && p.Idents[id] != nil && p.Idents[id].Item
+}
+
+// about reports whether no aggregate is about another path.
+func (o *indexOnly) about(name string) bool {
+	return !slices.ContainsFunc(o.Args, func(a IndexOnlyArg) bool {
+		return a.Path != nil && a.Path.String() != name
+	})
+}
+
+func (p *Planner) noteArgs(o *indexOnly) {
+	for i := range o.Args {
+		if a := &o.Args[i]; a.Path != nil {
+			p.noteUsed(a.Path.String())
+			lo, hi := p.Info.Index.PathRange(a.Path)
+			if a.Bounds = []Span{{Lo: lo, Hi: hi}}; o.Leaf != nil {
+				a.Bounds = o.Leaf.Spans
+			}
+		}
+	}
+}
+
+func (o *indexOnly) String() string {
+	switch o.Kind {
+	case CountAll:
+		return "count of the documents, without reading them"
+	case CountWanted:
+		return "count of the index entries"
+	case ofGroups:
+		return "groups of the terms of " + o.Path.String()
+	}
+	var paths []string
+	for _, a := range o.Args {
+		if a.Path != nil && !slices.Contains(paths, a.Path.String()) {
+			paths = append(paths, a.Path.String())
+		}
+	}
+	text := "terms of"
+	for i, path := range paths {
+		text += []string{" ", ", "}[min(i, 1)] + path
+	}
+	return text
+}

@@ -1,0 +1,370 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/query/internal/bind"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/syntax"
+)
+
+// A condition may be one that nothing can fulfil: c.a = 1 AND c.a = 2, c.a > 5 AND c.a < 3, UPPER(c.a) = 1,
+// c.a = undefined. The rule "never" finds those that can be told by the types of expressions, and by what
+// conditions say of one value. Where it finds none there may still be one: then documents are read in vain,
+// and no answer changes. The pins of the partition key come before it, since what a gateway tells a client
+// does not depend on it.
+
+// findContradictions is the rule "never": it tells of each block whether it has no rows, and of the plan
+// whether no document can be one of a row.
+func findContradictions(p *Planner) {
+	none := make(map[*bind.Block]bool, len(p.Subs))
+	var empty func(bl *bind.Block) bool
+	empty = func(bl *bind.Block) bool {
+		known, done := none[bl]
+		if done {
+			return known
+		}
+		l := limits{p: p, work: maxContradictions}
+		none[bl] = l.contradict(bl.Where)
+		for _, st := range bl.Steps {
+			if sub := st.Sub; sub != nil && (!sub.Grouped || len(sub.GroupBy) > 0) && empty(sub) {
+				none[bl] = true
+			}
+		}
+		return none[bl]
+	}
+	for bl := p.Plan.Top; bl != nil; bl = bl.Derived() {
+		p.Plan.Never = p.Plan.Never || empty(bl)
+	}
+}
+
+// maxContradictions bounds how many conditions are looked at to find a contradiction.
+const maxContradictions = 2000
+
+// limits gathers what conditions say of values.
+type limits struct {
+	p    *Planner
+	work int
+	of   map[valueName]*limit
+}
+
+// valueName names a value that does not change within a row: a path from an alias.
+type valueName struct {
+	from *bind.Alias
+	path string
+}
+
+// Limit is what is left of a value's domain.
+type limit struct {
+	kinds eval.KindSet
+	among []doc.Value // nil: all of the kinds
+	tests []func(doc.Value) bool
+	low   *endpoint // of numbers, of strings: as kinds says
+	high  *endpoint
+}
+
+// endpoint is the end of an interval.
+type endpoint struct {
+	v    doc.Value
+	open bool
+}
+
+// contradict reports whether no row can fulfil all of some conditions.
+func (l *limits) contradict(list []syntax.Expr) bool {
+	if l.work -= len(list); l.work < 0 || len(list) == 0 {
+		return false
+	}
+	inner := limits{p: l.p, of: map[valueName]*limit{}}
+	for _, e := range list {
+		if !inner.note(e) {
+			return true
+		}
+	}
+	for i, e := range list {
+		or, ok := e.(*syntax.Logical)
+		if !ok || or.Op != syntax.Or {
+			continue
+		}
+		others := slices.Delete(slices.Clone(list), i, i+1)
+		if !slices.ContainsFunc(or.Terms, func(term syntax.Expr) bool {
+			return !l.contradict(bind.Conjuncts(slices.Clip(others), term))
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// note takes a condition into account. It is false where nothing is left.
+func (l *limits) note(e syntax.Expr) bool {
+	if !kindsOf(l.p.Binder, e).Has(doc.Bool) {
+		return false
+	}
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return lang.IsTrue(e.Value)
+	case *syntax.Binary:
+		if e.Op == syntax.Ne {
+			return l.differs(e.X, e.Y) && l.differs(e.Y, e.X)
+		} else if e.Op <= syntax.Ge {
+			return l.compared(e.X, e.Op, e.Y) && l.compared(e.Y, mirrored(e.Op), e.X)
+		}
+	case *syntax.Between:
+		return e.Not || l.compared(e.X, syntax.Ge, e.Low) && l.compared(e.X, syntax.Le, e.High)
+	case *syntax.In:
+		return e.Not || l.oneOf(e.X, e.List)
+	case *syntax.Like:
+		return e.Not || l.has(e.X, eval.Kinds(doc.String))
+	case *syntax.Unary:
+		return e.Op != syntax.Not || l.negated(e.X)
+	case *syntax.Call:
+		return l.called(e)
+	case *syntax.Member, *syntax.Ident:
+		return l.isAmong(e, []doc.Value{doc.BoolValue(true)})
+	}
+	return true
+}
+
+// limitOf is what is known of the value of an expression; nil: it is none that has a name.
+func (l *limits) limitOf(e syntax.Expr) *limit {
+	name := l.p.pathAt(e).value
+	if name.from == nil {
+		return nil
+	}
+	if l.of[name] == nil {
+		l.of[name] = &limit{kinds: ^eval.KindSet(0)}
+	}
+	return l.of[name]
+}
+
+// left reports whether there is a value that all conditions leave.
+func (d *limit) left() bool {
+	if d.among == nil {
+		return d.kinds != 0 && !d.crossed()
+	}
+	return slices.ContainsFunc(d.among, func(v doc.Value) bool {
+		return d.kinds.Has(v.Kind()) &&
+			!slices.ContainsFunc(d.tests, func(test func(doc.Value) bool) bool { return !test(v) })
+	})
+}
+
+// crossed tells of an interval that its end lies before its beginning.
+func (d *limit) crossed() bool {
+	if d.low == nil || d.high == nil {
+		return false
+	}
+	if !lang.Orderable(d.low.v, d.high.v) {
+		return true // no value is between two of different types
+	}
+	c := doc.Compare(d.low.v, d.high.v)
+	return c > 0 || c == 0 && (d.low.open || d.high.open)
+}
+
+// compared notes x op y, where y is a constant.
+func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
+	if shared := kindsOf(l.p.Binder, x) & kindsOf(l.p.Binder, y) &^ eval.Kinds(doc.Undefined); shared == 0 {
+		return false
+	}
+	v, ok := l.p.ConstOf(y)
+	if !ok {
+		return true
+	}
+	if op != syntax.Eq && !lang.IsPrimitive(v) {
+		return false
+	}
+	d := l.limitOf(x)
+	if d == nil {
+		return true
+	}
+	d.kinds &= eval.Kinds(v.Kind())
+	low, high := -1, 1
+	switch op {
+	case syntax.Eq:
+		d.tests = append(d.tests, func(w doc.Value) bool { return lang.Equal(v, w) })
+		return l.isAmong(x, []doc.Value{v})
+	case syntax.Lt, syntax.Le:
+		if high = 0; op == syntax.Lt {
+			high = -1
+		}
+		d.high = lowerEdge(d.high, &endpoint{v, op == syntax.Lt})
+	default:
+		if low = 0; op == syntax.Gt {
+			low = 1
+		}
+		d.low = higherEdge(d.low, &endpoint{v, op == syntax.Gt})
+	}
+	d.tests = append(d.tests, func(w doc.Value) bool { return lang.IsTrue(lang.OpOrder(w, v, low, high)) })
+	return d.left()
+}
+
+// differs notes x != y, where y is a constant.
+func (l *limits) differs(x, y syntax.Expr) bool {
+	v, ok := l.p.ConstOf(y)
+	if ok && v.Kind() == doc.Undefined {
+		return false
+	}
+	d := l.limitOf(x)
+	if !ok || d == nil {
+		return true
+	}
+	d.tests = append(d.tests, func(w doc.Value) bool { return !lang.Equal(v, w) })
+	return d.left()
+}
+
+// lowerEdge is the narrower of two upper ends. Those of different types have nothing in common, and kinds
+// says so.
+func lowerEdge(a, b *endpoint) *endpoint {
+	if a == nil || !lang.Orderable(a.v, b.v) {
+		return b
+	}
+	if c := doc.Compare(a.v, b.v); c < 0 || c == 0 && a.open {
+		return a
+	}
+	return b
+}
+
+// higherEdge is the narrower of two lower ends.
+func higherEdge(a, b *endpoint) *endpoint {
+	if a == nil || !lang.Orderable(a.v, b.v) {
+		return b
+	}
+	if c := doc.Compare(a.v, b.v); c > 0 || c == 0 && a.open {
+		return a
+	}
+	return b
+}
+
+// oneOf notes x IN (list).
+func (l *limits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
+	values, ok := l.p.Constants(list)
+	if !ok || len(list) > maxPins {
+		return true
+	}
+	values = slices.DeleteFunc(values, func(v doc.Value) bool { return !lang.Equal(v, v) }) // NaN
+	return l.isAmong(x, values)
+}
+
+// isAmong notes that a value is one of some; undefined is none.
+func (l *limits) isAmong(x syntax.Expr, values []doc.Value) bool {
+	values = slices.DeleteFunc(values, func(v doc.Value) bool { return v.Kind() == doc.Undefined })
+	d := l.limitOf(x)
+	if d == nil {
+		return len(values) > 0
+	}
+	if d.among != nil {
+		values = slices.DeleteFunc(values, func(v doc.Value) bool {
+			return !slices.ContainsFunc(d.among, func(w doc.Value) bool { return lang.Equal(v, w) })
+		})
+	}
+	d.among = append([]doc.Value{}, values...)
+	return d.left()
+}
+
+// Has notes that a value is of some kinds.
+func (l *limits) has(x syntax.Expr, set eval.KindSet) bool {
+	if kindsOf(l.p.Binder, x)&set == 0 {
+		return false
+	}
+	d := l.limitOf(x)
+	if d == nil {
+		return true
+	}
+	d.kinds &= set
+	return d.left()
+}
+
+// negated notes NOT x.
+func (l *limits) negated(x syntax.Expr) bool {
+	if call, ok := x.(*syntax.Call); ok && !call.UDF {
+		if f, ok := lang.Lookup(call.Name); ok && len(call.Args) == 1 {
+			if set, ok := eval.TypeTests()[f.Name]; ok {
+				return l.has(call.Args[0], ^set)
+			}
+		}
+		return true
+	}
+	if _, _, ok := syntax.PathOf(x); ok {
+		return l.isAmong(x, []doc.Value{doc.BoolValue(false)})
+	}
+	return true
+}
+
+// called notes a function that is true.
+func (l *limits) called(e *syntax.Call) bool {
+	f, ok := lang.Lookup(e.Name)
+	if e.UDF || !ok || len(e.Args) == 0 {
+		return true
+	}
+	switch f.Name {
+	case "IS_INTEGER", "IS_FINITE_NUMBER":
+		return l.has(e.Args[0], eval.Kinds(doc.Number))
+	case "IS_DATETIME", "STARTSWITH", "ENDSWITH", "CONTAINS", "STRINGEQUALS", "REGEXMATCH":
+		return l.has(e.Args[0], eval.Kinds(doc.String))
+	case "ARRAY_CONTAINS", "ARRAY_CONTAINS_ANY", "ARRAY_CONTAINS_ALL":
+		return l.has(e.Args[0], eval.Kinds(doc.Array))
+	}
+	if set, ok := eval.TypeTests()[f.Name]; ok {
+		return l.has(e.Args[0], set)
+	}
+	return true
+}
+
+// kindsOf is what kinds of values an expression can have.
+func kindsOf(b *bind.Binder, e syntax.Expr) eval.KindSet {
+	boolean, number := eval.Kinds(doc.Bool, doc.Undefined), eval.Kinds(doc.Number, doc.Undefined)
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return eval.Kinds(e.Value.Kind())
+	case *syntax.Parameter:
+		v, _ := b.ConstOf(e)
+		return eval.Kinds(v.Kind())
+	case *syntax.Logical, *syntax.Between, *syntax.In, *syntax.Like:
+		return boolean
+	case *syntax.Binary:
+		switch {
+		case e.Op <= syntax.Ge:
+			return boolean
+		case e.Op == syntax.Concat:
+			return eval.Kinds(doc.String, doc.Undefined)
+		}
+		return number
+	case *syntax.Unary:
+		if e.Op == syntax.Not {
+			return boolean
+		}
+		return number
+	case *syntax.Coalesce:
+		return kindsOf(b, e.X) | kindsOf(b, e.Y)
+	case *syntax.Cond:
+		return kindsOf(b, e.Then) | kindsOf(b, e.Else)
+	case *syntax.ArrayLit:
+		return eval.Kinds(doc.Array)
+	case *syntax.ObjectLit:
+		return eval.Kinds(doc.Object)
+	case *syntax.Call:
+		if f, ok := lang.Lookup(e.Name); ok && !e.UDF {
+			return eval.Kinds(doc.Undefined) | kindsMade(f.Name)
+		}
+	}
+	return ^eval.KindSet(0)
+}
+
+// kindsMade is what kinds of values a function makes, besides undefined.
+func kindsMade(name string) eval.KindSet {
+	switch name {
+	case "LOWER", "UPPER", "TRIM", "LTRIM", "RTRIM", "CONCAT", "SUBSTRING", "REPLACE", "REPLICATE", "LEFT",
+		"RIGHT", "REVERSE", "TOSTRING":
+		return eval.Kinds(doc.String)
+	case "LENGTH", "INDEX_OF", "ARRAY_LENGTH", "ABS", "CEILING", "FLOOR", "ROUND", "SQRT", "SQUARE", "POWER",
+		"SIGN", "EXP", "LOG", "LOG10", "SIN", "COS", "TAN":
+		return eval.Kinds(doc.Number)
+	case "CONTAINS", "STARTSWITH", "ENDSWITH", "STRINGEQUALS", "REGEXMATCH", "ARRAY_CONTAINS":
+		return eval.Kinds(doc.Bool)
+	}
+	if _, ok := eval.TypeTests()[name]; ok {
+		return eval.Kinds(doc.Bool)
+	}
+	return ^eval.KindSet(0)
+}

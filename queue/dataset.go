@@ -1,0 +1,246 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+)
+
+// dataset is what the queues have in one instance: all entities, as the catalog has them.
+type dataset struct {
+	q       *Queues
+	in      *host.Instance
+	opts    *Options
+	gate    host.Gate // shared by who stores a moment; a clock is set back by one who is alone
+	timers  *timers
+	idler   *idler
+	started int64        // the millisecond in which it began
+	latest  atomic.Int64 // the last millisecond in which an entity was made or changed
+
+	mu      sync.RWMutex // guards what follows
+	paths   map[string]*entityState
+	numbers map[uint32]*entityState
+}
+
+// entityState is one entity in memory. What is not atomic does not change.
+type entityState struct {
+	number  uint32
+	kind    entity.Kind
+	path    string // as its owner has spelled it
+	scope   []byte // a subscription's is its topic's
+	topic   *entityState
+	created int64
+	stores  [3]*messageStore // a topic has Main alone
+	m       *dataset
+
+	properties atomic.Pointer[entity.Properties]
+	rules      atomic.Pointer[ruleSet] // of a subscription
+	updated    atomic.Int64
+	accessed   atomic.Int64                   // the last activity
+	generation atomic.Uint64                  // raised by an update
+	children   atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
+	changes    host.Notifier                  // of its messages
+	fan        atomic.Pointer[fanOut]         // of a topic: the rules of its subscriptions; nil: not made yet
+}
+
+// Open implements host.Tenant.
+func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
+	m := &dataset{
+		q:       t.q,
+		in:      in,
+		opts:    &t.q.opts,
+		gate:    host.NewGate(),
+		paths:   make(map[string]*entityState),
+		numbers: make(map[uint32]*entityState),
+	}
+	m.timers, m.idler = newTimers(m), newIdler(m)
+	err := in.Engine().View(ctx, m.load)
+	return host.OpenTenant{Life: m, Sweep: sweeper{m}, ClockUser: clockUser{m}, Note: m.summary,
+		Sinks: map[string]host.FindSink{heirKind: m.heir}}, err
+}
+
+func (m *dataset) summary() (member string, value any) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return "entities", len(m.paths)
+}
+
+// Recover implements host.Life: what entities consist of is made and deleted in one transaction.
+func (m *dataset) Recover(context.Context) error { return nil }
+
+// Start implements host.Life.
+func (m *dataset) Start() {
+	m.started = m.in.Clock().Millis()
+	m.timers.start()
+	m.idler.start()
+	m.q.live.Store(m)
+}
+
+// Stop implements host.Life.
+func (m *dataset) Stop() {
+	m.in.Closing("the queues")
+	m.idler.stop()
+	m.timers.stop()
+	for _, s := range m.allStores() {
+		s.end(&entity.Error{Code: entity.CodeCancelled, Entity: s.name(), Message: "The server is stopping."})
+		s.e.changes.Notify()
+	}
+}
+
+// Leave implements host.Life: it stores when entities were used last.
+func (m *dataset) Leave(ctx context.Context) error {
+	return m.in.Catalog().Change(ctx, func(t *host.Change) error {
+		for _, e := range m.list() {
+			if rec := e.record(); e.accessed.Load() > 0 {
+				if err := host.SetRecord(t, rec.key(), rec); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Gone implements host.Life.
+func (m *dataset) Gone() {}
+
+func (m *dataset) logger() *slog.Logger {
+	if m.opts.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return m.opts.Logger
+}
+
+// note notes that the catalog has something that is dated by a millisecond.
+func (m *dataset) note(ms int64) {
+	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
+	}
+	m.in.Clock().RaiseMillis(ms)
+}
+
+// add makes what is known in memory of an entity.
+func (m *dataset) add(rec entityRecord) *entityState {
+	e := &entityState{
+		number:  rec.Number,
+		kind:    rec.Kind,
+		path:    rec.Path,
+		scope:   rec.scope(),
+		created: rec.Created,
+		m:       m,
+	}
+	p := rec.Properties
+	e.properties.Store(&p)
+	e.rules.Store(&ruleSet{})
+	e.updated.Store(rec.Updated)
+	e.accessed.Store(rec.Accessed)
+	for _, sub := range storesOf(rec.Kind) {
+		e.stores[sub] = newMessageStore(e, sub)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.paths[strings.ToLower(rec.Path)] = e
+	m.numbers[rec.Number] = e
+	e.children.Store(&[]*entityState{})
+	if rec.Topic != 0 {
+		e.topic = m.numbers[rec.Topic]
+		e.topic.changeChildren(e, true)
+	}
+	m.idler.wakeUp()
+	return e
+}
+
+// forget takes entities out of what is known, and ends who receives from them.
+func (m *dataset) forget(list []*entityState) {
+	m.mu.Lock()
+	for _, e := range list {
+		delete(m.paths, strings.ToLower(e.path))
+		delete(m.numbers, e.number)
+		if e.topic != nil {
+			e.topic.changeChildren(e, false)
+		}
+	}
+	m.mu.Unlock()
+	for _, e := range list {
+		for _, s := range e.stores {
+			if s != nil {
+				s.end(s.notFound())
+			}
+		}
+		e.changes.Notify()
+	}
+}
+
+// record is the entity as the catalog keeps it.
+func (e *entityState) record() entityRecord {
+	rec := entityRecord{Number: e.number, Kind: e.kind, Path: e.path, Created: e.created,
+		Updated:  e.updated.Load(),
+		Accessed: e.accessed.Load(), Properties: *e.properties.Load()}
+	if e.topic != nil {
+		rec.Topic = e.topic.number
+	}
+	return rec
+}
+
+// find finds an entity by its address: CodeEntityNotFound. One that has been idle for too long is not there
+// any more, whatever its deletion has done.
+func (m *dataset) find(a entity.Address) (*entityState, error) {
+	m.mu.RLock()
+	e := m.paths[strings.ToLower(a.Entity)]
+	m.mu.RUnlock()
+	if e == nil || e.idleTooLong(m.in.Clock().Millis()) {
+		return nil, notFound(a.Entity)
+	}
+	return e, nil
+}
+
+func notFound(path string) *entity.Error {
+	return &entity.Error{Code: entity.CodeEntityNotFound, Entity: path,
+		Message: "The messaging entity '" + path + "' could not be found."}
+}
+
+// list is all entities, in any order.
+func (m *dataset) list() []*entityState {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	list := make([]*entityState, 0, len(m.numbers))
+	for _, e := range m.numbers {
+		list = append(list, e)
+	}
+	return list
+}
+
+// numbered is one of them; nil: it is gone.
+func (m *dataset) numbered(number uint32) *entityState {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.numbers[number]
+}
+
+// dataset is the one that is live: CodeCancelled where there is none.
+func (q *Queues) dataset() (*dataset, error) {
+	if m := q.live.Load(); m != nil {
+		return m, nil
+	}
+	return nil, &entity.Error{Code: entity.CodeCancelled, Message: "The server is not open."}
+}
+
+// Now is the server's time, to the millisecond: what messages are dated by. It is the zero time before the
+// host is open.
+func (q *Queues) Now() time.Time {
+	m, err := q.dataset()
+	if err != nil {
+		return time.Time{}
+	}
+	return moment(m.in.Clock().Millis())
+}
+
+// corruptCatalog says that the catalog contradicts itself.
+func corruptCatalog(what string) error { return fmt.Errorf("%w: %s", engine.ErrCorrupt, what) }

@@ -1,0 +1,265 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// TestAcknowledgedSurvives: what anybody has been told survives a crash, on a disk whose syncs take long
+// enough for others to see what is not durable yet. Senders, receivers of both modes and a reaper work side by
+// side.
+func TestAcknowledgedSurvives(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.must(w.h.Close())
+	mem := crashdisk.New()
+	w.openOn(slowly(mem))
+	for _, q := range []string{locked, deleted} {
+		w.queue(q, lockFor(5*time.Second), attempts(1<<30))
+	}
+	l := &observed{world: w, facts: make(map[string]observation)}
+	ctx, stop := context.WithCancel(t.Context())
+	var working sync.WaitGroup
+	seed := metatest.FirstSeed()
+	for i := range 3 {
+		working.Go(func() { l.sendAll(ctx, i) })
+		working.Go(func() { l.lockAll(ctx, rand.New(rand.NewPCG(seed, uint64(i)))) })
+		working.Go(func() { l.deleteAll(ctx) })
+	}
+	working.Go(func() {
+		for ctx.Err() == nil {
+			w.base.Advance(200 * time.Millisecond)
+			_, _ = w.h.Instance().SweepNow(ctx)
+		}
+	})
+	crashes := 12
+	if testing.Short() {
+		crashes = 4
+	}
+	for range crashes {
+		for range 2000 {
+			runtime.Gosched()
+		}
+		l.mu.Lock()
+		disk, facts := mem.CrashClone(vfs.CrashCloneCfg{}), make(map[string]observation)
+		for text, f := range l.facts {
+			facts[text] = f
+		}
+		l.mu.Unlock()
+		l.verify(disk, facts)
+	}
+	stop()
+	working.Wait()
+}
+
+// slowly is a file system with slow syncs.
+func slowly(fs vfs.FS) vfs.FS {
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
+			for range 100 {
+				runtime.Gosched()
+			}
+		}
+		return nil
+	}))
+}
+
+// observation is what is known of a message.
+type observation uint8
+
+const (
+	unknown observation = iota // what is under way decides it
+	there
+	missing
+)
+
+// observed is what clients know. The mutex is held while an operation begins or ends, and while the disk is
+// copied.
+type observed struct {
+	*world
+	mu    sync.Mutex
+	facts map[string]observation
+}
+
+func (l *observed) note(text string, f observation) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.facts[text] = f
+}
+
+// isThere notes that a message was there, unless more is known by now.
+func (l *observed) isThere(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.facts[text]; !known {
+		l.facts[text] = there
+	}
+}
+
+// The queues: messages of one are received in PeekLock, of the other in ReceiveAndDelete.
+const (
+	locked  = "locked"
+	deleted = "deleted"
+	atOnce  = 4 // messages that one receive asks for
+)
+
+// sendAll sends to both queues, and knows afterwards that the messages are there.
+func (l *observed) sendAll(ctx context.Context, i int) {
+	for n := 0; n < 150 && ctx.Err() == nil; n++ {
+		for _, q := range []string{locked, deleted} {
+			text := fmt.Sprint(q, " ", i, ".", n)
+			m := msg(text)
+			if n%4 == 0 {
+				m.SetScheduled(l.q.Now().UnixMilli() + 300)
+			}
+			if err := l.q.Send(context.Background(), address(q), []*message.Message{m}, nil); err != nil {
+				l.t.Error(err)
+				return
+			}
+			l.isThere(text)
+		}
+	}
+}
+
+// lockAll receives, and completes some.
+func (l *observed) lockAll(ctx context.Context, r *rand.Rand) {
+	a := entity.Address{Entity: locked}
+	rec := l.receiver(a, ReceiverOptions{})
+	for ctx.Err() == nil {
+		list, err := rec.Receive(ctx, atOnce)
+		if err != nil {
+			l.t.Error(err)
+			return
+		}
+		for _, d := range list {
+			l.isThere(textOf(d))
+			how := Settlement{Outcome: Outcome(r.IntN(3))}
+			if how.Outcome == Complete {
+				l.note(textOf(d), unknown)
+			}
+			err := l.q.Settle(context.Background(), a, d.Token, how, nil)
+			if how.Outcome == Complete && err == nil {
+				l.note(textOf(d), missing)
+			}
+		}
+	}
+}
+
+// deleteAll receives what is gone then.
+func (l *observed) deleteAll(ctx context.Context) {
+	rec := l.receiver(entity.Address{Entity: deleted}, ReceiverOptions{Mode: ReceiveAndDelete})
+	for ctx.Err() == nil {
+		list, err := rec.Receive(ctx, atOnce)
+		if err != nil {
+			l.t.Error(err)
+			return
+		}
+		for _, d := range list {
+			l.note(textOf(d), missing)
+		}
+	}
+}
+
+// verify opens what a crash has left, and compares it with what was known.
+func (l *observed) verify(disk *crashdisk.Disk, facts map[string]observation) {
+	c := &world{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
+	c.openOn(disk)
+	defer func() { c.must(c.h.Close()) }()
+	stored := make(map[string]int)
+	for _, q := range []string{locked, deleted} {
+		list, err := c.q.Peek(c.ctx, entity.Address{Entity: q}, PeekOptions{Max: 1 << 20, MaxBytes: 1 << 30})
+		c.must(err)
+		for _, d := range list {
+			stored[textOf(d)]++
+		}
+	}
+	underWay := 0
+	for text, f := range facts {
+		n := stored[text]
+		if f == there && n == 0 && strings.HasPrefix(text, deleted) {
+			underWay++
+			continue
+		}
+		if n > 1 || f == there && n == 0 || f == missing && n > 0 {
+			l.t.Errorf("%s is there %d times, and known to be in state %d", text, n, f)
+		}
+	}
+	if underWay > 3*atOnce {
+		l.t.Errorf("%d messages were deleted and given to nobody", underWay)
+	}
+	c.check()
+}
+
+// TestUndurable: nobody is told of a message before it is durable.
+func TestUndurable(t *testing.T) {
+	a := entity.Address{Entity: "q"}
+	for name, look := range map[string]func(w *world) ([]Delivery, error){
+		"receive": func(w *world) ([]Delivery, error) {
+			return w.receiver(a, ReceiverOptions{}).TryReceive(w.ctx, 1)
+		},
+		"receive and delete": func(w *world) ([]Delivery, error) {
+			return w.receiver(a, ReceiverOptions{Mode: ReceiveAndDelete}).TryReceive(w.ctx, 1)
+		},
+		"peek": func(w *world) ([]Delivery, error) { return w.q.Peek(w.ctx, a, PeekOptions{Max: 1}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.must(w.h.Close())
+			var disk sync.RWMutex // held by who holds syncs up
+			w.openOn(errorfs.Wrap(crashdisk.New(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
+					disk.RLock()
+					defer disk.RUnlock()
+				}
+				return nil
+			})))
+			w.queue("q")
+			s, err := w.q.store(a)
+			w.must(err)
+			w.send("q", msg("first")) // the scope's first transaction waits for the disk by itself
+			w.take(a, ReceiverOptions{Mode: ReceiveAndDelete})
+			disk.Lock()
+			sent, told := make(chan error, 1), make(chan error, 1)
+			go func() { sent <- w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, nil) }()
+			for visible := false; !visible; {
+				w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
+					_, visible, err = s.header(r, 2)
+					return err
+				}))
+			}
+			go func() {
+				list, err := look(w)
+				if err == nil && texts(list) != "A" {
+					err = fmt.Errorf("got %s", texts(list))
+				}
+				told <- err
+			}()
+			for range 10_000 {
+				runtime.Gosched()
+			}
+			select {
+			case err := <-told:
+				t.Errorf("told before it is durable: %v", err)
+				told <- err
+			default:
+			}
+			disk.Unlock()
+			w.must(<-told)
+			w.must(<-sent)
+		})
+	}
+}

@@ -1,0 +1,77 @@
+package queue
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// TestPlace: what becomes free behind a receiver that is looking is not passed by.
+func TestPlace(t *testing.T) {
+	var p receiveCursor
+	p.advance(10, p.moves)
+	before := p.moves
+	p.free(15) // comes while somebody looks, and is not among what he sees
+	p.advance(20, before)
+	if p.next != 11 {
+		t.Fatal("the receiver has passed by", p.next)
+	}
+	p.advance(20, p.moves)
+	p.free(15)
+	p.free(12)
+	if p.next != 21 || len(p.returned) != 2 || p.returned[0] != 12 {
+		t.Fatal(p.next, p.returned)
+	}
+	for seq := range int64(maxReturned) {
+		p.free(20 - seq%5)
+	}
+	if p.next != 12 || len(p.returned) >= maxReturned {
+		t.Fatal("too many are remembered", p.next, len(p.returned))
+	}
+}
+
+// TestClockBack: a clock goes back neither behind what is stored nor behind a death, purged or not.
+func TestClockBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		set   func(*entity.Properties)
+		ttl   time.Duration
+		swept bool
+	}{
+		"own, purged":         {byDefault(entity.Forever), 10 * time.Second, true},
+		"own, not purged":     {byDefault(entity.Forever), 10 * time.Second, false},
+		"default, purged":     {byDefault(10 * time.Second), time.Hour, true},
+		"default, not purged": {byDefault(10 * time.Second), time.Hour, false},
+		"inherited":           {byDefault(10 * time.Second), -1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			w.queue("q", c.set)
+			m := msg("A")
+			if c.ttl >= 0 {
+				lives(c.ttl)(m)
+			}
+			w.at(5 * time.Second)
+			w.send("q", m)
+			w.at(20 * time.Second)
+			if c.swept {
+				w.sweep()
+			}
+			for _, at := range []time.Duration{4 * time.Second, 14 * time.Second} {
+				to := start.Add(at)
+				_, err := w.h.Instance().SetClock(w.ctx, ttl.Change{Set: &to})
+				var far *host.TooFarBackError
+				if !errors.As(err, &far) {
+					t.Errorf("set to %s: %v", at, err)
+				}
+			}
+			if !c.swept {
+				w.at(15 * time.Second)
+			}
+			w.expect("q", "")
+		})
+	}
+}

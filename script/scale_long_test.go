@@ -1,0 +1,5 @@
+//go:build long
+
+package script
+
+const deepSource = maxSource

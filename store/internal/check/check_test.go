@@ -1,0 +1,131 @@
+package check_test
+
+import (
+	"testing"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/check"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/viewtest"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// filled is a container with items that inherit their time to live, have one of their own, and never expire.
+func filled(t *testing.T) *viewtest.Container {
+	t.Helper()
+	c := viewtest.New(t, 3600)
+	c.Put(`{"id":"1","pk":"a","code":1,"n":[1,2]}`, 10, ttl.Absent)
+	c.Put(`{"id":"2","pk":"a","code":2,"ttl":60}`, 10, 60)
+	c.Put(`{"id":"3","pk":"b","code":3,"ttl":-1}`, 10, ttl.Never)
+	return c
+}
+
+// violations counts what Container finds.
+func violations(t *testing.T, c *viewtest.Container) (found []error) {
+	t.Helper()
+	c.View(func(r engine.Reader) error {
+		more, err := check.Container(c.State, doc.Limits{}, r, func(v error) bool {
+			found = append(found, v)
+			return true
+		})
+		if !more {
+			t.Error("it stopped")
+		}
+		return err
+	})
+	return found
+}
+
+// TestEveryKeyCounts: a container is whole, and each of its keys is missed where it is gone.
+func TestEveryKeyCounts(t *testing.T) {
+	c := filled(t)
+	if found := violations(t, c); len(found) > 0 {
+		t.Fatalf("a whole container: %v", found)
+	}
+	keys := c.Keys()
+	if len(keys) < 20 {
+		t.Fatalf("%d keys", len(keys))
+	}
+	for _, key := range keys {
+		var value []byte
+		c.Update(func(t engine.Txn) error {
+			v, err := t.Get(key)
+			value = append([]byte{}, v...)
+			t.Delete(key)
+			return err
+		})
+		if len(violations(t, c)) == 0 {
+			t.Errorf("nobody misses the key %x", key)
+		}
+		c.Update(func(t engine.Txn) error {
+			t.Set(key, value)
+			return nil
+		})
+	}
+	if found := violations(t, c); len(found) > 0 {
+		t.Errorf("whole again: %v", found)
+	}
+}
+
+// TestStrangers: a key that no item has is found in every family.
+func TestStrangers(t *testing.T) {
+	for _, family := range []byte{layout.FamilyItem, layout.FamilyFeed, layout.FamilyWritten,
+		layout.FamilyDeadline, 'i', 'o'} {
+		c := filled(t)
+		c.Update(func(t engine.Txn) error {
+			key := layout.AppendSlotKey(nil, c.Scope(), family, 1<<40)
+			if family == layout.FamilyWritten || family == layout.FamilyDeadline {
+				key = layout.AppendTimeKey(nil, c.Scope(), family, viewtest.Now, 1<<40)
+			}
+			t.Set(key, []byte("x"))
+			return nil
+		})
+		if len(violations(t, c)) == 0 {
+			t.Errorf("nobody sees a stranger in family %c", family)
+		}
+	}
+	for _, family := range []byte{layout.FamilyPoint, layout.FamilyPartition, layout.FamilyUnique} {
+		c := filled(t)
+		c.Update(func(t engine.Txn) error {
+			key := append(layout.ContainerFamily(c.State.Keys.CID, family).Start, "01234567"...)
+			t.Set(key, []byte("01234567"))
+			return nil
+		})
+		if len(violations(t, c)) == 0 {
+			t.Errorf("nobody sees a stranger in family %c", family)
+		}
+	}
+}
+
+// TestStops: Container stops where the report says so.
+func TestStops(t *testing.T) {
+	c := filled(t)
+	c.Update(func(t engine.Txn) error {
+		t.DeleteRange(layout.ContainerFamily(c.State.Keys.CID, layout.FamilyPoint))
+		return nil
+	})
+	n := 0
+	c.View(func(r engine.Reader) error {
+		more, err := check.Container(c.State, doc.Limits{}, r, func(error) bool { n++; return false })
+		if more || n != 1 {
+			t.Errorf("more %v after %d violations", more, n)
+		}
+		return err
+	})
+}
+
+// TestStrays: keys of a container that nobody knows are found, those of a known one are not.
+func TestStrays(t *testing.T) {
+	c := filled(t)
+	for _, known := range []bool{true, false} {
+		n := 0
+		c.View(func(r engine.Reader) error {
+			cids := map[uint32]bool{c.State.Keys.CID: known}
+			return check.Strays(r, cids, func(error) bool { n++; return true })
+		})
+		if (n == 0) != known {
+			t.Errorf("known %v: %d strays", known, n)
+		}
+	}
+}
