@@ -11,9 +11,9 @@ import (
 // budget finds what the container's requests are paid from: its own throughput in RU/s, or that of its
 // database.
 func (c *Container) budget() (b *work.RequestBudget, perSecond int) {
-	c.db.mu.RLock()
-	defer c.db.mu.RUnlock()
-	for _, o := range c.db.cat.offers {
+	c.ds.mu.RLock()
+	defer c.ds.mu.RUnlock()
+	for _, o := range c.ds.cat.offers {
 		if o.Database != c.d.rec.Num || o.CID != 0 && o.CID != c.cid {
 			continue
 		}
@@ -27,7 +27,7 @@ func (c *Container) budget() (b *work.RequestBudget, perSecond int) {
 	return b, perSecond
 }
 
-// Admit tells whether the container's throughput allows one more request at a moment of the caller's wall
+// Admit reports whether the container's throughput allows one more request at a moment of the caller's wall
 // clock, which must be the clock of Spend, too. It fails with CodeThrottled and a *fault.ThrottledError.
 func (c *Container) Admit(now time.Time) error {
 	b, perSecond := c.budget()

@@ -17,9 +17,9 @@ import (
 // what the change itself would be refused with, and takes about a second at most: see DryRun.Complete.
 func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.DryRunOptions) (
 	inspect.DryRun, error) {
-	c.db.in.Enter()
-	defer c.db.in.Leave()
-	watch := c.db.startWatch(ctx)
+	c.ds.in.Enter()
+	defer c.ds.in.Leave()
+	watch := c.ds.startWatch(ctx)
 	var d inspect.DryRun
 	err := c.inspectDurable(ctx, func(state *view.State, r engine.Reader) (err error) {
 		d, err = inspect.DryRunTTL(state, r, next, o, watch.More)
@@ -32,33 +32,33 @@ func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.D
 // Forecast looks ahead in one container. It takes about a second at most: see Forecast.Complete.
 func (c *Container) Forecast(ctx context.Context) (inspect.Forecast, error) {
 	f := inspect.NewForecast()
-	err := c.forecast(ctx, &f, c.db.startWatch(ctx))
+	err := c.forecast(ctx, &f, c.ds.startWatch(ctx))
 	return f, err
 }
 
 // Forecast looks ahead in all containers, each by its own clock. It takes about a second at most.
 func (db *DB) Forecast(ctx context.Context) (inspect.Forecast, error) { return db.live().forecast(ctx) }
 
-func (db *resident) forecast(ctx context.Context) (inspect.Forecast, error) {
-	db.mu.RLock()
-	containers := db.cat.containers
-	db.mu.RUnlock()
+func (ds *dataset) forecast(ctx context.Context) (inspect.Forecast, error) {
+	ds.mu.RLock()
+	containers := ds.cat.containers
+	ds.mu.RUnlock()
 	f := inspect.NewForecast()
-	watch := db.startWatch(ctx)
+	watch := ds.startWatch(ctx)
 	for _, c := range containers {
 		err := c.forecast(ctx, &f, watch)
 		if err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound { // dropped meanwhile
 			return f, err
 		}
 	}
-	f.Now = db.now().Unix()
+	f.Now = ds.now().Unix()
 	return f, nil
 }
 
 // forecast adds the container to a forecast.
 func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *work.Stopwatch) error {
-	c.db.in.Enter()
-	defer c.db.in.Leave()
+	c.ds.in.Enter()
+	defer c.ds.in.Leave()
 	if !c.state.Load().policy().Active() {
 		f.Now = c.moment()
 		return nil
@@ -81,8 +81,8 @@ func (it Item) Expiry() inspect.Expiry {
 // fit.
 func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey, id string) (
 	inspect.Expiry, error) {
-	c.db.in.Enter()
-	defer c.db.in.Leave()
+	c.ds.in.Enter()
+	defer c.ds.in.Leave()
 	p, err := c.keyPlace(pk, id)
 	if err != nil {
 		return inspect.Expiry{}, err
@@ -104,7 +104,7 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Pla
 	if id == "" {
 		return inspect.Place{}, fault.New(fault.CodeBadRequest, "The id of an item must not be empty.")
 	}
-	p := c.place(pk, id)
+	p := c.locate(pk, id)
 	return inspect.Place{ID: p.id, EPK: p.epk, PK: p.pk, Point: p.point}, nil
 }
 
@@ -118,7 +118,7 @@ func (c *Container) lookAt(ctx context.Context, p inspect.Place,
 		return fn(state, r)
 	})
 	if err == nil {
-		err = c.db.settle(ctx, scope, 0)
+		err = c.ds.settle(ctx, scope, 0)
 	}
 	return classify.ToFault(err)
 }

@@ -59,8 +59,8 @@ const (
 )
 
 // storedLimits are those of a document that is in the store.
-var storedLimits = doc.Limits{MaxBytes: doc.DefaultMaxBytes + definition.MaxMoves*archiveBytes,
-	MaxDepth: doc.DefaultMaxDepth + definition.MaxMoves*archiveDepth}
+var storedLimits = doc.Limits{MaxBytes: doc.DefaultMaxBytes + MaxMoves*archiveBytes,
+	MaxDepth: doc.DefaultMaxDepth + MaxMoves*archiveDepth}
 
 // archiving is a container and its archive while their gates are held.
 type archiving struct {
@@ -70,7 +70,7 @@ type archiving struct {
 }
 
 // enterBoth takes the gates of the container and of its archive, shared, in the order of their making.
-func (c *Container) enterBoth(ctx context.Context, name string) (*containerState, heir, error) {
+func (c *Container) enterBoth(ctx context.Context, name string) (*containerState, expirySink, error) {
 	a, err := c.d.Container(name)
 	if err != nil {
 		if st := c.state.Load(); st.dropped {
@@ -98,7 +98,7 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*containerState
 // arrival is a ghost as it comes to the archive.
 type arrival struct {
 	prepared
-	s *slot
+	s *partition
 }
 
 // arrive makes of a ghost of c what the archive gets. It looks for an id that is free.
@@ -112,7 +112,7 @@ func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arriv
 			body = archiveBody(c, b.st, ghost, id, true)
 			pk = b.archive.def.Extract(body)
 		}
-		a.place = b.archive.place(pk, id)
+		a.itemLocation = b.archive.locate(pk, id)
 		a.s = b.to.rangeOf(a.epk)
 		a.item = stored{head: layout.Header{EPK: a.epk}, body: body, id: id, pk: a.pk}
 		free, err := b.isFree(r, a)
@@ -122,7 +122,7 @@ func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arriv
 	}
 }
 
-// isFree tells whether nobody has the id of an arrival: a ghost of the archive has not.
+// isFree reports whether nobody has the id of an arrival: a ghost of the archive has not.
 func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 	v, err := r.Get(a.point)
 	if isAbsent(err) {
@@ -144,7 +144,7 @@ func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 		return false, err
 	}
 	return b.to.expired(&head, body, b.archive.moment()) ||
-		b.to.fenced(head, func() []byte { return a.pk }), nil
+		b.to.tombstoned(head, func() []byte { return a.pk }), nil
 }
 
 // archiveID is the n-th id that a ghost may have in the archive.
@@ -219,7 +219,7 @@ var errBlocked = errors.New("a document that has expired must be moved first")
 // blocker is a ghost that must be moved, for which a transaction has not the scopes.
 type blocker struct {
 	c   *Container
-	s   *slot
+	s   *partition
 	rid uint64
 }
 
@@ -236,17 +236,17 @@ func (b *blocker) clear(ctx context.Context) error {
 	return err
 }
 
-// archiver is the heir that moves ghosts to the archive.
+// archiver is the expiry sink that moves ghosts to the archive.
 type archiver struct {
 	archiving
 	c      *Container
-	ranges []*slot // of the archive, whose scopes the transaction has
-	t      *tx     // of the container
-	there  []*tx   // of the archive's ranges
+	ranges []*partition // of the archive, whose scopes the transaction has
+	t      *tx          // of the container
+	there  []*tx        // of the archive's ranges
 }
 
-func (a *archiver) scopes(ctx context.Context, s *slot, batch []candidate) (scopes [][]byte, err error) {
-	seen := make(map[*slot]bool)
+func (a *archiver) scopes(ctx context.Context, s *partition, batch []candidate) (scopes [][]byte, err error) {
+	seen := make(map[*partition]bool)
 	err = a.c.withMoved(ctx, a.st, s, batch, func(r engine.Reader, items []*stored) error {
 		for _, item := range items {
 			to, err := a.arrive(r, a.c, item)

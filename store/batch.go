@@ -219,7 +219,7 @@ func (b *batch) checkSession(ctx context.Context) error {
 		return err
 	}
 	st := b.c.state.Load()
-	asked := make(map[*slot]bool)
+	asked := make(map[*partition]bool)
 	for _, p := range b.list {
 		if p == nil {
 			continue
@@ -243,7 +243,7 @@ func (b *batch) runAtomic(ctx context.Context) error {
 		return nil
 	}
 	culprit := -1
-	r, err := b.c.updateJudged(ctx, together(b.list), b.list, func(t *tx) error {
+	r, err := b.c.updateConditional(ctx, together(b.list), b.list, func(t *tx) error {
 		t.prefetch(b.list)
 		culprit = -1
 		answer := 0
@@ -273,7 +273,7 @@ func (b *batch) runAtomic(ctx context.Context) error {
 	return err
 }
 
-// refused tells whether the operation failed. A read of what the reader has already did not.
+// refused reports whether the operation failed. A read of what the reader has already did not.
 func (r *OperationResult) refused() bool {
 	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
 }
@@ -341,7 +341,7 @@ func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error
 	for _, i := range list {
 		patches = append(patches, b.list[i])
 	}
-	r, err := b.c.updateJudged(ctx, together(patches), patches, func(t *tx) error {
+	r, err := b.c.updateConditional(ctx, together(patches), patches, func(t *tx) error {
 		t.prefetch(patches)
 		left, answer = left[:0], b.answer
 		for _, i := range list {
@@ -364,8 +364,8 @@ func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error
 }
 
 // together is the place of the first of several operations, with the keys of the others.
-func together(list []*prepared) place {
-	at := list[0].place
+func together(list []*prepared) itemLocation {
+	at := list[0].itemLocation
 	for _, p := range list[1:] {
 		if p != nil {
 			at.others = append(at.others, p.point)

@@ -16,7 +16,7 @@ import (
 // The catalog is small and kept in memory whole. A change of it is one transaction in the catalog's scope,
 // made under its lock, and shows in memory only when it is durable.
 
-// catalog is guarded by resident.mu.
+// catalog is guarded by dataset.mu.
 type catalog struct {
 	names      map[string]*Database
 	databases  []*Database // in order of creation
@@ -37,11 +37,11 @@ func catalogKinds() string {
 }
 
 // loadCatalog reads the whole catalog.
-func (db *resident) loadCatalog(ctx context.Context) error {
-	return db.view(ctx, func(r engine.Reader) error {
-		cat, err := db.readCatalog(r, nil)
+func (ds *dataset) loadCatalog(ctx context.Context) error {
+	return ds.view(ctx, func(r engine.Reader) error {
+		cat, err := ds.readCatalog(r, nil)
 		if err == nil {
-			db.setCatalog(cat)
+			ds.setCatalog(cat)
 		}
 		return err
 	})
@@ -49,9 +49,9 @@ func (db *resident) loadCatalog(ctx context.Context) error {
 
 // reread implements host.Resident: what is known already stays what it is, and is read anew where its record
 // is another.
-func (db *resident) reread(ctx context.Context, r engine.Reader) error {
+func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 	var changed []*Container
-	next, err := db.readCatalog(r, func(c *Container, rec record.Container) error {
+	next, err := ds.readCatalog(r, func(c *Container, rec record.Container) error {
 		same, err := record.Same(&rec, &c.state.Load().rec)
 		if err == nil && !same {
 			changed = append(changed, c)
@@ -61,31 +61,31 @@ func (db *resident) reread(ctx context.Context, r engine.Reader) error {
 	if err != nil {
 		return err
 	}
-	db.mu.Lock()
-	db.setCatalog(next)
-	db.mu.Unlock()
+	ds.mu.Lock()
+	ds.setCatalog(next)
+	ds.mu.Unlock()
 	for _, c := range changed {
 		if err := c.refreshFrom(ctx, r, c.state.Load()); err != nil {
 			return err
 		}
 	}
-	db.door.subscribers.Notify()
-	db.splitter.Wake()
-	db.reindexer.Wake()
+	ds.door.subscribers.Notify()
+	ds.splitter.Wake()
+	ds.reindexer.Wake()
 	return nil
 }
 
 // readCatalog reads the whole catalog. Databases and containers that there are in memory keep their place,
 // and known is told of the latter, with what is stored of them.
-func (db *resident) readCatalog(r engine.Reader,
+func (ds *dataset) readCatalog(r engine.Reader,
 	known func(*Container, record.Container) error) (*catalog, error) {
 	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
 		resources: make(map[record.Family]*record.Members)}
 	for _, load := range []func(engine.Reader, *catalog) error{
-		db.loadDatabases,
-		func(r engine.Reader, cat *catalog) error { return db.loadContainers(r, cat, known) },
-		db.loadOffers,
-		db.loadResources,
+		ds.loadDatabases,
+		func(r engine.Reader, cat *catalog) error { return ds.loadContainers(r, cat, known) },
+		ds.loadOffers,
+		ds.loadResources,
 	} {
 		if err := load(r, cat); err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func (db *resident) readCatalog(r engine.Reader,
 }
 
 // setCatalog makes a catalog the store's. The caller holds mu or is alone.
-func (db *resident) setCatalog(cat *catalog) {
+func (ds *dataset) setCatalog(cat *catalog) {
 	for _, d := range cat.databases {
 		d.containers, d.byName = nil, make(map[string]*Container)
 	}
@@ -103,12 +103,12 @@ func (db *resident) setCatalog(cat *catalog) {
 		c.d.containers = append(c.d.containers, c)
 		c.d.byName[c.name] = c
 	}
-	db.cat = *cat
+	ds.cat = *cat
 }
 
-func (db *resident) loadOffers(r engine.Reader, cat *catalog) error {
+func (ds *dataset) loadOffers(r engine.Reader, cat *catalog) error {
 	err := host.ScanRecords(r, layout.KindOffer, func(_ []byte, rec record.Offer) error {
-		db.loadMark(rec.TS)
+		ds.loadMark(rec.TS)
 		cat.offers = append(cat.offers, rec)
 		return nil
 	})
@@ -116,15 +116,15 @@ func (db *resident) loadOffers(r engine.Reader, cat *catalog) error {
 	return err
 }
 
-func (db *resident) loadDatabases(r engine.Reader, cat *catalog) error {
+func (ds *dataset) loadDatabases(r engine.Reader, cat *catalog) error {
 	err := host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec record.Database) (err error) {
-		d := db.cat.names[rec.ID]
+		d := ds.cat.names[rec.ID]
 		if d == nil || d.rec != rec {
-			d = &Database{db: db, rec: rec}
-			if d.clock, err = db.in.LoadClock(r, rec.Num, clockOf(rec.ID)); err != nil {
+			d = &Database{ds: ds, rec: rec}
+			if d.clock, err = ds.in.LoadClock(r, rec.Num, clockOf(rec.ID)); err != nil {
 				return err
 			}
-			db.loadMark(rec.TS)
+			ds.loadMark(rec.TS)
 		}
 		cat.names[rec.ID] = d
 		cat.databases = append(cat.databases, d)
@@ -134,7 +134,7 @@ func (db *resident) loadDatabases(r engine.Reader, cat *catalog) error {
 	return err
 }
 
-func (db *resident) loadContainers(r engine.Reader, cat *catalog,
+func (ds *dataset) loadContainers(r engine.Reader, cat *catalog,
 	known func(*Container, record.Container) error) error {
 	owners := make(map[uint32]*Database, len(cat.databases))
 	for _, d := range cat.databases {
@@ -145,7 +145,7 @@ func (db *resident) loadContainers(r engine.Reader, cat *catalog,
 		if d == nil {
 			return fmt.Errorf("%w: a container without its database", engine.ErrCorrupt)
 		}
-		c := db.cat.cids[rec.CID]
+		c := ds.cat.cids[rec.CID]
 		if c != nil && c.d == d {
 			err = known(c, rec)
 		} else {
@@ -172,10 +172,10 @@ func (d *Database) loadContainer(r engine.Reader, rec record.Container) (*Contai
 	if err != nil {
 		return nil, err
 	}
-	return c, c.loadSlots(r)
+	return c, c.loadPartitions(r)
 }
 
-// add and remove keep the places that know a container alike. The caller holds resident.mu or is alone.
+// add and remove keep the places that know a container alike. The caller holds dataset.mu or is alone.
 func (cat *catalog) add(c *Container) {
 	cat.containers = append(slices.Clip(cat.containers), c)
 	cat.cids[c.cid] = c
@@ -192,9 +192,9 @@ func (cat *catalog) remove(c *Container) {
 }
 
 // finishDrops removes the keys of containers whose drop a crash interrupted.
-func (db *resident) finishDrops(ctx context.Context) error {
+func (ds *dataset) finishDrops(ctx context.Context) error {
 	var cids []uint32
-	err := db.view(ctx, func(r engine.Reader) error {
+	err := ds.view(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, layout.KindDrop, func(key []byte, _ struct{}) error {
 			cids = append(cids, layout.CatalogParent(key))
 			return nil
@@ -204,7 +204,7 @@ func (db *resident) finishDrops(ctx context.Context) error {
 		return err
 	}
 	for _, cid := range cids {
-		if err := db.eraseContainer(ctx, cid); err != nil {
+		if err := ds.eraseContainer(ctx, cid); err != nil {
 			return err
 		}
 	}
@@ -212,8 +212,8 @@ func (db *resident) finishDrops(ctx context.Context) error {
 }
 
 // eraseContainer removes every key of a container that nothing can reach any more, and its drop record.
-func (db *resident) eraseContainer(ctx context.Context, cid uint32) error {
-	_, err := db.eng.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
+func (ds *dataset) eraseContainer(ctx context.Context, cid uint32) error {
+	_, err := ds.eng.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
 		t.DeleteRange(layout.ContainerRange(cid))
 		t.Delete(layout.DropKey(cid))
 		return nil
@@ -230,7 +230,7 @@ func dropContainerRecords(t engine.Txn, c *Container, offers []record.Offer) err
 			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
-	record.DropFamilies(t, c.families())
+	dropFamilies(t, c.families())
 	t.Set(layout.DropKey(c.cid), []byte("{}"))
 	return c.keepFormer(t)
 }
@@ -242,7 +242,7 @@ func dropDatabaseRecords(t *host.Change, d *Database, offers []record.Offer) {
 			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
-	record.DropFamilies(t, d.families())
+	dropFamilies(t, d.families())
 	d.clock.Forget(t)
 	t.Delete(layout.DatabaseKey(d.rec.ID))
 }

@@ -94,7 +94,7 @@ func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error 
 		for _, f := range b.families {
 			for _, rec := range f.records {
 				rec.TS, rec.LSN = now, t.NextLSN(host.CatalogScope())
-				record.Put(t, f.Family, nil, rec)
+				putResource(t, f.Family, nil, rec)
 			}
 		}
 		return nil
@@ -122,7 +122,7 @@ func (b *databaseCopy) commitContainer(t *host.Change, c *Container) error {
 			continue
 		}
 		var err error
-		if st.ranges[i], err = newSlot(c.cid, st.rec.Ranges[i]); err != nil {
+		if st.ranges[i], err = newPartition(c.cid, st.rec.Ranges[i]); err != nil {
 			return err
 		}
 	}

@@ -56,8 +56,8 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 }
 
 // recoverSplits undoes the splits that a crash has interrupted.
-func (db *resident) recoverSplits(ctx context.Context) error {
-	for _, c := range db.cat.containers {
+func (ds *dataset) recoverSplits(ctx context.Context) error {
+	for _, c := range ds.cat.containers {
 		st := *c.state.Load()
 		if st.rec.Split == nil {
 			continue

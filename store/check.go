@@ -28,10 +28,10 @@ func (db *DB) Check(ctx context.Context, report func(error) bool) error {
 	return db.live().check(ctx, report)
 }
 
-func (db *resident) check(ctx context.Context, report func(error) bool) error {
-	db.mu.RLock()
-	containers := db.cat.containers
-	db.mu.RUnlock()
+func (ds *dataset) check(ctx context.Context, report func(error) bool) error {
+	ds.mu.RLock()
+	containers := ds.cat.containers
+	ds.mu.RUnlock()
 	for _, c := range containers {
 		more, err := c.check(ctx, report)
 		if err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound {
@@ -41,7 +41,7 @@ func (db *resident) check(ctx context.Context, report func(error) bool) error {
 			return nil
 		}
 	}
-	return classify.ToFault(db.view(ctx, func(r engine.Reader) error {
+	return classify.ToFault(ds.view(ctx, func(r engine.Reader) error {
 		known, err := knownContainers(r)
 		if err != nil {
 			return err

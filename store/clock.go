@@ -60,16 +60,16 @@ func (m *marks) latest(where string) (last host.Moment) {
 }
 
 // stamp is the present second of the server's clock, for something of the catalog that is about to be stored.
-func (db *resident) stamp() int64 {
-	now := db.in.Clock().Seconds()
-	db.marks.note(markCatalog, now)
+func (ds *dataset) stamp() int64 {
+	now := ds.in.Clock().Seconds()
+	ds.marks.note(markCatalog, now)
 	return now
 }
 
 // loadMark notes a moment of the catalog that was found stored.
-func (db *resident) loadMark(t int64) {
-	db.marks.note(markCatalog, t)
-	db.in.Clock().Raise(t)
+func (ds *dataset) loadMark(t int64) {
+	ds.marks.note(markCatalog, t)
+	ds.in.Clock().Raise(t)
 }
 
 // moment is the present second of the container's clock, which is its database's.
@@ -85,13 +85,13 @@ func (c *Container) note(k mark, t int64) {
 // Now is the moment of the server's clock, not behind anything that is stored by it.
 func (db *DB) Now() time.Time { return db.live().now() }
 
-func (db *resident) now() time.Time { return db.in.Clock().Time() }
+func (ds *dataset) now() time.Time { return ds.in.Clock().Time() }
 
 // Now is the moment of the database's clock, not behind anything that is stored by it. It is the server's,
 // unless the database has a clock of its own.
 func (d *Database) Now() time.Time { return d.clock.Time() }
 
-// VirtualClock tells whether SetClock can move the clock.
+// VirtualClock reports whether SetClock can move the clock.
 func (db *DB) VirtualClock() bool { return db.live().in.Virtual() }
 
 // Clock is the state of the server's virtual clock; for the system's clock, that moment at rate 1.
@@ -136,7 +136,7 @@ func (d *Database) FollowClock(ctx context.Context) error {
 
 // exists fails where the database has been dropped. The caller holds the catalog's lock.
 func (d *Database) exists() error {
-	if live, err := d.db.database(d.ID()); err != nil || live != d {
+	if live, err := d.ds.database(d.ID()); err != nil || live != d {
 		return fault.New(fault.CodeNotFound, "The database '"+d.ID()+"' does not exist.")
 	}
 	return nil
@@ -147,9 +147,9 @@ func clockOf(database string) string { return "of the database " + database }
 
 // Clock shows the reaper by which clock a slot expires.
 func (w sweeper) Clock(r ttl.Range) ttl.Clock {
-	w.db.mu.RLock()
-	defer w.db.mu.RUnlock()
-	if c := w.db.cat.cids[r.Owner]; c != nil && c.d.clock.Own() {
+	w.ds.mu.RLock()
+	defer w.ds.mu.RUnlock()
+	if c := w.ds.cat.cids[r.Owner]; c != nil && c.d.clock.Own() {
 		return c.d.clock.Base()
 	}
 	return nil

@@ -10,11 +10,11 @@ import (
 
 // dated shows the host what is dated by its clocks: the catalog's records by the server's, what lies in the
 // containers of a database by that database's.
-type dated struct{ db *resident }
+type dated struct{ ds *dataset }
 
 // Clocks implements host.ClockUser.
 func (w dated) Clocks() (list []*host.Clock) {
-	for _, d := range w.db.databases() {
+	for _, d := range w.ds.databases() {
 		list = append(list, d.clock)
 	}
 	return list
@@ -22,9 +22,9 @@ func (w dated) Clocks() (list []*host.Clock) {
 
 // containers are those that are dated by one of the clocks.
 func (w dated) containers(clocks []*host.Clock) (list []*Container) {
-	w.db.mu.RLock()
-	defer w.db.mu.RUnlock()
-	for _, c := range w.db.cat.containers {
+	w.ds.mu.RLock()
+	defer w.ds.mu.RUnlock()
+	for _, c := range w.ds.cat.containers {
 		if slices.Contains(clocks, c.d.clock) {
 			list = append(list, c)
 		}
@@ -54,8 +54,8 @@ func (w dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), 
 
 // Latest implements host.ClockUser.
 func (w dated) Latest(clocks []*host.Clock) (last host.Moment) {
-	if slices.Contains(clocks, w.db.in.Clock()) {
-		last = w.db.marks.latest("")
+	if slices.Contains(clocks, w.ds.in.Clock()) {
+		last = w.ds.marks.latest("")
 	}
 	for _, c := range w.containers(clocks) {
 		if m := c.marks.latest(" in " + c.d.ID() + "/" + c.name); m.At.After(last.At) {

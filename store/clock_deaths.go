@@ -19,7 +19,7 @@ import (
 func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
 	w := deaths{st: c.state.Load(), to: to, now: c.moment()}
 	inherit, due := w.st.policy().Cutoffs(w.now)
-	err = c.db.view(ctx, func(r engine.Reader) (err error) {
+	err = c.ds.view(ctx, func(r engine.Reader) (err error) {
 		for _, s := range w.st.ranges {
 			w.items = r.Scan(layout.SlotFamily(s.scope, layout.FamilyItem), false)
 			if !w.st.lives.Settled() {
@@ -49,7 +49,7 @@ type deaths struct {
 
 // walk looks at the items whose entries in one family lie at or below the cutoff. An old entry may be of a
 // late death: a lease keeps an item.
-func (w *deaths) walk(ctx context.Context, r engine.Reader, s *slot, family byte, cutoff int64) error {
+func (w *deaths) walk(ctx context.Context, r engine.Reader, s *partition, family byte, cutoff int64) error {
 	prefix := layout.TimePrefix(s.scope, family)
 	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
 		if err = ctx.Err(); err == nil {
@@ -59,7 +59,7 @@ func (w *deaths) walk(ctx context.Context, r engine.Reader, s *slot, family byte
 	})
 }
 
-func (w *deaths) judge(s *slot, rid uint64) error {
+func (w *deaths) judge(s *partition, rid uint64) error {
 	key := layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, rid)
 	if !w.items.SeekGE(key) || !bytes.Equal(w.items.Key(), key) {
 		return engine.ErrCorrupt

@@ -26,7 +26,7 @@ type itemTwin struct {
 
 func (i itemTwin) dead(now int64) bool { return i.ts+i.life <= now && now >= i.lease }
 
-// returns tells whether something that is dead in one second would be alive in another.
+// returns reports whether something that is dead in one second would be alive in another.
 func (d *databaseTwin) returns(now, to int64) bool {
 	for _, i := range d.items {
 		if i.dead(now) && !i.dead(to) {
@@ -60,7 +60,7 @@ func (w *worldTwin) clock(id string) *clockTwin {
 
 func (w *worldTwin) now(id string) int64 { return w.clock(id).now(w.system) }
 
-// allowed tells whether a clock may be put to a second: the server's where id is empty.
+// allowed reports whether a clock may be put to a second: the server's where id is empty.
 func (w *worldTwin) allowed(id string, to int64) bool {
 	if d := w.databases[id]; d != nil {
 		return to >= d.stored && !d.returns(w.now(id), to)

@@ -23,7 +23,7 @@ import (
 // Container holds items of one partition key definition under one expiry policy. A *Container stays valid
 // through changes of its settings; once it is dropped every call fails with CodeNotFound.
 type Container struct {
-	db   *resident
+	ds   *dataset
 	d    *Database
 	cid  uint32
 	name string
@@ -38,13 +38,13 @@ type Container struct {
 
 	splitting host.Mutex // of the one that splits a range; taken before the catalog's lock and the gate
 
-	count    itemCount
-	spending work.RequestBudget // of its own throughput
-	plans    work.Plans
-	marks    marks
-	watch    host.Notifier
-	mourners host.Notifier // who follow the log of expiries
-	reaping  reaping
+	count             itemCount
+	spending          work.RequestBudget // of its own throughput
+	plans             work.Plans
+	marks             marks
+	watch             host.Notifier
+	expirySubscribers host.Notifier // who follow the log of expiries
+	reaping           reaping
 	// the last second in which the container was used, where its settings ask: see idle.go
 	used       atomic.Int64
 	usedKept   int64 // what is stored of it; the reaper's and, with it at rest, Close's
@@ -55,15 +55,15 @@ type Container struct {
 
 // containerState is immutable.
 type containerState struct {
-	rec     record.Container
-	spec    definition.ContainerSpec
-	terms   *index.Indexer        // of spec, beside olders
-	olders  []*index.Indexer      // of rec.IndexedBy
-	lives   view.Lives            // of rec.Basis and rec.Eras
-	ranges  []*slot               // by EPK
-	vectors []definition.VectorAt // of spec
-	fences  map[string]uint64
-	dropped bool
+	rec        record.Container
+	spec       definition.ContainerSpec
+	terms      *index.Indexer        // of spec, beside olders
+	olders     []*index.Indexer      // of rec.IndexedBy
+	lives      view.Lives            // of rec.Basis and rec.Eras
+	ranges     []*partition          // by EPK
+	vectors    []definition.VectorAt // of spec
+	tombstones map[string]uint64
+	dropped    bool
 
 	version   uint32 // in the marks of its slots: see state.go
 	elsewhere bool   // another store splits a range
@@ -135,7 +135,7 @@ func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(
 
 func newContainer(d *Database, rec record.Container, spec definition.ContainerSpec) (*Container, error) {
 	c := &Container{
-		db: d.db, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
+		ds: d.ds, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
 		keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
 		gate: host.NewGate(), splitting: host.NewMutex(), count: itemCount{Mutex: host.NewMutex()},
 		plans: work.NewPlans(),
@@ -145,7 +145,7 @@ func newContainer(d *Database, rec record.Container, spec definition.ContainerSp
 		return nil, err
 	}
 	for _, r := range rec.Ranges {
-		s, err := newSlot(rec.CID, r)
+		s, err := newPartition(rec.CID, r)
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +162,7 @@ func (c *Container) ID() string { return c.name }
 func (c *Container) Info() ContainerInfo {
 	st := c.state.Load()
 	return ContainerInfo{
-		ID: c.name, RID: c.RID(), ETag: layout.ETagText(c.db.incarnation, 0, st.rec.LSN),
+		ID: c.name, RID: c.RID(), ETag: layout.ETagText(c.ds.incarnation, 0, st.rec.LSN),
 		DatabaseID: c.d.ID(), DatabaseRID: c.d.RID(),
 		Timestamp: st.rec.TS, Spec: st.spec,
 	}
@@ -181,7 +181,7 @@ func (c *Container) appendSelf(dst []byte) []byte {
 }
 
 // incarnation distinguishes the etags of this container from those of any other, here and in other stores.
-func (c *Container) incarnation() uint32 { return c.db.incarnation ^ (c.cid &^ layout.CIDBit) }
+func (c *Container) incarnation() uint32 { return c.ds.incarnation ^ (c.cid &^ layout.CIDBit) }
 
 // versionBits is how many bits of a version are the container's number's.
 const versionBits = 12
@@ -192,8 +192,8 @@ const versionEpoch = 1577836800000
 // newVersion is the version in the session tokens of a container that is being made: of two containers of a
 // name the later has the higher one, which clients expect. It stays below 1<<53, so that a client in
 // JavaScript reads it exactly.
-func (db *resident) newVersion(cid uint32) int64 {
-	made := max(db.opts.Wall.Now().UnixMilli()-versionEpoch, 1)
+func (ds *dataset) newVersion(cid uint32) int64 {
+	made := max(ds.opts.Wall.Now().UnixMilli()-versionEpoch, 1)
 	return made<<versionBits | int64(cid&(1<<versionBits-1))
 }
 
@@ -212,15 +212,15 @@ func (c *Container) SessionVersion() int64 {
 // Ranges are the container's partition key ranges.
 func (c *Container) Ranges() RangeSet {
 	st := c.state.Load()
-	set := RangeSet{ETag: rangesETag(c.db.incarnation, st.rec.RangeLSN), incarnation: c.db.incarnation}
+	set := RangeSet{ETag: rangesETag(c.ds.incarnation, st.rec.RangeLSN), incarnation: c.ds.incarnation}
 	for i, s := range st.ranges {
 		r := Range{
 			ID: s.id, Min: s.rec.Min, Max: s.rec.Max, Parents: slices.Clone(s.parents),
 			RID: layout.RIDText(layout.ChildRIDBytes(c.d.rec.Num, c.cid,
 				layout.RIDTypeRange<<60|uint64(s.rec.ID)+1)),
-			ETag:      layout.ETagText(c.db.incarnation, s.number, st.madeAt(i)),
+			ETag:      layout.ETagText(c.ds.incarnation, s.number, st.madeAt(i)),
 			Fraction:  1 / float64(len(st.ranges)),
-			LSN:       c.db.eng.Horizon(s.scope),
+			LSN:       c.ds.eng.Horizon(s.scope),
 			Timestamp: s.rec.TS,
 			Splitting: st.rec.Split != nil && s.number == st.rec.Split.From,
 			made:      st.madeAt(i),
@@ -248,7 +248,7 @@ func (st *containerState) madeAt(i int) uint64 {
 	return st.rec.RangeLSN
 }
 
-func (st *containerState) rangeByID(id string) *slot {
+func (st *containerState) rangeByID(id string) *partition {
 	for _, s := range st.ranges {
 		if s.id == id {
 			return s
@@ -258,7 +258,7 @@ func (st *containerState) rangeByID(id string) *slot {
 }
 
 // rangeNamed finds a partition range by its id: CodeRangeGone where there is none.
-func (c *Container) rangeNamed(ctx context.Context, id string) (*slot, error) {
+func (c *Container) rangeNamed(ctx context.Context, id string) (*partition, error) {
 	st := c.state.Load()
 	if st.rangeByID(id) == nil && c.outdated(ctx, st) {
 		st = c.state.Load()
@@ -270,7 +270,7 @@ func (c *Container) rangeNamed(ctx context.Context, id string) (*slot, error) {
 }
 
 // rangeOf is the range that an effective partition key lies in.
-func (st *containerState) rangeOf(epk []byte) *slot {
+func (st *containerState) rangeOf(epk []byte) *partition {
 	lo, hi := 0, len(st.ranges)
 	for hi-lo > 1 {
 		if mid := (lo + hi) / 2; bytes.Compare(st.ranges[mid].min, epk) <= 0 {
@@ -282,7 +282,7 @@ func (st *containerState) rangeOf(epk []byte) *slot {
 	return st.ranges[lo]
 }
 
-func (s *slot) holds(epk []byte) bool {
+func (s *partition) holds(epk []byte) bool {
 	return bytes.Compare(s.min, epk) <= 0 && (len(s.max) == 0 || bytes.Compare(epk, s.max) < 0)
 }
 
@@ -291,7 +291,7 @@ func (st *containerState) policy() *ttl.Policy { return &st.rec.Policy }
 // life is the life of an item as the policy judges it.
 func (st *containerState) life(item *stored) ttl.Life { return st.lives.Of(&item.head, item.body) }
 
-// expired tells whether an item has expired at second now.
+// expired reports whether an item has expired at second now.
 func (st *containerState) expired(h *layout.Header, body []byte, now int64) bool {
 	if st.lives.Settled() { // as nearly always: nothing is to be worked out
 		return st.policy().Expired(h.Life, now)
@@ -299,10 +299,10 @@ func (st *containerState) expired(h *layout.Header, body []byte, now int64) bool
 	return st.policy().Expired(st.lives.Of(h, body), now)
 }
 
-// fenced tells whether an item was deleted with its whole partition key. pk is only asked for where a
+// tombstoned reports whether an item was deleted with its whole partition key. pk is only asked for where a
 // partition key of the same hash was.
-func (st *containerState) fenced(h layout.Header, pk func() []byte) bool {
-	return view.Fenced(st.fences, h, pk)
+func (st *containerState) tombstoned(h layout.Header, pk func() []byte) bool {
+	return view.Tombstoned(st.tombstones, h, pk)
 }
 
 // enter takes the gate shared and returns the state and the moment that hold until leave. CodeCanceled: ctx
@@ -368,6 +368,6 @@ func (c *Container) change(ctx context.Context, fn func(st containerState, now i
 	c.note(markSettings, next.rec.TS)
 	c.state.Store(&next)
 	c.watch.Notify()
-	c.mourners.Notify()
+	c.expirySubscribers.Notify()
 	return nil
 }

@@ -22,8 +22,8 @@ func chargeVersion(bytes int) float64 { return 4.95 + 0.45*max(0, float64(bytes)
 // chargeTerms is the charge of writing or removing index entries.
 func chargeTerms(n int) float64 { return 0.05 * float64(n) }
 
-// chargeFence is the charge of deleting a whole partition key: one record, whatever lies below it.
-const chargeFence = 4.95
+// chargeDeletePartition is the charge of deleting a whole partition key: one record, whatever lies below it.
+const chargeDeletePartition = 4.95
 
 // chargeRows is the charge of a page of a query, by the work that it was.
 func chargeRows(s query.Stats) float64 {

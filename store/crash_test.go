@@ -81,7 +81,7 @@ type state struct {
 
 func (s state) there() bool { return s.body != "" }
 
-// may tells whether the operation under way can make (or unmake) the item.
+// may reports whether the operation under way can make (or unmake) the item.
 func (k *known) may(there bool) bool {
 	return slices.ContainsFunc(k.next, func(s state) bool { return s.there() == there })
 }

@@ -16,10 +16,10 @@ import (
 // Database holds containers. A *Database stays valid until it is dropped; then calls that would change it
 // fail with CodeNotFound.
 type Database struct {
-	db         *resident
+	ds         *dataset
 	rec        record.Database
-	containers []*Container          // in order of creation; guarded by resident.mu
-	byName     map[string]*Container // guarded by resident.mu
+	containers []*Container          // in order of creation; guarded by dataset.mu
+	byName     map[string]*Container // guarded by dataset.mu
 	spending   work.RequestBudget    // of the throughput that its containers share
 
 	clock *host.Clock // its own, or one that follows the server's
@@ -32,7 +32,7 @@ func (d *Database) ID() string { return d.rec.ID }
 func (d *Database) RID() string { return layout.RIDText(layout.DatabaseRIDBytes(d.rec.Num)) }
 
 // ETag is the database's etag, with its literal quotes.
-func (d *Database) ETag() string { return layout.ETagText(d.db.incarnation, 2, d.rec.LSN) }
+func (d *Database) ETag() string { return layout.ETagText(d.ds.incarnation, 2, d.rec.LSN) }
 
 // Timestamp is when the database was made, in seconds since 1970.
 func (d *Database) Timestamp() int64 { return d.rec.TS }
@@ -40,19 +40,19 @@ func (d *Database) Timestamp() int64 { return d.rec.TS }
 // Databases are all databases in order of creation.
 func (db *DB) Databases() []*Database { return db.live().databases() }
 
-func (db *resident) databases() []*Database {
-	db.mu.RLock()
-	defer db.mu.RUnlock()
-	return slices.Clone(db.cat.databases)
+func (ds *dataset) databases() []*Database {
+	ds.mu.RLock()
+	defer ds.mu.RUnlock()
+	return slices.Clone(ds.cat.databases)
 }
 
 // Database finds a database by id: CodeNotFound where there is none.
 func (db *DB) Database(id string) (*Database, error) { return db.live().database(id) }
 
-func (db *resident) database(id string) (*Database, error) {
-	db.mu.RLock()
-	d := db.cat.names[id]
-	db.mu.RUnlock()
+func (ds *dataset) database(id string) (*Database, error) {
+	ds.mu.RLock()
+	d := ds.cat.names[id]
+	ds.mu.RUnlock()
 	if d == nil {
 		return nil, notFound("database", id)
 	}
@@ -60,8 +60,8 @@ func (db *resident) database(id string) (*Database, error) {
 }
 
 // CatchUp makes known in memory what another store over the same engine has changed of databases, containers
-// and all that is defined in them, and tells whether there was something. Who does not find what he looks for
-// by name asks it, and looks again. While a change of this store is being made durable it waits for that.
+// and all that is defined in them, and reports whether there was something. Who does not find what he looks
+// for by name asks it, and looks again. While a change of this store is being made durable it waits for that.
 func (db *DB) CatchUp(ctx context.Context) (changed bool, err error) {
 	changed, err = db.live().in.Catalog().CatchUp(ctx)
 	return changed, classify.ToFault(err)
@@ -71,14 +71,14 @@ func (db *DB) CatchUp(ctx context.Context) (changed bool, err error) {
 // there is no such database.
 func (db *DB) DatabaseByRID(rid string) (*Database, error) { return db.live().databaseByRID(rid) }
 
-func (db *resident) databaseByRID(rid string) (*Database, error) {
+func (ds *dataset) databaseByRID(rid string) (*Database, error) {
 	b, ok := layout.ParseRID(rid, 4)
 	if !ok {
 		return nil, badRID(rid)
 	}
-	db.mu.RLock()
-	defer db.mu.RUnlock()
-	for _, d := range db.cat.databases {
+	ds.mu.RLock()
+	defer ds.mu.RUnlock()
+	for _, d := range ds.cat.databases {
 		if string(layout.DatabaseRIDBytes(d.rec.Num)) == string(b) {
 			return d, nil
 		}
@@ -88,6 +88,12 @@ func (db *resident) databaseByRID(rid string) (*Database, error) {
 
 func notFound(what, id string) error {
 	return fault.New(fault.CodeNotFound, "Resource Not Found: the "+what+" '"+id+"' does not exist.")
+}
+
+// alreadyExists is the refusal of an id that is taken.
+func alreadyExists(what, id string) error {
+	return fault.New(fault.CodeConflict,
+		"Resource with specified id or name already exists: "+what+" '"+id+"'.")
 }
 
 func badRID(rid string) error {
@@ -100,7 +106,7 @@ func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throug
 	return db.live().createDatabase(ctx, id, t)
 }
 
-func (db *resident) createDatabase(ctx context.Context, id string, asked definition.Throughput) (*Database,
+func (ds *dataset) createDatabase(ctx context.Context, id string, asked definition.Throughput) (*Database,
 	error) {
 	if err := definition.ValidateID("database", id); err != nil {
 		return nil, err
@@ -108,19 +114,17 @@ func (db *resident) createDatabase(ctx context.Context, id string, asked definit
 	if err := asked.Validate(); err != nil {
 		return nil, err
 	}
-	if err := db.lockCatalog(ctx); err != nil {
+	if err := ds.lockCatalog(ctx); err != nil {
 		return nil, err
 	}
-	defer db.in.Catalog().Unlock()
-	if _, err := db.database(id); err == nil {
-		return nil, fault.New(fault.CodeConflict,
-			"Resource with specified id or name already exists: database '"+
-				id+"'.")
+	defer ds.in.Catalog().Unlock()
+	if _, err := ds.database(id); err == nil {
+		return nil, alreadyExists("database", id)
 	}
-	d := &Database{db: db, byName: make(map[string]*Container)}
+	d := &Database{ds: ds, byName: make(map[string]*Container)}
 	var offer *record.Offer
-	err := db.changeCatalog(ctx, func(t *host.Change) error {
-		d.rec = record.Database{ID: id, Num: t.Number(), TS: db.stamp(), LSN: t.NextLSN(host.CatalogScope())}
+	err := ds.changeCatalog(ctx, func(t *host.Change) error {
+		d.rec = record.Database{ID: id, Num: t.Number(), TS: ds.stamp(), LSN: t.NextLSN(host.CatalogScope())}
 		if offer = nil; !asked.IsZero() {
 			offer = &record.Offer{Num: t.Number(), Database: d.rec.Num, Asked: asked}
 		}
@@ -132,12 +136,12 @@ func (db *resident) createDatabase(ctx context.Context, id string, asked definit
 	if err != nil {
 		return nil, err
 	}
-	d.clock = db.in.NewClock(d.rec.Num, clockOf(id))
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	db.cat.names[id] = d
-	db.cat.databases = append(db.cat.databases, d)
-	db.cat.addOffer(offer)
+	d.clock = ds.in.NewClock(d.rec.Num, clockOf(id))
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	ds.cat.names[id] = d
+	ds.cat.databases = append(ds.cat.databases, d)
+	ds.cat.addOffer(offer)
 	return d, nil
 }
 
@@ -147,12 +151,12 @@ func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) err
 	return db.live().deleteDatabase(ctx, id, o)
 }
 
-func (db *resident) deleteDatabase(ctx context.Context, id string, o WriteOptions) error {
-	if err := db.lockCatalog(ctx); err != nil {
+func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions) error {
+	if err := ds.lockCatalog(ctx); err != nil {
 		return err
 	}
-	defer db.in.Catalog().Unlock()
-	d, err := db.database(id)
+	defer ds.in.Catalog().Unlock()
+	d, err := ds.database(id)
 	if err != nil {
 		return err
 	}
@@ -161,13 +165,13 @@ func (db *resident) deleteDatabase(ctx context.Context, id string, o WriteOption
 	}
 	containers := d.Containers()
 	err = closeAll(ctx, containers, func() error {
-		return db.commitDrop(ctx, containers, func(t *host.Change) error {
+		return ds.commitDrop(ctx, containers, func(t *host.Change) error {
 			for _, c := range containers {
-				if err := dropContainerRecords(t, c, db.cat.offers); err != nil {
+				if err := dropContainerRecords(t, c, ds.cat.offers); err != nil {
 					return err
 				}
 			}
-			dropDatabaseRecords(t, d, db.cat.offers)
+			dropDatabaseRecords(t, d, ds.cat.offers)
 			t.NoteHighest(highest(containers))
 			return nil
 		})
@@ -176,17 +180,17 @@ func (db *resident) deleteDatabase(ctx context.Context, id string, o WriteOption
 		return err
 	}
 	families := d.families()
-	db.mu.Lock()
+	ds.mu.Lock()
 	for _, c := range containers {
-		db.cat.remove(c)
+		ds.cat.remove(c)
 	}
-	db.cat.forgetFamilies(families)
-	delete(db.cat.names, id)
-	db.cat.databases = work.Without(db.cat.databases, d)
-	db.cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
-	db.mu.Unlock()
-	db.door.subscribers.Notify()
-	db.eraseAll(ctx, containers)
+	ds.cat.forgetFamilies(families)
+	delete(ds.cat.names, id)
+	ds.cat.databases = work.Without(ds.cat.databases, d)
+	ds.cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
+	ds.mu.Unlock()
+	ds.door.subscribers.Notify()
+	ds.eraseAll(ctx, containers)
 	return nil
 }
 
@@ -205,10 +209,10 @@ func closeAll(ctx context.Context, containers []*Container, fn func() error) err
 
 // eraseAll frees what dropped containers held. They are gone already, whatever happens here: what is left by
 // an error or a crash is finished by the next Open.
-func (db *resident) eraseAll(ctx context.Context, containers []*Container) {
+func (ds *dataset) eraseAll(ctx context.Context, containers []*Container) {
 	for _, c := range containers {
-		if err := db.eraseContainer(context.WithoutCancel(ctx), c.cid); err != nil {
-			db.opts.Logger.Warn("freeing a dropped container failed; the next start will finish it",
+		if err := ds.eraseContainer(context.WithoutCancel(ctx), c.cid); err != nil {
+			ds.opts.Logger.Warn("freeing a dropped container failed; the next start will finish it",
 				"container", c.name, "error", err)
 		}
 	}
@@ -230,7 +234,7 @@ func preconditionFailed() error {
 func highest(containers []*Container) (high uint64) {
 	for _, c := range containers {
 		for _, s := range c.state.Load().ranges {
-			high = max(high, c.db.eng.Horizon(s.scope))
+			high = max(high, c.ds.eng.Horizon(s.scope))
 		}
 	}
 	return high

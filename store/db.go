@@ -20,10 +20,10 @@ import (
 // or a Container that was looked up before belongs to what is gone, while the DB stays. Its methods may be
 // called from any goroutine.
 type DB struct {
-	opts     Options
-	host     *host.Host
-	owned    bool // the host is closed with the DB
-	resident atomic.Pointer[resident]
+	opts    Options
+	host    *host.Host
+	owned   bool // the host is closed with the DB
+	dataset atomic.Pointer[dataset]
 
 	// What lives through restores.
 	heavy       *work.Heavy
@@ -106,7 +106,7 @@ func (db *DB) Incarnation(ctx context.Context) (uint32, error) {
 func (db *DB) Ping(ctx context.Context) error { return classify.ToFault(db.live().in.Ping(ctx)) }
 
 // live is what the DB's methods act on.
-func (db *DB) live() *resident { return db.resident.Load() }
+func (db *DB) live() *dataset { return db.dataset.Load() }
 
 func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }
 

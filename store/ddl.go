@@ -18,16 +18,16 @@ import (
 
 // Containers are the database's containers in order of creation.
 func (d *Database) Containers() []*Container {
-	d.db.mu.RLock()
-	defer d.db.mu.RUnlock()
+	d.ds.mu.RLock()
+	defer d.ds.mu.RUnlock()
 	return slices.Clone(d.containers)
 }
 
 // Container finds a container by id: CodeNotFound where there is none.
 func (d *Database) Container(id string) (*Container, error) {
-	d.db.mu.RLock()
+	d.ds.mu.RLock()
 	c := d.byName[id]
-	d.db.mu.RUnlock()
+	d.ds.mu.RUnlock()
 	if c == nil || c.state.Load().dropped { // by another store, and not looked up since
 		return nil, notFound("container", id)
 	}
@@ -40,8 +40,8 @@ func (d *Database) ContainerByRID(rid string) (*Container, error) {
 	if _, ok := layout.ParseRID(rid, 8); !ok {
 		return nil, badRID(rid)
 	}
-	d.db.mu.RLock()
-	defer d.db.mu.RUnlock()
+	d.ds.mu.RLock()
+	defer d.ds.mu.RUnlock()
 	for _, c := range d.containers {
 		if c.RID() == rid && !c.state.Load().dropped {
 			return c, nil
@@ -60,7 +60,8 @@ func (d *Database) CreateContainer(ctx context.Context, spec definition.Containe
 }
 
 // CreateContainerWith is CreateContainer with more to choose.
-func (d *Database) CreateContainerWith(ctx context.Context, spec definition.ContainerSpec, o ContainerOptions) (*Container, error) {
+func (d *Database) CreateContainerWith(ctx context.Context, spec definition.ContainerSpec,
+	o ContainerOptions) (*Container, error) {
 	t := o.Throughput
 	if err := checkRanges(o.Ranges); err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	if invalid != nil && !errors.Is(invalid, definition.ErrEncryptionPath) {
 		return nil, invalid
 	}
-	db := d.db
+	db := d.ds
 	if err := db.lockCatalog(ctx); err != nil {
 		return nil, err
 	}
@@ -116,25 +117,24 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 // there; a missing key is reported before invalid, which is what else is wrong with the spec. The caller holds
 // the catalog's lock.
 func (d *Database) checkNew(spec *definition.ContainerSpec, invalid error) error {
-	if live, err := d.db.database(d.ID()); err != nil || live != d {
+	if live, err := d.ds.database(d.ID()); err != nil || live != d {
 		return fault.New(fault.CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
 	}
 	if invalid != nil {
 		return cmp.Or(d.checkEncryptionKeys(spec.ClientEncryption), invalid)
 	}
 	if _, err := d.Container(spec.ID); err == nil {
-		return fault.New(fault.CodeConflict,
-			"Resource with specified id or name already exists: container '"+spec.ID+"'.")
+		return alreadyExists("container", spec.ID)
 	}
 	return d.checkEncryptionKeys(spec.ClientEncryption)
 }
 
 // publish makes a new container and its offer, if it has one, known to everybody.
-func (db *resident) publish(c *Container, offer *record.Offer) {
-	db.mu.Lock()
-	db.cat.add(c)
-	db.cat.addOffer(offer)
-	db.mu.Unlock()
+func (ds *dataset) publish(c *Container, offer *record.Offer) {
+	ds.mu.Lock()
+	ds.cat.add(c)
+	ds.cat.addOffer(offer)
+	ds.mu.Unlock()
 	c.lintDefault()
 }
 
@@ -142,7 +142,7 @@ func (db *resident) publish(c *Container, offer *record.Offer) {
 // caller holds the catalog's lock.
 func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, ranges []record.Range,
 	now int64) (rec record.Container, err error) {
-	db := d.db
+	db := d.ds
 	rec = record.Container{
 		CID: txn.Number() | layout.CIDBit, TS: now, LSN: txn.NextLSN(host.CatalogScope()),
 		Spec: spec.AppendJSON(nil), Recent: keepsRecency(spec), Backup: db.door.backup.Load(),
@@ -166,7 +166,7 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 	if p == nil {
 		return nil
 	}
-	keys := d.Resources(record.KindEncryptionKey)
+	keys := d.Resources(KindEncryptionKey)
 	for _, path := range p.IncludedPaths {
 		if path.KeyID != "" && keys.find(path.KeyID) == nil {
 			return fault.New(fault.CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+
@@ -179,11 +179,11 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 // newRanges lays the partition ranges of a new container out: as many as are asked for with it, else as many
 // as the operator asks for, else as many as the throughput needs. A container that shares its database's
 // throughput has one.
-func (db *resident) newRanges(
+func (ds *dataset) newRanges(
 	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool, now int64,
 ) []record.Range {
 	if n == 0 {
-		n = db.opts.Ranges
+		n = ds.opts.Ranges
 	}
 	if n == 0 {
 		n = 1
@@ -205,7 +205,7 @@ func (db *resident) newRanges(
 // container's etag.
 func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definition.ContainerSpec,
 	o WriteOptions) (*Container, error) {
-	db := d.db
+	db := d.ds
 	if err := db.lockCatalog(ctx); err != nil {
 		return nil, err
 	}
@@ -271,7 +271,7 @@ func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSp
 // its key range. It fails with CodeNotFound where there is none and CodePreconditionFailed where o.IfMatch
 // names another etag, and CodeConflict while it is the archive of another container of the database.
 func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOptions) error {
-	db := d.db
+	db := d.ds
 	if err := db.lockCatalog(ctx); err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOption
 // drop drops a container, unless check refuses, which is asked when nothing is in flight in it any more. The
 // caller holds the catalog's lock.
 func (d *Database) drop(ctx context.Context, c *Container, check func() error) error {
-	db := d.db
+	db := d.ds
 	err := closeAll(ctx, []*Container{c}, func() error {
 		if err := check(); err != nil {
 			return err

@@ -75,8 +75,8 @@
 //
 // A store is a tenant of a host (package host), which has the engine, the catalog's lock and numbers, the
 // clocks, the reaper, snapshots and restore. Open opens a host for documents alone; New makes a store that
-// shares one with other tenants. A DB is the door; what it has in one instance of its host is a resident
-// (resident.go), which a restore replaces, with its databases and containers.
+// shares one with other tenants. A DB is the door; what it has in one instance of its host is a dataset
+// (dataset.go), which a restore replaces, with its databases and containers.
 //
 // # Several stores on one engine
 //
@@ -99,9 +99,9 @@
 // so that those who only look say the same: Check (store/internal/check) proves that the keys have not
 // parted.
 //
-// The catalog is small, lives in memory whole and changes under one lock, on disk first. Its records are package
-// store/internal/record's. Users, permissions,
-// client encryption keys and scripts are a part of it (resource.go).
+// The catalog is small, lives in memory whole and changes under one lock, on disk first. Its records are
+// package store/internal/record's. Users, permissions, client encryption keys and scripts are a part of it
+// (resource.go).
 //
 // Errors are *fault.Error, with a Code; package store/internal/classify makes them of the errors of the
 // packages below.

@@ -36,7 +36,7 @@ func (s *stuckClock) Now() time.Time {
 	return s.Virtual.Now()
 }
 
-// within tells whether the caller is called by a function of that name or package.
+// within reports whether the caller is called by a function of that name or package.
 func within(name string) bool {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])

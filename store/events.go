@@ -21,7 +21,7 @@ import (
 // it. Neither waits for the disk, for whoever reads the log does: an entry that a crash takes back has been
 // read by nobody, and its item is announced again.
 //
-// What was dead when the log began has no entry, whether or not it had been purged by then. A fence is a
+// What was dead when the log began has no entry, whether or not it had been purged by then. A tombstone is a
 // delete: what lies below one and has not been announced before has no entry either.
 //
 // Entries are kept for the log's retention. The newest one of those that have been trimmed stays as a floor
@@ -34,13 +34,13 @@ func (st *containerState) eventRetention() int64 {
 	case e == nil:
 		return 0
 	case e.Retention == 0:
-		return definition.DefaultEventRetention
+		return DefaultEventRetention
 	}
 	return int64(e.Retention)
 }
 
-// logsExpiryOf tells whether the death of an item belongs into the log and is not there yet. The item is
-// dead, and below no fence.
+// logsExpiryOf reports whether the death of an item belongs into the log and is not there yet. The item is
+// dead, and below no tombstone.
 func (st *containerState) logsExpiryOf(item *stored) bool {
 	return st.rec.Log != nil && !item.head.Announced && !st.rec.Log.Knows(st.life(item), st.policy())
 }
@@ -107,10 +107,10 @@ func (st *containerState) subscribers() (names []string) {
 
 // trimExpiries frees entries of a slot's log that lie outside of its retention. next is the second at which
 // there will be more.
-func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slot, now int64) (more bool,
+func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *partition, now int64) (more bool,
 	next int64, err error) {
 	window := st.eventRetention()
-	old, err := c.findTrimmable(ctx, s, layout.FamilyExpired, window, now,
+	old, err := c.findExpiredEntries(ctx, s, layout.FamilyExpired, window, now,
 		func(value []byte) (layout.Version, error) {
 			e, err := layout.DecodeExpiry(value)
 			return e.Version, err
@@ -126,7 +126,7 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 	if st.rec.Log == nil || st.eventRetention() > window {
 		return false, now + 1, nil // the settings have changed: look again
 	}
-	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
+	_, err = c.ds.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
 		if err := c.writable(t, st, s); err != nil {
 			return err
 		}
@@ -141,10 +141,10 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *slo
 }
 
 // announceExpired puts the deaths of items into the log of expiries that the reaper may not purge yet.
-func (c *Container) announceExpired(ctx context.Context, st *containerState, s *slot, now int64,
+func (c *Container) announceExpired(ctx context.Context, st *containerState, s *partition, now int64,
 	limit int) (more bool, next int64, err error) {
 	l := newLook(st.policy(), s, &s.announcing, now, limit)
-	if err := l.take(ctx, c.db.eng); err != nil {
+	if err := l.take(ctx, c.ds.eng); err != nil {
 		return false, never, err
 	}
 	var survivors []candidate
@@ -159,7 +159,8 @@ func (c *Container) announceExpired(ctx context.Context, st *containerState, s *
 
 // announceBatch is announceExpired in one transaction. judged is how many candidates it came to; those that
 // are alive are appended to survivors.
-func (c *Container) announceBatch(ctx context.Context, s *slot, batch, survivors []candidate) (judged int,
+func (c *Container) announceBatch(ctx context.Context, s *partition, batch,
+	survivors []candidate) (judged int,
 	alive []candidate, err error) {
 	st, _, err := c.enter(ctx)
 	if err != nil {
@@ -167,7 +168,7 @@ func (c *Container) announceBatch(ctx context.Context, s *slot, batch, survivors
 	}
 	defer c.leave()
 	var t tx
-	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
+	_, err = c.ds.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
 		if err := t.begin(txn, c, st, s); err != nil {
 			return err
 		}
@@ -178,7 +179,7 @@ func (c *Container) announceBatch(ctx context.Context, s *slot, batch, survivors
 			return err
 		}
 		for _, g := range ghosts {
-			if st.logsExpiryOf(g) && !st.fenced(g.head, func() []byte { return g.pk }) {
+			if st.logsExpiryOf(g) && !st.tombstoned(g.head, func() []byte { return g.pk }) {
 				t.announce(g)
 			}
 		}

@@ -66,8 +66,8 @@ type ExpirationsPage struct {
 // purged by then makes no difference. Positions survive splits of ranges. CodeBadRequest: the container keeps
 // no log, or the position is malformed or ahead of the store.
 func (c *Container) Expirations(ctx context.Context, after string, limit int) (ExpirationsPage, error) {
-	c.db.in.Enter()
-	defer c.db.in.Leave()
+	c.ds.in.Enter()
+	defer c.ds.in.Leave()
 	from, err := parsePositions(after, maxSequence)
 	if err != nil {
 		return ExpirationsPage{}, err
@@ -95,9 +95,9 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 
 // ExpirationsEnd is the position behind all that is in the log.
 func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
-	c.db.in.Enter()
-	defer c.db.in.Leave()
-	var ranges []*slot
+	c.ds.in.Enter()
+	defer c.ds.in.Leave()
+	var ranges []*partition
 	err := c.withSources(ctx, Scope{}, func(sp span, sources []*source) error {
 		ranges = sp.ranges
 		return keepsLog(sources[0].st)
@@ -115,7 +115,7 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 // ExpirationsChanged returns a channel that is closed when the log of expiries has grown, or the container
 // has changed or gone. Who follows the log takes the channel, calls Expirations and waits where there are
 // none.
-func (c *Container) ExpirationsChanged() <-chan struct{} { return c.mourners.Changed() }
+func (c *Container) ExpirationsChanged() <-chan struct{} { return c.expirySubscribers.Changed() }
 
 func keepsLog(st *containerState) error {
 	if st.rec.Log == nil {
@@ -128,7 +128,7 @@ func keepsLog(st *containerState) error {
 // logReader fills one page.
 type logReader struct {
 	c      *Container
-	ranges []*slot
+	ranges []*partition
 	at     []uint64
 	share  int // entries a range: none shall keep the others from being read
 	bytes  int
@@ -203,10 +203,10 @@ func (s Subscription) Name() string {
 // Subscriptions are the webhooks of all containers, and the queues and topics to which their changes go.
 func (db *DB) Subscriptions() (list []Subscription) { return db.live().subscriptions() }
 
-func (db *resident) subscriptions() (list []Subscription) {
-	db.mu.RLock()
-	defer db.mu.RUnlock()
-	for _, c := range db.cat.containers {
+func (ds *dataset) subscriptions() (list []Subscription) {
+	ds.mu.RLock()
+	defer ds.mu.RUnlock()
+	for _, c := range ds.cat.containers {
 		if st := c.state.Load(); !st.dropped {
 			for _, w := range st.webhooks() {
 				list = append(list, Subscription{Container: c, Webhook: w})
@@ -229,7 +229,7 @@ func (c *Container) Confirmed(ctx context.Context, name string) (string, error) 
 	if err := c.hasSubscriber(c.state.Load(), name); err != nil {
 		return "", err
 	}
-	v, _, err := c.db.get(ctx, host.CatalogScope(), layout.ConfirmedKey(c.cid, name))
+	v, _, err := c.ds.get(ctx, host.CatalogScope(), layout.ConfirmedKey(c.cid, name))
 	if isAbsent(err) {
 		return "", nil
 	}
@@ -254,7 +254,7 @@ func (c *Container) confirm(ctx context.Context, name, position string) error {
 	if err := c.hasSubscriber(st, name); err != nil {
 		return err
 	}
-	_, err = c.db.eng.Update(ctx, [][]byte{st.ranges[0].scope}, func(t engine.Txn) error {
+	_, err = c.ds.eng.Update(ctx, [][]byte{st.ranges[0].scope}, func(t engine.Txn) error {
 		if err := st.current(t.Mark(st.ranges[0].scope)); err != nil {
 			return err
 		}

@@ -183,7 +183,7 @@ func (b *bench) pause(paused bool) {
 	}
 }
 
-// A write that meets a ghost puts its death into the log, unless it is there; a fence is a delete.
+// A write that meets a ghost puts its death into the log, unless it is there; a tombstone is a delete.
 func TestExpiryEventsOfGhostsThatAreInTheWay(t *testing.T) {
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()
@@ -204,7 +204,7 @@ func TestExpiryEventsOfGhostsThatAreInTheWay(t *testing.T) {
 	b.clock.Advance(9 * time.Second)
 	b.pause(false)
 	b.purgeDue()
-	b.wantExpired("a fence", end)
+	b.wantExpired("a tombstone", end)
 	if left := b.backlog(); left != 0 {
 		t.Errorf("%d left", left)
 	}

@@ -17,8 +17,8 @@ import (
 // transaction, and a page ends where a transaction ends: so a reader goes on behind an LSN. There are two:
 //
 // The latest-version feed (family f) has one entry an item, at the sequence of its last write. A replace
-// moves the entry to the end, a delete takes it away, and what has expired or lies below a fence is passed
-// over as in every read.
+// moves the entry to the end, a delete takes it away, and what has expired or lies below a tombstone is
+// passed over as in every read.
 //
 // The feed of all versions and deletes (family v) has an entry for each change that is still inside of the
 // container's retention; see version.
@@ -107,7 +107,7 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 	if !req.Start.Since.IsZero() {
 		f.since = req.Start.Since.Unix()
 	}
-	var ranges []*slot
+	var ranges []*partition
 	var at []uint64
 	err = c.withSources(ctx, req.Scope, func(sp span, sources []*source) error {
 		ranges, at = sp.ranges, make([]uint64, len(sources))
@@ -150,7 +150,7 @@ type feedReader struct {
 	until layout.Sequence // where the page is full: the last one of the transaction that it must not cut
 	// the last one of the transaction of the latest change; 0: the range has given none
 	whole  layout.Sequence
-	served *slot
+	served *partition
 	rows   []feedRow // scratch, as what follows
 	keys   [][]byte
 	mem    []byte
@@ -178,11 +178,11 @@ func (f *feedReader) fill(src *source, after uint64) (reached uint64, err error)
 	return max(at, f.whole).LSN(), err // a transaction that has taken several is told by the last
 }
 
-// past tells whether the entry of a sequence begins the next page.
+// past reports whether the entry of a sequence begins the next page.
 func (f *feedReader) past(seq layout.Sequence) bool { return f.full && seq > f.until }
 
-// ended tells whether the page is full, or its time over, and the entry of a sequence begins the next one. at
-// is where the reader has got to, and goes to the end of the page.
+// ended reports whether the page is full, or its time over, and the entry of a sequence begins the next one.
+// at is where the reader has got to, and goes to the end of the page.
 func (f *feedReader) ended(src *source, seq layout.Sequence, at *layout.Sequence) bool {
 	switch {
 	case f.past(seq):

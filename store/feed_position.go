@@ -59,7 +59,7 @@ func badPosition(text string) error {
 
 // of is the position in a range: its own, or that of a range which it was split from. A range that has
 // neither is read from its beginning.
-func (p positions) of(s *slot) uint64 {
+func (p positions) of(s *partition) uint64 {
 	if p.named == nil {
 		return p.all
 	}
@@ -73,7 +73,7 @@ func (p positions) of(s *slot) uint64 {
 	return n
 }
 
-func formatPositions(ranges []*slot, at []uint64) string {
+func formatPositions(ranges []*partition, at []uint64) string {
 	if len(ranges) == 0 {
 		return "0" // a scope in which nothing can lie
 	}

@@ -11,14 +11,14 @@ import (
 )
 
 func TestFeedPositions(t *testing.T) {
-	slotOf := func(id int, parents ...int) *slot {
-		s, err := newSlot(layout.CIDBit, record.Range{ID: id, Max: definition.MaxEPK, Parents: parents})
+	slotOf := func(id int, parents ...int) *partition {
+		s, err := newPartition(layout.CIDBit, record.Range{ID: id, Max: definition.MaxEPK, Parents: parents})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	ranges := []*slot{slotOf(0), slotOf(3, 1), slotOf(4, 2, 1)}
+	ranges := []*partition{slotOf(0), slotOf(3, 1), slotOf(4, 2, 1)}
 	for text, want := range map[string][3]uint64{
 		"":                  {0, 0, 0},
 		"7":                 {7, 7, 7},

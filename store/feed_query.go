@@ -36,14 +36,14 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	}
 	udfs := functions{c: c, ctx: ctx}
 	defer udfs.close()
-	watch := c.db.pageWatch(ctx)
+	watch := c.ds.pageWatch(ctx)
 	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: watch.Elapsed, Limit: watch.Limit,
 		UDF: udfs.call}
-	heavy := c.db.door.heavy.Query(env.Elapsed, env.Limit)
+	heavy := c.ds.door.heavy.Query(env.Elapsed, env.Limit)
 	defer heavy.Leave()
 	heavy.BegunAnew = true // rows of changes are added to those of others
 	env.Turn = heavy.Turn
-	defer c.db.door.memory.Lend(&env)()
+	defer c.ds.door.memory.Lend(&env)()
 	var out ChangesQueryPage
 	var total Receipt
 	for {

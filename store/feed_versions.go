@@ -68,7 +68,7 @@ func (ch *Change) AppendSeparately(dst []byte) []byte {
 	return append(ch.appendMetadata(append(dst, `,"metadata":`...)), '}')
 }
 
-// gone tells whether there is no item after the change.
+// gone reports whether there is no item after the change.
 func (ch *Change) gone() bool { return ch.Kind == ChangeDelete || ch.Kind == ChangeExpire }
 
 func (ch *Change) appendMetadata(dst []byte) []byte {
@@ -151,7 +151,7 @@ func outsideRetention() error {
 	return fault.New(fault.CodeBadRequest, "You must read the change feed from within the retention period.")
 }
 
-// wantsVersion tells whether a version is in the scope.
+// wantsVersion reports whether a version is in the scope.
 func (sp *span) wantsVersion(v *layout.Version) bool {
 	return sp.wants(v.EPK) && bytes.HasPrefix(v.EPK, sp.epk) && bytes.HasPrefix(v.PK, sp.pk)
 }

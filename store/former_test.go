@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// TestFormerRanges: the ids of a container's ranges go on naming their spans when the container is deleted and
-// made again on another number of ranges. By the old ids a query, a list, a change feed and a batch find each
-// item of the new container once.
+// TestFormerRanges: the ids of a container's ranges go on naming their spans when the container is deleted
+// and made again on another number of ranges. By the old ids a query, a list, a change feed and a batch find
+// each item of the new container once.
 func TestFormerRanges(t *testing.T) {
 	b := newBench(t, `"changeFeedPolicy":{"retentionDuration":10}`, 2)
 	spec := b.c.Info().Spec

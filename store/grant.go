@@ -32,12 +32,12 @@ func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
 	return db.live().grant(ctx, permission)
 }
 
-func (db *resident) grant(ctx context.Context, permission Resource) (Grant, error) {
-	return db.parseGrant(ctx, doc.Of(permission.Body))
+func (ds *dataset) grant(ctx context.Context, permission Resource) (Grant, error) {
+	return ds.parseGrant(ctx, doc.Of(permission.Body))
 }
 
 // parseGrant reads a permission: its mode, the link of the resource, and the partition key.
-func (db *resident) parseGrant(ctx context.Context, v doc.Value) (g Grant, err error) {
+func (ds *dataset) parseGrant(ctx context.Context, v doc.Value) (g Grant, err error) {
 	if err := checkWord(v, "permissionMode", "Read", "All"); err != nil {
 		return g, err
 	}
@@ -53,16 +53,16 @@ func (db *resident) parseGrant(ctx context.Context, v doc.Value) (g Grant, err e
 		return g, badResource(link)
 	}
 	if _, ok := layout.ParseRID(parts[1], 4); ok {
-		if err := g.byRID(parts); err != nil || db.hasRID(parts[1]) {
+		if err := g.byRID(parts); err != nil || ds.hasRID(parts[1]) {
 			return g, err
 		}
 		// A database may have a name that looks like a rid; and a rid that leads nowhere is accepted, as
 		// Cosmos DB does.
-		if _, err := db.database(parts[1]); err != nil {
+		if _, err := ds.database(parts[1]); err != nil {
 			return g, nil
 		}
 	}
-	return g, db.grantByName(ctx, &g, parts)
+	return g, ds.grantByName(ctx, &g, parts)
 }
 
 func badResource(link string) error {
@@ -113,14 +113,14 @@ func (g *Grant) byRID(parts []string) error {
 	return nil
 }
 
-func (db *resident) hasRID(database string) bool {
-	_, err := db.databaseByRID(database)
+func (ds *dataset) hasRID(database string) bool {
+	_, err := ds.databaseByRID(database)
 	return err == nil
 }
 
 // grantByName looks up what a link names. Clients write ids into links as they are or escaped.
-func (db *resident) grantByName(ctx context.Context, g *Grant, parts []string) error {
-	d, err := tryEscaped(parts[1], db.database)
+func (ds *dataset) grantByName(ctx context.Context, g *Grant, parts []string) error {
+	d, err := tryEscaped(parts[1], ds.database)
 	if err != nil {
 		return err
 	}

@@ -30,18 +30,18 @@ const usePromise = 60
 // beginUse and endUse go around a request to the container: for the reaper, which gives way to it, and for
 // AutoDeleteOnIdle.
 func (c *Container) beginUse() {
-	c.db.in.Enter()
+	c.ds.in.Enter()
 	if c.state.Load().rec.Settings.AutoDeleteOnIdle > 0 {
 		raise(&c.used, c.moment())
 	}
 }
 
-func (c *Container) endUse() { c.db.in.Leave() }
+func (c *Container) endUse() { c.ds.in.Leave() }
 
 // errInUse is why an idle container is not dropped after all.
 var errInUse = errors.New("the container was used meanwhile")
 
-// idle tells whether the container's time without use is over.
+// idle reports whether the container's time without use is over.
 func (c *Container) idle() bool {
 	limit := int64(c.state.Load().rec.Settings.AutoDeleteOnIdle)
 	return limit > 0 && c.moment()-c.used.Load() >= limit
@@ -50,19 +50,19 @@ func (c *Container) idle() bool {
 // tendIdle deletes the containers that have been idle for too long, and stores when the others were used. It
 // is called in a turn of the reaper; while the catalog is being changed it does nothing, since the next turn
 // is soon.
-func (db *resident) tendIdle(ctx context.Context) error {
+func (ds *dataset) tendIdle(ctx context.Context) error {
 	var timed []*Container
-	db.mu.RLock()
-	for _, c := range db.cat.containers {
+	ds.mu.RLock()
+	for _, c := range ds.cat.containers {
 		if c.state.Load().rec.Settings.AutoDeleteOnIdle > 0 {
 			timed = append(timed, c)
 		}
 	}
-	db.mu.RUnlock()
-	if len(timed) == 0 || !db.in.Catalog().TryLock() {
+	ds.mu.RUnlock()
+	if len(timed) == 0 || !ds.in.Catalog().TryLock() {
 		return nil
 	}
-	defer db.in.Catalog().Unlock()
+	defer ds.in.Catalog().Unlock()
 	var errs []error
 	for _, c := range timed {
 		if err := c.tendIdle(ctx); err != nil && fault.ErrorCode(err) != fault.CodeOwnerNotFound {
@@ -97,7 +97,7 @@ func (c *Container) tendIdle(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		c.db.opts.Logger.Info("a container that nobody has used was deleted", "database", c.d.ID(),
+		c.ds.opts.Logger.Info("a container that nobody has used was deleted", "database", c.d.ID(),
 			"container", c.name, "seconds", limit)
 	}
 	return err
@@ -118,7 +118,7 @@ func (c *Container) loadUse(r engine.Reader) error {
 
 // usedElsewhere reads when other stores over the engine have used the container: they may have stored it.
 func (c *Container) usedElsewhere(ctx context.Context) error {
-	return c.db.view(ctx, func(r engine.Reader) error {
+	return c.ds.view(ctx, func(r engine.Reader) error {
 		if err := c.loadUse(r); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (c *Container) usedElsewhere(ctx context.Context) error {
 
 // keepUse stores a second until which the container counts as used, unless it has been dropped.
 func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) error {
-	err := c.db.changeCatalog(ctx, func(t *host.Change) error {
+	err := c.ds.changeCatalog(ctx, func(t *host.Change) error {
 		v, err := t.Get(layout.ContainerKey(c.d.rec.Num, c.name))
 		if isAbsent(err) {
 			return nil
@@ -160,10 +160,10 @@ func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) erro
 }
 
 // keepUses stores when containers were last used, where their settings ask for it. The store is at rest.
-func (db *resident) keepUses(ctx context.Context) error {
-	db.mu.RLock()
-	containers := db.cat.containers
-	db.mu.RUnlock()
+func (ds *dataset) keepUses(ctx context.Context) error {
+	ds.mu.RLock()
+	containers := ds.cat.containers
+	ds.mu.RUnlock()
 	var errs []error
 	for _, c := range containers {
 		st := c.state.Load()

@@ -56,10 +56,10 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 			_, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: "SELECT * FROM c"})
 			return err
 		},
-		"list":  func(b *bench) error { _, _, err := b.c.List(b.ctx, store.ListOptions{}); return err },
-		"feed":  func(b *bench) error { _, _, err := b.c.Changes(b.ctx, store.ChangesRequest{}); return err },
-		"fence": func(b *bench) error { _, err := b.c.DeletePartition(b.ctx, pk("q")); return err },
-		"lease": func(b *bench) error { _, err := b.c.Lease(b.ctx, pk("p"), "a", 5); return err },
+		"list":      func(b *bench) error { _, _, err := b.c.List(b.ctx, store.ListOptions{}); return err },
+		"feed":      func(b *bench) error { _, _, err := b.c.Changes(b.ctx, store.ChangesRequest{}); return err },
+		"tombstone": func(b *bench) error { _, err := b.c.DeletePartition(b.ctx, pk("q")); return err },
+		"lease":     func(b *bench) error { _, err := b.c.Lease(b.ctx, pk("p"), "a", 5); return err },
 		"batch": func(b *bench) error {
 			_, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{{Kind: store.OperationRead, ID: "a"}},
 				store.BatchOptions{})

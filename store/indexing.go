@@ -56,7 +56,7 @@ func recency(spec *definition.ContainerSpec) (keys []index.CompositePath) {
 	return append(keys, index.CompositePath{Path: "/_ts"})
 }
 
-// keepsRecency tells whether a new container keeps that index: not where a partition is one document.
+// keepsRecency reports whether a new container keeps that index: not where a partition is one document.
 func keepsRecency(spec *definition.ContainerSpec) bool {
 	paths := spec.PartitionKey.ParsedPaths()
 	return len(paths) > 0 && paths[len(paths)-1].String() != "/id"
@@ -98,7 +98,7 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 	next.rec.IndexRound++
 	next.rec.IndexedBy = nil
 	var empty bool
-	err := c.db.view(ctx, func(r engine.Reader) (err error) {
+	err := c.ds.view(ctx, func(r engine.Reader) (err error) {
 		empty, err = st.isEmpty(r)
 		return err
 	})
@@ -128,7 +128,7 @@ func (st *containerState) stillIndexedBy(next *containerState) (list []json.RawM
 	return list
 }
 
-// isEmpty tells whether there is no document at all.
+// isEmpty reports whether there is no document at all.
 func (st *containerState) isEmpty(r engine.Reader) (bool, error) {
 	for _, s := range st.ranges {
 		n, err := view.Count(r, layout.SlotFamily(s.scope, layout.FamilyItem), 1)
@@ -157,11 +157,11 @@ func (st *containerState) checkEmpty(r engine.Reader, next *containerState) erro
 type terms struct {
 	by      *index.Indexer
 	ts      int64
-	slot    *slot
+	slot    *partition
 	entries []index.Entry
 }
 
-func makeTerms(by *index.Indexer, ts int64, s *slot, body []byte) *terms {
+func makeTerms(by *index.Indexer, ts int64, s *partition, body []byte) *terms {
 	return &terms{by, ts, s, by.EntriesWithin(nil, s.scope, layout.RIDLen, body, ts)}
 }
 
@@ -294,8 +294,8 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 // queryInfo is what a query has to know of a state of the container.
 func (c *Container) queryInfo(st *containerState) query.Info {
 	info := query.Info{
-		Index: st.terms, PartitionPaths: c.def.ParsedPaths(), Lenient: c.db.opts.Lenient,
-		Geometry: st.spec.Geospatial == definition.Geometry, Superset: c.db.opts.Lenient,
+		Index: st.terms, PartitionPaths: c.def.ParsedPaths(), Lenient: c.ds.opts.Lenient,
+		Geometry: st.spec.Geospatial == definition.Geometry, Superset: c.ds.opts.Lenient,
 	}
 	for _, p := range st.spec.ComputedProperties {
 		info.Computed = append(info.Computed, query.Computed{Name: p.Name, Query: p.Query})

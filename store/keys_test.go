@@ -71,7 +71,7 @@ func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, 
 		}
 		clock.Advance(d)
 	case "sweep":
-		_, err = c.db.in.SweepNow(t.Context())
+		_, err = c.ds.in.SweepNow(t.Context())
 	case "put":
 		_, _, err = c.Upsert(t.Context(), definition.PartitionKey{}, []byte(rest), WriteOptions{})
 	case "delete":

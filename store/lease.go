@@ -48,7 +48,7 @@ func (c *Container) Lease(ctx context.Context, pk definition.PartitionKey, id st
 func (c *Container) ReleaseLease(ctx context.Context, pk definition.PartitionKey, id string) error {
 	err := c.lease(ctx, pk, id, func(int64) int64 { return 0 })
 	if err == nil {
-		c.db.in.WakeReaper()
+		c.ds.in.WakeReaper()
 	}
 	return err
 }
@@ -60,8 +60,8 @@ func (c *Container) lease(ctx context.Context, pk definition.PartitionKey, id st
 	if err != nil {
 		return err
 	}
-	_, err = c.update(ctx, p.place, func(t *tx) error {
-		item, err := t.mustFind(p.place)
+	_, err = c.update(ctx, p.itemLocation, func(t *tx) error {
+		item, err := t.mustFind(p.itemLocation)
 		if err == nil {
 			t.setLease(item, until(t.now))
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// alive tells whether the item "a" can be read.
+// alive reports whether the item "a" can be read.
 func (b *bench) alive() bool {
 	b.t.Helper()
 	_, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{})

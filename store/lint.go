@@ -88,13 +88,13 @@ func (c *Container) noteLint(found definition.Lint, last *LintCase) {
 		c.lints[i].last.Store(last)
 		// a line for the 1st, the 10th, the 100th ...: a loop of writes does not flood the log
 		if n == 1 || isPowerOfTen(n) && rule != definition.LintNull {
-			c.db.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", n, "database", c.d.ID(),
+			c.ds.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", n, "database", c.d.ID(),
 				"container", c.name, "id", last.Key.ID, "ttl", int64(last.TTL))
 		}
 	}
 }
 
-// isLeaseLock tells whether an item is the lock that a change feed processor of the SDKs for .NET and Java
+// isLeaseLock reports whether an item is the lock that a change feed processor of the SDKs for .NET and Java
 // takes for a moment in its container of leases, and deletes itself. Its ttl is a net for a crash, and the
 // processors want the container as it is.
 func isLeaseLock(id string, body []byte) bool {
@@ -113,7 +113,7 @@ func isLeaseLock(id string, body []byte) bool {
 func (c *Container) lintDefault() {
 	spec := c.state.Load().spec
 	if found := spec.Lint(); found != 0 {
-		c.db.opts.Logger.Warn(found.Text(), "rule", found.String(), "database", c.d.ID(), "container", c.name,
+		c.ds.opts.Logger.Warn(found.Text(), "rule", found.String(), "database", c.d.ID(), "container", c.name,
 			"defaultTtl", int64(spec.DefaultTTL))
 	}
 }

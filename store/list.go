@@ -66,7 +66,7 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Recei
 	if err != nil {
 		return Page{}, r, err
 	}
-	page.Continuation, err = st.onward(l, page.Continuation, func(next *slot) (string, error) {
+	page.Continuation, err = st.onward(l, page.Continuation, func(next *partition) (string, error) {
 		o.Scope.Range = next.id
 		sp, err := c.scope(st, o.Scope)
 		return formatContinuation(&sp, query.Begin(sp.spans())), err
@@ -115,7 +115,7 @@ type pager struct {
 	bytes   int
 	last    uint64 // rid of the last item
 	more    bool   // another page follows
-	served  *slot
+	served  *partition
 }
 
 // fill goes on behind a rid in one range.
@@ -159,7 +159,7 @@ func pageLimit(asked int) int {
 
 // span is a resolved scope: the ranges to visit, and what of them.
 type span struct {
-	ranges []*slot
+	ranges []*partition
 	// of the family k, where one logical partition or a prefix of a hierarchical key is asked for
 	prefix   []byte
 	epk, pk  []byte // what that is made of
@@ -187,7 +187,7 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 		sp.epk, sp.pk, sp.levels, sp.key = epk, pk.AppendOrdered(nil), pk.Len(), pk
 		sp.prefix = layout.AppendPartitionPrefix(nil, c.cid, layout.FamilyPartition, epk, sp.pk)
 		h.Write([]byte(partOfContainer)) // which one, its bounds tell
-		if sp.ranges = []*slot{st.rangeOf(epk)}; pk.Len() < c.def.Levels() {
+		if sp.ranges = []*partition{st.rangeOf(epk)}; pk.Len() < c.def.Levels() {
 			sp.ranges = st.rangesOver(epk, behindPrefix(epk))
 		}
 		sp.shared = len(sp.ranges) > 1
@@ -198,7 +198,7 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 				return span{}, rangeGone(s.Range)
 			}
 			sp.shared = sp.shared || sp.ranges[0] != r
-			sp.ranges = []*slot{r}
+			sp.ranges = []*partition{r}
 		}
 		return sp.withHash(h.Sum32()), nil
 	case s.Range != "":
@@ -206,7 +206,7 @@ func (c *Container) scope(st *containerState, s Scope) (span, error) {
 		if r == nil {
 			return span{}, rangeGone(s.Range)
 		}
-		sp.ranges = []*slot{r}
+		sp.ranges = []*partition{r}
 	}
 	var err error
 	if sp.min, err = epkBound(s.MinEPK); err != nil {
@@ -243,8 +243,8 @@ func (sp span) withHash(h uint32) span {
 }
 
 // rangesOver are the ranges that overlap [min, max).
-func (st *containerState) rangesOver(min, max []byte) []*slot {
-	var over []*slot
+func (st *containerState) rangesOver(min, max []byte) []*partition {
+	var over []*partition
 	for _, s := range st.ranges {
 		if (len(s.max) == 0 || bytes.Compare(min, s.max) < 0) &&
 			(len(max) == 0 || bytes.Compare(s.min, max) < 0) {
@@ -329,7 +329,7 @@ type Page struct {
 	Continuation string // empty on the last page
 }
 
-// isFull tells whether a key is that of one logical partition.
+// isFull reports whether a key is that of one logical partition.
 func (c *Container) isFull(k definition.PartitionKey) bool {
 	return !k.IsZero() && c.def.Plain(k).Len() == c.def.Levels()
 }

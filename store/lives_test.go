@@ -57,7 +57,7 @@ func TestFolderWithAPathThatWasNotObeyed(t *testing.T) {
 		}
 	}
 	clock.Set(time.Unix(1_000_010, 0))
-	_, err := c.db.eng.Update(t.Context(), [][]byte{host.CatalogScope()}, func(txn engine.Txn) error {
+	_, err := c.ds.eng.Update(t.Context(), [][]byte{host.CatalogScope()}, func(txn engine.Txn) error {
 		st := c.state.Load()
 		rec, spec := st.rec, st.spec
 		spec.TTLPropertyPath = "/base"

@@ -242,8 +242,8 @@ func TestOneLSNForAPurge(t *testing.T) {
 	}
 }
 
-// A fence has an LSN of its own: what came before is gone, what comes behind is there.
-func TestOneLSNForAFence(t *testing.T) {
+// A tombstone has an LSN of its own: what came before is gone, what comes behind is there.
+func TestOneLSNForATombstone(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()
 	old := b.doc("a", 0)
@@ -255,6 +255,6 @@ func TestOneLSNForAFence(t *testing.T) {
 		op(store.OperationCreate, "", `{"id":"b","pk":"p"}`))
 	b.sweep()
 	if got := b.ids(b.c); got != "a b" {
-		t.Errorf("behind the fence there is %q", got)
+		t.Errorf("behind the tombstone there is %q", got)
 	}
 }

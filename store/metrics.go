@@ -43,15 +43,15 @@ const backlogLimit = 100_000
 // backlog.
 func (db *DB) Metrics(ctx context.Context) (Metrics, error) { return db.live().metrics(ctx) }
 
-func (db *resident) metrics(ctx context.Context) (Metrics, error) {
-	db.mu.RLock()
-	m := Metrics{Databases: len(db.cat.databases)}
-	containers := db.cat.containers
-	db.mu.RUnlock()
-	m.Purged = db.purged.Load()
-	m.Reaper = db.in.ReaperMetrics()
-	m.Engine = db.eng.Metrics()
-	m.StuckScripts = db.programs.Stuck()
+func (ds *dataset) metrics(ctx context.Context) (Metrics, error) {
+	ds.mu.RLock()
+	m := Metrics{Databases: len(ds.cat.databases)}
+	containers := ds.cat.containers
+	ds.mu.RUnlock()
+	m.Purged = ds.purged.Load()
+	m.Reaper = ds.in.ReaperMetrics()
+	m.Engine = ds.eng.Metrics()
+	m.StuckScripts = ds.programs.Stuck()
 	for _, c := range containers {
 		one, err := c.metrics(ctx)
 		if fault.ErrorCode(err) == fault.CodeOwnerNotFound {
@@ -105,7 +105,7 @@ type ReaperState struct {
 // Reaper tells how the container's reaper stands. It counts what has expired and is not purged.
 func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
 	s := ReaperState{
-		Paused: c.reaping.paused.Load(), AllPaused: c.db.in.ReaperPaused(), Purged: c.purged.Load(),
+		Paused: c.reaping.paused.Load(), AllPaused: c.ds.in.ReaperPaused(), Purged: c.purged.Load(),
 	}
 	if r := c.Settings().Reaper; r != nil {
 		s.Settings = *r

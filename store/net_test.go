@@ -65,7 +65,7 @@ func TestCeilingOfASecondTry(t *testing.T) {
 	}
 	givenUp := errors.New("given up")
 	for _, try := range []error{givenUp, nil} {
-		_, err := g.c.update(t.Context(), p.place, func(t *tx) error {
+		_, err := g.c.update(t.Context(), p.itemLocation, func(t *tx) error {
 			if out := t.apply(p); out.Err != nil {
 				return out.Err
 			}

@@ -43,28 +43,28 @@ func putOffer(t engine.Txn, o *record.Offer, now int64) error {
 	return host.SetRecord(t, layout.OfferKey(o.Num), o)
 }
 
-// hasOwnOffer tells whether a database shares a throughput among its containers. The caller holds the
+// hasOwnOffer reports whether a database shares a throughput among its containers. The caller holds the
 // catalog's lock.
-func (db *resident) hasOwnOffer(d *Database) bool {
-	return slices.ContainsFunc(db.cat.offers, func(o record.Offer) bool {
+func (ds *dataset) hasOwnOffer(d *Database) bool {
+	return slices.ContainsFunc(ds.cat.offers, func(o record.Offer) bool {
 		return o.Database == d.rec.Num &&
 			o.CID == 0
 	})
 }
 
 // isShared reports whether a container of the database lives off the database's throughput.
-func (db *resident) isShared(database uint32) bool {
-	db.mu.RLock()
-	containers := slices.Clone(db.cat.containers)
-	db.mu.RUnlock()
+func (ds *dataset) isShared(database uint32) bool {
+	ds.mu.RLock()
+	containers := slices.Clone(ds.cat.containers)
+	ds.mu.RUnlock()
 	return slices.ContainsFunc(containers, func(c *Container) bool {
 		return c.d.rec.Num == database && c.SharesThroughput()
 	})
 }
 
-// SharesThroughput tells whether the container has no throughput of its own and lives off its database's.
+// SharesThroughput reports whether the container has no throughput of its own and lives off its database's.
 func (c *Container) SharesThroughput() bool {
-	db := c.db
+	db := c.ds
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	shared := false
@@ -80,27 +80,27 @@ func (c *Container) SharesThroughput() bool {
 // Offers are all offers in order of creation.
 func (db *DB) Offers() []Offer { return db.live().offers() }
 
-func (db *resident) offers() []Offer {
-	db.mu.RLock()
-	defer db.mu.RUnlock()
-	offers := make([]Offer, 0, len(db.cat.offers))
-	for _, o := range db.cat.offers {
-		offers = append(offers, db.renderOffer(o))
+func (ds *dataset) offers() []Offer {
+	ds.mu.RLock()
+	defer ds.mu.RUnlock()
+	offers := make([]Offer, 0, len(ds.cat.offers))
+	for _, o := range ds.cat.offers {
+		offers = append(offers, ds.renderOffer(o))
 	}
 	return offers
 }
 
 // offer renders a record. The caller holds mu.
-func (db *resident) renderOffer(o record.Offer) Offer {
-	out := Offer{ID: layout.OfferRIDText(o.Num), ETag: layout.ETagText(db.incarnation, 3, o.LSN),
+func (ds *dataset) renderOffer(o record.Offer) Offer {
+	out := Offer{ID: layout.OfferRIDText(o.Num), ETag: layout.ETagText(ds.incarnation, 3, o.LSN),
 		Timestamp: o.TS, Throughput: o.Asked,
-		Pending: db.pending(o)}
-	for _, c := range db.cat.containers {
+		Pending: ds.pending(o)}
+	for _, c := range ds.cat.containers {
 		if o.CID != 0 && c.cid == o.CID {
 			out.Resource, out.ResourceRID = c.self(), c.RID()
 		}
 	}
-	for _, d := range db.cat.databases {
+	for _, d := range ds.cat.databases {
 		if o.CID == 0 && d.rec.Num == o.Database {
 			out.Resource, out.ResourceRID = "dbs/"+d.RID()+"/", d.RID()
 		}
@@ -111,21 +111,21 @@ func (db *resident) renderOffer(o record.Offer) Offer {
 // Offer finds an offer by its id: CodeBadRequest where that is not one, CodeNotFound where there is none.
 func (db *DB) Offer(id string) (Offer, error) { return db.live().offerByID(id) }
 
-func (db *resident) offerByID(id string) (Offer, error) {
-	db.mu.RLock()
-	defer db.mu.RUnlock()
-	rec, err := db.findOffer(id)
+func (ds *dataset) offerByID(id string) (Offer, error) {
+	ds.mu.RLock()
+	defer ds.mu.RUnlock()
+	rec, err := ds.findOffer(id)
 	if err != nil {
 		return Offer{}, err
 	}
-	return db.renderOffer(rec), nil
+	return ds.renderOffer(rec), nil
 }
 
-func (db *resident) findOffer(id string) (record.Offer, error) {
+func (ds *dataset) findOffer(id string) (record.Offer, error) {
 	if _, ok := layout.ParseRID(id, 3); !ok {
 		return record.Offer{}, badRID(id)
 	}
-	for _, o := range db.cat.offers {
+	for _, o := range ds.cat.offers {
 		if layout.OfferRIDText(o.Num) == id {
 			return o, nil
 		}
@@ -144,21 +144,21 @@ func (db *DB) ReplaceOffer(ctx context.Context, id string, t definition.Throughp
 	return db.live().replaceOffer(ctx, id, t, migrate, o)
 }
 
-func (db *resident) replaceOffer(
+func (ds *dataset) replaceOffer(
 	ctx context.Context, id string, t definition.Throughput, migrate bool, o WriteOptions,
 ) (Offer, error) {
 	if err := t.Validate(); err != nil {
 		return Offer{}, err
 	}
-	if err := db.lockCatalog(ctx); err != nil {
+	if err := ds.lockCatalog(ctx); err != nil {
 		return Offer{}, err
 	}
-	defer db.in.Catalog().Unlock()
-	rec, err := db.findOffer(id)
+	defer ds.in.Catalog().Unlock()
+	rec, err := ds.findOffer(id)
 	if err != nil {
 		return Offer{}, err
 	}
-	if err := checkIfMatch(o.IfMatch, db.renderOffer(rec).ETag); err != nil {
+	if err := checkIfMatch(o.IfMatch, ds.renderOffer(rec).ETag); err != nil {
 		return Offer{}, err
 	}
 	if t.IsZero() {
@@ -168,35 +168,35 @@ func (db *resident) replaceOffer(
 		return Offer{}, fault.New(fault.CodeBadRequest,
 			"An offer cannot change between manual and autoscale throughput without a migration.")
 	}
-	if t.Autoscale > definition.RangeThroughput && rec.CID == 0 && !db.isShared(rec.Database) {
+	if t.Autoscale > definition.RangeThroughput && rec.CID == 0 && !ds.isShared(rec.Database) {
 		return Offer{}, fault.New(fault.CodeBadRequest,
 			"There are no collections using the shared database offer. "+
 				"Please retry the scale operation after creating a collection that uses database offer")
 	}
 	rec.Ranges = rec.Target(t)
 	rec.Asked = t
-	err = db.changeOffer(ctx, &rec, func(txn *host.Change) error { return putOffer(txn, &rec, db.stamp()) })
+	err = ds.changeOffer(ctx, &rec, func(txn *host.Change) error { return putOffer(txn, &rec, ds.stamp()) })
 	if err != nil {
 		return Offer{}, err
 	}
-	db.splitter.Wake()
-	db.mu.RLock()
-	defer db.mu.RUnlock()
-	return db.renderOffer(rec), nil
+	ds.splitter.Wake()
+	ds.mu.RLock()
+	defer ds.mu.RUnlock()
+	return ds.renderOffer(rec), nil
 }
 
 // changeOffer runs one transaction that writes an offer's record, and then puts that into the catalog. The
 // caller holds the catalog's lock.
-func (db *resident) changeOffer(ctx context.Context, rec *record.Offer, put func(*host.Change) error) error {
-	if err := db.changeCatalog(ctx, put); err != nil {
+func (ds *dataset) changeOffer(ctx context.Context, rec *record.Offer, put func(*host.Change) error) error {
+	if err := ds.changeCatalog(ctx, put); err != nil {
 		return err
 	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	db.cat.offers = slices.Clone(db.cat.offers)
-	for i := range db.cat.offers {
-		if db.cat.offers[i].Num == rec.Num {
-			db.cat.offers[i] = *rec
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	ds.cat.offers = slices.Clone(ds.cat.offers)
+	for i := range ds.cat.offers {
+		if ds.cat.offers[i].Num == rec.Num {
+			ds.cat.offers[i] = *rec
 		}
 	}
 	return nil

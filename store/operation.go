@@ -63,7 +63,7 @@ type OperationResult struct {
 	Err      error   // an *Error, or nil
 }
 
-// fatal tells whether the operation failed for a reason that is not its own. Its transaction may be
+// fatal reports whether the operation failed for a reason that is not its own. Its transaction may be
 // half-written and must be given up.
 func (r *OperationResult) fatal() bool {
 	switch fault.ErrorCode(r.Err) {
@@ -77,7 +77,7 @@ func (r *OperationResult) fatal() bool {
 // caller; a transaction that runs again applies it again.
 type prepared struct {
 	kind OperationKind
-	place
+	itemLocation
 	options WriteOptions
 	given   stored // what is to be written, as prepare made it
 	item    stored // what is written: made anew of given, or by a patch, each time that it is applied
@@ -129,7 +129,7 @@ func (c *Container) address(pk definition.PartitionKey, op Operation) (*prepared
 	if op.ID == "" {
 		return nil, itemNotFound()
 	}
-	p := &prepared{place: c.place(pk, op.ID)}
+	p := &prepared{itemLocation: c.locate(pk, op.ID)}
 	if op.Kind != OperationPatch {
 		return p, nil
 	}
@@ -154,7 +154,7 @@ func (c *Container) replacement(pk definition.PartitionKey, op Operation) (*prep
 		if unknown != nil {
 			return nil, err
 		}
-		return &prepared{place: c.place(key, op.ID), refused: err}, nil
+		return &prepared{itemLocation: c.locate(key, op.ID), refused: err}, nil
 	}
 	if p.id == op.ID {
 		return p, nil
@@ -185,7 +185,7 @@ func (c *Container) draft(given definition.PartitionKey, body []byte) (*prepared
 	if err != nil {
 		return nil, err
 	}
-	p := &prepared{place: c.place(pk, id)}
+	p := &prepared{itemLocation: c.locate(pk, id)}
 	st := c.state.Load()
 	p.item = stored{
 		head: layout.Header{EPK: p.epk, Life: ttl.Life{Own: own}}, body: parsed.Body, id: id, pk: p.pk,
@@ -242,7 +242,7 @@ func failed(err error) OperationResult {
 
 // read returns a live item. What it returns outlives the transaction.
 func (t *tx) read(p *prepared) OperationResult {
-	found, err := t.mustFind(p.place)
+	found, err := t.mustFind(p.itemLocation)
 	if err != nil {
 		return failed(err)
 	}
@@ -303,7 +303,7 @@ func (t *tx) upsert(p *prepared) (old *stored, err error) {
 
 // target finds the live item that an operation changes, and checks the operation's document and If-Match.
 func (t *tx) target(p *prepared) (*stored, error) {
-	old, err := t.mustFind(p.place)
+	old, err := t.mustFind(p.itemLocation)
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ type preparedPatch struct {
 	only *query.Condition        // nil: none
 	pk   definition.PartitionKey // of the item
 
-	judged judgement
+	result conditionResult
 	again  bool // it is judged beforehand
 }
 
@@ -107,8 +107,8 @@ func (t *tx) patch(p *prepared) (old *stored, err error) {
 	return old, t.replace(old, &p.item)
 }
 
-// judgement is what a condition has said about a version of an item.
-type judgement struct {
+// conditionResult is what a condition has said about a version of an item.
+type conditionResult struct {
 	rid uint64 // 0: about none
 	seq layout.Sequence
 	err error // nil: it holds
@@ -122,9 +122,9 @@ const (
 	maxHolding   = 250 * time.Millisecond // inside, for all conditions of a transaction
 )
 
-// judge evaluates the condition of a patch on the item as it is now. What is wrong with the item is for the
-// transaction to find.
-func (c *Container) judge(ctx context.Context, p *prepared) error {
+// evaluateAhead evaluates the condition of a patch on the item as it is now. What is wrong with the item is
+// for the transaction to find.
+func (c *Container) evaluateAhead(ctx context.Context, p *prepared) error {
 	if p == nil || p.patch == nil || p.patch.only == nil {
 		return nil
 	}
@@ -133,13 +133,13 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 	if err != nil {
 		return err
 	}
-	item, _, err := c.get(ctx, st, st.rangeOf(p.epk), p.place, now)
+	item, _, err := c.get(ctx, st, st.rangeOf(p.epk), p.itemLocation, now)
 	if err != nil {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(ctx, maxCondition)
 	defer cancel()
-	heavy := c.db.door.heavy.Query(c.db.in.Elapsed(), maxCondition)
+	heavy := c.ds.door.heavy.Query(c.ds.in.Elapsed(), maxCondition)
 	defer heavy.Leave()
 	on := &row{c: c, rid: item.rid, head: item.head, body: item.body}
 	err = heavy.Run(func() error { return c.evaluate(limited, p.patch.only, on, now, heavy.Turn) })
@@ -149,7 +149,7 @@ func (c *Container) judge(ctx context.Context, p *prepared) error {
 		}
 		err = tooSlow(err)
 	}
-	p.patch.judged = judgement{rid: item.rid, seq: item.head.Sequence, err: err}
+	p.patch.result = conditionResult{rid: item.rid, seq: item.head.Sequence, err: err}
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (c *Container) evaluate(
 	ctx context.Context, condition *query.Condition, on *row, now int64, turn func(context.Context) error,
 ) error {
 	env := query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64, Turn: turn}
-	defer c.db.door.memory.Lend(&env)()
+	defer c.ds.door.memory.Lend(&env)()
 	holds, err := condition.Match(ctx, on, env)
 	switch {
 	case err != nil:
@@ -175,24 +175,25 @@ func (c *Container) evaluate(
 	return nil
 }
 
-// errJudgeAgain ends a transaction that has met another version than the one that the condition of a patch
-// was evaluated for, and has no time for that.
-var errJudgeAgain = fault.New(fault.CodeUnavailable,
+// errConditionAgain ends a transaction that has met another version than the one that the condition of a
+// patch was evaluated for, and has no time for that.
+var errConditionAgain = fault.New(fault.CodeUnavailable,
 	"The item of a conditional patch changes faster than its condition can be evaluated.")
 
-// maxJudged is how often conditions are evaluated anew, because others have written to the item in between.
-const maxJudged = 10
+// maxEvaluations is how often conditions are evaluated anew, because others have written to the item in
+// between.
+const maxEvaluations = 10
 
-// updateJudged is update with the conditions of patches evaluated beforehand.
-func (c *Container) updateJudged(ctx context.Context, at place, list []*prepared,
+// updateConditional is update with the conditions of patches evaluated beforehand.
+func (c *Container) updateConditional(ctx context.Context, at itemLocation, list []*prepared,
 	fn func(t *tx) error) (r Receipt, err error) {
-	for range maxJudged {
+	for range maxEvaluations {
 		for _, p := range list {
-			if err := c.judge(ctx, p); err != nil {
+			if err := c.evaluateAhead(ctx, p); err != nil {
 				return c.refused(), err
 			}
 		}
-		if r, err = c.update(ctx, at, fn); !errors.Is(err, errJudgeAgain) {
+		if r, err = c.update(ctx, at, fn); !errors.Is(err, errConditionAgain) {
 			break
 		}
 	}
@@ -205,17 +206,17 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	if p.only == nil {
 		return nil
 	}
-	if p.judged.seq == item.head.Sequence && p.judged.rid == item.rid {
-		return p.judged.err
+	if p.result.seq == item.head.Sequence && p.result.rid == item.rid {
+		return p.result.err
 	}
-	late := error(errJudgeAgain)
+	late := error(errConditionAgain)
 	if !p.again || t.wrote(item) { // nobody could have judged it before
 		late = tooSlow(nil)
 	}
 	if t.judging >= maxHolding {
 		return late
 	}
-	took := t.c.db.in.Elapsed()
+	took := t.c.ds.in.Elapsed()
 	ctx, cancel := context.WithTimeout(t.ctx, maxHolding-t.judging)
 	defer cancel()
 	err := t.c.evaluate(ctx, p.only, &row{c: t.c, rid: item.rid, head: item.head, body: item.body}, t.now,
@@ -227,7 +228,7 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	return err
 }
 
-// wrote tells whether the transaction itself has made this version of an item.
+// wrote reports whether the transaction itself has made this version of an item.
 func (t *tx) wrote(item *stored) bool {
 	return slices.ContainsFunc(t.written, func(p *prepared) bool {
 		return p.item.rid == item.rid && p.item.head.Sequence == item.head.Sequence

@@ -165,7 +165,7 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 		r = c.receipt(served, chargeFailure)
 	}
 	if err == nil && over != nil {
-		page.Cursor, err = st.onward(l, page.Cursor, func(next *slot) (string, error) {
+		page.Cursor, err = st.onward(l, page.Cursor, func(next *partition) (string, error) {
 			scope.Range = next.id
 			sp, err := c.scope(st, scope)
 			return plan.Beginning(sp.name(), sp.spans()), err
@@ -193,7 +193,7 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 // none. The error is errStale where the plan is.
 func (c *Container) runIn(
 	ctx context.Context, st *containerState, plan *query.Plan, scope Scope, session []SessionPosition, o query.RunOptions,
-) (page query.Page, served *slot, err error) {
+) (page query.Page, served *partition, err error) {
 	stale := false
 	err = c.withSources(ctx, scope, func(sp span, sources []*source) error {
 		list := make([]query.Source, len(sources))
@@ -209,15 +209,15 @@ func (c *Container) runIn(
 		if len(list) == 0 {
 			return nil // bounds with nothing between them
 		}
-		watch := c.db.pageWatch(ctx)
+		watch := c.ds.pageWatch(ctx)
 		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: watch.Elapsed,
 			Limit: watch.Limit}
-		heavy := c.db.door.heavy.Query(env.Elapsed, env.Limit)
+		heavy := c.ds.door.heavy.Query(env.Elapsed, env.Limit)
 		defer heavy.Leave()
-		defer c.db.door.memory.Lend(&env)()
-		env.Turn, env.Temp = heavy.Turn, c.db.door.temp
+		defer c.ds.door.memory.Lend(&env)()
+		env.Turn, env.Temp = heavy.Turn, c.ds.door.temp
 		// what the page before has left can be taken once
-		heavy.BegunAnew = c.db.pageStates.Has(o.Cursor)
+		heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
 		udfs := functions{c: c, ctx: ctx}
 		defer udfs.close()
 		env.UDF = udfs.call
@@ -225,7 +225,7 @@ func (c *Container) runIn(
 			o.Budget = watch.Budget
 		}
 		sources[0].watch.Budget = o.Budget // all have one: walks over the dead end with the page
-		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), c.db.pageStates
+		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), c.ds.pageStates
 		return heavy.Run(func() (err error) {
 			page, err = plan.Run(ctx, list, env, o)
 			return err

@@ -58,7 +58,8 @@ func clockOfMatches() goleak.Option {
 }
 
 // newBenchOver is newBenchWith over an engine that somebody watches.
-func newBenchOver(t *testing.T, fs vfs.FS, spec string, o store.Options, watch func(*pebble.Engine) engine.Engine) *bench {
+func newBenchOver(t *testing.T, fs vfs.FS, spec string, o store.Options,
+	watch func(*pebble.Engine) engine.Engine) *bench {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others, clockOfMatches()) })
@@ -350,7 +351,7 @@ func TestTheDeadStayDead(t *testing.T) {
 	}
 }
 
-// A ghost has one heir.
+// A ghost has one expiry sink.
 func TestOneCreateOverAGhost(t *testing.T) {
 	b := newBench(t, `"defaultTtl":-1`, 1)
 	defer b.close()

@@ -92,10 +92,10 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return Item{}, c.refused(), err
 	}
-	p := c.place(pk, id)
+	p := c.locate(pk, id)
 	var it Item
 	var position uint64
-	var s *slot
+	var s *partition
 	for again := true; again; {
 		st, now, _, gone := c.look(ctx)
 		if gone != nil {
@@ -125,22 +125,22 @@ func checkIfNoneMatch(condition string, it Item) error {
 	return nil
 }
 
-func (c *Container) receipt(s *slot, charge float64) Receipt {
+func (c *Container) receipt(s *partition, charge float64) Receipt {
 	return Receipt{Range: s.id, LSN: c.position(s), Charge: charge}
 }
 
 // position is how far a range is, as far as a read or a commit has told. That of one that has been split
 // stays where it was then: its session tokens are also for the half that got a slot of its own.
-func (c *Container) position(s *slot) uint64 {
+func (c *Container) position(s *partition) uint64 {
 	lsn := s.told.Load()
 	if lsn == 0 {
-		lsn = s.tell(c.db.eng.Horizon(s.scope))
+		lsn = s.tell(c.ds.eng.Horizon(s.scope))
 	}
 	return s.clamp(lsn)
 }
 
 // clamp cuts a position off where the range was split.
-func (s *slot) clamp(lsn uint64) uint64 {
+func (s *partition) clamp(lsn uint64) uint64 {
 	if last, split := s.last(); split {
 		return min(lsn, last)
 	}
@@ -149,28 +149,32 @@ func (s *slot) clamp(lsn uint64) uint64 {
 
 // settled waits until all is durable that a read has shown of a range, and tells how far the range has come.
 // at is what the read was told, seen the highest LSN that it has shown, 0 where none is known.
-func (c *Container) settled(ctx context.Context, s *slot, at engine.Position, seen uint64) (uint64, error) {
+func (c *Container) settled(ctx context.Context, s *partition, at engine.Position,
+	seen uint64) (uint64, error) {
 	if !at.Settled {
-		if err := c.db.settle(ctx, s.scope, seen); err != nil {
+		if err := c.ds.settle(ctx, s.scope, seen); err != nil {
 			return 0, err
 		}
-		at.LSN = c.db.eng.Horizon(s.scope)
+		at.LSN = c.ds.eng.Horizon(s.scope)
 	}
 	return s.tell(at.LSN), nil
 }
 
-// moved tells whether the range has been split that was taken for a place's.
-func (c *Container) moved(p place, s *slot) bool { return c.state.Load().rangeOf(p.epk) != s }
+// moved reports whether the range has been split that was taken for a place's.
+func (c *Container) moved(p itemLocation, s *partition) bool {
+	return c.state.Load().rangeOf(p.epk) != s
+}
 
 // get is the point read: no lock is held and no snapshot taken. A rid is never reused, so an item that was
 // found by its rid is the right one or gone; if it is gone, the key is looked up anew. What is answered, an
 // item or its absence, is durable, and position is how far the range was then. An error means nothing where
 // the range has been split meanwhile.
-func (c *Container) get(ctx context.Context, st *containerState, s *slot, p place, now int64) (it Item,
+func (c *Container) get(ctx context.Context, st *containerState, s *partition, p itemLocation,
+	now int64) (it Item,
 	position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
-	if rid := c.db.rids.Get(p.point); rid != 0 {
-		v, at, err := c.db.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
+	if rid := c.ds.rids.Get(p.point); rid != 0 {
+		v, at, err := c.ds.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
 		if err == nil && p.named(v) {
 			return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 		}
@@ -179,7 +183,7 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 		}
 	}
 	for range maxLookups {
-		v, at, err := c.db.get(ctx, s.scope, p.point)
+		v, at, err := c.ds.get(ctx, s.scope, p.point)
 		if isAbsent(err) {
 			return Item{}, 0, c.absent(ctx, st, s, at)
 		}
@@ -193,7 +197,7 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 		if !ok {
 			return Item{}, 0, engine.ErrCorrupt
 		}
-		v, at, err = c.db.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
+		v, at, err = c.ds.get(ctx, s.scope, layout.AppendSlotKey(key[:0], s.scope, layout.FamilyItem, rid))
 		if isAbsent(err) && c.moved(p, s) {
 			return Item{}, 0, itemNotFound()
 		}
@@ -203,15 +207,15 @@ func (c *Container) get(ctx context.Context, st *containerState, s *slot, p plac
 		if err != nil {
 			return Item{}, 0, err
 		}
-		c.db.rids.Put(p.point, rid)
+		c.ds.rids.Put(p.point, rid)
 		return c.answer(ctx, st, s, p, found{rid, v, at}, now)
 	}
 	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.id)
 }
 
-// named tells whether a stored value that was found by the key of a place is the item of that id now. Only
+// named reports whether a stored value that was found by the key of a place is the item of that id now. Only
 // one that has been renamed need be looked at.
-func (p *place) named(value []byte) bool {
+func (p *itemLocation) named(value []byte) bool {
 	h, body, err := layout.DecodeItem(value)
 	return err != nil || !h.Renamed || doc.Get(body, layout.IDPath).Str() == p.id
 }
@@ -227,7 +231,7 @@ type found struct {
 	at    engine.Position
 }
 
-func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p place, f found,
+func (c *Container) answer(ctx context.Context, st *containerState, s *partition, p itemLocation, f found,
 	now int64) (Item, uint64, error) {
 	if err := st.current(f.at.Mark); err != nil {
 		return Item{}, 0, err
@@ -236,7 +240,7 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p p
 	if err != nil {
 		return Item{}, 0, err
 	}
-	if st.expired(&h, body, now) || st.fenced(h, func() []byte { return p.pk }) {
+	if st.expired(&h, body, now) || st.tombstoned(h, func() []byte { return p.pk }) {
 		return Item{}, 0, c.absent(ctx, st, s, f.at)
 	}
 	var seen uint64
@@ -251,7 +255,7 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *slot, p p
 }
 
 // absent answers that there is no item, once that is durable.
-func (c *Container) absent(ctx context.Context, st *containerState, s *slot, at engine.Position) error {
+func (c *Container) absent(ctx context.Context, st *containerState, s *partition, at engine.Position) error {
 	if err := st.current(at.Mark); err != nil {
 		return err
 	}
@@ -338,7 +342,7 @@ func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, 
 	if err != nil {
 		return Receipt{}, err
 	}
-	s := st.rangeOf(c.place(pk, "").epk)
+	s := st.rangeOf(c.locate(pk, "").epk)
 	if err := c.checkSession(s, o.Session); err != nil {
 		return c.receipt(s, chargeNotFound), err
 	}
@@ -347,7 +351,7 @@ func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, 
 
 func (c *Container) resolve(ctx context.Context, st *containerState, now int64, n uint64) (Key, error) {
 	for _, s := range st.ranges {
-		v, at, err := c.db.get(ctx, s.scope, layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, n))
+		v, at, err := c.ds.get(ctx, s.scope, layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, n))
 		if err != nil && !isAbsent(err) {
 			return Key{}, classify.ToFault(err)
 		}

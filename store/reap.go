@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The reaper frees the space of items that have expired (and of those below a fence, and of versions that no
-// feed shows any more). Its loop and its pace are ttl.Reaper's; here is what one step does: find candidates
-// in the families w and x in a short view, then delete at most purgeBatch of them in a transaction that
-// re-reads each and judges it again.
+// The reaper frees the space of items that have expired (and of those below a tombstone, and of versions that
+// no feed shows any more). Its loop and its pace are ttl.Reaper's; here is what one step does: find
+// candidates in the families w and x in a short view, then delete at most purgeBatch of them in a transaction
+// that re-reads each and judges it again.
 
 // purgeBatch is how many items one purging transaction deletes: few, so that a foreground write in the same
 // slot never waits for long.
@@ -30,28 +30,28 @@ const rescanEvery = 60
 // candidate is an item that may have expired.
 type candidate struct {
 	rid    uint64
-	second int64 // of its key in w or x; 0 for one below a fence
-	family byte  // w, x, or 0 below a fence
+	second int64 // of its key in w or x; 0 for one below a tombstone
+	family byte  // w, x, or 0 below a tombstone
 	next   int64 // of one that is alive: when it will have expired; 0: never
 }
 
 // sweeper shows the store to the reaper.
-type sweeper struct{ db *resident }
+type sweeper struct{ ds *dataset }
 
 // Ranges are the slots in which something can expire. To list them begins a round, which is when idle
 // containers are deleted. That may fail for want of the very room which the round is going to free.
 func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
-	if err := w.db.tendIdle(ctx); ctx.Err() == nil && err != nil &&
+	if err := w.ds.tendIdle(ctx); ctx.Err() == nil && err != nil &&
 		fault.ErrorCode(err) != fault.CodeUnavailable {
-		w.db.opts.Logger.Warn("tending containers that delete themselves when idle failed", "error", err)
+		w.ds.opts.Logger.Warn("tending containers that delete themselves when idle failed", "error", err)
 	}
-	w.db.mu.RLock()
-	containers := w.db.cat.containers
-	w.db.mu.RUnlock()
+	w.ds.mu.RLock()
+	containers := w.ds.cat.containers
+	w.ds.mu.RUnlock()
 	var out []ttl.Range
 	for _, c := range containers {
 		st := c.state.Load()
-		if st.dropped || !st.policy().Active() && len(st.fences) == 0 && st.retention() == 0 &&
+		if st.dropped || !st.policy().Active() && len(st.tombstones) == 0 && st.retention() == 0 &&
 			st.rec.Log == nil {
 			continue
 		}
@@ -62,10 +62,10 @@ func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 	return out, nil
 }
 
-func (w sweeper) find(r ttl.Range) (*Container, *slot) {
-	w.db.mu.RLock()
-	c := w.db.cat.cids[r.Owner]
-	w.db.mu.RUnlock()
+func (w sweeper) find(r ttl.Range) (*Container, *partition) {
+	w.ds.mu.RLock()
+	c := w.ds.cat.cids[r.Owner]
+	w.ds.mu.RUnlock()
 	if c != nil {
 		for _, s := range c.state.Load().ranges {
 			if s.number == r.Part {
@@ -86,7 +86,7 @@ func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, 
 }
 
 // sweep is Sweep; force overrides what holds the reaper back.
-func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (ttl.Swept, error) {
+func (c *Container) sweep(ctx context.Context, s *partition, limit int, force bool) (ttl.Swept, error) {
 	rescan := s.rescan.Swap(false)
 	st, now, _, err := c.look(ctx)
 	if ctx.Err() != nil {
@@ -103,13 +103,13 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 		s.restart()
 		s.begun = now
 	}
-	h := c.restraintFor(st, now, limit, force)
+	h := c.purgeBlockFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
-	if err == nil && !out.More && len(st.fences) > 0 {
-		// the expired may have filled the step to the brim: then the fences are for the next one
+	if err == nil && !out.More && len(st.tombstones) > 0 {
+		// the expired may have filled the step to the brim: then the tombstones are for the next one
 		n, more := 0, true
 		if h.room > out.Purged {
-			n, more, err = c.sweepFences(ctx, st, s, h.room-out.Purged)
+			n, more, err = c.sweepTombstones(ctx, st, s, h.room-out.Purged)
 		}
 		out.Purged, out.More = out.Purged+n, more
 	}
@@ -145,11 +145,11 @@ func (c *Container) sweep(ctx context.Context, s *slot, limit int, force bool) (
 }
 
 // sweepExpired purges what has expired, as far as a hold has room for it.
-func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *slot, now int64,
-	h restraint) (ttl.Swept, error) {
+func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *partition, now int64,
+	h purgeBlock) (ttl.Swept, error) {
 	l := newLook(st.policy(), s, &s.passes, now, h.room)
 	l.delay = h.delay
-	if err := l.take(ctx, c.db.eng); err != nil {
+	if err := l.take(ctx, c.ds.eng); err != nil {
 		return ttl.Swept{}, err
 	}
 	purged, survivors, err := c.purge(ctx, s, l.items)
@@ -160,7 +160,8 @@ func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *slo
 // purge deletes those of the candidates that are dead, by the policy and at the moment of each transaction.
 // It does not wait for the disk: a purge that a crash takes back is only late. Survivors are candidates whose
 // entry is still theirs and that are alive, by a lease or a younger policy.
-func (c *Container) purge(ctx context.Context, s *slot, items []candidate) (purged int, survivors []candidate,
+func (c *Container) purge(ctx context.Context, s *partition, items []candidate) (purged int,
+	survivors []candidate,
 	err error) {
 	for len(items) > 0 && err == nil {
 		var judged, n int
@@ -175,7 +176,7 @@ func (c *Container) purge(ctx context.Context, s *slot, items []candidate) (purg
 
 // purgeBatch is purge in one transaction. judged is how many candidates it came to: a few large ones fill a
 // transaction. What no transaction can move to the archive stays among the survivors.
-func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) (judged, purged int,
+func (c *Container) purgeBatch(ctx context.Context, s *partition, batch []candidate) (judged, purged int,
 	alive []candidate, err error) {
 	for {
 		var blocked *blocker
@@ -191,7 +192,7 @@ func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) 
 		case len(batch) > 1:
 			batch = batch[:len(batch)/2]
 		default:
-			c.db.opts.Logger.Warn("an expired document is too large to be moved to the archive", "container",
+			c.ds.opts.Logger.Warn("an expired document is too large to be moved to the archive", "container",
 				c.name, "error", err)
 			return 1, 0, batch, nil
 		}
@@ -199,7 +200,7 @@ func (c *Container) purgeBatch(ctx context.Context, s *slot, batch []candidate) 
 }
 
 // tryPurge is purgeBatch as far as one transaction goes.
-func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (judged, purged int,
+func (c *Container) tryPurge(ctx context.Context, s *partition, batch []candidate) (judged, purged int,
 	alive []candidate, blocked *blocker, err error) {
 	st, h, err := c.enterToPurge(ctx)
 	if err != nil {
@@ -212,7 +213,7 @@ func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (j
 		return 0, 0, nil, nil, err
 	}
 	var t tx
-	_, err = c.db.eng.Update(ctx, append([][]byte{s.scope}, scopes...), func(txn engine.Txn) error {
+	_, err = c.ds.eng.Update(ctx, append([][]byte{s.scope}, scopes...), func(txn engine.Txn) error {
 		if err := t.begin(txn, c, st, s); err != nil {
 			return err
 		}
@@ -225,7 +226,7 @@ func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (j
 			return err
 		}
 		judged = n
-		late, err := t.buryAll(ghosts, h)
+		late, err := t.purgeAll(ghosts, h)
 		if err != nil {
 			return err
 		}
@@ -248,9 +249,9 @@ func (c *Container) tryPurge(ctx context.Context, s *slot, batch []candidate) (j
 	return judged, t.purged, alive, nil, nil
 }
 
-// buryAll removes ghosts, and passes on those that are to be moved. late is the first that the heir has not
-// taken, nil where it has taken all.
-func (t *tx) buryAll(ghosts []*stored, h heir) (late *stored, err error) {
+// purgeAll removes ghosts, and passes on those that are to be moved. late is the first that the expiry sink
+// has not taken, nil where it has taken all.
+func (t *tx) purgeAll(ghosts []*stored, h expirySink) (late *stored, err error) {
 	var keys []view.Entry
 	ends := make([]int, len(ghosts))
 	for i, g := range ghosts {
@@ -266,14 +267,14 @@ func (t *tx) buryAll(ghosts []*stored, h heir) (late *stored, err error) {
 				return g, err
 			}
 		}
-		t.bury(g, keys[from:ends[i]])
+		t.purgeWith(g, keys[from:ends[i]])
 		from = ends[i]
 	}
 	return nil, nil
 }
 
 // itemKeys are the keys of the candidates' items.
-func itemKeys(s *slot, batch []candidate) [][]byte {
+func itemKeys(s *partition, batch []candidate) [][]byte {
 	keys := make([][]byte, len(batch))
 	mem := make([]byte, 0, len(batch)*(layout.ScopeLen+1+layout.RIDLen))
 	for i, cand := range batch {
@@ -333,7 +334,7 @@ func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []
 	return judged, ghosts, nil
 }
 
-// names tells whether the candidate's entry is still the item's: it has not been written since.
+// names reports whether the candidate's entry is still the item's: it has not been written since.
 func (cand candidate) names(item *stored) bool {
 	if cand.family == 0 {
 		return true

@@ -19,9 +19,9 @@ func (p *passes) restart() {
 	p.deadline.Restart(0)
 }
 
-// isPast tells whether a pass of the reaper may have left a second of a family behind already. A writer asks
-// when its commit can be seen.
-func (s *slot) isPast(family byte, second int64) bool {
+// isPast reports whether a pass of the reaper may have left a second of a family behind already. A writer
+// asks when its commit can be seen.
+func (s *partition) isPast(family byte, second int64) bool {
 	if family == layout.FamilyWritten {
 		return s.written.IsPast(second) || s.announcing.written.IsPast(second)
 	}
@@ -45,7 +45,7 @@ type familyLook struct {
 	host.Step
 }
 
-func newLook(p *ttl.Policy, s *slot, at *passes, now int64, limit int) sweepLook {
+func newLook(p *ttl.Policy, s *partition, at *passes, now int64, limit int) sweepLook {
 	inherit, due := p.Cutoffs(now)
 	step := func(family byte, pass *host.Pass, cutoff int64) familyLook {
 		return familyLook{family, host.Step{Pass: pass, Prefix: layout.TimePrefix(s.scope, family),
@@ -103,7 +103,7 @@ func (l *sweepLook) judge(family byte) func(host.Entry) host.SweepAction {
 	}
 }
 
-// finish moves the passes behind what has been looked at and tells whether a limit stopped the look.
+// finish moves the passes behind what has been looked at and reports whether a limit stopped the look.
 func (l *sweepLook) finish(survivors []candidate) (more bool) {
 	for i := range l.legs {
 		g := &l.legs[i]

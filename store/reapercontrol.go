@@ -30,7 +30,7 @@ type reaping struct {
 // pause ends with Close.
 func (c *Container) PauseReaper(ctx context.Context, paused bool) error {
 	c.reaping.paused.Store(paused)
-	return classify.ToFault(c.db.in.SettleReaper(ctx))
+	return classify.ToFault(c.ds.in.SettleReaper(ctx))
 }
 
 // PauseReaper stops purges of all containers, or lets those go on that are not paused themselves.
@@ -38,7 +38,7 @@ func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
 	return classify.ToFault(db.live().in.PauseReaper(ctx, paused))
 }
 
-// ReaperPaused tells whether purges of all containers are stopped.
+// ReaperPaused reports whether purges of all containers are stopped.
 func (db *DB) ReaperPaused() bool { return db.live().in.ReaperPaused() }
 
 // SweepNow purges everything that has expired by now, in every database by its own clock, but for what
@@ -56,10 +56,10 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 // settleLives finishes all changes of what times to live count from: the index of expiry has all who are dead
 // then. Where they count from a property, another store over the same engine may have written items that are
 // dead by it far behind where the passes of this one stand, so they begin again.
-func (db *resident) settleLives(ctx context.Context) error {
-	db.mu.RLock()
-	containers := db.cat.containers
-	db.mu.RUnlock()
+func (ds *dataset) settleLives(ctx context.Context) error {
+	ds.mu.RLock()
+	containers := ds.cat.containers
+	ds.mu.RUnlock()
 	for _, c := range containers {
 		if st := c.state.Load(); st.lives.Basis.IsSet() {
 			for _, s := range st.ranges {
@@ -70,7 +70,7 @@ func (db *resident) settleLives(ctx context.Context) error {
 	if !slices.ContainsFunc(containers, func(c *Container) bool { return !c.state.Load().lives.Settled() }) {
 		return nil
 	}
-	return db.indexNow(ctx)
+	return ds.indexNow(ctx)
 }
 
 // Reap purges up to limit items of the container that have expired, or all of them where limit is 0, whatever
@@ -79,7 +79,7 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 	if limit <= 0 {
 		limit = math.MaxInt
 	}
-	if err := c.db.settleLives(ctx); err != nil {
+	if err := c.ds.settleLives(ctx); err != nil {
 		return 0, err
 	}
 	st, _, _, err := c.look(ctx)
@@ -89,7 +89,7 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 	for _, s := range st.ranges {
 		s.rescan.Store(true) // the pass may have left behind what was held back
 		for more := true; more && purged < limit; {
-			err := c.db.in.HoldReaper(ctx, func(ctx context.Context) error {
+			err := c.ds.in.HoldReaper(ctx, func(ctx context.Context) error {
 				sw, err := c.sweep(ctx, s, min(purgeBatch, limit-purged), true)
 				purged, more = purged+sw.Purged, sw.More
 				return err
@@ -106,10 +106,10 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 // the messages that are due.
 func (db *DB) Reap(ctx context.Context) (purged int, err error) { return db.live().reap(ctx) }
 
-func (db *resident) reap(ctx context.Context) (purged int, err error) {
-	db.mu.RLock()
-	containers := db.cat.containers
-	db.mu.RUnlock()
+func (ds *dataset) reap(ctx context.Context) (purged int, err error) {
+	ds.mu.RLock()
+	containers := ds.cat.containers
+	ds.mu.RUnlock()
 	for _, c := range containers {
 		n, err := c.Reap(ctx, 0)
 		purged += n
@@ -117,12 +117,12 @@ func (db *resident) reap(ctx context.Context) (purged int, err error) {
 			return purged, err
 		}
 	}
-	others, err := db.in.SweepAll(ctx) // messages, where the same engine holds some
+	others, err := ds.in.SweepAll(ctx) // messages, where the same engine holds some
 	return purged + others, classify.ToFault(err)
 }
 
-// restraint is what keeps one step of the reaper from purging.
-type restraint struct {
+// purgeBlock is what keeps one step of the reaper from purging.
+type purgeBlock struct {
 	any  bool // something does, or may: deaths are announced ahead of purges
 	room int  // how many items may be purged
 	// without room: the second at which there may be some; never: somebody will wake the reaper
@@ -130,14 +130,14 @@ type restraint struct {
 	delay *definition.PurgeDelay // nil: none
 }
 
-// restraintFor decides what one step may do. force overrides what holds the reaper back.
-func (c *Container) restraintFor(st *containerState, now int64, limit int, force bool) restraint {
-	h := restraint{room: limit, again: never}
+// purgeBlockFor decides what one step may do. force overrides what holds the reaper back.
+func (c *Container) purgeBlockFor(st *containerState, now int64, limit int, force bool) purgeBlock {
+	h := purgeBlock{room: limit, again: never}
 	if force {
 		return h
 	}
 	r := st.rec.Settings.Reaper
-	paused := c.reaping.paused.Load() || c.db.in.ReaperPaused()
+	paused := c.reaping.paused.Load() || c.ds.in.ReaperPaused()
 	h.any = paused || r != nil
 	if r != nil {
 		h.delay = r.Delay
@@ -155,7 +155,7 @@ func (c *Container) restraintFor(st *containerState, now int64, limit int, force
 // starve is how many items a starved reaper may purge in a second.
 func (c *Container) starve(s *definition.Starvation, now int64, limit int) int {
 	if s.PerSecond == 0 {
-		if c.db.in.Working() > 0 {
+		if c.ds.in.Working() > 0 {
 			return 0
 		}
 		return limit

@@ -96,9 +96,9 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 // formerOf finds a former container and the names of its database and of it, divided by a slash. Its ranges
 // have the ids of those of the former containers after it, too: a client that has been given a successor's
 // ranges keeps them under the rid that it knows.
-func (db *resident) formerOf(ctx context.Context, rid string) (name string, found record.FormerContainer,
+func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found record.FormerContainer,
 	err error) {
-	err = db.view(ctx, func(r engine.Reader) error {
+	err = ds.view(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, layout.KindFormer, func(key []byte, former record.Former) error {
 			i := slices.IndexFunc(former.Containers, func(c record.FormerContainer) bool { return c.RID == rid })
 			if i < 0 {
@@ -152,16 +152,16 @@ func beginAbove(t *host.Change, rec record.Container) {
 
 // nameRanges gives the ranges of a container that is being made their ids: those that they have, unless these
 // can have named other spans under the container's name; then new ones. The caller holds the catalog's lock.
-func (db *resident) nameRanges(t *host.Change, database, id string,
+func (ds *dataset) nameRanges(t *host.Change, database, id string,
 	def *definition.PartitionKeyDefinition, rec *record.Container) error {
 	var former record.Former
 	raw, err := t.Get(layout.FormerKey(database, id))
 	switch {
 	case isAbsent(err):
 		err = nil
-		floor := int(db.in.Catalog().Floor())
+		floor := int(ds.in.Catalog().Floor())
 		// where numbers began above 1, the id 0 is that of undivided containers
-		whole := len(rec.Ranges) == 1 && rec.Ranges[0].ID == 0 && db.in.Catalog().BegunAbove()
+		whole := len(rec.Ranges) == 1 && rec.Ranges[0].ID == 0 && ds.in.Catalog().BegunAbove()
 		if floor > 0 && !whole {
 			record.Renumber(rec, floor)
 		}
@@ -169,7 +169,7 @@ func (db *resident) nameRanges(t *host.Change, database, id string,
 		if err := host.DecodeRecord(raw, &former); err != nil {
 			return err
 		}
-		if err = db.nameAgain(def, rec, former); err == nil {
+		if err = ds.nameAgain(def, rec, former); err == nil {
 			rec.Former = former.SpansFor(def, rec.Ranges)
 		}
 	}
@@ -179,7 +179,7 @@ func (db *resident) nameRanges(t *host.Change, database, id string,
 }
 
 // nameAgain is nameRanges for a name that a container has had before.
-func (db *resident) nameAgain(def *definition.PartitionKeyDefinition, rec *record.Container,
+func (ds *dataset) nameAgain(def *definition.PartitionKeyDefinition, rec *record.Container,
 	former record.Former) error {
 	same := slices.Clone(rec.Ranges)
 	if isFresh(rec.Ranges) {
@@ -192,7 +192,7 @@ func (db *resident) nameAgain(def *definition.PartitionKeyDefinition, rec *recor
 		rec.Ranges = same
 		return err
 	}
-	record.Renumber(rec, max(former.Next, int(db.in.Catalog().Floor())))
+	record.Renumber(rec, max(former.Next, int(ds.in.Catalog().Floor())))
 	return err
 }
 
@@ -217,8 +217,8 @@ func (st *containerState) formerSpan(id string) (from, to string, ok bool) {
 	return "", "", false
 }
 
-// inFormer replaces the id of a former container's range in a scope by the span that the id stands for, cut to
-// the bounds that the scope has. A scope with another id, or with a partition key, is returned as it is.
+// inFormer replaces the id of a former container's range in a scope by the span that the id stands for, cut
+// to the bounds that the scope has. A scope with another id, or with a partition key, is returned as it is.
 func (st *containerState) inFormer(s Scope) Scope {
 	if s.Range == "" || !s.Partition.IsZero() || st.rangeByID(s.Range) != nil {
 		return s

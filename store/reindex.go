@@ -47,18 +47,18 @@ const (
 // reindexer is the goroutine that indexes documents anew.
 type reindexer struct {
 	work.Background
-	db *resident
+	ds *dataset
 }
 
-func (x *reindexer) open(db *resident) {
-	x.db = db
+func (x *reindexer) open(db *dataset) {
+	x.ds = db
 	x.Start(db.opts.Logger, "indexing documents anew",
 		func(ctx context.Context) error { return x.pass(ctx, x.rest) })
 }
 
 // rest makes way for requests after a batch.
 func (x *reindexer) rest(took time.Duration) {
-	if x.db.in.Working() > 0 {
+	if x.ds.in.Working() > 0 {
 		work.Wait(x.Life, min(took*reindexRest, maxReindexRest))
 	}
 }
@@ -67,12 +67,12 @@ func (x *reindexer) rest(took time.Duration) {
 // it, but how fast queries are.
 func (db *DB) IndexNow(ctx context.Context) error { return db.live().indexNow(ctx) }
 
-func (db *resident) indexNow(ctx context.Context) error {
+func (ds *dataset) indexNow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(db.reindexer.Life, cancel)()
-	err := db.reindexer.pass(ctx, func(time.Duration) {})
-	if db.reindexer.Life.Err() != nil {
+	defer context.AfterFunc(ds.reindexer.Life, cancel)()
+	err := ds.reindexer.pass(ctx, func(time.Duration) {})
+	if ds.reindexer.Life.Err() != nil {
 		return classify.ToFault(engine.ErrClosed)
 	}
 	return classify.ToFault(err)
@@ -82,9 +82,9 @@ func (db *resident) indexNow(ctx context.Context) error {
 func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 	x.Turn.Lock()
 	defer x.Turn.Unlock()
-	x.db.mu.RLock()
-	containers := x.db.cat.containers
-	x.db.mu.RUnlock()
+	x.ds.mu.RLock()
+	containers := x.ds.cat.containers
+	x.ds.mu.RUnlock()
 	var failed []error
 	for _, c := range containers {
 		for {
@@ -117,14 +117,14 @@ func (c *Container) IndexProgress() int {
 			done++
 			continue
 		}
-		last := float64(c.db.eng.Horizon(s.scope))
+		last := float64(c.ds.eng.Horizon(s.scope))
 		done += min(float64(layout.RIDBorn(at).LSN())/max(last, 1), 1)
 	}
 	return min(int(100*done/float64(len(st.ranges))), 99)
 }
 
 // loadReindexed goes on where the last process has stopped.
-func (st *containerState) loadReindexed(r engine.Reader, s *slot) error {
+func (st *containerState) loadReindexed(r engine.Reader, s *partition) error {
 	v, err := r.Get(layout.IndexedKey(s.scope))
 	if isAbsent(err) {
 		return nil
@@ -154,7 +154,7 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 			}
 			rest(ttl.Real{}.Now().Sub(began))
 		}
-		if err := c.db.settle(ctx, s.scope, 0); err != nil {
+		if err := c.ds.settle(ctx, s.scope, 0); err != nil {
 			return false, err
 		}
 	}
@@ -163,10 +163,10 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 
 // endReindex drops the older specs of a container that has been indexed by the present one.
 func (c *Container) endReindex(ctx context.Context, st *containerState) (more bool, err error) {
-	if err := c.db.lockCatalog(ctx); err != nil {
+	if err := c.ds.lockCatalog(ctx); err != nil {
 		return more, err
 	}
-	defer c.db.in.Catalog().Unlock()
+	defer c.ds.in.Catalog().Unlock()
 	err = c.againLocked(ctx, func() error {
 		return c.change(ctx, func(now containerState, _ int64) (containerState, error) {
 			if more = now.terms != st.terms; more {
@@ -193,7 +193,8 @@ type reindexed struct {
 }
 
 // reindexSome indexes a few documents of a slot anew. same is false where the policy is not st's any more.
-func (c *Container) reindexSome(ctx context.Context, st *containerState, s *slot) (same bool, err error) {
+func (c *Container) reindexSome(ctx context.Context, st *containerState, s *partition) (same bool,
+	err error) {
 	if st.terms.Policy().Mode == index.None && st.lives.Settled() {
 		return c.reindexTxn(ctx, st, s, allReindexed, func(t *tx) error {
 			t.wipeTerms()
@@ -226,10 +227,11 @@ func (c *Container) reindexSome(ctx context.Context, st *containerState, s *slot
 }
 
 // remake makes the index entries of a few documents behind a rid, and returns the rid to go on from.
-func (c *Container) remake(ctx context.Context, st *containerState, s *slot, at uint64) (found []reindexed,
+func (c *Container) remake(ctx context.Context, st *containerState, s *partition,
+	at uint64) (found []reindexed,
 	next uint64, err error) {
 	next = allReindexed
-	err = c.db.view(ctx, func(r engine.Reader) error {
+	err = c.ds.view(ctx, func(r engine.Reader) error {
 		rg := layout.SlotFamily(s.scope, layout.FamilyItem)
 		rg.Start = layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, at+1)
 		it := r.Scan(rg, false)
@@ -251,7 +253,7 @@ func (c *Container) remake(ctx context.Context, st *containerState, s *slot, at 
 	return found, next, err
 }
 
-func (st *containerState) remakeOne(s *slot, key, value []byte) (reindexed, error) {
+func (st *containerState) remakeOne(s *partition, key, value []byte) (reindexed, error) {
 	rid, ok := layout.SlotKeyNumber(key)
 	head, body, err := layout.DecodeItem(value)
 	if !ok || err != nil {
@@ -276,7 +278,7 @@ func (st *containerState) remakeOne(s *slot, key, value []byte) (reindexed, erro
 }
 
 // reindexTxn runs fn as a transaction of the reindexer and notes that all up to next has been done.
-func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *slot, next uint64,
+func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *partition, next uint64,
 	fn func(*tx) error) (same bool, err error) {
 	now, _, err := c.enter(ctx)
 	if err != nil {
@@ -287,7 +289,7 @@ func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *slot,
 		return false, nil
 	}
 	var t tx
-	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
+	_, err = c.ds.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
 		if err := t.begin(txn, c, now, s); err != nil {
 			return err
 		}
@@ -303,7 +305,7 @@ func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *slot,
 	}
 	t.committed()
 	if !now.lives.Settled() {
-		c.db.in.WakeReaper()
+		c.ds.in.WakeReaper()
 	}
 	s.reindexed.Store(next)
 	return true, nil

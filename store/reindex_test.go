@@ -299,7 +299,7 @@ func TestDraftGoesStale(t *testing.T) {
 			t.Fatal(err)
 		}
 		meanwhile()
-		if _, err := g.c.update(t.Context(), d.place,
+		if _, err := g.c.update(t.Context(), d.itemLocation,
 			func(t *tx) error { return t.create(d.point, &d.item) }); err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,7 @@ type Resource struct {
 // Resources are the children of one kind of one database, user or container. The value stays good until that
 // is dropped; then changes fail with CodeOwnerNotFound.
 type Resources struct {
-	db     *resident
+	ds     *dataset
 	d      *Database
 	c      *Container // of scripts
 	family record.Family
@@ -41,29 +41,29 @@ type Resources struct {
 // Resources are the users or the client encryption keys of the database. Any other kind is a defect of the
 // caller: there are none of it here.
 func (d *Database) Resources(k record.ResourceKind) Resources {
-	return Resources{db: d.db, d: d, family: record.FamilyOf(k, d.rec.Num), self: "dbs/" + d.RID() + "/"}
+	return Resources{ds: d.ds, d: d, family: record.FamilyOf(k, d.rec.Num), self: "dbs/" + d.RID() + "/"}
 }
 
 // Permissions are the permissions of one user: CodeNotFound where there is no such user.
 func (d *Database) Permissions(user string) (Resources, error) {
-	users := d.Resources(record.KindUser)
-	d.db.mu.RLock()
-	defer d.db.mu.RUnlock()
+	users := d.Resources(KindUser)
+	d.ds.mu.RLock()
+	defer d.ds.mu.RUnlock()
 	u := users.find(user)
 	if u == nil {
 		return Resources{}, notFound("user", user)
 	}
-	return Resources{db: d.db, d: d, family: record.FamilyOf(record.KindPermission, u.Num), self: users.selfOf(u.Num)}, nil
+	return Resources{ds: d.ds, d: d, family: record.FamilyOf(KindPermission, u.Num), self: users.selfOf(u.Num)}, nil
 }
 
 // Resources are the scripts of the container of one kind.
 func (c *Container) Resources(k record.ResourceKind) Resources {
-	return Resources{db: c.db, d: c.d, c: c, family: record.FamilyOf(k, c.cid), self: c.self()}
+	return Resources{ds: c.ds, d: c.d, c: c, family: record.FamilyOf(k, c.cid), self: c.self()}
 }
 
 // find finds a record by name; nil where there is none. The caller holds mu or the catalog's lock.
 func (r Resources) find(id string) *record.Resource {
-	if s := r.db.cat.resources[r.family]; s != nil {
+	if s := r.ds.cat.resources[r.family]; s != nil {
 		return s.Names[id]
 	}
 	return nil
@@ -71,9 +71,9 @@ func (r Resources) find(id string) *record.Resource {
 
 // List is all of them in order of creation.
 func (r Resources) List() []Resource {
-	r.db.mu.RLock()
-	defer r.db.mu.RUnlock()
-	s := r.db.cat.resources[r.family]
+	r.ds.mu.RLock()
+	defer r.ds.mu.RUnlock()
+	s := r.ds.cat.resources[r.family]
 	if s == nil {
 		return nil
 	}
@@ -86,8 +86,8 @@ func (r Resources) List() []Resource {
 
 // Read finds one by its id: CodeNotFound where there is none.
 func (r Resources) Read(id string) (Resource, error) {
-	r.db.mu.RLock()
-	defer r.db.mu.RUnlock()
+	r.ds.mu.RLock()
+	defer r.ds.mu.RUnlock()
 	rec := r.find(id)
 	if rec == nil {
 		return Resource{}, r.absent(id)
@@ -109,9 +109,9 @@ func (r Resources) ReadByRID(rid string) (Resource, error) {
 	if num&layout.CIDBit != 0 || layout.RIDText(r.ridBytes(num)) != rid { // with that bit it is a container's
 		return Resource{}, badRID(rid)
 	}
-	r.db.mu.RLock()
-	defer r.db.mu.RUnlock()
-	if s := r.db.cat.resources[r.family]; s != nil {
+	r.ds.mu.RLock()
+	defer r.ds.mu.RUnlock()
+	if s := r.ds.cat.resources[r.family]; s != nil {
 		if i, found := s.Index(num); found {
 			return r.render(s.List[i]), nil
 		}
@@ -125,7 +125,7 @@ func (r Resources) absent(id string) error {
 
 func (r Resources) render(rec *record.Resource) Resource {
 	return Resource{ID: rec.ID, RID: layout.RIDText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
-		ETag: layout.ETagText(r.db.incarnation, 4,
+		ETag: layout.ETagText(r.ds.incarnation, 4,
 			rec.LSN), Timestamp: rec.TS, Created: rec.Created(), Body: rec.Body}
 }
 
@@ -136,11 +136,11 @@ func (r Resources) selfOf(num uint32) string {
 // ridBytes is the rid of the member with that number.
 func (r Resources) ridBytes(num uint32) []byte {
 	switch r.family.Kind {
-	case record.KindUser:
+	case KindUser:
 		return layout.UserRIDBytes(r.d.rec.Num, num)
-	case record.KindPermission:
+	case KindPermission:
 		return binary.LittleEndian.AppendUint64(layout.UserRIDBytes(r.d.rec.Num, r.family.Owner), uint64(num))
-	case record.KindEncryptionKey:
+	case KindEncryptionKey:
 		return layout.EncryptionKeyRIDBytes(r.d.rec.Num, num)
 	}
 	return layout.ChildRIDBytes(r.d.rec.Num, r.family.Owner,
@@ -155,10 +155,10 @@ func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
 	if err != nil {
 		return Resource{}, err
 	}
-	if err := r.db.lockCatalog(ctx); err != nil {
+	if err := r.ds.lockCatalog(ctx); err != nil {
 		return Resource{}, err
 	}
-	defer r.db.in.Catalog().Unlock()
+	defer r.ds.in.Catalog().Unlock()
 	return r.put(ctx, nil, d)
 }
 
@@ -169,10 +169,10 @@ func (r Resources) Upsert(ctx context.Context, body []byte, o WriteOptions) (res
 	if err != nil {
 		return Resource{}, false, err
 	}
-	if err := r.db.lockCatalog(ctx); err != nil {
+	if err := r.ds.lockCatalog(ctx); err != nil {
 		return res, inserted, err
 	}
-	defer r.db.in.Catalog().Unlock()
+	defer r.ds.in.Catalog().Unlock()
 	old := r.find(d.id)
 	if old != nil {
 		if err := checkIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
@@ -190,10 +190,10 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteO
 	if err != nil {
 		return Resource{}, err
 	}
-	if err := r.db.lockCatalog(ctx); err != nil {
+	if err := r.ds.lockCatalog(ctx); err != nil {
 		return Resource{}, err
 	}
-	defer r.db.in.Catalog().Unlock()
+	defer r.ds.in.Catalog().Unlock()
 	old := r.find(id)
 	if old == nil {
 		return Resource{}, r.absent(id)
@@ -212,10 +212,10 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte, o WriteO
 // Delete removes one, with all that belongs to it: CodeNotFound where there is none, CodePreconditionFailed
 // where o.IfMatch names another etag.
 func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error {
-	if err := r.db.lockCatalog(ctx); err != nil {
+	if err := r.ds.lockCatalog(ctx); err != nil {
 		return err
 	}
-	defer r.db.in.Catalog().Unlock()
+	defer r.ds.in.Catalog().Unlock()
 	old := r.find(id)
 	if old == nil {
 		return r.absent(id)
@@ -223,17 +223,17 @@ func (r Resources) Delete(ctx context.Context, id string, o WriteOptions) error 
 	if err := checkIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
 		return err
 	}
-	err := r.db.changeCatalog(ctx, func(t *host.Change) error {
-		record.Drop(t, r.family, old)
+	err := r.ds.changeCatalog(ctx, func(t *host.Change) error {
+		dropResource(t, r.family, old)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	r.db.mu.Lock()
-	defer r.db.mu.Unlock()
-	r.db.cat.resources[r.family].Remove(old)
-	r.db.cat.forgetFamilies(r.family.Below(old))
+	r.ds.mu.Lock()
+	defer r.ds.mu.Unlock()
+	r.ds.cat.resources[r.family].Remove(old)
+	r.ds.cat.forgetFamilies(r.family.Below(old))
 	return nil
 }
 
@@ -244,14 +244,12 @@ func (r Resources) put(ctx context.Context, old *record.Resource, d resourceDraf
 			" belongs to does not exist any more.")
 	}
 	if taken := r.find(d.id); taken != nil && taken != old {
-		return Resource{}, fault.New(fault.CodeConflict,
-			fmt.Sprintf("Resource with specified id or name already exists: %s '%s'.",
-				record.Kinds[r.family.Kind].Word, d.id))
+		return Resource{}, alreadyExists(record.Kinds[r.family.Kind].Word, d.id)
 	}
 	if err := r.checkSiblings(old, d); err != nil {
 		return Resource{}, err
 	}
-	db := r.db
+	db := r.ds
 	rec := &record.Resource{ID: d.id, Body: d.body}
 	err := db.changeCatalog(ctx, func(t *host.Change) error {
 		rec.TS, rec.LSN = db.stamp(), t.NextLSN(host.CatalogScope())
@@ -260,7 +258,7 @@ func (r Resources) put(ctx context.Context, old *record.Resource, d resourceDraf
 		} else {
 			rec.Num = t.Number()
 		}
-		record.Put(t, r.family, old, rec)
+		putResource(t, r.family, old, rec)
 		return nil
 	})
 	if err != nil {
@@ -272,14 +270,14 @@ func (r Resources) put(ctx context.Context, old *record.Resource, d resourceDraf
 	return r.render(rec), nil
 }
 
-// owned tells whether the owner is still there. The caller holds the catalog's lock.
+// owned reports whether the owner is still there. The caller holds the catalog's lock.
 func (r Resources) owned() bool {
-	cat := &r.db.cat
+	cat := &r.ds.cat
 	switch {
 	case r.c != nil:
 		return cat.cids[r.c.cid] == r.c
-	case r.family.Kind == record.KindPermission:
-		users := cat.resources[record.FamilyOf(record.KindUser, r.d.rec.Num)]
+	case r.family.Kind == KindPermission:
+		users := cat.resources[record.FamilyOf(KindUser, r.d.rec.Num)]
 		if users == nil {
 			return false
 		}

@@ -55,7 +55,7 @@ func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint
 	}
 	databases, users := make(map[uint32]bool), make(map[uint32]bool)
 	owners = map[byte]map[uint32]bool{
-		layout.KindDatabase: databases, layout.KindContainer: containers, record.Kinds[record.KindUser].Record: users,
+		layout.KindDatabase: databases, layout.KindContainer: containers, record.Kinds[KindUser].Record: users,
 	}
 	next, err = host.NextNumber(r)
 	if err == nil {
@@ -65,7 +65,7 @@ func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint
 		})
 	}
 	if err == nil {
-		err = host.ScanRecords(r, record.Kinds[record.KindUser].Record, func(_ []byte, rec record.Resource) error {
+		err = host.ScanRecords(r, record.Kinds[KindUser].Record, func(_ []byte, rec record.Resource) error {
 			users[rec.Num] = true
 			return nil
 		})

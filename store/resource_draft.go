@@ -36,9 +36,9 @@ func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error
 		return d, err
 	}
 	switch r.family.Kind {
-	case record.KindPermission:
-		_, err = r.db.parseGrant(ctx, v)
-	case record.KindTrigger:
+	case KindPermission:
+		_, err = r.ds.parseGrant(ctx, v)
+	case KindTrigger:
 		if err = checkWord(v, "triggerType", "Pre", "Post"); err == nil {
 			err = checkWord(v, "triggerOperation", "All", "Create", "Update", "Delete", "Replace", "Upsert")
 		}
@@ -49,12 +49,12 @@ func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error
 // requiredMembers are the properties that a kind must have, all of them strings but for objects, which are
 // marked by {}.
 var requiredMembers = [...][]string{
-	record.KindUser:            {"id"},
-	record.KindPermission:      {"id", "permissionMode", "resource"},
-	record.KindEncryptionKey:   {"id", "encryptionAlgorithm", "wrappedDataEncryptionKey", "keyWrapMetadata{}"},
-	record.KindStoredProcedure: {"id", "body"},
-	record.KindTrigger:         {"id", "body", "triggerType", "triggerOperation"},
-	record.KindFunction:        {"id", "body"},
+	KindUser:            {"id"},
+	KindPermission:      {"id", "permissionMode", "resource"},
+	KindEncryptionKey:   {"id", "encryptionAlgorithm", "wrappedDataEncryptionKey", "keyWrapMetadata{}"},
+	KindStoredProcedure: {"id", "body"},
+	KindTrigger:         {"id", "body", "triggerType", "triggerOperation"},
+	KindFunction:        {"id", "body"},
 }
 
 // checkRequired names all properties that are missing, as Cosmos DB does.
@@ -116,8 +116,8 @@ func withoutMember(body []byte, name string) []byte {
 // checkSiblings refuses a permission for what its user has a permission for already: which of the two modes
 // would count? The caller holds the catalog's lock.
 func (r Resources) checkSiblings(old *record.Resource, d resourceDraft) error {
-	s := r.db.cat.resources[r.family]
-	if r.family.Kind != record.KindPermission || s == nil {
+	s := r.ds.cat.resources[r.family]
+	if r.family.Kind != KindPermission || s == nil {
 		return nil
 	}
 	for _, rec := range s.List {

@@ -50,12 +50,14 @@ func (r *tokenRange) bounds() (b query.Span, ok bool) {
 }
 
 // tokenRangeOf is the range from the beginning of one slot to the end of another.
-func tokenRangeOf(first, last *slot) *tokenRange { return &tokenRange{first.rec.Min, last.rec.Max} }
+func tokenRangeOf(first, last *partition) *tokenRange {
+	return &tokenRange{first.rec.Min, last.rec.Max}
+}
 
 // stage is the part of a way over several ranges that one page goes: on in the range s behind token.
 type stage struct {
 	over  []query.Span // what the whole way leads over, ascending
-	s     *slot
+	s     *partition
 	token string
 	rest  []rangeToken // of what was one range with s
 }
@@ -72,7 +74,7 @@ func (st *containerState) stage(over []query.Span, continuation string) (stage, 
 	if !ok {
 		return stage{}, bad
 	}
-	var parts []*slot
+	var parts []*partition
 	at, _ := tokens[0].Range.bounds()
 	for _, s := range st.rangesOver(at.From, at.To) {
 		if s.overlaps(over) {
@@ -109,8 +111,8 @@ func parseRangeTokens(text string) (tokens []rangeToken, ok bool) {
 	return tokens, true
 }
 
-// overlaps tells whether the slot's range has something of one of the spans.
-func (s *slot) overlaps(over []query.Span) bool {
+// overlaps reports whether the slot's range has something of one of the spans.
+func (s *partition) overlaps(over []query.Span) bool {
 	for _, o := range over {
 		if (len(o.To) == 0 || bytes.Compare(s.min, o.To) < 0) &&
 			(len(s.max) == 0 || bytes.Compare(o.From, s.max) < 0) {
@@ -122,7 +124,7 @@ func (s *slot) overlaps(over []query.Span) bool {
 
 // firstOver is the first range behind another one, or of all, that has something of the spans; nil: there is
 // none.
-func (st *containerState) firstOver(over []query.Span, behind *slot) *slot {
+func (st *containerState) firstOver(over []query.Span, behind *partition) *partition {
 	for _, s := range st.ranges {
 		if (behind == nil || bytes.Compare(s.min, behind.min) > 0) && s.overlaps(over) {
 			return s
@@ -134,7 +136,8 @@ func (st *containerState) firstOver(over []query.Span, behind *slot) *slot {
 // onward is the continuation of a page that was made on a stage of the way, where the range itself goes on
 // with token; "" where it is at its end. Start gives the token of the beginning of a range. The last page has
 // none.
-func (st *containerState) onward(l stage, token string, start func(*slot) (string, error)) (string, error) {
+func (st *containerState) onward(l stage, token string, start func(*partition) (string,
+	error)) (string, error) {
 	tokens := l.rest
 	switch {
 	case token != "":

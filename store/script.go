@@ -8,13 +8,12 @@ import (
 	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/script"
-	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
 // scriptWorld is what scripts see of the world: the data clock, and time limits by a clock that nobody sets.
 func (c *Container) scriptWorld() script.Env {
-	return script.Env{Now: c.d.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: c.db.in.Elapsed()}
+	return script.Env{Now: c.d.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: c.ds.in.Elapsed()}
 }
 
 // scriptText is the JavaScript of a script's resource.
@@ -48,14 +47,14 @@ func (f *functions) call(name string, args []doc.Value) (doc.Value, error) {
 			return doc.Value{}, err
 		}
 	}
-	elapsed := f.c.db.in.Elapsed()
+	elapsed := f.c.ds.in.Elapsed()
 	v, err := fn.Call(args)
 	fn.longest, fn.err = max(fn.longest, elapsed()), err
 	return v, err
 }
 
 func (f *functions) make(name string) (*function, error) {
-	res, err := f.c.Resources(record.KindFunction).Read(name)
+	res, err := f.c.Resources(KindFunction).Read(name)
 	if err != nil {
 		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.",
 			Style: query.Unplaced}
@@ -64,8 +63,8 @@ func (f *functions) make(name string) (*function, error) {
 		return nil, err
 	}
 	if f.runtime == nil {
-		if f.runtime, err = f.c.db.programs.Open(f.ctx, f.c.scriptWorld(),
-			script.Limits{Time: f.c.db.opts.ScriptTime}); err != nil {
+		if f.runtime, err = f.c.ds.programs.Open(f.ctx, f.c.scriptWorld(),
+			script.Limits{Time: f.c.ds.opts.ScriptTime}); err != nil {
 			return nil, err
 		}
 		f.made = make(map[string]*function)
@@ -82,7 +81,7 @@ func (f *functions) make(name string) (*function, error) {
 // close ends the runtime, if there is one, and takes up how the functions have kept to their limits.
 func (f *functions) close() {
 	for _, fn := range f.made {
-		f.c.violations.note(scriptVersionOf(&fn.resource), fn.longest, f.c.db.opts.ScriptTime, fn.err)
+		f.c.violations.note(scriptVersionOf(&fn.resource), fn.longest, f.c.ds.opts.ScriptTime, fn.err)
 	}
 	if f.runtime != nil {
 		f.runtime.Close()

@@ -11,7 +11,6 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
 // Execution is what a stored procedure has left behind.
@@ -59,7 +58,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	var out script.Outcome
 	var charge float64
 	var r Receipt
-	err = c.db.door.heavy.WithScripts(ctx, c.db.opts.QueryTime, func() (err error) {
+	err = c.ds.door.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
 		r, err = c.update(ctx, at, func(t *tx) error {
 			if err := c.checkSession(t.s, o.Session); err != nil {
 				return err
@@ -84,21 +83,22 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 
 // scriptPlace is where a procedure runs, and the full partition key on which: none for a system procedure
 // that runs on a range.
-func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id, rangeID string) (place,
+func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
+	rangeID string) (itemLocation,
 	definition.PartitionKey, error) {
 	if pk.IsZero() && !c.def.SystemKey {
 		if rangeID == "" || !IsSystemProcedure(id) {
-			return place{}, pk, fault.New(fault.CodeBadRequest,
+			return itemLocation{}, pk, fault.New(fault.CodeBadRequest,
 				"PartitionKey value must be supplied for this operation.")
 		}
 		s, err := c.rangeNamed(ctx, rangeID)
 		if err != nil {
-			return place{}, pk, err
+			return itemLocation{}, pk, err
 		}
-		return place{epk: s.min, point: layout.AppendPointKey(nil, c.cid, s.min, nil, "")}, pk, nil
+		return itemLocation{epk: s.min, point: layout.AppendPointKey(nil, c.cid, s.min, nil, "")}, pk, nil
 	}
 	pk, err := c.def.FullKey(pk, "")
-	return c.place(pk, ""), pk, err
+	return c.locate(pk, ""), pk, err
 }
 
 // procedure finds a stored procedure by its id: one that every container has, or one of its own.
@@ -107,11 +107,11 @@ func (c *Container) procedure(id string) (Resource, error) {
 		body := doc.StringValue(source).AppendJSON([]byte(`{"body":`))
 		return Resource{ID: id, RID: id, Body: append(body, '}')}, nil
 	}
-	return c.Resources(record.KindStoredProcedure).Read(id)
+	return c.Resources(KindStoredProcedure).Read(id)
 }
 
-// IsSystemProcedure tells whether every container has a stored procedure of that id, which is no resource: it
-// can be executed, and neither read nor changed.
+// IsSystemProcedure reports whether every container has a stored procedure of that id, which is no resource:
+// it can be executed, and neither read nor changed.
 func IsSystemProcedure(id string) bool {
 	_, ok := script.SystemProcedure(id)
 	return ok
@@ -122,13 +122,13 @@ func (c *Container) ready(res *Resource) error {
 	if err := c.violations.admit(scriptVersionOf(res), "resource"); err != nil {
 		return err
 	}
-	return classify.ToFault(c.db.programs.Prepare(res.ID, scriptText(*res)))
+	return classify.ToFault(c.ds.programs.Prepare(res.ID, scriptText(*res)))
 }
 
 // run runs one script in a world of its own. p says how: its id and its text are those of res.
 func (h *scriptHost) run(res *Resource, p script.Procedure) (out script.Outcome, err error) {
 	p.ID, p.Source = res.ID, scriptText(*res)
-	db := h.t.c.db
+	db := h.t.c.ds
 	var took time.Duration
 	defer func() { h.t.c.violations.note(scriptVersionOf(res), took, db.opts.ScriptTime, err) }()
 	leave, err := db.door.heavy.Script()
@@ -166,7 +166,7 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 	if len(names) > 1 {
 		return nil, fault.New(fault.CodeBadRequest, "Only one "+when+"-trigger is permitted per operation.")
 	}
-	res, err := c.Resources(record.KindTrigger).Read(names[0])
+	res, err := c.Resources(KindTrigger).Read(names[0])
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: "The trigger '" + names[0] +
 			"' does not exist.", Err: err}
@@ -219,8 +219,8 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	var reply []byte
 	var charge float64
 	var r Receipt
-	err = c.db.door.heavy.WithScripts(ctx, c.db.opts.QueryTime, func() (err error) {
-		r, err = c.updateJudged(ctx, c.place(key, ""), []*prepared{patch}, func(t *tx) error {
+	err = c.ds.door.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
+		r, err = c.updateConditional(ctx, c.locate(key, ""), []*prepared{patch}, func(t *tx) error {
 			h := &scriptHost{ctx: ctx, t: t, key: key}
 			var err error
 			done, reply, err = h.write(op, patch, found)
@@ -261,7 +261,7 @@ func (h *scriptHost) requestOf(op Operation) (doc.Value, error) {
 	if op.Kind != OperationDelete {
 		return doc.Of(op.Body), nil
 	}
-	found, ghost, err := h.t.find(h.t.c.place(h.key, op.ID).point)
+	found, ghost, err := h.t.find(h.t.c.locate(h.key, op.ID).point)
 	if err != nil || found == nil || ghost {
 		return doc.Value{}, err // the delete will say that there is none
 	}

@@ -143,7 +143,7 @@ func TestSplitOfSeveralStores(t *testing.T) {
 			t.Errorf("a write: %v", err)
 		}
 		if _, err := b.c.DeletePartition(b.ctx, pk("p")); !is(err, fault.CodeUnavailable) {
-			t.Errorf("a fence: %v", err)
+			t.Errorf("a tombstone: %v", err)
 		}
 		if err := b.tryDefault("5"); !is(err, fault.CodeUnavailable) {
 			t.Errorf("a change of the container: %v", err)

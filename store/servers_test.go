@@ -118,7 +118,7 @@ func TestStatesOfSeveralStores(t *testing.T) {
 			t.Errorf("behind: %s", got)
 		}
 	})
-	each("fence", "", 2, func(t *testing.T, a, b *bench) {
+	each("tombstone", "", 2, func(t *testing.T, a, b *bench) {
 		b.doc("a", 0)
 		if _, err := a.c.DeletePartition(a.ctx, pk("p")); err != nil {
 			t.Fatal(err)
@@ -126,11 +126,11 @@ func TestStatesOfSeveralStores(t *testing.T) {
 		b.wantGone("a")
 		if _, _, err := b.c.Create(b.ctx, pk("p"), []byte(`{"id":"a","pk":"p"}`),
 			store.WriteOptions{}); err != nil {
-			t.Errorf("below the fence: %v", err)
+			t.Errorf("below the tombstone: %v", err)
 		}
 		b.sweep()
 		if got := agree(a, b); got != "a" {
-			t.Errorf("behind the fence: %s", got)
+			t.Errorf("behind the tombstone: %s", got)
 		}
 	})
 	each("index", `"indexingPolicy":{"indexingMode":"consistent","automatic":true,"includedPaths":[],"excludedPaths":[{"path":"/*"}]}`, 1,

@@ -21,9 +21,10 @@ func (c *Container) Settings() definition.ContainerSettings { return c.state.Loa
 // gets a copy, may run under locks of the store and must not call it; with its error nothing changes.
 // CodeBadRequest: the settings are wrong, or name an archive that cannot be one; CodeOwnerNotFound: the
 // container has been dropped.
-func (c *Container) ChangeSettings(ctx context.Context, fn func(*definition.ContainerSettings) error) (definition.ContainerSettings,
+func (c *Container) ChangeSettings(ctx context.Context,
+	fn func(*definition.ContainerSettings) error) (definition.ContainerSettings,
 	error) {
-	db := c.db
+	db := c.ds
 	if err := db.lockCatalog(ctx); err != nil {
 		return definition.ContainerSettings{}, err
 	}
@@ -72,9 +73,9 @@ func (c *Container) changeSettings(ctx context.Context,
 
 // checkSettings refuses what the container cannot be set to. The caller holds the catalog's lock.
 func (c *Container) checkSettings(s *definition.ContainerSettings) error {
-	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < definition.MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
+	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
 		return fault.New(fault.CodeBadRequest,
-			fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", definition.MinIdle,
+			fmt.Sprintf("'autoDeleteOnIdle' must be 0 or between %d and %d seconds, not %d.", MinIdle,
 				ttl.Max, s.AutoDeleteOnIdle))
 	}
 	if s.TTLCeiling && slices.ContainsFunc(c.def.ParsedPaths(),
@@ -90,7 +91,7 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 	}
 	if s.ChangesTo != "" {
 		to := definition.ExpirySink{Kind: definition.SinkQueue, Name: s.ChangesTo}
-		if err := c.checkHeir("changesTo", to); err != nil {
+		if err := c.checkSink("changesTo", to); err != nil {
 			return err
 		}
 	}
@@ -101,14 +102,14 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 		return fault.New(fault.CodeBadRequest, "'onExpire' has either 'moveTo' or 'forwardTo'.")
 	}
 	if to := s.ExpirySink(); to.Kind != definition.SinkArchive && to.Kind != "" {
-		return c.checkHeir("onExpire", to)
+		return c.checkSink("onExpire", to)
 	}
 	return c.checkArchive(s.OnExpire.MoveTo)
 }
 
-// checkHeir refuses that a setting leads to what another tenant does not have, or what takes nothing.
-func (c *Container) checkHeir(setting string, to definition.ExpirySink) error {
-	_, err := c.db.in.Sink(tenantName, to.Kind, to.Name)
+// checkSink refuses that a setting leads to what another tenant does not have, or what takes nothing.
+func (c *Container) checkSink(setting string, to definition.ExpirySink) error {
+	_, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err == nil {
 		return nil
 	}
@@ -149,10 +150,10 @@ func (c *Container) checkArchive(name string) error {
 		}
 		at = a.state.Load().rec.Settings.MoveTo()
 	}
-	if moves > definition.MaxMoves {
+	if moves > MaxMoves {
 		return fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("A document would be moved %d times in a row, which is more than %d.", moves,
-				definition.MaxMoves))
+				MaxMoves))
 	}
 	return nil
 }

@@ -67,10 +67,10 @@ func shapes() []shape {
 			text:   "SELECT c.id FROM c WHERE STARTSWITH(c.name, 'NAME 1777', true)",
 			loaded: 2100, all: true},
 		{name: "array contains", text: "SELECT c.id FROM c WHERE ARRAY_CONTAINS(c.tags, 7, false)",
-			loaded:  101, // the last tells whether a row follows
+			loaded:  101, // the last reports whether a row follows
 			entries: 101},
 		{name: "array contains any", text: "SELECT c.id FROM c WHERE ARRAY_CONTAINS_ANY(c.tags, 7, 8)",
-			loaded:  101, // the last tells whether a row follows
+			loaded:  101, // the last reports whether a row follows
 			entries: 102},
 		{name: "many values", text: "SELECT c.id FROM c WHERE c.n IN (" + numbers(2100) + ")", loaded: 100,
 			entries: 2100},

@@ -8,7 +8,6 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/store/definition"
-	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
@@ -32,9 +31,7 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 	}
 	return db.copyFromSnapshot(ctx, snapshot, source, func(b *databaseCopy) error {
 		if _, err := b.db.database(as); err == nil {
-			return fault.New(fault.CodeConflict,
-				"Resource with specified id or name already exists: database '"+
-					as+"'.")
+			return alreadyExists("database", as)
 		}
 		b.as = as
 		return nil
@@ -56,7 +53,7 @@ func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Databa
 
 // databaseCopy is one database on its way out of a snapshot.
 type databaseCopy struct {
-	db    *resident
+	db    *dataset
 	from  *Database // in the snapshot
 	as    string
 	users bool      // bring users and permissions
@@ -77,7 +74,7 @@ type broughtFamily struct {
 // visit is the store in a copy of a snapshot: it is read there and never started.
 type visit struct {
 	tenant
-	there *resident
+	there *dataset
 }
 
 // Open implements host.Tenant.
@@ -145,21 +142,22 @@ func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) err
 func (b *databaseCopy) number(next *host.Change) {
 	db, from := b.db, b.from
 	num := next.Number()
-	b.d = &Database{db: db, rec: record.Database{ID: b.as, Num: num}, byName: make(map[string]*Container)}
+	b.d = &Database{ds: db, rec: record.Database{ID: b.as, Num: num}, byName: make(map[string]*Container)}
 	b.d.clock = db.in.NewClock(num, clockOf(from.ID())+" in the snapshot")
-	b.addFamily(next, record.FamilyOf(record.KindEncryptionKey, from.rec.Num), b.d.rec.Num)
+	b.addFamily(next, record.FamilyOf(KindEncryptionKey, from.rec.Num), b.d.rec.Num)
 	if b.users {
-		users := b.addFamily(next, record.FamilyOf(record.KindUser, from.rec.Num), b.d.rec.Num)
-		for i, u := range from.db.cat.siblings(record.FamilyOf(record.KindUser, from.rec.Num)) {
-			b.addFamily(next, record.FamilyOf(record.KindPermission, u.Num), users[i].Num)
+		users := b.addFamily(next, record.FamilyOf(KindUser, from.rec.Num), b.d.rec.Num)
+		for i, u := range from.ds.cat.siblings(record.FamilyOf(KindUser, from.rec.Num)) {
+			b.addFamily(next, record.FamilyOf(KindPermission, u.Num), users[i].Num)
 		}
 	}
 	b.addOffer(next, 0, 0)
 }
 
 // addFamily takes a family over, under another owner and with new numbers.
-func (b *databaseCopy) addFamily(next *host.Change, f record.Family, owner uint32) (records []*record.Resource) {
-	for _, rec := range b.from.db.cat.siblings(f) {
+func (b *databaseCopy) addFamily(next *host.Change, f record.Family,
+	owner uint32) (records []*record.Resource) {
+	for _, rec := range b.from.ds.cat.siblings(f) {
 		fresh := *rec
 		fresh.Num = next.Number()
 		records = append(records, &fresh)
@@ -172,7 +170,7 @@ func (b *databaseCopy) addFamily(next *host.Change, f record.Family, owner uint3
 
 // addOffer takes the throughput of a container over; with number 0 that of the database.
 func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
-	for _, o := range b.from.db.cat.offers {
+	for _, o := range b.from.ds.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {
 			b.offers = append(b.offers, &record.Offer{Num: next.Number(), Database: b.d.rec.Num, CID: is,
 				Asked: o.Asked, Ranges: o.Ranges})
@@ -251,7 +249,7 @@ func (b *databaseCopy) load(ctx context.Context) error {
 	}
 	err := b.db.view(ctx, func(r engine.Reader) error {
 		for _, c := range b.containers {
-			if err := c.loadSlots(r); err != nil {
+			if err := c.loadPartitions(r); err != nil {
 				return err
 			}
 		}

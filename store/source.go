@@ -28,7 +28,7 @@ func (c *Container) view(ctx context.Context,
 // viewFor is view for walks that end with a stopwatch.
 func (c *Container) viewFor(w *work.Stopwatch,
 	fn func(st *containerState, now int64, r engine.Reader) error) error {
-	first := func(st *containerState) ([]*slot, error) { return st.ranges[:1], nil }
+	first := func(st *containerState) ([]*partition, error) { return st.ranges[:1], nil }
 	return c.viewOf(w, first, func(st *containerState, now int64, r engine.Reader,
 		_ []engine.Position) error {
 		return fn(st, now, r)
@@ -36,7 +36,7 @@ func (c *Container) viewFor(w *work.Stopwatch,
 }
 
 // viewOf is viewFor of the ranges that pick chooses, with how far each of them has come.
-func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*slot, error),
+func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*partition, error),
 	fn func(st *containerState, now int64, r engine.Reader, at []engine.Position) error) error {
 	ctx := w.Ctx
 	for {
@@ -56,7 +56,7 @@ func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*slo
 			scopes[i] = s.scope
 		}
 		same := true
-		err = work.ViewUnder(w, c.db.eng, func(r engine.Reader) error {
+		err = work.ViewUnder(w, c.ds.eng, func(r engine.Reader) error {
 			positions, err := r.Positions(scopes) // it makes the snapshot
 			if err != nil {
 				return err
@@ -85,7 +85,7 @@ func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*slo
 type source struct {
 	c   *Container
 	st  *containerState
-	s   *slot
+	s   *partition
 	sp  *span
 	r   engine.Reader
 	now int64
@@ -121,9 +121,9 @@ var (
 // snapshot. What fn has seen is durable when withSources returns.
 func (c *Container) withSources(ctx context.Context, scope Scope, fn func(span, []*source) error) error {
 	var sources []*source
-	watch := c.db.pageWatch(ctx)
+	watch := c.ds.pageWatch(ctx)
 	var sp span
-	pick := func(st *containerState) (_ []*slot, err error) {
+	pick := func(st *containerState) (_ []*partition, err error) {
 		sp, err = c.scope(st, scope)
 		return sp.ranges, err
 	}
@@ -207,14 +207,14 @@ func (s *source) take(r *row, rid uint64, value []byte, listed bool) (bool, erro
 	if s.sp.prefix != nil && !listed && !s.inPartition(h, body) {
 		return false, nil
 	}
-	if s.st.fenced(h, func() []byte { return s.c.def.Extract(body).AppendOrdered(nil) }) {
+	if s.st.tombstoned(h, func() []byte { return s.c.def.Extract(body).AppendOrdered(nil) }) {
 		return false, nil
 	}
 	r.c, r.rid, r.head, r.body = s.c, rid, h, body
 	return true, nil
 }
 
-// inPartition tells whether an item has the partition key of the scope, or begins with it: the hash first,
+// inPartition reports whether an item has the partition key of the scope, or begins with it: the hash first,
 // which is different for nearly all that do not, then the values.
 func (s *source) inPartition(h layout.Header, body []byte) bool {
 	if !bytes.HasPrefix(h.EPK, s.sp.epk) {

@@ -15,7 +15,7 @@ import (
 // feed entry, one point key and one posting of its partition key; whichever there is for the scope is
 // counted.
 func (s *source) Count() (n int64, ok bool) {
-	if len(s.st.fences) > 0 || !s.st.lives.Settled() {
+	if len(s.st.tombstones) > 0 || !s.st.lives.Settled() {
 		return 0, false
 	}
 	var rg engine.Range
@@ -59,7 +59,7 @@ func (s *source) Dead(most int) (rids []uint64, ok bool, err error) {
 	lo, hi := s.s.min, s.s.max
 	inside := bytes.Compare(s.sp.min, lo) <= 0 &&
 		(len(s.sp.max) == 0 || len(hi) > 0 && bytes.Compare(s.sp.max, hi) >= 0)
-	if len(s.st.fences) > 0 || !s.st.lives.Settled() || !inside || s.sp.prefix != nil {
+	if len(s.st.tombstones) > 0 || !s.st.lives.Settled() || !inside || s.sp.prefix != nil {
 		return nil, false, nil
 	}
 	ok, err = s.eachDead(most, func(rid uint64) { rids = append(rids, rid) })
@@ -103,7 +103,7 @@ func (s *source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 	return true, nil
 }
 
-// dead tells whether an item of the scope has expired.
+// dead reports whether an item of the scope has expired.
 func (s *source) dead(rid uint64) (bool, error) {
 	if s.items == nil {
 		s.items = s.r.Scan(layout.SlotFamily(s.s.scope, layout.FamilyItem), false)

@@ -27,7 +27,7 @@ type documents struct {
 // Skip implements query.Skipping.
 func (d *documents) Skip(on func(rid uint64) bool) { d.skip = on }
 
-// passes tells whether to go on behind an item that is no document of the scope.
+// passes reports whether to go on behind an item that is no document of the scope.
 func (d *documents) passes(rid uint64) bool { return d.skip == nil || d.skip(rid) }
 
 // Next implements query.Documents.

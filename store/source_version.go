@@ -15,7 +15,7 @@ import (
 // and takes nothing but the dead away; who is dead and not purged is counted one by one. A lease notes its
 // second, too: in that same second another one may follow, so nothing is told then.
 func (s *source) Version() (version string, ok bool, err error) {
-	if !s.at.Settled || len(s.st.fences) > 0 {
+	if !s.at.Settled || len(s.st.tombstones) > 0 {
 		return "", false, nil
 	}
 	var seconds [2]uint64

@@ -54,8 +54,8 @@ var errUnwanted = errors.New("store: a split is not wanted any more")
 // CodeConflict: it cannot be split further; CodeOwnerNotFound: the container was dropped meanwhile. If ctx
 // ends early nothing has changed.
 func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, error) {
-	c.db.in.Enter()
-	defer c.db.in.Leave()
+	c.ds.in.Enter()
+	defer c.ds.in.Leave()
 	var halves []Range
 	err := c.again(ctx, func() (err error) {
 		halves, err = c.split(ctx, rangeID, at, nil)
@@ -74,7 +74,7 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 	defer func() {
 		c.splitting.Unlock()
 		if !tidy {
-			c.db.splitter.Wake()
+			c.ds.splitter.Wake()
 		}
 	}()
 	if err := c.followSplit(ctx); err != nil {
@@ -103,8 +103,8 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 		tidy = left == nil
 		return nil, errors.Join(err, left)
 	}
-	c.db.in.WakeReaper()
-	c.db.reindexer.Wake()
+	c.ds.in.WakeReaper()
+	c.ds.reindexer.Wake()
 	return slices.DeleteFunc(c.Ranges().Ranges,
 		func(r Range) bool { return !slices.Contains(ids, r.ID) }), nil
 }
@@ -112,10 +112,10 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 // alone runs fn while nobody else changes the catalog and nobody is in the container. What fn does is
 // bounded.
 func (c *Container) alone(ctx context.Context, fn func(st containerState) error) error {
-	if err := c.db.lockCatalog(ctx); err != nil {
+	if err := c.ds.lockCatalog(ctx); err != nil {
 		return err
 	}
-	defer c.db.in.Catalog().Unlock()
+	defer c.ds.in.Catalog().Unlock()
 	if err := c.gate.Shut(ctx); err != nil {
 		return classify.ToFault(err)
 	}
@@ -129,7 +129,7 @@ func (c *Container) alone(ctx context.Context, fn func(st containerState) error)
 
 // beginSplit notes that s is being split, and makes its writers note what they write. The caller holds
 // splitting.
-func (c *Container) beginSplit(ctx context.Context, s *slot, bound []byte, wanted func() bool) (m *mover,
+func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, wanted func() bool) (m *mover,
 	err error) {
 	err = c.alone(ctx, func(st containerState) error {
 		if wanted != nil && !wanted() {
@@ -206,7 +206,7 @@ func (c *Container) trySwitch(ctx context.Context, m *mover, wanted func() bool)
 		if err = c.switchRanges(ctx, m, &st, &next); err != nil {
 			return err
 		}
-		m.from.behind.Store(c.db.eng.Horizon(m.from.scope) + 1)
+		m.from.behind.Store(c.ds.eng.Horizon(m.from.scope) + 1)
 		c.state.Store(&next)
 		ids = []string{m.halves[0].slot.id, m.halves[1].slot.id}
 		return nil
@@ -218,7 +218,7 @@ func (c *Container) trySwitch(ctx context.Context, m *mover, wanted func() bool)
 func (c *Container) halves(st containerState, m *mover) (next containerState, err error) {
 	next = st
 	i := slices.Index(st.ranges, m.from)
-	id := max(record.HighestID(st.rec.Ranges)+1, st.rec.NextRange, int(c.db.in.Catalog().Floor()))
+	id := max(record.HighestID(st.rec.Ranges)+1, st.rec.NextRange, int(c.ds.in.Catalog().Floor()))
 	next.rec.Ranges, next.rec.NextRange = slices.Clone(st.rec.Ranges), id+len(m.halves)
 	for j, r := range next.rec.Ranges {
 		if r.LSN == 0 {
@@ -227,13 +227,13 @@ func (c *Container) halves(st containerState, m *mover) (next containerState, er
 	}
 	next.ranges = slices.Clone(st.ranges)
 	var recs []record.Range
-	var slots []*slot
+	var slots []*partition
 	for n := range m.halves {
 		h := &m.halves[n]
 		rec := h.slot.rec
 		rec.ID, rec.TS = id+n, c.moment()
 		rec.Parents = append(slices.Clip(m.from.rec.Parents), m.from.rec.ID)
-		if h.slot, err = newSlot(c.cid, rec); err != nil {
+		if h.slot, err = newPartition(c.cid, rec); err != nil {
 			return next, err
 		}
 		h.slot.reindexed.Store(allReindexed)

@@ -32,11 +32,11 @@ import (
 // splitter is the goroutine that splits ranges.
 type splitter struct {
 	work.Background
-	db *resident
+	ds *dataset
 }
 
-func (x *splitter) open(db *resident) {
-	x.db = db
+func (x *splitter) open(db *dataset) {
+	x.ds = db
 	x.Start(db.opts.Logger, "splitting partition ranges for a raised throughput", x.pass)
 }
 
@@ -45,12 +45,12 @@ func (x *splitter) open(db *resident) {
 // where the store is being closed.
 func (db *DB) FinishSplits(ctx context.Context) error { return db.live().finishSplits(ctx) }
 
-func (db *resident) finishSplits(ctx context.Context) error {
+func (ds *dataset) finishSplits(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(db.splitter.Life, cancel)()
-	err := db.splitter.pass(ctx)
-	if db.splitter.Life.Err() != nil {
+	defer context.AfterFunc(ds.splitter.Life, cancel)()
+	err := ds.splitter.pass(ctx)
+	if ds.splitter.Life.Err() != nil {
 		return classify.ToFault(engine.ErrClosed)
 	}
 	return classify.ToFault(err)
@@ -61,9 +61,9 @@ func (db *resident) finishSplits(ctx context.Context) error {
 func (x *splitter) pass(ctx context.Context) error {
 	x.Turn.Lock()
 	defer x.Turn.Unlock()
-	x.db.mu.RLock()
-	offers := x.db.cat.offers
-	x.db.mu.RUnlock()
+	x.ds.mu.RLock()
+	offers := x.ds.cat.offers
+	x.ds.mu.RUnlock()
 	failed := []error{x.tidy(ctx)}
 	for _, o := range offers {
 		for more := o.Ranges > 0; more; {
@@ -83,7 +83,7 @@ func (x *splitter) pass(ctx context.Context) error {
 
 // step splits one range, if an offer still needs more than there are; more tells that it did.
 func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error) {
-	db := x.db
+	db := x.ds
 	find := func() (rec record.Offer, ok bool) { // the caller holds mu or the catalog's lock
 		i := slices.IndexFunc(db.cat.offers, func(o record.Offer) bool { return o.Num == offer })
 		if i < 0 || !db.pending(db.cat.offers[i]) {
@@ -121,7 +121,7 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 // splitNext splits the range whose turn it is; done is false where none can be split. wanted is as in split.
 func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done bool, err error) {
 	ranges := slices.Clone(c.state.Load().ranges)
-	slices.SortStableFunc(ranges, func(a, b *slot) int { return len(a.parents) - len(b.parents) })
+	slices.SortStableFunc(ranges, func(a, b *partition) int { return len(a.parents) - len(b.parents) })
 	for _, s := range ranges {
 		_, err := c.split(ctx, s.id, "", wanted)
 		switch fault.ErrorCode(err) {
@@ -137,9 +137,9 @@ func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done boo
 
 // tidy throws away what splits have left behind that could not do it themselves.
 func (x *splitter) tidy(ctx context.Context) error {
-	x.db.mu.RLock()
-	containers := x.db.cat.containers
-	x.db.mu.RUnlock()
+	x.ds.mu.RLock()
+	containers := x.ds.cat.containers
+	x.ds.mu.RUnlock()
 	var failed []error
 	for _, c := range containers {
 		if c.state.Load().rec.Split == nil || !c.splitting.TryLock() { // somebody is splitting it
@@ -151,15 +151,15 @@ func (x *splitter) tidy(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// pending tells whether the ranges of an offer's container are still to become more. The caller holds mu or
+// pending reports whether the ranges of an offer's container are still to become more. The caller holds mu or
 // the catalog's lock.
-func (db *resident) pending(o record.Offer) bool {
-	c := db.cat.cids[o.CID]
+func (ds *dataset) pending(o record.Offer) bool {
+	c := ds.cat.cids[o.CID]
 	return c != nil && len(c.state.Load().ranges) < o.Ranges
 }
 
 // splitPoint finds where to split a range.
-func (c *Container) splitPoint(ctx context.Context, s *slot, at string) (bound []byte, err error) {
+func (c *Container) splitPoint(ctx context.Context, s *partition, at string) (bound []byte, err error) {
 	if at == "" {
 		if bound, err = c.middleDocument(ctx, s); bound == nil && err == nil {
 			bound = middle(&c.def, s.min, s.max)
@@ -187,9 +187,9 @@ func unsplittable(rangeID string) error {
 
 // middleDocument returns the EPK of the document in the middle of a range, in the order of EPKs, or the next
 // one above it where none would be below. It is nil where all documents have the same.
-func (c *Container) middleDocument(ctx context.Context, s *slot) (epk []byte, err error) {
+func (c *Container) middleDocument(ctx context.Context, s *partition) (epk []byte, err error) {
 	rg := layout.PointsBetween(c.cid, s.min, s.max)
-	err = c.db.view(ctx, func(r engine.Reader) error {
+	err = c.ds.view(ctx, func(r engine.Reader) error {
 		n, err := view.Count(r, rg, math.MaxInt64)
 		if err != nil || n == 0 {
 			return err

@@ -16,13 +16,13 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// What a container is, its policies, settings, fences and ranges, lies in memory whole, and its records on
-// disk. Several stores may be open over one engine; each has a state of its own. So the states are counted:
-// by the mark that the engine keeps with each slot's scope. A change of the container is made in the scopes
-// of all of its slots, and raises their marks. A transaction looks at the mark of its slot first, a read at
-// the one that it is told with the position of what it has read: another version there than the state's says
-// that the container has been changed elsewhere. Then nothing that was read counts, the state is read anew,
-// and the operation begins again.
+// What a container is, its policies, settings, tombstones and ranges, lies in memory whole, and its records
+// on disk. Several stores may be open over one engine; each has a state of its own. So the states are
+// counted: by the mark that the engine keeps with each slot's scope. A change of the container is made in the
+// scopes of all of its slots, and raises their marks. A transaction looks at the mark of its slot first, a
+// read at the one that it is told with the position of what it has read: another version there than the
+// state's says that the container has been changed elsewhere. Then nothing that was read counts, the state is
+// read anew, and the operation begins again.
 //
 // A container is born with firstVersion, so that the mark of a scope that has been erased is no version of
 // it.
@@ -40,7 +40,7 @@ import (
 func versionOf(mark uint64) uint32 { return uint32(mark) }
 
 // ownMark is a mark that names this store.
-func (db *resident) ownMark(version uint32) uint64 { return uint64(db.server)<<32 | uint64(version) }
+func (ds *dataset) ownMark(version uint32) uint64 { return uint64(ds.server)<<32 | uint64(version) }
 
 // remark is a mark with another version.
 func remark(mark uint64, version uint32) uint64 { return mark&^math.MaxUint32 | uint64(version) }
@@ -70,7 +70,7 @@ func (st *containerState) current(mark uint64) error {
 
 // writable fails where a transaction must not write to a slot, as its first step: with *elsewhereError, or
 // where another store splits the range.
-func (c *Container) writable(t engine.Txn, st *containerState, s *slot) error {
+func (c *Container) writable(t engine.Txn, st *containerState, s *partition) error {
 	mark := t.Mark(s.scope)
 	if err := st.current(mark); err != nil {
 		return err
@@ -86,17 +86,17 @@ func (c *Container) writable(t engine.Txn, st *containerState, s *slot) error {
 // the version of next. The caller holds the catalog's lock and the gate.
 func (c *Container) commitRecord(ctx context.Context, st, next *containerState,
 	fn func(engine.Txn) error) error {
-	return c.db.changeCatalog(ctx, func(t *host.Change) error {
+	return c.ds.changeCatalog(ctx, func(t *host.Change) error {
 		t.NoteNumber(uint32(record.HighestID(next.rec.Ranges)))
 		return st.commit(t, next, func() error { return fn(t) })
 	}, st.scopes()...)
 }
 
-// commitFences is commitRecord for a change of the fences, which the record does not tell of: it does without
-// the catalog.
-func (c *Container) commitFences(ctx context.Context, st, next *containerState,
+// commitTombstones is commitRecord for a change of the tombstones, which the record does not tell of: it does
+// without the catalog.
+func (c *Container) commitTombstones(ctx context.Context, st, next *containerState,
 	fn func(engine.Txn) error) error {
-	_, err := c.db.eng.Update(ctx, st.scopes(), func(t engine.Txn) error {
+	_, err := c.ds.eng.Update(ctx, st.scopes(), func(t engine.Txn) error {
 		return st.commit(t, next, func() error { return fn(t) })
 	})
 	return classify.ToFault(err)
@@ -104,7 +104,7 @@ func (c *Container) commitFences(ctx context.Context, st, next *containerState,
 
 // commit is the part of a transaction that makes next of a state.
 func (st *containerState) commit(t engine.Txn, next *containerState, fn func() error) error {
-	marks := make(map[*slot]uint64, len(st.ranges))
+	marks := make(map[*partition]uint64, len(st.ranges))
 	for _, s := range st.ranges {
 		marks[s] = t.Mark(s.scope)
 		if err := st.current(marks[s]); err != nil {
@@ -136,8 +136,8 @@ func (st *containerState) commit(t engine.Txn, next *containerState, fn func() e
 
 // takeOver notes in a transaction that this store is the one that writes to a slot. What another one has
 // written there is not dated later than what is written from now on.
-func (c *Container) takeOver(t engine.Txn, s *slot, mark uint64) error {
-	own := c.db.ownMark(versionOf(mark))
+func (c *Container) takeOver(t engine.Txn, s *partition, mark uint64) error {
+	own := c.ds.ownMark(versionOf(mark))
 	if mark == own {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (c *Container) takeOver(t engine.Txn, s *slot, mark uint64) error {
 	return nil
 }
 
-// refreshed tells whether an operation has failed because the container has been changed elsewhere, and may
+// refreshed reports whether an operation has failed because the container has been changed elsewhere, and may
 // begin again: its state has been read anew.
 func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
 	if err == nil {
@@ -173,7 +173,7 @@ func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
 // that is stored: it tells that st was not the container's state any more, which has been read anew.
 func (c *Container) outdated(ctx context.Context, st *containerState) bool {
 	scope := st.ranges[0].scope
-	err := c.db.view(ctx, func(r engine.Reader) error {
+	err := c.ds.view(ctx, func(r engine.Reader) error {
 		at, err := r.Positions([][]byte{scope})
 		if err != nil {
 			return err
@@ -204,7 +204,7 @@ func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 	for {
 		err := fn()
 		if errors.Is(err, host.ErrCatalogMoved) {
-			if err := c.db.in.Catalog().Follow(ctx); err != nil {
+			if err := c.ds.in.Catalog().Follow(ctx); err != nil {
 				return classify.ToFault(err)
 			}
 			continue
@@ -224,13 +224,13 @@ func (c *Container) againChange(ctx context.Context,
 
 // commitDrop is commitRecord for containers that are dropped together. The caller holds the catalog's lock
 // and all gates.
-func (db *resident) commitDrop(ctx context.Context, containers []*Container,
+func (ds *dataset) commitDrop(ctx context.Context, containers []*Container,
 	fn func(*host.Change) error) error {
 	var scopes [][]byte
 	for _, c := range containers {
 		scopes = append(scopes, c.state.Load().scopes()...)
 	}
-	return db.changeCatalog(ctx, func(t *host.Change) error {
+	return ds.changeCatalog(ctx, func(t *host.Change) error {
 		for _, c := range containers {
 			st := c.state.Load()
 			for _, s := range st.ranges {
@@ -246,7 +246,7 @@ func (db *resident) commitDrop(ctx context.Context, containers []*Container,
 
 // refresh reads the container's state anew where it is st. The caller does not hold the gate.
 func (c *Container) refresh(ctx context.Context, st *containerState) error {
-	err := c.db.view(ctx, func(r engine.Reader) error { return c.refreshFrom(ctx, r, st) })
+	err := c.ds.view(ctx, func(r engine.Reader) error { return c.refreshFrom(ctx, r, st) })
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (c *Container) refreshFrom(ctx context.Context, r engine.Reader, st *contai
 		return nil
 	}
 	for _, scope := range append([][]byte{host.CatalogScope()}, st.scopes()...) {
-		if err := c.db.settle(ctx, scope, 0); err != nil { // it may be told of
+		if err := c.ds.settle(ctx, scope, 0); err != nil { // it may be told of
 			return err
 		}
 	}
@@ -328,11 +328,11 @@ func (c *Container) reread(r engine.Reader, st *containerState) (next containerS
 		return next, err
 	}
 	for _, rr := range rec.Ranges {
-		i := slices.IndexFunc(st.ranges, func(s *slot) bool {
+		i := slices.IndexFunc(st.ranges, func(s *partition) bool {
 			return s.number == rr.Slot && s.rec.ID == rr.ID
 		})
 		if i < 0 {
-			s, err := newSlot(c.cid, rr)
+			s, err := newPartition(c.cid, rr)
 			if err != nil {
 				return next, err
 			}
@@ -358,5 +358,5 @@ func (c *Container) adopt(st, next *containerState) {
 	}
 	c.state.Store(next)
 	c.watch.Notify()
-	c.mourners.Notify()
+	c.expirySubscribers.Notify()
 }

@@ -46,7 +46,7 @@ func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey,
 	}
 	var charge float64
 	var given error // by fn
-	r, err := c.update(ctx, c.place(key, ""), func(t *tx) error {
+	r, err := c.update(ctx, c.locate(key, ""), func(t *tx) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		x := &Transaction{ctx: ctx, t: t, key: key}
@@ -84,7 +84,7 @@ func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error
 		}()
 		err = fn(x)
 	}()
-	fires, stop := x.t.c.db.opts.Wall.After(maxTransacting)
+	fires, stop := x.t.c.ds.opts.Wall.After(maxTransacting)
 	defer stop()
 	var err error
 	select {
@@ -176,7 +176,7 @@ func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err er
 	world := c.scriptWorld()
 	env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed,
 		UDF: udfs.call}
-	defer c.db.door.memory.Lend(&env)()
+	defer c.ds.door.memory.Lend(&env)()
 	page, err = plan.Run(ctx, []query.Source{src}, env,
 		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: maxPageSize, Cursor: q.Continuation,
 			Scope: sp.name()})

@@ -17,20 +17,20 @@ const (
 	trimBytes = 4 << 20
 )
 
-// trimmable is what has left the window of a slot's log.
-type trimmable struct {
+// expiredEntries is what has left the window of a slot's log.
+type expiredEntries struct {
 	last layout.Sequence // of the latest entry to be freed; 0: there is none
 	ts   int64           // its second
 	more bool            // one step has not seen all
 	next int64           // the second at which there will be more
 }
 
-// findTrimmable looks at the oldest entries of a slot's log: of the family of versions, or of expiries.
+// findExpiredEntries looks at the oldest entries of a slot's log: of the family of versions, or of expiries.
 // window is the log's retention in seconds.
-func (c *Container) findTrimmable(ctx context.Context, s *slot, family byte, window, now int64,
-	decode func(value []byte) (layout.Version, error)) (trimmable, error) {
-	out := trimmable{next: never}
-	err := c.db.view(ctx, func(r engine.Reader) error {
+func (c *Container) findExpiredEntries(ctx context.Context, s *partition, family byte, window, now int64,
+	decode func(value []byte) (layout.Version, error)) (expiredEntries, error) {
+	out := expiredEntries{next: never}
+	err := c.ds.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(layout.SlotFamily(s.scope, family), false)
 		for n, size := 0, 0; !out.more && it.Next(); n++ {
 			v, err := decode(it.Value())

@@ -34,8 +34,8 @@ func (g *glance) begin() {
 	g.before = g.y.now()
 }
 
-// settled tells whether a plot was not written from before the call until now: then dead is that of what lay
-// there.
+// settled reports whether a plot was not written from before the call until now: then dead is that of what
+// lay there.
 func (g *glance) settled(i int) bool {
 	return g.known[i].writes%2 == 0 && g.known[i].writes == g.y.plots[i].writes.Load()
 }

@@ -176,7 +176,7 @@ func (y *churchyard) write(half int) {
 	}
 }
 
-// use writes one plot in one way or another. Whether that succeeds tells whether there was an item.
+// use writes one plot in one way or another. Whether that succeeds reports whether there was an item.
 func (y *churchyard) use(r *rand.Rand, p *plot) {
 	until, dead, before := p.until.Load(), p.dead.Load(), y.now()
 	if before+1 < dead && r.IntN(3) > 0 {

@@ -34,7 +34,7 @@ func (ch *change) defaults(second int64, changed bool) (spans [][3]int64) {
 	return spans
 }
 
-// dead tells whether an item written in second 0 with a ttl has died: it has if its time was over in any
+// dead reports whether an item written in second 0 with a ttl has died: it has if its time was over in any
 // second so far, under a default of that second.
 func (ch *change) dead(own, second int64, changed bool) bool {
 	return slices.ContainsFunc(ch.defaults(second, changed), func(span [3]int64) bool {

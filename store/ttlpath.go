@@ -42,10 +42,10 @@ func (st *containerState) compileLives() (err error) {
 	return err
 }
 
-// unsettled tells whether there may be items of an older indexing policy or of an earlier era.
+// unsettled reports whether there may be items of an older indexing policy or of an earlier era.
 func (st *containerState) unsettled() bool { return len(st.rec.IndexedBy) > 0 || len(st.rec.Eras) > 0 }
 
-// rebased tells whether items count from something else in the next state.
+// rebased reports whether items count from something else in the next state.
 func (st *containerState) rebased(next *containerState) bool { return st.rec.Basis != next.rec.Basis }
 
 // setPolicy gives the next state, whose spec has been replaced in second now, its expiry policy.
@@ -62,10 +62,10 @@ func (st *containerState) setPolicy(next *containerState, now int64) {
 
 // followPaths makes the containers of a data folder count from their ttlPropertyPath that were written before
 // this was obeyed: it was kept in their specs, and their items lived by their _ts.
-func (db *resident) followPaths(ctx context.Context) error {
-	db.mu.RLock()
-	containers := db.cat.containers
-	db.mu.RUnlock()
+func (ds *dataset) followPaths(ctx context.Context) error {
+	ds.mu.RLock()
+	containers := ds.cat.containers
+	ds.mu.RUnlock()
 	for _, c := range containers {
 		st := c.state.Load()
 		if st.dropped || definition.PathKey(st.spec.TTLPropertyPath) == st.rec.Basis {
@@ -79,10 +79,10 @@ func (db *resident) followPaths(ctx context.Context) error {
 }
 
 func (c *Container) followPath(ctx context.Context) error {
-	if err := c.db.lockCatalog(ctx); err != nil {
+	if err := c.ds.lockCatalog(ctx); err != nil {
 		return err
 	}
-	defer c.db.in.Catalog().Unlock()
+	defer c.ds.in.Catalog().Unlock()
 	return c.againLocked(ctx, func() error {
 		return c.change(ctx, func(st containerState, now int64) (containerState, error) {
 			next := st

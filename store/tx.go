@@ -20,7 +20,7 @@ type tx struct {
 	ctx context.Context // of the request that it belongs to; nil in background work
 	c   *Container
 	st  *containerState
-	s   *slot
+	s   *partition
 	now int64
 
 	last   layout.Sequence // the last one taken; 0: none has been
@@ -60,7 +60,7 @@ type stored struct {
 }
 
 // begin fails with *elsewhereError where st is not the state of the container any more.
-func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *slot) error {
+func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *partition) error {
 	if err := c.writable(txn, st, s); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (t *tx) take() layout.Sequence {
 
 // committed passes on what the transaction has found out. It is called after its commit, inside the gate.
 func (t *tx) committed() {
-	t.c.db.purged.Add(uint64(t.purged))
+	t.c.ds.purged.Add(uint64(t.purged))
 	t.c.purged.Add(uint64(t.purged))
 	if t.wiped {
 		t.s.shapes.forget()
@@ -98,15 +98,15 @@ func (t *tx) committed() {
 		if p.renamed != nil {
 			point = p.renamed
 		}
-		t.c.db.rids.Put(point, p.item.rid)
+		t.c.ds.rids.Put(point, p.item.rid)
 		if t.c.diesSoon(p.item.head.Life, t.now) {
-			t.c.db.in.WakeReaper()
+			t.c.ds.in.WakeReaper()
 		}
 		t.lint |= t.c.lintItem(t.st, p)
 	}
 	t.c.watch.Notify()
 	if len(t.expiries) > 0 {
-		t.c.mourners.Notify()
+		t.c.expirySubscribers.Notify()
 	}
 }
 
@@ -169,7 +169,7 @@ func (t *tx) entries(dst []view.Entry, item *stored) []view.Entry {
 
 func (t *tx) live(item *stored) bool {
 	return !t.st.expired(&item.head, item.body, t.now) &&
-		!t.st.fenced(item.head, func() []byte { return item.pk })
+		!t.st.tombstoned(item.head, func() []byte { return item.pk })
 }
 
 // put writes item over old, which is nil for a new item. It gives the item its sequence, and a new one its
@@ -303,25 +303,25 @@ func (t *tx) purge(ghost *stored) error {
 		return err
 	}
 	t.changed, t.terms = keys, terms
-	t.bury(ghost, keys)
+	t.purgeWith(ghost, keys)
 	return nil
 }
 
-// bury is purge with the ghost's keys at hand. Nobody sees it but a reader of all versions: for them it is a
-// change, which has its own sequence, before that of the item that takes the ghost's place.
-func (t *tx) bury(ghost *stored, keys []view.Entry) {
+// purgeWith is purge with the ghost's keys at hand. Nobody sees it but a reader of all versions: for them it
+// is a change, which has its own sequence, before that of the item that takes the ghost's place.
+func (t *tx) purgeWith(ghost *stored, keys []view.Entry) {
 	t.purged++
-	mourned := t.st.logsExpiryOf(ghost)
-	if t.keeps || mourned {
+	logged := t.st.logsExpiryOf(ghost)
+	if t.keeps || logged {
 		kind := uint8(layout.Expired)
-		if t.st.fenced(ghost.head, func() []byte { return ghost.pk }) {
+		if t.st.tombstoned(ghost.head, func() []byte { return ghost.pk }) {
 			kind = layout.Deleted
 		}
-		if mourned = mourned && kind == layout.Expired; t.keeps || mourned {
+		if logged = logged && kind == layout.Expired; t.keeps || logged {
 			t.take()
 		}
 		t.record(kind, ghost, nil)
-		if mourned {
+		if logged {
 			t.logExpiry(ghost)
 		}
 	}

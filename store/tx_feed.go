@@ -57,7 +57,7 @@ func (t *tx) record(kind uint8, old, item *stored) {
 	if old != nil {
 		v.RID, v.EPK, v.PK, v.ID = old.rid, old.head.EPK, old.pk, old.id
 		v.Previous = layout.Image{Slot: old.head.Slot, Sequence: old.head.Sequence, TS: old.head.Life.TS}
-		if kind != layout.Expired || t.c.db.opts.TTLPreviousImage || t.st.asksPreviousOfDelete() {
+		if kind != layout.Expired || t.c.ds.opts.TTLPreviousImage || t.st.asksPreviousOfDelete() {
 			v.Previous.Body = old.body
 		}
 	}

@@ -52,7 +52,7 @@ const pieceBytes = 4 << 20
 // readPiece reads the next keys of a range in the snapshot, and where to go on; nil: that was all.
 func (b *databaseCopy) readPiece(ctx context.Context, rg engine.Range) (batch []view.Entry, next []byte,
 	err error) {
-	err = b.from.db.view(ctx, func(r engine.Reader) error {
+	err = b.from.ds.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(rg, false)
 		for size := 0; it.Next(); {
 			if size >= pieceBytes {

@@ -51,11 +51,11 @@ func setUsed(t engine.Txn, cid uint32, second int64) {
 	t.Set(layout.UsedKey(cid), layout.Number(uint64(second)))
 }
 
-func setFence(t engine.Txn, cid uint32, name string, lsn uint64) {
-	t.Set(layout.FenceKey(cid, name), layout.Number(lsn))
+func setTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
+	t.Set(layout.TombstoneKey(cid, name), layout.Number(lsn))
 }
 
-func dropFence(t engine.Txn, cid uint32, name string) { t.Delete(layout.FenceKey(cid, name)) }
+func dropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
 
 // noteDeadline remembers the earliest key that was written in each of the reaper's families.
 func (t *tx) noteDeadline(item *stored) {
@@ -79,7 +79,7 @@ func (t *tx) rescanBehind() {
 	if t.dues.written != never && t.s.isPast(layout.FamilyWritten, t.dues.written) ||
 		t.dues.deadline != never && t.s.isPast(layout.FamilyDeadline, t.dues.deadline) {
 		t.s.rescan.Store(true)
-		t.c.db.in.WakeReaper()
+		t.c.ds.in.WakeReaper()
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 // etag, all.
 type mover struct {
 	c      *Container
-	from   *slot
+	from   *partition
 	halves [2]half
 	terms  *index.Indexer // that makes the entries in the halves
 	lives  view.Lives     // that the items have in the halves
@@ -40,7 +40,7 @@ type mover struct {
 
 // half is one of the two ranges that are being made.
 type half struct {
-	slot   *slot
+	slot   *partition
 	shapes map[shapeName]struct{} // that have a record in it
 }
 
@@ -66,7 +66,7 @@ const (
 )
 
 // newMover prepares the splitting of s, for which the container's record has the numbers of the slots.
-func newMover(c *Container, st *containerState, s *slot, bound []byte) (m *mover, err error) {
+func newMover(c *Container, st *containerState, s *partition, bound []byte) (m *mover, err error) {
 	m = &mover{c: c, from: s, split: st.rec.Split,
 		noted: &notes{rids: make(map[uint64]struct{})}}
 	m.begin(st)
@@ -74,7 +74,7 @@ func newMover(c *Container, st *containerState, s *slot, bound []byte) (m *mover
 	lower.Max, upper.Min = definition.EPKHex(bound), definition.EPKHex(bound)
 	lower.Slot, upper.Slot = st.rec.Split.Lower, st.rec.Split.To
 	for i, rec := range []record.Range{lower, upper} {
-		if m.halves[i].slot, err = newSlot(c.cid, rec); err != nil {
+		if m.halves[i].slot, err = newPartition(c.cid, rec); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +149,7 @@ func (m *mover) write(ctx context.Context, part []change) error {
 		}
 	}
 	scope := layout.SlotFamily(m.halves[1].slot.scope, layout.FamilyItem).Start
-	_, err := m.c.db.eng.Update(ctx, [][]byte{scope, host.CatalogScope()}, func(t engine.Txn) error {
+	_, err := m.c.ds.eng.Update(ctx, [][]byte{scope, host.CatalogScope()}, func(t engine.Txn) error {
 		if err := m.going(t); err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (m *mover) copySome(ctx context.Context, at *engine.Range) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := m.c.db.view(ctx, func(r engine.Reader) error {
+	err := m.c.ds.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(*at, false)
 		at.Start = nil
 		for n := 0; it.Next(); n++ {
@@ -243,7 +243,7 @@ func (m *mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 		return 0, err
 	}
 	rids := m.noted.take(most)
-	err = m.c.db.view(ctx, func(r engine.Reader) error {
+	err = m.c.ds.view(ctx, func(r engine.Reader) error {
 		room := most - len(rids)
 		for i, rid := range rids {
 			if m.bytes >= stepBytes {
@@ -323,7 +323,7 @@ func (m *mover) copyItemAgain(r engine.Reader, rid uint64) error {
 }
 
 // forget removes what has been copied of an item into a slot.
-func (m *mover) forget(r engine.Reader, s *slot, rid uint64) error {
+func (m *mover) forget(r engine.Reader, s *partition, rid uint64) error {
 	key := layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, rid)
 	v, err := r.Get(key)
 	if isAbsent(err) {

@@ -40,7 +40,7 @@ func (m *mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err err
 			break
 		}
 		if *room <= 0 || m.bytes >= stepBytes {
-			left = max(m.c.db.eng.Horizon(m.from.scope), seq.LSN()) - at.last.LSN() + 1
+			left = max(m.c.ds.eng.Horizon(m.from.scope), seq.LSN()) - at.last.LSN() + 1
 			break
 		}
 		*room--

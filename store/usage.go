@@ -16,9 +16,9 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 		return inspect.Usage{}, classify.ToFault(err)
 	}
 	defer c.count.Unlock()
-	at := c.db.purged.Load()
+	at := c.ds.purged.Load()
 	for _, s := range c.state.Load().ranges {
-		at += c.db.eng.Horizon(s.scope)
+		at += c.ds.eng.Horizon(s.scope)
 	}
 	if c.count.valid && c.count.at == at {
 		return c.count.usage, nil

@@ -75,9 +75,9 @@ func switchVersions(old, next *containerState, now int64) (write func(engine.Txn
 
 // trimVersions frees entries of a slot that lie outside of the window. next is the second at which there will
 // be more.
-func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slot, now int64) (more bool,
+func (c *Container) trimVersions(ctx context.Context, st *containerState, s *partition, now int64) (more bool,
 	next int64, err error) {
-	old, err := c.findTrimmable(ctx, s, layout.FamilyVersions, st.retention(), now, layout.DecodeVersion)
+	old, err := c.findExpiredEntries(ctx, s, layout.FamilyVersions, st.retention(), now, layout.DecodeVersion)
 	if err != nil || old.last == 0 {
 		return false, old.next, err
 	}
@@ -86,7 +86,7 @@ func (c *Container) trimVersions(ctx context.Context, st *containerState, s *slo
 		return false, old.next, err
 	}
 	defer c.leave()
-	_, err = c.db.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
+	_, err = c.ds.eng.Update(ctx, [][]byte{s.scope}, func(txn engine.Txn) error {
 		var t tx
 		if err := t.begin(txn, c, st, s); err != nil {
 			return err

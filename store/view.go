@@ -21,7 +21,7 @@ func (c *Container) viewState(st *containerState, now int64) *view.State {
 	s := &view.State{
 		Database: c.d.ID(), Name: c.name, Keys: c.keys, Spec: &st.spec, Policy: st.policy(), Now: now,
 		Lives: st.lives,
-		Terms: st.terms, Olders: st.olders, Fences: st.fences,
+		Terms: st.terms, Olders: st.olders, Tombstones: st.tombstones,
 		Versions: st.retention(), Expiries: st.eventRetention(), Logs: st.rec.Log != nil,
 		Ranges: make([]view.Range, len(st.ranges)),
 	}
@@ -47,7 +47,7 @@ func (c *Container) inspectDurable(ctx context.Context,
 		return err
 	}
 	for i := range seen.Ranges {
-		if err := c.db.settle(ctx, seen.Ranges[i].Scope, 0); err != nil {
+		if err := c.ds.settle(ctx, seen.Ranges[i].Scope, 0); err != nil {
 			return err
 		}
 	}

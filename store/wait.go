@@ -93,7 +93,7 @@ type waiter struct {
 	out   WaitResult
 }
 
-// check tells whether the wait is over, and if not at which second to look again, without a change.
+// check reports whether the wait is over, and if not at which second to look again, without a change.
 func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 	if w.req.For == WaitQuiet {
 		done, err = w.checkQuiet(ctx)
@@ -122,8 +122,8 @@ func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 	return done, wake, err
 }
 
-// checkFeed tells whether the feed has a change of the item behind the LSN that was asked for. lsn is that of
-// the item's present version, where it has one.
+// checkFeed reports whether the feed has a change of the item behind the LSN that was asked for. lsn is that
+// of the item's present version, where it has one.
 func (w *waiter) checkFeed(state *view.State, r engine.Reader, lsn uint64) (bool, error) {
 	if state.Versions > 0 {
 		scope := state.RangeOf(w.place.EPK).Scope
@@ -143,7 +143,7 @@ func (w *waiter) checkFeed(state *view.State, r engine.Reader, lsn uint64) (bool
 func (w *waiter) checkQuiet(ctx context.Context) (quiet bool, err error) {
 	err = w.c.inspect(ctx, func(state *view.State, _ *containerState, r engine.Reader) error {
 		w.out.Expiry.Now = state.Now
-		quiet = len(state.Fences) == 0 && len(state.Olders) == 0
+		quiet = len(state.Tombstones) == 0 && len(state.Olders) == 0
 		for i := range state.Ranges {
 			if !quiet {
 				return nil

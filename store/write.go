@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// place says where an item lies: its key, and what the keys of the store are made of.
-type place struct {
+// itemLocation says where an item lies: its key, and what the keys of the store are made of.
+type itemLocation struct {
 	id    string
 	epk   []byte
 	pk    []byte // ordered encoding of the full partition key
@@ -22,20 +22,20 @@ type place struct {
 	others [][]byte // point keys of items that the same transaction looks up
 }
 
-func (c *Container) place(pk definition.PartitionKey, id string) place {
+func (c *Container) locate(pk definition.PartitionKey, id string) itemLocation {
 	buf := make([]byte, 0, 192+2*len(id))
 	buf = definition.AppendEPK(buf, &c.def, pk)
 	e := len(buf)
 	buf = pk.AppendOrdered(buf)
 	p := len(buf)
 	buf = layout.AppendPointKey(buf, c.cid, buf[:e], buf[e:p], id)
-	return place{id: id, epk: buf[:e:e], pk: buf[e:p:p], point: buf[p:]}
+	return itemLocation{id: id, epk: buf[:e:e], pk: buf[e:p:p], point: buf[p:]}
 }
 
 // update runs fn as one durable transaction in the slot of p. The receipt is filled as far as it went. What
 // is in its way and must be moved to an archive is moved first, which fn does not notice. CodeCanceled: ctx
 // has ended before fn began, or others have held the range for Options.QueryTime.
-func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (Receipt, error) {
+func (c *Container) update(ctx context.Context, p itemLocation, fn func(t *tx) error) (Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	for {
@@ -52,8 +52,9 @@ func (c *Container) update(ctx context.Context, p place, fn func(t *tx) error) (
 	}
 }
 
-func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error) (Receipt, *blocker, error) {
-	wait := &work.Patience{Context: ctx, Limit: c.db.opts.QueryTime}
+func (c *Container) tryUpdate(ctx context.Context, p itemLocation, fn func(t *tx) error) (Receipt,
+	*blocker, error) {
+	wait := &work.Patience{Context: ctx, Limit: c.ds.opts.QueryTime}
 	defer wait.End()
 	st, _, err := c.enter(wait)
 	if err != nil {
@@ -62,7 +63,7 @@ func (c *Container) tryUpdate(ctx context.Context, p place, fn func(t *tx) error
 	defer c.leave()
 	s := st.rangeOf(p.epk)
 	var t tx
-	at, err := c.db.eng.Update(wait, [][]byte{s.scope}, func(txn engine.Txn) error {
+	at, err := c.ds.eng.Update(wait, [][]byte{s.scope}, func(txn engine.Txn) error {
 		wait.Begun.Store(true)
 		if err := t.begin(txn, c, st, s); err != nil {
 			return err
@@ -100,7 +101,7 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Op
 		return Item{}, c.refused(), err
 	}
 	var out OperationResult
-	r, err := c.updateJudged(ctx, p.place, []*prepared{p}, func(t *tx) error {
+	r, err := c.updateConditional(ctx, p.itemLocation, []*prepared{p}, func(t *tx) error {
 		out = t.apply(p)
 		return out.Err
 	})
@@ -142,7 +143,7 @@ func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id s
 	return r, err
 }
 
-// diesSoon tells whether an item expires before the reaper would look at an idle range again of its own
+// diesSoon reports whether an item expires before the reaper would look at an idle range again of its own
 // accord.
 func (c *Container) diesSoon(l ttl.Life, now int64) bool {
 	at, ok := c.state.Load().policy().ExpiresAt(l)
@@ -159,7 +160,7 @@ func (c *Container) refused() Receipt {
 }
 
 // mustFind finds a live item.
-func (t *tx) mustFind(p place) (*stored, error) {
+func (t *tx) mustFind(p itemLocation) (*stored, error) {
 	item, ghost, err := t.find(p.point)
 	if err != nil {
 		return nil, err

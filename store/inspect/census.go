@@ -72,7 +72,7 @@ func (n *census) scan(rg engine.Range, fn func(it engine.Iterator) error) (err e
 func (n *census) bodies(scope []byte) error {
 	return n.scan(layout.SlotFamily(scope, layout.FamilyItem), func(it engine.Iterator) error {
 		h, body, err := layout.DecodeItem(it.Value())
-		if err != nil || n.state.Fenced(h, func() []byte { return n.state.Keys.PartitionOf(body) }) {
+		if err != nil || n.state.Tombstoned(h, func() []byte { return n.state.Keys.PartitionOf(body) }) {
 			return err
 		}
 		return n.each(n.state.Lives.Of(&h, body), func() ([]byte, error) { return body, nil })

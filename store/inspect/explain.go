@@ -214,7 +214,7 @@ func Explain(state *view.State, r engine.Reader, p Place) (e Expiry, lsn uint64,
 	scope := state.RangeOf(p.EPK).Scope
 	h, body, err := itemHead(r, scope, p)
 	switch {
-	case errors.Is(err, engine.ErrNotFound) || err == nil && state.Fenced(h, func() []byte { return p.PK }):
+	case errors.Is(err, engine.ErrNotFound) || err == nil && state.Tombstoned(h, func() []byte { return p.PK }):
 		// Where there is a header, it was deleted with its whole partition key.
 		return explainGone(state, r, scope, p)
 	case err != nil:

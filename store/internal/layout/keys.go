@@ -66,7 +66,7 @@ const (
 	FamilyPoint     = 'p'
 	FamilyPartition = 'k'
 	FamilyUnique    = 'u'
-	FamilyFence     = 'b'
+	FamilyTombstone = 'b'
 	FamilyConfirmed = 'c'
 	FamilyUsed      = 'a'
 )
@@ -261,9 +261,9 @@ func FormerKey(database, id string) []byte { return CatalogKey(KindFormer, 0, da
 // DropKey is the key of the record of a container whose keys are being erased.
 func DropKey(cid uint32) []byte { return CatalogKey(KindDrop, cid, "") }
 
-// FenceKey is the key of the fence of one logical partition: see store/fence.go.
-func FenceKey(cid uint32, name string) []byte {
-	return append(append(AppendCID(nil, cid), FamilyFence), name...)
+// TombstoneKey is the key of the tombstone of one logical partition: see store/tombstone.go.
+func TombstoneKey(cid uint32, name string) []byte {
+	return append(append(AppendCID(nil, cid), FamilyTombstone), name...)
 }
 
 // ShapeRecordKey is the key of the record of a shape: the set of paths that a document has.

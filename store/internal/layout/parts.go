@@ -78,16 +78,17 @@ func PointEPK(key []byte) ([]byte, error) {
 	return epk, nil
 }
 
-// FenceName is the name of a partition key among a container's fences: its fence key without the container.
-func FenceName(epk, pk []byte) string {
+// TombstoneName is the name of a partition key among a container's tombstones: its tombstone key without the
+// container.
+func TombstoneName(epk, pk []byte) string {
 	return string(append(doc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
 }
 
-// KeyFence is the name in a fence's key.
-func KeyFence(key []byte) string { return string(key[CIDLen+1:]) }
+// KeyTombstone is the name in a tombstone's key.
+func KeyTombstone(key []byte) string { return string(key[CIDLen+1:]) }
 
-// FencedPostings is what the postings of the partition key with that name begin with; a rid follows.
-func FencedPostings(cid uint32, name string) []byte {
+// TombstonePostings is what the postings of the partition key with that name begin with; a rid follows.
+func TombstonePostings(cid uint32, name string) []byte {
 	return append(append(AppendCID(nil, cid), FamilyPartition), name...)
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
@@ -85,20 +84,6 @@ func (rec *Resource) Created() int64 {
 	return rec.TS
 }
 
-// Put writes a record in the place of old, which is nil for a new one and may have another id.
-func Put(t engine.Txn, f Family, old, rec *Resource) {
-	if old != nil && old.ID != rec.ID {
-		t.Delete(f.Key(old.ID))
-	}
-	t.Set(f.Key(rec.ID), rec.Encode())
-}
-
-// Drop deletes a record, and those of all that belongs to it.
-func Drop(t engine.Txn, f Family, rec *Resource) {
-	t.Delete(f.Key(rec.ID))
-	DropFamilies(t, f.Below(rec))
-}
-
 // Below are the families that go with a member.
 func (f Family) Below(rec *Resource) []Family {
 	if f.Kind == KindUser {
@@ -140,13 +125,6 @@ func (s *Members) Remove(rec *Resource) {
 func ParseKey(k ResourceKind, key []byte) (Family, string, error) {
 	id, err := layout.CatalogName(key)
 	return Family{k, layout.CatalogParent(key)}, id, err
-}
-
-// DropFamilies deletes the records of whole families.
-func DropFamilies(t engine.Txn, families []Family) {
-	for _, f := range families {
-		t.DeleteRange(layout.CatalogChildren(Kinds[f.Kind].Record, f.Owner))
-	}
 }
 
 // OwnerKind is the letter of the records of the owner.

@@ -1,7 +1,7 @@
 // Package view is what a container is to those who only look: one state of it as plain values, and what an
 // item and its keys are.
 //
-//	state.go  State: the definition, the policy, the moment, the ranges and the fences, which belong together
+//	state.go  State: the definition, the policy, the moment, the ranges and the tombstones, which belong together
 //	item.go   Item, read from its stored value, and all the keys that exist because it does
 //	terms.go  its index entries as they lie in the engine
 //

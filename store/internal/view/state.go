@@ -26,7 +26,7 @@ type State struct {
 	Terms          *index.Indexer   // of Spec, beside Olders
 	Olders         []*index.Indexer // by which documents may still be indexed
 	Ranges         []Range          // by effective partition key
-	Fences         map[string]uint64
+	Tombstones     map[string]uint64
 	Copies         []uint16 // slots that a split fills; nobody reads them
 
 	Versions int64 // for how many seconds all versions are kept; 0: they are not
@@ -56,16 +56,18 @@ func (s *State) RangeOf(epk []byte) *Range {
 	return &s.Ranges[i]
 }
 
-// Fenced tells whether an item was deleted with its whole partition key.
-func (s *State) Fenced(h layout.Header, pk func() []byte) bool { return Fenced(s.Fences, h, pk) }
+// Tombstoned tells whether an item was deleted with its whole partition key.
+func (s *State) Tombstoned(h layout.Header, pk func() []byte) bool {
+	return Tombstoned(s.Tombstones, h, pk)
+}
 
-// Fenced tells whether one of the fences lies above an item. pk is the ordered encoding of its partition key;
-// it is only asked for where a partition key of the same hash was deleted.
-func Fenced(fences map[string]uint64, h layout.Header, pk func() []byte) bool {
-	if len(fences) == 0 {
+// Tombstoned tells whether one of the tombstones lies above an item. pk is the ordered encoding of its
+// partition key; it is only asked for where a partition key of the same hash was deleted.
+func Tombstoned(tombstones map[string]uint64, h layout.Header, pk func() []byte) bool {
+	if len(tombstones) == 0 {
 		return false
 	}
-	lsn, ok := fences[layout.FenceName(h.EPK, pk())]
+	lsn, ok := tombstones[layout.TombstoneName(h.EPK, pk())]
 	return ok && h.Sequence.LSN() <= lsn
 }
 

@@ -68,14 +68,14 @@ func TestFenced(t *testing.T) {
 	before := c.Put(`{"id":"1","pk":"a","code":1}`, 10, ttl.Absent)
 	other := c.Put(`{"id":"2","pk":"b","code":2}`, 10, ttl.Absent)
 	after := c.Put(`{"id":"3","pk":"a","code":3}`, 10, ttl.Absent)
-	c.State.Fences = map[string]uint64{
-		layout.FenceName(before.Head.EPK, before.PK): before.Head.Sequence.LSN(),
+	c.State.Tombstones = map[string]uint64{
+		layout.TombstoneName(before.Head.EPK, before.PK): before.Head.Sequence.LSN(),
 	}
 	for _, w := range []struct {
 		item view.Item
 		want bool
 	}{{before, true}, {other, false}, {after, false}} {
-		if got := c.State.Fenced(w.item.Head, func() []byte { return w.item.PK }); got != w.want {
+		if got := c.State.Tombstoned(w.item.Head, func() []byte { return w.item.PK }); got != w.want {
 			t.Errorf("item %s: %v", w.item.ID, got)
 		}
 	}

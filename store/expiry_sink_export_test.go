@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// Bequeath gives the container an heir that no setting names yet; none where name is empty.
+// Bequeath gives the container an expiry sink that no setting names yet; none where name is empty.
 func (c *Container) Bequeath(ctx context.Context, kind, name string) error {
 	_, err := c.ChangeSettings(ctx, func(s *definition.ContainerSettings) error {
 		if s.OnExpire = nil; name != "" {
@@ -25,7 +25,7 @@ func (c *Container) Highest() uint64 { return highest([]*Container{c}) }
 
 // StoredIDs are the ids of all items that lie in the container, dead or alive.
 func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
-	err = c.db.eng.View(ctx, func(r engine.Reader) error {
+	err = c.ds.eng.View(ctx, func(r engine.Reader) error {
 		for _, s := range c.state.Load().ranges {
 			it := r.Scan(layout.SlotFamily(s.scope, layout.FamilyItem), false)
 			for it.Next() {
@@ -44,7 +44,8 @@ func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// Reopened gives the container the heir back that it had before the store was opened anew: it is not stored.
+// Reopened gives the container the expiry sink back that it had before the store was opened anew: it is not
+// stored.
 func (c *Container) Reopened(ctx context.Context, kind, name string) error {
 	return c.change(ctx, func(st containerState, _ int64) (containerState, error) {
 		st.rec.Settings.OnExpire = &definition.OnExpire{Sink: definition.ExpirySink{Kind: kind, Name: name}}

@@ -15,8 +15,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// slot is a partition range and where its items lie. It lives as long as the range, through changes of state.
-type slot struct {
+// partition is a partition range and where its items lie. It lives as long as the range, through changes of
+// state.
+type partition struct {
 	rec      record.Range
 	id       string
 	number   uint16
@@ -42,7 +43,7 @@ type slot struct {
 }
 
 // tell notes how far the range has come, and returns how far that is.
-func (s *slot) tell(lsn uint64) uint64 {
+func (s *partition) tell(lsn uint64) uint64 {
 	for old := s.told.Load(); old < lsn; old = s.told.Load() {
 		if s.told.CompareAndSwap(old, lsn) {
 			return lsn
@@ -52,13 +53,13 @@ func (s *slot) tell(lsn uint64) uint64 {
 }
 
 // last is the last LSN of a range that has been split.
-func (s *slot) last() (lsn uint64, split bool) {
+func (s *partition) last() (lsn uint64, split bool) {
 	n := s.behind.Load()
 	return n - 1, n > 0
 }
 
-func newSlot(cid uint32, r record.Range) (s *slot, err error) {
-	s = &slot{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: layout.SlotScope(cid, r.Slot),
+func newPartition(cid uint32, r record.Range) (s *partition, err error) {
+	s = &partition{rec: r, id: strconv.Itoa(r.ID), number: r.Slot, scope: layout.SlotScope(cid, r.Slot),
 		parents: []string{}}
 	for _, p := range r.Parents {
 		s.parents = append(s.parents, strconv.Itoa(p))
@@ -74,8 +75,8 @@ func newSlot(cid uint32, r record.Range) (s *slot, err error) {
 	return s, nil
 }
 
-// answersFor tells whether the range has this id, or came from one that had it.
-func (s *slot) answersFor(id string) bool { return s.id == id || slices.Contains(s.parents, id) }
+// answersFor reports whether the range has this id, or came from one that had it.
+func (s *partition) answersFor(id string) bool { return s.id == id || slices.Contains(s.parents, id) }
 
 // checkPositions refuses positions of a container that this store has never had, and those of which none is
 // of a range that the container has or had. Positions of a former container of the name say nothing: what
@@ -91,7 +92,7 @@ func (c *Container) checkPositions(ctx context.Context, session []SessionPositio
 			if !c.isFormer(p) {
 				own = true
 				known = known || slices.ContainsFunc(st.ranges,
-					func(s *slot) bool { return s.answersFor(p.Range) })
+					func(s *partition) bool { return s.answersFor(p.Range) })
 			}
 		}
 		if known || !own {
@@ -113,21 +114,21 @@ var errSessionNotAvailable = fault.New(fault.CodeSessionNotAvailable,
 
 // checkSession refuses a session token that is ahead of the range which serves: the client has seen a state
 // that this store does not have.
-func (c *Container) checkSession(s *slot, session []SessionPosition) error {
+func (c *Container) checkSession(s *partition, session []SessionPosition) error {
 	for _, p := range session {
 		if !s.answersFor(p.Range) || c.isFormer(p) {
 			continue
 		}
-		if p.LSN > s.told.Load() && p.LSN > s.tell(c.db.eng.Horizon(s.scope)) {
+		if p.LSN > s.told.Load() && p.LSN > s.tell(c.ds.eng.Horizon(s.scope)) {
 			return errSessionNotAvailable
 		}
 	}
 	return nil
 }
 
-// loadSlots reads what a container's slots have recorded: the store's time is not behind the last write and
-// the last purge, and partition keys that are being deleted stay hidden.
-func (c *Container) loadSlots(r engine.Reader) error {
+// loadPartitions reads what a container's slots have recorded: the store's time is not behind the last write
+// and the last purge, and partition keys that are being deleted stay hidden.
+func (c *Container) loadPartitions(r engine.Reader) error {
 	st := *c.state.Load()
 	if err := c.loadInto(r, &st); err != nil {
 		return err
@@ -141,7 +142,8 @@ func (c *Container) loadSlots(r engine.Reader) error {
 	return c.loadUse(r)
 }
 
-// loadInto is loadSlots for a state that is not the container's yet. It belongs to the record that r shows.
+// loadInto is loadPartitions for a state that is not the container's yet. It belongs to the record that r
+// shows.
 func (c *Container) loadInto(r engine.Reader, st *containerState) error {
 	c.note(markSettings, st.rec.TS)
 	c.note(markSettings, st.rec.Policy.ChangedAt)
@@ -159,13 +161,13 @@ func (c *Container) loadInto(r engine.Reader, st *containerState) error {
 		return err
 	}
 	st.version = versionOf(mark)
-	st.fences, err = loadFences(r, c.cid)
+	st.tombstones, err = loadTombstones(r, c.cid)
 	return err
 }
 
 // loadMoments lets the clock not be behind what is stored in a slot, and returns the moment of the last
 // write.
-func (c *Container) loadMoments(r engine.Reader, s *slot) (wrote int64, err error) {
+func (c *Container) loadMoments(r engine.Reader, s *partition) (wrote int64, err error) {
 	last, err := lastFeedEntry(r, s.scope)
 	if err != nil {
 		return 0, err

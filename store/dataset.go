@@ -17,9 +17,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// resident is what the store has in one instance of its host: an engine and what is known of its documents in
+// dataset is what the store has in one instance of its host: an engine and what is known of its documents in
 // memory. Each Database and Container belongs to one for ever.
-type resident struct {
+type dataset struct {
 	door       *DB
 	in         *host.Instance
 	eng        engine.Engine
@@ -74,8 +74,8 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 }
 
 // moveIn reads the catalog of an instance.
-func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*resident, error) {
-	db := &resident{door: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
+func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
+	db := &dataset{door: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	db.rids.Seed()
 	var b [4]byte
@@ -87,86 +87,86 @@ func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*resident, error
 }
 
 // Recover implements host.Life.
-func (db *resident) Recover(ctx context.Context) error {
-	if err := db.finishDrops(ctx); err != nil {
+func (ds *dataset) Recover(ctx context.Context) error {
+	if err := ds.finishDrops(ctx); err != nil {
 		return err
 	}
-	if err := db.recoverSplits(ctx); err != nil {
+	if err := ds.recoverSplits(ctx); err != nil {
 		return err
 	}
-	return db.followPaths(ctx)
+	return ds.followPaths(ctx)
 }
 
 // Start implements host.Life.
-func (db *resident) Start() {
-	if db.door.host == nil { // it is fixed then, through all restores
-		db.door.host = db.in.Host()
+func (ds *dataset) Start() {
+	if ds.door.host == nil { // it is fixed then, through all restores
+		ds.door.host = ds.in.Host()
 	}
-	db.reindexer.open(db)
-	db.splitter.open(db)
-	db.door.resident.Store(db)
-	db.door.subscribers.Notify()
+	ds.reindexer.open(ds)
+	ds.splitter.open(ds)
+	ds.door.dataset.Store(ds)
+	ds.door.subscribers.Notify()
 }
 
 // Stop implements host.Life.
-func (db *resident) Stop() {
-	db.in.Closing("the splitting of ranges")
-	db.splitter.Close()
-	db.in.Closing("the building of an index")
-	db.reindexer.Close()
+func (ds *dataset) Stop() {
+	ds.in.Closing("the splitting of ranges")
+	ds.splitter.Close()
+	ds.in.Closing("the building of an index")
+	ds.reindexer.Close()
 }
 
 // Leave implements host.Life.
-func (db *resident) Leave(ctx context.Context) error { return db.keepUses(ctx) }
+func (ds *dataset) Leave(ctx context.Context) error { return ds.keepUses(ctx) }
 
 // Gone implements host.Life: those who wait for something to happen see that it will not.
-func (db *resident) Gone() {
-	db.pageStates.Close()
-	db.mu.RLock()
-	defer db.mu.RUnlock()
-	for _, c := range db.cat.containers {
+func (ds *dataset) Gone() {
+	ds.pageStates.Close()
+	ds.mu.RLock()
+	defer ds.mu.RUnlock()
+	for _, c := range ds.cat.containers {
 		c.watch.Notify()
-		c.mourners.Notify()
+		c.expirySubscribers.Notify()
 	}
 }
 
 // settle waits until all that this scope has shown is durable. What a caller has seen before it calls settle,
 // present or absent, cannot be taken back by a crash after it has returned. seen is the highest LSN among
 // that, 0 where none is known. It waits for the disk alone, not for writers.
-func (db *resident) settle(ctx context.Context, scope []byte, seen uint64) error {
-	return classify.ToFault(db.eng.Settle(ctx, scope, seen))
+func (ds *dataset) settle(ctx context.Context, scope []byte, seen uint64) error {
+	return classify.ToFault(ds.eng.Settle(ctx, scope, seen))
 }
 
 // lockCatalog takes the lock of the catalog: one change at a time, taken before any gate and before mu.
-func (db *resident) lockCatalog(ctx context.Context) error {
-	return classify.ToFault(db.in.Catalog().Lock(ctx))
+func (ds *dataset) lockCatalog(ctx context.Context) error {
+	return classify.ToFault(ds.in.Catalog().Lock(ctx))
 }
 
 // changeCatalog runs one transaction of the catalog's scope, and of others. The caller holds its lock.
-func (db *resident) changeCatalog(ctx context.Context, fn func(*host.Change) error, scopes ...[]byte) error {
-	return classify.ToFault(db.in.Catalog().Change(ctx, fn, scopes...))
+func (ds *dataset) changeCatalog(ctx context.Context, fn func(*host.Change) error, scopes ...[]byte) error {
+	return classify.ToFault(ds.in.Catalog().Change(ctx, fn, scopes...))
 }
 
 // startWatch is the stopwatch of a look over a container.
-func (db *resident) startWatch(ctx context.Context) *work.Stopwatch {
-	return &work.Stopwatch{Ctx: ctx, Elapsed: db.in.Elapsed(), Budget: work.LookBudget}
+func (ds *dataset) startWatch(ctx context.Context) *work.Stopwatch {
+	return &work.Stopwatch{Ctx: ctx, Elapsed: ds.in.Elapsed(), Budget: work.LookBudget}
 }
 
 // pageWatch is the stopwatch of a page.
-func (db *resident) pageWatch(ctx context.Context) *work.Stopwatch {
-	return &work.Stopwatch{Ctx: ctx, Elapsed: db.in.Elapsed(), Limit: db.opts.QueryTime,
-		Budget: min(query.DefaultBudget, db.opts.QueryTime/2)}
+func (ds *dataset) pageWatch(ctx context.Context) *work.Stopwatch {
+	return &work.Stopwatch{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime,
+		Budget: min(query.DefaultBudget, ds.opts.QueryTime/2)}
 }
 
 // view is viewUnder of the whole store, for walks that end with ctx alone.
-func (db *resident) view(ctx context.Context, fn func(engine.Reader) error) error {
-	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, db.eng, fn)
+func (ds *dataset) view(ctx context.Context, fn func(engine.Reader) error) error {
+	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, ds.eng, fn)
 }
 
 // snapshotNote is what a snapshot's note has of the store.
-func (db *resident) snapshotNote() (member string, value any) {
+func (ds *dataset) snapshotNote() (member string, value any) {
 	ids := []string{}
-	for _, d := range db.databases() {
+	for _, d := range ds.databases() {
 		ids = append(ids, d.ID())
 	}
 	return noteDatabases, ids

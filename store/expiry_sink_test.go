@@ -78,7 +78,7 @@ func (w *sharedHost) must(err error) {
 	}
 }
 
-// bequeath gives the container a book as its heir, or none.
+// bequeath gives the container a book as its expiry sink, or none.
 func (w *sharedHost) bequeath(book string) {
 	w.t.Helper()
 	w.must(w.c.Bequeath(w.t.Context(), hosttest.Kind, book))
@@ -119,7 +119,8 @@ func inBothOrders(t *testing.T, test func(w *sharedHost)) {
 	}
 }
 
-// What expires arrives with its heir, another tenant, and what was there before the heir was does not.
+// What expires arrives with its expiry sink, another tenant, and what was there before the expiry sink was
+// does not.
 func TestHeirOfAnotherTenant(t *testing.T) {
 	inBothOrders(t, func(w *sharedHost) {
 		w.bequeath("")
@@ -151,7 +152,7 @@ func TestHeirOfAGhostInTheWay(t *testing.T) {
 	})
 }
 
-// Where the heir refuses, or is not there, nothing is lost: the purge fails and is tried again.
+// Where the expiry sink refuses, or is not there, nothing is lost: the purge fails and is tried again.
 func TestHeirThatRefuses(t *testing.T) {
 	inBothOrders(t, func(w *sharedHost) {
 		w.create("refused")

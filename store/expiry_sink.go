@@ -12,25 +12,25 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// Heirs: what expires in a container can pass on to somebody, in the transaction of its purge. The archive, a
-// container of the same database (archive.go), is one kind; others belong to other tenants of the host, which
-// finds them by kind and name.
+// Expiry sinks: what expires in a container can pass on to somebody, in the transaction of its purge. The
+// archive, a container of the same database (archive.go), is one kind; others belong to other tenants of the
+// host, which finds them by kind and name.
 
-// moves tells whether a ghost is to be moved to the heir, and not just purged.
+// moves reports whether a ghost is to be moved to the expiry sink, and not just purged.
 func (st *containerState) moves(ghost *stored) bool {
 	none := definition.ExpirySink{}
-	if st.rec.Settings.ExpirySink() == none || st.fenced(ghost.head, func() []byte { return ghost.pk }) {
+	if st.rec.Settings.ExpirySink() == none || st.tombstoned(ghost.head, func() []byte { return ghost.pk }) {
 		return false
 	}
 	at, ok := st.policy().ExpiresAt(st.life(ghost))
 	return ok && at >= st.rec.MovesSince
 }
 
-// heir is the part of an heir in one purge of a container, as host.Inheritance is for other tenants. It is
-// made when what both sides need is held.
-type heir interface {
+// expirySink is the part of an expiry sink in one purge of a container, as host.SinkTx is for other
+// tenants. It is made when what both sides need is held.
+type expirySink interface {
 	// scopes are those that the arrival of the dead among the candidates writes to, beside their own.
-	scopes(ctx context.Context, s *slot, batch []candidate) ([][]byte, error)
+	scopes(ctx context.Context, s *partition, batch []candidate) ([][]byte, error)
 	// begin begins the part in a transaction over these scopes, or begins it anew.
 	begin(t *tx) error
 	// take passes a ghost on. It does not where that needs a scope which the transaction does not have.
@@ -41,14 +41,14 @@ type heir interface {
 	leave(committed bool)
 }
 
-// enterToPurge takes what a purge needs: the container's gate, shared, and what its heir needs.
-func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h heir, err error) {
+// enterToPurge takes what a purge needs: the container's gate, shared, and what its expiry sink needs.
+func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h expirySink, err error) {
 	for {
 		to := c.state.Load().rec.Settings.ExpirySink()
 		switch to.Kind {
 		case "":
 			st, _, err = c.enter(ctx)
-			h = noHeir{c}
+			h = noSink{c}
 		case definition.SinkArchive:
 			st, h, err = c.enterBoth(ctx, to.Name)
 		default:
@@ -63,9 +63,9 @@ func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h hei
 
 // withMoved calls fn, in a view, with those of the candidates that are dead and to be moved, if there are
 // any.
-func (c *Container) withMoved(ctx context.Context, st *containerState, s *slot, batch []candidate,
+func (c *Container) withMoved(ctx context.Context, st *containerState, s *partition, batch []candidate,
 	fn func(r engine.Reader, items []*stored) error) error {
-	return c.db.view(ctx, func(r engine.Reader) error {
+	return c.ds.view(ctx, func(r engine.Reader) error {
 		var items []*stored
 		for _, cand := range batch {
 			v, err := r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, cand.rid))
@@ -90,26 +90,27 @@ func (c *Container) withMoved(ctx context.Context, st *containerState, s *slot, 
 	})
 }
 
-// noHeir is the heir of a container that has none.
-type noHeir struct{ c *Container }
+// noSink is the expiry sink of a container that has none.
+type noSink struct{ c *Container }
 
-func (noHeir) scopes(context.Context, *slot, []candidate) ([][]byte, error) { return nil, nil }
-func (noHeir) begin(*tx) error                                              { return nil }
-func (noHeir) take(*stored) (bool, error)                                   { return true, nil }
-func (noHeir) finish()                                                      {}
-func (h noHeir) leave(bool)                                                 { h.c.leave() }
+func (noSink) scopes(context.Context, *partition, []candidate) ([][]byte, error) { return nil, nil }
+func (noSink) begin(*tx) error                                                   { return nil }
+func (noSink) take(*stored) (bool, error)                                        { return true, nil }
+func (noSink) finish()                                                           {}
+func (h noSink) leave(bool)                                                      { h.c.leave() }
 
-// otherHeir is an heir that another tenant has.
-type otherHeir struct {
+// tenantSink is an expiry sink that another tenant has.
+type tenantSink struct {
 	host.SinkTx
 	c     *Container
 	st    *containerState
 	taken int // in the transaction
 }
 
-// enterWithOther takes the container's gate and the heir's locks, in the order of their tenants.
-func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink) (*containerState, heir, error) {
-	q, err := c.db.in.Sink(tenantName, to.Kind, to.Name)
+// enterWithOther takes the container's gate and the expiry sink's locks, in the order of their tenants.
+func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink) (*containerState,
+	expirySink, error) {
+	q, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err != nil {
 		return nil, nil, &fault.Error{
 			Code:    fault.CodeUnavailable,
@@ -117,7 +118,7 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 			Hint:    "clear onExpire in the container's settings", Err: err,
 		}
 	}
-	h := &otherHeir{c: c}
+	h := &tenantSink{c: c}
 	if q.First {
 		if h.SinkTx, err = q.Enter(ctx); err != nil {
 			return nil, nil, err
@@ -138,14 +139,15 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 	return h.st, h, nil
 }
 
-// dead is a ghost as the heir gets it.
-func (h *otherHeir) dead(ghost *stored) host.ExpiredItem {
+// dead is a ghost as the expiry sink gets it.
+func (h *tenantSink) dead(ghost *stored) host.ExpiredItem {
 	at, _ := h.st.policy().ExpiresAt(h.st.life(ghost))
 	from := h.c.d.ID() + "/" + h.c.name
 	return host.ExpiredItem{From: from, ID: ghost.id, Body: ghost.body, ExpiredAt: time.Unix(at, 0)}
 }
 
-func (h *otherHeir) scopes(ctx context.Context, s *slot, batch []candidate) (scopes [][]byte, err error) {
+func (h *tenantSink) scopes(ctx context.Context, s *partition, batch []candidate) (scopes [][]byte,
+	err error) {
 	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*stored) error {
 		dead := make([]host.ExpiredItem, len(items))
 		for i, item := range items {
@@ -157,15 +159,15 @@ func (h *otherHeir) scopes(ctx context.Context, s *slot, batch []candidate) (sco
 	return scopes, err
 }
 
-func (h *otherHeir) begin(t *tx) error {
+func (h *tenantSink) begin(t *tx) error {
 	h.taken = 0
 	h.Begin(t.Txn)
 	return nil
 }
 
-// take is heir.take. Where not even the first ghost is taken no other transaction would do, and the purge
-// fails.
-func (h *otherHeir) take(ghost *stored) (taken bool, err error) {
+// take is expirySink.take. Where not even the first ghost is taken no other transaction would do, and the
+// purge fails.
+func (h *tenantSink) take(ghost *stored) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {
 	case taken:
@@ -179,9 +181,9 @@ func (h *otherHeir) take(ghost *stored) (taken bool, err error) {
 	return taken, err
 }
 
-func (h *otherHeir) finish() { h.Finish() }
+func (h *tenantSink) finish() { h.Finish() }
 
-func (h *otherHeir) leave(committed bool) {
+func (h *tenantSink) leave(committed bool) {
 	h.Leave(committed)
 	h.c.leave()
 }

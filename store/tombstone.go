@@ -1,0 +1,156 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+// A partition tombstone deletes a whole partition key at once: a record (partition key, LSN), below which all
+// items of that key are gone. Every reader asks it, as it asks the expiry policy, and the reaper frees the
+// space in pieces, as it does for what has expired. When nothing is left below it, the record goes.
+//
+// Tombstones are few and short-lived, so a container's state holds them all. They change under the gate: no
+// write of the container is in flight meanwhile, so a create that comes after a tombstone has been
+// acknowledged has an LSN above it and sees the id free.
+
+// loadTombstones reads a container's tombstones.
+func loadTombstones(r engine.Reader, cid uint32) (tombstones map[string]uint64, err error) {
+	it := r.Scan(layout.ContainerFamily(cid, layout.FamilyTombstone), false)
+	for it.Next() {
+		lsn, ok := layout.NumberOf(it.Value())
+		if !ok {
+			it.Close()
+			return nil, fmt.Errorf("%w: a tombstone of %d bytes", engine.ErrCorrupt, len(it.Value()))
+		}
+		if tombstones == nil {
+			tombstones = make(map[string]uint64)
+		}
+		tombstones[layout.KeyTombstone(it.Key())] = lsn
+	}
+	return tombstones, it.Close()
+}
+
+// DeletePartition deletes all items of one partition key, which must be complete, in one step, whatever their
+// number. Their space is freed in the background.
+func (c *Container) DeletePartition(ctx context.Context, pk definition.PartitionKey) (Receipt, error) {
+	c.beginUse()
+	defer c.endUse()
+	if pk.IsZero() {
+		return c.refused(), fault.New(fault.CodeBadRequest,
+			"PartitionKey value must be supplied for this operation.")
+	}
+	pk, err := c.def.FullKey(pk, "")
+	if err != nil {
+		return c.refused(), err
+	}
+	p := c.locate(pk, "")
+	var s *partition
+	err = c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
+		s = st.rangeOf(p.epk)
+		next, name := st, layout.TombstoneName(p.epk, p.pk)
+		var lsn uint64
+		err := c.commitTombstones(ctx, &st, &next, func(t engine.Txn) error {
+			lsn = t.NextLSN(s.scope)
+			setTombstone(t, c.cid, name, lsn)
+			return nil
+		})
+		if err == nil {
+			s.tell(lsn)
+		}
+		next.tombstones = maps.Clone(st.tombstones)
+		if next.tombstones == nil {
+			next.tombstones = make(map[string]uint64)
+		}
+		next.tombstones[name] = lsn
+		return next, err
+	})
+	if err != nil {
+		return c.refused(), err
+	}
+	c.ds.in.WakeReaper()
+	return c.receipt(s, chargeDeletePartition), nil
+}
+
+// sweepTombstones purges up to limit items below the tombstones of one slot and removes the tombstones that
+// have nothing left.
+func (c *Container) sweepTombstones(ctx context.Context, st *containerState, s *partition,
+	limit int) (purged int,
+	more bool, err error) {
+	for name, lsn := range st.tombstones {
+		epk, _, err := doc.DecodeEscaped([]byte(name))
+		if err != nil {
+			return purged, false, fmt.Errorf("%w: a tombstone: %v", engine.ErrCorrupt, err)
+		}
+		if !s.holds(epk) {
+			continue
+		}
+		if purged >= limit {
+			return purged, true, nil
+		}
+		want := limit - purged
+		found, err := c.belowTombstone(ctx, name, lsn, want)
+		if err != nil {
+			return purged, false, err
+		}
+		n, _, err := c.purge(ctx, s, found)
+		purged += n
+		if err != nil {
+			return purged, false, err
+		}
+		if len(found) == want {
+			return purged, true, nil
+		}
+		if err := c.removeTombstone(ctx, s, name, epk, lsn); err != nil {
+			return purged, false, err
+		}
+	}
+	return purged, false, nil
+}
+
+// belowTombstone finds items of a partition key that were born at or below a tombstone: after it, the key
+// began anew.
+func (c *Container) belowTombstone(ctx context.Context, name string, lsn uint64,
+	limit int) (found []candidate,
+	err error) {
+	prefix := layout.TombstonePostings(c.cid, name)
+	err = c.ds.view(ctx, func(r engine.Reader) error {
+		it := r.Scan(engine.Prefix(prefix), false)
+		for len(found) < limit && it.Next() {
+			rid, ok := layout.NumberOf(bytes.TrimPrefix(it.Key(), prefix))
+			if ok && layout.RIDBorn(rid).LSN() <= lsn {
+				found = append(found, candidate{rid: rid})
+			}
+		}
+		return it.Close()
+	})
+	return found, err
+}
+
+func (c *Container) removeTombstone(ctx context.Context, s *partition, name string, epk []byte,
+	lsn uint64) error {
+	return c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
+		if st.tombstones[name] != lsn {
+			return st, nil // a younger one has taken its place
+		}
+		if st.rangeOf(epk) != s {
+			return st, nil // the range was split: nobody has looked where the items are now
+		}
+		next := st
+		next.tombstones = maps.Clone(st.tombstones)
+		delete(next.tombstones, name)
+		err := c.commitTombstones(ctx, &st, &next, func(t engine.Txn) error {
+			dropTombstone(t, c.cid, name)
+			t.Relax()
+			return nil
+		})
+		return next, err
+	})
+}
