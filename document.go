@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -93,11 +93,11 @@ func (w *writing) text(document any) (text []byte, err error) {
 			return nil, badRequest("the document cannot be written as JSON: "+err.Error(), err)
 		}
 	}
-	if w.ttl == nil || doc.Valid(text, doc.Limits{}) != nil || doc.Of(text).Kind() != doc.Object {
+	if w.ttl == nil || jsondoc.Valid(text, jsondoc.Limits{}) != nil || jsondoc.Of(text).Kind() != jsondoc.Object {
 		return text, nil
 	}
 	operations := `[{"op":"set","path":"/ttl","value":` + strconv.Itoa(int(*w.ttl)) + `}]`
-	patch, err := doc.ParsePatch([]byte(operations))
+	patch, err := jsondoc.ParsePatch([]byte(operations))
 	if err == nil {
 		text, err = patch.Apply(text)
 	}
@@ -180,11 +180,11 @@ func operation(kind store.OperationKind, document any, opts []WriteOption) (op s
 	if op.Body, err = w.text(document); err != nil || op.Kind != store.OperationReplace {
 		return op, err
 	}
-	if err := doc.Valid(op.Body, doc.Limits{}); err != nil {
+	if err := jsondoc.Valid(op.Body, jsondoc.Limits{}); err != nil {
 		return op, refused(err)
 	}
-	id := doc.Of(op.Body).Member("id")
-	if id.Kind() != doc.String {
+	id := jsondoc.Of(op.Body).Member("id")
+	if id.Kind() != jsondoc.String {
 		return op, badRequest("a document is an object with a string 'id'", nil)
 	}
 	op.ID = id.Str()

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
@@ -26,19 +26,19 @@ func partitionKey(k PartitionKey) (definition.PartitionKey, error) {
 	if !several {
 		levels = Levels{k}
 	}
-	values := make([]doc.Value, len(levels))
+	values := make([]jsondoc.Value, len(levels))
 	for i, level := range levels {
 		switch v := level.(type) {
 		case string:
-			values[i] = doc.StringValue(v)
+			values[i] = jsondoc.StringValue(v)
 		case Missing:
-			values[i] = doc.Value{}
+			values[i] = jsondoc.Value{}
 		case bool:
-			values[i] = doc.BoolValue(v)
+			values[i] = jsondoc.BoolValue(v)
 		case nil:
-			values[i] = doc.NullValue()
-		case doc.Value:
-			if k := v.Kind(); k == doc.Object || k == doc.Array {
+			values[i] = jsondoc.NullValue()
+		case jsondoc.Value:
+			if k := v.Kind(); k == jsondoc.Object || k == jsondoc.Array {
 				return definition.PartitionKey{}, notAKey("an object or an array", nil)
 			}
 			values[i] = v
@@ -47,7 +47,7 @@ func partitionKey(k PartitionKey) (definition.PartitionKey, error) {
 			if err != nil || text[0] == '{' || text[0] == '[' {
 				return definition.PartitionKey{}, notAKey(fmt.Sprintf("a %T", level), err)
 			}
-			values[i] = doc.Of(text)
+			values[i] = jsondoc.Of(text)
 		}
 	}
 	return definition.NewPartitionKey(values...), nil

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly"
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // TestNoDocument: what is no document is refused, whichever way it is written.
@@ -30,7 +30,7 @@ func TestNoDocument(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`{}`, `[]`, `{"user":"ada"}`} { // which are not Missing
-		if err := c.DeletePartition(t.Context(), doc.Of([]byte(bad))); !errors.Is(err, mayfly.ErrBadRequest) {
+		if err := c.DeletePartition(t.Context(), jsondoc.Of([]byte(bad))); !errors.Is(err, mayfly.ErrBadRequest) {
 			t.Errorf("the partition %s: %v", bad, err)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -62,7 +62,7 @@ func patch(id string, operations []PatchOperation, opts []WriteOption) (op store
 	if err != nil {
 		return op, badRequest("a patch cannot be written as JSON: "+err.Error(), err)
 	}
-	p, err := doc.ParsePatch(text)
+	p, err := jsondoc.ParsePatch(text)
 	if err != nil {
 		return op, refused(err)
 	}

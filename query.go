@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 )
@@ -26,7 +26,7 @@ func With(args Args) QueryOption {
 			if err != nil {
 				return badRequest("the parameter '"+name+"' cannot be written as JSON: "+err.Error(), err)
 			}
-			p := store.Parameter{Name: "@" + strings.TrimPrefix(name, "@"), Value: doc.Of(text)}
+			p := store.Parameter{Name: "@" + strings.TrimPrefix(name, "@"), Value: jsondoc.Of(text)}
 			q.Parameters = append(q.Parameters, p)
 		}
 		return nil

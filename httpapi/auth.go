@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/internal/cosmos"
 	"github.com/mayflydb/mayfly/ttl"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/internal/cosmos"
 	"github.com/mayflydb/mayfly/ttl"
 )
 

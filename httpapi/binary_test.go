@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/doc/jsonbinary"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
 	"github.com/mayflydb/mayfly/internal/rowtest"
 )
 
@@ -17,7 +17,7 @@ var (
 
 // binaryOf is what a client sends for JSON text.
 func binaryOf(text string) string {
-	return string(jsonbinary.AppendBinary(nil, doc.Of([]byte(text))))
+	return string(jsonbinary.AppendBinary(nil, jsondoc.Of([]byte(text))))
 }
 
 // Each operation is carried out twice: with text, and with binary JSON both ways.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/mayflydb/mayfly/cosmos"
-	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
 // call is one request on its way through the server: what came by HTTP, the operation that it asks for, and

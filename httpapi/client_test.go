@@ -17,9 +17,9 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/doc/jsonbinary"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -253,7 +253,7 @@ func (a *answer) everyAnswer(method string) {
 	length := strconv.Itoa(len(a.body))
 	if a.binary = jsonbinary.Is(a.body); a.binary {
 		var err error
-		if a.body, err = jsonbinary.AppendText(nil, a.body, doc.Limits{MaxBytes: maxPageSize}); err != nil {
+		if a.body, err = jsonbinary.AppendText(nil, a.body, jsondoc.Limits{MaxBytes: maxPageSize}); err != nil {
 			a.t.Fatalf("%s: %v", a.what, err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mayflydb/mayfly/cosmos"
-	"github.com/mayflydb/mayfly/rntbd"
+	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
 // A client in direct mode asks GET /addresses where the replicas of a range are, and speaks RNTBD with them:

@@ -3,7 +3,7 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
 // handler answers a request that is no operation of Cosmos DB's.

@@ -3,8 +3,8 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/mayflydb/mayfly/cosmos"
-	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/inject"
 )
 
 // Faults on demand are package inject's. This is the one place where an operation of Cosmos DB meets them: a

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
 // maxPageSize is how many bytes a page may have before it is closed.

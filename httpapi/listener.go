@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/peek"
-	"github.com/mayflydb/mayfly/rntbd"
+	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
 // connKey is where a request's context holds its connection.

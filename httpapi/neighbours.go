@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
 // A browser lends its place in the network to every page that it shows: a page from anywhere can send

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/cosmos"
-	"github.com/mayflydb/mayfly/inject"
-	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/laboratory"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // hybrid runs ORDER BY RANK: the statistics of all ranges are added up, each component is asked for its best
 // rows, and the ranks of those by all scores are fused.
-func (p *pipeline) hybrid(plan *queryPlan, params string) ([]doc.Value, error) {
+func (p *pipeline) hybrid(plan *queryPlan, params string) ([]jsondoc.Value, error) {
 	h := plan.HybridSearchQueryInfo
 	everywhere := &queryPlan{QueryRanges: plan.QueryRanges}
 	fill := strings.NewReplacer()
@@ -24,7 +24,7 @@ func (p *pipeline) hybrid(plan *queryPlan, params string) ([]doc.Value, error) {
 		}
 		fill = statistics(parts)
 	}
-	var rows []doc.Value
+	var rows []jsondoc.Value
 	seen := map[uint64]bool{}
 	for _, info := range h.ComponentQueryInfos {
 		some, err := p.gather(plan, info, fill.Replace(info.RewrittenQuery), params)
@@ -45,7 +45,7 @@ func (p *pipeline) hybrid(plan *queryPlan, params string) ([]doc.Value, error) {
 		fuse(rows, h.ComponentQueryInfos, h.ComponentWeights)
 	}
 	info := planInfo{Offset: h.Skip, Limit: h.Take}
-	var payloads []doc.Value
+	var payloads []jsondoc.Value
 	for _, row := range rows {
 		payload := row.Member("payload")
 		if len(h.ComponentQueryInfos[0].OrderBy) > 0 {
@@ -57,7 +57,7 @@ func (p *pipeline) hybrid(plan *queryPlan, params string) ([]doc.Value, error) {
 }
 
 // statistics adds up the statistics of ranges and fills them into the placeholders of component queries.
-func statistics(parts []doc.Value) *strings.Replacer {
+func statistics(parts []jsondoc.Value) *strings.Replacer {
 	documents, words, hits := 0.0, map[int]float64{}, map[int][]float64{}
 	for _, part := range parts {
 		documents += part.Member("documentCount").Num()
@@ -82,12 +82,12 @@ func statistics(parts []doc.Value) *strings.Replacer {
 }
 
 // fuse sorts rows by the sum of weight / (60 + rank) over all scores. Equal scores share a rank.
-func fuse(rows []doc.Value, components []*planInfo, weights []float64) {
+func fuse(rows []jsondoc.Value, components []*planInfo, weights []float64) {
 	fused := map[uint64]float64{}
-	slices.SortFunc(rows, func(a, b doc.Value) int { return cmp.Compare(ridNumber(a), ridNumber(b)) })
+	slices.SortFunc(rows, func(a, b jsondoc.Value) int { return cmp.Compare(ridNumber(a), ridNumber(b)) })
 	byScore := slices.Clone(rows)
 	for i, info := range components {
-		score := func(row doc.Value) float64 {
+		score := func(row jsondoc.Value) float64 {
 			scores := row.Member("componentScores")
 			if len(info.OrderBy) > 0 {
 				scores = row.Member("payload").Member("componentScores")
@@ -98,7 +98,7 @@ func fuse(rows []doc.Value, components []*planInfo, weights []float64) {
 			}
 			return n
 		}
-		slices.SortFunc(byScore, func(a, b doc.Value) int { return cmp.Compare(score(a), score(b)) })
+		slices.SortFunc(byScore, func(a, b jsondoc.Value) int { return cmp.Compare(score(a), score(b)) })
 		weight, rank := 1.0, 0
 		if len(weights) > 0 {
 			weight = weights[i]
@@ -111,5 +111,5 @@ func fuse(rows []doc.Value, components []*planInfo, weights []float64) {
 		}
 	}
 	slices.SortStableFunc(rows,
-		func(a, b doc.Value) int { return cmp.Compare(fused[ridNumber(b)], fused[ridNumber(a)]) })
+		func(a, b jsondoc.Value) int { return cmp.Compare(fused[ridNumber(b)], fused[ridNumber(a)]) })
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // pipeline is a client that merges partition ranges by the server's query plans, as the official SDKs do.
@@ -66,7 +66,7 @@ type refusedAnswer struct{ *answer }
 func (r refusedAnswer) Error() string { return fmt.Sprintf("%d %s", r.code, r.body) }
 
 // result runs a query to its end.
-func (p *pipeline) result(text, params string) ([]doc.Value, error) {
+func (p *pipeline) result(text, params string) ([]jsondoc.Value, error) {
 	a := p.w.do("POST", p.path, queryBody(text, params), queryHeaders(append(p.headers, planHeaders(p.features)...)...)...)
 	if a.code != 200 {
 		return nil, refusedAnswer{a}
@@ -97,9 +97,9 @@ func queryBody(text, params string) string {
 }
 
 // gather asks all ranges that the plan names and merges the rows in the order of the query.
-func (p *pipeline) gather(plan *queryPlan, info *planInfo, text, params string) ([]doc.Value, error) {
+func (p *pipeline) gather(plan *queryPlan, info *planInfo, text, params string) ([]jsondoc.Value, error) {
 	text = strings.ReplaceAll(text, "{documentdb-formattableorderbyquery-filter}", "true")
-	var rows []doc.Value
+	var rows []jsondoc.Value
 	for _, r := range p.ranges {
 		low, high := r.Get("minInclusive").Str, r.Get("maxExclusive").Str
 		for _, q := range plan.QueryRanges {
@@ -127,7 +127,7 @@ func (p *pipeline) gather(plan *queryPlan, info *planInfo, text, params string) 
 }
 
 // drain asks one range for all pages.
-func (p *pipeline) drain(text, params string, scope ...string) (rows []doc.Value, err error) {
+func (p *pipeline) drain(text, params string, scope ...string) (rows []jsondoc.Value, err error) {
 	token := ""
 	for {
 		headers := queryHeaders(append(scope, p.headers...)...)
@@ -139,7 +139,7 @@ func (p *pipeline) drain(text, params string, scope ...string) (rows []doc.Value
 		if a.code != 200 {
 			return nil, refusedAnswer{a}
 		}
-		doc.Of(a.body).Member("Documents").Each(func(_ string, row doc.Value) bool {
+		jsondoc.Of(a.body).Member("Documents").Each(func(_ string, row jsondoc.Value) bool {
 			rows = append(rows, row)
 			return true
 		})
@@ -151,15 +151,15 @@ func (p *pipeline) drain(text, params string, scope ...string) (rows []doc.Value
 
 // compare puts rows in the order that orderByItems tell; equal ones in that of their rids, backwards where
 // the first key is descending. By what is not there nothing is near.
-func (info *planInfo) compare(a, b doc.Value) int {
+func (info *planInfo) compare(a, b jsondoc.Value) int {
 	x, y := elements(a.Member("orderByItems")), elements(b.Member("orderByItems"))
 	for i, direction := range info.OrderBy {
 		v, w := x[i].Member("item"), y[i].Member("item")
-		c := doc.Compare(v, w)
-		if k := v.Kind(); k >= doc.Array && k == w.Kind() { // as the client for .NET has it
-			c = bytes.Compare(doc.HashOf(v).AppendTo(nil), doc.HashOf(w).AppendTo(nil))
+		c := jsondoc.Compare(v, w)
+		if k := v.Kind(); k >= jsondoc.Array && k == w.Kind() { // as the client for .NET has it
+			c = bytes.Compare(jsondoc.HashOf(v).AppendTo(nil), jsondoc.HashOf(w).AppendTo(nil))
 		}
-		if missing := v.Kind() == doc.Undefined; info.HasNonStreamingOrderBy && missing != (w.Kind() == doc.Undefined) {
+		if missing := v.Kind() == jsondoc.Undefined; info.HasNonStreamingOrderBy && missing != (w.Kind() == jsondoc.Undefined) {
 			if missing {
 				return 1
 			}
@@ -179,8 +179,8 @@ func (info *planInfo) compare(a, b doc.Value) int {
 	return c
 }
 
-func elements(array doc.Value) (list []doc.Value) {
-	array.Each(func(_ string, v doc.Value) bool {
+func elements(array jsondoc.Value) (list []jsondoc.Value) {
+	array.Each(func(_ string, v jsondoc.Value) bool {
 		list = append(list, v)
 		return true
 	})
@@ -188,7 +188,7 @@ func elements(array doc.Value) (list []doc.Value) {
 }
 
 // ridNumber is the number in a row's _rid by which items are in the order of their creation.
-func ridNumber(row doc.Value) uint64 {
+func ridNumber(row jsondoc.Value) uint64 {
 	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(row.Member("_rid").Str(), "-", "/"))
 	if err != nil || len(b) != 16 {
 		return 0
@@ -197,7 +197,7 @@ func ridNumber(row doc.Value) uint64 {
 }
 
 // finish makes the result of the rows of all ranges. The stages are in the order of the .NET client.
-func (info *planInfo) finish(rows []doc.Value) ([]doc.Value, error) {
+func (info *planInfo) finish(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	if len(info.OrderBy) > 0 {
 		rows = info.payloads(rows)
 	}
@@ -214,14 +214,14 @@ func (info *planInfo) finish(rows []doc.Value) ([]doc.Value, error) {
 	switch info.DistinctType {
 	case "Unordered":
 		seen := map[string]bool{}
-		rows = slices.DeleteFunc(rows, func(v doc.Value) bool {
-			key := string(doc.AppendOrdered(nil, v))
+		rows = slices.DeleteFunc(rows, func(v jsondoc.Value) bool {
+			key := string(jsondoc.AppendOrdered(nil, v))
 			was := seen[key]
 			seen[key] = true
 			return was
 		})
 	case "Ordered":
-		rows = slices.CompactFunc(rows, doc.Equal)
+		rows = slices.CompactFunc(rows, jsondoc.Equal)
 	}
 	if info.Offset != nil {
 		rows = rows[min(*info.Offset, len(rows)):]
@@ -232,31 +232,31 @@ func (info *planInfo) finish(rows []doc.Value) ([]doc.Value, error) {
 		}
 	}
 	if info.DCountInfo != nil {
-		count := doc.NumberValue(float64(len(rows)))
+		count := jsondoc.NumberValue(float64(len(rows)))
 		if name := info.DCountInfo.DCountAlias; name != "" {
 			count = object(name, count)
 		}
-		rows = []doc.Value{count}
+		rows = []jsondoc.Value{count}
 	}
 	return rows, nil
 }
 
 // payloads are the rows without what they were merged by.
-func (info *planInfo) payloads(rows []doc.Value) []doc.Value {
-	var list []doc.Value
+func (info *planInfo) payloads(rows []jsondoc.Value) []jsondoc.Value {
+	var list []jsondoc.Value
 	for _, row := range rows {
 		payload := row.Member("payload")
-		if payload.Kind() != doc.Undefined {
+		if payload.Kind() != jsondoc.Undefined {
 			list = append(list, payload)
 		} else if !info.HasSelectValue {
-			list = append(list, doc.Of([]byte("{}")))
+			list = append(list, jsondoc.Of([]byte("{}")))
 		}
 	}
 	return list
 }
 
 // single merges SELECT VALUE AGGREGATE(...): a range's row is an array of one element.
-func (info *planInfo) single(rows []doc.Value) ([]doc.Value, error) {
+func (info *planInfo) single(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	merged := newMerger(info.Aggregates[0])
 	for _, row := range rows {
 		if err := merged.add(elements(row)[0]); err != nil {
@@ -266,24 +266,24 @@ func (info *planInfo) single(rows []doc.Value) ([]doc.Value, error) {
 	return defined(merged.value()), nil
 }
 
-func defined(v doc.Value) []doc.Value {
-	if v.Kind() == doc.Undefined {
+func defined(v jsondoc.Value) []jsondoc.Value {
+	if v.Kind() == jsondoc.Undefined {
 		return nil
 	}
-	return []doc.Value{v}
+	return []jsondoc.Value{v}
 }
 
 // group merges groups, and columns that are aggregates; without GROUP BY there is one group.
-func (info *planInfo) group(rows []doc.Value) ([]doc.Value, error) {
+func (info *planInfo) group(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	type bucket struct {
-		payload doc.Value
+		payload jsondoc.Value
 		merged  map[string]*merger
 	}
 	var groups []*bucket
 	byKey := map[string]*bucket{}
 	for _, row := range rows {
 		payload := row.Member("payload")
-		key := string(doc.AppendOrdered(nil, row.Member("groupByItems")))
+		key := string(jsondoc.AppendOrdered(nil, row.Member("groupByItems")))
 		g := byKey[key]
 		if g == nil {
 			g = &bucket{payload: payload, merged: map[string]*merger{}}
@@ -308,7 +308,7 @@ func (info *planInfo) group(rows []doc.Value) ([]doc.Value, error) {
 			}
 		}
 	}
-	var list []doc.Value
+	var list []jsondoc.Value
 	for _, g := range groups {
 		switch {
 		case g.merged[""] != nil:
@@ -331,17 +331,17 @@ func (info *planInfo) group(rows []doc.Value) ([]doc.Value, error) {
 }
 
 // object makes an object of names and values that take turns; what is undefined is left out.
-func object(pairs ...any) doc.Value {
+func object(pairs ...any) jsondoc.Value {
 	b := []byte{'{'}
 	for i := 0; i < len(pairs); i += 2 {
-		if v := pairs[i+1].(doc.Value); v.Kind() != doc.Undefined {
+		if v := pairs[i+1].(jsondoc.Value); v.Kind() != jsondoc.Undefined {
 			if len(b) > 1 {
 				b = append(b, ',')
 			}
-			b = v.AppendJSON(append(doc.AppendString(b, pairs[i].(string)), ':'))
+			b = v.AppendJSON(append(jsondoc.AppendString(b, pairs[i].(string)), ':'))
 		}
 	}
-	return doc.Of(append(b, '}'))
+	return jsondoc.Of(append(b, '}'))
 }
 
 // merger adds up what ranges report of one aggregate.
@@ -350,41 +350,41 @@ type merger struct {
 	sum     float64
 	count   float64
 	spoiled bool
-	best    doc.Value
-	list    []doc.Value
+	best    jsondoc.Value
+	list    []jsondoc.Value
 }
 
 func newMerger(kind string) *merger { return &merger{kind: kind} }
 
-func (m *merger) add(part doc.Value) error {
+func (m *merger) add(part jsondoc.Value) error {
 	value := part.Member("item")
 	switch m.kind {
 	case "Count", "CountIf", "Sum":
-		m.spoiled = m.spoiled || value.Kind() != doc.Number
+		m.spoiled = m.spoiled || value.Kind() != jsondoc.Number
 		m.sum += value.Num()
 	case "Average":
-		m.spoiled = m.spoiled || value.Member("sum").Kind() != doc.Number
+		m.spoiled = m.spoiled || value.Member("sum").Kind() != jsondoc.Number
 		m.sum += value.Member("sum").Num()
 		m.count += value.Member("count").Num()
 	case "Min", "Max":
 		counted := part.Member("item2")
-		if counted.Member("count").Kind() != doc.Number {
+		if counted.Member("count").Kind() != jsondoc.Number {
 			return errors.New("there is no count in " + string(part.Raw()))
 		}
 		better := counted.Member(strings.ToLower(m.kind))
 		sign := map[string]int{"Min": -1, "Max": 1}[m.kind]
 		switch {
 		case counted.Member("count").Num() == 0:
-		case better.Kind() == doc.Undefined || better.Kind() >= doc.Array || doc.Compare(better, value) != 0:
+		case better.Kind() == jsondoc.Undefined || better.Kind() >= jsondoc.Array || jsondoc.Compare(better, value) != 0:
 			m.spoiled = true
-		case m.best.Kind() == doc.Undefined || doc.Compare(better, m.best) == sign:
+		case m.best.Kind() == jsondoc.Undefined || jsondoc.Compare(better, m.best) == sign:
 			m.best = better
 		}
 	case "MakeList":
 		m.list = append(m.list, elements(value)...)
 	case "MakeSet":
 		for _, v := range elements(value) {
-			if !slices.ContainsFunc(m.list, func(w doc.Value) bool { return doc.Equal(v, w) }) {
+			if !slices.ContainsFunc(m.list, func(w jsondoc.Value) bool { return jsondoc.Equal(v, w) }) {
 				m.list = append(m.list, v)
 			}
 		}
@@ -394,14 +394,14 @@ func (m *merger) add(part doc.Value) error {
 	return nil
 }
 
-func (m *merger) value() doc.Value {
+func (m *merger) value() jsondoc.Value {
 	switch {
 	case m.spoiled:
-		return doc.Value{}
+		return jsondoc.Value{}
 	case m.kind == "Average" && m.count == 0:
-		return doc.Value{}
+		return jsondoc.Value{}
 	case m.kind == "Average":
-		return doc.NumberValue(m.sum / m.count)
+		return jsondoc.NumberValue(m.sum / m.count)
 	case m.kind == "Min" || m.kind == "Max":
 		return m.best
 	case m.kind == "MakeList" || m.kind == "MakeSet":
@@ -412,9 +412,9 @@ func (m *merger) value() doc.Value {
 			}
 			b = v.AppendJSON(b)
 		}
-		return doc.Of(append(b, ']'))
+		return jsondoc.Of(append(b, ']'))
 	}
-	return doc.NumberValue(m.sum)
+	return jsondoc.NumberValue(m.sum)
 }
 
 // planHeaders ask for a plan.

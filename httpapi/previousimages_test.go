@@ -32,7 +32,8 @@ func TestPreviousImagesByPolicy(t *testing.T) {
 		return policy(fmt.Sprintf(`{"supportedFeatures":{"allVersionsAndDeletes":{"mode":%d}}}`, n))
 	}
 	etag := "0"
-	// cycle makes a create, a replace, a delete and an expiry, and returns which of them have a previous image.
+	// cycle makes a create, a replace, a delete and an expiry, and returns which of them have a previous
+	// image.
 	cycle := func() (seen []string) {
 		w.upsert("a", `,"n":1`)
 		w.upsert("a", `,"n":2`)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // queryCase is a query with the answer that Cosmos DB gives.
@@ -174,7 +174,7 @@ func strip(x any, pk bool) {
 	switch x := x.(type) {
 	case map[string]any:
 		for name, elem := range x {
-			if doc.IsSystem(name) || pk && name == "pk" {
+			if jsondoc.IsSystem(name) || pk && name == "pk" {
 				delete(x, name)
 			} else {
 				strip(elem, pk)

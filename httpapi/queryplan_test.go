@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
@@ -40,9 +40,9 @@ func (p *pipeline) merged(c *queryCase) (bool, error) {
 		return false, fmt.Errorf("the direct answer is %d %s, the client made %d rows", direct.code,
 			direct.body, len(rows))
 	}
-	var all []doc.Value
+	var all []jsondoc.Value
 	for { // where nothing has to be merged each range has a page of its own
-		all = append(all, elements(doc.Of(direct.body).Member("Documents"))...)
+		all = append(all, elements(jsondoc.Of(direct.body).Member("Documents"))...)
 		token := direct.header.Get("X-Ms-Continuation")
 		if token == "" {
 			break
@@ -57,7 +57,7 @@ func (p *pipeline) merged(c *queryCase) (bool, error) {
 	return true, nil
 }
 
-func decoded(rows []doc.Value) []any {
+func decoded(rows []jsondoc.Value) []any {
 	list := make([]any, len(rows))
 	for i, row := range rows {
 		d := json.NewDecoder(bytes.NewReader(row.AppendJSON(nil)))

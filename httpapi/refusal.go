@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
 // A request whose head cannot be parsed, one with a DEL in a header for instance, reaches no handler:

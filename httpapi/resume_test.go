@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
@@ -25,7 +25,7 @@ func orderedQuery(by, filter string) string {
 }
 
 // resumable reads all rows of one range in an order and hands each one to fn, with all.
-func (p *pipeline) resumable(by string, fn func(all []doc.Value, i int, keys []doc.Value)) {
+func (p *pipeline) resumable(by string, fn func(all []jsondoc.Value, i int, keys []jsondoc.Value)) {
 	p.w.t.Helper()
 	all, err := p.drain(orderedQuery(by, "{documentdb-formattableorderbyquery-filter}"), "",
 		"x-ms-documentdb-partitionkeyrangeid", "0")
@@ -33,7 +33,7 @@ func (p *pipeline) resumable(by string, fn func(all []doc.Value, i int, keys []d
 		p.w.t.Fatal(by, len(all), err)
 	}
 	for i, row := range all {
-		var keys []doc.Value
+		var keys []jsondoc.Value
 		for _, item := range elements(row.Member("orderByItems")) {
 			keys = append(keys, item.Member("item"))
 		}
@@ -42,9 +42,9 @@ func (p *pipeline) resumable(by string, fn func(all []doc.Value, i int, keys []d
 }
 
 // equalRows are the first and the last of the rows that are ordered by the same values as the i-th.
-func equalRows(all []doc.Value, i int) (first, last int) {
-	same := func(row doc.Value) bool {
-		return doc.Equal(row.Member("orderByItems"),
+func equalRows(all []jsondoc.Value, i int) (first, last int) {
+	same := func(row jsondoc.Value) bool {
+		return jsondoc.Equal(row.Member("orderByItems"),
 			all[i].Member("orderByItems"))
 	}
 	for first = i; first > 0 && same(all[first-1]); {
@@ -56,7 +56,7 @@ func equalRows(all []doc.Value, i int) (first, last int) {
 	return first, last
 }
 
-func payloads(rows []doc.Value) (list []string) {
+func payloads(rows []jsondoc.Value) (list []string) {
 	for _, row := range rows {
 		list = append(list, row.Member("payload").Str())
 	}
@@ -73,7 +73,7 @@ func TestResumeFilter(t *testing.T) {
 		w.fillMixed(docs, racetest.Fewer(60, 4))
 		p := w.pipeline(docs, 4)
 		for _, by := range orderings {
-			p.resumable(by, func(all []doc.Value, i int, keys []doc.Value) {
+			p.resumable(by, func(all []jsondoc.Value, i int, keys []jsondoc.Value) {
 				var values []string
 				for _, v := range keys {
 					values = append(values, resumeValue(v))
@@ -97,12 +97,12 @@ func TestResumeFilter(t *testing.T) {
 }
 
 // resumeValue is a value as the client for .NET names it in a resume filter.
-func resumeValue(v doc.Value) string {
+func resumeValue(v jsondoc.Value) string {
 	switch v.Kind() {
-	case doc.Undefined:
+	case jsondoc.Undefined:
 		return "[]"
-	case doc.Array, doc.Object:
-		h := doc.HashOf(v)
+	case jsondoc.Array, jsondoc.Object:
+		h := jsondoc.HashOf(v)
 		return fmt.Sprintf(`{"type":"%s","low":%d,"high":%d}`, v.Kind(), int64(h.Low), int64(h.High))
 	}
 	return string(v.Raw())
@@ -120,7 +120,7 @@ func (w *world) resumed(text, filter string) (rows []string) {
 		}
 		a := w.do("POST", docs, `{"query":`+jsonString(text)+`,"resumeFilter":`+filter+`}`,
 			headers...).want(200)
-		rows = append(rows, payloads(elements(doc.Of(a.body).Member("Documents")))...)
+		rows = append(rows, payloads(elements(jsondoc.Of(a.body).Member("Documents")))...)
 		if token = a.header.Get("X-Ms-Continuation"); token == "" {
 			return rows
 		}
@@ -159,8 +159,8 @@ func TestResumeConditions(t *testing.T) {
 	w.fillMixed(docs, 60)
 	p := w.pipeline(docs, 5)
 	for _, by := range orderings {
-		p.resumable(by, func(all []doc.Value, i int, keys []doc.Value) {
-			if slices.ContainsFunc(keys, func(v doc.Value) bool { return v.Kind() >= doc.Array }) {
+		p.resumable(by, func(all []jsondoc.Value, i int, keys []jsondoc.Value) {
+			if slices.ContainsFunc(keys, func(v jsondoc.Value) bool { return v.Kind() >= jsondoc.Array }) {
 				return
 			}
 			first, last := equalRows(all, i)
@@ -177,7 +177,7 @@ func TestResumeConditions(t *testing.T) {
 }
 
 // resumeCondition is true for rows behind those with these values or, with equal, for those as well.
-func resumeCondition(by string, keys []doc.Value, equal bool) string {
+func resumeCondition(by string, keys []jsondoc.Value, equal bool) string {
 	var alternatives []string
 	prefix := ""
 	for i, key := range strings.Split(by, ", ") {
@@ -188,7 +188,7 @@ func resumeCondition(by string, keys []doc.Value, equal bool) string {
 		}
 		alternatives = append(alternatives, "("+prefix+"("+behindValue(path, keys[i], sign, desc)+"))")
 		if prefix += fmt.Sprintf("( %s = %s ) AND ", path,
-			keys[i].AppendJSON(nil)); keys[i].Kind() == doc.Undefined {
+			keys[i].AppendJSON(nil)); keys[i].Kind() == jsondoc.Undefined {
 			prefix = "( NOT IS_DEFINED(" + path + ") ) AND "
 		}
 	}
@@ -196,15 +196,15 @@ func resumeCondition(by string, keys []doc.Value, equal bool) string {
 }
 
 // behindValue compares a path with a value, and names the types that come behind in the order.
-func behindValue(path string, v doc.Value, sign string, desc bool) string {
+func behindValue(path string, v jsondoc.Value, sign string, desc bool) string {
 	switch equal := strings.HasSuffix(sign, "="); {
-	case v.Kind() == doc.Undefined && !desc && equal:
+	case v.Kind() == jsondoc.Undefined && !desc && equal:
 		return "true"
-	case v.Kind() == doc.Undefined && !desc:
+	case v.Kind() == jsondoc.Undefined && !desc:
 		return "IS_DEFINED(" + path + ")"
-	case v.Kind() == doc.Undefined && equal:
+	case v.Kind() == jsondoc.Undefined && equal:
 		return "NOT IS_DEFINED(" + path + ")"
-	case v.Kind() == doc.Undefined:
+	case v.Kind() == jsondoc.Undefined:
 		return "false"
 	}
 	types := []string{"NOT IS_DEFINED", "IS_NULL", "IS_BOOLEAN", "IS_NUMBER", "IS_STRING", "IS_ARRAY",

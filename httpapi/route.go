@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
 // grammar lists the keywords of Cosmos DB's paths: which keyword may follow an id of which kind, and what it

@@ -16,9 +16,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
-	"github.com/mayflydb/mayfly/cosmos"
 	"github.com/mayflydb/mayfly/httpapi/explorer"
-	"github.com/mayflydb/mayfly/rntbd"
+	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/rntbd"
 	"github.com/mayflydb/mayfly/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
@@ -164,9 +164,9 @@ func TestPartsOfAContainer(t *testing.T) {
 	def := definition.PartitionKeyDefinition{Kind: definition.KindMultiHash, Version: 2,
 		Paths: []string{"/a", "/b", "/c"}}
 	epk := func(values ...string) string {
-		var list []doc.Value
+		var list []jsondoc.Value
 		for _, v := range values {
-			list = append(list, doc.StringValue(v))
+			list = append(list, jsondoc.StringValue(v))
 		}
 		return strings.ToUpper(fmt.Sprintf("%x", definition.EPK(&def, definition.NewPartitionKey(list...))))
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
 // permission makes a permission of the user u and returns its token.

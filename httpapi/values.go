@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/cosmos"
+	"github.com/mayflydb/mayfly/internal/cosmos"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // A composite index has one entry for each document: the terms of its paths, one after the other. A path that
@@ -29,7 +29,7 @@ type Composite struct {
 
 // CompositeKey is one path of a composite index.
 type CompositeKey struct {
-	Path       doc.Path
+	Path       jsondoc.Path
 	Descending bool
 }
 
@@ -37,7 +37,7 @@ func newComposite(paths []CompositePath) (*Composite, error) {
 	c := &Composite{Ready: true}
 	var text strings.Builder
 	for _, p := range paths {
-		path, err := doc.ParsePath(p.Path)
+		path, err := jsondoc.ParsePath(p.Path)
 		if err != nil {
 			return nil, badPath(p.Path, 0, err)
 		}
@@ -64,7 +64,7 @@ func (c *Composite) appendLead(dst []byte) []byte {
 }
 
 // appendTo appends the term of the path of that number.
-func (c *Composite) appendTo(dst []byte, i int, v doc.Value) (key []byte, exact bool) {
+func (c *Composite) appendTo(dst []byte, i int, v jsondoc.Value) (key []byte, exact bool) {
 	n := len(dst)
 	dst = appendCut(dst, v)
 	exact = len(dst)-n < maxTerm || dst[len(dst)-1] != cutMarker
@@ -82,7 +82,7 @@ func complement(b []byte) {
 
 // Prefix returns what the keys of the documents begin with whose first paths have these values; with none,
 // all keys of the index. Where exact is false there may be others among them: a value was cut.
-func (c *Composite) Prefix(values ...doc.Value) (key []byte, exact bool) {
+func (c *Composite) Prefix(values ...jsondoc.Value) (key []byte, exact bool) {
 	key, exact = c.appendLead(nil), true
 	for i, v := range values {
 		var e bool
@@ -94,17 +94,17 @@ func (c *Composite) Prefix(values ...doc.Value) (key []byte, exact bool) {
 
 // Interval returns the interval [lo, hi) of the keys of the documents whose first paths have the values of
 // equal; these must not be more than the index has paths.
-func (c *Composite) Interval(equal ...doc.Value) (lo, hi []byte, exact bool) {
+func (c *Composite) Interval(equal ...jsondoc.Value) (lo, hi []byte, exact bool) {
 	lo, exact = c.Prefix(equal...)
 	return lo, after(lo), exact
 }
 
 // Range is Interval for documents whose next path compares with v as well, value op v, and is of v's kind.
 // equal must leave a path over.
-func (c *Composite) Range(equal []doc.Value, op Op, v doc.Value) (lo, hi []byte, exact bool) {
+func (c *Composite) Range(equal []jsondoc.Value, op Op, v jsondoc.Value) (lo, hi []byte, exact bool) {
 	prefix, exact := c.Prefix(equal...)
 	i := len(equal)
-	low, high := doc.KindBounds(v.Kind())
+	low, high := jsondoc.KindBounds(v.Kind())
 	descending := c.Keys[i].Descending
 	if descending {
 		low, high = ^(high - 1), ^(low - 1)
@@ -113,9 +113,9 @@ func (c *Composite) Range(equal []doc.Value, op Op, v doc.Value) (lo, hi []byte,
 	lo = append(append(lo, prefix...), low)
 	hi = append(append(hi, prefix...), high)
 	switch {
-	case v.Kind() == doc.Undefined:
+	case v.Kind() == jsondoc.Undefined:
 		return lo, lo, exact
-	case v.Kind() >= doc.Array:
+	case v.Kind() >= jsondoc.Array:
 		return lo, hi, false
 	}
 	key, whole := c.appendTo(append([]byte{}, prefix...), i, v)
@@ -126,7 +126,7 @@ func (c *Composite) Range(equal []doc.Value, op Op, v doc.Value) (lo, hi []byte,
 // Values returns the values of a key's paths, in order, and the number of them, from the first, that are
 // exact and in the order of a query. The value behind those was cut, or it is an array or an object, which
 // queries order in another way: the documents must tell, and their order as well.
-func (c *Composite) Values(key []byte) (values []doc.Value, exact int) {
+func (c *Composite) Values(key []byte) (values []jsondoc.Value, exact int) {
 	rest := key[min(len(key), 1+compositeIDSize):]
 	cut := false
 	for _, k := range c.Keys {
@@ -135,14 +135,14 @@ func (c *Composite) Values(key []byte) (values []doc.Value, exact int) {
 		if term, rest, w = splitTerm(rest, k.Descending); term == nil {
 			break
 		}
-		v, err := doc.Value{}, error(nil)
+		v, err := jsondoc.Value{}, error(nil)
 		if w {
-			v, _, err = doc.DecodeOrdered(term)
+			v, _, err = jsondoc.DecodeOrdered(term)
 		} else {
 			v, _ = decodeTerm(term)
 		}
 		values = append(values, v)
-		if cut = cut || !w || err != nil || v.Kind() >= doc.Array; !cut {
+		if cut = cut || !w || err != nil || v.Kind() >= jsondoc.Array; !cut {
 			exact++
 		}
 	}
@@ -171,10 +171,10 @@ func splitTerm(b []byte, complemented bool) (term, rest []byte, whole bool) {
 
 // encodingEnd returns the length of the ordered encoding that b begins with, or 0 where b ends before.
 func encodingEnd(b []byte) int {
-	stringTag, _ := doc.KindBounds(doc.String)
-	numberTag, _ := doc.KindBounds(doc.Number)
-	arrayTag, _ := doc.KindBounds(doc.Array)
-	objectTag, none := doc.KindBounds(doc.Object)
+	stringTag, _ := jsondoc.KindBounds(jsondoc.String)
+	numberTag, _ := jsondoc.KindBounds(jsondoc.Number)
+	arrayTag, _ := jsondoc.KindBounds(jsondoc.Array)
+	objectTag, none := jsondoc.KindBounds(jsondoc.Object)
 	depth := 0
 	for i := 0; i < len(b); {
 		switch tag := b[i]; {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Definition is everything in a container's definition that decides what the index entries of a document are.
@@ -13,9 +13,9 @@ type Definition struct {
 	Policy    Policy
 	Computed  []Computed
 	Geometry  bool                // geometries lie in a plane, not on the globe
-	Languages map[string]Language // of the texts at paths, as doc.Path prints these
+	Languages map[string]Language // of the texts at paths, as jsondoc.Path prints these
 	Language  Language            // of the texts at all other paths
-	// paths of the vector embedding policy, as doc.Path prints them, with their dimensions
+	// paths of the vector embedding policy, as jsondoc.Path prints them, with their dimensions
 	Vectors map[string]int
 	// composite indexes that are kept although the policy does not name them: see Own
 	Own [][]CompositePath
@@ -36,14 +36,14 @@ func (d Definition) Equal(e Definition) bool {
 // sameLanguages tells whether all texts that are indexed are analysed in the same languages.
 func (d Definition) sameLanguages(e Definition) bool {
 	return !slices.ContainsFunc(d.Policy.FullText, func(f FullTextPath) bool {
-		p, err := doc.ParsePath(f.Path)
+		p, err := jsondoc.ParsePath(f.Path)
 		return err == nil && d.language(p.String()) != e.language(p.String())
 	})
 }
 
 // Evaluate returns the value of a computed property of a document; undefined where it has none. It depends on
 // the document's text alone and is safe for concurrent use.
-type Evaluate func(body []byte) doc.Value
+type Evaluate func(body []byte) jsondoc.Value
 
 // Indexer makes the index entries of documents by one definition, and the keys by which they are found. It is
 // immutable and safe for concurrent use. A nil Indexer indexes nothing.
@@ -114,7 +114,7 @@ func (x *Indexer) includes(name string) bool {
 func (x *Indexer) composes(name string) bool {
 	return slices.ContainsFunc(x.def.Policy.Composite, func(keys []CompositePath) bool {
 		return slices.ContainsFunc(keys, func(k CompositePath) bool {
-			p, err := doc.ParsePath(k.Path)
+			p, err := jsondoc.ParsePath(k.Path)
 			return err == nil && p.Segments()[0] == name
 		})
 	})
@@ -126,7 +126,7 @@ func (x *Indexer) evaluates(name string) bool {
 	if x.hidden[name] {
 		return slices.ContainsFunc(x.computed, func(c computed) bool { return c.name == name })
 	}
-	return !doc.IsSystem(name) || name == "_ts"
+	return !jsondoc.IsSystem(name) || name == "_ts"
 }
 
 // Beside returns an Indexer that makes the entries of x, and relies on nothing that one of the older ones
@@ -161,7 +161,7 @@ func (x *Indexer) Included(p Path) bool {
 	switch {
 	case len(p) == 1 && (first == "id" || first == "_ts"):
 		return true
-	case doc.IsSystem(first), x.hidden[first] && !x.includes(first):
+	case jsondoc.IsSystem(first), x.hidden[first] && !x.includes(first):
 		return false
 	}
 	c := x.matcher.Root()

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // vectorIndex is a path that holds vectors. All types of vector indexes keep the vectors as they are.
@@ -18,7 +18,7 @@ type vectorIndex struct {
 
 func (x *Indexer) addVectors(list []VectorPath) error {
 	for i, v := range list {
-		p, err := doc.ParsePath(v.Path)
+		p, err := jsondoc.ParsePath(v.Path)
 		if err != nil {
 			return at(badPath(v.Path, 0, err), "vectorIndexes[%d].path", i)
 		}
@@ -37,7 +37,7 @@ func (x *Indexer) addVectors(list []VectorPath) error {
 
 func (x *Indexer) addTexts(list []FullTextPath) error {
 	for i, f := range list {
-		p, err := doc.ParsePath(f.Path)
+		p, err := jsondoc.ParsePath(f.Path)
 		if err != nil {
 			return at(badPath(f.Path, 0, err), "fullTextIndexes[%d].path", i)
 		}
@@ -63,14 +63,14 @@ func (v VectorPath) codeSize() int {
 
 // vector makes the entries of a vector: an array of as many numbers as the embedding has dimensions. Anything
 // else has none.
-func (w *walk) vector(index vectorIndex, v doc.Value) {
-	if v.Kind() != doc.Array {
+func (w *walk) vector(index vectorIndex, v jsondoc.Value) {
+	if v.Kind() != jsondoc.Array {
 		return
 	}
 	s := w.open(kindVector)
 	n := 0
-	v.Each(func(_ string, elem doc.Value) bool {
-		if n++; elem.Kind() != doc.Number || n > index.dimensions {
+	v.Each(func(_ string, elem jsondoc.Value) bool {
+		if n++; elem.Kind() != jsondoc.Number || n > index.dimensions {
 			n = -1
 			return false
 		}
@@ -139,8 +139,8 @@ func DecodeVector(dst []float32, value []byte) []float32 {
 
 // words makes the entries of a text: one for each word in it, and one for the empty word, which has all
 // documents with a text. The value is how often the word occurs and how many words the text has.
-func (w *walk) words(language Language, v doc.Value) {
-	if v.Kind() != doc.String {
+func (w *walk) words(language Language, v jsondoc.Value) {
+	if v.Kind() != jsondoc.String {
 		return
 	}
 	tokens := language.AppendTokens(nil, v.Str())
@@ -159,7 +159,7 @@ func (w *walk) words(language Language, v doc.Value) {
 
 func (w *walk) word(term string, count, total uint64) {
 	s := w.open(kindText)
-	w.keys = doc.AppendEscaped(w.keys, []byte(term))
+	w.keys = jsondoc.AppendEscaped(w.keys, []byte(term))
 	w.extra = binary.AppendUvarint(binary.AppendUvarint(w.extra, count), total)
 	w.shut(s)
 }
@@ -190,7 +190,7 @@ func (d *Definition) language(path string) Language {
 // TextKey returns the key of the documents in whose text at path a word occurs, which Language.AppendTokens
 // has made; for the empty word, of all documents that have a text there.
 func (x *Indexer) TextKey(p Path, word string) []byte {
-	return doc.AppendEscaped(p.appendKey(nil, kindText), []byte(word))
+	return jsondoc.AppendEscaped(p.appendKey(nil, kindText), []byte(word))
 }
 
 // TextWords returns the interval [lo, hi) of the keys of all words at path, the empty one among them.
@@ -205,7 +205,7 @@ func TextWord(key []byte) (word string, ok bool) {
 	if end == 0 || key[end-1] != kindText {
 		return "", false
 	}
-	b, _, err := doc.DecodeEscaped(key[end:])
+	b, _, err := jsondoc.DecodeEscaped(key[end:])
 	return string(b), err == nil
 }
 
@@ -218,8 +218,8 @@ func DecodeText(value []byte) (count, words uint64) {
 }
 
 // geometry makes the entries of a geometry, one for each cell that covers it.
-func (w *walk) geometry(box *Box, v doc.Value) {
-	if v.Kind() != doc.Object || v.Member("type").Kind() != doc.String {
+func (w *walk) geometry(box *Box, v jsondoc.Value) {
+	if v.Kind() != jsondoc.Object || v.Member("type").Kind() != jsondoc.String {
 		return
 	}
 	g, err := ParseGeometry(v, w.x.def.Geometry)

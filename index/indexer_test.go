@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // TestEntries pins the keys of documents under policies, in testdata/entries.txt.
@@ -66,16 +66,16 @@ func compile(t interface {
 	return x
 }
 
-func lowerName(body []byte) doc.Value {
-	v := doc.Get(body, mustPath("/name"))
-	if v.Kind() != doc.String {
-		return doc.Value{}
+func lowerName(body []byte) jsondoc.Value {
+	v := jsondoc.Get(body, mustPath("/name"))
+	if v.Kind() != jsondoc.String {
+		return jsondoc.Value{}
 	}
-	return doc.StringValue(strings.ToLower(v.Str()))
+	return jsondoc.StringValue(strings.ToLower(v.Str()))
 }
 
-func mustPath(s string) doc.Path {
-	p, err := doc.ParsePath(s)
+func mustPath(s string) jsondoc.Path {
+	p, err := jsondoc.ParsePath(s)
 	if err != nil {
 		panic(err)
 	}
@@ -83,24 +83,24 @@ func mustPath(s string) doc.Path {
 }
 
 // values draws values of all kinds. Strings are alike for just so long that cutting them matters.
-func values() *rapid.Generator[doc.Value] {
-	return rapid.Custom(func(t *rapid.T) doc.Value {
+func values() *rapid.Generator[jsondoc.Value] {
+	return rapid.Custom(func(t *rapid.T) jsondoc.Value {
 		switch rapid.IntRange(0, 9).Draw(t, "kind") {
 		case 0:
-			return doc.Of([]byte(rapid.SampledFrom([]string{"null", "true", "false", "[]", "{}", "[1]",
+			return jsondoc.Of([]byte(rapid.SampledFrom([]string{"null", "true", "false", "[]", "{}", "[1]",
 				`["a"]`, `{"a":1}`, `[[]]`}).Draw(t, "fixed")))
 		case 1:
-			return doc.Value{}
+			return jsondoc.Value{}
 		case 2, 3:
-			return doc.NumberValue(rapid.Float64().Draw(t, "number"))
+			return jsondoc.NumberValue(rapid.Float64().Draw(t, "number"))
 		case 4:
-			return doc.NumberValue(float64(rapid.IntRange(-2, 2).Draw(t, "small")))
+			return jsondoc.NumberValue(float64(rapid.IntRange(-2, 2).Draw(t, "small")))
 		case 5, 6:
-			return doc.StringValue(rapid.String().Draw(t, "string"))
+			return jsondoc.StringValue(rapid.String().Draw(t, "string"))
 		case 7:
-			return doc.Of(append(doc.AppendString([]byte("["), longText(t)), ']'))
+			return jsondoc.Of(append(jsondoc.AppendString([]byte("["), longText(t)), ']'))
 		}
-		return doc.StringValue(longText(t))
+		return jsondoc.StringValue(longText(t))
 	})
 }
 
@@ -116,7 +116,7 @@ func TestTermOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := values().Draw(t, "a"), values().Draw(t, "b")
 		x, y := appendCut(nil, a), appendCut(nil, b)
-		want, got := doc.Compare(a, b), bytes.Compare(x, y)
+		want, got := jsondoc.Compare(a, b), bytes.Compare(x, y)
 		cut := len(x) == maxTerm && len(y) == maxTerm
 		if got != want && (got != 0 || !cut) {
 			t.Fatalf("%s and %s compare as %d, their terms as %d", a.Raw(), b.Raw(), want, got)
@@ -124,9 +124,9 @@ func TestTermOrder(t *testing.T) {
 		if !bytes.Equal(x, y) && (bytes.HasPrefix(x, y) || bytes.HasPrefix(y, x)) {
 			t.Fatalf("the terms of %s and %s: one is the beginning of the other", a.Raw(), b.Raw())
 		}
-		if a.Kind() < doc.Array {
+		if a.Kind() < jsondoc.Array {
 			v, exact := decodeTerm(x)
-			if exact != whole(x) || exact && !doc.Equal(v, a) || !exact &&
+			if exact != whole(x) || exact && !jsondoc.Equal(v, a) || !exact &&
 				!strings.HasPrefix(a.Str(), v.Str()) {
 				t.Fatalf("%s came back as %s, exact %v", a.Raw(), v.Raw(), exact)
 			}
@@ -135,11 +135,11 @@ func TestTermOrder(t *testing.T) {
 }
 
 // holds tells what a comparison says, by the rule: values of other kinds do not compare.
-func holds(v doc.Value, op Op, w doc.Value) bool {
-	if v.Kind() != w.Kind() || v.Kind() == doc.Undefined {
+func holds(v jsondoc.Value, op Op, w jsondoc.Value) bool {
+	if v.Kind() != w.Kind() || v.Kind() == jsondoc.Undefined {
 		return false
 	}
-	c := doc.Compare(v, w)
+	c := jsondoc.Compare(v, w)
 	return op == Less && c < 0 || op == LessEqual && c <= 0 || op == Greater && c > 0 || op == GreaterEqual &&
 		c >= 0
 }
@@ -164,13 +164,13 @@ func TestRanges(t *testing.T) {
 		check("kind "+w.Kind().String(), lo, hi, true, v.Kind() == w.Kind())
 		lo, hi = x.PathRange(p)
 		check("path", lo, hi, true, true)
-		if w.Kind() == doc.String {
+		if w.Kind() == jsondoc.String {
 			lo, hi, exact = x.Prefix(p, w.Str())
-			check("prefix "+w.Str(), lo, hi, exact, v.Kind() == doc.String &&
+			check("prefix "+w.Str(), lo, hi, exact, v.Kind() == jsondoc.String &&
 				strings.HasPrefix(v.Str(), w.Str()))
 		}
 		other, exact := x.Term(p, w)
-		if equal := doc.Equal(v, w); equal && !bytes.Equal(key, other) || exact &&
+		if equal := jsondoc.Equal(v, w); equal && !bytes.Equal(key, other) || exact &&
 			bytes.Equal(key, other) != equal {
 			t.Fatalf("terms of %s and %s (exact %v)", v.Raw(), w.Raw(), exact)
 		}
@@ -188,9 +188,9 @@ func TestCompositeOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var rows [2][]doc.Value
+		var rows [2][]jsondoc.Value
 		for i := range rows {
-			rows[i] = []doc.Value{values().Draw(t, "a"), values().Draw(t, "b"), values().Draw(t, "c")}
+			rows[i] = []jsondoc.Value{values().Draw(t, "a"), values().Draw(t, "b"), values().Draw(t, "c")}
 		}
 		if rapid.Bool().Draw(t, "alike") {
 			rows[1][0] = rows[0][0]
@@ -199,7 +199,7 @@ func TestCompositeOrder(t *testing.T) {
 		y, exactY := c.Prefix(rows[1]...)
 		want := 0
 		for i := 0; i < 3 && want == 0; i++ {
-			if want = doc.Compare(rows[0][i], rows[1][i]); c.Keys[i].Descending {
+			if want = jsondoc.Compare(rows[0][i], rows[1][i]); c.Keys[i].Descending {
 				want = -want
 			}
 		}
@@ -210,12 +210,12 @@ func TestCompositeOrder(t *testing.T) {
 			t.Fatalf("%x is the beginning of %x", x, y)
 		}
 		back, exact := c.Values(x)
-		nested := slices.ContainsFunc(rows[0], func(v doc.Value) bool { return v.Kind() >= doc.Array })
+		nested := slices.ContainsFunc(rows[0], func(v jsondoc.Value) bool { return v.Kind() >= jsondoc.Array })
 		if len(back) != 3 || (exact == 3) != (exactX && !nested) {
 			t.Fatalf("%d values came back, %d exact, all: %v", len(back), exact, exactX)
 		}
 		for i := range exact {
-			if !doc.Equal(back[i], rows[0][i]) {
+			if !jsondoc.Equal(back[i], rows[0][i]) {
 				t.Fatalf("%s came back as %s", rows[0][i].Raw(), back[i].Raw())
 			}
 		}
@@ -242,7 +242,7 @@ func member(t *rapid.T, depth int) string {
 		strings.Repeat("long", 20)}), 0, 4, rapid.ID).Draw(t, "names")
 	for _, name := range names {
 		b.WriteString(",")
-		b.Write(doc.AppendString(nil, name))
+		b.Write(jsondoc.AppendString(nil, name))
 		b.WriteString(":" + anything(t, depth))
 	}
 	return b.String()
@@ -262,18 +262,18 @@ func anything(t *rapid.T, depth int) string {
 }
 
 // naive lists the values at a path, without an index.
-func naive(v doc.Value, p Path) (found []doc.Value) {
+func naive(v jsondoc.Value, p Path) (found []jsondoc.Value) {
 	if len(p) == 0 {
-		if v.Kind() == doc.Undefined {
+		if v.Kind() == jsondoc.Undefined {
 			return nil
 		}
-		return []doc.Value{v}
+		return []jsondoc.Value{v}
 	}
 	if !p[0].Element {
 		return naive(v.Member(p[0].Name), p[1:])
 	}
-	if v.Kind() == doc.Array {
-		v.Each(func(_ string, elem doc.Value) bool {
+	if v.Kind() == jsondoc.Array {
+		v.Each(func(_ string, elem jsondoc.Value) bool {
 			found = append(found, naive(elem, p[1:])...)
 			return true
 		})
@@ -310,10 +310,10 @@ func TestEntriesAgree(t *testing.T) {
 			}
 		}
 		want := [][]byte{}
-		found := naive(doc.Of(body), p)
+		found := naive(jsondoc.Of(body), p)
 		if p[0].Name == "lower" {
 			found = nil
-			if v := lowerName(body); v.Kind() != doc.Undefined {
+			if v := lowerName(body); v.Kind() != jsondoc.Undefined {
 				found = naive(v, p[1:])
 			}
 		}

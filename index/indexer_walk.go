@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Entry is one index entry of a document.
@@ -43,7 +43,7 @@ type walk struct {
 	depth  int    // steps on the way
 	enters int    // arrays on the way
 	spans  []span
-	wanted []doc.Value // what the composite indexes hold
+	wanted []jsondoc.Value // what the composite indexes hold
 
 	vectors []float32 // scratch
 }
@@ -60,7 +60,7 @@ type span struct {
 func (w *walk) begin(x *Indexer) {
 	w.x, w.keys, w.extra, w.steps, w.spans = x, w.keys[:0], w.extra[:0], w.steps[:0], w.spans[:0]
 	w.depth, w.enters = 0, 0
-	w.wanted = append(w.wanted[:0], make([]doc.Value, x.wanted)...)
+	w.wanted = append(w.wanted[:0], make([]jsondoc.Value, x.wanted)...)
 }
 
 // release puts the walk back for the next document.
@@ -78,7 +78,7 @@ const maxScratch = 1 << 20
 func (w *walk) document(body []byte, ts int64) {
 	x := w.x
 	root := x.matcher.Root()
-	w.members(doc.Of(body), root, x.special)
+	w.members(jsondoc.Of(body), root, x.special)
 	for _, c := range x.computed {
 		var at Cursor
 		if c.included {
@@ -87,16 +87,16 @@ func (w *walk) document(body []byte, ts int64) {
 		w.property(c.name, c.evaluate(body), at, x.special.property(c.name))
 	}
 	w.steps = append(w.steps[:0], "_ts"...)
-	seconds := doc.NumberValue(float64(ts))
+	seconds := jsondoc.NumberValue(float64(ts))
 	w.rangeTerm(seconds)
 	w.pick(x.special.property("_ts"), seconds)
 	w.steps = w.steps[:0]
 }
 
 // members walks the members of an object.
-func (w *walk) members(v doc.Value, at Cursor, more *special) {
+func (w *walk) members(v jsondoc.Value, at Cursor, more *special) {
 	top := w.depth == 0
-	v.Each(func(name string, elem doc.Value) bool {
+	v.Each(func(name string, elem jsondoc.Value) bool {
 		if top && w.x.hidden[name] {
 			return true
 		}
@@ -106,10 +106,10 @@ func (w *walk) members(v doc.Value, at Cursor, more *special) {
 }
 
 // property walks one property.
-func (w *walk) property(name string, v doc.Value, at Cursor, more *special) {
+func (w *walk) property(name string, v jsondoc.Value, at Cursor, more *special) {
 	first := w.depth == 0
 	always := first && name == "id"
-	if v.Kind() == doc.Undefined || at.Barren() && more == nil && !always {
+	if v.Kind() == jsondoc.Undefined || at.Barren() && more == nil && !always {
 		return
 	}
 	n := len(w.steps)
@@ -121,15 +121,15 @@ func (w *walk) property(name string, v doc.Value, at Cursor, more *special) {
 }
 
 // value takes up a value where the walk is, and what is in it.
-func (w *walk) value(v doc.Value, at Cursor, more *special, always bool) {
+func (w *walk) value(v jsondoc.Value, at Cursor, more *special, always bool) {
 	if at.Indexed() || always {
 		w.rangeTerm(v)
 	}
 	w.pick(more, v)
 	switch v.Kind() {
-	case doc.Object:
+	case jsondoc.Object:
 		w.members(v, at, more)
-	case doc.Array:
+	case jsondoc.Array:
 		inner, below := at.Element(), more.elements()
 		if inner.Barren() && below == nil {
 			return
@@ -137,7 +137,7 @@ func (w *walk) value(v doc.Value, at Cursor, more *special, always bool) {
 		n := len(w.steps)
 		w.steps = appendStep(w.steps, "", true, false)
 		w.enters++
-		v.Each(func(_ string, elem doc.Value) bool {
+		v.Each(func(_ string, elem jsondoc.Value) bool {
 			w.value(elem, inner, below, false)
 			return true
 		})
@@ -160,14 +160,14 @@ func (w *walk) shut(s span) {
 	w.spans = append(w.spans, s)
 }
 
-func (w *walk) rangeTerm(v doc.Value) {
+func (w *walk) rangeTerm(v jsondoc.Value) {
 	s := w.open(kindRange)
 	w.keys = appendTerm(w.keys, v)
 	w.shut(s)
 }
 
 // pick takes up what the indexes other than the range index want of a value.
-func (w *walk) pick(p *special, v doc.Value) {
+func (w *walk) pick(p *special, v jsondoc.Value) {
 	if p == nil {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // An index key is what an entry of an index is found by. Whoever stores it puts the place of the index before
@@ -63,7 +63,7 @@ const (
 type Path []Segment
 
 // PathTo returns the path through properties alone.
-func PathTo(p doc.Path) Path {
+func PathTo(p jsondoc.Path) Path {
 	path := make(Path, 0, len(p.Segments()))
 	for _, name := range p.Segments() {
 		path = append(path, Segment{Name: name})
@@ -184,7 +184,7 @@ func FormatKey(key []byte) string {
 		rest = formatTerm(key[end:])
 	case kindText:
 		word, _ := TextWord(key)
-		rest = string(doc.AppendString(nil, word))
+		rest = string(jsondoc.AppendString(nil, word))
 	}
 	return formatPath(key[1:end-1]) + kind + rest
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func TestLanguages(t *testing.T) {
@@ -64,9 +64,9 @@ func TestLanguageOfDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := PathTo(doc.PathOf("text"))
+	path := PathTo(jsondoc.PathOf("text"))
 	if !x.TextIndexed(path) || x.Beside(old).TextIndexed(path) || x.Language(path) != French ||
-		x.Language(PathTo(doc.PathOf("a"))) != English {
+		x.Language(PathTo(jsondoc.PathOf("a"))) != English {
 		t.Error("entries of another language are of no use")
 	}
 }

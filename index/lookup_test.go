@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func pathTo(s string) Path { return PathTo(mustPath(s)) }
@@ -82,7 +82,7 @@ func TestBeside(t *testing.T) {
 func TestSpatialLookup(t *testing.T) {
 	x := compile(t, `{"spatialIndexes":[{"path":"/at/?","types":["Point"]}]}`)
 	region, err := ParseGeometry(
-		doc.Of([]byte(`{"type":"Polygon","coordinates":[[[4,51],[6,51],[6,53],[4,53],[4,51]]]}`)), false)
+		jsondoc.Of([]byte(`{"type":"Polygon","coordinates":[[[4,51],[6,51],[6,53],[4,53],[4,51]]]}`)), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestSpatialLookup(t *testing.T) {
 	inside, proposed := 0, 0
 	for range 2000 {
 		text := fmt.Appendf(nil, `{"type":"Point","coordinates":[%f,%f]}`, 3+4*r.Float64(), 50+4*r.Float64())
-		point, err := ParseGeometry(doc.Of(text), false)
+		point, err := ParseGeometry(jsondoc.Of(text), false)
 		if err != nil {
 			t.Fatal(err)
 		}

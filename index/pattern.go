@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Segment is one step into a document: to a property, or from an array to any of its elements.
@@ -45,7 +45,7 @@ func ParsePattern(s string) (Pattern, error) {
 		if label := body[at:end]; label == "/[]" {
 			p.segments = append(p.segments, Segment{Element: true})
 		} else {
-			one, err := doc.ParsePath(label)
+			one, err := jsondoc.ParsePath(label)
 			if err != nil {
 				return Pattern{}, badPath(s, at, err)
 			}
@@ -76,9 +76,9 @@ func labelEnd(s string, at int) int {
 	return len(s)
 }
 
-// badPath is badPattern for an error of doc.ParsePath on what begins at s[at].
+// badPath is badPattern for an error of jsondoc.ParsePath on what begins at s[at].
 func badPath(s string, at int, err error) error {
-	var wrong *doc.PathError
+	var wrong *jsondoc.PathError
 	if !errors.As(err, &wrong) {
 		return badPattern(s, at, err.Error())
 	}
@@ -113,7 +113,7 @@ func (p Pattern) String() string {
 		if s.Element {
 			b.WriteString("/[]")
 		} else {
-			b.WriteString(doc.PathOf(s.Name).String())
+			b.WriteString(jsondoc.PathOf(s.Name).String())
 		}
 	}
 	if p.subtree {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Mode says when documents are indexed.
@@ -147,7 +147,7 @@ func (p *Policy) UnmarshalJSON(raw []byte) error {
 func (p Policy) MarshalJSON() ([]byte, error) {
 	p.Normalize()
 	automatic := p.Mode != None
-	return doc.Marshal(policyJSON{p.Mode, &automatic, p.Included, p.Excluded, p.Composite, p.Spatial, p.Vector,
+	return jsondoc.Marshal(policyJSON{p.Mode, &automatic, p.Included, p.Excluded, p.Composite, p.Spatial, p.Vector,
 		p.FullText})
 }
 
@@ -197,16 +197,16 @@ func (p *Policy) Indexed(path ...Segment) bool {
 
 // strictObject refuses what is not one object (or null) in strict JSON, with names that are unique.
 func strictObject(raw []byte) error {
-	if err := doc.Valid(raw, doc.Limits{}); err != nil {
+	if err := jsondoc.Valid(raw, jsondoc.Limits{}); err != nil {
 		return &PolicyError{Reason: err.Error()}
 	}
-	if kind := doc.Of(raw).Kind(); kind != doc.Object && kind != doc.Null {
+	if kind := jsondoc.Of(raw).Kind(); kind != jsondoc.Object && kind != jsondoc.Null {
 		return &PolicyError{Reason: "An object is needed here; this is of type " + kind.String() + "."}
 	}
 	return nil
 }
 
-func isNull(raw []byte) bool { return doc.Of(raw).Kind() == doc.Null }
+func isNull(raw []byte) bool { return jsondoc.Of(raw).Kind() == jsondoc.Null }
 
 // decodeError turns an error of encoding/json into a PolicyError.
 func decodeError(err error) error {

@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func TestPolicy(t *testing.T) {
@@ -206,7 +206,7 @@ func FuzzPolicy(f *testing.F) {
 			return
 		}
 		text, err := p.MarshalJSON()
-		if err != nil || doc.Valid(text, doc.Limits{}) != nil {
+		if err != nil || jsondoc.Valid(text, jsondoc.Limits{}) != nil {
 			t.Fatalf("%q has no JSON: %q, %v", raw, text, err)
 		}
 		if again, err := Parse(text); err != nil || !again.Equal(p) {

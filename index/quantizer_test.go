@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func randomVector(r *rand.Rand, n int) []float32 {
@@ -104,7 +104,7 @@ func TestVectorCodes(t *testing.T) {
 		}
 		return x
 	}
-	path := PathTo(doc.PathOf("v"))
+	path := PathTo(jsondoc.PathOf("v"))
 	flat := make(`{"path":"/v","type":"flat"}`)
 	quantized := make(`{"path":"/v","type":"quantizedFlat"}`)
 	graph := make(`{"path":"/v","type":"diskANN"}`)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/golang/geo/s2"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Geometries are GeoJSON: Point, LineString, Polygon and MultiPolygon. A container holds them in one of two
@@ -63,13 +63,13 @@ func (g *Geometry) IsPolygon() bool { return len(g.polygons) > 0 }
 // ParseGeometry reads a geometry of the globe or of the plane. Polygons must have closed rings; on the globe
 // latitudes are between -90 and 90 degrees and longitudes between -180 and 180, and rings neither cross
 // themselves nor each other. The error is a *GeometryError.
-func ParseGeometry(v doc.Value, planar bool) (*Geometry, error) {
+func ParseGeometry(v jsondoc.Value, planar bool) (*Geometry, error) {
 	return geoParser{planar: planar}.geometry(v)
 }
 
 // ParseGeometryFor is ParseGeometry for who wants to be told of the work, that of reading and all that is
 // done with the geometry later.
-func ParseGeometryFor(v doc.Value, planar bool, spend Spend) (*Geometry, error) {
+func ParseGeometryFor(v jsondoc.Value, planar bool, spend Spend) (*Geometry, error) {
 	return geoParser{planar: planar, spend: spend}.geometry(v)
 }
 
@@ -80,9 +80,9 @@ type geoParser struct {
 	count  int // positions so far, repeated ones too
 }
 
-func (p geoParser) geometry(v doc.Value) (*Geometry, error) {
+func (p geoParser) geometry(v jsondoc.Value) (*Geometry, error) {
 	coordinates := v.Member("coordinates")
-	if v.Kind() != doc.Object || coordinates.Kind() != doc.Array {
+	if v.Kind() != jsondoc.Object || coordinates.Kind() != jsondoc.Array {
 		return nil, unreadable()
 	}
 	g := &Geometry{planar: p.planar}
@@ -105,7 +105,7 @@ func (p geoParser) geometry(v doc.Value) (*Geometry, error) {
 			return nil, invalid("Empty geometries are not supported.")
 		}
 		err = p.each(coordinates, noPositions,
-			func(_ int, polygon doc.Value) error { return g.addPolygon(&p, polygon) })
+			func(_ int, polygon jsondoc.Value) error { return g.addPolygon(&p, polygon) })
 	default:
 		err = unreadable()
 	}
@@ -142,12 +142,12 @@ func degenerate(ring int) error {
 	return invalid("Not valid because ring (%d) of a polygon degenerates to a point.", ring)
 }
 
-func (g *Geometry) addPolygon(p *geoParser, coordinates doc.Value) error {
-	if coordinates.Kind() != doc.Array || coordinates.Len() == 0 {
+func (g *Geometry) addPolygon(p *geoParser, coordinates jsondoc.Value) error {
+	if coordinates.Kind() != jsondoc.Array || coordinates.Len() == 0 {
 		return invalid(noRings)
 	}
 	var polygon polygon
-	err := p.each(coordinates, noRings, func(i int, v doc.Value) error {
+	err := p.each(coordinates, noRings, func(i int, v jsondoc.Value) error {
 		r, err := p.ring(i+1, v)
 		if err != nil {
 			return err
@@ -168,13 +168,13 @@ func (g *Geometry) addPolygon(p *geoParser, coordinates doc.Value) error {
 }
 
 // each calls fn for each element of an array, until an error; otherwise says what is wrong where it is none.
-func (p *geoParser) each(array doc.Value, otherwise string, fn func(i int, v doc.Value) error) error {
-	if array.Kind() != doc.Array {
+func (p *geoParser) each(array jsondoc.Value, otherwise string, fn func(i int, v jsondoc.Value) error) error {
+	if array.Kind() != jsondoc.Array {
 		return invalid("%s", otherwise)
 	}
 	var err error
 	i := 0
-	array.Each(func(_ string, v doc.Value) bool {
+	array.Each(func(_ string, v jsondoc.Value) bool {
 		err = fn(i, v)
 		i++
 		return err == nil
@@ -183,11 +183,11 @@ func (p *geoParser) each(array doc.Value, otherwise string, fn func(i int, v doc
 }
 
 // position reads the first two numbers of an array; more, such as a height, count for nothing.
-func (p *geoParser) position(v doc.Value) (at s2.Point, err error) {
+func (p *geoParser) position(v jsondoc.Value) (at s2.Point, err error) {
 	var xy [2]float64
 	n := 0
-	err = p.each(v, noPosition, func(i int, number doc.Value) error {
-		if number.Kind() != doc.Number {
+	err = p.each(v, noPosition, func(i int, number jsondoc.Value) error {
+		if number.Kind() != jsondoc.Number {
 			return invalid(noPosition)
 		}
 		if n = i + 1; i < len(xy) {
@@ -234,12 +234,12 @@ func globePoint(longitude, latitude float64) (s2.Point, error) {
 }
 
 // positions reads an array of positions. One that repeats the one before it is left out.
-func (p *geoParser) positions(v doc.Value) ([]s2.Point, error) {
-	if v.Kind() == doc.Array && v.Len() == 0 {
+func (p *geoParser) positions(v jsondoc.Value) ([]s2.Point, error) {
+	if v.Kind() == jsondoc.Array && v.Len() == 0 {
 		return nil, invalid(noPositions)
 	}
 	var points []s2.Point
-	err := p.each(v, noRings, func(_ int, position doc.Value) error {
+	err := p.each(v, noRings, func(_ int, position jsondoc.Value) error {
 		at, err := p.position(position)
 		if err != nil {
 			return err
@@ -259,7 +259,7 @@ func (p *geoParser) positions(v doc.Value) ([]s2.Point, error) {
 }
 
 // ring reads the positions of a closed ring; number counts the rings of its polygon from 1.
-func (p *geoParser) ring(number int, v doc.Value) (*ring, error) {
+func (p *geoParser) ring(number int, v jsondoc.Value) (*ring, error) {
 	before := p.count
 	points, err := p.positions(v)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func mustGeometry(t testing.TB, text string, planar bool) *Geometry {
 	t.Helper()
-	g, err := ParseGeometry(doc.Of([]byte(text)), planar)
+	g, err := ParseGeometry(jsondoc.Of([]byte(text)), planar)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -88,17 +88,17 @@ func TestGeometryErrors(t *testing.T) {
 		`{"type":"Polygon","coordinates":[[[31.8,-5],[31.8,-4.7],[32,-4.7],[32,-5]]]}`: "The Polygon input is not valid because the start and " +
 			"end points of the ring number 1 are not the same. Each ring of a polygon must have the same start and end points.",
 	} {
-		g, err := ParseGeometry(doc.Of([]byte(text)), false)
+		g, err := ParseGeometry(jsondoc.Of([]byte(text)), false)
 		var reason *GeometryError
 		if g != nil || !errors.As(err, &reason) || !strings.Contains(reason.Reason, want) {
 			t.Errorf("%s gives %v, want %s", text, err, want)
 		}
 	}
 	many := geo("L " + strings.Repeat("1 2,3 4,", maxPositions/2) + "5 6")
-	if _, err := ParseGeometry(doc.Of([]byte(many)), true); err == nil {
+	if _, err := ParseGeometry(jsondoc.Of([]byte(many)), true); err == nil {
 		t.Error("a geometry of 4097 points was accepted")
 	}
-	if _, err := ParseGeometry(doc.Of([]byte(geo("P 1000 2000"))), true); err != nil {
+	if _, err := ParseGeometry(jsondoc.Of([]byte(geo("P 1000 2000"))), true); err != nil {
 		t.Errorf("the plane has no degrees: %v", err)
 	}
 }
@@ -448,10 +448,10 @@ func FuzzGeometry(f *testing.F) {
 		for _, planar := range []bool{false, true} {
 			var shapes []*Geometry
 			for _, text := range []string{a, b} {
-				if doc.Valid([]byte(text), doc.Limits{}) != nil {
+				if jsondoc.Valid([]byte(text), jsondoc.Limits{}) != nil {
 					return
 				}
-				g, err := ParseGeometry(doc.Of([]byte(text)), planar)
+				g, err := ParseGeometry(jsondoc.Of([]byte(text)), planar)
 				if err != nil {
 					return
 				}

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // A term is a value in an index key: the ordered encoding of a scalar, whose bytes compare as values do. Of
@@ -27,21 +27,21 @@ const (
 )
 
 // appendTerm appends the term of a value at a path.
-func appendTerm(dst []byte, v doc.Value) []byte {
-	if k := v.Kind(); k >= doc.Array {
-		low, _ := doc.KindBounds(k)
+func appendTerm(dst []byte, v jsondoc.Value) []byte {
+	if k := v.Kind(); k >= jsondoc.Array {
+		low, _ := jsondoc.KindBounds(k)
 		return append(dst, low)
 	}
 	return appendCut(dst, v)
 }
 
 // appendCut appends the ordered encoding of a value, cut where it is long.
-func appendCut(dst []byte, v doc.Value) []byte {
+func appendCut(dst []byte, v jsondoc.Value) []byte {
 	start := len(dst)
-	if v.Kind() == doc.String {
+	if v.Kind() == jsondoc.String {
 		v = shorten(v)
 	}
-	dst = doc.AppendOrdered(dst, v)
+	dst = jsondoc.AppendOrdered(dst, v)
 	if len(dst)-start > maxTerm {
 		dst = append(dst[:start+maxTerm-1], cutMarker)
 	}
@@ -50,7 +50,7 @@ func appendCut(dst []byte, v doc.Value) []byte {
 
 // shorten returns the beginning of a long string, enough of it for a term, so that a text of a megabyte need
 // not be read to its end.
-func shorten(v doc.Value) doc.Value {
+func shorten(v jsondoc.Value) jsondoc.Value {
 	raw := v.Raw()
 	if len(raw) <= maxRaw {
 		return v
@@ -65,7 +65,7 @@ func shorten(v doc.Value) doc.Value {
 		}
 		end++
 	}
-	return doc.Of(append(append(make([]byte, 0, end+1), raw[:end]...), '"'))
+	return jsondoc.Of(append(append(make([]byte, 0, end+1), raw[:end]...), '"'))
 }
 
 // whole tells whether a term stands for one value only: not for a kind, and not cut.
@@ -73,7 +73,7 @@ func whole(term []byte) bool {
 	if len(term) == 0 {
 		return false
 	}
-	if low, _ := doc.KindBounds(doc.Array); term[0] >= low {
+	if low, _ := jsondoc.KindBounds(jsondoc.Array); term[0] >= low {
 		return false
 	}
 	return len(term) < maxTerm || term[len(term)-1] != cutMarker
@@ -82,36 +82,36 @@ func whole(term []byte) bool {
 // TermValue returns the value that a key of a range index stands for. exact is false where the documents must
 // tell: for a long string, of which v is the beginning, and for an array or object, where v is an empty one.
 // For any other key v is undefined.
-func TermValue(key []byte) (v doc.Value, exact bool) {
+func TermValue(key []byte) (v jsondoc.Value, exact bool) {
 	end, _ := splitPath(key)
 	if end == 0 || key[end-1] != kindRange || end == len(key) {
-		return doc.Value{}, false
+		return jsondoc.Value{}, false
 	}
 	return decodeTerm(key[end:])
 }
 
-func decodeTerm(term []byte) (v doc.Value, exact bool) {
+func decodeTerm(term []byte) (v jsondoc.Value, exact bool) {
 	if whole(term) {
-		v, _, err := doc.DecodeOrdered(term)
+		v, _, err := jsondoc.DecodeOrdered(term)
 		return v, err == nil
 	}
-	if low, _ := doc.KindBounds(doc.String); len(term) > 0 && term[0] == low {
+	if low, _ := jsondoc.KindBounds(jsondoc.String); len(term) > 0 && term[0] == low {
 		return decodeCut(term), false
 	}
-	if low, _ := doc.KindBounds(doc.Object); len(term) > 0 && term[0] == low {
-		return doc.Of([]byte("{}")), false
+	if low, _ := jsondoc.KindBounds(jsondoc.Object); len(term) > 0 && term[0] == low {
+		return jsondoc.Of([]byte("{}")), false
 	}
-	return doc.Of([]byte("[]")), false
+	return jsondoc.Of([]byte("[]")), false
 }
 
 // decodeCut returns the string that a cut term begins with, less a character that is cut off.
-func decodeCut(term []byte) doc.Value {
+func decodeCut(term []byte) jsondoc.Value {
 	text := bytes.TrimSuffix(term[1:len(term)-1], []byte{0}) // the first half of 00 FF
-	text, _, err := doc.DecodeEscaped(append(bytes.Clone(text), 0x00, 0x01))
+	text, _, err := jsondoc.DecodeEscaped(append(bytes.Clone(text), 0x00, 0x01))
 	if err != nil {
-		return doc.StringValue("")
+		return jsondoc.StringValue("")
 	}
-	return doc.StringValue(strings.ToValidUTF8(string(text), ""))
+	return jsondoc.StringValue(strings.ToValidUTF8(string(text), ""))
 }
 
 // An Op is a comparison that a range of keys can answer.
@@ -128,11 +128,11 @@ const (
 // Term returns the key of the documents that hold v at path. Where exact is false there may be others among
 // them: a long string is found by its beginning, an array or object by its kind. Undefined has no term: see
 // Source for the documents that lack a path.
-func (x *Indexer) Term(p Path, v doc.Value) (key []byte, exact bool) {
+func (x *Indexer) Term(p Path, v jsondoc.Value) (key []byte, exact bool) {
 	key = p.appendKey(nil, kindRange)
 	n := len(key)
 	key = appendTerm(key, v)
-	return key, whole(key[n:]) && v.Kind() != doc.Undefined
+	return key, whole(key[n:]) && v.Kind() != jsondoc.Undefined
 }
 
 // PathRange returns the interval [lo, hi) of the keys of all values at path.
@@ -142,19 +142,19 @@ func (x *Indexer) PathRange(p Path) (lo, hi []byte) {
 }
 
 // TypeRange returns the interval [lo, hi) of the keys of values of one kind at path.
-func (x *Indexer) TypeRange(p Path, k doc.Kind) (lo, hi []byte) {
-	low, high := doc.KindBounds(k)
+func (x *Indexer) TypeRange(p Path, k jsondoc.Kind) (lo, hi []byte) {
+	low, high := jsondoc.KindBounds(k)
 	return append(p.appendKey(nil, kindRange), low), append(p.appendKey(nil, kindRange), high)
 }
 
 // Range returns the interval [lo, hi) of the keys of values at path that are of v's kind and compare with it
 // so: value op v. Where exact is false it holds others, too. For an array or object it holds all of the kind;
 // for undefined, nothing.
-func (x *Indexer) Range(p Path, op Op, v doc.Value) (lo, hi []byte, exact bool) {
-	if lo, hi = x.TypeRange(p, v.Kind()); v.Kind() >= doc.Array {
+func (x *Indexer) Range(p Path, op Op, v jsondoc.Value) (lo, hi []byte, exact bool) {
+	if lo, hi = x.TypeRange(p, v.Kind()); v.Kind() >= jsondoc.Array {
 		return lo, hi, false
 	}
-	if v.Kind() == doc.Undefined {
+	if v.Kind() == jsondoc.Undefined {
 		return lo, lo, true
 	}
 	key, exact := x.Term(p, v)
@@ -181,7 +181,7 @@ func cutInterval(lo, hi, key []byte, op Op, exact bool) (from, to []byte) {
 func (x *Indexer) Prefix(p Path, s string) (lo, hi []byte, exact bool) {
 	lo = p.appendKey(nil, kindRange)
 	start := len(lo)
-	lo = doc.AppendOrdered(lo, doc.StringValue(s))
+	lo = jsondoc.AppendOrdered(lo, jsondoc.StringValue(s))
 	lo = lo[:len(lo)-2] // without the end of the string
 	if exact = len(lo)-start < maxTerm; !exact {
 		lo = lo[:start+maxTerm-1]
@@ -193,11 +193,11 @@ func (x *Indexer) Prefix(p Path, s string) (lo, hi []byte, exact bool) {
 func formatTerm(term []byte) string {
 	v, exact := decodeTerm(term)
 	switch {
-	case exact && v.Kind() == doc.Undefined:
+	case exact && v.Kind() == jsondoc.Undefined:
 		return "undefined"
 	case exact:
 		return string(v.Raw())
-	case v.Kind() == doc.String && len(term) == maxTerm:
+	case v.Kind() == jsondoc.String && len(term) == maxTerm:
 		return string(v.Raw()) + "..."
 	case len(term) == 1:
 		return v.Kind().String()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // The most that Cosmos DB allows.
@@ -24,7 +24,7 @@ type UniqueKeys struct {
 
 type uniqueKey struct {
 	texts []string // as given: clients get them back
-	paths []doc.Path
+	paths []jsondoc.Path
 }
 
 // NewUniqueKeys returns constraints over these lists of paths, /a/b, one list for each constraint: at most 10
@@ -54,11 +54,11 @@ func newUniqueKey(texts []string) (uniqueKey, error) {
 	}
 	key := uniqueKey{texts: slices.Clone(texts)}
 	for _, text := range texts {
-		path, err := doc.ParsePath(text)
+		path, err := jsondoc.ParsePath(text)
 		if err != nil {
 			return uniqueKey{}, badPath(text, 0, err)
 		}
-		if slices.ContainsFunc(key.paths, func(p doc.Path) bool { return p.String() == path.String() }) {
+		if slices.ContainsFunc(key.paths, func(p jsondoc.Path) bool { return p.String() == path.String() }) {
 			return uniqueKey{}, &PolicyError{
 				Reason: fmt.Sprintf("The unique key path '%s' was specified more than once.", text)}
 		}
@@ -112,7 +112,7 @@ func (u UniqueKeys) MarshalJSON() ([]byte, error) {
 	for i, k := range u.keys {
 		w.UniqueKeys[i].Paths = k.texts
 	}
-	return doc.Marshal(w)
+	return jsondoc.Marshal(w)
 }
 
 // IsZero tells whether u was not given.
@@ -126,7 +126,7 @@ func (u UniqueKeys) Len() int { return len(u.keys) }
 func (u UniqueKeys) Equal(v UniqueKeys) bool {
 	return slices.EqualFunc(u.keys, v.keys, func(a, b uniqueKey) bool {
 		return slices.EqualFunc(a.paths, b.paths,
-			func(p, q doc.Path) bool { return p.String() == q.String() })
+			func(p, q jsondoc.Path) bool { return p.String() == q.String() })
 	})
 }
 
@@ -142,11 +142,11 @@ const maxUniqueValues = 512
 func (u UniqueKeys) Values(dst []byte, constraint int, body []byte) []byte {
 	start := len(dst)
 	for _, p := range u.keys[constraint].paths {
-		v := doc.Get(body, p)
-		if v.Kind() == doc.Undefined {
-			v = doc.NullValue()
+		v := jsondoc.Get(body, p)
+		if v.Kind() == jsondoc.Undefined {
+			v = jsondoc.NullValue()
 		}
-		dst = doc.AppendOrdered(dst, v)
+		dst = jsondoc.AppendOrdered(dst, v)
 	}
 	if len(dst)-start > maxUniqueValues {
 		sum := sha256.Sum256(dst[start:])

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Surroundings is what the rules of a policy need to know of the rest of a container's definition.
 type Surroundings struct {
 	Geometry bool // geospatialConfig is Geometry, not Geography
-	// paths of the vector embedding policy, as doc.Path prints them, with their dimensions
+	// paths of the vector embedding policy, as jsondoc.Path prints them, with their dimensions
 	Vectors  map[string]int
-	FullText []string // paths of the full text policy, as doc.Path prints them
+	FullText []string // paths of the full text policy, as jsondoc.Path prints them
 }
 
 // The most that a policy may ask for.
@@ -156,7 +156,7 @@ func (b *Box) spans() bool {
 
 // plainPath checks a path that may have no wildcard and returns it in the one spelling that can be compared.
 func plainPath(s string) (string, error) {
-	p, err := doc.ParsePath(s)
+	p, err := jsondoc.ParsePath(s)
 	if err != nil {
 		return "", badPath(s, 0, err)
 	}

@@ -1,7 +1,5 @@
 package mayflytest
 
-import "github.com/mayflydb/mayfly/inject"
-
 // A Fault is a rule by which operations over HTTP fail.
 type Fault struct {
 	of *Mayfly
@@ -12,10 +10,10 @@ type Fault struct {
 // comes as a client. What the test does through Store never fails. Rules that say nothing of their end hold
 // until the test ends, or until End. A rule that is none ends the test.
 //
-//	m.Fail(inject.Rule{Fault: inject.Throttled, Share: 0.1, Seed: 7})
-//	m.Fail(inject.Rule{Fault: inject.Timeout, After: true, Count: 1,
-//		Operations: []inject.Operation{inject.CreateItem}})
-func (m *Mayfly) Fail(r inject.Rule) Fault {
+//	m.Fail(FaultRule{Fault: Throttled, Share: 0.1, Seed: 7})
+//	m.Fail(FaultRule{Fault: Timeout, After: true, Count: 1,
+//		Operations: []FaultOperation{CreateItem}})
+func (m *Mayfly) Fail(r FaultRule) Fault {
 	m.t.Helper()
 	s, err := m.server.Faults().Add(r)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/mayflytest"
 )
 
@@ -38,8 +37,8 @@ func TestOrderDespiteFaults(t *testing.T) {
 	t.Parallel()
 	m := mayflytest.New(t)
 	m.Container("app/orders", "/user")
-	busy := m.Fail(inject.Rule{Fault: inject.Throttled, Count: 2})
-	unheard := m.Fail(inject.Rule{Fault: inject.Drop, After: true, Count: 1})
+	busy := m.Fail(mayflytest.FaultRule{Fault: mayflytest.Throttled, Count: 2})
+	unheard := m.Fail(mayflytest.FaultRule{Fault: mayflytest.Drop, After: true, Count: 1})
 	if tries := order(t, m, "1"); tries != 4 || busy.Hits() != 2 || unheard.Hits() != 1 {
 		t.Errorf("%d tries, %d and %d hits", tries, busy.Hits(), unheard.Hits())
 	}
@@ -47,7 +46,7 @@ func TestOrderDespiteFaults(t *testing.T) {
 		t.Errorf("%d tries when all is well", tries)
 	}
 
-	outage := m.Fail(inject.Rule{Fault: inject.Unavailable, For: time.Minute})
+	outage := m.Fail(mayflytest.FaultRule{Fault: mayflytest.Unavailable, For: time.Minute})
 	for range 3 {
 		res, err := m.HTTPClient().Get(m.URL() + "/dbs/app/colls/orders/docs")
 		if err != nil {

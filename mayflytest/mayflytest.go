@@ -16,8 +16,8 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/internal/seed"
 	"github.com/mayflydb/mayfly/internal/serve"
-	"github.com/mayflydb/mayfly/seed"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -138,8 +138,8 @@ func readSeeds(list []func() (*seed.Seed, error)) (seeds []*seed.Seed, entities 
 	return seeds, entities, nil
 }
 
-// close ends what open started and fails the test for what is left over. A request that outlives its test is a
-// mistake of the test, and is broken off.
+// close ends what open started and fails the test for what is left over. A request that outlives its test is
+// a mistake of the test, and is broken off.
 func (m *Mayfly) close() {
 	var errs []error
 	if m.server != nil {

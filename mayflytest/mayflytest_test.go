@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -21,7 +21,7 @@ import (
 
 var ctx = context.Background()
 
-func key(s string) definition.PartitionKey { return definition.NewPartitionKey(doc.StringValue(s)) }
+func key(s string) definition.PartitionKey { return definition.NewPartitionKey(jsondoc.StringValue(s)) }
 
 func put(t testing.TB, c *store.Container, id, more string) {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Asked is an expression and the value that Cosmos DB's own query compiler gives it.
@@ -59,10 +59,10 @@ func agrees(t *testing.T, expression, value string) (ok bool, got string) {
 	} else if strings.HasPrefix(expression, "ST_") {
 		tolerance = 1e-11
 	}
-	if v.Kind() == doc.Undefined {
+	if v.Kind() == jsondoc.Undefined {
 		return value == "-", "-"
 	}
-	return value != "-" && alike(v, doc.Of([]byte(value)), tolerance), string(v.Raw())
+	return value != "-" && alike(v, jsondoc.Of([]byte(value)), tolerance), string(v.Raw())
 }
 
 func TestAsked(t *testing.T) {

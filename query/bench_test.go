@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
@@ -56,11 +56,11 @@ func BenchmarkScan(b *testing.B) {
 		"range":  `SELECT * FROM c WHERE c.m > 5000 AND c.flag`, "get": ""} {
 		b.Run(name, func(b *testing.B) {
 			if text == "" {
-				path := doc.PathOf("city")
+				path := jsondoc.PathOf("city")
 				for b.Loop() {
 					docs := sources[0].Scan(0)
 					for docs.Next() {
-						_ = doc.Get(docs.Document().Body(), path)
+						_ = jsondoc.Get(docs.Document().Body(), path)
 					}
 					_ = docs.Close()
 				}
@@ -142,7 +142,7 @@ func BenchmarkPrepare(b *testing.B) {
 			`SELECT c.city, COUNT(1) AS n, AVG(c.score) AS mean FROM c JOIN t IN c.tags WHERE STARTSWITH(t, "u") GROUP BY c.city`},
 	} {
 		b.Run(q.name, func(b *testing.B) {
-			params := []bind.Parameter{{Name: "@id", Value: doc.StringValue("00000007")}}
+			params := []bind.Parameter{{Name: "@id", Value: jsondoc.StringValue("00000007")}}
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := Prepare(q.text, params, bind.Info{Index: x}); err != nil {
@@ -163,8 +163,8 @@ func BenchmarkWith(b *testing.B) {
 		{"in", `SELECT c.id FROM c WHERE c.city IN (@a, 'c1') AND STARTSWITH(c.name, @a)`},
 		{"group", `SELECT c.city, COUNT(1) AS n FROM c WHERE c.id = @a AND c.m < @b GROUP BY c.city`},
 	} {
-		params := []bind.Parameter{{Name: "@a", Value: doc.StringValue("00000007")}, {Name: "@b",
-			Value: doc.NumberValue(7)}}
+		params := []bind.Parameter{{Name: "@a", Value: jsondoc.StringValue("00000007")}, {Name: "@b",
+			Value: jsondoc.NumberValue(7)}}
 		plan, err := Prepare(q.text, params, bind.Info{Index: x})
 		if err != nil {
 			b.Fatal(err)

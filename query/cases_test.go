@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
@@ -63,7 +63,7 @@ func readJSON(t testing.TB, path string, into any) {
 func (c *queryCase) params() []bind.Parameter {
 	var list []bind.Parameter
 	for _, p := range c.Parameters {
-		list = append(list, bind.Parameter{Name: p.Name, Value: doc.Of(p.Value)})
+		list = append(list, bind.Parameter{Name: p.Name, Value: jsondoc.Of(p.Value)})
 	}
 	return list
 }
@@ -175,7 +175,7 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 
 // runAll makes all pages of a query.
 func runAll(text string, params []bind.Parameter, info bind.Info, sources []source.Source,
-	o exec.RunOptions) ([]doc.Value, error) {
+	o exec.RunOptions) ([]jsondoc.Value, error) {
 	p, err := Prepare(text, params, info)
 	if err != nil {
 		return nil, err
@@ -184,8 +184,8 @@ func runAll(text string, params []bind.Parameter, info bind.Info, sources []sour
 }
 
 // runPlan runs a plan from its first page to its last.
-func runPlan(p *Plan, sources []source.Source, o exec.RunOptions) ([]doc.Value, error) {
-	var rows []doc.Value
+func runPlan(p *Plan, sources []source.Source, o exec.RunOptions) ([]jsondoc.Value, error) {
+	var rows []jsondoc.Value
 	env := eval.Env{Now: time.Unix(1_780_000_000, 0).UTC(), Random: func() float64 { return 0.5 }}
 	for n := 0; ; n++ {
 		page, err := p.Run(context.Background(), sources, env, o)
@@ -201,10 +201,10 @@ func runPlan(p *Plan, sources []source.Source, o exec.RunOptions) ([]doc.Value, 
 			return nil, fmt.Errorf("page %d has no rows, and the cursor %q", n, page.Cursor)
 		}
 		for _, row := range page.Rows {
-			if err := doc.Valid(row, doc.Limits{}); err != nil {
+			if err := jsondoc.Valid(row, jsondoc.Limits{}); err != nil {
 				return nil, fmt.Errorf("%s: %w", row, err)
 			}
-			rows = append(rows, doc.Of(row))
+			rows = append(rows, jsondoc.Of(row))
 		}
 		if o.Cursor = page.Cursor; o.Cursor == "" {
 			return rows, nil
@@ -228,9 +228,9 @@ func (c *queryCase) refused(err error) error {
 	return nil
 }
 
-func (c *queryCase) compare(got []doc.Value) error {
-	var want []doc.Value
-	doc.Of(c.Expected).Each(func(_ string, v doc.Value) bool {
+func (c *queryCase) compare(got []jsondoc.Value) error {
+	var want []jsondoc.Value
+	jsondoc.Of(c.Expected).Each(func(_ string, v jsondoc.Value) bool {
 		want = append(want, v)
 		return true
 	})
@@ -241,37 +241,37 @@ func (c *queryCase) compare(got []doc.Value) error {
 		want[i] = c.clean(want[i])
 	}
 	if !c.Ordered {
-		slices.SortFunc(got, doc.Compare)
-		slices.SortFunc(want, doc.Compare)
+		slices.SortFunc(got, jsondoc.Compare)
+		slices.SortFunc(want, jsondoc.Compare)
 	}
 	if slices.EqualFunc(got, want,
-		func(a, b doc.Value) bool { return alike(a, b, max(c.Compare.RelTol, 1e-12)) }) {
+		func(a, b jsondoc.Value) bool { return alike(a, b, max(c.Compare.RelTol, 1e-12)) }) {
 		return nil
 	}
 	return fmt.Errorf("got  %s\nwant %s", arrayOf(got).Raw(), arrayOf(want).Raw())
 }
 
 // clean takes the system properties off a result and puts arrays in order where their order does not matter.
-func (c *queryCase) clean(v doc.Value) doc.Value {
+func (c *queryCase) clean(v jsondoc.Value) jsondoc.Value {
 	switch v.Kind() {
-	case doc.Object:
+	case jsondoc.Object:
 		var keys []string
-		var values []doc.Value
-		v.Each(func(key string, elem doc.Value) bool {
-			if !doc.IsSystem(key) {
+		var values []jsondoc.Value
+		v.Each(func(key string, elem jsondoc.Value) bool {
+			if !jsondoc.IsSystem(key) {
 				keys, values = append(keys, strings.Clone(key)), append(values, c.clean(elem))
 			}
 			return true
 		})
 		return objectOf(keys, values)
-	case doc.Array:
-		var values []doc.Value
-		v.Each(func(_ string, elem doc.Value) bool {
+	case jsondoc.Array:
+		var values []jsondoc.Value
+		v.Each(func(_ string, elem jsondoc.Value) bool {
 			values = append(values, c.clean(elem))
 			return true
 		})
 		if c.Compare.UnorderedArrays {
-			slices.SortFunc(values, doc.Compare)
+			slices.SortFunc(values, jsondoc.Compare)
 		}
 		return arrayOf(values)
 	}

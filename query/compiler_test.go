@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/gateway"
@@ -134,8 +134,8 @@ func askCompiler(t *testing.T, folder string, texts []string) []string {
 	}
 	var answers []string
 	for line := range bytes.Lines(out) {
-		answer := doc.Of(bytes.TrimSpace(line))
-		if wrong := answer.Member("error"); wrong.Kind() != doc.Undefined {
+		answer := jsondoc.Of(bytes.TrimSpace(line))
+		if wrong := answer.Member("error"); wrong.Kind() != jsondoc.Undefined {
 			answers = append(answers, verdict(wrong.Raw()))
 		} else {
 			answers = append(answers, planAnswer(t, answer.Member("plan")))
@@ -163,9 +163,9 @@ func ourAnswer(t *testing.T, text string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		params = append(params, bind.Parameter{Name: p["name"].(string), Value: doc.Of(raw)})
+		params = append(params, bind.Parameter{Name: p["name"].(string), Value: jsondoc.Of(raw)})
 	}
-	p, err := gateway.NewPlan(text, params, bind.Info{PartitionPaths: []doc.Path{doc.PathOf("key")}},
+	p, err := gateway.NewPlan(text, params, bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}},
 		gateway.GatewayOptions{Continued: true})
 	var wrong *fault.Error
 	switch {
@@ -178,7 +178,7 @@ func ourAnswer(t *testing.T, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return planAnswer(t, doc.Of(raw))
+	return planAnswer(t, jsondoc.Of(raw))
 }
 
 // verdict is the first error of a refusal: its code and place, or its text where it has neither.
@@ -190,8 +190,8 @@ func verdict(body []byte) string {
 			Location *struct{ Start, End int }
 		} `json:"errors"`
 	}
-	d := doc.Of(body)
-	if list := d.Member("Errors"); list.Kind() == doc.Array {
+	d := jsondoc.Of(body)
+	if list := d.Member("Errors"); list.Kind() == jsondoc.Array {
 		return "refused: " + string(list.Raw())
 	}
 	if err := json.Unmarshal(body, &said); err != nil || len(said.Lower) == 0 {
@@ -214,10 +214,10 @@ func verdict(body []byte) string {
 }
 
 // planAnswer is what clients go by, in one form for both.
-func planAnswer(t *testing.T, plan doc.Value) string {
+func planAnswer(t *testing.T, plan jsondoc.Value) string {
 	t.Helper()
 	info := plan.Member("queryInfo")
-	if hybrid := plan.Member("hybridSearchQueryInfo"); hybrid.Kind() == doc.Object {
+	if hybrid := plan.Member("hybridSearchQueryInfo"); hybrid.Kind() == jsondoc.Object {
 		return "ranked: " + hybrid.Member("globalStatisticsQuery").Str()
 	}
 	text := "plan"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
@@ -28,7 +28,7 @@ func TestComputedProperties(t *testing.T) {
 	}
 	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"},{"path":"/low/?"}]}`)
 	x, err := index.NewIndexer(index.Definition{Policy: policy, Computed: list}, map[string]index.Evaluate{
-		"low": func(body []byte) doc.Value { return evaluate("low", body) },
+		"low": func(body []byte) jsondoc.Value { return evaluate("low", body) },
 	})
 	if err != nil {
 		t.Fatal(err)

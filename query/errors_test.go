@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
@@ -20,7 +20,7 @@ func defaultInfo(t testing.TB) bind.Info {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bind.Info{Index: x, PartitionPaths: []doc.Path{doc.PathOf("pk")}}
+	return bind.Info{Index: x, PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
 }
 
 // TestRefusals checks code, place and message of what is wrong with queries. A place is the text there.
@@ -178,8 +178,8 @@ func TestErrorJSON(t *testing.T) {
 	if e.JSON() != want || e.Line != 1 || e.Col != 13 || e.More[0].Line != 2 || e.More[0].Col != 3 {
 		t.Errorf("%s\n%v", e.JSON(), e)
 	}
-	_, err = Prepare("SELECT @a", []bind.Parameter{{Name: "@a", Value: doc.NullValue()}, {Name: "@a",
-		Value: doc.NullValue()}}, bind.Info{})
+	_, err = Prepare("SELECT @a", []bind.Parameter{{Name: "@a", Value: jsondoc.NullValue()}, {Name: "@a",
+		Value: jsondoc.NullValue()}}, bind.Info{})
 	if !errors.As(err, &e) ||
 		e.JSON() != `{"Errors":["Invalid query. Specified duplicate parameter name '@a'."]}` {
 		t.Errorf("%v", err)
@@ -192,8 +192,8 @@ func TestErrorJSON(t *testing.T) {
 
 // TestPins checks which partition keys conditions leave.
 func TestPins(t *testing.T) {
-	one := bind.Info{PartitionPaths: []doc.Path{doc.PathOf("key")}}
-	two := bind.Info{PartitionPaths: []doc.Path{doc.PathOf("a"), doc.PathOf("b", "c")}}
+	one := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}}
+	two := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("a"), jsondoc.PathOf("b", "c")}}
 	for _, c := range []struct {
 		info        bind.Info
 		where, want string
@@ -214,7 +214,7 @@ func TestPins(t *testing.T) {
 			`[1,"x"] [2,"x"]`},
 	} {
 		p, err := Prepare("SELECT * FROM r WHERE "+c.where, []bind.Parameter{{Name: "@p",
-			Value: doc.NumberValue(7)}}, c.info)
+			Value: jsondoc.NumberValue(7)}}, c.info)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,7 @@ package query
 import (
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 )
@@ -11,20 +11,20 @@ import (
 // Tests on strings, the most frequent functions in filters, need no memory.
 func TestFunctionAllocations(t *testing.T) {
 	c := testCall()
-	body := doc.Of([]byte(`{"name":"Adventure Works Cycles","city":"K\u00f6ln","tags":["a","b","c"],"n":5,"at":"2024-10-10T14:40:20.1234567Z"}`))
+	body := jsondoc.Of([]byte(`{"name":"Adventure Works Cycles","city":"K\u00f6ln","tags":["a","b","c"],"n":5,"at":"2024-10-10T14:40:20.1234567Z"}`))
 	name, city, tags, n, at := body.Member("name"), body.Member("city"), body.Member("tags"), body.Member(
 		"n"), body.Member("at")
-	text := doc.StringValue("works")
+	text := jsondoc.StringValue("works")
 	like := lang.CompileLike("%Works%", 0, false)
-	fn := func(name string) func(*lang.Call, []doc.Value) doc.Value {
+	fn := func(name string) func(*lang.Call, []jsondoc.Value) jsondoc.Value {
 		b, _ := lang.Lookup(name)
 		return b.Fn
 	}
 	contains, starts, length, array, abs, part := fn("CONTAINS"), fn("STARTSWITH"), fn("LENGTH"), fn(
 		"ARRAY_CONTAINS"), fn("ABS"), fn("YEAR")
-	three, two, one := []doc.Value{name, text, doc.BoolValue(true)}, []doc.Value{city,
-		text}, []doc.Value{name}
-	needle, number, date := []doc.Value{tags, doc.StringValue("c")}, []doc.Value{n}, []doc.Value{at}
+	three, two, one := []jsondoc.Value{name, text, jsondoc.BoolValue(true)}, []jsondoc.Value{city,
+		text}, []jsondoc.Value{name}
+	needle, number, date := []jsondoc.Value{tags, jsondoc.StringValue("c")}, []jsondoc.Value{n}, []jsondoc.Value{at}
 	for what, f := range map[string]func(){
 		"CONTAINS":       func() { contains(c, three) },
 		"STARTSWITH":     func() { starts(c, two) },

@@ -8,16 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
 // anything returns a value of any kind, of those that functions make something of.
-func anything(r *rand.Rand, depth int) doc.Value { return anyOfTexts(r, depth, nil) }
+func anything(r *rand.Rand, depth int) jsondoc.Value { return anyOfTexts(r, depth, nil) }
 
 // anyOfTexts is anything with strings that are among the given ones, if there are any.
-func anyOfTexts(r *rand.Rand, depth int, texts []string) doc.Value {
+func anyOfTexts(r *rand.Rand, depth int, texts []string) jsondoc.Value {
 	if texts == nil {
 		texts = []string{"", "a", "The quick Brown fox", "é😀日本", "yyyy", "2024-02-29T23:59:59.9999999Z",
 			"[1,2]", " 1e5 ", "(a+)+$", `{"a":1}`,
@@ -36,22 +36,22 @@ func anyOfTexts(r *rand.Rand, depth int, texts []string) doc.Value {
 	case 0:
 		return lang.Undefined
 	case 1:
-		return []doc.Value{doc.NullValue(), doc.BoolValue(true), doc.BoolValue(false)}[r.IntN(3)]
+		return []jsondoc.Value{jsondoc.NullValue(), jsondoc.BoolValue(true), jsondoc.BoolValue(false)}[r.IntN(3)]
 	case 2, 3:
-		return doc.NumberValue(numbers[r.IntN(len(numbers))])
+		return jsondoc.NumberValue(numbers[r.IntN(len(numbers))])
 	case 4, 5:
-		return doc.StringValue(texts[r.IntN(len(texts))])
+		return jsondoc.StringValue(texts[r.IntN(len(texts))])
 	case 6:
 		if depth > 2 {
 			return lang.Undefined
 		}
-		var values []doc.Value
+		var values []jsondoc.Value
 		for range r.IntN(5) {
 			values = append(values, anything(r, depth+1))
 		}
 		return arrayOf(values)
 	}
-	return doc.Of([]byte(raw[r.IntN(len(raw))]))
+	return jsondoc.Of([]byte(raw[r.IntN(len(raw))]))
 }
 
 // No function panics, whatever it is given; what it returns is JSON, or undefined, and does not depend on
@@ -71,7 +71,7 @@ func TestFunctionsTakeAnything(t *testing.T) {
 			texts = []string{"yyyy", "ns", "dd", "2024-02-29T23:59:59.9999999Z", "0001-01-01", "9999-12-31"}
 		}
 		for n := 0; n < 1500 || defined == 0 && n < 100_000; n++ {
-			args := make([]doc.Value, b.Min+r.IntN(3))
+			args := make([]jsondoc.Value, b.Min+r.IntN(3))
 			for i := range args {
 				args[i] = anyOfTexts(r, 0, texts)
 			}
@@ -90,9 +90,9 @@ func TestFunctionsTakeAnything(t *testing.T) {
 				t.Fatalf("%s of %s is %s, and then %s of %s", name, before, render(got), render(again),
 					render(args...))
 			}
-			if got.Kind() != doc.Undefined {
+			if got.Kind() != jsondoc.Undefined {
 				defined++
-				if err := doc.Valid(got.Raw(), doc.Limits{MaxBytes: 8 << 20}); err != nil {
+				if err := jsondoc.Valid(got.Raw(), jsondoc.Limits{MaxBytes: 8 << 20}); err != nil {
 					t.Fatalf("%s of %s is %s: %v", name, before, got.Raw(), err)
 				}
 			}
@@ -103,7 +103,7 @@ func TestFunctionsTakeAnything(t *testing.T) {
 	}
 }
 
-func render(values ...doc.Value) string {
+func render(values ...jsondoc.Value) string {
 	var b strings.Builder
 	for _, v := range values {
 		b.WriteString(v.Kind().String() + " ")
@@ -119,7 +119,7 @@ func TestOperatorsTakeAnything(t *testing.T) {
 	for range 20000 {
 		a, b := anything(r, 0), anything(r, 0)
 		for op, f := range eval.Operators() {
-			if v := f(a, b); v.Kind() != doc.Undefined && doc.Valid(v.Raw(), doc.Limits{}) != nil {
+			if v := f(a, b); v.Kind() != jsondoc.Undefined && jsondoc.Valid(v.Raw(), jsondoc.Limits{}) != nil {
 				t.Fatalf("%s %s %s is %s", a.Raw(), op, b.Raw(), v.Raw())
 			}
 		}
@@ -130,7 +130,7 @@ func TestOperatorsTakeAnything(t *testing.T) {
 				count++
 			}
 		}
-		nan := lang.AllOf(doc.Number, a, b) && (a.Num() != a.Num() || b.Num() != b.Num())
+		nan := lang.AllOf(jsondoc.Number, a, b) && (a.Num() != a.Num() || b.Num() != b.Num())
 		if less != eval.Unknown && count != 1 && !nan || count > 1 || eval.Ordered(b, a, 1, 1) != less {
 			t.Fatalf("%s and %s: less %v, greater %v, equal %v", a.Raw(), b.Raw(), less, greater, equal)
 		}
@@ -145,8 +145,8 @@ func FuzzFunctions(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		v, err := answerTo("SELECT VALUE " + text)
-		if err == nil && v.Kind() != doc.Undefined {
-			if err := doc.Valid(v.Raw(), doc.Limits{MaxBytes: 64 << 20, MaxDepth: 2000}); err != nil {
+		if err == nil && v.Kind() != jsondoc.Undefined {
+			if err := jsondoc.Valid(v.Raw(), jsondoc.Limits{MaxBytes: 64 << 20, MaxDepth: 2000}); err != nil {
 				t.Fatalf("%s is %s: %v", text, v.Raw(), err)
 			}
 		}

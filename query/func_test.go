@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
@@ -26,7 +26,7 @@ func testCall() *lang.Call {
 
 // answerTo runs a query without FROM, as it comes from a client, over no documents. The result is its only
 // row, undefined where it has none.
-func answerTo(text string) (doc.Value, error) {
+func answerTo(text string) (jsondoc.Value, error) {
 	p, err := Prepare(text, nil, bind.Info{Lenient: true})
 	if err != nil {
 		return lang.Undefined, err
@@ -38,48 +38,48 @@ func answerTo(text string) (doc.Value, error) {
 	if err != nil || len(page.Rows) == 0 {
 		return lang.Undefined, err
 	}
-	return doc.Of(page.Rows[0]), nil
+	return jsondoc.Of(page.Rows[0]), nil
 }
 
 // arrayOf returns the array of those values that are defined.
-func arrayOf(values []doc.Value) doc.Value {
+func arrayOf(values []jsondoc.Value) jsondoc.Value {
 	dst := []byte{'['}
 	for _, v := range values {
 		dst = lang.AppendElement(dst, v)
 	}
-	return doc.Of(append(dst, ']'))
+	return jsondoc.Of(append(dst, ']'))
 }
 
 // objectOf returns the object of those members that are defined.
-func objectOf(keys []string, values []doc.Value) doc.Value {
+func objectOf(keys []string, values []jsondoc.Value) jsondoc.Value {
 	text := []byte{'{'}
 	for i, v := range values {
-		if v.Kind() == doc.Undefined {
+		if v.Kind() == jsondoc.Undefined {
 			continue
 		}
 		if len(text) > 1 {
 			text = append(text, ',')
 		}
-		text = v.AppendJSON(append(doc.AppendString(text, keys[i]), ':'))
+		text = v.AppendJSON(append(jsondoc.AppendString(text, keys[i]), ':'))
 	}
-	return doc.Of(append(text, '}'))
+	return jsondoc.Of(append(text, '}'))
 }
 
 // alike compares results: numbers by value with a relative tolerance.
-func alike(a, b doc.Value, tolerance float64) bool {
+func alike(a, b jsondoc.Value, tolerance float64) bool {
 	if a.Kind() != b.Kind() {
 		return false
 	}
-	var x, y []doc.Value
+	var x, y []jsondoc.Value
 	switch a.Kind() {
-	case doc.Number:
+	case jsondoc.Number:
 		return a.Num() == b.Num() || math.Abs(a.Num()-b.Num()) <= tolerance*max(math.Abs(a.Num()),
 			math.Abs(b.Num()))
-	case doc.Array:
-		a.Each(func(_ string, v doc.Value) bool { x = append(x, v); return true })
-		b.Each(func(_ string, v doc.Value) bool { y = append(y, v); return true })
-	case doc.Object:
-		a.Each(func(name string, v doc.Value) bool {
+	case jsondoc.Array:
+		a.Each(func(_ string, v jsondoc.Value) bool { x = append(x, v); return true })
+		b.Each(func(_ string, v jsondoc.Value) bool { y = append(y, v); return true })
+	case jsondoc.Object:
+		a.Each(func(name string, v jsondoc.Value) bool {
 			x, y = append(x, v), append(y, b.Member(strings.Clone(name)))
 			return true
 		})
@@ -87,9 +87,9 @@ func alike(a, b doc.Value, tolerance float64) bool {
 			return false
 		}
 	default:
-		return doc.Equal(a, b)
+		return jsondoc.Equal(a, b)
 	}
-	return slices.EqualFunc(x, y, func(v, w doc.Value) bool { return alike(v, w, tolerance) })
+	return slices.EqualFunc(x, y, func(v, w jsondoc.Value) bool { return alike(v, w, tolerance) })
 }
 
 // TestFunctionCases runs those of the shared cases that need no documents.
@@ -118,9 +118,9 @@ func TestFunctionCases(t *testing.T) {
 			t.Errorf("%s: %s: %v", c.ID, c.Query, err)
 			continue
 		}
-		got := arrayOf([]doc.Value{v})
+		got := arrayOf([]jsondoc.Value{v})
 		covered[c.Group]++
-		want := doc.Of(c.Expected)
+		want := jsondoc.Of(c.Expected)
 		if !alike(got, want, max(c.Compare.RelTol, 1e-12)) {
 			t.Errorf("%s: %s gives %s, want %s", c.ID, c.Query, got.Raw(), want.Raw())
 		}
@@ -166,9 +166,9 @@ func TestFunctions(t *testing.T) {
 			}
 			continue
 		}
-		var want doc.Value
+		var want jsondoc.Value
 		if results[i] != "-" {
-			want = doc.Of([]byte(results[i]))
+			want = jsondoc.Of([]byte(results[i]))
 		}
 		if err != nil || !alike(got, want, 1e-12) {
 			t.Errorf("%s gives %q (%v), want %s", text, got.Raw(), err, results[i])

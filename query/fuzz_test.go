@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
@@ -31,8 +31,8 @@ func FuzzQuery(f *testing.F) {
 	bodies := append(randomDocuments(r, 12), specialDocuments(r, 8)...)
 	sources := newMemory(f, info.Index, bodies, 2)
 	f.Fuzz(func(t *testing.T, text string, page uint8, cursor string) {
-		p, err := Prepare(text, []bind.Parameter{{Name: "@p", Value: doc.NumberValue(1)}, {Name: "@s",
-			Value: doc.StringValue("a")}}, info)
+		p, err := Prepare(text, []bind.Parameter{{Name: "@p", Value: jsondoc.NumberValue(1)}, {Name: "@s",
+			Value: jsondoc.StringValue("a")}}, info)
 		if err != nil {
 			var wrong *fault.Error
 			if !errors.As(err, &wrong) || wrong.JSON() == "" {
@@ -59,7 +59,7 @@ func FuzzQuery(f *testing.F) {
 				return
 			}
 			for _, row := range got.Rows {
-				if err := doc.Valid(row, doc.Limits{MaxDepth: 5000, MaxBytes: 64 << 20}); err != nil {
+				if err := jsondoc.Valid(row, jsondoc.Limits{MaxDepth: 5000, MaxBytes: 64 << 20}); err != nil {
 					t.Fatalf("%q gives %q: %v", text, row, err)
 				}
 			}

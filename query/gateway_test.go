@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/gateway"
@@ -23,16 +23,16 @@ func TestGatewayPlans(t *testing.T) {
 		if f, ok := c.KV["features"]; ok {
 			o.Features = strings.Split(f, ",")
 		}
-		info := bind.Info{PartitionPaths: []doc.Path{doc.PathOf("key")},
+		info := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")},
 			Vectors: map[string]string{"/far": "euclidean"}}
 		if c.Cmd == "hierarchical" {
-			info.PartitionPaths = append(info.PartitionPaths, doc.PathOf("key2"))
+			info.PartitionPaths = append(info.PartitionPaths, jsondoc.PathOf("key2"))
 		} else if c.Cmd != "plan" {
 			return c.Unknown()
 		}
 		text, tail, _ := strings.Cut(c.Input, "@@\n")
 		var params []bind.Parameter
-		doc.Of([]byte(tail)).Each(func(name string, v doc.Value) bool {
+		jsondoc.Of([]byte(tail)).Each(func(name string, v jsondoc.Value) bool {
 			params = append(params, bind.Parameter{Name: name, Value: v})
 			return true
 		})
@@ -51,16 +51,16 @@ func describe(t *testing.T, p *gateway.GatewayPlan) string {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	plan := doc.Of(raw)
-	plan.Member("hybridSearchQueryInfo").Each(func(name string, v doc.Value) bool {
+	plan := jsondoc.Of(raw)
+	plan.Member("hybridSearchQueryInfo").Each(func(name string, v jsondoc.Value) bool {
 		switch text := string(v.Raw()); {
 		case name == "componentQueryInfos":
-			v.Each(func(_ string, one doc.Value) bool {
+			v.Each(func(_ string, one jsondoc.Value) bool {
 				out.WriteString("component\n")
 				describeInfo(&out, one, "  ")
 				return true
 			})
-		case v.Kind() == doc.String:
+		case v.Kind() == jsondoc.String:
 			out.WriteString(name + ": " + strings.ReplaceAll(v.Str(), "\n", "\n  ") + "\n")
 		default:
 			out.WriteString(name + ": " + text + "\n")
@@ -79,11 +79,11 @@ func describe(t *testing.T, p *gateway.GatewayPlan) string {
 	return out.String()
 }
 
-func describeInfo(out *strings.Builder, info doc.Value, indent string) {
+func describeInfo(out *strings.Builder, info jsondoc.Value, indent string) {
 	if text := info.Member("rewrittenQuery").Str(); text != "" {
 		out.WriteString(indent + strings.ReplaceAll(text, "\n", "\n"+indent) + "\n")
 	}
-	info.Each(func(name string, v doc.Value) bool {
+	info.Each(func(name string, v jsondoc.Value) bool {
 		switch text := string(v.Raw()); text {
 		case `"None"`, "null", "[]", "{}", `""`, "false":
 		default:
@@ -129,8 +129,8 @@ func FuzzGateway(f *testing.F) {
 	}
 	info := planInfo(f)
 	info.Lenient = true
-	params := []bind.Parameter{{Name: "@p", Value: doc.NumberValue(1)}, {Name: "@s",
-		Value: doc.StringValue("a")}}
+	params := []bind.Parameter{{Name: "@p", Value: jsondoc.NumberValue(1)}, {Name: "@s",
+		Value: jsondoc.StringValue("a")}}
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, err := Prepare(text, params, info); err != nil {
 			return
@@ -142,7 +142,7 @@ func FuzzGateway(f *testing.F) {
 		} else if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
-		if raw, err := p.JSON(nil); err != nil || doc.Valid(raw, doc.Limits{MaxDepth: 10}) != nil {
+		if raw, err := p.JSON(nil); err != nil || jsondoc.Valid(raw, jsondoc.Limits{MaxDepth: 10}) != nil {
 			t.Fatalf("%q: %s, %v", text, raw, err)
 		}
 		for _, one := range rewrittenQueries(p) {

@@ -8,8 +8,8 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/exec"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
@@ -36,9 +36,9 @@ type memoryEntry struct {
 func (d *memoryDocument) RID() uint64  { return d.rid }
 func (d *memoryDocument) Body() []byte { return d.body }
 
-func (d *memoryDocument) System() doc.System {
+func (d *memoryDocument) System() jsondoc.System {
 	rid := base64.StdEncoding.EncodeToString(binary.LittleEndian.AppendUint64(make([]byte, 8), d.rid))
-	return doc.System{RID: rid, Self: "dbs/" + rid, ETag: `"e` + rid + `"`, TS: 1_700_000_000 + int64(d.rid)}
+	return jsondoc.System{RID: rid, Self: "dbs/" + rid, ETag: `"e` + rid + `"`, TS: 1_700_000_000 + int64(d.rid)}
 }
 
 // newMemory deals documents out to sources in turn. Rids rise with the documents' order; as in a container,
@@ -52,7 +52,7 @@ func newMemory(t testing.TB, x *index.Indexer, bodies [][]byte, sources int) []s
 	// in runs, so that the order of the whole is that of the documents
 	per := (len(bodies) + sources - 1) / sources
 	for i, body := range bodies {
-		parsed, err := doc.Parse(body, doc.Limits{})
+		parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func (m *memory) Lacking(path index.Path, from uint64, reverse bool) (source.Pos
 	}
 	var list []uint64
 	for _, d := range m.docs {
-		lacks := doc.Get(d.body, doc.PathOf(names...)).Kind() == doc.Undefined && !doc.IsSystem(names[0])
+		lacks := jsondoc.Get(d.body, jsondoc.PathOf(names...)).Kind() == jsondoc.Undefined && !jsondoc.IsSystem(names[0])
 		if lacks && (d.rid == from || (d.rid < from) == reverse) {
 			list = append(list, d.rid)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
@@ -157,7 +157,7 @@ func TestCostlyConstants(t *testing.T) {
 	if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) {
 		t.Errorf("%v", err)
 	}
-	if v, err := answerTo("SELECT VALUE 1 + 2 * 3"); err != nil || !doc.Equal(v, doc.NumberValue(7)) {
+	if v, err := answerTo("SELECT VALUE 1 + 2 * 3"); err != nil || !jsondoc.Equal(v, jsondoc.NumberValue(7)) {
 		t.Errorf("%s, %v", v.Raw(), err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
@@ -255,8 +255,8 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 				}
 				if (strings.HasPrefix(text, "SELECT DISTINCT") || strings.Contains(text, "GROUP BY")) &&
 					!strings.Contains(text, "ORDER BY") {
-					slices.SortFunc(got, doc.Compare)
-					slices.SortFunc(want, doc.Compare)
+					slices.SortFunc(got, jsondoc.Compare)
+					slices.SortFunc(want, jsondoc.Compare)
 				}
 				if a, b := arrayOf(got).Raw(), arrayOf(want).Raw(); string(a) != string(b) {
 					t.Fatalf("seed %d, %d sources, pages of %d: %s\ngot  %s\nwant %s\n%s", seed, n, page,
@@ -279,13 +279,13 @@ func TestOrderIsTotal(t *testing.T) {
 	}
 	missing := 0
 	for _, b := range bodies {
-		if doc.Get(b, doc.PathOf("a")).Kind() == doc.Undefined {
+		if jsondoc.Get(b, jsondoc.PathOf("a")).Kind() == jsondoc.Undefined {
 			missing++
 		}
 	}
 	for i := missing + 1; i < len(rows); i++ {
-		if a, b := lang.Element(rows[i-1], 0), lang.Element(rows[i], 0); doc.Compare(a, b) > 0 &&
-			a.Kind() < doc.Array || bytes.Compare(eval.OrderedBy(a).Append(nil),
+		if a, b := lang.Element(rows[i-1], 0), lang.Element(rows[i], 0); jsondoc.Compare(a, b) > 0 &&
+			a.Kind() < jsondoc.Array || bytes.Compare(eval.OrderedBy(a).Append(nil),
 			eval.OrderedBy(b).Append(nil)) > 0 {
 			t.Fatalf("%s comes before %s", a.Raw(), b.Raw())
 		}

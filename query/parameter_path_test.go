@@ -3,7 +3,7 @@ package query
 import (
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/exec"
 )
@@ -23,7 +23,7 @@ func TestParameterInPath(t *testing.T) {
 	} {
 		var plan *Plan
 		for _, value := range []string{"n", "m", "n"} {
-			params := []bind.Parameter{{Name: "@p", Value: doc.StringValue(value)}}
+			params := []bind.Parameter{{Name: "@p", Value: jsondoc.StringValue(value)}}
 			var err error
 			if plan == nil {
 				plan, err = Prepare(c.text, params, info)
@@ -38,7 +38,7 @@ func TestParameterInPath(t *testing.T) {
 				want = c.m
 			}
 			rows, err := runPlan(plan, sources, exec.RunOptions{MaxItems: 2})
-			if got := arrayOf(rows); err != nil || !doc.Equal(got, doc.Of([]byte(want))) {
+			if got := arrayOf(rows); err != nil || !jsondoc.Equal(got, jsondoc.Of([]byte(want))) {
 				t.Errorf("%s by %s: %s, %v, want %s", c.text, value, got.Raw(), err, want)
 			}
 		}

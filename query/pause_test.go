@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
@@ -148,7 +148,7 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 }
 
 // hurried runs all pages of a plan without time for any, and counts those without rows that are not the last.
-func hurried(p *Plan, sources []source.Source, o exec.RunOptions) (rows []doc.Value, empty int, err error) {
+func hurried(p *Plan, sources []source.Source, o exec.RunOptions) (rows []jsondoc.Value, empty int, err error) {
 	for n := 0; ; n++ {
 		env := eval.Env{Now: time.Unix(1_780_000_000, 0).UTC(), Elapsed: ticking(1)}
 		page, err := p.Run(context.Background(), sources, env, o)
@@ -156,7 +156,7 @@ func hurried(p *Plan, sources []source.Source, o exec.RunOptions) (rows []doc.Va
 			return nil, 0, err
 		}
 		for _, row := range page.Rows {
-			rows = append(rows, doc.Of(row))
+			rows = append(rows, jsondoc.Of(row))
 		}
 		if page.Cursor == "" {
 			return rows, empty, nil

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
@@ -24,7 +24,7 @@ func planInfo(t testing.TB) bind.Info {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bind.Info{Index: x, PartitionPaths: []doc.Path{doc.PathOf("pk")}}
+	return bind.Info{Index: x, PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
 }
 
 // TestPlans pins what is made of queries.

@@ -3,7 +3,7 @@ package query
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
@@ -85,11 +85,11 @@ func Begin(spans []Span) Progress { return cursor.Begin(spans) }
 func ParseProgress(b []byte) (p Progress, rest []byte, ok bool) { return cursor.ParseProgress(b) }
 
 // OrderedBy returns what a row is ordered by that has the value.
-func OrderedBy(v doc.Value) OrderValue { return eval.OrderedBy(v) }
+func OrderedBy(v jsondoc.Value) OrderValue { return eval.OrderedBy(v) }
 
 // OrderedByHash returns what a row is ordered by that has an array or an object, as the kind says, with the
 // hash.
-func OrderedByHash(k doc.Kind, h doc.Hash) OrderValue { return eval.OrderedByHash(k, h) }
+func OrderedByHash(k jsondoc.Kind, h jsondoc.Hash) OrderValue { return eval.OrderedByHash(k, h) }
 
 // CheckComputed checks the definitions of a container's computed properties. As in Cosmos DB each is SELECT
 // VALUE of an expression over one document, FROM the container alone and without any other clause, and the
@@ -100,7 +100,7 @@ func CheckComputed(list []Computed) error { return plan.CheckComputed(list) }
 
 // NewComputed compiles computed properties to a function that evaluates them on the text of a document, for
 // what indexes them. It is safe for concurrent use. The error is an *Error.
-func NewComputed(list []Computed) (func(name string, body []byte) doc.Value, error) {
+func NewComputed(list []Computed) (func(name string, body []byte) jsondoc.Value, error) {
 	return plan.NewComputed(list)
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/exec"
@@ -21,8 +21,8 @@ func afterRules(t *testing.T, text, last string) *plan.Planner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info := bind.Info{PartitionPaths: []doc.Path{doc.PathOf("pk")}}
-	b, err := bind.NewBinder(text, []bind.Parameter{{Name: "@n", Value: doc.NumberValue(2)}}, &info,
+	info := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
+	b, err := bind.NewBinder(text, []bind.Parameter{{Name: "@n", Value: jsondoc.NumberValue(2)}}, &info,
 		plan.FoldConstants)
 	if err != nil {
 		t.Fatal(err)

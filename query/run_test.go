@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
@@ -264,11 +264,11 @@ func TestRunErrors(t *testing.T) {
 	sources := newMemory(t, nil, numbered(40, `{"id":"%","l":[1,2],"pad":"`+strings.Repeat("p",
 		100_000)+`%"}`), 1)
 	failed := errors.New("thrown")
-	env := eval.Env{UDF: func(name string, args []doc.Value) (doc.Value, error) {
+	env := eval.Env{UDF: func(name string, args []jsondoc.Value) (jsondoc.Value, error) {
 		if name == "twice" {
-			return doc.NumberValue(2 * args[0].Num()), nil
+			return jsondoc.NumberValue(2 * args[0].Num()), nil
 		}
-		return doc.Value{}, failed
+		return jsondoc.Value{}, failed
 	}}
 	run := func(text string, env eval.Env) (exec.Page, error) {
 		return mustPrepare(t, text, bind.Info{}).Run(context.Background(), sources, env, exec.RunOptions{})

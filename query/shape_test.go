@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
@@ -23,13 +23,13 @@ func opened(t *testing.T, r *rand.Rand, text string) (open string, values, other
 	}
 	syntax.Replace(q, func(e syntax.Expr) syntax.Expr {
 		l, ok := e.(*syntax.Literal)
-		if !ok || l.Value.Kind() == doc.Undefined || r.IntN(3) == 0 {
+		if !ok || l.Value.Kind() == jsondoc.Undefined || r.IntN(3) == 0 {
 			return e
 		}
 		name := "@" + string(rune('a'+len(values)))
 		values = append(values, bind.Parameter{Name: name, Value: l.Value})
 		texts := []string{"1", "-3", `"o"`, "true", "null", "[1]", string(l.Value.Raw())}
-		others = append(others, bind.Parameter{Name: name, Value: doc.Of([]byte(texts[r.IntN(len(texts))]))})
+		others = append(others, bind.Parameter{Name: name, Value: jsondoc.Of([]byte(texts[r.IntN(len(texts))]))})
 		return &syntax.Parameter{Name: name}
 	})
 	return syntax.Print(q), values, others
@@ -86,10 +86,10 @@ func TestShapeDependsOnValues(t *testing.T) {
 		"SELECT * FROM c WHERE c.a = (@x = 1 ? 2 : 3)":                                      true,
 		"SELECT t FROM c JOIN (SELECT VALUE t FROM t IN c.t WHERE t > @x) t WHERE c.a = @y": false,
 	} {
-		params := []bind.Parameter{{Name: "@x", Value: doc.NumberValue(1)}, {Name: "@y",
-			Value: doc.StringValue("y")},
-			{Name: "@n", Value: doc.NumberValue(1)}, {Name: "@s", Value: doc.StringValue("s")},
-			{Name: "@list", Value: doc.Of([]byte(`[1,2]`))}}
+		params := []bind.Parameter{{Name: "@x", Value: jsondoc.NumberValue(1)}, {Name: "@y",
+			Value: jsondoc.StringValue("y")},
+			{Name: "@n", Value: jsondoc.NumberValue(1)}, {Name: "@s", Value: jsondoc.StringValue("s")},
+			{Name: "@list", Value: jsondoc.Of([]byte(`[1,2]`))}}
 		p, err := Prepare(text, params, info)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -106,8 +106,8 @@ func TestWithReads(t *testing.T) {
 	bodies := [][]byte{[]byte(`{"id":"1","a":1}`), []byte(`{"id":"2","a":2}`), []byte(`{"id":"3","a":3}`)}
 	sources := newMemory(t, x, bodies, 1)
 	p, err := Prepare("SELECT VALUE c.id FROM c WHERE c.a >= @low AND c.a < @high",
-		[]bind.Parameter{{Name: "@low", Value: doc.NumberValue(1)}, {Name: "@high",
-			Value: doc.NumberValue(2)}}, bind.Info{Index: x})
+		[]bind.Parameter{{Name: "@low", Value: jsondoc.NumberValue(1)}, {Name: "@high",
+			Value: jsondoc.NumberValue(2)}}, bind.Info{Index: x})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestWithReads(t *testing.T) {
 		{"1", "2", 1, `"1"`}, {"2", "4", 2, `"2" "3"`}, {"2", "2", 0, ""}, {"9", "1", 0, ""},
 		{`"x"`, "4", 0, ""}, {"[1]", "4", 0, ""},
 	} {
-		low, high := doc.Of([]byte(test.low)), doc.Of([]byte(test.high))
+		low, high := jsondoc.Of([]byte(test.low)), jsondoc.Of([]byte(test.high))
 		q, err := p.With([]bind.Parameter{{Name: "@low", Value: low}, {Name: "@high", Value: high}})
 		if err != nil {
 			t.Fatal(err)
@@ -129,7 +129,7 @@ func TestWithReads(t *testing.T) {
 			t.Errorf("[%s, %s): %s, %d read, %v", test.low, test.high, got, page.Stats.Loaded, err)
 		}
 	}
-	q, err := p.With([]bind.Parameter{{Name: "@high", Value: doc.NumberValue(3)}})
+	q, err := p.With([]bind.Parameter{{Name: "@high", Value: jsondoc.NumberValue(3)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +137,8 @@ func TestWithReads(t *testing.T) {
 	if err != nil || len(page.Rows) > 0 || !slices.Equal(q.Shape.Names, []string{"@high"}) {
 		t.Errorf("%s, %v", rowTexts(page), err)
 	}
-	twice := []bind.Parameter{{Name: "@high", Value: doc.NumberValue(3)}, {Name: "@high",
-		Value: doc.NumberValue(3)}}
+	twice := []bind.Parameter{{Name: "@high", Value: jsondoc.NumberValue(3)}, {Name: "@high",
+		Value: jsondoc.NumberValue(3)}}
 	if _, err = p.With(twice); err == nil {
 		t.Error("a parameter that is there twice is taken")
 	}
@@ -154,8 +154,8 @@ func TestWithAtOnce(t *testing.T) {
 		"SELECT DISTINCT VALUE c.a FROM c WHERE c.a IN (@a, 2)",
 		"SELECT c.a, MAX(c.s) AS m FROM c WHERE c.a = @a GROUP BY c.a",
 	} {
-		params := []bind.Parameter{{Name: "@a", Value: doc.NumberValue(1)}, {Name: "@s",
-			Value: doc.StringValue("b")}}
+		params := []bind.Parameter{{Name: "@a", Value: jsondoc.NumberValue(1)}, {Name: "@s",
+			Value: jsondoc.StringValue("b")}}
 		p, err := Prepare(text, params, bind.Info{Index: x, Lenient: true})
 		if err != nil {
 			t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
@@ -191,7 +191,7 @@ func TestVectorPolicy(t *testing.T) {
 	got, err := runAll(`SELECT VALUE VectorDistance(c.v, [1,0]) FROM c WHERE c.id = "near"`, nil,
 		bind.Info{Vectors: map[string]string{"/v": "euclidean"}},
 		sources, exec.RunOptions{})
-	if err != nil || len(got) != 1 || !doc.Equal(got[0], doc.NumberValue(1)) {
+	if err != nil || len(got) != 1 || !jsondoc.Equal(got[0], jsondoc.NumberValue(1)) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // TestVectorBits holds distances against those of Cosmos DB's query compiler, to the last bit.
@@ -22,7 +22,7 @@ func TestVectorBits(t *testing.T) {
 		}
 		n++
 		v, err := answerTo("SELECT VALUE " + expression)
-		if want := doc.Of([]byte(value)); err != nil || v.Kind() != doc.Number || v.Num() != want.Num() {
+		if want := jsondoc.Of([]byte(value)); err != nil || v.Kind() != jsondoc.Number || v.Num() != want.Num() {
 			t.Errorf("%s: %s, %v, want %s", expression, v.Raw(), err, value)
 		}
 	}

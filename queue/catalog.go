@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
@@ -36,7 +36,7 @@ type entityRecord struct {
 }
 
 func recordKey(kind byte, parent uint32, name string) []byte {
-	return doc.AppendEscaped(host.AppendCatalogHead(nil, kind, parent), []byte(strings.ToLower(name)))
+	return jsondoc.AppendEscaped(host.AppendCatalogHead(nil, kind, parent), []byte(strings.ToLower(name)))
 }
 
 // key is the record's: of a subscription by the last segment of its path.

@@ -3,7 +3,7 @@ package queue
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 

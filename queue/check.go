@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
@@ -190,7 +190,7 @@ func (k *messageChecker) heads() error {
 	prefix := k.keys.Family(layout.FamilySession)
 	it := k.r.Scan(engine.Prefix(prefix), false)
 	for more := it.Next(); more && k.ctx.Err() == nil && !k.stopped; {
-		id, _, err := doc.DecodeEscaped(bytes.Clone(it.Key()[len(prefix):]))
+		id, _, err := jsondoc.DecodeEscaped(bytes.Clone(it.Key()[len(prefix):]))
 		if err != nil {
 			it.Close()
 			return fmt.Errorf("%w: key %x", engine.ErrCorrupt, it.Key())
@@ -200,7 +200,7 @@ func (k *messageChecker) heads() error {
 		if err != nil || !bytes.Equal(head, id) {
 			k.fault("the session %q has no head %d: %q, %v", id, layout.SeqOf(it.Key()), head, err)
 		}
-		more = it.SeekGE(engine.PrefixEnd(doc.AppendEscaped(prefix[:len(prefix):len(prefix)], id)))
+		more = it.SeekGE(engine.PrefixEnd(jsondoc.AppendEscaped(prefix[:len(prefix):len(prefix)], id)))
 	}
 	return it.Close()
 }

@@ -21,8 +21,8 @@ import (
 )
 
 // TestAcknowledgedSurvives: what anybody has been told survives a crash, on a disk whose syncs take long
-// enough for others to see what is not durable yet. Senders, receivers of both modes and a reaper work side by
-// side.
+// enough for others to see what is not durable yet. Senders, receivers of both modes and a reaper work side
+// by side.
 func TestAcknowledgedSurvives(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.must(w.h.Close())

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )

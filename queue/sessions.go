@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
@@ -107,7 +107,7 @@ func (w *sessionWalk) id() (id string, ok bool, err error) {
 	if !w.more {
 		return "", false, nil
 	}
-	raw, _, err := doc.DecodeEscaped(bytes.Clone(w.it.Key()[len(w.prefix):]))
+	raw, _, err := jsondoc.DecodeEscaped(bytes.Clone(w.it.Key()[len(w.prefix):]))
 	if err != nil {
 		return "", false, fmt.Errorf("%w: key %x", engine.ErrCorrupt, w.it.Key())
 	}
@@ -117,7 +117,7 @@ func (w *sessionWalk) id() (id string, ok bool, err error) {
 // pass moves the walk on behind a session.
 func (w *sessionWalk) pass(id string) {
 	if w.more {
-		behind := engine.PrefixEnd(doc.AppendEscaped(w.prefix[:len(w.prefix):len(w.prefix)], []byte(id)))
+		behind := engine.PrefixEnd(jsondoc.AppendEscaped(w.prefix[:len(w.prefix):len(w.prefix)], []byte(id)))
 		if bytes.Compare(w.it.Key(), behind) < 0 {
 			w.more = w.it.SeekGE(behind)
 		}

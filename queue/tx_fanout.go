@@ -3,7 +3,7 @@ package queue
 import (
 	"errors"
 
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/fanout"
 	"github.com/mayflydb/mayfly/queue/internal/layout"

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRecreatedDotnet is the scenario container-recreated for .NET, in both modes: its program is compiled and
-// run by what MAYFLY_CSHARP names.
+// TestRecreatedDotnet is the scenario container-recreated for .NET, in both modes: its program is compiled
+// and run by what MAYFLY_CSHARP names.
 func TestRecreatedDotnet(t *testing.T) {
 	csharp := os.Getenv("MAYFLY_CSHARP")
 	if csharp == "" {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -59,8 +59,8 @@ const (
 )
 
 // storedLimits are those of a document that is in the store.
-var storedLimits = doc.Limits{MaxBytes: doc.DefaultMaxBytes + MaxMoves*archiveBytes,
-	MaxDepth: doc.DefaultMaxDepth + MaxMoves*archiveDepth}
+var storedLimits = jsondoc.Limits{MaxBytes: jsondoc.DefaultMaxBytes + MaxMoves*archiveBytes,
+	MaxDepth: jsondoc.DefaultMaxDepth + MaxMoves*archiveDepth}
 
 // archiving is a container and its archive while their gates are held.
 type archiving struct {
@@ -166,9 +166,9 @@ func archiveID(ghost *stored, n int) string {
 // archiveBody is the document that a ghost becomes. wrapped puts all that it was into a property.
 func archiveBody(c *Container, st *containerState, ghost *stored, id string, wrapped bool) []byte {
 	b := make([]byte, 0, len(ghost.body)+len(id)+1024)
-	b = doc.AppendString(append(b, `{"id":`...), id)
-	var own, previous doc.Value
-	doc.Of(ghost.body).Each(func(name string, v doc.Value) bool {
+	b = jsondoc.AppendString(append(b, `{"id":`...), id)
+	var own, previous jsondoc.Value
+	jsondoc.Of(ghost.body).Each(func(name string, v jsondoc.Value) bool {
 		switch name {
 		case "id":
 		case "ttl":
@@ -177,7 +177,7 @@ func archiveBody(c *Container, st *containerState, ghost *stored, id string, wra
 			previous = v
 		default:
 			if !wrapped {
-				b = append(doc.AppendString(append(b, ','), name), ':')
+				b = append(jsondoc.AppendString(append(b, ','), name), ':')
 				b = append(b, v.Raw()...)
 			}
 		}
@@ -186,7 +186,7 @@ func archiveBody(c *Container, st *containerState, ghost *stored, id string, wra
 	it := Item{c: c, rid: ghost.rid, head: ghost.head}
 	at, _ := st.policy().ExpiresAt(st.life(ghost))
 	text := func(name, value string) {
-		b = doc.AppendString(append(append(append(b, `,"`...), name...), `":`...), value)
+		b = jsondoc.AppendString(append(append(append(b, `,"`...), name...), `":`...), value)
 	}
 	b = append(b, `,"_mayfly":{"deadLetterReason":"TTLExpiredException"`...)
 	text("deadLetterErrorDescription", "The document expired and was moved here.")
@@ -201,8 +201,8 @@ func archiveBody(c *Container, st *containerState, ghost *stored, id string, wra
 		value []byte
 		here  bool
 	}{
-		{"ttl", own.Raw(), own.Kind() != doc.Undefined},
-		{"previous", previous.Raw(), previous.Kind() != doc.Undefined && !wrapped},
+		{"ttl", own.Raw(), own.Kind() != jsondoc.Undefined},
+		{"previous", previous.Raw(), previous.Kind() != jsondoc.Undefined && !wrapped},
 		{"document", ghost.body, wrapped},
 	} {
 		if more.here {

@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -293,7 +293,7 @@ func (m *mortals) compare() {
 			case err != nil || want == nil:
 				m.t.Fatalf("%s %s at %d: %v %s, want %+v", p, id, m.now(), err, it.Body(), want)
 			default:
-				body := doc.Of(it.Body())
+				body := jsondoc.Of(it.Body())
 				if body.Member("v").Str() != want.version || int64(body.Member("ttl").Num()) != want.own ||
 					it.Timestamp() != want.ts {
 					m.t.Fatalf("%s %s: %s of %d, want %+v", p, id, it.Body(), it.Timestamp(), want)
@@ -340,7 +340,7 @@ func (m *mortals) versions(name string) (list []string) {
 	m.check(err)
 	for row, err := range c.Rows(m.ctx, store.QueryRequest{Text: "SELECT * FROM c"}) {
 		m.check(err)
-		list = append(list, doc.Of(row).Member("v").Str())
+		list = append(list, jsondoc.Of(row).Member("v").Str())
 		if body := string(row); strings.Contains(strings.SplitN(body, `"_mayfly"`, 2)[0], `"ttl"`) {
 			m.t.Errorf("it has a ttl still: %s", body)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/tidwall/gjson"
 	"go.uber.org/goleak"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -109,7 +109,7 @@ func TestArchivedDocument(t *testing.T) {
 	want := fmt.Sprintf(`{"id":"a","pk":"p","kind":"x","text":"\u00e4\"","list":[1,2.5],"_mayfly":{"deadLetterReason":"TTLExpiredException",`+
 		`"deadLetterErrorDescription":"The document expired and was moved here.","source":"c","expiredAt":%d,"id":"a","_rid":%s,"_etag":%s,"_ts":%d,`+
 		`"ttl":5,"previous":{"mine":true}}}`,
-		born+5, doc.StringValue(before.RID()).Raw(), doc.StringValue(before.ETag()).Raw(), born)
+		born+5, jsondoc.StringValue(before.RID()).Raw(), jsondoc.StringValue(before.ETag()).Raw(), born)
 	if string(it.Body()) != want || it.Timestamp() != born+7 {
 		t.Errorf("at %d\n got %s\nwant %s", it.Timestamp(), it.Body(), want)
 	}
@@ -282,7 +282,7 @@ func TestArchiveOfAnotherPartitionKey(t *testing.T) {
 	b.put(`{"id":"none","pk":"p","ttl":1}`, `{"id":"object","pk":"p","ttl":1,"big":{"a":1}}`, `{"id":"big","pk":"p","ttl":1,"big":"`+big+`"}`)
 	b.pass(2)
 	b.sweep()
-	none := definition.NewPartitionKey(doc.Value{})
+	none := definition.NewPartitionKey(jsondoc.Value{})
 	for id, want := range map[string]string{"none": `"_mayfly"`, "object": `"big":{"a":1}`, "big": `"document":{"id":"big","pk":"p","ttl":1,"big":"xxx`} {
 		it, _, err := archive.Read(b.ctx, none, id, store.ReadOptions{})
 		if err != nil || !strings.Contains(string(it.Body()), want) {

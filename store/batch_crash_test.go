@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -116,7 +116,7 @@ func checkBatchWreck(t *testing.T, fs *crashdisk.Disk, least []int64) {
 		if err != nil && !is(err, fault.CodeNotFound) {
 			t.Error(err)
 		}
-		return int64(doc.Of(it.Body()).Member("n").Num())
+		return int64(jsondoc.Of(it.Body()).Member("n").Num())
 	}
 	for w := range least {
 		p := fmt.Sprint("w", w)

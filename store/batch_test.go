@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -16,7 +16,7 @@ import (
 // patchOf is a patch of these operations, the inside of a JSON array.
 func patchOf(t testing.TB, operations string) *store.Patch {
 	t.Helper()
-	p, err := doc.ParsePatch([]byte("[" + operations + "]"))
+	p, err := jsondoc.ParsePatch([]byte("[" + operations + "]"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestBatchIsRefused(t *testing.T) {
 		"too many":      {pk("p"), many, store.BatchOptions{Atomic: true}, fault.CodeBadRequest},
 		"too large":     {pk("p"), []store.Operation{big, big}, store.BatchOptions{Atomic: true}, fault.CodeTooLarge},
 		"no key":        {definition.PartitionKey{}, []store.Operation{one}, store.BatchOptions{Atomic: true}, fault.CodeBadRequest},
-		"another key":   {definition.NewPartitionKey(doc.StringValue("p"), doc.StringValue("q")), []store.Operation{one}, store.BatchOptions{Atomic: true}, fault.CodePartitionKeyMismatch},
+		"another key":   {definition.NewPartitionKey(jsondoc.StringValue("p"), jsondoc.StringValue("q")), []store.Operation{one}, store.BatchOptions{Atomic: true}, fault.CodePartitionKeyMismatch},
 		"unknown range": {pk("p"), []store.Operation{one}, store.BatchOptions{Range: "77"}, fault.CodeRangeGone},
 		"ahead":         {pk("p"), []store.Operation{one}, store.BatchOptions{Atomic: true, Session: ahead}, fault.CodeSessionNotAvailable},
 	} {

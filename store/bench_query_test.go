@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // These benchmarks ask queries of a store in memory: planning, the walk through the indexes, reading and
@@ -69,7 +69,7 @@ func BenchmarkOrderByLimit(b *testing.B) {
 // a second one as well; and their number alone.
 func BenchmarkQueryBy(b *testing.B) {
 	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
-	age := Parameter{Name: "@age", Value: doc.NumberValue(40)}
+	age := Parameter{Name: "@age", Value: jsondoc.NumberValue(40)}
 	b.Run("id", func(b *testing.B) { benchQuery(b, c, 1, `SELECT * FROM c WHERE c.id = '0000012345'`) })
 	b.Run("equality", func(b *testing.B) {
 		benchQuery(b, c, 250, `SELECT c.id FROM c WHERE c.age = @age`,
@@ -99,9 +99,9 @@ func BenchmarkQueryByParameter(b *testing.B) {
 			for b.Loop() {
 				n++
 				params := []Parameter{
-					{Name: "@id", Value: doc.StringValue(fmt.Sprintf("%010d", n%benchQueryDocs))},
-					{Name: "@name", Value: doc.StringValue(fmt.Sprintf("n%08d", n%10_000))},
-					{Name: "@age", Value: doc.NumberValue(float64(n) / 1e9)}, // always another
+					{Name: "@id", Value: jsondoc.StringValue(fmt.Sprintf("%010d", n%benchQueryDocs))},
+					{Name: "@name", Value: jsondoc.StringValue(fmt.Sprintf("n%08d", n%10_000))},
+					{Name: "@age", Value: jsondoc.NumberValue(float64(n) / 1e9)}, // always another
 				}
 				page, _, err := c.Query(b.Context(), QueryRequest{Text: q.text, Parameters: params})
 				if err != nil || len(page.Rows) != 1 {

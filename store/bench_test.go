@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
@@ -56,7 +56,7 @@ func benchStore(b *testing.B, n int) (*DB, *Container, *ttl.Virtual) {
 
 // benchKey is the key of the i-th document.
 func benchKey(i int) Key {
-	return Key{definition.NewPartitionKey(doc.StringValue(fmt.Sprintf("user-%06d", i/10))),
+	return Key{definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprintf("user-%06d", i/10))),
 		fmt.Sprintf("%010d", i)}
 }
 

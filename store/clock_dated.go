@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
 )
 
 // dated shows the host what is dated by its clocks: the catalog's records by the server's, what lies in the
@@ -32,8 +32,8 @@ func (w dated) containers(clocks []*host.Clock) (list []*Container) {
 	return list
 }
 
-// Hold implements host.ClockUser. Containers are taken in the order of their making, as by everybody who takes
-// several.
+// Hold implements host.ClockUser. Containers are taken in the order of their making, as by everybody who
+// takes several.
 func (w dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	held := w.containers(clocks)
 	taken := 0

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -330,7 +330,7 @@ func (l *lab) queryNow(c *store.Container) int64 {
 	if err != nil || len(page.Rows) == 0 {
 		l.t.Fatal(err, page.Rows)
 	}
-	return int64(doc.Of(page.Rows[0]).Num()/1000) - clockStart
+	return int64(jsondoc.Of(page.Rows[0]).Num()/1000) - clockStart
 }
 
 func (l *lab) scriptNow(c *store.Container) int64 {
@@ -343,7 +343,7 @@ func (l *lab) scriptNow(c *store.Container) int64 {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return int64(doc.Of(out.Body).Num()/1000) - clockStart
+	return int64(jsondoc.Of(out.Body).Num()/1000) - clockStart
 }
 
 // TestReaperMeetsEachClock: the loop purges what is due by a database's clock while the server's stands

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -15,7 +15,7 @@ import (
 func TestCharges(t *testing.T) {
 	b := newBench(t, "", 1)
 	defer b.close()
-	pk := definition.NewPartitionKey(doc.StringValue("a"))
+	pk := definition.NewPartitionKey(jsondoc.StringValue("a"))
 	item := func(id string, fields, size int) []byte {
 		var s strings.Builder
 		fmt.Fprintf(&s, `{"id":%q,"pk":"a"`, id)

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/query"
-	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/query/spill"
 	"github.com/mayflydb/mayfly/store/internal/classify"

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
@@ -114,8 +114,8 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 }
 
 // checkNew refuses a container whose database is gone, whose name is taken, or whose encryption keys are not
-// there; a missing key is reported before invalid, which is what else is wrong with the spec. The caller holds
-// the catalog's lock.
+// there; a missing key is reported before invalid, which is what else is wrong with the spec. The caller
+// holds the catalog's lock.
 func (d *Database) checkNew(spec *definition.ContainerSpec, invalid error) error {
 	if live, err := d.ds.database(d.ID()); err != nil || live != d {
 		return fault.New(fault.CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -58,13 +58,13 @@ func (b *bench) beside(n int) {
 	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 	defer cancel()
 	for i := range n {
-		key := definition.NewPartitionKey(doc.StringValue("beside"))
+		key := definition.NewPartitionKey(jsondoc.StringValue("beside"))
 		if _, _, err := b.c.Upsert(ctx, key, []byte(fmt.Sprintf(`{"id":"b","pk":"beside","n":%d}`, i)),
 			store.WriteOptions{}); err != nil {
 			b.t.Fatalf("a write beside: %v", err)
 		}
 		if it, _, err := b.c.Read(ctx, key, "b", store.ReadOptions{}); err != nil ||
-			doc.Of(it.Body()).Member("n").Num() != float64(i) {
+			jsondoc.Of(it.Body()).Member("n").Num() != float64(i) {
 			b.t.Fatalf("a read beside: %s, %v", it.Body(), err)
 		}
 		if _, _, err := b.c.Read(ctx, key, "nothing", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
@@ -191,7 +191,7 @@ func TestScriptEndsWithItsRequest(t *testing.T) {
 	for _, id := range []string{"loop", "query"} {
 		ctx, cancel := context.WithCancel(b.ctx)
 		begun := &firstValue{Context: ctx, do: cancel}
-		_, _, err := b.c.Execute(begun, definition.NewPartitionKey(doc.StringValue("a")), id, nil,
+		_, _, err := b.c.Execute(begun, definition.NewPartitionKey(jsondoc.StringValue("a")), id, nil,
 			store.ExecuteOptions{})
 		if !is(err, fault.CodeCanceled) {
 			t.Errorf("%s: %v", id, err)
@@ -224,7 +224,7 @@ func TestConditionHoldsNobody(t *testing.T) {
 	set := store.Operation{Kind: store.OperationPatch, ID: "many",
 		Patch: patchOf(t, `{"op":"set","path":"/v","value":1}`)}
 	set.Patch.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
-	key := definition.NewPartitionKey(doc.StringValue("a"))
+	key := definition.NewPartitionKey(jsondoc.StringValue("a"))
 	b.trigger("t", `function () { }`)
 	for name, patch := range map[string]func(ctx context.Context) error{
 		"patch": func(ctx context.Context) error {
@@ -277,7 +277,7 @@ func TestConditionOfAnotherVersion(t *testing.T) {
 		ctx := &firstValue{Context: cancelable, do: func() { b.put(`{"id":"1","pk":"a","n":2}`) }}
 		p := patchOf(t, `{"op":"incr","path":"/n","value":1}`)
 		p.Condition = c.condition
-		it, _, err := b.c.Patch(ctx, definition.NewPartitionKey(doc.StringValue("a")), "1", *p,
+		it, _, err := b.c.Patch(ctx, definition.NewPartitionKey(jsondoc.StringValue("a")), "1", *p,
 			store.WriteOptions{})
 		cancel()
 		if c.want != fine && !is(err, c.want) || c.want == fine &&

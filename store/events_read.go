@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
@@ -31,13 +31,13 @@ type Expiration struct {
 // AppendJSON appends the expiration as {"id", "partitionKey": [...], "expiredAt", "lsn", "sequence", "range",
 // "document"}.
 func (e *Expiration) AppendJSON(dst []byte) []byte {
-	dst = doc.AppendString(append(dst, `{"id":`...), e.Key.ID)
+	dst = jsondoc.AppendString(append(dst, `{"id":`...), e.Key.ID)
 	dst = append(dst, `,"partitionKey":[`...)
 	for i, v := range e.Key.Partition.Values() {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if v.Kind() == doc.Undefined {
+		if v.Kind() == jsondoc.Undefined {
 			dst = append(dst, "{}"...) // as in the header that clients send for a key that has no value
 		} else {
 			dst = append(dst, v.Raw()...)
@@ -46,7 +46,7 @@ func (e *Expiration) AppendJSON(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `],"expiredAt":`...), e.ExpiredAt, 10)
 	dst = strconv.AppendUint(append(dst, `,"lsn":`...), e.LSN, 10)
 	dst = strconv.AppendUint(append(dst, `,"sequence":`...), e.Sequence, 10)
-	dst = doc.AppendString(append(dst, `,"range":`...), e.Range)
+	dst = jsondoc.AppendString(append(dst, `,"range":`...), e.Range)
 	return append(e.Item.AppendJSON(append(dst, `,"document":`...)), '}')
 }
 

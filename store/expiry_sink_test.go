@@ -13,8 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/hosttest"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"

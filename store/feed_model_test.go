@@ -15,8 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -321,7 +321,7 @@ func (w *feedWorld) fromTheBeginning() {
 // epk is the EPK of a key, in upper-case hexadecimal.
 func (w *feedWorld) epk(k metatest.Key) string {
 	def := w.c.Info().Spec.PartitionKey
-	return strings.ToUpper(hex.EncodeToString(definition.EPK(&def, definition.NewPartitionKey(doc.StringValue(k.Partition)))))
+	return strings.ToUpper(hex.EncodeToString(definition.EPK(&def, definition.NewPartitionKey(jsondoc.StringValue(k.Partition)))))
 }
 
 // settle sweeps and lets all readers come to the end: then they know it all.

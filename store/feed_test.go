@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -224,13 +224,13 @@ func TestFeedOfPrefix(t *testing.T) {
 }
 
 func keyed(values ...any) *definition.PartitionKey {
-	var list []doc.Value
+	var list []jsondoc.Value
 	for _, v := range values {
 		switch v := v.(type) {
 		case string:
-			list = append(list, doc.StringValue(v))
+			list = append(list, jsondoc.StringValue(v))
 		case float64:
-			list = append(list, doc.NumberValue(v))
+			list = append(list, jsondoc.NumberValue(v))
 		}
 	}
 	k := definition.NewPartitionKey(list...)

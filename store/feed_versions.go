@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -83,18 +83,18 @@ func (ch *Change) appendMetadata(dst []byte) []byte {
 		dst = append(dst, `,"timeToLiveExpired":true`...)
 	}
 	if ch.gone() {
-		dst = doc.AppendString(append(dst, `,"id":`...), ch.Key.ID)
+		dst = jsondoc.AppendString(append(dst, `,"id":`...), ch.Key.ID)
 		dst = append(dst, `,"partitionKey":{`...)
 		first := true
 		for i, v := range ch.Key.Partition.Values() {
-			if v.Kind() == doc.Undefined {
+			if v.Kind() == jsondoc.Undefined {
 				continue
 			}
 			if !first {
 				dst = append(dst, ',')
 			}
 			first = false
-			dst = doc.AppendString(dst, ch.c.def.Paths[i][len("/"):])
+			dst = jsondoc.AppendString(dst, ch.c.def.Paths[i][len("/"):])
 			dst = append(append(dst, ':'), v.Raw()...)
 		}
 		dst = append(dst, '}')

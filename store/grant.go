@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -33,16 +33,16 @@ func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
 }
 
 func (ds *dataset) grant(ctx context.Context, permission Resource) (Grant, error) {
-	return ds.parseGrant(ctx, doc.Of(permission.Body))
+	return ds.parseGrant(ctx, jsondoc.Of(permission.Body))
 }
 
 // parseGrant reads a permission: its mode, the link of the resource, and the partition key.
-func (ds *dataset) parseGrant(ctx context.Context, v doc.Value) (g Grant, err error) {
+func (ds *dataset) parseGrant(ctx context.Context, v jsondoc.Value) (g Grant, err error) {
 	if err := checkWord(v, "permissionMode", "Read", "All"); err != nil {
 		return g, err
 	}
 	g.Write = strings.EqualFold(v.Member("permissionMode").Str(), "All")
-	if pk := v.Member("resourcePartitionKey"); pk.Kind() != doc.Undefined && pk.Kind() != doc.Null {
+	if pk := v.Member("resourcePartitionKey"); pk.Kind() != jsondoc.Undefined && pk.Kind() != jsondoc.Null {
 		if g.Partition, err = definition.ParsePartitionKey(pk.Raw()); err != nil {
 			return g, err
 		}

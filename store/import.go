@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -107,22 +107,22 @@ func (t *tx) date(p *prepared) (err error) {
 // the document. It fails with CodeBadRequest for what is no document and for a malformed _ts or _mayfly.
 func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 	// Whoever stores it measures what is left of it.
-	if body, err = doc.Compact(body, doc.Limits{MaxBytes: 2 * doc.DefaultMaxBytes}); err != nil {
+	if body, err = jsondoc.Compact(body, jsondoc.Limits{MaxBytes: 2 * jsondoc.DefaultMaxBytes}); err != nil {
 		return nil, o, definition.DocumentError(err)
 	}
-	if kind := doc.Of(body).Kind(); kind != doc.Object {
-		return nil, o, definition.DocumentError(&doc.NotObjectError{Kind: kind})
+	if kind := jsondoc.Of(body).Kind(); kind != jsondoc.Object {
+		return nil, o, definition.DocumentError(&jsondoc.NotObjectError{Kind: kind})
 	}
-	var ts, own doc.Value
+	var ts, own jsondoc.Value
 	document = make([]byte, 0, len(body))
-	doc.Of(body).Each(func(name string, v doc.Value) bool {
+	jsondoc.Of(body).Each(func(name string, v jsondoc.Value) bool {
 		switch {
 		case name == "_ts":
 			ts = v
-		case name == archiveProperty && v.Member("deadLetterReason").Kind() == doc.Undefined:
+		case name == archiveProperty && v.Member("deadLetterReason").Kind() == jsondoc.Undefined:
 			own = v
 		default:
-			document = doc.AppendString(append(document, ','), name)
+			document = jsondoc.AppendString(append(document, ','), name)
 			document = append(append(document, ':'), v.Raw()...)
 		}
 		return true
@@ -132,21 +132,21 @@ func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 	}
 	document[0] = '{'
 	document = append(document, '}')
-	if own.Kind() != doc.Undefined {
+	if own.Kind() != jsondoc.Undefined {
 		o, err = parseAge(own)
-	} else if ts.Kind() != doc.Undefined {
+	} else if ts.Kind() != jsondoc.Undefined {
 		o.Timestamp, err = parseTimestamp("_ts", ts)
 	}
 	return document, o, err
 }
 
 // parseAge reads the member _mayfly of a document.
-func parseAge(v doc.Value) (o ImportOptions, err error) {
-	if v.Kind() != doc.Object || v.Len() != 1 {
+func parseAge(v jsondoc.Value) (o ImportOptions, err error) {
+	if v.Kind() != jsondoc.Object || v.Len() != 1 {
 		return o, fault.New(fault.CodeBadRequest,
 			"'_mayfly' must be an object with one of 'timestamp', 'age' and 'expiresIn'.")
 	}
-	v.Each(func(name string, v doc.Value) bool {
+	v.Each(func(name string, v jsondoc.Value) bool {
 		switch name {
 		case "timestamp":
 			o.Timestamp, err = parseTimestamp(name, v)
@@ -164,17 +164,17 @@ func parseAge(v doc.Value) (o ImportOptions, err error) {
 }
 
 // parseTimestamp reads seconds since 1970, at least one.
-func parseTimestamp(name string, v doc.Value) (int64, error) {
+func parseTimestamp(name string, v jsondoc.Value) (int64, error) {
 	n := v.Num()
-	if v.Kind() != doc.Number || n < 1 || n > 1e12 || n != float64(int64(n)) {
+	if v.Kind() != jsondoc.Number || n < 1 || n > 1e12 || n != float64(int64(n)) {
 		return 0, fault.New(fault.CodeBadRequest, "'"+name+"' must be whole seconds since 1970.")
 	}
 	return int64(n), nil
 }
 
-func parseDuration(name string, v doc.Value) (time.Duration, error) {
+func parseDuration(name string, v jsondoc.Value) (time.Duration, error) {
 	d, err := ttl.ParseDuration(v.Str())
-	if v.Kind() != doc.String || err != nil {
+	if v.Kind() != jsondoc.String || err != nil {
 		return 0, &fault.Error{Code: fault.CodeBadRequest,
 			Message: "'" + name + "' must be a duration such as \"90s\", \"12h\" or \"29d\".", Err: err}
 	}

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -139,8 +139,8 @@ func BenchmarkLeapfrog(b *testing.B) {
 		}
 	}
 	inSource(b, c, func(s *source) {
-		x, _ := s.Index().Term(index.Path{{Name: "x"}}, doc.NumberValue(1))
-		y, _ := s.Index().Term(index.Path{{Name: "y"}}, doc.NumberValue(1))
+		x, _ := s.Index().Term(index.Path{{Name: "x"}}, jsondoc.NumberValue(1))
+		y, _ := s.Index().Term(index.Path{{Name: "y"}}, jsondoc.NumberValue(1))
 		b.ReportAllocs()
 		b.ResetTimer()
 		for looked := 0; looked < b.N; {

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
@@ -76,11 +76,11 @@ func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, 
 		_, _, err = c.Upsert(t.Context(), definition.PartitionKey{}, []byte(rest), WriteOptions{})
 	case "delete":
 		body := []byte(rest)
-		_, err = c.Delete(t.Context(), c.def.Extract(body), doc.Get(body, layout.IDPath).Str(),
+		_, err = c.Delete(t.Context(), c.def.Extract(body), jsondoc.Get(body, layout.IDPath).Str(),
 			WriteOptions{})
 	case "lease": // for a minute
 		body := []byte(rest)
-		_, err = c.Lease(t.Context(), c.def.Extract(body), doc.Get(body, layout.IDPath).Str(), 60)
+		_, err = c.Lease(t.Context(), c.def.Extract(body), jsondoc.Get(body, layout.IDPath).Str(), 60)
 	case "idle": // the container is deleted when it has been for so long
 		_, err = c.ChangeSettings(t.Context(), func(s *definition.ContainerSettings) error {
 			s.AutoDeleteOnIdle = definition.MinIdle

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -56,11 +56,11 @@ func (c *Container) lintItem(st *containerState, p *prepared) (found definition.
 }
 
 // lintBase looks at what a document has in the property from which its time to live is to count.
-func lintBase(v doc.Value) definition.Lint {
+func lintBase(v jsondoc.Value) definition.Lint {
 	switch {
-	case v.Kind() == doc.Undefined:
+	case v.Kind() == jsondoc.Undefined:
 		return definition.LintBaseAbsent
-	case v.Kind() != doc.Number:
+	case v.Kind() != jsondoc.Number:
 		return definition.LintBaseType
 	case v.Num() >= definition.MillisecondsBase:
 		return definition.LintBaseMilliseconds
@@ -102,7 +102,7 @@ func isLeaseLock(id string, body []byte) bool {
 		return false
 	}
 	only := true
-	doc.Of(body).Each(func(name string, _ doc.Value) bool {
+	jsondoc.Of(body).Each(func(name string, _ jsondoc.Value) bool {
 		only = name == "id" || name == "ttl" || name == "partitionKey"
 		return only
 	})

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -23,7 +23,7 @@ func TestReaperComesBack(t *testing.T) {
 		return n
 	}
 	sweep()
-	p := definition.NewPartitionKey(doc.StringValue("a"))
+	p := definition.NewPartitionKey(jsondoc.StringValue("a"))
 	if _, _, err := g.c.Create(t.Context(), p, []byte(`{"id":"1","pk":"a","ttl":5}`),
 		WriteOptions{}); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestCeilingOfASecondTry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pk := definition.NewPartitionKey(doc.StringValue("a"))
+	pk := definition.NewPartitionKey(jsondoc.StringValue("a"))
 	p, err := g.c.prepare(pk, Operation{Kind: OperationUpsert, Body: []byte(`{"id":"1","pk":"a","ttl":500}`)})
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@ package store
 import (
 	"bytes"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
@@ -166,7 +166,7 @@ func (c *Container) replacement(pk definition.PartitionKey, op Operation) (*prep
 
 // draft checks a document that is to be written.
 func (c *Container) draft(given definition.PartitionKey, body []byte) (*prepared, error) {
-	parsed, err := doc.Parse(body, doc.Limits{})
+	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 	if err != nil {
 		return nil, definition.DocumentError(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -19,7 +19,7 @@ import (
 // Patch changes parts of an item where it lies.
 type Patch struct {
 	// Operations are made in order, all or none.
-	Operations doc.Patch
+	Operations jsondoc.Patch
 	// Condition, "FROM c WHERE ..." with a name of choice for c, must hold for the item as it is before the
 	// patch. Empty: there is none.
 	Condition string
@@ -36,7 +36,7 @@ func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id st
 
 // preparedPatch is a patch that leaves alone what no patch may change.
 type preparedPatch struct {
-	ops  doc.Patch
+	ops  jsondoc.Patch
 	only *query.Condition        // nil: none
 	pk   definition.PartitionKey // of the item
 
@@ -63,13 +63,13 @@ func (c *Container) preparePatch(pk definition.PartitionKey, p Patch) (*prepared
 }
 
 // unpatchable are the properties that no patch may touch, beside the paths of the partition key.
-var unpatchable = []doc.Path{
-	layout.IDPath, doc.PathOf("_rid"), doc.PathOf("_ts"), doc.PathOf("_etag"), doc.PathOf(
-		"_self"), doc.PathOf("_attachments"), doc.PathOf("_lsn"),
+var unpatchable = []jsondoc.Path{
+	layout.IDPath, jsondoc.PathOf("_rid"), jsondoc.PathOf("_ts"), jsondoc.PathOf("_etag"), jsondoc.PathOf(
+		"_self"), jsondoc.PathOf("_attachments"), jsondoc.PathOf("_lsn"),
 }
 
 // checkPatched refuses operations on what cannot be patched, on what that lies in, and on what lies in it.
-func (c *Container) checkPatched(ops doc.Patch) error {
+func (c *Container) checkPatched(ops jsondoc.Patch) error {
 	for _, p := range c.def.ParsedPaths() {
 		if n := ops.Touches(p); n > 0 {
 			return fault.New(fault.CodeBadRequest, fmt.Sprintf(

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -154,9 +154,9 @@ func TestPatchLeavesAlone(t *testing.T) {
 			if b.c, err = d.CreateContainer(b.ctx, spec, definition.Throughput{}); err != nil {
 				t.Fatal(err)
 			}
-			key := definition.NewPartitionKey(doc.StringValue("z"))
+			key := definition.NewPartitionKey(jsondoc.StringValue("z"))
 			if kind == definition.KindMultiHash {
-				key = definition.NewPartitionKey(doc.StringValue("z"), doc.StringValue("p"))
+				key = definition.NewPartitionKey(jsondoc.StringValue("z"), jsondoc.StringValue("p"))
 			}
 			b.put(`{"id":"1","address":{"zip":"z","city":"c"},"pk":"p","l":[{"id":1}]}`)
 			for _, c := range []struct{ ops, text string }{

@@ -3,7 +3,7 @@ package store
 import (
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // TestPlansAreKept: a plan is kept for the values that a query was asked with, and one for their types.
@@ -17,7 +17,7 @@ func TestPlansAreKept(t *testing.T) {
 		rows, kept int
 	}{{"1", 1, 2}, {"2", 1, 3}, {"2", 1, 3}, {"77", 0, 4}, {`"1"`, 0, 6}, {"3", 1, 7}} {
 		q := QueryRequest{Text: `SELECT VALUE c.id FROM c WHERE c.n = @n`,
-			Parameters: []Parameter{{Name: "@n", Value: doc.Of([]byte(ask.value))}}}
+			Parameters: []Parameter{{Name: "@n", Value: jsondoc.Of([]byte(ask.value))}}}
 		page, _, err := c.Query(t.Context(), q)
 		if err != nil || len(page.Rows) != ask.rows {
 			t.Errorf("%s: %d rows, want %d; %v", ask.value, len(page.Rows), ask.rows, err)

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -319,11 +319,11 @@ func (c *Container) mustMerge(st *containerState, q QueryRequest) error {
 
 // ParseParameters reads the parameters of a query as clients send them: [{"name": "@p", "value": ...}]; null
 // and nothing are none. CodeBadRequest: they are something else, or one has no name that begins with '@'.
-func ParseParameters(list doc.Value) (params []Parameter, err error) {
-	if k := list.Kind(); k != doc.Array && k != doc.Null && k != doc.Undefined {
+func ParseParameters(list jsondoc.Value) (params []Parameter, err error) {
+	if k := list.Kind(); k != jsondoc.Array && k != jsondoc.Null && k != jsondoc.Undefined {
 		return nil, fault.New(fault.CodeBadRequest, "The 'parameters' of a query must be an array.")
 	}
-	list.Each(func(_ string, p doc.Value) bool {
+	list.Each(func(_ string, p jsondoc.Value) bool {
 		name := p.Member("name").Str()
 		if len(name) < 2 || name[0] != '@' {
 			err = fault.New(fault.CodeBadRequest,

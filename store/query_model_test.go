@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/internal/naive"
 	"github.com/mayflydb/mayfly/internal/racetest"
@@ -135,9 +135,9 @@ func (g *queryRig) remove(id string) {
 }
 
 func (g *queryRig) key(body string) definition.PartitionKey {
-	values := []doc.Value{doc.Get([]byte(body), doc.PathOf("pk"))}
+	values := []jsondoc.Value{jsondoc.Get([]byte(body), jsondoc.PathOf("pk"))}
 	if g.kind == metatest.Hierarchical {
-		values = append(values, doc.Get([]byte(body), doc.PathOf("sub")))
+		values = append(values, jsondoc.Get([]byte(body), jsondoc.PathOf("sub")))
 	}
 	return definition.NewPartitionKey(values...)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/classify"
@@ -44,7 +44,7 @@ func (c *Container) gatewayPlan(st *containerState, q QueryRequest, features []s
 	}
 	keys, known := plan.PinnedKeys()
 	if !key.IsZero() {
-		keys, known = [][]doc.Value{key.Values()}, true
+		keys, known = [][]jsondoc.Value{key.Values()}, true
 	}
 	return plan.JSON(c.keyRanges(keys, known))
 }
@@ -52,7 +52,7 @@ func (c *Container) gatewayPlan(st *containerState, q QueryRequest, features []s
 // keyRanges are the ranges of effective partition keys in which these keys lie, in order: a point for a full
 // key, a range for the beginning of one. No keys are the point of the empty key, so that a client asks one
 // range, which finds nothing; keys that are not known can lie anywhere.
-func (c *Container) keyRanges(keys [][]doc.Value, known bool) []query.KeyRange {
+func (c *Container) keyRanges(keys [][]jsondoc.Value, known bool) []query.KeyRange {
 	switch {
 	case !known:
 		return []query.KeyRange{{Max: definition.MaxEPK, MinInclusive: true}}

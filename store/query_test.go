@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
@@ -178,7 +178,7 @@ func TestQueryReach(t *testing.T) {
 		"SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n":                              merged,
 		"SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.n FROM c)":              merged,
 	} {
-		q := store.QueryRequest{Text: text, Parameters: []store.Parameter{{Name: "@key", Value: doc.StringValue("p1")}}}
+		q := store.QueryRequest{Text: text, Parameters: []store.Parameter{{Name: "@key", Value: jsondoc.StringValue("p1")}}}
 		served, err := b.rows(q)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -211,7 +211,7 @@ func TestPinnedPartitionKey(t *testing.T) {
 	}
 	b.put(`{"id":"none"}`)
 	for i, key := range keys {
-		want, _, err := b.c.Read(b.ctx, definition.NewPartitionKey(doc.Of([]byte(key))), strconv.Itoa(i), store.ReadOptions{})
+		want, _, err := b.c.Read(b.ctx, definition.NewPartitionKey(jsondoc.Of([]byte(key))), strconv.Itoa(i), store.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +219,7 @@ func TestPinnedPartitionKey(t *testing.T) {
 		if err != nil || len(page.Rows) != 1 || string(page.Rows[0]) != strconv.Quote(want.RID()) || page.Stats.Loaded != 1 {
 			t.Errorf("pk = %s: %s, %+v, %v", key, page.Rows, page.Stats, err)
 		}
-		if _, at, _ := b.c.Read(b.ctx, definition.NewPartitionKey(doc.Of([]byte(key))), strconv.Itoa(i), store.ReadOptions{}); r.Range != at.Range {
+		if _, at, _ := b.c.Read(b.ctx, definition.NewPartitionKey(jsondoc.Of([]byte(key))), strconv.Itoa(i), store.ReadOptions{}); r.Range != at.Range {
 			t.Errorf("pk = %s: range %s answered, the item is in %s", key, r.Range, at.Range)
 		}
 	}
@@ -269,7 +269,7 @@ func TestQueryScopes(t *testing.T) {
 		return strings.Join(list, " ")
 	}
 	for name, c := range map[string]struct{ got, want string }{
-		"a full key":                  {scoped(store.Scope{Partition: definition.NewPartitionKey(doc.StringValue("p1"), doc.StringValue("s0"))}, all), of(1, 0)},
+		"a full key":                  {scoped(store.Scope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"), jsondoc.StringValue("s0"))}, all), of(1, 0)},
 		"a prefix":                    {scoped(store.Scope{Partition: pk("p1")}, all), of(1, -1)},
 		"a prefix, in order":          {scoped(store.Scope{Partition: pk("p1")}, all+" ORDER BY c.id DESC"), reversed(of(1, -1))},
 		"a full key in WHERE":         {scoped(store.Scope{}, all+" WHERE c.sub = 's0' AND c.pk = 'p1'"), of(1, 0)},
@@ -402,7 +402,7 @@ func TestForeignContinuation(t *testing.T) {
 	for i := range 10 {
 		b.put(fmt.Sprintf(`{"id":"%d","pk":"p%d","n":%d}`, i, i%3, i%2))
 	}
-	one := []store.Parameter{{Name: "@n", Value: doc.NumberValue(0)}}
+	one := []store.Parameter{{Name: "@n", Value: jsondoc.NumberValue(0)}}
 	ask := func(text string, params []store.Parameter, scope store.Scope, token string) (store.QueryPage, error) {
 		q := store.QueryRequest{Text: text, Parameters: params}
 		q.Scope, q.MaxItems, q.Continuation = scope, 1, token
@@ -419,7 +419,7 @@ func TestForeignContinuation(t *testing.T) {
 		}
 		for name, err := range map[string]error{
 			"another query":     second2(ask(strings.Replace(text, "*", "c.id", 1), one, store.Scope{}, first.Continuation)),
-			"another parameter": second2(ask(text, []store.Parameter{{Name: "@n", Value: doc.NumberValue(1)}}, store.Scope{}, first.Continuation)),
+			"another parameter": second2(ask(text, []store.Parameter{{Name: "@n", Value: jsondoc.NumberValue(1)}}, store.Scope{}, first.Continuation)),
 			"another scope":     second2(ask(text, one, store.Scope{Partition: pk("p1")}, first.Continuation)),
 			"another range":     second2(ask(text, one, store.Scope{Range: b.c.Ranges().Ranges[0].ID}, first.Continuation)),
 		} {

@@ -15,10 +15,10 @@ import (
 	"github.com/tidwall/gjson"
 	"go.uber.org/goleak"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/doors"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -166,7 +166,7 @@ func (b *bench) tryDefault(def string) error {
 
 func (b *bench) seconds() int64 { return b.db.Now().Unix() }
 
-func pk(s string) definition.PartitionKey { return definition.NewPartitionKey(doc.StringValue(s)) }
+func pk(s string) definition.PartitionKey { return definition.NewPartitionKey(jsondoc.StringValue(s)) }
 
 func is(err error, code fault.Code) bool { return err != nil && fault.ErrorCode(err) == code }
 
@@ -571,7 +571,7 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 		if len(page.Rows) == 0 {
 			return "", err
 		}
-		parsed, err := doc.Parse(page.Rows[0], doc.Limits{})
+		parsed, err := jsondoc.Parse(page.Rows[0], jsondoc.Limits{})
 		return string(parsed.Body), err
 	}
 	create := func(id, u string) func() (string, error) { // its conflict tells of the other item

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
@@ -28,7 +28,7 @@ func (it Item) ID() string {
 	if it.id != "" {
 		return it.id
 	}
-	return doc.Get(it.body, layout.IDPath).Str()
+	return jsondoc.Get(it.body, layout.IDPath).Str()
 }
 
 // RID is the resource id. It stays the same through every replace.
@@ -59,7 +59,7 @@ func (it Item) AppendJSON(dst []byte) []byte {
 
 // system makes one string of all, since it is made for every item that is sent: the rid ends the self link,
 // the etag follows.
-func (it Item) system() doc.System {
+func (it Item) system() jsondoc.System {
 	var buf [128]byte
 	b := append(it.c.appendSelf(buf[:0]), "docs/"...)
 	rid := len(b)
@@ -68,7 +68,7 @@ func (it Item) system() doc.System {
 	b = append(b, '/')
 	etag := layout.ETagBytes(it.c.incarnation(), it.head.Slot, uint64(it.head.Sequence))
 	text := string(append(b, etag[:]...))
-	return doc.System{RID: text[rid:end], Self: text[:end+1], ETag: text[end+1:], TS: it.head.Life.TS}
+	return jsondoc.System{RID: text[rid:end], Self: text[:end+1], ETag: text[end+1:], TS: it.head.Life.TS}
 }
 
 func (c *Container) etag(h layout.Header) string {
@@ -217,7 +217,7 @@ func (c *Container) get(ctx context.Context, st *containerState, s *partition, p
 // one that has been renamed need be looked at.
 func (p *itemLocation) named(value []byte) bool {
 	h, body, err := layout.DecodeItem(value)
-	return err != nil || !h.Renamed || doc.Get(body, layout.IDPath).Str() == p.id
+	return err != nil || !h.Renamed || jsondoc.Get(body, layout.IDPath).Str() == p.id
 }
 
 // maxLookups is how often a point read may lose the race against a delete and a create of the same id, before

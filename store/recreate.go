@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"

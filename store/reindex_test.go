@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -191,13 +191,13 @@ func TestShapesRunOut(t *testing.T) {
 	g.compareSources(Scope{})
 	for i := 0; i < view.MaxShapes; i += 7 {
 		if _, err := g.c.Delete(t.Context(),
-			definition.NewPartitionKey(doc.StringValue(fmt.Sprint("p", i%4))), fmt.Sprint(i), WriteOptions{}); err != nil {
+			definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprint("p", i%4))), fmt.Sprint(i), WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	g.reopen(false)
 	book := &g.c.state.Load().ranges[0].shapes
-	if _, err := g.c.Delete(t.Context(), definition.NewPartitionKey(doc.StringValue("p1")), "1",
+	if _, err := g.c.Delete(t.Context(), definition.NewPartitionKey(jsondoc.StringValue("p1")), "1",
 		WriteOptions{}); err != nil || len(book.known) > 0 {
 		t.Errorf("a delete: %v, shapes learned: %d", err, len(book.known))
 	}
@@ -233,9 +233,9 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 	}
 	st := g.c.state.Load()
 	s := st.ranges[0]
-	composite, _ := st.terms.Composites()[0].Prefix(doc.NumberValue(1), doc.Value{})
-	term, _ := st.terms.Term(index.Path{{Name: "a"}}, doc.NumberValue(1))
-	other, _ := st.terms.Term(index.Path{{Name: "a"}}, doc.NumberValue(2))
+	composite, _ := st.terms.Composites()[0].Prefix(jsondoc.NumberValue(1), jsondoc.Value{})
+	term, _ := st.terms.Term(index.Path{{Name: "a"}}, jsondoc.NumberValue(1))
+	other, _ := st.terms.Term(index.Path{{Name: "a"}}, jsondoc.NumberValue(2))
 	born := layout.ItemRID(s.number, layout.FirstOf(1))
 	for _, c := range []struct {
 		key    []byte

@@ -3,7 +3,7 @@ package store_test
 import (
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -155,7 +155,7 @@ func TestRenameInScript(t *testing.T) {
 	if out, err := b.execute("swap"); err != nil || out != `["2",true,404]` {
 		t.Errorf("%s, %v", out, err)
 	}
-	if _, _, err := b.c.Read(b.ctx, definition.NewPartitionKey(doc.StringValue("a")), "2",
+	if _, _, err := b.c.Read(b.ctx, definition.NewPartitionKey(jsondoc.StringValue("a")), "2",
 		store.ReadOptions{}); err != nil {
 		t.Error(err)
 	}

@@ -3,9 +3,9 @@ package store
 import (
 	"fmt"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
@@ -32,7 +32,7 @@ func checkResources(r engine.Reader, report func(error) bool) error {
 				fault = fmt.Sprintf("belongs to %x, which does not exist", f.Owner)
 			case rec.Num == 0 || rec.Num >= next || numbers[rec.Num]:
 				fault = fmt.Sprintf("has the number %d, which is not its own", rec.Num)
-			case doc.Valid(rec.Body, doc.Limits{}) != nil || doc.Get(rec.Body, layout.IDPath).Str() != id:
+			case jsondoc.Valid(rec.Body, jsondoc.Limits{}) != nil || jsondoc.Get(rec.Body, layout.IDPath).Str() != id:
 				fault = "has a body that does not fit"
 			}
 			numbers[rec.Num] = true

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/record"
@@ -21,13 +21,13 @@ type resourceDraft struct {
 
 // draft checks a body by the rules of its kind and takes off what the server adds.
 func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error) {
-	parsed, err := doc.Parse(body, doc.Limits{})
+	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 	if err != nil {
 		return resourceDraft{}, definition.DocumentError(err)
 	}
 	kind := &record.Kinds[r.family.Kind]
 	d := resourceDraft{body: withoutMember(parsed.Body, kind.System)}
-	v := doc.Of(d.body)
+	v := jsondoc.Of(d.body)
 	if err := checkRequired(v, requiredMembers[r.family.Kind]); err != nil {
 		return d, err
 	}
@@ -58,17 +58,17 @@ var requiredMembers = [...][]string{
 }
 
 // checkRequired names all properties that are missing, as Cosmos DB does.
-func checkRequired(v doc.Value, names []string) error {
+func checkRequired(v jsondoc.Value, names []string) error {
 	missing := ""
 	for _, name := range names {
 		name, object := strings.CutSuffix(name, "{}")
-		want := doc.String
+		want := jsondoc.String
 		if object {
-			want = doc.Object
+			want = jsondoc.Object
 		}
 		switch k := v.Member(name).Kind(); k {
 		case want:
-		case doc.Undefined:
+		case jsondoc.Undefined:
 			missing += name + "; "
 		default:
 			return fault.New(fault.CodeBadRequest,
@@ -84,7 +84,7 @@ func checkRequired(v doc.Value, names []string) error {
 }
 
 // checkWord checks that a property is one of words, in any case: clients differ, and what they sent is kept.
-func checkWord(v doc.Value, name string, words ...string) error {
+func checkWord(v jsondoc.Value, name string, words ...string) error {
 	got := v.Member(name).Str()
 	if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, got) }) {
 		return nil
@@ -96,17 +96,17 @@ func checkWord(v doc.Value, name string, words ...string) error {
 
 // withoutMember is a body without the member of that name. The body itself is given back where it has none.
 func withoutMember(body []byte, name string) []byte {
-	v := doc.Of(body)
-	if name == "" || v.Member(name).Kind() == doc.Undefined {
+	v := jsondoc.Of(body)
+	if name == "" || v.Member(name).Kind() == jsondoc.Undefined {
 		return body
 	}
 	out := []byte{'{'}
-	v.Each(func(key string, elem doc.Value) bool {
+	v.Each(func(key string, elem jsondoc.Value) bool {
 		if key != name {
 			if len(out) > 1 {
 				out = append(out, ',')
 			}
-			out = elem.AppendJSON(append(doc.AppendString(out, key), ':'))
+			out = elem.AppendJSON(append(jsondoc.AppendString(out, key), ':'))
 		}
 		return true
 	})
@@ -124,7 +124,7 @@ func (r Resources) checkSiblings(old *record.Resource, d resourceDraft) error {
 		if rec == old {
 			continue
 		}
-		if v := doc.Of(rec.Body); sameResource(v, doc.Of(d.body)) {
+		if v := jsondoc.Of(rec.Body); sameResource(v, jsondoc.Of(d.body)) {
 			return fault.New(fault.CodeConflict,
 				"Resource with specified id or name already exists: the permission '"+rec.ID+
 					"' is for the same resource.")
@@ -134,8 +134,8 @@ func (r Resources) checkSiblings(old *record.Resource, d resourceDraft) error {
 }
 
 // sameResource compares what two permissions are for.
-func sameResource(a, b doc.Value) bool {
-	link := func(v doc.Value) string { return strings.Trim(v.Member("resource").Str(), "/") }
+func sameResource(a, b jsondoc.Value) bool {
+	link := func(v jsondoc.Value) string { return strings.Trim(v.Member("resource").Str(), "/") }
 	return link(a) == link(b) && bytes.Equal(a.Member("resourcePartitionKey").AppendJSON(nil),
 		b.Member("resourcePartitionKey").AppendJSON(nil))
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -400,8 +400,8 @@ func FuzzPermission(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, mode, resource, partition string) {
-		body := append([]byte(`{"id":"fuzz","permissionMode":`), doc.StringValue(mode).Raw()...)
-		body = append(append(body, `,"resource":`...), doc.StringValue(resource).Raw()...)
+		body := append([]byte(`{"id":"fuzz","permissionMode":`), jsondoc.StringValue(mode).Raw()...)
+		body = append(append(body, `,"resource":`...), jsondoc.StringValue(resource).Raw()...)
 		body = append(append(body, `,"resourcePartitionKey":`+partition...), '}')
 		p, _, err := permissions.Upsert(t.Context(), body, store.WriteOptions{})
 		if err == nil {

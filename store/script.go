@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/query"
-	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -17,7 +17,7 @@ func (c *Container) scriptWorld() script.Env {
 }
 
 // scriptText is the JavaScript of a script's resource.
-func scriptText(r Resource) string { return doc.Of(r.Body).Member("body").Str() }
+func scriptText(r Resource) string { return jsondoc.Of(r.Body).Member("body").Str() }
 
 func scriptVersionOf(r *Resource) scriptVersion { return scriptVersion{r.RID, r.ETag, r.ID} }
 
@@ -39,12 +39,12 @@ type function struct {
 }
 
 // call is query.Env's UDF.
-func (f *functions) call(name string, args []doc.Value) (doc.Value, error) {
+func (f *functions) call(name string, args []jsondoc.Value) (jsondoc.Value, error) {
 	fn := f.made[name]
 	if fn == nil {
 		var err error
 		if fn, err = f.make(name); err != nil {
-			return doc.Value{}, err
+			return jsondoc.Value{}, err
 		}
 	}
 	elapsed := f.c.ds.in.Elapsed()

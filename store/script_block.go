@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -39,7 +39,7 @@ func TestScriptIsBlocked(t *testing.T) {
 	run := func(args string, want fault.Code) {
 		t.Helper()
 		wall.hurry.Store(args == "1")
-		out, err := b.execute("p", doc.Of([]byte(args)))
+		out, err := b.execute("p", jsondoc.Of([]byte(args)))
 		wall.hurry.Store(false)
 		if want == 0 && (err != nil || out != `"done"`) || want != 0 && !is(err, want) {
 			t.Fatalf("%s, %v; want %v", out, err, want)
@@ -55,7 +55,7 @@ func TestScriptIsBlocked(t *testing.T) {
 	run("0", fault.CodeForbidden)
 	run("0", fault.CodeForbidden)
 	b.procedure("q", text)
-	if out, err := b.execute("q", doc.Of([]byte("0"))); err != nil || out != `"done"` {
+	if out, err := b.execute("q", jsondoc.Of([]byte("0"))); err != nil || out != `"done"` {
 		t.Errorf("another script: %s, %v", out, err)
 	}
 	b.procedure("p", text)
@@ -90,7 +90,7 @@ func TestLongScriptIsBlocked(t *testing.T) {
 	}
 	for name, run := range map[string]func(string) error{
 		"resource": func(n string) error {
-			_, err := b.execute("p", doc.Of([]byte(n)))
+			_, err := b.execute("p", jsondoc.Of([]byte(n)))
 			return err
 		},
 		"resources": ask,

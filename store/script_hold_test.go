@@ -8,7 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -52,11 +52,11 @@ func TestScriptHoldsItsRange(t *testing.T) {
 		done <- err
 	}()
 	<-clock.begun
-	a, other := definition.NewPartitionKey(doc.StringValue("a")), definition.NewPartitionKey(
-		doc.StringValue("b"))
+	a, other := definition.NewPartitionKey(jsondoc.StringValue("a")), definition.NewPartitionKey(
+		jsondoc.StringValue("b"))
 	for range 20 { // they see what was there before
 		if it, _, err := b.c.Read(b.ctx, a, "1", store.ReadOptions{}); err != nil ||
-			doc.Of(it.Body()).Member("n").Num() != 1 {
+			jsondoc.Of(it.Body()).Member("n").Num() != 1 {
 			t.Fatalf("a read: %s, %v", it.Body(), err)
 		}
 		if _, _, err := b.c.Read(b.ctx, other, "1", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
@@ -107,7 +107,7 @@ func TestPatchOfOwnWrite(t *testing.T) {
 	}`)
 	p := patchOf(t, `{"op":"set","path":"/v","value":1}`)
 	p.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
-	key := definition.NewPartitionKey(doc.StringValue("a"))
+	key := definition.NewPartitionKey(jsondoc.StringValue("a"))
 	if _, _, err := b.c.Patch(b.ctx, key, "many", *p,
 		store.WriteOptions{PreTriggers: []string{"t"}}); !is(err, fault.CodeBadRequest) {
 		t.Errorf("%v", err)

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
@@ -184,17 +184,17 @@ func (h *scriptHost) query(ctx context.Context, op script.Operation) (script.Ans
 
 // scriptQuery reads {"query": text, "parameters": [{"name": ..., "value": ...}]}.
 func scriptQuery(op script.Operation) (q QueryRequest, err error) {
-	if err := doc.Valid(op.Body, doc.Limits{}); err != nil {
+	if err := jsondoc.Valid(op.Body, jsondoc.Limits{}); err != nil {
 		return q, definition.DocumentError(err)
 	}
-	body := doc.Of(op.Body)
+	body := jsondoc.Of(op.Body)
 	text := body.Member("query")
-	if text.Kind() != doc.String {
+	if text.Kind() != jsondoc.String {
 		return q, fault.New(fault.CodeBadRequest,
 			"The query must be a string or an object {query, parameters}.")
 	}
 	q.Text = text.Str()
-	body.Member("parameters").Each(func(_ string, p doc.Value) bool {
+	body.Member("parameters").Each(func(_ string, p jsondoc.Value) bool {
 		name := p.Member("name").Str()
 		if !strings.HasPrefix(name, "@") || len(name) < 2 {
 			err = fault.New(fault.CodeBadRequest,

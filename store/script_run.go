@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
@@ -39,7 +39,7 @@ const chargeScript = 1.0
 // CodeNotFound: there is no such procedure. CodeForbidden: it has overrun its limits several times, and is
 // blocked until it is replaced. CodeBadRequest: there is no partition key, or the procedure threw, which a
 // *script.Error tells more about. CodeCanceled: its time was up. CodeTooLarge: its answer or its memory was.
-func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []doc.Value,
+func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []jsondoc.Value,
 	o ExecuteOptions) (Execution, Receipt, error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return Execution{}, c.refused(), err
@@ -104,7 +104,7 @@ func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey,
 // procedure finds a stored procedure by its id: one that every container has, or one of its own.
 func (c *Container) procedure(id string) (Resource, error) {
 	if source, ok := script.SystemProcedure(id); ok {
-		body := doc.StringValue(source).AppendJSON([]byte(`{"body":`))
+		body := jsondoc.StringValue(source).AppendJSON([]byte(`{"body":`))
 		return Resource{ID: id, RID: id, Body: append(body, '}')}, nil
 	}
 	return c.Resources(KindStoredProcedure).Read(id)
@@ -171,7 +171,7 @@ func (c *Container) trigger(op Operation, when string, names []string) (*Resourc
 		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: "The trigger '" + names[0] +
 			"' does not exist.", Err: err}
 	}
-	body := doc.Of(res.Body)
+	body := jsondoc.Of(res.Body)
 	if kind := body.Member("triggerType").Str(); !strings.EqualFold(kind, when) {
 		return nil, fault.New(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+
 			"', and therefore is invalid as a "+when+"-trigger.")
@@ -243,7 +243,7 @@ func (c *Container) triggerKey(pk definition.PartitionKey, op Operation) (defini
 	if len(op.Body) == 0 {
 		return c.def.FullKey(pk, op.ID)
 	}
-	parsed, err := doc.Parse(op.Body, doc.Limits{})
+	parsed, err := jsondoc.Parse(op.Body, jsondoc.Limits{})
 	if err != nil {
 		return definition.PartitionKey{}, definition.DocumentError(err)
 	}
@@ -257,16 +257,16 @@ func (c *Container) triggerKey(pk definition.PartitionKey, op Operation) (defini
 }
 
 // requestOf is the body of a request as a pre-trigger finds it: of a delete it is the item as it is stored.
-func (h *scriptHost) requestOf(op Operation) (doc.Value, error) {
+func (h *scriptHost) requestOf(op Operation) (jsondoc.Value, error) {
 	if op.Kind != OperationDelete {
-		return doc.Of(op.Body), nil
+		return jsondoc.Of(op.Body), nil
 	}
 	found, ghost, err := h.t.find(h.t.c.locate(h.key, op.ID).point)
 	if err != nil || found == nil || ghost {
-		return doc.Value{}, err // the delete will say that there is none
+		return jsondoc.Value{}, err // the delete will say that there is none
 	}
 	item := Item{c: h.t.c, rid: found.rid, head: found.head, body: found.body, id: found.id}
-	return doc.Of(item.AppendJSON(nil)), nil
+	return jsondoc.Of(item.AppendJSON(nil)), nil
 }
 
 // write is one operation between its triggers. p is the operation, where it was prepared before.
@@ -301,12 +301,12 @@ func (h *scriptHost) write(op Operation, p *prepared, with triggers) (done Opera
 	if with.post == nil {
 		return done, nil, nil
 	}
-	var response doc.Value
+	var response jsondoc.Value
 	if op.Kind != OperationDelete {
-		response = doc.Of(done.Item.AppendJSON(nil))
+		response = jsondoc.Of(done.Item.AppendJSON(nil))
 	}
 	out, err := h.run(with.post, script.Procedure{
-		Trigger: script.PostTrigger, Request: doc.Of(op.Body), Operation: name,
+		Trigger: script.PostTrigger, Request: jsondoc.Of(op.Body), Operation: name,
 		Response: response,
 	})
 	h.charge += chargeScript

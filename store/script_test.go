@@ -12,8 +12,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/doc"
-	js "github.com/mayflydb/mayfly/script"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	js "github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -39,7 +39,7 @@ func (b *bench) function(id, body string) {
 
 func (b *bench) script(kind store.ResourceKind, id, body string) {
 	b.t.Helper()
-	text := doc.StringValue(body).AppendJSON([]byte(`{"id":"` + id + `","body":`))
+	text := jsondoc.StringValue(body).AppendJSON([]byte(`{"id":"` + id + `","body":`))
 	if _, _, err := b.c.Resources(kind).Upsert(b.ctx, append(text, '}'),
 		store.WriteOptions{}); err != nil {
 		b.t.Fatal(err)
@@ -49,7 +49,7 @@ func (b *bench) script(kind store.ResourceKind, id, body string) {
 // trigger makes a pre-trigger for all writes.
 func (b *bench) trigger(id, body string) {
 	b.t.Helper()
-	text := doc.StringValue(body).AppendJSON([]byte(`{"id":"` + id +
+	text := jsondoc.StringValue(body).AppendJSON([]byte(`{"id":"` + id +
 		`","triggerType":"Pre","triggerOperation":"All","body":`))
 	if _, _, err := b.c.Resources(store.KindTrigger).Upsert(b.ctx, append(text, '}'),
 		store.WriteOptions{}); err != nil {
@@ -58,8 +58,8 @@ func (b *bench) trigger(id, body string) {
 }
 
 // execute runs a stored procedure in the partition "a".
-func (b *bench) execute(id string, args ...doc.Value) (string, error) {
-	done, _, err := b.c.Execute(b.ctx, definition.NewPartitionKey(doc.StringValue("a")), id, args,
+func (b *bench) execute(id string, args ...jsondoc.Value) (string, error) {
+	done, _, err := b.c.Execute(b.ctx, definition.NewPartitionKey(jsondoc.StringValue("a")), id, args,
 		store.ExecuteOptions{})
 	return string(done.Body), err
 }
@@ -101,7 +101,7 @@ func TestScriptRollsBack(t *testing.T) {
 	before := b.dump()
 	for _, how := range []string{"throw", "abort", "fail", "large", "undo"} {
 		for n := 0; n <= 8; n++ {
-			got, err := b.execute("p", doc.NumberValue(float64(n)), doc.StringValue(how))
+			got, err := b.execute("p", jsondoc.NumberValue(float64(n)), jsondoc.StringValue(how))
 			want := fault.CodeBadRequest
 			if how == "large" {
 				want = fault.CodeTooLarge
@@ -115,7 +115,7 @@ func TestScriptRollsBack(t *testing.T) {
 		}
 		checkClean(t, b.db)
 	}
-	if got, err := b.execute("p", doc.NumberValue(-1), doc.StringValue("")); err != nil || got != "8" {
+	if got, err := b.execute("p", jsondoc.NumberValue(-1), jsondoc.StringValue("")); err != nil || got != "8" {
 		t.Fatalf("%s, %v", got, err)
 	}
 	b.expect("SELECT VALUE [c.id, c.u] FROM c WHERE c.pk = 'a'", `["0",100] ["2",1] ["3",3] ["dead"] ["1",0]`)
@@ -177,12 +177,12 @@ func TestScriptSeesItsOwnWrites(t *testing.T) {
 				'x'+r.IntN(3), more))
 		}
 		args := `[` + strings.Join(steps, ",") + `]`
-		got, err := b.execute("p", doc.Of([]byte(args)), doc.Of([]byte(list)))
+		got, err := b.execute("p", jsondoc.Of([]byte(args)), jsondoc.Of([]byte(list)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		i := 0
-		doc.Of([]byte(got)).Each(func(_ string, inside doc.Value) bool {
+		jsondoc.Of([]byte(got)).Each(func(_ string, inside jsondoc.Value) bool {
 			page, _, err := b.c.Query(b.ctx,
 				store.QueryRequest{Text: queries[i], ListOptions: store.ListOptions{MaxItems: -1}})
 			if err != nil {
@@ -195,7 +195,7 @@ func TestScriptSeesItsOwnWrites(t *testing.T) {
 				}
 				after += string(row)
 			}
-			if !doc.Equal(inside, doc.Of([]byte(after+`]`))) {
+			if !jsondoc.Equal(inside, jsondoc.Of([]byte(after+`]`))) {
 				t.Errorf("round %d, %s:\ninside %s\nafter  %s]", round, queries[i], inside.Raw(), after)
 			}
 			i++
@@ -248,7 +248,7 @@ func TestScriptErrorCodes(t *testing.T) {
 	b.procedure("forever", `function () { __.createDocument(__.getSelfLink(), {id: "x", pk: "a"}, function () { for (;;) ; }); }`)
 	done := make(chan error)
 	go func() {
-		_, _, err := b.c.Execute(ctx, definition.NewPartitionKey(doc.StringValue("a")), "forever", nil,
+		_, _, err := b.c.Execute(ctx, definition.NewPartitionKey(jsondoc.StringValue("a")), "forever", nil,
 			store.ExecuteOptions{})
 		done <- err
 	}()

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
@@ -79,7 +79,7 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 				ttl.Max, s.AutoDeleteOnIdle))
 	}
 	if s.TTLCeiling && slices.ContainsFunc(c.def.ParsedPaths(),
-		func(p doc.Path) bool { return p.String() == "/ttl" }) {
+		func(p jsondoc.Path) bool { return p.String() == "/ttl" }) {
 		return fault.New(fault.CodeBadRequest,
 			"'ttlCeiling' cannot be set where the ttl is in the partition key: lowering it would move the item.")
 	}
@@ -194,8 +194,8 @@ func (t *tx) lowerTTL(item *stored) {
 		return
 	}
 	b := make([]byte, 0, len(item.body)+8)
-	doc.Of(item.body).Each(func(name string, v doc.Value) bool {
-		b = append(doc.AppendString(append(b, ','), name), ':')
+	jsondoc.Of(item.body).Each(func(name string, v jsondoc.Value) bool {
+		b = append(jsondoc.AppendString(append(b, ','), name), ':')
 		if name == "ttl" {
 			b = strconv.AppendInt(b, int64(limit), 10)
 		} else {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -32,7 +32,7 @@ func TestCeiling(t *testing.T) {
 	if _, _, err := b.c.Execute(b.ctx, pk("p"), "write", nil, store.ExecuteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	patch, err := doc.ParsePatch([]byte(`[{"op":"set","path":"/ttl","value":-1}]`))
+	patch, err := jsondoc.ParsePatch([]byte(`[{"op":"set","path":"/ttl","value":-1}]`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
@@ -101,7 +101,7 @@ func TestShapes(t *testing.T) {
 			}
 			q := store.QueryRequest{Text: text, ListOptions: store.ListOptions{MaxItems: 100}}
 			if s.pk != "" {
-				q.Scope.Partition = definition.NewPartitionKey(doc.StringValue(s.pk))
+				q.Scope.Partition = definition.NewPartitionKey(jsondoc.StringValue(s.pk))
 			}
 			p, _, err := b.c.Query(b.ctx, q)
 			if err != nil {

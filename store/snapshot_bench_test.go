@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -90,7 +90,7 @@ func loaded(b *testing.B, where string, docs int) *store.DB {
 			}
 			ops = append(ops, store.Operation{Kind: store.OperationCreate, Body: []byte(body + "}")})
 		}
-		pk := definition.NewPartitionKey(doc.StringValue(fmt.Sprint(done)))
+		pk := definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprint(done)))
 		if _, _, err := c.Batch(ctx, pk, ops, store.BatchOptions{Atomic: true}); err != nil {
 			b.Fatal(err)
 		}

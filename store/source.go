@@ -6,9 +6,9 @@ import (
 	"math"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/classify"
@@ -190,7 +190,7 @@ func (r *row) Body() []byte { return r.body }
 func (r *row) TS() int64 { return r.head.Life.TS }
 
 // System implements query.Document.
-func (r *row) System() doc.System {
+func (r *row) System() jsondoc.System {
 	return Item{c: r.c, rid: r.rid, head: r.head}.system()
 }
 
@@ -222,11 +222,11 @@ func (s *source) inPartition(h layout.Header, body []byte) bool {
 	}
 	s.scratch = s.scratch[:0]
 	for _, p := range s.c.def.ParsedPaths()[:s.sp.levels] {
-		v := doc.Get(body, p)
-		if v.Kind() >= doc.Array {
-			v = doc.Value{}
+		v := jsondoc.Get(body, p)
+		if v.Kind() >= jsondoc.Array {
+			v = jsondoc.Value{}
 		}
-		s.scratch = doc.AppendOrdered(s.scratch, v)
+		s.scratch = jsondoc.AppendOrdered(s.scratch, v)
 	}
 	return bytes.Equal(s.sp.pk, s.scratch)
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/posting"
@@ -128,10 +128,10 @@ func (s *source) Partition() (query.Postings, bool) {
 
 // PartitionValues implements query.Partitioned. A key that is not whole, or has nothing in one of its places,
 // has none: there documents have anything that is no scalar.
-func (s *source) PartitionValues() []doc.Value {
+func (s *source) PartitionValues() []jsondoc.Value {
 	values := s.sp.key.Values()
 	if len(values) < s.c.def.Levels() ||
-		slices.ContainsFunc(values, func(v doc.Value) bool { return v.Kind() == doc.Undefined }) {
+		slices.ContainsFunc(values, func(v jsondoc.Value) bool { return v.Kind() == jsondoc.Undefined }) {
 		return nil
 	}
 	return values

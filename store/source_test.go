@@ -13,10 +13,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -175,10 +175,10 @@ func (g *indexRig) step(r *rand.Rand, from, to int) {
 func (g *indexRig) scopes() []Scope {
 	list := []Scope{{}, {MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1", MaxEPK: "FF"}, {Range: "0"}}
 	if g.spec.PartitionKey.Kind == definition.KindMultiHash {
-		return append(list, Scope{Partition: definition.NewPartitionKey(doc.StringValue("p1"))},
-			Scope{Partition: definition.NewPartitionKey(doc.StringValue("p1"), doc.StringValue("s2"))})
+		return append(list, Scope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))},
+			Scope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"), jsondoc.StringValue("s2"))})
 	}
-	return append(list, Scope{Partition: definition.NewPartitionKey(doc.StringValue("p1"))})
+	return append(list, Scope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))})
 }
 
 // A query's sources show the documents that point reads show, and what they say of indexes is what the
@@ -234,7 +234,7 @@ func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 		id, epk := st.rangeOf(it.head.EPK).id, fmt.Sprintf("%X", it.head.EPK)
 		pk := g.c.def.Extract(it.body).Values()
 		wanted := scope.Partition.Values()
-		in := len(wanted) <= len(pk) && slices.EqualFunc(wanted, pk[:len(wanted)], doc.Equal)
+		in := len(wanted) <= len(pk) && slices.EqualFunc(wanted, pk[:len(wanted)], jsondoc.Equal)
 		if in && (scope.Range == "" || scope.Range == id) && scope.MinEPK <= epk && (scope.MaxEPK == "" || epk < scope.MaxEPK) {
 			byRange[id] = append(byRange[id], it.rid)
 		}
@@ -312,10 +312,10 @@ func (g *indexRig) verifySource(s *source) (live []row) {
 			lo, hi, _ := c.Interval()
 			var want []string
 			for _, d := range live {
-				values := make([]doc.Value, len(c.Keys))
+				values := make([]jsondoc.Value, len(c.Keys))
 				for i, k := range c.Keys {
-					if values[i] = doc.Get(d.body, k.Path); k.Path.String() == "/_ts" {
-						values[i] = doc.NumberValue(float64(d.head.Life.TS))
+					if values[i] = jsondoc.Get(d.body, k.Path); k.Path.String() == "/_ts" {
+						values[i] = jsondoc.NumberValue(float64(d.head.Life.TS))
 					}
 				}
 				key, _ := c.Prefix(values...)
@@ -336,7 +336,7 @@ func (g *indexRig) verifyTerms(s *source, p index.Path, live []row) {
 	byKey := map[string][]uint64{}
 	var lacking []uint64
 	for _, d := range live {
-		values := valuesAt(doc.Of(d.body), p)
+		values := valuesAt(jsondoc.Of(d.body), p)
 		if len(values) == 0 {
 			lacking = append(lacking, d.rid)
 		}
@@ -460,15 +460,15 @@ func (g *indexRig) verifyWalk(s *source, lo, hi []byte, want []string) {
 }
 
 // valuesAt lists the values at a path, without an index.
-func valuesAt(v doc.Value, p index.Path) (found []doc.Value) {
+func valuesAt(v jsondoc.Value, p index.Path) (found []jsondoc.Value) {
 	switch {
-	case v.Kind() == doc.Undefined:
+	case v.Kind() == jsondoc.Undefined:
 	case len(p) == 0:
-		return []doc.Value{v}
+		return []jsondoc.Value{v}
 	case !p[0].Element:
 		return valuesAt(v.Member(p[0].Name), p[1:])
-	case v.Kind() == doc.Array:
-		v.Each(func(_ string, elem doc.Value) bool {
+	case v.Kind() == jsondoc.Array:
+		v.Each(func(_ string, elem jsondoc.Value) bool {
 			found = append(found, valuesAt(elem, p[1:])...)
 			return true
 		})
@@ -491,7 +491,7 @@ func TestComputedPropertiesInIndexes(t *testing.T) {
 	find := func() (usable bool, n int) {
 		err := g.c.withSources(t.Context(), Scope{}, func(_ span, sources []*source) error {
 			usable = sources[0].Index().RangeIndexed(lower)
-			key, _ := sources[0].Index().Term(lower, doc.StringValue("abc3"))
+			key, _ := sources[0].Index().Term(lower, jsondoc.StringValue("abc3"))
 			n = len(g.liveOf(sources[0], sources[0].Postings(key)))
 			return nil
 		})

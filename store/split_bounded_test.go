@@ -10,10 +10,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -130,7 +130,7 @@ func openCounting(t *testing.T) (*counting, *DB, *Container) {
 func putNumber(t *testing.T, c *Container, i, n int) {
 	t.Helper()
 	p := fmt.Sprint("p", i)
-	if _, _, err := c.Upsert(t.Context(), definition.NewPartitionKey(doc.StringValue(p)),
+	if _, _, err := c.Upsert(t.Context(), definition.NewPartitionKey(jsondoc.StringValue(p)),
 		fmt.Appendf(nil, `{"id":"1","pk":%q,"n":%d}`, p, n), WriteOptions{}); err != nil {
 		t.Error(err)
 	}

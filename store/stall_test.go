@@ -11,9 +11,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -66,12 +66,12 @@ func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	create := func(ctx context.Context, p string) error {
-		_, _, err := c.Create(ctx, definition.NewPartitionKey(doc.StringValue(p)),
+		_, _, err := c.Create(ctx, definition.NewPartitionKey(jsondoc.StringValue(p)),
 			[]byte(`{"id":"1","pk":"`+p+`"}`), WriteOptions{})
 		return err
 	}
 	read := func(ctx context.Context, p string) error {
-		_, _, err := c.Read(ctx, definition.NewPartitionKey(doc.StringValue(p)), "1", ReadOptions{})
+		_, _, err := c.Read(ctx, definition.NewPartitionKey(jsondoc.StringValue(p)), "1", ReadOptions{})
 		return err
 	}
 	if err := errors.Join(create(ctx, "kept"), read(ctx, "kept")); err != nil {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -85,7 +85,7 @@ func (c *Container) sweepTombstones(ctx context.Context, st *containerState, s *
 	limit int) (purged int,
 	more bool, err error) {
 	for name, lsn := range st.tombstones {
-		epk, _, err := doc.DecodeEscaped([]byte(name))
+		epk, _, err := jsondoc.DecodeEscaped([]byte(name))
 		if err != nil {
 			return purged, false, fmt.Errorf("%w: a tombstone: %v", engine.ErrCorrupt, err)
 		}

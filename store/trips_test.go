@@ -10,10 +10,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/trips"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -120,7 +120,7 @@ func (tr *tripper) writes() {
 		return err
 	})
 	tr.row("patch", func() error {
-		ops, err := doc.ParsePatch([]byte(`[{"op":"set","path":"/n","value":1}]`))
+		ops, err := jsondoc.ParsePatch([]byte(`[{"op":"set","path":"/n","value":1}]`))
 		if err == nil {
 			_, _, err = b.c.Patch(b.ctx, tripKey(7), "7", store.Patch{Operations: ops}, store.WriteOptions{})
 		}

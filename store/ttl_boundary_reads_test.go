@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 )
@@ -41,7 +41,7 @@ func (g *glance) settled(i int) bool {
 }
 
 // show takes an item that was shown. It says itself when it expires, but for a lease.
-func (g *glance) show(body doc.Value, ts int64) {
+func (g *glance) show(body jsondoc.Value, ts int64) {
 	i, err := strconv.Atoi(body.Member("id").Str())
 	if err != nil || g.shown[i] {
 		g.y.t.Errorf("%s: shown twice, or wrong: %s (%v)", g.how, body.Raw(), err)
@@ -49,7 +49,7 @@ func (g *glance) show(body doc.Value, ts int64) {
 	}
 	g.shown[i] = true
 	due := ts + g.y.long
-	if own := body.Member("ttl"); own.Kind() == doc.Number {
+	if own := body.Member("ttl"); own.Kind() == jsondoc.Number {
 		due = ts + int64(own.Num())
 	}
 	if g.y.plots[i].kind == leased {
@@ -146,7 +146,7 @@ func (g *glance) point(p *plot) error {
 	switch {
 	case err == nil && (p.kind != leased || writes%2 != 0 || writes != p.writes.Load()):
 		g.before, g.shown, g.known, g.open = before, [plots]bool{}, [plots]epitaph{}, 0
-		g.show(doc.Of(it.Body()), it.Timestamp())
+		g.show(jsondoc.Of(it.Body()), it.Timestamp())
 		g.count(1, 1, after)
 		return nil
 	case err != nil && !is(err, fault.CodeNotFound):
@@ -179,7 +179,7 @@ func (g *glance) items(items []store.Item, partition int, err error) error {
 		return err
 	}
 	for _, it := range items {
-		g.show(doc.Of(it.Body()), it.Timestamp())
+		g.show(jsondoc.Of(it.Body()), it.Timestamp())
 	}
 	g.end(partition)
 	return nil
@@ -196,7 +196,7 @@ func (g *glance) query(text string, partition int) error {
 		return err
 	}
 	for _, row := range page.Rows {
-		body := doc.Of(row)
+		body := jsondoc.Of(row)
 		g.show(body, int64(body.Member("_ts").Num()))
 	}
 	g.end(partition)
@@ -239,7 +239,7 @@ func (g *glance) feed(partition int) error {
 		return err
 	}
 	for _, ch := range page.Changes {
-		g.show(doc.Of(ch.Item.Body()), ch.Item.Timestamp())
+		g.show(jsondoc.Of(ch.Item.Body()), ch.Item.Timestamp())
 	}
 	g.end(partition)
 	return nil
@@ -263,14 +263,14 @@ func (g *glance) follow(at *store.ChangesStart, mode store.ChangeMode) error {
 	for _, ch := range page.Changes {
 		switch {
 		case ch.Kind == store.ChangeLatest:
-			g.show(doc.Of(ch.Item.Body()), ch.Item.Timestamp())
+			g.show(jsondoc.Of(ch.Item.Body()), ch.Item.Timestamp())
 		case ch.Kind != store.ChangeExpire:
 			continue
 		case ch.Previous == nil:
 			return fmt.Errorf("%v has expired, as nobody knows what", ch.Key)
 		default:
 			due := ch.Previous.Timestamp() + g.y.short
-			if own := doc.Of(ch.Previous.Body()).Member("ttl"); own.Kind() == doc.Number {
+			if own := jsondoc.Of(ch.Previous.Body()).Member("ttl"); own.Kind() == jsondoc.Number {
 				due = ch.Previous.Timestamp() + int64(own.Num())
 			}
 			if due > ch.Timestamp || due > after {
@@ -304,7 +304,7 @@ func (g *glance) batch(partition int, atomic bool) error {
 	}
 	for _, r := range out.Results {
 		if r.Err == nil {
-			g.show(doc.Of(r.Item.Body()), r.Item.Timestamp())
+			g.show(jsondoc.Of(r.Item.Body()), r.Item.Timestamp())
 		} else if !is(r.Err, fault.CodeNotFound) {
 			return r.Err
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -29,8 +29,8 @@ func (b *bench) changes(mode store.ChangeMode, from string) (words []string, end
 				id = ch.Item.ID()
 			}
 			word := ch.Kind.String() + " " + id
-			meta := doc.Of(ch.AppendSeparately(nil)).Member("metadata")
-			if meta.Member("timeToLiveExpired").Kind() != doc.Undefined {
+			meta := jsondoc.Of(ch.AppendSeparately(nil)).Member("metadata")
+			if meta.Member("timeToLiveExpired").Kind() != jsondoc.Undefined {
 				word += " expired"
 			}
 			words = append(words, word)
@@ -136,7 +136,7 @@ func TestTTLExpiryMetadata(t *testing.T) {
 		if err != nil || len(page.Changes) != 2 {
 			t.Fatal(page.Changes, err)
 		}
-		v := doc.Of(page.Changes[1].AppendSeparately(nil))
+		v := jsondoc.Of(page.Changes[1].AppendSeparately(nil))
 		meta := v.Member("metadata")
 		for name, want := range map[string]string{"operationType": `"delete"`, "timeToLiveExpired": "true",
 			"id": `"a"`, "partitionKey": `{"pk":"x"}`, "crts": "1700000009"} {
@@ -149,7 +149,7 @@ func TestTTLExpiryMetadata(t *testing.T) {
 			t.Errorf("LSNs: %s, the item had %d", meta.Raw(), it.LSN())
 		}
 		if string(v.Member("current").Raw()) != "{}" ||
-			(v.Member("previous").Member("n").Kind() == doc.Number) != keeps {
+			(v.Member("previous").Member("n").Kind() == jsondoc.Number) != keeps {
 			t.Errorf("previous images %v: %s", keeps, v.Raw())
 		}
 		b.close()

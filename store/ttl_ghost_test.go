@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -341,7 +341,7 @@ func TestTTLRefresh(t *testing.T) {
 					g.t.Errorf("%s, second %d: %v, %d rows", row.name, second, err, len(rows))
 				} else if want {
 					wrote := map[bool]int64{true: 3}[row.fresh]
-					if ts := int64(doc.Of(rows[0]).Member("_ts").Num()) - 1_700_000_000; ts != wrote {
+					if ts := int64(jsondoc.Of(rows[0]).Member("_ts").Num()) - 1_700_000_000; ts != wrote {
 						g.t.Errorf("%s: its _ts is %d, not %d", row.name, ts, wrote)
 					}
 				}

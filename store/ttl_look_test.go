@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -40,7 +40,7 @@ func lookAt(ctx context.Context, c *store.Container, keys []metatest.Key, want m
 }
 
 // see notes an item.
-func (l *look) see(body doc.Value, ts int64) error {
+func (l *look) see(body jsondoc.Value, ts int64) error {
 	k := metatest.Key{ID: body.Member("id").Str(), Partition: body.Member("pk").Str()}
 	want, alive := l.want[k]
 	switch got := (seen{ts, int64(body.Member("ttl").Num()), int64(body.Member("v").Num())}); {
@@ -69,7 +69,7 @@ func (l *look) points() error {
 	for _, k := range l.keys {
 		it, _, err := l.c.Read(l.ctx, pk(k.Partition), k.ID, store.ReadOptions{})
 		if err == nil {
-			err = l.see(doc.Of(it.Body()), it.Timestamp())
+			err = l.see(jsondoc.Of(it.Body()), it.Timestamp())
 		} else if is(err, fault.CodeNotFound) {
 			err = nil
 		}
@@ -88,7 +88,7 @@ func (l *look) list() error {
 			return err
 		}
 		for _, it := range page.Items {
-			if err := l.see(doc.Of(it.Body()), it.Timestamp()); err != nil {
+			if err := l.see(jsondoc.Of(it.Body()), it.Timestamp()); err != nil {
 				return err
 			}
 		}
@@ -101,7 +101,7 @@ func (l *look) list() error {
 func (l *look) query() error {
 	for row, err := range l.c.Rows(l.ctx, store.QueryRequest{Text: `SELECT * FROM c WHERE c.v >= 0`}) {
 		if err == nil {
-			body := doc.Of(row)
+			body := jsondoc.Of(row)
 			err = l.see(body, int64(body.Member("_ts").Num()))
 		}
 		if err != nil {
@@ -131,7 +131,7 @@ func (l *look) feed() error {
 			return l.all()
 		}
 		for _, ch := range page.Changes {
-			if err := l.see(doc.Of(ch.Item.Body()), ch.Item.Timestamp()); err != nil {
+			if err := l.see(jsondoc.Of(ch.Item.Body()), ch.Item.Timestamp()); err != nil {
 				return err
 			}
 		}

@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/internal/bench"
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory"
 	"github.com/mayflydb/mayfly/internal/transfer"
-	"github.com/mayflydb/mayfly/laboratory"
 )
 
 // completionTime bounds the wait for a server that is asked for names: a person has pressed a key and waits.
@@ -236,7 +236,7 @@ func completeItems(cmd *cobra.Command, _ []string, begun string) ([]string, cobr
 		q.params = []string{"begun=" + string(start)}
 		_, err = q.pages(ctx, text, "", 0, func(rows []json.RawMessage, _ cli.Answered) (bool, error) {
 			for _, row := range rows {
-				ids = append(ids, doc.Of(row).Str())
+				ids = append(ids, jsondoc.Of(row).Str())
 			}
 			return true, nil
 		})

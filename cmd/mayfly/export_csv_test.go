@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/metatest"
 )
 
@@ -67,11 +67,11 @@ func sameDocuments(t *testing.T, one, two *booted) {
 		out, _ := b.run(t, "export", "--db", "db", "--container", "c")
 		all[n] = map[string][]byte{}
 		for _, line := range bytes.Split(bytes.TrimSpace([]byte(out)), []byte("\n")) {
-			all[n][doc.Of(line).Member("id").Str()] = line
+			all[n][jsondoc.Of(line).Member("id").Str()] = line
 		}
 	}
 	for id, want := range all[0] {
-		if got := all[1][id]; got == nil || !doc.Equal(doc.Of(want), doc.Of(got)) {
+		if got := all[1][id]; got == nil || !jsondoc.Equal(jsondoc.Of(want), jsondoc.Of(got)) {
 			t.Errorf("%s\nand then: %s", want, got)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/internal/cli"
-	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
 const faultsPath = "_mayfly/faults"

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/mayflydb/mayfly/seed"
+	"github.com/mayflydb/mayfly/internal/seed"
 )
 
 // valve stands before a server, which may be another one later, and lets so many requests with documents

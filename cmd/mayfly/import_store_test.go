@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/seed"
+	"github.com/mayflydb/mayfly/internal/seed"
 )
 
 // everything is a seed with each member that there is.
-const everything = "../../seed/testdata/everything.yaml"
+const everything = "../../internal/seed/testdata/everything.yaml"
 
 // run runs a command against a server, which must do it.
 func (b *booted) run(t *testing.T, args ...string) (out, errs string) {

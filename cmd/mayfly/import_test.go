@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // file writes a file of a test and returns its path.
@@ -31,8 +31,8 @@ func TestImportCommand(t *testing.T) {
 		return mayfly(t, append([]string{"import", "--url", "http://" + b.host, "--db", "db", "--container",
 			"c"}, args...)...)
 	}
-	read := func(id string) doc.Value {
-		return doc.Of([]byte(b.must(t, 200, "GET", "/dbs/db/colls/c/docs/"+id, "",
+	read := func(id string) jsondoc.Value {
+		return jsondoc.Of([]byte(b.must(t, 200, "GET", "/dbs/db/colls/c/docs/"+id, "",
 			"x-ms-documentdb-partitionkey", `["x"]`)))
 	}
 	const now = 3786912000
@@ -109,12 +109,12 @@ func TestSeed(t *testing.T) {
 	path := file(t, "shop.json", shopSeed)
 	for round := range 2 {
 		b := boot(t, "--data", dir, "--seed", path)
-		carts := func(want int, method, id, body string) doc.Value {
+		carts := func(want int, method, id, body string) jsondoc.Value {
 			t.Helper()
-			return doc.Of([]byte(b.must(t, want, method, "/dbs/shop/colls/carts/docs"+id, body,
+			return jsondoc.Of([]byte(b.must(t, want, method, "/dbs/shop/colls/carts/docs"+id, body,
 				"x-ms-documentdb-partitionkey", `["ann"]`)))
 		}
-		ben := doc.Of([]byte(b.must(t, 200, "GET", "/dbs/shop/colls/carts/docs/2", "",
+		ben := jsondoc.Of([]byte(b.must(t, 200, "GET", "/dbs/shop/colls/carts/docs/2", "",
 			"x-ms-documentdb-partitionkey", `["ben"]`)))
 		b.must(t, 200, "GET", "/dbs/shop/colls/plain", "")
 		b.must(t, 200, "GET", "/dbs/empty", "")
@@ -138,8 +138,8 @@ func TestSeed(t *testing.T) {
 	}
 	b := boot(t, "--memory", "--seed", folder)
 	var ids []string
-	doc.Of([]byte(b.must(t, 200, "GET", "/dbs", ""))).Member("Databases").Each(func(_ string,
-		d doc.Value) bool {
+	jsondoc.Of([]byte(b.must(t, 200, "GET", "/dbs", ""))).Member("Databases").Each(func(_ string,
+		d jsondoc.Value) bool {
 		ids = append(ids, d.Member("id").Str())
 		return true
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/internal/cli"
-	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
 func lintCommand() *cobra.Command {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // systemColumns are members of items that a table leaves out: they tell a person nothing.
@@ -43,11 +43,11 @@ func (t *tableWriter) page(rows []json.RawMessage, charge float64) error {
 		t.columns = columns
 	}
 	for _, row := range rows {
-		value := doc.Of(row)
+		value := jsondoc.Of(row)
 		cells := make([]string, len(columns))
 		for i, name := range columns {
 			switch {
-			case value.Kind() == doc.Object:
+			case value.Kind() == jsondoc.Object:
 				cells[i] = cell(value.Member(name))
 			case name == valueColumn:
 				cells[i] = cell(value)
@@ -76,12 +76,12 @@ func columnsOf(rows []json.RawMessage) (columns []string) {
 		}
 	}
 	for _, row := range rows {
-		value := doc.Of(row)
-		if value.Kind() != doc.Object {
+		value := jsondoc.Of(row)
+		if value.Kind() != jsondoc.Object {
 			add(valueColumn)
 			continue
 		}
-		value.Each(func(name string, _ doc.Value) bool {
+		value.Each(func(name string, _ jsondoc.Value) bool {
 			add(strings.Clone(name))
 			return true
 		})
@@ -90,8 +90,8 @@ func columnsOf(rows []json.RawMessage) (columns []string) {
 }
 
 // cell shows a value on one line, with nothing in it that a terminal would obey.
-func cell(v doc.Value) string {
-	if v.Kind() == doc.String {
+func cell(v jsondoc.Value) string {
+	if v.Kind() == jsondoc.String {
 		return plain(v.Str())
 	}
 	return short(escaped(string(v.Raw())))

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/internal/cli"
-	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/internal/cli"
-	"github.com/mayflydb/mayfly/seed"
+	"github.com/mayflydb/mayfly/internal/seed"
 )
 
 func seedCommand() *cobra.Command {

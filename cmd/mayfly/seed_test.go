@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/seed"
+	"github.com/mayflydb/mayfly/internal/seed"
 )
 
 // seedFolder is a seed with a container, a queue and a document.

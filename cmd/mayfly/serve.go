@@ -19,8 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/probe"
+	"github.com/mayflydb/mayfly/internal/seed"
 	product "github.com/mayflydb/mayfly/internal/serve"
-	"github.com/mayflydb/mayfly/seed"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -130,10 +130,10 @@ func (s *serve) Run(ctx context.Context) error { return s.server.Run(ctx) }
 
 // options are what the flags say of the server.
 func (s *serve) options() product.Options {
-	f, settings := &s.flags, s.flags.signals.telemetry()
+	f := &s.flags
 	o := product.Options{Logger: s.log, Engine: s.engineOptions(), Store: s.storeOptions(), HTTP: s.httpOptions(),
 		Queues: true, Listeners: s.listeners, Webhooks: &f.webhooks, Certificate: s.certificate(),
-		Telemetry: &settings, Version: version(), Probes: &s.probes, ExtraThreads: os.Getenv("GOMAXPROCS") == "",
+		Telemetry: s.openTelemetry, Probes: &s.probes, ExtraThreads: os.Getenv("GOMAXPROCS") == "",
 		Drain: drainTime}
 	if f.virtualClock {
 		o.Store.Clock = ttl.NewVirtual(ttl.Real{})

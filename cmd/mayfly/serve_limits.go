@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/query"
-	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store"
 )
 

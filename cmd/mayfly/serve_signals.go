@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/internal/cli"
-	"github.com/mayflydb/mayfly/telemetry"
+	product "github.com/mayflydb/mayfly/internal/serve"
+	"github.com/mayflydb/mayfly/internal/telemetry"
 )
 
 // signalFlags say what a server tells of itself.
@@ -40,4 +43,13 @@ func (f *signalFlags) validate() error {
 
 func (f *signalFlags) telemetry() telemetry.Settings {
 	return telemetry.Settings{Endpoint: f.otlp, Variable: os.Getenv}
+}
+
+// openTelemetry begins to send traces and metrics as the flags and variables say; nil: nothing is sent.
+func (s *serve) openTelemetry(ctx context.Context, figures prometheus.Gatherer) (product.Telemetry, error) {
+	t, err := telemetry.Open(ctx, s.flags.signals.telemetry(), version(), figures, s.log)
+	if t == nil {
+		return nil, err // an interface around a nil pointer would not be nil
+	}
+	return t, err
 }

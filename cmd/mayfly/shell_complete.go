@@ -14,8 +14,8 @@ import (
 	"github.com/peterh/liner"
 	"github.com/spf13/pflag"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 )
 
@@ -191,7 +191,7 @@ func (s *shell) paths(ctx context.Context) []string {
 	_, err := q.pages(ctx, "SELECT * FROM c", "", sampled, func(rows []json.RawMessage, _ cli.Answered) (bool,
 		error) {
 		for _, row := range rows {
-			collectPaths(found, "c", doc.Of(row), maxDepth)
+			collectPaths(found, "c", jsondoc.Of(row), maxDepth)
 		}
 		return false, nil
 	})
@@ -202,11 +202,11 @@ func (s *shell) paths(ctx context.Context) []string {
 	return s.names.paths
 }
 
-func collectPaths(found map[string]bool, at string, v doc.Value, depth int) {
-	if v.Kind() != doc.Object || depth == 0 {
+func collectPaths(found map[string]bool, at string, v jsondoc.Value, depth int) {
+	if v.Kind() != jsondoc.Object || depth == 0 {
 		return
 	}
-	v.Each(func(name string, member doc.Value) bool {
+	v.Each(func(name string, member jsondoc.Value) bool {
 		path := at + "." + strings.Clone(name)
 		if strings.ContainsFunc(name, func(r rune) bool {
 			return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)

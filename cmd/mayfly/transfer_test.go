@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/metatest"
 )
 
@@ -56,15 +56,15 @@ func TestImportFormats(t *testing.T) {
 			t.Errorf("%s: %d %s%s", name, code, out, errs)
 			continue
 		}
-		one := doc.Of([]byte(b.must(t, 200, "GET", "/dbs/db/colls/c/docs/1", "",
+		one := jsondoc.Of([]byte(b.must(t, 200, "GET", "/dbs/db/colls/c/docs/1", "",
 			"x-ms-documentdb-partitionkey", `["a"]`)))
 		if string(one.Member("o").Raw()) != `{"x":true,"zip":"01234"}` ||
 			string(one.Member("n").Raw()) != "1" {
 			t.Errorf("%s: %s", name, one.Raw())
 		}
-		two := doc.Of([]byte(b.must(t, 200, "GET", "/dbs/db/colls/c/docs/2", "",
+		two := jsondoc.Of([]byte(b.must(t, 200, "GET", "/dbs/db/colls/c/docs/2", "",
 			"x-ms-documentdb-partitionkey", `["a"]`)))
-		if two.Member("n").Kind() != doc.Null || two.Member("o").Kind() != doc.Undefined {
+		if two.Member("n").Kind() != jsondoc.Null || two.Member("o").Kind() != jsondoc.Undefined {
 			t.Errorf("%s: %s", name, two.Raw())
 		}
 		if left := globbed(t, filepath.Dir(path), "*"); len(left) != 1 {
@@ -216,7 +216,7 @@ func TestKilledImport(t *testing.T) {
 				`{"query":"SELECT VALUE COUNT(1) FROM c"}`,
 				"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "true",
 				"x-ms-documentdb-query-enablecrosspartition", "true", "x-mayfly-serve-cross-partition", "true")
-			doc.Of([]byte(answer)).Member("Documents").Each(func(_ string, v doc.Value) bool {
+			jsondoc.Of([]byte(answer)).Member("Documents").Each(func(_ string, v jsondoc.Value) bool {
 				counted = int(v.Num())
 				return true
 			})

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/internal/cli"
-	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
 func waitCommand() *cobra.Command {

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/inject"
 	"github.com/mayflydb/mayfly/mayflytest"
 )
 
@@ -129,7 +128,7 @@ func TestAbandonedCartsAreMailedOnce(t *testing.T) {
 func TestBusyService(t *testing.T) {
 	t.Parallel()
 	s, m := open(t)
-	busy := m.Fail(inject.Rule{Fault: inject.Throttled, Count: 2, RetryAfter: time.Millisecond})
+	busy := m.Fail(mayflytest.FaultRule{Fault: mayflytest.Throttled, Count: 2, RetryAfter: time.Millisecond})
 	must(t, s.Add(t.Context(), "ada", "book"))
 	wantItems(t, s, "ada", "book")
 	if busy.Hits() != 2 {

@@ -106,7 +106,7 @@ import _ "github.com/mayflydb/mayfly/internal/datatest"
 import _ "github.com/mayflydb/mayfly/store" // bad
 `},
 	{"arrows", "store/x.go", `package store
-import _ "github.com/mayflydb/mayfly/doc"
+import _ "github.com/mayflydb/mayfly/internal/jsondoc"
 import _ "github.com/mayflydb/mayfly/engine"
 import _ "github.com/mayflydb/mayfly/engine/pebble" // bad
 import _ "github.com/mayflydb/mayfly/internal/datatest" // bad
@@ -175,7 +175,7 @@ func (t *tx) e() { t.Txn.DeleteRange(engine.Range{}) } // bad
 func f(t *tx) { h := t.Delete; h(nil) } // bad
 func c(r engine.Reader) ([]byte, error) { return r.Get(nil) }
 `},
-	{"wires", "cosmos/x.go", `package cosmos
+	{"wires", "internal/cosmos/x.go", `package cosmos
 import _ "github.com/mayflydb/mayfly/store"
 import _ "net/http" // bad
 import _ "net/url" // bad

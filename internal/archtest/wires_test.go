@@ -12,7 +12,7 @@ import (
 // what lies in the store.
 func wires(h *house, p *pkg) (bad []violation) {
 	switch p.path {
-	case "cosmos":
+	case "internal/cosmos":
 		return h.protocols(p)
 	case "httpapi":
 		return resourceCalls(p)

@@ -15,9 +15,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/progress"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -27,7 +27,7 @@ func TestBenchDocument(t *testing.T) {
 	for _, i := range []int{0, 1, 999_999, 123_456_789} {
 		d := newDocument(i)
 		body := d.json()
-		parsed, err := doc.Parse(body, doc.Limits{})
+		parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}

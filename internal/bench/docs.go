@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -40,7 +40,7 @@ func newDocument(i int) document {
 }
 
 func (d document) key() definition.PartitionKey {
-	return definition.NewPartitionKey(doc.StringValue(d.pk))
+	return definition.NewPartitionKey(jsondoc.StringValue(d.pk))
 }
 
 // idStart is what every document begins with.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -200,8 +200,8 @@ func (s querySet) load(ctx context.Context, c *store.Container, from, to int) er
 }
 
 // parameter is a named value of a query.
-func parameter(name string, v doc.Value) store.Parameter {
+func parameter(name string, v jsondoc.Value) store.Parameter {
 	return store.Parameter{Name: name, Value: v}
 }
 
-func number(n int) doc.Value { return doc.NumberValue(float64(n)) }
+func number(n int) jsondoc.Value { return jsondoc.NumberValue(float64(n)) }

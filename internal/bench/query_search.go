@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -111,21 +111,21 @@ func searchSpec() definition.ContainerSpec {
 // target is @t, a vector near the middle of the k-th cluster.
 func target(_ layout, k int) []store.Parameter {
 	r := rand.New(rand.NewPCG(uint64(k), 5))
-	return []store.Parameter{parameter("@t", doc.Of(vectorText(r, k%clusters)))}
+	return []store.Parameter{parameter("@t", jsondoc.Of(vectorText(r, k%clusters)))}
 }
 
 // here is @here, the place of the k-th group.
 func here(l layout, k int) []store.Parameter {
 	x, y := l.near(l.askedFew(k))
 	return []store.Parameter{parameter("@here",
-		doc.Of(fmt.Appendf(nil, `{"type":"Point","coordinates":[%.6f,%.6f]}`, x, y)))}
+		jsondoc.Of(fmt.Appendf(nil, `{"type":"Point","coordinates":[%.6f,%.6f]}`, x, y)))}
 }
 
 // around is @around, a square around the place of the k-th group.
 func around(l layout, k int) []store.Parameter {
 	const d = 0.02
 	x, y := l.near(l.askedFew(k))
-	return []store.Parameter{parameter("@around", doc.Of(fmt.Appendf(nil,
+	return []store.Parameter{parameter("@around", jsondoc.Of(fmt.Appendf(nil,
 		`{"type":"Polygon","coordinates":[[[%.6f,%.6f],[%.6f,%.6f],[%.6f,%.6f],[%.6f,%.6f],[%.6f,%.6f]]]}`,
 		x-d, y-d, x+d, y-d, x+d, y+d, x-d, y+d, x-d, y-d)))}
 }

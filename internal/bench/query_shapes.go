@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -36,13 +36,13 @@ func last(count int) values {
 // one is @v, a text that is made of the k-th of the numbers below fews.
 func one(format string) values {
 	return func(l layout, k int) []store.Parameter {
-		return []store.Parameter{parameter("@v", doc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
+		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
 	}
 }
 
 // cat is @cat, one value of a hundred.
 func cat(_ layout, k int) []store.Parameter {
-	return []store.Parameter{parameter("@cat", doc.StringValue(fmt.Sprintf("cat-%02d", k*7%100)))}
+	return []store.Parameter{parameter("@cat", jsondoc.StringValue(fmt.Sprintf("cat-%02d", k*7%100)))}
 }
 
 // all joins parameters.
@@ -56,9 +56,9 @@ func all(list ...values) values {
 }
 
 // spread are so many ids from the whole set, the k-th time.
-func spread(l layout, k, count int) (list []doc.Value) {
+func spread(l layout, k, count int) (list []jsondoc.Value) {
 	for j := range count {
-		list = append(list, doc.StringValue(newDocument((l.asked(k)+j*(l.docs/count)+j)%l.docs).id))
+		list = append(list, jsondoc.StringValue(newDocument((l.asked(k)+j*(l.docs/count)+j)%l.docs).id))
 	}
 	return list
 }
@@ -86,7 +86,7 @@ func ids(l layout, k int) []store.Parameter {
 	for _, id := range spread(l, k, 100) {
 		list = append(list, strconv.Quote(id.Str()))
 	}
-	return []store.Parameter{parameter("@ids", doc.Of([]byte("["+strings.Join(list, ",")+"]")))}
+	return []store.Parameter{parameter("@ids", jsondoc.Of([]byte("["+strings.Join(list, ",")+"]")))}
 }
 
 // shapes are all that the documents of queryDocBytes are asked.
@@ -102,7 +102,7 @@ func pointShapes() []shape {
 	return []shape{
 		{name: "id =", text: `SELECT * FROM c WHERE c.id = @id`, growth: served(),
 			with: func(l layout, k int) []store.Parameter {
-				return []store.Parameter{parameter("@id", doc.StringValue(newDocument(l.asked(k)).id))}
+				return []store.Parameter{parameter("@id", jsondoc.StringValue(newDocument(l.asked(k)).id))}
 			}},
 		{name: "= (100)", text: `SELECT c.id, c.name FROM c WHERE c.address.city = @v`,
 			with: one("city%06d"), growth: served()},

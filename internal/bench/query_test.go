@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/progress"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -100,7 +100,7 @@ func TestSearchedDocuments(t *testing.T) {
 		if !json.Valid(body) {
 			t.Fatalf("document %d: %s", i, body)
 		}
-		there, err := index.ParseGeometry(doc.Get(body, doc.PathOf("at")), false)
+		there, err := index.ParseGeometry(jsondoc.Get(body, jsondoc.PathOf("at")), false)
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
@@ -108,7 +108,7 @@ func TestSearchedDocuments(t *testing.T) {
 		if near := place.Distance(there); (near < nearMetres) != member || !member && near < 10*nearMetres {
 			t.Errorf("document %d lies %.0f m away; of the group: %t", i, near, member)
 		}
-		if text := doc.Get(body, doc.PathOf("text")).Str(); strings.Contains(text, topic(g)) != member {
+		if text := jsondoc.Get(body, jsondoc.PathOf("text")).Str(); strings.Contains(text, topic(g)) != member {
 			t.Errorf("document %d says %q; of the group: %t", i, text, member)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -189,7 +189,7 @@ func (a *asking) request(turn int) store.QueryRequest {
 		r.Parameters = a.with(a.layout, turn)
 	}
 	if a.shape.partition != nil {
-		r.Scope.Partition = definition.NewPartitionKey(doc.StringValue(a.shape.partition(a.layout, turn)))
+		r.Scope.Partition = definition.NewPartitionKey(jsondoc.StringValue(a.shape.partition(a.layout, turn)))
 	}
 	return r
 }

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Paths of the protocol.
@@ -101,15 +101,15 @@ func (c *ServerCall) Identity(ctx context.Context) (string, error) {
 func (a *ContainerAnswer) PartitionKeyOf(document json.RawMessage) (json.RawMessage, error) {
 	key := []byte{'['}
 	for i, text := range a.PartitionKey.Paths {
-		path, err := doc.ParsePath(text)
+		path, err := jsondoc.ParsePath(text)
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 {
 			key = append(key, ',')
 		}
-		value := doc.Of(document).Get(path)
-		if value.Kind() == doc.Undefined {
+		value := jsondoc.Of(document).Get(path)
+		if value.Kind() == jsondoc.Undefined {
 			key = append(key, "{}"...)
 		}
 		key = value.AppendJSON(key)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -189,7 +189,8 @@ func (m *room) find(is func(*book) bool) *book {
 	return nil
 }
 
-// Clocks, Hold, Latest, Expired and Moved implement host.ClockUser. All reminders are dated by the server's clock.
+// Clocks, Hold, Latest, Expired and Moved implement host.ClockUser. All reminders are dated by the server's
+// clock.
 func (m *room) Clocks() []*host.Clock { return nil }
 
 func (m *room) concerns(clocks []*host.Clock) bool {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/naive"
 	"github.com/mayflydb/mayfly/query/syntax"
 	"github.com/mayflydb/mayfly/store"
@@ -53,7 +53,7 @@ func (q Query) Values() map[string]any {
 // Parameters are the parameters as package store takes them.
 func (q Query) Parameters() (list []store.Parameter) {
 	for _, p := range q.Params {
-		list = append(list, store.Parameter{Name: p.Name, Value: doc.Of([]byte(p.Value))})
+		list = append(list, store.Parameter{Name: p.Name, Value: jsondoc.Of([]byte(p.Value))})
 	}
 	return list
 }

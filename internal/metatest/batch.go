@@ -8,7 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 )
@@ -137,7 +137,7 @@ func patchOf(s Step) (*store.Patch, error) {
 	for _, m := range s.patched() {
 		ops = append(ops, `{"op":"set","path":"/`+m.name+`","value":`+m.token+`}`)
 	}
-	p, err := doc.ParsePatch([]byte("[" + strings.Join(ops, ",") + "]"))
+	p, err := jsondoc.ParsePatch([]byte("[" + strings.Join(ops, ",") + "]"))
 	return &store.Patch{Operations: p}, err
 }
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/doors"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -321,9 +321,9 @@ func (s *subject) split(ctx context.Context, partition string) error {
 }
 
 func (s *subject) partitionKey(partition string) definition.PartitionKey {
-	var values []doc.Value
+	var values []jsondoc.Value
 	for _, token := range s.config.components(partition) {
-		values = append(values, doc.Of([]byte(token)))
+		values = append(values, jsondoc.Of([]byte(token)))
 	}
 	return definition.NewPartitionKey(values...)
 }

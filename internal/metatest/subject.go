@@ -11,7 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -267,7 +267,7 @@ func (s *subject) drain(step Step, scope store.Scope, want int, from string) (it
 	fetch := s.c.List
 	if step.U != "" {
 		fetch = func(ctx context.Context, o store.ListOptions) (store.Page, store.Receipt, error) {
-			u := []store.Parameter{{Name: "@u", Value: doc.Of([]byte(step.U))}}
+			u := []store.Parameter{{Name: "@u", Value: jsondoc.Of([]byte(step.U))}}
 			page, receipt, err := s.c.Query(ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.u = @u",
 				Parameters: u, ListOptions: o})
 			if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
@@ -360,7 +360,7 @@ func parseDefault(token string) (int64, bool) {
 
 // kept is a document as the store tells it: its numbers are in their shortest spelling.
 func kept(body string) string {
-	text, err := doc.Compact([]byte(body), doc.Limits{})
+	text, err := jsondoc.Compact([]byte(body), jsondoc.Limits{})
 	if err != nil {
 		return body // it is refused, and the histories tell
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -208,7 +208,7 @@ func hashOf(v any) []byte {
 	if err != nil {
 		failf("no JSON: %v", err)
 	}
-	return doc.HashOf(doc.Of(text)).AppendTo(nil)
+	return jsondoc.HashOf(jsondoc.Of(text)).AppendTo(nil)
 }
 
 // sort puts rows in order. Equal ones stay in the order of their documents, or come in the opposite one where
@@ -290,7 +290,7 @@ func (e *evaluator) count(c *syntax.Count) int {
 	var v any
 	if c.Param != "" {
 		v = e.params[c.Param]
-	} else if c.Value.Kind() == doc.Number {
+	} else if c.Value.Kind() == jsondoc.Number {
 		v = c.Value.Num()
 	}
 	n, ok := v.(float64)

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Undefined is the value of what is not there.
@@ -81,7 +81,7 @@ func number(v any) (float64, bool) {
 }
 
 // constant is the value of a literal.
-func constant(v doc.Value) any {
+func constant(v jsondoc.Value) any {
 	got, err := Decode(v.Raw())
 	if err != nil {
 		failf("the literal %s is not JSON", v.Raw())

@@ -2,8 +2,8 @@ package peek
 
 import "net"
 
-// Conn is a connection whose first byte can be read ahead. Like the Read of any connection, First and Read are
-// for one goroutine at a time.
+// Conn is a connection whose first byte can be read ahead. Like the Read of any connection, First and Read
+// are for one goroutine at a time.
 type Conn struct {
 	net.Conn
 	first   byte

@@ -12,12 +12,12 @@ const minConnections = 8
 // maxServiceBusConnections is how many connections a namespace of Service Bus may have.
 const maxServiceBusConnections = 5000
 
-// MaxConnections returns how many clients of HTTP may be connected: the file descriptors that the engine leaves.
-// An engine in memory needs none.
+// MaxConnections returns how many clients of HTTP may be connected: the file descriptors that the engine
+// leaves. An engine in memory needs none.
 func MaxConnections(memory bool) int { return max(descriptorsLeft(memory), minConnections) }
 
-// serviceBusConnections returns how many connections Service Bus may have: as many as the service, and no more
-// than half of the descriptors that are left.
+// serviceBusConnections returns how many connections Service Bus may have: as many as the service, and no
+// more than half of the descriptors that are left.
 func serviceBusConnections(memory bool) int {
 	return min(maxServiceBusConnections, max(descriptorsLeft(memory)/2, minConnections))
 }

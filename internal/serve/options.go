@@ -1,19 +1,21 @@
 package serve
 
 import (
+	"context"
 	"log/slog"
 	"net"
 	"time"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/httpapi"
+	"github.com/mayflydb/mayfly/internal/hook"
 	"github.com/mayflydb/mayfly/internal/probe"
+	"github.com/mayflydb/mayfly/internal/seed"
 	"github.com/mayflydb/mayfly/queue/access"
+	"github.com/mayflydb/mayfly/queue/amqp/bus"
 	"github.com/mayflydb/mayfly/queue/config"
-	"github.com/mayflydb/mayfly/seed"
 	"github.com/mayflydb/mayfly/store"
-	"github.com/mayflydb/mayfly/telemetry"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Options are the parts of a Server and their settings.
@@ -41,15 +43,25 @@ type Options struct {
 	Certificate *Certificate
 	// ServiceBus are the ports of Service Bus; nil: there are none. It needs Queues.
 	ServiceBus *ServiceBus
-	// Telemetry says where traces and metrics are sent; nil: nowhere. Version is what they say of the program.
-	Telemetry *telemetry.Settings
-	Version   string
+	// Telemetry opens what sends traces and metrics; figures are the store's, for its metrics. It may return
+	// nil. nil: none are sent. It is a function, so that a test server does without the libraries for it.
+	Telemetry func(ctx context.Context, figures prometheus.Gatherer) (Telemetry, error)
 	// Probes answer while the server opens and closes; nil: there are none. The server closes them.
 	Probes *probe.Server
 	// ExtraThreads raises GOMAXPROCS by the long work of the store, until Close: for a process of its own.
 	ExtraThreads bool
 	// Drain is how long Close waits for requests under way; 0: they are broken off at once.
 	Drain time.Duration
+}
+
+// Telemetry observes what the server does, and sends it to a collector.
+type Telemetry interface {
+	// Request observes a request over HTTP or in direct mode that has been answered.
+	Request(httpapi.Observation)
+	// Message observes an operation on messages over AMQP.
+	Message(bus.Observation)
+	// Close sends what waits to be sent.
+	Close(context.Context) error
 }
 
 // Certificate says where the certificate lies, and for whom it is made.

@@ -10,8 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// stopTime is how long all of Close may take: what draining the requests and breaking them off leave of it is the
-// store's, to close on a disk that may be slow. A server is gone in less than 15 seconds, whatever is stuck.
+// stopTime is how long all of Close may take: what draining the requests and breaking them off leave of it is
+// the store's, to close on a disk that may be slow. A server is gone in less than 15 seconds, whatever is
+// stuck.
 const stopTime = 14 * time.Second
 
 // telemetryTime is how long a server that closes waits for a collector.

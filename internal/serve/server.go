@@ -11,17 +11,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/hook"
 	"github.com/mayflydb/mayfly/httpapi"
-	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/internal/hook"
+	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/laboratory"
 	"github.com/mayflydb/mayfly/internal/probe"
-	"github.com/mayflydb/mayfly/laboratory"
+	"github.com/mayflydb/mayfly/internal/seed"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/front"
-	"github.com/mayflydb/mayfly/seed"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
-	"github.com/mayflydb/mayfly/telemetry"
 )
 
 // Server is the product from Open until Close.
@@ -29,11 +28,11 @@ type Server struct {
 	o Options
 
 	db              *store.DB
-	queues          *queue.Queues        // nil: there are none
-	bus             *front.Server        // nil: there is none
-	hooks           *hook.Deliverer      // nil: there are none
-	http            *httpapi.Server      // nil until Open has come to it
-	telemetry       *telemetry.Telemetry // nil: none is sent
+	queues          *queue.Queues   // nil: there are none
+	bus             *front.Server   // nil: there is none
+	hooks           *hook.Deliverer // nil: there are none
+	http            *httpapi.Server // nil until Open has come to it
+	telemetry       Telemetry       // nil: none is sent
 	faults          *inject.Rules
 	tls             *tls.Config // nil: HTTP alone
 	probes          *probe.Server
@@ -104,7 +103,7 @@ func (s *Server) openTelemetry(ctx context.Context) (err error) {
 	if err := figures.Register(laboratory.Figures(context.WithoutCancel(ctx), s.db, s.queues)); err != nil {
 		return err
 	}
-	s.telemetry, err = telemetry.Open(ctx, *s.o.Telemetry, s.o.Version, figures, s.o.Logger)
+	s.telemetry, err = s.o.Telemetry(ctx, figures)
 	return err
 }
 
@@ -129,8 +128,8 @@ func (s *Server) plant(ctx context.Context) error {
 	return nil
 }
 
-// keepSeeded keeps the state that a reset restores, in the place of an earlier start's. A start without a seed
-// keeps none: a snapshot that nobody asked for would hold on to files that the data have outgrown.
+// keepSeeded keeps the state that a reset restores, in the place of an earlier start's. A start without a
+// seed keeps none: a snapshot that nobody asked for would hold on to files that the data have outgrown.
 func (s *Server) keepSeeded(ctx context.Context) error {
 	if !s.o.KeepSeeded {
 		return nil

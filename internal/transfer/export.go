@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/progress"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -258,14 +258,14 @@ func (e *exporter) appendItem(dst []byte, row json.RawMessage, first bool) []byt
 
 // tellAge tells of an item with a member that an import takes for its age.
 func (e *exporter) tellAge(row json.RawMessage) {
-	own := doc.Of(row).Member("_mayfly")
-	if own.Kind() == doc.Undefined || own.Member("deadLetterReason").Kind() != doc.Undefined {
+	own := jsondoc.Of(row).Member("_mayfly")
+	if own.Kind() == jsondoc.Undefined || own.Member("deadLetterReason").Kind() != jsondoc.Undefined {
 		return // an archive has written that, which is a part of the document
 	}
 	switch e.owners++; {
 	case e.owners <= maxComplaints:
 		fmt.Fprintf(e.told, "the item '%s' has a member _mayfly, which an import takes for its age\n",
-			doc.Of(row).Member("id").Str())
+			jsondoc.Of(row).Member("id").Str())
 	case e.owners == maxComplaints+1:
 		fmt.Fprintln(e.told, "more items have one")
 	}
@@ -275,15 +275,15 @@ func (e *exporter) tellAge(row json.RawMessage) {
 func appendExported(dst []byte, row json.RawMessage) []byte {
 	dst = append(dst, '{')
 	first := true
-	doc.Of(row).Each(func(name string, value doc.Value) bool {
-		if doc.IsSystem(name) && name != "_ts" {
+	jsondoc.Of(row).Each(func(name string, value jsondoc.Value) bool {
+		if jsondoc.IsSystem(name) && name != "_ts" {
 			return true
 		}
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = value.AppendJSON(append(doc.AppendString(dst, name), ':'))
+		dst = value.AppendJSON(append(jsondoc.AppendString(dst, name), ':'))
 		return true
 	})
 	return append(dst, '}')

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // The first row of a CSV file has the columns of all documents, which nobody knows before the last one has
@@ -42,17 +42,17 @@ func (e *noCSV) Error() string {
 }
 
 // eachCell calls fn for each value of a document that has a cell, by its column.
-func eachCell(document doc.Value, fn func(column string, v doc.Value)) {
-	document.Each(func(name string, v doc.Value) bool {
+func eachCell(document jsondoc.Value, fn func(column string, v jsondoc.Value)) {
+	document.Each(func(name string, v jsondoc.Value) bool {
 		cellsBelow(name, v, fn)
 		return true
 	})
 }
 
-func cellsBelow(column string, v doc.Value, fn func(column string, v doc.Value)) {
-	apart := v.Kind() == doc.Object && v.Len() > 0
+func cellsBelow(column string, v jsondoc.Value, fn func(column string, v jsondoc.Value)) {
+	apart := v.Kind() == jsondoc.Object && v.Len() > 0
 	if apart {
-		v.Each(func(name string, _ doc.Value) bool {
+		v.Each(func(name string, _ jsondoc.Value) bool {
 			apart = isColumn(name)
 			return apart
 		})
@@ -61,7 +61,7 @@ func cellsBelow(column string, v doc.Value, fn func(column string, v doc.Value))
 		fn(column, v)
 		return
 	}
-	v.Each(func(name string, below doc.Value) bool {
+	v.Each(func(name string, below jsondoc.Value) bool {
 		cellsBelow(column+"."+name, below, fn)
 		return true
 	})
@@ -72,7 +72,7 @@ func cellsBelow(column string, v doc.Value, fn func(column string, v doc.Value))
 func isColumn(name string) bool { return !strings.ContainsAny(name, ".\r") }
 
 // cellOf is the text of a value. What an import takes for an id is a text unless it is one of JSON's.
-func cellOf(column string, v doc.Value) string {
+func cellOf(column string, v jsondoc.Value) string {
 	text, ok := plainCell(v)
 	if ok && (!json.Valid([]byte(text)) || column == "id" && text[0] != '"') {
 		return text
@@ -82,8 +82,8 @@ func cellOf(column string, v doc.Value) string {
 
 // plainCell is a text as it is; ok is false where no cell can have that: it is none, or empty, or what reads
 // CSV changes it, or it may have half a letter.
-func plainCell(v doc.Value) (text string, ok bool) {
-	if v.Kind() != doc.String {
+func plainCell(v jsondoc.Value) (text string, ok bool) {
+	if v.Kind() != jsondoc.String {
 		return "", false
 	}
 	text = v.Str()
@@ -92,7 +92,7 @@ func plainCell(v doc.Value) (text string, ok bool) {
 }
 
 // eachDocument calls fn for each line of a file of documents.
-func eachDocument(ctx context.Context, spool io.ReadSeeker, fn func(line int, v doc.Value) error) error {
+func eachDocument(ctx context.Context, spool io.ReadSeeker, fn func(line int, v jsondoc.Value) error) error {
 	if _, err := spool.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func eachDocument(ctx context.Context, spool io.ReadSeeker, fn func(line int, v 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := fn(line, doc.Of(lines.Bytes())); err != nil {
+		if err := fn(line, jsondoc.Of(lines.Bytes())); err != nil {
 			return err
 		}
 	}
@@ -112,15 +112,15 @@ func eachDocument(ctx context.Context, spool io.ReadSeeker, fn func(line int, v 
 // csvColumns are those of all documents: the id, then the others as they come.
 func csvColumns(ctx context.Context, spool io.ReadSeeker) (names []string, at map[string]int, err error) {
 	names, at = []string{"id"}, map[string]int{"id": 0}
-	err = eachDocument(ctx, spool, func(line int, v doc.Value) (err error) {
+	err = eachDocument(ctx, spool, func(line int, v jsondoc.Value) (err error) {
 		wrong := func(why string) { err = &noCSV{line, v.Member("id").Str(), why} }
-		v.Each(func(name string, _ doc.Value) bool {
+		v.Each(func(name string, _ jsondoc.Value) bool {
 			if !isColumn(name) {
 				wrong(fmt.Sprintf("its member %q has a dot or a carriage return in its name", name))
 			}
 			return err == nil
 		})
-		eachCell(v, func(column string, _ doc.Value) {
+		eachCell(v, func(column string, _ jsondoc.Value) {
 			if _, known := at[column]; known {
 				return
 			}
@@ -154,10 +154,10 @@ func writeCSV(ctx context.Context, spool io.ReadSeeker, out io.Writer, text []st
 		return err
 	}
 	row := make([]string, len(names))
-	err = eachDocument(ctx, spool, func(line int, document doc.Value) error {
+	err = eachDocument(ctx, spool, func(line int, document jsondoc.Value) error {
 		clear(row)
 		var wrong error
-		eachCell(document, func(column string, v doc.Value) {
+		eachCell(document, func(column string, v jsondoc.Value) {
 			cell := cellOf(column, v)
 			if slices.Contains(text, column) {
 				plain, ok := plainCell(v)

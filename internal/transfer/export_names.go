@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mayflydb/mayfly/seed"
+	"github.com/mayflydb/mayfly/internal/seed"
 )
 
 // maxFileName is how long the name of a container's file can be, in bytes, without what is put behind it:

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/internal/cli"
-	"github.com/mayflydb/mayfly/laboratory"
-	"github.com/mayflydb/mayfly/seed"
+	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/internal/seed"
 )
 
 // An export of a whole store is a folder in the form of a seed: a folder for each database, and in it one for

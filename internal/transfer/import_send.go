@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -96,7 +96,7 @@ func (w *importWindow) close() {
 
 // add imports a document, sooner or later.
 func (w *importWindow) add(l importLine) error {
-	id := doc.Of(l.body).Member("id").Str() // however it is spelled
+	id := jsondoc.Of(l.body).Member("id").Str() // however it is spelled
 	if r := w.next; r != nil && (r.bytes+len(l.body) > importBytes || len(r.lines) == importDocuments ||
 		id != "" && r.ids[id]) {
 		if err := w.send(); err != nil {

@@ -12,11 +12,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/internal/seed"
 	"github.com/mayflydb/mayfly/internal/tree"
-	"github.com/mayflydb/mayfly/laboratory"
-	"github.com/mayflydb/mayfly/seed"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -287,7 +287,7 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 		return absent, err
 	}
 	at := i.ServerCall
-	at.Item = doc.Of(body).Member("id").Str()
+	at.Item = jsondoc.Of(body).Member("id").Str()
 	there, err := patiently(ctx, func() (json.RawMessage, error) {
 		req, err := at.Call(ctx, http.MethodGet, cli.ItemPath, nil)
 		if err != nil {
@@ -304,37 +304,37 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 		return absent, err
 	}
 	have, age, err := store.ParseImport(appendExported(nil, there))
-	if err != nil || !alike(doc.Of(have), doc.Of(body)) ||
+	if err != nil || !alike(jsondoc.Of(have), jsondoc.Of(body)) ||
 		asked.Timestamp != 0 && asked.Timestamp != age.Timestamp {
 		return another, nil // one with what no import takes is another one, too
 	}
 	return same, nil
 }
 
-// alike is doc.Equal, which compares numbers as doubles, and all digits of integers.
-func alike(a, b doc.Value) bool { return doc.Equal(a, b) && sameIntegers(a, b) }
+// alike is jsondoc.Equal, which compares numbers as doubles, and all digits of integers.
+func alike(a, b jsondoc.Value) bool { return jsondoc.Equal(a, b) && sameIntegers(a, b) }
 
 // sameIntegers compares the integers of two values that are equal otherwise.
-func sameIntegers(a, b doc.Value) bool {
+func sameIntegers(a, b jsondoc.Value) bool {
 	same := true
 	switch a.Kind() {
-	case doc.Number:
+	case jsondoc.Number:
 		m, err1 := strconv.ParseInt(string(a.Raw()), 10, 64)
 		n, err2 := strconv.ParseInt(string(b.Raw()), 10, 64)
 		return err1 != nil || err2 != nil || m == n
-	case doc.Object:
-		a.Each(func(name string, v doc.Value) bool {
+	case jsondoc.Object:
+		a.Each(func(name string, v jsondoc.Value) bool {
 			same = sameIntegers(v, b.Member(name))
 			return same
 		})
-	case doc.Array:
-		var list []doc.Value
-		b.Each(func(_ string, v doc.Value) bool {
+	case jsondoc.Array:
+		var list []jsondoc.Value
+		b.Each(func(_ string, v jsondoc.Value) bool {
 			list = append(list, v)
 			return true
 		})
 		n := 0
-		a.Each(func(_ string, v doc.Value) bool {
+		a.Each(func(_ string, v jsondoc.Value) bool {
 			same = n < len(list) && sameIntegers(v, list[n])
 			n++
 			return same

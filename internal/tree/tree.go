@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Place is where something stands in a file.
@@ -124,7 +124,7 @@ func (v *Value) AppendJSON(dst []byte) []byte {
 	case Null:
 		return append(dst, "null"...)
 	case String:
-		return doc.AppendString(dst, v.Text)
+		return jsondoc.AppendString(dst, v.Text)
 	case Array:
 		dst = append(dst, '[')
 		for i, e := range v.List {
@@ -140,7 +140,7 @@ func (v *Value) AppendJSON(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = m.Value.AppendJSON(append(doc.AppendString(dst, m.Name), ':'))
+			dst = m.Value.AppendJSON(append(jsondoc.AppendString(dst, m.Name), ':'))
 		}
 		return append(dst, '}')
 	}

@@ -1,6 +1,6 @@
 package syntax
 
-import "github.com/mayflydb/mayfly/doc"
+import "github.com/mayflydb/mayfly/internal/jsondoc"
 
 // Span is the part of the text that a node was read from, in characters (Unicode code points) from 0; End is
 // the first one after it. Parentheses around an expression are not part of it. Nodes that no text was read
@@ -59,8 +59,8 @@ type SelectItem struct {
 // its own (SC2060). How large it may be is not checked here.
 type Count struct {
 	Span
-	Value doc.Value // the number; undefined where Param is set
-	Param string    // with its @; empty where Value is set
+	Value jsondoc.Value // the number; undefined where Param is set
+	Param string        // with its @; empty where Value is set
 }
 
 // Source is one input of the FROM clause. The first one stands behind FROM, each of the others behind a JOIN.
@@ -103,7 +103,7 @@ type Expr interface {
 // has no sign, unless a program made the node. Such a node may also hold an array or an object.
 type Literal struct {
 	Span
-	Value doc.Value
+	Value jsondoc.Value
 	// Name is that of the parameter that it stands for, with its @; it is printed as that. Parse leaves it
 	// empty.
 	Name string

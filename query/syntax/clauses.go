@@ -177,8 +177,8 @@ func (p *parser) orderBy() *OrderBy {
 	return o
 }
 
-// atRank reports whether the token is the RANK of ORDER BY RANK f(...). The word is not reserved, but where it
-// means something else no function can follow.
+// atRank reports whether the token is the RANK of ORDER BY RANK f(...). The word is not reserved, but where
+// it means something else no function can follow.
 func (p *parser) atRank() bool {
 	if p.tok.kind != word || !strings.EqualFold(p.tok.text, "RANK") {
 		return false

@@ -1,6 +1,6 @@
 package syntax
 
-import "github.com/mayflydb/mayfly/doc"
+import "github.com/mayflydb/mayfly/internal/jsondoc"
 
 // How tightly the operators between operands bind, the loosest first. Those with one operand bind tighter
 // than all of them, and .name and [i] tighter still.
@@ -199,7 +199,7 @@ func (p *parser) primary() Expr {
 		p.next()
 		// a hexadecimal one; its canonical form is decimal
 		if n := t.value.Raw(); t.kind == number && n[0] == '-' {
-			return &Unary{t.Span, Neg, &Literal{Span: t.Span, Value: doc.Of(n[1:])}}
+			return &Unary{t.Span, Neg, &Literal{Span: t.Span, Value: jsondoc.Of(n[1:])}}
 		}
 		return &Literal{Span: t.Span, Value: t.value}
 	case parameter:
@@ -217,11 +217,11 @@ func (p *parser) primary() Expr {
 	}
 	switch t.sym {
 	case "UNDEFINED":
-		return p.constant(doc.Value{})
+		return p.constant(jsondoc.Value{})
 	case "NULL":
-		return p.constant(doc.NullValue())
+		return p.constant(jsondoc.NullValue())
 	case "TRUE", "FALSE":
-		return p.constant(doc.BoolValue(t.sym == "TRUE"))
+		return p.constant(jsondoc.BoolValue(t.sym == "TRUE"))
 	case "(":
 		return p.parenthesised()
 	case "[":
@@ -252,7 +252,7 @@ func (p *parser) primary() Expr {
 	return nil
 }
 
-func (p *parser) constant(v doc.Value) Expr {
+func (p *parser) constant(v jsondoc.Value) Expr {
 	t := p.tok
 	p.next()
 	return &Literal{Span: t.Span, Value: v}

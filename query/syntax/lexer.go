@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 type tokenKind uint8
@@ -29,7 +29,7 @@ type token struct {
 	kind  tokenKind
 	sym   string
 	text  string // as it is written
-	value doc.Value
+	value jsondoc.Value
 	Span
 	at int // where it begins, in bytes
 }
@@ -137,7 +137,7 @@ func (l *lexer) quoted() token {
 			if escapes {
 				s = unescaped(s)
 			}
-			t.value = doc.StringValue(s)
+			t.value = jsondoc.StringValue(s)
 			return t
 		case c == '\\':
 			n := escapeLen(rest[i:])

@@ -3,7 +3,7 @@ package syntax
 import (
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // nestLimit is how many parentheses Print opens for the sake of the classic form of chains before it leaves
@@ -123,7 +123,7 @@ func (p *printer) selectItem(item *SelectItem) {
 	if isName(item.Alias) {
 		p.print(item.Alias)
 	} else {
-		p.buf = doc.AppendString(p.buf, item.Alias)
+		p.buf = jsondoc.AppendString(p.buf, item.Alias)
 	}
 }
 
@@ -243,7 +243,7 @@ func (p *printer) expr(e Expr) {
 func (p *printer) base(x Expr) {
 	literal, isLiteral := x.(*Literal)
 	_, isUnary := x.(*Unary)
-	if isUnary || isLiteral && literal.Value.Kind() == doc.Number {
+	if isUnary || isLiteral && literal.Value.Kind() == jsondoc.Number {
 		p.print("(")
 		p.expr(x)
 		p.print(")")
@@ -336,7 +336,7 @@ func (p *printer) object(o *ObjectLit) {
 		if i > 0 {
 			p.print(", ")
 		}
-		p.buf = doc.AppendString(p.buf, key)
+		p.buf = jsondoc.AppendString(p.buf, key)
 		p.print(": ")
 		p.expr(o.Values[i])
 	}

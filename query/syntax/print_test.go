@@ -4,14 +4,14 @@ import (
 	"math"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // What a rewrite builds prints as a query plan would, even where Parse builds another tree.
 func TestPrintMade(t *testing.T) {
 	c := &Ident{Name: "c"}
 	and := func(x, y Expr) Expr { return &Logical{Op: And, Terms: []Expr{x, y}} }
-	literal := func(json string) Expr { return &Literal{Value: doc.Of([]byte(json))} }
+	literal := func(json string) Expr { return &Literal{Value: jsondoc.Of([]byte(json))} }
 	for _, test := range []struct {
 		e    Expr
 		want string
@@ -23,9 +23,9 @@ func TestPrintMade(t *testing.T) {
 		{literal(`[1, {"a" : [true, null], "b":{}}, "\u0041", 1e2]`),
 			`[1, {"a": [true, null], "b": {}}, "A", 100]`},
 		{&Literal{}, "undefined"},
-		{&Literal{Value: doc.NumberValue(math.NaN())}, "NaN"},
-		{&Literal{Value: doc.NumberValue(math.Inf(1))}, "Infinity"},
-		{&Unary{Op: Neg, X: &Literal{Value: doc.NumberValue(math.Inf(-1))}}, "- -Infinity"},
+		{&Literal{Value: jsondoc.NumberValue(math.NaN())}, "NaN"},
+		{&Literal{Value: jsondoc.NumberValue(math.Inf(1))}, "Infinity"},
+		{&Unary{Op: Neg, X: &Literal{Value: jsondoc.NumberValue(math.Inf(-1))}}, "- -Infinity"},
 	} {
 		if got := PrintExpr(test.e); got != test.want {
 			t.Errorf("printed %s, want %s", got, test.want)

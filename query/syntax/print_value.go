@@ -5,18 +5,18 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-func (p *printer) value(v doc.Value) {
+func (p *printer) value(v jsondoc.Value) {
 	switch v.Kind() {
-	case doc.Undefined:
+	case jsondoc.Undefined:
 		p.print("undefined")
-	case doc.Number:
+	case jsondoc.Number:
 		p.buf = appendNumber(p.buf, v)
-	case doc.String:
-		p.buf = doc.AppendString(p.buf, v.Str())
-	case doc.Array, doc.Object:
+	case jsondoc.String:
+		p.buf = jsondoc.AppendString(p.buf, v.Str())
+	case jsondoc.Array, jsondoc.Object:
 		p.composite(v)
 	default:
 		p.buf = v.AppendJSON(p.buf)
@@ -24,20 +24,20 @@ func (p *printer) value(v doc.Value) {
 }
 
 // composite prints an array or an object in the form of an ArrayLit or ObjectLit.
-func (p *printer) composite(v doc.Value) {
+func (p *printer) composite(v jsondoc.Value) {
 	brackets := "[]"
-	if v.Kind() == doc.Object {
+	if v.Kind() == jsondoc.Object {
 		brackets = "{}"
 	}
 	p.print(brackets[:1])
 	first := true
-	v.Each(func(key string, elem doc.Value) bool {
+	v.Each(func(key string, elem jsondoc.Value) bool {
 		if !first {
 			p.print(", ")
 		}
 		first = false
-		if v.Kind() == doc.Object {
-			p.buf = doc.AppendString(p.buf, key)
+		if v.Kind() == jsondoc.Object {
+			p.buf = jsondoc.AppendString(p.buf, key)
 			p.print(": ")
 		}
 		p.value(elem)
@@ -48,7 +48,7 @@ func (p *printer) composite(v doc.Value) {
 
 // appendNumber writes an integer with all its digits and any other number in the shortest form that is the
 // same double.
-func appendNumber(dst []byte, v doc.Value) []byte {
+func appendNumber(dst []byte, v jsondoc.Value) []byte {
 	f := v.Num()
 	switch {
 	case math.IsNaN(f):
@@ -61,7 +61,7 @@ func appendNumber(dst []byte, v doc.Value) []byte {
 		return v.AppendJSON(dst)
 	}
 	from := len(dst)
-	dst = doc.NumberValue(f).AppendJSON(dst)
+	dst = jsondoc.NumberValue(f).AppendJSON(dst)
 	// The shortest form of a large one may end in zeros that are made up. They must not be taken for an exact
 	// integer.
 	if math.Abs(f) >= 1<<53 && isDigits(dst[from:]) {

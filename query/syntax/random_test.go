@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Whatever tree can be built comes back from its text.
@@ -93,7 +93,7 @@ func (g gen) count() *Count {
 	if g.bool() {
 		return &Count{Param: "@" + g.name()}
 	}
-	return &Count{Value: doc.NumberValue(float64(g.below(1 << 40)))}
+	return &Count{Value: jsondoc.NumberValue(float64(g.below(1 << 40)))}
 }
 
 func (g gen) source(depth int) *Source {
@@ -107,9 +107,9 @@ func (g gen) source(depth int) *Source {
 			case 0:
 				s.Path = &Member{X: s.Path, Name: g.name()}
 			case 1:
-				s.Path = &Index{X: s.Path, I: &Literal{Value: doc.StringValue(g.text())}}
+				s.Path = &Index{X: s.Path, I: &Literal{Value: jsondoc.StringValue(g.text())}}
 			default:
-				s.Path = &Index{X: s.Path, I: &Literal{Value: doc.NumberValue(float64(g.below(1000)))}}
+				s.Path = &Index{X: s.Path, I: &Literal{Value: jsondoc.NumberValue(float64(g.below(1000)))}}
 			}
 		}
 	}
@@ -144,11 +144,11 @@ func (g gen) leaf() Expr {
 		return &Placeholder{Name: rapid.SampledFrom([]string{OrderByFilter, "documentdb-x-0"}).Draw(g.t,
 			"placeholder")}
 	case 3:
-		return &Literal{Value: doc.StringValue(g.text())}
+		return &Literal{Value: jsondoc.StringValue(g.text())}
 	case 4:
-		return &Literal{Value: doc.NumberValue(rapid.Float64Min(0).Draw(g.t, "number"))}
+		return &Literal{Value: jsondoc.NumberValue(rapid.Float64Min(0).Draw(g.t, "number"))}
 	}
-	constants := []doc.Value{{}, doc.NullValue(), doc.BoolValue(true), doc.BoolValue(false)}
+	constants := []jsondoc.Value{{}, jsondoc.NullValue(), jsondoc.BoolValue(true), jsondoc.BoolValue(false)}
 	return &Literal{Value: rapid.SampledFrom(constants).Draw(g.t, "constant")}
 }
 
@@ -183,7 +183,7 @@ func (g gen) expr(depth int) Expr {
 	case 12:
 		like := &Like{Not: g.bool(), X: x(), Pattern: x()}
 		if g.bool() {
-			like.Escape = &Literal{Value: doc.StringValue(g.text())}
+			like.Escape = &Literal{Value: jsondoc.StringValue(g.text())}
 		}
 		return like
 	case 13:

@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // number reads a number without a sign: a decimal one, which may lack the digits on one side of its point
@@ -31,11 +31,11 @@ func (l *lexer) number() token {
 		}
 		raw = strconv.AppendInt(nil, int64(u), 10)
 	}
-	if doc.Valid(raw, doc.Limits{}) != nil {
+	if jsondoc.Valid(raw, jsondoc.Limits{}) != nil {
 		t.kind = badNumber
 		return t
 	}
-	t.value = doc.Of(raw)
+	t.value = jsondoc.Of(raw)
 	return t
 }
 

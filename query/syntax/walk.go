@@ -3,7 +3,7 @@ package syntax
 import (
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Walk calls fn for n and then, where fn returns true, for what n consists of, in the order of the text, down
@@ -132,7 +132,7 @@ func PropertyOf(e Expr) (x Expr, name string, ok bool) {
 	case *Member:
 		return e.X, e.Name, true
 	case *Index:
-		if i, isLiteral := e.I.(*Literal); isLiteral && i.Value.Kind() == doc.String {
+		if i, isLiteral := e.I.(*Literal); isLiteral && i.Value.Kind() == jsondoc.String {
 			return e.X, i.Value.Str(), true
 		}
 	}
@@ -173,7 +173,7 @@ func elementOf(e Expr) (Expr, Step, bool) {
 		return nil, Step{}, false
 	}
 	i, ok := at.I.(*Literal)
-	if !ok || i.Value.Kind() != doc.Number {
+	if !ok || i.Value.Kind() != jsondoc.Number {
 		return nil, Step{}, false
 	}
 	// Beyond 2^31 no array has an element, but an int may be too small.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func TestPathOf(t *testing.T) {
@@ -56,7 +56,7 @@ func TestPathOf(t *testing.T) {
 
 // An index that a program made may be negative.
 func TestPathOfNegative(t *testing.T) {
-	e := &Index{X: &Ident{Name: "c"}, I: &Literal{Value: doc.NumberValue(-1)}}
+	e := &Index{X: &Ident{Name: "c"}, I: &Literal{Value: jsondoc.NumberValue(-1)}}
 	if _, _, ok := PathOf(e); ok {
 		t.Error("c[-1] has a path")
 	}

@@ -3,8 +3,8 @@ package definition
 import (
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -21,7 +21,7 @@ func Evaluators(list []index.Computed) map[string]index.Evaluate {
 		if err != nil {
 			continue
 		}
-		by[p.Name] = func(body []byte) doc.Value { return evaluate(p.Name, body) }
+		by[p.Name] = func(body []byte) jsondoc.Value { return evaluate(p.Name, body) }
 	}
 	return by
 }
@@ -38,12 +38,12 @@ func readsOnlyText(text string) bool {
 	syntax.Walk(q.Select.Value, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Member:
-			plain = plain && !doc.IsSystem(n.Name)
+			plain = plain && !jsondoc.IsSystem(n.Name)
 			_, root := n.X.(*syntax.Ident)
 			return !root
 		case *syntax.Index:
 			name, ok := n.I.(*syntax.Literal)
-			plain = plain && ok && !doc.IsSystem(name.Value.Str())
+			plain = plain && ok && !jsondoc.IsSystem(name.Value.Str())
 			_, root := n.X.(*syntax.Ident)
 			return !root
 		case *syntax.Call:

@@ -10,7 +10,7 @@ import (
 
 	"github.com/twmb/murmur3"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // The effective partition key (EPK) is the hash by which documents are dealt out to partition ranges. Clients
@@ -64,27 +64,27 @@ func AppendEPK(dst []byte, d *PartitionKeyDefinition, k PartitionKey) []byte {
 // EPKHex is the text by which clients know an EPK.
 func EPKHex(epk []byte) string { return strings.ToUpper(hex.EncodeToString(epk)) }
 
-func appendHashV2(dst []byte, values []doc.Value) []byte {
+func appendHashV2(dst []byte, values []jsondoc.Value) []byte {
 	start := len(dst)
 	for _, v := range values {
 		dst = appendComponent(dst, v)
-		if v.Kind() == doc.String {
+		if v.Kind() == jsondoc.String {
 			dst = append(dst, epkEndV2)
 		}
 	}
-	hash := doc.Murmur128(dst[start:], doc.Hash{})
+	hash := jsondoc.Murmur128(dst[start:], jsondoc.Hash{})
 	dst = binary.BigEndian.AppendUint64(dst[:start], hash.High)
 	dst = binary.BigEndian.AppendUint64(dst, hash.Low)
 	dst[start] &= 0x3F
 	return dst
 }
 
-func appendHashV1(dst []byte, values []doc.Value) []byte {
+func appendHashV1(dst []byte, values []jsondoc.Value) []byte {
 	start := len(dst)
 	for _, v := range values {
 		at := len(dst) + 1
 		dst = appendComponent(dst, v)
-		if v.Kind() == doc.String {
+		if v.Kind() == jsondoc.String {
 			dst = append(truncateUTF16(dst, at), epkEndV1)
 		}
 	}
@@ -92,9 +92,9 @@ func appendHashV1(dst []byte, values []doc.Value) []byte {
 	dst = AppendBinaryNumber(dst[:start], float64(hash))
 	for _, v := range values {
 		switch v.Kind() {
-		case doc.Number:
+		case jsondoc.Number:
 			dst = AppendBinaryNumber(dst, v.Num())
-		case doc.String:
+		case jsondoc.String:
 			at := len(dst) + 1
 			dst = binaryString(truncateUTF16(appendComponent(dst, v), at), at)
 		default:
@@ -105,18 +105,18 @@ func appendHashV1(dst []byte, values []doc.Value) []byte {
 }
 
 // appendComponent appends the type of a component and its value, a string without its end mark.
-func appendComponent(dst []byte, v doc.Value) []byte {
+func appendComponent(dst []byte, v jsondoc.Value) []byte {
 	switch v.Kind() {
-	case doc.Null:
+	case jsondoc.Null:
 		return append(dst, epkNull)
-	case doc.Bool:
+	case jsondoc.Bool:
 		if v.Bool() {
 			return append(dst, epkTrue)
 		}
 		return append(dst, epkFalse)
-	case doc.Number:
+	case jsondoc.Number:
 		return binary.LittleEndian.AppendUint64(append(dst, epkNumber), math.Float64bits(v.Num()+0))
-	case doc.String:
+	case jsondoc.String:
 		return v.AppendStr(append(dst, EPKText))
 	}
 	return append(dst, epkUndefined)

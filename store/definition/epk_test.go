@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/murmur3"
 	"pgregory.net/rapid"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func parsedKey(t testing.TB, json string) PartitionKey {
@@ -94,7 +94,7 @@ func TestMurmur(t *testing.T) {
 func TestTruncation(t *testing.T) {
 	v1 := definition(t, "1", 1)
 	epk := func(s string) string {
-		return EPKHex(EPK(v1, NewPartitionKey(doc.StringValue(s))))
+		return EPKHex(EPK(v1, NewPartitionKey(jsondoc.StringValue(s))))
 	}
 	x := strings.Repeat("x", 98)
 	for _, c := range []struct {
@@ -113,7 +113,7 @@ func TestTruncation(t *testing.T) {
 		}
 	}
 	// Five bytes of hash with their type, the type of the string, 101 bytes and no end mark.
-	long := EPK(v1, NewPartitionKey(doc.StringValue(strings.Repeat("é", 100))))
+	long := EPK(v1, NewPartitionKey(jsondoc.StringValue(strings.Repeat("é", 100))))
 	if i := bytes.IndexByte(long, EPKText); len(long)-i != 102 || long[len(long)-1] == 0 {
 		t.Errorf("%X", long)
 	}
@@ -184,7 +184,7 @@ func TestSplitIsEven(t *testing.T) {
 		}
 		share := make([]int, 4)
 		for i := range 4000 {
-			share[rangeOf(NewPartitionKey(doc.StringValue(fmt.Sprint("key", i))))]++
+			share[rangeOf(NewPartitionKey(jsondoc.StringValue(fmt.Sprint("key", i))))]++
 		}
 		for r, n := range share {
 			if n < 850 || n > 1150 {
@@ -194,7 +194,7 @@ func TestSplitIsEven(t *testing.T) {
 		if kind == "1" {
 			var got []int
 			for i := range 4 {
-				got = append(got, rangeOf(NewPartitionKey(doc.StringValue(fmt.Sprint("sample", i+1)))))
+				got = append(got, rangeOf(NewPartitionKey(jsondoc.StringValue(fmt.Sprint("sample", i+1)))))
 			}
 			if want := []int{3, 1, 0, 3}; !slices.Equal(got, want) {
 				t.Errorf("sample1 to sample4 are in the ranges %v, want %v", got, want)

@@ -3,13 +3,13 @@ package definition
 import (
 	"errors"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // DocumentError gives a document that cannot be stored the Code and the text that the service answers with.
 func DocumentError(err error) error {
-	var size *doc.SizeError
+	var size *jsondoc.SizeError
 	if errors.As(err, &size) {
 		return &fault.Error{Code: fault.CodeTooLarge, Message: "Request size is too large", Err: err}
 	}

@@ -6,16 +6,16 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// parseKeyPath is doc.ParsePath for a path of a new partition key. It refuses more: names without quotes are
-// made of letters, digits, '_' and '-'. The error says where it fails, counted in characters from 0.
-func parseKeyPath(text string) (doc.Path, error) {
-	p, err := doc.ParsePath(text)
+// parseKeyPath is jsondoc.ParsePath for a path of a new partition key. It refuses more: names without quotes
+// are made of letters, digits, '_' and '-'. The error says where it fails, counted in characters from 0.
+func parseKeyPath(text string) (jsondoc.Path, error) {
+	p, err := jsondoc.ParsePath(text)
 	at := 0
-	var wrong *doc.PathError
+	var wrong *jsondoc.PathError
 	switch {
 	case err == nil:
 		if at = unquotedFault(text); at < 0 {
@@ -62,8 +62,8 @@ func (d *PartitionKeyDefinition) KeyOf(given PartitionKey, body []byte) (Partiti
 	k := d.Extract(body)
 	if given.given && !d.Matches(given, k) {
 		text := MismatchText
-		if slices.ContainsFunc(k.values[min(1, len(k.values)):], func(v doc.Value) bool {
-			return v.Kind() == doc.Undefined
+		if slices.ContainsFunc(k.values[min(1, len(k.values)):], func(v jsondoc.Value) bool {
+			return v.Kind() == jsondoc.Undefined
 		}) {
 			text = missingLevelText
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
@@ -34,7 +34,7 @@ type PartitionKeyDefinition struct {
 	SystemKey bool
 
 	firstGiven bool // JSON gives version 1 by its number, and gets it back then
-	parsed     []doc.Path
+	parsed     []jsondoc.Path
 }
 
 // partitionKeyJSON is the form of a definition in JSON.
@@ -71,7 +71,7 @@ func (d *PartitionKeyDefinition) Equal(e *PartitionKeyDefinition) bool {
 	a.EnsureDefaults()
 	b.EnsureDefaults()
 	return a.Kind == b.Kind && a.Version == b.Version && a.SystemKey == b.SystemKey &&
-		slices.EqualFunc(a.parsed, b.parsed, func(p, q doc.Path) bool { return p.String() == q.String() })
+		slices.EqualFunc(a.parsed, b.parsed, func(p, q jsondoc.Path) bool { return p.String() == q.String() })
 }
 
 // EnsureDefaults fills in what Cosmos DB does: the system key where nothing was asked for.
@@ -93,9 +93,9 @@ func (d *PartitionKeyDefinition) EnsureDefaults() {
 }
 
 // parsePaths parses paths that are valid, and leaves out those that are not.
-func parsePaths(texts []string) (paths []doc.Path) {
+func parsePaths(texts []string) (paths []jsondoc.Path) {
 	for _, text := range texts {
-		if p, err := doc.ParsePath(text); err == nil {
+		if p, err := jsondoc.ParsePath(text); err == nil {
 			paths = append(paths, p)
 		}
 	}
@@ -103,7 +103,7 @@ func parsePaths(texts []string) (paths []doc.Path) {
 }
 
 // ParsedPaths are the Paths, parsed. Those of a definition in a container have been parsed once for all.
-func (d *PartitionKeyDefinition) ParsedPaths() []doc.Path {
+func (d *PartitionKeyDefinition) ParsedPaths() []jsondoc.Path {
 	if d.parsed == nil {
 		return parsePaths(d.Paths)
 	}
@@ -176,9 +176,9 @@ func (d *PartitionKeyDefinition) isID() bool {
 // value, an array or an object.
 func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
 	paths := d.ParsedPaths()
-	values := make([]doc.Value, len(paths))
+	values := make([]jsondoc.Value, len(paths))
 	for i, p := range paths {
-		if v := doc.Get(body, p); v.Kind() < doc.Array {
+		if v := jsondoc.Get(body, p); v.Kind() < jsondoc.Array {
 			values[i] = v
 		}
 	}
@@ -189,13 +189,13 @@ func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
 // each equal. Undefined, null and "" are three different values. Where the definition is the system key, the
 // empty key and the one that is not given mean undefined.
 func (d *PartitionKeyDefinition) Matches(sent, extracted PartitionKey) bool {
-	return slices.EqualFunc(d.Plain(sent).values, d.Plain(extracted).values, doc.Equal)
+	return slices.EqualFunc(d.Plain(sent).values, d.Plain(extracted).values, jsondoc.Equal)
 }
 
 // Plain spells the key of a container with the system key in the one way in which keys are stored: [{}].
 func (d *PartitionKeyDefinition) Plain(k PartitionKey) PartitionKey {
 	if d.SystemKey && len(k.values) == 0 {
-		return NewPartitionKey(doc.Value{})
+		return NewPartitionKey(jsondoc.Value{})
 	}
 	return k
 }
@@ -211,7 +211,7 @@ func (d *PartitionKeyDefinition) FullKey(k PartitionKey, id string) (PartitionKe
 	switch {
 	case k.given || d.SystemKey:
 	case d.isID():
-		k = NewPartitionKey(doc.StringValue(id))
+		k = NewPartitionKey(jsondoc.StringValue(id))
 	default:
 		return PartitionKey{}, fault.New(fault.CodeBadRequest,
 			"PartitionKey value must be supplied for this operation.")
@@ -228,7 +228,7 @@ func (d *PartitionKeyDefinition) KeyOfReplace(given PartitionKey, id string) Par
 	if given.given || !d.isID() {
 		return given
 	}
-	return NewPartitionKey(doc.StringValue(id))
+	return NewPartitionKey(jsondoc.StringValue(id))
 }
 
 // ScopeKey returns the key of a partition to list or query: a full one or, where the definition is
@@ -249,7 +249,7 @@ func (d *PartitionKeyDefinition) Prefix(epk, pk []byte, n int) (prefixEPK, prefi
 	}
 	rest := pk
 	for range n {
-		_, tail, err := doc.DecodeOrdered(rest)
+		_, tail, err := jsondoc.DecodeOrdered(rest)
 		if err != nil {
 			return epk, pk // not an encoding of a key of this definition
 		}
@@ -262,18 +262,18 @@ func (d *PartitionKeyDefinition) Prefix(epk, pk []byte, n int) (prefixEPK, prefi
 // PartitionKey stands for one that was not given, which is not the empty key. It is immutable and refers to
 // the text that its values are views on, which must not change while it is in use.
 type PartitionKey struct {
-	values []doc.Value
+	values []jsondoc.Value
 	given  bool
 }
 
 // NewPartitionKey returns a key of these components; none make the empty key []. A component that is
 // undefined stands for a property that the document does not have. Arrays and objects count as undefined, as
 // they do in documents.
-func NewPartitionKey(values ...doc.Value) PartitionKey {
+func NewPartitionKey(values ...jsondoc.Value) PartitionKey {
 	values = slices.Clone(values)
 	for i, v := range values {
-		if v.Kind() >= doc.Array {
-			values[i] = doc.Value{}
+		if v.Kind() >= jsondoc.Array {
+			values[i] = jsondoc.Value{}
 		}
 	}
 	return PartitionKey{values: values, given: true}
@@ -282,21 +282,21 @@ func NewPartitionKey(values ...doc.Value) PartitionKey {
 // ParsePartitionKey reads a key from JSON: an array of null, booleans, numbers and strings; {} is undefined.
 // Anything else is CodeBadRequest.
 func ParsePartitionKey(json []byte) (PartitionKey, error) {
-	if err := doc.Valid(json, doc.Limits{}); err != nil {
+	if err := jsondoc.Valid(json, jsondoc.Limits{}); err != nil {
 		return PartitionKey{}, &fault.Error{Code: fault.CodeBadRequest, Message: "The partition key is not valid JSON: " + err.Error(), Err: err}
 	}
-	list := doc.Of(json)
-	if list.Kind() != doc.Array {
+	list := jsondoc.Of(json)
+	if list.Kind() != jsondoc.Array {
 		return PartitionKey{}, fault.New(fault.CodeBadRequest, "The partition key must be a JSON array, not "+list.Kind().String()+".")
 	}
 	k := PartitionKey{given: true}
 	var err error
-	list.Each(func(_ string, v doc.Value) bool {
+	list.Each(func(_ string, v jsondoc.Value) bool {
 		switch {
-		case v.Kind() < doc.Array:
+		case v.Kind() < jsondoc.Array:
 			k.values = append(k.values, v)
-		case v.Kind() == doc.Object && v.Len() == 0:
-			k.values = append(k.values, doc.Value{})
+		case v.Kind() == jsondoc.Object && v.Len() == 0:
+			k.values = append(k.values, jsondoc.Value{})
 		default:
 			err = fault.New(fault.CodeBadRequest, "A component of a partition key must be null, a boolean, a number, a string or {}, not "+v.Kind().String()+".")
 		}
@@ -315,7 +315,7 @@ func (k PartitionKey) IsZero() bool { return !k.given }
 func (k PartitionKey) Len() int { return len(k.values) }
 
 // Values returns the components; a number reads as its double. The slice must not be changed.
-func (k PartitionKey) Values() []doc.Value { return k.values }
+func (k PartitionKey) Values() []jsondoc.Value { return k.values }
 
 // String returns the JSON form that ParsePartitionKey reads, numbers in their shortest spelling; "" where no
 // key was given. Equal keys have equal strings.
@@ -327,12 +327,12 @@ func (k PartitionKey) String() string {
 	for i, v := range k.values {
 		b.WriteByte("[,"[min(i, 1)])
 		switch v.Kind() {
-		case doc.Undefined:
+		case jsondoc.Undefined:
 			b.WriteString("{}")
-		case doc.Number:
-			b.Write(doc.NumberValue(v.Num()).Raw())
-		case doc.String:
-			b.Write(doc.StringValue(v.Str()).Raw())
+		case jsondoc.Number:
+			b.Write(jsondoc.NumberValue(v.Num()).Raw())
+		case jsondoc.String:
+			b.Write(jsondoc.StringValue(v.Str()).Raw())
 		default:
 			b.Write(v.Raw())
 		}
@@ -348,7 +348,7 @@ func (k PartitionKey) String() string {
 // so that the encoding of a prefix is a prefix.
 func (k PartitionKey) AppendOrdered(dst []byte) []byte {
 	for _, v := range k.values {
-		dst = doc.AppendOrdered(dst, v)
+		dst = jsondoc.AppendOrdered(dst, v)
 	}
 	return dst
 }
@@ -358,7 +358,7 @@ func (k PartitionKey) AppendOrdered(dst []byte) []byte {
 func (k PartitionKey) checkSize() error {
 	text, size := 0, 0
 	for _, v := range k.values {
-		if v.Kind() == doc.String {
+		if v.Kind() == jsondoc.String {
 			text += v.TextLen()
 		}
 	}
@@ -379,7 +379,7 @@ func (k PartitionKey) checkSize() error {
 func DecodeOrdered(pk []byte) (PartitionKey, error) {
 	key := PartitionKey{given: true}
 	for len(pk) > 0 {
-		v, rest, err := doc.DecodeOrdered(pk)
+		v, rest, err := jsondoc.DecodeOrdered(pk)
 		if err != nil {
 			return PartitionKey{}, err
 		}

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
@@ -41,7 +41,7 @@ func TestParsePartitionKey(t *testing.T) {
 	if k := (PartitionKey{}); !k.IsZero() || k.String() != "" || k.Len() != 0 {
 		t.Errorf("the zero key is %q", k)
 	}
-	if k := NewPartitionKey(doc.Of([]byte(`[1]`)), doc.Of([]byte(`{"a":1}`)), doc.StringValue("x")); k.String() != `[{},{},"x"]` {
+	if k := NewPartitionKey(jsondoc.Of([]byte(`[1]`)), jsondoc.Of([]byte(`{"a":1}`)), jsondoc.StringValue("x")); k.String() != `[{},{},"x"]` {
 		t.Errorf("arrays and objects are not undefined: %s", k)
 	}
 }
@@ -181,17 +181,17 @@ func TestKeysThatAddress(t *testing.T) {
 // one.
 func TestStorageOrder(t *testing.T) {
 	value := rapid.OneOf(
-		rapid.Just(doc.Value{}), rapid.Just(doc.NullValue()),
-		rapid.Map(rapid.Bool(), doc.BoolValue),
-		rapid.Map(rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64), doc.NumberValue),
-		rapid.Map(rapid.StringN(0, 3, -1), doc.StringValue),
+		rapid.Just(jsondoc.Value{}), rapid.Just(jsondoc.NullValue()),
+		rapid.Map(rapid.Bool(), jsondoc.BoolValue),
+		rapid.Map(rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64), jsondoc.NumberValue),
+		rapid.Map(rapid.StringN(0, 3, -1), jsondoc.StringValue),
 	)
-	key := rapid.Map(rapid.SliceOfN(value, 2, 2), func(v []doc.Value) PartitionKey { return NewPartitionKey(v...) })
+	key := rapid.Map(rapid.SliceOfN(value, 2, 2), func(v []jsondoc.Value) PartitionKey { return NewPartitionKey(v...) })
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := key.Draw(t, "a"), key.Draw(t, "b")
-		want := doc.Compare(a.Values()[0], b.Values()[0])
+		want := jsondoc.Compare(a.Values()[0], b.Values()[0])
 		if want == 0 {
-			want = doc.Compare(a.Values()[1], b.Values()[1])
+			want = jsondoc.Compare(a.Values()[1], b.Values()[1])
 		}
 		if got := bytes.Compare(a.AppendOrdered(nil), b.AppendOrdered(nil)); got != want {
 			t.Fatalf("%s and %s compare as %d, want %d", a, b, got, want)

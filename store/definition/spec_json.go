@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -88,10 +88,10 @@ func specMembers() members {
 
 // unknown appends to names those of v's members, at any depth, that m does not have. A name that differs from
 // a known one in case alone is an error: it is a slip, and encoding/json would take it for the other.
-func (m members) unknown(names []string, v doc.Value, at string) ([]string, error) {
+func (m members) unknown(names []string, v jsondoc.Value, at string) ([]string, error) {
 	var err error
-	v.Each(func(name string, elem doc.Value) bool {
-		if v.Kind() == doc.Array {
+	v.Each(func(name string, elem jsondoc.Value) bool {
+		if v.Kind() == jsondoc.Array {
 			names, err = m.unknown(names, elem, at)
 			return err == nil
 		}
@@ -118,11 +118,11 @@ func (m members) unknown(names []string, v doc.Value, at string) ([]string, erro
 // returned, with the names that lead to it. What AppendJSON wrote is read back as it was; any other
 // definition has still to be completed and validated. Errors have CodeBadRequest.
 func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []string, err error) {
-	if err := doc.Valid(raw, doc.Limits{}); err != nil {
+	if err := jsondoc.Valid(raw, jsondoc.Limits{}); err != nil {
 		return ContainerSpec{}, nil, DocumentError(err)
 	}
-	v := doc.Of(raw)
-	if v.Kind() != doc.Object {
+	v := jsondoc.Of(raw)
+	if v.Kind() != jsondoc.Object {
 		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest,
 			"A container must be a JSON object, not "+v.Kind().String()+".")
 	}
@@ -133,7 +133,7 @@ func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []
 		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest,
 			"'"+ignored[0]+"' is not a valid property in the current payload.")
 	}
-	if v.Member("id").Kind() == doc.Undefined {
+	if v.Member("id").Kind() == jsondoc.Undefined {
 		return ContainerSpec{}, nil, fault.New(fault.CodeBadRequest, missingIDText)
 	}
 	if err := checkSupported(v); err != nil {
@@ -149,21 +149,21 @@ func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []
 
 // checkSupported refuses what would make another thing of a container than it is here, and languages that are
 // given and empty, which are nothing like languages that are not given.
-func checkSupported(v doc.Value) error {
+func checkSupported(v jsondoc.Value) error {
 	for _, name := range []string{"materializedViewDefinition", "globalSecondaryIndexDefinition"} {
-		if k := v.Member(name).Kind(); k != doc.Undefined && k != doc.Null {
+		if k := v.Member(name).Kind(); k != jsondoc.Undefined && k != jsondoc.Null {
 			return fault.New(fault.CodeBadRequest, "The property '"+name+
 				"' is not supported: there are no materialized views and no global secondary indexes.")
 		}
 	}
 	text := v.Member("fullTextPolicy")
-	languages := []doc.Value{text.Member("defaultLanguage")}
-	text.Member("fullTextPaths").Each(func(_ string, path doc.Value) bool {
+	languages := []jsondoc.Value{text.Member("defaultLanguage")}
+	text.Member("fullTextPaths").Each(func(_ string, path jsondoc.Value) bool {
 		languages = append(languages, path.Member("language"))
 		return true
 	})
 	for _, l := range languages {
-		if l.Kind() == doc.String && l.Str() == "" {
+		if l.Kind() == jsondoc.String && l.Str() == "" {
 			return unsupportedLanguage("")
 		}
 	}
@@ -280,7 +280,7 @@ func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 		c := &s.ComputedProperties[i]
 		w.ComputedProperties = append(w.ComputedProperties, computedJSON{&c.Name, &c.Query})
 	}
-	text, err := doc.Marshal(w)
+	text, err := jsondoc.Marshal(w)
 	if err != nil {
 		return dst
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
@@ -91,7 +91,7 @@ func unsupportedLanguage(tag string) error {
 
 // VectorAt is where documents have a vector, and how long it is to be.
 type VectorAt struct {
-	path       doc.Path
+	path       jsondoc.Path
 	dimensions int
 }
 
@@ -101,7 +101,7 @@ func (s *ContainerSpec) Vectors() (list []VectorAt) {
 		return nil
 	}
 	for _, e := range s.VectorEmbedding.Embeddings {
-		if p, err := doc.ParsePath(e.Path); err == nil {
+		if p, err := jsondoc.ParsePath(e.Path); err == nil {
 			list = append(list, VectorAt{p, e.Dimensions})
 		}
 	}
@@ -111,6 +111,6 @@ func (s *ContainerSpec) Vectors() (list []VectorAt) {
 // Misfit tells whether a document has an array of another length there. What is no array is not meant as a
 // vector.
 func (v VectorAt) Misfit(body []byte) bool {
-	found := doc.Get(body, v.path)
-	return found.Kind() == doc.Array && found.Len() != v.dimensions
+	found := jsondoc.Get(body, v.path)
+	return found.Kind() == jsondoc.Array && found.Len() != v.dimensions
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
@@ -146,12 +146,12 @@ func TestValidateItemID(t *testing.T) {
 		{`"` + strings.Repeat("é", 512) + `"`, ""}, {`"` + strings.Repeat("x", 1024) + `"`, ""},
 		{`""`, ""}, {`"a\u0000"`, ""}, {`5`, ""}, {`null`, ""}, {`["a"]`, ""}, {`{}`, ""}, {``, ""},
 	} {
-		id, err := ValidateItemID(doc.Of([]byte(c.json)))
+		id, err := ValidateItemID(jsondoc.Of([]byte(c.json)))
 		if id != c.want || (err == nil) != (c.want != "") || err != nil && fault.ErrorCode(err) != fault.CodeBadRequest {
 			t.Errorf("%.30s: %.30q, %v", c.json, id, err)
 		}
 	}
-	if _, err := ValidateItemID(doc.Value{}); !strings.Contains(err.Error(), "required properties - 'id; '") {
+	if _, err := ValidateItemID(jsondoc.Value{}); !strings.Contains(err.Error(), "required properties - 'id; '") {
 		t.Error(err)
 	}
 }

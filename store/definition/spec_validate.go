@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -76,10 +76,10 @@ const idLengthText = "Ensure to provide a unique non-empty string less than '%d'
 // ValidateItemID checks the id of an item, the value of its property "id", and returns it: a string of 1 to
 // 1,023 bytes of UTF-8 without U+0000. All other characters can be stored and addressed, a backslash too, as
 // at the service's compute gateway. The error has CodeBadRequest.
-func ValidateItemID(v doc.Value) (string, error) {
+func ValidateItemID(v jsondoc.Value) (string, error) {
 	switch v.Kind() {
-	case doc.String:
-	case doc.Undefined:
+	case jsondoc.String:
+	case jsondoc.Undefined:
 		return "", fault.New(fault.CodeBadRequest, missingIDText)
 	default:
 		return "", fault.New(fault.CodeBadRequest,
@@ -250,7 +250,7 @@ func (s *ContainerSpec) validateComputed() error {
 // isKeyProperty tells whether a path of the partition key leads through the top-level property of that name.
 func (s *ContainerSpec) isKeyProperty(name string) bool {
 	return slices.ContainsFunc(s.PartitionKey.ParsedPaths(),
-		func(p doc.Path) bool { return p.Segments()[0] == name })
+		func(p jsondoc.Path) bool { return p.Segments()[0] == name })
 }
 
 // isSpatial tells whether a spatial index is on or below the top-level property of that name.
@@ -304,7 +304,7 @@ func (s *ContainerSpec) validateEncryption() error {
 	keys := map[string]bool{"/id": true}
 	for _, path := range s.PartitionKey.ParsedPaths() {
 		if segments := path.Segments(); len(segments) > 0 {
-			keys[doc.PathOf(segments[0]).String()] = true
+			keys[jsondoc.PathOf(segments[0]).String()] = true
 		}
 	}
 	seen := map[string]bool{}
@@ -335,7 +335,7 @@ func (s *ContainerSpec) validateEncryption() error {
 
 // segmentsOf are the segments of a path that has passed checkPath.
 func segmentsOf(path string) []string {
-	p, err := doc.ParsePath(path)
+	p, err := jsondoc.ParsePath(path)
 	if err != nil {
 		return nil
 	}
@@ -344,7 +344,7 @@ func segmentsOf(path string) []string {
 
 // checkPath checks a path without wildcards; name is the property that holds it.
 func checkPath(name, path string) error {
-	if _, err := doc.ParsePath(path); err != nil {
+	if _, err := jsondoc.ParsePath(path); err != nil {
 		return &fault.Error{Code: fault.CodeBadRequest, Err: err, Message: fmt.Sprintf(
 			"The path '%s' of '%s' is invalid. Please ensure that the path is a valid path.", path, name)}
 	}
@@ -367,7 +367,7 @@ func checkNew(seen map[string]bool, name, path string) error {
 
 // PathKey is the one spelling of a path that can be compared; "" for one that is not valid.
 func PathKey(path string) string {
-	p, err := doc.ParsePath(path)
+	p, err := jsondoc.ParsePath(path)
 	if err != nil {
 		return ""
 	}

@@ -3,8 +3,8 @@ package inspect
 import (
 	"bytes"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -170,7 +170,7 @@ func (d *DryRun) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition,
 	}
 	text = bytes.Clone(text) // the key lies in it
 	e.Examples = append(e.Examples, DryRunExample{
-		Partition: def.Extract(text), ID: doc.Get(text, layout.IDPath).Str(), Before: before, After: after,
+		Partition: def.Extract(text), ID: jsondoc.Get(text, layout.IDPath).Str(), Before: before, After: after,
 	})
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
@@ -285,7 +285,7 @@ func LastEntry(r engine.Reader, scope []byte, family byte, p Place, after uint64
 		}
 		id := e.ID
 		if len(e.Body) > 0 {
-			id = doc.Get(e.Body, layout.IDPath).Str()
+			id = jsondoc.Get(e.Body, layout.IDPath).Str()
 		}
 		if found = id == p.ID; found {
 			lsn = e.Last.LSN()

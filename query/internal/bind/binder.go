@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -145,7 +145,7 @@ type Binder struct {
 	Text   string
 	Info   *Info
 	Params map[string]int // where the value of a parameter lies
-	Values []doc.Value
+	Values []jsondoc.Value
 	Fixed  bool // a decision was made by the value of a parameter: see shape
 	errs   []*fault.Error
 
@@ -181,12 +181,12 @@ func NewBinder(text string, params []Parameter, info *Info, fold Folder) (*Binde
 
 // AsKept returns a value in the form in which a document would have it: the numbers in it in their shortest
 // spelling. It shares no memory with v.
-func AsKept(v doc.Value) doc.Value {
+func AsKept(v jsondoc.Value) jsondoc.Value {
 	switch v.Kind() {
-	case doc.Number, doc.Array, doc.Object:
-		text, err := doc.Compact(v.AppendJSON(nil), doc.Limits{})
+	case jsondoc.Number, jsondoc.Array, jsondoc.Object:
+		text, err := jsondoc.Compact(v.AppendJSON(nil), jsondoc.Limits{})
 		// what is not finite is a string in JSON
-		if kept := doc.Of(text); err == nil && kept.Kind() == v.Kind() {
+		if kept := jsondoc.Of(text); err == nil && kept.Kind() == v.Kind() {
 			return kept
 		}
 	}
@@ -194,11 +194,11 @@ func AsKept(v doc.Value) doc.Value {
 }
 
 // ValuesOf returns the values of parameters as documents would hold them.
-func ValuesOf(params []Parameter) []doc.Value {
+func ValuesOf(params []Parameter) []jsondoc.Value {
 	if len(params) == 0 {
 		return nil
 	}
-	values := make([]doc.Value, len(params))
+	values := make([]jsondoc.Value, len(params))
 	for i, p := range params {
 		values[i] = AsKept(p.Value)
 	}
@@ -207,7 +207,7 @@ func ValuesOf(params []Parameter) []doc.Value {
 
 // Given is the value of a parameter, by which something is decided that holds for this value alone; undefined
 // where there is none of that name.
-func (b *Binder) Given(name string) doc.Value {
+func (b *Binder) Given(name string) jsondoc.Value {
 	i, ok := b.Params[name]
 	if !ok {
 		return lang.Undefined
@@ -217,7 +217,7 @@ func (b *Binder) Given(name string) doc.Value {
 }
 
 // ConstOf is the value of an expression that is a constant, or a parameter that stands for one.
-func (b *Binder) ConstOf(e syntax.Expr) (v doc.Value, ok bool) {
+func (b *Binder) ConstOf(e syntax.Expr) (v jsondoc.Value, ok bool) {
 	switch e := e.(type) {
 	case *syntax.Literal:
 		return e.Value, true
@@ -228,8 +228,8 @@ func (b *Binder) ConstOf(e syntax.Expr) (v doc.Value, ok bool) {
 }
 
 // Constants are the values of a list of constants.
-func (b *Binder) Constants(list []syntax.Expr) (values []doc.Value, ok bool) {
-	values = make([]doc.Value, len(list))
+func (b *Binder) Constants(list []syntax.Expr) (values []jsondoc.Value, ok bool) {
+	values = make([]jsondoc.Value, len(list))
 	for i, e := range list {
 		if values[i], ok = b.ConstOf(e); !ok {
 			return nil, false
@@ -359,7 +359,7 @@ func (b *Binder) count(c *syntax.Count, code, message string) int64 {
 		v = b.Given(c.Param)
 	}
 	f := v.Num()
-	if v.Kind() != doc.Number || f < 0 || f > MaxCount || f != float64(int64(f)) {
+	if v.Kind() != jsondoc.Number || f < 0 || f > MaxCount || f != float64(int64(f)) {
 		b.failCode(c, code, "%s", message)
 		return 0
 	}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -31,7 +31,7 @@ func (b *Binder) argumentChecks(name string) func(*syntax.Call) {
 
 // literalOf is the value of a constant as it is written, or of a parameter, which stands for one; undefined
 // where an expression is neither.
-func (b *Binder) literalOf(e syntax.Expr) doc.Value {
+func (b *Binder) literalOf(e syntax.Expr) jsondoc.Value {
 	switch e := e.(type) {
 	case *syntax.Literal:
 		return e.Value
@@ -49,7 +49,7 @@ func (b *Binder) integerLiteral(e syntax.Expr) (int64, bool) {
 	}
 	v := b.literalOf(e)
 	n, err := strconv.ParseInt(sign+string(v.Raw()), 10, 64)
-	return n, err == nil && v.Kind() == doc.Number
+	return n, err == nil && v.Kind() == jsondoc.Number
 }
 
 func (b *Binder) hashArguments(c *syntax.Call) {
@@ -81,7 +81,7 @@ func (b *Binder) timespan(c *syntax.Call, n int) {
 }
 
 func (b *Binder) embeddings(c *syntax.Call) {
-	if b.literalOf(c.Args[0]).Kind() != doc.String {
+	if b.literalOf(c.Args[0]).Kind() != jsondoc.String {
 		b.failCode(c.Args[0], fault.CodeEmbeddings,
 			"The 'GenerateEmbeddings' function requires a single string literal argument.")
 		return
@@ -90,15 +90,15 @@ func (b *Binder) embeddings(c *syntax.Call) {
 }
 
 // vectorOptions are those of VectorDistance, with the kind of each.
-var vectorOptions = map[string]doc.Kind{
-	"distanceFunction": doc.String, "dataType": doc.String, "searchListSizeMultiplier": doc.Number,
-	"quantizedVectorListMultiplier": doc.Number,
-	"filterPriority":                doc.Number,
+var vectorOptions = map[string]jsondoc.Kind{
+	"distanceFunction": jsondoc.String, "dataType": jsondoc.String, "searchListSizeMultiplier": jsondoc.Number,
+	"quantizedVectorListMultiplier": jsondoc.Number,
+	"filterPriority":                jsondoc.Number,
 }
 
 // vector checks the third and the fourth argument of VectorDistance.
 func (b *Binder) vector(c *syntax.Call) {
-	if len(c.Args) > 2 && b.literalOf(c.Args[2]).Kind() != doc.Bool {
+	if len(c.Args) > 2 && b.literalOf(c.Args[2]).Kind() != jsondoc.Bool {
 		b.failCode(c.Args[2], fault.CodeVectorExact,
 			"The third argument provided in the VectorDistance function is invalid. This value must be a boolean "+
 				"value set to either \"true\" to execute an exact search or \"false\" to execute an efficient search leveraging the index.")
@@ -108,8 +108,8 @@ func (b *Binder) vector(c *syntax.Call) {
 		return
 	}
 	o, ok := c.Args[3].(*syntax.ObjectLit)
-	if given := b.literalOf(c.Args[3]); given.Kind() == doc.Object {
-		given.Each(func(key string, _ doc.Value) bool {
+	if given := b.literalOf(c.Args[3]); given.Kind() == jsondoc.Object {
+		given.Each(func(key string, _ jsondoc.Value) bool {
 			if _, known := vectorOptions[key]; !known {
 				b.unknownOption(c.Args[3], key)
 			}
@@ -141,13 +141,13 @@ func (b *Binder) vector(c *syntax.Call) {
 		if len(values) > 1 {
 			values = append(values, ',')
 		}
-		values = v.AppendJSON(append(doc.AppendString(values, key), ':'))
+		values = v.AppendJSON(append(jsondoc.AppendString(values, key), ':'))
 	}
-	b.vectorRange(o, doc.Of(append(values, '}')))
+	b.vectorRange(o, jsondoc.Of(append(values, '}')))
 }
 
 // vectorRange refuses options of VectorDistance with a multiplier out of its range.
-func (b *Binder) vectorRange(o syntax.Expr, options doc.Value) {
+func (b *Binder) vectorRange(o syntax.Expr, options jsondoc.Value) {
 	if name, v := lang.BadMultiplier(options); name != "" {
 		b.failCode(o, fault.CodeSearchList,
 			"The '%s' value %s specified in the VectorDistance function is outside the supported range. "+
@@ -161,7 +161,7 @@ func (b *Binder) unknownOption(o syntax.Expr, name string) {
 }
 
 // badOption tells of a name of a distance function that is none.
-func badOption(key string, v doc.Value) bool {
+func badOption(key string, v jsondoc.Value) bool {
 	if key != "distanceFunction" {
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -80,7 +80,7 @@ func (b *Binder) memberIndex(x *syntax.Index) {
 	if minus, ok := i.(*syntax.Unary); ok && minus.Op == syntax.Neg {
 		i = minus.X
 	}
-	var v doc.Value
+	var v jsondoc.Value
 	switch i := i.(type) {
 	case *syntax.Literal:
 		v = i.Value
@@ -89,7 +89,7 @@ func (b *Binder) memberIndex(x *syntax.Index) {
 			x.I = &syntax.Literal{Span: i.Span, Value: v, Name: i.Name}
 		}
 	}
-	if k := v.Kind(); k != doc.Number && k != doc.String {
+	if k := v.Kind(); k != jsondoc.Number && k != jsondoc.String {
 		b.failCode(x, fault.CodeMemberIndex,
 			"The specified query includes 'member indexer' which is currently not supported.")
 	}

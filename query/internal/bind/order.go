@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -122,10 +122,10 @@ func correlated() *fault.Error {
 func (b *Binder) nearestTo(c *syntax.Call) bool {
 	constant := func(e syntax.Expr) bool {
 		l, ok := b.fold(b, e).(*syntax.Literal)
-		ok = ok && l.Value.Kind() == doc.Array
+		ok = ok && l.Value.Kind() == jsondoc.Array
 		if ok {
-			l.Value.Each(func(_ string, elem doc.Value) bool {
-				ok = elem.Kind() == doc.Number
+			l.Value.Each(func(_ string, elem jsondoc.Value) bool {
+				ok = elem.Kind() == jsondoc.Number
 				return ok
 			})
 		}

@@ -3,8 +3,8 @@ package bind
 import (
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -12,7 +12,7 @@ import (
 // Parameter is a named value of a query.
 type Parameter struct {
 	Name  string // with its @
-	Value doc.Value
+	Value jsondoc.Value
 }
 
 // Computed is a computed property of a container: a name and a query of the form SELECT VALUE expression FROM
@@ -22,13 +22,13 @@ type Computed = index.Computed
 // Info is what planning a query needs to know of the container.
 type Info struct {
 	Index          *index.Indexer // nil: nothing is indexed
-	PartitionPaths []doc.Path     // of the partition key, one for each level
+	PartitionPaths []jsondoc.Path // of the partition key, one for each level
 	Computed       []Computed
 	// an ORDER BY that no index serves sorts; else it is refused, as in Cosmos DB
 	Lenient  bool
 	Superset bool // texts are read by syntax.ParseLenient
 	Geometry bool // geometries lie in a plane, not on the globe
-	// the distance function of each path of the vector policy, as doc.Path prints it
+	// the distance function of each path of the vector policy, as jsondoc.Path prints it
 	Vectors map[string]string
 }
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -156,20 +156,20 @@ func (b *Binder) noRankFunction(q *syntax.Query) {
 func (b *Binder) isList(e syntax.Expr) bool {
 	_, literal := e.(*syntax.ArrayLit)
 	p, parameter := e.(*syntax.Parameter)
-	return literal || parameter && b.Given(p.Name).Kind() == doc.Array
+	return literal || parameter && b.Given(p.Name).Kind() == jsondoc.Array
 }
 
 // weights reads a literal array of numbers, or a parameter that is one.
 func (b *Binder) weights(e syntax.Expr) ([]float64, bool) {
 	var weights []float64
-	number := func(v doc.Value) bool {
+	number := func(v jsondoc.Value) bool {
 		weights = append(weights, v.Num())
-		return v.Kind() == doc.Number
+		return v.Kind() == jsondoc.Number
 	}
 	switch e := e.(type) {
 	case *syntax.Parameter:
-		ok := b.Given(e.Name).Kind() == doc.Array
-		b.Given(e.Name).Each(func(_ string, v doc.Value) bool {
+		ok := b.Given(e.Name).Kind() == jsondoc.Array
+		b.Given(e.Name).Each(func(_ string, v jsondoc.Value) bool {
 			ok = ok && number(v)
 			return ok
 		})
@@ -256,9 +256,9 @@ func (b *Binder) isTerm(e syntax.Expr) bool {
 	o, ok := e.(*syntax.ObjectLit)
 	if !ok {
 		v := b.literalOf(e)
-		return v.Kind() == doc.String || isFuzzy(v.Member("term"), v.Member("distance"))
+		return v.Kind() == jsondoc.String || isFuzzy(v.Member("term"), v.Member("distance"))
 	}
-	var term, distance doc.Value
+	var term, distance jsondoc.Value
 	for i, key := range o.Keys {
 		switch key {
 		case "term":
@@ -271,9 +271,9 @@ func (b *Binder) isTerm(e syntax.Expr) bool {
 }
 
 // isFuzzy reports whether a term and a distance are those of a fuzzy search.
-func isFuzzy(term, distance doc.Value) bool {
+func isFuzzy(term, distance jsondoc.Value) bool {
 	n, ok := lang.AsInteger(distance)
-	return term.Kind() == doc.String && ok && n >= 0 && n <= 2
+	return term.Kind() == jsondoc.String && ok && n >= 0 && n <= 2
 }
 
 // TextTerms are the constant terms of a score. It is false where one is no term: then there is no score.

@@ -3,8 +3,8 @@ package eval
 import (
 	"fmt"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -17,12 +17,12 @@ func (c *Compiler) call(e *syntax.Call) Valuer {
 	}
 	if ref, ok := c.Aggs[e]; ok {
 		id := ref.Id
-		return func(f *Frame) doc.Value { return f.aggs[id] }
+		return func(f *Frame) jsondoc.Value { return f.aggs[id] }
 	}
 	fn, ok := lang.Lookup(e.Name)
 	switch {
 	case !ok:
-		return func(*Frame) doc.Value { return lang.Undefined }
+		return func(*Frame) jsondoc.Value { return lang.Undefined }
 	case fn.Name == "IIF":
 		return c.conditional(e.Args[0], e.Args[1], e.Args[2])
 	case fn.Name == "DOCUMENTID" && c.isItem(e.Args[0]):
@@ -30,11 +30,11 @@ func (c *Compiler) call(e *syntax.Call) Valuer {
 	case isTypeTest(fn.Name):
 		return nil
 	case fn.Fn == nil:
-		return func(*Frame) doc.Value { return lang.Undefined }
+		return func(*Frame) jsondoc.Value { return lang.Undefined }
 	}
 	x := c.builtin(fn, c.arguments(fn, e))
 	if language := c.LanguageOf(e); isFullText(fn.Name) && language != index.English {
-		return func(f *Frame) doc.Value {
+		return func(f *Frame) jsondoc.Value {
 			before := f.Run.Call.Language
 			f.Run.Call.Language = language
 			v := x(f)
@@ -67,10 +67,10 @@ func (c *Compiler) arguments(fn *lang.Builtin, e *syntax.Call) []syntax.Expr {
 	}
 	args := append([]syntax.Expr{}, e.Args...)
 	if len(args) == 2 {
-		args = append(args, &syntax.Literal{Value: doc.BoolValue(false)})
+		args = append(args, &syntax.Literal{Value: jsondoc.BoolValue(false)})
 	}
 	return append(args, &syntax.ObjectLit{Keys: []string{"distanceFunction"},
-		Values: []syntax.Expr{&syntax.Literal{Value: doc.StringValue(distance)}}})
+		Values: []syntax.Expr{&syntax.Literal{Value: jsondoc.StringValue(distance)}}})
 }
 
 // Builtin compiles a call of a function that takes values.
@@ -79,8 +79,8 @@ func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) Valuer {
 	switch len(args) {
 	case 1:
 		x := args[0]
-		return func(f *Frame) doc.Value {
-			v := [1]doc.Value{x(f)}
+		return func(f *Frame) jsondoc.Value {
+			v := [1]jsondoc.Value{x(f)}
 			if !f.Run.Spend(lang.Work(v[0])) {
 				return lang.Undefined
 			}
@@ -88,15 +88,15 @@ func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) Valuer {
 		}
 	case 2:
 		x, y := args[0], args[1]
-		return func(f *Frame) doc.Value {
-			v := [2]doc.Value{}
+		return func(f *Frame) jsondoc.Value {
+			v := [2]jsondoc.Value{}
 			if v[0], v[1] = operands(f, x, y); !f.Run.Spend(lang.Work(v[0]) + lang.Work(v[1])) {
 				return lang.Undefined
 			}
 			return fn.Fn(&f.Run.Call, v[:])
 		}
 	}
-	return func(f *Frame) doc.Value {
+	return func(f *Frame) jsondoc.Value {
 		held := 0
 		v := evaluate(f, args, &held)
 		defer func() { f.Run.Retained -= held }()
@@ -108,7 +108,7 @@ func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) Valuer {
 }
 
 // operands evaluates two expressions.
-func operands(f *Frame, x, y Valuer) (a, b doc.Value) {
+func operands(f *Frame, x, y Valuer) (a, b jsondoc.Value) {
 	a = x(f)
 	held := f.Run.Retain(a)
 	if f.Run.Err == nil {
@@ -128,8 +128,8 @@ func (c *Compiler) values(list []syntax.Expr) []Valuer {
 
 // evaluate evaluates expressions as far as the run does not end. What the values hold is added to held: the
 // caller takes it off what is retained.
-func evaluate(f *Frame, list []Valuer, held *int) []doc.Value {
-	values := make([]doc.Value, len(list))
+func evaluate(f *Frame, list []Valuer, held *int) []jsondoc.Value {
+	values := make([]jsondoc.Value, len(list))
 	for i, x := range list {
 		if f.Run.Err != nil {
 			break
@@ -143,7 +143,7 @@ func evaluate(f *Frame, list []Valuer, held *int) []doc.Value {
 // udf compiles a call of a function that the container holds.
 func (c *Compiler) udf(e *syntax.Call) Valuer {
 	args, name := c.values(e.Args), e.Name
-	return func(f *Frame) doc.Value {
+	return func(f *Frame) jsondoc.Value {
 		r := f.Run
 		if r.Err != nil {
 			return lang.Undefined
@@ -169,7 +169,7 @@ func (c *Compiler) udf(e *syntax.Call) Valuer {
 }
 
 // documentID is DOCUMENTID(alias), the number in the document's part of its _rid.
-func documentID(f *Frame) doc.Value {
+func documentID(f *Frame) jsondoc.Value {
 	if f.Item == nil {
 		return lang.Undefined
 	}
@@ -185,10 +185,10 @@ func isTypeTest(name string) bool {
 // TypeTests maps functions to the kinds that they are true for.
 func TypeTests() map[string]KindSet {
 	return map[string]KindSet{
-		"IS_DEFINED": ^KindSet(0) &^ Kinds(doc.Undefined), "IS_NULL": Kinds(doc.Null), "IS_BOOL": Kinds(
-			doc.Bool),
-		"IS_NUMBER": Kinds(doc.Number), "IS_STRING": Kinds(doc.String), "IS_ARRAY": Kinds(doc.Array),
-		"IS_OBJECT": Kinds(doc.Object), "IS_PRIMITIVE": Kinds(doc.Null, doc.Bool, doc.Number, doc.String),
+		"IS_DEFINED": ^KindSet(0) &^ Kinds(jsondoc.Undefined), "IS_NULL": Kinds(jsondoc.Null), "IS_BOOL": Kinds(
+			jsondoc.Bool),
+		"IS_NUMBER": Kinds(jsondoc.Number), "IS_STRING": Kinds(jsondoc.String), "IS_ARRAY": Kinds(jsondoc.Array),
+		"IS_OBJECT": Kinds(jsondoc.Object), "IS_PRIMITIVE": Kinds(jsondoc.Null, jsondoc.Bool, jsondoc.Number, jsondoc.String),
 	}
 }
 
@@ -196,7 +196,7 @@ func TypeTests() map[string]KindSet {
 type KindSet uint8
 
 // Kinds returns the set of some kinds.
-func Kinds(list ...doc.Kind) (s KindSet) {
+func Kinds(list ...jsondoc.Kind) (s KindSet) {
 	for _, k := range list {
 		s |= 1 << k
 	}
@@ -204,4 +204,4 @@ func Kinds(list ...doc.Kind) (s KindSet) {
 }
 
 // Has reports whether a kind is in the set.
-func (s KindSet) Has(k doc.Kind) bool { return s>>k&1 == 1 }
+func (s KindSet) Has(k jsondoc.Kind) bool { return s>>k&1 == 1 }

@@ -3,7 +3,7 @@ package eval
 import (
 	"math"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -13,7 +13,7 @@ import (
 // and the usual projection build no values: a valuer gives a value, a decider one of the three truth values,
 // a writer JSON text.
 type (
-	Valuer  func(f *Frame) doc.Value
+	Valuer  func(f *Frame) jsondoc.Value
 	Decider func(f *Frame) Truth
 	writer  func(f *Frame, dst []byte) (out []byte, defined bool)
 )
@@ -36,19 +36,19 @@ func truthOf(b bool) Truth {
 	return no
 }
 
-func truthOfValue(v doc.Value) Truth {
-	if v.Kind() != doc.Bool {
+func truthOfValue(v jsondoc.Value) Truth {
+	if v.Kind() != jsondoc.Bool {
 		return Unknown
 	}
 	return truthOf(v.Bool())
 }
 
 // Value returns the truth as a JSON value; undefined for Unknown.
-func (t Truth) Value() doc.Value {
+func (t Truth) Value() jsondoc.Value {
 	if t == Unknown {
 		return lang.Undefined
 	}
-	return doc.BoolValue(t == Yes)
+	return jsondoc.BoolValue(t == Yes)
 }
 
 func (t Truth) not() Truth {
@@ -71,7 +71,7 @@ type Compiler struct {
 // Value compiles an expression.
 func (c *Compiler) Value(e syntax.Expr) Valuer {
 	if i, ok := c.Keys[e]; ok {
-		return func(f *Frame) doc.Value { return f.keys[i] }
+		return func(f *Frame) jsondoc.Value { return f.keys[i] }
 	}
 	if _, _, ok := syntax.PathOf(e); ok && !c.throughKey(e) {
 		return c.path(e)
@@ -81,10 +81,10 @@ func (c *Compiler) Value(e syntax.Expr) Valuer {
 		return literal(e.Value)
 	case *syntax.Parameter:
 		i := c.Params[e.Name]
-		return func(f *Frame) doc.Value { return f.Run.given[i] }
+		return func(f *Frame) jsondoc.Value { return f.Run.given[i] }
 	case *syntax.Member:
 		x, name := c.Value(e.X), e.Name
-		return func(f *Frame) doc.Value {
+		return func(f *Frame) jsondoc.Value {
 			v := x(f)
 			f.Run.Spend(lang.Work(v))
 			return v.Member(name)
@@ -99,8 +99,8 @@ func (c *Compiler) Value(e syntax.Expr) Valuer {
 		}
 	case *syntax.Coalesce:
 		x, y := c.Value(e.X), c.Value(e.Y)
-		return func(f *Frame) doc.Value {
-			if v := x(f); v.Kind() != doc.Undefined {
+		return func(f *Frame) jsondoc.Value {
+			if v := x(f); v.Kind() != jsondoc.Undefined {
 				return v
 			}
 			return y(f)
@@ -113,9 +113,9 @@ func (c *Compiler) Value(e syntax.Expr) Valuer {
 		}
 	case *syntax.ArrayLit, *syntax.ObjectLit:
 		w := c.write(e)
-		return func(f *Frame) doc.Value {
+		return func(f *Frame) jsondoc.Value {
 			text, _ := w(f, nil)
-			return doc.Of(text)
+			return jsondoc.Of(text)
 		}
 	case *syntax.Subquery:
 		if e.Kind != syntax.Exists {
@@ -123,15 +123,15 @@ func (c *Compiler) Value(e syntax.Expr) Valuer {
 		}
 	}
 	d := c.Decide(e)
-	return func(f *Frame) doc.Value { return d(f).Value() }
+	return func(f *Frame) jsondoc.Value { return d(f).Value() }
 }
 
-func literal(v doc.Value) Valuer {
+func literal(v jsondoc.Value) Valuer {
 	// From 2^53 on the spelling tells integers from others, which no double does; and a -0 stays one.
 	if f := v.Num(); math.Abs(f) < 1<<53 && (f != 0 || !math.Signbit(f)) {
 		v = bind.AsKept(v)
 	}
-	return func(*Frame) doc.Value { return v }
+	return func(*Frame) jsondoc.Value { return v }
 }
 
 // throughKey tells of a path that it goes on from a key of GROUP BY: such a path is not read from an item.
@@ -157,20 +157,20 @@ func (c *Compiler) unary(e *syntax.Unary) Valuer {
 	case syntax.Neg:
 		if l, ok := e.X.(*syntax.Literal); ok { // as it is spelled: -0.0 is not 0, and -0 is
 			v := lang.OpNegate(l.Value)
-			return func(*Frame) doc.Value { return v }
+			return func(*Frame) jsondoc.Value { return v }
 		}
-		return func(f *Frame) doc.Value { return lang.OpNegate(x(f)) }
+		return func(f *Frame) jsondoc.Value { return lang.OpNegate(x(f)) }
 	case syntax.Plus:
-		return func(f *Frame) doc.Value { return lang.OpPlus(x(f)) }
+		return func(f *Frame) jsondoc.Value { return lang.OpPlus(x(f)) }
 	case syntax.BitNot:
-		return func(f *Frame) doc.Value { return lang.OpBitNot(x(f)) }
+		return func(f *Frame) jsondoc.Value { return lang.OpBitNot(x(f)) }
 	}
-	return func(f *Frame) doc.Value { return truthOfValue(x(f)).not().Value() }
+	return func(f *Frame) jsondoc.Value { return truthOfValue(x(f)).not().Value() }
 }
 
-func (c *Compiler) binary(a, b syntax.Expr, op func(a, b doc.Value) doc.Value) Valuer {
+func (c *Compiler) binary(a, b syntax.Expr, op func(a, b jsondoc.Value) jsondoc.Value) Valuer {
 	x, y := c.Value(a), c.Value(b)
-	return func(f *Frame) doc.Value {
+	return func(f *Frame) jsondoc.Value {
 		v, w := operands(f, x, y)
 		if !f.Run.Spend(lang.Work(v) + lang.Work(w)) {
 			return lang.Undefined
@@ -181,7 +181,7 @@ func (c *Compiler) binary(a, b syntax.Expr, op func(a, b doc.Value) doc.Value) V
 
 func (c *Compiler) conditional(condition, then, otherwise syntax.Expr) Valuer {
 	d, x, y := c.Decide(condition), c.Value(then), c.Value(otherwise)
-	return func(f *Frame) doc.Value {
+	return func(f *Frame) jsondoc.Value {
 		if d(f) == Yes {
 			return x(f)
 		}
@@ -190,8 +190,8 @@ func (c *Compiler) conditional(condition, then, otherwise syntax.Expr) Valuer {
 }
 
 // Operators are the operators with two operands but comparisons, which decide.
-func Operators() map[syntax.BinaryOp]func(a, b doc.Value) doc.Value {
-	return map[syntax.BinaryOp]func(a, b doc.Value) doc.Value{
+func Operators() map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value {
+	return map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value{
 		syntax.Shl: lang.OpShiftLeft, syntax.Shr: lang.OpShiftRight, syntax.UShr: lang.OpShiftRightZero,
 		syntax.Concat: lang.OpConcat,
 		syntax.Add:    lang.OpAdd, syntax.Sub: lang.OpSubtract, syntax.BitAnd: lang.OpBitAnd,
@@ -206,17 +206,17 @@ func (c *Compiler) path(e syntax.Expr) Valuer {
 	root, steps, _ := syntax.PathOf(e)
 	a := c.Idents[root]
 	if a == nil { // a step into NaN or Infinity
-		return func(*Frame) doc.Value { return lang.Undefined }
+		return func(*Frame) jsondoc.Value { return lang.Undefined }
 	}
 	if a.Item {
 		return c.itemPath(steps)
 	}
 	slot := a.Slot
 	if len(steps) == 0 {
-		return func(f *Frame) doc.Value { return f.slots[slot] }
+		return func(f *Frame) jsondoc.Value { return f.slots[slot] }
 	}
 	rest := follow(steps)
-	return func(f *Frame) doc.Value {
+	return func(f *Frame) jsondoc.Value {
 		v := f.slots[slot]
 		if !f.Run.Spend(v.TextLen() / 4) {
 			return lang.Undefined
@@ -233,22 +233,22 @@ func (c *Compiler) itemPath(steps []syntax.Step) Valuer {
 	name := steps[0].Name
 	switch computed := c.Computed[name]; {
 	case steps[0].IsIndex:
-		return func(*Frame) doc.Value { return lang.Undefined }
+		return func(*Frame) jsondoc.Value { return lang.Undefined }
 	case computed != nil:
 		first = computed
-	case doc.IsSystem(name):
-		first = func(f *Frame) doc.Value { return f.system(name) }
+	case jsondoc.IsSystem(name):
+		first = func(f *Frame) jsondoc.Value { return f.system(name) }
 	default:
 		n := 1
 		for n < len(steps) && !steps[n].IsIndex {
 			n++
 		}
 		path := stepsPath(steps[:n])
-		first = func(f *Frame) doc.Value {
+		first = func(f *Frame) jsondoc.Value {
 			if !f.Run.Spend(len(f.Body) / 4) {
 				return lang.Undefined
 			}
-			return doc.Get(f.Body, path)
+			return jsondoc.Get(f.Body, path)
 		}
 		steps = steps[n-1:]
 	}
@@ -256,38 +256,38 @@ func (c *Compiler) itemPath(steps []syntax.Step) Valuer {
 		return first
 	}
 	rest := follow(steps[1:])
-	return func(f *Frame) doc.Value {
+	return func(f *Frame) jsondoc.Value {
 		v := first(f)
 		f.Run.Spend(v.TextLen() / 4)
 		return rest(v)
 	}
 }
 
-func stepsPath(steps []syntax.Step) doc.Path {
+func stepsPath(steps []syntax.Step) jsondoc.Path {
 	names := make([]string, len(steps))
 	for i, st := range steps {
 		names[i] = st.Name
 	}
-	return doc.PathOf(names...)
+	return jsondoc.PathOf(names...)
 }
 
 // follow returns what walks from a value along constant steps.
-func follow(steps []syntax.Step) func(doc.Value) doc.Value {
+func follow(steps []syntax.Step) func(jsondoc.Value) jsondoc.Value {
 	n := 0
 	for n < len(steps) && !steps[n].IsIndex {
 		n++
 	}
 	if n == len(steps) {
 		path := stepsPath(steps)
-		return func(v doc.Value) doc.Value { return v.Get(path) }
+		return func(v jsondoc.Value) jsondoc.Value { return v.Get(path) }
 	}
-	path, at, rest := stepsPath(steps[:n]), steps[n].Index, func(v doc.Value) doc.Value { return v }
+	path, at, rest := stepsPath(steps[:n]), steps[n].Index, func(v jsondoc.Value) jsondoc.Value { return v }
 	if n+1 < len(steps) {
 		rest = follow(steps[n+1:])
 	}
-	return func(v doc.Value) doc.Value {
+	return func(v jsondoc.Value) jsondoc.Value {
 		v = v.Get(path)
-		if v.Kind() != doc.Array {
+		if v.Kind() != jsondoc.Array {
 			return lang.Undefined
 		}
 		return rest(lang.Element(v, at))

@@ -1,7 +1,7 @@
 package eval
 
 import (
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -113,7 +113,7 @@ func comparedWith(x Valuer, op syntax.BinaryOp, i int) Decider {
 }
 
 // compared evaluates the operands of a comparison. They are undefined where the run has ended.
-func compared(f *Frame, x, y Valuer) (a, b doc.Value) {
+func compared(f *Frame, x, y Valuer) (a, b jsondoc.Value) {
 	if a, b = operands(f, x, y); !f.Run.Spend(min(lang.Work(a), lang.Work(b))) {
 		return lang.Undefined, lang.Undefined
 	}
@@ -121,8 +121,8 @@ func compared(f *Frame, x, y Valuer) (a, b doc.Value) {
 }
 
 // Same is the operator =.
-func Same(a, b doc.Value) Truth {
-	if a.Kind() == doc.Undefined || b.Kind() == doc.Undefined {
+func Same(a, b jsondoc.Value) Truth {
+	if a.Kind() == jsondoc.Undefined || b.Kind() == jsondoc.Undefined {
 		return Unknown
 	}
 	return truthOf(a.Kind() == b.Kind() && lang.Equal(a, b))
@@ -142,7 +142,7 @@ func orderBounds(op syntax.BinaryOp) (low, high int) {
 }
 
 // Ordered compares two values; the truth is Yes where the order is between low and high.
-func Ordered(a, b doc.Value, low, high int) Truth {
+func Ordered(a, b jsondoc.Value, low, high int) Truth {
 	if a.Kind() != b.Kind() {
 		return Unknown
 	}
@@ -188,11 +188,11 @@ func (c *Compiler) in(e *syntax.In) Decider {
 
 // membership compiles a list to what reports whether a value is in it. What is undefined in it counts for
 // nothing.
-func (c *Compiler) membership(list []syntax.Expr) func(f *Frame, v doc.Value) Truth {
+func (c *Compiler) membership(list []syntax.Expr) func(f *Frame, v jsondoc.Value) Truth {
 	if len(list) < ManyIn || !bind.AllConstant(list) {
 		values := c.values(list)
-		return func(f *Frame, v doc.Value) Truth {
-			if v.Kind() == doc.Undefined {
+		return func(f *Frame, v jsondoc.Value) Truth {
+			if v.Kind() == jsondoc.Undefined {
 				return Unknown
 			}
 			for _, x := range values {
@@ -211,22 +211,22 @@ func (c *Compiler) membership(list []syntax.Expr) func(f *Frame, v doc.Value) Tr
 	set := make(map[string]struct{}, len(list))
 	for _, e := range list {
 		v := e.(*syntax.Literal).Value
-		if v.Kind() != doc.Undefined && lang.Equal(v, v) {
-			set[string(doc.AppendOrdered(nil, v))] = struct{}{}
+		if v.Kind() != jsondoc.Undefined && lang.Equal(v, v) {
+			set[string(jsondoc.AppendOrdered(nil, v))] = struct{}{}
 		}
 	}
-	return func(f *Frame, v doc.Value) Truth {
-		if v.Kind() == doc.Undefined {
+	return func(f *Frame, v jsondoc.Value) Truth {
+		if v.Kind() == jsondoc.Undefined {
 			return Unknown
 		}
-		f.key = doc.AppendOrdered(f.key[:0], v)
+		f.key = jsondoc.AppendOrdered(f.key[:0], v)
 		_, ok := set[string(f.key)]
 		return truthOf(ok)
 	}
 }
 
 func (c *Compiler) like(e *syntax.Like) Decider {
-	var escape doc.Value
+	var escape jsondoc.Value
 	if e.Escape != nil {
 		escape = e.Escape.Value
 	}

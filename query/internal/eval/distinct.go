@@ -1,7 +1,7 @@
 package eval
 
 import (
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
@@ -16,7 +16,7 @@ type DistinctRows struct {
 }
 
 // Add reports whether a value is new. It is false where the run has ended.
-func (d *DistinctRows) Add(v doc.Value) bool {
+func (d *DistinctRows) Add(v jsondoc.Value) bool {
 	if d.hashed != nil {
 		return d.addHash(v)
 	}
@@ -35,8 +35,8 @@ func (d *DistinctRows) Add(v doc.Value) bool {
 	return d.Run.Err == nil
 }
 
-func (d *DistinctRows) addHash(v doc.Value) bool {
-	d.hashed.key = doc.AppendOrdered(d.hashed.key[:0], v)
+func (d *DistinctRows) addHash(v jsondoc.Value) bool {
+	d.hashed.key = jsondoc.AppendOrdered(d.hashed.key[:0], v)
 	sum := d.hashed.sumOf(d.hashed.key)
 	given, err := d.hashed.Has(sum)
 	if !d.Run.Spilled(err, "DISTINCT") || given {

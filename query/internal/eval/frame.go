@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/spill"
@@ -21,7 +21,7 @@ type Env struct {
 	Random func() float64 // what RAND says: in [0, 1); always 0 where it is nil
 	// UDF calls a function that the container holds. Its error ends the query; where it is nil, no function
 	// exists.
-	UDF func(name string, args []doc.Value) (doc.Value, error)
+	UDF func(name string, args []jsondoc.Value) (jsondoc.Value, error)
 	// Elapsed tells how long the request has taken, by a clock that nobody sets. Without it a page does not
 	// end by time, no times are measured, and the context alone ends a run that takes too long.
 	Elapsed func() time.Duration
@@ -45,7 +45,7 @@ type Env struct {
 type Run struct {
 	lang.Call
 	Env   Env
-	given []doc.Value // of the parameters
+	given []jsondoc.Value // of the parameters
 	Udfs  int
 }
 
@@ -53,9 +53,9 @@ type Run struct {
 type Layout struct {
 	Slots  int // of values that aliases are bound to
 	Aggs   int
-	Keys   int         // of GROUP BY
-	Given  []doc.Value // of the parameters
-	Planar bool        // geometries lie in a plane, not on the globe
+	Keys   int             // of GROUP BY
+	Given  []jsondoc.Value // of the parameters
+	Planar bool            // geometries lie in a plane, not on the globe
 }
 
 // NewRun begins a run. Fields of env that are zero get their defaults.
@@ -90,30 +90,30 @@ func (r *Run) row() bool { return r.Spend(lang.RowWork) }
 type Frame struct {
 	Item  source.Document
 	Body  []byte
-	whole doc.Value // the item with its system properties; undefined as long as nobody asked
-	slots []doc.Value
-	aggs  []doc.Value // by the id of the aggregate
-	keys  []doc.Value // of groups, by number
+	whole jsondoc.Value // the item with its system properties; undefined as long as nobody asked
+	slots []jsondoc.Value
+	aggs  []jsondoc.Value // by the id of the aggregate
+	keys  []jsondoc.Value // of groups, by number
 	Run   *Run
 	key   []byte // scratch
 }
 
 // NewFrame returns a frame with the room that a layout asks for.
 func NewFrame(r *Run, l Layout) *Frame {
-	return &Frame{Run: r, slots: make([]doc.Value, l.Slots), aggs: make([]doc.Value, l.Aggs),
-		keys: make([]doc.Value, l.Keys)}
+	return &Frame{Run: r, slots: make([]jsondoc.Value, l.Slots), aggs: make([]jsondoc.Value, l.Aggs),
+		keys: make([]jsondoc.Value, l.Keys)}
 }
 
 // Enter makes an item the one that expressions see.
 func (f *Frame) Enter(d source.Document) {
-	f.Item, f.Body, f.whole = d, d.Body(), doc.Value{}
+	f.Item, f.Body, f.whole = d, d.Body(), jsondoc.Value{}
 	f.Run.Call.Stale = true
 }
 
 // document returns the item as SELECT * shows it.
-func (f *Frame) document() doc.Value {
-	if f.whole.Kind() == doc.Undefined && f.Item != nil {
-		f.whole = doc.Of(f.appendItem(make([]byte, 0, len(f.Body)+256)))
+func (f *Frame) document() jsondoc.Value {
+	if f.whole.Kind() == jsondoc.Undefined && f.Item != nil {
+		f.whole = jsondoc.Of(f.appendItem(make([]byte, 0, len(f.Body)+256)))
 	}
 	return f.whole
 }
@@ -127,33 +127,33 @@ func (f *Frame) appendItem(dst []byte) []byte {
 }
 
 // system returns a system property of the item.
-func (f *Frame) system(name string) doc.Value {
+func (f *Frame) system(name string) jsondoc.Value {
 	if f.Item == nil { // a computed property on bare text
-		return doc.Value{}
+		return jsondoc.Value{}
 	}
 	if name == "_ts" {
 		if t, ok := f.Item.(source.Timestamped); ok {
-			return doc.NumberValue(float64(t.TS()))
+			return jsondoc.NumberValue(float64(t.TS()))
 		}
 	}
 	if _, ok := f.Item.(source.Complete); ok {
-		return doc.Of(f.Body).Member(name)
+		return jsondoc.Of(f.Body).Member(name)
 	}
 	s := f.Item.System()
 	switch name {
 	case "_rid":
-		return doc.StringValue(s.RID)
+		return jsondoc.StringValue(s.RID)
 	case "_self":
-		return doc.StringValue(s.Self)
+		return jsondoc.StringValue(s.Self)
 	case "_etag":
-		return doc.StringValue(s.ETag)
+		return jsondoc.StringValue(s.ETag)
 	case "_attachments":
-		return doc.StringValue("attachments/")
+		return jsondoc.StringValue("attachments/")
 	case "_lsn":
 		if s.LSN == 0 {
-			return doc.Value{}
+			return jsondoc.Value{}
 		}
-		return doc.NumberValue(float64(s.LSN))
+		return jsondoc.NumberValue(float64(s.LSN))
 	}
-	return doc.NumberValue(float64(s.TS))
+	return jsondoc.NumberValue(float64(s.TS))
 }

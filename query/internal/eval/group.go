@@ -3,7 +3,7 @@ package eval
 import (
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/spill"
 )
@@ -35,7 +35,7 @@ type Bucket struct {
 	turn  uint64 // in which it turned up
 	gone  bool   // it is in a file
 	size  int    // bytes
-	keys  []doc.Value
+	keys  []jsondoc.Value
 	State []lang.Aggregate
 }
 
@@ -50,7 +50,7 @@ func NewGrouper(rs *Rowset, f *Frame, held *int) *Grouper {
 	return g
 }
 
-func (g *Grouper) start(keys []doc.Value) *Bucket {
+func (g *Grouper) start(keys []jsondoc.Value) *Bucket {
 	one := g.empty()
 	one.keys, one.turn = keys, g.started
 	g.started++
@@ -94,7 +94,7 @@ func (g *Grouper) groupOf() *Bucket {
 	}
 	g.key = g.key[:0]
 	for _, x := range g.Rs.GroupBy {
-		g.key = doc.AppendOrdered(g.key, x(g.f))
+		g.key = jsondoc.AppendOrdered(g.key, x(g.f))
 	}
 	if one, ok := g.byKey[string(g.key)]; ok {
 		return one
@@ -102,7 +102,7 @@ func (g *Grouper) groupOf() *Bucket {
 	if !g.Takes(g.key) {
 		return nil
 	}
-	keys := make([]doc.Value, len(g.Rs.GroupBy), len(g.Rs.GroupBy)+1)
+	keys := make([]jsondoc.Value, len(g.Rs.GroupBy), len(g.Rs.GroupBy)+1)
 	for i, x := range g.Rs.GroupBy {
 		keys[i] = x(g.f).Clone()
 	}
@@ -113,7 +113,7 @@ func (g *Grouper) groupOf() *Bucket {
 }
 
 // Enter adds a group at the key that was made last.
-func (g *Grouper) Enter(keys []doc.Value) *Bucket {
+func (g *Grouper) Enter(keys []jsondoc.Value) *Bucket {
 	one := g.start(keys)
 	one.key, one.size = string(g.key), 2*len(g.key)+2*SetEntry*(1+len(one.State))
 	g.f.Run.Hold(g.held, one.size, "GROUP BY")
@@ -122,19 +122,19 @@ func (g *Grouper) Enter(keys []doc.Value) *Bucket {
 }
 
 // GroupAt is groupOf for rows that have a value as the only key, and are not there.
-func (g *Grouper) GroupAt(v doc.Value) *Bucket {
-	g.key = doc.AppendOrdered(g.key[:0], v)
+func (g *Grouper) GroupAt(v jsondoc.Value) *Bucket {
+	g.key = jsondoc.AppendOrdered(g.key[:0], v)
 	if one, ok := g.byKey[string(g.key)]; ok {
 		return one
 	}
 	if !g.Takes(g.key) {
 		return nil
 	}
-	return g.Enter([]doc.Value{v.Clone()})
+	return g.Enter([]jsondoc.Value{v.Clone()})
 }
 
 // AddValue adds a row to a group of GroupAt: all aggregates are of the value, or of what all rows have.
-func (g *Grouper) AddValue(one *Bucket, v doc.Value) {
+func (g *Grouper) AddValue(one *Bucket, v jsondoc.Value) {
 	for _, state := range one.State {
 		before := state.Size()
 		if c, ok := state.(*lang.Counter); ok {

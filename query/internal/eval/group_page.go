@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/internal/record"
 )
@@ -54,11 +54,11 @@ func (g *Grouper) halve() {
 // Closes tells a walk that comes by the order of keys whether the page makes no group at a value, nor behind
 // it. Where the first source has as many groups as a page is made of, the page ends before the next one;
 // other sources have groups among those.
-func (g *Grouper) Closes(v doc.Value, most int, first bool) bool {
+func (g *Grouper) Closes(v jsondoc.Value, most int, first bool) bool {
 	if !g.Paged || g.Bound == "" && (len(g.Groups) < most || g.Runs != nil) {
 		return false
 	}
-	g.key = doc.AppendOrdered(g.key[:0], v)
+	g.key = jsondoc.AppendOrdered(g.key[:0], v)
 	if g.Bound == "" && first {
 		g.Bound = string(g.key)
 	} else if g.Bound == "" || len(g.Groups) >= 2*most {

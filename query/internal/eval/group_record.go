@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/internal/record"
 )
@@ -16,18 +16,18 @@ import (
 const notFinite = '#'
 
 // appendKept appends a value in a form that decodeKept reads back.
-func appendKept(dst []byte, v doc.Value) []byte {
-	if n := v.Num(); v.Kind() == doc.Number && (math.IsInf(n, 0) || math.IsNaN(n)) {
+func appendKept(dst []byte, v jsondoc.Value) []byte {
+	if n := v.Num(); v.Kind() == jsondoc.Number && (math.IsInf(n, 0) || math.IsNaN(n)) {
 		return binary.BigEndian.AppendUint64(append(dst, 9, notFinite), math.Float64bits(n))
 	}
 	return record.AppendSized(dst, v.Raw())
 }
 
-func decodeKept(b []byte) doc.Value {
+func decodeKept(b []byte) jsondoc.Value {
 	if len(b) == 9 && b[0] == notFinite {
-		return doc.NumberValue(math.Float64frombits(binary.BigEndian.Uint64(b[1:])))
+		return jsondoc.NumberValue(math.Float64frombits(binary.BigEndian.Uint64(b[1:])))
 	}
-	return doc.Of(b)
+	return jsondoc.Of(b)
 }
 
 // Append appends the record of a group.
@@ -63,7 +63,7 @@ func (one *Bucket) Append(dst []byte) []byte {
 func (one *Bucket) merge(rec []byte) bool {
 	r := record.Reader{Rest: rec, Ok: true}
 	turn := r.Uvarint()
-	keys := make([]doc.Value, r.Count())
+	keys := make([]jsondoc.Value, r.Count())
 	for i := range keys {
 		keys[i] = decodeKept(r.Sized())
 	}
@@ -90,7 +90,7 @@ func (one *Bucket) merge(rec []byte) bool {
 			}
 			a.Add(decodeKept(r.Sized()))
 		case *lang.Collector:
-			doc.Of(append(r.Sized(), ']')).Each(func(_ string, v doc.Value) bool {
+			jsondoc.Of(append(r.Sized(), ']')).Each(func(_ string, v jsondoc.Value) bool {
 				a.Add(v)
 				return true
 			})

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -29,7 +29,7 @@ func NewRowHashes() *RowHashes {
 
 // Sum is the hash of a row.
 func (g *RowHashes) Sum(row []byte) (sum spill.Sum) {
-	g.key = doc.AppendOrdered(g.key[:0], doc.Of(row))
+	g.key = jsondoc.AppendOrdered(g.key[:0], jsondoc.Of(row))
 	return g.sumOf(g.key)
 }
 

@@ -1,7 +1,7 @@
 package eval
 
 import (
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -93,9 +93,9 @@ func (c *Compiler) projection(rs *Rowset, bl *bind.Block) {
 		rs.keepsAll = true
 		w := c.writeObject(bl.Items)
 		rs.Project = w
-		rs.Value = func(f *Frame) doc.Value {
+		rs.Value = func(f *Frame) jsondoc.Value {
 			text, _ := w(f, nil)
-			return doc.Of(text)
+			return jsondoc.Of(text)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 		return rs.admit(f, i, fn)
 	case bind.StepBind:
 		v := cl.x(f)
-		if v.Kind() == doc.Undefined {
+		if v.Kind() == jsondoc.Undefined {
 			return true
 		}
 		f.slots[cl.slot] = v
@@ -158,11 +158,11 @@ func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 	case bind.StepElements:
 		return rs.elements(f, i, cl.x(f), fn)
 	}
-	return cl.Sub.values(f, func(v doc.Value) bool { return rs.BindTo(f, i, v, fn) })
+	return cl.Sub.values(f, func(v jsondoc.Value) bool { return rs.BindTo(f, i, v, fn) })
 }
 
 // BindTo is bind of a subquery with one of its values.
-func (rs *Rowset) BindTo(f *Frame, i int, v doc.Value, fn func() bool) bool {
+func (rs *Rowset) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	if cl.kind == bind.StepFlatten {
 		return rs.elements(f, i, v, fn)
@@ -184,12 +184,12 @@ func (rs *Rowset) admit(f *Frame, i int, fn func() bool) bool {
 	return fn()
 }
 
-func (rs *Rowset) elements(f *Frame, i int, array doc.Value, fn func() bool) bool {
-	if array.Kind() != doc.Array {
+func (rs *Rowset) elements(f *Frame, i int, array jsondoc.Value, fn func() bool) bool {
+	if array.Kind() != jsondoc.Array {
 		return true
 	}
 	more := true
-	array.Each(func(_ string, elem doc.Value) bool {
+	array.Each(func(_ string, elem jsondoc.Value) bool {
 		f.slots[rs.Clauses[i].slot] = elem
 		more = f.Run.Spend(elem.TextLen()/4) && rs.admit(f, i, fn)
 		return more
@@ -198,15 +198,15 @@ func (rs *Rowset) elements(f *Frame, i int, array doc.Value, fn func() bool) boo
 }
 
 // emitDefined calls fn for a row's value, unless that is undefined: then there is no row.
-func emitDefined(v doc.Value, fn func(doc.Value) bool) bool {
-	return v.Kind() == doc.Undefined || fn(v)
+func emitDefined(v jsondoc.Value, fn func(jsondoc.Value) bool) bool {
+	return v.Kind() == jsondoc.Undefined || fn(v)
 }
 
 // SetEntry is about how many bytes a member of a set takes besides its text.
 const SetEntry = 64
 
 // Values calls fn for the value of each row of a subquery, until fn returns false.
-func (rs *Rowset) values(f *Frame, fn func(doc.Value) bool) bool {
+func (rs *Rowset) values(f *Frame, fn func(jsondoc.Value) bool) bool {
 	held := 0
 	more := rs.collect(f, &held, func(row func() bool) bool { return !rs.Admits(f) || rs.Each(f, 0, row) },
 		fn)
@@ -217,13 +217,13 @@ func (rs *Rowset) values(f *Frame, fn func(doc.Value) bool) bool {
 // collect makes values of the rows that feed calls its argument for: groups them, drops duplicates, projects.
 // It adds the bytes that it needed for that to held.
 func (rs *Rowset) collect(f *Frame, held *int, feed func(row func() bool) bool,
-	fn func(doc.Value) bool) bool {
+	fn func(jsondoc.Value) bool) bool {
 	emit := func() bool { return emitDefined(rs.Value(f), fn) }
 	if rs.Distinct {
 		seen := DistinctRows{Run: f.Run, Held: held}
 		defer seen.Close()
 		out := fn
-		fn = func(v doc.Value) bool {
+		fn = func(v jsondoc.Value) bool {
 			if !seen.Add(v) {
 				return f.Run.Err == nil
 			}

@@ -1,7 +1,7 @@
 package eval
 
 import (
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -12,21 +12,21 @@ import (
 func (c *Compiler) subquery(e *syntax.Subquery) Valuer {
 	rs := c.Rowset(c.Subs[e.Query])
 	if e.Kind == syntax.Array {
-		return func(f *Frame) doc.Value {
+		return func(f *Frame) jsondoc.Value {
 			dst := []byte{'['}
-			rs.values(f, func(v doc.Value) bool {
+			rs.values(f, func(v jsondoc.Value) bool {
 				dst = lang.AppendElement(dst, v)
 				return f.Run.Spend(v.TextLen()) && f.Run.Fits(dst)
 			})
-			return doc.Of(append(dst, ']'))
+			return jsondoc.Of(append(dst, ']'))
 		}
 	}
 	at := e.Span
 	text := c.Text
-	return func(f *Frame) doc.Value {
-		var only doc.Value
+	return func(f *Frame) jsondoc.Value {
+		var only jsondoc.Value
 		n := 0
-		rs.values(f, func(v doc.Value) bool {
+		rs.values(f, func(v jsondoc.Value) bool {
 			only = v
 			n++
 			return n < 2
@@ -47,7 +47,7 @@ func (c *Compiler) exists(e *syntax.Subquery) Decider {
 	rs := c.Rowset(c.Subs[e.Query])
 	return func(f *Frame) Truth {
 		found := no
-		rs.values(f, func(doc.Value) bool {
+		rs.values(f, func(jsondoc.Value) bool {
 			found = Yes
 			return false
 		})

@@ -3,7 +3,7 @@ package eval
 import (
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -24,7 +24,7 @@ func (c *Compiler) write(e syntax.Expr) writer {
 			v := canonicalNumber(e.Value)
 			return func(_ *Frame, dst []byte) ([]byte, bool) {
 				return v.AppendJSON(dst),
-					v.Kind() != doc.Undefined
+					v.Kind() != jsondoc.Undefined
 			}
 		}
 	}
@@ -34,7 +34,7 @@ func (c *Compiler) write(e syntax.Expr) writer {
 	x := c.Value(e)
 	return func(f *Frame, dst []byte) ([]byte, bool) {
 		v := x(f)
-		return v.AppendJSON(dst), v.Kind() != doc.Undefined
+		return v.AppendJSON(dst), v.Kind() != jsondoc.Undefined
 	}
 }
 
@@ -69,7 +69,7 @@ type member struct {
 func (c *Compiler) writeObject(items []bind.OutItem) writer {
 	members := make([]member, len(items))
 	for i, item := range items {
-		members[i] = member{append(doc.AppendString(nil, item.Name), ':'), c.write(item.X)}
+		members[i] = member{append(jsondoc.AppendString(nil, item.Name), ':'), c.write(item.X)}
 	}
 	return func(f *Frame, dst []byte) ([]byte, bool) {
 		dst = append(dst, '{')
@@ -118,12 +118,12 @@ func (c *Compiler) writeArray(e *syntax.ArrayLit) writer {
 
 // canonicalNumber gives a number of the query the form that a calculated one has: 1.0 is put out as 1.
 // Integers of 64 bits keep their digits.
-func canonicalNumber(v doc.Value) doc.Value {
-	if v.Kind() != doc.Number {
+func canonicalNumber(v jsondoc.Value) jsondoc.Value {
+	if v.Kind() != jsondoc.Number {
 		return v
 	}
 	if _, err := strconv.ParseInt(string(v.Raw()), 10, 64); err == nil {
 		return v
 	}
-	return doc.NumberValue(v.Num())
+	return jsondoc.NumberValue(v.Num())
 }

@@ -3,7 +3,7 @@ package exec
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/fault"
@@ -28,7 +28,7 @@ func PrepareCondition(text string, info bind.Info) (*Condition, error) {
 	if err != nil {
 		return nil, fault.SyntaxError(err)
 	}
-	q.Select = &syntax.Select{Value: &syntax.Literal{Value: doc.BoolValue(true)}}
+	q.Select = &syntax.Select{Value: &syntax.Literal{Value: jsondoc.BoolValue(true)}}
 	b, err := bind.Tree(q, text, nil, &info, plan.FoldConstants)
 	if err != nil {
 		return nil, err

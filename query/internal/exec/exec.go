@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
@@ -113,7 +113,7 @@ type Execution struct {
 	writer     *spill.Sorter   // blocking: of the rows that this page leaves
 	after      cursor.Bookmark // blocking: where the next page begins
 	out        []byte          // the text of the row
-	value      doc.Value       // the same as a value, where that is asked for
+	value      jsondoc.Value   // the same as a value, where that is asked for
 	scratch    []byte
 	arena      []byte
 	ticks      int

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/source"
@@ -48,8 +48,8 @@ func (x *Execution) orderKey(dst []byte) []byte {
 
 // orderValues reads the values that a key was made of, an array or an object as an empty one. It is false
 // where the key is not one, or was cut.
-func (x *Execution) orderValues(key []byte) ([]doc.Value, bool) {
-	var values []doc.Value
+func (x *Execution) orderValues(key []byte) ([]jsondoc.Value, bool) {
+	var values []jsondoc.Value
 	for _, k := range x.Plan.Top.Order {
 		b := bytes.Clone(key)
 		if k.Desc {
@@ -258,7 +258,7 @@ func (x *Execution) firstOf(open []inOrder) int {
 
 // repeats reports whether a row is the same as the one before.
 func (x *Execution) repeats(row []byte) bool {
-	key := doc.AppendOrdered(nil, doc.Of(row))
+	key := jsondoc.AppendOrdered(nil, jsondoc.Of(row))
 	if x.last != nil && string(key) == string(x.last) {
 		return true
 	}

@@ -1,7 +1,7 @@
 package exec
 
 import (
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/internal/plan"
@@ -37,7 +37,7 @@ func (x *Execution) countTexts(g *eval.Grouper) (done bool, err error) {
 			}
 		}
 		if sum, ok := state[i].(*lang.Adder); ok {
-			sum.Add(doc.NumberValue(float64(n)))
+			sum.Add(jsondoc.NumberValue(float64(n)))
 		} else if count, ok := state[i].(*lang.Counter); ok {
 			count.N = n
 		}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/internal/plan"
@@ -80,7 +80,7 @@ func (x *Execution) sumValues(sum *lang.Adder, arg plan.IndexOnlyArg, dead censu
 				v = arg.Value(x.f)
 			}
 			sum.Add(v)
-			if v.Kind() == doc.Number {
+			if v.Kind() == jsondoc.Number {
 				if size += math.Abs(v.Num()); v.Num() != math.Trunc(v.Num()) || !(size < lang.MaxExact) {
 					return errInexact
 				}
@@ -189,7 +189,7 @@ func (e *end) take(key []byte) (found bool, err error) {
 			continue
 		}
 		e.to.Add(e.arg.Value(e.x.f))
-		if found = true; v.Kind() != doc.String {
+		if found = true; v.Kind() != jsondoc.String {
 			break
 		}
 	}
@@ -215,7 +215,7 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead census) error {
 				return err
 			}
 		}
-		if o.Constraint == nil && g.Takes(doc.AppendOrdered(nil, lang.Undefined)) {
+		if o.Constraint == nil && g.Takes(jsondoc.AppendOrdered(nil, lang.Undefined)) {
 			if err := x.groupLacking(g, src, dead[i]); err != nil {
 				return err
 			}
@@ -235,7 +235,7 @@ func (x *Execution) groupBounds() []plan.Span {
 
 // groupsFrom is the term at which the groups of a page begin, as far as terms have the order of groups.
 func (x *Execution) groupsFrom(g *eval.Grouper) []byte {
-	array, _ := doc.KindBounds(doc.Array)
+	array, _ := jsondoc.KindBounds(jsondoc.Array)
 	if len(g.From) == 0 || len(g.From) > 100 || g.From[0] >= array {
 		return nil
 	}

@@ -3,7 +3,7 @@ package exec
 import (
 	"bytes"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/plan"
 	"github.com/mayflydb/mayfly/query/internal/source"
@@ -75,9 +75,9 @@ type leastDocument struct {
 	body []byte
 }
 
-func (d *leastDocument) RID() uint64        { return d.rid }
-func (d *leastDocument) Body() []byte       { return d.body }
-func (d *leastDocument) System() doc.System { return doc.System{} }
+func (d *leastDocument) RID() uint64            { return d.rid }
+func (d *leastDocument) Body() []byte           { return d.body }
+func (d *leastDocument) System() jsondoc.System { return jsondoc.System{} }
 
 // noteGiven keeps in mind that a row has been given out of the entry that the walk is at.
 func (wk *walker) noteGiven() {

@@ -3,7 +3,7 @@ package exec
 import (
 	"math"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/internal/source"
@@ -43,7 +43,7 @@ func (x *Execution) lacking(src source.Source) (source.Documents, error) {
 // resumedAt tells at which rid to begin among the documents without the path.
 func (wk *walker) resumedAt() uint64 {
 	if f := &wk.x.from; f.Begun && !f.Cut {
-		if values, ok := wk.x.orderValues(f.Key); ok && values[0].Kind() == doc.Undefined {
+		if values, ok := wk.x.orderValues(f.Key); ok && values[0].Kind() == jsondoc.Undefined {
 			return f.Rid
 		}
 	}
@@ -62,7 +62,7 @@ type asFound struct {
 
 // skip is told of what docs pass over.
 func (o *asFound) skip(rid uint64) bool {
-	o.rests = o.wk.rests(rid, func() []doc.Value { return []doc.Value{{}} })
+	o.rests = o.wk.rests(rid, func() []jsondoc.Value { return []jsondoc.Value{{}} })
 	return !o.rests && o.wk.x.skip(rid)
 }
 
@@ -97,7 +97,7 @@ func (d *undefinedDocuments) Next() bool {
 	for d.x.pass(lang.RowWork) == nil && d.Documents.Next() {
 		d.x.f.Enter(d.Document())
 		d.x.Plan.Rows.BindPaths(d.x.f)
-		if d.value(d.x.f).Kind() == doc.Undefined {
+		if d.value(d.x.f).Kind() == jsondoc.Undefined {
 			return true
 		}
 	}

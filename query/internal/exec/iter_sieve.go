@@ -3,7 +3,7 @@ package exec
 import (
 	"bytes"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
@@ -44,7 +44,7 @@ func (s *termFilter) take(key []byte) (in, sure bool) {
 }
 
 // document returns the least document that has a value at the path. It is good until the next one.
-func (s *termFilter) document(v doc.Value) []byte {
+func (s *termFilter) document(v jsondoc.Value) []byte {
 	s.text = append(v.AppendJSON(append(s.text[:0], s.test.Head...)), s.test.Tail...)
 	return s.text
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/internal/source"
@@ -114,7 +114,7 @@ func (t *byText) endTexts() (err error) {
 // take goes to a document, if it is one of the rows that are wanted.
 func (t *byText) take(e Estimate) (bool, error) {
 	x := t.x
-	key := eval.AppendKey(x.Plan.Top.Order[0], nil, eval.OrderedBy(doc.NumberValue(0-e.distance)))
+	key := eval.AppendKey(x.Plan.Top.Order[0], nil, eval.OrderedBy(jsondoc.NumberValue(0-e.distance)))
 	t.entry = entry{key: key, source: t.source, rid: e.rid, holds: true}
 	if !x.behind(&t.entry) {
 		return false, nil

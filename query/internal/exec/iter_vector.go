@@ -1,7 +1,7 @@
 package exec
 
 import (
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
@@ -55,7 +55,7 @@ func (n *nearest) Next() (bool, error) {
 			n.openRest()
 			break
 		}
-		value := eval.OrderedBy(doc.NumberValue(n.all.v.Sign() * e.distance))
+		value := eval.OrderedBy(jsondoc.NumberValue(n.all.v.Sign() * e.distance))
 		key := eval.AppendKey(x.Plan.Top.Order[0], nil, value)
 		n.entry = entry{key: key, source: n.source, rid: e.rid, holds: true}
 		if !x.behind(&n.entry) {

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
@@ -87,8 +87,8 @@ func (wk *walker) resume() {
 	}
 	var key []byte
 	if c := wk.w.Composite; c != nil {
-		key, _ = c.Prefix(append(append([]doc.Value{}, wk.w.Fixed...), values...)...)
-	} else if values[0].Kind() == doc.Undefined {
+		key, _ = c.Prefix(append(append([]jsondoc.Value{}, wk.w.Fixed...), values...)...)
+	} else if values[0].Kind() == jsondoc.Undefined {
 		wk.resumeUndefined()
 		return
 	} else {
@@ -313,7 +313,7 @@ const restEvery = 64
 
 // rests makes an entry that has no document the current one, now and then, if a page can go on behind it. The
 // values are what the query orders it by.
-func (wk *walker) rests(rid uint64, values func() []doc.Value) bool {
+func (wk *walker) rests(rid uint64, values func() []jsondoc.Value) bool {
 	x := wk.x
 	if wk.vain++; wk.vain%restEvery != 0 || x.Plan.Form != cursor.Sorting {
 		return false
@@ -333,13 +333,13 @@ func (wk *walker) rests(rid uint64, values func() []doc.Value) bool {
 }
 
 // Values are those of the entry that the walk is at, for the keys of the order. The entry's key is exact.
-func (wk *walker) values() []doc.Value {
+func (wk *walker) values() []jsondoc.Value {
 	if c := wk.w.Composite; c != nil {
 		values, _ := c.Values(wk.found)
 		return values[len(wk.w.Fixed):]
 	}
 	v, _ := index.TermValue(wk.found)
-	return []doc.Value{v}
+	return []jsondoc.Value{v}
 }
 
 // runOf returns the keys of the run that a key without an exact value belongs to. In a range index they are
@@ -352,7 +352,7 @@ func (wk *walker) runOf(key []byte) (lo, hi []byte) {
 		return key, append(bytes.Clone(key), 0xFF)
 	}
 	values, n := c.Values(key)
-	if n < len(values) && values[n].Kind() >= doc.Array {
+	if n < len(values) && values[n].Kind() >= jsondoc.Array {
 		lo, hi, _ = c.Range(values[:n], index.Less, values[n])
 	} else {
 		lo, hi, _ = c.Interval(values[:n]...)

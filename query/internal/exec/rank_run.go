@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/internal/plan"
@@ -164,18 +164,18 @@ func (x *Execution) hasRow() bool {
 func (x *Execution) measure(d *ranked, r *ranking, gather bool) {
 	if r.Text == nil {
 		score := math.NaN()
-		if v := r.Score(x.f); v.Kind() == doc.Number {
+		if v := r.Score(x.f); v.Kind() == jsondoc.Number {
 			score = v.Num()
 		}
 		d.scores, d.length, d.counts = append(d.scores, score), append(d.length, -1), append(d.counts, nil)
 		return
 	}
 	length, counts := -1, []int(nil)
-	if v := r.Text(x.f); v.Kind() == doc.String && r.indexed != nil {
+	if v := r.Text(x.f); v.Kind() == jsondoc.String && r.indexed != nil {
 		d.scores, d.length = append(d.scores, r.indexed[d.source].of(d.rid)), append(d.length, -1)
 		d.counts = append(d.counts, nil)
 		return
-	} else if v.Kind() == doc.String {
+	} else if v.Kind() == jsondoc.String {
 		tokens := x.Run.Call.Words(v, r.Spoken)
 		length = len(tokens)
 		for i := range r.Terms {

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/internal/heap"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/plan"
 	"github.com/mayflydb/mayfly/query/internal/source"
@@ -158,10 +158,10 @@ func (b *best) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)
 	if b.r.Text == nil {
-		return b.r.Score(x.f).Kind() != doc.Number
+		return b.r.Score(x.f).Kind() != jsondoc.Number
 	}
 	_, met := slices.BinarySearch(b.r.indexed[b.at].rids, x.f.Item.RID())
-	return !met && (b.r.Text(x.f).Kind() == doc.String) == b.zero
+	return !met && (b.r.Text(x.f).Kind() == jsondoc.String) == b.zero
 }
 
 // openRest opens the documents among which those that the heap did not have are: all texts, where no

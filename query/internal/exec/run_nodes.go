@@ -3,7 +3,7 @@ package exec
 import (
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
@@ -94,7 +94,7 @@ func (x *Execution) runProject(n *plan.ProjectNode, in int, row func() bool) boo
 	if n.Values {
 		return x.rowsOf(in, func() bool {
 			x.value = n.Rs.Value(x.f)
-			return x.value.Kind() == doc.Undefined || row()
+			return x.value.Kind() == jsondoc.Undefined || row()
 		})
 	}
 	return x.rowsOf(in, func() bool {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/plan"
 	"github.com/mayflydb/mayfly/query/internal/source"
@@ -124,4 +124,4 @@ func (v *value) RID() uint64 { return v.Position }
 func (v *value) Body() []byte { return v.Text }
 
 // System implements Document: what is to be added to the text.
-func (v *value) System() doc.System { return doc.System{} }
+func (v *value) System() jsondoc.System { return jsondoc.System{} }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/plan"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -138,7 +138,9 @@ func NewPlan(text string, params []bind.Parameter, info bind.Info, o GatewayOpti
 }
 
 // PinnedKeys is what Plan.PinnedKeys is of the query.
-func (g *GatewayPlan) PinnedKeys() (keys [][]doc.Value, ok bool) { return g.pins.Keys, g.pins.Known }
+func (g *GatewayPlan) PinnedKeys() (keys [][]jsondoc.Value, ok bool) {
+	return g.pins.Keys, g.pins.Known
+}
 
 // JSON renders the plan for a client, with the ranges that PinnedKeys stand for.
 func (g *GatewayPlan) JSON(ranges []KeyRange) ([]byte, error) {

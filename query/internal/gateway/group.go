@@ -1,7 +1,7 @@
 package gateway
 
 import (
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
@@ -200,7 +200,7 @@ func (g *rewriter) countsAll() (alias string, ok bool) {
 	}
 	switch arg := c.Args[0].(type) {
 	case *syntax.Literal:
-		return alias, arg.Value.Kind() != doc.Undefined
+		return alias, arg.Value.Kind() != jsondoc.Undefined
 	case *syntax.Ident: // a row is never undefined
 		return alias, g.Idents[arg] == g.top.Steps[0].Alias
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/internal/plan"
@@ -186,7 +186,7 @@ func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) com
 
 // orMissing is the score, or what stands for one that is undefined.
 func (c component) orMissing() syntax.Expr {
-	return &syntax.Coalesce{X: c.score, Y: &syntax.Literal{Value: doc.NumberValue(c.missing)}}
+	return &syntax.Coalesce{X: c.score, Y: &syntax.Literal{Value: jsondoc.NumberValue(c.missing)}}
 }
 
 // componentInfo makes the query for the best rows by one score.

@@ -1,13 +1,13 @@
 package lang
 
-import "github.com/mayflydb/mayfly/doc"
+import "github.com/mayflydb/mayfly/internal/jsondoc"
 
 // Aggregate is the state of one aggregate function over one group of rows.
 type Aggregate interface {
 	// Add takes in the argument's value of one row. It may be a view on a row that is gone afterwards.
-	Add(v doc.Value)
+	Add(v jsondoc.Value)
 	// Result is the value for the rows so far.
-	Result() doc.Value
+	Result() jsondoc.Value
 	// Size is how many bytes the state keeps of the rows, about. It grows with them for MIN and MAX of
 	// strings, MAKELIST and MAKESET; who adds must watch it, and give up at MaxHeld.
 	Size() int
@@ -26,7 +26,7 @@ func aggregateBuiltins() []Builtin {
 func NewAggregate(name string) Aggregate {
 	switch name {
 	case "COUNT":
-		return &Counter{counts: func(v doc.Value) bool { return v.Kind() != doc.Undefined }}
+		return &Counter{counts: func(v jsondoc.Value) bool { return v.Kind() != jsondoc.Undefined }}
 	case "COUNTIF":
 		return &Counter{counts: IsTrue}
 	case "SUM":
@@ -47,19 +47,19 @@ func NewAggregate(name string) Aggregate {
 
 // Counter is COUNT and COUNTIF.
 type Counter struct {
-	counts func(doc.Value) bool
+	counts func(jsondoc.Value) bool
 	N      int64
 }
 
 // Add implements Aggregate.
-func (a *Counter) Add(v doc.Value) {
+func (a *Counter) Add(v jsondoc.Value) {
 	if a.counts(v) {
 		a.N++
 	}
 }
 
 // Result implements Aggregate.
-func (a *Counter) Result() doc.Value { return IntegerValue(a.N) }
+func (a *Counter) Result() jsondoc.Value { return IntegerValue(a.N) }
 
 // Size implements Aggregate.
 func (a *Counter) Size() int { return 0 }
@@ -77,10 +77,10 @@ type Adder struct {
 }
 
 // Add implements Aggregate.
-func (a *Adder) Add(v doc.Value) {
+func (a *Adder) Add(v jsondoc.Value) {
 	switch v.Kind() {
-	case doc.Undefined:
-	case doc.Number:
+	case jsondoc.Undefined:
+	case jsondoc.Number:
 		if a.N++; a.Lists {
 			a.List = append(a.List, v.Num())
 		} else {
@@ -92,14 +92,14 @@ func (a *Adder) Add(v doc.Value) {
 }
 
 // Result implements Aggregate.
-func (a *Adder) Result() doc.Value {
+func (a *Adder) Result() jsondoc.Value {
 	switch {
 	case a.Spoiled || a.average && a.N == 0:
 		return Undefined
 	case a.average:
-		return doc.NumberValue(a.Sum / float64(a.N))
+		return jsondoc.NumberValue(a.Sum / float64(a.N))
 	}
-	return doc.NumberValue(a.Sum)
+	return jsondoc.NumberValue(a.Sum)
 }
 
 // Size implements Aggregate.
@@ -108,28 +108,28 @@ func (a *Adder) Size() int { return 8 * len(a.List) }
 // Extreme is MIN and MAX: over primitive values in the order of all types. An array or an object spoils it.
 type Extreme struct {
 	sign    int // what Compare says of a better value
-	Best    doc.Value
+	Best    jsondoc.Value
 	Bytes   int
 	Spoiled bool
 }
 
 // Add implements Aggregate.
-func (a *Extreme) Add(v doc.Value) {
+func (a *Extreme) Add(v jsondoc.Value) {
 	switch {
-	case v.Kind() == doc.Undefined || a.Spoiled:
+	case v.Kind() == jsondoc.Undefined || a.Spoiled:
 	case !IsPrimitive(v):
 		a.Spoiled, a.Best, a.Bytes = true, Undefined, 0
-	case a.Best.Kind() == doc.Undefined || doc.Compare(v, a.Best) == a.sign:
+	case a.Best.Kind() == jsondoc.Undefined || jsondoc.Compare(v, a.Best) == a.sign:
 		a.Best = v.Clone()
 		a.Bytes = 0
-		if v.Kind() == doc.String {
+		if v.Kind() == jsondoc.String {
 			a.Bytes = len(a.Best.Raw())
 		}
 	}
 }
 
 // Result implements Aggregate.
-func (a *Extreme) Result() doc.Value { return a.Best }
+func (a *Extreme) Result() jsondoc.Value { return a.Best }
 
 // Size implements Aggregate.
 func (a *Extreme) Size() int { return a.Bytes }
@@ -141,16 +141,16 @@ type Collector struct {
 }
 
 // Add implements Aggregate.
-func (a *Collector) Add(v doc.Value) {
-	if v.Kind() == doc.Undefined || a.seen != nil && !a.seen.Add(v) {
+func (a *Collector) Add(v jsondoc.Value) {
+	if v.Kind() == jsondoc.Undefined || a.seen != nil && !a.seen.Add(v) {
 		return
 	}
 	a.Text = AppendElement(a.Text, v)
 }
 
 // Result implements Aggregate.
-func (a *Collector) Result() doc.Value {
-	return doc.Of(append(a.Text[:len(a.Text):len(a.Text)], ']')) // a copy: more may be added
+func (a *Collector) Result() jsondoc.Value {
+	return jsondoc.Of(append(a.Text[:len(a.Text):len(a.Text)], ']')) // a copy: more may be added
 }
 
 // Size implements Aggregate.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func arrayBuiltins() []Builtin {
@@ -29,13 +29,13 @@ func arrayBuiltins() []Builtin {
 	}
 }
 
-func fnArrayConcat(_ *Call, args []doc.Value) doc.Value {
-	if !AllOf(doc.Array, args...) {
+func fnArrayConcat(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	if !AllOf(jsondoc.Array, args...) {
 		return Undefined
 	}
 	dst := []byte{'['}
 	for _, a := range args {
-		a.Each(func(_ string, elem doc.Value) bool {
+		a.Each(func(_ string, elem jsondoc.Value) bool {
 			dst = AppendElement(dst, elem)
 			return len(dst) <= MaxText
 		})
@@ -43,49 +43,49 @@ func fnArrayConcat(_ *Call, args []doc.Value) doc.Value {
 			return Undefined
 		}
 	}
-	return doc.Of(append(dst, ']'))
+	return jsondoc.Of(append(dst, ']'))
 }
 
 // contains reports whether an array has an element that equals v or, where partial is set, one that includes
 // it.
-func contains(c *Call, array, v doc.Value, partial bool) doc.Value {
-	if array.Kind() != doc.Array || v.Kind() == doc.Undefined {
+func contains(c *Call, array, v jsondoc.Value, partial bool) jsondoc.Value {
+	if array.Kind() != jsondoc.Array || v.Kind() == jsondoc.Undefined {
 		return Undefined
 	}
 	found := false
-	array.Each(func(_ string, elem doc.Value) bool {
+	array.Each(func(_ string, elem jsondoc.Value) bool {
 		found = partial && includes(c, elem, v) || !partial && Equal(elem, v)
 		return !found && c.Err == nil
 	})
-	return doc.BoolValue(found)
+	return jsondoc.BoolValue(found)
 }
 
 // includes reports whether a value has at least what some other has: an object its members, each including
 // the other's, an array as many elements, each including the other's at its place. All else must be equal.
-func includes(c *Call, v, of doc.Value) bool {
+func includes(c *Call, v, of jsondoc.Value) bool {
 	if !c.Spend(Work(v)) {
 		return false
 	}
 	switch {
-	case AllOf(doc.Object, v, of):
+	case AllOf(jsondoc.Object, v, of):
 		has := true
-		of.Each(func(name string, member doc.Value) bool {
+		of.Each(func(name string, member jsondoc.Value) bool {
 			c.Spend(Work(v))
 			has = includes(c, v.Member(strings.Clone(name)), member)
 			return has
 		})
 		return has
-	case AllOf(doc.Array, v, of):
+	case AllOf(jsondoc.Array, v, of):
 		if v.Len() != of.Len() {
 			return false
 		}
-		var elems []doc.Value
-		v.Each(func(_ string, elem doc.Value) bool {
+		var elems []jsondoc.Value
+		v.Each(func(_ string, elem jsondoc.Value) bool {
 			elems = append(elems, elem)
 			return true
 		})
 		i, has := 0, true
-		of.Each(func(_ string, elem doc.Value) bool {
+		of.Each(func(_ string, elem jsondoc.Value) bool {
 			has = includes(c, elems[i], elem)
 			i++
 			return has
@@ -95,16 +95,16 @@ func includes(c *Call, v, of doc.Value) bool {
 	return v.Kind() == of.Kind() && Equal(v, of)
 }
 
-func fnArrayContains(c *Call, args []doc.Value) doc.Value {
-	if len(args) > 2 && args[2].Kind() != doc.Bool {
+func fnArrayContains(c *Call, args []jsondoc.Value) jsondoc.Value {
+	if len(args) > 2 && args[2].Kind() != jsondoc.Bool {
 		return Undefined
 	}
 	return contains(c, args[0], args[1], len(args) > 2 && args[2].Bool())
 }
 
-func arrayContainsEach(combine func(int, func(int) doc.Value) doc.Value) func(*Call, []doc.Value) doc.Value {
-	return func(c *Call, args []doc.Value) doc.Value {
-		return combine(len(args)-1, func(i int) doc.Value {
+func arrayContainsEach(combine func(int, func(int) jsondoc.Value) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
+		return combine(len(args)-1, func(i int) jsondoc.Value {
 			if !c.Spend(Work(args[0])) {
 				return Undefined
 			}
@@ -113,16 +113,16 @@ func arrayContainsEach(combine func(int, func(int) doc.Value) doc.Value) func(*C
 	}
 }
 
-func fnArrayLength(_ *Call, args []doc.Value) doc.Value {
-	if args[0].Kind() != doc.Array {
+func fnArrayLength(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	if args[0].Kind() != jsondoc.Array {
 		return Undefined
 	}
-	return doc.NumberValue(float64(args[0].Len()))
+	return jsondoc.NumberValue(float64(args[0].Len()))
 }
 
-func fnArraySlice(_ *Call, args []doc.Value) doc.Value {
+func fnArraySlice(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	start, ok := position(args[1])
-	if !ok || args[0].Kind() != doc.Array {
+	if !ok || args[0].Kind() != jsondoc.Array {
 		return Undefined
 	}
 	if start < 0 {
@@ -136,7 +136,7 @@ func fnArraySlice(_ *Call, args []doc.Value) doc.Value {
 		length = max(length, 0)
 	}
 	dst, i := []byte{'['}, 0
-	args[0].Each(func(_ string, elem doc.Value) bool {
+	args[0].Each(func(_ string, elem jsondoc.Value) bool {
 		if length >= 0 && i-start >= length {
 			return false
 		}
@@ -146,12 +146,12 @@ func fnArraySlice(_ *Call, args []doc.Value) doc.Value {
 		i++
 		return true
 	})
-	return doc.Of(append(dst, ']'))
+	return jsondoc.Of(append(dst, ']'))
 }
 
 // overNumbers makes a function of an array of numbers. An element of another kind makes the result undefined.
-func overNumbers(f func([]float64) doc.Value) func(*Call, []doc.Value) doc.Value {
-	return func(c *Call, args []doc.Value) doc.Value {
+func overNumbers(f func([]float64) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
 		numbers, ok := AppendNumbers(c.numbers[0][:0], args[0])
 		c.numbers[0] = numbers
 		if !ok {
@@ -162,59 +162,59 @@ func overNumbers(f func([]float64) doc.Value) func(*Call, []doc.Value) doc.Value
 }
 
 // AppendNumbers appends the elements of an array; ok is false where v is none or an element is not a number.
-func AppendNumbers(dst []float64, v doc.Value) (numbers []float64, ok bool) {
-	ok = v.Kind() == doc.Array
-	v.Each(func(_ string, elem doc.Value) bool {
-		ok = ok && elem.Kind() == doc.Number
+func AppendNumbers(dst []float64, v jsondoc.Value) (numbers []float64, ok bool) {
+	ok = v.Kind() == jsondoc.Array
+	v.Each(func(_ string, elem jsondoc.Value) bool {
+		ok = ok && elem.Kind() == jsondoc.Number
 		dst = append(dst, elem.Num())
 		return ok
 	})
 	return dst, ok
 }
 
-func sum(numbers []float64) doc.Value {
+func sum(numbers []float64) jsondoc.Value {
 	all := 0.0
 	for _, f := range numbers {
 		all += f
 	}
-	return doc.NumberValue(all)
+	return jsondoc.NumberValue(all)
 }
 
 // total is the sum of an array that is not empty.
-func total(numbers []float64) doc.Value {
+func total(numbers []float64) jsondoc.Value {
 	if len(numbers) == 0 {
 		return Undefined
 	}
 	return sum(numbers)
 }
 
-func mean(numbers []float64) doc.Value {
+func mean(numbers []float64) jsondoc.Value {
 	if len(numbers) == 0 {
 		return Undefined
 	}
-	return doc.NumberValue(sum(numbers).Num() / float64(len(numbers)))
+	return jsondoc.NumberValue(sum(numbers).Num() / float64(len(numbers)))
 }
 
-func median(numbers []float64) doc.Value {
+func median(numbers []float64) jsondoc.Value {
 	n := len(numbers)
 	if n == 0 {
 		return Undefined
 	}
 	slices.Sort(numbers)
 	if n%2 == 1 {
-		return doc.NumberValue(numbers[n/2])
+		return jsondoc.NumberValue(numbers[n/2])
 	}
-	return doc.NumberValue((numbers[n/2-1] + numbers[n/2]) / 2)
+	return jsondoc.NumberValue((numbers[n/2-1] + numbers[n/2]) / 2)
 }
 
 // extremeElement makes a function that returns the least or the greatest element of an array of primitive
 // values, of whatever types.
-func extremeElement(sign int) func(*Call, []doc.Value) doc.Value {
-	return func(_ *Call, args []doc.Value) doc.Value {
-		best, ok := Undefined, args[0].Kind() == doc.Array
-		args[0].Each(func(_ string, elem doc.Value) bool {
+func extremeElement(sign int) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+		best, ok := Undefined, args[0].Kind() == jsondoc.Array
+		args[0].Each(func(_ string, elem jsondoc.Value) bool {
 			if ok = ok && IsPrimitive(elem); ok &&
-				(best.Kind() == doc.Undefined || doc.Compare(elem, best) == sign) {
+				(best.Kind() == jsondoc.Undefined || jsondoc.Compare(elem, best) == sign) {
 				best = elem
 			}
 			return ok
@@ -227,7 +227,7 @@ func extremeElement(sign int) func(*Call, []doc.Value) doc.Value {
 }
 
 // fnChoose returns the argument that the first one names by its number, from 1.
-func fnChoose(_ *Call, args []doc.Value) doc.Value {
+func fnChoose(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	n, ok := position(args[0])
 	if !ok || n < 1 || n >= len(args) {
 		return Undefined
@@ -237,8 +237,8 @@ func fnChoose(_ *Call, args []doc.Value) doc.Value {
 
 // fnObjectToArray returns an object for each member, with its name as k and its value as v, or as the
 // arguments call them.
-func fnObjectToArray(_ *Call, args []doc.Value) doc.Value {
-	if args[0].Kind() != doc.Object || !AllOf(doc.String, args[1:]...) {
+func fnObjectToArray(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	if args[0].Kind() != jsondoc.Object || !AllOf(jsondoc.String, args[1:]...) {
 		return Undefined
 	}
 	names := [2]string{"k", "v"}
@@ -246,23 +246,23 @@ func fnObjectToArray(_ *Call, args []doc.Value) doc.Value {
 		names[i] = a.Str()
 	}
 	dst := []byte{'['}
-	args[0].Each(func(name string, v doc.Value) bool {
+	args[0].Each(func(name string, v jsondoc.Value) bool {
 		if len(dst) > 1 {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, '{')
 		if names[0] != names[1] { // an object has a name once
-			dst = append(doc.AppendString(dst, names[0]), ':')
-			dst = append(doc.AppendString(dst, name), ',')
+			dst = append(jsondoc.AppendString(dst, names[0]), ':')
+			dst = append(jsondoc.AppendString(dst, name), ',')
 		}
-		dst = append(doc.AppendString(dst, names[1]), ':')
+		dst = append(jsondoc.AppendString(dst, names[1]), ':')
 		dst = append(v.AppendJSON(dst), '}')
 		return len(dst) <= MaxText
 	})
 	if len(dst) > MaxText {
 		return Undefined
 	}
-	return doc.Of(append(dst, ']'))
+	return jsondoc.Of(append(dst, ']'))
 }
 
 // ValueSet is a set of values, kept as what they encode to.
@@ -273,7 +273,7 @@ type ValueSet struct {
 }
 
 // Add adds a value and reports whether it is new.
-func (s *ValueSet) Add(v doc.Value) bool {
+func (s *ValueSet) Add(v jsondoc.Value) bool {
 	if s.has(v) {
 		return false
 	}
@@ -285,14 +285,14 @@ func (s *ValueSet) Add(v doc.Value) bool {
 	return true
 }
 
-func (s *ValueSet) has(v doc.Value) bool {
-	s.Key = doc.AppendOrdered(s.Key[:0], v)
+func (s *ValueSet) has(v jsondoc.Value) bool {
+	s.Key = jsondoc.AppendOrdered(s.Key[:0], v)
 	return s.Members[string(s.Key)]
 }
 
-func overSets(f func(a, b doc.Value) doc.Value) func(*Call, []doc.Value) doc.Value {
-	return func(_ *Call, args []doc.Value) doc.Value {
-		if !AllOf(doc.Array, args...) {
+func overSets(f func(a, b jsondoc.Value) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+		if !AllOf(jsondoc.Array, args...) {
 			return Undefined
 		}
 		return f(args[0], args[1])
@@ -300,9 +300,9 @@ func overSets(f func(a, b doc.Value) doc.Value) func(*Call, []doc.Value) doc.Val
 }
 
 // setOf returns the elements of an array as a set.
-func setOf(array doc.Value) *ValueSet {
+func setOf(array jsondoc.Value) *ValueSet {
 	s := &ValueSet{}
-	array.Each(func(_ string, elem doc.Value) bool {
+	array.Each(func(_ string, elem jsondoc.Value) bool {
 		s.Add(elem)
 		return true
 	})
@@ -310,8 +310,8 @@ func setOf(array doc.Value) *ValueSet {
 }
 
 // distinct appends the elements that keep admits, each value once.
-func distinct(dst []byte, array doc.Value, seen *ValueSet, keep func(doc.Value) bool) []byte {
-	array.Each(func(_ string, elem doc.Value) bool {
+func distinct(dst []byte, array jsondoc.Value, seen *ValueSet, keep func(jsondoc.Value) bool) []byte {
+	array.Each(func(_ string, elem jsondoc.Value) bool {
 		if keep(elem) && seen.Add(elem) {
 			dst = AppendElement(dst, elem)
 		}
@@ -320,31 +320,31 @@ func distinct(dst []byte, array doc.Value, seen *ValueSet, keep func(doc.Value) 
 	return dst
 }
 
-func always(doc.Value) bool { return true }
+func always(jsondoc.Value) bool { return true }
 
 // setUnion has the order of a, then of b.
-func setUnion(a, b doc.Value) doc.Value {
+func setUnion(a, b jsondoc.Value) jsondoc.Value {
 	seen := &ValueSet{}
 	dst := distinct([]byte{'['}, a, seen, always)
-	return doc.Of(append(distinct(dst, b, seen, always), ']'))
+	return jsondoc.Of(append(distinct(dst, b, seen, always), ']'))
 }
 
 // setIntersect has the order of b, as the service does.
-func setIntersect(a, b doc.Value) doc.Value {
-	return doc.Of(append(distinct([]byte{'['}, b, &ValueSet{}, setOf(a).has), ']'))
+func setIntersect(a, b jsondoc.Value) jsondoc.Value {
+	return jsondoc.Of(append(distinct([]byte{'['}, b, &ValueSet{}, setOf(a).has), ']'))
 }
 
-func setDifference(a, b doc.Value) doc.Value {
+func setDifference(a, b jsondoc.Value) jsondoc.Value {
 	other := setOf(b)
-	return doc.Of(append(distinct([]byte{'['}, a, &ValueSet{},
-		func(v doc.Value) bool { return !other.has(v) }), ']'))
+	return jsondoc.Of(append(distinct([]byte{'['}, a, &ValueSet{},
+		func(v jsondoc.Value) bool { return !other.has(v) }), ']'))
 }
 
-func setEqual(a, b doc.Value) doc.Value {
+func setEqual(a, b jsondoc.Value) jsondoc.Value {
 	x, y := setOf(a).Members, setOf(b).Members
 	same := len(x) == len(y)
 	for key := range x {
 		same = same && y[key]
 	}
-	return doc.BoolValue(same)
+	return jsondoc.BoolValue(same)
 }

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // funcClass tells how a function takes part in a query.
@@ -26,7 +26,7 @@ const (
 type Builtin struct {
 	Name     string // upper case, the way error texts name it
 	Min, Max int    // how many arguments; max -1: any number
-	Fn       func(c *Call, args []doc.Value) doc.Value
+	Fn       func(c *Call, args []jsondoc.Value) jsondoc.Value
 	// differs from one evaluation to the next although the arguments are the same: must not be folded
 	Volatile bool
 	Class    funcClass
@@ -67,7 +67,7 @@ func (c *Call) moment() time.Time {
 }
 
 // str returns the bytes of a string argument. They stay good until the next str of the same slot, 0 or 1.
-func (c *Call) str(slot int, v doc.Value) []byte {
+func (c *Call) str(slot int, v jsondoc.Value) []byte {
 	c.scratch[slot] = v.AppendStr(c.scratch[slot][:0])
 	return c.scratch[slot]
 }
@@ -76,7 +76,7 @@ func (c *Call) str(slot int, v doc.Value) []byte {
 const MaxText = 4 << 20
 
 // Undefined is what functions return where an argument is missing or of a wrong type.
-var Undefined doc.Value
+var Undefined jsondoc.Value
 
 // Lookup finds a function by its name in any case.
 func Lookup(name string) (*Builtin, bool) {
@@ -131,8 +131,8 @@ const MaxExact = 1 << 53
 // AsInteger reads a number as an integer of 64 bits. A number that is written as one is exact; another one,
 // such as 1.0 or 1e15, is an integer up to 2^53, beyond which a double cannot tell. It is false for what is
 // no number or has a fraction.
-func AsInteger(v doc.Value) (int64, bool) {
-	if v.Kind() != doc.Number {
+func AsInteger(v jsondoc.Value) (int64, bool) {
+	if v.Kind() != jsondoc.Number {
 		return 0, false
 	}
 	f := v.Num()
@@ -147,23 +147,23 @@ func AsInteger(v doc.Value) (int64, bool) {
 }
 
 // IntegerValue returns n as a number that says it exactly.
-func IntegerValue(n int64) doc.Value {
+func IntegerValue(n int64) jsondoc.Value {
 	if n > -MaxExact && n < MaxExact {
-		return doc.NumberValue(float64(n))
+		return jsondoc.NumberValue(float64(n))
 	}
-	return doc.Of(strconv.AppendInt(nil, n, 10))
+	return jsondoc.Of(strconv.AppendInt(nil, n, 10))
 }
 
 // position reads a position, a count or a length: an integer. What is far out is brought near, where it
 // means the same.
-func position(v doc.Value) (int, bool) {
+func position(v jsondoc.Value) (int, bool) {
 	const far = 1 << 40
 	n, ok := AsInteger(v)
 	return int(min(max(n, -far), far)), ok
 }
 
 // AllOf reports whether all values are of kind k.
-func AllOf(k doc.Kind, values ...doc.Value) bool {
+func AllOf(k jsondoc.Kind, values ...jsondoc.Value) bool {
 	for _, v := range values {
 		if v.Kind() != k {
 			return false
@@ -173,14 +173,14 @@ func AllOf(k doc.Kind, values ...doc.Value) bool {
 }
 
 // IsPrimitive tells of null, booleans, numbers and strings.
-func IsPrimitive(v doc.Value) bool {
+func IsPrimitive(v jsondoc.Value) bool {
 	k := v.Kind()
-	return k >= doc.Null && k <= doc.String
+	return k >= jsondoc.Null && k <= jsondoc.String
 }
 
 // AppendElement adds a value to the text of an array that is being written, unless it is undefined.
-func AppendElement(dst []byte, v doc.Value) []byte {
-	if v.Kind() == doc.Undefined {
+func AppendElement(dst []byte, v jsondoc.Value) []byte {
+	if v.Kind() == jsondoc.Undefined {
 		return dst
 	}
 	if dst[len(dst)-1] != '[' {
@@ -190,11 +190,11 @@ func AppendElement(dst []byte, v doc.Value) []byte {
 }
 
 // anyOf is OR over results of three values: true if one is, else undefined if one is, else false.
-func anyOf(n int, at func(i int) doc.Value) doc.Value {
-	result := doc.BoolValue(false)
+func anyOf(n int, at func(i int) jsondoc.Value) jsondoc.Value {
+	result := jsondoc.BoolValue(false)
 	for i := range n {
 		switch v := at(i); {
-		case v.Kind() != doc.Bool:
+		case v.Kind() != jsondoc.Bool:
 			result = Undefined
 		case v.Bool():
 			return v
@@ -204,11 +204,11 @@ func anyOf(n int, at func(i int) doc.Value) doc.Value {
 }
 
 // allTrue is AND over results of three values: false if one is, else undefined if one is, else true.
-func allTrue(n int, at func(i int) doc.Value) doc.Value {
-	result := doc.BoolValue(true)
+func allTrue(n int, at func(i int) jsondoc.Value) jsondoc.Value {
+	result := jsondoc.BoolValue(true)
 	for i := range n {
 		switch v := at(i); {
-		case v.Kind() != doc.Bool:
+		case v.Kind() != jsondoc.Bool:
 			result = Undefined
 		case !v.Bool():
 			return v

@@ -5,38 +5,38 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func conversionBuiltins() []Builtin {
 	return []Builtin{
 		{Name: "TOSTRING", Min: 1, Max: 1, Fn: fnToString},
-		{Name: "STRINGTOARRAY", Min: 1, Max: 1, Fn: parseAs(doc.Array)},
-		{Name: "STRINGTOBOOLEAN", Min: 1, Max: 1, Fn: parseAs(doc.Bool)},
-		{Name: "STRINGTONULL", Min: 1, Max: 1, Fn: parseAs(doc.Null)},
-		{Name: "STRINGTONUMBER", Min: 1, Max: 1, Fn: parseAs(doc.Number)},
-		{Name: "STRINGTOOBJECT", Min: 1, Max: 1, Fn: parseAs(doc.Object)},
+		{Name: "STRINGTOARRAY", Min: 1, Max: 1, Fn: parseAs(jsondoc.Array)},
+		{Name: "STRINGTOBOOLEAN", Min: 1, Max: 1, Fn: parseAs(jsondoc.Bool)},
+		{Name: "STRINGTONULL", Min: 1, Max: 1, Fn: parseAs(jsondoc.Null)},
+		{Name: "STRINGTONUMBER", Min: 1, Max: 1, Fn: parseAs(jsondoc.Number)},
+		{Name: "STRINGTOOBJECT", Min: 1, Max: 1, Fn: parseAs(jsondoc.Object)},
 	}
 }
 
 // parseAs makes a function that reads a string as one JSON value of kind k, with blanks around it.
-func parseAs(k doc.Kind) func(*Call, []doc.Value) doc.Value {
-	return func(_ *Call, args []doc.Value) doc.Value {
-		if args[0].Kind() != doc.String {
+func parseAs(k jsondoc.Kind) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+		if args[0].Kind() != jsondoc.String {
 			return Undefined
 		}
 		text := args[0].AppendStr(nil) // the result is a view on it
-		v := doc.Of(text)
-		if v.Kind() != k || doc.Valid(text, doc.Limits{MaxBytes: MaxText}) != nil {
+		v := jsondoc.Of(text)
+		if v.Kind() != k || jsondoc.Valid(text, jsondoc.Limits{MaxBytes: MaxText}) != nil {
 			return Undefined
 		}
 		return v
 	}
 }
 
-func fnToString(_ *Call, args []doc.Value) doc.Value {
+func fnToString(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	switch v := args[0]; v.Kind() {
-	case doc.Undefined, doc.String:
+	case jsondoc.Undefined, jsondoc.String:
 		return v
 	default:
 		return textValue(string(appendText(nil, v)))
@@ -44,31 +44,31 @@ func fnToString(_ *Call, args []doc.Value) doc.Value {
 }
 
 // appendText appends a value as ToString writes it: JSON without blanks, numbers in their shortest form.
-func appendText(dst []byte, v doc.Value) []byte {
+func appendText(dst []byte, v jsondoc.Value) []byte {
 	switch v.Kind() {
-	case doc.Number:
+	case jsondoc.Number:
 		return appendNumberText(dst, v)
-	case doc.String:
-		return doc.AppendString(dst, v.Str())
-	case doc.Array, doc.Object:
+	case jsondoc.String:
+		return jsondoc.AppendString(dst, v.Str())
+	case jsondoc.Array, jsondoc.Object:
 		return appendNestedText(dst, v)
 	}
 	return v.AppendJSON(dst)
 }
 
-func appendNestedText(dst []byte, v doc.Value) []byte {
+func appendNestedText(dst []byte, v jsondoc.Value) []byte {
 	open, end := byte('['), byte(']')
-	if v.Kind() == doc.Object {
+	if v.Kind() == jsondoc.Object {
 		open, end = '{', '}'
 	}
 	dst = append(dst, open)
 	start := len(dst)
-	v.Each(func(key string, elem doc.Value) bool {
+	v.Each(func(key string, elem jsondoc.Value) bool {
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}
-		if v.Kind() == doc.Object {
-			dst = append(doc.AppendString(dst, key), ':')
+		if v.Kind() == jsondoc.Object {
+			dst = append(jsondoc.AppendString(dst, key), ':')
 		}
 		dst = appendText(dst, elem)
 		return true
@@ -79,7 +79,7 @@ func appendNestedText(dst []byte, v doc.Value) []byte {
 // appendNumberText writes a number: an integer of 64 bits with all its digits; a double with 15 digits, or 17
 // where it takes these to tell it, and from 1e17 on or below 1e-4 with an exponent of at least two digits. So
 // the service's run-time library does.
-func appendNumberText(dst []byte, v doc.Value) []byte {
+func appendNumberText(dst []byte, v jsondoc.Value) []byte {
 	f := v.Num()
 	switch {
 	case math.IsNaN(f):

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func dateBuiltins() []Builtin {
@@ -37,12 +37,12 @@ func dateBuiltins() []Builtin {
 
 // current makes a function that tells the time. The static ones too are volatile: they are the same all
 // through a run, but a plan may serve several runs.
-func current(name string, clock func(*Call) time.Time, show func(ticks) doc.Value) Builtin {
+func current(name string, clock func(*Call) time.Time, show func(ticks) jsondoc.Value) Builtin {
 	return Builtin{Name: name, Volatile: true,
-		Fn: func(c *Call, _ []doc.Value) doc.Value { return show(ticksOf(clock(c))) }}
+		Fn: func(c *Call, _ []jsondoc.Value) jsondoc.Value { return show(ticksOf(clock(c))) }}
 }
 
-func fnDateAdd(_ *Call, args []doc.Value) doc.Value {
+func fnDateAdd(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[len(args)-1])
 	part, n, whole := asSpan(args[:len(args)-1])
 	if !ok || !whole {
@@ -52,17 +52,17 @@ func fnDateAdd(_ *Call, args []doc.Value) doc.Value {
 }
 
 // asSpan reads a part of a date and how many of them: two arguments, or one string such as "5mi".
-func asSpan(args []doc.Value) (part datePart, n int64, ok bool) {
+func asSpan(args []jsondoc.Value) (part datePart, n int64, ok bool) {
 	if len(args) == 1 {
 		name, n, ok := SplitSpan(args[0].Str())
-		return asPart(doc.StringValue(name)), n, ok
+		return asPart(jsondoc.StringValue(name)), n, ok
 	}
 	n, ok = AsInteger(args[1])
 	return asPart(args[0]), n, ok
 }
 
 // fnNow is the current time, or that plus a number of parts.
-func fnNow(c *Call, args []doc.Value) doc.Value {
+func fnNow(c *Call, args []jsondoc.Value) jsondoc.Value {
 	if len(args) == 0 {
 		return ticksOf(c.moment()).value()
 	}
@@ -74,7 +74,7 @@ func fnNow(c *Call, args []doc.Value) doc.Value {
 }
 
 // fnAgo is the current time less a number of parts.
-func fnAgo(c *Call, args []doc.Value) doc.Value {
+func fnAgo(c *Call, args []jsondoc.Value) jsondoc.Value {
 	part, n, whole := asSpan(args)
 	if !whole || n == math.MinInt64 {
 		return Undefined
@@ -83,7 +83,7 @@ func fnAgo(c *Call, args []doc.Value) doc.Value {
 }
 
 // addParts adds n parts to a moment. A month that has no such day gives its last one.
-func addParts(t ticks, part datePart, n int64) doc.Value {
+func addParts(t ticks, part datePart, n int64) jsondoc.Value {
 	const months = 12 * 10_000
 	switch {
 	case part == noPart || part == partWeekday:
@@ -124,11 +124,11 @@ func addMonths(t ticks, n int) ticks {
 }
 
 // fnDateBin rounds a moment down to a multiple of size parts from an origin.
-func fnDateBin(_ *Call, args []doc.Value) doc.Value {
+func fnDateBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[0])
 	part, width, origin := asPart(args[1]), ticks(0), ticks(0)
 	if part >= partDay && part <= partNanosecond {
-		width = binWidth(part, doc.NumberValue(1))
+		width = binWidth(part, jsondoc.NumberValue(1))
 		if len(args) > 2 {
 			width = binWidth(part, args[2])
 		}
@@ -150,9 +150,9 @@ func fnDateBin(_ *Call, args []doc.Value) doc.Value {
 
 // binWidth is how long size parts are, in ticks; what is less than one is cut off. It wraps around as the
 // service's does, and is 0 where size is no number above 0 or there are too many ticks.
-func binWidth(part datePart, size doc.Value) ticks {
+func binWidth(part datePart, size jsondoc.Value) ticks {
 	f := size.Num()
-	if size.Kind() != doc.Number || !(f > 0) {
+	if size.Kind() != jsondoc.Number || !(f > 0) {
 		return 0
 	}
 	n, whole := AsInteger(size)
@@ -170,7 +170,7 @@ func binWidth(part datePart, size doc.Value) ticks {
 }
 
 // fnDateDiff counts the beginnings of parts between two moments.
-func fnDateDiff(_ *Call, args []doc.Value) doc.Value {
+func fnDateDiff(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	part := asPart(args[0])
 	from, ok := asTicks(args[1])
 	to, ok2 := asTicks(args[2])
@@ -181,9 +181,9 @@ func fnDateDiff(_ *Call, args []doc.Value) doc.Value {
 	years, months := b.Year()-a.Year(), int(b.Month())-int(a.Month())
 	switch part {
 	case partYear:
-		return doc.NumberValue(float64(years))
+		return jsondoc.NumberValue(float64(years))
 	case partMonth:
-		return doc.NumberValue(float64(12*years + months))
+		return jsondoc.NumberValue(float64(12*years + months))
 	case partNanosecond:
 		return IntegerValue(int64(to-from) * 100) // wraps around as the service does
 	}
@@ -192,7 +192,7 @@ func fnDateDiff(_ *Call, args []doc.Value) doc.Value {
 }
 
 // part returns a part of a moment as a number. What is below a second counts within the second.
-func (t ticks) part(p datePart) doc.Value {
+func (t ticks) part(p datePart) jsondoc.Value {
 	at := t.time()
 	n := 0
 	switch p {
@@ -215,10 +215,10 @@ func (t ticks) part(p datePart) doc.Value {
 	default:
 		n = at.Nanosecond() / int(p.unit())
 	}
-	return doc.NumberValue(float64(n))
+	return jsondoc.NumberValue(float64(n))
 }
 
-func fnDatePart(_ *Call, args []doc.Value) doc.Value {
+func fnDatePart(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[1])
 	if !ok {
 		return Undefined
@@ -226,8 +226,8 @@ func fnDatePart(_ *Call, args []doc.Value) doc.Value {
 	return t.part(asPart(args[0]))
 }
 
-func partOf(p datePart) func(*Call, []doc.Value) doc.Value {
-	return func(_ *Call, args []doc.Value) doc.Value {
+func partOf(p datePart) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		t, ok := asTicks(args[0])
 		if !ok {
 			return Undefined
@@ -236,7 +236,7 @@ func partOf(p datePart) func(*Call, []doc.Value) doc.Value {
 	}
 }
 
-func fnDateFromParts(_ *Call, args []doc.Value) doc.Value {
+func fnDateFromParts(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	var c civil
 	fields := [...]*int{&c.year, &c.month, &c.day, &c.hour, &c.minute, &c.second, &c.fraction}
 	for i, a := range args {
@@ -257,9 +257,9 @@ func fnDateFromParts(_ *Call, args []doc.Value) doc.Value {
 }
 
 // fromDate makes a function that returns a moment as a number of units.
-func fromDate(unit ticks) func(*Call, []doc.Value) doc.Value {
+func fromDate(unit ticks) func(*Call, []jsondoc.Value) jsondoc.Value {
 	show := ticksIn(unit)
-	return func(_ *Call, args []doc.Value) doc.Value {
+	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		t, ok := asTicks(args[0])
 		if !ok {
 			return Undefined
@@ -269,15 +269,15 @@ func fromDate(unit ticks) func(*Call, []doc.Value) doc.Value {
 }
 
 // toDate makes a function that returns a number of units as a moment.
-func toDate(unit ticks) func(*Call, []doc.Value) doc.Value {
-	return func(c *Call, args []doc.Value) doc.Value {
+func toDate(unit ticks) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
 		n, ok := AsInteger(args[0])
 		if !ok || n < int64(minTicks/unit) || n > int64(endTicks/unit) {
 			return Undefined
 		}
 		date := (ticks(n) * unit).value()
 		if len(args) > 1 {
-			return fnDateFormat(c, []doc.Value{date, args[1]})
+			return fnDateFormat(c, []jsondoc.Value{date, args[1]})
 		}
 		return date
 	}

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // fnDateFormat writes a moment as a format tells. A run of one of the letters y M d H h m s f F, or tt,
 // stands for a part of the moment; a backslash takes the next character for itself, and all else stands for
 // itself.
-func fnDateFormat(_ *Call, args []doc.Value) doc.Value {
+func fnDateFormat(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[0])
-	if !ok || args[1].Kind() != doc.String || args[1].Str() == "" {
+	if !ok || args[1].Kind() != jsondoc.String || args[1].Str() == "" {
 		return Undefined
 	}
 	at, format := t.time(), args[1].Str()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // A moment is a number of ticks, of 100 ns each, since 1970. Cosmos DB knows those from the year 1601 to the
@@ -37,16 +37,16 @@ func (t ticks) time() time.Time {
 }
 
 // value returns the moment as a string, or undefined where it is out of range.
-func (t ticks) value() doc.Value {
+func (t ticks) value() jsondoc.Value {
 	if t < minTicks || t >= endTicks {
 		return Undefined
 	}
-	return doc.StringValue(t.time().Format(dateLayout))
+	return jsondoc.StringValue(t.time().Format(dateLayout))
 }
 
 // ticksIn makes a function that returns a moment as a number of units, cut off towards 1970.
-func ticksIn(unit ticks) func(ticks) doc.Value {
-	return func(t ticks) doc.Value { return IntegerValue(int64(t / unit)) }
+func ticksIn(unit ticks) func(ticks) jsondoc.Value {
+	return func(t ticks) jsondoc.Value { return IntegerValue(int64(t / unit)) }
 }
 
 // floorDiv divides and rounds down; b is above zero.
@@ -61,8 +61,8 @@ func floorDiv(a, b ticks) ticks {
 // asTicks reads a date, or a date with a time: YYYY-MM-DD or YYYY-MM-DD(T or blank)hh:mm:ss[.f] with up to
 // seven digits of a second's fraction. Either may be followed by Z or an offset from UTC; without one it is
 // in UTC.
-func asTicks(v doc.Value) (ticks, bool) {
-	if v.Kind() != doc.String {
+func asTicks(v jsondoc.Value) (ticks, bool) {
+	if v.Kind() != jsondoc.String {
 		return 0, false
 	}
 	var buf [40]byte
@@ -189,8 +189,8 @@ func (p datePart) unit() int64 {
 }
 
 // asPart reads the name of a date part; noPart where it is none.
-func asPart(v doc.Value) datePart {
-	if v.Kind() != doc.String {
+func asPart(v jsondoc.Value) datePart {
+	if v.Kind() != jsondoc.String {
 		return noPart
 	}
 	switch strings.ToLower(v.Str()) {

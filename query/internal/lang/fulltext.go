@@ -3,8 +3,8 @@ package lang
 import (
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func fullTextBuiltins() []Builtin {
@@ -22,7 +22,7 @@ func fullTextBuiltins() []Builtin {
 // termsCache keeps the terms of a query, which are the same for every row in most cases, and the memory for
 // the words of a text.
 type termsCache struct {
-	values []doc.Value
+	values []jsondoc.Value
 	terms  []TextTerm
 	valid  []bool
 	tokens []index.Token
@@ -31,8 +31,8 @@ type termsCache struct {
 }
 
 // Get compiles terms, unless they are those of the last time.
-func (t *termsCache) Get(values []doc.Value, language index.Language) (terms []TextTerm, valid []bool) {
-	if t.terms != nil && t.spoken == language && slices.EqualFunc(values, t.values, doc.Equal) {
+func (t *termsCache) Get(values []jsondoc.Value, language index.Language) (terms []TextTerm, valid []bool) {
+	if t.terms != nil && t.spoken == language && slices.EqualFunc(values, t.values, jsondoc.Equal) {
 		return t.terms, t.valid
 	}
 	t.values, t.terms, t.valid, t.spoken = nil, []TextTerm{}, nil, language
@@ -44,15 +44,15 @@ func (t *termsCache) Get(values []doc.Value, language index.Language) (terms []T
 }
 
 // Words analyses a text. What it returns is good until the next call.
-func (c *Call) Words(text doc.Value, language index.Language) []index.Token {
+func (c *Call) Words(text jsondoc.Value, language index.Language) []index.Token {
 	c.terms.tokens = language.AppendTokens(c.terms.tokens[:0], text.Str())
 	return c.terms.tokens
 }
 
 // fullTextContains makes a function that looks for terms in a text.
-func fullTextContains(combine func(int, func(int) doc.Value) doc.Value) func(*Call, []doc.Value) doc.Value {
-	return func(c *Call, args []doc.Value) doc.Value {
-		if args[0].Kind() != doc.String {
+func fullTextContains(combine func(int, func(int) jsondoc.Value) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
+		if args[0].Kind() != jsondoc.String {
 			return Undefined
 		}
 		terms, valid := c.terms.Get(args[1:], c.Language)
@@ -61,25 +61,25 @@ func fullTextContains(combine func(int, func(int) doc.Value) doc.Value) func(*Ca
 		}
 		tokens := c.Words(args[0], c.Language)
 		return combine(len(terms),
-			func(i int) doc.Value { return doc.BoolValue(terms[i].CountFor(&c.Meter, tokens) > 0) })
+			func(i int) jsondoc.Value { return jsondoc.BoolValue(terms[i].CountFor(&c.Meter, tokens) > 0) })
 	}
 }
 
-func fnWordCount(c *Call, args []doc.Value) doc.Value {
-	if args[0].Kind() != doc.String {
+func fnWordCount(c *Call, args []jsondoc.Value) jsondoc.Value {
+	if args[0].Kind() != jsondoc.String {
 		return Undefined
 	}
-	return doc.NumberValue(float64(len(c.Words(args[0], c.Language))))
+	return jsondoc.NumberValue(float64(len(c.Words(args[0], c.Language))))
 }
 
 // fnFullTextScore scores a text for an array of terms, given how many documents and words there are and an
 // array of how many documents have each term.
-func fnFullTextScore(c *Call, args []doc.Value) doc.Value {
-	if args[0].Kind() != doc.String || args[1].Kind() != doc.Array || !AllOf(doc.Number, args[2], args[3]) {
+func fnFullTextScore(c *Call, args []jsondoc.Value) jsondoc.Value {
+	if args[0].Kind() != jsondoc.String || args[1].Kind() != jsondoc.Array || !AllOf(jsondoc.Number, args[2], args[3]) {
 		return Undefined
 	}
-	var values []doc.Value
-	args[1].Each(func(_ string, v doc.Value) bool {
+	var values []jsondoc.Value
+	args[1].Each(func(_ string, v jsondoc.Value) bool {
 		values = append(values, v)
 		return true
 	})
@@ -96,5 +96,5 @@ func fnFullTextScore(c *Call, args []doc.Value) doc.Value {
 	}
 	c.terms.counts = counts
 	scores := NewBM25(args[2].Num(), args[3].Num(), hits)
-	return doc.NumberValue(scores.Score(len(tokens), counts))
+	return jsondoc.NumberValue(scores.Score(len(tokens), counts))
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dlclark/regexp2/v2"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // testCall is a call at a fixed time, with numbers that are not random.
@@ -83,25 +83,25 @@ func TestLikeIsFast(t *testing.T) {
 // What grows without end is undefined, and has not been built.
 func TestGrowth(t *testing.T) {
 	c := testCall()
-	megabyte := doc.StringValue(strings.Repeat("ab", 1<<19))
-	call := func(name string, args ...doc.Value) doc.Value {
+	megabyte := jsondoc.StringValue(strings.Repeat("ab", 1<<19))
+	call := func(name string, args ...jsondoc.Value) jsondoc.Value {
 		b, _ := Lookup(name)
 		return b.Fn(c, args)
 	}
-	array := doc.Of([]byte("[" + strings.Repeat(string(megabyte.Raw())+",", 4) + string(megabyte.Raw()) + "]"))
-	for name, v := range map[string]doc.Value{
+	array := jsondoc.Of([]byte("[" + strings.Repeat(string(megabyte.Raw())+",", 4) + string(megabyte.Raw()) + "]"))
+	for name, v := range map[string]jsondoc.Value{
 		"CONCAT": call("CONCAT", megabyte, megabyte, megabyte, megabyte, megabyte),
-		"||": OpConcat(doc.StringValue(strings.Repeat("x", MaxText)),
-			doc.StringValue("x")),
-		"REPLACE":         call("REPLACE", megabyte, doc.StringValue("a"), megabyte),
-		"REGEXREPLACEALL": call("REGEXREPLACEALL", megabyte, doc.StringValue("a"), megabyte),
-		"STRINGJOIN":      call("STRINGJOIN", array, doc.StringValue("")),
-		"STRINGSPLIT":     call("STRINGSPLIT", megabyte, doc.StringValue("b")),
+		"||": OpConcat(jsondoc.StringValue(strings.Repeat("x", MaxText)),
+			jsondoc.StringValue("x")),
+		"REPLACE":         call("REPLACE", megabyte, jsondoc.StringValue("a"), megabyte),
+		"REGEXREPLACEALL": call("REGEXREPLACEALL", megabyte, jsondoc.StringValue("a"), megabyte),
+		"STRINGJOIN":      call("STRINGJOIN", array, jsondoc.StringValue("")),
+		"STRINGSPLIT":     call("STRINGSPLIT", megabyte, jsondoc.StringValue("b")),
 		"ARRAY_CONCAT":    call("ARRAY_CONCAT", array, array),
-		"OBJECTTOARRAY":   call("OBJECTTOARRAY", doc.Of([]byte(`{"a":1,"b":2,"c":3,"d":4,"e":5}`)), megabyte),
+		"OBJECTTOARRAY":   call("OBJECTTOARRAY", jsondoc.Of([]byte(`{"a":1,"b":2,"c":3,"d":4,"e":5}`)), megabyte),
 		"TOSTRING":        call("TOSTRING", array),
 	} {
-		if v.Kind() != doc.Undefined && name != "STRINGSPLIT" {
+		if v.Kind() != jsondoc.Undefined && name != "STRINGSPLIT" {
 			t.Errorf("%s made %d bytes", name, len(v.Raw()))
 		}
 	}
@@ -115,10 +115,10 @@ func TestRegexTimeLimit(t *testing.T) {
 	defer regexp2.StopTimeoutClock()
 	b, _ := Lookup("REGEXMATCH")
 	c := testCall()
-	v := b.Fn(c, []doc.Value{doc.StringValue(strings.Repeat("a", 64) + "!"),
-		doc.StringValue("^(a+)+$")})
+	v := b.Fn(c, []jsondoc.Value{jsondoc.StringValue(strings.Repeat("a", 64) + "!"),
+		jsondoc.StringValue("^(a+)+$")})
 	var late *MatchError
-	if v.Kind() != doc.Undefined || !errors.As(c.Err, &late) {
+	if v.Kind() != jsondoc.Undefined || !errors.As(c.Err, &late) {
 		t.Errorf("the match ended with %s, %v", v.Raw(), c.Err)
 	}
 }
@@ -152,12 +152,12 @@ func TestAggregates(t *testing.T) {
 		a := NewAggregate(c.name)
 		for _, text := range strings.Fields(c.values) {
 			raw := []byte(text)
-			v := doc.Of(raw)
+			v := jsondoc.Of(raw)
 			if text == "-" {
 				v = Undefined
 			}
 			a.Add(v)
-			if r := a.Result(); doc.Valid(r.Raw(), doc.Limits{}) != nil && r.Kind() != doc.Undefined {
+			if r := a.Result(); jsondoc.Valid(r.Raw(), jsondoc.Limits{}) != nil && r.Kind() != jsondoc.Undefined {
 				t.Errorf("%s gives %s on the way", c.name, r.Raw())
 			}
 			for i := range raw { // the row is gone
@@ -173,7 +173,7 @@ func TestAggregates(t *testing.T) {
 	}
 	for _, name := range []string{"MAKELIST", "MAKESET", "MAX"} {
 		a := NewAggregate(name)
-		a.Add(doc.StringValue(strings.Repeat("a", 1000)))
+		a.Add(jsondoc.StringValue(strings.Repeat("a", 1000)))
 		if n := a.Size(); n < 1000 || n > 3000 {
 			t.Errorf("%s of 1000 bytes keeps %d", name, n)
 		}
@@ -190,8 +190,8 @@ func TestMultipliers(t *testing.T) {
 		`{"searchListSizeMultiplier":"5"}`:                                    "searchListSizeMultiplier",
 		`5`:                                                                   "",
 	} {
-		if name, v := BadMultiplier(doc.Of([]byte(options))); name != want ||
-			(name != "") != (v.Kind() != doc.Undefined) {
+		if name, v := BadMultiplier(jsondoc.Of([]byte(options))); name != want ||
+			(name != "") != (v.Kind() != jsondoc.Undefined) {
 			t.Errorf("%s: %q %s", options, name, v.Raw())
 		}
 	}

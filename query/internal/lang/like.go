@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // LikePattern is a pattern of LIKE, compiled. It is immutable.
@@ -181,11 +181,11 @@ func (t *likeToken) takes(r rune) bool {
 
 // LikeOf compiles the operands of LIKE; escape is undefined where there is no ESCAPE. It returns nil where
 // they are none: a pattern that is not a string, an escape that is not one character.
-func LikeOf(pattern, escape doc.Value) *LikePattern {
-	if pattern.Kind() != doc.String {
+func LikeOf(pattern, escape jsondoc.Value) *LikePattern {
+	if pattern.Kind() != jsondoc.String {
 		return nil
 	}
-	if escape.Kind() == doc.Undefined {
+	if escape.Kind() == jsondoc.Undefined {
 		return CompileLike(pattern.Str(), 0, false)
 	}
 	s := escape.Str()
@@ -198,9 +198,9 @@ func LikeOf(pattern, escape doc.Value) *LikePattern {
 
 // OpLike matches a value against a pattern that LikeOf has compiled; nil matches nothing, nor does it differ
 // from anything.
-func OpLike(c *Call, v doc.Value, p *LikePattern) doc.Value {
-	if p == nil || v.Kind() != doc.String {
+func OpLike(c *Call, v jsondoc.Value, p *LikePattern) jsondoc.Value {
+	if p == nil || v.Kind() != jsondoc.String {
 		return Undefined
 	}
-	return doc.BoolValue(p.Match(&c.Meter, c.str(0, v)))
+	return jsondoc.BoolValue(p.Match(&c.Meter, c.str(0, v)))
 }

@@ -3,7 +3,7 @@ package lang
 import (
 	"math"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func mathBuiltins() []Builtin {
@@ -21,23 +21,23 @@ func mathBuiltins() []Builtin {
 		of2("POWER", math.Pow), of2("ATN2", math.Atan2),
 		{Name: "LOG", Min: 1, Max: 2, Fn: fnLog},
 		{Name: "NUMBERBIN", Min: 1, Max: 2, Fn: fnNumberBin},
-		{Name: "PI", Fn: func(*Call, []doc.Value) doc.Value { return doc.NumberValue(math.Pi) }},
-		{Name: "RAND", Volatile: true, Fn: func(c *Call, _ []doc.Value) doc.Value {
+		{Name: "PI", Fn: func(*Call, []jsondoc.Value) jsondoc.Value { return jsondoc.NumberValue(math.Pi) }},
+		{Name: "RAND", Volatile: true, Fn: func(c *Call, _ []jsondoc.Value) jsondoc.Value {
 			if c.Random == nil {
-				return doc.Value{}
+				return jsondoc.Value{}
 			}
-			return doc.NumberValue(c.Random())
+			return jsondoc.NumberValue(c.Random())
 		}},
 	}
 }
 
 // of1 makes a function of one number.
 func of1(name string, f func(float64) float64) Builtin {
-	return Builtin{Name: name, Min: 1, Max: 1, Fn: func(_ *Call, args []doc.Value) doc.Value {
-		if args[0].Kind() != doc.Number {
+	return Builtin{Name: name, Min: 1, Max: 1, Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+		if args[0].Kind() != jsondoc.Number {
 			return Undefined
 		}
-		return doc.NumberValue(f(args[0].Num()))
+		return jsondoc.NumberValue(f(args[0].Num()))
 	}}
 }
 
@@ -46,7 +46,7 @@ func of1(name string, f func(float64) float64) Builtin {
 func ofInteger(name string, f func(float64) float64) Builtin {
 	b := of1(name, f)
 	double := b.Fn
-	b.Fn = func(c *Call, args []doc.Value) doc.Value {
+	b.Fn = func(c *Call, args []jsondoc.Value) jsondoc.Value {
 		if x := args[0].Num(); math.Abs(x) >= MaxExact {
 			if n, ok := AsInteger(args[0]); ok && f(x) != x {
 				return IntegerValue(-n)
@@ -61,7 +61,7 @@ func ofInteger(name string, f func(float64) float64) Builtin {
 
 // fnRound rounds to a whole number, halves away from zero, or to as many decimal places as the second
 // argument tells; below zero it counts places before the point.
-func fnRound(_ *Call, args []doc.Value) doc.Value {
+func fnRound(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	places := 0
 	if len(args) > 1 {
 		var ok bool
@@ -71,25 +71,25 @@ func fnRound(_ *Call, args []doc.Value) doc.Value {
 	}
 	x := args[0].Num()
 	switch _, whole := AsInteger(args[0]); {
-	case args[0].Kind() != doc.Number:
+	case args[0].Kind() != jsondoc.Number:
 		return Undefined
 	case whole && places >= 0:
 		return args[0]
 	}
 	power := math.Pow(10, float64(places))
 	if math.IsInf(power, 1) {
-		return doc.NumberValue(x) // has no digit that far out
+		return jsondoc.NumberValue(x) // has no digit that far out
 	}
-	return doc.NumberValue(math.Round(x*power) / power)
+	return jsondoc.NumberValue(math.Round(x*power) / power)
 }
 
 // of2 makes a function of two numbers.
 func of2(name string, f func(x, y float64) float64) Builtin {
-	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *Call, args []doc.Value) doc.Value {
-		if !AllOf(doc.Number, args...) {
+	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+		if !AllOf(jsondoc.Number, args...) {
 			return Undefined
 		}
-		return doc.NumberValue(f(args[0].Num(), args[1].Num()))
+		return jsondoc.NumberValue(f(args[0].Num(), args[1].Num()))
 	}}
 }
 
@@ -104,34 +104,34 @@ func sign(x float64) float64 {
 }
 
 // fnLog is the natural logarithm, or that to a base.
-func fnLog(_ *Call, args []doc.Value) doc.Value {
-	if !AllOf(doc.Number, args...) {
+func fnLog(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	if !AllOf(jsondoc.Number, args...) {
 		return Undefined
 	}
 	x := args[0].Num()
 	if len(args) == 1 {
-		return doc.NumberValue(math.Log(x))
+		return jsondoc.NumberValue(math.Log(x))
 	}
 	switch base := args[1].Num(); base {
 	case 2:
-		return doc.NumberValue(math.Log2(x))
+		return jsondoc.NumberValue(math.Log2(x))
 	case 10:
-		return doc.NumberValue(math.Log10(x))
+		return jsondoc.NumberValue(math.Log10(x))
 	default:
-		return doc.NumberValue(math.Log(x) / math.Log(base))
+		return jsondoc.NumberValue(math.Log(x) / math.Log(base))
 	}
 }
 
 // fnNumberBin rounds down to a multiple of a size, or up where that is negative.
-func fnNumberBin(_ *Call, args []doc.Value) doc.Value {
+func fnNumberBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	size := 1.0
 	if len(args) > 1 {
 		size = args[1].Num()
 	}
-	if !AllOf(doc.Number, args...) || size == 0 {
+	if !AllOf(jsondoc.Number, args...) || size == 0 {
 		return Undefined
 	}
-	return doc.NumberValue(math.Floor(args[0].Num()/size) * size)
+	return jsondoc.NumberValue(math.Floor(args[0].Num()/size) * size)
 }
 
 // integerBuiltins calculate with integers of 64 bits, that overflow as two's complement does. A number that
@@ -148,7 +148,7 @@ func integerBuiltins() []Builtin {
 		int2("INTBITXOR", func(x, y int64) int64 { return x ^ y }),
 		int2("INTBITLEFTSHIFT", func(x, y int64) int64 { return x << (y & 63) }),
 		int2("INTBITRIGHTSHIFT", func(x, y int64) int64 { return x >> (y & 63) }),
-		{Name: "INTBITNOT", Min: 1, Max: 1, Fn: func(_ *Call, args []doc.Value) doc.Value {
+		{Name: "INTBITNOT", Min: 1, Max: 1, Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 			x, ok := AsInteger(args[0])
 			if !ok {
 				return Undefined
@@ -159,7 +159,7 @@ func integerBuiltins() []Builtin {
 }
 
 func int2(name string, f func(x, y int64) int64) Builtin {
-	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *Call, args []doc.Value) doc.Value {
+	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		x, ok := AsInteger(args[0])
 		y, ok2 := AsInteger(args[1])
 		if !ok || !ok2 {
@@ -173,7 +173,7 @@ func int2(name string, f func(x, y int64) int64) Builtin {
 func intQuotient(name string, f func(x, y int64) int64) Builtin {
 	b := int2(name, f)
 	divide := b.Fn
-	b.Fn = func(c *Call, args []doc.Value) doc.Value {
+	b.Fn = func(c *Call, args []jsondoc.Value) jsondoc.Value {
 		if n, _ := AsInteger(args[1]); n == 0 {
 			return Undefined
 		} else if m, _ := AsInteger(args[0]); n == -1 && m == math.MinInt64 { // the result does not fit

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
@@ -138,7 +138,7 @@ func (m *Meter) Compare(a, b []byte) int {
 
 // Retain notes a value that is kept while others are evaluated, and returns what is to be taken off retained
 // then.
-func (m *Meter) Retain(v doc.Value) int {
+func (m *Meter) Retain(v jsondoc.Value) int {
 	n := v.TextLen()
 	if n <= heldArgument {
 		return 0
@@ -159,7 +159,7 @@ func (m *Meter) Fits(text []byte) bool {
 }
 
 // Work is what it takes to go through values.
-func Work(values ...doc.Value) (n int) {
+func Work(values ...jsondoc.Value) (n int) {
 	for i := range values {
 		n += 16 + values[i].TextLen()
 	}

@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func miscBuiltins() []Builtin {
 	return []Builtin{
 		{Name: "IIF", Min: 3, Max: 3,
-			Fn: func(_ *Call, args []doc.Value) doc.Value {
+			Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 				return opConditional(args[0], args[1],
 					args[2])
 			}},
@@ -19,13 +19,13 @@ func miscBuiltins() []Builtin {
 		{Name: "HASH", Min: 1, Max: 3, Fn: fnHash},
 		// the binder refuses it
 		{Name: "GENERATEEMBEDDINGS", Min: 1, Max: 1,
-			Fn: func(*Call, []doc.Value) doc.Value { return Undefined }},
+			Fn: func(*Call, []jsondoc.Value) jsondoc.Value { return Undefined }},
 	}
 }
 
 // fnDocumentID returns the number of a document that its _rid ends with. The alphabet of _rid is that of
 // Base64 with a minus for the slash.
-func fnDocumentID(_ *Call, args []doc.Value) doc.Value {
+func fnDocumentID(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	text := args[0].Member("_rid").Str()
 	for i := range len(text) {
 		if text[i] == '-' {
@@ -42,14 +42,14 @@ func fnDocumentID(_ *Call, args []doc.Value) doc.Value {
 // fnHash returns a hash of a value, an integer of 64 bits: equal values have equal ones, and undefined has 0.
 // With a second argument it is the rest of a division by that, with the sign of the hash; a third one is a
 // seed. The service does not say which hash it uses.
-func fnHash(_ *Call, args []doc.Value) doc.Value {
+func fnHash(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	n := int64(0)
-	if args[0].Kind() != doc.Undefined {
+	if args[0].Kind() != jsondoc.Undefined {
 		h := fnv.New64a()
 		if len(args) > 2 {
 			_, _ = h.Write(args[2].Raw())
 		}
-		_, _ = h.Write(doc.AppendOrdered(nil, args[0])) // a hash does not fail
+		_, _ = h.Write(jsondoc.AppendOrdered(nil, args[0])) // a hash does not fail
 		n = int64(h.Sum64())
 	}
 	if len(args) > 1 {

@@ -5,13 +5,13 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // The operators. Each returns undefined where an operand is undefined or of a type that the operator does not
 // take, except where its comment says otherwise. There is no conversion between types and no truthiness.
 
-func pick(first bool, a, b doc.Value) doc.Value {
+func pick(first bool, a, b jsondoc.Value) jsondoc.Value {
 	if first {
 		return a
 	}
@@ -19,53 +19,53 @@ func pick(first bool, a, b doc.Value) doc.Value {
 }
 
 // IsTrue reports whether a value is true itself; WHERE keeps a row for nothing else.
-func IsTrue(v doc.Value) bool { return v.Kind() == doc.Bool && v.Bool() }
+func IsTrue(v jsondoc.Value) bool { return v.Kind() == jsondoc.Bool && v.Bool() }
 
 // Equal is equality as operators and functions have it: that of doc, except that NaN is not even itself.
-func Equal(a, b doc.Value) bool {
-	if a.Kind() == doc.Number && b.Kind() == doc.Number {
+func Equal(a, b jsondoc.Value) bool {
+	if a.Kind() == jsondoc.Number && b.Kind() == jsondoc.Number {
 		return a.Num() == b.Num()
 	}
-	return doc.Equal(a, b)
+	return jsondoc.Equal(a, b)
 }
 
 // Orderable reports whether one of < <= > >= says anything about two values: both are of the same primitive
 // type.
-func Orderable(a, b doc.Value) bool { return a.Kind() == b.Kind() && IsPrimitive(a) }
+func Orderable(a, b jsondoc.Value) bool { return a.Kind() == b.Kind() && IsPrimitive(a) }
 
 // OpOrder reports whether the order of a and b is between low and high. It is undefined where they have no
 // order, as with NaN.
-func OpOrder(a, b doc.Value, low, high int) doc.Value {
+func OpOrder(a, b jsondoc.Value, low, high int) jsondoc.Value {
 	if !Orderable(a, b) {
 		return Undefined
 	}
-	if a.Kind() == doc.Number {
+	if a.Kind() == jsondoc.Number {
 		x, y := a.Num(), b.Num()
 		if x != x || y != y {
 			return Undefined
 		}
 		c := cmp.Compare(x, y)
-		return doc.BoolValue(low <= c && c <= high)
+		return jsondoc.BoolValue(low <= c && c <= high)
 	}
-	c := doc.Compare(a, b)
-	return doc.BoolValue(low <= c && c <= high)
+	c := jsondoc.Compare(a, b)
+	return jsondoc.BoolValue(low <= c && c <= high)
 }
 
 // OpConcat joins two strings.
-func OpConcat(a, b doc.Value) doc.Value {
-	if !AllOf(doc.String, a, b) {
+func OpConcat(a, b jsondoc.Value) jsondoc.Value {
+	if !AllOf(jsondoc.String, a, b) {
 		return Undefined
 	}
 	text := a.Str() + b.Str()
 	if len(text) > MaxText {
 		return Undefined
 	}
-	return doc.StringValue(text)
+	return jsondoc.StringValue(text)
 }
 
 // OpPlus is the unary plus: a number stays as it is, spelling and all.
-func OpPlus(a doc.Value) doc.Value {
-	if a.Kind() != doc.Number {
+func OpPlus(a jsondoc.Value) jsondoc.Value {
+	if a.Kind() != jsondoc.Number {
 		return Undefined
 	}
 	return a
@@ -73,8 +73,8 @@ func OpPlus(a doc.Value) doc.Value {
 
 // OpNegate is the unary minus. Integers of 64 bits stay exact, since a literal such as -9007199254740993 is a
 // minus and a number, and wrap around. A zero that is written as no integer has a sign.
-func OpNegate(a doc.Value) doc.Value {
-	if a.Kind() != doc.Number {
+func OpNegate(a jsondoc.Value) jsondoc.Value {
+	if a.Kind() != jsondoc.Number {
 		return Undefined
 	}
 	switch f := a.Num(); {
@@ -87,40 +87,40 @@ func OpNegate(a doc.Value) doc.Value {
 			return IntegerValue(math.MinInt64)
 		}
 	}
-	return doc.NumberValue(-a.Num())
+	return jsondoc.NumberValue(-a.Num())
 }
 
 // negativeZero is a zero with the sign or without it. Only a division tells them apart.
-func negativeZero(negative bool) doc.Value {
+func negativeZero(negative bool) jsondoc.Value {
 	if negative {
-		return doc.Of([]byte("-0.0"))
+		return jsondoc.Of([]byte("-0.0"))
 	}
-	return doc.NumberValue(0)
+	return jsondoc.NumberValue(0)
 }
 
 // OpAdd, OpSubtract, OpMultiply and OpDivide calculate with doubles, and exactly where operands and result
 // are integers of 64 bits. A division by zero is infinite or NaN.
-func OpAdd(a, b doc.Value) doc.Value {
+func OpAdd(a, b jsondoc.Value) jsondoc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x + y }, (*big.Int).Add)
 }
 
 // OpSubtract is the operator -.
-func OpSubtract(a, b doc.Value) doc.Value {
+func OpSubtract(a, b jsondoc.Value) jsondoc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x - y }, (*big.Int).Sub)
 }
 
 // OpMultiply is the operator *.
-func OpMultiply(a, b doc.Value) doc.Value {
+func OpMultiply(a, b jsondoc.Value) jsondoc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x * y }, (*big.Int).Mul)
 }
 
 // OpDivide is the operator /.
-func OpDivide(a, b doc.Value) doc.Value {
+func OpDivide(a, b jsondoc.Value) jsondoc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x / y }, quotient)
 }
 
 // OpModulo is the remainder of a division that was cut off; it has the sign of the dividend.
-func OpModulo(a, b doc.Value) doc.Value {
+func OpModulo(a, b jsondoc.Value) jsondoc.Value {
 	return calculate(a, b, math.Mod, func(z, x, y *big.Int) *big.Int {
 		if y.Sign() == 0 {
 			return nil
@@ -141,9 +141,9 @@ func quotient(z, x, y *big.Int) *big.Int {
 }
 
 // calculate applies an operator to two numbers. Doubles are as good as integers for what is below 2^53.
-func calculate(a, b doc.Value, double func(x, y float64) float64,
-	exact func(z, x, y *big.Int) *big.Int) doc.Value {
-	if !AllOf(doc.Number, a, b) {
+func calculate(a, b jsondoc.Value, double func(x, y float64) float64,
+	exact func(z, x, y *big.Int) *big.Int) jsondoc.Value {
+	if !AllOf(jsondoc.Number, a, b) {
 		return Undefined
 	}
 	x, y := a.Num(), b.Num()
@@ -157,7 +157,7 @@ func calculate(a, b doc.Value, double func(x, y float64) float64,
 			}
 		}
 	}
-	return doc.NumberValue(result)
+	return jsondoc.NumberValue(result)
 }
 
 // toInt32 converts as JavaScript does: without the fraction, modulo 2^32; what is not finite is 0.
@@ -172,61 +172,61 @@ func toInt32(f float64) int32 {
 }
 
 // bitwise makes an operator of a function of two integers of 32 bits.
-func bitwise(a, b doc.Value, f func(x, y int32) float64) doc.Value {
-	if !AllOf(doc.Number, a, b) {
+func bitwise(a, b jsondoc.Value, f func(x, y int32) float64) jsondoc.Value {
+	if !AllOf(jsondoc.Number, a, b) {
 		return Undefined
 	}
-	return doc.NumberValue(f(toInt32(a.Num()), toInt32(b.Num())))
+	return jsondoc.NumberValue(f(toInt32(a.Num()), toInt32(b.Num())))
 }
 
 // OpBitAnd and the other bitwise operators work on integers of 32 bits, as in JavaScript; a shift takes the
 // five lowest bits of its count.
-func OpBitAnd(a, b doc.Value) doc.Value {
+func OpBitAnd(a, b jsondoc.Value) jsondoc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x & y) })
 }
 
 // OpBitOr is the operator |.
-func OpBitOr(a, b doc.Value) doc.Value {
+func OpBitOr(a, b jsondoc.Value) jsondoc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x | y) })
 }
 
 // OpBitXor is the operator ^.
-func OpBitXor(a, b doc.Value) doc.Value {
+func OpBitXor(a, b jsondoc.Value) jsondoc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x ^ y) })
 }
 
 // OpShiftLeft is the operator <<.
-func OpShiftLeft(a, b doc.Value) doc.Value {
+func OpShiftLeft(a, b jsondoc.Value) jsondoc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x << (y & 31)) })
 }
 
 // OpShiftRight is the operator >>.
-func OpShiftRight(a, b doc.Value) doc.Value {
+func OpShiftRight(a, b jsondoc.Value) jsondoc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x >> (y & 31)) })
 }
 
 // OpShiftRightZero is >>>, which fills with zeroes; the result is an integer of 32 bits with a sign.
-func OpShiftRightZero(a, b doc.Value) doc.Value {
+func OpShiftRightZero(a, b jsondoc.Value) jsondoc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(int32(uint32(x) >> (y & 31))) })
 }
 
 // OpBitNot is the operator ~.
-func OpBitNot(a doc.Value) doc.Value {
+func OpBitNot(a jsondoc.Value) jsondoc.Value {
 	return bitwise(a, a, func(x, _ int32) float64 { return float64(^x) })
 }
 
 // opConditional is a ? b : c, and IIF: c for every condition but true.
-func opConditional(condition, a, b doc.Value) doc.Value { return pick(IsTrue(condition), a, b) }
+func opConditional(condition, a, b jsondoc.Value) jsondoc.Value { return pick(IsTrue(condition), a, b) }
 
 // OpIndex is a[i]: an element of an array by a number from 0, whose fraction does not count, a member of an
 // object by its name.
-func OpIndex(a, i doc.Value) doc.Value {
+func OpIndex(a, i jsondoc.Value) jsondoc.Value {
 	switch {
-	case a.Kind() == doc.Object && i.Kind() == doc.String:
+	case a.Kind() == jsondoc.Object && i.Kind() == jsondoc.String:
 		return a.Member(i.Str())
-	case a.Kind() == doc.Array:
+	case a.Kind() == jsondoc.Array:
 		n := math.Trunc(i.Num())
-		if i.Kind() != doc.Number || !(n >= 0 && n < MaxExact) {
+		if i.Kind() != jsondoc.Number || !(n >= 0 && n < MaxExact) {
 			return Undefined
 		}
 		return Element(a, int(n))
@@ -235,8 +235,8 @@ func OpIndex(a, i doc.Value) doc.Value {
 }
 
 // Element returns the n-th element of an array, or undefined.
-func Element(array doc.Value, n int) (v doc.Value) {
-	array.Each(func(_ string, elem doc.Value) bool {
+func Element(array jsondoc.Value, n int) (v jsondoc.Value) {
+	array.Each(func(_ string, elem jsondoc.Value) bool {
 		if n == 0 {
 			v = elem
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dlclark/regexp2/v2"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
@@ -35,7 +35,7 @@ func (e *MatchError) Error() string {
 
 // outOfTime ends the run of a match that took too long. While a query is being prepared it ends that, so
 // that a run does it again.
-func (c *Call) outOfTime() doc.Value {
+func (c *Call) outOfTime() jsondoc.Value {
 	switch c.Look(); {
 	case c.folding():
 		c.Fail(errCostly)
@@ -129,8 +129,8 @@ func compileRegex(key RegexKey) *regexp2.Regexp {
 
 // expression reads a text, a pattern and, where there are more arguments, modifiers; re is nil where one is
 // not good.
-func (c *Call) expression(text, pattern doc.Value, more []doc.Value) (s string, re *regexp2.Regexp) {
-	if !AllOf(doc.String, text, pattern) || len(more) > 0 && more[0].Kind() != doc.String {
+func (c *Call) expression(text, pattern jsondoc.Value, more []jsondoc.Value) (s string, re *regexp2.Regexp) {
+	if !AllOf(jsondoc.String, text, pattern) || len(more) > 0 && more[0].Kind() != jsondoc.String {
 		return "", nil
 	}
 	key := RegexKey{Pattern: pattern.Str()}
@@ -144,7 +144,7 @@ func (c *Call) expression(text, pattern doc.Value, more []doc.Value) (s string, 
 	return text.Str(), re
 }
 
-func fnRegexMatch(c *Call, args []doc.Value) doc.Value {
+func fnRegexMatch(c *Call, args []jsondoc.Value) jsondoc.Value {
 	s, re := c.expression(args[0], args[1], args[2:])
 	if re == nil {
 		return Undefined
@@ -156,17 +156,17 @@ func fnRegexMatch(c *Call, args []doc.Value) doc.Value {
 	if err != nil {
 		return c.outOfTime()
 	}
-	return doc.BoolValue(ok)
+	return jsondoc.BoolValue(ok)
 }
 
 // group returns the text of a match that a fourth argument asks for: the group of that number or name, or all
 // of it. ok is false where there is no such group or it took no part.
-func group(m *regexp2.Match, more []doc.Value) (v doc.Value, ok bool) {
+func group(m *regexp2.Match, more []jsondoc.Value) (v jsondoc.Value, ok bool) {
 	g := &m.Group
 	if len(more) > 1 {
 		n, isNumber := position(more[1])
 		switch {
-		case more[1].Kind() == doc.String:
+		case more[1].Kind() == jsondoc.String:
 			g = m.GroupByName(more[1].Str())
 		case isNumber && n >= 0 && n <= math.MaxInt32:
 			g = m.GroupByNumber(n)
@@ -177,10 +177,10 @@ func group(m *regexp2.Match, more []doc.Value) (v doc.Value, ok bool) {
 	if g == nil || len(g.Captures) == 0 {
 		return Undefined, false
 	}
-	return doc.StringValue(g.String()), true
+	return jsondoc.StringValue(g.String()), true
 }
 
-func fnRegexExtract(c *Call, args []doc.Value) doc.Value {
+func fnRegexExtract(c *Call, args []jsondoc.Value) jsondoc.Value {
 	s, re := c.expression(args[0], args[1], args[2:])
 	if re == nil {
 		return Undefined
@@ -199,9 +199,9 @@ func fnRegexExtract(c *Call, args []doc.Value) doc.Value {
 	return v
 }
 
-func fnRegexExtractAll(c *Call, args []doc.Value) doc.Value {
+func fnRegexExtractAll(c *Call, args []jsondoc.Value) jsondoc.Value {
 	s, re := c.expression(args[0], args[1], args[2:])
-	if re == nil || len(args) > 3 && args[3].Kind() != doc.String && args[3].Kind() != doc.Number {
+	if re == nil || len(args) > 3 && args[3].Kind() != jsondoc.String && args[3].Kind() != jsondoc.Number {
 		return Undefined
 	}
 	dst := []byte{'['}
@@ -220,14 +220,14 @@ func fnRegexExtractAll(c *Call, args []doc.Value) doc.Value {
 	if err != nil {
 		return c.outOfTime()
 	}
-	return doc.Of(append(dst, ']'))
+	return jsondoc.Of(append(dst, ']'))
 }
 
 // fnRegexReplaceAll replaces what matches. In the replacement $1 and ${name} stand for groups, $0 and $& for
 // the match and $$ for a dollar sign.
-func fnRegexReplaceAll(c *Call, args []doc.Value) doc.Value {
+func fnRegexReplaceAll(c *Call, args []jsondoc.Value) jsondoc.Value {
 	s, re := c.expression(args[0], args[1], args[3:])
-	if re == nil || args[2].Kind() != doc.String {
+	if re == nil || args[2].Kind() != jsondoc.String {
 		return Undefined
 	}
 	m, err := re.FindStringMatch(s)

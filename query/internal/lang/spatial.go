@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func spatialBuiltins() []Builtin {
 	return []Builtin{
 		{Name: "ST_DISTANCE", Min: 2, Max: 2,
-			Fn: relate(func(a, b *index.Geometry) doc.Value { return doc.NumberValue(a.Distance(b)) })},
+			Fn: relate(func(a, b *index.Geometry) jsondoc.Value { return jsondoc.NumberValue(a.Distance(b)) })},
 		{Name: "ST_WITHIN", Min: 2, Max: 2,
-			Fn: relate(func(a, b *index.Geometry) doc.Value { return doc.BoolValue(a.Within(b)) })},
+			Fn: relate(func(a, b *index.Geometry) jsondoc.Value { return jsondoc.BoolValue(a.Within(b)) })},
 		{Name: "ST_INTERSECTS", Min: 2, Max: 2,
-			Fn: relate(func(a, b *index.Geometry) doc.Value { return doc.BoolValue(a.Intersects(b)) })},
+			Fn: relate(func(a, b *index.Geometry) jsondoc.Value { return jsondoc.BoolValue(a.Intersects(b)) })},
 		{Name: "ST_AREA", Min: 1, Max: 1, Fn: fnArea},
 		{Name: "ST_ISVALID", Min: 1, Max: 1, Fn: fnIsValid},
 		{Name: "ST_ISVALIDDETAILED", Min: 1, Max: 1, Fn: fnIsValidDetailed},
@@ -30,8 +30,8 @@ type ShapeCache struct {
 }
 
 // geometry reads an argument as a geometry of the container's space; nil where it is none.
-func (c *Call) geometry(slot int, v doc.Value) *index.Geometry {
-	if v.Kind() != doc.Object {
+func (c *Call) geometry(slot int, v jsondoc.Value) *index.Geometry {
+	if v.Kind() != jsondoc.Object {
 		return nil
 	}
 	last, text := &c.Shapes[slot], v.Raw()
@@ -43,8 +43,8 @@ func (c *Call) geometry(slot int, v doc.Value) *index.Geometry {
 }
 
 // relate makes a function of two geometries.
-func relate(f func(a, b *index.Geometry) doc.Value) func(*Call, []doc.Value) doc.Value {
-	return func(c *Call, args []doc.Value) doc.Value {
+func relate(f func(a, b *index.Geometry) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
 		a := c.geometry(0, args[0])
 		if a == nil {
 			return Undefined
@@ -57,25 +57,25 @@ func relate(f func(a, b *index.Geometry) doc.Value) func(*Call, []doc.Value) doc
 	}
 }
 
-func fnArea(c *Call, args []doc.Value) doc.Value {
+func fnArea(c *Call, args []jsondoc.Value) jsondoc.Value {
 	g := c.geometry(0, args[0])
 	if g == nil {
 		return Undefined
 	}
-	return doc.NumberValue(g.Area())
+	return jsondoc.NumberValue(g.Area())
 }
 
 // fnIsValid is false, too, for what is not meant to be a geometry.
-func fnIsValid(c *Call, args []doc.Value) doc.Value {
-	return doc.BoolValue(c.geometry(0, args[0]) != nil)
+func fnIsValid(c *Call, args []jsondoc.Value) jsondoc.Value {
+	return jsondoc.BoolValue(c.geometry(0, args[0]) != nil)
 }
 
 // fnIsValidDetailed tells the reason as well.
-func fnIsValidDetailed(c *Call, args []doc.Value) doc.Value {
+func fnIsValidDetailed(c *Call, args []jsondoc.Value) jsondoc.Value {
 	_, err := index.ParseGeometryFor(args[0], c.Planar, c.Spend)
 	var invalid *index.GeometryError
 	if !errors.As(err, &invalid) {
-		return doc.Of([]byte(`{"valid":true}`))
+		return jsondoc.Of([]byte(`{"valid":true}`))
 	}
-	return doc.Of(append(doc.AppendString([]byte(`{"valid":false,"reason":`), invalid.Reason), '}'))
+	return jsondoc.Of(append(jsondoc.AppendString([]byte(`{"valid":false,"reason":`), invalid.Reason), '}'))
 }

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func stringBuiltins() []Builtin {
@@ -45,15 +45,15 @@ func stringBuiltins() []Builtin {
 }
 
 // textValue returns a string, or undefined where it has grown too long.
-func textValue(s string) doc.Value {
+func textValue(s string) jsondoc.Value {
 	if len(s) > MaxText {
 		return Undefined
 	}
-	return doc.StringValue(s)
+	return jsondoc.StringValue(s)
 }
 
-func fnConcat(_ *Call, args []doc.Value) doc.Value {
-	if !AllOf(doc.String, args...) {
+func fnConcat(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	if !AllOf(jsondoc.String, args...) {
 		return Undefined
 	}
 	var text []byte
@@ -62,7 +62,7 @@ func fnConcat(_ *Call, args []doc.Value) doc.Value {
 			return Undefined
 		}
 	}
-	return doc.StringValue(string(text))
+	return jsondoc.StringValue(string(text))
 }
 
 // lowerRune and upperRune change the case of a letter. Those that would not come back, such as ß and ı, stay
@@ -100,11 +100,11 @@ func foldCase(s []byte) []byte {
 
 // seek makes a function of two strings, and a boolean for whether to ignore the case, of a test on their
 // bytes.
-func seek(test func(s, sub []byte) bool) func(*Call, []doc.Value) doc.Value {
-	return func(c *Call, args []doc.Value) doc.Value {
+func seek(test func(s, sub []byte) bool) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
 		ignore := false
 		if len(args) > 2 {
-			if args[2].Kind() != doc.Bool {
+			if args[2].Kind() != jsondoc.Bool {
 				return Undefined
 			}
 			ignore = args[2].Bool()
@@ -113,21 +113,21 @@ func seek(test func(s, sub []byte) bool) func(*Call, []doc.Value) doc.Value {
 	}
 }
 
-func seekIn(c *Call, text, sub doc.Value, ignoreCase bool, test func(s, sub []byte) bool) doc.Value {
-	if !AllOf(doc.String, text, sub) {
+func seekIn(c *Call, text, sub jsondoc.Value, ignoreCase bool, test func(s, sub []byte) bool) jsondoc.Value {
+	if !AllOf(jsondoc.String, text, sub) {
 		return Undefined
 	}
 	a, b := c.str(0, text), c.str(1, sub)
 	if ignoreCase {
 		a, b = foldCase(a), foldCase(b)
 	}
-	return doc.BoolValue(test(a, b))
+	return jsondoc.BoolValue(test(a, b))
 }
 
-func containsEach(combine func(int, func(int) doc.Value) doc.Value, ignoreCase bool) func(*Call,
-	[]doc.Value) doc.Value {
-	return func(c *Call, args []doc.Value) doc.Value {
-		return combine(len(args)-1, func(i int) doc.Value {
+func containsEach(combine func(int, func(int) jsondoc.Value) jsondoc.Value, ignoreCase bool) func(*Call,
+	[]jsondoc.Value) jsondoc.Value {
+	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
+		return combine(len(args)-1, func(i int) jsondoc.Value {
 			if !c.Spend(Work(args[0])) {
 				return Undefined
 			}
@@ -165,8 +165,8 @@ func cutText(s string, from, to int) string {
 	return s[start : start+offset(s[start:], to-from)]
 }
 
-func fnIndexOf(c *Call, args []doc.Value) doc.Value {
-	if !AllOf(doc.String, args[:2]...) {
+func fnIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
+	if !AllOf(jsondoc.String, args[:2]...) {
 		return Undefined
 	}
 	start := 0
@@ -180,15 +180,15 @@ func fnIndexOf(c *Call, args []doc.Value) doc.Value {
 	from := offset(s, start)
 	i := bytes.Index(s[from:], sub)
 	if i < 0 || start < 0 || start > utf8.RuneCount(s) {
-		return doc.NumberValue(-1)
+		return jsondoc.NumberValue(-1)
 	}
-	return doc.NumberValue(float64(utf8.RuneCount(s[:from+i])))
+	return jsondoc.NumberValue(float64(utf8.RuneCount(s[:from+i])))
 }
 
 // fnLastIndexOf finds the last occurrence that ends at or before the character of the third argument, which
 // may be one behind the last. Nothing is found at the last character at the latest.
-func fnLastIndexOf(c *Call, args []doc.Value) doc.Value {
-	if !AllOf(doc.String, args[:2]...) {
+func fnLastIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
+	if !AllOf(jsondoc.String, args[:2]...) {
 		return Undefined
 	}
 	s, sub := c.str(0, args[0]), c.str(1, args[1])
@@ -200,27 +200,27 @@ func fnLastIndexOf(c *Call, args []doc.Value) doc.Value {
 			return Undefined
 		}
 		if n < 0 || n > length {
-			return doc.NumberValue(-1)
+			return jsondoc.NumberValue(-1)
 		}
 		last = min(n, last)
 	}
 	if len(sub) == 0 {
-		return doc.NumberValue(float64(last))
+		return jsondoc.NumberValue(float64(last))
 	}
 	s = s[:offset(s, last+1)]
 	i := bytes.LastIndex(s, sub)
 	if i < 0 {
-		return doc.NumberValue(-1)
+		return jsondoc.NumberValue(-1)
 	}
-	return doc.NumberValue(float64(utf8.RuneCount(s[:i])))
+	return jsondoc.NumberValue(float64(utf8.RuneCount(s[:i])))
 }
 
 // split makes a function that returns a part of a string beside a separator. Where there is no separator it
 // is undefined.
 func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*Call,
-	[]doc.Value) doc.Value {
-	return func(_ *Call, args []doc.Value) doc.Value {
-		if !AllOf(doc.String, args...) {
+	[]jsondoc.Value) jsondoc.Value {
+	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+		if !AllOf(jsondoc.String, args...) {
 			return Undefined
 		}
 		s, sep := args[0].Str(), args[1].Str()
@@ -228,53 +228,53 @@ func split(find func(s, sep string) int, part func(s string, at, size int) strin
 		if at < 0 {
 			return Undefined
 		}
-		return doc.StringValue(part(s, at, len(sep)))
+		return jsondoc.StringValue(part(s, at, len(sep)))
 	}
 }
 
 func before(s string, at, _ int) string   { return s[:at] }
 func after(s string, at, size int) string { return s[at+size:] }
 
-func fnLeft(_ *Call, args []doc.Value) doc.Value {
+func fnLeft(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	n, ok := position(args[1])
-	if !ok || args[0].Kind() != doc.String {
+	if !ok || args[0].Kind() != jsondoc.String {
 		return Undefined
 	}
-	return doc.StringValue(cutText(args[0].Str(), 0, n))
+	return jsondoc.StringValue(cutText(args[0].Str(), 0, n))
 }
 
-func fnRight(_ *Call, args []doc.Value) doc.Value {
+func fnRight(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	n, ok := position(args[1])
-	if !ok || args[0].Kind() != doc.String {
+	if !ok || args[0].Kind() != jsondoc.String {
 		return Undefined
 	}
 	s := args[0].Str()
 	length := utf8.RuneCountInString(s)
-	return doc.StringValue(cutText(s, max(length-max(n, 0), 0), length))
+	return jsondoc.StringValue(cutText(s, max(length-max(n, 0), 0), length))
 }
 
-func fnSubstring(_ *Call, args []doc.Value) doc.Value {
+func fnSubstring(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	start, ok := position(args[1])
 	length, ok2 := position(args[2])
-	if !ok || !ok2 || args[0].Kind() != doc.String {
+	if !ok || !ok2 || args[0].Kind() != jsondoc.String {
 		return Undefined
 	}
 	if start < 0 {
-		return doc.StringValue("")
+		return jsondoc.StringValue("")
 	}
-	return doc.StringValue(cutText(args[0].Str(), start, start+length))
+	return jsondoc.StringValue(cutText(args[0].Str(), start, start+length))
 }
 
-func fnLength(c *Call, args []doc.Value) doc.Value {
-	if args[0].Kind() != doc.String {
+func fnLength(c *Call, args []jsondoc.Value) jsondoc.Value {
+	if args[0].Kind() != jsondoc.String {
 		return Undefined
 	}
-	return doc.NumberValue(float64(utf8.RuneCount(c.str(0, args[0]))))
+	return jsondoc.NumberValue(float64(utf8.RuneCount(c.str(0, args[0]))))
 }
 
-func mapString(f func(string) string) func(*Call, []doc.Value) doc.Value {
-	return func(_ *Call, args []doc.Value) doc.Value {
-		if args[0].Kind() != doc.String {
+func mapString(f func(string) string) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+		if args[0].Kind() != jsondoc.String {
 			return Undefined
 		}
 		return textValue(f(args[0].Str()))
@@ -289,9 +289,9 @@ func reverse(s string) string {
 
 // trim makes a function that takes white space off a string, or the characters of a second one that is not
 // empty.
-func trim(cut func(string, func(rune) bool) string) func(*Call, []doc.Value) doc.Value {
-	return func(_ *Call, args []doc.Value) doc.Value {
-		if !AllOf(doc.String, args...) {
+func trim(cut func(string, func(rune) bool) string) func(*Call, []jsondoc.Value) jsondoc.Value {
+	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+		if !AllOf(jsondoc.String, args...) {
 			return Undefined
 		}
 		member := unicode.IsSpace
@@ -302,12 +302,12 @@ func trim(cut func(string, func(rune) bool) string) func(*Call, []doc.Value) doc
 			}
 			member = func(r rune) bool { return runes[r] }
 		}
-		return doc.StringValue(cut(args[0].Str(), member))
+		return jsondoc.StringValue(cut(args[0].Str(), member))
 	}
 }
 
-func fnReplace(_ *Call, args []doc.Value) doc.Value {
-	if !AllOf(doc.String, args...) {
+func fnReplace(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	if !AllOf(jsondoc.String, args...) {
 		return Undefined
 	}
 	s, find, with := args[0].Str(), args[1].Str(), args[2].Str()
@@ -317,15 +317,15 @@ func fnReplace(_ *Call, args []doc.Value) doc.Value {
 	if grow := len(with) - len(find); grow > 0 && len(s)+strings.Count(s, find)*grow > MaxText {
 		return Undefined
 	}
-	return doc.StringValue(strings.ReplaceAll(s, find, with))
+	return jsondoc.StringValue(strings.ReplaceAll(s, find, with))
 }
 
 // maxReplicate is how many characters Cosmos DB lets REPLICATE make.
 const maxReplicate = 10_000
 
-func fnReplicate(_ *Call, args []doc.Value) doc.Value {
+func fnReplicate(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	n, ok := position(args[1])
-	if args[0].Kind() != doc.String || !ok || n < 0 {
+	if args[0].Kind() != jsondoc.String || !ok || n < 0 {
 		return Undefined
 	}
 	s := args[0].Str()
@@ -335,32 +335,32 @@ func fnReplicate(_ *Call, args []doc.Value) doc.Value {
 	if n > maxReplicate || utf8.RuneCountInString(s)*n > maxReplicate {
 		return Undefined
 	}
-	return doc.StringValue(strings.Repeat(s, n))
+	return jsondoc.StringValue(strings.Repeat(s, n))
 }
 
-func fnStringJoin(c *Call, args []doc.Value) doc.Value {
-	if args[0].Kind() != doc.Array || args[1].Kind() != doc.String {
+func fnStringJoin(c *Call, args []jsondoc.Value) jsondoc.Value {
+	if args[0].Kind() != jsondoc.Array || args[1].Kind() != jsondoc.String {
 		return Undefined
 	}
 	var text []byte
 	sep, ok, first := c.str(0, args[1]), true, true
-	args[0].Each(func(_ string, elem doc.Value) bool {
+	args[0].Each(func(_ string, elem jsondoc.Value) bool {
 		if !first {
 			text = append(text, sep...)
 		}
 		first = false
 		text = elem.AppendStr(text)
-		ok = elem.Kind() == doc.String && len(text) <= MaxText
+		ok = elem.Kind() == jsondoc.String && len(text) <= MaxText
 		return ok
 	})
 	if !ok {
 		return Undefined
 	}
-	return doc.StringValue(string(text))
+	return jsondoc.StringValue(string(text))
 }
 
-func fnStringSplit(_ *Call, args []doc.Value) doc.Value {
-	if !AllOf(doc.String, args...) {
+func fnStringSplit(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	if !AllOf(jsondoc.String, args...) {
 		return Undefined
 	}
 	s, sep := args[0].Str(), args[1].Str()
@@ -370,12 +370,12 @@ func fnStringSplit(_ *Call, args []doc.Value) doc.Value {
 		if !found {
 			break
 		}
-		dst = append(doc.AppendString(dst, part), ',')
+		dst = append(jsondoc.AppendString(dst, part), ',')
 		s = rest
 	}
-	dst = append(doc.AppendString(dst, s), ']')
+	dst = append(jsondoc.AppendString(dst, s), ']')
 	if len(dst) > MaxText {
 		return Undefined
 	}
-	return doc.Of(dst)
+	return jsondoc.Of(dst)
 }

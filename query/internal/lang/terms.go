@@ -3,8 +3,8 @@ package lang
 import (
 	"math"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // TextTerm is what a full-text search looks for: one word or, with several, a phrase. Its words are analysed
@@ -20,18 +20,18 @@ const maxFuzz = 2
 
 // CompileTerm reads a term: a string, or an object {"term": "blue", "distance": 1} for one that may be
 // misspelled. ok is false where it is neither. language is that of the texts.
-func CompileTerm(v doc.Value, language index.Language) (t TextTerm, ok bool) {
+func CompileTerm(v jsondoc.Value, language index.Language) (t TextTerm, ok bool) {
 	t.language = language
 	text := v
-	if v.Kind() == doc.Object {
+	if v.Kind() == jsondoc.Object {
 		text = v.Member("term")
-		if d := v.Member("distance"); d.Kind() != doc.Undefined {
+		if d := v.Member("distance"); d.Kind() != jsondoc.Undefined {
 			if t.Distance, ok = position(d); !ok || t.Distance < 0 || t.Distance > maxFuzz {
 				return t, false
 			}
 		}
 	}
-	if text.Kind() != doc.String {
+	if text.Kind() != jsondoc.String {
 		return t, false
 	}
 	t.Words = language.AppendTokens(nil, text.Str())

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // VectorMetric is how VECTORDISTANCE compares two vectors.
@@ -39,16 +39,16 @@ func vectorBuiltins() []Builtin {
 // fnVectorDistance takes the metric from its options. Where these name none it is the cosine: what the
 // container's vector policy says for a path is known to whoever binds the call, and written into the options
 // then.
-func fnVectorDistance(c *Call, args []doc.Value) doc.Value {
+func fnVectorDistance(c *Call, args []jsondoc.Value) jsondoc.Value {
 	metric := MetricCosine
-	if len(args) > 2 && args[2].Kind() != doc.Bool {
+	if len(args) > 2 && args[2].Kind() != jsondoc.Bool {
 		return Undefined
 	}
 	if len(args) > 3 {
-		if args[3].Kind() != doc.Object {
+		if args[3].Kind() != jsondoc.Object {
 			return Undefined
 		}
-		if name := args[3].Member("distanceFunction"); name.Kind() != doc.Undefined {
+		if name := args[3].Member("distanceFunction"); name.Kind() != jsondoc.Undefined {
 			var ok bool
 			if metric, ok = MetricOf(name.Str()); !ok {
 				return Undefined
@@ -64,7 +64,7 @@ func fnVectorDistance(c *Call, args []doc.Value) doc.Value {
 		return Undefined
 	}
 	if d, defined := metric.Distance(c.floats[0], c.floats[1], Squares(c.floats[1])); defined {
-		return doc.NumberValue(d)
+		return jsondoc.NumberValue(d)
 	}
 	return Undefined
 }
@@ -136,10 +136,10 @@ const MinMultiplier, MaxMultiplier = 1, 100
 
 // BadMultiplier returns the first option of VECTORDISTANCE that is a multiplier outside its range; name is ""
 // where all are good.
-func BadMultiplier(options doc.Value) (name string, value doc.Value) {
+func BadMultiplier(options jsondoc.Value) (name string, value jsondoc.Value) {
 	for _, name := range []string{"searchListSizeMultiplier", "quantizedVectorListMultiplier"} {
 		v := options.Member(name)
-		if n, ok := position(v); v.Kind() != doc.Undefined &&
+		if n, ok := position(v); v.Kind() != jsondoc.Undefined &&
 			(!ok || n < MinMultiplier || n > MaxMultiplier) {
 			return name, v
 		}

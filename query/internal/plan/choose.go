@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -229,7 +229,7 @@ func boundedConstraint(constraints []*Constraint, name string) *Constraint {
 
 // compositeSpans are the keys of a composite index whose first paths have certain values, and whose next one
 // lies within bounds; none where nothing can.
-func compositeSpans(c *index.Composite, equal []doc.Value, bounds []bound) []Span {
+func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []bound) []Span {
 	s := Span{}
 	s.Lo, s.Hi, _ = c.Interval(equal...)
 	for _, b := range bounds {
@@ -246,11 +246,11 @@ func compositeSpans(c *index.Composite, equal []doc.Value, bounds []bound) []Spa
 
 // equalPrefix returns the values of as many paths of a composite index, from the first, as are compared with
 // =.
-func equalPrefix(c *index.Composite, constraints []*Constraint) (values []doc.Value, n int) {
+func equalPrefix(c *index.Composite, constraints []*Constraint) (values []jsondoc.Value, n int) {
 	for _, k := range c.Keys {
 		name := k.Path.String()
 		i := slices.IndexFunc(constraints, func(l *Constraint) bool {
-			return l.isEqual && l.equal.Kind() != doc.Undefined && l.name == name
+			return l.isEqual && l.equal.Kind() != jsondoc.Undefined && l.name == name
 		})
 		if i < 0 {
 			break
@@ -272,7 +272,7 @@ func compositeText(c *index.Composite) string {
 	return "(" + strings.Join(compositeSpec(c), ", ") + ")"
 }
 
-func valuesText(values []doc.Value) string {
+func valuesText(values []jsondoc.Value) string {
 	texts := make([]string, len(values))
 	for i, v := range values {
 		texts[i] = clip(v)

@@ -3,7 +3,7 @@ package plan
 import (
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -17,7 +17,7 @@ func (p *Planner) liked(e *syntax.Like) *Constraint {
 	if e.Not || !ok {
 		return nil
 	}
-	var escape doc.Value
+	var escape jsondoc.Value
 	if e.Escape != nil {
 		escape = e.Escape.Value
 	}
@@ -27,7 +27,7 @@ func (p *Planner) liked(e *syntax.Like) *Constraint {
 	}
 	start, exact := like.Prefix()
 	if exact {
-		return p.compared(e.X, syntax.Eq, doc.StringValue(start))
+		return p.compared(e.X, syntax.Eq, jsondoc.StringValue(start))
 	}
 	l := p.begins(e.X, start)
 	if l != nil && !like.Begins() {
@@ -48,7 +48,7 @@ func (p *Planner) begins(x syntax.Expr, start string) *Constraint {
 	if l.selectivity = closed; start == "" {
 		l.selectivity, l.sifted = kindsOnly, true
 	}
-	l.text += " begins with " + clip(doc.StringValue(start))
+	l.text += " begins with " + clip(jsondoc.StringValue(start))
 	return l
 }
 
@@ -58,7 +58,7 @@ func (p *Planner) called(e *syntax.Call) *Constraint {
 	if e.UDF || !ok {
 		return nil
 	}
-	constant := func(i int) doc.Value {
+	constant := func(i int) jsondoc.Value {
 		if i < len(e.Args) {
 			v, _ := p.ConstOf(e.Args[i])
 			return v
@@ -66,16 +66,16 @@ func (p *Planner) called(e *syntax.Call) *Constraint {
 		return lang.Undefined
 	}
 	second := constant(1)
-	if len(e.Args) == 3 && !doc.Equal(constant(2), doc.BoolValue(false)) { // in any case, or a part of it
+	if len(e.Args) == 3 && !jsondoc.Equal(constant(2), jsondoc.BoolValue(false)) { // in any case, or a part of it
 		second = lang.Undefined
 	}
 	switch fn.Name {
 	case "STARTSWITH":
-		if second.Kind() == doc.String {
+		if second.Kind() == jsondoc.String {
 			return p.begins(e.Args[0], second.Str())
 		}
 	case "STRINGEQUALS":
-		if second.Kind() == doc.String {
+		if second.Kind() == jsondoc.String {
 			return p.compared(e.Args[0], syntax.Eq, second)
 		}
 	case "ARRAY_CONTAINS":
@@ -90,18 +90,18 @@ func (p *Planner) called(e *syntax.Call) *Constraint {
 
 // contains is the constraint of ARRAY_CONTAINS(x, v), which is about the elements of x, and of
 // ARRAY_CONTAINS([...], x).
-func (p *Planner) contains(e *syntax.Call, v doc.Value) *Constraint {
+func (p *Planner) contains(e *syntax.Call, v jsondoc.Value) *Constraint {
 	list, _ := p.ConstOf(e.Args[0])
-	if v.Kind() == doc.Undefined && len(e.Args) == 2 && list.Kind() == doc.Array {
-		var values []doc.Value
-		list.Each(func(_ string, elem doc.Value) bool {
+	if v.Kind() == jsondoc.Undefined && len(e.Args) == 2 && list.Kind() == jsondoc.Array {
+		var values []jsondoc.Value
+		list.Each(func(_ string, elem jsondoc.Value) bool {
 			values = append(values, elem)
 			return true
 		})
 		return p.oneOf(e.Args[1], values)
 	}
 	route, _, ok := p.ItemRoute(e.Args[0])
-	if !ok || v.Kind() == doc.Undefined {
+	if !ok || v.Kind() == jsondoc.Undefined {
 		return nil
 	}
 	route = route.Element()
@@ -122,7 +122,7 @@ func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Constraint {
 		return nil
 	}
 	var names []string
-	for k := doc.Null; k <= doc.Object; k++ {
+	for k := jsondoc.Null; k <= jsondoc.Object; k++ {
 		if set.Has(k) {
 			lo, hi := p.Info.Index.TypeRange(l.path, k)
 			l.addSpan(lo, hi)
@@ -131,7 +131,7 @@ func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Constraint {
 	}
 	l.Spans = merged(l.Spans)
 	l.selectivity = kindsOnly
-	if l.text += " is " + strings.Join(names, " or "); len(names) == int(doc.Object) {
+	if l.text += " is " + strings.Join(names, " or "); len(names) == int(jsondoc.Object) {
 		l.text = l.path.String() + " is defined"
 	}
 	return l
@@ -144,7 +144,7 @@ func (p *Planner) negated(e *syntax.Unary) *Constraint {
 	}
 	c, ok := e.X.(*syntax.Call)
 	if !ok {
-		return p.compared(e.X, syntax.Eq, doc.BoolValue(false))
+		return p.compared(e.X, syntax.Eq, jsondoc.BoolValue(false))
 	}
 	if fn, ok := lang.Lookup(c.Name); c.UDF || !ok || fn.Name != "IS_DEFINED" {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -20,7 +20,7 @@ type Constraint struct {
 	Spans       []Span // in order, none overlapping
 	undefined   bool   // documents that have nothing there fulfil it, too
 	selectivity selectivity
-	equal       doc.Value // where the condition is path = equal
+	equal       jsondoc.Value // where the condition is path = equal
 	isEqual     bool
 	bounds      []bound // comparisons that must hold, whatever else
 	Loose       bool    // the spans hold others as well
@@ -32,7 +32,7 @@ type Constraint struct {
 // Bound is a comparison with a constant.
 type bound struct {
 	op index.Op
-	v  doc.Value
+	v  jsondoc.Value
 }
 
 // Span is an interval [lo, hi) of keys. Where point is set it is the one key lo.
@@ -86,7 +86,7 @@ func (p *Planner) constraintOf(e syntax.Expr) *Constraint {
 	case *syntax.Unary:
 		return p.negated(e)
 	}
-	return p.compared(e, syntax.Eq, doc.BoolValue(true)) // a property alone holds where it is true
+	return p.compared(e, syntax.Eq, jsondoc.BoolValue(true)) // a property alone holds where it is true
 }
 
 // constraintAt returns a constraint without spans for an expression that is a path with a range index.
@@ -156,7 +156,7 @@ var rangeOps = map[syntax.BinaryOp]index.Op{
 }
 
 // compared is the constraint of x op v.
-func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *Constraint {
+func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v jsondoc.Value) *Constraint {
 	if op > syntax.Ge || op == syntax.Ne {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *Cons
 	}
 	l.selectivity = halfOpen
 	l.bounds = []bound{{rangeOps[op], v}}
-	if v.Kind() > doc.Undefined && v.Kind() < doc.Array { // of arrays and objects a comparison is never true
+	if v.Kind() > jsondoc.Undefined && v.Kind() < jsondoc.Array { // of arrays and objects a comparison is never true
 		lo, hi, exact := p.Info.Index.Range(l.path, rangeOps[op], v)
 		l.addSpan(lo, hi)
 		l.Loose = !exact
@@ -183,8 +183,8 @@ func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v doc.Value) *Cons
 	return l
 }
 
-func (l *Constraint) addPoint(x *index.Indexer, v doc.Value) {
-	if v.Kind() != doc.Undefined && lang.Equal(v, v) {
+func (l *Constraint) addPoint(x *index.Indexer, v jsondoc.Value) {
+	if v.Kind() != jsondoc.Undefined && lang.Equal(v, v) {
 		key, exact := x.Term(l.path, v)
 		l.Spans, l.Loose = append(l.Spans, pointSpan(key)), l.Loose || !exact
 	}
@@ -197,7 +197,7 @@ func (l *Constraint) addSpan(lo, hi []byte) {
 }
 
 // oneOf is the constraint of x IN (list).
-func (p *Planner) oneOf(x syntax.Expr, list []doc.Value) *Constraint {
+func (p *Planner) oneOf(x syntax.Expr, list []jsondoc.Value) *Constraint {
 	l := p.constraintAt(x)
 	if l == nil {
 		return nil
@@ -248,8 +248,8 @@ func shortened(text string) string {
 }
 
 // clip writes a value for a plan, shortened where it is long.
-func clip(v doc.Value) string {
-	if v.Kind() == doc.Undefined {
+func clip(v jsondoc.Value) string {
+	if v.Kind() == jsondoc.Undefined {
 		return "undefined"
 	}
 	text := string(v.Raw())

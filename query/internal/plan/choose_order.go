@@ -3,8 +3,8 @@ package plan
 import (
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
@@ -29,7 +29,7 @@ type ordering struct {
 type Walk struct {
 	Path      index.Path       // of a range index
 	Composite *index.Composite // or a composite one
-	Fixed     []doc.Value      // of its first paths, those before the keys of the order
+	Fixed     []jsondoc.Value  // of its first paths, those before the keys of the order
 	Spans     []Span           // rising, whatever the direction
 	Reverse   bool
 	Undefined bool // documents without the path belong to the rows: a range index does not have them
@@ -183,7 +183,7 @@ func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *Walk 
 }
 
 // Narrow cuts a walk to the comparisons that the conditions make with the first key of the order.
-func (w *Walk) Narrow(fixed []doc.Value, keys []*bind.OrderKey, constraints []*Constraint) {
+func (w *Walk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints []*Constraint) {
 	l := boundedConstraint(constraints, keys[0].Route.String())
 	if l == nil {
 		return

@@ -4,8 +4,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -72,7 +72,7 @@ func (p *Planner) within(e *syntax.Binary) Access {
 	}
 	c, isCall := x.(*syntax.Call)
 	d, constant := p.ConstOf(y)
-	if !isCall || c.UDF || !constant || d.Kind() != doc.Number || op != syntax.Lt && op != syntax.Le &&
+	if !isCall || c.UDF || !constant || d.Kind() != jsondoc.Number || op != syntax.Lt && op != syntax.Le &&
 		op != syntax.Eq {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (p *Planner) term(path index.Path, term *lang.TextTerm) Access {
 	all := &AllOfAccess{}
 	for _, word := range term.Words {
 		all.List = append(all.List, &KeysAccess{[][]byte{p.Info.Index.TextKey(path, word.Term)},
-			path.String() + " has " + clip(doc.StringValue(word.Term))})
+			path.String() + " has " + clip(jsondoc.StringValue(word.Term))})
 	}
 	if len(all.List) == 1 {
 		return all.List[0]

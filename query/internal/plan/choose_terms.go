@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
@@ -35,7 +35,7 @@ func (p *Planner) newTermTest(path index.Path, cond syntax.Expr) *TermTest {
 func LeastAt(path index.Path) *TermTest {
 	t := &TermTest{}
 	for _, s := range path {
-		t.Head = append(doc.AppendString(append(t.Head, '{'), s.Name), ':')
+		t.Head = append(jsondoc.AppendString(append(t.Head, '{'), s.Name), ':')
 		t.Tail = append(t.Tail, '}')
 	}
 	return t
@@ -47,7 +47,7 @@ func (t *TermTest) and(o *TermTest) *TermTest {
 }
 
 // lacks reports whether documents that have nothing at the path pass.
-func (t *TermTest) lacks(info *bind.Info, given []doc.Value) bool {
+func (t *TermTest) lacks(info *bind.Info, given []jsondoc.Value) bool {
 	l := eval.Layout{Given: given, Planar: info.Geometry}
 	f := eval.NewFrame(eval.NewRun(context.Background(), l, eval.Env{}), l)
 	f.Body = []byte("{}")
@@ -136,7 +136,7 @@ func (p *Planner) onlyPath(e syntax.Expr) (name string) {
 // plainRoute tells of an expression that it is a path from the item that a document holds as it is.
 func (p *Planner) plainRoute(e syntax.Expr) (route string, ok bool) {
 	a, names, ok := p.DocumentPath(e)
-	if !ok || !a.Item || len(names) == 0 || doc.IsSystem(names[0]) ||
+	if !ok || !a.Item || len(names) == 0 || jsondoc.IsSystem(names[0]) ||
 		slices.ContainsFunc(p.Info.Computed, func(c bind.Computed) bool { return c.Name == names[0] }) {
 		return "", false
 	}
@@ -147,14 +147,14 @@ func (p *Planner) plainRoute(e syntax.Expr) (route string, ok bool) {
 // ExactTerm returns the value that a term of a range index stands for; false where the document has to tell
 // what it holds: of a string that was cut, or that may have had a lone surrogate, of an integer that a double
 // does not tell from its neighbours, of an array or an object.
-func ExactTerm(key []byte) (doc.Value, bool) {
+func ExactTerm(key []byte) (jsondoc.Value, bool) {
 	v, exact := index.TermValue(key)
 	switch {
 	case !exact:
 		return v, false
-	case v.Kind() == doc.Number:
+	case v.Kind() == jsondoc.Number:
 		return v, math.Abs(v.Num()) < lang.MaxExact
-	case v.Kind() == doc.String:
+	case v.Kind() == jsondoc.String:
 		return v, !strings.ContainsRune(v.Str(), utf8.RuneError)
 	}
 	return v, true

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
@@ -27,7 +27,7 @@ func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 		return nil
 	}
 	path, indexed := p.textPath(c.Args[0])
-	var constants []doc.Value
+	var constants []jsondoc.Value
 	for _, arg := range c.Args[1:] {
 		l, ok := arg.(*syntax.Literal)
 		if !ok {
@@ -36,13 +36,13 @@ func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 		constants = append(constants, l.Value)
 	}
 	hits, numbers := lang.AppendNumbers(nil, constants[3])
-	if !indexed || !numbers || constants[0].Kind() != doc.Array || !lang.AllOf(doc.Number, constants[1],
+	if !indexed || !numbers || constants[0].Kind() != jsondoc.Array || !lang.AllOf(jsondoc.Number, constants[1],
 		constants[2]) {
 		return nil
 	}
 	o := &textOrder{x: c.Args[0], Scores: lang.NewBM25(constants[1].Num(), constants[2].Num(), hits)}
 	o.Path, o.Spoken, o.Valid = path, p.Info.Index.Language(path), true
-	constants[0].Each(func(_ string, v doc.Value) bool {
+	constants[0].Each(func(_ string, v jsondoc.Value) bool {
 		term, ok := lang.CompileTerm(v, o.Spoken)
 		o.Terms, o.Valid = append(o.Terms, term), o.Valid && ok
 		return o.Valid
@@ -58,8 +58,8 @@ func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 }
 
 // String is the text of the document that the frame is at; undefined where it has none.
-func (o *textOrder) String(f *eval.Frame) doc.Value {
-	if v := o.Text(f); v.Kind() == doc.String {
+func (o *textOrder) String(f *eval.Frame) jsondoc.Value {
+	if v := o.Text(f); v.Kind() == jsondoc.String {
 		return v
 	}
 	return lang.Undefined

@@ -3,8 +3,8 @@ package plan
 import (
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -139,7 +139,7 @@ func (p *Planner) plainPath(e syntax.Expr) (index.Path, bool) {
 // everywhere tells of an expression that it is defined for every item.
 func (p *Planner) everywhere(e syntax.Expr) bool {
 	if l, ok := e.(*syntax.Literal); ok {
-		return l.Value.Kind() != doc.Undefined
+		return l.Value.Kind() != jsondoc.Undefined
 	}
 	id, ok := e.(*syntax.Ident)
 	return ok && p.Idents[id] != nil && p.Idents[id].Item

@@ -3,14 +3,14 @@ package plan
 import (
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
 // Pins is what the conditions of a query say of the partition key.
 type Pins struct {
 	Known bool
-	Keys  [][]doc.Value // full keys, or beginnings of them; none: nothing to read
+	Keys  [][]jsondoc.Value // full keys, or beginnings of them; none: nothing to read
 }
 
 // maxPins is how many partition keys a query is split by.
@@ -19,7 +19,7 @@ const maxPins = 1000
 // PinnedKeys returns the partition keys that the query's rows can be in: full keys, and for a hierarchical
 // one also beginnings of it, each value as the conditions give it. There are no keys where the query has no
 // rows to read, as it has no FROM or its conditions contradict each other. False: the conditions do not tell.
-func (p *Plan) PinnedKeys() (keys [][]doc.Value, ok bool) { return p.Pins.Keys, p.Pins.Known }
+func (p *Plan) PinnedKeys() (keys [][]jsondoc.Value, ok bool) { return p.Pins.Keys, p.Pins.Known }
 
 // pinKeys is the rule "pin": it finds the partition keys in the conditions that all rows must fulfil.
 func pinKeys(p *Planner) {
@@ -27,7 +27,7 @@ func pinKeys(p *Planner) {
 		p.Plan.Pins = Pins{Known: true}
 		return
 	}
-	var levels [][]doc.Value
+	var levels [][]jsondoc.Value
 	for _, path := range p.Info.PartitionPaths {
 		values, ok := p.pinned(path.String())
 		if !ok {
@@ -39,9 +39,9 @@ func pinKeys(p *Planner) {
 		return
 	}
 	p.Plan.Pins.Known = true
-	keys := [][]doc.Value{nil}
+	keys := [][]jsondoc.Value{nil}
 	for _, values := range levels {
-		var longer [][]doc.Value
+		var longer [][]jsondoc.Value
 		for _, key := range keys {
 			for _, v := range values {
 				longer = append(longer, append(slices.Clip(key), v))
@@ -56,7 +56,7 @@ func pinKeys(p *Planner) {
 }
 
 // pinned returns the values that the conditions leave for a path.
-func (p *Planner) pinned(path string) (values []doc.Value, ok bool) {
+func (p *Planner) pinned(path string) (values []jsondoc.Value, ok bool) {
 	for _, e := range p.Plan.Top.Where {
 		some, pinned := p.pinnedBy(e, path)
 		switch {
@@ -64,8 +64,8 @@ func (p *Planner) pinned(path string) (values []doc.Value, ok bool) {
 		case !ok:
 			values, ok = some, true
 		default:
-			values = slices.DeleteFunc(values, func(v doc.Value) bool {
-				return !slices.ContainsFunc(some, func(w doc.Value) bool { return doc.Equal(v, w) })
+			values = slices.DeleteFunc(values, func(v jsondoc.Value) bool {
+				return !slices.ContainsFunc(some, func(w jsondoc.Value) bool { return jsondoc.Equal(v, w) })
 			})
 		}
 	}
@@ -73,7 +73,7 @@ func (p *Planner) pinned(path string) (values []doc.Value, ok bool) {
 }
 
 // pinnedBy returns the values that one condition leaves for a path.
-func (p *Planner) pinnedBy(e syntax.Expr, path string) ([]doc.Value, bool) {
+func (p *Planner) pinnedBy(e syntax.Expr, path string) ([]jsondoc.Value, bool) {
 	switch e := e.(type) {
 	case *syntax.Binary:
 		if e.Op != syntax.Eq {
@@ -92,13 +92,13 @@ func (p *Planner) pinnedBy(e syntax.Expr, path string) ([]doc.Value, bool) {
 		if !ok {
 			return nil, false
 		}
-		var values []doc.Value
+		var values []jsondoc.Value
 		for _, v := range list {
 			values = union(values, defined(v))
 		}
 		return values, true
 	case *syntax.Logical:
-		var values []doc.Value
+		var values []jsondoc.Value
 		for _, term := range e.Terms {
 			some, ok := p.pinnedBy(term, path)
 			if e.Op == syntax.And && ok {
@@ -112,22 +112,22 @@ func (p *Planner) pinnedBy(e syntax.Expr, path string) ([]doc.Value, bool) {
 		}
 		return values, e.Op == syntax.Or
 	case *syntax.Unary:
-		return []doc.Value{doc.BoolValue(false)}, e.Op == syntax.Not && p.isPath(e.X, path)
+		return []jsondoc.Value{jsondoc.BoolValue(false)}, e.Op == syntax.Not && p.isPath(e.X, path)
 	}
-	return []doc.Value{doc.BoolValue(true)}, p.isPath(e, path)
+	return []jsondoc.Value{jsondoc.BoolValue(true)}, p.isPath(e, path)
 }
 
 // defined is what can equal v: nothing where it is undefined.
-func defined(v doc.Value) []doc.Value {
-	if v.Kind() == doc.Undefined {
+func defined(v jsondoc.Value) []jsondoc.Value {
+	if v.Kind() == jsondoc.Undefined {
 		return nil
 	}
-	return []doc.Value{v}
+	return []jsondoc.Value{v}
 }
 
-func union(a, b []doc.Value) []doc.Value {
+func union(a, b []jsondoc.Value) []jsondoc.Value {
 	for _, v := range b {
-		if !slices.ContainsFunc(a, func(w doc.Value) bool { return doc.Equal(v, w) }) {
+		if !slices.ContainsFunc(a, func(w jsondoc.Value) bool { return jsondoc.Equal(v, w) }) {
 			a = append(a, v)
 		}
 	}

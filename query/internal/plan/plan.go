@@ -5,7 +5,7 @@ import (
 	"hash/fnv"
 	"maps"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
@@ -197,7 +197,7 @@ func compileComputed(one bind.Computed, info *bind.Info) (eval.Valuer, error) {
 
 // NewComputed compiles computed properties to a function that evaluates them on the text of a document, for
 // what indexes them. It is safe for concurrent use. The error is an *Error.
-func NewComputed(list []bind.Computed) (func(name string, body []byte) doc.Value, error) {
+func NewComputed(list []bind.Computed) (func(name string, body []byte) jsondoc.Value, error) {
 	compiled := make(map[string]eval.Valuer, len(list))
 	for _, one := range list {
 		v, err := compileComputed(one, &bind.Info{})
@@ -206,10 +206,10 @@ func NewComputed(list []bind.Computed) (func(name string, body []byte) doc.Value
 		}
 		compiled[one.Name] = v
 	}
-	return func(name string, body []byte) doc.Value {
+	return func(name string, body []byte) jsondoc.Value {
 		v := compiled[name]
 		if v == nil {
-			return doc.Value{}
+			return jsondoc.Value{}
 		}
 		f := eval.NewFrame(eval.NewRun(context.Background(), eval.Layout{}, eval.Env{}), eval.Layout{})
 		f.Body = body

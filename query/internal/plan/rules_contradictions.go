@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
@@ -59,15 +59,15 @@ type valueName struct {
 // Limit is what is left of a value's domain.
 type limit struct {
 	kinds eval.KindSet
-	among []doc.Value // nil: all of the kinds
-	tests []func(doc.Value) bool
+	among []jsondoc.Value // nil: all of the kinds
+	tests []func(jsondoc.Value) bool
 	low   *endpoint // of numbers, of strings: as kinds says
 	high  *endpoint
 }
 
 // endpoint is the end of an interval.
 type endpoint struct {
-	v    doc.Value
+	v    jsondoc.Value
 	open bool
 }
 
@@ -99,7 +99,7 @@ func (l *limits) contradict(list []syntax.Expr) bool {
 
 // note takes a condition into account. It is false where nothing is left.
 func (l *limits) note(e syntax.Expr) bool {
-	if !kindsOf(l.p.Binder, e).Has(doc.Bool) {
+	if !kindsOf(l.p.Binder, e).Has(jsondoc.Bool) {
 		return false
 	}
 	switch e := e.(type) {
@@ -116,13 +116,13 @@ func (l *limits) note(e syntax.Expr) bool {
 	case *syntax.In:
 		return e.Not || l.oneOf(e.X, e.List)
 	case *syntax.Like:
-		return e.Not || l.has(e.X, eval.Kinds(doc.String))
+		return e.Not || l.has(e.X, eval.Kinds(jsondoc.String))
 	case *syntax.Unary:
 		return e.Op != syntax.Not || l.negated(e.X)
 	case *syntax.Call:
 		return l.called(e)
 	case *syntax.Member, *syntax.Ident:
-		return l.isAmong(e, []doc.Value{doc.BoolValue(true)})
+		return l.isAmong(e, []jsondoc.Value{jsondoc.BoolValue(true)})
 	}
 	return true
 }
@@ -144,9 +144,9 @@ func (d *limit) left() bool {
 	if d.among == nil {
 		return d.kinds != 0 && !d.crossed()
 	}
-	return slices.ContainsFunc(d.among, func(v doc.Value) bool {
+	return slices.ContainsFunc(d.among, func(v jsondoc.Value) bool {
 		return d.kinds.Has(v.Kind()) &&
-			!slices.ContainsFunc(d.tests, func(test func(doc.Value) bool) bool { return !test(v) })
+			!slices.ContainsFunc(d.tests, func(test func(jsondoc.Value) bool) bool { return !test(v) })
 	})
 }
 
@@ -158,13 +158,13 @@ func (d *limit) crossed() bool {
 	if !lang.Orderable(d.low.v, d.high.v) {
 		return true // no value is between two of different types
 	}
-	c := doc.Compare(d.low.v, d.high.v)
+	c := jsondoc.Compare(d.low.v, d.high.v)
 	return c > 0 || c == 0 && (d.low.open || d.high.open)
 }
 
 // compared notes x op y, where y is a constant.
 func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
-	if shared := kindsOf(l.p.Binder, x) & kindsOf(l.p.Binder, y) &^ eval.Kinds(doc.Undefined); shared == 0 {
+	if shared := kindsOf(l.p.Binder, x) & kindsOf(l.p.Binder, y) &^ eval.Kinds(jsondoc.Undefined); shared == 0 {
 		return false
 	}
 	v, ok := l.p.ConstOf(y)
@@ -182,8 +182,8 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 	low, high := -1, 1
 	switch op {
 	case syntax.Eq:
-		d.tests = append(d.tests, func(w doc.Value) bool { return lang.Equal(v, w) })
-		return l.isAmong(x, []doc.Value{v})
+		d.tests = append(d.tests, func(w jsondoc.Value) bool { return lang.Equal(v, w) })
+		return l.isAmong(x, []jsondoc.Value{v})
 	case syntax.Lt, syntax.Le:
 		if high = 0; op == syntax.Lt {
 			high = -1
@@ -195,21 +195,21 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 		}
 		d.low = narrower(d.low, &endpoint{v, op == syntax.Gt}, 1)
 	}
-	d.tests = append(d.tests, func(w doc.Value) bool { return lang.IsTrue(lang.OpOrder(w, v, low, high)) })
+	d.tests = append(d.tests, func(w jsondoc.Value) bool { return lang.IsTrue(lang.OpOrder(w, v, low, high)) })
 	return d.left()
 }
 
 // differs notes x != y, where y is a constant.
 func (l *limits) differs(x, y syntax.Expr) bool {
 	v, ok := l.p.ConstOf(y)
-	if ok && v.Kind() == doc.Undefined {
+	if ok && v.Kind() == jsondoc.Undefined {
 		return false
 	}
 	d := l.limitOf(x)
 	if !ok || d == nil {
 		return true
 	}
-	d.tests = append(d.tests, func(w doc.Value) bool { return !lang.Equal(v, w) })
+	d.tests = append(d.tests, func(w jsondoc.Value) bool { return !lang.Equal(v, w) })
 	return d.left()
 }
 
@@ -219,7 +219,7 @@ func narrower(a, b *endpoint, side int) *endpoint {
 	if a == nil || !lang.Orderable(a.v, b.v) {
 		return b
 	}
-	if c := side * doc.Compare(a.v, b.v); c > 0 || c == 0 && a.open {
+	if c := side * jsondoc.Compare(a.v, b.v); c > 0 || c == 0 && a.open {
 		return a
 	}
 	return b
@@ -231,23 +231,23 @@ func (l *limits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 	if !ok || len(list) > maxPins {
 		return true
 	}
-	values = slices.DeleteFunc(values, func(v doc.Value) bool { return !lang.Equal(v, v) }) // NaN
+	values = slices.DeleteFunc(values, func(v jsondoc.Value) bool { return !lang.Equal(v, v) }) // NaN
 	return l.isAmong(x, values)
 }
 
 // isAmong notes that a value is one of some; undefined is none.
-func (l *limits) isAmong(x syntax.Expr, values []doc.Value) bool {
-	values = slices.DeleteFunc(values, func(v doc.Value) bool { return v.Kind() == doc.Undefined })
+func (l *limits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
+	values = slices.DeleteFunc(values, func(v jsondoc.Value) bool { return v.Kind() == jsondoc.Undefined })
 	d := l.limitOf(x)
 	if d == nil {
 		return len(values) > 0
 	}
 	if d.among != nil {
-		values = slices.DeleteFunc(values, func(v doc.Value) bool {
-			return !slices.ContainsFunc(d.among, func(w doc.Value) bool { return lang.Equal(v, w) })
+		values = slices.DeleteFunc(values, func(v jsondoc.Value) bool {
+			return !slices.ContainsFunc(d.among, func(w jsondoc.Value) bool { return lang.Equal(v, w) })
 		})
 	}
-	d.among = append([]doc.Value{}, values...)
+	d.among = append([]jsondoc.Value{}, values...)
 	return d.left()
 }
 
@@ -275,7 +275,7 @@ func (l *limits) negated(x syntax.Expr) bool {
 		return true
 	}
 	if _, _, ok := syntax.PathOf(x); ok {
-		return l.isAmong(x, []doc.Value{doc.BoolValue(false)})
+		return l.isAmong(x, []jsondoc.Value{jsondoc.BoolValue(false)})
 	}
 	return true
 }
@@ -288,11 +288,11 @@ func (l *limits) called(e *syntax.Call) bool {
 	}
 	switch f.Name {
 	case "IS_INTEGER", "IS_FINITE_NUMBER":
-		return l.has(e.Args[0], eval.Kinds(doc.Number))
+		return l.has(e.Args[0], eval.Kinds(jsondoc.Number))
 	case "IS_DATETIME", "STARTSWITH", "ENDSWITH", "CONTAINS", "STRINGEQUALS", "REGEXMATCH":
-		return l.has(e.Args[0], eval.Kinds(doc.String))
+		return l.has(e.Args[0], eval.Kinds(jsondoc.String))
 	case "ARRAY_CONTAINS", "ARRAY_CONTAINS_ANY", "ARRAY_CONTAINS_ALL":
-		return l.has(e.Args[0], eval.Kinds(doc.Array))
+		return l.has(e.Args[0], eval.Kinds(jsondoc.Array))
 	}
 	if set, ok := eval.TypeTests()[f.Name]; ok {
 		return l.has(e.Args[0], set)
@@ -302,7 +302,7 @@ func (l *limits) called(e *syntax.Call) bool {
 
 // kindsOf is what kinds of values an expression can have.
 func kindsOf(b *bind.Binder, e syntax.Expr) eval.KindSet {
-	boolean, number := eval.Kinds(doc.Bool, doc.Undefined), eval.Kinds(doc.Number, doc.Undefined)
+	boolean, number := eval.Kinds(jsondoc.Bool, jsondoc.Undefined), eval.Kinds(jsondoc.Number, jsondoc.Undefined)
 	switch e := e.(type) {
 	case *syntax.Literal:
 		return eval.Kinds(e.Value.Kind())
@@ -316,7 +316,7 @@ func kindsOf(b *bind.Binder, e syntax.Expr) eval.KindSet {
 		case e.Op <= syntax.Ge:
 			return boolean
 		case e.Op == syntax.Concat:
-			return eval.Kinds(doc.String, doc.Undefined)
+			return eval.Kinds(jsondoc.String, jsondoc.Undefined)
 		}
 		return number
 	case *syntax.Unary:
@@ -329,12 +329,12 @@ func kindsOf(b *bind.Binder, e syntax.Expr) eval.KindSet {
 	case *syntax.Cond:
 		return kindsOf(b, e.Then) | kindsOf(b, e.Else)
 	case *syntax.ArrayLit:
-		return eval.Kinds(doc.Array)
+		return eval.Kinds(jsondoc.Array)
 	case *syntax.ObjectLit:
-		return eval.Kinds(doc.Object)
+		return eval.Kinds(jsondoc.Object)
 	case *syntax.Call:
 		if f, ok := lang.Lookup(e.Name); ok && !e.UDF {
-			return eval.Kinds(doc.Undefined) | kindsMade(f.Name)
+			return eval.Kinds(jsondoc.Undefined) | kindsMade(f.Name)
 		}
 	}
 	return ^eval.KindSet(0)
@@ -345,15 +345,15 @@ func kindsMade(name string) eval.KindSet {
 	switch name {
 	case "LOWER", "UPPER", "TRIM", "LTRIM", "RTRIM", "CONCAT", "SUBSTRING", "REPLACE", "REPLICATE", "LEFT",
 		"RIGHT", "REVERSE", "TOSTRING":
-		return eval.Kinds(doc.String)
+		return eval.Kinds(jsondoc.String)
 	case "LENGTH", "INDEX_OF", "ARRAY_LENGTH", "ABS", "CEILING", "FLOOR", "ROUND", "SQRT", "SQUARE", "POWER",
 		"SIGN", "EXP", "LOG", "LOG10", "SIN", "COS", "TAN":
-		return eval.Kinds(doc.Number)
+		return eval.Kinds(jsondoc.Number)
 	case "CONTAINS", "STARTSWITH", "ENDSWITH", "STRINGEQUALS", "REGEXMATCH", "ARRAY_CONTAINS":
-		return eval.Kinds(doc.Bool)
+		return eval.Kinds(jsondoc.Bool)
 	}
 	if _, ok := eval.TypeTests()[name]; ok {
-		return eval.Kinds(doc.Bool)
+		return eval.Kinds(jsondoc.Bool)
 	}
 	return ^eval.KindSet(0)
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/lang"
@@ -74,12 +74,12 @@ func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 	case *syntax.Parameter:
 		return &syntax.Literal{Span: e.Span, Value: p.Given(e.Name)}
 	case *syntax.Placeholder:
-		return &syntax.Literal{Span: e.Span, Value: doc.BoolValue(true)}
+		return &syntax.Literal{Span: e.Span, Value: jsondoc.BoolValue(true)}
 	case *syntax.Ident:
 		if p.Idents[e] == nil && e.Name == "NaN" {
-			return &syntax.Literal{Span: e.Span, Value: doc.NumberValue(math.NaN())}
+			return &syntax.Literal{Span: e.Span, Value: jsondoc.NumberValue(math.NaN())}
 		} else if p.Idents[e] == nil && e.Name == "Infinity" {
-			return &syntax.Literal{Span: e.Span, Value: doc.NumberValue(math.Inf(1))}
+			return &syntax.Literal{Span: e.Span, Value: jsondoc.NumberValue(math.Inf(1))}
 		}
 		return e
 	case *syntax.Call:
@@ -160,7 +160,7 @@ func takesParameters(e syntax.Expr) bool {
 func foldChoice(e syntax.Expr) syntax.Expr {
 	switch e := e.(type) {
 	case *syntax.Coalesce:
-		if l, ok := e.X.(*syntax.Literal); ok && l.Value.Kind() != doc.Undefined {
+		if l, ok := e.X.(*syntax.Literal); ok && l.Value.Kind() != jsondoc.Undefined {
 			return l
 		} else if ok {
 			return e.Y
@@ -182,7 +182,7 @@ func (p *Planner) foldLogical(e *syntax.Logical) syntax.Expr {
 	for _, term := range e.Terms {
 		l, ok := term.(*syntax.Literal)
 		switch {
-		case !ok || l.Value.Kind() != doc.Bool:
+		case !ok || l.Value.Kind() != jsondoc.Bool:
 			left = append(left, term)
 		case l.Value.Bool() != neutral:
 			return l
@@ -195,7 +195,7 @@ func (p *Planner) foldLogical(e *syntax.Logical) syntax.Expr {
 		return left[0]
 	}
 	if len(left) == 1 {
-		left = append(left, &syntax.Literal{Value: doc.BoolValue(neutral)})
+		left = append(left, &syntax.Literal{Value: jsondoc.BoolValue(neutral)})
 	}
 	return &syntax.Logical{Span: e.Span, Op: e.Op, Terms: left}
 }

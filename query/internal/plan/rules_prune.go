@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -17,7 +17,7 @@ func prune(p *Planner) {
 				left = append(left, e)
 			}
 			if ok && !lang.IsTrue(l.Value) {
-				left = []syntax.Expr{&syntax.Literal{Span: l.Span, Value: doc.BoolValue(false)}}
+				left = []syntax.Expr{&syntax.Literal{Span: l.Span, Value: jsondoc.BoolValue(false)}}
 				p.Plan.Never = p.Plan.Never || bl == p.Plan.Top
 				break
 			}

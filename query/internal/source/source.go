@@ -1,8 +1,8 @@
 package source
 
 import (
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // Source is what a query may ask of one partition range: the documents of the query's scope in one snapshot,
@@ -92,7 +92,7 @@ type Values interface {
 type Document interface {
 	RID() uint64
 	Body() []byte
-	System() doc.System
+	System() jsondoc.System
 }
 
 // Counter is a Source that may count without looking at documents.
@@ -120,7 +120,7 @@ type Versioned interface {
 type Partitioned interface {
 	// PartitionValues are what all documents of the scope have at the paths of the partition key; nil: that
 	// is not known.
-	PartitionValues() []doc.Value
+	PartitionValues() []jsondoc.Value
 }
 
 // Finder is a Source that finds a document wherever in the container it is. A page that goes on behind a

@@ -3,7 +3,7 @@ package bus
 import (
 	"context"
 
-	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"

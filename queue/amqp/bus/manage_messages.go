@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"

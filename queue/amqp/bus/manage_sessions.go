@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/inject"
+	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/wire"

@@ -3,8 +3,8 @@ package layout
 import (
 	"encoding/binary"
 
-	"github.com/mayflydb/mayfly/doc"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
@@ -86,7 +86,7 @@ func (s StoreKeys) MomentKey(f byte, at, seq int64) []byte {
 
 // TextKey returns a key of a family that has text behind the letter.
 func (s StoreKeys) TextKey(f byte, text string) []byte {
-	return doc.AppendEscaped(s.Family(f), []byte(text))
+	return jsondoc.AppendEscaped(s.Family(f), []byte(text))
 }
 
 // ReadyPrefix returns the common prefix of the keys of active messages in a store without sessions.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -17,7 +17,7 @@ import (
 // keys in every family are one to one, and calls report for each violation; it stops early where report
 // returns false, and more is false then. limits are what a stored document must keep. The error is that of
 // reading.
-func Container(state *view.State, limits doc.Limits, r engine.Reader, report func(error) bool) (
+func Container(state *view.State, limits jsondoc.Limits, r engine.Reader, report func(error) bool) (
 	more bool, err error) {
 	k := checker{state: state, limits: limits, r: r, report: report}
 	err = k.run()
@@ -27,7 +27,7 @@ func Container(state *view.State, limits doc.Limits, r engine.Reader, report fun
 // checker checks one container over one snapshot.
 type checker struct {
 	state   *view.State
-	limits  doc.Limits // of stored documents
+	limits  jsondoc.Limits // of stored documents
 	r       engine.Reader
 	report  func(error) bool
 	stopped bool
@@ -144,7 +144,7 @@ func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds)
 	k.items++
 	_, body, err := layout.DecodeItem(value)
 	if err == nil {
-		err = doc.Valid(body, k.limits)
+		err = jsondoc.Valid(body, k.limits)
 	}
 	if err != nil {
 		k.fault("item %x: %w", rid, err)

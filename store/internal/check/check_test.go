@@ -3,8 +3,8 @@ package check_test
 import (
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/internal/check"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/viewtest"
@@ -25,7 +25,7 @@ func filled(t *testing.T) *viewtest.Container {
 func violations(t *testing.T, c *viewtest.Container) (found []error) {
 	t.Helper()
 	c.View(func(r engine.Reader) error {
-		more, err := check.Container(c.State, doc.Limits{}, r, func(v error) bool {
+		more, err := check.Container(c.State, jsondoc.Limits{}, r, func(v error) bool {
 			found = append(found, v)
 			return true
 		})
@@ -107,7 +107,7 @@ func TestStops(t *testing.T) {
 	})
 	n := 0
 	c.View(func(r engine.Reader) error {
-		more, err := check.Container(c.State, doc.Limits{}, r, func(error) bool { n++; return false })
+		more, err := check.Container(c.State, jsondoc.Limits{}, r, func(error) bool { n++; return false })
 		if more || n != 1 {
 			t.Errorf("more %v after %d violations", more, n)
 		}

@@ -3,8 +3,8 @@ package check
 import (
 	"errors"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
@@ -39,7 +39,7 @@ func (k *checker) checkExpiries(s *view.Range, ceiling layout.Sequence) error {
 		}
 		seen[e.RID] = true
 		if e.Kind != layout.Expired || len(e.Previous.Body) == 0 || !k.wholeVersion(s, &e.Version) ||
-			doc.Get(e.Previous.Body, layout.IDPath).Str() != e.ID {
+			jsondoc.Get(e.Previous.Body, layout.IDPath).Str() != e.ID {
 			k.fault("range %s: the expiry at %d is malformed", s.ID, seq)
 		}
 		value, err := k.r.Get(layout.AppendSlotKey(nil, s.Scope, layout.FamilyItem, e.RID))

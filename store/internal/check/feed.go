@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -118,7 +118,7 @@ func (k *checker) wholeVersion(s *view.Range, v *layout.Version) bool {
 		return false
 	}
 	for _, body := range [][]byte{v.Body, v.Previous.Body} {
-		if len(body) > 0 && doc.Valid(body, doc.Limits{}) != nil {
+		if len(body) > 0 && jsondoc.Valid(body, jsondoc.Limits{}) != nil {
 			return false
 		}
 	}

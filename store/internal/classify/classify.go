@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/query"
-	"github.com/mayflydb/mayfly/script"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"

@@ -3,10 +3,10 @@ package layout
 import (
 	"encoding/binary"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // All keys of the store are built here and nowhere else. Numbers are big-endian, so that byte order is
@@ -98,7 +98,7 @@ const (
 // CatalogKey is the key of a catalog record.
 func CatalogKey(kind byte, parent uint32, name string) []byte {
 	k := host.AppendCatalogHead(make([]byte, 0, host.CatalogHead+2+len(name)), kind, parent)
-	return doc.AppendEscaped(k, []byte(name))
+	return jsondoc.AppendEscaped(k, []byte(name))
 }
 
 // AppendCID appends the number that all keys of a container begin with.
@@ -186,7 +186,7 @@ func KeySequence(key []byte) Sequence {
 // families p, k and b.
 func AppendPartitionPrefix(dst []byte, cid uint32, family byte, epk, pk []byte) []byte {
 	dst = append(AppendCID(dst, cid), family)
-	dst = doc.AppendEscaped(dst, epk)
+	dst = jsondoc.AppendEscaped(dst, epk)
 	return append(dst, pk...)
 }
 
@@ -203,7 +203,7 @@ func AppendUniquePrefix(dst []byte, cid uint32, pk []byte, constraint int) []byt
 	return append(dst, byte(constraint))
 }
 
-// AppendEscapedString is doc.AppendEscaped without turning the text into a slice first.
+// AppendEscapedString is jsondoc.AppendEscaped without turning the text into a slice first.
 func AppendEscapedString(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if s[i] == 0 {
@@ -234,8 +234,8 @@ func NumberOf(value []byte) (uint64, bool) {
 // IDPath is where a document has its id.
 var IDPath = mustPath("/id")
 
-func mustPath(s string) doc.Path {
-	p, err := doc.ParsePath(s)
+func mustPath(s string) jsondoc.Path {
+	p, err := jsondoc.ParsePath(s)
 	if err != nil {
 		panic(err)
 	}

@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 func TestEscapedStringsAgree(t *testing.T) {
 	for _, s := range []string{"", "a", "a\x00b", "\x00", "é\x00\x01"} {
-		if a, b := AppendEscapedString(nil, s), doc.AppendEscaped(nil, []byte(s)); !bytes.Equal(a, b) {
+		if a, b := AppendEscapedString(nil, s), jsondoc.AppendEscaped(nil, []byte(s)); !bytes.Equal(a, b) {
 			t.Errorf("%q: %x and %x", s, a, b)
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/host"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
 // The parts of keys and of small values, for those who walk over a range of keys, or want one.
@@ -17,7 +17,7 @@ func CatalogParent(key []byte) uint32 { return binary.BigEndian.Uint32(key[2:]) 
 
 // CatalogName is the name of a catalog record.
 func CatalogName(key []byte) (string, error) {
-	name, rest, err := doc.DecodeEscaped(key[host.CatalogHead:])
+	name, rest, err := jsondoc.DecodeEscaped(key[host.CatalogHead:])
 	if err != nil || len(rest) > 0 {
 		return "", fmt.Errorf("%w: catalog key %x", engine.ErrCorrupt, key)
 	}
@@ -60,7 +60,7 @@ func SlotsRange(cid uint32) engine.Range {
 func PointsBetween(cid uint32, low, high []byte) engine.Range {
 	rg := ContainerFamily(cid, FamilyPoint)
 	bound := func(epk []byte) []byte {
-		k := doc.AppendEscaped(append(AppendCID(nil, cid), FamilyPoint), epk)
+		k := jsondoc.AppendEscaped(append(AppendCID(nil, cid), FamilyPoint), epk)
 		return k[:len(k)-2] // without the end mark
 	}
 	if rg.Start = bound(low); len(high) > 0 {
@@ -71,7 +71,7 @@ func PointsBetween(cid uint32, low, high []byte) engine.Range {
 
 // PointEPK is the effective partition key in a point key.
 func PointEPK(key []byte) ([]byte, error) {
-	epk, _, err := doc.DecodeEscaped(key[CIDLen+1:])
+	epk, _, err := jsondoc.DecodeEscaped(key[CIDLen+1:])
 	if err != nil {
 		return nil, fmt.Errorf("%w: a point key %x", engine.ErrCorrupt, key)
 	}
@@ -81,7 +81,7 @@ func PointEPK(key []byte) ([]byte, error) {
 // TombstoneName is the name of a partition key among a container's tombstones: its tombstone key without the
 // container.
 func TombstoneName(epk, pk []byte) string {
-	return string(append(doc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
+	return string(append(jsondoc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
 }
 
 // KeyTombstone is the name in a tombstone's key.

@@ -3,8 +3,8 @@ package view
 import (
 	"encoding/binary"
 
-	"github.com/mayflydb/mayfly/doc"
 	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
@@ -35,7 +35,7 @@ func (k *Keys) Decode(rid uint64, value []byte) (item Item, err error) {
 	if err != nil {
 		return item, err
 	}
-	id := doc.Get(body, layout.IDPath).Str()
+	id := jsondoc.Get(body, layout.IDPath).Str()
 	return Item{RID: rid, Head: h, Body: body, ID: id, PK: k.PartitionOf(body)}, nil
 }
 

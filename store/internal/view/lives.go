@@ -3,7 +3,7 @@ package view
 import (
 	"math"
 
-	"github.com/mayflydb/mayfly/doc"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -11,7 +11,7 @@ import (
 // A Basis is what the times to live of a container's items count from: a property of the document that holds
 // seconds since 1970, or the _ts where a document has no number there. The zero Basis is the _ts.
 type Basis struct {
-	path doc.Path
+	path jsondoc.Path
 	set  bool
 }
 
@@ -20,7 +20,7 @@ func NewBasis(path string) (Basis, error) {
 	if path == "" {
 		return Basis{}, nil
 	}
-	p, err := doc.ParsePath(path)
+	p, err := jsondoc.ParsePath(path)
 	return Basis{p, err == nil}, err
 }
 
@@ -28,12 +28,12 @@ func NewBasis(path string) (Basis, error) {
 // clock comes so far, so that it makes no difference to an item how far beyond its second lies.
 const MaxBase = 253_402_300_799
 
-// Value returns what a document has in the property; doc.Undefined for the _ts.
-func (b *Basis) Value(body []byte) doc.Value {
+// Value returns what a document has in the property; jsondoc.Undefined for the _ts.
+func (b *Basis) Value(body []byte) jsondoc.Value {
 	if !b.set {
-		return doc.Value{}
+		return jsondoc.Value{}
 	}
-	return doc.Get(body, b.path)
+	return jsondoc.Get(body, b.path)
 }
 
 // IsSet reports whether the Basis is a property.
@@ -43,7 +43,7 @@ func (b *Basis) IsSet() bool { return b.set }
 // _ts. A part of a second does not count, as in the _ts.
 func (b *Basis) Of(body []byte) (second int64, ok bool) {
 	v := b.Value(body)
-	if v.Kind() != doc.Number {
+	if v.Kind() != jsondoc.Number {
 		return 0, false
 	}
 	return int64(math.Floor(min(max(v.Num(), -MaxBase), MaxBase))), true

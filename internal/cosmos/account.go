@@ -1,0 +1,104 @@
+package cosmos
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// region is the one region of the account, named as in the emulators.
+const region = "South Central US"
+
+// queryEngine is what the account says about its query engine: JSON text in a JSON string. Clients parse it
+// and fail where they cannot.
+const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,` +
+	`"maxLogicalAndPerSqlQuery":500,"maxLogicalOrPerSqlQuery":500,` +
+	`"maxUdfRefPerSqlQuery":10,"maxInExpressionItemsCount":16000,"queryMaxInMemorySortDocumentCount":500,` +
+	`"maxQueryRequestTimeoutFraction":0.9,` +
+	`"sqlAllowNonFiniteNumbers":false,"sqlAllowAggregateFunctions":true,"sqlAllowSubQuery":true,` +
+	`"sqlAllowScalarSubQuery":true,"allowNewKeywords":true,` +
+	`"sqlAllowLike":true,"sqlAllowGroupByClause":true,"maxSpatialQueryCells":12,` +
+	`"spatialMaxGeometryPointCount":256,"sqlDisableQueryILOptimization":false,` +
+	`"sqlDisableFilterPlanOptimization":false,"sqlAllowTop":true,"enableSpatialIndexing":true,` +
+	`"queryEnableFullText":true,` +
+	`"queryEnableFullTextPreviewFeatures":true}`
+
+// readAccount answers the first request of every client. Its locations are where the client goes from then
+// on.
+func (s *Service) readAccount(c *call) error {
+	location := append([]byte(`[{"name":"`+region+`","databaseAccountEndpoint":`),
+		jsondoc.StringValue(strings.ToValidUTF8(c.req.Endpoint, "")).Raw()...)
+	location = append(location, `}]`...)
+
+	b := append(make([]byte, 0, 2048), `{"_self":"","id":`...)
+	b = jsondoc.AppendString(b, s.opt.AccountID)
+	b = append(b, `,"_rid":`...)
+	b = jsondoc.AppendString(b, s.opt.AccountID)
+	b = append(b, `,"media":"//media/","addresses":"//addresses/","_dbs":"//dbs/","writableLocations":`...)
+	b = append(b, location...)
+	b = append(b, `,"readableLocations":`...)
+	b = append(b, location...)
+	// One replica is a quorum: a client in direct mode reads one, whatever its consistency.
+	b = append(b, `,"enableMultipleWriteLocations":false,"continuousBackupEnabled":`...)
+	b = strconv.AppendBool(b, s.db.ContinuousBackup())
+	b = append(b, `,"enableNRegionSynchronousCommit":false,`+
+		`"enablePerPartitionFailoverBehavior":false,`+
+		`"userReplicationPolicy":{"asyncReplication":false,"minReplicaSetSize":1,"maxReplicasetSize":1},`+
+		`"systemReplicationPolicy":{"minReplicaSetSize":1,"maxReplicasetSize":1,"asyncReplication":false},`+
+		`"userConsistencyPolicy":{"defaultConsistencyLevel":`...)
+	b = jsondoc.AppendString(b, s.opt.Consistency.String())
+	b = append(b, `},"readPolicy":{"primaryReadCoefficient":1,"secondaryReadCoefficient":1},`+
+		`"queryEngineConfiguration":`...)
+	b = jsondoc.AppendString(b, queryEngine)
+	b = append(b, '}')
+	return c.json(StatusOK, b)
+}
+
+// listNothing answers the feeds of what a single-region store never has: conflicts and attachments.
+func (s *Service) listNothing(c *call) error {
+	f, err := s.emptyFeed(c)
+	if err != nil {
+		return err
+	}
+	return sendFeed(c, f)
+}
+
+// queryNothing is the same for a query, which must be one all the same. As one of items it needs leave to go
+// over all partitions.
+func (s *Service) queryNothing(c *call) error {
+	f, err := s.emptyFeed(c)
+	if err != nil {
+		return err
+	}
+	if c.in.PartitionKey.IsZero() && c.in.RangeID == "" && s.reach(c) == store.CrossRefuse {
+		return store.CrossPartitionDisabled()
+	}
+	return queryFeed(c, f)
+}
+
+func (s *Service) emptyFeed(c *call) (feed[struct{}], error) {
+	container, err := s.container(c)
+	if err != nil {
+		return feed[struct{}]{}, err
+	}
+	f := feed[struct{}]{key: "Conflicts", owner: container.Info().RID}
+	if c.req.Kind == KindAttachment {
+		f.key = "Attachments"
+	}
+	return f, nil
+}
+
+// refuseAttachment answers clients that would create one.
+func (s *Service) refuseAttachment(*call) error {
+	return BadRequest("Attachments are not supported by this server.")
+}
+
+// readNothing answers for one conflict or attachment.
+func (s *Service) readNothing(c *call) error {
+	if _, err := s.container(c); err != nil {
+		return err
+	}
+	return NotFound("There is no '" + c.req.Address.Leaf() + "'.")
+}

@@ -1,0 +1,86 @@
+package cosmos
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+)
+
+// replicas are how many each range seems to have, the first of them the primary: clients take fewer for a
+// range whose replicas are not all there, and ask for them again and again.
+const replicas = 4
+
+// masterRange is the id of the range in which databases, users and the lists of containers lie.
+const masterRange = "M"
+
+// readAddresses answers clients in direct mode, which ask where the replicas of ranges are: those of the
+// container whose rid is the address, or those of all that lies in none. Each is this server, at the address
+// by which the client has come. A range that is gone has none, whereupon the client reads the ranges anew.
+func (s *Service) readAddresses(c *call) error {
+	if !s.opt.Direct {
+		return BadRequest(
+			"This server has no replicas to connect to: select the gateway connection mode in " +
+				"the client (ConnectionMode.Gateway, gatewayMode()).",
+		)
+	}
+	rid, ids := "", []string{masterRange}
+	if c.req.Address.N > 0 {
+		container, err := s.container(c)
+		if err != nil {
+			return err
+		}
+		rid, ids = container.RID(), nil
+		for _, r := range container.Ranges().Ranges {
+			if len(c.in.RangeIDs) == 0 || slices.Contains(c.in.RangeIDs, r.ID) {
+				ids = append(ids, r.ID)
+			}
+		}
+	}
+	host, err := hostAndPort(c.req.Endpoint)
+	if err != nil {
+		return err
+	}
+	b := jsondoc.AppendString([]byte(`{"_rid":`), rid)
+	b = append(b, `,"Addresss":[`...) // the protocol spells it so, and physcialUri
+	for i, id := range ids {
+		for replica := range replicas {
+			if i+replica > 0 {
+				b = append(b, ',')
+			}
+			b = fmt.Appendf(b, `{"isPrimary":%t,"protocol":"rntbd","partitionKeyRangeId":`, replica == 0)
+			b = append(jsondoc.AppendString(b, id), `,"physcialUri":`...)
+			b = append(jsondoc.AppendString(b, replicaURI(host, rid, id, replica)), '}')
+		}
+	}
+	b = fmt.Appendf(b, `],"_count":%d}`, replicas*len(ids))
+	c.out.setItemCount(replicas * len(ids))
+	return c.json(StatusOK, b)
+}
+
+// replicaURI names a replica in the protocol's form. Clients connect to its host, and give the path back.
+func replicaURI(host, rid, id string, replica int) string {
+	role := "p"
+	if replica > 0 {
+		role = "s"
+	}
+	partition := strings.NewReplacer("+", "_", "=", "").Replace(rid) + "-" + id
+	return fmt.Sprintf("rntbd://%s/apps/mayfly/services/store/partitions/%s/replicas/%d%s/", host, partition,
+		replica+1, role)
+}
+
+// hostAndPort is where a URL leads to, with the port that its scheme stands for where it names none.
+func hostAndPort(endpoint string) (string, error) {
+	scheme, rest, _ := strings.Cut(endpoint, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	switch {
+	case host == "":
+		return "", BadRequest("The request does not say by which host it came.")
+	case strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']'):
+		return host, nil
+	case scheme == "https":
+		return host + ":443", nil
+	}
+	return host + ":80", nil
+}

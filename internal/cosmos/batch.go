@@ -1,0 +1,306 @@
+package cosmos
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// A batch comes as a JSON array or, from .NET, as a stream of rows; the answer has the form of the question.
+// Both forms say the same things: a wireOperation for each operation, a wireResult for each result.
+
+// wireOperation is an operation of a batch as a client has put it.
+type wireOperation struct {
+	kind                 store.OperationKind
+	id                   string
+	partitionKey         string // JSON text; empty: that of the batch
+	body                 []byte // a document or a patch
+	ifMatch, ifNoneMatch string
+	minimal              bool // no document in the result
+}
+
+// runBatch carries out a batch: as one transaction, or in bulk.
+func (s *Service) runBatch(c *call) error {
+	coll, err := s.container(c)
+	if err != nil {
+		return err
+	}
+	if len(c.req.Body) > maxBody {
+		return Failure(StatusTooLarge, 0, tooLargeText)
+	}
+	rows := isRowStream(c.req.Body)
+	parse := parseJSONBatch
+	if rows {
+		parse = parseRowBatch
+	}
+	list, err := parse(c.req.Body)
+	if err != nil {
+		return err
+	}
+	ops := make([]store.Operation, len(list))
+	for i := range list {
+		list[i].minimal = list[i].minimal || c.in.Minimal
+		ops[i] = list[i].operation()
+	}
+	out, r, err := coll.Batch(c.ctx, c.in.PartitionKey, ops, store.BatchOptions{
+		Atomic: c.in.Atomic, ContinueOnError: c.in.ContinueOnError, Range: c.in.RangeID, Session: c.in.Session,
+	})
+	c.setReceiptOf(r)
+	if err != nil {
+		return err
+	}
+	return c.sendBatch(ops, out, rows)
+}
+
+// operation translates an operation for the store. What is wrong with it alone fails it alone.
+func (w *wireOperation) operation() store.Operation {
+	op := store.Operation{
+		Kind: w.kind, ID: w.id, NoContent: w.minimal,
+		WriteOptions: store.WriteOptions{IfMatch: w.ifMatch, IfNoneMatch: w.ifNoneMatch},
+	}
+	if w.partitionKey != "" {
+		var err error
+		if op.Partition, err = ParsePartitionKey(w.partitionKey); err != nil {
+			op.Err = malformed(err)
+			return op
+		}
+	}
+	if jsonbinary.Is(w.body) {
+		var err error
+		if w.body, err = textOf(w.body, maxItemBody); err != nil {
+			op.Err = malformed(err)
+			return op
+		}
+	}
+	switch w.kind {
+	case store.OperationRead:
+		// Cosmos DB has one field for both conditions: what it means is settled by the operation.
+		op.IfNoneMatch = cmp.Or(w.ifNoneMatch, w.ifMatch)
+	case store.OperationCreate, store.OperationUpsert:
+		op.Body = w.body
+		return op
+	case store.OperationReplace:
+		op.Body = w.body
+	case store.OperationPatch:
+		patch, err := parsePatch(w.body)
+		if err != nil {
+			op.Err = malformed(err)
+			return op
+		}
+		op.Patch = &patch
+	}
+	if w.id == "" {
+		op.Err = malformed(BadRequest("A " + w.kind.String() + " in a batch must have an 'id'."))
+	}
+	return op
+}
+
+// malformed is what an operation can carry: an error of the store's own.
+func malformed(err error) error {
+	failed := &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
+	if w, _ := Classify(err); w.Status == StatusTooLarge {
+		failed.Code = fault.CodeTooLarge
+	}
+	return failed
+}
+
+// wireResult is the result of an operation as a client gets it.
+type wireResult struct {
+	status, substatus int
+	etag              string
+	body              []byte  // the document; nil: none
+	retryAfter        int64   // milliseconds; 0: not said
+	charge            float64 // RU
+	message           string  // of a failure
+}
+
+// successes are the statuses of operations that have succeeded, as they are outside of a batch.
+var successes = map[store.OperationKind]int{
+	store.OperationCreate: StatusCreated, store.OperationUpsert: StatusOK, store.OperationRead: StatusOK,
+	store.OperationReplace: StatusOK, store.OperationPatch: StatusOK, store.OperationDelete: StatusNoContent,
+}
+
+// wireResult translates a result. The document is rendered into scratch.
+func (c *call) wireResult(op *store.Operation, r *store.OperationResult, scratch []byte) wireResult {
+	out := wireResult{charge: r.Charge}
+	if r.Item.Body() != nil {
+		out.etag = r.Item.ETag()
+	}
+	if r.Err == nil {
+		out.status = successes[op.Kind]
+		if r.Inserted {
+			out.status = StatusCreated
+		}
+		if r.Item.Body() != nil && (op.Kind == store.OperationRead || !op.NoContent) {
+			out.body = r.Item.AppendJSON(scratch)
+		}
+		return out
+	}
+	w, internal := Classify(r.Err)
+	if internal {
+		c.srv.log.Error("internal error", "activity", c.req.Activity, "operation", op.Kind.String(), "error",
+			r.Err)
+	}
+	out.status, out.substatus, out.message = w.Status, w.Substatus, w.Message
+	if w.Detail != "" {
+		out.message += " " + w.Detail
+	}
+	var throttled *store.ThrottledError
+	if errors.As(r.Err, &throttled) {
+		out.retryAfter = throttled.RetryAfter.Milliseconds()
+	}
+	return out
+}
+
+// sendBatch answers with the results. 207 says that one of them at least is no success.
+func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool) error {
+	status := StatusOK
+	if out.Mixed {
+		status = StatusMultiStatus
+	}
+	if len(ops) == 1 && ops[0].Kind == store.OperationRead &&
+		fault.ErrorCode(out.Results[0].Err) == fault.CodeNotFound {
+		c.out.OwnerRID = "" // as where the read comes alone
+	}
+	if c.in.Atomic && slices.ContainsFunc(out.Results, isFailure) {
+		c.out.OwnerRID = "" // nothing of it is done
+		c.out.Substatus = mismatchIn(out.Results)
+	}
+	c.out.setItemCount(len(ops))
+	answer, scratch := borrow(), borrow()
+	defer scratch.release()
+	if rows {
+		answer.b = appendRowSegment(answer.b)
+	}
+	for i := range ops {
+		w := c.wireResult(&ops[i], &out.Results[i], scratch.b[:0])
+		if w.body != nil {
+			scratch.b = w.body // it may have grown
+		}
+		if rows {
+			answer.b = appendRowResult(answer.b, w)
+			continue
+		}
+		answer.b = append(answer.b, "[,"[min(i, 1)])
+		answer.b = appendJSONResult(answer.b, w)
+	}
+	if c.out.Rows = rows; !rows {
+		answer.b = append(answer.b, ']')
+	}
+	return c.give(status, answer)
+}
+
+// isFailure reports whether an operation has failed; that nothing has changed since a read is no failure.
+func isFailure(r store.OperationResult) bool {
+	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
+}
+
+// mismatchIn is the substatus of a batch in which an operation is on another partition key; 0: none is.
+func mismatchIn(results []store.OperationResult) int {
+	for i := range results {
+		if fault.ErrorCode(results[i].Err) == fault.CodePartitionKeyMismatch {
+			return SubstatusPartitionKeyMismatch
+		}
+	}
+	return 0
+}
+
+func appendJSONResult(dst []byte, r wireResult) []byte {
+	dst = strconv.AppendInt(append(dst, `{"statusCode":`...), int64(r.status), 10)
+	if r.substatus != 0 {
+		dst = strconv.AppendInt(append(dst, `,"subStatusCode":`...), int64(r.substatus), 10)
+	}
+	dst = strconv.AppendFloat(append(dst, `,"requestCharge":`...), r.charge, 'f', -1, 64)
+	if r.etag != "" {
+		dst = jsondoc.AppendString(append(dst, `,"eTag":`...), r.etag)
+	}
+	if r.body != nil {
+		dst = append(append(dst, `,"resourceBody":`...), r.body...)
+	}
+	if r.retryAfter > 0 {
+		dst = strconv.AppendInt(append(dst, `,"retryAfterMilliseconds":`...), r.retryAfter, 10)
+	}
+	if r.message != "" {
+		dst = jsondoc.AppendString(append(dst, `,"message":`...), r.message)
+	}
+	return append(dst, '}')
+}
+
+// batchKinds are the names of operations in JSON.
+var batchKinds = map[string]store.OperationKind{
+	"Create": store.OperationCreate, "Upsert": store.OperationUpsert, "Read": store.OperationRead,
+	"Replace": store.OperationReplace, "Delete": store.OperationDelete, "Patch": store.OperationPatch,
+}
+
+// batchDepth is how many levels a batch lays around a document or a patch.
+const batchDepth = 2
+
+// parseJSONBatch reads a JSON array of operations.
+func parseJSONBatch(body []byte) ([]wireOperation, error) {
+	text, err := jsondoc.Compact(body, jsondoc.Limits{MaxDepth: jsondoc.DefaultMaxDepth + patchDepth + batchDepth})
+	if err != nil {
+		return nil, BadRequest("The batch is invalid: " + err.Error())
+	}
+	array := jsondoc.Of(text)
+	if array.Kind() != jsondoc.Array {
+		return nil, BadRequest("A batch must be a JSON array of operations, not " + array.Kind().String() +
+			".")
+	}
+	var list []wireOperation
+	array.Each(func(_ string, v jsondoc.Value) bool {
+		var w wireOperation
+		if w, err = parseJSONOperation(v); err != nil {
+			err = BadRequest("The batch is invalid: operation " + strconv.Itoa(len(list)+1) + ": " +
+				err.Error())
+		}
+		list = append(list, w)
+		return err == nil
+	})
+	return list, err
+}
+
+func parseJSONOperation(v jsondoc.Value) (w wireOperation, err error) {
+	if v.Kind() != jsondoc.Object {
+		return w, BadRequest("it must be an object, not " + v.Kind().String())
+	}
+	kind, ok := batchKinds[v.Member("operationType").Str()]
+	if !ok {
+		return w, BadRequest("its operationType must be Create, Upsert, Read, Replace, Delete or Patch")
+	}
+	w.kind, w.body = kind, v.Member("resourceBody").Raw()
+	for _, text := range []struct {
+		name string
+		to   *string
+	}{{"id", &w.id}, {"ifMatch", &w.ifMatch}, {"ifNoneMatch", &w.ifNoneMatch}} {
+		switch m := v.Member(text.name); m.Kind() {
+		case jsondoc.Undefined, jsondoc.Null:
+		case jsondoc.String:
+			*text.to = m.Str()
+		default:
+			return w, BadRequest("its " + text.name + " must be a string, not " + m.Kind().String())
+		}
+	}
+	switch pk := v.Member("partitionKey"); pk.Kind() {
+	case jsondoc.Undefined, jsondoc.Null:
+	case jsondoc.String: // a string with JSON in it
+		w.partitionKey = pk.Str()
+	case jsondoc.Array:
+		w.partitionKey = string(pk.Raw())
+	default:
+		return w, BadRequest("its partitionKey must be an array or the text of one, not " +
+			pk.Kind().String())
+	}
+	switch m := v.Member("minimalReturnPreference"); m.Kind() {
+	case jsondoc.Undefined, jsondoc.Null, jsondoc.Bool:
+		w.minimal = m.Bool()
+	default:
+		return w, BadRequest("its minimalReturnPreference must be a boolean, not " + m.Kind().String())
+	}
+	return w, nil
+}

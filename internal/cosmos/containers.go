@@ -1,0 +1,276 @@
+package cosmos
+
+import (
+	"strconv"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/inspect"
+)
+
+// place is where a request's path leads: a container, its database, and whether ids below them are rids.
+type place struct {
+	database  *store.Database
+	container *store.Container
+	byRID     bool
+}
+
+// locate finds the container that the path names. Where that is missing, the failure is its own absence or
+// that of its owner, as Cosmos DB tells the two apart. What another server has made is found, too.
+func (s *Service) locate(c *call) (p place, err error) {
+	if p, err = s.known(c); err == nil {
+		return p, nil
+	}
+	if changed, failed := s.db.CatchUp(c.ctx); failed != nil {
+		return p, failed
+	} else if !changed {
+		return p, err
+	}
+	return s.known(c)
+}
+
+// known is locate in what this server knows.
+func (s *Service) known(c *call) (p place, err error) {
+	if p.database, p.byRID, err = s.database(c); err != nil {
+		return p, fault.Owner(err)
+	}
+	if p.byRID {
+		p.container, err = p.database.ContainerByRID(c.req.Address.Container())
+	} else {
+		p.container, err = p.database.Container(c.req.Address.Container())
+	}
+	return p, err
+}
+
+// addressed finds the container that a request for itself names.
+func (s *Service) addressed(c *call) (place, error) {
+	p, err := s.locate(c)
+	if err == nil {
+		c.out.setDatabasePaths(p.database.RID(), p.database.ID())
+	}
+	return p, err
+}
+
+// within finds the container that a request for something inside it names, and checks that it is the one that
+// the client has in mind.
+func (s *Service) within(c *call) (p place, rid string, err error) {
+	p, err = s.locate(c)
+	if err = fault.Owner(err); err == nil {
+		rid = p.container.RID()
+	}
+	if known := c.in.CachedRID; known != "" && known != rid && !c.req.Address.ByRID &&
+		(err == nil || fault.ErrorCode(err) == fault.CodeOwnerNotFound) {
+		return p, "", Failure(StatusGone, SubstatusNameStale,
+			"The container that the client knows by this name is not there any more.")
+	}
+	if err != nil {
+		return p, "", err
+	}
+	c.out.setContainerPaths(rid, p.database.ID(), p.container.ID())
+	c.out.Version = p.container.SessionVersion()
+	if want := c.in.IntendedRID; want != "" && want != rid {
+		return p, rid, Failure(StatusBadRequest, SubstatusWrongContainer,
+			"The container '"+p.container.ID()+"' has the resource id "+rid+", the request intends "+want+".")
+	}
+	return p, rid, c.admit(p.container)
+}
+
+// container finds the container that a request for something inside it names.
+func (s *Service) container(c *call) (*store.Container, error) {
+	p, _, err := s.within(c)
+	return p.container, err
+}
+
+func (s *Service) listContainers(c *call) error {
+	f, err := s.containerFeed(c)
+	if err != nil {
+		return err
+	}
+	return sendFeed(c, f)
+}
+
+func (s *Service) queryContainers(c *call) error {
+	f, err := s.containerFeed(c)
+	if err != nil {
+		return err
+	}
+	return queryFeed(c, f)
+}
+
+func (s *Service) containerFeed(c *call) (feed[store.ContainerInfo], error) {
+	d, _, err := s.database(c)
+	if err != nil {
+		return feed[store.ContainerInfo]{}, fault.Owner(err)
+	}
+	c.out.setDatabasePaths(d.RID(), d.ID())
+	f := feed[store.ContainerInfo]{
+		key:      "DocumentCollections",
+		owner:    d.RID(),
+		position: func(i store.ContainerInfo) string { return ridPosition(i.RID) },
+		render:   c.appendContainer,
+	}
+	for _, coll := range d.Containers() {
+		f.rows = append(f.rows, coll.Info())
+	}
+	return f, nil
+}
+
+func (s *Service) createContainer(c *call) error {
+	d, _, err := s.database(c)
+	if err != nil {
+		return fault.Owner(err)
+	}
+	c.out.setDatabasePaths(d.RID(), d.ID())
+	spec, err := s.decodeContainer(c)
+	if err != nil {
+		return err
+	}
+	with := store.ContainerOptions{Throughput: c.in.Throughput, Ranges: c.in.Ranges}
+	coll, err := d.CreateContainerWith(c.ctx, spec, with)
+	if err != nil {
+		return err
+	}
+	c.out.Lint = spec.Lint()
+	return c.sendContainer(StatusCreated, coll)
+}
+
+// decodeContainer reads the settings of a container. What they hold that the server does not know is refused
+// in strict mode, as Cosmos DB refuses it, and else logged: a newer client may well send more.
+func (s *Service) decodeContainer(c *call) (definition.ContainerSpec, error) {
+	spec, ignored, err := definition.ParseContainerSpec(c.req.Body, s.opt.Strict)
+	if len(ignored) > 0 {
+		s.log.Warn("unknown container properties ignored", "container", spec.ID, "properties", ignored,
+			"activity", c.req.Activity)
+	}
+	return spec, err
+}
+
+func (s *Service) readContainer(c *call) error {
+	p, err := s.addressed(c)
+	if err != nil {
+		return err
+	}
+	if c.in.PopulateQuota {
+		if err := c.setQuota(p.container); err != nil {
+			return err
+		}
+	}
+	if !c.in.Statistics {
+		return c.sendContainer(StatusOK, p.container)
+	}
+	list, err := p.container.Statistics(c.ctx)
+	if err != nil {
+		return err
+	}
+	return c.sendContainerWith(StatusOK, p.container, appendStatistics(nil, list))
+}
+
+// appendStatistics appends the member "statistics" of a container.
+func appendStatistics(dst []byte, list []inspect.RangeStatistics) []byte {
+	kb := func(dst []byte, n int64) []byte { return strconv.AppendInt(dst, (n+1023)/1024, 10) }
+	dst = append(dst, `"statistics":[`...)
+	for i, r := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsondoc.AppendString(append(dst, `{"id":`...), r.Range)
+		dst = kb(append(dst, `,"sizeInKB":`...), r.Bytes)
+		dst = strconv.AppendInt(append(dst, `,"documentCount":`...), r.Documents, 10)
+		dst = strconv.AppendInt(append(dst, `,"sampledDistinctPartitionKeyCount":`...), int64(r.Keys), 10)
+		dst = append(dst, `,"partitionKeys":[`...)
+		for j, k := range r.Largest {
+			if j > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(append(dst, `{"partitionKey":`...), k.Key...)
+			dst = append(kb(append(dst, `,"sizeInKB":`...), k.Bytes), '}')
+		}
+		dst = append(dst, "]}"...)
+	}
+	return append(dst, ']')
+}
+
+func (s *Service) replaceContainer(c *call) error {
+	p, err := s.addressed(c)
+	if err != nil {
+		return err
+	}
+	spec, err := s.decodeContainer(c)
+	if err != nil {
+		return err
+	}
+	coll, err := p.database.ReplaceContainer(c.ctx, p.container.ID(), spec, c.in.writeOptions())
+	if err != nil {
+		return err
+	}
+	c.out.Lint = spec.Lint()
+	return c.sendContainer(StatusOK, coll)
+}
+
+func (s *Service) deleteContainer(c *call) error {
+	p, err := s.addressed(c)
+	if err != nil {
+		return err
+	}
+	if err := p.database.DeleteContainer(c.ctx, p.container.ID(), c.in.writeOptions()); err != nil {
+		return err
+	}
+	// Clients forget the session tokens of the rid that they are told here.
+	c.out.OwnerRID = p.container.Info().RID
+	return c.noContent(StatusNoContent)
+}
+
+// sendContainer answers with a container, and where the client asks for figures with how far its items are
+// indexed by its present policy, in percent.
+func (c *call) sendContainer(status int, coll *store.Container) error {
+	return c.sendContainerWith(status, coll, nil)
+}
+
+// sendContainerWith is sendContainer with one more member.
+func (c *call) sendContainerWith(status int, coll *store.Container, member []byte) error {
+	info := coll.Info()
+	c.setPosition(coll)
+	c.out.setETag(info.ETag)
+	if c.in.PopulateQuota {
+		c.out.HasProgress, c.out.IndexProgress = true, coll.IndexProgress()
+	}
+	c.out.SharesThroughput = coll.SharesThroughput()
+	body := c.appendContainer(nil, info)
+	if member != nil {
+		body = append(append(append(body[:len(body)-1], ','), member...), '}')
+	}
+	return c.json(status, body)
+}
+
+// setPosition makes the session token of an answer about a container as a whole: its first range's.
+func (c *call) setPosition(coll *store.Container) {
+	id, lsn := coll.Position("")
+	c.out.Version = coll.SessionVersion()
+	c.setReceipt(id, lsn, 0)
+}
+
+// setQuota tells the limits of a container and how far they are used now.
+func (c *call) setQuota(coll *store.Container) error {
+	if _, err := coll.Usage(c.ctx); err != nil {
+		return err
+	}
+	c.setScriptQuota(coll)
+	return nil
+}
+
+// setScriptQuota tells the limits of a container for items and scripts. How far those for items are used is
+// what was last counted.
+func (c *call) setScriptQuota(coll *store.Container) {
+	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
+	c.out.Quota = inspect.Limits + "functions=25;storedProcedures=100;triggers=25;"
+	c.out.Usage = coll.LastUsage() + "functions=" + count(store.KindFunction) +
+		";storedProcedures=" + count(store.KindStoredProcedure) +
+		";triggers=" + count(store.KindTrigger) + ";"
+}
+
+// setItemQuota tells the limits of a container for items, and how far they were used when last counted.
+func (c *call) setItemQuota(coll *store.Container) {
+	c.out.Quota, c.out.Usage = inspect.Limits, coll.LastUsage()
+}

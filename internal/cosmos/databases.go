@@ -1,0 +1,112 @@
+package cosmos
+
+import (
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// database finds the database that the path names, by id or by rid. byRID tells which it was, and how the
+// rest of the path is to be read.
+//
+// A path tells the two apart by the form of its first id alone, and so do clients when they sign, but a
+// database may have a name of that form. So a name that exists goes before a rid: what is asked of a database
+// by its name never reaches another one. A path is read as rids where the names lead nowhere: there is no
+// database of that name, or it has nothing of the name that comes next while the database of that rid has
+// something of that rid.
+func (s *Service) database(c *call) (d *store.Database, byRID bool, err error) {
+	id := c.req.Address.Database()
+	d, err = s.db.Database(id)
+	if !c.req.Address.ByRID || err == nil && c.leadsOn(d, false) {
+		return d, false, err
+	}
+	other, ridErr := s.db.DatabaseByRID(id)
+	if err == nil && (ridErr != nil || !c.leadsOn(other, true)) {
+		return d, false, nil
+	}
+	return other, true, ridErr
+}
+
+// leadsOn tells whether a database has what the path names next, by rid or by name. A path that ends there
+// leads on.
+func (c *call) leadsOn(d *store.Database, byRID bool) bool {
+	if c.req.Address.N < 2 {
+		return true
+	}
+	next := c.req.Address.ID(1)
+	of := func(k store.ResourceKind) error {
+		_, err := smallPlace{Resources: d.Resources(k), byRID: byRID}.named(next)
+		return err
+	}
+	var err error
+	switch c.req.Kind {
+	case KindUser, KindPermission:
+		err = of(store.KindUser)
+	case KindEncryptionKey:
+		err = of(store.KindEncryptionKey)
+	default:
+		if byRID {
+			_, err = d.ContainerByRID(next)
+		} else {
+			_, err = d.Container(next)
+		}
+	}
+	return err == nil
+}
+
+func (s *Service) listDatabases(c *call) error {
+	return sendFeed(c, s.databaseFeed())
+}
+
+func (s *Service) queryDatabases(c *call) error {
+	return queryFeed(c, s.databaseFeed())
+}
+
+func (s *Service) databaseFeed() feed[*store.Database] {
+	return feed[*store.Database]{
+		key:      "Databases",
+		rows:     s.db.Databases(),
+		position: func(d *store.Database) string { return ridPosition(d.RID()) },
+		render:   appendDatabase,
+	}
+}
+
+func (s *Service) createDatabase(c *call) error {
+	body, err := decodeObject(c.req.Body)
+	if err != nil {
+		return err
+	}
+	id := body.Member("id")
+	if id.Kind() != jsondoc.String {
+		return BadRequest("The input content is invalid because the required property 'id' is missing " +
+			"or is not a string.")
+	}
+	d, err := s.db.CreateDatabase(c.ctx, id.Str(), c.in.Throughput)
+	if err != nil {
+		return err
+	}
+	return c.sendDatabase(StatusCreated, d)
+}
+
+func (s *Service) readDatabase(c *call) error {
+	d, _, err := s.database(c)
+	if err != nil {
+		return err
+	}
+	return c.sendDatabase(StatusOK, d)
+}
+
+func (s *Service) deleteDatabase(c *call) error {
+	d, _, err := s.database(c)
+	if err != nil {
+		return err
+	}
+	if err := s.db.DeleteDatabase(c.ctx, d.ID(), c.in.writeOptions()); err != nil {
+		return err
+	}
+	return c.noContent(StatusNoContent)
+}
+
+func (c *call) sendDatabase(status int, d *store.Database) error {
+	c.out.setETag(d.ETag())
+	return c.json(status, appendDatabase(nil, d))
+}

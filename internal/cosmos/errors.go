@@ -1,0 +1,226 @@
+package cosmos
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/script"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// Error is a failure that only the protocol knows: an address, a header, a signature.
+type Error struct {
+	Status    int
+	Substatus int // 0: none
+	Message   string
+	Detail    string // a second sentence for people, may be empty
+
+	inner  string // the JSON that the message embeds, where it is not the list of message and detail
+	prefix string // of the message, may be empty
+	bare   bool   // the message begins with the text itself, outside of any JSON
+	plan   string // additionalErrorInfo: how the client can run the query itself; may be empty
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Failure is an *Error with the status and the substatus given; the answer's body gets the protocol's shape.
+func Failure(status, substatus int, message string) error {
+	return &Error{Status: status, Substatus: substatus, Message: message}
+}
+
+// BadRequest is a 400 without a substatus.
+func BadRequest(message string) error { return Failure(StatusBadRequest, 0, message) }
+
+// BadHeader is a 400 for a header whose value cannot be one.
+func BadHeader(name, value string) error {
+	return BadRequest("The value '" + value + "' specified for the header '" + strings.ToLower(name) +
+		"' is invalid.")
+}
+
+// statuses says what each of the store's codes is on the wire: HTTP status, substatus (x-ms-substatus), and
+// the text that clients look for. The text comes first and the store's own message follows; alone leaves that
+// out.
+var statuses = [...]struct {
+	code      fault.Code
+	status    int
+	substatus int
+	text      string
+	alone     bool
+}{
+	{code: fault.CodeBadRequest, status: StatusBadRequest},
+	{code: fault.CodePartitionKeyMismatch, status: StatusBadRequest,
+		substatus: SubstatusPartitionKeyMismatch},
+	{code: fault.CodeNotModified, status: StatusNotModified},
+	{code: fault.CodeForbidden, status: StatusForbidden},
+	{code: fault.CodeNotFound, status: StatusNotFound, text: notFoundText},
+	{code: fault.CodeOwnerNotFound, status: StatusNotFound, substatus: SubstatusOwnerNotFound,
+		text: notFoundText},
+	{code: fault.CodeSessionNotAvailable, status: StatusNotFound, substatus: SubstatusSessionNotAvailable,
+		text: sessionText},
+	{code: fault.CodeConflict, status: StatusConflict},
+	{code: fault.CodeRangeGone, status: StatusGone, substatus: SubstatusRangeGone},
+	{code: fault.CodePreconditionFailed, status: StatusPreconditionFailed, text: preconditionText,
+		alone: true},
+	{code: fault.CodeTooLarge, status: StatusTooLarge, text: tooLargeText, alone: true},
+	{code: fault.CodeCanceled, status: StatusRequestTimeout},
+	// 507 and not 503: clients retry a 503 for minutes, which frees no disk.
+	{code: fault.CodeDiskFull, status: StatusInsufficientStorage},
+	{code: fault.CodeUnavailable, status: StatusUnavailable},
+	{code: fault.CodeCrossPartition, status: StatusBadRequest, substatus: SubstatusCrossPartition},
+	{code: fault.CodeFailedDependency, status: StatusFailedDependency},
+	{code: fault.CodeThrottled, status: StatusTooManyRequests, substatus: SubstatusThrottled},
+}
+
+// Texts that clients and their tests look for in the messages.
+const (
+	notFoundText = "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"
+	// The store's own message follows, with the words that older clients look for.
+	sessionText      = "The read/write session is not available for the input session token."
+	preconditionText = "One of the specified pre-condition is not met. Learn more: " +
+		"https://aka.ms/CosmosDB/sql/errors/precondition-failed"
+
+	tooLargeText = "Request size is too large"
+	internalText = "An internal error occurred. The server's log tells more under this activity id."
+)
+
+// NotFound is a 404 for something that is no resource of the store: a path, an operation.
+func NotFound(detail string) error {
+	return &Error{Status: StatusNotFound, Message: notFoundText, Detail: detail}
+}
+
+// TooLarge is the refusal of a body that is larger than a request's may be.
+func TooLarge() error { return Failure(StatusTooLarge, 0, tooLargeText) }
+
+// Internal is what a client is told of a defect. The log tells the rest.
+func Internal() error { return Failure(StatusInternalError, 0, internalText) }
+
+// Classify turns any error into what the protocol says about it. internal is true for a defect: the caller
+// logs it.
+func Classify(err error) (w Error, internal bool) {
+	var wire *Error
+	if errors.As(err, &wire) {
+		w = *wire
+		w.Message, w.Detail = Excerpt(w.Message, maxSentence), Excerpt(w.Detail, maxSentence)
+		return w, false
+	}
+	var failed *fault.Error
+	if errors.As(err, &failed) {
+		for _, s := range statuses {
+			if s.code != failed.Code {
+				continue
+			}
+			w = Error{Status: s.status, Substatus: s.substatus, Message: failed.Message}
+			if s.text != "" {
+				w.Message, w.Detail = s.text, failed.Message
+			}
+			if s.alone {
+				w.Detail = ""
+			}
+			var wrong *query.Error
+			if errors.As(err, &wrong) {
+				w.inner = wrong.JSON()
+			}
+			var thrown *script.Error
+			if errors.As(err, &thrown) {
+				w.Substatus = thrown.Number
+			} else {
+				w.Message, w.Detail = Excerpt(w.Message, maxSentence), Excerpt(w.Detail, maxSentence)
+			}
+			var unsupported *query.UnsupportedError
+			w.bare = errors.As(err, &unsupported)
+			var cross *store.CrossPartitionError
+			if errors.As(err, &cross) {
+				w.plan = string(cross.Plan)
+			}
+			return w, false
+		}
+	}
+	return Error{Status: StatusInternalError, Message: internalText}, true
+}
+
+// queryError says of an error of package query what the store would say of it: for queries that do not reach
+// the store.
+func queryError(err error) error {
+	var wrong *query.Error
+	var memory *query.MemoryError
+	var match *query.MatchError
+	var cursor *query.CursorError
+	var late *query.TimeError
+	failed := &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
+	switch {
+	case errors.As(err, &wrong), errors.As(err, &memory), errors.As(err, &match):
+	case errors.As(err, &cursor):
+		failed.Message = "Invalid Continuation Token"
+	case errors.As(err, &late):
+		failed.Code = fault.CodeCanceled
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		failed.Code, failed.Message = fault.CodeCanceled, "The request was cancelled."
+	default:
+		return err
+	}
+	return failed
+}
+
+// Bounds of an error's parts, in bytes. What a client has sent may be much longer, and texts quote it.
+const (
+	MaxExcerpt  = 1024 // of an address
+	maxSentence = 4096 // of the message and of the detail, but for what a script has thrown
+)
+
+// Excerpt is the beginning of a text that is longer than most bytes, and valid UTF-8 in any case.
+func Excerpt(text string, most int) string {
+	if len(text) <= most {
+		return strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return strings.ToValidUTF8(text[:most], "\uFFFD") + "..."
+}
+
+// appendBareError renders the body of an error as a replica answers it: a JSON object with the texts, or that
+// of a query's error.
+func appendBareError(dst []byte, w *Error) []byte {
+	if w.inner != "" {
+		return append(dst, w.inner...)
+	}
+	dst = append(dst, `{"Errors":[`...)
+	dst = jsondoc.AppendString(dst, strings.ToValidUTF8(w.Message, "\uFFFD"))
+	if w.Detail != "" {
+		dst = append(dst, ',')
+		dst = jsondoc.AppendString(dst, strings.ToValidUTF8(w.Detail, "\uFFFD"))
+	}
+	return append(dst, "]}"...)
+}
+
+// appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message
+// holds a second JSON object, a line break and the activity id. Clients take it apart. stats is what
+// requestStats says.
+func appendErrorBody(dst []byte, w *Error, activity, requestURI, stats string) []byte {
+	message := append(make([]byte, 0, 256), w.prefix...)
+	if !w.bare {
+		message = append(message, "Message: "...)
+	}
+	if w.bare {
+		message = append(message, w.Message...)
+	} else {
+		message = appendBareError(message, w)
+	}
+	message = append(message, "\r\nActivityId: "...)
+	message = append(message, activity...)
+	message = append(message, ", Request URI: "...)
+	message = append(message, Excerpt(requestURI, MaxExcerpt)...)
+	message = append(message, ", RequestStats: "...)
+	message = append(message, stats...)
+	message = append(message, ", SDK: mayfly"...)
+
+	dst = append(dst, `{"code":"`...)
+	dst = append(dst, codeNames[w.Status]...)
+	dst = append(dst, `","message":`...)
+	dst = jsondoc.AppendString(dst, string(message))
+	if w.plan != "" {
+		dst = jsondoc.AppendString(append(dst, `,"additionalErrorInfo":`...), w.plan)
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,130 @@
+package cosmos
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// setExecutionInfo tells of an ORDER BY in which direction equal rows come: clients that resume one skip rows
+// by it.
+func (c *call) setExecutionInfo(p store.QueryPage) {
+	if p.Ordered {
+		c.out.ExecutionInfo = fmt.Sprintf(`{"reverseRidEnabled":false,"reverseIndexScan":%t}`, p.Descending)
+	}
+}
+
+// setQueryMetrics adds the header that tells what a page of a query took, for clients that ask for it: names
+// and values, which clients split at ';' and '='. All of Cosmos DB's names are there. A time is never 0, as
+// what was done has taken some: one that is too short to be told, or is not measured apart from the others,
+// is 0.01.
+func (c *call) setQueryMetrics(s query.Stats, took time.Duration) {
+	if !c.in.QueryMetrics {
+		return
+	}
+	ratio := 1.0 // of the documents read, how many were wanted: all, where none had to be read
+	if s.Loaded > 0 {
+		ratio = float64(s.Matched) / float64(s.Loaded)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "totalExecutionTimeInMs=%.2f", milliseconds(took))
+	b.WriteString(";queryCompileTimeInMs=0.01;queryLogicalPlanBuildTimeInMs=0.01" +
+		";queryPhysicalPlanBuildTimeInMs=0.01;queryOptimizationTimeInMs=0.01")
+	fmt.Fprintf(&b, ";VMExecutionTimeInMs=%.2f", milliseconds(s.Elapsed))
+	b.WriteString(";indexLookupTimeInMs=0.01;instructionCount=0")
+	fmt.Fprintf(&b, ";documentLoadTimeInMs=%.2f", milliseconds(s.Load))
+	b.WriteString(";systemFunctionExecuteTimeInMs=0.01;userFunctionExecuteTimeInMs=0.01")
+	fmt.Fprintf(&b, ";retrievedDocumentCount=%d;retrievedDocumentSize=%d", s.Loaded, s.LoadedBytes)
+	fmt.Fprintf(&b, ";outputDocumentCount=%d;outputDocumentSize=%d", s.Output, s.OutputBytes)
+	fmt.Fprintf(&b, ";writeOutputTimeInMs=0.01;indexUtilizationRatio=%.2f", ratio)
+	c.out.QueryMetrics = b.String()
+}
+
+// milliseconds are those of a time that was taken: 0.01 at least.
+func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0.01) }
+
+// setIndexUse adds the header that tells which indexes a query used and which would help, for clients that
+// ask for it. The second form is URL-encoded and the first one base64; where both are asked for the second
+// one is sent.
+func (c *call) setIndexUse(use query.IndexUse) {
+	var text []byte
+	var err error
+	switch {
+	case c.in.IndexMetricsV2:
+		text, err = indexUseV2(use)
+		text = appendPercent(nil, text, "")
+	case c.in.IndexMetrics:
+		text, err = indexUseV1(use)
+		text = base64.StdEncoding.AppendEncode(nil, text)
+	default:
+		return
+	}
+	if err == nil { // strings and booleans always have a JSON text
+		c.out.IndexUtilization = string(text)
+	}
+}
+
+// impact is the score of every index that is named: those that do not matter are not.
+const impact = "High"
+
+// indexUseV1 is the first form of the index metrics.
+func indexUseV1(use query.IndexUse) ([]byte, error) {
+	type single struct {
+		FilterExpression, IndexSpec       string
+		FilterPreciseSet, IndexPreciseSet bool
+		IndexImpactScore                  string
+	}
+	type composite struct {
+		IndexSpecs       []string
+		IndexPreciseSet  bool
+		IndexImpactScore string
+	}
+	ofSingle := func(spec string) single { return single{"", spec, true, true, impact} }
+	ofComposite := func(specs []string) composite { return composite{specs, true, impact} }
+	return jsondoc.Marshal(struct {
+		UtilizedSingleIndexes, PotentialSingleIndexes       []single
+		UtilizedCompositeIndexes, PotentialCompositeIndexes []composite
+	}{
+		each(use.Single, ofSingle), each(use.PotentialSingle, ofSingle),
+		each(use.Composite, ofComposite), each(use.PotentialComposite, ofComposite),
+	})
+}
+
+// indexUseV2 is the second form. It scores the potential indexes alone.
+func indexUseV2(use query.IndexUse) ([]byte, error) {
+	type single struct {
+		IndexSpec        string
+		IndexImpactScore string `json:",omitempty"`
+	}
+	type composite struct {
+		IndexSpecs       []string
+		IndexImpactScore string `json:",omitempty"`
+	}
+	type indexes struct {
+		SingleIndexes    []single
+		CompositeIndexes []composite
+	}
+	of := func(specs []string, lists [][]string, score string) indexes {
+		return indexes{
+			each(specs, func(spec string) single { return single{spec, score} }),
+			each(lists, func(specs []string) composite { return composite{specs, score} }),
+		}
+	}
+	return jsondoc.Marshal(struct{ UtilizedIndexes, PotentialIndexes indexes }{
+		of(use.Single, use.Composite, ""), of(use.PotentialSingle, use.PotentialComposite, impact),
+	})
+}
+
+// each makes a list of another. It is never null in JSON: clients read its length.
+func each[S, T any](list []S, of func(S) T) []T {
+	out := make([]T, len(list))
+	for i, s := range list {
+		out[i] = of(s)
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+package cosmos
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store"
+)
+
+func (s *Service) queryItems(c *call) error {
+	p, rid, err := s.within(c)
+	if err != nil {
+		return err
+	}
+	text, params, err := decodeQuery(c)
+	if err != nil {
+		return err
+	}
+	var resume *store.Resume
+	if !c.req.BareText {
+		if resume, err = decodeResume(jsondoc.Of(c.req.Body).Member("resumeFilter")); err != nil {
+			return err
+		}
+	}
+	began := s.opt.Wall.Now()
+	result, r, err := p.container.Query(c.ctx, store.QueryRequest{
+		Text: text, Parameters: params, ListOptions: c.in.listOptions(), Cross: s.reach(c), Resume: resume,
+		Explain: s.opt.SlowQuery > 0,
+	})
+	c.setReceiptOf(r)
+	took := s.opt.Wall.Now().Sub(began)
+	c.tellSlow(text, params, &result, r, took, err)
+	if err != nil {
+		return err
+	}
+	c.out.Direct = c.in.Direct // else the client throws the page away and asks for a plan
+	c.setItemQuota(p.container)
+	return c.sendResult(rid, "Documents", &result, took)
+}
+
+// reach is how far a query may reach over partitions without a key: as far as the client's headers and the
+// operator say.
+func (s *Service) reach(c *call) store.CrossPartition {
+	switch {
+	case s.opt.ServeCrossPartition || c.in.ServeCross:
+		return store.CrossServe
+	case c.in.CrossPartition:
+		return store.CrossStream
+	}
+	return store.CrossRefuse
+}
+
+// queryFeed answers with one page of a query's result over all rows of a feed. The rows are queried by the
+// text that reading them gives. Paging keeps no state here: a row's position stands for it in the
+// continuation.
+func queryFeed[T any](c *call, f feed[T]) error {
+	text, params, err := decodeQuery(c)
+	if err != nil {
+		return err
+	}
+	wall := c.srv.opt.Wall
+	began := wall.Now()
+	elapsed := func() time.Duration { return wall.Now().Sub(began) }
+	plan, err := query.Prepare(text, params, query.Info{Lenient: true})
+	if err != nil {
+		return queryError(err)
+	}
+	if _, ordered := plan.Ordered(); ordered {
+		return BadRequest("Order-by is not supported for the target resource type.")
+	}
+	list := make([]query.Value, len(f.rows))
+	for i, row := range f.rows {
+		list[i].Text = f.render(nil, row)
+		if list[i].Position, err = strconv.ParseUint(f.position(row), 16, 64); err != nil {
+			return err
+		}
+	}
+	env := query.Env{Now: c.srv.db.Now().UTC(), Random: rand.Float64, Elapsed: elapsed}
+	page, err := plan.RunValues(c.ctx, list, env, query.RunOptions{
+		MaxItems: pageLimit(c.in.MaxItems), MaxBytes: maxPageSize, Cursor: c.in.Continuation, Scope: f.scope(),
+		Certain: true,
+	})
+	if err != nil {
+		return queryError(err)
+	}
+	result := store.QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats,
+		Indexes: plan.IndexUse()}
+	return c.sendResult(f.owner, f.key, &result, elapsed())
+}
+
+// sendResult answers with a page of a query's result, which took so long to make. It lets the rows go before
+// it writes.
+func (c *call) sendResult(owner, key string, p *store.QueryPage, took time.Duration) error {
+	size := 0
+	for _, row := range p.Rows {
+		size += len(row) + 1
+	}
+	out := newPage(owner, key, size)
+	for _, row := range p.Rows {
+		out.row()
+		out.b = append(out.b, row...)
+	}
+	p.Rows = nil
+	c.out.Continuation = p.Continuation
+	c.setExecutionInfo(*p)
+	c.setIndexUse(p.Indexes)
+	c.setQueryMetrics(p.Stats, took)
+	return c.sendPage(out)
+}
+
+// decodeQuery reads the body of a query: {"query": "...", "parameters": [{"name": "@p", "value": ...}]}, or
+// the bare text. Members that are not known are ignored: clients send
+// some.
+func decodeQuery(c *call) (text string, params []store.Parameter, err error) {
+	if c.req.BareText {
+		if !utf8.Valid(c.req.Body) {
+			return "", nil, BadRequest("The query is not valid UTF-8.")
+		}
+		return string(c.req.Body), nil, nil
+	}
+	body, err := decodeKept(c.req.Body)
+	if err != nil {
+		return "", nil, err
+	}
+	if text, err = decodeText(body, "query"); err != nil {
+		return "", nil, err
+	}
+	params, err = store.ParseParameters(body.Member("parameters"))
+	return text, params, err
+}
+
+// decodeText reads a member of a request's body that must be there, a string.
+func decodeText(body jsondoc.Value, name string) (string, error) {
+	v := body.Member(name)
+	if v.Kind() != jsondoc.String {
+		return "", BadRequest("The input content is invalid because the required property '" + name +
+			"' is missing or is not a string.")
+	}
+	return v.Str(), nil
+}

@@ -1,0 +1,91 @@
+package cosmos
+
+import (
+	"strconv"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// planPrefix is what Cosmos DB puts before the message of an error that it found while it made a query plan.
+const planPrefix = "Gateway Failed to Retrieve Query Plan: "
+
+// queryPlan answers with the plan by which the client runs a query over several partition ranges.
+func (s *Service) queryPlan(c *call) error {
+	p, _, err := s.within(c)
+	if err != nil {
+		return err
+	}
+	text, params, err := decodeQuery(c)
+	if err != nil {
+		return err
+	}
+	plan, r, err := p.container.QueryPlan(c.ctx, store.QueryRequest{
+		Text: text, Parameters: params, ListOptions: c.in.listOptions(), Continued: c.in.Continued,
+	}, c.in.Features)
+	c.setReceiptOf(r)
+	if err != nil {
+		w, internal := Classify(err)
+		if internal || w.Status != StatusBadRequest || w.bare {
+			return err
+		}
+		w.prefix = planPrefix
+		return &w
+	}
+	return c.json(StatusOK, plan)
+}
+
+// decodeResume reads the place at which a query with ORDER BY goes on, in the form of the .NET client:
+//
+//	"resumeFilter": {"value": [1, "a", [], {"type": "array", "low": -1, "high": 2}], "rid": "...", "exclude": true}
+//
+// An empty array stands for undefined, and an object for an array or an object that rows were ordered by: it
+// has its hash.
+func decodeResume(filter jsondoc.Value) (*store.Resume, error) {
+	switch filter.Kind() {
+	case jsondoc.Undefined, jsondoc.Null:
+		return nil, nil
+	}
+	values, rid, exclude := filter.Member("value"), filter.Member("rid"), filter.Member("exclude")
+	r := &store.Resume{Exclude: exclude.Bool()}
+	if k := rid.Kind(); k == jsondoc.String {
+		r.RID = rid.Str()
+	} else if k != jsondoc.Undefined && k != jsondoc.Null {
+		return nil, BadRequest("The 'rid' of a 'resumeFilter' must be a string.")
+	}
+	if k := exclude.Kind(); k != jsondoc.Undefined && k != jsondoc.Bool {
+		return nil, BadRequest("The 'exclude' of a 'resumeFilter' must be a boolean.")
+	}
+	if values.Kind() != jsondoc.Array {
+		return nil, BadRequest("A 'resumeFilter' needs a 'value', an array of what the rows are ordered by.")
+	}
+	known := true
+	values.Each(func(_ string, v jsondoc.Value) bool {
+		var at query.OrderValue
+		at, known = decodeOrderValue(v)
+		r.Values = append(r.Values, at)
+		return known
+	})
+	if !known {
+		return nil, BadRequest("A 'resumeFilter' names an array or an object by its 'type', 'low' and 'high'.")
+	}
+	return r, nil
+}
+
+// decodeOrderValue reads one value of a resume filter. The halves of a hash come as signed integers.
+func decodeOrderValue(v jsondoc.Value) (at query.OrderValue, known bool) {
+	switch {
+	case v.Kind() < jsondoc.Array:
+		return query.OrderedBy(v), true
+	case v.Kind() == jsondoc.Array:
+		return at, v.Len() == 0
+	}
+	low, err := strconv.ParseInt(string(v.Member("low").Raw()), 10, 64)
+	high, err2 := strconv.ParseInt(string(v.Member("high").Raw()), 10, 64)
+	if err != nil || err2 != nil {
+		return at, false
+	}
+	kind, known := map[string]jsondoc.Kind{"array": jsondoc.Array, "object": jsondoc.Object}[v.Member("type").Str()]
+	return query.OrderedByHash(kind, jsondoc.Hash{Low: uint64(low), High: uint64(high)}), known
+}

@@ -1,0 +1,96 @@
+package cosmos
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// listRanges lists the partition key ranges of a container. Clients that ask for changes (A-IM) with the etag
+// of the last answer get 304 while nothing has changed, which some of them ask until, and else the ranges
+// that have come since: the children of those that were split. A container that is gone, asked for by its
+// rid, answers with the ranges of the one that has its name now: store.DB.Successor.
+func (s *Service) listRanges(c *call) error {
+	coll, set, err := s.ranges(c)
+	if err != nil {
+		return err
+	}
+	c.setPosition(coll)
+	c.out.setETag(set.ETag)
+	if c.in.Incremental && bareETag(c.in.IfNoneMatch) == bareETag(set.ETag) {
+		c.out.setItemCount(0)
+		return c.noContent(StatusNotModified)
+	}
+	rows := set.Ranges
+	if c.in.Incremental {
+		rows = set.Since(c.in.IfNoneMatch)
+	}
+	if c.in.MaxItems <= 0 {
+		c.in.MaxItems = len(rows) // some clients read one page and take it for all
+	}
+	return sendFeed(c, rangeFeed(rows, coll.Info()))
+}
+
+// ranges finds the ranges that listRanges answers with, and their container. A resource token, which is for
+// one container, reaches no successor of it.
+func (s *Service) ranges(c *call) (*store.Container, store.RangeSet, error) {
+	p, _, err := s.within(c)
+	if err == nil {
+		return p.container, p.container.Ranges(), nil
+	}
+	if fault.ErrorCode(err) != fault.CodeOwnerNotFound || !c.req.Address.ByRID || !c.req.Trusted {
+		return nil, store.RangeSet{}, err
+	}
+	d, next, set, missing := s.db.Successor(c.ctx, c.req.Address.Container())
+	if fault.ErrorCode(missing) == fault.CodeNotFound {
+		return nil, store.RangeSet{}, err
+	} else if missing != nil {
+		return nil, store.RangeSet{}, missing
+	}
+	c.out.setContainerPaths(next.RID(), d.ID(), next.ID())
+	return next, set, nil
+}
+
+func rangeFeed(rows []store.Range, in store.ContainerInfo) feed[store.Range] {
+	return feed[store.Range]{
+		key:      "PartitionKeyRanges",
+		owner:    in.RID,
+		rows:     rows,
+		position: func(r store.Range) string { return r.Min },
+		render:   func(dst []byte, r store.Range) []byte { return appendRange(dst, r, in) },
+	}
+}
+
+// bareETag is an etag without what clients and proxies add or drop: quotes and the mark of a weak one.
+func bareETag(etag string) string { return strings.Trim(strings.TrimPrefix(etag, "W/"), `"`) }
+
+func appendRange(dst []byte, r store.Range, in store.ContainerInfo) []byte {
+	dst = appendSystem(append(dst, '{'), r.RID, containerSelf(in.DatabaseRID, in.RID)+"pkranges/"+r.RID+"/",
+		r.ETag, r.Timestamp)
+	dst = jsondoc.AppendString(append(dst, `,"id":`...), r.ID)
+	dst = jsondoc.AppendString(append(dst, `,"minInclusive":`...), r.Min)
+	dst = jsondoc.AppendString(append(dst, `,"maxExclusive":`...), r.Max)
+	dst = append(dst, `,"ridPrefix":`...)
+	if n, err := strconv.Atoi(r.ID); err == nil {
+		dst = strconv.AppendInt(dst, int64(n), 10)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = strconv.AppendFloat(append(dst, `,"throughputFraction":`...), r.Fraction, 'f', -1, 64)
+	status := "online"
+	if r.Splitting {
+		status = "splitting"
+	}
+	dst = append(append(append(dst, `,"status":"`...), status...), `","parents":[`...)
+	for i, p := range r.Parents {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsondoc.AppendString(dst, p)
+	}
+	dst = strconv.AppendUint(append(dst, `],"ownedArchivalPKRangeIds":[],"lsn":`...), r.LSN, 10)
+	return append(dst, '}')
+}

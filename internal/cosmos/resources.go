@@ -1,0 +1,212 @@
+package cosmos
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// smallKinds says which kinds of paths are small resources, and how their feeds are called.
+var smallKinds = map[Kind]struct {
+	kind store.ResourceKind
+	key  string
+}{
+	KindUser:          {store.KindUser, "Users"},
+	KindPermission:    {store.KindPermission, "Permissions"},
+	KindEncryptionKey: {store.KindEncryptionKey, "ClientEncryptionKeys"},
+	KindSproc:         {store.KindStoredProcedure, "StoredProcedures"},
+	KindTrigger:       {store.KindTrigger, "Triggers"},
+	KindUDF:           {store.KindFunction, "UserDefinedFunctions"},
+}
+
+// smallPlace is where a path to small resources leads.
+type smallPlace struct {
+	store.Resources
+	owner string // rid of the parent
+	byRID bool
+	in    *store.Container // nil for what lies in a database
+}
+
+// resources finds the small resources that the path names one of, or is the feed of.
+func (s *Service) resources(c *call) (p smallPlace, err error) {
+	k := smallKinds[c.req.Kind].kind
+	switch c.req.Kind {
+	case KindSproc, KindTrigger, KindUDF:
+		in, rid, err := s.within(c)
+		if err != nil {
+			return p, err
+		}
+		c.setPosition(in.container)
+		return smallPlace{in.container.Resources(k), rid, in.byRID, in.container}, nil
+	}
+	d, byRID, err := s.database(c)
+	if err != nil {
+		return p, fault.Owner(err)
+	}
+	c.out.setDatabasePaths(d.RID(), d.ID())
+	p = smallPlace{Resources: d.Resources(k), owner: d.RID(), byRID: byRID}
+	if k != store.KindPermission {
+		return p, nil
+	}
+	if err := c.in.checkTokenLife(); err != nil {
+		return p, err
+	}
+	user, err := smallPlace{Resources: d.Resources(store.KindUser), byRID: byRID}.named(c.req.Address.ID(1))
+	if err == nil {
+		p.owner = user.RID
+		p.Resources, err = d.Permissions(user.ID)
+	}
+	return p, fault.Owner(err)
+}
+
+// named finds the resource of that name or rid, whichever the path is made of.
+func (p smallPlace) named(id string) (store.Resource, error) {
+	if p.byRID {
+		return p.ReadByRID(id)
+	}
+	return p.Read(id)
+}
+
+func (s *Service) listResources(c *call) error {
+	f, err := s.resourceFeed(c)
+	if err != nil {
+		return err
+	}
+	return sendFeed(c, f)
+}
+
+func (s *Service) queryResources(c *call) error {
+	f, err := s.resourceFeed(c)
+	if err != nil {
+		return err
+	}
+	return queryFeed(c, f)
+}
+
+func (s *Service) resourceFeed(c *call) (f feed[store.Resource], err error) {
+	p, err := s.resources(c)
+	if err != nil {
+		return f, err
+	}
+	return feed[store.Resource]{
+		key:      smallKinds[c.req.Kind].key,
+		owner:    p.owner,
+		rows:     p.List(),
+		position: func(r store.Resource) string { return resourcePosition(r.RID) },
+		render:   func(dst []byte, r store.Resource) []byte { return c.appendResource(dst, r) },
+	}, nil
+}
+
+// resourcePosition is the number in a small resource's rid, which grows with every one that is made.
+func resourcePosition(rid string) string {
+	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/"))
+	if err != nil || len(b) < 8 {
+		return ""
+	}
+	if len(b) == 8 {
+		return ridPosition(rid)
+	}
+	return fmt.Sprintf("%016X", binary.LittleEndian.Uint64(b[len(b)-8:]))
+}
+
+func (s *Service) createResource(c *call) error {
+	return s.writeResource(c, func(p smallPlace) (store.Resource, int, error) {
+		r, err := p.Create(c.ctx, c.req.Body)
+		return r, StatusCreated, err
+	})
+}
+
+func (s *Service) upsertResource(c *call) error {
+	return s.writeResource(c, func(p smallPlace) (store.Resource, int, error) {
+		r, inserted, err := p.Upsert(c.ctx, c.req.Body, c.in.writeOptions())
+		if inserted {
+			return r, StatusCreated, err
+		}
+		return r, StatusOK, err
+	})
+}
+
+func (s *Service) replaceResource(c *call) error {
+	return s.writeResource(c, func(p smallPlace) (store.Resource, int, error) {
+		old, err := p.named(c.req.Address.Leaf())
+		if err != nil {
+			return old, 0, err
+		}
+		r, err := p.Replace(c.ctx, old.ID, c.req.Body, c.in.writeOptions())
+		return r, StatusOK, err
+	})
+}
+
+// writeResource answers with what a write has made.
+func (s *Service) writeResource(c *call, write func(smallPlace) (store.Resource, int, error)) error {
+	p, err := s.resources(c)
+	if err != nil {
+		return err
+	}
+	r, status, err := write(p)
+	if err != nil {
+		return err
+	}
+	return c.sendResource(p, status, r)
+}
+
+// resource is the one that is addressed, and where it lies.
+func (s *Service) resource(c *call) (p smallPlace, r store.Resource, err error) {
+	if p, err = s.resources(c); err == nil {
+		r, err = p.named(c.req.Address.Leaf())
+	}
+	return p, r, err
+}
+
+func (s *Service) readResource(c *call) error {
+	p, r, err := s.resource(c)
+	if err != nil {
+		return err
+	}
+	if c.in.IfNoneMatch != "" && bareETag(c.in.IfNoneMatch) == bareETag(r.ETag) {
+		c.out.setETag(r.ETag)
+		return c.noContent(StatusNotModified)
+	}
+	return c.sendResource(p, StatusOK, r)
+}
+
+func (s *Service) deleteResource(c *call) error {
+	p, r, err := s.resource(c)
+	if err != nil {
+		return err
+	}
+	if err := p.Delete(c.ctx, r.ID, c.in.writeOptions()); err != nil {
+		return err
+	}
+	return c.noContent(StatusNoContent)
+}
+
+func (c *call) sendResource(p smallPlace, status int, r store.Resource) error {
+	c.out.setETag(r.ETag)
+	if p.in != nil {
+		c.setScriptQuota(p.in)
+	}
+	return c.json(status, c.appendResource(nil, r))
+}
+
+// appendResource renders a small resource: what the client sent, then what the server adds.
+func (c *call) appendResource(dst []byte, r store.Resource) []byte {
+	dst = append(dst, r.Body...)
+	dst[len(dst)-1] = ',' // in place of the closing brace
+	dst = appendSystem(dst, r.RID, r.Self, r.ETag, r.Timestamp)
+	switch c.req.Kind {
+	case KindUser:
+		dst = append(dst, `,"_permissions":"permissions/"`...)
+	case KindEncryptionKey:
+		dst = strconv.AppendInt(append(dst, `,"_cts":`...), r.Created, 10)
+	case KindPermission:
+		dst = jsondoc.AppendString(append(dst, `,"_token":`...), c.issueToken(r))
+	}
+	return append(dst, '}')
+}

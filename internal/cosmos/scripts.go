@@ -1,0 +1,121 @@
+package cosmos
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// executeProcedure runs a stored procedure on the partition key of the header. The body is an array of its
+// arguments.
+func (s *Service) executeProcedure(c *call) error {
+	p, err := s.resources(c)
+	if err != nil {
+		return err
+	}
+	id := c.req.Address.Leaf()
+	if !store.IsSystemProcedure(id) {
+		res, err := p.named(id)
+		if err != nil {
+			return err
+		}
+		id = res.ID
+	}
+	args, err := decodeArguments(c.req.Body)
+	if err != nil {
+		return err
+	}
+	coll, err := s.container(c)
+	if err != nil {
+		return err
+	}
+	done, r, err := coll.Execute(c.ctx, c.in.PartitionKey, id, args,
+		store.ExecuteOptions{Logging: c.in.ScriptLog, Range: c.in.RangeID, Session: c.in.Session})
+	c.setReceiptOf(r)
+	if c.in.ScriptLog { // of one that throws, too
+		c.out.Logged, c.out.ScriptLog = true, escapeLog(done.Log)
+	}
+	if err != nil {
+		return err
+	}
+	if done.Body == nil {
+		done.Body = []byte(`""`)
+	}
+	return c.json(StatusOK, done.Body)
+}
+
+// decodeArguments reads the body of an execution; none is no arguments. What is no array is taken as
+// JavaScript's Function.prototype.apply takes it: an object has as many arguments as its length says.
+func decodeArguments(body []byte) (args []jsondoc.Value, err error) {
+	if len(body) == 0 {
+		return nil, nil
+	}
+	text, err := jsondoc.Compact(body, jsondoc.Limits{})
+	if err != nil {
+		return nil, BadRequest("The input content is invalid: " + err.Error())
+	}
+	list := jsondoc.Of(text)
+	switch list.Kind() {
+	case jsondoc.Null:
+		return nil, nil
+	case jsondoc.Object:
+		return argumentsOf(list)
+	case jsondoc.Array:
+		list.Each(func(_ string, v jsondoc.Value) bool {
+			args = append(args, v)
+			return true
+		})
+		return args, nil
+	}
+	return nil, BadRequest("The arguments of a stored procedure must be a JSON array.")
+}
+
+// maxArguments is how many arguments the length of an object may ask for.
+const maxArguments = 1 << 16
+
+// argumentsOf are the arguments in an object: the members "0" to "length" - 1, undefined where there is none.
+// A length is made an integer as JavaScript does it.
+func argumentsOf(list jsondoc.Value) ([]jsondoc.Value, error) {
+	length := list.Member("length")
+	n := length.Num()
+	if length.Kind() == jsondoc.String {
+		n, _ = strconv.ParseFloat(strings.TrimSpace(length.Str()), 64) // 0 for what is no number
+	}
+	if length.Kind() == jsondoc.Bool && length.Bool() {
+		n = 1
+	}
+	if !(n >= 1) { // NaN as well
+		return nil, nil
+	}
+	if n > maxArguments {
+		return nil, BadRequest("A stored procedure cannot have as many arguments.")
+	}
+	args := make([]jsondoc.Value, int(n))
+	for i := range args {
+		args[i] = list.Member(strconv.Itoa(i))
+	}
+	return args, nil
+}
+
+// escapeLog writes what a script logged as JavaScript's encodeURIComponent does, so that it can stand in a
+// header.
+func escapeLog(text string) string {
+	return string(appendPercent(nil, []byte(text), "!'()*"))
+}
+
+// appendPercent appends a text whose bytes are percent-encoded, but for letters, digits, -._~ and those of
+// plain.
+func appendPercent(dst, text []byte, plain string) []byte {
+	for _, b := range text {
+		letter := b | 0x20
+		if 'a' <= letter && letter <= 'z' || '0' <= b && b <= '9' || strings.IndexByte("-._~", b) >= 0 ||
+			strings.IndexByte(plain, b) >= 0 {
+			dst = append(dst, b)
+			continue
+		}
+		dst = append(dst, '%', "0123456789ABCDEF"[b>>4], "0123456789ABCDEF"[b&15])
+	}
+	return dst
+}

@@ -1,0 +1,160 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// The clock goes back as far as nothing forbids it: not behind a write, a purge, or a death that no sweep has
+// met yet.
+func TestClockGoesBack(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	w.add("one", time.Minute)
+	w.advance(59 * time.Second)
+	w.must(w.set(start.Add(30 * time.Second)))
+	w.expect([]string{"one"}, []string{"one"})
+	w.must(w.set(start))
+	if ms := w.h.Instance().Clock().Millis(); ms != start.UnixMilli() {
+		t.Fatalf("the clock shows %d, not %d", ms, start.UnixMilli())
+	}
+	refused := func(to time.Time, by time.Time) {
+		t.Helper()
+		var far *host.TooFarBackError
+		before := w.h.Instance().Clock().Millis()
+		if err := w.set(to); !errors.As(err, &far) || !far.At.Equal(by) {
+			t.Fatalf("set to %s: %v", to, err)
+		}
+		if now := w.h.Instance().Clock().Millis(); now != before {
+			t.Fatalf("a refused move has moved the clock from %d to %d", before, now)
+		}
+	}
+	refused(start.Add(-time.Millisecond), start) // the write, in the same second
+	w.advance(2 * time.Minute)
+	w.expect(nil, []string{"one"})
+	refused(start.Add(30*time.Second), start.Add(time.Minute)) // the death
+	w.must(w.set(start.Add(time.Minute)))
+	w.expect(nil, []string{"one"})
+	w.advance(time.Hour)
+	w.sweep()
+	refused(start.Add(2*time.Minute), start.Add(time.Hour+time.Minute)) // the purge
+	w.reopen()
+	refused(start.Add(2*time.Minute), start.Add(time.Hour+time.Minute))
+}
+
+// The system's clock is not moved; a change that makes no sense is refused.
+func TestClockIsNotMoved(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	back := -time.Second
+	var bad *ttl.ChangeError
+	if _, err := w.h.Instance().SetClock(t.Context(), ttl.Change{Advance: &back}); !errors.As(err, &bad) {
+		t.Fatal(err)
+	}
+	w.must(w.h.Close())
+	w.real = true
+	w.open()
+	if _, err := w.h.Instance().SetClock(t.Context(), ttl.Change{}); !errors.Is(err, host.ErrSystemClock) {
+		t.Fatal(err)
+	}
+	if in := w.h.Instance(); in.Virtual() || in.NewClock(7, "of a group").Millis() != in.Clock().Millis() {
+		t.Fatal("the clocks are not the system's")
+	}
+}
+
+// A clock that steps back by a little stands still, one that is far behind the data opens nothing.
+func TestClockBehind(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	w.add("one", time.Hour)
+	w.must(w.h.Close())
+	w.base.Advance(-4 * time.Minute)
+	w.open()
+	if ms := w.h.Instance().Clock().Millis(); ms != start.UnixMilli() {
+		t.Fatalf("the clock shows %d", ms)
+	}
+	w.must(w.h.Close())
+	w.base.Advance(-2 * time.Minute)
+	var behind *host.BehindError
+	if _, err := w.tryOpen(); !errors.As(err, &behind) || behind.Data != start.Unix() {
+		t.Fatal(err)
+	}
+	w.base.Advance(6 * time.Minute)
+	w.open()
+}
+
+// A clock that is set back does not move while somebody is in the middle of a write; the write is dated
+// before the move, and forbids it.
+func TestClockWaitsForWrites(t *testing.T) {
+	g := &gated{gate: host.NewGate()}
+	tenant := with(host.OpenTenant{ClockUser: g})
+	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
+	w.advance(time.Minute)
+	w.must(g.gate.Share(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.h.Instance().SetClock(ctx, ttl.Change{Set: &start}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	w.add("free", time.Hour) // what had been held for the move is open again
+	done := make(chan error, 1)
+	to := start.Add(30 * time.Second)
+	go func() { done <- w.set(to) }()
+	g.latest = host.Moment{At: start.Add(time.Minute), What: "a test"}
+	g.gate.Leave()
+	var far *host.TooFarBackError
+	if err := <-done; !errors.As(err, &far) {
+		t.Fatal(err)
+	}
+}
+
+// gated is a ClockUser whose gate a test holds.
+type gated struct {
+	gate   host.Gate
+	clocks []*host.Clock
+	latest host.Moment // guarded by gate
+	moved  []*host.Clock
+}
+
+func (g *gated) Clocks() []*host.Clock { return g.clocks }
+func (g *gated) Hold(ctx context.Context, _ []*host.Clock) (func(), error) {
+	return g.gate.Open, g.gate.Shut(ctx)
+}
+func (g *gated) Latest([]*host.Clock) host.Moment { return g.latest }
+func (g *gated) Expired(context.Context, []*host.Clock, time.Time) (host.Moment, error) {
+	return host.Moment{}, nil
+}
+func (g *gated) Moved(clocks []*host.Clock) { g.moved = clocks }
+
+// A group's clock follows the server's until it is moved by itself, and again when it is told to.
+func TestClocksOfGroups(t *testing.T) {
+	g := &gated{gate: host.NewGate()}
+	tenant := with(host.OpenTenant{ClockUser: g})
+	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
+	in := w.h.Instance()
+	one, two := in.NewClock(101, "of one"), in.NewClock(102, "of two")
+	g.clocks = []*host.Clock{one, two}
+	there := func() error { return nil }
+	hour := time.Hour
+	_, err := one.Set(t.Context(), ttl.Change{Advance: &hour}, there)
+	w.must(err)
+	if !one.Own() || two.Own() || !one.Time().Equal(start.Add(hour)) || !two.Time().Equal(start) {
+		t.Fatalf("%s and %s", one.Time(), two.Time())
+	}
+	if len(g.moved) != 1 || g.moved[0] != one {
+		t.Fatal("others were moved with it")
+	}
+	w.advance(time.Minute)
+	if !one.Time().Equal(start.Add(hour)) || !two.Time().Equal(start.Add(time.Minute)) || len(g.moved) != 2 {
+		t.Fatalf("%s and %s", one.Time(), two.Time())
+	}
+	if err := one.Follow(t.Context(), func() error { return errBroken }); !errors.Is(err, errBroken) {
+		t.Fatal(err)
+	}
+	w.must(one.Follow(t.Context(), there))
+	if one.Own() || !one.Time().Equal(start.Add(time.Minute)) {
+		t.Fatalf("%s", one.Time())
+	}
+}

@@ -1,0 +1,300 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/hosttest"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A reminder is gone in its millisecond, and purged by a sweep.
+func TestDeadlines(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	w.add("soon", 250*time.Millisecond)
+	w.add("later", time.Hour)
+	w.base.Advance(249 * time.Millisecond)
+	w.expect([]string{"soon", "later"}, []string{"soon", "later"})
+	w.base.Advance(time.Millisecond)
+	w.expect([]string{"later"}, []string{"soon", "later"})
+	if n := w.sweep(); n != 1 {
+		t.Fatalf("%d were purged", n)
+	}
+	w.expect([]string{"later"}, []string{"later"})
+	w.add("early", time.Millisecond) // before where the pass has come to
+	w.base.Advance(time.Second)
+	if n := w.sweep(); n != 1 {
+		t.Fatalf("%d were purged", n)
+	}
+	w.expect([]string{"later"}, []string{"later"})
+}
+
+// What is stored survives a restart, the clock with it.
+func TestRestart(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	w.add("one", time.Hour)
+	w.advance(30 * time.Minute)
+	before := w.h.Instance().Incarnation()
+	w.reopen()
+	if in := w.h.Instance(); in.Incarnation() != before {
+		t.Fatal("the incarnation has changed")
+	}
+	w.advance(30*time.Minute - time.Millisecond)
+	w.expect([]string{"one"}, []string{"one"})
+	w.advance(time.Millisecond)
+	w.expect(nil, []string{"one"})
+}
+
+// A restore brings back what was, and raises the sequence of each tenant above all that was issued.
+func TestRestore(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	w.add("kept", time.Hour)
+	s, err := w.h.Snapshot(t.Context(), "before")
+	w.must(err)
+	if string(s.Notes["books"]) != "1" || !s.Time.Equal(start) {
+		t.Fatalf("the note says %+v", s)
+	}
+	var last uint64
+	for i := range 20 {
+		last = w.add(fmt.Sprint(i), time.Minute)
+	}
+	w.must(w.books.Make(t.Context(), "new"))
+	old := w.h.Instance()
+	w.advance(2 * time.Hour)
+	w.must(w.h.Restore(t.Context(), "before"))
+	w.expect([]string{"kept"}, []string{"kept"})
+	if id := w.add("more", time.Minute); id <= last {
+		t.Fatalf("the number %d is issued again after %d", id, last)
+	}
+	if now, err := w.h.Incarnation(t.Context()); err != nil || now == old.Incarnation() {
+		t.Fatalf("the incarnation is %d as before, %v", now, err)
+	}
+	err = old.Ping(t.Context())
+	if host.Classify(err) != host.Closed {
+		t.Fatalf("the old instance answers %v", err)
+	}
+	if _, err := w.books.Texts(t.Context(), "new"); !errors.Is(err, hosttest.ErrNoBook) {
+		t.Fatalf("a book that came later: %v", err)
+	}
+}
+
+// Numbers of the catalog are of no two things, of whatever tenant, not even after a restore.
+func TestNumbers(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	number := func() (n uint32) {
+		c := w.h.Instance().Catalog()
+		w.must(c.Lock(t.Context()))
+		defer c.Unlock()
+		w.must(c.Change(t.Context(), func(t *host.Change) error { n = t.Number(); return nil }))
+		return n
+	}
+	_, err := w.h.Snapshot(t.Context(), "s")
+	w.must(err)
+	a := number()
+	w.must(w.h.Restore(t.Context(), "s"))
+	if b := number(); b <= a {
+		t.Fatalf("the number %d after %d", b, a)
+	}
+	c := w.h.Instance().Catalog()
+	w.must(c.Lock(t.Context()))
+	defer c.Unlock()
+	failed := uint32(0)
+	err = c.Change(t.Context(), func(t *host.Change) error { failed = t.Number(); return errBroken })
+	if !errors.Is(err, errBroken) {
+		t.Fatal(err)
+	}
+	w.must(c.Change(t.Context(), func(t *host.Change) error {
+		if n := t.Number(); n != failed {
+			return fmt.Errorf("the number %d of a change that failed is lost: %d", failed, n)
+		}
+		return nil
+	}))
+}
+
+// A restore whose tenant cannot move in leaves the host as it was, its clock too.
+func TestRestoreThatFails(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	_, err := w.h.Snapshot(t.Context(), "s")
+	w.must(err)
+	w.advance(time.Hour)
+	w.add("one", time.Hour)
+	w.books.Broken = errBroken
+	if err := w.h.Restore(t.Context(), "s"); !errors.Is(err, errBroken) {
+		t.Fatal(err)
+	}
+	w.books.Broken = nil
+	w.expect([]string{"one"}, []string{"one"})
+	if now := w.h.Instance().Clock().Time(); !now.Equal(start.Add(time.Hour)) {
+		t.Fatalf("the clock shows %s", now)
+	}
+	w.add("two", time.Hour)
+}
+
+// A tenant that cannot move in makes Open fail; the next one finds all there is.
+func TestMovingInThatFails(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	w.add("one", time.Hour)
+	w.must(w.h.Close())
+	w.books = &hosttest.Reminders{Broken: errBroken}
+	if _, err := w.tryOpen(); !errors.Is(err, errBroken) {
+		t.Fatal(err)
+	}
+	w.books.Broken = nil
+	w.open() // the engine was closed, or this would fail
+	w.expect([]string{"one"}, []string{"one"})
+}
+
+// Claims that meet are refused, and those on what is the host's.
+func TestClaims(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	w.must(w.h.Close())
+	for _, c := range []host.KeySpace{
+		{Name: "reminders", Kinds: "q", First: 1, Last: 2},
+		{Name: "a", Kinds: "qn", First: 1, Last: 2},
+		{Name: "a", Kinds: "q", First: 0x3F, Last: 0x40},
+		{Name: "a", Kinds: "q", First: 0, Last: 2},
+		{Name: "a", Kinds: "m", First: 1, Last: 2},
+		{Name: "a", Kinds: "s", First: 1, Last: 2},
+		{Name: "a", Kinds: "q", First: 2, Last: 1},
+	} {
+		w.more = []host.Tenant{&other{claim: c}}
+		if _, err := w.tryOpen(); err == nil {
+			t.Fatalf("%+v was let in", c)
+		}
+	}
+	w.more = []host.Tenant{&other{claim: host.KeySpace{Name: "a", Kinds: "q", First: 1, Last: 0x3F}}}
+	w.open()
+}
+
+// busy is a sweeper that counts its turns and always has more, until it is told to end.
+type busy struct {
+	turns   atomic.Int64
+	end     atomic.Bool
+	started chan struct{} // one slot
+	held    chan struct{} // nil: a sweep does not wait
+}
+
+func (b *busy) Ranges(context.Context) ([]ttl.Range, error) { return []ttl.Range{{Owner: 1}}, nil }
+func (b *busy) Clock(ttl.Range) ttl.Clock                   { return nil }
+func (b *busy) Sweep(ctx context.Context, r ttl.Range, _ int) (ttl.Swept, error) {
+	select {
+	case b.started <- struct{}{}:
+	default:
+	}
+	if b.held != nil {
+		<-ctx.Done()
+		close(b.held)
+		return ttl.Swept{}, ctx.Err()
+	}
+	b.turns.Add(1)
+	return ttl.Swept{Purged: 1, More: !b.end.Load(), Next: host.Never}, nil
+}
+
+// Two tenants share one reaper: a batch each in turn, whatever one of them has left.
+func TestReaperIsShared(t *testing.T) {
+	b := &busy{started: make(chan struct{}, 1)}
+	tenant := with(host.OpenTenant{Sweep: b})
+	w := newWorld(t, host.Options{ManualReaper: true, Batch: 2}, tenant)
+	for range 7 {
+		w.add("x", time.Millisecond)
+	}
+	w.base.Advance(time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := w.h.Instance().SweepNow(ctx)
+		done <- err
+	}()
+	for stored := []string{"x"}; len(stored) > 0; {
+		var err error
+		stored, err = w.books.Stored(t.Context(), "book")
+		w.must(err)
+	}
+	b.end.Store(true)
+	w.must(<-done)
+	if b.turns.Load() < 4 {
+		t.Fatalf("the other tenant had %d turns", b.turns.Load())
+	}
+}
+
+// A tenant whose ranges cannot be listed keeps no other from being swept, and is told of.
+func TestListingThatFails(t *testing.T) {
+	b := &busy{}
+	b.end.Store(true)
+	tenant := with(host.OpenTenant{Sweep: b})
+	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
+	w.books.Unlisted = errBroken
+	n, err := w.h.Instance().SweepNow(t.Context())
+	if n != 1 || b.turns.Load() != 1 || !errors.Is(err, errBroken) {
+		t.Fatalf("%d were purged in %d turns, %v", n, b.turns.Load(), err)
+	}
+}
+
+// Close ends a sweep that runs, and waits for it.
+func TestCloseWhileSweeping(t *testing.T) {
+	b := &busy{started: make(chan struct{}, 1), held: make(chan struct{})}
+	tenant := with(host.OpenTenant{Sweep: b})
+	w := newWorld(t, host.Options{}, tenant)
+	<-b.started
+	w.must(w.h.Close())
+	select {
+	case <-b.held:
+	default:
+		t.Fatal("Close has not waited for the sweep")
+	}
+	_, err := w.h.Instance().SweepNow(t.Context())
+	if host.Classify(err) != host.Closed || w.h.Closing() == "" {
+		t.Fatalf("a sweep after Close: %v; closing: %q", err, w.h.Closing())
+	}
+}
+
+// While somebody has the reaper paused nothing is purged; a restore keeps that up.
+func TestPause(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	w.add("one", time.Millisecond)
+	_, err := w.h.Snapshot(t.Context(), "s")
+	w.must(err)
+	w.must(w.h.Instance().PauseReaper(t.Context(), true))
+	w.must(w.h.Restore(t.Context(), "s"))
+	w.base.Advance(time.Second)
+	if n := w.sweep(); n != 0 || !w.h.Instance().ReaperPaused() {
+		t.Fatalf("%d were purged in a pause", n)
+	}
+	w.must(w.h.Instance().PauseReaper(t.Context(), false))
+	if n := w.sweep(); n != 1 {
+		t.Fatalf("%d were purged", n)
+	}
+}
+
+// A tenant's own copy of a snapshot is read without touching what is live.
+func TestWithSnapshot(t *testing.T) {
+	w := newWorld(t, host.Options{ManualReaper: true})
+	w.add("then", time.Hour)
+	_, err := w.h.Snapshot(t.Context(), "s")
+	w.must(err)
+	w.add("now", time.Hour)
+	err = w.h.WithSnapshot(t.Context(), "s", []host.Tenant{&hosttest.Reminders{}},
+		func(ctx context.Context, then *host.Instance) error {
+			n := 0
+			err := then.Engine().View(ctx, func(r engine.Reader) error {
+				return host.ScanRecords(r, 'n', func([]byte, struct{}) error { n++; return nil })
+			})
+			if n != 1 {
+				t.Errorf("the snapshot has %d books", n)
+			}
+			return err
+		})
+	w.must(err)
+	w.expect([]string{"then", "now"}, []string{"then", "now"})
+	err = w.h.WithSnapshot(t.Context(), "none", nil, nil)
+	if host.Classify(err) != host.NoSnapshot {
+		t.Fatal(err)
+	}
+}

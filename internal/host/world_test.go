@@ -1,0 +1,139 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/hosttest"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// start is when the clocks of these tests begin.
+var start = time.UnixMilli(1_700_000_000_500)
+
+// world is a host with one tenant of reminders, over a disk in memory and a clock that the test moves.
+type world struct {
+	t     *testing.T
+	fs    *crashdisk.Disk
+	base  *ttl.Virtual // what would be the system's clock
+	real  bool         // the clock is no virtual one, but base itself
+	opts  host.Options
+	books *hosttest.Reminders
+	more  []host.Tenant
+	h     *host.Host
+}
+
+func newWorld(t *testing.T, o host.Options, more ...host.Tenant) *world {
+	t.Helper()
+	others := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, others) })
+	w := &world{t: t, fs: crashdisk.New(), base: ttl.NewManual(start), opts: o, more: more}
+	w.books = &hosttest.Reminders{}
+	w.open()
+	t.Cleanup(func() { w.must(w.h.Close()) })
+	w.must(w.books.Make(t.Context(), "book"))
+	return w
+}
+
+func (w *world) open() {
+	w.t.Helper()
+	var err error
+	w.h, err = w.tryOpen()
+	w.must(err)
+}
+
+func (w *world) tryOpen() (*host.Host, error) {
+	e, err := pebble.Open(w.t.Context(), pebble.Options{Memory: true, FS: w.fs})
+	w.must(err)
+	w.opts.Clock = ttl.NewVirtual(w.base)
+	if w.real {
+		w.opts.Clock = struct{ ttl.Clock }{w.base}
+	}
+	return host.Open(w.t.Context(), e, w.opts, append([]host.Tenant{w.books}, w.more...)...)
+}
+
+func (w *world) reopen() {
+	w.t.Helper()
+	w.must(w.h.Close())
+	w.reopenClosed()
+}
+
+// reopenClosed opens the data again that no host has open.
+func (w *world) reopenClosed() {
+	w.t.Helper()
+	w.books = &hosttest.Reminders{}
+	w.open()
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) add(text string, in time.Duration) uint64 {
+	w.t.Helper()
+	id, err := w.books.Add(w.t.Context(), "book", text, in.Milliseconds())
+	w.must(err)
+	return id
+}
+
+func (w *world) sweep() int {
+	w.t.Helper()
+	n, err := w.h.Instance().SweepNow(w.t.Context())
+	w.must(err)
+	return n
+}
+
+func (w *world) advance(d time.Duration) {
+	w.t.Helper()
+	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.Change{Advance: &d})
+	w.must(err)
+}
+
+func (w *world) set(t time.Time) error {
+	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.Change{Set: &t})
+	return err
+}
+
+// expect compares what can be read, and what is stored.
+func (w *world) expect(alive, stored []string) {
+	w.t.Helper()
+	got, err := w.books.Texts(w.t.Context(), "book")
+	w.must(err)
+	if !slices.Equal(got, alive) {
+		w.t.Fatalf("alive are %q, not %q", got, alive)
+	}
+	got, err = w.books.Stored(w.t.Context(), "book")
+	w.must(err)
+	if !slices.Equal(got, stored) {
+		w.t.Fatalf("stored are %q, not %q", got, stored)
+	}
+}
+
+var errBroken = errors.New("broken")
+
+// other is a tenant whose claim is given, and that has nothing.
+type other struct {
+	claim host.KeySpace
+	r     host.OpenTenant
+}
+
+func (o *other) KeySpace() host.KeySpace                                       { return o.claim }
+func (o *other) Scopes(engine.Reader) ([][]byte, error)                        { return nil, nil }
+func (o *other) Open(context.Context, *host.Instance) (host.OpenTenant, error) { return o.r, nil }
+
+// with is a tenant that has this and nothing else.
+func with(r host.OpenTenant) host.Tenant {
+	return &other{claim: host.KeySpace{Name: "other", Kinds: "q", First: 1, Last: 1}, r: r}
+}

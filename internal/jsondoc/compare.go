@@ -1,0 +1,92 @@
+package jsondoc
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Compare returns -1, 0 or 1 as a is before b, equal to it or behind it in Cosmos DB's order, which is total:
+//
+//   - kinds in the order of their constants, undefined first
+//   - false before true
+//   - numbers as doubles, so that 1 and 1.0 are equal, and -0 and 0; NaN is equal to itself and before all others
+//   - strings by their UTF-8 bytes with escapes resolved, which is by code point. Cosmos DB keeps strings as UTF-8 in
+//     its index, so this is the order in which the service returns them. (UTF-16 units, which JavaScript and .NET
+//     compare, order the characters from U+E000 to U+FFFF behind the emoji instead of before.) No language's
+//     rules apply, and letters of different case are different.
+//   - arrays element by element; if one is the beginning of the other, it is the lesser
+//   - objects as if they were arrays of their names and values, sorted by name. The service does not define an order of
+//     objects; this one makes the order of members irrelevant.
+func Compare(a, b Value) int {
+	switch {
+	case a.kind != b.kind:
+		return cmp.Compare(a.kind, b.kind)
+	case a.text == b.text && a.text != "" && a.made == b.made:
+		return 0
+	}
+	switch a.kind {
+	case Bool:
+		if a.Bool() {
+			return 1
+		}
+		return -1
+	case Number:
+		return cmp.Compare(a.Num(), b.Num())
+	case String:
+		return strings.Compare(a.str(), b.str())
+	case Array:
+		return compareArrays(a, b)
+	case Object:
+		return compareObjects(a, b)
+	}
+	return 0
+}
+
+// Equal tells whether Compare finds no difference: values of the same kind with the same content, however
+// either is spelled.
+func Equal(a, b Value) bool { return Compare(a, b) == 0 }
+
+func compareArrays(a, b Value) int {
+	x, y := a.walk(), b.walk()
+	for {
+		more := x.next()
+		if !y.next() {
+			if more {
+				return 1
+			}
+			return 0
+		}
+		if !more {
+			return -1
+		}
+		if c := Compare(x.elem, y.elem); c != 0 {
+			return c
+		}
+	}
+}
+
+func compareObjects(a, b Value) int {
+	var bufA, bufB [16]property
+	return slices.CompareFunc(a.sorted(bufA[:0]), b.sorted(bufB[:0]), func(x, y property) int {
+		if c := strings.Compare(x.name, y.name); c != 0 {
+			return c
+		}
+		return Compare(x.value, y.value)
+	})
+}
+
+// property is a member of an object, its name unescaped.
+type property struct {
+	name  string
+	value Value
+}
+
+// sorted appends the members of an object to buf, in the order of their names.
+func (v Value) sorted(buf []property) []property {
+	for it := v.walk(); it.next(); {
+		buf = append(buf, property{unescaped(it.key), it.elem})
+	}
+	slices.SortFunc(buf, func(x, y property) int { return strings.Compare(x.name, y.name) })
+	return buf
+}

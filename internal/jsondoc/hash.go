@@ -1,0 +1,110 @@
+package jsondoc
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/twmb/murmur3"
+)
+
+// Hash is a hash of 128 bits: MurmurHash3 x64-128, in its two halves.
+type Hash struct{ Low, High uint64 }
+
+// AppendTo appends the 16 bytes of the hash in the order in which Cosmos DB compares hashes: each half begins
+// with its lowest byte.
+func (h Hash) AppendTo(dst []byte) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, h.Low), h.High)
+}
+
+// The seeds of HashOf for each kind, and for the place of a value in an array and the name of a member. They
+// are those of DistinctHash in the public source of the SDK for .NET.
+var (
+	rootSeed   = Hash{0xbfc2359eafc0e2b7, 0x8846e00284c4cf1f}
+	nullSeed   = Hash{0x1380f68bb3b0cfe4, 0x156c918bf564ee48}
+	falseSeed  = Hash{0xc1be517fe893b40c, 0xe9fc8a4c531cd0dd}
+	trueSeed   = Hash{0xf86d4abf9a412e74, 0x788488365c8a985d}
+	numberSeed = Hash{0x2400e8b894ce9c2a, 0x790be1eabd7b9481}
+	stringSeed = Hash{0x61f53f0a44204cfb, 0x09481be8ef4b56dd}
+	arraySeed  = Hash{0xfa573b014c4dc18e, 0xa014512c858eb115}
+	objectSeed = Hash{0x77b285ac511aef30, 0x3dcf187245822449}
+	placeSeed  = Hash{0xfe057204216db999, 0x5b1cc3178bd9c593}
+	memberSeed = Hash{0xc915dde058492a8a, 0x7c8be2eba72e4634}
+)
+
+// HashOf is the hash by which Cosmos DB and its SDK for .NET order arrays among themselves and objects among
+// themselves. Equal values have equal hashes. The hash of undefined is of no use.
+func HashOf(v Value) Hash { return hashFrom(v, rootSeed) }
+
+func hashFrom(v Value, seed Hash) Hash {
+	switch v.kind {
+	case Null:
+		return nullSeed.within(seed)
+	case Bool:
+		if v.Bool() {
+			return trueSeed.within(seed)
+		}
+		return falseSeed.within(seed)
+	case Number:
+		return Murmur128(wideNumber(v), numberSeed.within(seed))
+	case String:
+		return Murmur128([]byte(v.str()), stringSeed.within(seed))
+	case Array:
+		h := arraySeed.within(seed)
+		place := placeSeed
+		for it := v.walk(); it.next(); place = place.next() {
+			h = hashFrom(it.elem, place).within(h)
+		}
+		return h
+	case Object:
+		var all Hash
+		name := stringSeed.within(memberSeed)
+		for it := v.walk(); it.next(); {
+			m := hashFrom(it.elem, Murmur128([]byte(unescaped(it.key)), name))
+			all = Hash{all.Low ^ m.Low, all.High ^ m.High}
+		}
+		h := objectSeed.within(seed)
+		if all != (Hash{}) {
+			h = all.within(h)
+		}
+		return h
+	}
+	return seed
+}
+
+// within is the hash of h with another one as the seed.
+func (h Hash) within(seed Hash) Hash {
+	var b [16]byte
+	return Murmur128(h.AppendTo(b[:0]), seed)
+}
+
+// next is the number behind h.
+func (h Hash) next() Hash {
+	low, carry := bits.Add64(h.Low, 1, 0)
+	return Hash{low, h.High + carry}
+}
+
+// wideNumber is a number as it is hashed: 8 bytes of a float, and where an integer needs more than its 53
+// bits, the next 10 bits at the top of 2 bytes.
+func wideNumber(v Value) []byte {
+	f, extra := v.Num()+0, uint16(0) // -0 + 0 is 0
+	if n, err := strconv.ParseInt(v.text, 10, 64); err == nil && n != math.MinInt64 {
+		size := uint64(max(n, -n))
+		if top := bits.Len64(size) - 1; top-bits.TrailingZeros64(size) > 52 {
+			wide := size << (62 - top) & (1<<62 - 1)
+			float := uint64(top+1023)<<52 | wide>>10 | uint64(n)&signBit
+			f, extra = math.Float64frombits(float), uint16(wide<<6)
+		}
+	}
+	b := make([]byte, 10)
+	binary.LittleEndian.PutUint64(b, math.Float64bits(f))
+	binary.LittleEndian.PutUint16(b[8:], extra)
+	return b
+}
+
+// Murmur128 is MurmurHash3 x64-128 with a seed of 128 bits. With a seed of zero it is the published function.
+func Murmur128(data []byte, seed Hash) Hash {
+	low, high := murmur3.SeedSum128(seed.Low, seed.High, data)
+	return Hash{low, high}
+}

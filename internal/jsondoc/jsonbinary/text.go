@@ -1,0 +1,331 @@
+package jsonbinary
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+)
+
+// Is tells binary JSON from text.
+func Is(b []byte) bool { return len(b) > 0 && b[0] == Preamble }
+
+// AppendText appends the JSON text of src, which is binary JSON from its preamble to its end. The text is
+// compact; numbers are in their shortest spelling. A name that occurs twice in an object does so in the text
+// as well.
+//
+// Errors are an *Error where src is malformed, a *jsondoc.DepthError or a *jsondoc.SizeError where it goes
+// beyond lim. lim.MaxBytes counts what is appended. With an error nothing that was appended means anything.
+func AppendText(dst, src []byte, lim jsondoc.Limits) ([]byte, error) {
+	r := reader{src: src, dst: dst, start: len(dst), lim: lim}
+	if r.lim.MaxBytes <= 0 {
+		r.lim.MaxBytes = jsondoc.DefaultMaxBytes
+	}
+	if r.lim.MaxDepth <= 0 {
+		r.lim.MaxDepth = jsondoc.DefaultMaxDepth
+	}
+	if !Is(src) {
+		return dst, &Error{Reason: "it does not begin with 0x80"}
+	}
+	r.pos = 1
+	r.value()
+	if r.err == nil && r.pos < len(src) {
+		r.fail(r.pos, "there is more behind the value")
+	}
+	return r.dst, r.err
+}
+
+// reader reads src once, from left to right, but for references. After the first failure it reads zeros and
+// appends nothing more.
+type reader struct {
+	src   []byte
+	pos   int
+	dst   []byte
+	start int // where in dst the text begins
+	lim   jsondoc.Limits
+	depth int
+	err   error
+}
+
+func (r *reader) fail(at int, reason string) {
+	if r.err == nil {
+		r.err = &Error{Offset: at, Reason: reason}
+	}
+	r.pos = len(r.src)
+}
+
+// room checks that n more bytes may be appended.
+func (r *reader) room(n int) bool {
+	if size := len(r.dst) - r.start + n; r.err == nil && size > r.lim.MaxBytes {
+		r.err = &jsondoc.SizeError{Size: size, Max: r.lim.MaxBytes}
+		r.pos = len(r.src)
+	}
+	return r.err == nil
+}
+
+func (r *reader) put(text string) {
+	if r.room(len(text)) {
+		r.dst = append(r.dst, text...)
+	}
+}
+
+// take returns the next n bytes, or nil where there are fewer.
+func (r *reader) take(n int) []byte {
+	if n > len(r.src)-r.pos {
+		r.fail(r.pos, "it ends early")
+		return nil
+	}
+	b := r.src[r.pos : r.pos+n]
+	r.pos += n
+	return b
+}
+
+// uint reads an integer of 1 to 8 bytes.
+func (r *reader) uint(size int) uint64 {
+	var word [8]byte
+	copy(word[:], r.take(size))
+	return binary.LittleEndian.Uint64(word[:])
+}
+
+// length reads a length or a count of up to 4 bytes.
+func (r *reader) length(size int) int {
+	n := r.uint(size)
+	if n > math.MaxInt32 {
+		r.fail(r.pos-size, "a length is out of range")
+		return 0
+	}
+	return int(n)
+}
+
+// value reads one value and appends its text.
+func (r *reader) value() {
+	at := r.pos
+	marker := byte(r.uint(1))
+	switch {
+	case r.err != nil:
+	case marker < systemStrings:
+		r.integer(int64(marker))
+	case isString(marker):
+		r.pos = at
+		r.quoted()
+	case isNumber(marker):
+		r.number(marker, at)
+	case marker >= array0 && marker <= arrayLC4:
+		r.container(marker-array0, '[', ']', r.value)
+	case marker >= object0 && marker <= objectLC4:
+		r.container(marker-object0, '{', '}', r.member)
+	case marker >= numbersC1 && marker <= numberArraysC2:
+		r.uniform(marker)
+	default:
+		r.plain(marker, at)
+	}
+}
+
+// plain reads what has no family.
+func (r *reader) plain(marker byte, at int) {
+	switch marker {
+	case null:
+		r.put("null")
+	case boolFalse:
+		r.put("false")
+	case boolTrue:
+		r.put("true")
+	case guid:
+		b := r.take(16)
+		if r.err != nil {
+			return
+		}
+		r.put(fmt.Sprintf(`"%08x-%04x-%04x-%x-%x"`, binary.LittleEndian.Uint32(b),
+			binary.LittleEndian.Uint16(b[4:]),
+			binary.LittleEndian.Uint16(b[6:]), b[8:10], b[10:]))
+	case binaryL1, binaryL2, binaryL4:
+		r.blob(1 << (marker - binaryL1))
+	default:
+		r.fail(at, fmt.Sprintf("the marker %#02x means nothing here", marker))
+	}
+}
+
+// container reads an array or an object. form is what follows the marker: nothing; one element; a length of
+// 1, 2 or 4 bytes; or that and a count of the same size.
+func (r *reader) container(form byte, open, end byte, element func()) {
+	if r.depth++; r.depth > r.lim.MaxDepth {
+		r.err = &jsondoc.DepthError{Max: r.lim.MaxDepth}
+		r.pos = len(r.src)
+		return
+	}
+	r.put(string(rune(open)))
+	switch {
+	case form == 0:
+	case form == 1:
+		element()
+	default:
+		r.elements(form, element)
+	}
+	r.put(string(rune(end)))
+	r.depth--
+}
+
+func (r *reader) elements(form byte, element func()) {
+	size, count := 1<<((form-2)%3), -1
+	at := r.pos
+	length := r.length(size)
+	if form > 4 {
+		count = r.length(size)
+	}
+	if length > len(r.src)-r.pos {
+		r.fail(at, "an array or object is longer than what is left")
+		return
+	}
+	stop, n := r.pos+length, 0
+	for ; r.pos < stop && r.err == nil; n++ {
+		if n > 0 {
+			r.put(",")
+		}
+		element()
+	}
+	if r.err == nil && (r.pos != stop || count >= 0 && n != count) {
+		r.fail(at, "the length or the count of an array or object is wrong")
+	}
+}
+
+// member reads a name and its value.
+func (r *reader) member() {
+	if r.pos < len(r.src) && !isString(r.src[r.pos]) {
+		r.fail(r.pos, "a name is not a string")
+		return
+	}
+	r.quoted()
+	r.put(":")
+	r.value()
+}
+
+// quoted reads the string whose marker is next.
+func (r *reader) quoted() {
+	s := r.str(true)
+	if r.err != nil {
+		return
+	}
+	if !utf8.Valid(s) {
+		r.fail(r.pos, "a string is not UTF-8")
+		return
+	}
+	if r.room(len(s) + 2) { // escapes are at most five bytes more a byte: the next piece counts them
+		r.dst = jsondoc.AppendString(r.dst, string(s))
+		r.room(0)
+	}
+}
+
+// integer appends an integer.
+func (r *reader) integer(n int64) {
+	if r.room(len("-9223372036854775808")) {
+		r.dst = strconv.AppendInt(r.dst, n, 10)
+	}
+}
+
+// isNumber tells whether a marker is that of a number behind it.
+func isNumber(marker byte) bool {
+	return marker >= numberUint64 && marker <= typedFloat16 || marker >= typedUint8 && marker <= typedUint32
+}
+
+// number reads what is behind the marker of a number, which is at at.
+func (r *reader) number(marker byte, at int) {
+	switch marker {
+	case numberUint64:
+		if n := r.uint(8); r.room(len("18446744073709551615")) {
+			r.dst = strconv.AppendUint(r.dst, n, 10)
+		}
+	case numberUint8, typedUint8:
+		r.integer(int64(r.uint(1)))
+	case typedInt8:
+		r.integer(int64(int8(r.uint(1))))
+	case numberInt16, typedInt16:
+		r.integer(int64(int16(r.uint(2))))
+	case numberInt32, typedInt32:
+		r.integer(int64(int32(r.uint(4))))
+	case typedUint32:
+		r.integer(int64(r.uint(4)))
+	case numberInt64, typedInt64:
+		r.integer(int64(r.uint(8)))
+	case numberDouble, typedFloat64:
+		r.double(math.Float64frombits(r.uint(8)), at)
+	case typedFloat32:
+		r.double(float64(math.Float32frombits(uint32(r.uint(4)))), at)
+	case typedFloat16:
+		r.double(half(uint16(r.uint(2))), at)
+	}
+}
+
+func (r *reader) double(f float64, at int) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		r.fail(at, "a number that JSON does not have")
+		return
+	}
+	if f == 0 && math.Signbit(f) {
+		r.put("-0.0") // calculations give a zero without its sign, as NumberValue does
+	} else if r.room(0) {
+		r.dst = jsondoc.NumberValue(f).AppendJSON(r.dst)
+	}
+}
+
+// half is the value of a floating-point number of 16 bits (IEEE 754 binary16).
+func half(bits uint16) float64 {
+	sign, exponent, fraction := 1.0, int(bits>>10&31), float64(bits&1023)
+	if bits>>15 != 0 {
+		sign = -1
+	}
+	switch exponent {
+	case 0:
+		return sign * math.Ldexp(fraction, -24)
+	case 31:
+		return math.NaN()
+	}
+	return sign * math.Ldexp(fraction+1024, exponent-25)
+}
+
+// uniform reads an array of numbers of one type, or of such arrays of one length.
+func (r *reader) uniform(marker byte) {
+	size, outer := 1+int(marker-numbersC1)%2, -1
+	nested := marker >= numberArraysC1
+	if at := r.pos; nested && byte(r.uint(1)) != marker-numberArraysC1+numbersC1 && r.err == nil {
+		r.fail(at, "the arrays in an array of arrays of numbers are of another kind")
+	}
+	at := r.pos
+	kind := byte(r.uint(1))
+	inner := r.length(size)
+	if nested {
+		outer = r.length(size)
+	}
+	if r.err != nil {
+		return
+	}
+	if kind != typedFloat16 && kind != typedFloat32 && kind != typedFloat64 &&
+		(kind < typedUint8 || kind > typedUint32) {
+		r.fail(at, fmt.Sprintf("an array of numbers of the type %#02x", kind))
+		return
+	}
+	numbers := func() { r.repeat(inner, func() { r.number(kind, at) }) }
+	if !nested {
+		numbers()
+		return
+	}
+	r.repeat(outer, numbers)
+}
+
+// repeat appends an array of n elements.
+func (r *reader) repeat(n int, element func()) {
+	if r.depth++; r.depth > r.lim.MaxDepth {
+		r.err = &jsondoc.DepthError{Max: r.lim.MaxDepth}
+	}
+	r.put("[")
+	for i := 0; i < n && r.err == nil; i++ {
+		if i > 0 {
+			r.put(",")
+		}
+		element()
+	}
+	r.put("]")
+	r.depth--
+}

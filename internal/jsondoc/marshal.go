@@ -1,0 +1,18 @@
+package jsondoc
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Marshal returns the JSON of a Go value as encoding/json writes it, but for the letters <, > and &, which
+// stay as they are: what clients have written is returned unchanged.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

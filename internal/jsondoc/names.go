@@ -1,0 +1,195 @@
+package jsondoc
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
+
+// Names that occur twice.
+//
+// The names of all objects that are open stand on one stack, those of the innermost on top. As long as an
+// object has few names, each new one is compared with those before it: a hash and seldom a text. From then on
+// names are only pushed, and when the object ends they are sorted and neighbours compared. So no object,
+// however chosen, costs more than n log n. The first names lie in an array inside the parser, which keeps the
+// usual document off the heap.
+
+// fewNames is the number of names up to which an object is checked name by name.
+const fewNames = 32
+
+// name is one name on the stack.
+type name struct {
+	at      int // offset of its opening quote in src
+	to      int // offset of the same in dst, where names may occur twice
+	from    int // where it is, in src or, if it had escapes, in arena
+	len     int
+	hash    uint32
+	escaped bool
+}
+
+// nameStack holds names in few, until that is full, and then all of them in many.
+type nameStack struct {
+	few   [fewNames]name
+	used  int // of few
+	many  []name
+	arena []byte // names that had escapes, resolved
+}
+
+func (s *nameStack) len() int {
+	if s.many != nil {
+		return len(s.many)
+	}
+	return s.used
+}
+
+// above returns the names from base up.
+func (s *nameStack) above(base int) []name {
+	if s.many != nil {
+		return s.many[base:]
+	}
+	return s.few[base:s.used]
+}
+
+func (s *nameStack) push(n *name) {
+	if s.many == nil {
+		if s.used < len(s.few) {
+			s.few[s.used] = *n
+			s.used++
+			return
+		}
+		s.many = append(make([]name, 0, 4*fewNames), s.few[:]...)
+	}
+	s.many = append(s.many, *n)
+}
+
+func (s *nameStack) cut(base int) {
+	if s.many != nil {
+		s.many = s.many[:base]
+	} else {
+		s.used = base
+	}
+}
+
+func (p *parser) nameBytes(n *name) []byte {
+	if n.escaped {
+		return p.names.arena[n.from : n.from+n.len]
+	}
+	return p.src[n.from : n.from+n.len]
+}
+
+// name reads the name of a member and its colon, up to the value, and pushes it. base is where the names of
+// this object begin on the stack.
+func (p *parser) name(base int) (name, error) {
+	n := name{at: p.pos, to: len(p.dst), from: p.pos + 1}
+	if p.peek() != '"' {
+		return n, p.expected("a name in quotes")
+	}
+	var err error
+	if n.escaped, err = p.str(); err != nil {
+		return n, err
+	}
+	n.len = p.pos - 1 - n.from
+	if n.escaped {
+		in := p.src[n.from : n.from+n.len]
+		n.from = len(p.names.arena)
+		p.names.arena = appendUnescaped(p.names.arena, viewOf(in))
+		n.len = len(p.names.arena) - n.from
+	}
+	text := p.nameBytes(&n)
+	n.hash = hashName(text)
+	if own := p.names.above(base); len(own) < fewNames && !p.unique {
+		for i := range own {
+			if own[i].hash == n.hash && bytes.Equal(p.nameBytes(&own[i]), text) {
+				return n, p.duplicate(&n)
+			}
+		}
+	}
+	p.names.push(&n)
+	p.skipBlanks()
+	if p.peek() != ':' {
+		return n, p.expected("a colon")
+	}
+	p.pos++
+	p.skipBlanks()
+	return n, nil
+}
+
+// closeNames takes the names of an object that ends off the stack.
+func (p *parser) closeNames(base int) error {
+	own := p.names.above(base)
+	p.names.cut(base)
+	if p.unique {
+		p.cutRepeated(own)
+		return nil
+	}
+	if len(own) <= fewNames {
+		return nil
+	}
+	slices.SortFunc(own, func(a, b name) int {
+		if c := p.compareNames(&a, &b); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.at, b.at)
+	})
+	var again *name
+	for i := 1; i < len(own); i++ {
+		if p.compareNames(&own[i-1], &own[i]) == 0 && (again == nil || own[i].at < again.at) {
+			again = &own[i]
+		}
+	}
+	if again == nil {
+		return nil
+	}
+	return p.duplicate(again)
+}
+
+// cutRepeated takes those of an object's members out of dst that another one of the same name follows. The
+// last member of all is never among them, so each ends where the next begins, and takes its comma with it.
+func (p *parser) cutRepeated(own []name) {
+	order := make([]int, len(own))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if c := p.compareNames(&own[a], &own[b]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a, b)
+	})
+	repeated := make([]bool, len(own))
+	for i := 1; i < len(order); i++ {
+		repeated[order[i-1]] = p.compareNames(&own[order[i-1]], &own[order[i]]) == 0
+	}
+	end := own[0].to
+	for i := range own {
+		stop := len(p.dst)
+		if i+1 < len(own) {
+			stop = own[i+1].to
+		}
+		if !repeated[i] {
+			end += copy(p.dst[end:], p.dst[own[i].to:stop])
+		}
+	}
+	p.dst = p.dst[:end]
+}
+
+// compareNames puts equal names side by side; the order of others means nothing.
+func (p *parser) compareNames(a, b *name) int {
+	if a.hash != b.hash {
+		return cmp.Compare(a.hash, b.hash)
+	}
+	return bytes.Compare(p.nameBytes(a), p.nameBytes(b))
+}
+
+func (p *parser) duplicate(n *name) error {
+	return &DuplicateError{Name: string(p.nameBytes(n)), Offset: n.at}
+}
+
+// hashName is FNV-1a. Names that are made to collide cost a comparison of texts and no more.
+func hashName(b []byte) uint32 {
+	h := uint32(2166136261)
+	for _, c := range b {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	return h
+}

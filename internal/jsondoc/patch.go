@@ -1,0 +1,234 @@
+package jsondoc
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Patches change parts of a document: the six operations of Cosmos DB's partial document update, which are
+// those of RFC 6902 less test and copy, and with set and incr added. Paths are JSON pointers (RFC 6901).
+//
+// A patch is applied to the text of a document. Each operation finds the piece of text that it is about and
+// splices; the rest of the document keeps its spelling and its order, byte for byte.
+
+// Patch is a list of changes to a document, in the order in which they are made. It is immutable; the zero
+// Patch changes nothing.
+type Patch struct{ steps []patchStep }
+
+// patchStep is one operation of a patch.
+type patchStep struct {
+	kind  patchKind
+	path  pointer
+	from  pointer // of a move
+	value string  // compact JSON: of add, set, replace and incr
+}
+
+// pointer is a parsed JSON pointer.
+type pointer struct {
+	text  string
+	names []string // at least one: names of members, or indexes of arrays
+}
+
+type patchKind uint8
+
+const (
+	patchAdd patchKind = iota
+	patchSet
+	patchReplace
+	patchRemove
+	patchIncrement
+	patchMove
+)
+
+// patchNames are the operations' names on the wire.
+var patchNames = [...]string{"add", "set", "replace", "remove", "incr", "move"}
+
+// Len is the number of operations.
+func (p Patch) Len() int { return len(p.steps) }
+
+// Touches returns the number, from 1, of the first operation that may change the value at path: one that is
+// about that value, about something that it lies in, or about something inside it. It is 0 where there is
+// none.
+func (p Patch) Touches(path Path) int {
+	for i, s := range p.steps {
+		if related(s.path.names, path.segments) || s.kind == patchMove &&
+			related(s.from.names, path.segments) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// related tells whether one of two paths is the beginning of the other.
+func related(a, b []string) bool {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// PatchError tells that a patch is malformed, or which of its operations cannot be applied to the document.
+type PatchError struct {
+	Number int    // of the operation, from 1; 0 where the patch itself is malformed
+	Reason string // in the words of Cosmos DB, since clients look for them
+	Err    error  // the cause, may be nil
+}
+
+func (e *PatchError) Error() string {
+	if e.Number == 0 {
+		return e.Reason
+	}
+	return fmt.Sprintf("For Operation(%d): %s", e.Number, e.Reason)
+}
+
+// Unwrap returns the cause.
+func (e *PatchError) Unwrap() error { return e.Err }
+
+// MaxPatchOperations is how many operations one patch may have.
+const MaxPatchOperations = 10
+
+// ParsePatch reads a JSON array of operations, each
+//
+//	{"op":"add"|"set"|"replace"|"remove"|"incr"|"move","path":"/a/0","value":...,"from":"/b"}
+//
+// A value that is left out is null, as Go's client means it; incr needs a number. The error is a *PatchError.
+func ParsePatch(raw []byte) (Patch, error) {
+	text, err := Compact(raw, Limits{MaxDepth: DefaultMaxDepth + 2}) // a value may be as deep as a document
+	if err != nil {
+		return Patch{}, badPatch(err.Error(), err)
+	}
+	list := Of(text)
+	if list.Kind() != Array {
+		return Patch{}, badPatch("the operations must be an array, not "+list.Kind().article(), nil)
+	}
+	switch n := list.Len(); {
+	case n == 0:
+		return Patch{}, badPatch("there are no operations", nil)
+	case n > MaxPatchOperations:
+		return Patch{}, &PatchError{Reason: fmt.Sprintf("The number of patch operations can't exceed %d",
+			MaxPatchOperations)}
+	}
+	var p Patch
+	list.Each(func(_ string, op Value) bool {
+		var step patchStep
+		if step, err = parseStep(op); err != nil {
+			err = badPatch(fmt.Sprintf("operation %d: %s", len(p.steps)+1, err), nil)
+		}
+		p.steps = append(p.steps, step)
+		return err == nil
+	})
+	if err != nil {
+		return Patch{}, err
+	}
+	return p, nil
+}
+
+func badPatch(reason string, cause error) error {
+	return &PatchError{Reason: "Invalid patch request: check syntax of patch specification. (" + reason + ")",
+		Err: cause}
+}
+
+// stepError says what is wrong with one operation; a PatchError then tells which.
+type stepError string
+
+func (e stepError) Error() string { return string(e) }
+
+func parseStep(op Value) (s patchStep, err error) {
+	if op.Kind() != Object {
+		return s, stepError("it must be an object, not " + op.Kind().article())
+	}
+	if s.kind, err = parsePatchKind(op.Member("op")); err != nil {
+		return s, err
+	}
+	if s.path, err = parsePointer("path", op.Member("path")); err != nil {
+		return s, err
+	}
+	switch value := op.Member("value"); s.kind {
+	case patchMove:
+		if s.from, err = parsePointer("from", op.Member("from")); err != nil {
+			return s, err
+		}
+		if len(s.from.names) < len(s.path.names) && related(s.from.names, s.path.names) {
+			return s, stepError("a value cannot be moved into itself")
+		}
+	case patchIncrement:
+		if value.Kind() != Number {
+			return s, stepError("incr needs a number as its value")
+		}
+		s.value = value.text
+	case patchRemove:
+	default:
+		if s.value = value.text; value.Kind() == Undefined {
+			s.value = "null"
+		}
+	}
+	return s, nil
+}
+
+func parsePatchKind(v Value) (patchKind, error) {
+	name := v.Str()
+	for i, known := range patchNames {
+		if name == known {
+			return patchKind(i), nil
+		}
+	}
+	return 0, stepError(fmt.Sprintf("its op is %.100s and none of %s", describe(v),
+		strings.Join(patchNames[:], ", ")))
+}
+
+func describe(v Value) string {
+	if v.Kind() == Undefined {
+		return "missing"
+	}
+	return v.text
+}
+
+// maxIndexDigits is how many digits a name of digits alone may have: it is read as the index of an array,
+// too.
+const maxIndexDigits = 19
+
+func parsePointer(field string, v Value) (p pointer, err error) {
+	if v.Kind() != String {
+		return p, stepError(fmt.Sprintf("its %s must be a string, and is %.100s", field, describe(v)))
+	}
+	p.text = v.Str()
+	rest, ok := strings.CutPrefix(p.text, "/")
+	if !ok {
+		return p, stepError(fmt.Sprintf("its %s %.200q does not begin with a slash", field, p.text))
+	}
+	for _, name := range strings.Split(rest, "/") {
+		if strings.Contains(name, "~") {
+			if name, ok = unescapePointer(name); !ok {
+				return p, stepError(fmt.Sprintf("its %s %.200q has a ~ that neither 0 nor 1 follows", field,
+					p.text))
+			}
+		}
+		if len(name) > maxIndexDigits && strings.Trim(name, "0123456789") == "" {
+			return p, stepError(fmt.Sprintf("Token('%.200s') has length longer than expected", name))
+		}
+		p.names = append(p.names, name)
+	}
+	return p, nil
+}
+
+// unescapePointer resolves ~1, which is a slash, and ~0, which is a tilde.
+func unescapePointer(name string) (string, bool) {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(name, "~")
+		b.WriteString(before)
+		switch {
+		case !found:
+			return b.String(), true
+		case strings.HasPrefix(after, "0"):
+			b.WriteByte('~')
+		case strings.HasPrefix(after, "1"):
+			b.WriteByte('/')
+		default:
+			return "", false
+		}
+		name = after[1:]
+	}
+}

@@ -1,0 +1,226 @@
+package jsondoc
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Apply returns the document with all operations applied. body is the Body of a Parsed and stays as it is;
+// what is returned is compact JSON without duplicate names, but may be larger or deeper than a document can
+// be, and what it says may not be allowed: Parse it. The error is a *PatchError.
+func (p Patch) Apply(body []byte) ([]byte, error) {
+	text := bytes.Clone(body)
+	for i := range p.steps {
+		var err error
+		if text, err = p.steps[i].apply(text); err != nil {
+			return nil, &PatchError{Number: i + 1, Reason: err.Error()}
+		}
+	}
+	return text, nil
+}
+
+func (s *patchStep) apply(text []byte) ([]byte, error) {
+	if s.kind != patchMove {
+		at, err := find(text, s.path, s.kind)
+		if err != nil {
+			return nil, err
+		}
+		return s.change(text, at, s.value)
+	}
+	at, err := find(text, s.from, patchRemove)
+	if err != nil {
+		return nil, err
+	}
+	if !at.found {
+		return nil, absent(s.from, "removed")
+	}
+	value := string(text[at.value:at.end])
+	text = at.remove(text)
+	if at, err = find(text, s.path, s.kind); err != nil {
+		return nil, err
+	}
+	return s.change(text, at, value)
+}
+
+// change is one operation where it is known what it is about.
+func (s *patchStep) change(text []byte, at spot, value string) ([]byte, error) {
+	switch s.kind {
+	case patchReplace:
+		if !at.found {
+			return nil, absent(s.path, "replaced")
+		}
+	case patchRemove:
+		if !at.found {
+			return nil, absent(s.path, "removed")
+		}
+		return at.remove(text), nil
+	case patchIncrement:
+		if at.found {
+			var err error
+			if value, err = s.sum(string(text[at.value:at.end])); err != nil {
+				return nil, err
+			}
+		}
+	default:
+		if at.found && at.array && s.kind != patchSet {
+			return splice(text, at.value, at.value, value+","), nil // the others move up
+		}
+	}
+	if at.found {
+		return splice(text, at.value, at.end, value), nil
+	}
+	return at.add(text, value), nil
+}
+
+// sum adds the operation's value to a number. Integers stay integers as long as 64 bits hold them.
+func (s *patchStep) sum(old string) (string, error) {
+	if kindAt[old[0]] != Number {
+		return "", patchFailed("Node(%.200s) is not a number.", s.path.text)
+	}
+	a, errA := strconv.ParseInt(old, 10, 64)
+	b, errB := strconv.ParseInt(s.value, 10, 64)
+	if c := a + b; errA == nil && errB == nil && (c > a) == (b > 0) {
+		return strconv.FormatInt(c, 10), nil
+	}
+	f := parseNumber(old) + parseNumber(s.value)
+	if math.IsInf(f, 0) {
+		return "", patchFailed("Node(%.200s) would become too large for a number.", s.path.text)
+	}
+	return string(appendNumber(nil, f+0)), nil
+}
+
+// spot is where in a text the last name of a pointer leads.
+type spot struct {
+	name  string
+	array bool // the name is an index, or "-"
+	found bool // there is such a member or element; else it would come at the end of its parent
+	begin int  // of the member with its name, or of the element
+	value int  // where the value begins
+	end   int  // behind the value; of one that is not found, where its parent's bracket closes
+	first bool // its parent is empty
+}
+
+// find follows a pointer through compact text.
+func find(text []byte, p pointer, kind patchKind) (spot, error) {
+	from, to := 0, len(text)
+	for i, name := range p.names {
+		last := i == len(p.names)-1
+		at, ok := findChild(viewOf(text[from:to]), name)
+		switch {
+		case !ok || !at.found && !last && !at.array:
+			if kind == patchRemove {
+				return spot{}, absent(p, "removed")
+			}
+			return spot{}, noPath(name, kind)
+		case at.array && !at.found && !(last && at.mayAppend(kind)):
+			return spot{}, patchFailed("Index(%.200s) to operate on is out of array bounds", name)
+		}
+		at.begin, at.value, at.end = at.begin+from, at.value+from, at.end+from
+		if last {
+			return at, nil
+		}
+		from, to = at.value, at.end
+	}
+	return spot{}, noPath("", kind) // pointers have names
+}
+
+// findChild looks for a member of an object or an element of an array, in its text; ok is false for any other
+// value. An element that is not there has the number of elements as its begin.
+func findChild(text, name string) (at spot, ok bool) {
+	v := Value{text: text, kind: kindAt[text[0]]}
+	if v.kind != Object && v.kind != Array {
+		return spot{}, false
+	}
+	at = spot{name: name, array: v.kind == Array}
+	index := -1
+	if at.array {
+		index = arrayIndex(name)
+	}
+	n := 0
+	for it := v.walk(); it.next(); n++ {
+		if at.array && n != index || !at.array && !keyIs(it.key, name) {
+			continue
+		}
+		at.found, at.end = true, it.pos
+		at.value = it.pos - len(it.elem.text)
+		at.begin = at.value
+		if !at.array {
+			at.begin -= len(it.key) + len(`"":`)
+		}
+		return at, true
+	}
+	at.first, at.end = n == 0, len(text)-1
+	if index == n {
+		at.name = "-" // one behind the last: the same
+	}
+	return at, true
+}
+
+// arrayIndex reads an index as RFC 6901 has it, without leading zeros; -1 where it is none.
+func arrayIndex(name string) int {
+	n, err := strconv.Atoi(name)
+	if err != nil || strconv.Itoa(n) != name {
+		return -1
+	}
+	return n
+}
+
+// mayAppend tells whether an operation may put an element behind the last.
+func (at *spot) mayAppend(kind patchKind) bool {
+	return at.name == "-" && (kind == patchAdd || kind == patchSet || kind == patchMove)
+}
+
+// add puts a new member or element at the end of its parent.
+func (at *spot) add(text []byte, value string) []byte {
+	var piece []byte
+	if !at.first {
+		piece = append(piece, ',')
+	}
+	if !at.array {
+		piece = append(AppendString(piece, at.name), ':')
+	}
+	return splice(text, at.end, at.end, string(append(piece, value...)))
+}
+
+// remove takes a member or element away, with the comma that parts it from the next or, for the last, from
+// the one before.
+func (at *spot) remove(text []byte) []byte {
+	begin, end := at.begin, at.end
+	if text[end] == ',' {
+		end++
+	} else if text[begin-1] == ',' {
+		begin--
+	}
+	return splice(text, begin, end, "")
+}
+
+// splice replaces text[from:to]. The text that is passed in must not be used any more.
+func splice(text []byte, from, to int, piece string) []byte {
+	grown := len(text) - (to - from) + len(piece)
+	if grown <= len(text) {
+		n := from + copy(text[from:], piece)
+		n += copy(text[n:], text[to:])
+		return text[:n]
+	}
+	out := make([]byte, 0, grown)
+	out = append(append(out, text[:from]...), piece...)
+	return append(out, text[to:]...)
+}
+
+func patchFailed(format, what string) error { return stepError(fmt.Sprintf(format, what)) }
+
+func absent(p pointer, what string) error {
+	return patchFailed("Node(%.200s) to be "+what+" is absent", p.text)
+}
+
+// noPath tells of a pointer that leads nowhere. name is the first that could not be found.
+func noPath(name string, kind patchKind) error {
+	who := "Given"
+	if kind == patchAdd {
+		who = "Add"
+	}
+	return patchFailed(who+" Operation can only create a child object of an existing node(array or object) "+
+		"and cannot create path recursively, no path found beyond: '%.200s'. Learn more: https://aka.ms/cosmosdbpatchdocs", name)
+}

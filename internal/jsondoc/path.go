@@ -1,0 +1,172 @@
+package jsondoc
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// Path is a parsed property path: names that lead from an object to a value inside it. It is immutable and
+// cheap to copy. The zero Path has no names and leads to the object itself.
+type Path struct {
+	segments []string
+	plain    string // the same for gjson, where gjson reads it as we mean it
+}
+
+// ParsePath parses a path as Cosmos DB's policies write it: /a/b, /"a-b"/c, /'a"b'. Names stand between
+// slashes. A name in quotes, double or single, may hold anything, with a backslash before such a quote and
+// before a backslash; a bare name may hold anything but / " * ? [ ] and does not begin with '. Wildcards and
+// array steps are the business of indexing policies and refused here. The error is a *PathError.
+func ParsePath(s string) (Path, error) {
+	if !utf8.ValidString(s) {
+		return Path{}, &PathError{s, 0, "it is not UTF-8"}
+	}
+	if s == "" || s[0] != '/' {
+		return Path{}, &PathError{s, 0, "it must begin with a slash"}
+	}
+	var segments []string
+	for i := 0; i < len(s); {
+		i++ // the slash
+		var name string
+		end := i
+		if i < len(s) && (s[i] == '"' || s[i] == '\'') {
+			var reason string
+			if name, end, reason = quotedName(s, i); reason != "" {
+				return Path{}, &PathError{s, end, reason}
+			}
+		} else {
+			for end < len(s) && s[end] != '/' {
+				if strings.IndexByte(`"*?[]`, s[end]) >= 0 {
+					return Path{}, &PathError{s, end, "a name with this character must be in double quotes"}
+				}
+				end++
+			}
+			if name = s[i:end]; name == "" {
+				return Path{}, &PathError{s, i, "a name is missing"}
+			}
+		}
+		segments = append(segments, name)
+		i = end
+	}
+	return PathOf(segments...), nil
+}
+
+// quotedName reads the name in quotes that begins at s[i] and returns it and the index behind it; or the
+// index of what is wrong and the reason.
+func quotedName(s string, i int) (name string, end int, reason string) {
+	var b strings.Builder
+	quote := s[i]
+	for j := i + 1; j < len(s); j++ {
+		switch s[j] {
+		case '\\':
+			if j++; j == len(s) || s[j] != quote && s[j] != '\\' {
+				return "", j - 1, `only \` + string(rune(quote)) + ` and \\ can be escaped`
+			}
+		case quote:
+			if j++; j < len(s) && s[j] != '/' {
+				return "", j, "a slash must follow the name in quotes"
+			}
+			return b.String(), j, ""
+		}
+		b.WriteByte(s[j])
+	}
+	return "", i, "the quotes are not closed"
+}
+
+// PathOf returns the path through these names.
+func PathOf(segments ...string) Path {
+	p := Path{segments: slices.Clone(segments)}
+	for _, name := range segments {
+		if !gjsonAgrees(name) {
+			return p
+		}
+	}
+	p.plain = strings.Join(segments, ".")
+	return p
+}
+
+// gjsonAgrees tells whether gjson takes name for the name of a member and for nothing else. To gjson a number
+// is also an index of an array and punctuation has meanings; and it resolves a lone surrogate to U+FFFD in a
+// way of its own.
+func gjsonAgrees(name string) bool {
+	letters := false
+	for _, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r == '_', r >= utf8.RuneSelf && r != utf8.RuneError:
+			letters = true
+		case r >= '0' && r <= '9':
+		default:
+			return false
+		}
+	}
+	return letters
+}
+
+// String returns the path in the form that ParsePath reads, with quotes around every name that is not made of
+// letters, digits and _ alone. Paths are the same where their strings are. It is "" for the zero Path.
+func (p Path) String() string {
+	var b strings.Builder
+	for _, name := range p.segments {
+		b.WriteByte('/')
+		if isBare(name) {
+			b.WriteString(name)
+			continue
+		}
+		b.WriteByte('"')
+		for i := 0; i < len(name); i++ {
+			if name[i] == '"' || name[i] == '\\' {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(name[i])
+		}
+		b.WriteByte('"')
+	}
+	return b.String()
+}
+
+func isBare(name string) bool {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c < utf8.RuneSelf && c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') &&
+			(c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// Segments returns the names, in order. The slice must not be changed.
+func (p Path) Segments() []string { return p.segments }
+
+// Get returns the value at path p in the text of an object, or undefined where a name is missing or where
+// something other than an object is in the way: a path does not enter arrays.
+func Get(raw []byte, p Path) Value {
+	return Of(raw).Get(p)
+}
+
+// getText is Get on the text of an object. gjson is the faster walker where it can be used, which is nearly
+// always.
+func getText(text string, p Path) Value {
+	if p.plain == "" {
+		return walkPath(text, p)
+	}
+	found := gjson.Get(text, p.plain).Raw
+	if found == "" {
+		return Value{}
+	}
+	return Value{text: found, kind: kindAt[found[0]]}
+}
+
+// walkPath is getText for any names.
+func walkPath(text string, p Path) Value {
+	v := Value{text: text, kind: Object}
+	for _, name := range p.segments {
+		if v.kind != Object {
+			return Value{}
+		}
+		v = v.Member(name)
+	}
+	return v
+}

@@ -1,0 +1,199 @@
+package jsondoc
+
+import (
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// This file walks text that has been accepted already. It looks for the ends of things and nothing else;
+// where the text is broken all the same it stops early, inside its bounds.
+
+func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// skipBlanks returns the index of the first byte of s from i on that is not a blank, or len(s).
+func skipBlanks(s string, i int) int {
+	for i < len(s) && isBlank(s[i]) {
+		i++
+	}
+	return i
+}
+
+// skipString returns the index behind the string whose opening quote is s[i].
+func skipString(s string, i int) int {
+	for i++; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	return len(s)
+}
+
+// skipValue returns the index behind the value that begins at s[i]. Its time is the length of the value,
+// whatever the value is made of, and its memory is constant.
+func skipValue(s string, i int) int {
+	switch kindAt[s[i]] {
+	case String:
+		return skipString(s, i)
+	case Array, Object:
+		return skipNested(s, i)
+	}
+	for i < len(s) && s[i] != ',' && s[i] != ']' && s[i] != '}' && !isBlank(s[i]) {
+		i++
+	}
+	return i
+}
+
+func skipNested(s string, i int) int {
+	for depth := 0; i < len(s); {
+		switch s[i] {
+		case '"':
+			i = skipString(s, i)
+			continue
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+	return len(s)
+}
+
+// inside returns what is between the quotes of a string's text.
+func inside(text string) string {
+	if len(text) < 2 {
+		return ""
+	}
+	return text[1 : len(text)-1]
+}
+
+// walker goes through the elements of an array or the members of an object, one a next.
+type walker struct {
+	text string
+	pos  int
+	obj  bool
+	key  string // of a member: between the quotes, escapes not resolved
+	elem Value
+}
+
+// walk returns a walker that stands before the first element; it finds none where v is neither array nor
+// object.
+func (v Value) walk() walker {
+	if v.kind != Array && v.kind != Object {
+		return walker{}
+	}
+	return walker{text: v.text, pos: 1, obj: v.kind == Object}
+}
+
+func (w *walker) next() bool {
+	s, i := w.text, w.pos
+	i = w.skipTo(i, ',')
+	if w.obj {
+		if i >= len(s) || s[i] != '"' {
+			return false
+		}
+		end := skipString(s, i)
+		w.key = inside(s[i:end])
+		i = w.skipTo(end, ':')
+	}
+	if i >= len(s) || s[i] == ']' || s[i] == '}' {
+		return false
+	}
+	end := skipValue(s, i)
+	if end == i {
+		return false
+	}
+	w.elem = Value{text: s[i:end], kind: kindAt[s[i]]}
+	w.pos = end
+	return true
+}
+
+// skipTo passes over blanks and one separator.
+func (w *walker) skipTo(i int, sep byte) int {
+	i = skipBlanks(w.text, i)
+	if i < len(w.text) && w.text[i] == sep {
+		i = skipBlanks(w.text, i+1)
+	}
+	return i
+}
+
+// keyIs tells whether the text of a key, escapes not resolved, means name.
+func keyIs(key, name string) bool {
+	if len(key) == len(name) && key == name {
+		// No escape can hide here: a backslash in key would stand for itself, and needs two in JSON.
+		return strings.IndexByte(name, '\\') < 0
+	}
+	if len(key) <= len(name) || strings.IndexByte(key, '\\') < 0 {
+		return false
+	}
+	var buf [64]byte
+	return string(appendUnescaped(buf[:0], key)) == name
+}
+
+// unescaped resolves the escapes of the inside of a string; it is a view where there are none.
+func unescaped(in string) string {
+	if strings.IndexByte(in, '\\') < 0 {
+		return in
+	}
+	return viewOf(appendUnescaped(make([]byte, 0, len(in)), in))
+}
+
+// unescape maps the letter of a short escape to what it means.
+var unescape = [256]byte{
+	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
+}
+
+// appendUnescaped appends the inside of a string with its escapes resolved. Half a surrogate pair becomes
+// U+FFFD.
+func appendUnescaped(dst []byte, in string) []byte {
+	for {
+		i := strings.IndexByte(in, '\\')
+		if i < 0 || i+1 == len(in) {
+			return append(dst, in...)
+		}
+		dst = append(dst, in[:i]...)
+		if in[i+1] != 'u' {
+			dst = append(dst, unescape[in[i+1]])
+			in = in[i+2:]
+			continue
+		}
+		in = in[i:]
+		r, size := hexEscape(in), 6
+		if utf16.IsSurrogate(r) {
+			// DecodeRune answers U+FFFD unless it gets a high half and then a low one.
+			if r = utf16.DecodeRune(r, hexEscape(in[min(6, len(in)):])); r != utf8.RuneError {
+				size = 12
+			}
+		}
+		dst = utf8.AppendRune(dst, r)
+		in = in[min(size, len(in)):]
+	}
+}
+
+// hexEscape returns the UTF-16 unit of the escape \uXXXX that s begins with, or -1.
+func hexEscape(s string) rune {
+	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+		return -1
+	}
+	var r rune
+	for _, c := range []byte(s[2:6]) {
+		h := hexValue[c]
+		if h == 0 {
+			return -1
+		}
+		r = r<<4 | rune(h-1)
+	}
+	return r
+}
+
+// hexValue is one more than what a hexadecimal digit stands for, and 0 for all other bytes.
+var hexValue = [256]byte{
+	'0': 1, '1': 2, '2': 3, '3': 4, '4': 5, '5': 6, '6': 7, '7': 8, '8': 9, '9': 10,
+	'a': 11, 'b': 12, 'c': 13, 'd': 14, 'e': 15, 'f': 16, 'A': 11, 'B': 12, 'C': 13, 'D': 14, 'E': 15, 'F': 16,
+}

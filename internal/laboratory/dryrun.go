@@ -1,0 +1,131 @@
+package laboratory
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// ItemKey names an item in an answer.
+type ItemKey struct {
+	ID           string          `json:"id"`
+	PartitionKey json.RawMessage `json:"partitionKey" is:"array" description:"A value for each path."`
+}
+
+func keyOf(k store.Key) ItemKey { return ItemKey{k.ID, json.RawMessage(k.Partition.String())} }
+
+// DryRunAnswer is what a change of a container's defaultTtl would do now.
+type DryRunAnswer struct {
+	From     *int64 `json:"from" description:"The present default; null: off."`
+	To       *int64 `json:"to"`
+	FromPath string `json:"fromPath,omitempty" description:"The present ttlPropertyPath."`
+	ToPath   string `json:"toPath,omitempty"`
+	Now      string `json:"now" format:"date-time"`
+	Method   string `json:"method" enum:"exact,estimated" description:"Estimated: leases were not looked at."`
+	Complete bool   `json:"complete" description:"False: time was up, and all counts are lower bounds."`
+	Expired  int64  `json:"expiredAlready"`
+	// Effects are by name; each living item is in one of them.
+	Effects map[string]DryRunEffect `json:"effects" nullable:"false" description:"By name."`
+	After   []DryRunDeadlines       `json:"deadlines" nullable:"false" description:"Of the living."`
+}
+
+// DryRunEffect is one effect of the change.
+type DryRunEffect struct {
+	Count    int64           `json:"count"`
+	Examples []DryRunExample `json:"examples,omitempty"`
+}
+
+// DryRunExample is an item that it concerns. A moment that is left out is never.
+type DryRunExample struct {
+	ItemKey
+	Before string `json:"expiredAtBefore,omitempty" format:"date-time"`
+	After  string `json:"expiresAtAfter,omitempty" format:"date-time"`
+}
+
+// DryRunDeadlines counts items by when they expire.
+type DryRunDeadlines struct {
+	Within string `json:"within" enum:"atOnce,minute,hour,day,week,month,later,never"`
+	Count  int64  `json:"count"`
+}
+
+// deadlineNames are those of the classes of inspect.DryRun.After.
+var deadlineNames = [...]string{"atOnce", "minute", "hour", "day", "week", "month", "later", "never"}
+
+// newDefault is a container's defaultTtl as it would be.
+type newDefault struct{ ttl.Seconds }
+
+func (d *newDefault) decode(_ string, v jsondoc.Value) (err error) {
+	if d.Seconds, err = ttl.ParseDefault(v.Raw()); err != nil {
+		return badRequest(err.Error())
+	}
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (newDefault) JSONSchema() (s jsonschema.Schema, err error) {
+	s.WithType(oneOf(jsonschema.Integer, jsonschema.Null))
+	s.WithDescription("Seconds, -1 for no end, or null for off.").WithMinimum(-1).WithMaximum(
+		float64(ttl.Max))
+	s.WithExamples(3600)
+	return s, nil
+}
+
+type dryRunRequest struct {
+	InContainer
+	Default  *newDefault `json:"defaultTtl"`
+	Path     *string     `json:"ttlPropertyPath,omitempty" description:"Empty: none. Left out: it stays."`
+	Examples *int        `json:"examples,omitempty" minimum:"0" maximum:"1000" description:"Of each effect."`
+	_        struct{}    `additionalProperties:"false"`
+}
+
+func (l *Laboratory) dryRun(ctx context.Context, in *dryRunRequest) (DryRunAnswer, error) {
+	if in.Default == nil {
+		return DryRunAnswer{},
+			badRequest("The body must have a 'defaultTtl': a number of seconds, -1, or null for off.")
+	}
+	o := inspect.DryRunOptions{Path: in.Path}
+	if in.Examples != nil {
+		if o.Examples = *in.Examples; o.Examples == 0 {
+			o.Examples = -1
+		}
+	}
+	d, err := in.container.DryRunTTL(ctx, in.Default.Seconds, o)
+	if err != nil {
+		return DryRunAnswer{}, err
+	}
+	return dryRunAnswer(d), nil
+}
+
+func dryRunAnswer(d inspect.DryRun) DryRunAnswer {
+	out := DryRunAnswer{From: defaultTTL(d.From), To: defaultTTL(d.To),
+		FromPath: d.FromPath, ToPath: d.ToPath,
+		Now:    second(d.Now),
+		Method: method(d.Exact), Complete: d.Complete, Expired: d.Expired,
+		Effects: make(map[string]DryRunEffect, len(d.Effects))}
+	for i, e := range d.Effects {
+		effect := DryRunEffect{Count: e.Count}
+		for _, x := range e.Examples {
+			effect.Examples = append(effect.Examples,
+				DryRunExample{keyOf(store.Key{Partition: x.Partition, ID: x.ID}), secondOrNever(x.Before),
+					secondOrNever(x.After)})
+		}
+		out.Effects[inspect.TTLEffect(i).String()] = effect
+	}
+	for i, n := range d.After {
+		out.After = append(out.After, DryRunDeadlines{deadlineNames[i], n})
+	}
+	return out
+}
+
+func secondOrNever(s int64) string {
+	if s == 0 {
+		return ""
+	}
+	return second(s)
+}

@@ -1,0 +1,144 @@
+package laboratory
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/queue/entity"
+)
+
+// span is a duration as XML Schema writes it.
+type span time.Duration
+
+func (s *span) decode(name string, v jsondoc.Value) error {
+	d, err := entity.ParseDuration(v.Str())
+	if v.Kind() != jsondoc.String || err != nil || d <= 0 {
+		return badRequest("'" + name + "' must be a duration such as PT1M or P14D.")
+	}
+	*s = span(d)
+	return nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *span) UnmarshalJSON(text []byte) error {
+	d, err := entity.ParseDuration(jsondoc.Of(text).Str())
+	if err == nil && d <= 0 {
+		err = errNotPositive
+	}
+	*s = span(d)
+	return err
+}
+
+var errNotPositive = errors.New("a duration must be positive")
+
+// JSONSchema implements jsonschema.Exposer.
+func (span) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.String)
+	s.WithFormat("duration").WithExamples("PT1M", "P14D")
+	return s, nil
+}
+
+type createEntityRequest struct {
+	InQueues
+	Path                   string `json:"path" missing:"The body must have a 'path'." description:"Of a subscription: topic/Subscriptions/name."`
+	Topic                  bool   `json:"topic,omitempty" description:"A topic, not a queue."`
+	LockDuration           span   `json:"lockDuration,omitempty"`
+	MaxDeliveryCount       int32  `json:"maxDeliveryCount,omitempty" minimum:"1" maximum:"2147483647"`
+	DefaultTimeToLive      span   `json:"defaultTimeToLive,omitempty"`
+	DeadLetterOnExpiration bool   `json:"deadLetterOnExpiration,omitempty"`
+	RequiresSession        bool   `json:"requiresSession,omitempty"`
+	DetectsDuplicates      bool   `json:"detectsDuplicates,omitempty"`
+	ForwardTo              string `json:"forwardTo,omitempty"`
+	ForwardDeadLettersTo   string `json:"forwardDeadLettersTo,omitempty"`
+	AutoDeleteOnIdle       span   `json:"autoDeleteOnIdle,omitempty"`
+
+	_ struct{} `takes:"an entity has %"`
+	_ struct{} `additionalProperties:"false"`
+}
+
+func (l *Laboratory) createEntity(ctx context.Context, in *createEntityRequest) (Entity, error) {
+	kind := entity.Queue
+	a, _, err := entity.ParseAddress(in.Path)
+	if err != nil {
+		return Entity{}, ofQueues(err)
+	}
+	if _, _, ok := a.Subscription(); ok {
+		kind = entity.Subscription
+	} else if in.Topic {
+		kind = entity.Topic
+	}
+	p := entity.Defaults(kind)
+	for to, given := range map[*time.Duration]span{&p.LockDuration: in.LockDuration,
+		&p.DefaultTTL:       in.DefaultTimeToLive,
+		&p.AutoDeleteOnIdle: in.AutoDeleteOnIdle} {
+		if given > 0 {
+			*to = time.Duration(given)
+		}
+	}
+	if in.MaxDeliveryCount > 0 {
+		p.MaxDeliveryCount = in.MaxDeliveryCount
+	}
+	p.DeadLetterOnExpiration, p.RequiresSession = in.DeadLetterOnExpiration, in.RequiresSession
+	p.RequiresDuplicateDetection = in.DetectsDuplicates
+	p.ForwardTo, p.ForwardDeadLettersTo = in.ForwardTo, in.ForwardDeadLettersTo
+	e, err := in.queues.Create(ctx, kind, in.Path, p)
+	return entityOf(e), ofQueues(err)
+}
+
+// patchEntityRequest leaves alone what it does not have; null puts a setting back to what it is in a new
+// entity.
+type patchEntityRequest struct {
+	InEntity
+	Status                 setting[status] `json:"status,omitempty" nullable:"true"`
+	LockDuration           setting[span]   `json:"lockDuration,omitempty" nullable:"true"`
+	MaxDeliveryCount       setting[int32]  `json:"maxDeliveryCount,omitempty" nullable:"true"`
+	DefaultTimeToLive      setting[span]   `json:"defaultTimeToLive,omitempty" nullable:"true"`
+	DeadLetterOnExpiration setting[bool]   `json:"deadLetterOnExpiration,omitempty" nullable:"true"`
+	DuplicatesWithin       setting[span]   `json:"duplicatesWithin,omitempty" nullable:"true"`
+	MaxSizeMegabytes       setting[int32]  `json:"maxSizeMegabytes,omitempty" nullable:"true"`
+	ForwardTo              setting[string] `json:"forwardTo,omitempty" nullable:"true"`
+	ForwardDeadLettersTo   setting[string] `json:"forwardDeadLettersTo,omitempty" nullable:"true"`
+	AutoDeleteOnIdle       setting[span]   `json:"autoDeleteOnIdle,omitempty" nullable:"true"`
+
+	_ struct{} `takes:"the settings of an entity are %"`
+	_ struct{} `additionalProperties:"false"`
+}
+
+func (l *Laboratory) patchEntity(ctx context.Context, in *patchEntityRequest) (Entity, error) {
+	e, err := in.queues.Change(ctx, in.Entity, func(p *entity.Properties) error {
+		in.Status.apply((*status)(&p.Status))
+		in.LockDuration.apply((*span)(&p.LockDuration))
+		in.MaxDeliveryCount.apply(&p.MaxDeliveryCount)
+		in.DefaultTimeToLive.apply((*span)(&p.DefaultTTL))
+		in.DeadLetterOnExpiration.apply(&p.DeadLetterOnExpiration)
+		in.DuplicatesWithin.apply((*span)(&p.DuplicateDetectionWindow))
+		in.MaxSizeMegabytes.apply(&p.MaxSizeMB)
+		in.ForwardTo.apply(&p.ForwardTo)
+		in.ForwardDeadLettersTo.apply(&p.ForwardDeadLettersTo)
+		in.AutoDeleteOnIdle.apply((*span)(&p.AutoDeleteOnIdle))
+		return nil
+	})
+	return entityOf(e), ofQueues(err)
+}
+
+// status is what an entity refuses.
+type status entity.Status
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *status) UnmarshalJSON(text []byte) error {
+	is, err := entity.ParseStatus(jsondoc.Of(text).Str())
+	*s = status(is)
+	return err
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (status) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.String)
+	s.WithEnum(entity.Active.String(), entity.Disabled.String(), entity.SendDisabled.String(),
+		entity.ReceiveDisabled.String())
+	return s, nil
+}

@@ -1,0 +1,150 @@
+package laboratory
+
+import (
+	"context"
+	"time"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// Explanation is the plan of a query, and what running it for one page took.
+type Explanation struct {
+	// Plan is a tree as text, a line a node; the rows of a node come from the one below.
+	Plan    string         `json:"plan" description:"A line a node; its rows come from the one below."`
+	Metrics ExplainMetrics `json:"metrics"`
+	Indexes ExplainIndexes `json:"indexes"`
+	Charge  float64        `json:"charge" description:"Of the page, in RU."`
+	Rows    int            `json:"rows" description:"Of the page."`
+
+	receipt store.Receipt
+}
+
+func (e *Explanation) charge() store.Receipt { return e.receipt }
+
+// ExplainMetrics are the figures of the page: times in milliseconds, sizes in bytes of JSON text.
+type ExplainMetrics struct {
+	ElapsedMs        float64 `json:"elapsedMs" description:"From the first look at a document to the last."`
+	LoadMs           float64 `json:"loadMs" description:"Of it, reading documents."`
+	FilterMs         float64 `json:"filterMs" description:"Of it, conditions."`
+	IndexEntries     int64   `json:"indexEntries" description:"Looked at."`
+	DocumentsLoaded  int64   `json:"documentsLoaded"`
+	BytesLoaded      int64   `json:"bytesLoaded"`
+	DocumentsMatched int64   `json:"documentsMatched" description:"That fulfil the conditions."`
+	RowsJoined       int64   `json:"rowsJoined" description:"Made of them."`
+	RowsOutput       int64   `json:"rowsOutput"`
+	BytesOutput      int64   `json:"bytesOutput"`
+	UDFCalls         int64   `json:"udfCalls"`
+}
+
+// ExplainIndexes are the indexes that the query used, and those that it would if the policy had them.
+type ExplainIndexes struct {
+	Utilized  IndexList `json:"utilized"`
+	Potential IndexList `json:"potential"`
+}
+
+// IndexList names indexes as an indexing policy does: "/a/?" for a single path, "/a ASC" for one of a
+// composite index.
+type IndexList struct {
+	Single    []string   `json:"single" nullable:"false"`
+	Composite [][]string `json:"composite" nullable:"false"`
+}
+
+// parameters are those of a query.
+type parameters []store.Parameter
+
+func (p *parameters) decode(_ string, v jsondoc.Value) (err error) {
+	*p, err = store.ParseParameters(v)
+	return err
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (parameters) JSONSchema() (s jsonschema.Schema, err error) {
+	name := *new(jsonschema.Schema).WithPattern("^@.").WithDescription("With its '@'.")
+	name.AddType(jsonschema.String)
+	one := new(jsonschema.Schema).WithRequired("name").WithProperties(map[string]jsonschema.SchemaOrBool{
+		"name": name.ToSchemaOrBool(), "value": new(jsonschema.Schema).ToSchemaOrBool(),
+	})
+	one.AddType(jsonschema.Object)
+	s.WithType(oneOf(jsonschema.Array, jsonschema.Null))
+	s.WithItems(*new(jsonschema.Items).WithSchemaOrBool(one.ToSchemaOrBool()))
+	s.WithExamples([]any{map[string]any{"name": "@user", "value": "ada"}})
+	return s, nil
+}
+
+// pageLength is how many rows are asked for.
+type pageLength int
+
+func (p *pageLength) decode(name string, v jsondoc.Value) error {
+	n := v.Num()
+	if v.Kind() != jsondoc.Number || n != float64(int32(n)) || n == 0 || n < -1 {
+		return badRequest("'" + name + "' must be a positive integer, or -1 for as many rows as fit.")
+	}
+	*p = pageLength(n)
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (pageLength) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.Integer)
+	s.WithMinimum(-1).WithDescription("Rows of the page; -1: as many as fit.")
+	return s, nil
+}
+
+type explainRequest struct {
+	Database     named        `json:"database" first:"true"`
+	Container    named        `json:"container" first:"true"`
+	Query        named        `json:"query" first:"true"`
+	Parameters   parameters   `json:"parameters,omitempty"`
+	PartitionKey partitionKey `json:"partitionKey,omitempty"`
+	MaxItemCount pageLength   `json:"maxItemCount,omitempty"`
+
+	_ struct{} `takes:"an explanation takes %"`
+	_ struct{} `additionalProperties:"false"`
+}
+
+// explainQuery runs a query for one page and tells how it went. Without a partition key it goes over the
+// whole container.
+func (l *Laboratory) explainQuery(ctx context.Context, in *explainRequest) (Explanation, error) {
+	d, err := l.db.Database(string(in.Database))
+	if err != nil {
+		return Explanation{}, err
+	}
+	coll, err := d.Container(string(in.Container))
+	if err != nil {
+		return Explanation{}, err
+	}
+	request := store.QueryRequest{Text: string(in.Query), Parameters: in.Parameters, Explain: true}
+	request.Scope.Partition, request.MaxItems = in.PartitionKey.PartitionKey, int(in.MaxItemCount)
+	page, r, err := coll.Query(ctx, request)
+	if err != nil {
+		return Explanation{receipt: r}, err
+	}
+	use := page.Indexes
+	return Explanation{
+		Plan: page.Plan, Metrics: explainMetrics(page.Stats), Charge: r.Charge, Rows: len(page.Rows),
+		Indexes: ExplainIndexes{
+			Utilized:  IndexList{present(use.Single), present(use.Composite)},
+			Potential: IndexList{present(use.PotentialSingle), present(use.PotentialComposite)},
+		},
+		receipt: r,
+	}, nil
+}
+
+func explainMetrics(s query.Stats) ExplainMetrics {
+	return ExplainMetrics{
+		ElapsedMs: milliseconds(s.Elapsed), LoadMs: milliseconds(s.Load), FilterMs: milliseconds(s.Filter),
+		IndexEntries: s.IndexEntries, DocumentsLoaded: s.Loaded, BytesLoaded: s.LoadedBytes,
+		DocumentsMatched: s.Matched, RowsJoined: s.Joined, RowsOutput: s.Output, BytesOutput: s.OutputBytes,
+		UDFCalls: s.UDFCalls,
+	}
+}
+
+// milliseconds are those of a time that was taken: 0.01 at least.
+func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0.01) }
+
+// present is a list that JSON does not show as null.
+func present[T any](list []T) []T { return append([]T{}, list...) }

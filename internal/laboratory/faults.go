@@ -1,0 +1,194 @@
+package laboratory
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+)
+
+// Fault is a rule by which operations fail on demand, and what it has done.
+type Fault struct {
+	ID           string   `json:"id"`
+	Fault        string   `json:"fault" enum:"429,449,410,503,408,latency,drop,lockLost,detach"`
+	Operations   []string `json:"operations" nullable:"false" description:"None: all."`
+	Database     string   `json:"database,omitempty"`
+	Container    string   `json:"container,omitempty"`
+	Entity       string   `json:"entity,omitempty"`
+	Share        float64  `json:"share" description:"Of the operations that it is about."`
+	Seed         uint64   `json:"seed"`
+	Skip         int64    `json:"skip,omitempty" description:"So many operations go by first."`
+	Count        int64    `json:"count,omitempty" description:"It ends after so many hits."`
+	Until        string   `json:"until,omitempty" description:"It ends then, by the data's clock."`
+	When         string   `json:"when" enum:"before,after"`
+	LatencyMs    int64    `json:"latencyMs,omitempty"`
+	RetryAfterMs int64    `json:"retryAfterMs,omitempty"`
+	Substatus    int      `json:"substatus,omitempty"`
+	Seen         int64    `json:"seen" description:"Operations that it was about."`
+	Hits         int64    `json:"hits" description:"Those of them that failed by it."`
+	Ended        bool     `json:"ended" description:"It hits none any more."`
+}
+
+// Faults is a list of them, in the order in which operations are held against them.
+type Faults struct {
+	Faults []Fault `json:"faults" nullable:"false"`
+}
+
+func faultOf(s inject.State) Fault {
+	f := Fault{ID: s.ID, Fault: s.Fault.String(), Operations: []string{}, Database: s.Database,
+		Container: s.Container, Entity: s.Entity, Share: s.Share, Seed: s.Seed, Skip: s.Skip, Count: s.Count,
+		When: "before", LatencyMs: s.Latency.Milliseconds(), RetryAfterMs: s.RetryAfter.Milliseconds(),
+		Substatus: s.Substatus, Seen: s.Seen, Hits: s.Hits, Ended: s.Ended}
+	for _, o := range s.Operations {
+		f.Operations = append(f.Operations, o.String())
+	}
+	if s.After {
+		f.When = "after"
+	}
+	if !s.Until.IsZero() {
+		f.Until = s.Until.UTC().Format(time.RFC3339)
+	}
+	return f
+}
+
+// operations are names of operations.
+type operations []inject.Operation
+
+func (o *operations) decode(name string, v jsondoc.Value) error {
+	if v.Kind() != jsondoc.Array {
+		return badRequest("'" + name + "' must be an array of names.")
+	}
+	var err error
+	v.Each(func(_ string, e jsondoc.Value) bool {
+		var one inject.Operation
+		if one, err = inject.ParseOperation(e.Str()); err == nil {
+			*o = append(*o, one)
+		}
+		return err == nil
+	})
+	return ofRules(err)
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (operations) JSONSchema() (s jsonschema.Schema, err error) {
+	name := new(jsonschema.Schema)
+	name.AddType(jsonschema.String)
+	for _, n := range inject.OperationNames() {
+		name.Enum = append(name.Enum, n)
+	}
+	s.AddType(jsonschema.Array)
+	s.WithItems(*new(jsonschema.Items).WithSchemaOrBool(name.ToSchemaOrBool()))
+	s.WithDescription("None: all on documents and messages, but neither queryPlan nor metadata.")
+	s.WithExamples([]any{"createItem", "upsertItem"})
+	return s, nil
+}
+
+// faultName is the name of a fault.
+type faultName struct{ is inject.Fault }
+
+func (f *faultName) decode(_ string, v jsondoc.Value) (err error) {
+	f.is, err = inject.ParseFault(v.Str())
+	return ofRules(err)
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (faultName) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.String)
+	for _, n := range inject.FaultNames() {
+		s.Enum = append(s.Enum, n)
+	}
+	s.WithDescription("A status for documents, lockLost and detach for messages, latency and drop for both.")
+	s.WithExamples("429")
+	return s, nil
+}
+
+type addFaultRequest struct {
+	Fault      faultName  `json:"fault" missing:"The body must have a 'fault'."`
+	Operations operations `json:"operations,omitempty"`
+	Database   string     `json:"database,omitempty" description:"Of the documents. None: any."`
+	Container  string     `json:"container,omitempty" description:"With its database. None: any."`
+	Entity     string     `json:"entity,omitempty" description:"Path of a queue or the like. None: any."`
+	Share      *float64   `json:"share,omitempty" minimum:"0" maximum:"1" description:"None: all."`
+	Seed       int64      `json:"seed,omitempty" minimum:"0" description:"It chooses among them."`
+	Skip       int64      `json:"skip,omitempty" minimum:"0" description:"So many go by first."`
+	Count      int64      `json:"count,omitempty" minimum:"0" description:"It ends after so many; 0: never."`
+	For        duration   `json:"for,omitempty"`
+	When       string     `json:"when,omitempty" enum:"before,after" description:"Anything is written."`
+	Latency    int64      `json:"latencyMs,omitempty" minimum:"0" maximum:"60000"`
+	RetryAfter int64      `json:"retryAfterMs,omitempty" minimum:"0" maximum:"3600000"`
+	Substatus  int64      `json:"substatus,omitempty" minimum:"0" maximum:"100000"`
+	_          struct{}   `takes:"a fault takes %" additionalProperties:"false"`
+}
+
+func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, error) {
+	r := inject.Rule{Fault: in.Fault.is, Operations: in.Operations, Database: in.Database,
+		Container: in.Container, Entity: in.Entity, Share: 1, Seed: uint64(in.Seed), Skip: in.Skip,
+		Count: in.Count, For: in.For.Duration, After: in.When == "after",
+		Latency:    time.Duration(in.Latency) * time.Millisecond,
+		RetryAfter: time.Duration(in.RetryAfter) * time.Millisecond, Substatus: int(in.Substatus)}
+	if in.When != "" && in.When != "before" && in.When != "after" {
+		return Fault{}, badRequest("'when' must be 'before' or 'after'.")
+	}
+	if in.Share != nil {
+		if r.Share = *in.Share; r.Share == 0 {
+			return Fault{}, badRequest("'share' must be above 0 and at most 1.")
+		}
+	}
+	s, err := l.opt.Faults.Add(r)
+	if err != nil {
+		return Fault{}, ofRules(err)
+	}
+	return faultOf(s), nil
+}
+
+// ofRules is a refusal of a rule as the laboratory's.
+func ofRules(err error) error {
+	var refused *inject.RuleError
+	switch {
+	case !errors.As(err, &refused):
+		return err
+	case refused.Member == "":
+		return badRequest(refused.Message + ".")
+	}
+	return badRequest("'" + refused.Member + "': " + refused.Message + ".")
+}
+
+func (l *Laboratory) listFaults(context.Context, *none) (Faults, error) {
+	out := Faults{[]Fault{}}
+	for _, s := range l.opt.Faults.List() {
+		out.Faults = append(out.Faults, faultOf(s))
+	}
+	return out, nil
+}
+
+type ofFault struct {
+	ID string `path:"id" description:"The fault's id."`
+}
+
+func (l *Laboratory) deleteFault(_ context.Context, in *ofFault) (none, error) {
+	if !l.opt.Faults.Delete(in.ID) {
+		return none{}, notFound("There is no fault '" + in.ID + "'.")
+	}
+	return none{}, nil
+}
+
+func (l *Laboratory) clearFaults(context.Context, *none) (none, error) {
+	l.opt.Faults.Clear()
+	return none{}, nil
+}
+
+func ofFaults() []route {
+	const faults = root + "/faults"
+	return []route{
+		on(get, faults, "The faults on demand", (*Laboratory).listFaults),
+		on(post, faults, "Let operations fail on demand", (*Laboratory).addFault).
+			answering(http.StatusCreated),
+		on(del, faults, "End all faults on demand", (*Laboratory).clearFaults),
+		on(del, faults+"/{id}", "End a fault on demand", (*Laboratory).deleteFault).failing(404),
+	}
+}

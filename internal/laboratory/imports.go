@@ -1,0 +1,133 @@
+package laboratory
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+)
+
+// documents are those of an import.
+type documents struct{ list jsondoc.Value }
+
+func (d *documents) decode(_ string, v jsondoc.Value) error {
+	d.list = v
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (documents) JSONSchema() (s jsonschema.Schema, err error) {
+	one := new(jsonschema.Schema).WithDescription("A document. Its _ts tells its age, or its member _mayfly.")
+	one.AddType(jsonschema.Object)
+	s.AddType(jsonschema.Array)
+	s.WithItems(*new(jsonschema.Items).WithSchemaOrBool(one.ToSchemaOrBool()))
+	s.WithMinItems(1).WithMaxItems(100)
+	s.WithExamples([]any{map[string]any{"id": "1", "user": "ada", "_mayfly": map[string]any{"age": "50m"}}})
+	return s, nil
+}
+
+type importRequest struct {
+	InContainer
+	Documents documents `json:"documents" nullable:"false"`
+	Create    bool      `json:"create,omitempty" description:"Refuse those that are there."`
+	_         struct{}  `takes:"an import takes %" body:"documents"`
+	_         struct{}  `additionalProperties:"false"`
+}
+
+// Imported are the results of an import, one for each document. They have no documents.
+type Imported struct {
+	results []ImportResult
+	receipt store.Receipt
+	mixed   bool
+}
+
+// ImportResult is what became of a document.
+type ImportResult struct {
+	Status     int     `json:"statusCode" description:"201, 200 of one that was replaced, or of a failure."`
+	Substatus  int     `json:"subStatusCode,omitempty"`
+	Charge     float64 `json:"requestCharge" description:"RU."`
+	ETag       string  `json:"eTag,omitempty"`
+	RetryAfter int64   `json:"retryAfterMilliseconds,omitempty"`
+	Message    string  `json:"message,omitempty" description:"Of a failure."`
+}
+
+func (i *Imported) charge() store.Receipt { return i.receipt }
+
+func (i *Imported) grade() int {
+	if i.mixed {
+		return http.StatusMultiStatus
+	}
+	return http.StatusOK
+}
+
+func (i *Imported) verbatim() {}
+
+// MarshalJSON implements json.Marshaler.
+func (i *Imported) MarshalJSON() ([]byte, error) {
+	return marshal(verbatimList[ImportResult](i.results))
+}
+
+// verbatimList is a list whose texts are passed on as they are.
+type verbatimList[T any] []T
+
+func (verbatimList[T]) verbatim() {}
+
+// importItems upserts up to 100 documents, or creates them, each with the age that it has; see
+// store.ParseImport. The partition key is that of the document. It ends with ctx between any two of them.
+func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (Imported, error) {
+	if in.Documents.list.Kind() != jsondoc.Array {
+		return Imported{}, badRequest("'documents' must be an array of documents.")
+	}
+	kind := store.OperationUpsert
+	if in.Create {
+		kind = store.OperationCreate
+	}
+	var ops []store.Operation
+	in.Documents.list.Each(func(_ string, v jsondoc.Value) bool {
+		if ctx.Err() != nil {
+			return false
+		}
+		op := store.Operation{Kind: kind, NoContent: true}
+		var o store.ImportOptions
+		op.Body, o, op.Err = store.ParseImport(v.Raw())
+		op.Import = &o
+		ops = append(ops, op)
+		return true
+	})
+	if err := ctx.Err(); err != nil {
+		return Imported{}, err
+	}
+	o := store.BatchOptions{ContinueOnError: true}
+	done, r, err := in.container.Batch(ctx, definition.PartitionKey{}, ops, o)
+	out := Imported{receipt: r, mixed: done.Mixed}
+	if err != nil {
+		return out, err
+	}
+	for i := range done.Results {
+		out.results = append(out.results, l.imported(kind, &done.Results[i]))
+	}
+	return out, nil
+}
+
+func (l *Laboratory) imported(kind store.OperationKind, r *store.OperationResult) ImportResult {
+	out := ImportResult{Status: http.StatusOK, Charge: r.Charge}
+	if r.Item.Body() != nil {
+		out.ETag = r.Item.ETag()
+	}
+	if r.Err != nil {
+		f := l.opt.Classify(r.Err)
+		out.Status, out.Substatus, out.Message = f.Status, f.Substatus, f.Message
+		var throttled *store.ThrottledError
+		if errors.As(r.Err, &throttled) {
+			out.RetryAfter = throttled.RetryAfter.Milliseconds()
+		}
+	} else if r.Inserted || kind == store.OperationCreate {
+		out.Status = http.StatusCreated
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package laboratory
+
+import (
+	"context"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// Lease is how an item is kept from expiring.
+type Lease struct {
+	ID    string `json:"id"`
+	Until int64  `json:"leaseUntil" description:"Seconds since 1970, when it ends. 0: there is none."`
+}
+
+const leaseLengthText = "'seconds' must be a whole number: how long the lease is to be."
+
+// leaseLength is in seconds. The store says which are too long.
+type leaseLength int
+
+func (n *leaseLength) decode(_ string, v jsondoc.Value) error {
+	f := v.Num()
+	if v.Kind() != jsondoc.Number || f != float64(int32(f)) {
+		return badRequest(leaseLengthText)
+	}
+	*n = leaseLength(f)
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (leaseLength) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.Integer)
+	s.WithMinimum(1).WithMaximum(store.MaxLease).WithExamples(60)
+	return s, nil
+}
+
+type takeLeaseRequest struct {
+	InContainer
+	OfItem
+	Seconds leaseLength `json:"seconds" missing:"'seconds' must be a whole number: how long the lease is to be."`
+	_       struct{}    `additionalProperties:"false"`
+}
+
+func (l *Laboratory) takeLease(ctx context.Context, in *takeLeaseRequest) (Lease, error) {
+	held, err := in.container.Lease(ctx, in.PartitionKey.PartitionKey, in.ID, int(in.Seconds))
+	if err != nil {
+		return Lease{}, err
+	}
+	return Lease{in.ID, held.Until}, nil
+}
+
+type releaseLeaseRequest struct {
+	InContainer
+	OfItem
+	_ struct{} `additionalProperties:"false"`
+}
+
+// ForceRequestBody implements openapi.RequestBodyEnforcer: this DELETE has a body.
+func (releaseLeaseRequest) ForceRequestBody() {}
+
+func (l *Laboratory) releaseLease(ctx context.Context, in *releaseLeaseRequest) (Lease, error) {
+	if err := in.container.ReleaseLease(ctx, in.PartitionKey.PartitionKey, in.ID); err != nil {
+		return Lease{}, err
+	}
+	return Lease{ID: in.ID}, nil
+}

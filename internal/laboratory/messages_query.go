@@ -1,0 +1,211 @@
+package laboratory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
+)
+
+// A queue read as a container: its messages are documents, which queries look at and nobody can change. A
+// document has the members of Message, "body" where the body is JSON, and what every document has, "_ts",
+// beside "ttl", the seconds that it lives, and "_state".
+
+type queryMessagesRequest struct {
+	InEntity
+	OfStore
+	Query        named      `json:"query"`
+	Parameters   parameters `json:"parameters,omitempty"`
+	Count        int        `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Rows of the page."`
+	Continuation string     `json:"continuation,omitempty" description:"Of the page before."`
+	Room
+	_ struct{} `takes:"a query of messages takes %" additionalProperties:"false"`
+}
+
+// MessageRows is a page of what a query of messages has found.
+type MessageRows struct {
+	Rows         []json.RawMessage `json:"rows" nullable:"false"`
+	Continuation string            `json:"continuation,omitempty" description:"For the next page."`
+}
+
+func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest) (MessageRows, error) {
+	plan, err := query.Prepare(string(in.Query), in.Parameters, query.Info{Lenient: true})
+	if err != nil {
+		return MessageRows{}, asBadQuery(err)
+	}
+	if err := in.Room.take(); err != nil {
+		return MessageRows{}, err
+	}
+	began := l.opt.Wall.Now()
+	env := query.Env{Now: in.queues.Now(),
+		Elapsed: func() time.Duration { return l.opt.Wall.Now().Sub(began) }}
+	from := messageSource{ctx, in.queues, in.address(in.entity.Path), &in.entity, in.DeadLetters}
+	page, err := plan.Run(ctx, []query.Source{from}, env,
+		query.RunOptions{MaxItems: in.Count, Cursor: in.Continuation,
+			Scope: from.at.String()})
+	if err != nil {
+		return MessageRows{}, asBadQuery(err)
+	}
+	out := MessageRows{make([]json.RawMessage, len(page.Rows)), page.Cursor}
+	for i, row := range page.Rows {
+		out.Rows[i] = row
+	}
+	return out, nil
+}
+
+// asBadQuery is what a query can be refused for.
+func asBadQuery(err error) error {
+	var wrong *query.Error
+	var cursor *query.CursorError
+	var memory *query.MemoryError
+	var match *query.MatchError
+	var late *query.TimeError
+	switch {
+	case errors.As(err, &wrong), errors.As(err, &cursor), errors.As(err, &memory),
+		errors.As(err, &match):
+		return badRequest(err.Error())
+	case errors.As(err, &late):
+		return &Error{http.StatusRequestTimeout, err.Error()}
+	}
+	return ofQueues(err)
+}
+
+// messageSource implements query.Source over a store of messages, which has no index: a message's rid is its
+// sequence number.
+type messageSource struct {
+	ctx    context.Context
+	queues *queue.Queues
+	at     entity.Address
+	entity *entity.Entity
+	dead   bool
+}
+
+// Scan implements query.Source.
+func (s messageSource) Scan(after uint64) query.Documents {
+	return &messageDocuments{s: s, from: int64(after) + 1}
+}
+
+// Fetch implements query.Source.
+func (s messageSource) Fetch(rid uint64) (query.Document, bool, error) {
+	d := &messageDocuments{s: s, from: int64(rid)}
+	if !d.Next() || d.Document().RID() != rid {
+		return nil, false, d.err
+	}
+	return d.Document(), true, nil
+}
+
+// Partition implements query.Source: there are no partition keys.
+func (s messageSource) Partition() (query.Postings, bool) { return nil, false }
+
+// Postings implements query.Source. No plan asks for them: nothing is indexed.
+func (s messageSource) Postings([]byte) query.Postings { return nothing{} }
+
+// Terms implements query.Source, as Postings.
+func (s messageSource) Terms([]byte, []byte, bool) query.Terms { return nothing{} }
+
+// nothing is postings and terms without any.
+type nothing struct{}
+
+func (nothing) Next() bool         { return false }
+func (nothing) SeekGE(uint64) bool { return false }
+func (nothing) RID() uint64        { return 0 }
+func (nothing) Key() []byte        { return nil }
+func (nothing) Value() []byte      { return nil }
+func (nothing) Close() error       { return nil }
+
+// messageDocuments walks messages by their numbers, some at a time.
+type messageDocuments struct {
+	s    messageSource
+	from int64
+	list []queue.Delivery // from the one that is shown on
+	one  messageDocument
+	err  error
+}
+
+// peekedAtOnce is how many messages one look takes.
+const peekedAtOnce = 250
+
+// Next implements query.Documents.
+func (d *messageDocuments) Next() bool {
+	if len(d.list) > 0 {
+		d.list = d.list[1:]
+	}
+	if len(d.list) == 0 && d.err == nil {
+		d.list, d.err = d.s.queues.Peek(d.s.ctx, d.s.at, queue.PeekOptions{From: d.from, Max: peekedAtOnce})
+	}
+	if d.err != nil || len(d.list) == 0 {
+		return false
+	}
+	d.from = d.list[0].Broker.SequenceNumber + 1
+	d.one, d.err = documentOf(messageOf(&d.list[0], d.s.entity, d.s.dead))
+	return d.err == nil
+}
+
+// Document implements query.Documents.
+func (d *messageDocuments) Document() query.Document { return d.one }
+
+// Err implements query.Documents.
+func (d *messageDocuments) Err() error { return d.err }
+
+// Close implements query.Documents.
+func (d *messageDocuments) Close() error { return d.err }
+
+// messageDocument implements query.Document.
+type messageDocument struct {
+	number int64
+	body   []byte
+	ts     int64
+}
+
+// documentOf makes a document of a message. A body or a property that no document can have, such as one of
+// arrays too deep in each other, is none in it: it is still in the text.
+func documentOf(m Message) (messageDocument, error) {
+	whole := struct {
+		Message
+		Body  json.RawMessage `json:"body,omitempty"`
+		TTL   *float64        `json:"ttl,omitempty"`
+		State string          `json:"_state"`
+	}{Message: m, TTL: m.Life.Effective, State: m.State}
+	if fitsDocument([]byte(m.Text), 1) {
+		whole.Body = json.RawMessage(m.Text)
+	}
+	whole.Properties = maps.Clone(m.Properties)
+	maps.DeleteFunc(whole.Properties, func(_ string, v json.RawMessage) bool { return !fitsDocument(v, 2) })
+	raw, err := json.Marshal(whole)
+	if err == nil {
+		raw, err = jsondoc.Compact(raw, messageLimits)
+	}
+	return messageDocument{m.Number, raw, m.Enqueued.Unix()}, err
+}
+
+// fitsDocument reports whether a text is JSON that may lie so deep in a document.
+func fitsDocument(text []byte, depth int) bool {
+	limits := messageLimits
+	limits.MaxDepth -= depth
+	_, err := jsondoc.Compact(text, limits)
+	return err == nil
+}
+
+var messageLimits = jsondoc.Limits{MaxBytes: maxMessageDocument, MaxDepth: jsondoc.DefaultMaxDepth}
+
+// maxMessageDocument is how large a message can be that is looked at as a document, in bytes.
+const maxMessageDocument = 256 << 20
+
+// RID implements query.Document.
+func (d messageDocument) RID() uint64 { return uint64(d.number) }
+
+// Body implements query.Document.
+func (d messageDocument) Body() []byte { return d.body }
+
+// System implements query.Document.
+func (d messageDocument) System() jsondoc.System {
+	return jsondoc.System{RID: strconv.FormatInt(d.number, 10), TS: d.ts}
+}

@@ -1,0 +1,137 @@
+package laboratory
+
+import (
+	"context"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// ReaperState is how the reaper of a container stands. Delay and Starved are null where nothing of the kind
+// holds purges back.
+type ReaperState struct {
+	Paused    bool              `json:"paused"`
+	AllPaused bool              `json:"allPaused" description:"The reapers of all containers are paused."`
+	Delay     *store.PurgeDelay `json:"delay"`
+	Starved   *store.Starvation `json:"starved"`
+	Purged    uint64            `json:"purged" description:"Since the start."`
+	Backlog   int64             `json:"backlog" description:"Items that have expired and are not purged."`
+	Oldest    int64             `json:"oldest" description:"Seconds since the oldest of these expired."`
+}
+
+// Purged is what a run or a step of a reaper did.
+type Purged struct {
+	Purged int `json:"purged" description:"Items."`
+}
+
+// ReapersState is how the reapers of all containers stand.
+type ReapersState struct {
+	Paused bool `json:"paused"`
+}
+
+func (l *Laboratory) getReaper(ctx context.Context, in *InContainer) (ReaperState, error) {
+	r, err := in.container.Reaper(ctx)
+	if err != nil {
+		return ReaperState{}, err
+	}
+	return ReaperState{Paused: r.Paused, AllPaused: r.AllPaused, Delay: r.Settings.Delay,
+		Starved: r.Settings.Starved, Purged: r.Purged, Backlog: r.Backlog.Items, Oldest: r.Backlog.Oldest}, nil
+}
+
+// setReaperRequest leaves alone what it does not have.
+type setReaperRequest struct {
+	InContainer
+	Paused  setting[bool]              `json:"paused,omitempty" nullable:"true" description:"Null: false."`
+	Delay   setting[*store.PurgeDelay] `json:"delay,omitempty" nullable:"true"`
+	Starved setting[*store.Starvation] `json:"starved,omitempty" nullable:"true"`
+	_       struct{}                   `takes:"a reaper takes %"`
+	_       struct{}                   `additionalProperties:"false"`
+}
+
+func (l *Laboratory) setReaper(ctx context.Context, in *setReaperRequest) (ReaperState, error) {
+	if in.Delay.given || in.Starved.given {
+		if _, err := in.container.ChangeSettings(ctx, in.apply); err != nil {
+			return ReaperState{}, err
+		}
+	}
+	if in.Paused.given {
+		if err := in.container.PauseReaper(ctx, in.Paused.value); err != nil {
+			return ReaperState{}, err
+		}
+	}
+	return l.getReaper(ctx, &in.InContainer)
+}
+
+func (r *setReaperRequest) apply(s *store.ContainerSettings) error {
+	next := store.ReaperSettings{}
+	if s.Reaper != nil {
+		next = *s.Reaper
+	}
+	r.Delay.apply(&next.Delay)
+	r.Starved.apply(&next.Starved)
+	if s.Reaper = &next; next == (store.ReaperSettings{}) {
+		s.Reaper = nil
+	}
+	return nil
+}
+
+// runReaper purges everything that has expired in the container, whatever holds its reaper back.
+func (l *Laboratory) runReaper(ctx context.Context, in *InContainer) (Purged, error) {
+	return purged(in.container.Reap(ctx, 0))
+}
+
+type stepReaperRequest struct {
+	InContainer
+	Items int      `json:"items,omitempty" minimum:"1" maximum:"2147483647" default:"1"`
+	_     struct{} `takes:"a step takes %" body:"optional"`
+	_     struct{} `additionalProperties:"false"`
+}
+
+func (l *Laboratory) stepReaper(ctx context.Context, in *stepReaperRequest) (Purged, error) {
+	return purged(in.container.Reap(ctx, in.Items))
+}
+
+func purged(n int, err error) (Purged, error) { return Purged{n}, err }
+
+func (l *Laboratory) getReapers(context.Context, *none) (ReapersState, error) {
+	return ReapersState{l.db.ReaperPaused()}, nil
+}
+
+const pauseText = "The body must be {\"paused\": true} or {\"paused\": false}."
+
+// pause says whether reapers are to be.
+type pause bool
+
+func (p *pause) decode(_ string, v jsondoc.Value) error {
+	if v.Kind() != jsondoc.Bool {
+		return badRequest(pauseText)
+	}
+	*p = pause(v.Bool())
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (pause) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.Boolean)
+	return s, nil
+}
+
+type setReapersRequest struct {
+	Paused pause    `json:"paused" missing:"The body must have 'paused'."`
+	_      struct{} `refusal:"The body must be {\"paused\": true} or {\"paused\": false}."`
+	_      struct{} `additionalProperties:"false"`
+}
+
+func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (ReapersState, error) {
+	if err := l.db.PauseReaper(ctx, bool(in.Paused)); err != nil {
+		return ReapersState{}, err
+	}
+	return l.getReapers(ctx, nil)
+}
+
+// runReapers purges everything that has expired, in all containers.
+func (l *Laboratory) runReapers(ctx context.Context, _ *none) (Purged, error) {
+	return purged(l.db.Reap(ctx))
+}

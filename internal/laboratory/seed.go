@@ -1,0 +1,148 @@
+package laboratory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/seed"
+	"github.com/mayflydb/mayfly/internal/tree"
+)
+
+// SeedFiles are what the server has but for its documents and messages, as the files of a seed.
+type SeedFiles struct {
+	Files   map[string]string `json:"files" nullable:"false" description:"Texts by paths in the seed."`
+	Folders []SeedFolder      `json:"folders" nullable:"false" description:"One for each container."`
+	Left    []string          `json:"left" nullable:"false" description:"What is there and no seed has."`
+}
+
+// SeedFolder is where the files of a container belong, its documents among them.
+type SeedFolder struct {
+	Database  string `json:"database"`
+	Container string `json:"container"`
+	Path      string `json:"path"`
+}
+
+func (*SeedFiles) verbatim() {}
+
+func (l *Laboratory) getSeed(ctx context.Context, _ *none) (SeedFiles, error) {
+	d, err := seed.Describe(ctx, l.db, l.opt.Queues)
+	if err != nil {
+		return SeedFiles{}, ofQueues(err)
+	}
+	out := SeedFiles{Files: d.Files, Folders: make([]SeedFolder, len(d.Folders)), Left: d.Left}
+	for i, f := range d.Folders {
+		out.Folders[i] = SeedFolder(f)
+	}
+	for _, f := range l.opt.Faults.List() {
+		out.Left = append(out.Left, "the fault on demand '"+f.ID+"'")
+	}
+	if out.Left == nil {
+		out.Left = []string{}
+	}
+	return out, nil
+}
+
+// seedFiles are files by their paths.
+type seedFiles map[string]string
+
+func (f *seedFiles) decode(name string, v jsondoc.Value) error {
+	*f = seedFiles{}
+	good := v.Kind() == jsondoc.Object
+	v.Each(func(path string, text jsondoc.Value) bool {
+		good = good && text.Kind() == jsondoc.String
+		(*f)[path] = text.Str()
+		return good
+	})
+	if !good {
+		return badRequest("'" + name +
+			"' must be an object of files: their texts by their paths in the seed.")
+	}
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (seedFiles) JSONSchema() (s jsonschema.Schema, err error) {
+	text := new(jsonschema.Schema)
+	text.AddType(jsonschema.String)
+	s.AddType(jsonschema.Object)
+	s.WithAdditionalProperties(text.ToSchemaOrBool())
+	s.WithExamples(map[string]any{"shop/carts/container.yaml": "partitionKey: /user"})
+	return s, nil
+}
+
+type plantRequest struct {
+	Files   seedFiles `json:"files" missing:"The body must have 'files'." nullable:"false"`
+	File    string    `json:"file,omitempty" description:"The one that is the seed, where no folder is."`
+	Root    string    `json:"root,omitempty" description:"What errors put before the paths."`
+	Replace bool      `json:"replace,omitempty" description:"Change what is there another way."`
+	Check   bool      `json:"check,omitempty" description:"Make nothing: only refuse what differs."`
+	_       struct{}  `takes:"a seed is planted with %" body:"large"`
+	_       struct{}  `additionalProperties:"false"`
+}
+
+// Planted is what a seed has changed.
+type Planted struct {
+	Made    int `json:"made" description:"Databases, containers, scripts and the like that were not there."`
+	Changed int `json:"changed" description:"Those that were another way."`
+}
+
+// plantSeed brings in what a seed defines, without its documents. What is there another way is refused, all
+// of it at once and before anything is written, unless it is to be replaced. Two seeds at once would each
+// find halves of the other, so one waits; and one that has begun goes on without its client, who would leave
+// a half.
+func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (Planted, error) {
+	s, err := seed.OpenFiles(in.Files, cmp.Or(in.File, "."), in.Root)
+	if err != nil {
+		return Planted{}, badRequest(err.Error())
+	}
+	select {
+	case l.planting <- struct{}{}:
+		defer func() { <-l.planting }()
+	case <-ctx.Done():
+		return Planted{}, ctx.Err()
+	}
+	to := seed.Target{DB: l.db, Queues: l.opt.Queues, CheckWebhook: l.opt.CheckWebhook, Keep: !in.Replace}
+	if in.Check {
+		return Planted{}, l.ofSeed(s.Check(ctx, to))
+	}
+	r, err := s.Plant(context.WithoutCancel(ctx), to)
+	return Planted{r.Made, r.Changed}, l.ofSeed(err)
+}
+
+// ofSeed is what a seed is refused for.
+func (l *Laboratory) ofSeed(err error) error {
+	var different *seed.Differences
+	var placed *tree.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &different):
+		return &Error{http.StatusConflict, err.Error()}
+	case errors.Is(err, seed.ErrNoQueues):
+		return badRequest(err.Error())
+	case errors.As(err, &placed):
+		status := http.StatusBadRequest
+		if placed.Err != nil {
+			f := l.opt.Classify(ofQueues(placed.Err))
+			if f.Status != http.StatusInternalServerError && f.Status != http.StatusConflict {
+				status = f.Status // a conflict is what differs
+			}
+		}
+		return &Error{status, err.Error()}
+	}
+	return ofQueues(err)
+}
+
+func ofSeeds() []route {
+	return []route{
+		on(get, root+"/seed", "What the server has but for its documents, as the files of a seed",
+			(*Laboratory).getSeed),
+		on(post, root+"/seed", "Make what a seed defines, without its documents", (*Laboratory).plantSeed).
+			failing(409),
+	}
+}

@@ -1,0 +1,105 @@
+package laboratory
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// Halves are the two ranges that a range was split into, as the protocol lists partition key ranges.
+type Halves struct {
+	RID    string           `json:"_rid" description:"The container's."`
+	Ranges []PartitionRange `json:"PartitionKeyRanges" nullable:"false"`
+	Count  int              `json:"_count"`
+
+	position store.Receipt
+}
+
+// PartitionRange is a partition key range as the protocol shows it.
+type PartitionRange struct {
+	RID       string   `json:"_rid"`
+	Self      string   `json:"_self"`
+	ETag      string   `json:"_etag"`
+	Timestamp int64    `json:"_ts" description:"Seconds since 1970."`
+	ID        string   `json:"id"`
+	Min       string   `json:"minInclusive" description:"An effective partition key in hexadecimal."`
+	Max       string   `json:"maxExclusive" description:"An effective partition key in hexadecimal."`
+	RIDPrefix *int     `json:"ridPrefix"`
+	Fraction  float64  `json:"throughputFraction"`
+	Status    string   `json:"status" enum:"online,splitting"`
+	Parents   []string `json:"parents" nullable:"false" description:"The ranges that it was split from."`
+	Archived  []string `json:"ownedArchivalPKRangeIds" nullable:"false" description:"Always empty."`
+	LSN       uint64   `json:"lsn"`
+}
+
+func (h *Halves) charge() store.Receipt { return h.position }
+
+func (h *Halves) head(header http.Header) {
+	header["x-ms-item-count"] = []string{strconv.Itoa(h.Count)}
+}
+
+func (h *Halves) verbatim() {}
+
+// boundary is an effective partition key in hexadecimal.
+type boundary string
+
+func (b *boundary) decode(name string, v jsondoc.Value) error {
+	if v.Kind() != jsondoc.String {
+		return badRequest("'" + name + "' must be a string: an effective partition key in hexadecimal.")
+	}
+	text := strings.ToUpper(v.Str())
+	if len(text)%2 != 0 || strings.Trim(text, "0123456789ABCDEF") != "" {
+		return badRequest("The value '" + v.Str() + "' specified for the header '" + name + "' is invalid.")
+	}
+	*b = boundary(text)
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (boundary) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.String)
+	s.WithPattern("^([0-9A-Fa-f]{2})*$").WithExamples("1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF")
+	s.WithDescription("The effective partition key at which the upper half begins. " +
+		"Without it half of the documents go either way.")
+	return s, nil
+}
+
+type splitRequest struct {
+	InContainer
+	Range named    `json:"range" first:"true" description:"The id of the range to split."`
+	At    boundary `json:"at,omitempty"`
+	_     struct{} `takes:"a split takes %" additionalProperties:"false"`
+}
+
+func (l *Laboratory) split(ctx context.Context, in *splitRequest) (Halves, error) {
+	halves, err := in.container.Split(ctx, string(in.Range), string(in.At))
+	if err != nil {
+		return Halves{}, err
+	}
+	info := in.container.Info()
+	out := Halves{RID: info.RID, Count: len(halves)}
+	out.position.Range, out.position.LSN = in.container.Position("")
+	for _, r := range halves {
+		out.Ranges = append(out.Ranges, rangeOf(r, info))
+	}
+	return out, nil
+}
+
+func rangeOf(r store.Range, in store.ContainerInfo) PartitionRange {
+	out := PartitionRange{RID: r.RID, ETag: r.ETag, Timestamp: r.Timestamp, ID: r.ID, Min: r.Min, Max: r.Max,
+		Self:     "dbs/" + in.DatabaseRID + "/colls/" + in.RID + "/pkranges/" + r.RID + "/",
+		Fraction: r.Fraction, Status: "online", Parents: present(r.Parents), Archived: []string{}, LSN: r.LSN}
+	if n, err := strconv.Atoi(r.ID); err == nil {
+		out.RIDPrefix = &n
+	}
+	if r.Splitting {
+		out.Status = "splitting"
+	}
+	return out
+}

@@ -1,0 +1,350 @@
+package rntbd_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mayflydb/mayfly/internal/rntbd"
+	"github.com/mayflydb/mayfly/internal/rntbdtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// link is a connection to a server of frames.
+type link struct {
+	t     *testing.T
+	c     net.Conn
+	drain context.CancelFunc
+	ended chan error
+	log   bytes.Buffer
+}
+
+const (
+	document = 3
+	create   = 1
+	read     = 3
+	readFeed = 4
+)
+
+// greeted is a connection whose context has been told.
+func greeted(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *link {
+	t.Helper()
+	l := dial(t, handler, change...)
+	l.write(rntbdtest.Context())
+	if a, err := rntbdtest.ReadContext(l.c); err != nil || a.Status != 200 || a.Activity != [16]byte{1} ||
+		a.Values[2] != "mayfly" || a.Values[3] != "1.2" || a.Values[4] != uint64(1800) {
+		t.Fatalf("%+v %v", a, err)
+	}
+	return l
+}
+
+func dial(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *link {
+	t.Helper()
+	l := &link{t: t, ended: make(chan error, 1)}
+	o := rntbd.Options{Handler: handler, Life: t.Context(), MaxBody: 1 << 20, Most: 8, Agent: "mayfly",
+		Version: "1.2", Logger: slog.New(slog.NewTextHandler(&l.log, nil))}
+	for _, f := range change {
+		f(&o)
+	}
+	client, server := net.Pipe()
+	ctx, drain := context.WithCancel(t.Context())
+	l.c, l.drain = client, drain
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.ended <- rntbd.Serve(ctx, server, o)
+	}()
+	t.Cleanup(func() {
+		_ = client.Close()
+		<-done
+	})
+	return l
+}
+
+func (l *link) write(b []byte) {
+	l.t.Helper()
+	if _, err := l.c.Write(b); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *link) read() *rntbdtest.Answer {
+	l.t.Helper()
+	a, err := rntbdtest.Read(l.c)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return a
+}
+
+// closed says that the server has given the connection up, without another answer.
+func (l *link) closed() error {
+	l.t.Helper()
+	if rest, err := io.ReadAll(l.c); err != nil || len(rest) > 0 {
+		l.t.Errorf("there is more: %d bytes, %v", len(rest), err)
+	}
+	return <-l.ended
+}
+
+// frame is a request about the item x in the container c of d.
+func frame(id uint32, operation uint16, payload []byte, more ...rntbdtest.Token) []byte {
+	present := byte(0)
+	if payload != nil {
+		present = 1
+	}
+	tokens := append([]rntbdtest.Token{rntbdtest.Flag(0x02, present), rntbdtest.Text(0x13, "/replicas/1p"),
+		rntbdtest.Text(0x15, "d"), rntbdtest.Text(0x16, "c"), rntbdtest.Text(0x17, "x"),
+		rntbdtest.Number(0x4D, id)}, more...)
+	return rntbdtest.Frame(document, operation, [16]byte{15: byte(id)}, payload, tokens...)
+}
+
+// respond writes an answer as the gateway does.
+func respond(w http.ResponseWriter, status int, body string, headers ...string) {
+	for i := 0; i < len(headers); i += 2 {
+		w.Header()[headers[i]] = []string{headers[i+1]}
+	}
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+// echo answers with the request as text.
+func echo(w http.ResponseWriter, r *http.Request) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", r.Method, r.RequestURI)
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		if !slices.Contains([]string{"X-Ms-Activity-Id", "X-Ms-Version", "User-Agent"}, name) {
+			fmt.Fprintf(&b, "%s: %s\n", name, r.Header[name][0])
+		}
+	}
+	if cached := rntbd.CachedContainer(r.Context()); cached != "" {
+		fmt.Fprintf(&b, "cached %s\n", cached)
+	}
+	body, _ := io.ReadAll(r.Body)
+	if r.ContentLength != int64(len(body)) {
+		b.WriteString("the length is wrong\n")
+	}
+	b.Write(body)
+	respond(w, 200, b.String())
+}
+
+func TestRefusedFrames(t *testing.T) {
+	l := greeted(t, echo, func(o *rntbd.Options) { o.MaxBody = 10 })
+	for name, c := range map[string]struct {
+		frame  []byte
+		status int
+	}{
+		"an operation that nobody knows": {frame(1, 0x77, nil), 405},
+		"a kind that nobody knows":       {rntbdtest.Frame(0x77, read, [16]byte{}, nil), 405},
+		"no address":                     {rntbdtest.Frame(document, read, [16]byte{}, nil), 400},
+		"half an address": {rntbdtest.Frame(document, read, [16]byte{}, nil, rntbdtest.Text(0x15, "d"),
+			rntbdtest.Text(0x16, "c")), 400},
+		"a short rid": {rntbdtest.Frame(document, read, [16]byte{}, nil,
+			rntbdtest.Token{Type: rntbdtest.Bytes, Value: []byte{1}}), 400},
+		"a body too long":   {frame(1, create, make([]byte, 11)), 413},
+		"what is all right": {frame(1, create, make([]byte, 10)), 200},
+	} {
+		l.write(c.frame)
+		a := l.read()
+		if a.Status != c.status || c.status != 200 && !bytes.Contains(a.Body, []byte(`{"Errors":["`)) {
+			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+		}
+	}
+}
+
+// TestPieces: frames may come byte by byte, and several at once.
+func TestPieces(t *testing.T) {
+	l := greeted(t, echo, func(o *rntbd.Options) { o.Most = 1 })
+	for _, b := range frame(1, create, []byte("one")) {
+		l.write([]byte{b})
+	}
+	if a := l.read(); !bytes.HasSuffix(a.Body, []byte("one")) {
+		t.Errorf("%s", a.Body)
+	}
+	go func() {
+		_, _ = l.c.Write(append(frame(2, create, []byte("two")), frame(3, create, []byte("three"))...))
+	}()
+	for _, want := range []string{"two", "three"} {
+		if a := l.read(); !bytes.HasSuffix(a.Body, []byte(want)) {
+			t.Errorf("%s", a.Body)
+		}
+	}
+}
+
+// TestManyAtOnce: answers come when they are ready, whole, and no more requests are under way than may be.
+func TestManyAtOnce(t *testing.T) {
+	const most, all = 8, 40
+	large := strings.Repeat("x", 200_000)
+	begun, may := make(chan string, all), make(chan struct{})
+	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
+		begun <- r.Header.Get("X-Ms-Activity-Id")
+		<-may
+		respond(w, 200, large)
+	}, func(o *rntbd.Options) { o.Most = most })
+	go func() {
+		for i := range all {
+			if _, err := l.c.Write(frame(uint32(i), read, nil)); err != nil {
+				return
+			}
+		}
+	}()
+	for range most {
+		<-begun
+	}
+	if len(begun) > 0 {
+		t.Errorf("more than %d are under way", most)
+	}
+	seen := map[any]bool{}
+	close(may)
+	for range all {
+		a := l.read()
+		if len(a.Body) != len(large) || seen[a.Values[0x35]] ||
+			a.Activity[15] != byte(a.Values[0x35].(uint64)) {
+			t.Fatalf("%v", a.Values)
+		}
+		seen[a.Values[0x35]] = true
+	}
+}
+
+// TestNonsense: what cannot be parsed ends its connection.
+func TestNonsense(t *testing.T) {
+	short := binary.LittleEndian.AppendUint32(nil, 23)
+	long := binary.LittleEndian.AppendUint32(nil, 2<<20)
+	endless := frame(1, create, []byte("x"))
+	binary.LittleEndian.PutUint32(endless[len(endless)-5:], 1<<31)
+	wrong := frame(1, read, nil)
+	wrong[26] = 0x7F // the type of the first token
+	cut := frame(1, read, nil)
+	binary.LittleEndian.PutUint32(cut, uint32(len(cut)-2))
+	for name, b := range map[string][]byte{"a short head": short, "a long head": long,
+		"an endless body": endless, "a type that nobody knows": wrong,
+		"half a token": cut} {
+		t.Run(name, func(t *testing.T) {
+			l := greeted(t, echo)
+			go func() { _, _ = l.c.Write(b) }()
+			if l.closed() == nil {
+				t.Error("it was taken")
+			}
+		})
+	}
+}
+
+// TestFirstFrame: a connection begins with its context.
+func TestFirstFrame(t *testing.T) {
+	newer := rntbdtest.Frame(0, 0, [16]byte{}, nil, rntbdtest.Number(0, 2))
+	for name, b := range map[string][]byte{"a request": frame(1, read, nil),
+		"a version that nobody knows": newer} {
+		t.Run(name, func(t *testing.T) {
+			l := dial(t, echo)
+			l.write(b)
+			got, err := io.ReadAll(l.c)
+			if err != nil || len(got) < 28 || binary.LittleEndian.Uint32(got[4:]) != 400 ||
+				binary.LittleEndian.Uint32(
+					got,
+				) != 24 || !bytes.Contains(got[28:], []byte(`{"Errors":["`)) {
+				t.Errorf("%x %v", got, err)
+			}
+			if <-l.ended == nil {
+				t.Error("it was taken")
+			}
+		})
+	}
+}
+
+// TestDrain: what is under way when the server stops is answered; then the connection ends.
+func TestDrain(t *testing.T) {
+	begun, may := make(chan struct{}), make(chan struct{})
+	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-may
+		if r.Context().Err() != nil {
+			t.Error("the request was broken off")
+		}
+		respond(w, 200, "done")
+	})
+	l.write(frame(1, read, nil))
+	<-begun
+	l.drain()
+	close(may)
+	if a := l.read(); string(a.Body) != "done" {
+		t.Errorf("%s", a.Body)
+	}
+	if err := l.closed(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGone: the requests of a client that has gone are broken off.
+func TestGone(t *testing.T) {
+	begun := make(chan struct{})
+	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-r.Context().Done()
+	})
+	l.write(frame(1, read, nil))
+	<-begun
+	_ = l.c.Close()
+	if err := <-l.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGivenUp: an answer that cannot be whole ends its connection.
+func TestGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		logged  bool
+	}{
+		"its handler gives up": {func(http.ResponseWriter, *http.Request) {
+			panic(http.ErrAbortHandler)
+		}, false},
+		"its handler fails": {func(http.ResponseWriter, *http.Request) { panic("a defect") }, true},
+		"too little": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Length"] = []string{"5"}
+		}, false},
+		"too much": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Length"] = []string{"1"}
+			_, _ = io.WriteString(w, "12")
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := greeted(t, c.handler)
+			l.write(frame(1, read, nil))
+			_ = l.closed()
+			if logged := strings.Contains(l.log.String(), "a defect"); logged != c.logged {
+				t.Errorf("%s", l.log.String())
+			}
+		})
+	}
+}
+
+// FuzzFrames: whatever comes, nothing breaks, and each answer can be read.
+func FuzzFrames(f *testing.F) {
+	f.Add(frame(1, create, []byte("{}")))
+	f.Add(append(frame(1, readFeed, nil, rntbdtest.Text(0x05, "0:-1#3")), frame(2, 0x77, nil)...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l := greeted(t, echo)
+		go func() {
+			_, _ = l.c.Write(b)
+			_ = l.c.Close()
+		}()
+		for {
+			if _, err := rntbdtest.Read(l.c); err != nil {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,265 @@
+package script
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+)
+
+// What crosses the border is JSON, in both directions. Inwards it becomes plain objects of the script's own;
+// outwards it is what JSON.stringify makes of it, so that dates are strings and functions are nothing.
+
+// maxDepth is how deep a value may be nested that crosses the border.
+const maxDepth = 500
+
+// toJS makes a value of the script of a JSON value. Numbers are doubles, as in JavaScript: integers beyond
+// 2^53 are rounded.
+func (r *Runtime) toJS(v jsondoc.Value) goja.Value {
+	r.check()
+	switch v.Kind() {
+	case jsondoc.Undefined:
+		return goja.Undefined()
+	case jsondoc.Null:
+		return goja.Null()
+	case jsondoc.Bool:
+		return r.js.ToValue(v.Bool())
+	case jsondoc.Number:
+		return r.numberToJS(v.Num())
+	case jsondoc.String:
+		return r.js.ToValue(v.Str())
+	case jsondoc.Array:
+		list := make([]any, 0, 8)
+		v.Each(func(_ string, e jsondoc.Value) bool {
+			list = append(list, r.toJS(e))
+			return true
+		})
+		return r.js.NewArray(list...)
+	}
+	o := r.js.NewObject()
+	v.Each(func(key string, e jsondoc.Value) bool {
+		name := strings.Clone(key)
+		if name == "__proto__" {
+			// A property like any other here, as it is for JSON.parse: a Set would change the prototype.
+			r.must(o.DefineDataProperty(name, r.toJS(e), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE))
+		} else {
+			r.must(o.Set(name, r.toJS(e)))
+		}
+		return true
+	})
+	return o
+}
+
+func (r *Runtime) numberToJS(f float64) goja.Value {
+	if i := int64(f); math.Abs(f) <= 1<<53 && float64(i) == f && (i != 0 || !math.Signbit(f)) {
+		return r.js.ToValue(i)
+	}
+	return r.js.ToValue(f)
+}
+
+// must throws in the script what cannot go wrong.
+func (r *Runtime) must(err error) {
+	if err != nil {
+		panic(r.js.NewGoError(err))
+	}
+}
+
+// parse reads JSON text for a script.
+func (r *Runtime) parse(text string) goja.Value {
+	raw := []byte(text)
+	if err := jsondoc.Valid(raw, jsondoc.Limits{MaxBytes: maxText, MaxDepth: maxDepth}); err != nil {
+		var twice *jsondoc.DuplicateError
+		if !errors.As(err, &twice) {
+			panic(r.syntaxError(err.Error()))
+		}
+	}
+	return r.toJS(jsondoc.Of(raw))
+}
+
+// encoder writes values as JSON.stringify does. It runs inside the script: what it finds wrong it throws.
+type encoder struct {
+	r        *Runtime
+	out      []byte
+	limit    int            // bytes
+	outward  bool           // the text leaves the script: more than the limit is the end of it
+	path     []*goja.Object // the objects that are being written, to find cycles
+	indent   string
+	replacer goja.Callable // nil: there is none
+	only     []string      // the properties that a replacer list names; nil: all
+}
+
+// root writes a whole value.
+func (e *encoder) root(v goja.Value) bool {
+	holder := e.r.js.NewObject()
+	e.r.must(holder.Set("", v))
+	return e.value(holder, "", v)
+}
+
+// value writes one value, of a key of its holder. It is false, and nothing is written, where the value has no
+// JSON.
+func (e *encoder) value(holder *goja.Object, key string, v goja.Value) bool {
+	e.r.check()
+	v = e.prepare(holder, key, v)
+	if v == nil || goja.IsUndefined(v) {
+		return false
+	}
+	if goja.IsNull(v) {
+		e.add("null")
+		return true
+	}
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return e.primitive(v)
+	}
+	switch o.ClassName() {
+	case "Number":
+		return e.primitive(e.r.js.ToValue(o.ToFloat()))
+	case "String":
+		return e.primitive(e.r.js.ToValue(o.String()))
+	case "Boolean":
+		return e.primitive(e.r.js.ToValue(o.Export()))
+	}
+	if _, callable := goja.AssertFunction(o); callable {
+		return false
+	}
+	e.enter(o)
+	if e.isArray(o) {
+		e.array(o)
+	} else {
+		e.object(o)
+	}
+	e.path = e.path[:len(e.path)-1]
+	return true
+}
+
+// prepare calls toJSON and the replacer.
+func (e *encoder) prepare(holder *goja.Object, key string, v goja.Value) goja.Value {
+	if o, ok := v.(*goja.Object); ok {
+		if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
+			v = e.r.call(f, o, e.r.js.ToValue(key))
+		}
+	}
+	if e.replacer != nil {
+		v = e.r.call(e.replacer, holder, e.r.js.ToValue(key), v)
+	}
+	return v
+}
+
+// enter notes an object that is being written.
+func (e *encoder) enter(o *goja.Object) {
+	for _, p := range e.path {
+		if p.SameAs(o) {
+			panic(e.r.js.NewTypeError("Converting circular structure to JSON"))
+		}
+	}
+	if len(e.path) == maxDepth {
+		panic(e.r.rangeError("The value is nested too deep for JSON"))
+	}
+	e.path = append(e.path, o)
+}
+
+func (e *encoder) isArray(o *goja.Object) bool { return o.ClassName() == "Array" }
+
+func (e *encoder) primitive(v goja.Value) bool {
+	if _, ok := v.(*goja.Symbol); ok {
+		return false
+	}
+	switch x := v.Export().(type) {
+	case bool:
+		e.add(strconv.FormatBool(x))
+	case int64:
+		e.out = strconv.AppendInt(e.out, x, 10)
+	case float64:
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			e.add("null")
+		} else {
+			e.out = jsondoc.NumberValue(x).AppendJSON(e.out)
+		}
+	case string:
+		e.room(len(x))
+		e.out = jsondoc.StringValue(x).AppendJSON(e.out)
+	default:
+		return false
+	}
+	return true
+}
+
+func (e *encoder) array(o *goja.Object) {
+	n := int(o.Get("length").ToInteger())
+	e.add("[")
+	for i := range n {
+		if i > 0 {
+			e.add(",")
+		}
+		e.line(0)
+		if key := strconv.Itoa(i); !e.value(o, key, o.Get(key)) {
+			e.add("null")
+		}
+	}
+	if n > 0 {
+		e.line(-1)
+	}
+	e.add("]")
+}
+
+func (e *encoder) object(o *goja.Object) {
+	keys := e.only
+	if keys == nil {
+		keys = o.Keys()
+	}
+	e.add("{")
+	first := true
+	for _, key := range keys {
+		before := len(e.out)
+		if !first {
+			e.add(",")
+		}
+		e.line(0)
+		e.room(len(key))
+		e.out = jsondoc.StringValue(key).AppendJSON(e.out)
+		e.add(":")
+		if e.indent != "" {
+			e.add(" ")
+		}
+		if !e.value(o, key, o.Get(key)) {
+			e.out = e.out[:before]
+			continue
+		}
+		first = false
+	}
+	if !first {
+		e.line(-1)
+	}
+	e.add("}")
+}
+
+// line begins a new line where the text is indented.
+func (e *encoder) line(outer int) {
+	if e.indent == "" {
+		return
+	}
+	e.add("\n")
+	for range len(e.path) + outer {
+		e.add(e.indent)
+	}
+}
+
+func (e *encoder) add(s string) {
+	e.room(len(s))
+	e.out = append(e.out, s...)
+}
+
+// room makes sure that so many bytes more are allowed.
+func (e *encoder) room(n int) {
+	if len(e.out)+n <= e.limit {
+		return
+	}
+	if e.outward {
+		panic(&TooLargeError{What: "result", Limit: int64(e.limit)})
+	}
+	panic(e.r.rangeError("The value is too large for JSON"))
+}

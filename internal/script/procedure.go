@@ -1,0 +1,239 @@
+package script
+
+import (
+	_ "embed" // context.js
+	"errors"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+)
+
+//go:embed context.js
+var contextText string
+
+const contextFile = "context"
+
+// Bounds of what waits while a script runs.
+const (
+	maxPending = 16 << 20 // bytes of operations that have been accepted and are not done yet
+	maxLog     = 4 << 10  // bytes of console.log that are kept: it travels in a header
+)
+
+// Cosmos DB's collection operations are asynchronous: a call only asks for one, and its callback runs after
+// the function has returned. That keeps the stack of a script flat that starts the next operation in the
+// callback of the one before. Here the operations that were asked for stand in a queue and are done one by
+// one, in their order.
+
+// session is one run of a procedure.
+type session struct {
+	*Runtime
+	host      Host
+	p         Procedure
+	pending   []request
+	waiting   int // bytes in pending
+	body      goja.Callable
+	self, alt string // links
+	log       strings.Builder
+}
+
+// request is an operation that was accepted.
+type request struct {
+	Operation
+	callback goja.Callable
+}
+
+// Run runs a stored procedure or a trigger to its end. The Runtime must be fresh. The error is an *Error, a
+// *TimeoutError, a *TooLargeError, the end of the context, or what the host returned; then nothing that the
+// host has done may stay.
+func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
+	s := &session{Runtime: r, host: host, p: p}
+	s.self, s.alt = host.Links()
+	r.hosted = true
+	code, err := r.programs.compile(p.ID, p.Source)
+	if err != nil {
+		return Outcome{}, err
+	}
+	// What the script leaves is taken up where it has ended: one that is left behind may still write to it.
+	left := new(Outcome)
+	err = r.guard(func() error {
+		if err := s.setup(); err != nil {
+			return err
+		}
+		main, err := r.load(p.ID, code)
+		if err != nil {
+			return err
+		}
+		if err := s.run(main); err != nil {
+			return err
+		}
+		*left, err = s.outcome()
+		return err
+	})
+	var thrown *Error
+	if errors.As(err, &thrown) { // it has come to its end by itself: nothing of it writes any more
+		return Outcome{Log: s.log.String()}, err
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	return *left, nil
+}
+
+// run calls the function, and then the callbacks of what it asked for, and of what they ask for.
+func (s *session) run(main goja.Callable) error {
+	args := make([]goja.Value, len(s.p.Args))
+	for i, a := range s.p.Args {
+		args[i] = s.toJS(a)
+	}
+	if _, err := main(goja.Undefined(), args...); err != nil {
+		return err
+	}
+	for len(s.pending) > 0 {
+		next := s.pending[0]
+		s.pending = s.pending[1:]
+		s.waiting -= len(next.Body)
+		answer, err := s.do(s.host, next.Operation)
+		if err != nil {
+			return err
+		}
+		if _, err := next.callback(goja.Undefined(), s.answer(answer)...); err != nil {
+			return err
+		}
+	}
+	s.check() // abort may have been the last thing said
+	return nil
+}
+
+// answer makes the arguments of a callback: (error) or (undefined, result, options).
+func (s *session) answer(a Answer) []goja.Value {
+	if a.Status >= 400 {
+		body := string(jsondoc.StringValue(a.Message).AppendJSON([]byte(`{"Errors":[`))) + "]}"
+		e, ok := s.newError("Error", body).(*goja.Object)
+		if !ok {
+			return []goja.Value{s.js.ToValue(body)}
+		}
+		s.must(e.Set("number", a.Status))
+		s.must(e.Set("body", body))
+		return []goja.Value{e}
+	}
+	options := s.js.NewObject()
+	s.must(options.Set("statusCode", a.Status))
+	if a.Continuation != "" {
+		s.must(options.Set("continuation", a.Continuation))
+	}
+	if a.NotModified {
+		s.must(options.Set("notModified", true))
+	}
+	return []goja.Value{goja.Undefined(), s.toJS(jsondoc.Of(a.Body)), options}
+}
+
+// setup makes getContext() and its like.
+func (s *session) setup() error {
+	code, err := s.programs.context.get(contextFile, contextText)
+	if err != nil {
+		return err
+	}
+	v, err := s.js.RunProgram(code)
+	if err != nil {
+		return err
+	}
+	make, _ := goja.AssertFunction(v)
+	native := s.js.NewObject()
+	request, response := s.messages()
+	limits, usage := s.host.Quota()
+	for name, value := range map[string]any{
+		"selfLink": s.self, "altLink": s.alt, "request": request, "response": response, "operation": s.p.Operation,
+		"start": s.start, "abort": s.abort, "log": s.print, "limits": limits, "usage": usage,
+	} {
+		if err := native.Set(name, value); err != nil {
+			return err
+		}
+	}
+	kind := [...]string{NoTrigger: "procedure", PreTrigger: "pre", PostTrigger: "post"}[s.p.Trigger]
+	v, err = make(s.js.GlobalObject(), native, s.js.ToValue(kind))
+	if err != nil {
+		return err
+	}
+	s.body, _ = goja.AssertFunction(v)
+	return nil
+}
+
+// messages are the bodies of the request and of the response as the script finds them.
+func (s *session) messages() (request, response goja.Value) {
+	if s.p.Trigger != NoTrigger {
+		return s.toJS(s.p.Request), s.toJS(s.p.Response)
+	}
+	args := make([]any, len(s.p.Args))
+	for i, a := range s.p.Args {
+		args[i] = s.toJS(a)
+	}
+	return s.js.NewArray(args...), s.js.ToValue("")
+}
+
+// start accepts an operation, or does not: start(operation, callback).
+func (s *session) start(call goja.FunctionCall) goja.Value {
+	o := call.Argument(0).ToObject(s.js)
+	callback, ok := goja.AssertFunction(call.Argument(1))
+	if !ok {
+		panic(s.js.NewTypeError("an operation without a callback"))
+	}
+	text := func(name string) string {
+		if v := o.Get(name); v != nil && !goja.IsUndefined(v) {
+			return v.String()
+		}
+		return ""
+	}
+	op := Operation{
+		Kind: Kind(text("kind")), ID: text("id"), RID: text("rid"), ETag: text("etag"), Continuation: text(
+			"continuation"),
+		Body: []byte(text("body")),
+	}
+	if v := o.Get("pageSize"); v != nil {
+		op.PageSize = int(max(-1, min(v.ToInteger(), 1000)))
+	}
+	if s.waiting+len(op.Body) > maxPending || s.taken() > s.limits.Time*4/5 || s.full() {
+		return s.js.ToValue(false)
+	}
+	s.waiting += len(op.Body)
+	s.pending = append(s.pending, request{op, callback})
+	return s.js.ToValue(true)
+}
+
+func (s *session) full() (full bool) {
+	s.ask(func() { full = s.host.Full() })
+	return full
+}
+
+// abort ends the script whatever catches what it throws: abort(error).
+func (s *session) abort(call goja.FunctionCall) goja.Value {
+	why := s.thrown(call.Argument(0), s.js.CaptureCallStack(0, nil))
+	s.interrupt(why)
+	s.check()
+	return goja.Undefined()
+}
+
+// print is console.log(text).
+func (s *session) print(call goja.FunctionCall) goja.Value {
+	if !s.p.Logging {
+		return goja.Undefined()
+	}
+	text := call.Argument(0).String()
+	if s.log.Len()+len(text) < maxLog {
+		if s.log.Len() > 0 {
+			s.log.WriteByte('\n')
+		}
+		s.log.WriteString(text)
+	}
+	return goja.Undefined()
+}
+
+// outcome takes out what the script leaves.
+func (s *session) outcome() (Outcome, error) {
+	v, err := s.body(goja.Undefined())
+	if err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{Body: s.give(v), Log: s.log.String()}, nil
+}

@@ -1,0 +1,167 @@
+package seed
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/tree"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+)
+
+// container is what a store is to have of a container.
+type container struct {
+	place      tree.Place
+	spec       definition.ContainerSpec
+	given      *tree.Value // the members of the definition that the seed has
+	throughput Throughput
+	ranges     int // of a new one; 0: by its throughput
+	settings   *Settings
+	scripts    []resource
+	documents  []document
+	lists      []string              // files with a document a line, where documents stay where they are
+	seen       map[string]tree.Place // documents by partition key and id
+}
+
+// document is what a store is to have of a document.
+type document struct {
+	place     tree.Place
+	operation store.Operation
+	text      []byte // as the file has it, as JSON
+}
+
+// decodeContainer reads a container. What the service adds to one that was read from it is passed over.
+func decodeContainer(v *tree.Value, in *Container) error {
+	if v.Kind == tree.Object {
+		v = v.Filter(func(name string) bool { return !strings.HasPrefix(name, "_") })
+	}
+	type plain Container
+	return v.Decode((*plain)(in))
+}
+
+// DecodeTree implements tree.Decoder.
+func (c *Container) DecodeTree(v *tree.Value) error { return decodeContainer(v, c) }
+
+// container takes in a container of d; dir is where its file lies.
+func (r *reader) container(d *database, dir string, in *Container) (c *container, err error) {
+	c = &container{place: in.Self.Place, throughput: in.Throughput, ranges: in.Ranges, settings: in.Settings,
+		seen: map[string]tree.Place{}}
+	if in.Ranges < 0 {
+		return nil, in.Self.Member("ranges").Place.Fail("a number of partition ranges is above 0")
+	}
+	given := newObject(c.place)
+	given.set("id", &tree.Value{Kind: tree.String, Text: in.ID, Place: c.place}, c.place)
+	c.given = given.Value
+	for _, m := range in.Self.Members {
+		if m.Name == "partitionKey" {
+			m.Value = in.PartitionKey.value
+		}
+		if m.Name != "id" && !own(m.Name) {
+			c.given.Members = append(c.given.Members, m)
+		}
+	}
+	if c.spec, err = parseSpec(c.given); err != nil {
+		place, member := c.given.Blame(func(v *tree.Value) error {
+			_, err := parseSpec(v)
+			return err
+		})
+		return nil, place.Wrap(member, err)
+	}
+	if err := r.again(d, c); err != nil {
+		return nil, err
+	}
+	if c.scripts, err = r.scriptsOf(dir, in); err != nil {
+		return nil, err
+	}
+	for i := range in.Documents {
+		if err := c.document(in.Documents[i].value); err != nil {
+			return nil, err
+		}
+	}
+	d.containers = append(d.containers, c)
+	return c, nil
+}
+
+// parseSpec reads a definition, completes it and checks it.
+func parseSpec(v *tree.Value) (definition.ContainerSpec, error) {
+	spec, _, err := definition.ParseContainerSpec(v.AppendJSON(nil), true)
+	if err == nil {
+		spec.EnsureDefaults()
+		err = spec.Validate()
+	}
+	return spec, err
+}
+
+// again lets a container be there in several files, as long as its partition key is the same.
+func (r *reader) again(d *database, c *container) error {
+	name := d.id + "/" + c.spec.ID
+	first := r.seed.known[name]
+	if first == nil {
+		r.seed.known[name] = c
+		return nil
+	}
+	c.seen = first.seen
+	if !c.spec.PartitionKey.Equal(&first.spec.PartitionKey) {
+		return c.place.Fail("the container is there already, with another partition key: %s", first.place)
+	}
+	return nil
+}
+
+// lines takes in documents, one a line. They may be many, so a line is looked at closely only where it is
+// wrong.
+func (c *container) lines(file string, data []byte) error {
+	for n := 1; len(data) > 0; n++ {
+		line, rest, _ := bytes.Cut(data, []byte("\n"))
+		data = rest
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		body, o, err := store.ParseImport(line)
+		if err == nil {
+			if err := c.add(tree.Place{File: file, Line: n, Column: 1}, nil, body, o); err != nil {
+				return err
+			}
+			continue
+		}
+		v, err := tree.ParseLine(file, n, line)
+		if err == nil {
+			err = c.document(v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// document takes in a document.
+func (c *container) document(v *tree.Value) error {
+	text := v.AppendJSON(nil)
+	body, o, err := store.ParseImport(text)
+	if err != nil {
+		place, member := v.Blame(func(v *tree.Value) error {
+			_, _, err := store.ParseImport(v.AppendJSON(nil))
+			return err
+		})
+		return place.Wrap(member, err)
+	}
+	return c.add(v.Place, text, body, o)
+}
+
+// add takes in a document; text is the whole of it, its age included.
+func (c *container) add(place tree.Place, text, body []byte, o store.ImportOptions) error {
+	id, err := definition.ValidateItemID(jsondoc.Of(body).Member("id"))
+	if err != nil {
+		return place.Wrap("", err)
+	}
+	key := string(c.spec.PartitionKey.Extract(body).AppendOrdered(nil)) + "\x00" + id
+	if first, there := c.seen[key]; there {
+		return place.Fail("the document '%s' is there a second time: %s", id, first)
+	}
+	c.seen[key] = place
+	d := document{place, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true}, text}
+	d.operation.Import = &o
+	c.documents = append(c.documents, d)
+	return nil
+}

@@ -1,0 +1,303 @@
+package seed
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+)
+
+// Description is what a server has, but for its documents, as the files of a seed.
+type Description struct {
+	Files   map[string]string // by their paths in the seed
+	Folders []Folder          // one for each container
+	// Left is what is there and no seed can have, each as a line for people.
+	Left []string
+}
+
+// The files of a description that lie beside folders of databases and of containers.
+const (
+	accountFile  = "account.json"
+	entitiesFile = "queues.json"
+	nothingFile  = "databases.json"
+	databaseFile = "db.json"
+)
+
+// Folder is where the files of a container belong, its documents among them.
+type Folder struct {
+	Database, Container string
+	Path                string // in the seed
+}
+
+// Describe describes a server. What is planted of it into another one is described the same, byte for byte:
+// lists are in the order of their names. queues may be nil.
+func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Description, error) {
+	d := &describer{Description: Description{Files: map[string]string{}}, db: db,
+		offers: map[string]definition.Throughput{}}
+	for _, o := range db.Offers() {
+		d.offers[o.ResourceRID] = o.Throughput
+	}
+	names := namesBeside(Unfinished, accountFile, entitiesFile, nothingFile)
+	for _, in := range byID(db.Databases(), (*store.Database).ID) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := d.database(in, names.of(in.ID())); err != nil {
+			return nil, err
+		}
+	}
+	if queues != nil {
+		if err := d.entities(ctx, queues); err != nil {
+			return nil, err
+		}
+	}
+	if db.ContinuousBackup() {
+		if err := d.file(accountFile, map[string]any{"continuousBackup": true}); err != nil {
+			return nil, err
+		}
+	}
+	if len(d.Files) == 0 { // a server without anything is one, too
+		d.Files[nothingFile] = "{\"databases\": []}\n"
+	}
+	return &d.Description, d.notes(ctx)
+}
+
+type describer struct {
+	Description
+	db     *store.DB
+	offers map[string]definition.Throughput // by the rid of what has them
+}
+
+func byID[T any](list []T, id func(T) string) []T {
+	slices.SortFunc(list, func(a, b T) int { return strings.Compare(id(a), id(b)) })
+	return list
+}
+
+func (d *describer) left(format string, args ...any) {
+	d.Left = append(d.Left, fmt.Sprintf(format, args...))
+}
+
+// file adds a file.
+func (d *describer) file(path string, content map[string]any) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(content); err != nil {
+		return err
+	}
+	d.Files[path] = text.String()
+	return nil
+}
+
+// notes tells of what a server has beside what seeds have.
+func (d *describer) notes(ctx context.Context) error {
+	if d.db.VirtualClock() {
+		d.left("the clock, which can be moved and shows %[1]s (`mayfly clock --set %[1]s` moves another one there)",
+			d.db.Now().UTC().Format("2006-01-02T15:04:05Z"))
+	}
+	if d.db.ReaperPaused() {
+		d.left("that purges are paused")
+	}
+	list, err := d.db.Snapshots(ctx)
+	for _, s := range list {
+		d.left("the snapshot '%s'", s.Name)
+	}
+	return err
+}
+
+func (d *describer) database(in *store.Database, folder string) error {
+	content := map[string]any{}
+	if folder != in.ID() {
+		content["id"] = in.ID()
+	}
+	if t, own := d.offers[in.RID()]; own {
+		content["throughput"] = form(t)
+	}
+	if _, own := in.Clock(); own {
+		d.left("the clock of the database '%s', which shows %s", in.ID(),
+			in.Now().UTC().Format("2006-01-02T15:04:05Z"))
+	}
+	where := " of the database '" + in.ID() + "'"
+	if keys := d.resources(in.Resources(store.KindEncryptionKey), store.KindEncryptionKey,
+		where); len(keys) > 0 {
+		content["clientEncryptionKeys"] = keys
+	}
+	if users, err := d.users(in, where); err != nil {
+		return err
+	} else if len(users) > 0 {
+		content["users"] = users
+	}
+	// A database without anything has a file, too: else it was none.
+	if err := d.file(folder+"/"+databaseFile, content); err != nil {
+		return err
+	}
+	names := namesBeside(databaseFile)
+	for _, c := range byID(in.Containers(), func(c *store.Container) string { return c.Info().Spec.ID }) {
+		id := c.Info().Spec.ID
+		path := folder + "/" + names.of(id)
+		d.Folders = append(d.Folders, Folder{in.ID(), id, path})
+		if err := d.container(in, c, path, path != folder+"/"+id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// container describes a container; named tells that its folder does not say its id.
+func (d *describer) container(in *store.Database, c *store.Container, path string, named bool) error {
+	spec := c.Info().Spec
+	content := map[string]any{}
+	jsondoc.Of(spec.AppendJSON(nil)).Each(func(name string, v jsondoc.Value) bool {
+		if name != "id" || named {
+			content[name] = json.RawMessage(v.Raw())
+		}
+		return true
+	})
+	throughput, own := d.offers[c.RID()]
+	if own {
+		content["throughput"] = form(throughput)
+	}
+	where := fmt.Sprintf(" of the container '%s/%s'", in.ID(), spec.ID)
+	d.ranges(c, content, throughput, where)
+	if s := c.Settings(); !s.IsZero() {
+		content["settings"] = s
+	}
+	for member, kind := range map[string]store.ResourceKind{"storedProcedures": store.KindStoredProcedure,
+		"triggers": store.KindTrigger, "userDefinedFunctions": store.KindFunction} {
+		if list := d.resources(c.Resources(kind), kind, where); len(list) > 0 {
+			content[member] = list
+		}
+	}
+	return d.file(path+"/container.json", content)
+}
+
+// ranges tells of the partition ranges of a container where they are not those of a new one of its
+// throughput. Documents are listed range by range.
+func (d *describer) ranges(c *store.Container, content map[string]any, t definition.Throughput,
+	where string) {
+	there, spec := c.Ranges().Ranges, c.Info().Spec
+	bounds := definition.SplitRanges(&spec.PartitionKey, len(there))
+	for i, r := range there {
+		if r.Min != bounds[i] {
+			d.left("the bounds of the %d partition ranges%s, which has been split", len(there), where)
+			break
+		}
+	}
+	if len(there) != t.Ranges() {
+		content["ranges"] = len(there)
+	}
+}
+
+// resourceMembers are the members that seeds have of a kind of resources.
+func resourceMembers(kind store.ResourceKind) []string {
+	switch kind {
+	case store.KindTrigger:
+		return []string{"id", "body", "triggerType", "triggerOperation"}
+	case store.KindPermission:
+		return []string{"id", "permissionMode", "resource", "resourcePartitionKey"}
+	case store.KindEncryptionKey:
+		return []string{"id", "encryptionAlgorithm", "wrappedDataEncryptionKey", "keyWrapMetadata"}
+	case store.KindUser:
+		return []string{"id"}
+	}
+	return []string{"id", "body"}
+}
+
+// resources describes scripts and the like. where says for people whose they are.
+func (d *describer) resources(in store.Resources, kind store.ResourceKind, where string) (
+	list []map[string]any) {
+	for _, r := range byID(in.List(), func(r store.Resource) string { return r.ID }) {
+		list = append(list, d.resource(r, kind, where))
+	}
+	return list
+}
+
+func (d *describer) resource(r store.Resource, kind store.ResourceKind, where string) map[string]any {
+	out, beside := membersOf(r.Body, kind)
+	for _, name := range beside {
+		d.left("'%s' of the %s '%s'%s", name, words(kind), r.ID, where)
+	}
+	return out
+}
+
+// membersOf are the members of a resource that seeds have, and the names of those beside them.
+func membersOf(body []byte, kind store.ResourceKind) (has map[string]any, beside []string) {
+	has = map[string]any{}
+	jsondoc.Of(body).Each(func(name string, v jsondoc.Value) bool {
+		switch {
+		case v.Kind() == jsondoc.Null: // of a member that is optional
+		case slices.Contains(resourceMembers(kind), name):
+			has[name] = json.RawMessage(v.Raw())
+		case !strings.HasPrefix(name, "_"): // clients send back what the server adds
+			beside = append(beside, name)
+		}
+		return true
+	})
+	return has, beside
+}
+
+func (d *describer) users(in *store.Database, where string) (list []map[string]any, err error) {
+	id := func(r store.Resource) string { return r.ID }
+	for _, u := range byID(in.Resources(store.KindUser).List(), id) {
+		out := d.resource(u, store.KindUser, where)
+		permissions, err := in.Permissions(u.ID)
+		if err != nil {
+			return nil, err
+		}
+		var given []map[string]any
+		for _, p := range byID(permissions.List(), id) {
+			of := fmt.Sprintf(" of the user '%s'%s", u.ID, where)
+			one := d.resource(p, store.KindPermission, of)
+			link, ok := namedLink(d.db, jsondoc.Of(p.Body).Member("resource").Str())
+			if !ok {
+				d.left("the permission '%s'%s, which is for a resource id", p.ID, of)
+				continue
+			}
+			one["resource"] = link
+			given = append(given, one)
+		}
+		if len(given) > 0 {
+			out["permissions"] = given
+		}
+		list = append(list, out)
+	}
+	return list, nil
+}
+
+// namedLink is what a permission is for, by names: resource ids are others in another server. ok is false
+// where that cannot be said.
+func namedLink(in *store.DB, link string) (named string, ok bool) {
+	parts := strings.SplitN(strings.Trim(link, "/"), "/", 6)
+	if len(parts) != 4 && len(parts) != 6 {
+		return link, false
+	}
+	db, err := in.DatabaseByRID(parts[1])
+	if err != nil {
+		_, err := in.Database(parts[1])
+		return link, err == nil
+	}
+	c, err := db.ContainerByRID(parts[3])
+	if err != nil {
+		return link, false
+	}
+	parts[1], parts[3] = db.ID(), c.Info().Spec.ID
+	if len(parts) == 4 {
+		return strings.Join(parts, "/"), true
+	}
+	kind, script := map[string]store.ResourceKind{"sprocs": store.KindStoredProcedure,
+		"triggers": store.KindTrigger, "udfs": store.KindFunction}[strings.ToLower(parts[4])]
+	if !script { // of items a permission alone knows the resource id
+		return link, false
+	}
+	r, err := c.Resources(kind).ReadByRID(parts[5])
+	parts[5] = r.ID
+	return strings.Join(parts, "/"), err == nil
+}

@@ -1,0 +1,312 @@
+package seed
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/tree"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/rule"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+)
+
+// everything is a seed that has each member that there is, most with another value than their default.
+func everything(t *testing.T) *Seed {
+	t.Helper()
+	s, err := Open("testdata/everything.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (w *world) describe() *Description {
+	w.t.Helper()
+	d, err := Describe(w.t.Context(), w.db, w.queues)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return d
+}
+
+// again is the seed that a description is.
+func (d *Description) again(t *testing.T) *Seed {
+	t.Helper()
+	s, err := OpenFiles(d.Files, ".", "copy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func differ(t *testing.T, a, b map[string]string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if a[name] != b[name] {
+			t.Errorf("%s: %s\nand then: %s", name, a[name], b[name])
+		}
+	}
+	if len(a) != len(b) {
+		t.Errorf("%d files, then %d", len(a), len(b))
+	}
+}
+
+// TestDescription: a server that is planted with the description of another is described the same, and has
+// nothing that differs from it.
+func TestDescription(t *testing.T) {
+	for name, s := range map[string]*Seed{"everything": everything(t), "shop": shop(t),
+		"nothing": text(t, "databases: []")} {
+		first, second := newWorld(t), newWorld(t)
+		first.must(s)
+		want := first.describe()
+		copied := want.again(t)
+		if _, err := copied.Plant(t.Context(), Target{DB: second.db, Queues: second.queues,
+			Keep: true}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		differ(t, want.Files, second.describe().Files)
+		r, err := want.again(t).Plant(t.Context(), Target{DB: second.db, Queues: second.queues, Keep: true})
+		if err != nil || r != (Report{}) {
+			t.Errorf("%s: a second time: %+v %v", name, r, err)
+		}
+		r, err = copied.Plant(t.Context(), Target{DB: first.db, Queues: first.queues, Keep: true})
+		if err != nil || r != (Report{}) {
+			t.Errorf("%s: where it comes from: %+v %v", name, r, err)
+		}
+		if left := strings.Join(want.Left, "\n"); left != "" && !strings.HasPrefix(left, "the clock, which") {
+			t.Errorf("%s: left: %s", name, left)
+		}
+	}
+}
+
+// TestDescriptionHasAll: no member of the seed that is described is lost on the way into the store.
+func TestDescriptionHasAll(t *testing.T) {
+	w := newWorld(t)
+	w.must(everything(t))
+	d := w.describe()
+	all := ""
+	for _, name := range slices.Sorted(maps.Keys(d.Files)) {
+		all += name + " " + d.Files[name]
+	}
+	for _, part := range []string{`"incrementPercent": 10`, `"level": "S2"`, `"ranges": 3`, `"n": 1.0`,
+		`"seed": 18446744073709551615`, `"authorizationRules": "<x/>"`, `"secret": "<&>"`, `"/secret"`,
+		`"conflictResolutionPath": "/number"`, `"Geometry"`, `"de-DE"`,
+		`"duplicateDetectionHistoryTimeWindow": "PT1H"`,
+		`"filteringMessagesBeforePublishing": true`, `"kind": "none"`, `"kind": "all"`, `"SendDisabled"`,
+		`"resource": "dbs/shop/colls/carts/docs/1"`, `"fullTextIndexes"`,
+		`"vectorIndexes"`, `"order": "descending"`,
+		`"name": "orders/new"`, "%2Ehidden/db.json", "%2Ehidden/A%3AB/", "%2Ehidden/a%3Ab%2/",
+		"Shop/%CON/container.json",
+		"shop%2/carts/container.json", "empty/db.json"} {
+		if !strings.Contains(all, part) {
+			t.Errorf("%s is not in %s", part, all)
+		}
+	}
+}
+
+// TestDescriptionTellsWhatIsLeft: what no seed can have is told by its name.
+func TestDescriptionTellsWhatIsLeft(t *testing.T) {
+	w := newWorld(t)
+	w.must(everything(t))
+	carts := w.container("shop", "carts")
+	ctx := t.Context()
+	d, _ := w.db.Database("shop")
+	permissions, _ := d.Permissions("bob")
+	link := "dbs/" + d.RID() + "/colls/" + carts.RID()
+	for id, resource := range map[string]string{"rid": link, "item": link + "/docs/" + anItem(t, carts)} {
+		body := `{"id":"` + id + `","permissionMode":"Read","resource":"` + resource + `"}`
+		if _, err := permissions.Create(ctx, []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := carts.Resources(store.KindStoredProcedure).Create(ctx,
+		[]byte(`{"id":"more","body":"function () {}","mine":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.db.Snapshot(ctx, "kept"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.queues.CreateRule(ctx, "news/Subscriptions/everything", entity.Rule{Name: "typed",
+		Filter: correlation(t, rule.Parameter{Name: "at", Value: rule.Time(5)})}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.queues.DeleteRule(ctx, "news/Subscriptions/nothing", "n"); err != nil {
+		t.Fatal(err)
+	}
+	hour := time.Hour
+	if _, err := d.SetClock(ctx, store.ClockChange{Advance: &hour}); err != nil {
+		t.Fatal(err)
+	}
+	all := w.describe()
+	left := strings.Join(all.Left, "\n")
+	for _, part := range []string{"the clock, which can be moved", "the clock of the database 'shop'",
+		"the snapshot 'kept'", "the permission 'item' of the user 'bob'",
+		"'mine' of the stored procedure 'more' of the container 'shop/carts'",
+		"the rule 'typed' of 'news/Subscriptions/everything'", "'news/Subscriptions/nothing' has no rule"} {
+		if !strings.Contains(left, part) {
+			t.Errorf("%s is not told: %s", part, left)
+		}
+	}
+	if db := all.Files["shop%2/db.json"]; !strings.Contains(db, `"resource": "dbs/shop/colls/carts"`) {
+		t.Errorf("a resource id is not told as a name: %s", db)
+	}
+}
+
+// TestDescriptionIsNoDifference: a server has nothing that differs from its own description, whatever its
+// clients have written beside what seeds have, and whatever its databases are called.
+func TestDescriptionIsNoDifference(t *testing.T) {
+	const entities = `databases: [{id: "db.json", users: [{id: u}], containers: [{id: db.json, partitionKey: /pk},
+{id: items.ndjson, partitionKey: /pk}]}, {id: queues.json}, {id: databases.json}, {id: unfinished-export}]
+queues: [{name: to}, {name: from, forwardTo: to, autoDeleteOnIdle: PT1H}]`
+	w := newWorld(t)
+	keep := Target{DB: w.db, Queues: w.queues, Keep: true}
+	w.must(text(t, entities))
+	if r, err := text(t, entities).Plant(t.Context(), keep); err != nil || r != (Report{}) {
+		t.Errorf("the seed, a second time: %+v %v", r, err)
+	}
+	c := w.container("db.json", "db.json")
+	d, _ := w.db.Database("db.json")
+	permissions, _ := d.Permissions("u")
+	for body, in := range map[string]store.Resources{
+		`{"id":"p","permissionMode":"Read","resource":"dbs/` + d.RID() + "/colls/" + c.RID() +
+			`/"}`: permissions,
+		`{"id":"s","body":"function () {}","note":null}`: c.Resources(store.KindStoredProcedure),
+		`{"id":"f","body":"function () {}","mine":1}`:    c.Resources(store.KindFunction),
+	} {
+		if _, err := in.Create(t.Context(), []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := w.describe()
+	for _, f := range all.Folders {
+		for name := range all.Files {
+			if strings.EqualFold(name, f.Path) || strings.EqualFold(name, strings.Split(f.Path, "/")[0]) {
+				t.Errorf("%s is a folder and a file", name)
+			}
+		}
+	}
+	if r, err := all.again(t).Plant(t.Context(), keep); err != nil || r != (Report{}) {
+		t.Errorf("what it has itself: %+v %v", r, err)
+	}
+	other := newWorld(t)
+	if _, err := all.again(t).Plant(t.Context(), Target{DB: other.db, Queues: other.queues,
+		Keep: true}); err != nil {
+		t.Fatal(err)
+	}
+	differ(t, all.Files, other.describe().Files)
+}
+
+// anItem is the resource id of a new item.
+func anItem(t *testing.T, in *store.Container) string {
+	t.Helper()
+	key := definition.NewPartitionKey(jsondoc.StringValue("t"), jsondoc.StringValue("u"))
+	body := []byte(`{"id":"i","tenant":"t","user":"u"}`)
+	item, _, err := in.Create(t.Context(), key, body, store.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return item.RID()
+}
+
+func correlation(t *testing.T, p ...rule.Parameter) rule.Filter {
+	t.Helper()
+	f, err := rule.NewCorrelation(rule.Correlation{Properties: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestKeep: what is there another way is told with its place, all of it at once, and nothing is written.
+func TestKeep(t *testing.T) {
+	const before = `databases: [{id: db, throughput: 400, users: [{id: u, permissions: [
+  {id: p, permissionMode: All, container: c}]}], containers: [
+  {id: c, partitionKey: /pk, defaultTtl: 60, settings: {ttlCeiling: true}, throughput: 500,
+   storedProcedures: [{id: s, body: "function () {}"}]}]}]
+queues: [{name: q, maxDeliveryCount: 3}]
+topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
+`
+	w := newWorld(t)
+	w.must(text(t, before))
+	mark := w.marks()
+	for _, c := range []struct{ old, new, want string }{
+		{"throughput: 400", "throughput: 500", "1:34: the database 'db' is there with another throughput"},
+		{"throughput: 500", "throughput: {maxThroughput: 1000}",
+			"3:88: the container 'db/c' is there with another throughput"},
+		{"defaultTtl: 60", "defaultTtl: 61", "3:3: the container 'db/c' is there with another defaultTtl"},
+		{"ttlCeiling: true", "ttlCeiling: false",
+			"3:56: the container 'db/c' is there with other settings: ttlCeiling"},
+		{"function ()", "function f()",
+			"4:23: the stored procedure 's' of 'db/c' is there with another body"},
+		{"Mode: All", "Mode: Read", "2:3: the permission 'p' of 'db/u' is there with another permissionMode"},
+		{"Count: 3", "Count: 4", "5:11: 'q' is there with another MaxDeliveryCount"},
+		{"a = 1", "a = 2", "6:54: the rule 'r' of 't/Subscriptions/s' is there another way"},
+		{"{name: r,", "{name: r2,", "6:54: 't/Subscriptions/s' has no rule 'r2' there"},
+	} {
+		s := text(t, strings.Replace(before, c.old, c.new, 1)+"# new\n")
+		r, err := s.Plant(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
+		var placed *tree.Error
+		var differences *Differences
+		if !errors.As(err, &differences) || !errors.As(err, &placed) || r != (Report{}) ||
+			!strings.HasPrefix(err.Error(), "s.yaml:"+c.want) {
+			t.Errorf("%s: %v\nnot %s", c.new, err, c.want)
+		}
+	}
+	if again := w.marks(); again != mark {
+		t.Errorf("something has moved:\n%s\n%s", mark, again)
+	}
+	two := strings.NewReplacer("defaultTtl: 60", "defaultTtl: 61", "Count: 3", "Count: 4",
+		"databases: [", "databases: [{id: new}, ").Replace(before)
+	_, err := text(t, two).Plant(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
+	var differences *Differences
+	if !errors.As(err, &differences) || len(differences.List) != 2 {
+		t.Error(err)
+	}
+	if _, err := w.db.Database("new"); err == nil {
+		t.Error("something was made beside what differs")
+	}
+}
+
+// TestSources: definitions are read without documents, which are told with their places.
+func TestSources(t *testing.T) {
+	s, err := OpenDefinitions("testdata/shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists, documents := 0, 0
+	for _, from := range s.Sources() {
+		lists, documents = lists+len(from.Lists), documents+len(from.Documents)
+		for _, d := range from.Documents {
+			if d.Place.Line == 0 || len(d.Text) == 0 {
+				t.Errorf("%s: %s", d.Place, d.Text)
+			}
+		}
+	}
+	if lists != 1 || documents == 0 || s.Files()["shop/carts/procedures/hello.js"] == "" {
+		t.Errorf("%d %d %v", lists, documents, slices.Sorted(maps.Keys(s.Files())))
+	}
+	w := newWorld(t)
+	again, err := OpenFiles(s.Files(), ".", "there")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := again.Plant(t.Context(), Target{DB: w.db, Queues: w.queues})
+	if err != nil || r.Documents != 0 || r.Made == 0 {
+		t.Errorf("%+v %v", r, err)
+	}
+	s.Files()["shop/carts/container.yaml"] = "partitionKey: /pk\nttl: 5\n"
+	if _, err := OpenFiles(s.Files(), ".", "there"); err == nil ||
+		!strings.HasPrefix(err.Error(), "there/shop/carts/container.yaml:2:1: 'ttl'") {
+		t.Error(err)
+	}
+	outside := map[string]string{"../x.json": "{}", "a.json": "{}"}
+	if _, err := OpenFiles(outside, "../x.json", ""); err == nil {
+		t.Error("a file outside of the seed was read")
+	}
+}

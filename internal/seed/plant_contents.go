@@ -1,0 +1,207 @@
+package seed
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+func (p *planter) containers(ctx context.Context, d *database, in *store.Database) error {
+	for _, c := range d.containers {
+		there, err := in.Container(c.spec.ID)
+		switch {
+		case fault.ErrorCode(err) == fault.CodeNotFound && p.looks:
+			continue
+		case fault.ErrorCode(err) == fault.CodeNotFound:
+			p.Made++
+			p.made[c] = true
+			there, err = in.CreateContainerWith(ctx, c.spec, store.ContainerOptions{
+				Throughput: c.throughput.Throughput, Ranges: c.ranges})
+		case err == nil:
+			there, err = p.changeContainer(ctx, c, in, there)
+		}
+		if err != nil {
+			return c.place.Wrap("", err)
+		}
+		if err := p.throughput(ctx, &c.throughput, there.RID(), c.word(d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// word is a container in errors.
+func (c *container) word(d *database) string { return "the container '" + d.id + "/" + c.spec.ID + "'" }
+
+// changeContainer brings the definition of a container to what the seed says.
+func (p *planter) changeContainer(ctx context.Context, c *container, in *store.Database,
+	there *store.Container) (*store.Container, error) {
+	next, err := c.merged(there)
+	if err != nil {
+		return there, err
+	}
+	before, after := there.Info().Spec.AppendJSON(nil), next.AppendJSON(nil)
+	if bytes.Equal(before, after) || !p.change(c.place, "the container '%s/%s' is there with another %s",
+		in.ID(), c.spec.ID, differing(before, after)) {
+		return there, nil
+	}
+	return in.ReplaceContainer(ctx, c.spec.ID, next, store.WriteOptions{})
+}
+
+// differing are the members by which two objects differ.
+func differing(a, b []byte) string {
+	var names []string
+	add := func(name string, _ jsondoc.Value) bool {
+		if !jsondoc.Equal(jsondoc.Of(a).Member(name), jsondoc.Of(b).Member(name)) {
+			names = append(names, name)
+		}
+		return true
+	}
+	jsondoc.Of(a).Each(add)
+	jsondoc.Of(b).Each(add)
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// settings changes Mayfly's own settings of containers.
+func (p *planter) settings(ctx context.Context, d *database, in *store.Database) error {
+	for _, c := range d.containers {
+		if c.settings == nil {
+			continue
+		}
+		there, err := in.Container(c.spec.ID)
+		if fault.ErrorCode(err) == fault.CodeNotFound && p.looks {
+			continue
+		}
+		if err != nil {
+			return c.place.Wrap("", err)
+		}
+		have, want := there.Settings(), there.Settings()
+		c.settings.overlay(&want)
+		before, err1 := json.Marshal(have)
+		after, err2 := json.Marshal(want)
+		if err1 == nil && err2 == nil && bytes.Equal(before, after) ||
+			!p.change(c.settings.Self.Place, "%s is there with other settings: %s", c.word(d),
+				differing(before, after)) {
+			continue
+		}
+		_, err = there.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
+			c.settings.overlay(s)
+			return nil
+		})
+		if err != nil {
+			return c.settings.Self.Place.Wrap("settings", err)
+		}
+	}
+	return nil
+}
+
+// overlay sets what the seed names.
+func (s *Settings) overlay(to *store.ContainerSettings) {
+	for _, m := range s.Self.Members {
+		switch m.Name {
+		case "onExpire":
+			to.OnExpire = s.OnExpire
+		case "ttlCeiling":
+			to.TTLCeiling = s.TTLCeiling
+		case "autoDeleteOnIdle":
+			to.AutoDeleteOnIdle = s.AutoDeleteOnIdle
+		case "expiryEvents":
+			to.ExpiryEvents = s.ExpiryEvents
+		case "reaper":
+			to.Reaper = s.Reaper
+		case "changesTo":
+			to.ChangesTo = s.ChangesTo
+		}
+	}
+}
+
+// keys brings in the keys that containers' policies of encryption need.
+func (p *planter) keys(ctx context.Context, d *database, in *store.Database) error {
+	for i := range d.keys {
+		if err := p.resource(ctx, in.Resources(store.KindEncryptionKey), &d.keys[i], d.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *planter) scripts(ctx context.Context, d *database, in *store.Database) error {
+	for _, c := range d.containers {
+		there, err := in.Container(c.spec.ID)
+		if fault.ErrorCode(err) == fault.CodeNotFound && p.looks {
+			continue
+		}
+		if err != nil {
+			return c.place.Wrap("", err)
+		}
+		for i := range c.scripts {
+			if err := p.resource(ctx, there.Resources(c.scripts[i].kind), &c.scripts[i],
+				d.id+"/"+c.spec.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *planter) users(ctx context.Context, d *database, in *store.Database) error {
+	for i := range d.users {
+		u := &d.users[i]
+		if err := p.resource(ctx, in.Resources(store.KindUser), &u.resource, d.id); err != nil {
+			return err
+		}
+		permissions, err := in.Permissions(u.id)
+		if fault.ErrorCode(err) == fault.CodeNotFound && p.looks {
+			continue
+		}
+		if err != nil {
+			return u.place.Wrap("", err)
+		}
+		for j := range u.permissions {
+			if err := p.resource(ctx, permissions, &u.permissions[j], d.id+"/"+u.id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// resource makes a small resource, or changes what is another way; of is whose it is.
+func (p *planter) resource(ctx context.Context, in store.Resources, r *resource, of string) error {
+	there, err := in.Read(r.id)
+	switch {
+	case fault.ErrorCode(err) == fault.CodeNotFound && p.looks:
+		return nil
+	case fault.ErrorCode(err) == fault.CodeNotFound:
+		p.Made++
+		_, err = in.Create(ctx, r.body)
+	case err == nil:
+		have, want := p.described(there.Body, r.kind), p.described(r.body, r.kind)
+		if !jsondoc.Equal(jsondoc.Of(have), jsondoc.Of(want)) &&
+			p.change(r.place, "the %s '%s' of '%s' is there with another %s", words(r.kind), r.id, of,
+				differing(have, want)) {
+			_, err = in.Replace(ctx, r.id, r.body, store.WriteOptions{})
+		}
+	}
+	return r.place.Wrap("", err)
+}
+
+// described is a resource as a description has it: without what seeds cannot have, and with names in links.
+func (p *planter) described(body []byte, kind store.ResourceKind) []byte {
+	has, _ := membersOf(body, kind)
+	if link := jsondoc.Of(body).Member("resource"); kind == store.KindPermission && link.Kind() == jsondoc.String {
+		has["resource"], _ = namedLink(p.DB, link.Str())
+	}
+	text, err := json.Marshal(has)
+	if err != nil { // of texts of JSON there is none
+		return body
+	}
+	return text
+}

@@ -1,0 +1,105 @@
+package seed
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// maxBatchBytes is how much of documents' text goes into the store at once.
+const maxBatchBytes = 1 << 20
+
+// documents makes those that are not there.
+func (p *planter) documents(ctx context.Context, d *database, in *store.Database) error {
+	for _, c := range d.containers {
+		there, err := in.Container(c.spec.ID)
+		if err != nil {
+			return c.place.Wrap("", err)
+		}
+		before := p.Documents
+		for left := c.documents; len(left) > 0; {
+			size, end := 0, 0
+			for end < min(len(left), store.MaxBatchOperations) &&
+				(end == 0 || size+len(left[end].operation.Body) <= maxBatchBytes) {
+				size += len(left[end].operation.Body)
+				end++
+			}
+			if err := p.batch(ctx, c, there, left[:end]); err != nil {
+				return err
+			}
+			left = left[end:]
+		}
+		p.Log.Info("seeded", "database", d.id, "container", c.spec.ID, "new", p.Documents-before,
+			"documents", len(c.documents))
+	}
+	return nil
+}
+
+func (p *planter) batch(ctx context.Context, c *container, in *store.Container, list []document) error {
+	ops := make([]store.Operation, len(list))
+	for i := range list {
+		ops[i] = list[i].operation
+	}
+	out, _, err := in.Batch(ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
+	if err != nil {
+		return list[0].place.Wrap("", err)
+	}
+	for i, r := range out.Results {
+		switch {
+		case r.Err == nil:
+			p.Documents++
+		case fault.ErrorCode(r.Err) != fault.CodeConflict:
+			return list[i].place.Wrap("", r.Err)
+		default:
+			if err := p.taken(ctx, c, in, &list[i], r.Err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// taken tells a document that is there already from one that cannot be made, since another one has its unique
+// key. In a container that the seed has made that is another one of the seed; else it may be one that a user
+// has written, and a warning is enough.
+func (p *planter) taken(ctx context.Context, c *container, in *store.Container, d *document,
+	conflict error) error {
+	body := d.operation.Body
+	_, _, err := in.Read(ctx, in.PartitionKeyOf(body), jsondoc.Of(body).Member("id").Str(), store.ReadOptions{})
+	switch {
+	case fault.ErrorCode(err) != fault.CodeNotFound:
+		return d.place.Wrap("", err)
+	case p.made[c]:
+		return d.place.Wrap("another document has its unique key", conflict)
+	}
+	p.Log.Warn("a document of the seed is not made: another one has its unique key", "place",
+		d.place.String())
+	return nil
+}
+
+// Counts is how much a seed has.
+type Counts struct {
+	Databases  int `json:"databases"`
+	Containers int `json:"containers"`
+	Documents  int `json:"documents"`
+	Entities   int `json:"entities"` // queues, topics and subscriptions
+}
+
+// Count counts what is in the seed.
+func (s *Seed) Count() (c Counts) {
+	names := map[string]bool{}
+	for _, d := range s.databases {
+		names[d.id] = true
+		for _, in := range d.containers {
+			c.Documents += len(in.documents)
+		}
+	}
+	for _, e := range s.entities {
+		c.Entities += e.Len()
+	}
+	c.Databases, c.Containers = len(names), len(s.known)
+	return c
+}
