@@ -148,7 +148,8 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 }
 
 // hurried runs all pages of a plan without time for any, and counts those without rows that are not the last.
-func hurried(p *Plan, sources []source.Source, o exec.RunOptions) (rows []jsondoc.Value, empty int, err error) {
+func hurried(p *Plan, sources []source.Source,
+	o exec.RunOptions) (rows []jsondoc.Value, empty int, err error) {
 	for n := 0; ; n++ {
 		env := eval.Env{Now: time.Unix(1_780_000_000, 0).UTC(), Elapsed: ticking(1)}
 		page, err := p.Run(context.Background(), sources, env, o)

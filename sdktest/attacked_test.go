@@ -47,7 +47,8 @@ func attacked(t *testing.T, args ...string) *target {
 }
 
 // ask sends a request with the key; headers are pairs. An answer that does not come in time is an error.
-func (a *target) ask(ctx context.Context, method, path, body string, headers ...string) (status int, answer []byte, err error) {
+func (a *target) ask(ctx context.Context, method, path, body string,
+	headers ...string) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, a.s.URL("http")+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err

@@ -151,7 +151,8 @@ func (b bus) workAndKill(t *testing.T, l *busLedger, round int, after int64) {
 	}
 }
 
-func (b bus) sendUntilKilled(ctx context.Context, t *testing.T, l *busLedger, name string, acknowledged func()) {
+func (b bus) sendUntilKilled(ctx context.Context, t *testing.T, l *busLedger, name string,
+	acknowledged func()) {
 	c := b.client(t)
 	defer c.Close(context.WithoutCancel(ctx))
 	s, err := c.NewSender("q", nil)
@@ -170,7 +171,8 @@ func (b bus) sendUntilKilled(ctx context.Context, t *testing.T, l *busLedger, na
 	}
 }
 
-func (b bus) receiveUntilKilled(ctx context.Context, t *testing.T, l *busLedger, number int, acknowledged func()) {
+func (b bus) receiveUntilKilled(ctx context.Context, t *testing.T, l *busLedger, number int,
+	acknowledged func()) {
 	c := b.client(t)
 	defer c.Close(context.WithoutCancel(ctx))
 	r, err := c.NewReceiverForQueue("q", nil)

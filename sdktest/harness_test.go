@@ -139,7 +139,8 @@ func newDatabase(t *testing.T, c *azcosmos.Client, id string) *azcosmos.Database
 }
 
 // newContainer creates a container, partitioned by /pk unless the properties say otherwise.
-func newContainer(t *testing.T, db *azcosmos.DatabaseClient, p azcosmos.ContainerProperties) *azcosmos.ContainerClient {
+func newContainer(t *testing.T, db *azcosmos.DatabaseClient,
+	p azcosmos.ContainerProperties) *azcosmos.ContainerClient {
 	t.Helper()
 	if len(p.PartitionKeyDefinition.Paths) == 0 {
 		p.PartitionKeyDefinition = azcosmos.PartitionKeyDefinition{Paths: []string{"/pk"}, Version: 2}
@@ -211,7 +212,8 @@ func wantSame(t *testing.T, got, sent []byte) {
 }
 
 // queryAll drains a query and tells the pages' sizes.
-func queryAll(t *testing.T, c *azcosmos.ContainerClient, text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions) (items [][]byte, pages []int) {
+func queryAll(t *testing.T, c *azcosmos.ContainerClient, text string, pk azcosmos.PartitionKey,
+	o *azcosmos.QueryOptions) (items [][]byte, pages []int) {
 	t.Helper()
 	for p := c.NewQueryItemsPager(text, pk, o); p.More(); {
 		page, err := p.NextPage(t.Context())

@@ -142,7 +142,8 @@ func TestKill9(t *testing.T) {
 
 // writeAndKill lets the writers work until so many writes have been acknowledged, then kills the server under
 // them.
-func writeAndKill(t *testing.T, s *Server, c *azcosmos.ContainerClient, writers []*writer, after int64) int64 {
+func writeAndKill(t *testing.T, s *Server, c *azcosmos.ContainerClient, writers []*writer,
+	after int64) int64 {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context()) // the SDK would go on trying for seconds
 	defer cancel()

@@ -40,7 +40,8 @@ func (b *bench) dump() string {
 	return s.String()
 }
 
-func (b *bench) batch(key definition.PartitionKey, o store.BatchOptions, ops ...store.Operation) store.BatchResult {
+func (b *bench) batch(key definition.PartitionKey, o store.BatchOptions,
+	ops ...store.Operation) store.BatchResult {
 	b.t.Helper()
 	out, _, err := b.c.Batch(b.ctx, key, ops, o)
 	if err != nil {

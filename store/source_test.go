@@ -409,7 +409,8 @@ func (g *indexRig) liveOf(s *source, it postingsIter) (rids []uint64) {
 
 // verifyPostings compares postings with the rids that they must lead to, by steps and by seeks. Postings that
 // are not exact may lead to others.
-func (g *indexRig) verifyPostings(s *source, name string, open func() postingsIter, want []uint64, exact bool) {
+func (g *indexRig) verifyPostings(s *source, name string, open func() postingsIter, want []uint64,
+	exact bool) {
 	g.t.Helper()
 	all := g.liveOf(s, open())
 	got := slices.DeleteFunc(slices.Clone(all), func(rid uint64) bool { return !exact && !slices.Contains(want, rid) })

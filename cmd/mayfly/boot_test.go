@@ -112,7 +112,8 @@ func (b *booted) do(t *testing.T, method, path, body string, headers ...string) 
 }
 
 // ask is do with a change to the request.
-func (b *booted) ask(t *testing.T, method, path, body string, change func(*http.Request), headers ...string) (int, string) {
+func (b *booted) ask(t *testing.T, method, path, body string, change func(*http.Request),
+	headers ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+b.host+path, strings.NewReader(body))
 	if err != nil {

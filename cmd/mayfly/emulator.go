@@ -121,7 +121,8 @@ func whenFalse(flag string) func(string) (string, error) {
 
 // applyServeVariables sets each flag that was not given from its variable, and, with --emulator-variables,
 // from that of an emulator. It returns each flag's source.
-func applyServeVariables(flags *pflag.FlagSet, lookup func(string) (string, bool)) (map[string]cli.Source, error) {
+func applyServeVariables(flags *pflag.FlagSet,
+	lookup func(string) (string, bool)) (map[string]cli.Source, error) {
 	sources, err := cli.ApplyVariables(flags, lookup)
 	if on, _ := flags.GetBool(emulatorVariables); err == nil && on {
 		err = applyEmulatorVariables(flags, lookup, sources)

@@ -29,13 +29,15 @@ func (s *scope) waiting() (n int) {
 
 // behind holds the scope "a" with a transaction of its own until waiters have queued up behind it, one after
 // the other.
-func behind(t *testing.T, e *Engine, holder func(engine.Txn) error, waiters ...func(engine.Txn) error) []error {
+func behind(t *testing.T, e *Engine, holder func(engine.Txn) error,
+	waiters ...func(engine.Txn) error) []error {
 	t.Helper()
 	return behindIn(t, e, scopeA, holder, waiters...)
 }
 
 // behindIn is behind with waiters that name their scopes, of which "a" is the lowest, in their own way.
-func behindIn(t *testing.T, e *Engine, scopes [][]byte, holder func(engine.Txn) error, waiters ...func(engine.Txn) error) []error {
+func behindIn(t *testing.T, e *Engine, scopes [][]byte, holder func(engine.Txn) error,
+	waiters ...func(engine.Txn) error) []error {
 	t.Helper()
 	errs := make([]error, 1+len(waiters))
 	in, out := make(chan bool), make(chan bool)

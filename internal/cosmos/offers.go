@@ -129,7 +129,8 @@ func decodeRU(v jsondoc.Value, name string) (int, error) {
 // the content, or leave the old one there, or a number of its that is not positive, and let the service
 // derive it: the autoscale maximum is then the manual throughput, rounded up to a thousand, and the other way
 // round.
-func migrated(old definition.Throughput, content jsondoc.Value, toAutoscale bool) (definition.Throughput, error) {
+func migrated(old definition.Throughput, content jsondoc.Value,
+	toAutoscale bool) (definition.Throughput, error) {
 	most := max(old.Manual, old.Autoscale)
 	auto := content.Member("offerAutopilotSettings")
 	manual := content.Member("offerThroughput")

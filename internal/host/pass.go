@@ -102,7 +102,8 @@ func (s *Step) Announce() { s.Pass.reach.Store(s.Cutoff) }
 
 // Walk appends the entries that are due to found, until there are limit of them. judge, where it is not nil,
 // can have an entry wait.
-func (s *Step) Walk(r engine.Reader, found []Entry, limit int, judge func(Entry) SweepAction) ([]Entry, error) {
+func (s *Step) Walk(r engine.Reader, found []Entry, limit int,
+	judge func(Entry) SweepAction) ([]Entry, error) {
 	from := s.Pass.at.Load()
 	s.upto = s.Cutoff
 	if s.Cutoff < from {

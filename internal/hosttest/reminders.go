@@ -219,7 +219,8 @@ func (m *room) Latest(clocks []*host.Clock) host.Moment {
 }
 
 // Expired implements host.ClockUser.
-func (m *room) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (died host.Moment, err error) {
+func (m *room) Expired(ctx context.Context, clocks []*host.Clock,
+	to time.Time) (died host.Moment, err error) {
 	if !m.concerns(clocks) {
 		return died, nil
 	}

@@ -291,7 +291,8 @@ func (t *T) ten() C {
 
 // resume reads a query by pages of 3, each by a new pager, from the continuation on; each is called with
 // every page and the continuation after it.
-func (c C) resume(query string, pk azcosmos.PartitionKey, from *string, each func(page [][]byte, continuation string)) {
+func (c C) resume(query string, pk azcosmos.PartitionKey, from *string,
+	each func(page [][]byte, continuation string)) {
 	for {
 		o := &azcosmos.QueryOptions{PageSizeHint: 3, ContinuationToken: from}
 		page, err := c.NewQueryItemsPager(query, pk, o).NextPage(c.t.ctx)
