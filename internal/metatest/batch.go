@@ -32,7 +32,7 @@ func (s Step) operations() []Step {
 		key, as, _ := strings.Cut(key, ":")
 		list = append(list, Step{At: s.At, Verb: verb, Args: []string{key}, As: as, TTL: s.TTL,
 			Base: s.Base, U: s.U,
-			V: s.V, InBatch: true})
+			V: s.V})
 	}
 	return list
 }

@@ -66,7 +66,6 @@ type Step struct {
 	Fields    string // more of them: a JSON object
 	Sys       bool   // system properties are sent along, with nonsense in them
 	NoKey     bool   // the partition key is not given
-	InBatch   bool   // it is an operation of a batch
 	As        string // the id in the document of a replace, where it is another one
 
 	// Preconditions: cur (the etag that the last write of this key returned), cur-bare (without its quotes),

@@ -189,7 +189,7 @@ func (w *Twin) write(s Step) string {
 	own, ok := parseTTL(s.TTL)
 	it := w.find(s.Key())
 	switch {
-	case !ok && (s.Verb != Replace || it != nil || s.InBatch || s.NoKey): // where an item is addressed that is
+	case !ok && (s.Verb != Replace || it != nil || s.NoKey): // where an item is addressed that is
 		return fault.CodeBadRequest.String() // absent, the document does not matter
 	case s.Verb == Replace && it == nil:
 		return fault.CodeNotFound.String()
