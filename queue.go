@@ -168,8 +168,8 @@ func (db *DB) asking(ctx context.Context, fn func() error) error {
 	}
 }
 
-// restored tells whether a call that began in an incarnation has failed with err because of a restore. Where
-// ctx ends while that is under way, err is that.
+// restored reports whether a call that began in an incarnation has failed with err because of a restore.
+// Where ctx ends while that is under way, err is that.
 func (db *DB) restored(ctx context.Context, before uint32, err *error) bool {
 	if fault.ErrorCode(*err) != fault.CodeUnavailable {
 		return false

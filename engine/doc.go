@@ -26,7 +26,7 @@
 //
 // # Visible is not durable
 //
-// An engine may show a commit before it is durable (Pebble does). Horizon tells how far a scope is durable.
+// An engine may show a commit before it is durable (Pebble does). Horizon reports how far a scope is durable.
 // The rule for callers: nothing is answered that is not durable. Who has read an LSN above the horizon
 // calls Update with a function that writes nothing; it returns when everything before it is durable.
 //

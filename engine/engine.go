@@ -41,7 +41,7 @@ type Engine interface {
 	Close() error
 }
 
-// Durability tells what a crash cannot take back.
+// Durability reports what a crash cannot take back.
 type Durability interface {
 	// Horizon tells the highest LSN of the scope that is durable with no hole below it. A scope that has
 	// issued nothing since Open answers with the last LSN that it can have issued before.
@@ -60,15 +60,15 @@ type Getter interface {
 	Get(ctx context.Context, scope, key []byte) ([]byte, Position, error)
 }
 
-// Position tells how far a scope has come.
+// Position reports how far a scope has come.
 type Position struct {
 	// LSN is the horizon: see Durability.
 	LSN uint64
-	// Settled tells that all is durable that was shown of the scope. Where it is false, Settle waits for
+	// Settled reports whether all is durable that was shown of the scope. Where it is false, Settle waits for
 	// that.
 	Settled bool
 	// Mark is the scope's: see Control.SetMark. It is read behind what it is told with, so that a mark which
-	// has not changed tells that nothing was read of a transaction that has changed it.
+	// has not changed reports that nothing was read of a transaction that has changed it.
 	Mark uint64
 }
 
@@ -85,10 +85,10 @@ type Reader interface {
 	GetMany(keys [][]byte) ([][]byte, error)
 	// Scan iterates over [r.Start, r.End) in byte order, or backwards. The iterator must be closed.
 	Scan(r Range, reverse bool) Iterator
-	// Positions tells how far scopes have come, for all that is read here: who finds a scope settled need not
-	// settle it, and its LSN is no lower than any that is shown. It makes the snapshot of a View if nothing
-	// has been read yet. An engine far away has to read positions, so that it is best asked first and for all
-	// scopes at once.
+	// Positions reports how far scopes have come, for all that is read here: who finds a scope settled need
+	// not settle it, and its LSN is no lower than any that is shown. It makes the snapshot of a View if
+	// nothing has been read yet. An engine far away has to read positions, so that it is best asked first and
+	// for all scopes at once.
 	Positions(scopes [][]byte) ([]Position, error)
 }
 

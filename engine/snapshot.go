@@ -51,9 +51,9 @@ var (
 // maxSnapshotName is the longest name in bytes.
 const maxSnapshotName = 64
 
-// ValidSnapshotName tells whether a snapshot can have this name: 1 to 64 lower-case letters, digits, '-', '_'
-// and '.', the first a letter or a digit and the last no dot. Two such names never become one where case does
-// not count. A new snapshot needs one that is a file name on every system, too: see NewSnapshotName.
+// ValidSnapshotName reports whether a snapshot can have this name: 1 to 64 lower-case letters, digits, '-',
+// '_' and '.', the first a letter or a digit and the last no dot. Two such names never become one where case
+// does not count. A new snapshot needs one that is a file name on every system, too: see NewSnapshotName.
 func ValidSnapshotName(name string) bool {
 	if name == "" || len(name) > maxSnapshotName || name[len(name)-1] == '.' {
 		return false
@@ -69,7 +69,7 @@ func ValidSnapshotName(name string) bool {
 	return true
 }
 
-// NewSnapshotName tells whether a snapshot can be given this name: a valid one that names no device of
+// NewSnapshotName reports whether a snapshot can be given this name: a valid one that names no device of
 // Windows. Those are reserved whatever follows a dot: "con", "nul.1", "com3".
 func NewSnapshotName(name string) bool {
 	stem, _, _ := strings.Cut(name, ".")

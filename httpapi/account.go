@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/httpapi/explorer"
 )
 
-// fromBrowser tells whether a person's browser asks: it wants a page before all else, and has no key to show.
-// No client library does either.
+// fromBrowser reports whether a person's browser asks: it wants a page before all else, and has no key to
+// show. No client library does either.
 func (c *call) fromBrowser() bool {
 	h := c.r.Header
 	return first(h, "Authorization") == "" && strings.HasPrefix(first(h, "Accept"), "text/html")
@@ -53,7 +53,7 @@ func scheme(r *http.Request) string {
 	return "http"
 }
 
-// fromLoopback tells whether a request comes from the server's own machine.
+// fromLoopback reports whether a request comes from the server's own machine.
 func fromLoopback(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && from.Addr().Unmap().IsLoopback()

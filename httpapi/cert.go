@@ -138,7 +138,7 @@ func allHosts(hosts []string) []string {
 	return ownHosts(append(slices.Clone(hosts), name))
 }
 
-// permits tells whether a certificate's name constraints let it sign for a host.
+// permits reports whether a certificate's name constraints let it sign for a host.
 func permits(authority *x509.Certificate, host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
 		return slices.ContainsFunc(authority.PermittedIPRanges,

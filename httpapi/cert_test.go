@@ -90,7 +90,7 @@ func TestCertificateIsKept(t *testing.T) {
 	}
 }
 
-// verifies tells whether a client that trusts a certificate takes the server's for a host.
+// verifies reports whether a client that trusts a certificate takes the server's for a host.
 func verifies(trusted []byte, leaf *x509.Certificate, host string) bool {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(trusted)

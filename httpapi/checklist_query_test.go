@@ -175,7 +175,7 @@ func checkItem2(t *testing.T) {
 		w.rewritten("SELECT VALUE "+fn+"(c.id) FROM c WHERE c.even != null", "0",
 			"").has("Documents.0.0.item2.count", "6").
 			has("Documents.0.0.item2."+of, map[string]string{"min": `"0"`, "max": `"5"`}[of])
-		// None counted tells that there is nothing to compare with.
+		// None counted reports that there is nothing to compare with.
 		w.rewritten("SELECT VALUE "+fn+"(c.none) FROM c", "0", "").has("Documents.0.0.item2.count",
 			"0").has("Documents.0.0.item2."+of, "")
 	}

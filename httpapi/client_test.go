@@ -226,7 +226,7 @@ const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 var tokenShape = regexp.MustCompile(
 	`^(\{"token":"[-\w]*","range":\{"min":"[0-9A-F]*","max":"[0-9A-F]+"\}\}|\[(,?\{"token":"[-\w]*","range":\{"min":"[0-9A-F]*","max":"[0-9A-F]+"\}\})+\])$`)
 
-// badToken tells whether a continuation is none that a client can take.
+// badToken reports whether a continuation is none that a client can take.
 func badToken(token string) bool {
 	if token == "" || len(token) > 1024 || strings.Trim(token, tokenLetters) != "" {
 		return true

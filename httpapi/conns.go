@@ -115,8 +115,8 @@ func (s *conns) state(conn net.Conn, now http.ConnState) {
 	}
 }
 
-// end notes that a request of a connection has ended, and tells who waits for room of one that may be closed
-// now.
+// end notes that a request of a connection has ended, and reports who waits for room of one that may be
+// closed now.
 func (s *conns) end(c *sniffConn) {
 	if c == nil {
 		return

@@ -31,7 +31,7 @@ type direct struct {
 	closed bool // none begins any more
 }
 
-// begin tells whether a connection may be served: end waits for it then.
+// begin reports whether a connection may be served: end waits for it then.
 func (d *direct) begin() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,8 +9,9 @@ import (
 // handler answers a request that is no operation of Cosmos DB's.
 type handler func(s *Server, c *call) error
 
-// operation tells which operation of Cosmos DB's the request is, which gives POST many meanings: headers tell
-// them apart. The content type decides only where it says query: clients send all kinds with everything else.
+// operation reports which operation of Cosmos DB's the request is, which gives POST many meanings: headers
+// tell them apart. The content type decides only where it says query: clients send all kinds with everything
+// else.
 func (c *call) operation() cosmos.Operation {
 	changes := c.target.kind == cosmos.KindItem && c.target.feed && c.in.Changes()
 	switch c.r.Method {

@@ -235,7 +235,7 @@ func FuzzContinuation(f *testing.F) {
 	})
 }
 
-// subsequence tells whether the rows are some of all, in the same order.
+// subsequence reports whether the rows are some of all, in the same order.
 func subsequence(rows, all []string) bool {
 	for _, r := range rows {
 		i := slices.Index(all, r)

@@ -125,7 +125,7 @@ func TestLintOverTheWire(t *testing.T) {
 		has("items.0.last", `{"id":"a","partitionKey":["p"],"ttl":60,"at":"2027-03-01T12:00:00Z"}`)
 }
 
-// A tellingClock tells which timers it is asked for.
+// A tellingClock reports which timers it is asked for.
 type tellingClock struct {
 	ttl.Clock
 	armed chan<- time.Duration

@@ -67,7 +67,7 @@ func (s *Server) Admits(r *http.Request) bool {
 	return s.near.answersTo(r.Host) && (origin == "" || s.near.welcomes(origin, r.Host))
 }
 
-// CheckOrigins tells which of Options.CORSOrigins cannot be one.
+// CheckOrigins reports which of Options.CORSOrigins cannot be one.
 func CheckOrigins(origins []string) error {
 	for _, text := range origins {
 		if _, ok := normalOrigin(text); !ok && text != "*" {
@@ -77,7 +77,7 @@ func CheckOrigins(origins []string) error {
 	return nil
 }
 
-// CheckHosts tells which of Options.Hosts cannot be one: a host is a name, an address, or *. and a name.
+// CheckHosts reports which of Options.Hosts cannot be one: a host is a name, an address, or *. and a name.
 func CheckHosts(hosts []string) error {
 	for _, host := range hosts {
 		if _, err := netip.ParseAddr(host); err == nil {
@@ -94,7 +94,7 @@ func CheckHosts(hosts []string) error {
 	return nil
 }
 
-// answersTo tells whether a Host (or :authority) is this server's. A request without one comes from no
+// answersTo reports whether a Host (or :authority) is this server's. A request without one comes from no
 // browser.
 func (n *neighbours) answersTo(authority string) bool {
 	host, ok := hostOf(authority)
@@ -115,7 +115,7 @@ func (n *neighbours) answersTo(authority string) bool {
 	return label != "" && slices.Contains(n.below, "."+parent)
 }
 
-// welcomes tells whether scripts of an origin may use this server, to which their request came as host.
+// welcomes reports whether scripts of an origin may use this server, to which their request came as host.
 func (n *neighbours) welcomes(origin, host string) bool {
 	origin, ok := normalOrigin(origin)
 	if n.everyOrigin || ok && n.origins[origin] {
@@ -223,7 +223,7 @@ func (c *call) allowWhatIsAsked(r *http.Request) {
 	c.set("access-control-max-age", "3600")
 }
 
-// fromAnotherSite tells whether a browser says of a request without an Origin that a page of another origin
+// fromAnotherSite reports whether a browser says of a request without an Origin that a page of another origin
 // made it.
 func fromAnotherSite(r *http.Request) bool {
 	site := first(r.Header, "Sec-Fetch-Site")

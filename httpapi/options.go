@@ -62,13 +62,13 @@ type Options struct {
 	Wall ttl.Clock
 	// Ready says whether the store works (GET /_mayfly/readyz). Default: always.
 	Ready func(context.Context) error
-	// Webhooks tells how the webhooks stand, for the metrics; nil where nobody delivers to any.
+	// Webhooks reports how the webhooks stand, for the metrics; nil where nobody delivers to any.
 	Webhooks func() []laboratory.WebhookMetrics
 	// MaxConnections is how many connections may be open at once; 0: any number. Where there are more, those
 	// that have been idle for longest are closed for new ones, and new ones wait where none is idle.
 	MaxConnections int
-	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may
-	// be.
+	// CheckWebhook reports why a webhook must not be set: where its URL leads is not allowed. Default: any
+	// may be.
 	CheckWebhook func(ctx context.Context, url string) error
 	// Faults are the faults on demand. Default: a list of the server's own, whose time is the data's.
 	Faults *inject.Rules

@@ -187,7 +187,7 @@ func strip(x any, pk bool) {
 	}
 }
 
-// same tells whether two lists have the same elements, in any order where bag is set.
+// same reports whether two lists have the same elements, in any order where bag is set.
 func (c *queryCase) same(want, got []any, bag bool) bool {
 	if !bag {
 		return slices.EqualFunc(want, got, c.alike)

@@ -167,7 +167,7 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 	return err
 }
 
-// StuckError tells of requests that did not end although they were broken off.
+// StuckError reports requests that did not end although they were broken off.
 type StuckError struct {
 	Requests []string // methods and paths
 }

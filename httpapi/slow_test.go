@@ -19,7 +19,7 @@ func (w slowWall) Now() time.Time {
 	return w.Virtual.Now()
 }
 
-// A page of a query that takes longer than the operator wants is in the log, with all that tells why. One
+// A page of a query that takes longer than the operator wants is in the log, with all that reports why. One
 // that is quicker is not.
 func TestSlowQuery(t *testing.T) {
 	var log bytes.Buffer

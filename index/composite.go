@@ -20,8 +20,8 @@ const compositeIDSize = 8
 // Composite is one composite index.
 type Composite struct {
 	Keys []CompositeKey
-	// Ready tells that the index holds all documents. While documents are still being indexed anew it may be
-	// part of the policy without being of use.
+	// Ready reports whether the index holds all documents. While documents are still being indexed anew it
+	// may be part of the policy without being of use.
 	Ready bool
 
 	id [compositeIDSize]byte

@@ -40,7 +40,7 @@
 //	key, exact := x.Term(index.PathTo(path), doc.StringValue("open"))     // c.status = "open"
 //	lo, hi, exact := x.Range(index.PathTo(path), index.Greater, doc.NumberValue(5))
 //
-// key.go draws the keys, terms.go tells how values are cut, composite.go how several become one key, and
+// key.go draws the keys, terms.go reports how values are cut, composite.go how several become one key, and
 // indexer_shape.go how those documents are found that lack a path.
 //
 // Entries propose, documents decide: where a lookup says that it is not exact, the entries that it leads to

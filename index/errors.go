@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// PolicyError tells what is wrong with an indexing policy or with unique keys.
+// PolicyError reports what is wrong with an indexing policy or with unique keys.
 type PolicyError struct {
 	Path   string // the place in the JSON text, such as includedPaths[0].path; empty for the whole
 	Reason string // for people; the service's own words where clients look for them

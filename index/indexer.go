@@ -26,14 +26,14 @@ type Definition struct {
 // where it can be evaluated.
 type Computed struct{ Name, Query string }
 
-// Equal tells whether two definitions give every document the same entries.
+// Equal reports whether two definitions give every document the same entries.
 func (d Definition) Equal(e Definition) bool {
 	return d.Policy.WithoutLegacy().Equal(e.Policy.WithoutLegacy()) &&
 		slices.Equal(d.Computed, e.Computed) && d.Geometry == e.Geometry &&
 		maps.Equal(d.Vectors, e.Vectors) && d.sameLanguages(e)
 }
 
-// sameLanguages tells whether all texts that are indexed are analysed in the same languages.
+// sameLanguages reports whether all texts that are indexed are analysed in the same languages.
 func (d Definition) sameLanguages(e Definition) bool {
 	return !slices.ContainsFunc(d.Policy.FullText, func(f FullTextPath) bool {
 		p, err := jsondoc.ParsePath(f.Path)
@@ -102,7 +102,7 @@ func NewIndexer(d Definition, evaluate map[string]Evaluate) (*Indexer, error) {
 	return x, nil
 }
 
-// includes tells whether an included path begins with a property of that name.
+// includes reports whether an included path begins with a property of that name.
 func (x *Indexer) includes(name string) bool {
 	return slices.ContainsFunc(x.def.Policy.Included, func(s PathSpec) bool {
 		p, err := ParsePattern(s.Path)
@@ -110,7 +110,7 @@ func (x *Indexer) includes(name string) bool {
 	})
 }
 
-// composes tells whether a path of a composite index begins with a property of that name.
+// composes reports whether a path of a composite index begins with a property of that name.
 func (x *Indexer) composes(name string) bool {
 	return slices.ContainsFunc(x.def.Policy.Composite, func(keys []CompositePath) bool {
 		return slices.ContainsFunc(keys, func(k CompositePath) bool {
@@ -120,7 +120,7 @@ func (x *Indexer) composes(name string) bool {
 	})
 }
 
-// evaluates tells whether the value of a top-level property is at hand when a document is indexed: not that
+// evaluates reports whether the value of a top-level property is at hand when a document is indexed: not that
 // of a computed property that is not evaluated, or of what the server provides, but the time of the write.
 func (x *Indexer) evaluates(name string) bool {
 	if x.hidden[name] {
@@ -151,7 +151,7 @@ func (x *Indexer) Policy() Policy {
 	return x.def.Policy
 }
 
-// Included tells whether the definition indexes scalars at path. Cosmos DB refuses to sort by a single path
+// Included reports whether the definition indexes scalars at path. Cosmos DB refuses to sort by a single path
 // where it does not.
 func (x *Indexer) Included(p Path) bool {
 	if x == nil || x.none || !p.sound() {
@@ -175,13 +175,13 @@ func (x *Indexer) Included(p Path) bool {
 	return c.Indexed()
 }
 
-// RangeIndexed tells whether the index holds an entry at path for every document that has something there: a
-// Term of each scalar, and of the kind of each array and object.
+// RangeIndexed reports whether the index holds an entry at path for every document that has something there:
+// a Term of each scalar, and of the kind of each array and object.
 func (x *Indexer) RangeIndexed(p Path) bool {
 	return x.everywhere(p, func(x *Indexer) bool { return x.Included(p) && x.evaluates(p[0].Name) })
 }
 
-// everywhere tells whether x and all older ones index something at a path in the same way.
+// everywhere reports whether x and all older ones index something at a path in the same way.
 func (x *Indexer) everywhere(p Path, indexed func(*Indexer) bool) bool {
 	if x == nil || !p.sound() || !indexed(x) {
 		return false
@@ -192,7 +192,7 @@ func (x *Indexer) everywhere(p Path, indexed func(*Indexer) bool) bool {
 	})
 }
 
-// agrees tells whether two indexers mean the same value by a path: not where it begins with a computed
+// agrees reports whether two indexers mean the same value by a path: not where it begins with a computed
 // property that only one of them knows, or that the other computes in another way.
 func (x *Indexer) agrees(old *Indexer, p Path) bool {
 	name := func(c Computed) bool { return c.Name == p[0].Name }
@@ -203,8 +203,8 @@ func (x *Indexer) agrees(old *Indexer, p Path) bool {
 	return x.def.Computed[i] == old.def.Computed[j]
 }
 
-// Composites returns the composite indexes in the policy's order; Ready tells which of them can be used. The
-// slice must not be changed.
+// Composites returns the composite indexes in the policy's order; Ready reports which of them can be used.
+// The slice must not be changed.
 func (x *Indexer) Composites() []*Composite {
 	if x == nil {
 		return nil
@@ -244,7 +244,7 @@ func (x *Indexer) settled(all []*Composite) []*Composite {
 	return list
 }
 
-// shares tells whether an older indexer makes the same entries for a composite index.
+// shares reports whether an older indexer makes the same entries for a composite index.
 func (x *Indexer) shares(old *Indexer, c *Composite) bool {
 	return slices.ContainsFunc(old.composites, func(o *Composite) bool { return o.id == c.id && o.Ready }) &&
 		!slices.ContainsFunc(c.Keys, func(k CompositeKey) bool { return !x.agrees(old, PathTo(k.Path)) })

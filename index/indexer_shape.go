@@ -100,14 +100,14 @@ func ShapeRecordKey(name []byte) []byte {
 	return append([]byte{FamilyTerms, shapeRecord}, name...)
 }
 
-// ShapeFits tells whether a record is the one that the name stands for.
+// ShapeFits reports whether a record is the one that the name stands for.
 func ShapeFits(name, record []byte) bool {
 	want := nameOf(record)
 	return bytes.Equal(name, want[:])
 }
 
-// ShapeHas tells whether documents of the shape with this record have something at path, which does not enter
-// arrays.
+// ShapeHas reports whether documents of the shape with this record have something at path, which does not
+// enter arrays.
 func ShapeHas(record []byte, p Path) bool {
 	key := p.appendKey(nil, kindRange)
 	want := appendShapePath(nil, key)

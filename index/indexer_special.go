@@ -50,7 +50,7 @@ func (x *Indexer) addTexts(list []FullTextPath) error {
 	return nil
 }
 
-// quantized tells whether an index has codes beside its vectors.
+// quantized reports whether an index has codes beside its vectors.
 func (v VectorPath) quantized() bool { return v.Type != "flat" }
 
 // codeSize is how many bytes the bits of a code may have; 0: nobody has said.
@@ -164,7 +164,7 @@ func (w *walk) word(term string, count, total uint64) {
 	w.shut(s)
 }
 
-// TextIndexed tells whether the words of the text at path are indexed.
+// TextIndexed reports whether the words of the text at path are indexed.
 func (x *Indexer) TextIndexed(p Path) bool {
 	return x.everywhere(p, func(y *Indexer) bool {
 		return !y.hidden[p[0].Name] && y.at(p) != nil && y.at(p).text && y.at(p).language == x.Language(p)
@@ -233,8 +233,8 @@ func (w *walk) geometry(box *Box, v jsondoc.Value) {
 	}
 }
 
-// Spatial tells whether geometries at path are indexed; box bounds the plane that they lie in, and is nil on
-// the globe.
+// Spatial reports whether geometries at path are indexed; box bounds the plane that they lie in, and is nil
+// on the globe.
 func (x *Indexer) Spatial(p Path) (box *Box, ok bool) {
 	same := func(y *Indexer) bool {
 		at := y.at(p)

@@ -134,7 +134,7 @@ func TestTermOrder(t *testing.T) {
 	})
 }
 
-// holds tells what a comparison says, by the rule: values of other kinds do not compare.
+// holds reports what a comparison says, by the rule: values of other kinds do not compare.
 func holds(v jsondoc.Value, op Op, w jsondoc.Value) bool {
 	if v.Kind() != w.Kind() || v.Kind() == jsondoc.Undefined {
 		return false

@@ -82,10 +82,11 @@ func (p Path) String() string {
 	return strings.TrimSuffix(Pattern{segments: p}.String(), "/?")
 }
 
-// enters tells whether the path enters an array.
+// enters reports whether the path enters an array.
 func (p Path) enters() bool { return slices.ContainsFunc(p, func(s Segment) bool { return s.Element }) }
 
-// sound tells whether a document can have something here: names are UTF-8, and the first step is a property.
+// sound reports whether a document can have something here: names are UTF-8, and the first step is a
+// property.
 func (p Path) sound() bool {
 	return len(p) > 0 && !p[0].Element &&
 		!slices.ContainsFunc(p, func(s Segment) bool { return !utf8.ValidString(s.Name) })
@@ -125,7 +126,7 @@ func appendPath(dst, steps []byte, enters bool, kind byte) []byte {
 }
 
 // splitPath finds the end of the path, its kind included, of a key that begins with i. It returns 0 for a key
-// that has no path. enters tells whether the path enters an array.
+// that has no path. enters reports whether the path enters an array.
 func splitPath(key []byte) (end int, enters bool) {
 	if len(key) < 2 || key[0] != FamilyTerms {
 		return 0, false

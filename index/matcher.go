@@ -120,7 +120,7 @@ func place(n *node, inherited bool) Cursor {
 	return Cursor{n, inherited}
 }
 
-// Indexed tells whether a scalar here is indexed.
+// Indexed reports whether a scalar here is indexed.
 func (c Cursor) Indexed() bool {
 	if c.node != nil && c.node.exact != unsaid {
 		return c.node.exact == included
@@ -128,5 +128,5 @@ func (c Cursor) Indexed() bool {
 	return c.inherited
 }
 
-// Barren tells that nothing can be indexed here or anywhere below.
+// Barren reports whether nothing can be indexed here or anywhere below.
 func (c Cursor) Barren() bool { return !c.inherited && (c.node == nil || !c.node.fertile) }

@@ -81,7 +81,7 @@ func normalPaths(list []PathSpec) []PathSpec {
 	return list
 }
 
-// has tells whether a list holds this pattern, however it is spelled.
+// has reports whether a list holds this pattern, however it is spelled.
 func has(list []PathSpec, pattern string) bool {
 	want, err := ParsePattern(pattern)
 	return err == nil && slices.ContainsFunc(list, func(s PathSpec) bool {

@@ -94,10 +94,10 @@ func badPattern(s string, at int, reason string) error {
 // Segments returns the steps that lead to where the pattern points. The slice must not be changed.
 func (p Pattern) Segments() []Segment { return p.segments }
 
-// Subtree tells whether the pattern takes in all that lies below that place as well: whether it ends in /*.
+// Subtree reports whether the pattern takes in all that lies below that place as well: whether it ends in /*.
 func (p Pattern) Subtree() bool { return p.subtree }
 
-// Matches tells whether the pattern takes in a scalar at this place.
+// Matches reports whether the pattern takes in a scalar at this place.
 func (p Pattern) Matches(path ...Segment) bool {
 	if p.subtree {
 		return len(path) >= len(p.segments) && slices.Equal(p.segments, path[:len(p.segments)])

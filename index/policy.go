@@ -81,7 +81,7 @@ type VectorPath struct {
 	ShardKey               []string `json:"vectorIndexShardKey,omitempty"`
 }
 
-// Equal tells whether two paths ask for the same index.
+// Equal reports whether two paths ask for the same index.
 func (v VectorPath) Equal(w VectorPath) bool {
 	same := func(a, b *int) bool { return a == b || a != nil && b != nil && *a == *b }
 	return v.Path == w.Path && v.Type == w.Type && v.QuantizerType == w.QuantizerType &&
@@ -151,7 +151,7 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 		p.FullText})
 }
 
-// IsZero tells whether p stands for a policy that was not given.
+// IsZero reports whether p stands for a policy that was not given.
 func (p Policy) IsZero() bool {
 	return p.Mode == "" && p.Included == nil && p.Excluded == nil && p.Composite == nil &&
 		p.Spatial == nil && p.Vector == nil && p.FullText == nil
@@ -170,15 +170,15 @@ func (p Policy) WithoutLegacy() Policy {
 	return p
 }
 
-// Equal tells whether two policies say the same in the same words: whether clients read the same back.
+// Equal reports whether two policies say the same in the same words: whether clients read the same back.
 func (p Policy) Equal(q Policy) bool {
 	a, errA := p.MarshalJSON()
 	b, errB := q.MarshalJSON()
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// Indexed tells whether the policy indexes a scalar at this place of a document. It compiles the policy: use
-// Compile to ask more than once. A policy that is not valid indexes nothing.
+// Indexed reports whether the policy indexes a scalar at this place of a document. It compiles the policy:
+// use Compile to ask more than once. A policy that is not valid indexes nothing.
 func (p *Policy) Indexed(path ...Segment) bool {
 	m, err := Compile(*p)
 	if err != nil {

@@ -104,7 +104,7 @@ func mixed(state *uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Equal tells whether two quantizers make the same codes.
+// Equal reports whether two quantizers make the same codes.
 func (q *Quantizer) Equal(o *Quantizer) bool {
 	return q == o || q != nil && o != nil && q.dimensions == o.dimensions && q.kept == o.kept &&
 		q.bits == o.bits

@@ -48,7 +48,7 @@ type ring struct {
 	loop *s2.Loop // nil in the plane
 }
 
-// GeometryError tells why a value is not a geometry.
+// GeometryError reports why a value is not a geometry.
 type GeometryError struct {
 	Reason string // as the service words it, where that is known
 }

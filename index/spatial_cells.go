@@ -176,7 +176,7 @@ func (c *coverer) near(cells ...s2.CellID) []s2.CellID {
 	})
 }
 
-// nearCell tells whether a cell of the globe is within reach.
+// nearCell reports whether a cell of the globe is within reach.
 func (c *coverer) nearCell(cell s2.Cell) bool {
 	center := cell.Center()
 	if c.g.covers(center) {
@@ -276,7 +276,7 @@ func (c *coverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 	return rect, finite
 }
 
-// nearRect tells whether a rectangle is within reach, or almost: its corners are not rounded off. finite is
+// nearRect reports whether a rectangle is within reach, or almost: its corners are not rounded off. finite is
 // the part of it that is inside the bounding box.
 func (c *coverer) nearRect(rect, finite r2.Rect) bool {
 	if center := finite.Center(); c.g.covers(s2.Point{Vector: r3.Vector{X: center.X, Y: center.Y}}) {
@@ -294,7 +294,7 @@ func (c *coverer) nearRect(rect, finite r2.Rect) bool {
 	return false
 }
 
-// clips tells whether some part of the edge from u to v is in the rectangle.
+// clips reports whether some part of the edge from u to v is in the rectangle.
 func clips(rect r2.Rect, u, v s2.Point) bool {
 	from, to := 0.0, 1.0 // of the edge, what may be
 	inside := func(start, step, low, high float64) bool {

@@ -13,7 +13,7 @@ import (
 // what coordinates lose when they become vectors. In the plane it is a part of the coordinates' size.
 const touch = 1.5e-14
 
-// onEdge tells whether p lies on the edge from a to b.
+// onEdge reports whether p lies on the edge from a to b.
 func onEdge(planar bool, p, a, b s2.Point) bool {
 	switch {
 	case p == a || p == b:
@@ -27,13 +27,13 @@ func onEdge(planar bool, p, a, b s2.Point) bool {
 	return s2.IsDistanceLess(p, a, b, s1.ChordAngleFromSquaredLength(touch*touch))
 }
 
-// meet tells whether two edges have a point in common.
+// meet reports whether two edges have a point in common.
 func meet(planar bool, a0, a1, b0, b1 s2.Point) bool {
 	return crosses(planar, a0, a1, b0, b1) || onEdge(planar, a0, b0, b1) || onEdge(planar, a1, b0, b1) ||
 		onEdge(planar, b0, a0, a1) || onEdge(planar, b1, a0, a1)
 }
 
-// crosses tells whether two edges cross each other in the inside of both.
+// crosses reports whether two edges cross each other in the inside of both.
 func crosses(planar bool, a0, a1, b0, b1 s2.Point) bool {
 	if !planar {
 		return a0 != a1 && b0 != b1 && s2.CrossingSign(a0, a1, b0, b1) == s2.Cross
@@ -96,7 +96,7 @@ func between(planar bool, a, b s2.Point, fraction float64) s2.Point {
 	return s2.Point{Vector: at}
 }
 
-// touches tells whether p lies on the path.
+// touches reports whether p lies on the path.
 func (r *path) touches(planar bool, p s2.Point) bool {
 	if !r.spend.on(chunk * len(r.boxes)) {
 		return false
@@ -114,7 +114,7 @@ func (r *path) touches(planar bool, p s2.Point) bool {
 	return false
 }
 
-// contains tells whether p lies inside the ring. Of points on the ring itself it says the one or the other.
+// contains reports whether p lies inside the ring. Of points on the ring itself it says the one or the other.
 func (r *ring) contains(p s2.Point) bool {
 	if r.loop != nil {
 		return r.loop.ContainsPoint(p)
@@ -133,7 +133,7 @@ func (r *ring) contains(p s2.Point) bool {
 	return inside
 }
 
-// inside tells whether p lies inside the polygon and not on the edge of it.
+// inside reports whether p lies inside the polygon and not on the edge of it.
 func (g *polygon) inside(planar bool, p s2.Point) bool {
 	if !g.outer.contains(p) || g.outer.touches(planar, p) {
 		return false
@@ -146,7 +146,7 @@ func (g *polygon) inside(planar bool, p s2.Point) bool {
 	return true
 }
 
-// covers tells whether p lies inside the polygon or on the edge of it.
+// covers reports whether p lies inside the polygon or on the edge of it.
 func (g *polygon) covers(planar bool, p s2.Point) bool {
 	if !g.outer.contains(p) && !g.outer.touches(planar, p) {
 		return false

@@ -24,7 +24,7 @@ func (g *Geometry) Distance(o *Geometry) float64 {
 	if g.planar {
 		return chord
 	}
-	// The sphere tells which edges are candidates: lengths on the ellipsoid differ from those on it by less
+	// The sphere reports which edges are candidates: lengths on the ellipsoid differ from those on it by less
 	// than 1 %.
 	nearest := math.Inf(1)
 	g.eachFoot(o, func() float64 { return 1.02*chord + 1e-15 }, func(p, a, b s2.Point, d float64) {

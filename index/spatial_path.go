@@ -86,7 +86,7 @@ func maxVector(a, b r3.Vector) r3.Vector {
 
 // eachNear calls fn for pairs of edges of p and q, at least for those that are not further apart than reach,
 // as the vectors go. reach is asked again for each pair of chunks: it may become less on the way. fn ends it
-// all by returning false; the result tells whether it did not.
+// all by returning false; the result reports whether it did not.
 func (p *path) eachNear(q *path, reach func() float64, fn func(a0, a1, b0, b1 s2.Point) bool) bool {
 	for i, b := range p.boxes {
 		if !p.spend.on(chunk * len(q.boxes)) {

@@ -6,8 +6,8 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// Intersects tells whether two geometries of the same space have a point in common. What lies on the edge of
-// a polygon belongs to it, whether that is the edge of a hole or not.
+// Intersects reports whether two geometries of the same space have a point in common. What lies on the edge
+// of a polygon belongs to it, whether that is the edge of a hole or not.
 func (g *Geometry) Intersects(o *Geometry) bool {
 	for _, p := range g.paths {
 		for _, q := range o.paths {
@@ -23,7 +23,7 @@ func (g *Geometry) Intersects(o *Geometry) bool {
 	return g.coversStartOf(o) || o.coversStartOf(g)
 }
 
-// coversStartOf tells whether a polygon of g covers the first position of a path of o.
+// coversStartOf reports whether a polygon of g covers the first position of a path of o.
 func (g *Geometry) coversStartOf(o *Geometry) bool {
 	for _, p := range o.paths {
 		if g.covers(p.points[0]) {
@@ -37,7 +37,7 @@ func (g *Geometry) covers(p s2.Point) bool {
 	return slices.ContainsFunc(g.polygons, func(polygon polygon) bool { return polygon.covers(g.planar, p) })
 }
 
-// Within tells whether all of g lies in o and not all of it on the edge of o. Of a MultiPolygon one polygon
+// Within reports whether all of g lies in o and not all of it on the edge of o. Of a MultiPolygon one polygon
 // must hold each part of g. Where o is a point or a line, g must be one that lies on it, and a point must not
 // be an end of the line.
 func (g *Geometry) Within(o *Geometry) bool {
@@ -59,7 +59,7 @@ func (g *Geometry) Within(o *Geometry) bool {
 	return true
 }
 
-// coversPolygon tells whether part has no point outside of the polygon.
+// coversPolygon reports whether part has no point outside of the polygon.
 func (g *polygon) coversPolygon(planar bool, part polygon) bool {
 	if !g.coversPath(planar, part.outer.path) {
 		return false
@@ -82,7 +82,7 @@ func (g *polygon) coversPolygon(planar bool, part polygon) bool {
 	return true
 }
 
-// hasPartOf tells whether some of a path that the polygon covers is not on its edge.
+// hasPartOf reports whether some of a path that the polygon covers is not on its edge.
 func (g *polygon) hasPartOf(planar bool, p *path) bool {
 	rings := []*path{g.outer.path}
 	for _, h := range g.holes {
@@ -91,7 +91,7 @@ func (g *polygon) hasPartOf(planar bool, p *path) bool {
 	return !p.eachPiece(planar, rings, func(middle s2.Point) bool { return !g.inside(planar, middle) })
 }
 
-// isEndOf tells whether g is a point that a line begins or ends with; a closed line has no ends.
+// isEndOf reports whether g is a point that a line begins or ends with; a closed line has no ends.
 func (g *Geometry) isEndOf(o *Geometry) bool {
 	p, line := g.paths[0].points, o.paths[0].points
 	return len(p) == 1 && len(line) > 1 && line[0] != line[len(line)-1] &&
@@ -125,7 +125,7 @@ func (r *ring) somewhere(planar bool) (p s2.Point, ok bool) {
 	return p, false
 }
 
-// coversPath tells whether the path never leaves the polygon.
+// coversPath reports whether the path never leaves the polygon.
 func (g *polygon) coversPath(planar bool, p *path) bool {
 	if !g.covers(planar, p.points[0]) {
 		return false
@@ -175,7 +175,7 @@ func (p *path) eachPiece(planar bool, others []*path, fn func(middle s2.Point) b
 	return true
 }
 
-// liesOn tells whether all of g, a point or a line, is on the paths of o.
+// liesOn reports whether all of g, a point or a line, is on the paths of o.
 func (g *Geometry) liesOn(o *Geometry) bool {
 	on := func(p s2.Point) bool {
 		return slices.ContainsFunc(o.paths, func(q *path) bool { return q.touches(g.planar, p) })

@@ -2,11 +2,11 @@ package index
 
 import "github.com/golang/geo/s2"
 
-// This file tells whether rings of the globe make polygons. The service's words name a ring by its number in
-// the polygon.
+// This file reports whether rings of the globe make polygons. The service's words name a ring by its number
+// in the polygon.
 
-// checkRings tells what is wrong with the rings of the polygons: one that crosses or touches itself along an
-// edge, two that do, or one that lies where the polygon is not.
+// checkRings reports what is wrong with the rings of the polygons: one that crosses or touches itself along
+// an edge, two that do, or one that lies where the polygon is not.
 func (g *Geometry) checkRings() error {
 	number := 0
 	var before []*path
@@ -63,7 +63,7 @@ func (g *polygon) check() error {
 	return nil
 }
 
-// holdsPartOf tells whether a position of a ring is inside the polygon.
+// holdsPartOf reports whether a position of a ring is inside the polygon.
 func (g *polygon) holdsPartOf(r *ring) bool {
 	p, ok := pointOff(r.path, g.outer.path)
 	return ok && g.inside(false, p)
@@ -84,7 +84,7 @@ func interior(ring int) error {
 		ring)
 }
 
-// simple tells what is wrong where a ring meets itself other than in single positions.
+// simple reports what is wrong where a ring meets itself other than in single positions.
 func simple(p *path, number int) (err error) {
 	p.eachNear(p, p.touching(p), func(a0, a1, b0, b1 s2.Point) bool {
 		switch {
@@ -99,7 +99,7 @@ func simple(p *path, number int) (err error) {
 	return err
 }
 
-// apart tells what is wrong where a ring meets one of others other than in single positions.
+// apart reports what is wrong where a ring meets one of others other than in single positions.
 func apart(p *path, number int, others []*path) (err error) {
 	for i, q := range others {
 		p.eachNear(q, p.touching(q), func(a0, a1, b0, b1 s2.Point) bool {
@@ -118,7 +118,7 @@ func apart(p *path, number int, others []*path) (err error) {
 	return nil
 }
 
-// overlap tells whether two edges have more than one point in common.
+// overlap reports whether two edges have more than one point in common.
 func overlap(a0, a1, b0, b1 s2.Point) bool {
 	var common []s2.Point
 	add := func(p s2.Point, on bool) {

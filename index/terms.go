@@ -68,7 +68,7 @@ func shorten(v jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(append(make([]byte, 0, end+1), raw[:end]...), '"'))
 }
 
-// whole tells whether a term stands for one value only: not for a kind, and not cut.
+// whole reports whether a term stands for one value only: not for a kind, and not cut.
 func whole(term []byte) bool {
 	if len(term) == 0 {
 		return false

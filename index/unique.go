@@ -115,13 +115,13 @@ func (u UniqueKeys) MarshalJSON() ([]byte, error) {
 	return jsondoc.Marshal(w)
 }
 
-// IsZero tells whether u was not given.
+// IsZero reports whether u was not given.
 func (u UniqueKeys) IsZero() bool { return u.keys == nil }
 
 // Len returns the number of constraints.
 func (u UniqueKeys) Len() int { return len(u.keys) }
 
-// Equal tells whether both hold the same constraints over the same paths, in the same order. Not given is
+// Equal reports whether both hold the same constraints over the same paths, in the same order. Not given is
 // equal to an empty list.
 func (u UniqueKeys) Equal(v UniqueKeys) bool {
 	return slices.EqualFunc(u.keys, v.keys, func(a, b uniqueKey) bool {

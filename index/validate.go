@@ -148,7 +148,7 @@ func (p SpatialPath) validate(geometry bool) error {
 	return nil
 }
 
-// spans tells whether the box has an area, and one that JSON can write.
+// spans reports whether the box has an area, and one that JSON can write.
 func (b *Box) spans() bool {
 	return b.XMin < b.XMax && b.YMin < b.YMax && !math.IsInf(b.XMax-b.XMin, 0) &&
 		!math.IsInf(b.YMax-b.YMin, 0)

@@ -38,7 +38,7 @@ func (v VectorPath) validate(embeddings map[string]int) error {
 	return nil
 }
 
-// fault tells what is wrong with the parameters of an index of a known type.
+// fault reports what is wrong with the parameters of an index of a known type.
 func (v VectorPath) fault(dimensions int) string {
 	const outOfRange = "The Vector Indexing Policy parameter %s value :: %d is out of range. The allowed range is between %d and %d."
 	most := min(maxQuantizedBytes, dimensions)

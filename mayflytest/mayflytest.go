@@ -63,7 +63,7 @@ func WithStore(change func(*store.Options)) Option { return func(o *options) { c
 // test's.
 func WithHTTP(change func(*httpapi.Options)) Option { return func(o *options) { change(&o.http) } }
 
-// WithLogger tells where the server logs to. Default: nowhere.
+// WithLogger reports where the server logs to. Default: nowhere.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
 // WithSeed plants a seed, a file or a folder in the form of mayfly serve --seed, before the test begins. Its

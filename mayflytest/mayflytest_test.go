@@ -30,7 +30,7 @@ func put(t testing.TB, c *store.Container, id, more string) {
 	}
 }
 
-// has tells whether a document can be read, and whether it still takes room.
+// has reports whether a document can be read, and whether it still takes room.
 func has(t testing.TB, m *Mayfly, id string) (live bool, documents int64) {
 	t.Helper()
 	c := m.Container("db/c", "/pk")

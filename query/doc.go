@@ -28,7 +28,7 @@
 // document decides, and all conditions are put to it again. So results never depend on what is indexed.
 //
 // Where a query wants nothing of the documents but what an index says, they are not read: counts, MIN and
-// MAX, groups and distinct values of a path, rows that OFFSET skips. The source then tells which entries
+// MAX, groups and distinct values of a path, rows that OFFSET skips. The source then reports which entries
 // belong to expired documents. ORDER BY VectorDistance and ORDER BY RANK take scores from the index as well.
 //
 // # Pages

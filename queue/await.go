@@ -3,7 +3,7 @@ package queue
 import "github.com/mayflydb/mayfly/queue/entity"
 import "context"
 
-// hasEnded tells why the store takes no receivers any more; nil: it does.
+// hasEnded reports why the store takes no receivers any more; nil: it does.
 func (s *messageStore) hasEnded() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,7 @@ func (q *Queues) Check(ctx context.Context, report func(error) bool) error {
 	return m.checkMessages(ctx, report)
 }
 
-// Totals tells how many entities there are, and how many messages in all of them. It changes nothing: what
+// Totals reports how many entities there are, and how many messages in all of them. It changes nothing: what
 // has expired and is not purged yet counts.
 func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err error) {
 	m, err := q.dataset()

@@ -99,7 +99,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, e
 	return swept, nil
 }
 
-// sweepPostponed tells that a sweep is not to purge the store now.
+// sweepPostponed reports whether a sweep is not to purge the store now.
 func (s *messageStore) sweepPostponed(ctx context.Context) bool {
 	if !host.Held(ctx) {
 		return false
@@ -110,7 +110,7 @@ func (s *messageStore) sweepPostponed(ctx context.Context) bool {
 	return s.e.m.opts.LazyExpiry && !s.inUse() && s.now()-s.lastReceived.Load() >= lazyAfter
 }
 
-// inUse tells that somebody receives from the store.
+// inUse reports whether somebody receives from the store.
 func (s *messageStore) inUse() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,7 +244,7 @@ func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err err
 	return n, err
 }
 
-// purge ends a message if it has expired. ended tells that it is not there, or not active, any more.
+// purge ends a message if it has expired. ended reports that it is not there, or not active, any more.
 func (w *work) purge(s *messageStore, seq int64) (ended bool, err error) {
 	p, err := w.in(s)
 	if err != nil {

@@ -89,7 +89,7 @@ func (s *messageStore) mustForward(at int64) {
 	s.e.m.timers.arm(s, at)
 }
 
-// forward moves as many messages on as one transaction takes. more tells that there are others, and sources
+// forward moves as many messages on as one transaction takes. more reports that there are others, and sources
 // are the stores that they have arrived in, and do not stay in.
 func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messageStore, err error) {
 	if err := s.forwarding.Lock(ctx); err != nil {

@@ -141,7 +141,7 @@ func (i *idler) run(ctx context.Context) {
 	}
 }
 
-// look deletes what is due and tells when to look again.
+// look deletes what is due and reports when to look again.
 func (i *idler) look(ctx context.Context, now int64) (next int64) {
 	next = host.Never
 	overdue := false
@@ -151,7 +151,7 @@ func (i *idler) look(ctx context.Context, now int64) (next int64) {
 		}
 		at := e.idleDeadline(now)
 		if at == host.Never {
-			at = now + retryIdle // in use: by whom nobody tells when that ends
+			at = now + retryIdle // in use: by whom nobody reports when that ends
 		}
 		overdue = overdue || at <= now
 		next = min(next, at)

@@ -331,7 +331,7 @@ func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
 	return out, nil
 }
 
-// entity tells what is known of an entity.
+// entity reports what is known of an entity.
 func (m *dataset) entity(ctx context.Context, e *entityState) (entity.Entity, error) {
 	out := entity.Entity{
 		Kind:       e.kind,

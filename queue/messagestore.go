@@ -89,7 +89,7 @@ func (s *messageStore) end(why *entity.Error) {
 	s.free.all()
 }
 
-// changed tells that properties of the entity have been set: its locks are lost, without a count, and
+// changed reports that properties of the entity have been set: its locks are lost, without a count, and
 // receivers that its status refuses end, as do those of messages that go on.
 func (s *messageStore) changed() {
 	s.mu.Lock()

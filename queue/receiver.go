@@ -243,7 +243,7 @@ func (r *Receiver) place() *receiveCursor {
 }
 
 // Ended is closed when the receiver has no more to expect: its entity is deleted, or disabled, its
-// session's lock is lost, the server restores or stops. Err tells which.
+// session's lock is lost, the server restores or stops. Err reports which.
 func (r *Receiver) Ended() <-chan struct{} { return r.ended }
 
 // Err is why the receiver has ended; nil before.

@@ -100,7 +100,7 @@ func (s *messageStore) endSettle(c *claim, what after, err error) {
 	}
 }
 
-// drop ends the claim on a message; available tells that it can be received.
+// drop ends the claim on a message; available reports that it can be received.
 func (s *messageStore) drop(c *claim, available bool) {
 	if available {
 		s.unclaim(c)
@@ -174,7 +174,7 @@ func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 	return list, nil
 }
 
-// Locked tells which message a lock covers: its number and its id. Errors: CodeMessageLockLost.
+// Locked reports which message a lock covers: its number and its id. Errors: CodeMessageLockLost.
 func (q *Queues) Locked(ctx context.Context, a entity.Address, token message.UUID) (number int64, id string,
 	err error) {
 	s, err := q.store(a)

@@ -18,7 +18,7 @@ const (
 	maxActivate = 256 // scheduled messages that are brought in one transaction
 )
 
-// tick does what is due, a transaction of each kind at most. more tells that something is left.
+// tick does what is due, a transaction of each kind at most. more reports that something is left.
 func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
 	if err := s.turn.Lock(ctx); err != nil {
 		return false, wrap(err)
@@ -100,7 +100,7 @@ type lapsed struct {
 	after after // what has become of its message
 }
 
-// endLocks ends locks that are over. more tells that there are others.
+// endLocks ends locks that are over. more reports that there are others.
 func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 	s.mu.Lock()
 	list, locks := s.popLapsed(s.now())
@@ -210,7 +210,7 @@ func (s *messageStore) activate(ctx context.Context) error {
 	return nil
 }
 
-// activate brings scheduled messages in the order of their moments, and tells when the next one is due, and
+// activate brings scheduled messages in the order of their moments, and reports when the next one is due, and
 // when the last one was that it has brought; 0: none.
 func (w *work) activate(s *messageStore) (next, last int64, err error) {
 	var due []host.Entry

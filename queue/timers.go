@@ -93,7 +93,7 @@ func (t *timers) run(ctx context.Context) {
 	}
 }
 
-// tick sees to the stores whose time has come, and tells when the next one's comes.
+// tick sees to the stores whose time has come, and reports when the next one's comes.
 func (t *timers) tick(ctx context.Context, now int64) (first int64) {
 	for ctx.Err() == nil {
 		t.mu.Lock()

@@ -40,7 +40,7 @@ func (w *work) seen(p *part, id string, window time.Duration) (bool, error) {
 	return false, nil
 }
 
-// forgetSeen forgets ids that were accepted before the window, limit at most. more tells that there are
+// forgetSeen forgets ids that were accepted before the window, limit at most. more reports that there are
 // others, and next when the next one is over; host.Never: there is none.
 func (s *messageStore) forgetSeen(ctx context.Context, limit int) (n int, more bool, next int64, err error) {
 	window := millis(s.e.properties.Load().DuplicateDetectionWindow)

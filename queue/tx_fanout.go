@@ -133,7 +133,7 @@ func (w *work) copy(p *part, c *recipient, h layout.Header, m *message.Message, 
 	return w.storeDeadLetter(p, entity.DeadLetters, &h, body, *failed)
 }
 
-// act is a copy of a message on which a rule's action has been carried out; why tells that it could not be.
+// act is a copy of a message on which a rule's action has been carried out; why reports that it could not be.
 func (e *entityState) act(r *entity.Rule, m *message.Message,
 	h *layout.Header) (acted *message.Message, why *reason) {
 	acted = m.Clone()

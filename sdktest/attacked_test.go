@@ -165,7 +165,7 @@ func (k *took) next() map[string][]time.Duration {
 }
 
 // neighbour works for quietTime while nothing else happens, and on beside an attack until the function that
-// it returns is called, which tells how long the answers took. Both times it does the same: a client that
+// it returns is called, which reports how long the answers took. Both times it does the same: a client that
 // pauses between two requests waits longer for each than one that never does.
 func (a *target) neighbour() (end func()) {
 	var stop atomic.Bool

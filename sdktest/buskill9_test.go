@@ -202,7 +202,7 @@ func (b bus) receiveUntilKilled(ctx context.Context, t *testing.T, l *busLedger,
 	}
 }
 
-// drain takes out what is in a queue, and tells how often each id was there. How many there are the
+// drain takes out what is in a queue, and reports how often each id was there. How many there are the
 // administration says: that none comes for a while may mean that the machine is busy.
 func (b bus) drain(t *testing.T, queue string) map[string]int {
 	t.Helper()

@@ -119,7 +119,7 @@ func rawSets(t *testing.T) float64 {
 	return float64(n.Load()) / (loadTime / 4).Seconds()
 }
 
-// TestServiceBusConnections tells what a thousand connections of ten links each cost.
+// TestServiceBusConnections reports what a thousand connections of ten links each cost.
 func TestServiceBusConnections(t *testing.T) {
 	const connections, links = 1000, 10
 	b := startBus(t, "--memory")

@@ -45,7 +45,7 @@ func (l *life) body() []byte {
 	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"value":%d,"ttl":%d,"filler":"%0100d"}`, l.id, l.pk, l.value, l.ttl, l.value)
 }
 
-// expiredBy tells whether the version was expired at a second.
+// expiredBy reports whether the version was expired at a second.
 func (l *life) expiredBy(second int64) bool { return l.ttl > 0 && l.ts+int64(l.ttl) <= second }
 
 // ledger is every version that was ever sent to a container. It is read when nobody writes.

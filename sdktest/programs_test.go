@@ -128,7 +128,7 @@ func command(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// stale tells whether what was made from a file is missing or older than it.
+// stale reports whether what was made from a file is missing or older than it.
 func stale(source, made string) bool {
 	from, err := os.Stat(source)
 	if err != nil {

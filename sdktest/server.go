@@ -154,7 +154,7 @@ func (s *Server) Kill() error {
 	return err
 }
 
-// Running tells whether the process is alive.
+// Running reports whether the process is alive.
 func (s *Server) Running() bool {
 	if s.exited == nil {
 		return false

@@ -34,7 +34,7 @@ func create(t *testing.T, c *azcosmos.ContainerClient, id, ttl string) azcosmos.
 	return res
 }
 
-// alive tells whether a point read and a query of the partition agree that the item is there.
+// alive reports whether a point read and a query of the partition agree that the item is there.
 func alive(t *testing.T, c *azcosmos.ContainerClient, id string) bool {
 	t.Helper()
 	_, err := c.ReadItem(t.Context(), pkA, id, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// DryRunTTL tells what a change of the container's DefaultTTL would do at this moment. It is refused with
+// DryRunTTL reports what a change of the container's DefaultTTL would do at this moment. It is refused with
 // what the change itself would be refused with, and takes about a second at most: see DryRun.Complete.
 func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.DryRunOptions) (
 	inspect.DryRun, error) {
@@ -70,15 +70,15 @@ func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *wo
 	return classify.ToFault(err)
 }
 
-// Expiry tells when the item expires if nothing changes, and what decides that, at the present moment.
+// Expiry reports when the item expires if nothing changes, and what decides that, at the present moment.
 func (it Item) Expiry() inspect.Expiry {
 	st := it.c.state.Load()
 	return inspect.ExplainLife(it.c.viewState(st, it.c.moment()), &it.head, it.body)
 }
 
-// ExplainItem tells when an item expires and why, of one that has expired as well. An item that is not there
-// is no error but StateUnknown or StatePurged. It fails with CodeBadRequest for a partition key that does not
-// fit.
+// ExplainItem reports when an item expires and why, of one that has expired as well. An item that is not
+// there is no error but StateUnknown or StatePurged. It fails with CodeBadRequest for a partition key that
+// does not fit.
 func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey, id string) (
 	inspect.Expiry, error) {
 	c.ds.in.Enter()

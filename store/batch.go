@@ -44,7 +44,7 @@ type BatchResult struct {
 	// Results are those of the operations, in their order. Operations that were not tried, or were undone,
 	// because another failed have CodeFailedDependency.
 	Results []OperationResult
-	// Mixed tells that some operation failed, or read nothing new (CodeNotModified).
+	// Mixed reports whether some operation failed, or read nothing new (CodeNotModified).
 	Mixed bool
 }
 
@@ -133,7 +133,7 @@ type batch struct {
 	c       *Container
 	o       BatchOptions
 	ops     []Operation
-	list    []*prepared // nil where results tells why
+	list    []*prepared // nil where results reports why
 	results []OperationResult
 	receipt Receipt
 	answer  int // bytes of the documents that go out

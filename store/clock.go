@@ -100,7 +100,7 @@ func (db *DB) Clock() ttl.State {
 	return s
 }
 
-// Clock is the state of the database's clock. own tells that it is the database's own; else it is the
+// Clock is the state of the database's clock. own reports that it is the database's own; else it is the
 // server's.
 func (d *Database) Clock() (s ttl.State, own bool) { return d.clock.State() }
 

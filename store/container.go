@@ -106,7 +106,7 @@ type Range struct {
 	LSN           uint64  // the range's position
 	Timestamp     int64   // seconds since 1970
 
-	// Splitting tells that the range is being split.
+	// Splitting reports whether the range is being split.
 	Splitting bool
 
 	made uint64 // the catalog's LSN then

@@ -86,7 +86,7 @@ func (db *DB) Close() error {
 	return classify.ToFault(db.host.Close())
 }
 
-// Closing tells what Close is waiting for, in words; empty where it has not begun.
+// Closing reports what Close is waiting for, in words; empty where it has not begun.
 func (db *DB) Closing() string { return db.host.Closing() }
 
 // Incarnation tells the stores that Restore puts in each other's place apart, and stores from each other. It

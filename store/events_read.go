@@ -55,8 +55,8 @@ func (e *Expiration) AppendJSON(dst []byte) []byte {
 type ExpirationsPage struct {
 	Expirations []Expiration // none: nothing has expired behind the position
 	Position    string       // where the next page begins
-	// Lost tells that entries behind the position which was asked for are not kept any more: it was older
-	// than the log's retention, or than the log.
+	// Lost reports whether entries behind the position which was asked for are not kept any more: it was
+	// older than the log's retention, or than the log.
 	Lost bool
 }
 

@@ -37,7 +37,7 @@ type expirySink interface {
 	take(ghost *stored) (taken bool, err error)
 	// finish ends the part: nothing more arrives.
 	finish()
-	// leave gives back what is held of both sides; committed tells that what was taken is there.
+	// leave gives back what is held of both sides; committed reports that what was taken is there.
 	leave(committed bool)
 }
 

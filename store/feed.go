@@ -83,7 +83,7 @@ type ChangesPage struct {
 	// Position is where the next page begins: for ChangesStart.After. It also moves over changes that were
 	// passed over, so that they are not looked at again.
 	Position string
-	// More tells that the page has ended early, since its time was over: there may be changes behind
+	// More reports whether the page has ended early, since its time was over: there may be changes behind
 	// Position, even if it has none.
 	More bool
 }
@@ -239,7 +239,7 @@ func (f *feedReader) fillLatest(src *source, at *layout.Sequence) (err error) {
 }
 
 // gather reads entries, as many as may fill the page; once it is full, those that the transaction of its last
-// change has left. more tells that others may follow.
+// change has left. more reports that others may follow.
 func (f *feedReader) gather(src *source, it engine.Iterator) (more bool, err error) {
 	room := math.MaxInt
 	if !f.full {
@@ -271,8 +271,8 @@ func (f *feedReader) gather(src *source, it engine.Iterator) (more bool, err err
 	return true, nil
 }
 
-// addRows adds the items that the entries name, and moves the position over the entries; ended tells that the
-// page has come to its end.
+// addRows adds the items that the entries name, and moves the position over the entries; ended reports that
+// the page has come to its end.
 func (f *feedReader) addRows(src *source, at *layout.Sequence) (ended bool, err error) {
 	rows := f.rows
 	pass := func() { // the entries that are not wanted

@@ -137,7 +137,7 @@ func (w *feedWorld) step(n int) {
 	case 1:
 		w.sweep()
 	case 2:
-		w.sweep() // what has expired and what is deleted with its key are not told apart before they are purged
+		w.sweep() // what has expired and what is deleted with its key are not distinguished before they are purged
 		if _, err := w.c.DeletePartition(w.ctx, pk(k.Partition)); err != nil {
 			w.t.Error(err)
 		}

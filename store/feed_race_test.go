@@ -241,7 +241,7 @@ func (f *replica) freeze() {
 
 func (f *replica) thaw() { f.knows, f.frozen = *f.frozen, nil }
 
-// page reads a page and tells how many changes it had.
+// page reads a page and reports how many changes it had.
 func (f *replica) page(c *store.Container) (int, error) {
 	f.mu.Lock()
 	req := store.ChangesRequest{Mode: f.mode, Start: store.ChangesStart{After: f.knows.after},

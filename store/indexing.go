@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// indexDefinition is what a container's definition says about index entries. recent tells that the documents
-// of a partition are kept in the order of their _ts as well.
+// indexDefinition is what a container's definition says about index entries. recent reports that the
+// documents of a partition are kept in the order of their _ts as well.
 func indexDefinition(spec *definition.ContainerSpec, recent bool) index.Definition {
 	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry,
 		Vectors: map[string]int{}}

@@ -44,7 +44,7 @@ type SessionPosition struct {
 	Version int64
 }
 
-// Receipt tells what an operation did and cost. It is filled on failures, too, as far as it went.
+// Receipt reports what an operation did and cost. It is filled on failures, too, as far as it went.
 type Receipt struct {
 	Range    string  // id of the partition range that served; empty where none was reached
 	LSN      uint64  // the range's position after the operation: what a session token carries

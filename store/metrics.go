@@ -102,7 +102,7 @@ type ReaperState struct {
 	Backlog   inspect.Backlog
 }
 
-// Reaper tells how the container's reaper stands. It counts what has expired and is not purged.
+// Reaper reports how the container's reaper stands. It counts what has expired and is not purged.
 func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
 	s := ReaperState{
 		Paused: c.reaping.paused.Load(), AllPaused: c.ds.in.ReaperPaused(), Purged: c.purged.Load(),

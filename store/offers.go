@@ -20,7 +20,8 @@ type Offer struct {
 	ETag        string
 	Timestamp   int64 // seconds since 1970
 	Throughput  definition.Throughput
-	// Pending tells that the throughput has been raised and partition ranges are still being split for it.
+	// Pending reports whether the throughput has been raised and partition ranges are still being split for
+	// it.
 	Pending bool
 }
 

@@ -84,8 +84,8 @@ type QueryPage struct {
 	Stats        query.Stats
 	Indexes      query.IndexUse
 	Plan         string // with QueryRequest.Explain
-	// Ordered tells that the rows come by an ORDER BY, Descending that its first key is DESC: equal rows come
-	// latest first.
+	// Ordered reports whether the rows come by an ORDER BY, Descending that its first key is DESC: equal rows
+	// come latest first.
 	Ordered, Descending bool
 }
 
@@ -93,7 +93,7 @@ type QueryPage struct {
 // after range. A continuation stays valid through writes and restarts, for the same query and scope. A page
 // has one if a row follows it, or if its time was over before that was known. Without conditions, JOIN, TOP
 // and OFFSET a full page has one even if nothing follows, but in one logical partition. A query that cannot
-// be answered fails with CodeBadRequest, and a *query.Error tells where and why; CodeCrossPartition: see
+// be answered fails with CodeBadRequest, and a *query.Error reports where and why; CodeCrossPartition: see
 // CrossStream. Its cause is a *CrossPartitionError, or a *query.Error where clients cannot merge the rows
 // either.
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {
@@ -131,7 +131,7 @@ func (*CrossPartitionError) Error() string {
 	return "the client must merge the results of the partition ranges"
 }
 
-// errStale tells that the container's settings have changed since the plan was made, which relies on what was
+// errStale means that the container's settings have changed since the plan was made, which relies on what was
 // indexed then.
 var errStale = errors.New("the plan is stale")
 

@@ -274,7 +274,7 @@ func (q *one) request(page int) store.QueryRequest {
 	return store.QueryRequest{Text: q.Text, Parameters: q.Parameters(), ListOptions: store.ListOptions{Scope: q.scope, MaxItems: page}}
 }
 
-// differs tells what is wrong with the answer to a query in pages of some size; "" is nothing.
+// differs reports what is wrong with the answer to a query in pages of some size; "" is nothing.
 func (g *queryRig) differs(policy string, q *one, page int) string {
 	g.t.Helper()
 	request := q.request(page)
@@ -507,8 +507,8 @@ func (g *queryRig) resume() (times int) {
 	return times
 }
 
-// disturb changes a few documents, or lets a second pass, or has all indexed by another policy. It tells what
-// it has done.
+// disturb changes a few documents, or lets a second pass, or has all indexed by another policy. It reports
+// what it has done.
 func (g *queryRig) disturb(touched map[string]bool) (story string) {
 	g.t.Helper()
 	for range 1 + g.r.IntN(2) {

@@ -11,11 +11,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
-// QueryPlan tells how a client runs a query over several partition ranges: the document that Cosmos DB calls
-// PartitionedQueryExecutionInfo, in JSON, with the query that each range is to be asked and what becomes of
-// the answers. features are those that the client can merge, by Cosmos DB's names; nil: all. Of the request
-// only the text, the parameters, the partition key and Continued matter. CodeBadRequest: the query is wrong.
-// CodeCrossPartition: it needs a feature that is not among those; the cause is a *query.UnsupportedError.
+// QueryPlan reports how a client runs a query over several partition ranges: the document that Cosmos DB
+// calls PartitionedQueryExecutionInfo, in JSON, with the query that each range is to be asked and what
+// becomes of the answers. features are those that the client can merge, by Cosmos DB's names; nil: all. Of
+// the request only the text, the parameters, the partition key and Continued matter. CodeBadRequest: the
+// query is wrong. CodeCrossPartition: it needs a feature that is not among those; the cause is a
+// *query.UnsupportedError.
 func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	features []string) ([]byte, Receipt, error) {
 	c.beginUse()

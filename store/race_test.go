@@ -461,7 +461,7 @@ func TestIfMatchLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// waits is an engine that tells when somebody is about to wait for the disk.
+// waits is an engine that reports when somebody is about to wait for the disk.
 type waits struct {
 	*pebble.Engine
 	come atomic.Pointer[chan struct{}]

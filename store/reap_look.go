@@ -85,7 +85,7 @@ func (l *sweepLook) walk(r engine.Reader, g *familyLook) error {
 	return err
 }
 
-// judge tells which of the expired have to wait; nil: none has.
+// judge reports which of the expired have to wait; nil: none has.
 func (l *sweepLook) judge(family byte) func(host.Entry) host.SweepAction {
 	if l.delay == nil {
 		return nil

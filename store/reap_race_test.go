@@ -69,7 +69,7 @@ func TestReaperMeetsWhatIsWrittenBehindIt(t *testing.T) {
 	}
 }
 
-// smallDisk is a file system that tells how much room there is.
+// smallDisk is a file system that reports how much room there is.
 type smallDisk struct {
 	vfs.FS
 	avail *atomic.Uint64

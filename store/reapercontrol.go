@@ -42,9 +42,10 @@ func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
 func (db *DB) ReaperPaused() bool { return db.live().in.ReaperPaused() }
 
 // SweepNow purges everything that has expired by now, in every database by its own clock, but for what
-// somebody holds the reaper back from (see Reap), and tells how many items that were. What a moved clock has
-// brought about has then happened, and is in the logs of expiries. Else nothing that a caller can see depends
-// on it but space and Metrics. Times to live that are beginning to count from another property do so first.
+// somebody holds the reaper back from (see Reap), and reports how many items that were. What a moved clock
+// has brought about has then happened, and is in the logs of expiries. Else nothing that a caller can see
+// depends on it but space and Metrics. Times to live that are beginning to count from another property do so
+// first.
 func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 	if err := db.live().settleLives(ctx); err != nil {
 		return 0, err

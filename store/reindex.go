@@ -103,8 +103,8 @@ func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 	return errors.Join(failed...)
 }
 
-// IndexProgress tells how far the documents have been indexed by the present policy, from 0 to 100. It is 100
-// except after a change of the policy.
+// IndexProgress reports how far the documents have been indexed by the present policy, from 0 to 100. It is
+// 100 except after a change of the policy.
 func (c *Container) IndexProgress() int {
 	st := c.state.Load()
 	if !st.unsettled() {
@@ -136,7 +136,7 @@ func (st *containerState) loadReindexed(r engine.Reader, s *partition) error {
 }
 
 // reindex indexes the documents of a container by its policy and takes the older ones out of its record. more
-// tells that the policy has changed meanwhile.
+// reports that the policy has changed meanwhile.
 func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more bool, err error) {
 	st := c.state.Load()
 	if !st.unsettled() || st.dropped {

@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
-// A snapshot is all data of the host at one moment, under a name; package host tells how it goes back to one.
+// A snapshot is all data of the host at one moment, under a name; package host reports how it goes back to
+// one.
 //
 // What it goes back to is a new incarnation of the old: etags differ, numbers of databases and containers go
 // on from the higher of the two, and every range goes on above the highest LSN that any range of the old has

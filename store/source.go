@@ -194,8 +194,8 @@ func (r *row) System() jsondoc.System {
 	return Item{c: r.c, rid: r.rid, head: r.head}.system()
 }
 
-// take fills a row with an item that is alive and in the scope; false where it is not. listed tells that the
-// posting of the scope's partition key has led to it.
+// take fills a row with an item that is alive and in the scope; false where it is not. listed reports that
+// the posting of the scope's partition key has led to it.
 func (s *source) take(r *row, rid uint64, value []byte, listed bool) (bool, error) {
 	h, body, err := layout.DecodeItem(value)
 	if err != nil {

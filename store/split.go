@@ -41,7 +41,7 @@ import (
 // former policy. A container that is dropped refuses the next piece. A reader that holds a snapshot of
 // before, or has looked up a slot before, sees that by the state and looks again.
 
-// errUnwanted tells that a split in the background is not asked for any more.
+// errUnwanted means that a split in the background is not asked for any more.
 var errUnwanted = errors.New("store: a split is not wanted any more")
 
 // Split divides the partition range with the id rangeID in two at the effective partition key at, in

@@ -1,6 +1,6 @@
 package store
 
-// Inside tells how many share the container's gate; less than 0: it is shut.
+// Inside reports how many share the container's gate; less than 0: it is shut.
 func (c *Container) Inside() int64 {
 	n, _ := c.gate.State()
 	return n

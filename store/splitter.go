@@ -81,7 +81,7 @@ func (x *splitter) pass(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// step splits one range, if an offer still needs more than there are; more tells that it did.
+// step splits one range, if an offer still needs more than there are; more reports that it did.
 func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error) {
 	db := x.ds
 	find := func() (rec record.Offer, ok bool) { // the caller holds mu or the catalog's lock

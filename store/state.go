@@ -45,7 +45,7 @@ func (ds *dataset) ownMark(version uint32) uint64 { return uint64(ds.server)<<32
 // remark is a mark with another version.
 func remark(mark uint64, version uint32) uint64 { return mark&^math.MaxUint32 | uint64(version) }
 
-// elsewhereError tells that an operation has gone by a state of the container that is none any more.
+// elsewhereError reports that an operation has gone by a state of the container that is none any more.
 type elsewhereError struct{ version uint32 }
 
 func (e *elsewhereError) Error() string {
@@ -170,7 +170,7 @@ func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
 }
 
 // outdated is for who refuses something by what he knows of the container, without having looked at anything
-// that is stored: it tells that st was not the container's state any more, which has been read anew.
+// that is stored: it reports that st was not the container's state any more, which has been read anew.
 func (c *Container) outdated(ctx context.Context, st *containerState) bool {
 	scope := st.ranges[0].scope
 	err := c.ds.view(ctx, func(r engine.Reader) error {

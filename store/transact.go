@@ -143,7 +143,7 @@ func (x *Transaction) Query(q QueryRequest) (QueryPage, error) {
 	return QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats}, classify.ToFault(err)
 }
 
-// halted tells why nothing can be done any more.
+// halted reports why nothing can be done any more.
 func (x *Transaction) halted() error {
 	if x.over == nil && x.ctx.Err() != nil {
 		x.over = classify.ToFault(x.ctx.Err())

@@ -224,7 +224,7 @@ func (y *churchyard) use(r *rand.Rand, p *plot) {
 	}
 }
 
-// publish tells how long a new item lives, and lengthens that of some by a lease.
+// publish reports how long a new item lives, and lengthens that of some by a lease.
 func (y *churchyard) publish(r *rand.Rand, p *plot, it store.Item, life int64) {
 	until, dead := it.Timestamp()+life, it.Timestamp()+life
 	switch p.kind {

@@ -55,7 +55,7 @@ func (l *look) see(body jsondoc.Value, ts int64) error {
 	return nil
 }
 
-// all tells which live item has not shown.
+// all reports which live item has not shown.
 func (l *look) all() error {
 	for k, it := range l.want {
 		if !l.got[k] {

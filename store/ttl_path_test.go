@@ -83,7 +83,7 @@ func TestExplainWithAPath(t *testing.T) {
 		inspect.SourceContainer)
 }
 
-// A dry run of a path tells what the change then does.
+// A dry run of a path reports what the change then does.
 func TestDryRunOfAPath(t *testing.T) {
 	for _, exact := range []int64{0, 1} { // looked at one by one, or taken for many
 		b := newBench(t, `"defaultTtl":10`, 1)

@@ -110,7 +110,7 @@ func (t *tx) committed() {
 	}
 }
 
-// find looks an item up by its point key. ghost tells that it has expired or was deleted with its whole
+// find looks an item up by its point key. ghost reports that it has expired or was deleted with its whole
 // partition key: it is nobody's item any more, but its keys are still there.
 func (t *tx) find(point []byte) (item *stored, ghost bool, err error) {
 	v, err := t.Get(point)
@@ -230,7 +230,7 @@ func (t *tx) putTerms(old, item *stored) error {
 	return nil
 }
 
-// diffTerms is diff for index entries, both lists in the order of their keys. complete tells that all of
+// diffTerms is diff for index entries, both lists in the order of their keys. complete reports that all of
 // before are there.
 func (t *tx) diffTerms(before, after []index.Entry, complete bool) {
 	for len(before) > 0 || len(after) > 0 {

@@ -375,5 +375,5 @@ func (m *mover) termsOf(h *half, item *stored) []index.Entry {
 	return list
 }
 
-// errReindexed tells that the copy has index entries of a policy that the container has no more.
+// errReindexed means that the copy has index entries of a policy that the container has no more.
 var errReindexed = errors.New("store: the indexing policy has changed while a range was copied")

@@ -45,7 +45,7 @@ type WaitResult struct {
 
 // Wait waits until what is asked for has come about. It sleeps until the container changes or its clock has
 // come to the moment at which the item expires, so that it costs nothing meanwhile. When ctx ends first the
-// error is CodeCanceled and the result tells how things stand; when the store is closed it is
+// error is CodeCanceled and the result reports how things stand; when the store is closed it is
 // CodeUnavailable.
 func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, error) {
 	w := waiter{c: c, req: req}
@@ -57,7 +57,7 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 	}
 	for {
 		change := c.watch.Changed()
-		// Once at least: the result tells how things stand.
+		// Once at least: the result reports how things stand.
 		done, wake, err := w.check(context.WithoutCancel(ctx))
 		if done || err != nil {
 			return w.out, classify.ToFault(err)

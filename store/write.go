@@ -120,7 +120,7 @@ func (c *Container) Create(ctx context.Context, pk definition.PartitionKey, body
 	return c.write(ctx, pk, Operation{Kind: OperationCreate, Body: body, WriteOptions: o})
 }
 
-// Upsert replaces the item of that id and partition key, or creates it; Receipt.Inserted tells which.
+// Upsert replaces the item of that id and partition key, or creates it; Receipt.Inserted reports which.
 func (c *Container) Upsert(ctx context.Context, pk definition.PartitionKey, body []byte,
 	o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationUpsert, Body: body, WriteOptions: o})

@@ -20,7 +20,7 @@ type ChangeError struct{ Reason string }
 
 func (e *ChangeError) Error() string { return e.Reason }
 
-// Back tells whether the change can set a clock back.
+// Back reports whether the change can set a clock back.
 func (c *Change) Back() bool { return c.Set != nil || c.Real }
 
 // Apply works out the state that a clock gets which is in state s; real is that of the system's clock. It

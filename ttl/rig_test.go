@@ -122,7 +122,7 @@ func (y *yard) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, er
 	return sw, nil
 }
 
-// A tapped clock tells when somebody goes to sleep on it.
+// A tapped clock reports when somebody goes to sleep on it.
 type tapped struct {
 	*ttl.Virtual
 	asleep chan time.Duration

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// trustHint tells how something trusts the certificate in the file {}.
+// trustHint reports how something trusts the certificate in the file {}.
 type trustHint struct {
 	For string `json:"for"`
 	How string `json:"how"`

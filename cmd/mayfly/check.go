@@ -128,7 +128,7 @@ func openExisting(ctx context.Context, o pebble.Options) (*store.DB, *queue.Queu
 	return db, queues, err
 }
 
-// count tells how much there is, for the summary. Items that have expired and are not purged yet count.
+// count reports how much there is, for the summary. Items that have expired and are not purged yet count.
 func count(ctx context.Context, db *store.DB) (containers int, documents int64, err error) {
 	for _, d := range db.Databases() {
 		for _, c := range d.Containers() {

@@ -57,7 +57,7 @@ func (e *listenError) Error() string {
 
 func (e *listenError) Unwrap() error { return e.err }
 
-// inUse tells whether another socket has the address. Windows reports its own number for that.
+// inUse reports whether another socket has the address. Windows reports its own number for that.
 func (e *listenError) inUse() bool {
 	const wsaeAddrInUse = syscall.Errno(10048)
 	return errors.Is(e.err, syscall.EADDRINUSE) || runtime.GOOS == "windows" &&

@@ -40,7 +40,7 @@ func TestWaitingForInput(t *testing.T) {
 	}
 }
 
-// signalling tells when it is read the first time.
+// signalling reports when it is read the first time.
 type signalling struct {
 	io.Reader
 	asked chan struct{}

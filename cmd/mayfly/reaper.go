@@ -56,7 +56,7 @@ func reaperCommand() *cobra.Command {
 type reaperRequest struct {
 	method, path string
 	question     any  // nil: no body
-	purges       bool // the answer tells how many were purged
+	purges       bool // the answer reports how many were purged
 	all          bool // it is for all containers
 }
 

@@ -77,7 +77,7 @@ func TestEventsCommand(t *testing.T) {
 		}
 	}))
 	t.Cleanup(endpoint.Close)
-	// The reaper meets what has died when it comes round; the webhook tells when that was.
+	// The reaper meets what has died when it comes round; the webhook reports when that was.
 	b.must(t, 200, "PATCH", "/_mayfly/dbs/db/colls/c/settings", `{"expiryEvents":{"webhooks":[{"url":"`+endpoint.URL+`"}]}}`)
 	got := map[string]bool{}
 	for range 3 {

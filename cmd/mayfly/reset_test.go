@@ -58,7 +58,7 @@ func clockNow(t *testing.T, answer string) time.Time {
 	return clock.Now
 }
 
-// TestResetWithoutSeed: there is no state to go back to, and nothing changes; the answer tells what
+// TestResetWithoutSeed: there is no state to go back to, and nothing changes; the answer reports what
 // makes one.
 func TestResetWithoutSeed(t *testing.T) {
 	b := boot(t, "--memory")

@@ -115,7 +115,7 @@ func (f *serveFlags) registerData(flags *pflag.FlagSet) {
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
-// settle fills in what depends on other settings and refuses what cannot be. sources tells where each came
+// settle fills in what depends on other settings and refuses what cannot be. sources reports where each came
 // from.
 func (f *serveFlags) settle(sources map[string]cli.Source) error {
 	switch memory, data := sources["memory"], sources["data"]; {
@@ -228,7 +228,7 @@ func (f *serveFlags) validateKey() error {
 		"give a --key of your own (openssl rand -base64 64), or --allow-well-known-key where only friends can reach it")
 }
 
-// wellKnownKey tells whether the key is the emulators', however it is written.
+// wellKnownKey reports whether the key is the emulators', however it is written.
 func (f *serveFlags) wellKnownKey() bool {
 	key, err := base64.StdEncoding.DecodeString(f.key)
 	return err == nil && base64.StdEncoding.EncodeToString(key) == httpapi.EmulatorKey
@@ -273,11 +273,11 @@ func (f *serveFlags) tableCompression() pebble.Compression {
 	return pebble.Fastest
 }
 
-// hasTwin tells whether clients may try ::1 for the address, as many do first where they are told
+// hasTwin reports whether clients may try ::1 for the address, as many do first where they are told
 // "localhost".
 func (f *serveFlags) hasTwin() bool { return f.host == defaultHost || f.host == "localhost" }
 
-// loopback tells whether host can be reached from its own machine only.
+// loopback reports whether host can be reached from its own machine only.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()

@@ -81,7 +81,7 @@ func (b *servicebus) listeners() (all []net.Listener) {
 	return all
 }
 
-// greet tells how clients connect.
+// greet reports how clients connect.
 func (b *servicebus) greet(s *serve, row func(name, value string)) {
 	key := access.EmulatorKey()
 	if len(s.flags.servicebus.signed) > 0 {

@@ -59,7 +59,7 @@ func (f *servicebusFlags) register(flags *pflag.FlagSet) {
 		"let a transaction concern more than one queue or topic, which Service Bus refuses")
 }
 
-// settle reads the ports and keys. sources tells which of them the user has named.
+// settle reads the ports and keys. sources reports which of them the user has named.
 func (f *servicebusFlags) settle(sources map[string]cli.Source) error {
 	for i := range f.ports {
 		p := &f.ports[i]

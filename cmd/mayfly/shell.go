@@ -77,7 +77,7 @@ func shellCommand() *cobra.Command {
 	return cmd
 }
 
-// isTerminal tells whether a file is one: a person is there.
+// isTerminal reports whether a file is one: a person is there.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

@@ -131,7 +131,7 @@ func (s *shell) command(ctx context.Context, args []string) error {
 	return err
 }
 
-// given tells whether a flag is among arguments.
+// given reports whether a flag is among arguments.
 func given(args []string, flag string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		return arg == "--"+flag || strings.HasPrefix(arg, "--"+flag+"=")

@@ -20,7 +20,7 @@ type lineSource interface {
 	close() error
 }
 
-// errCleared tells that a person has pressed Ctrl-C at the prompt.
+// errCleared means that a person has pressed Ctrl-C at the prompt.
 var errCleared = errors.New("the line was given up")
 
 // scriptLines are the lines of a file or of a pipe.

@@ -11,7 +11,7 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// widths tells how many columns of a terminal a text takes: two for each of 日本. A letter that is wide in
+// widths reports how many columns of a terminal a text takes: two for each of 日本. A letter that is wide in
 // some countries' fonts alone counts as one, so that a table is the same everywhere.
 var widths = &runewidth.Condition{StrictEmojiNeutral: true}
 

@@ -128,7 +128,7 @@ func (h *home) remove(path string) {
 	}
 }
 
-// isData tells whether a file in the root is Pebble's data.
+// isData reports whether a file in the root is Pebble's data.
 func isData(name string) bool {
 	return isTable(name) || strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "MANIFEST-") ||
 		strings.HasPrefix(name, "OPTIONS-") || strings.HasPrefix(name, "marker.manifest.") ||

@@ -23,7 +23,7 @@ const (
 	chunkFull   = 1
 	chunkFirst  = 2
 	logChunk    = 5 // the first type of a log's
-	syncedChunk = 9 // the first type of a log's that tells how far it is synced
+	syncedChunk = 9 // the first type of a log's that reports how far it is synced
 	chunkTypes  = 13
 )
 
@@ -38,7 +38,7 @@ type chunk struct {
 	n    int    // of the payload
 }
 
-// chunkAt reads the chunk that begins at an offset; ok tells that there is one, whole and with its checksum
+// chunkAt reads the chunk that begins at an offset; ok reports that there is one, whole and with its checksum
 // right.
 func chunkAt(data []byte, at int) (c chunk, ok bool) {
 	if at+chunkHeader > len(data) {

@@ -79,7 +79,7 @@ func (s *spares) opened(open func() error) error {
 	return err
 }
 
-// scarce tells whether an error says that the process or the machine has no file descriptor left.
+// scarce reports whether an error says that the process or the machine has no file descriptor left.
 func scarce(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
 // mostTables is how many tables an engine keeps open where descriptors are plenty: enough for 100 GB at the

@@ -117,7 +117,7 @@ func (s *space) admit(n int64, frees bool) error {
 	return nil
 }
 
-// noRoom tells whether an error passes once there is room on the disk, or a file descriptor, again.
+// noRoom reports whether an error passes once there is room on the disk, or a file descriptor, again.
 func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || scarce(err) }
 
 // failed is told of each error on a file that Pebble survives.

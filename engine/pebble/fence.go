@@ -63,7 +63,7 @@ func (f *fence) trip(cause error) {
 	}
 }
 
-// cut is trip where nothing has gone wrong. It tells whether the disk was not cut off before.
+// cut is trip where nothing has gone wrong. It reports whether the disk was not cut off before.
 func (f *fence) cut(cause error) bool {
 	err := fmt.Errorf("%w: %w", engine.ErrFailed, cause)
 	first := f.cause.CompareAndSwap(nil, &err)

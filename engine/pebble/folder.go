@@ -74,7 +74,7 @@ func foreign(names []string) string {
 	return found
 }
 
-// isOurs tells whether a file shows that its folder is a database, whole or not.
+// isOurs reports whether a file shows that its folder is a database, whole or not.
 func isOurs(name string) bool {
 	return name == "CURRENT" || strings.HasPrefix(name, "MANIFEST-") || strings.HasPrefix(name, "marker.")
 }
@@ -173,5 +173,5 @@ func checkManifest(o Options, name string) error {
 	return nil
 }
 
-// beginsRecord tells whether a chunk of a manifest is a whole record, or the beginning of one.
+// beginsRecord reports whether a chunk of a manifest is a whole record, or the beginning of one.
 func beginsRecord(c chunk) bool { return c.kind == chunkFull || c.kind == chunkFirst }

@@ -36,7 +36,7 @@ const logSuffix = ".log"
 const setAside = ".damaged"
 
 // checkLogs looks for damage in the logs of a folder. Where accepted, logs end where the first damage begins:
-// what lies behind it is set aside, in files that nobody reads, and the log tells how much that is.
+// what lies behind it is set aside, in files that nobody reads, and the log reports how much that is.
 func checkLogs(o Options, names []string) error {
 	present := logNumbers(names)
 	noted, err := marker(o, names, logMarker)

@@ -140,7 +140,7 @@ func (e *Engine) openTwice(o Options) (*pebble.DB, error) {
 	return openLibrary(o.Dir, e.libraryOptions(o))
 }
 
-// hasLog tells whether there is a log that may hold something.
+// hasLog reports whether there is a log that may hold something.
 func hasLog(o Options) (bool, error) {
 	names, err := o.FS.List(o.Dir)
 	if err != nil {

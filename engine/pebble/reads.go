@@ -164,7 +164,7 @@ func (i *iterator) Key() []byte {
 }
 
 // Value implements engine.Iterator; it is nil where the iterator stands on no key, or cannot read the value:
-// then Close tells why.
+// then Close reports why.
 func (i *iterator) Value() []byte {
 	if i.it == nil || !i.it.Valid() {
 		return nil

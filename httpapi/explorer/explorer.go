@@ -113,7 +113,7 @@ func kindOf(name string) string {
 	return mime.TypeByExtension(path.Ext(name))
 }
 
-// Has tells whether a path, without slashes at its ends, is one of the site's.
+// Has reports whether a path, without slashes at its ends, is one of the site's.
 func (s *Site) Has(path string) bool { return s.files[path] != nil }
 
 // Serve answers GET and HEAD for a path that Has knows. Header names are in lower case, as all of the

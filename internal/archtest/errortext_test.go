@@ -50,7 +50,7 @@ func errorText(_ *house, p *pkg) (bad []violation) {
 	return bad
 }
 
-// isErrorCall tells whether e is x.Error() on an error.
+// isErrorCall reports whether e is x.Error() on an error.
 func (p *pkg) isErrorCall(e ast.Expr) bool {
 	call, ok := e.(*ast.CallExpr)
 	if !ok || len(call.Args) != 0 {
@@ -65,7 +65,7 @@ func (p *pkg) isErrorCall(e ast.Expr) bool {
 	return t != nil && (types.Implements(t, errorType) || types.Implements(types.NewPointer(t), errorType))
 }
 
-// searches tells whether fun belongs to a package that looks into strings.
+// searches reports whether fun belongs to a package that looks into strings.
 func (p *pkg) searches(fun ast.Expr) bool {
 	sel, ok := fun.(*ast.SelectorExpr)
 	if !ok {

@@ -99,7 +99,7 @@ func keys(_ *house, p *pkg) (bad []violation) {
 	return bad
 }
 
-// writesKeys tells whether a selector's method is a transaction's, be it called on one or on what has one
+// writesKeys reports whether a selector's method is a transaction's, be it called on one or on what has one
 // embedded.
 func writesKeys(info *types.Info, sel *ast.SelectorExpr) bool {
 	m, ok := info.Selections[sel]

@@ -96,7 +96,7 @@ func (h *house) uses(p *pkg) map[string][]string {
 	return uses
 }
 
-// local tells whether an object belongs to a function's body.
+// local reports whether an object belongs to a function's body.
 func local(o types.Object) bool {
 	v, ok := o.(*types.Var)
 	return ok && !v.IsField() && o.Parent() != o.Pkg().Scope()

@@ -76,7 +76,7 @@ func (p *pkg) packageVar(id *ast.Ident) types.Object {
 	return v
 }
 
-// locks tells whether a value of type t has a lock or an atomic in it.
+// locks reports whether a value of type t has a lock or an atomic in it.
 func locks(t types.Type, depth int) bool {
 	if depth > 4 {
 		return false

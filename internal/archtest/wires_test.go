@@ -40,7 +40,7 @@ func (h *house) protocols(p *pkg) (bad []violation) {
 	return bad
 }
 
-// reaches tells whether an import leads to HTTP through the packages of the module.
+// reaches reports whether an import leads to HTTP through the packages of the module.
 func (h *house) reaches(path string, seen map[string]bool) bool {
 	if path == "net/http" || strings.HasPrefix(path, "github.com/labstack/") {
 		return true
@@ -93,7 +93,7 @@ func resourceCalls(p *pkg) (bad []violation) {
 	return bad
 }
 
-// ofResource tells whether a function is a method of one of resourceTypes.
+// ofResource reports whether a function is a method of one of resourceTypes.
 func ofResource(f *types.Func) bool {
 	recv := f.Signature().Recv().Type()
 	if p, ok := recv.(*types.Pointer); ok {

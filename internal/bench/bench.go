@@ -95,7 +95,7 @@ func (b *Bench) docs() int {
 	return b.Docs[len(b.Docs)-1]
 }
 
-// runs tells whether a section is asked for.
+// runs reports whether a section is asked for.
 func (b *Bench) runs(section string) bool {
 	return len(b.Only) == 0 || slices.Contains(b.Only, section)
 }

@@ -36,7 +36,7 @@ func (b *Bench) measureCreates(ctx context.Context) (err error) {
 	return nil
 }
 
-// measureCreate also tells how many keys a create writes.
+// measureCreate also reports how many keys a create writes.
 func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *budget) (keys float64,
 	err error) {
 	dir, bareDir := b.path("create"), b.path("create-raw")

@@ -15,7 +15,7 @@ import (
 
 // measureQueries asks queries of every shape of sets of the sizes of --docs. Unless --shapes chooses among
 // them, it also compares scans with those of the bare library, and writes under an indexing policy with
-// writes under none, and tells how much memory long queries hold.
+// writes under none, and reports how much memory long queries hold.
 func (b *Bench) measureQueries(ctx context.Context) (err error) {
 	sets := b.querySets()
 	defer func() {

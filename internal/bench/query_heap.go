@@ -69,9 +69,9 @@ func readPages(ctx context.Context, c *store.Container, text string, pages int) 
 	return nil
 }
 
-// heapWithin does work and tells how many bytes the garbage collector has found in use meanwhile: at most so
-// many for nine tenths of the time; and before. A collection counts as in use what is allocated while it goes
-// on, which on a busy machine is now and then a lot; hence not the highest of all.
+// heapWithin does work and reports how many bytes the garbage collector has found in use meanwhile: at most
+// so many for nine tenths of the time; and before. A collection counts as in use what is allocated while it
+// goes on, which on a busy machine is now and then a lot; hence not the highest of all.
 func (b *Bench) heapWithin(ctx context.Context, work func() error) (held, before uint64, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()

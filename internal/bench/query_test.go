@@ -114,7 +114,7 @@ func TestSearchedDocuments(t *testing.T) {
 	}
 }
 
-// Each shape is answered, and where its name tells how many documents match, by so many.
+// Each shape is answered, and where its name reports how many documents match, by so many.
 func TestShapes(t *testing.T) {
 	l := layout{1000}
 	for _, c := range []struct {

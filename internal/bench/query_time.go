@@ -23,7 +23,7 @@ type Shape struct {
 	Rows      int64   `json:"rows"`
 	Pages     int     `json:"pages"`
 	Runs      int     `json:"runs"`
-	// Cut tells that not all pages were read, since they took too long.
+	// Cut reports whether not all pages were read, since they took too long.
 	Cut bool `json:"cut,omitempty"`
 	// Failure is why there is no answer.
 	Failure string `json:"failure,omitempty"`
@@ -84,7 +84,7 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []shape, se
 	return nil
 }
 
-// askInTurns asks until each side has had its time, and tells what each took.
+// askInTurns asks until each side has had its time, and reports what each took.
 func askInTurns(ctx context.Context, sides []*asking) (found []Shape, err error) {
 	runtime.GC() // what others have left shall not be paid for here
 	for turn, going := 0, true; going; turn++ {
@@ -117,7 +117,7 @@ func askInTurns(ctx context.Context, sides []*asking) (found []Shape, err error)
 	return found, nil
 }
 
-// done tells whether the query has been asked often enough.
+// done reports whether the query has been asked often enough.
 func (a *asking) done() bool {
 	share := time.Duration(shapeShare * a.b.Seconds * float64(time.Second))
 	switch {

@@ -13,7 +13,7 @@ import (
 // benchSlices is how many slices each side of a comparison gets.
 const benchSlices = 10
 
-// stretch does one side's work of one slice and tells how many operations that was, and the time for all of
+// stretch does one side's work of one slice and reports how many operations that was, and the time for all of
 // them.
 type stretch func() (ops int, took time.Duration, err error)
 

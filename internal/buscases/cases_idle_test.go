@@ -196,7 +196,7 @@ func lastingCases() []row {
 }
 
 // listen is back when somebody waits. A receiver uses its entity before it waits, and then as long as it
-// does: so the second use that is seen tells that.
+// does: so the second use that is seen reports that.
 func (b *bench) listen(address string) (stop func()) {
 	b.Helper()
 	stop = b.wait.listen(address)

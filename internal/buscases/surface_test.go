@@ -40,7 +40,7 @@ type messenger interface {
 	receive(address string, mode queue.Mode, most int) ([]got, error)
 	settle(address string, m got, s queue.Settlement) error
 	renew(address string, m got) (time.Time, error)
-	// refused tells whether an error is what the surface says for a code.
+	// refused reports whether an error is what the surface says for a code.
 	refused(err error, code entity.Code) bool
 }
 

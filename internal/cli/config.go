@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// Source tells where a setting comes from; a higher one wins.
+// Source reports where a setting comes from; a higher one wins.
 type Source int
 
 const (

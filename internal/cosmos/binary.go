@@ -14,7 +14,7 @@ import (
 // Formats are the forms of JSON that a client takes in the body of an answer.
 type Formats struct{ Text, Binary bool }
 
-// takesBinary tells whether the answer's items are to be binary JSON. The form that a client wants goes
+// takesBinary reports whether the answer's items are to be binary JSON. The form that a client wants goes
 // before those it takes.
 func (h *Headers) takesBinary() bool {
 	if h.Wanted != (Formats{}) {

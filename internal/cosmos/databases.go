@@ -5,7 +5,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// database finds the database that the path names, by id or by rid. byRID tells which it was, and how the
+// database finds the database that the path names, by id or by rid. byRID reports which it was, and how the
 // rest of the path is to be read.
 //
 // A path tells the two apart by the form of its first id alone, and so do clients when they sign, but a
@@ -26,7 +26,7 @@ func (s *Service) database(c *call) (d *store.Database, byRID bool, err error) {
 	return other, true, ridErr
 }
 
-// leadsOn tells whether a database has what the path names next, by rid or by name. A path that ends there
+// leadsOn reports whether a database has what the path names next, by rid or by name. A path that ends there
 // leads on.
 func (c *call) leadsOn(d *store.Database, byRID bool) bool {
 	if c.req.Address.N < 2 {

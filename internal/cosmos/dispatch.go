@@ -91,7 +91,7 @@ var (
 	}
 )
 
-// Supports tells whether there is such an operation on resources of a kind, or on their feed.
+// Supports reports whether there is such an operation on resources of a kind, or on their feed.
 func Supports(k Kind, feed bool, o Operation) bool { return handlerOf(k, feed, o) != nil }
 
 func handlerOf(k Kind, feed bool, o Operation) handler {

@@ -77,7 +77,7 @@ var verbNames = [opCount]string{
 	OpQuery: "Query", OpQueryPlan: "QueryPlan", OpBatch: "Batch", OpPatch: "Patch", OpChangeFeed: "ReadFeed", OpQueryChanges: "ReadFeed", OpOther: "Invalid",
 }
 
-// HasBody tells whether a request for an operation on a kind brings a body: a wire need not look for one
+// HasBody reports whether a request for an operation on a kind brings a body: a wire need not look for one
 // otherwise.
 func (o Operation) HasBody() bool { return o != OpRead && o != OpDelete && o != OpChangeFeed }
 

@@ -19,10 +19,10 @@ func (c *call) setExecutionInfo(p store.QueryPage) {
 	}
 }
 
-// setQueryMetrics adds the header that tells what a page of a query took, for clients that ask for it: names
-// and values, which clients split at ';' and '='. All of Cosmos DB's names are there. A time is never 0, as
-// what was done has taken some: one that is too short to be told, or is not measured apart from the others,
-// is 0.01.
+// setQueryMetrics adds the header that reports what a page of a query took, for clients that ask for it:
+// names and values, which clients split at ';' and '='. All of Cosmos DB's names are there. A time is never
+// 0, as what was done has taken some: one that is too short to be told, or is not measured apart from the
+// others, is 0.01.
 func (c *call) setQueryMetrics(s query.Stats, took time.Duration) {
 	if !c.in.QueryMetrics {
 		return
@@ -48,7 +48,7 @@ func (c *call) setQueryMetrics(s query.Stats, took time.Duration) {
 // milliseconds are those of a time that was taken: 0.01 at least.
 func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0.01) }
 
-// setIndexUse adds the header that tells which indexes a query used and which would help, for clients that
+// setIndexUse adds the header that reports which indexes a query used and which would help, for clients that
 // ask for it. The second form is URL-encoded and the first one base64; where both are asked for the second
 // one is sent.
 func (c *call) setIndexUse(use query.IndexUse) {

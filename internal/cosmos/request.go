@@ -127,7 +127,7 @@ type Headers struct {
 	Supported, Wanted Formats // of the answer's body: those that the client takes, and the one that it wants
 }
 
-// Changes tells whether a read of items is one of their change feed.
+// Changes reports whether a read of items is one of their change feed.
 func (h *Headers) Changes() bool { return h.Incremental || h.FullFidelity }
 
 // scope is the part of a container that the headers name.

@@ -10,9 +10,9 @@ import (
 // slowText is how many bytes of a slow query's text, and of its plan, the log gets.
 const slowText = 16 << 10
 
-// tellSlow puts a page of a query that took longer than the operator wants into the log, with what tells why:
-// its plan and its figures. The plan shows the values that it compares with, those of parameters, too. What
-// the query has found is not told.
+// tellSlow puts a page of a query that took longer than the operator wants into the log, with what reports
+// why: its plan and its figures. The plan shows the values that it compares with, those of parameters, too.
+// What the query has found is not told.
 func (c *call) tellSlow(text string, params []store.Parameter, p *store.QueryPage, r store.Receipt,
 	took time.Duration, err error) {
 	limit := c.srv.opt.SlowQuery

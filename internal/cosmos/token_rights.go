@@ -189,7 +189,7 @@ func (s *Service) permitItems(c *call, p place, g *Grant) error {
 	return nil
 }
 
-// covers tells whether a request for a partition key stays inside the token's. A token for a prefix of a
+// covers reports whether a request for a partition key stays inside the token's. A token for a prefix of a
 // hierarchical key covers all keys below it.
 func (g *Grant) covers(pk definition.PartitionKey) bool {
 	if g.partition.IsZero() {

@@ -63,8 +63,9 @@ func (e *AddressError) Error() string {
 // resolveTime bounds how long Check waits for the addresses of a name.
 const resolveTime = 2 * time.Second
 
-// Check tells where a webhook's URL leads now, and fails with *AddressError where that is not allowed. A name
-// that has no address now is fine: what counts is the address at each delivery, which is looked at again.
+// Check reports where a webhook's URL leads now, and fails with *AddressError where that is not allowed. A
+// name that has no address now is fine: what counts is the address at each delivery, which is looked at
+// again.
 func (a Allow) Check(ctx context.Context, rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -100,12 +101,12 @@ func isLocal(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// named tells whether a host is allowed by its name.
+// named reports whether a host is allowed by its name.
 func (a Allow) named(host string) bool {
 	return slices.Contains(a.names, strings.TrimSuffix(strings.ToLower(host), "."))
 }
 
-// address tells whether a connection to an address is allowed.
+// address reports whether a connection to an address is allowed.
 func (a Allow) address(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	return public(ip) || slices.ContainsFunc(a.prefixes, func(p netip.Prefix) bool { return p.Contains(ip) })
@@ -131,7 +132,7 @@ var (
 	nat64 = netip.MustParsePrefix("64:ff9b::/96") // the last 4 bytes are an address of IPv4
 )
 
-// public tells whether an address is one of the internet's.
+// public reports whether an address is one of the internet's.
 func public(ip netip.Addr) bool {
 	in := func(p netip.Prefix) bool { return p.Contains(ip) }
 	switch {

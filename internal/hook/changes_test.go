@@ -42,7 +42,7 @@ func (g *rig) write(from, n int, text string) {
 	}
 }
 
-// messages takes n messages, and tells what they are of.
+// messages takes n messages, and reports what they are of.
 func (g *rig) messages(path string, n int) (ids []string) {
 	g.t.Helper()
 	a, _, err := entity.ParseAddress(path)

@@ -89,7 +89,7 @@ func (d *Deliverer) Close() {
 	d.client.CloseIdleConnections()
 }
 
-// Status tells how the webhooks and queues stand, in the order of their names.
+// Status reports how the webhooks and queues stand, in the order of their names.
 func (d *Deliverer) Status() (list []Status) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -29,7 +29,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A tapped clock tells when somebody goes to sleep on it.
+// A tapped clock reports when somebody goes to sleep on it.
 type tapped struct {
 	*ttl.Virtual
 	asleep chan time.Duration
@@ -144,7 +144,7 @@ func (g *rig) die(from, n int) {
 	g.must(err)
 }
 
-// endpoint is a real HTTP server that answers as it is told and tells what it got.
+// endpoint is a real HTTP server that answers as it is told and reports what it got.
 type endpoint struct {
 	*httptest.Server
 	secret string

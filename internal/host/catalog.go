@@ -113,14 +113,14 @@ func (c *Catalog) Floor() uint32 { return c.head.Floor }
 // lock.
 func (c *Catalog) BegunAbove() bool { return c.head.First > 0 }
 
-// Current tells whether what is in memory is what is stored. It is not while a change of this host is being
+// Current reports whether what is in memory is what is stored. It is not while a change of this host is being
 // made either.
 func (c *Catalog) Current(ctx context.Context) (bool, error) {
 	_, at, err := c.in.get(ctx, CatalogScope(), headKey())
 	return at.Mark == c.version.Load(), err
 }
 
-// CatchUp makes what another host has changed known in memory, and tells whether there was something. Where
+// CatchUp makes what another host has changed known in memory, and reports whether there was something. Where
 // this host makes a change it waits for that.
 func (c *Catalog) CatchUp(ctx context.Context) (changed bool, err error) {
 	before := c.version.Load()

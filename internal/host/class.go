@@ -66,6 +66,6 @@ func Classify(err error) Class {
 	return Unclassified
 }
 
-// Gone tells that an error says no more than that the store is closed, or cannot be reached for what its
+// Gone reports whether an error says no more than that the store is closed, or cannot be reached for what its
 // disk does: who works in the background keeps quiet about it.
 func (c Class) Gone() bool { return c == Closed || c == ReadFailed || c == WriteFailed }

@@ -101,7 +101,7 @@ func (c *Clock) setBack(t time.Time) {
 	c.millis.Store(&milli)
 }
 
-// isAhead tells whether the clock has told a moment after t.
+// isAhead reports whether the clock has told a moment after t.
 func (c *Clock) isAhead(t time.Time) bool {
 	told := c.millis.Load()
 	return t.Unix() < c.Seconds() || told != nil && t.UnixMilli() < *told
@@ -110,8 +110,8 @@ func (c *Clock) isAhead(t time.Time) bool {
 // Base is the clock below: what sleeps until a moment of this clock has its timer there.
 func (c *Clock) Base() ttl.Clock { return c.base }
 
-// State is the clock's state. own tells that it is the group's own; else it is the server's. For the system's
-// clock it is that moment at rate 1.
+// State is the clock's state. own reports that it is the group's own; else it is the server's. For the
+// system's clock it is that moment at rate 1.
 func (c *Clock) State() (s ttl.State, own bool) {
 	if c.number != 0 && !c.own.Load() {
 		s, _ = c.in.clock.State()
@@ -123,7 +123,7 @@ func (c *Clock) State() (s ttl.State, own bool) {
 	return ttl.In(c.base), false
 }
 
-// Own tells whether a group's clock does not follow the server's.
+// Own reports whether a group's clock does not follow the server's.
 func (c *Clock) Own() bool { return c.own.Load() }
 
 // virtual is the clock to be moved; nil where it is the system's.
@@ -159,7 +159,7 @@ func clockKey(number uint32) []byte { return ownKey(number, "clock") }
 // Clock is the server's clock.
 func (in *Instance) Clock() *Clock { return &in.clock }
 
-// Virtual tells whether the clocks can be moved.
+// Virtual reports whether the clocks can be moved.
 func (in *Instance) Virtual() bool { return in.clock.virtual() != nil }
 
 // NewClock makes a clock for a group of data, which follows the server's. number is the catalog's number of

@@ -142,9 +142,9 @@ func (g *Gate) Look(ctx context.Context) (at uint64, err error) {
 	}
 }
 
-// Still tells whether nobody has been inside alone since Look.
+// Still reports whether nobody has been inside alone since Look.
 func (g *Gate) Still(at uint64) bool { return g.turns.Load() == at }
 
-// State tells how many share the gate, less a large number while somebody is inside alone or waits to be; and
-// the count of turns that Look gives.
+// State reports how many share the gate, less a large number while somebody is inside alone or waits to be;
+// and the count of turns that Look gives.
 func (g *Gate) State() (inside int64, turns uint64) { return g.inside.Load(), g.turns.Load() }

@@ -114,7 +114,7 @@ func (h *Host) Close() error {
 
 func (h *Host) closing(what string) { h.state.closing.Store(&what) }
 
-// Closing tells what Close is waiting for, in words; empty where it has not begun.
+// Closing reports what Close is waiting for, in words; empty where it has not begun.
 func (h *Host) Closing() string {
 	if what := h.state.closing.Load(); what != nil {
 		return *what

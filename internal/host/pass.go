@@ -20,7 +20,7 @@ type Pass struct {
 	again int64 // the moment from which on one that the pass left behind may be purged; 0: none was
 }
 
-// IsPast tells whether a pass may have left a moment of the index behind already. A writer asks when its
+// IsPast reports whether a pass may have left a moment of the index behind already. A writer asks when its
 // commit can be seen: a step whose view came before that has announced by then how far it goes, and one whose
 // view comes later meets what was written. Where the answer is yes the writer has the passes begin anew, by a
 // flag that the next step looks at.
@@ -157,7 +157,7 @@ func (s *Step) Ahead(r engine.Reader) (int64, error) {
 	return FirstAfter(r, s.Prefix, s.Cutoff)
 }
 
-// Finish moves the pass behind what has been looked at. more tells that a limit stopped the step. again is
+// Finish moves the pass behind what has been looked at. more reports that a limit stopped the step. again is
 // the moment from which on something that waits may be purged; Never: nothing waits, or the pass goes on
 // before. Survivors are noted before, by Pass.Survived.
 func (s *Step) Finish() (more bool, again int64) {

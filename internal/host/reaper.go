@@ -78,7 +78,7 @@ func (s *sweepers) Clock(r ttl.Range) ttl.Clock {
 }
 
 // SweepNow purges everything that has expired by now, each by its own clock, but for what somebody holds the
-// reaper back from, and tells how many items that were. What a moved clock has brought about has then
+// reaper back from, and reports how many items that were. What a moved clock has brought about has then
 // happened. Errors are engine.ErrClosed or ttl.ErrReaperClosed, that of ctx, and those of tenants, joined.
 func (in *Instance) SweepNow(ctx context.Context) (purged int, err error) {
 	return in.reaper.SweepNow(ctx)
@@ -120,7 +120,7 @@ func (in *Instance) PauseReaper(ctx context.Context, paused bool) error {
 	return in.SettleReaper(ctx)
 }
 
-// ReaperPaused tells whether purges are stopped.
+// ReaperPaused reports whether purges are stopped.
 func (in *Instance) ReaperPaused() bool { return in.state.reaperHeld.Load() }
 
 // SettleReaper waits for the sweep that is under way, and lets the reaper look at everything anew.

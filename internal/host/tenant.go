@@ -82,8 +82,8 @@ type ClockUser interface {
 	// not purged yet; the zero Moment where there is none. Clocks go no further back than that, so that the
 	// dead stay dead, and the answer does not depend on the reaper's pace. Hold is in force.
 	Expired(ctx context.Context, clocks []*Clock, to time.Time) (Moment, error)
-	// Moved tells that the clocks have been moved, by which what the tenant expected to expire may be due, or
-	// not due yet.
+	// Moved reports that the clocks have been moved, by which what the tenant expected to expire may be due,
+	// or not due yet.
 	Moved(clocks []*Clock)
 }
 

@@ -26,8 +26,8 @@ type Hit struct {
 	before, after time.Duration // of latency
 }
 
-// Before waits for as long as the operation is held up before it is carried out, and tells whether the fault
-// comes now. An error is the context's.
+// Before waits for as long as the operation is held up before it is carried out, and reports whether the
+// fault comes now. An error is the context's.
 func (h *Hit) Before(ctx context.Context, clock ttl.Clock) (now bool, err error) {
 	return h.Fault != None && !h.After, pause(ctx, clock, h.before)
 }

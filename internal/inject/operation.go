@@ -47,10 +47,10 @@ func (o Operation) String() string {
 	return ""
 }
 
-// ofMessages tells whether the operation is one on messages.
+// ofMessages reports whether the operation is one on messages.
 func (o Operation) ofMessages() bool { return o >= Send }
 
-// ofData tells whether the operation is one that rules are about which name none.
+// ofData reports whether the operation is one that rules are about which name none.
 func (o Operation) ofData() bool { return o != Metadata && o != QueryPlan }
 
 // OperationNames are the names of all operations.

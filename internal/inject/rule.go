@@ -154,7 +154,7 @@ func (r *Rule) checkSides() error {
 	return nil
 }
 
-// about tells whether a rule is about an operation.
+// about reports whether a rule is about an operation.
 func (r *Rule) about(o *Target) bool {
 	if len(r.Operations) == 0 && !o.Operation.ofData() {
 		return false

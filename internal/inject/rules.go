@@ -96,10 +96,10 @@ func (l *Rules) Clear() {
 	l.arm()
 }
 
-// Armed tells whether an operation may meet a fault at all.
+// Armed reports whether an operation may meet a fault at all.
 func (l *Rules) Armed() bool { return l != nil && l.armed.Load() }
 
-// Meet tells what an operation meets. Each operation asks once.
+// Meet reports what an operation meets. Each operation asks once.
 func (l *Rules) Meet(o Target) (h Hit) {
 	if !l.Armed() {
 		return h

@@ -15,7 +15,7 @@ var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
 var reading = inject.Target{Operation: inject.ReadItem, Database: "shop", Container: "carts"}
 
-// hits tells which of n equal operations meet a fault.
+// hits reports which of n equal operations meet a fault.
 func hits(l *inject.Rules, o inject.Target, n int) (list []int) {
 	for i := range n {
 		if h := l.Meet(o); h.Fault != inject.None {
@@ -105,7 +105,7 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// told tells when somebody waits for it.
+// told reports when somebody waits for it.
 type told struct {
 	*ttl.Virtual
 	asked chan struct{}

@@ -43,7 +43,7 @@ func Compare(a, b Value) int {
 	return 0
 }
 
-// Equal tells whether Compare finds no difference: values of the same kind with the same content, however
+// Equal reports whether Compare finds no difference: values of the same kind with the same content, however
 // either is spelled.
 func Equal(a, b Value) bool { return Compare(a, b) == 0 }
 

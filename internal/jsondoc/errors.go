@@ -2,7 +2,7 @@ package jsondoc
 
 import "fmt"
 
-// SyntaxError tells where text stops being JSON, encoded in UTF-8.
+// SyntaxError reports where text stops being JSON, encoded in UTF-8.
 type SyntaxError struct {
 	Offset int    // in bytes, from 0
 	Line   int    // from 1
@@ -14,7 +14,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("invalid JSON at line %d, column %d: %s", e.Line, e.Col, e.Reason)
 }
 
-// DuplicateError tells of an object in which one name occurs twice. Names are compared by what they mean: "a"
+// DuplicateError reports an object in which one name occurs twice. Names are compared by what they mean: "a"
 // and "\u0061" are the same name. Readers of such an object would not agree on its value. Only Valid refuses
 // it.
 type DuplicateError struct {
@@ -26,7 +26,7 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("the name %.100q occurs twice in one object (again at offset %d)", e.Name, e.Offset)
 }
 
-// DepthError tells of arrays and objects that are nested too deeply.
+// DepthError reports arrays and objects that are nested too deeply.
 type DepthError struct {
 	Max int // levels allowed
 }
@@ -35,7 +35,7 @@ func (e *DepthError) Error() string {
 	return fmt.Sprintf("arrays and objects are nested more than %d levels deep", e.Max)
 }
 
-// SizeError tells of text that is too long.
+// SizeError reports text that is too long.
 type SizeError struct {
 	// Size is in bytes: of the text as it would be stored or, where the input is refused without a look at it
 	// because it is over twice the limit, of the input.
@@ -47,7 +47,7 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%d bytes of JSON are more than the %d allowed", e.Size, e.Max)
 }
 
-// NotObjectError tells of valid JSON that is not an object where only an object can be stored.
+// NotObjectError reports valid JSON that is not an object where only an object can be stored.
 type NotObjectError struct {
 	Kind Kind // what it is instead
 }
@@ -56,7 +56,7 @@ func (e *NotObjectError) Error() string {
 	return fmt.Sprintf("a document must be a JSON object, not %s", e.Kind.article())
 }
 
-// PathError tells of a property path that cannot be understood.
+// PathError reports a property path that cannot be understood.
 type PathError struct {
 	Path   string
 	Offset int    // in bytes, from 0
@@ -67,7 +67,7 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("invalid path %.200q at offset %d: %s", e.Path, e.Offset, e.Reason)
 }
 
-// EncodingError tells of bytes that AppendOrdered or AppendEscaped cannot have written.
+// EncodingError reports bytes that AppendOrdered or AppendEscaped cannot have written.
 type EncodingError struct {
 	Left   int    // bytes from where it is wrong to the end of the input
 	Reason string // what is wrong there, for people

@@ -306,7 +306,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// seenBefore tells whether the name at an offset is the one, and whether the text before has it, too.
+// seenBefore reports whether the name at an offset is the one, and whether the text before has it, too.
 func seenBefore(raw string, at int, name string) bool {
 	means := func(text string) bool {
 		var s string

@@ -59,7 +59,7 @@ func (p Patch) Touches(path Path) int {
 	return 0
 }
 
-// related tells whether one of two paths is the beginning of the other.
+// related reports whether one of two paths is the beginning of the other.
 func related(a, b []string) bool {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
@@ -69,7 +69,7 @@ func related(a, b []string) bool {
 	return true
 }
 
-// PatchError tells that a patch is malformed, or which of its operations cannot be applied to the document.
+// PatchError reports that a patch is malformed, or which of its operations cannot be applied to the document.
 type PatchError struct {
 	Number int    // of the operation, from 1; 0 where the patch itself is malformed
 	Reason string // in the words of Cosmos DB, since clients look for them
@@ -130,7 +130,7 @@ func badPatch(reason string, cause error) error {
 		Err: cause}
 }
 
-// stepError says what is wrong with one operation; a PatchError then tells which.
+// stepError says what is wrong with one operation; a PatchError then reports which.
 type stepError string
 
 func (e stepError) Error() string { return string(e) }

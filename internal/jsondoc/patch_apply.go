@@ -167,7 +167,7 @@ func arrayIndex(name string) int {
 	return n
 }
 
-// mayAppend tells whether an operation may put an element behind the last.
+// mayAppend reports whether an operation may put an element behind the last.
 func (at *spot) mayAppend(kind patchKind) bool {
 	return at.name == "-" && (kind == patchAdd || kind == patchSet || kind == patchMove)
 }

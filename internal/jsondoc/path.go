@@ -87,9 +87,9 @@ func PathOf(segments ...string) Path {
 	return p
 }
 
-// gjsonAgrees tells whether gjson takes name for the name of a member and for nothing else. To gjson a number
-// is also an index of an array and punctuation has meanings; and it resolves a lone surrogate to U+FFFD in a
-// way of its own.
+// gjsonAgrees reports whether gjson takes name for the name of a member and for nothing else. To gjson a
+// number is also an index of an array and punctuation has meanings; and it resolves a lone surrogate to
+// U+FFFD in a way of its own.
 func gjsonAgrees(name string) bool {
 	letters := false
 	for _, r := range name {

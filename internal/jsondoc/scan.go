@@ -123,7 +123,7 @@ func (w *walker) skipTo(i int, sep byte) int {
 	return i
 }
 
-// keyIs tells whether the text of a key, escapes not resolved, means name.
+// keyIs reports whether the text of a key, escapes not resolved, means name.
 func keyIs(key, name string) bool {
 	if len(key) == len(name) && key == name {
 		// No escape can hide here: a backslash in key would stand for itself, and needs two in JSON.

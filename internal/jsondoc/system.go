@@ -2,8 +2,8 @@ package jsondoc
 
 import "strconv"
 
-// IsSystem tells whether name is that of a property which the server provides at the top level of a document,
-// and which Parse therefore drops there. Other names that begin with _ are the client's own.
+// IsSystem reports whether name is that of a property which the server provides at the top level of a
+// document, and which Parse therefore drops there. Other names that begin with _ are the client's own.
 func IsSystem(name string) bool {
 	switch name {
 	case "_rid", "_self", "_etag", "_ts", "_attachments", "_lsn":

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// str reads the string whose opening quote is at pos and tells whether it has escapes. Clients send control
+// str reads the string whose opening quote is at pos and reports whether it has escapes. Clients send control
 // characters as they are, and Cosmos DB takes them; what is kept has them escaped.
 func (p *parser) str() (escaped bool, err error) {
 	src := p.src
@@ -135,7 +135,7 @@ func (p *parser) respell(start, point int) error {
 	return nil
 }
 
-// digits passes over digits and tells whether there were any.
+// digits passes over digits and reports whether there were any.
 func (p *parser) digits() bool {
 	start := p.pos
 	for p.pos < len(p.src) && p.src[p.pos]-'0' <= 9 {

@@ -122,7 +122,7 @@ func (v Value) Raw() []byte {
 // of: a string is never longer than that. It costs nothing.
 func (v Value) TextLen() int { return len(v.text) }
 
-// Spelled tells whether the value is a view on JSON text, so that a number has all the digits that were
+// Spelled reports whether the value is a view on JSON text, so that a number has all the digits that were
 // written. A number that was calculated is a double and no more.
 func (v Value) Spelled() bool { return v.kind != Undefined && !v.made }
 

@@ -1,4 +1,4 @@
-// Package laboratory is Mayfly's own surface, beside the protocol of Azure Cosmos DB: what tells when items
+// Package laboratory is Mayfly's own surface, beside the protocol of Azure Cosmos DB: what reports when items
 // die and why, moves the clock, holds the reaper back, keeps snapshots. It lies under /_mayfly on the wire.
 //
 //	routes.go    the table: each route is a row with its method, path, summary, request, answer and handler

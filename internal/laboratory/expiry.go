@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ItemExpiry tells when an item expires, and why.
+// ItemExpiry reports when an item expires, and why.
 type ItemExpiry struct {
 	State      string `json:"state" enum:"live,ghost,purged,unknown" description:"A ghost is not purged yet."`
 	Source     string `json:"source,omitempty" enum:"item,container,floor,lease,off" description:"Why."`

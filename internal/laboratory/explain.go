@@ -106,7 +106,7 @@ type explainRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-// explainQuery runs a query for one page and tells how it went. Without a partition key it goes over the
+// explainQuery runs a query for one page and reports how it went. Without a partition key it goes over the
 // whole container.
 func (l *Laboratory) explainQuery(ctx context.Context, in *explainRequest) (Explanation, error) {
 	d, err := l.db.Database(string(in.Database))

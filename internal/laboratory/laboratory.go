@@ -49,10 +49,10 @@ type Options struct {
 	Ready func(context.Context) error
 	// CertPEM is the server's certificate as PEM text; nil: it has none.
 	CertPEM []byte
-	// Webhooks tells how the webhooks stand, for the metrics; nil where nobody delivers to any.
+	// Webhooks reports how the webhooks stand, for the metrics; nil where nobody delivers to any.
 	Webhooks func() []WebhookMetrics
-	// CheckWebhook tells why a webhook must not be set: where its URL leads is not allowed. Default: any may
-	// be.
+	// CheckWebhook reports why a webhook must not be set: where its URL leads is not allowed. Default: any
+	// may be.
 	CheckWebhook func(ctx context.Context, url string) error
 	// Queues are the queues and topics beside the documents; nil: there are none.
 	Queues *queue.Queues

@@ -94,7 +94,7 @@ func (r route) as(answers ...media) route {
 	return r
 }
 
-// A charged answer tells what the request did and cost. It does so for one that has failed, too.
+// A charged answer reports what the request did and cost. It does so for one that has failed, too.
 type charged interface {
 	charge() store.Receipt
 }

@@ -87,7 +87,7 @@ func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (R
 	return l.restored(), nil
 }
 
-// restored tells which databases there are now.
+// restored reports which databases there are now.
 func (l *Laboratory) restored() Restored {
 	out := Restored{[]string{}}
 	for _, d := range l.db.Databases() {

@@ -30,7 +30,7 @@ type Act struct {
 	Arg  string
 }
 
-// changes tells whether the act can change an answer, or be refused.
+// changes reports whether the act can change an answer, or be refused.
 func (a Act) changes() bool { return a.Verb != Sweep && a.Verb != List }
 
 // String writes the act as parseActs reads it.
@@ -132,13 +132,13 @@ func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 	return seconds
 }
 
-// interruptible tells whether something may happen in the gaps of a step. Changes of the container are made
+// interruptible reports whether something may happen in the gaps of a step. Changes of the container are made
 // behind its gate.
 func (s Step) interruptible() bool {
 	return !slices.Contains([]string{Default, Reindex, Reopen, Split}, s.Verb)
 }
 
-// severalRequests tells whether a step may be more than one request to the store, or one that does several
+// severalRequests reports whether a step may be more than one request to the store, or one that does several
 // things one by one. Items that are found by a query are read one by one as well.
 func (s Step) severalRequests() bool {
 	return s.Verb == ReadMany || s.Verb == Next || s.Verb == Batch && s.Args[0] != Atomic ||
@@ -146,7 +146,7 @@ func (s Step) severalRequests() bool {
 		(s.Verb == List || s.Verb == Open) && s.U != ""
 }
 
-// spans tells whether a step may name ranges, or tell things in their order.
+// spans reports whether a step may name ranges, or tell things in their order.
 func (s Step) spans() bool {
 	return (s.Verb == List || s.Verb == Open || s.Verb == Ask) && !s.inPartition()
 }
@@ -264,7 +264,7 @@ func (in *interruption) act(i int) {
 	}
 }
 
-// open tells whether the gate of the container is open.
+// open reports whether the gate of the container is open.
 func (in *interruption) open() bool {
 	v, _ := begin(in.s.ctx, false, func(ctx context.Context) error {
 		pk := in.s.partitionKey(HomePartition)

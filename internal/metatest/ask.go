@@ -71,7 +71,7 @@ func AnswerText(q *syntax.Query, rows []any) string {
 	return "[" + strings.Join(texts, " ") + "]"
 }
 
-// Ordered tells whether the order of a query's rows means something. That of groups and of distinct values
+// Ordered reports whether the order of a query's rows means something. That of groups and of distinct values
 // does not, unless ORDER BY says otherwise.
 func Ordered(q *syntax.Query) bool {
 	return q.OrderBy != nil || !q.Select.Distinct && len(q.GroupBy) == 0 &&

@@ -43,7 +43,7 @@
 // such a history goes the same way each time, and is cut down like any other. The step takes effect at one
 // moment, before, between or behind what changes meanwhile; the answer must be that of one of those
 // (outcomes), and the history goes on with the twins that would have given it. Each sweep in such a history
-// tells how much it leaves, which is what is alive and nothing else.
+// reports how much it leaves, which is what is alive and nothing else.
 //
 // # Worlds
 //

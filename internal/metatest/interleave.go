@@ -33,7 +33,8 @@ func newBetween(e engine.Engine, g engine.Getter) *between {
 	return b
 }
 
-// roleKey is the key of the context's value that tells who calls the engine: a role, or the *visit of an act.
+// roleKey is the key of the context's value that reports who calls the engine: a role, or the *visit of an
+// act.
 type roleKey struct{}
 
 // A role is who calls the engine. A context without one is that of a background loop.
@@ -146,7 +147,7 @@ func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 	return at, err
 }
 
-// holds tells whether the interrupted operation holds one of the scopes.
+// holds reports whether the interrupted operation holds one of the scopes.
 func (b *between) holds(scopes [][]byte) bool {
 	return slices.ContainsFunc(scopes, func(s []byte) bool {
 		return slices.ContainsFunc(b.held, func(h []byte) bool { return bytes.Equal(h, s) })
@@ -176,7 +177,7 @@ func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v
 	return v, v.resume()
 }
 
-// resume lets it go on, and tells whether it waits again.
+// resume lets it go on, and reports whether it waits again.
 func (v *visit) resume() (waits bool) {
 	v.on <- struct{}{}
 	return <-v.off

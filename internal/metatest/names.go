@@ -88,7 +88,7 @@ func (w names) moved(receipt store.Receipt, written bool) error {
 	}
 	last := w.lsns[at]
 	if w.several && receipt.LSN < last && !written {
-		return nil // a refusal tells what this store knows, and the other has written since
+		return nil // a refusal reports what this store knows, and the other has written since
 	}
 	if receipt.LSN < last+step || w.exact[at] && receipt.LSN > last+step {
 		return fmt.Errorf("range %s was at LSN %d, now it is at %d", at, last, receipt.LSN)

@@ -82,7 +82,7 @@ func composites() [][]OrderKey {
 	}
 }
 
-// sortable tells whether a policy lets documents be sorted by one path.
+// sortable reports whether a policy lets documents be sorted by one path.
 func sortable(policy, path string) bool {
 	switch policy {
 	case NoIndex:
@@ -96,8 +96,8 @@ func sortable(policy, path string) bool {
 	return true
 }
 
-// Refused tells whether a query cannot be answered under a policy: whether its ORDER BY has no index that it
-// needs.
+// Refused reports whether a query cannot be answered under a policy: whether its ORDER BY has no index that
+// it needs.
 func Refused(q *syntax.Query, policy string) bool {
 	if q.OrderBy == nil {
 		return false

@@ -109,8 +109,8 @@ func random(seed uint64, m Mode) History {
 	return m.Apply(Generate(r, stepsEach), r)
 }
 
-// Trace plays the random history of a seed, and tells what has been answered and where the acts of its steps
-// have taken place: "gap 2 sweep", or "at the end default ok".
+// Trace plays the random history of a seed, and reports what has been answered and where the acts of its
+// steps have taken place: "gap 2 sweep", or "at the end default ok".
 func Trace(seed uint64, m Mode, open Opener) (trace []string, err error) {
 	err = Run(random(seed, m), func(c Config) (Subject, error) {
 		opened, err := open(c)

@@ -223,7 +223,7 @@ func (s *subject) purge(ctx context.Context) error {
 	return err
 }
 
-// sweep purges what is due. Where something comes between the steps it tells what is left, which is what is
+// sweep purges what is due. Where something comes between the steps it reports what is left, which is what is
 // alive.
 func (s *subject) sweep(step Step) (string, error) {
 	if err := s.purge(s.op); err != nil || s.between == nil || step.Between != "" {

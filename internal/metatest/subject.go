@@ -216,10 +216,10 @@ func (s *subject) scope(step Step) store.Scope {
 	return scope
 }
 
-// inPartition tells whether the scope is one logical partition.
+// inPartition reports whether the scope is one logical partition.
 func (s Step) inPartition() bool { return s.In != "" && !strings.HasSuffix(s.In, "*") }
 
-// looksAhead tells whether a full page of the scope has a continuation only if an item follows it.
+// looksAhead reports whether a full page of the scope has a continuation only if an item follows it.
 func (s Step) looksAhead() bool { return s.U != "" || s.inPartition() }
 
 func (s *subject) list(step Step) (string, error) {
@@ -325,7 +325,7 @@ func (s *subject) itemsOf(rows [][]byte) ([]store.Item, error) {
 	return items, nil
 }
 
-// failed tells whether an error is a proper refusal.
+// failed reports whether an error is a proper refusal.
 func (s *subject) failed(err error) error {
 	var typed *fault.Error
 	if !errors.As(err, &typed) {

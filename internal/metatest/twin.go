@@ -180,7 +180,7 @@ func (w *Twin) find(k Key) *twinItem {
 	return nil
 }
 
-// holds tells whether a precondition names the etag of it, which is there.
+// holds reports whether a precondition names the etag of it, which is there.
 func holds(condition string) bool {
 	return condition == "*" || strings.HasPrefix(condition, "cur")
 }
@@ -215,7 +215,7 @@ func (w *Twin) write(s Step) string {
 	return fmt.Sprintf("%s e%d r%d ts=%d", done, it.etag, it.rid, it.ts)
 }
 
-// taken tells whether another item of the partition has the unique value of s.
+// taken reports whether another item of the partition has the unique value of s.
 func (w *Twin) taken(s Step) bool {
 	return w.config.Unique && slices.ContainsFunc(w.items, func(it *twinItem) bool {
 		return !it.dead && it.key.Partition == s.Key().Partition && it.key != s.Key() &&

@@ -21,7 +21,7 @@ var aggregates = sync.OnceValue(func() map[string]func(values []any) any {
 	}
 })
 
-// hasAggregate tells whether a select list has an aggregate of its own, not one of a subquery.
+// hasAggregate reports whether a select list has an aggregate of its own, not one of a subquery.
 func hasAggregate(sel *syntax.Select) (found bool) {
 	known := aggregates()
 	syntax.Walk(sel, func(n syntax.Node) bool {

@@ -20,7 +20,7 @@ func like(text, pattern, escape any, escaped bool) any {
 	return matches([]rune(s), []rune(p), esc)
 }
 
-// matches tells whether a pattern fits a whole text.
+// matches reports whether a pattern fits a whole text.
 func matches(s, p []rune, esc rune) bool {
 	if len(p) == 0 {
 		return len(s) == 0
@@ -40,7 +40,7 @@ func matches(s, p []rune, esc rune) bool {
 	return len(s) > 0 && s[0] == p[0] && matches(s[1:], p[1:], esc)
 }
 
-// inSet tells whether a character is one of a set such as abc, a-f or ^a-f.
+// inSet reports whether a character is one of a set such as abc, a-f or ^a-f.
 func inSet(c rune, set []rune) bool {
 	if set[0] == '^' && len(set) > 1 {
 		return !inSet(c, set[1:])

@@ -300,7 +300,7 @@ func (e *evaluator) count(c *syntax.Count) int {
 	return int(n)
 }
 
-// IsUnknown tells whether Run gave up on something that this package does not know.
+// IsUnknown reports whether Run gave up on something that this package does not know.
 func IsUnknown(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Unknown

@@ -203,7 +203,7 @@ func asInt(b bool) int {
 	return 0
 }
 
-// same tells whether two values are one: of one type, with the same content. It decides DISTINCT and GROUP
+// same reports whether two values are one: of one type, with the same content. It decides DISTINCT and GROUP
 // BY, where undefined is a value as well and NaN is itself.
 func same(a, b any) bool { return Compare(a, b) == 0 }
 

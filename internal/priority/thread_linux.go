@@ -2,7 +2,7 @@ package priority
 
 import "golang.org/x/sys/unix"
 
-// Supported tells that the system has threads that stand back.
+// Supported reports that the system has threads that stand back.
 const Supported = true
 
 func threadID() int { return unix.Gettid() }

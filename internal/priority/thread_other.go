@@ -2,7 +2,7 @@
 
 package priority
 
-// Supported tells that the system has threads that stand back.
+// Supported reports that the system has threads that stand back.
 const Supported = false
 
 func threadID() int { return 0 }

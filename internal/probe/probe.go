@@ -80,11 +80,11 @@ func (s *Server) serve(ln net.Listener) {
 	}
 }
 
-// Serving tells that requests are served from now on. The server is ready as long as check returns nil; a
+// Serving reports that requests are served from now on. The server is ready as long as check returns nil; a
 // check has five seconds.
 func (s *Server) Serving(check Check) { s.state.Store(&state{ready, check}) }
 
-// Stopping tells that requests are not served any more.
+// Stopping reports that requests are not served any more.
 func (s *Server) Stopping() { s.state.Store(&state{status: stopping}) }
 
 // Close closes the listeners and all connections, and returns why a listener has failed before.

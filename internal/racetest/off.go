@@ -2,5 +2,5 @@
 
 package racetest
 
-// On tells whether the race detector watches.
+// On reports whether the race detector watches.
 const On = false

@@ -20,7 +20,7 @@
 //
 // What direct mode knows and HTTP does not is little: the container that a client has in its cache (see
 // CachedContainer; a client whose cache is stale looks its name up anew), and what an answer must have for a
-// client to believe it. Each answer tells how far its replica is: an LSN, and a session token without the
+// client to believe it. Each answer reports how far its replica is: an LSN, and a session token without the
 // range. Where the handler says nothing of it, the answer says what the client knows already.
 //
 // # Limits

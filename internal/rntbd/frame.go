@@ -29,7 +29,7 @@ type frame struct {
 // errPassed: a body is so long that it is not even read to its end.
 var errPassed = errors.New("rntbd: the body of a frame is too long")
 
-// Begins tells whether a connection's first four bytes, decrypted, are those of a frame: a length below
+// Begins reports whether a connection's first four bytes, decrypted, are those of a frame: a length below
 // 2^24, where HTTP has letters.
 func Begins(first [4]byte) bool { return first[3] == 0 }
 
@@ -77,7 +77,7 @@ func readFrame(r io.Reader, length, maxBody int) (*frame, error) {
 	return f, nil
 }
 
-// isContext tells whether the frame has the form of a connection's first, whose tokens have other meanings.
+// isContext reports whether the frame has the form of a connection's first, whose tokens have other meanings.
 func (f *frame) isContext() bool { return f.resource == 0 && f.operation == 0 }
 
 // guid turns a GUID of Microsoft's order, whose first three parts are little-endian, into its text.

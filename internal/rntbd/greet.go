@@ -56,7 +56,7 @@ func (a *answer) refuse(status int, message string) {
 	a.h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	a.h["x-ms-request-charge"] = []string{"0"}
 	a.WriteHeader(status)
-	_, _ = a.Write(body) // end tells what becomes of it
+	_, _ = a.Write(body) // end reports what becomes of it
 }
 
 // errorBody is an error as a replica writes it.

@@ -9,7 +9,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Error tells that a script threw, gave itself up with abort, or could not be compiled.
+// Error reports that a script threw, gave itself up with abort, or could not be compiled.
 type Error struct {
 	Exception string // what was thrown, as JavaScript prints it: "Error: no such order"
 	Stack     string // "   at f (id.js:3:9)" for each call, innermost first, one a line; may be empty
@@ -34,7 +34,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// TimeoutError tells that a script was stopped because its time was up.
+// TimeoutError reports that a script was stopped because its time was up.
 type TimeoutError struct{ Limit time.Duration }
 
 func (e *TimeoutError) Error() string {
@@ -44,7 +44,7 @@ func (e *TimeoutError) Error() string {
 // TooLargeMemory is what is too large where a script was stopped for what it held.
 const TooLargeMemory = "memory"
 
-// TooLargeError tells that a script was stopped because it held too much, or that what it gave out is too
+// TooLargeError reports that a script was stopped because it held too much, or that what it gave out is too
 // large.
 type TooLargeError struct {
 	What  string // TooLargeMemory, "result", "source"
@@ -55,7 +55,7 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("The %s of the script is larger than the %d bytes that it may have.", e.What, e.Limit)
 }
 
-// BusyError tells that a script was not begun, because so many others did not come back when they were
+// BusyError reports that a script was not begun, because so many others did not come back when they were
 // stopped.
 type BusyError struct{ Stuck int }
 
@@ -64,7 +64,7 @@ func (e *BusyError) Error() string {
 		e.Stuck)
 }
 
-// FaultError tells of a defect: the interpreter itself has failed on a script.
+// FaultError reports a defect: the interpreter itself has failed on a script.
 type FaultError struct{ Panic any }
 
 func (e *FaultError) Error() string { return fmt.Sprint("the interpreter failed: ", e.Panic) }

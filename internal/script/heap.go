@@ -5,7 +5,7 @@ import (
 	"runtime/metrics"
 )
 
-// heapMeter tells how much the process has come to hold since a script began. There is no meter for one
+// heapMeter reports how much the process has come to hold since a script began. There is no meter for one
 // goroutine, so what others come to hold in these moments counts, too; what matters is that the process is
 // not brought down. Garbage does not count: when the heap looks too large it is collected first, and what is
 // left decides. Where that is not too much, the rest was somebody's garbage, and the meter does not look
@@ -37,7 +37,7 @@ func (m *heapMeter) read() (used, live int64) {
 	return int64(m.samples[0].Value.Uint64()) + stacks, int64(m.samples[2].Value.Uint64()) + stacks
 }
 
-// over tells whether more bytes than the limit are held beyond what was held at the start.
+// over reports whether more bytes than the limit are held beyond what was held at the start.
 func (m *heapMeter) over(limit int64) bool {
 	used, _ := m.read()
 	switch {

@@ -17,7 +17,7 @@ type Host interface {
 	// Quota is what a post-trigger is told of its container: the limits, and how far they are used, in KB, as
 	// names and values.
 	Quota() (limits, usage string)
-	// Full tells that the transaction has no room for more work: operations are not accepted any more.
+	// Full reports whether the transaction has no room for more work: operations are not accepted any more.
 	Full() bool
 }
 

@@ -128,7 +128,7 @@ func parseScript(file, source string) (tree *ast.Program, main string, err error
 	return nil, "", err
 }
 
-// onlyEnds tells whether statements are nothing but semicolons.
+// onlyEnds reports whether statements are nothing but semicolons.
 func onlyEnds(list []ast.Statement) bool {
 	return !slices.ContainsFunc(list, func(s ast.Statement) bool {
 		_, empty := s.(*ast.EmptyStatement)

@@ -99,7 +99,7 @@ func boundSpread(args []ast.Expression) {
 	}
 }
 
-// short tells that an expression is no text, or one that the script holds in its own.
+// short reports whether an expression is no text, or one that the script holds in its own.
 func short(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.StringLiteral, *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:

@@ -204,7 +204,7 @@ func (r *Runtime) taken() time.Duration {
 // watchEvery is how often a caller looks.
 const watchEvery = 5 * time.Millisecond
 
-// overdue tells why the script must end, or nil.
+// overdue reports why the script must end, or nil.
 func (r *Runtime) overdue() error {
 	switch {
 	case r.taken() > r.limits.Time:

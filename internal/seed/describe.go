@@ -151,7 +151,7 @@ func (d *describer) database(in *store.Database, folder string) error {
 	return nil
 }
 
-// container describes a container; named tells that its folder does not say its id.
+// container describes a container; named reports that its folder does not say its id.
 func (d *describer) container(in *store.Database, c *store.Container, path string, named bool) error {
 	spec := c.Info().Spec
 	content := map[string]any{}

@@ -30,7 +30,8 @@ func (d *Differences) Error() string {
 // Unwrap implements what errors.Is and errors.As look for.
 func (d *Differences) Unwrap() []error { return d.List }
 
-// Check tells why Plant would refuse the seed beside what is there, to keep that as it is: *Differences, or a
+// Check reports why Plant would refuse the seed beside what is there, to keep that as it is: *Differences, or
+// a
 // *tree.Error. Nothing is written. What only the writing shows it does not know.
 func (s *Seed) Check(ctx context.Context, to Target) error {
 	if to.Queues == nil && s.HasEntities() {

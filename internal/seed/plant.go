@@ -18,7 +18,7 @@ import (
 type Target struct {
 	DB     *store.DB
 	Queues *queue.Queues // needed where the seed has entities
-	// CheckWebhook tells whether a webhook may lead to a URL; nil: to any.
+	// CheckWebhook reports whether a webhook may lead to a URL; nil: to any.
 	CheckWebhook func(ctx context.Context, url string) error
 	Log          *slog.Logger // nil: nothing is logged
 	// Keep keeps what is there another way than the seed says: then nothing is written, and the error is a
@@ -35,7 +35,7 @@ type Target struct {
 // undoSnapshot keeps what was there before a seed.
 const undoSnapshot = "before-seed"
 
-// ErrNoQueues tells that a seed has queues or topics, and its target can have none.
+// ErrNoQueues means that a seed has queues or topics, and its target can have none.
 var ErrNoQueues = errors.New("the seed has queues or topics, which are not asked for here")
 
 // Report counts what a seed has changed.
@@ -54,8 +54,8 @@ type planter struct {
 	differs []error
 }
 
-// change tells whether something may be changed that is there another way than the seed says. Who only looks
-// keeps what the format says of it.
+// change reports whether something may be changed that is there another way than the seed says. Who only
+// looks keeps what the format says of it.
 func (p *planter) change(at tree.Place, format string, args ...any) bool {
 	if p.looks {
 		p.differs = append(p.differs, at.Fail(format, args...))

@@ -29,14 +29,14 @@ type backup struct {
 	place tree.Place
 }
 
-// HasEntities tells whether there are queues or topics in the seed.
+// HasEntities reports whether there are queues or topics in the seed.
 func (s *Seed) HasEntities() bool { return len(s.entities) > 0 }
 
 // Open reads a seed: a file, or a folder.
 func Open(name string) (*Seed, error) { return openPath(name, false) }
 
 // OpenDefinitions reads a seed as Open does, but for its documents: those that lie a line each in files of
-// their own are left there, and Plant passes over all. Files are what it has read, and Sources tells where
+// their own are left there, and Plant passes over all. Files are what it has read, and Sources reports where
 // the documents are.
 func OpenDefinitions(name string) (*Seed, error) { return openPath(name, true) }
 
@@ -132,12 +132,12 @@ func (r *reader) list(name string) (files, folders []string, err error) {
 	return files, folders, nil
 }
 
-// isValue tells whether a file is JSON or YAML.
+// isValue reports whether a file is JSON or YAML.
 func isValue(name string) bool {
 	return tree.IsYAML(name) || strings.EqualFold(path.Ext(name), ".json")
 }
 
-// isLines tells whether a file has a document a line.
+// isLines reports whether a file has a document a line.
 func isLines(name string) bool {
 	ending := strings.ToLower(path.Ext(name))
 	return ending == ".ndjson" || ending == ".jsonl"
@@ -290,7 +290,7 @@ func (r *reader) databaseFolder(dir, id string) error {
 	return nil
 }
 
-// isContainer tells whether a folder is a container's. One that has documents must be.
+// isContainer reports whether a folder is a container's. One that has documents must be.
 func (r *reader) isContainer(dir string) (bool, error) {
 	files, _, err := r.list(dir)
 	if err != nil {

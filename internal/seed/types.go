@@ -71,7 +71,7 @@ func form(t definition.Throughput) any {
 	return t.Manual
 }
 
-// same tells whether a throughput is what there is.
+// same reports whether a throughput is what there is.
 func (t *Throughput) same(there definition.Throughput) bool {
 	return t.Manual == there.Manual && t.Autoscale == there.Autoscale && t.Level == there.Level &&
 		(t.Increment == nil || there.Increment != nil && *t.Increment == *there.Increment)

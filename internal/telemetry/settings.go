@@ -24,9 +24,9 @@ const (
 	metrics = "METRICS"
 )
 
-// wanted tells whether a signal is to be sent: where the endpoint says so, or a variable of the standard that
-// names a collector or an exporter. The variables are there for all programs of a machine: what they ask for
-// that this one does not have is a reason not to send, and no error.
+// wanted reports whether a signal is to be sent: where the endpoint says so, or a variable of the standard
+// that names a collector or an exporter. The variables are there for all programs of a machine: what they ask
+// for that this one does not have is a reason not to send, and no error.
 func (s *Settings) wanted(signal string) (yes bool, why string) {
 	if s.Endpoint == Off || strings.EqualFold(s.Variable("OTEL_SDK_DISABLED"), "true") {
 		return false, ""

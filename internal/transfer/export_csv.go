@@ -67,7 +67,7 @@ func cellsBelow(column string, v jsondoc.Value, fn func(column string, v jsondoc
 	})
 }
 
-// isColumn tells whether a name can be a part of a column's: what reads CSV takes a dot for the member of a
+// isColumn reports whether a name can be a part of a column's: what reads CSV takes a dot for the member of a
 // member, and drops a carriage return before a line feed.
 func isColumn(name string) bool { return !strings.ContainsAny(name, ".\r") }
 

@@ -160,7 +160,7 @@ func openPart(path string, behind int64) (f *os.File, err error) {
 	return f, nil
 }
 
-// isAt tells whether a file still has its name.
+// isAt reports whether a file still has its name.
 func isAt(f *os.File) bool {
 	own, err := f.Stat()
 	if err != nil {

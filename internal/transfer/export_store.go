@@ -24,7 +24,7 @@ import (
 // Until the export has come to its end a file in the folder says that it has not, and nobody takes it for a
 // seed.
 
-// seedPath is where a server tells what it has, and takes what seeds define.
+// seedPath is where a server reports what it has, and takes what seeds define.
 const seedPath = "_mayfly/seed"
 
 // itemsFile is the file of a container's documents.

@@ -44,7 +44,7 @@ type importer struct {
 	Note       importState // of the documents that are settled
 	complained int
 
-	// there tells whether a document that cannot be created is there already; nil: it is refused.
+	// there reports whether a document that cannot be created is there already; nil: it is refused.
 	there func(ctx context.Context, client *http.Client, document []byte) (presence, error)
 	into  string // identity of the container, where that is asked
 }
@@ -271,7 +271,7 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 	}
 }
 
-// stopped tells how far an import has come that somebody has ended. What the requests under way have met is
+// stopped reports how far an import has come that somebody has ended. What the requests under way have met is
 // told where it is something else than that end.
 func (i *importer) stopped(why, met error) error {
 	if met != nil && !errors.Is(met, why) {
@@ -281,7 +281,7 @@ func (i *importer) stopped(why, met error) error {
 		cli.HowMany(i.Note.Imported, "document was", "documents were"), i.onward())
 }
 
-// ended tells how far an import has come that ends at a line, and how it can go on.
+// ended reports how far an import has come that ends at a line, and how it can go on.
 func (i *importer) ended(line int, why error, onward string) error {
 	return fmt.Errorf("%s:%d: %w (%s imported before%s)", i.Name, line, why,
 		cli.HowMany(i.Note.Imported, "document was", "documents were"), onward)

@@ -95,7 +95,7 @@ func firstByte(r *bufio.Reader) byte {
 	return 0
 }
 
-// errTooLong tells of a document that is longer than maxImportLine.
+// errTooLong reports a document that is longer than maxImportLine.
 var errTooLong = fmt.Errorf("it is longer than %d bytes", maxImportLine)
 
 // onePart gives a document, row or element to those who would keep all of one in memory that does not end: a

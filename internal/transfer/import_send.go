@@ -17,7 +17,7 @@ import (
 // --parallel allows more, so that the documents are stored, and later exported, in the order of the file.
 // Requests that are under way together may be carried out in any order, so no two of them have a document of
 // the same id: who comes second waits for the first. They are settled in the order of the file, whenever
-// their answers come. So there is always one number that tells how far the import is.
+// their answers come. So there is always one number that reports how far the import is.
 
 // Limits of an import's requests. A document that is larger than importBytes goes alone.
 const (
@@ -145,7 +145,7 @@ func (w *importWindow) send() error {
 	return nil
 }
 
-// shares tells whether two requests have documents of the same id.
+// shares reports whether two requests have documents of the same id.
 func (r *importRequest) shares(other *importRequest) bool {
 	for id := range r.ids {
 		if other.ids[id] {
@@ -254,7 +254,7 @@ func (i *importer) deliver(ctx context.Context, client *http.Client, r *importRe
 	return nil
 }
 
-// busy tells that the same may be taken later.
+// busy reports whether the same may be taken later.
 func busy(status int) bool {
 	return status == http.StatusTooManyRequests || status == 449 || status == http.StatusServiceUnavailable
 }

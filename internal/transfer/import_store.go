@@ -75,7 +75,7 @@ func seedParts(s *seed.Seed) (list []seedPart) {
 	return list
 }
 
-// isSeed tells whether what is to be imported is a seed: a folder, or a file without a container to go to.
+// isSeed reports whether what is to be imported is a seed: a folder, or a file without a container to go to.
 func (i *importer) isSeed(path string) (bool, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -274,8 +274,8 @@ const (
 	same
 )
 
-// isThere tells whether the server has a document of the same id: the same one is also of the same age, where
-// its file says how old it is.
+// isThere reports whether the server has a document of the same id: the same one is also of the same age,
+// where its file says how old it is.
 func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerAnswer,
 	document []byte) (presence, error) {
 	body, asked, err := store.ParseImport(document)

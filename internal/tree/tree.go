@@ -69,7 +69,7 @@ const (
 	Object
 )
 
-// String tells what a value of the kind is, for messages.
+// String reports what a value of the kind is, for messages.
 func (k Kind) String() string {
 	return [...]string{"null", "a bool", "a number", "a string", "an array", "an object"}[k]
 }

@@ -89,7 +89,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) (*Value, error) {
 	return v, v.scalar(n)
 }
 
-// takes tells whether there is room for one more value, or name, of a text.
+// takes reports whether there is room for one more value, or name, of a text.
 func (r *yamlReader) takes(text string) bool {
 	if r.aliases > 0 {
 		r.aliasNodes--

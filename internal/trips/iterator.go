@@ -87,7 +87,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 	return i.fetch(Seek, found)
 }
 
-// brought tells whether where a key leads is among the rows that have come, and stands before it.
+// brought reports whether where a key leads is among the rows that have come, and stands before it.
 func (i *iterator) brought(key []byte) bool {
 	if i.expect == 0 || len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
 		return false

@@ -17,7 +17,7 @@ var (
 // ErrStopped ends what spend has been false for.
 var ErrStopped = errors.New("spill: stopped")
 
-// Error tells of a temporary file that could not be made, written or read.
+// Error reports a temporary file that could not be made, written or read.
 type Error struct {
 	Op  string // "create", "write", "read"
 	Err error  // ErrQuota, ErrCorrupt or what the system said

@@ -18,9 +18,9 @@
 //	err = it.Err()
 //
 // A Set remembers hashes: those that came last in memory, all others in sorted files, of which a filter in
-// memory tells which need to be read.
+// memory reports which need to be read.
 //
 // Nothing here starts a goroutine, and nothing is used by two at a time but the Dir. Work is told to a
 // function, spend, that ends it: see ErrStopped. Errors of files are an *Error; errors.Is(err, ErrQuota)
-// tells that the quota of the folder is used up.
+// reports that the quota of the folder is used up.
 package spill

@@ -97,8 +97,8 @@ func CheckSorter(t *testing.T, seed uint64) {
 	}
 }
 
-// TestErrors: a full folder, work that is stopped and a block that has changed are told apart, and leave no
-// file.
+// TestErrors: a full folder, work that is stopped and a block that has changed are distinguished, and leave
+// no file.
 func TestErrors(t *testing.T) {
 	fill := func(s *Sorter) (err error) {
 		for i := 0; i < 10_000 && err == nil; i++ {

@@ -79,7 +79,7 @@ type OrderBy struct {
 	Span
 	Items []*SortItem
 	Rank  *Call // ORDER BY RANK f(...)
-	// Directed tells that ASC or DESC stands behind Rank, which means nothing.
+	// Directed reports whether ASC or DESC stands behind Rank, which means nothing.
 	Directed bool
 }
 
@@ -309,7 +309,7 @@ const (
 // String returns the operator as it is written.
 func (op LogicalOp) String() string { return [...]string{"AND", "OR"}[op] }
 
-// SubqueryKind tells what becomes of the rows of a Subquery.
+// SubqueryKind reports what becomes of the rows of a Subquery.
 type SubqueryKind uint8
 
 // The kinds of subqueries that are expressions.

@@ -26,6 +26,6 @@
 //
 // Print writes the canonical form, in which query plans hold rewritten queries. Clients send those back, with
 // their own filters in the places of the placeholders, so the form is exact in what matters: the text parses
-// to the same tree, and so prints the same again. PrintExpr is also a way to tell whether two expressions are
-// written alike.
+// to the same tree, and so prints the same again. PrintExpr is also a way to report whether two expressions
+// are written alike.
 package syntax

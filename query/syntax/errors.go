@@ -11,7 +11,7 @@ const (
 	CodeString    = "SC1012" // a string that is not closed or has a bad escape
 )
 
-// Error tells of a text that is not a query. Cosmos DB answers such a text with the code, the place and the
+// Error reports a text that is not a query. Cosmos DB answers such a text with the code, the place and the
 // message.
 type Error struct {
 	Code string // one of the codes above
@@ -35,7 +35,7 @@ const (
 	DepthLimit              // of levels that expressions are nested, MaxDepth
 )
 
-// LimitError tells of a text that is too large or too deeply nested. Cosmos DB has no code for it.
+// LimitError reports a text that is too large or too deeply nested. Cosmos DB has no code for it.
 type LimitError struct {
 	Limit Limit
 	Max   int // bytes or levels allowed

@@ -67,7 +67,7 @@ func TestWalkOrder(t *testing.T) {
 	for _, c := range queryCases(t) {
 		q, err := Parse(c.Query)
 		if err != nil {
-			continue // TestCases tells which ones may fail
+			continue // TestCases reports which ones may fail
 		}
 		var open []Span
 		last := Span{}

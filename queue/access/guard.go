@@ -152,7 +152,7 @@ func segments(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// Renews tells when a connection has to look at a grant again: its end, in Strict; the zero time: never.
+// Renews reports when a connection has to look at a grant again: its end, in Strict; the zero time: never.
 func (g *Guard) Renews(grant Grant) time.Time {
 	if g.mode != Strict || grant.Expires == 0 {
 		return time.Time{}

@@ -275,7 +275,7 @@ func (c *conn) failLocked(e *frame.Error) {
 	_ = c.raw.SetReadDeadline(c.o.Wall.Now().Add(closeTime))
 }
 
-// handle does what a frame asks for. done tells that the connection is over.
+// handle does what a frame asks for. done reports that the connection is over.
 func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	if f.Type != frame.TypeAMQP {
 		return false, &frame.FormatError{Condition: frame.CondFraming, Reason: "a frame of another type"}

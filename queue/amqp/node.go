@@ -111,7 +111,7 @@ type Source interface {
 	// GiveBack returns messages that were not sent, since the client has taken its credit back or the link is
 	// gone.
 	GiveBack(list []Outgoing)
-	// Settle settles messages as the client wants it, and tells what has become of each: a
+	// Settle settles messages as the client wants it, and reports what has become of each: a
 	// *frame.Transactional where that depends on a transaction, whose end settles it. ctx does not end. It is
 	// called by one goroutine at a time, beside Receive.
 	Settle(ctx context.Context, list []Settlement) []frame.State

@@ -78,7 +78,7 @@ func (l *Link) serve() {
 	}
 }
 
-// done tells that messages are not kept any more.
+// done reports that messages are not kept any more.
 func done(list []Outgoing) {
 	for _, m := range list {
 		if m.Done != nil {

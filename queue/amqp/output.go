@@ -79,7 +79,7 @@ func (c *conn) writeOut(peerIdle time.Duration) {
 	}
 }
 
-// flush writes what is there. last tells that no more will come.
+// flush writes what is there. last reports that no more will come.
 func (c *conn) flush() (last bool, err error) {
 	c.mu.Lock()
 	b := c.out.buf

@@ -254,7 +254,7 @@ func (c *conn) outputFits(most int) bool {
 	return true
 }
 
-// watchIdle tells who has given the connection its place whether another one may have it: its client has
+// watchIdle reports who has given the connection its place whether another one may have it: its client has
 // shown no token, or has no link. The lock is held.
 func (c *conn) watchIdle() {
 	if c.o.Idle == nil {

@@ -10,7 +10,7 @@
 // Apply makes what is not there and changes what is another way than the file says; what it does not name
 // stays (apply.go). So it can run at each start. Entities that the file does not name stay, too.
 //
-// Differences tells what Apply would change, and Properties is the other way: an entity in the words of the
+// Differences reports what Apply would change, and Properties is the other way: an entity in the words of the
 // file (describe.go).
 //
 // Beside the properties of the emulator's file it knows those that the service has for an entity, by the

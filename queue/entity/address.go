@@ -63,8 +63,8 @@ const (
 )
 
 // ParseAddress reads an address in any of the forms that clients use: with or without a scheme and host, a
-// leading slash, and in any case of "Subscriptions" and of the names of sub-queues. management tells that it
-// ended in "/$management". It fails with CodeArgument. It does not look whether the entity exists.
+// leading slash, and in any case of "Subscriptions" and of the names of sub-queues. management reports that
+// it ended in "/$management". It fails with CodeArgument. It does not look whether the entity exists.
 func ParseAddress(text string) (a Address, management bool, err error) {
 	path := text
 	if _, rest, found := strings.Cut(text, "://"); found {

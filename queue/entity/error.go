@@ -68,7 +68,7 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// Retryable tells that the same call may succeed later: of timeouts, a busy server, failures within.
+// Retryable reports whether the same call may succeed later: of timeouts, a busy server, failures within.
 func (c Code) Retryable() bool {
 	switch c {
 	case CodeTimeout, CodeServerBusy, CodeInternal, CodeCancelled, CodeStorage:

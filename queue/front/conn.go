@@ -95,7 +95,7 @@ type handed struct {
 
 func newHanded() *handed { return &handed{conns: make(chan *handedConn), done: make(chan struct{})} }
 
-// handedConn tells when it is closed: until then it has its place among the connections.
+// handedConn reports when it is closed: until then it has its place among the connections.
 type handedConn struct {
 	*accepted
 	place  *place

@@ -5,7 +5,7 @@
 //	err := s.Serve(listener)      // as many as there are
 //	err = s.Shutdown(ctx)
 //
-// The first byte of a connection tells what it is: 16 (hexadecimal) begins a handshake of TLS, inside of
+// The first byte of a connection reports what it is: 16 (hexadecimal) begins a handshake of TLS, inside of
 // which the same question is asked again; 41, an A, begins AMQP's protocol header; anything else is HTTP. A
 // request for a WebSocket at /$servicebus/websocket goes on as AMQP.
 //

@@ -139,8 +139,8 @@ func (m *Message) appendAnnotations(dst []byte, b *Broker) []byte {
 	return o.CloseWith(dst, 2*count)
 }
 
-// appendProperties writes the slots. The moments of creation and expiry are the broker's where it tells when
-// the message expires; else the sender's moment of expiry is left out, which was a wish.
+// appendProperties writes the slots. The moments of creation and expiry are the broker's where it reports
+// when the message expires; else the sender's moment of expiry is left out, which was a wish.
 func (m *Message) appendProperties(dst []byte, b *Broker) []byte {
 	dst, o := wire.OpenList(wire.AppendDescriptor(dst, sectionProperties))
 	for s, raw := range m.slots {

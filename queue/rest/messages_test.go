@@ -238,7 +238,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// waiting tells how often a receiver has come: that is activity of the queue.
+// waiting reports how often a receiver has come: that is activity of the queue.
 func (w *world) waiting(path string) int64 {
 	w.t.Helper()
 	e, err := w.q.Get(w.t.Context(), path)

@@ -153,7 +153,7 @@ func (st statement) mismatch() error {
 		st.of.name + "'."}
 }
 
-// String is the action in a form in which each part is told apart.
+// String is the action in a form in which each part is distinguished.
 func (a Action) String() string {
 	var b strings.Builder
 	for i, st := range a.statements {

@@ -72,7 +72,7 @@ func NewCorrelation(c Correlation) (Filter, error) {
 	return Filter{kind: KindCorrelation, correlation: &c}, nil
 }
 
-// Kind tells what kind of filter it is.
+// Kind reports what kind of filter it is.
 func (f Filter) Kind() Kind { return f.kind }
 
 // Expression is the text of a condition as it was given: "1=1" of True, "1=0" of False.
@@ -125,7 +125,7 @@ func (c *Correlation) match(m Message) bool {
 	return true
 }
 
-// String is the condition in a form in which each part is told apart.
+// String is the condition in a form in which each part is distinguished.
 func (f Filter) String() string {
 	if f.tree != nil {
 		return textOf(f.tree)

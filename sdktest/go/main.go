@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// run runs the scenarios that are wanted and tells whether none failed.
+// run runs the scenarios that are wanted and reports whether none failed.
 func run(f flags, wanted func(name string) bool) bool {
 	if err := changeClock(f.endpoint, `{"freeze": true}`); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -113,7 +113,7 @@ func closed(t *testing.T, c contestant) {
 	}
 }
 
-// same checks that all give the same answer, and tells how many rows it has.
+// same checks that all give the same answer, and reports how many rows it has.
 func same(t *testing.T, q *question, s set, all []contestant) int {
 	t.Helper()
 	var want []string

@@ -26,7 +26,7 @@ func Evaluators(list []index.Computed) map[string]index.Evaluate {
 	return by
 }
 
-// readsOnlyText tells whether the query of a computed property reads properties that are in a document's
+// readsOnlyText reports whether the query of a computed property reads properties that are in a document's
 // text, and uses functions that make the same of the same at any time and in any container. The whole
 // document is none such: to a query it has system properties.
 func readsOnlyText(text string) bool {

@@ -60,12 +60,12 @@ func (v *hashVersion) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// IsZero tells whether no partition key was asked for.
+// IsZero reports whether no partition key was asked for.
 func (d *PartitionKeyDefinition) IsZero() bool {
 	return len(d.Paths) == 0 && d.Kind == "" && d.Version == 0 && !d.SystemKey
 }
 
-// Equal tells whether two definitions put all documents into the same partitions under the same keys.
+// Equal reports whether two definitions put all documents into the same partitions under the same keys.
 func (d *PartitionKeyDefinition) Equal(e *PartitionKeyDefinition) bool {
 	a, b := *d, *e
 	a.EnsureDefaults()
@@ -166,7 +166,7 @@ func isItemSystemProperty(name string) bool {
 // Levels is the number of components of a full key.
 func (d *PartitionKeyDefinition) Levels() int { return len(d.Paths) }
 
-// isID tells whether the id of an item is its partition key.
+// isID reports whether the id of an item is its partition key.
 func (d *PartitionKeyDefinition) isID() bool {
 	paths := d.ParsedPaths()
 	return len(paths) == 1 && paths[0].String() == "/id"
@@ -185,9 +185,9 @@ func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
 	return PartitionKey{values: values, given: true}
 }
 
-// Matches tells whether the key that a client sent is the one of its document: the same number of components,
-// each equal. Undefined, null and "" are three different values. Where the definition is the system key, the
-// empty key and the one that is not given mean undefined.
+// Matches reports whether the key that a client sent is the one of its document: the same number of
+// components, each equal. Undefined, null and "" are three different values. Where the definition is the
+// system key, the empty key and the one that is not given mean undefined.
 func (d *PartitionKeyDefinition) Matches(sent, extracted PartitionKey) bool {
 	return slices.EqualFunc(d.Plain(sent).values, d.Plain(extracted).values, jsondoc.Equal)
 }
@@ -308,7 +308,7 @@ func ParsePartitionKey(json []byte) (PartitionKey, error) {
 	return k, nil
 }
 
-// IsZero tells whether no key was given.
+// IsZero reports whether no key was given.
 func (k PartitionKey) IsZero() bool { return !k.given }
 
 // Len returns the number of components.

@@ -108,7 +108,7 @@ func (s *ContainerSpec) Vectors() (list []VectorAt) {
 	return list
 }
 
-// Misfit tells whether a document has an array of another length there. What is no array is not meant as a
+// Misfit reports whether a document has an array of another length there. What is no array is not meant as a
 // vector.
 func (v VectorAt) Misfit(body []byte) bool {
 	found := jsondoc.Get(body, v.path)

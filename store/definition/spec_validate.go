@@ -247,13 +247,14 @@ func (s *ContainerSpec) validateComputed() error {
 	return nil
 }
 
-// isKeyProperty tells whether a path of the partition key leads through the top-level property of that name.
+// isKeyProperty reports whether a path of the partition key leads through the top-level property of that
+// name.
 func (s *ContainerSpec) isKeyProperty(name string) bool {
 	return slices.ContainsFunc(s.PartitionKey.ParsedPaths(),
 		func(p jsondoc.Path) bool { return p.Segments()[0] == name })
 }
 
-// isSpatial tells whether a spatial index is on or below the top-level property of that name.
+// isSpatial reports whether a spatial index is on or below the top-level property of that name.
 func (s *ContainerSpec) isSpatial(name string) bool {
 	return slices.ContainsFunc(s.Indexing.Spatial, func(p index.SpatialPath) bool {
 		pattern, err := index.ParsePattern(p.Path)

@@ -34,13 +34,13 @@ type Throughput struct {
 }
 
 // PerformanceLevel is the throughput of one of Cosmos DB's first levels of performance: S1, S2 or S3. ok
-// tells whether there is one of that name.
+// reports whether there is one of that name.
 func PerformanceLevel(name string) (t Throughput, ok bool) {
 	ru := map[string]int{"S1": 250, "S2": 1000, "S3": 2500}[name]
 	return Throughput{Manual: ru, Level: name}, ru > 0
 }
 
-// IsZero tells whether nothing was asked for.
+// IsZero reports whether nothing was asked for.
 func (t Throughput) IsZero() bool { return t == Throughput{} }
 
 // Most is the throughput, of autoscale the highest that there can be.

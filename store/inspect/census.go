@@ -22,7 +22,7 @@ const ExactItems = 100_000
 type census struct {
 	state *view.State
 	r     engine.Reader
-	more  func() bool // counts a step, and tells whether there is time for it
+	more  func() bool // counts a step, and reports whether there is time for it
 	limit int64       // items up to which each is looked at
 	whole bool        // every item is looked at, however many there are
 
@@ -32,7 +32,7 @@ type census struct {
 	immortal func(n int64)
 }
 
-// run takes the census. exact tells that it has looked at every item.
+// run takes the census. exact reports that it has looked at every item.
 func (n *census) run() (exact bool, err error) {
 	var items int64
 	whole := n.whole || !n.state.Lives.Settled()

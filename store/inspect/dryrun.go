@@ -66,8 +66,8 @@ type DryRun struct {
 	From, To ttl.Seconds
 	// FromPath and ToPath are the ttlPropertyPath; "" is none.
 	FromPath, ToPath string
-	// Exact tells that every item was looked at; else leases were not, nor what had expired beyond 10,000 a
-	// partition range.
+	// Exact reports whether every item was looked at; else leases were not, nor what had expired beyond
+	// 10,000 a partition range.
 	Exact    bool
 	Complete bool  // false: a second was not enough, and all counts are lower bounds
 	Expired  int64 // items that have expired already and are not purged: they stay so
@@ -76,9 +76,9 @@ type DryRun struct {
 	After [len(DeadlineLimits) + 2]int64
 }
 
-// DryRunTTL tells what a change of the default of a container would do at the moment of its state, for the
-// store, which has made the snapshot. more counts a step and tells whether there is time for it. An error may
-// be that of the change itself. Complete is the caller's to fill.
+// DryRunTTL reports what a change of the default of a container would do at the moment of its state, for the
+// store, which has made the snapshot. more counts a step and reports whether there is time for it. An error
+// may be that of the change itself. Complete is the caller's to fill.
 func DryRunTTL(state *view.State, r engine.Reader, next ttl.Seconds, o DryRunOptions, more func() bool) (
 	DryRun, error) {
 	if o.Examples == 0 {

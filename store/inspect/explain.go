@@ -67,7 +67,7 @@ type Expiry struct {
 
 	Timestamp int64       // _ts: when it was last written
 	Own       ttl.Seconds // its own ttl
-	// Path is the container's ttlPropertyPath, "" where it has none. Based tells that the item has a number
+	// Path is the container's ttlPropertyPath, "" where it has none. Based reports that the item has a number
 	// there, so that its time to live counts from second Base and not from Timestamp.
 	Path  string
 	Based bool
@@ -166,7 +166,7 @@ func (e *Expiry) reason() string {
 	return "the container's time to live is off"
 }
 
-// ExplainLife tells when an item of a container expires. The state is StateLive or StateGhost.
+// ExplainLife reports when an item of a container expires. The state is StateLive or StateGhost.
 func ExplainLife(state *view.State, h *layout.Header, body []byte) Expiry {
 	p, l, now := state.Policy, state.Lives.Of(h, body), state.Now
 	e := Expiry{State: StateLive, Now: now, Timestamp: l.TS, Own: l.Own, LeaseUntil: l.LeaseUntil,

@@ -18,13 +18,13 @@ var ForecastScales = [...]ForecastScale{
 	{"second", 1, 60}, {"minute", 60, 60}, {"hour", 3600, 48}, {"day", 86400, 31}, {"month", 30 * 86400, 24},
 }
 
-// Forecast tells when items will expire if nothing changes. All times are in seconds from Now, so that
+// Forecast reports when items will expire if nothing changes. All times are in seconds from Now, so that
 // containers whose clocks differ can be taken together.
 type Forecast struct {
 	// Now is the moment from which it looks ahead, since 1970: of the container's clock, or the store's.
 	Now int64
-	// Exact tells that every item was looked at; else leases were not, nor what had expired beyond 10,000 a
-	// partition range.
+	// Exact reports whether every item was looked at; else leases were not, nor what had expired beyond
+	// 10,000 a partition range.
 	Exact    bool
 	Complete bool // false: a second was not enough, and all counts are lower bounds
 
@@ -48,7 +48,7 @@ func NewForecast() Forecast {
 }
 
 // Add looks ahead in one container more, for the store, which has made the snapshot. Now becomes that
-// container's. more counts a step and tells whether there is time for it; Complete is the caller's to fill.
+// container's. more counts a step and reports whether there is time for it; Complete is the caller's to fill.
 func (f *Forecast) Add(state *view.State, r engine.Reader, more func() bool) error {
 	f.Now = state.Now
 	if !state.Policy.Active() {

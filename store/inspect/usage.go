@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Usage tells how much a container holds, items that have expired and are not purged yet included.
+// Usage reports how much a container holds, items that have expired and are not purged yet included.
 type Usage struct {
 	Documents int64
 	Bytes     int64 // of their JSON; beyond 1,000 documents a range an estimate
@@ -27,7 +27,7 @@ func (u Usage) Text() string {
 		";collectionSize=" + kb + ";"
 }
 
-// RangeStatistics tells how much a partition range holds, as Usage does, and which partition keys are the
+// RangeStatistics reports how much a partition range holds, as Usage does, and which partition keys are the
 // largest in it.
 type RangeStatistics struct {
 	Range string // its id
@@ -44,7 +44,7 @@ type KeyStatistics struct {
 	Bytes int64  // an estimate, as Usage has it
 }
 
-// Measure tells how much a container holds, for the store, which has made the snapshot.
+// Measure reports how much a container holds, for the store, which has made the snapshot.
 func Measure(state *view.State, r engine.Reader) (u Usage, err error) {
 	for i := range state.Ranges {
 		part, err := measure(r, state.Ranges[i].Scope, nil)

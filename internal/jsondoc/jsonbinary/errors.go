@@ -2,7 +2,7 @@ package jsonbinary
 
 import "fmt"
 
-// Error tells where bytes stop being binary JSON.
+// Error reports where bytes stop being binary JSON.
 type Error struct {
 	Offset int    // in bytes, from 0
 	Reason string // what is wrong there, for people

@@ -225,7 +225,7 @@ func (r *reader) integer(n int64) {
 	}
 }
 
-// isNumber tells whether a marker is that of a number behind it.
+// isNumber reports whether a marker is that of a number behind it.
 func isNumber(marker byte) bool {
 	return marker >= numberUint64 && marker <= typedFloat16 || marker >= typedUint8 && marker <= typedUint32
 }

@@ -26,7 +26,7 @@ type Alias struct {
 	Slot  int // of the frame, where item is not set
 	Item  bool
 	// route leads from the item to the value, where known is set: where the value is a part of the item and
-	// no step picks one element of an array. entered tells that it goes through all elements of an array.
+	// no step picks one element of an array. entered reports that it goes through all elements of an array.
 	known   bool
 	route   index.Path
 	entered bool
@@ -81,7 +81,7 @@ type aggRef struct {
 	Block *Block
 }
 
-// StepKind tells how a step makes rows.
+// StepKind reports how a step makes rows.
 type StepKind uint8
 
 const (
@@ -129,8 +129,8 @@ func (s *scope) find(name string) *Alias {
 	return nil
 }
 
-// empty tells that nothing has been bound yet, here or outside, and nothing need be: that a name in FROM must
-// be the container's.
+// empty reports whether nothing has been bound yet, here or outside, and nothing need be: that a name in FROM
+// must be the container's.
 func (s *scope) empty() bool {
 	for ; s != nil; s = s.outer {
 		if len(s.aliases) > 0 || s.inner {

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// argumentChecks tells what the arguments of a function must be as they are written, by the name of the
+// argumentChecks reports what the arguments of a function must be as they are written, by the name of the
 // function. Their number is right already.
 func (b *Binder) argumentChecks(name string) func(*syntax.Call) {
 	switch name {

@@ -97,7 +97,7 @@ func keysOf(bl *Block) groupKeys {
 	return keys
 }
 
-// find tells which key an expression is, or -1.
+// find reports which key an expression is, or -1.
 func (k groupKeys) find(e syntax.Expr) int {
 	if k.types[reflect.TypeOf(e)] {
 		if i, ok := k.numbers[syntax.PrintExpr(e)]; ok {

@@ -31,7 +31,7 @@ func (b *Binder) orderBy(bl *Block, s *scope, q *syntax.Query) {
 	}
 }
 
-// OrderKey makes a key; single tells that it is the only one.
+// OrderKey makes a key; single reports that it is the only one.
 func (b *Binder) orderKey(bl *Block, item *syntax.SortItem, single bool) *OrderKey {
 	key := &OrderKey{X: item.X, Desc: item.Desc}
 	if c, ok := item.X.(*syntax.Call); ok && !c.UDF {

@@ -83,8 +83,9 @@ func (bl *Block) Derived() *Block {
 	return nil
 }
 
-// LeadingKeys tells how many of the first keys of ORDER BY the select list consists of, in any order; 0 where
-// it is made of anything else. Then equal rows are neighbours, and DISTINCT needs to remember one row only.
+// LeadingKeys reports how many of the first keys of ORDER BY the select list consists of, in any order; 0
+// where it is made of anything else. Then equal rows are neighbours, and DISTINCT needs to remember one row
+// only.
 func (bl *Block) LeadingKeys() int {
 	if bl.Star {
 		return 0

@@ -40,7 +40,7 @@ func NumberedSpans(n int) []Span {
 	return spans
 }
 
-// Progress tells how far a walk has come that goes over one source after the other, and over each in the
+// Progress reports how far a walk has come that goes over one source after the other, and over each in the
 // order of rids.
 //
 // Between two pages a source may be divided: then some of what lay behind the position is in each part. So

@@ -22,7 +22,7 @@ type Env struct {
 	// UDF calls a function that the container holds. Its error ends the query; where it is nil, no function
 	// exists.
 	UDF func(name string, args []jsondoc.Value) (jsondoc.Value, error)
-	// Elapsed tells how long the request has taken, by a clock that nobody sets. Without it a page does not
+	// Elapsed reports how long the request has taken, by a clock that nobody sets. Without it a page does not
 	// end by time, no times are measured, and the context alone ends a run that takes too long.
 	Elapsed func() time.Duration
 	// Limit is of Elapsed: beyond it the run is given up with a *TimeError; 0 stands for DefaultLimit. Like

@@ -107,7 +107,7 @@ func (c *Compiler) starOf(bl *bind.Block) syntax.Expr {
 	return id
 }
 
-// OfItem tells that the first source is the item itself.
+// OfItem reports whether the first source is the item itself.
 func (rs *Rowset) OfItem() bool { return len(rs.Clauses) > 0 && rs.Clauses[0].kind == bind.StepItem }
 
 // BindPaths binds the sources that are one path of the item, as FROM c.a x is, without making rows of it:

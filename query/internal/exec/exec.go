@@ -333,7 +333,7 @@ func (x *Execution) consumed() {
 	}
 }
 
-// resumed tells how many rows of the current document earlier pages have given out.
+// resumed reports how many rows of the current document earlier pages have given out.
 func (x *Execution) resumed() int {
 	if x.current.rid == x.resume.Rid {
 		return x.resume.Rows

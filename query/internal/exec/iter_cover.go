@@ -42,8 +42,8 @@ func (wk *walker) cover() {
 	wk.skips = wk.census && o.Skips
 }
 
-// Covered is called at an entry whose key is exact. done tells that no document has to be read; ok, that the
-// entry is one to give out.
+// Covered is called at an entry whose key is exact. done reports that no document has to be read; ok, that
+// the entry is one to give out.
 func (wk *walker) covered() (done, ok bool) {
 	skips := wk.skips && wk.x.done.Offset > 0
 	if !wk.census || wk.least == nil && !skips {

@@ -98,7 +98,7 @@ func (d *fetched) Close() error {
 }
 
 // candidates opens the documents of a source that may fulfil the conditions, in the order of their rids,
-// behind one. every tells that all of them are going to be read.
+// behind one. every reports that all of them are going to be read.
 func (x *Execution) candidates(src source.Source, after uint64, every bool) (source.Documents, error) {
 	p, ok, err := x.pick(src, every)
 	if err != nil {

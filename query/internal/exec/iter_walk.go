@@ -215,7 +215,7 @@ func (wk *walker) Next() (bool, error) {
 	}
 }
 
-// tired tells that the walk has passed so much that there may be a better way.
+// tired reports whether the walk has passed so much that there may be a better way.
 func (wk *walker) tired() bool {
 	wanted := int(wk.x.page.Stats.Matched - wk.wanted)
 	return wk.patience > 0 && wk.passed > wk.patience+wk.x.tune.Share*wanted
@@ -308,7 +308,7 @@ func (wk *walker) reach(d source.Document) bool {
 	return x.behind(&wk.entry)
 }
 
-// restEvery is how many entries in a row a walk passes over before it tells how far it has come.
+// restEvery is how many entries in a row a walk passes over before it reports how far it has come.
 const restEvery = 64
 
 // rests makes an entry that has no document the current one, now and then, if a page can go on behind it. The

@@ -210,7 +210,7 @@ func (c choice) String() string {
 }
 
 // pick opens the rids of the documents that may be wanted, in order. It is false where all documents are to
-// be looked at. every tells that all that are wanted are going to be read; else a page of them.
+// be looked at. every reports that all that are wanted are going to be read; else a page of them.
 func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok bool, err error) {
 	p := x.newProbes(src, func(a plan.Access) bool {
 		s, ok := a.(*plan.SpansAccess)

@@ -29,7 +29,7 @@ func (w *accessPath) vain() bool {
 	return w.sifts() && !w.done && w.read >= siftMost && 2*len(w.rids) > w.read
 }
 
-// sifts tells that all terms of a path are put to a test.
+// sifts reports whether all terms of a path are put to a test.
 func (w *accessPath) sifts() bool {
 	s, ok := w.access.(*plan.SpansAccess)
 	return ok && s.Whole

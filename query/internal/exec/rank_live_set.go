@@ -22,7 +22,7 @@ const FewMembers = 1000
 // are.
 const rankDead = 10_000
 
-// populations are those of all sources. few tells that of one the documents are better read.
+// populations are those of all sources. few reports that of one the documents are better read.
 func (x *Execution) liveSets() (people []*liveSet, few bool, err error) {
 	people = make([]*liveSet, len(x.sources))
 	for i, src := range x.sources {
@@ -33,8 +33,8 @@ func (x *Execution) liveSets() (people []*liveSet, few bool, err error) {
 	return people, false, nil
 }
 
-// liveDocuments finds out whom an index may name; few tells that the documents are a small part of those, so
-// that it is better to read them.
+// liveDocuments finds out whom an index may name; few reports that the documents are a small part of those,
+// so that it is better to read them.
 func (x *Execution) liveDocuments(src source.Source) (p *liveSet, few bool, err error) {
 	p = &liveSet{}
 	if c, ok := src.(source.Census); ok {

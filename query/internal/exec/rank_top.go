@@ -305,8 +305,8 @@ func (x *Execution) rankedOnly() ([][]uint64, error) {
 	return only, nil
 }
 
-// fewWanted returns the documents of a source that can fulfil the conditions, where an index tells that they
-// are few.
+// fewWanted returns the documents of a source that can fulfil the conditions, where an index reports that
+// they are few.
 func (x *Execution) fewWanted(src source.Source) (rids []uint64, few bool, err error) {
 	p := x.newProbes(src, plan.Beside(nil))
 	if len(p.ways) == 0 {

@@ -34,8 +34,8 @@ func (x *Execution) runDocuments(row func() bool) bool {
 	return true
 }
 
-// readSource reads one source, behind a rid; every tells that all documents that are wanted will be read. It
-// is false where the page has ended. Where a scan has found little so far, an index is asked for the rest.
+// readSource reads one source, behind a rid; every reports that all documents that are wanted will be read.
+// It is false where the page has ended. Where a scan has found little so far, an index is asked for the rest.
 func (x *Execution) readSource(src source.Source, after uint64, every bool, row func() bool) (more bool,
 	err error) {
 	docs, err := x.candidates(src, after, every)

@@ -42,7 +42,7 @@ type distances struct {
 }
 
 // OpenDistances calculates the distances of a source; only names the documents that are wanted, nil: all.
-// latest tells that of equal ones the latest document comes first. It is nil where the index's vectors are
+// latest reports that of equal ones the latest document comes first. It is nil where the index's vectors are
 // not as long as the query's, or too many.
 func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *members, latest bool) (*distances,
 	error) {

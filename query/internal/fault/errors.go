@@ -72,8 +72,8 @@ const (
 	Unplaced       // {"Errors":["..."]}
 )
 
-// Error tells why a query cannot be answered: it was refused before any document was read, or, where Code and
-// Start are empty, while it ran. In Cosmos DB such an answer has the status 400.
+// Error reports why a query cannot be answered: it was refused before any document was read, or, where Code
+// and Start are empty, while it ran. In Cosmos DB such an answer has the status 400.
 type Error struct {
 	Code       string // SC...; empty where there is none
 	Number     int    // the code where it is a number; 0 where there is none
@@ -149,14 +149,14 @@ func (e *Error) diagnostic() diagnostic {
 	return d
 }
 
-// CursorError tells of a cursor that cannot be read, or that another query or scope gave out.
+// CursorError reports a cursor that cannot be read, or that another query or scope gave out.
 type CursorError struct {
 	Reason string
 }
 
 func (e *CursorError) Error() string { return "Invalid Continuation Token: " + e.Reason }
 
-// MemoryError tells of a query whose intermediate results are too large to be held: DISTINCT, GROUP BY and
+// MemoryError reports a query whose intermediate results are too large to be held: DISTINCT, GROUP BY and
 // lists keep what they have seen.
 type MemoryError struct {
 	Clause string // what needed the memory
@@ -180,7 +180,7 @@ func (e *MemoryError) Error() string {
 // Unwrap returns what kept the query from going on in temporary files.
 func (e *MemoryError) Unwrap() error { return e.Err }
 
-// BusyError tells of a query for whose intermediate results there is no memory now, since other requests have
+// BusyError reports a query for whose intermediate results there is no memory now, since other requests have
 // it. It may be asked again.
 type BusyError struct {
 	Clause string // what needed the memory
@@ -220,7 +220,7 @@ func (e *Error) Place(text string) {
 	}
 }
 
-// TimeError tells of a query that took too long: it is given up wherever it is, inside a row or a function as
+// TimeError reports a query that took too long: it is given up wherever it is, inside a row or a function as
 // well.
 type TimeError struct {
 	Limit time.Duration // what it may take

@@ -34,11 +34,11 @@ import (
 type GatewayOptions struct {
 	// Features are the ones that the client can merge, by the names that Cosmos DB has for them. Nil: all.
 	Features []string
-	// OnePartition tells that a full partition key was given beside the query.
+	// OnePartition reports whether a full partition key was given beside the query.
 	OnePartition bool
-	// Continued tells that the client is going to ask for more than one page. Then a query whose conditions
-	// name one partition key is answered by its range as it stands; else the client does its part of it, but
-	// for OFFSET and LIMIT.
+	// Continued reports whether the client is going to ask for more than one page. Then a query whose
+	// conditions name one partition key is answered by its range as it stands; else the client does its part
+	// of it, but for OFFSET and LIMIT.
 	Continued bool
 }
 
@@ -185,8 +185,8 @@ var featureOrder = []string{
 	featureHybrid, featureWeighted,
 }
 
-// UnsupportedError tells that a client cannot merge what a query makes of several partition ranges. In Cosmos
-// DB such an answer has the status 400 and the substatus 1004.
+// UnsupportedError reports that a client cannot merge what a query makes of several partition ranges. In
+// Cosmos DB such an answer has the status 400 and the substatus 1004.
 type UnsupportedError struct {
 	Features []string // by Cosmos DB's names, in the order of its numbers; at least one
 }
@@ -262,7 +262,7 @@ func (g *rewriter) listed(feature string) bool {
 	return slices.ContainsFunc(g.features, func(f string) bool { return strings.EqualFold(f, feature) })
 }
 
-// rewrite fills in the plan. An error tells why the query's rows cannot be merged.
+// rewrite fills in the plan. An error reports why the query's rows cannot be merged.
 func (g *rewriter) rewrite() error {
 	switch {
 	case len(g.top.Rank) > 0:

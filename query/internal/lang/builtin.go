@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// funcClass tells how a function takes part in a query.
+// funcClass reports how a function takes part in a query.
 type funcClass uint8
 
 const (

@@ -86,7 +86,7 @@ func (m *Meter) Look() bool {
 	return m.Err == nil
 }
 
-// folding tells that the work is done before the query runs.
+// folding reports whether the work is done before the query runs.
 func (m *Meter) folding() bool { return m.Looks > 0 }
 
 // Fail ends the run with an error, unless it has ended already.

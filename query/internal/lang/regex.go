@@ -23,7 +23,7 @@ const (
 	foldTime   = 5 * time.Millisecond
 )
 
-// MatchError tells of a query with a regular expression that takes too long on a value.
+// MatchError reports a query with a regular expression that takes too long on a value.
 type MatchError struct {
 	Limit time.Duration // what one match may take
 }
@@ -58,7 +58,7 @@ func (c *Call) within(most time.Duration) time.Duration {
 	return max(time.Millisecond, min(most, c.Limit-c.Elapsed()))
 }
 
-// again tells that a match has failed and is to be tried once more.
+// again reports whether a match has failed and is to be tried once more.
 func (c *Call) again(re *regexp2.Regexp, err error) bool {
 	if err == nil || c.folding() || !c.Look() {
 		return false

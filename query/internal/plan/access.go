@@ -11,8 +11,8 @@ import (
 // it proposes. There may be others.
 type Access interface {
 	fmt.Stringer
-	// Lists tells that the rids come in order as they lie in posting lists. The others are read first and put
-	// in order.
+	// Lists reports whether the rids come in order as they lie in posting lists. The others are read first
+	// and put in order.
 	Lists() bool
 }
 

@@ -191,7 +191,7 @@ func (w *Walk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints 
 	w.Spans = compositeSpans(w.Composite, fixed, l.bounds)
 }
 
-// Beside tells which of the ways say more than a walk itself does, and are short to read.
+// Beside reports which of the ways say more than a walk itself does, and are short to read.
 func Beside(w *Walk) func(Access) bool {
 	return func(a Access) bool {
 		s, ok := a.(*SpansAccess)

@@ -38,7 +38,7 @@ func badComputed(one bind.Computed, why string) error {
 	return fault.Plain("The query of the computed property '" + one.Name + "' " + why + ".")
 }
 
-// impure tells what in an expression a computed property must not have; "" where all is well.
+// impure reports what in an expression a computed property must not have; "" where all is well.
 func impure(e syntax.Expr, one bind.Computed, list []bind.Computed) (why string) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		switch n := n.(type) {

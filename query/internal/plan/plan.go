@@ -153,7 +153,7 @@ func (p *Plan) Streamable() bool {
 // name one partition: so the tests of the SDK for Python have it.
 func (p *Plan) ListsAggregates() bool { return bind.ListsAggregates(p.Top) }
 
-// IndexUse tells which indexes a query uses and which ones would help it, as index metrics name them: /a/?
+// IndexUse reports which indexes a query uses and which ones would help it, as index metrics name them: /a/?
 // for a range index, /a ASC for the paths of a composite one.
 type IndexUse struct {
 	Single, PotentialSingle       []string

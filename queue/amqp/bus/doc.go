@@ -26,7 +26,7 @@
 // # Faults on demand
 //
 // A message that is sent, received or settled may meet a fault on demand, and so may a request to renew locks
-// (faults.go). observe.go tells what became of them, for whoever measures.
+// (faults.go). observe.go reports what became of them, for whoever measures.
 //
 // # Errors
 //

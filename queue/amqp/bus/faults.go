@@ -14,7 +14,7 @@ import (
 // Faults on demand are package inject's. Here is where operations on messages meet them: a message that is
 // sent, received or settled is one operation, and so is a request to renew or settle some locks.
 
-// meet asks what an operation meets. now tells that the fault comes at once, after what time it takes.
+// meet asks what an operation meets. now reports that the fault comes at once, after what time it takes.
 func (c *conn) meet(op inject.Operation, path string) (hit inject.Hit, now bool) {
 	hit = c.bus.o.Faults.Meet(inject.Target{Operation: op, Entity: path})
 	now, err := hit.Before(c.ctx, c.bus.o.Wall)

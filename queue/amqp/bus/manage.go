@@ -199,7 +199,7 @@ func operations(name string) (op operation, ok bool) {
 	return op, op.do != nil
 }
 
-// join finds the transaction of the request; nil: it has none. sends tells that it sends messages.
+// join finds the transaction of the request; nil: it has none. sends reports that it sends messages.
 func (r *request) join(sends bool, partition func() (string, error)) (*queue.Transaction, error) {
 	return r.c.join(r.state, participant{link: r.link, at: r.at, sends: sends, partition: partition})
 }

@@ -158,7 +158,7 @@ type coordinator struct {
 // answer is what the link of a coordinator is like.
 func (k *coordinator) answer() amqp.Answer { return amqp.Answer{Sink: k, Discharges: discharges} }
 
-// discharges tells which transaction a message to a coordinator ends.
+// discharges reports which transaction a message to a coordinator ends.
 func discharges(payload []byte) (txn []byte, fail, ok bool) {
 	request, err := coordination(payload)
 	if d, ok := request.(*frame.Discharge); ok && err == nil {

@@ -23,7 +23,7 @@ type State interface {
 	state()
 }
 
-// Received tells how far a delivery has come.
+// Received reports how far a delivery has come.
 type Received struct {
 	Section uint32
 	Offset  uint64

@@ -30,7 +30,7 @@ func (t *T) tryReceive(p place) error {
 	return err
 }
 
-// secure does over a client with TLS what tells that it works.
+// secure does over a client with TLS what reports that it works.
 func (t *T) secure(o *sb.ClientOptions) {
 	q := t.plain()
 	c := t.connect(connection(t.tls, sasKey), o)

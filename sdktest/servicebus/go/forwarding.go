@@ -16,7 +16,7 @@ func (t *T) unique(window string) place {
 		RequiresDuplicateDetection: ptr(true), DuplicateDetectionHistoryTimeWindow: &window})
 }
 
-// queueThere tells whether the queue is there.
+// queueThere reports whether the queue is there.
 func (t *T) queueThere(name string) bool {
 	q, err := t.adm.GetQueue(t.ctx, name, nil)
 	t.must(err)

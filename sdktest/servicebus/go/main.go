@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// run runs the scenarios that are wanted and tells whether none failed.
+// run runs the scenarios that are wanted and reports whether none failed.
 func run(f flags, wanted func(name string) bool, times bool) bool {
 	passed, failed, absent := 0, 0, 0
 	all := slices.Concat(sending, peeking, settling, locks, scheduling, ttl, sessions, topics, forwarding,

@@ -103,7 +103,7 @@ func (r R) again(body string) *sb.ReceivedMessage {
 	for range 5 {
 		got, err := r.ReceiveMessages(r.t.ctx, 1, nil)
 		if err == nil && len(got) == 0 {
-			continue // so it tells that it had to connect again
+			continue // so it reports that it had to connect again
 		}
 		if err == nil {
 			r.t.equal(bodies(got), []string{body})

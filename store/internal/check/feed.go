@@ -106,7 +106,7 @@ func (k *checker) checkVersions(s *view.Range, bounds feedBounds) error {
 	return it.Close()
 }
 
-// wholeVersion tells whether a version has what its kind must have, and lies in the range of its partition
+// wholeVersion reports whether a version has what its kind must have, and lies in the range of its partition
 // key.
 func (k *checker) wholeVersion(s *view.Range, v *layout.Version) bool {
 	key, err := definition.DecodeOrdered(v.PK)

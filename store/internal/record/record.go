@@ -47,11 +47,11 @@ type Container struct {
 	// there may be items of them, from the oldest: see eraRecord.
 	Basis string `json:"basis,omitempty"`
 	Eras  []Era  `json:"eras,omitempty"`
-	// Recent tells that the documents of a partition are indexed by their _ts, whatever the indexing policy
-	// says.
+	// Recent reports whether the documents of a partition are indexed by their _ts, whatever the indexing
+	// policy says.
 	Recent bool `json:"recent,omitempty"`
 
-	// Backup tells that the container was made while the store had continuous backup.
+	// Backup reports whether the container was made while the store had continuous backup.
 	Backup bool `json:"backup,omitempty"`
 
 	Settings definition.ContainerSettings `json:"settings,omitzero"`

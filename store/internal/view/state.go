@@ -42,7 +42,7 @@ type Range struct {
 	Min, Max []byte // effective partition keys; an empty Max has no upper bound
 }
 
-// Holds tells whether an effective partition key lies in the range.
+// Holds reports whether an effective partition key lies in the range.
 func (r *Range) Holds(epk []byte) bool {
 	return bytes.Compare(r.Min, epk) <= 0 && (len(r.Max) == 0 || bytes.Compare(epk, r.Max) < 0)
 }
@@ -56,12 +56,12 @@ func (s *State) RangeOf(epk []byte) *Range {
 	return &s.Ranges[i]
 }
 
-// Tombstoned tells whether an item was deleted with its whole partition key.
+// Tombstoned reports whether an item was deleted with its whole partition key.
 func (s *State) Tombstoned(h layout.Header, pk func() []byte) bool {
 	return Tombstoned(s.Tombstones, h, pk)
 }
 
-// Tombstoned tells whether one of the tombstones lies above an item. pk is the ordered encoding of its
+// Tombstoned reports whether one of the tombstones lies above an item. pk is the ordered encoding of its
 // partition key; it is only asked for where a partition key of the same hash was deleted.
 func Tombstoned(tombstones map[string]uint64, h layout.Header, pk func() []byte) bool {
 	if len(tombstones) == 0 {

@@ -40,7 +40,7 @@ func StoredTerms(r engine.Reader, x *index.Indexer, scope []byte, item *Item) ([
 	return list, err
 }
 
-// IsListed tells whether a shape has a record in a slot.
+// IsListed reports whether a shape has a record in a slot.
 func IsListed(r engine.Reader, scope, name []byte) (bool, error) {
 	_, err := r.Get(layout.ShapeRecordKey(scope, name))
 	if errors.Is(err, engine.ErrNotFound) {
