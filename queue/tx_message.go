@@ -295,9 +295,6 @@ func millis(d time.Duration) int64 {
 	return ms
 }
 
-// lastMoment is the latest that a message can expire: the end of the year 9999.
-const lastMoment = message.LastMoment
-
 // expires is when a message of this store expires: host.Never for dead letters, and for what is not active.
 func (s *messageStore) expires(h *layout.Header) int64 {
 	if s.sub != entity.Main || h.State != layout.Active {
