@@ -61,7 +61,7 @@ func TestPages(t *testing.T) {
 		{"SELECT VALUE c.n FROM c WHERE c.n = 3", 1, "1"},
 		{"SELECT VALUE c.n FROM c WHERE c.n % 2 = 0", 1, "1 1 1 1 1"},
 		{"SELECT VALUE c.n FROM c WHERE c.n > 4", 5, "5"},
-		{"SELECT VALUE c.n FROM c WHERE true", 5, "5 5 0"},
+		{"SELECT VALUE c.n FROM c WHERE true", 5, "5 5"},
 		{"SELECT VALUE l FROM c JOIN l IN c.l", 5, "5 5 5 5 5 5"},
 		{"SELECT VALUE l FROM l IN c.l", 10, "10 10 10"},
 		{"SELECT TOP 40 VALUE c.n FROM c", 5, "5 5"},

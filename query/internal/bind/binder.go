@@ -40,6 +40,7 @@ type Block struct {
 	Steps     []*Step       // FROM and JOIN; the item is the first one where the query reads the container
 	Container bool          // the first step is the item, or a subquery that reads the container
 	Where     []syntax.Expr // joined by AND
+	Filtered  bool          // there is a WHERE, be it one that is always true
 	// those of them that need none of the sources: what the rule push-filter moves here
 	First    []syntax.Expr
 	GroupBy  []syntax.Expr
@@ -288,7 +289,7 @@ func (b *Binder) Block(q *syntax.Query, outer *Block, outside *scope, sub bool) 
 	}
 	if q.Where != nil {
 		b.expr(q.Where, &place{block: bl, scope: s, clause: "WHERE"})
-		bl.Where = Conjuncts(nil, q.Where)
+		bl.Where, bl.Filtered = Conjuncts(nil, q.Where), true
 	}
 	for _, key := range q.GroupBy {
 		b.expr(key, &place{block: bl, scope: s, clause: "GROUP BY"})

@@ -92,13 +92,12 @@ func (x *Execution) reach() {
 	}
 }
 
-// ReadsAll reports whether the query gives out a row for each document and has no conditions, like a read
-// feed.
+// ReadsAll reports whether the query gives out a row for each document and has no WHERE, like a read feed.
+// A condition that is always true counts: whether one is, no client can see.
 func ReadsAll(p *plan.Plan) bool {
 	rs, top := p.Rows, p.Top
 	return p.Form == cursor.Streaming && !rs.Distinct && top.Offset == 0 && top.Limit < 0 &&
-		len(rs.First) == 0 &&
-		len(rs.Clauses) == 1 && rs.OfItem() && len(rs.Clauses[0].Filter) == 0
+		!top.Filtered && len(rs.Clauses) == 1 && rs.OfItem()
 }
 
 // keep copies a row into memory of the page.
