@@ -103,11 +103,7 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 			return err
 		}
 	}
-	st := c.state.Load()
-	if o.Range != "" && !st.knowsRange(o.Range) && c.outdated(ctx, st) {
-		st = c.state.Load()
-	}
-	if o.Range != "" && !st.knowsRange(o.Range) {
+	if o.Range != "" && !c.stateWith(ctx, o.Range).knowsRange(o.Range) {
 		return rangeGone(o.Range)
 	}
 	return nil

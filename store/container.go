@@ -259,14 +259,19 @@ func (st *containerState) rangeByID(id string) *partition {
 
 // rangeNamed finds a partition range by its id: CodeRangeGone where there is none.
 func (c *Container) rangeNamed(ctx context.Context, id string) (*partition, error) {
-	st := c.state.Load()
-	if st.rangeByID(id) == nil && c.outdated(ctx, st) {
-		st = c.state.Load()
-	}
-	if s := st.rangeByID(id); s != nil {
+	if s := c.stateWith(ctx, id).rangeByID(id); s != nil {
 		return s, nil
 	}
 	return nil, rangeGone(id)
+}
+
+// stateWith returns the container's state, the latest one where the one at hand does not know a range by id.
+func (c *Container) stateWith(ctx context.Context, id string) *containerState {
+	st := c.state.Load()
+	if !st.knowsRange(id) && c.outdated(ctx, st) {
+		st = c.state.Load()
+	}
+	return st
 }
 
 // rangeOf is the range that an effective partition key lies in.
