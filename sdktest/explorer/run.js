@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
+import { querypage } from './querypage.js'
 import { safety, signIn } from './safety.js'
 import { scale } from './scale.js'
 import { trouble } from './trouble.js'
@@ -26,6 +27,7 @@ const parts = {
 	journey,
 	forms,
 	trouble,
+	querypage,
 	views,
 	safety,
 	scale,

@@ -1,11 +1,14 @@
 // The documents of a container: a grid that draws the rows in sight, loads a page at a time, and counts down.
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { exact, partitionKey, runQuery } from './api'
 import type { Container, In } from './container'
 import { DocumentPanel } from './document'
-import { firstPage, selectAll, takeDocuments } from './early'
-import { countdown, go, nowOf, say, stamp, useShown, useSignal, useTick } from './state'
-import { Bad, Button, Empty } from './ui'
+import { firstPage, takeDocuments } from './early'
+import { readFilter } from './filter'
+import { ProblemList, problemsIn } from './problemlist'
+import { moved as movedTo, type Problem } from './problems'
+import { countdown, go, nowOf, stamp, useShown, useSignal, useTick } from './state'
+import { Button, Empty } from './ui'
 import { stay } from './unsaved'
 
 const rowHeight = 32
@@ -54,12 +57,14 @@ export function Documents(p: In & { open: string[] }) {
 		[typed, type] = useState(filter)
 	const [rows, setRows] = useState<any[]>([]),
 		[more, setMore] = useState<string | null>('')
-	const [error, setError] = useState(''),
+	const [wrong, setWrong] = useState<Problem[]>([]),
 		[stuck, setStuck] = useState<string | null>(null),
 		[chosen, select] = useState(0),
 		[making, make] = useState(false)
 	const [top, scroll] = useState(0),
 		[height, setHeight] = useState(400)
+	const asks = useMemo(() => readFilter(filter), [filter]),
+		field = useRef<HTMLInputElement>(null)
 	const grid = useRef<HTMLDivElement>(null),
 		asked = useRef(0),
 		busy = useRef(false)
@@ -74,7 +79,7 @@ export function Documents(p: In & { open: string[] }) {
 
 	const ask = (from: string | null, count: number) =>
 		(!filter && !from && takeDocuments(p.db, p.coll)) ||
-		runQuery(p.db, p.coll, selectAll(filter), [], { continuation: from, count })
+		runQuery(p.db, p.coll, asks.query, asks.parameters, { continuation: from, count })
 
 	// load reads a page more, or all anew: as many rows then as reach to what is in sight.
 	const load = async (from: string | null, anew: boolean, keep = true) => {
@@ -92,11 +97,11 @@ export function Documents(p: In & { open: string[] }) {
 			if (mine !== asked.current) return
 			setRows(r => (anew ? got : r.concat(got)))
 			setMore(page.continuation)
-			setError('')
+			setWrong([])
 			setStuck(null)
 		} catch (e) {
 			if (mine === asked.current) {
-				setError(say(e))
+				setWrong(movedTo(problemsIn(e, asks.query), asks.before))
 				setStuck(from) // and more is not asked for until somebody says so
 				if (anew) setRows([])
 				setMore(null)
@@ -183,9 +188,10 @@ export function Documents(p: In & { open: string[] }) {
 				>
 					<input
 						class="mono grow"
-						aria-label="Filter: the end of a query, such as WHERE c.n > 1"
+						ref={field}
+						aria-label="Filter: a condition, words to search for, or the end of a query"
 						value={typed}
-						placeholder="WHERE c.n > 1 ORDER BY c.n"
+						placeholder="c.n > 1, words to search for, or WHERE … ORDER BY …"
 						onInput={e => type((e.target as HTMLInputElement).value)}
 					/>
 					<button class="btn">Filter</button>
@@ -203,7 +209,21 @@ export function Documents(p: In & { open: string[] }) {
 						New document
 					</Button>
 				</form>
-				<Bad text={error} />
+				{asks.says && (
+					<p class="soft foot" role="status">
+						{asks.says}
+					</p>
+				)}
+				<ProblemList
+					of={wrong}
+					text={filter}
+					label="What is wrong with the filter"
+					echo
+					show={(from, to) => {
+						field.current!.focus()
+						field.current!.setSelectionRange(from, to)
+					}}
+				/>
 				{stuck && <Button do={() => load(stuck, false)}>Load more</Button>}
 				<div
 					class="grid"
@@ -259,7 +279,7 @@ export function Documents(p: In & { open: string[] }) {
 						})}
 					</div>
 				</div>
-				{!rows.length && more === null && !error && (
+				{!rows.length && more === null && !wrong.length && (
 					<Empty>No document{filter && ' that fits the filter'}.</Empty>
 				)}
 				<p class="soft foot">
