@@ -28,8 +28,8 @@ export function ProblemList(p: ListProps) {
 					<li>
 						<b>{x.severity}</b>
 						{x.from >= 0 && <Place of={x} text={p.text} show={p.show} />}
-						<span>{x.text}</span>
 						{x.code && <Code of={x.code} />}
+						<span class="says">{x.text}</span>
 					</li>
 				))}
 			</ul>
