@@ -47,8 +47,8 @@ func TestTableColumns(t *testing.T) {
 	} {
 		var out strings.Builder
 		w := newTableWriter(text, &out)
-		if err := w.page([]json.RawMessage{json.RawMessage(`{"n":2}`), json.RawMessage(`{"status":"paid","n":1}`)},
-			1); err != nil {
+		rows := []json.RawMessage{json.RawMessage(`{"n":2}`), json.RawMessage(`{"status":"paid","n":1}`)}
+		if err := w.page(rows, 1); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != want {
