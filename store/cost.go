@@ -19,8 +19,8 @@ func chargeRead(bytes int) float64 { return 0.9 + 0.1*kilobytes(bytes) }
 // entries. Cosmos DB's documentation has 5 RU for 1 KB and 50 RU for 100 KB; a replace does both.
 func chargeVersion(bytes int) float64 { return 4.95 + 0.45*max(0, float64(bytes)/1024-1) }
 
-// chargeTerms is the charge of writing or removing index entries.
-func chargeTerms(n int) float64 { return 0.05 * float64(n) }
+// ChargeOfEntries is the charge in RU of writing or removing so many index entries.
+func ChargeOfEntries(n int) float64 { return 0.05 * float64(n) }
 
 // chargeDeletePartition is the charge of deleting a whole partition key: one record, whatever lies below it.
 const chargeDeletePartition = 4.95

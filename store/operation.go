@@ -226,7 +226,7 @@ func (t *tx) apply(p *prepared) OperationResult {
 		return failed(err)
 	}
 	t.written = append(t.written, p)
-	charge := chargeVersion(len(p.item.body)) + chargeTerms(t.terms-terms)
+	charge := chargeVersion(len(p.item.body)) + ChargeOfEntries(t.terms-terms)
 	if old != nil {
 		charge += chargeVersion(len(old.body))
 	}
@@ -269,7 +269,7 @@ func (t *tx) erase(p *prepared) OperationResult {
 	if err := t.del(old); err != nil {
 		return failed(err)
 	}
-	return OperationResult{Charge: round2(charge + chargeTerms(t.terms-terms))}
+	return OperationResult{Charge: round2(charge + ChargeOfEntries(t.terms-terms))}
 }
 
 // rename replaces a live item by a document that may have another id. The new one must be free, as for a
