@@ -5,6 +5,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/feed"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/resource"
 	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
@@ -93,6 +94,13 @@ const (
 	ChangeReplace = feed.Replace
 	ChangeDelete  = feed.Delete
 	ChangeExpire  = feed.Expire
+)
+
+// Resource is one state of a small resource, Resources the children of one kind of one owner.
+type (
+	Resource  = resource.Resource
+	Resources = resource.Resources
+	Grant     = resource.Grant // what a permission gives
 )
 
 // ResourceKind is a kind of small resource.

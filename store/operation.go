@@ -294,9 +294,9 @@ func (t *tx) upsert(p *prepared) (old *stored, err error) {
 		return nil, t.create(p.point, &p.item)
 	}
 	if p.options.IfNoneMatch == "*" {
-		return nil, preconditionFailed()
+		return nil, value.PreconditionFailed()
 	}
-	if err := checkIfMatch(p.options.IfMatch, t.c.identity.ETag(&found.head)); err != nil {
+	if err := value.CheckIfMatch(p.options.IfMatch, t.c.identity.ETag(&found.head)); err != nil {
 		return nil, err
 	}
 	return found, t.replace(found, &p.item)
@@ -311,5 +311,5 @@ func (t *tx) target(p *prepared) (*stored, error) {
 	if p.refused != nil {
 		return nil, p.refused
 	}
-	return old, checkIfMatch(p.options.IfMatch, t.c.identity.ETag(&old.head))
+	return old, value.CheckIfMatch(p.options.IfMatch, t.c.identity.ETag(&old.head))
 }

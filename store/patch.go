@@ -173,7 +173,7 @@ func (c *Container) evaluate(
 	case err != nil:
 		return classify.ToFault(err)
 	case !holds:
-		return preconditionFailed()
+		return value.PreconditionFailed()
 	}
 	return nil
 }

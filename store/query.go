@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -57,7 +58,7 @@ func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
 	if r.RID != "" {
 		b, ok := layout.ParseRID(r.RID, 16)
 		if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) {
-			return nil, badRID(r.RID)
+			return nil, value.BadRID(r.RID)
 		}
 		at.RID = binary.LittleEndian.Uint64(b[8:])
 	}

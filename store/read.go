@@ -230,7 +230,7 @@ func (c *Container) ReadMany(ctx context.Context, keys []Key, o ReadOptions) ([]
 func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 	b, ok := layout.ParseRID(rid, 16)
 	if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
-		return Key{}, badRID(rid)
+		return Key{}, value.BadRID(rid)
 	}
 	for {
 		st, now, _, err := c.look(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // scriptHost is the container as a stored procedure or a trigger sees it: one logical partition, inside one
@@ -120,7 +121,7 @@ func (h *scriptHost) find(rid string) (string, error) {
 	c := h.t.c
 	b, ok := layout.ParseRID(rid, 16)
 	if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
-		return "", badRID(rid)
+		return "", value.BadRID(rid)
 	}
 	item, ghost, err := h.t.load(binary.LittleEndian.Uint64(b[8:]))
 	switch {

@@ -80,6 +80,14 @@ var rooms = map[string]room{
 		own: []string{"store/internal/scan", "store/internal/value", "store/internal/view",
 			"store/internal/layout", "store/definition", "store/fault", "internal/jsondoc", "engine"},
 	},
+	"store/internal/split": {
+		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "internal/host",
+			"index", "engine"},
+	},
+	"store/internal/resource": {
+		own: []string{"store/internal/value", "store/internal/record", "store/internal/layout",
+			"store/definition", "store/fault", "internal/host", "internal/jsondoc", "engine"},
+	},
 	"store/internal/viewtest": { // for tests
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine",
 			"engine/pebble", "index", "ttl"},
