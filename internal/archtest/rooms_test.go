@@ -68,8 +68,8 @@ var rooms = map[string]room{
 		tests: []string{"store/internal/viewtest"},
 	},
 	"store/internal/value": {
-		own: []string{"store/inspect", "store/internal/view", "store/internal/layout", "store/definition",
-			"store/fault", "internal/jsondoc", "ttl"},
+		own: []string{"store/inspect", "store/internal/view", "store/internal/classify",
+			"store/internal/layout", "store/definition", "store/fault", "query", "internal/jsondoc", "ttl"},
 	},
 	"store/internal/scan": {
 		own: []string{"store/internal/value", "store/internal/view", "store/internal/posting",
@@ -87,6 +87,11 @@ var rooms = map[string]room{
 	"store/internal/resource": {
 		own: []string{"store/internal/value", "store/internal/record", "store/internal/layout",
 			"store/definition", "store/fault", "internal/host", "internal/jsondoc", "engine"},
+	},
+	"store/internal/procedure": {
+		own: []string{"store/internal/resource", "store/internal/value", "store/internal/record",
+			"store/internal/work", "store/internal/classify", "store/inspect", "store/definition",
+			"store/fault", "query", "internal/script", "internal/jsondoc", "ttl"},
 	},
 	"store/internal/viewtest": { // for tests
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine",
