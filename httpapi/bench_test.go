@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/internal/requests"
 )
 
 // BenchmarkPointRead sends the same signed request for an item of 1 KB over a connection to Mayfly and to an
@@ -37,6 +39,42 @@ func BenchmarkPointRead(b *testing.B) {
 	})
 	for name, h := range map[string]http.Handler{"mayfly": w.h, "echo": e} {
 		b.Run(name, func(b *testing.B) { roundTrips(b, h, request, same.body) })
+	}
+	b.Run("recorded", func(b *testing.B) { // with the log of requests
+		log := w.srv.opt.Requests
+		w.srv.opt.Requests = fullLog()
+		defer func() { w.srv.opt.Requests = log }()
+		roundTrips(b, w.h, request, same.body)
+	})
+}
+
+// fullLog is a log of requests whose memory is all in use.
+func fullLog() *requests.Log {
+	log := requests.New(16 << 20)
+	for range 1000 {
+		log.Add(&requests.Entry{RequestBody: make([]byte, requests.MaxBody)})
+	}
+	return log
+}
+
+// BenchmarkRecord is what the log of requests adds to a point read: the handler alone, with and without it.
+func BenchmarkRecord(b *testing.B) {
+	w := newWorld(b)
+	w.container("")
+	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
+	r := w.request("GET", docs+"/1", "", append(pk(`["a"]`), "User-Agent", "azsdk-net-cosmos/3.1",
+		"X-Ms-Session-Token", "0:-1#1", "Cache-Control", "no-cache")...)
+	for name, log := range map[string]*requests.Log{"without": nil, "with": fullLog()} {
+		b.Run(name, func(b *testing.B) {
+			w.srv.opt.Requests = log
+			b.ReportAllocs()
+			for b.Loop() {
+				answer := httptest.NewRecorder()
+				if w.h.ServeHTTP(answer, r); answer.Code != http.StatusOK {
+					b.Fatal(answer.Code)
+				}
+			}
+		})
 	}
 }
 

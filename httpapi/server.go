@@ -241,6 +241,9 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		if s.opt.Observe != nil {
 			defer s.observe(c)
 		}
+		if s.opt.Requests != nil {
+			defer s.record(c)
+		}
 		c.in.Headers = &c.req.Headers
 		c.headerErr = c.in.parse(c.r.Header, s.consistency)
 		if conn != nil && conn.handed.Load() {

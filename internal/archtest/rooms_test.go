@@ -131,6 +131,7 @@ var rooms = map[string]room{
 	"queue/amqp/bus": {
 		own: []string{
 			"internal/inject",
+			"internal/requests",
 			"queue",
 			"queue/access",
 			"queue/amqp",
@@ -148,6 +149,7 @@ var rooms = map[string]room{
 	"queue/rest": {
 		own: []string{
 			"internal/inject",
+			"internal/requests",
 			"queue",
 			"queue/access",
 			"queue/entity",
@@ -178,10 +180,13 @@ var rooms = map[string]room{
 	"internal/seed": {own: []string{"internal/tree", "queue", "queue/config", "queue/entity", "queue/rule",
 		"store", "store/definition", "store/fault", "internal/jsondoc", "ttl", "engine/pebble"},
 		third: []string{"github.com/swaggest/jsonschema-go"}},
-	"internal/inject": {own: []string{"ttl"}},
+	"internal/inject":   {own: []string{"ttl"}},
+	"internal/requests": {},
 	"internal/laboratory": {
 		own: []string{
 			"internal/inject",
+			"internal/requests",
+			"internal/jsondoc/jsonbinary",
 			"internal/tree",
 			"queue",
 			"queue/entity",
@@ -224,6 +229,7 @@ var rooms = map[string]room{
 			"queue",
 			"internal/cosmos",
 			"internal/inject",
+			"internal/requests",
 			"internal/laboratory",
 			"store",
 			"store/definition",
@@ -278,6 +284,7 @@ var rooms = map[string]room{
 			"internal/hook",
 			"httpapi",
 			"internal/inject",
+			"internal/requests",
 			"internal/probe",
 			"internal/laboratory",
 			"queue",
@@ -316,7 +323,7 @@ var rooms = map[string]room{
 	"cmd/mayfly": {
 		own: []string{"internal/seed", "queue/...", "internal/bench", "internal/cli", "internal/transfer",
 			"internal/progress", "internal/probe", "internal/serve", "httpapi/...", "internal/inject",
-			"internal/telemetry", "internal/laboratory", "internal/hook", "store",
+			"internal/telemetry", "internal/requests", "internal/laboratory", "internal/hook", "store",
 			"store/definition", "store/inspect", "store/fault", "query/...", "index", "internal/jsondoc", "ttl", "internal/script", "engine/..."},
 		third: []string{
 			"github.com/spf13/",

@@ -29,7 +29,7 @@ const (
 // table is all that there is. A summary is a line without its full stop.
 func table() []route {
 	return slices.Concat(ofServer(), ofClocks(), ofData(), ofExpiry(), ofReapers(), ofQueueing(), ofSubscriptions(),
-		ofFaults(), ofSeeds())
+		ofFaults(), ofRequests(), ofSeeds())
 }
 
 func ofServer() []route {
