@@ -19,33 +19,44 @@ func (s *Server) record(c *call) {
 	if !s.isRecorded(c) {
 		return
 	}
-	e := requests.Entry{Began: c.began, Took: s.opt.Wall.Now().Sub(c.began), Protocol: requests.HTTP,
+	e := requests.Entry{Began: c.began, Took: c.took, Protocol: requests.HTTP,
 		Explorer: c.r.Header[explorerHeader] != nil, Method: c.r.Method, Host: c.r.Host, URI: c.r.RequestURI,
 		Operation: c.req.TelemetryName(), Status: c.w.Status, Substatus: c.ans.Substatus, Charge: c.ans.Charge,
 		Retry: c.ans.RetryAfter, In: max(c.r.ContentLength, int64(len(c.req.Body))), Out: c.w.Size,
-		Activity: c.req.Activity, Rule: c.fault, RequestHeader: c.r.Header, ResponseHeader: c.w.Header(),
-		RequestBody: c.req.Body, ResponseBody: c.ans.Body}
+		Activity: c.req.Activity, Rule: c.fault, RequestFields: c.sent, RequestBody: c.req.Body,
+		ResponseBody: c.ans.Body}
 	if c.req.Replica {
 		e.Protocol = requests.Direct
 	}
-	if !c.w.Committed {
-		e.Status, e.ResponseHeader, e.ResponseBody = 0, nil, nil
-	}
-	e.DataTime = s.db.Now()
+	own := c.target.kind == cosmos.KindNone
 	switch {
-	case c.target.kind != cosmos.KindNone:
-		s.recordData(c, &e)
+	case !c.w.Committed:
+		e.Status, e.ResponseBody = 0, nil
+	case own || e.Status >= http.StatusBadRequest: // others set headers, and some are set anew
+		e.ResponseHeader = c.w.Header()
 	default:
+		e.ResponseFields = c.answered
+	}
+	if own || c.took == 0 { // it may have gone on behind the head, as a stream does
+		e.Took = s.opt.Wall.Now().Sub(c.began)
+	}
+	virtual := s.db.VirtualClock()
+	if virtual {
+		e.DataTime = s.db.Now()
+	}
+	if own {
 		e.Kind = requests.Own
 		if strings.HasPrefix(c.target.own, "_mayfly/dbs/") {
 			e.Database, e.Container = c.req.Address.Database(), c.req.Address.Container()
 		}
+	} else {
+		s.recordData(c, &e, virtual)
 	}
 	s.opt.Requests.Add(&e)
 }
 
 // recordData completes the entry of an operation of Cosmos DB.
-func (s *Server) recordData(c *call, e *requests.Entry) {
+func (s *Server) recordData(c *call, e *requests.Entry, virtual bool) {
 	if e.Charge == 0 && e.Status != 0 {
 		e.Charge = 1 // as the answer's header says
 	}
@@ -57,7 +68,7 @@ func (s *Server) recordData(c *call, e *requests.Entry) {
 	if c.req.Address.N > 2 && !c.req.Feed {
 		e.Item = c.req.Address.Leaf()
 	}
-	if s.db.VirtualClock() { // a database may have a clock of its own
+	if virtual && e.Database != "" { // which may have a clock of its own
 		if d, err := s.db.Database(e.Database); err == nil {
 			e.DataTime = d.Now()
 		}

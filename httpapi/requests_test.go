@@ -48,7 +48,7 @@ func TestRequestsOverHTTP(t *testing.T) {
 	key := append(pk(`["a"]`), "User-Agent", "sdk/1.2", "X-Ms-Version", "2020-07-15")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201)
 	read := w.do("GET", docs+"/1", "", key...).want(200)
-	w.do("GET", docs+"/2", "", key...).want(404)
+	missing := w.do("GET", docs+"/2", "", key...).want(404)
 	w.do("POST", docs, `{"query":"SELECT * FROM c WHERE c.pk = 'a'"}`, append(key, "X-Ms-Documentdb-Isquery", "True",
 		"Content-Type", "application/query+json")...).want(200)
 	w.do("GET", docs+"/1", "", append(key, "Authorization", "type=master&ver=1.0&sig=x")...).want(401)
@@ -84,9 +84,34 @@ func TestRequestsOverHTTP(t *testing.T) {
 		fmt.Sprint(one.Get("charge").Num) {
 		t.Errorf("%s", d.body)
 	}
+	w.sameHead(list[1], read)
+	w.sameHead(list[2], missing)
 	created := w.do("GET", "/_mayfly/requests/"+list[0].Get("id").String(), "").want(200)
 	if created.at("requestBody.text").Str != `{"id":"1","pk":"a"}` {
 		t.Errorf("%s", created.body)
+	}
+}
+
+// sameHead checks that the log has the headers of an answer, each once.
+func (w *world) sameHead(entry gjson.Result, a *answer) {
+	w.t.Helper()
+	d := w.do("GET", "/_mayfly/requests/"+entry.Get("id").String(), "").want(200)
+	got := make(map[string]string)
+	for _, h := range d.at("responseHeaders").Array() {
+		name := strings.ToLower(h.Get("name").Str)
+		if _, twice := got[name]; twice {
+			w.t.Errorf("%s: twice %s", a.what, name)
+		}
+		got[name] = h.Get("value").Str
+	}
+	for name, values := range a.header {
+		if name = strings.ToLower(name); got[name] != values[0] {
+			w.t.Errorf("%s: %s is %q, not %q", a.what, name, got[name], values[0])
+		}
+		delete(got, name)
+	}
+	if len(got) > 0 {
+		w.t.Errorf("%s: headers that were not sent: %v", a.what, got)
 	}
 }
 

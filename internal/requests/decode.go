@@ -29,10 +29,9 @@ func (e encoded) decode() *Record {
 		Substatus: int(le.Uint32(e[atSubstatus:])), Status: int(le.Uint16(e[atStatus:])),
 		Protocol: Protocol(e[atProtocol]), Kind: Kind(e[atKind]), Explorer: e[atExplorer] == 1,
 	}}
-	rest := []byte(e[fixedSize:])
-	for _, to := range [...]*string{&r.Method, &r.URI, &r.Host, &r.Operation, &r.FaultOperation, &r.Database,
-		&r.Container, &r.Item, &r.Entity, &r.Condition, &r.Activity, &r.Rule, &r.Client, &r.Version,
-		&r.PartitionKey} {
+	uri, rest := cut(e[fixedSize:])
+	r.URI = string(uri)
+	for _, to := range r.texts() {
 		var text []byte
 		text, rest = cut(rest)
 		*to = string(text)

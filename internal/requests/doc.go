@@ -18,9 +18,9 @@
 //
 // # Writers
 //
-// The blocks are divided among shards, each with its own lock, which is held for as long as an entry takes to
-// copy. A writer encodes the entry before that, into a buffer of its own. Within a shard the numbers of the
-// entries rise, because a number is drawn while the lock is held. So a reader that has taken the highest number
+// The blocks are divided among shards, as many as there are processors, which take turns. Each has its own lock,
+// which is held for as long as an entry takes to copy. Within a shard the numbers of the entries rise, because a
+// number is drawn while the lock is held. So a reader that has taken the highest number
 // first and then looks into each shard once has seen all entries up to that number that are still kept.
 //
 // # Secrets

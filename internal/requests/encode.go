@@ -28,14 +28,56 @@ const (
 	atExplorer  = 76
 )
 
+// lengthSize is how many bytes the length of a text takes at most.
+const lengthSize = 4
+
+// texts are the texts of an entry in the order in which they are encoded, but for the URI.
+func (e *Entry) texts() [14]*string {
+	return [...]*string{&e.Method, &e.Host, &e.Operation, &e.FaultOperation, &e.Database, &e.Container, &e.Item,
+		&e.Entity, &e.Condition, &e.Activity, &e.Rule, &e.Client, &e.Version, &e.PartitionKey}
+}
+
+// maxSize is how many bytes an entry takes at most when it is encoded.
+func (e *Entry) maxSize() int {
+	n := fixedSize + lengthSize + min(len(e.URI), maxText)
+	for _, text := range e.texts() {
+		n += lengthSize + min(len(*text), maxText)
+	}
+	n += sizeOfHeaders(e.RequestFields, e.RequestHeader) + sizeOfHeaders(e.ResponseFields, e.ResponseHeader)
+	return n + 2*lengthSize + min(len(e.RequestBody), MaxBody) + min(len(e.ResponseBody), MaxBody)
+}
+
+// sizeOfHeaders is how many bytes the headers of a direction take at most.
+func sizeOfHeaders(fields []Field, h http.Header) (n int) {
+	for i := range fields {
+		n += sizeOf(fields[i].Name, fields[i].Value)
+	}
+	for name, values := range h {
+		for _, value := range values {
+			n += sizeOf(name, value)
+		}
+	}
+	return lengthSize + min(n, maxHeaders+sizeOf("", ""))
+}
+
+// sizeOf is how many bytes a header takes at most: a secret is masked, which may make it longer.
+func sizeOf(name, value string) int {
+	return 2*lengthSize + min(len(name), maxText) + min(len(value), maxText) + len(masked)
+}
+
 // appendEntry encodes an entry, but for its number.
 func appendEntry(b []byte, e *Entry) []byte {
 	start := len(b)
-	var fixed [fixedSize]byte
-	le := binary.LittleEndian
-	le.PutUint64(fixed[atBegan:], uint64(e.Began.UnixNano()))
+	b = append(b, make([]byte, fixedSize)...)
+	fixed, le := b[start:], binary.LittleEndian
+	began := e.Began.UnixNano()
+	le.PutUint64(fixed[atBegan:], uint64(began))
 	le.PutUint64(fixed[atTook:], uint64(e.Took))
-	le.PutUint64(fixed[atDataTime:], uint64(e.DataTime.UnixNano()))
+	dataTime := began + int64(e.Took)
+	if !e.DataTime.IsZero() {
+		dataTime = e.DataTime.UnixNano()
+	}
+	le.PutUint64(fixed[atDataTime:], uint64(dataTime))
 	le.PutUint64(fixed[atCharge:], math.Float64bits(e.Charge))
 	le.PutUint64(fixed[atRetry:], uint64(e.Retry))
 	le.PutUint64(fixed[atIn:], uint64(e.In))
@@ -46,17 +88,14 @@ func appendEntry(b []byte, e *Entry) []byte {
 	if e.Explorer {
 		fixed[atExplorer] = 1
 	}
-	b = append(b, fixed[:]...)
-	b = appendText(b, e.Method)
 	b = appendURI(b, e.URI)
-	for _, text := range [...]string{e.Host, e.Operation, e.FaultOperation, e.Database, e.Container, e.Item, e.Entity,
-		e.Condition, e.Activity, e.Rule, e.Client, e.Version, e.PartitionKey} {
-		b = appendText(b, text)
+	for _, text := range e.texts() {
+		b = appendText(b, *text)
 	}
-	b = appendHeader(b, e.RequestHeader)
-	b = appendHeader(b, e.ResponseHeader)
-	b = appendBody(b, e.RequestBody, e.Kind)
-	b = appendBody(b, e.ResponseBody, e.Kind)
+	b = appendHeader(b, e.RequestFields, e.RequestHeader)
+	b = appendHeader(b, e.ResponseFields, e.ResponseHeader)
+	b = appendBody(b, e.RequestBody)
+	b = appendBody(b, e.ResponseBody)
 	le.PutUint32(b[start:], uint32(len(b)-start))
 	return b
 }
@@ -72,31 +111,34 @@ func appendText(b []byte, text string) []byte {
 
 // appendHeader encodes headers: the length of all of them, then names and values. What is beyond maxHeaders is
 // left out.
-func appendHeader(b []byte, h http.Header) []byte {
+func appendHeader(b []byte, fields []Field, h http.Header) []byte {
 	start := len(b)
 	b = append(b, 0, 0, 0, 0)
+	for i := range fields {
+		b = appendField(b, start, fields[i].Name, fields[i].Value)
+	}
 	for name, values := range h {
 		for _, value := range values {
-			if len(b)-start+len(name)+len(value) > maxHeaders {
-				continue
-			}
-			if b = appendText(b, name); isSecretHeader(name) {
-				b = appendMasked(b, value)
-				continue
-			}
-			b = appendText(b, value)
+			b = appendField(b, start, name, value)
 		}
 	}
 	binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-4))
 	return b
 }
 
-// appendBody encodes a body. Bodies that may hold secrets are masked whole before they are cut, so that no cut
-// hides what a secret is.
-func appendBody(b, body []byte, kind Kind) []byte {
-	if kind != Data {
-		body = maskBody(body)
+func appendField(b []byte, start int, name, value string) []byte {
+	if len(b)-start+len(name)+len(value) > maxHeaders {
+		return b
 	}
+	b = appendText(b, name)
+	if isSecretHeader(name) {
+		return appendMasked(b, value)
+	}
+	return appendText(b, value)
+}
+
+// appendBody encodes a body.
+func appendBody(b, body []byte) []byte {
 	body = body[:min(len(body), MaxBody)]
 	return append(binary.AppendUvarint(b, uint64(len(body))), body...)
 }

@@ -56,7 +56,7 @@ type Entry struct {
 	ID       uint64 // the number in the log, which Add sets; it rises
 	Began    time.Time
 	Took     time.Duration
-	DataTime time.Time // the moment of the end on the clock of the data
+	DataTime time.Time // the moment of the end on the clock of the data; zero: that of real time
 	Protocol Protocol
 	Kind     Kind
 	Explorer bool // the explorer has sent it
@@ -85,6 +85,9 @@ type Entry struct {
 	// Client, Version and PartitionKey are for protocols without headers: those of HTTP are read from there.
 	Client, Version, PartitionKey string
 
+	// RequestFields and ResponseFields are headers, and those of RequestHeader and ResponseHeader are more of
+	// them: who has read a map's entries already need not let them be read again.
+	RequestFields, ResponseFields []Field
 	RequestHeader, ResponseHeader http.Header
 	RequestBody, ResponseBody     []byte
 }

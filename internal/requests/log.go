@@ -20,8 +20,7 @@ const (
 type Log struct {
 	shards []shard
 	last   atomic.Uint64 // the number of the newest entry
-	spare  sync.Pool     // of *encoder
-	makers atomic.Uint32 // encoders so far: each begins with another shard
+	turn   atomic.Uint64 // the shard of the next entry is this modulo their number
 	// changed is closed when an entry comes; nil while no reader waits.
 	changed atomic.Pointer[chan struct{}]
 }
@@ -42,12 +41,6 @@ type block struct {
 	first, last uint64 // numbers of its entries
 }
 
-// encoder is the buffer in which a writer encodes an entry.
-type encoder struct {
-	b    []byte
-	turn uint32 // the shard is turn modulo their number
-}
-
 // New makes a log of so many bytes of memory, rounded down to whole blocks; nil for less than MinMemory.
 func New(memory int64) *Log {
 	if memory < MinMemory {
@@ -59,7 +52,6 @@ func New(memory int64) *Log {
 	for i := range l.shards {
 		l.shards[i].blocks = make([]block, blocks/shards)
 	}
-	l.spare.New = func() any { return &encoder{turn: l.makers.Add(1), b: make([]byte, 0, 4<<10)} }
 	return l
 }
 
@@ -68,27 +60,28 @@ func (l *Log) Add(e *Entry) {
 	if l == nil {
 		return
 	}
-	w := l.spare.Get().(*encoder)
-	w.b = appendEntry(w.b[:0], e)
-	w.turn++
-	l.shards[int(w.turn)%len(l.shards)].add(w.b, &l.last)
-	l.spare.Put(w)
+	if e.Kind != Data {
+		// They are masked whole before they are cut: no cut hides what a secret is.
+		e.RequestBody, e.ResponseBody = maskBody(e.RequestBody), maskBody(e.ResponseBody)
+	}
+	l.shards[l.turn.Add(1)%uint64(len(l.shards))].add(e, &l.last)
 	if wake := l.changed.Load(); wake != nil && l.changed.CompareAndSwap(wake, nil) {
 		close(*wake)
 	}
 }
 
-// add copies an encoded entry into the shard and gives it the next number.
-func (s *shard) add(e []byte, last *atomic.Uint64) {
+// add encodes an entry into the shard and gives it the next number.
+func (s *shard) add(e *Entry, last *atomic.Uint64) {
+	size := e.maxSize()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.current(len(e))
+	b := s.current(size)
 	b.last = last.Add(1)
 	if len(b.data) == 0 {
 		b.first = b.last
 	}
 	at := len(b.data)
-	b.data = append(b.data, e...)
+	b.data = appendEntry(b.data, e)
 	binary.LittleEndian.PutUint64(b.data[at+atID:], b.last)
 }
 
