@@ -66,6 +66,7 @@ type requestFilter struct {
 	Protocol  string `query:"protocol" description:"http, direct or amqp."`
 	Method    string `query:"method" description:"In any case."`
 	Container string `query:"container" description:"A container: its id, or database/id."`
+	Database  string `query:"database" description:"Its id."`
 	Entity    string `query:"entity" description:"Path of a queue, topic or subscription."`
 	Status    string `query:"status" description:"A status, a class such as 4xx, or failed."`
 	Substatus int    `query:"substatus" minimum:"0" maximum:"100000" description:"0: any."`
@@ -77,7 +78,8 @@ type requestFilter struct {
 
 // filter reads the parameters. now is real time.
 func (in *requestFilter) filter(now time.Time) (f requests.Filter, err error) {
-	f = requests.Filter{Method: in.Method, Container: in.Container, Entity: in.Entity, Substatus: in.Substatus,
+	f = requests.Filter{Method: in.Method, Database: in.Database,
+		Container: in.Container, Entity: in.Entity, Substatus: in.Substatus,
 		Min: time.Duration(in.MinMs) * time.Millisecond, Text: in.Text}
 	if database, container, both := strings.Cut(in.Container, "/"); both {
 		f.Database, f.Container = database, container
