@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -59,7 +60,8 @@ type Requests struct {
 	Lost     bool      `json:"lost" description:"Requests behind the position are not kept any more."`
 }
 
-func (*Requests) verbatim() {}
+// Verbatim implements route.Verbatim.
+func (*Requests) Verbatim() {}
 
 // requestFilter is the part of a request that chooses entries of the log.
 type requestFilter struct {
@@ -86,7 +88,7 @@ func (in *requestFilter) filter(now time.Time) (f requests.Filter, err error) {
 	}
 	if in.Protocol != "" {
 		if f.Protocol = requests.ParseProtocol(in.Protocol); f.Protocol == 0 {
-			return f, badRequest("'protocol' must be one of " + strings.Join(requests.ProtocolNames(), ", ") + ".")
+			return f, route.BadRequest("'protocol' must be one of " + strings.Join(requests.ProtocolNames(), ", ") + ".")
 		}
 	}
 	if err := setStatus(&f, in.Status); err != nil {
@@ -94,7 +96,7 @@ func (in *requestFilter) filter(now time.Time) (f requests.Filter, err error) {
 	}
 	if in.Explorer != "" {
 		if f.Explorer, err = strconv.ParseBool(in.Explorer); err != nil {
-			return f, badRequest("'explorer' must be true or false.")
+			return f, route.BadRequest("'explorer' must be true or false.")
 		}
 	}
 	if in.Since == "" {
@@ -105,7 +107,7 @@ func (in *requestFilter) filter(now time.Time) (f requests.Filter, err error) {
 	}
 	ago, err := ttl.ParseDuration(in.Since)
 	if err != nil {
-		return f, badRequest("'since' must be a moment such as 2027-03-01T12:00:00Z, or a duration such as 5m.")
+		return f, route.BadRequest("'since' must be a moment such as 2027-03-01T12:00:00Z, or a duration such as 5m.")
 	}
 	f.Since = now.Add(-ago)
 	return f, nil
@@ -123,7 +125,7 @@ func setStatus(f *requests.Filter, text string) error {
 	default:
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 100 || n > 599 {
-			return badRequest("'status' must be a status such as 429, a class such as 4xx, or failed.")
+			return route.BadRequest("'status' must be a status such as 429, a class such as 4xx, or failed.")
 		}
 		f.MinStatus, f.MaxStatus = n, n
 	}
@@ -150,7 +152,7 @@ func (l *Laboratory) reader(in *requestsRequest) (*requests.Reader, error) {
 	after := uint64(in.After)
 	if in.Last != "" {
 		if after, err = strconv.ParseUint(in.Last, 10, 64); err != nil {
-			return nil, badRequest("'Last-Event-Id' must be the id of an event.")
+			return nil, route.BadRequest("'Last-Event-Id' must be the id of an event.")
 		}
 	}
 	log, err := l.log()
@@ -163,7 +165,7 @@ func (l *Laboratory) reader(in *requestsRequest) (*requests.Reader, error) {
 // log is the log of requests.
 func (l *Laboratory) log() (*requests.Log, error) {
 	if l.opt.Requests == nil {
-		return nil, notFound("This server keeps no log of requests.")
+		return nil, route.NotFound("This server keeps no log of requests.")
 	}
 	return l.opt.Requests, nil
 }
@@ -203,20 +205,21 @@ func (l *Laboratory) listRequests(ctx context.Context, in *requestsRequest) (Req
 	return out, nil
 }
 
-func (l *Laboratory) clearRequests(context.Context, *none) (none, error) {
+func (l *Laboratory) clearRequests(context.Context, *route.None) (route.None, error) {
 	log, err := l.log()
 	log.Clear()
-	return none{}, err
+	return route.None{}, err
 }
 
-func ofRequests() []route {
+func ofRequests() routes {
 	const list = root + "/requests"
-	return []route{
-		streamedRequests(on(get, list, "The latest requests that the server has answered",
-			(*Laboratory).listRequests).failing(404)),
-		on(del, list, "Forget the requests", (*Laboratory).clearRequests).failing(404),
+	return routes{
+		route.Raw(get, list, "The latest requests that were answered, as server-sent events or page by page",
+			(*Laboratory).serveRequests).Failing(404).As(route.Media{Kind: route.JSONKind, Answer: Requests{}},
+			route.Media{Kind: eventKind, Description: requestStreamText}),
+		on(del, list, "Forget the requests", (*Laboratory).clearRequests).Failing(404),
 		on(get, list+".har", "The latest requests as an HTTP archive (HAR 1.2)",
-			(*Laboratory).archiveRequests).failing(404),
-		on(get, list+"/{id}", "A request with its headers and bodies", (*Laboratory).getRequest).failing(404),
+			(*Laboratory).archiveRequests).Failing(404),
+		on(get, list+"/{id}", "A request with its headers and bodies", (*Laboratory).getRequest).Failing(404),
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -23,7 +24,8 @@ type RequestDetails struct {
 	Message         *RequestMessage `json:"message,omitempty" description:"That was sent or received."`
 }
 
-func (*RequestDetails) verbatim() {}
+// Verbatim implements route.Verbatim.
+func (*RequestDetails) Verbatim() {}
 
 // RequestHeader is a header.
 type RequestHeader struct {
@@ -61,11 +63,11 @@ func (l *Laboratory) getRequest(_ context.Context, in *ofRequest) (RequestDetail
 	}
 	id, err := strconv.ParseUint(in.ID, 10, 64)
 	if err != nil || id == 0 {
-		return RequestDetails{}, badRequest("The id of a request is a whole number from 1.")
+		return RequestDetails{}, route.BadRequest("The id of a request is a whole number from 1.")
 	}
 	r := log.Details(id)
 	if r == nil {
-		return RequestDetails{}, notFound("There is no request '" + in.ID + "' in the log, or not any more.")
+		return RequestDetails{}, route.NotFound("There is no request '" + in.ID + "' in the log, or not any more.")
 	}
 	out := RequestDetails{Request: requestOf(r), RequestHeaders: headersOf(r.Request),
 		ResponseHeaders: headersOf(r.Response)}

@@ -17,7 +17,8 @@ type Archive struct {
 	Log ArchiveLog `json:"log"`
 }
 
-func (*Archive) verbatim() {}
+// Verbatim implements route.Verbatim.
+func (*Archive) Verbatim() {}
 
 // ArchiveLog is the content of an archive.
 type ArchiveLog struct {

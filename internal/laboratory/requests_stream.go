@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
@@ -16,22 +17,17 @@ const requestStreamText = `For as long as the client listens: "request" with a r
 	`whose id is the position behind it; "lost" with a message where requests behind the position are not kept ` +
 	`any more. A line that begins with a colon says each 15 seconds that the server is there.`
 
-// streamedRequests makes the row of the log answer with server-sent events where the client accepts them.
-func streamedRequests(r route) route {
-	serve, p := r.serve, planOf(r.request)
-	r.serve = func(l *Laboratory, r *route, ec echo.Context) error {
-		q := ec.Request()
-		if q.Method != http.MethodGet || !strings.Contains(q.Header.Get("Accept"), eventKind) {
-			return serve(l, r, ec)
-		}
-		in := new(requestsRequest)
-		if err := p.decode(l, ec, in); err != nil {
-			return err
-		}
+// serveRequests answers with server-sent events where the client accepts them, else with a page.
+func (l *Laboratory) serveRequests(ec echo.Context, in *requestsRequest) error {
+	q := ec.Request()
+	if q.Method == http.MethodGet && strings.Contains(q.Header.Get("Accept"), eventKind) {
 		return l.streamRequests(ec, in)
 	}
-	r.answers = append(r.answers, media{kind: eventKind, explain: requestStreamText})
-	return r
+	page, err := l.listRequests(q.Context(), in)
+	if err != nil {
+		return err
+	}
+	return route.Send(l.opt.Wire, ec, http.StatusOK, &page)
 }
 
 // streamRequests answers with server-sent events until the client goes or the server shuts down. While it waits
