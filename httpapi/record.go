@@ -40,23 +40,20 @@ func (s *Server) record(c *call) {
 	if own || c.took == 0 { // it may have gone on behind the head, as a stream does
 		e.Took = s.opt.Wall.Now().Sub(c.began)
 	}
-	virtual := s.db.VirtualClock()
-	if virtual {
-		e.DataTime = s.db.Now()
-	}
 	if own {
 		e.Kind = requests.Own
 		if strings.HasPrefix(c.target.own, "_mayfly/dbs/") {
 			e.Database, e.Container = c.req.Address.Database(), c.req.Address.Container()
 		}
 	} else {
-		s.recordData(c, &e, virtual)
+		s.recordData(c, &e)
 	}
+	e.DataTime = s.ops.DataTime(e.Database)
 	s.opt.Requests.Add(&e)
 }
 
 // recordData completes the entry of an operation of Cosmos DB.
-func (s *Server) recordData(c *call, e *requests.Entry, virtual bool) {
+func (s *Server) recordData(c *call, e *requests.Entry) {
 	if e.Charge == 0 && e.Status != 0 {
 		e.Charge = 1 // as the answer's header says
 	}
@@ -67,11 +64,6 @@ func (s *Server) recordData(c *call, e *requests.Entry, virtual bool) {
 	e.Database, e.Container = s.ops.Names(c.ctx(), &c.req)
 	if c.req.Address.N > 2 && !c.req.Feed {
 		e.Item = c.req.Address.Leaf()
-	}
-	if virtual && e.Database != "" { // which may have a clock of its own
-		if d, err := s.db.Database(e.Database); err == nil {
-			e.DataTime = d.Now()
-		}
 	}
 }
 
@@ -94,7 +86,7 @@ var unrecorded = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, 
 
 // recordRefusal adds a frame of direct mode that stands for no request.
 func (s *Server) recordRefusal(f rntbd.Refusal) {
-	s.opt.Requests.Add(&requests.Entry{Began: s.opt.Wall.Now(), DataTime: s.db.Now(), Protocol: requests.Direct,
+	s.opt.Requests.Add(&requests.Entry{Began: s.opt.Wall.Now(), DataTime: s.ops.DataTime(""), Protocol: requests.Direct,
 		Method: fmt.Sprintf("resource %d, operation %d", f.Resource, f.Operation), Status: f.Status,
 		Condition: f.Message, Activity: f.Activity, Client: f.Agent})
 }
