@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -30,8 +31,9 @@ type call struct {
 	fault string        // the rule of the fault on demand that the request met
 	// what was wrong with the headers; it waits until the request is known to be authentic
 	headerErr error
-	reading   bool  // of the body: the client has leave to send it
-	bodyHeld  int64 // bytes of memory that the body has
+	reading   bool   // of the body: the client has leave to send it
+	bodyHeld  int64  // bytes of memory that the body has
+	body      []byte // for the log of requests
 
 	// One-element slices of values are the header values set below: one allocation for all of them.
 	values [20]string
@@ -150,6 +152,7 @@ func (c *call) readBody() error {
 		if _, err := io.ReadFull(r.Body, c.req.Body); err != nil {
 			return cosmos.BadRequest("The request's body ended early.")
 		}
+		c.noteBody()
 		return nil
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
@@ -166,7 +169,20 @@ func (c *call) readBody() error {
 	if len(body) > 0 {
 		c.req.Body = body
 	}
+	c.noteBody()
 	return nil
+}
+
+// noteBody keeps the body for the log of requests: an operation drops it as soon as it is read. Of a large one its
+// beginning is kept, so that the rest does not live on.
+func (c *call) noteBody() {
+	if c.srv.opt.Requests == nil {
+		return
+	}
+	c.body = c.req.Body
+	if len(c.body) > requests.MaxBody && c.target.kind != cosmos.KindNone {
+		c.body = bytes.Clone(c.body[:requests.MaxBody+1])
+	}
 }
 
 // takeBody reads what the client is still sending of a request that is refused: most clients look for the

@@ -22,8 +22,8 @@ func (s *Server) record(c *call) {
 	e := requests.Entry{Began: c.began, Took: c.took, Protocol: requests.HTTP,
 		Explorer: c.r.Header[explorerHeader] != nil, Method: c.r.Method, Host: c.r.Host, URI: c.r.RequestURI,
 		Operation: c.req.TelemetryName(), Status: c.w.Status, Substatus: c.ans.Substatus, Charge: c.ans.Charge,
-		Retry: c.ans.RetryAfter, In: max(c.r.ContentLength, int64(len(c.req.Body))), Out: c.w.Size,
-		Activity: c.req.Activity, Rule: c.fault, RequestFields: c.sent, RequestBody: c.req.Body,
+		Retry: c.ans.RetryAfter, In: max(c.r.ContentLength, int64(len(c.body))), Out: c.w.Size,
+		Activity: c.req.Activity, Rule: c.fault, RequestFields: c.sent, RequestBody: c.body,
 		ResponseBody: c.ans.Body}
 	if c.req.Replica {
 		e.Protocol = requests.Direct

@@ -86,6 +86,10 @@ func TestRequestsOverHTTP(t *testing.T) {
 	}
 	w.sameHead(list[1], read)
 	w.sameHead(list[2], missing)
+	asked := w.do("GET", "/_mayfly/requests/"+list[3].Get("id").String(), "").want(200)
+	if asked.at("requestBody.text").Str != `{"query":"SELECT * FROM c WHERE c.pk = 'a'"}` {
+		t.Errorf("%s", asked.body)
+	}
 	created := w.do("GET", "/_mayfly/requests/"+list[0].Get("id").String(), "").want(200)
 	if created.at("requestBody.text").Str != `{"id":"1","pk":"a"}` {
 		t.Errorf("%s", created.body)

@@ -187,9 +187,6 @@ func (l *Laboratory) listRequests(ctx context.Context, in *requestsRequest) (Req
 			list, _ = r.Next()
 		}
 		end()
-		if ctx.Err() != nil {
-			return Requests{}, ctx.Err()
-		}
 	}
 	out := Requests{Requests: []Request{}, Position: r.Position(), Lost: lost && in.After > 0}
 	switch more := len(list) - in.Limit; {

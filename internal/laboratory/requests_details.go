@@ -75,8 +75,8 @@ func (l *Laboratory) getRequest(_ context.Context, in *ofRequest) (RequestDetail
 		out.Message = requestMessageOf(r.RequestBody, r.ResponseBody)
 	}
 	if out.Message == nil {
-		out.RequestBody = requestBodyOf(r.RequestBody, r.RequestCut())
-		out.ResponseBody = requestBodyOf(r.ResponseBody, r.ResponseCut())
+		out.RequestBody = requestBodyOf(r.RequestBody, r.RequestCut)
+		out.ResponseBody = requestBodyOf(r.ResponseBody, r.ResponseCut)
 	}
 	return out, nil
 }

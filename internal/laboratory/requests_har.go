@@ -142,11 +142,11 @@ func archiveEntryOf(r *requests.Record) ArchiveEntry {
 	if r.Rule != "" {
 		e.Comment = "It met the fault on demand " + r.Rule + "."
 	}
-	if body := requestBodyOf(r.RequestBody, r.RequestCut()); body != nil {
+	if body := requestBodyOf(r.RequestBody, r.RequestCut); body != nil {
 		e.Request.PostData = &ArchivePost{MimeType: cmp.Or(r.Sent("Content-Type"),
 			"application/octet-stream"), Text: body.Text + body.Base64, Comment: commentOf(body)}
 	}
-	if body := requestBodyOf(r.ResponseBody, r.ResponseCut()); body != nil {
+	if body := requestBodyOf(r.ResponseBody, r.ResponseCut); body != nil {
 		c := &e.Response.Content
 		c.Text, c.Comment = body.Text+body.Base64, commentOf(body)
 		if body.Base64 != "" {

@@ -27,8 +27,8 @@ func (e encoded) decode() *Record {
 		Charge:   math.Float64frombits(le.Uint64(e[atCharge:])), Retry: time.Duration(le.Uint64(e[atRetry:])),
 		In: int64(le.Uint64(e[atIn:])), Out: int64(le.Uint64(e[atOut:])),
 		Substatus: int(le.Uint32(e[atSubstatus:])), Status: int(le.Uint16(e[atStatus:])),
-		Protocol: Protocol(e[atProtocol]), Kind: Kind(e[atKind]), Explorer: e[atExplorer] == 1,
-	}}
+		Protocol: Protocol(e[atProtocol]), Kind: Kind(e[atKind]), Explorer: e[atFlags]&fromExplorer != 0,
+	}, RequestCut: e[atFlags]&requestCut != 0, ResponseCut: e[atFlags]&responseCut != 0}
 	uri, rest := cut(e[fixedSize:])
 	r.URI = string(uri)
 	for _, to := range r.texts() {

@@ -8,7 +8,7 @@ import (
 
 // fixedSize is how many bytes an encoded entry has before its texts: the length of the whole (4), the number
 // (8), began, took and data time (3 × 8), charge (8), retry (8), in and out (2 × 8), substatus (4), status (2),
-// protocol, kind and explorer (3).
+// protocol, kind and flags (3).
 const fixedSize = 77
 
 // Places in an encoded entry.
@@ -25,7 +25,14 @@ const (
 	atStatus    = 72
 	atProtocol  = 74
 	atKind      = 75
-	atExplorer  = 76
+	atFlags     = 76
+)
+
+// Flags of an entry.
+const (
+	fromExplorer byte = 1 << iota
+	requestCut
+	responseCut
 )
 
 // lengthSize is how many bytes the length of a text takes at most.
@@ -85,9 +92,7 @@ func appendEntry(b []byte, e *Entry) []byte {
 	le.PutUint32(fixed[atSubstatus:], uint32(e.Substatus))
 	le.PutUint16(fixed[atStatus:], uint16(e.Status))
 	fixed[atProtocol], fixed[atKind] = byte(e.Protocol), byte(e.Kind)
-	if e.Explorer {
-		fixed[atExplorer] = 1
-	}
+	fixed[atFlags] = e.flags()
 	b = appendURI(b, e.URI)
 	for _, text := range e.texts() {
 		b = appendText(b, *text)
@@ -98,6 +103,19 @@ func appendEntry(b []byte, e *Entry) []byte {
 	b = appendBody(b, e.ResponseBody)
 	le.PutUint32(b[start:], uint32(len(b)-start))
 	return b
+}
+
+func (e *Entry) flags() (f byte) {
+	if e.Explorer {
+		f |= fromExplorer
+	}
+	if len(e.RequestBody) > MaxBody {
+		f |= requestCut
+	}
+	if len(e.ResponseBody) > MaxBody {
+		f |= responseCut
+	}
+	return f
 }
 
 // appendText encodes a text: its length and its bytes.

@@ -109,16 +109,12 @@ type Record struct {
 	Continuation string // where the page began
 	Request      []Field
 	Response     []Field
+	RequestCut   bool // the body was longer than what is kept
+	ResponseCut  bool // the same of the answer's body
 	// Attempt counts the attempts of one operation from 1; First is the ID of the first of them.
 	Attempt int
 	First   uint64
 }
-
-// RequestCut reports whether the request's body was longer than what is kept.
-func (r *Record) RequestCut() bool { return r.In > int64(len(r.RequestBody)) }
-
-// ResponseCut reports whether the answer's body was longer than what is kept.
-func (r *Record) ResponseCut() bool { return r.Out > int64(len(r.ResponseBody)) }
 
 // Sent is the value of a header of the request, "" where it has none of that name.
 func (r *Record) Sent(name string) string { return valueOf(r.Request, name) }

@@ -96,7 +96,7 @@ func maskQuery(query string) string {
 // secretMembers finds the values of members of JSON, and the contents of elements of XML, that hold secrets: the
 // tokens of permissions, the keys and passwords of Mayfly's own API, the keys of rules of Service Bus.
 var secretMembers = regexp.MustCompile(`(?i)("(?:_token|token|key|masterkey|primarykey|secondarykey|secret|` +
-	`password|authorization|signature|connectionstring)"\s*:\s*")(?:[^"\\]|\\.)*(")` +
+	`password|authorization|signature|connectionstring)"\s*:\s*")(?:[^"\\]|\\.)*("|\\?$)` +
 	`|(<(?:PrimaryKey|SecondaryKey|Token|SharedAccessKey)>)[^<]*(</)`)
 
 // secretPairs finds the secrets of connection strings and signatures inside of other text.

@@ -47,7 +47,7 @@ func TestEntry(t *testing.T) {
 		len(r.Request) != 4 || !slices.Equal(r.Response, []Field{{"etag", `"1"`}}) {
 		t.Errorf("%+v", r)
 	}
-	if string(r.RequestBody) != "request" || string(r.ResponseBody) != `{"id":"one"}` || r.ResponseCut() {
+	if string(r.RequestBody) != "request" || string(r.ResponseBody) != `{"id":"one"}` || r.ResponseCut {
 		t.Errorf("%q %q", r.RequestBody, r.ResponseBody)
 	}
 	if l.Find(2) != nil || l.Find(0) != nil {
@@ -118,7 +118,7 @@ func TestFlood(t *testing.T) {
 	}
 	for _, brief := range list {
 		r := l.Find(brief.ID)
-		if want := int(min(r.Out, MaxBody)); len(r.ResponseBody) != want || r.ResponseCut() != (r.Out > MaxBody) {
+		if want := int(min(r.Out, MaxBody)); len(r.ResponseBody) != want || r.ResponseCut != (r.Out > MaxBody) {
 			t.Fatalf("%d bytes of %d", len(r.ResponseBody), r.Out)
 		}
 		if b := string(r.ResponseBody); b != "" && b != strings.Repeat(b[:1], len(b)) {
