@@ -160,7 +160,7 @@ export default function RequestsPage() {
 				<div
 					class="list"
 					onScrollCapture={e => {
-						if (e.target === grid.current) setAway(grid.current.scrollTop > 0)
+						if (e.target === grid.current) setAway((e.target as Element).scrollTop > 0)
 					}}
 				>
 					<Grid
