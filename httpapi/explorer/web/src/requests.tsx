@@ -47,6 +47,8 @@ const columns: GridColumn<Operation>[] = [
 			</>
 		),
 	},
+	{ name: 'subject', label: 'Resource', value: o => subject(o.last), class: 'mono' },
+	{ name: 'operation', label: 'Operation', width: 160, value: o => o.last.operation || o.last.method },
 	{ name: 'ms', label: 'ms', width: 80, class: 'num', value: o => number(o.last.ms, 1) },
 	{
 		name: 'charge',
@@ -55,8 +57,6 @@ const columns: GridColumn<Operation>[] = [
 		class: 'num',
 		value: o => (o.last.charge ? number(o.last.charge, 2) : ''),
 	},
-	{ name: 'operation', label: 'Operation', width: 160, value: o => o.last.operation || o.last.method },
-	{ name: 'subject', label: 'Resource', value: o => subject(o.last), class: 'mono' },
 	{ name: 'fault', label: 'Fault', width: 70, value: o => o.last.fault ?? '' },
 	{ name: 'protocol', label: 'Protocol', width: 90, value: o => o.last.protocol },
 	{ name: 'key', label: 'Partition key', width: 140, hidden: true, value: o => o.last.partitionKey ?? '' },
