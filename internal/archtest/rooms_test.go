@@ -157,6 +157,7 @@ var rooms = map[string]room{
 	"queue/amqp/bus": {
 		own: []string{
 			"internal/inject",
+			"internal/requests",
 			"queue",
 			"queue/access",
 			"queue/amqp",
@@ -174,6 +175,7 @@ var rooms = map[string]room{
 	"queue/rest": {
 		own: []string{
 			"internal/inject",
+			"internal/requests",
 			"queue",
 			"queue/access",
 			"queue/entity",
@@ -204,7 +206,8 @@ var rooms = map[string]room{
 	"internal/seed": {own: []string{"internal/tree", "queue", "queue/config", "queue/entity", "queue/rule",
 		"store", "store/definition", "store/fault", "internal/jsondoc", "ttl", "engine/pebble"},
 		third: []string{"github.com/swaggest/jsonschema-go"}},
-	"internal/inject": {own: []string{"ttl"}},
+	"internal/inject":   {own: []string{"ttl"}},
+	"internal/requests": {},
 	"internal/laboratory/route": {own: []string{"store", "internal/jsondoc", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/swaggest/jsonschema-go",
 			"github.com/swaggest/openapi-go"}},
@@ -212,6 +215,8 @@ var rooms = map[string]room{
 		own: []string{
 			"internal/laboratory/route",
 			"internal/inject",
+			"internal/requests",
+			"internal/jsondoc/jsonbinary",
 			"internal/tree",
 			"queue",
 			"queue/entity",
@@ -253,6 +258,7 @@ var rooms = map[string]room{
 			"queue",
 			"internal/cosmos",
 			"internal/inject",
+			"internal/requests",
 			"internal/laboratory",
 			"internal/laboratory/route",
 			"store",
@@ -308,6 +314,7 @@ var rooms = map[string]room{
 			"internal/hook",
 			"httpapi",
 			"internal/inject",
+			"internal/requests",
 			"internal/probe",
 			"internal/laboratory",
 			"queue",
@@ -346,7 +353,7 @@ var rooms = map[string]room{
 	"cmd/mayfly": {
 		own: []string{"internal/seed", "queue/...", "internal/bench", "internal/cli", "internal/transfer",
 			"internal/progress", "internal/probe", "internal/serve", "httpapi/...", "internal/inject",
-			"internal/telemetry", "internal/laboratory", "internal/hook", "store",
+			"internal/telemetry", "internal/requests", "internal/laboratory", "internal/hook", "store",
 			"store/definition", "store/inspect", "store/fault", "query/...", "index", "internal/jsondoc", "ttl", "internal/script", "engine/..."},
 		third: []string{
 			"github.com/spf13/",
