@@ -18,6 +18,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -30,7 +31,7 @@ import (
 func TestFeedHistories(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, ranges := range []int{1, 4} {
-		for seed := range uint64(5) {
+		for seed := range uint64(racetest.Fewer(5, 5)) {
 			t.Run(fmt.Sprintf("ranges=%d/seed=%d", ranges, seed), func(t *testing.T) {
 				w := newFeedWorld(t, ranges, seed)
 				defer w.close()

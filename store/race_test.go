@@ -19,6 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -184,7 +185,8 @@ func all(n int, fn func(i int)) {
 func TestNobodySeesTheDead(t *testing.T) {
 	b := newBench(t, `"defaultTtl":-1`, 2)
 	defer b.close()
-	const items, rounds = 8, 300
+	const items = 8
+	rounds := racetest.Fewer(300, 3)
 	// Each item is alive from its creation, and again from each time that its writer creates it anew.
 	var deadline [items]atomic.Int64 // the second in which what was written last expires
 	var done atomic.Bool

@@ -34,7 +34,7 @@ func TestReindexUnderWrites(t *testing.T) {
 			for range 300 {
 				g.step(g.r, 0, g.ids)
 			}
-			for round := range racetest.Fewer(6, 2) {
+			for round := range racetest.Fewer(6, 3) {
 				var writers sync.WaitGroup
 				for w := range 3 {
 					writers.Go(func() {

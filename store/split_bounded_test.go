@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
@@ -150,6 +151,7 @@ func soundAfterSplit(t *testing.T, db *DB, c *Container, documents int64) {
 // However large the range is and however much is written while it is copied, the gate is held for a bounded
 // number of keys.
 func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
+	racetest.Sequential(t)
 	// An item and an entry of a log have a few keys each here: two versions' terms, their feed entries,
 	// deadlines, themselves.
 	const bound = switchKeys * 40

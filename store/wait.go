@@ -57,13 +57,16 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 	}
 	for {
 		change := c.watch.Changed()
-		// Once at least: the result reports how things stand.
 		done, wake, err := w.check(context.WithoutCancel(ctx))
 		if done || err != nil {
 			return w.out, classify.ToFault(err)
 		}
-		if err := c.sleep(ctx, change, wake); err != nil {
-			return w.out, err
+		if ended := c.sleep(ctx, change, wake); ended != nil {
+			// A change may have come at the same moment.
+			if done, _, err := w.check(context.WithoutCancel(ctx)); done || err != nil {
+				return w.out, classify.ToFault(err)
+			}
+			return w.out, ended
 		}
 	}
 }

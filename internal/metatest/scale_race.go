@@ -5,7 +5,7 @@ package metatest
 // How much Check does under the race detector, which makes everything some ten times slower: fewer of the
 // same histories.
 const (
-	histories = 16
+	histories = 8
 	stepsEach = 60
 	modesEach = 3
 )
@@ -13,7 +13,7 @@ const (
 // How much the test of queries alone does: for each number of ranges so many sets of documents, and so many
 // queries each.
 const (
-	QueryDatasets = 20
+	QueryDatasets = 10
 	QueriesEach   = 50
 )
 

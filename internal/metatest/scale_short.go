@@ -6,7 +6,7 @@ package metatest
 // so that a change which passed once passes again. CI draws other ones for each run, so that what one run
 // does not come to another one does.
 const (
-	histories = 48
+	histories = 32
 	stepsEach = 60
 	modesEach = 3
 )
@@ -14,7 +14,7 @@ const (
 // How much the test of queries alone does: for each number of ranges so many sets of documents, and so many
 // queries each.
 const (
-	QueryDatasets = 50
+	QueryDatasets = 32
 	QueriesEach   = 50
 )
 
