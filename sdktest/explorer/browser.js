@@ -1,4 +1,6 @@
 // The explorer as a browser of data: the grid, several documents at once, what is taken out and put in, the document's panel.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { check } from './world.js'
 
 const partitionKey = { paths: ['/customer'], kind: 'Hash', version: 2 }
@@ -161,7 +163,119 @@ const grid = (w, { rows, row, button, head, heads, first, clipboard, drag, same 
 	},
 })
 
+// odd are documents that are hard to write as CSV, as texts: numbers are as they are written.
+const odd = [
+	'{"id":"1","pk":"a","n":1.0,"big":12345678901234567890,"e":1e3,"text":"a, \\"b\\"\\nc"}',
+	'{"id":"007","pk":"a","digits":"12","empty":"","none":null,"list":[1,2.50],"object":{"x":1,"y":{"z":"ü"}}}',
+	'{"id":"true","pk":"a","object":{},"dots":{"a.b":1,"c":2}," blank":" begins with one","text":"\\\\."}',
+	'{"id":"4","pk":"a","half":"\\ud800","cr":"a\\rb","10":"ten","2":"two"}',
+]
+
+const exports = (w, { rows, row, button, clipboard, same }) => {
+	const { page, kb, told, see, at, send, axe } = w
+	const dialog = page.locator('dialog[open]')
+	const open = async (which, format) => {
+		await button('Export').click()
+		await dialog.getByLabel('Rows').selectOption(which)
+		await dialog.getByLabel('Format').selectOption(format)
+	}
+	// exported is a file that the explorer writes, as a download.
+	const exported = async (which, format) => {
+		await open(which, format)
+		const [file] = await Promise.all([
+			page.waitForEvent('download'),
+			button('Download', dialog).click(),
+		])
+		await dialog.waitFor({ state: 'detached' })
+		return [readFileSync(await file.path(), 'utf8'), file.suggestedFilename()]
+	}
+	return {
+		async 'documents are exported as the command does'() {
+			await page.addInitScript(() => delete window.showSaveFilePicker) // its dialog is no part of a page
+			await send('/dbs/browse/colls', {
+				id: 'odd',
+				partitionKey: { paths: ['/pk'], kind: 'Hash', version: 2 },
+			})
+			for (const text of odd)
+				await send('/dbs/browse/colls/odd/docs', text, 'POST', {
+					headers: { 'x-ms-documentdb-partitionkey': '["a"]' },
+					raw: true,
+				})
+			await page.goto('about:blank')
+			await at('#/db/browse/odd')
+			await see('4 rows', '.foot')
+			for (const format of ['ndjson', 'json', 'csv']) {
+				const [got, name] = await exported('all', format)
+				same(name, `odd.${format}`, 'the name')
+				const argv = ['export', '--db', 'browse', '--container', 'odd', '--format', format]
+				const want = execFileSync(w.mayfly, [...argv, '--url', w.endpoint], { encoding: 'utf8' })
+				same(got, want, format)
+			}
+		},
+		async 'a selection is copied, as CSV too'() {
+			await rows().nth(0).locator('.c-mark').click()
+			await rows().nth(2).locator('.c-mark').click()
+			await open('selected', 'json')
+			await axe()
+			await button('Copy', dialog).click()
+			await told('2 rows copied')
+			const got = JSON.parse(await clipboard())
+			same([got.map(d => d.id), '_etag' in got[0]], [['1', 'true'], false], 'the rows')
+			await open('selected', 'csv')
+			await button('Copy', dialog).click()
+			await told('2 rows copied')
+			check((await clipboard()).startsWith('id,pk,n,'), await clipboard())
+			await page.getByRole('grid').focus()
+			await kb.press('Escape')
+		},
+		async 'what CSV cannot have is told, and an export is cancelled'() {
+			await send('/_mayfly/dbs/browse/colls/odd/import', {
+				documents: [{ id: '5', pk: 'a', 'a.b': 1 }],
+			})
+			await button('Reload').click()
+			await see('5 rows', '.foot')
+			await open('all', 'csv')
+			await button('Download', dialog).click()
+			await dialog.locator('[role=alert]', { hasText: 'Row 5 cannot be a row of CSV' }).waitFor()
+			await send('/dbs/browse/colls/odd/docs/5', undefined, 'DELETE', {
+				headers: { 'x-ms-documentdb-partitionkey': '["a"]' },
+			})
+			await w.held('/colls/odd/docs', async () => {
+				await button('Download', dialog).click()
+				await button('Cancel exporting', dialog).click()
+			})
+			await button('Download', dialog).waitFor()
+			await button('Cancel', dialog).click()
+			await dialog.waitFor({ state: 'detached' })
+		},
+		async 'where the browser writes files it writes to the one that was chosen'() {
+			await page.evaluate(() => {
+				window.showSaveFilePicker = async ({ suggestedName }) =>
+					(await navigator.storage.getDirectory()).getFileHandle(suggestedName, {
+						create: true,
+					})
+			})
+			await open('all', 'ndjson')
+			await button('Download', dialog).click()
+			await told('rows written to odd.ndjson')
+			const got = await page.evaluate(async () => {
+				const dir = await navigator.storage.getDirectory()
+				return (await (await dir.getFileHandle('odd.ndjson')).getFile()).text()
+			})
+			same(
+				got
+					.trim()
+					.split('\n')
+					.map(l => JSON.parse(l).id),
+				['1', '007', 'true', '4'],
+				'the file',
+			)
+			await page.evaluate(() => delete window.showSaveFilePicker)
+		},
+	}
+}
+
 export const browser = w => {
 	const with_ = pickings(w)
-	return { ...grid(w, with_) }
+	return { ...grid(w, with_), ...exports(w, with_) }
 }

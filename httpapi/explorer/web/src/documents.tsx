@@ -3,22 +3,28 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { exact, partitionKey } from './api'
 import type { In } from './container'
 import { DocumentPanel } from './document'
+import './browser.css'
 import { documentColumns } from './documentcells'
 import { useDocuments } from './documentrows'
+import type { ExportSource } from './exportdialog'
 import { Grid } from './grid'
-import { noRows } from './selection'
+import { lazy } from './lazy'
+import { isSelected, noRows } from './selection'
 import { go, useShown, useSignal } from './state'
 import { Bad, Button, Empty } from './ui'
 import { stay } from './unsaved'
 
 export { Countdown, preview } from './documentcells'
 
+const ExportDialog = lazy(() => import('./exportdialog'))
+
 export function Documents(p: In & { open: string[] }) {
 	const [filter, setFilter] = useShown('filter'),
 		[sort, setSort] = useShown('sort'),
 		[typed, type] = useState(filter)
 	const [selection, select] = useState(noRows),
-		[making, make] = useState(false)
+		[making, make] = useState(false),
+		[exporting, openExport] = useState(false)
 	const grid = useRef<HTMLDivElement>(null)
 	const moved = useSignal('data'),
 		paths = p.of.partitionKey.paths
@@ -45,6 +51,16 @@ export function Documents(p: In & { open: string[] }) {
 	}, [panel])
 	const columns = useMemo(() => documentColumns(docs.rows, p.of, p.db), [docs.rows, p.of])
 
+	const chosen = docs.rows.filter((doc, i) => isSelected(selection, keyOf(doc, i)))
+	const exported: ExportSource = {
+		name: p.coll.replace(/[^\w.-]+/g, '_'),
+		loaded: docs.rows,
+		selected: chosen.length ? chosen : undefined,
+		every: selection.all,
+		query: { ...p, text: docs.text, parameters: [] },
+		total: docs.total,
+		documents: true,
+	}
 	const show = (doc: any) => follow(p, doc.id, ...partitionKey(doc, paths).map(v => JSON.stringify(v)))
 	const close = () => {
 		make(false)
@@ -71,6 +87,7 @@ export function Documents(p: In & { open: string[] }) {
 					<Button do={docs.reload} title="Load again">
 						Reload
 					</Button>
+					<Button do={() => openExport(true)}>Export</Button>
 					<Button
 						kind="main"
 						do={() => {
@@ -89,7 +106,7 @@ export function Documents(p: In & { open: string[] }) {
 					kept={`documents/${p.db}/${p.coll}`}
 					columns={columns}
 					rows={docs.rows}
-					keyOf={(doc, i) => doc._rid ?? String(i)}
+					keyOf={keyOf}
 					total={docs.total}
 					more={docs.more}
 					busy={docs.busy}
@@ -108,6 +125,7 @@ export function Documents(p: In & { open: string[] }) {
 					}
 				/>
 			</div>
+			{exporting && <ExportDialog {...exported} close={() => openExport(false)} />}
 			{panel && (
 				<DocumentPanel
 					{...p}
@@ -125,6 +143,8 @@ export function Documents(p: In & { open: string[] }) {
 		</div>
 	)
 }
+
+const keyOf = (doc: any, i: number): string => doc._rid ?? String(i)
 
 // follow leads to a document, or to none, and keeps the filter.
 function follow(p: In, ...parts: string[]) {
