@@ -275,7 +275,106 @@ const exports = (w, { rows, row, button, clipboard, same }) => {
 	}
 }
 
+const panel = (w, { row, button, clipboard, same }) => {
+	const { page, kb, told, see, at, send, axe } = w
+	const doc = page.locator('.doc'),
+		text = () => doc.locator('.cm-content').innerText()
+	const type = value => kb.fill('The document as JSON', value)
+	const key = { headers: { 'x-ms-documentdb-partitionkey': '["a"]' } }
+	const raw = text => send('/dbs/browse/colls/odd/docs/1', text, 'PUT', { ...key, raw: true })
+	return {
+		async 'a document is saved with Ctrl+S, and only where something has changed'() {
+			await at('#/db/browse/odd/documents/1/%22a%22')
+			await doc.locator('.cm-content', { hasText: '12345678901234567890' }).waitFor()
+			check(await button('Save', doc).isDisabled(), 'Save is enabled')
+			check(/"e": 1000,/.test(await text()), 'numbers are not as the server writes them')
+			await kb.press('Control+s')
+			await told('Nothing has changed')
+			await type('{"id":"1","pk":"a","n":2.0,"list":[1,{"x":[true]}]}')
+			await kb.press('Control+s')
+			await told('Saved for')
+			await see('"n":2,', '.grid-body')
+			check(await button('Save', doc).isDisabled(), 'Save is enabled after saving')
+		},
+		async 'text that is no JSON is marked where it is wrong until it is right'() {
+			await type('{\n  "id": "1",\n  "x": [1,2,,3]\n}')
+			await see('Line 3, column 13: A value is expected, not ,.', '.doc [role=alert]')
+			await doc.locator('.cm-lintRange-error').waitFor()
+			same(await doc.locator('.cm-lintRange-error').textContent(), ',', 'the mark')
+			const lines = await doc.locator('.cm-line').allTextContents()
+			check(lines[2].includes('1,2'), 'lines')
+			check(
+				await doc.locator('.cm-line').nth(2).locator('.cm-lintRange-error').count(),
+				'the mark is in another line',
+			)
+			await kb.press('Control+s') // leads there, and sends nothing
+			await axe()
+			await w.shot('browser-problem')
+			await type('{"id": "1", "pk": "a", "y": 1}')
+			await doc.locator('.problem').waitFor({ state: 'detached' })
+			await button('Format', doc).click()
+			check((await text()).split('\n').length >= 5, 'it is not laid out')
+			await button('Revert', doc).click()
+			await doc.locator('.cm-content', { hasText: '2.0' }).waitFor()
+			check(await button('Save', doc).isDisabled(), 'Save is enabled')
+		},
+		async 'a document is a tree, is copied, and shows its system properties'() {
+			await button('Tree', doc).click()
+			await doc.locator('.json-tree', { hasText: 'list' }).waitFor()
+			await axe()
+			await w.shot('browser-tree')
+			await doc.getByText('[2]').waitFor()
+			await button('Text', doc).click()
+			await button('Copy', doc).click()
+			await told('Document copied')
+			same(JSON.parse(await clipboard()).list.length, 2, 'the copy')
+			await doc.getByText('System properties').click()
+			await see('_etag', '.doc .system')
+		},
+		async 'a document is duplicated'() {
+			await button('Duplicate', doc).click()
+			await see('New document', '.doc h2')
+			await doc.locator('.cm-content', { hasText: '2.0' }).waitFor()
+			const id = /"id": "([^"]+)"/.exec(await text())[1]
+			check(id !== '1', 'the id is the same')
+			await button('Save', doc).click()
+			await told('Saved for')
+			await see(id, '.doc h2')
+			await button('Delete', doc).click()
+			await button('Delete', page.locator('dialog[open]')).click()
+			await doc.waitFor({ state: 'detached' })
+		},
+		async 'a conflict shows the lines that differ, in sight'() {
+			await at('#/db/browse/odd/documents/1/%22a%22')
+			await doc.locator('.cm-content', { hasText: '"list"' }).waitFor()
+			await type('{"id":"1","pk":"a","n":3,"list":[1]}')
+			await raw('{"id":"1","pk":"a","n":4,"list":[1],"more":true}')
+			await kb.press('Control+s')
+			await see('Somebody has changed this document', '.conflict')
+			const lines = kind => doc.locator(`.diff .${kind}`).allTextContents()
+			await doc.locator('.diff .from').first().waitFor()
+			check(
+				(await lines('from')).some(l => l.includes('"n": 4')),
+				'what is stored is not marked',
+			)
+			check(
+				(await lines('to')).some(l => l.includes('"n": 3')),
+				'what is typed is not marked',
+			)
+			check(await doc.locator('.diff').isVisible(), 'no diff')
+			const box = await doc.locator('.diff').boundingBox()
+			check(box.y + 40 < 800, `the diff begins at ${box.y}`)
+			await w.shot('browser-conflict')
+			await axe()
+			await button('Take theirs', doc).click()
+			await doc.locator('.cm-content', { hasText: 'more' }).waitFor()
+			await kb.press('Escape')
+			await doc.waitFor({ state: 'detached' })
+		},
+	}
+}
+
 export const browser = w => {
 	const with_ = pickings(w)
-	return { ...grid(w, with_), ...exports(w, with_) }
+	return { ...grid(w, with_), ...exports(w, with_), ...panel(w, with_) }
 }

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { exact, partitionKey } from './api'
 import type { In } from './container'
-import { DocumentPanel } from './document'
+import { DocumentPanel, example } from './document'
 import './browser.css'
 import { documentColumns } from './documentcells'
 import { useDocuments } from './documentrows'
@@ -23,21 +23,21 @@ export function Documents(p: In & { open: string[] }) {
 		[sort, setSort] = useShown('sort'),
 		[typed, type] = useState(filter)
 	const [selection, select] = useState(noRows),
-		[making, make] = useState(false),
+		[making, make] = useState<string | null>(null), // the text of a new document
 		[exporting, openExport] = useState(false)
 	const grid = useRef<HTMLDivElement>(null)
 	const moved = useSignal('data'),
 		paths = p.of.partitionKey.paths
 	const docs = useDocuments({ ...p, filter, sort, moved })
-	const fresh = making && !p.open.length,
-		panel = fresh || p.open.length > 0,
+	const fresh = p.open.length ? null : making,
+		panel = fresh !== null || p.open.length > 0,
 		had = useRef(panel)
 	const shownDoc = p.open.length ? docs.rows.find(r => is(r, p.open, paths)) : undefined
 
 	useLayoutEffect(() => type(filter), [filter])
 	useLayoutEffect(() => select(noRows), [docs.text])
 	useLayoutEffect(() => {
-		if (p.open.length) make(false)
+		if (p.open.length) make(null)
 	}, [p.open.join('/')])
 	useLayoutEffect(() => {
 		// what had the focus is gone with the panel
@@ -63,8 +63,13 @@ export function Documents(p: In & { open: string[] }) {
 	}
 	const show = (doc: any) => follow(p, doc.id, ...partitionKey(doc, paths).map(v => JSON.stringify(v)))
 	const close = () => {
-		make(false)
+		make(null)
 		follow(p)
+	}
+	const create = () => {
+		if (fresh !== null || stay()) return
+		follow(p)
+		make(example(paths))
 	}
 	return (
 		<div class={`documents ${panel ? 'two' : ''}`}>
@@ -88,14 +93,7 @@ export function Documents(p: In & { open: string[] }) {
 						Reload
 					</Button>
 					<Button do={() => openExport(true)}>Export</Button>
-					<Button
-						kind="main"
-						do={() => {
-							if (fresh || stay()) return
-							follow(p)
-							make(true)
-						}}
-					>
+					<Button kind="main" do={create}>
 						New document
 					</Button>
 				</form>
@@ -129,13 +127,17 @@ export function Documents(p: In & { open: string[] }) {
 			{panel && (
 				<DocumentPanel
 					{...p}
-					key={fresh ? '' : p.open.join('/')}
+					key={fresh ?? p.open.join('/')}
 					fresh={fresh}
 					id={p.open[0] ?? ''}
 					pk={p.open.slice(1).map(read)}
 					close={close}
+					copy={text => {
+						follow(p)
+						make(text)
+					}}
 					made={(doc: any) => {
-						make(false)
+						make(null)
 						show(doc)
 					}}
 				/>

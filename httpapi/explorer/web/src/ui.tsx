@@ -8,7 +8,7 @@ type Kids = { children?: ComponentChildren }
 
 interface ButtonProps extends Kids {
 	do: () => unknown
-	kind?: 'main' | 'bad' | 'plain'
+	kind?: 'main' | 'bad' | 'plain' | 'quiet'
 	title?: string
 	disabled?: boolean
 	submit?: boolean
