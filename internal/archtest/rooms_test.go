@@ -67,6 +67,19 @@ var rooms = map[string]room{
 		},
 		tests: []string{"store/internal/viewtest"},
 	},
+	"store/internal/value": {
+		own: []string{"store/inspect", "store/internal/view", "store/internal/layout", "store/definition",
+			"store/fault", "internal/jsondoc", "ttl"},
+	},
+	"store/internal/scan": {
+		own: []string{"store/internal/value", "store/internal/view", "store/internal/posting",
+			"store/internal/work", "store/internal/layout", "store/definition", "store/fault", "internal/host",
+			"query", "index", "internal/jsondoc", "engine"},
+	},
+	"store/internal/feed": {
+		own: []string{"store/internal/scan", "store/internal/value", "store/internal/view",
+			"store/internal/layout", "store/definition", "store/fault", "internal/jsondoc", "engine"},
+	},
 	"store/internal/viewtest": { // for tests
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine",
 			"engine/pebble", "index", "ttl"},
@@ -179,8 +192,12 @@ var rooms = map[string]room{
 		"store", "store/definition", "store/fault", "internal/jsondoc", "ttl", "engine/pebble"},
 		third: []string{"github.com/swaggest/jsonschema-go"}},
 	"internal/inject": {own: []string{"ttl"}},
+	"internal/laboratory/route": {own: []string{"store", "internal/jsondoc", "ttl"},
+		third: []string{"github.com/labstack/echo/v4", "github.com/swaggest/jsonschema-go",
+			"github.com/swaggest/openapi-go"}},
 	"internal/laboratory": {
 		own: []string{
+			"internal/laboratory/route",
 			"internal/inject",
 			"internal/tree",
 			"queue",
@@ -198,8 +215,7 @@ var rooms = map[string]room{
 			"ttl",
 		},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/",
-			"github.com/swaggest/jsonschema-go",
-			"github.com/swaggest/openapi-go"},
+			"github.com/swaggest/jsonschema-go"},
 	},
 	"internal/cosmos": {
 		own: []string{
@@ -225,6 +241,7 @@ var rooms = map[string]room{
 			"internal/cosmos",
 			"internal/inject",
 			"internal/laboratory",
+			"internal/laboratory/route",
 			"store",
 			"store/definition",
 			"store/inspect",

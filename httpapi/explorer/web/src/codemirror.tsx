@@ -10,7 +10,7 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { json } from '@codemirror/lang-json'
 import { sql, SQLDialect } from '@codemirror/lang-sql'
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
-import { linter, type Diagnostic } from '@codemirror/lint'
+import { linter, setDiagnostics, type Diagnostic } from '@codemirror/lint'
 import { EditorState, Prec, type Extension } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
@@ -79,6 +79,15 @@ export interface EditorProps {
 	run?: () => void
 	cursor?: { at: number } | null // another one puts the cursor there
 	height?: string
+	marks?: Mark[]
+	handle?: { current: EditorView | null } // the editor's view, for as long as it is drawn
+}
+
+// Mark is something wrong at a place of the text, in UTF-16 units.
+export interface Mark {
+	from: number
+	to: number
+	text: string
 }
 
 export default function CodeMirror(p: EditorProps) {
@@ -136,7 +145,11 @@ export default function CodeMirror(p: EditorProps) {
 			}),
 		})
 		view.current = v
-		return () => v.destroy()
+		if (p.handle) p.handle.current = v
+		return () => {
+			if (p.handle) p.handle.current = null
+			v.destroy()
+		}
 	}, [p.mode, !p.set])
 	useLayoutEffect(() => {
 		const v = view.current
@@ -151,5 +164,15 @@ export default function CodeMirror(p: EditorProps) {
 		v.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: 'center' }) })
 		v.focus()
 	}, [p.cursor])
+	useLayoutEffect(() => {
+		const v = view.current
+		if (!v || !p.marks) return
+		const end = v.state.doc.length
+		const all = p.marks.map(m => {
+			const from = Math.min(m.from, end)
+			return { from, to: Math.min(Math.max(m.to, from + 1), end), severity: 'error' as const, message: m.text }
+		})
+		v.dispatch(setDiagnostics(v.state, all))
+	}, [p.marks])
 	return <div class={`editor ${p.height ?? ''}`} ref={host} />
 }
