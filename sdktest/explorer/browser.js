@@ -1,6 +1,7 @@
 // The explorer as a browser of data: the grid, several documents at once, what is taken out and put in, the document's panel.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { bulk, imports } from './many.js'
 import { check } from './world.js'
 
 const partitionKey = { paths: ['/customer'], kind: 'Hash', version: 2 }
@@ -175,7 +176,7 @@ const exports = (w, { rows, row, button, clipboard, same }) => {
 	const { page, kb, told, see, at, send, axe } = w
 	const dialog = page.locator('dialog[open]')
 	const open = async (which, format) => {
-		await button('Export').click()
+		await button('Export').first().click()
 		await dialog.getByLabel('Rows').selectOption(which)
 		await dialog.getByLabel('Format').selectOption(format)
 	}
@@ -245,7 +246,7 @@ const exports = (w, { rows, row, button, clipboard, same }) => {
 				await button('Cancel exporting', dialog).click()
 			})
 			await button('Download', dialog).waitFor()
-			await button('Cancel', dialog).click()
+			await button('Close', dialog).click()
 			await dialog.waitFor({ state: 'detached' })
 		},
 		async 'where the browser writes files it writes to the one that was chosen'() {
@@ -376,5 +377,11 @@ const panel = (w, { row, button, clipboard, same }) => {
 
 export const browser = w => {
 	const with_ = pickings(w)
-	return { ...grid(w, with_), ...exports(w, with_), ...panel(w, with_) }
+	return {
+		...grid(w, with_),
+		...exports(w, with_),
+		...panel(w, with_),
+		...bulk(w, with_),
+		...imports(w, with_),
+	}
 }

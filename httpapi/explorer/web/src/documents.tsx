@@ -4,19 +4,24 @@ import { exact, partitionKey } from './api'
 import type { In } from './container'
 import { DocumentPanel, example } from './document'
 import './browser.css'
+import type { BulkKind } from './bulkdialog'
 import { documentColumns } from './documentcells'
-import { useDocuments } from './documentrows'
+import { pageSizes, useDocuments, type DocumentRows } from './documentrows'
+import { Drop } from './drop'
 import type { ExportSource } from './exportdialog'
 import { Grid } from './grid'
 import { lazy } from './lazy'
 import { ProblemList } from './problemlist'
+import { Progress } from './progress'
 import { isSelected, noRows } from './selection'
-import { go, useShown, useSignal } from './state'
+import { go, tell, useShown, useSignal } from './state'
 import { Button, Empty } from './ui'
 import { stay } from './unsaved'
 
 export { Countdown, preview } from './documentcells'
 
+const BulkDialog = lazy(() => import('./bulkdialog'))
+const ImportDialog = lazy(() => import('./importdialog'))
 const ExportDialog = lazy(() => import('./exportdialog'))
 
 export function Documents(p: In & { open: string[] }) {
@@ -25,7 +30,9 @@ export function Documents(p: In & { open: string[] }) {
 		[typed, type] = useState(filter)
 	const [selection, select] = useState(noRows),
 		[making, make] = useState<string | null>(null), // the text of a new document
-		[exporting, openExport] = useState(false)
+		[exporting, openExport] = useState(false),
+		[importing, importFrom] = useState<File[] | null>(null),
+		[bulk, openBulk] = useState<BulkKind | null>(null)
 	const grid = useRef<HTMLDivElement>(null),
 		field = useRef<HTMLInputElement>(null)
 	const moved = useSignal('data'),
@@ -73,6 +80,11 @@ export function Documents(p: In & { open: string[] }) {
 		follow(p)
 		make(example(paths))
 	}
+	const sample = async () => {
+		const { loadSample } = await import('./sample')
+		await loadSample(p)
+		tell('data')
+	}
 	return (
 		<div class={`documents ${panel ? 'two' : ''}`}>
 			<div class="list">
@@ -96,6 +108,7 @@ export function Documents(p: In & { open: string[] }) {
 						Reload
 					</Button>
 					<Button do={() => openExport(true)}>Export</Button>
+					<Button do={() => importFrom([])}>Import</Button>
 					<Button kind="main" do={create}>
 						New document
 					</Button>
@@ -135,11 +148,57 @@ export function Documents(p: In & { open: string[] }) {
 					setSort={s => setSort(s ? (s.down ? '-' : '') + s.column : '')}
 					tick={500}
 					at={grid}
+					acts={[
+						{ label: 'Delete', do: () => openBulk('delete'), bad: true },
+						{ label: 'Set time to live', do: () => openBulk('ttl') },
+						{ label: 'Patch', do: () => openBulk('patch') },
+						{ label: 'Export', do: () => openExport(true) },
+					]}
+					foot={
+						<>
+							{docs.more && <LoadAll {...docs} />}
+							<label class="page-size">
+								Page size{' '}
+								<select
+									value={docs.pageSize}
+									onChange={e => docs.setPageSize(Number(e.currentTarget.value))}
+								>
+									{pageSizes.map(n => (
+										<option value={n}>{n.toLocaleString('en')}</option>
+									))}
+								</select>
+							</label>
+						</>
+					}
 					empty={
-						docs.wrong.length ? null : <Empty>No document{filter && ' that fits the filter'}.</Empty>
+						docs.wrong.length ? null : filter ? (
+							<Empty>No document fits the filter.</Empty>
+						) : (
+							<>
+								<Empty>No document.</Empty>
+								<div class="row">
+									<Button do={create}>New document</Button>
+									<Button do={() => importFrom([])}>Import</Button>
+									<Button do={sample}>Load an example</Button>
+								</div>
+							</>
+						)
 					}
 				/>
 			</div>
+			{bulk && (
+				<BulkDialog
+					{...p}
+					kind={bulk}
+					docs={chosen}
+					query={selection.all ? docs.text : undefined}
+					total={docs.total}
+					done={() => bulk === 'delete' && select(noRows)}
+					close={() => openBulk(null)}
+				/>
+			)}
+			{importing && <ImportDialog {...p} files={importing} close={() => importFrom(null)} />}
+			<Drop word={`Import into ${p.coll}`} take={importFrom} />
 			{exporting && <ExportDialog {...exported} close={() => openExport(false)} />}
 			{panel && (
 				<DocumentPanel
@@ -164,6 +223,31 @@ export function Documents(p: In & { open: string[] }) {
 }
 
 const keyOf = (doc: any, i: number): string => doc._rid ?? String(i)
+
+// LoadAll reads every page, until it is cancelled.
+function LoadAll(p: DocumentRows) {
+	const [running, set] = useState<AbortController | null>(null)
+	useLayoutEffect(() => () => running?.abort(), [running])
+	if (running)
+		return (
+			<Progress
+				what="Loading"
+				done={p.rows.length}
+				total={p.total}
+				cancel={() => running.abort()}
+			/>
+		)
+	const run = async () => {
+		const mine = new AbortController()
+		set(mine)
+		await p.all(mine.signal).finally(() => set(null))
+	}
+	return (
+		<Button kind="quiet" do={run}>
+			Load all
+		</Button>
+	)
+}
 
 // follow leads to a document, or to none, and keeps the filter.
 function follow(p: In, ...parts: string[]) {

@@ -91,6 +91,7 @@ export default function ExportDialog(p: ExportSource & { close: () => void }) {
 	return (
 		<Dialog
 			title="Export"
+			end="Close"
 			close={() => {
 				running.current?.abort()
 				p.close()
