@@ -7,6 +7,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -15,14 +16,16 @@ import (
 // SavedQuery is a query that is kept under a name.
 type SavedQuery definition.SavedQuery
 
-func (SavedQuery) verbatim() {}
+// Verbatim implements route.Verbatim.
+func (*SavedQuery) Verbatim() {}
 
 // SavedQueries are the saved queries of a container, in the order of their names.
 type SavedQueries struct {
 	Queries []SavedQuery `json:"queries" nullable:"false"`
 }
 
-func (SavedQueries) verbatim() {}
+// Verbatim implements route.Verbatim.
+func (*SavedQueries) Verbatim() {}
 
 func (l *Laboratory) listQueries(_ context.Context, in *InContainer) (SavedQueries, error) {
 	out := SavedQueries{[]SavedQuery{}}
@@ -41,7 +44,8 @@ type OfQuery struct {
 // savedParameters are the parameters of a query that is saved.
 type savedParameters struct{ list []definition.QueryParameter }
 
-func (p *savedParameters) decode(_ string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (p *savedParameters) DecodeMember(_ string, v jsondoc.Value) error {
 	if _, err := store.ParseParameters(v); err != nil {
 		return err
 	}
@@ -61,7 +65,7 @@ func (savedParameters) JSONSchema() (jsonschema.Schema, error) { return paramete
 
 type saveQueryRequest struct {
 	OfQuery
-	Text       named           `json:"query" missing:"The body must have a 'query'."`
+	Text       route.Named     `json:"query" missing:"The body must have a 'query'."`
 	Parameters savedParameters `json:"parameters,omitempty"`
 
 	_ struct{} `takes:"a saved query takes %"`
@@ -80,7 +84,7 @@ func (l *Laboratory) saveQuery(ctx context.Context, in *saveQueryRequest) (Saved
 
 type renameQueryRequest struct {
 	OfQuery
-	Name named `json:"name" missing:"The body must have a 'name'." description:"The new name."`
+	Name route.Named `json:"name" missing:"The body must have a 'name'." description:"The new name."`
 
 	_ struct{} `takes:"a saved query is renamed with %"`
 	_ struct{} `additionalProperties:"false"`
@@ -106,26 +110,26 @@ func (l *Laboratory) renameQuery(ctx context.Context,
 	return SavedQuery(q), err
 }
 
-func (l *Laboratory) deleteQuery(ctx context.Context, in *OfQuery) (none, error) {
+func (l *Laboratory) deleteQuery(ctx context.Context, in *OfQuery) (route.None, error) {
 	_, err := in.container.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
 		if !s.RemoveQuery(in.Query) {
 			return noQuery(in.Query)
 		}
 		return nil
 	})
-	return none{}, err
+	return route.None{}, err
 }
 
 func noQuery(name string) error {
 	return fault.New(fault.CodeNotFound, "There is no saved query '"+name+"'.")
 }
 
-func ofQueries() []route {
+func ofQueries() routes {
 	const queries = container + "/queries"
-	return []route{
+	return routes{
 		on(get, queries, "The saved queries of a container", (*Laboratory).listQueries),
 		on(put, queries+"/{query}", "Save a query under a name", (*Laboratory).saveQuery),
-		on(patch, queries+"/{query}", "Rename a saved query", (*Laboratory).renameQuery).failing(409),
+		on(patch, queries+"/{query}", "Rename a saved query", (*Laboratory).renameQuery).Failing(409),
 		on(del, queries+"/{query}", "Delete a saved query", (*Laboratory).deleteQuery),
 	}
 }
