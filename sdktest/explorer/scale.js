@@ -135,7 +135,7 @@ export const scale = ({ page, kb, see, told, send, at, drawn, root, browser }) =
 		})
 		await at('')
 		await page.locator('nav').getByText(coll).click()
-		await page.getByRole('button', { name: 'New document' }).click()
+		await page.getByRole('button', { name: 'New document' }).first().click()
 		await kb.fill('The document as JSON', JSON.stringify({ id, pk: '日本', n: 1.5 }))
 		await kb.press('Control+Enter')
 		await page.getByRole('timer').waitFor()

@@ -20,6 +20,12 @@ export const trouble = ({ page, kb, see, told, send, at, answers }) => {
 		await page.keyboard.press('Control+a')
 		await page.keyboard.insertText(text)
 	}
+	// touch changes the text of a document, and nothing in it.
+	const touch = async () => {
+		await page.locator('.doc .cm-content').click()
+		await page.keyboard.press('Control+Home')
+		await page.keyboard.insertText(' ')
+	}
 	const ask = async text => {
 		await type(text)
 		await page.keyboard.press('Escape') // what is offered
@@ -153,6 +159,7 @@ export const trouble = ({ page, kb, see, told, send, at, answers }) => {
 				await page.reload()
 				await page.locator('.doc .cm-content', { hasText: '"id"' }).waitFor()
 				await page.getByRole('timer').waitFor()
+				await touch()
 				await button('Save').click()
 				await told('Saved for')
 			}
@@ -232,6 +239,7 @@ export const trouble = ({ page, kb, see, told, send, at, answers }) => {
 			await page.locator('.doc .cm-content', { hasText: '"id"' }).waitFor()
 			const top = () => page.evaluate(() => document.querySelector('.grid').scrollTop)
 			const before = await top()
+			await touch()
 			const again = page.waitForResponse(r => r.url().endsWith('/rows/docs'))
 			await button('Save').click()
 			await told('Saved for')
