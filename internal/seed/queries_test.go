@@ -26,7 +26,8 @@ func TestSavedQueriesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.must(text(t, withSettings(`{queries: [{name: b, query: SELECT @x, parameters: [{name: "@x", value: [1]}]}]}`)))
+	w.must(text(t, withSettings(`{queries: [{name: b, query: SELECT @x, `+
+		`parameters: [{name: "@x", value: [1]}]}]}`)))
 	got, err := json.Marshal(c.Settings().Queries)
 	const want = `[{"name":"a","query":"SELECT 2"},` +
 		`{"name":"b","query":"SELECT @x","parameters":[{"name":"@x","value":[1]}]},` +

@@ -59,10 +59,12 @@ func (q SavedQuery) validate() error {
 	}
 	for _, p := range q.Parameters {
 		if !strings.HasPrefix(p.Name, "@") || len(p.Name) < 2 {
-			return refuse("Each parameter of the saved query '%s' needs a 'name' that begins with '@'.", q.Name)
+			return refuse("Each parameter of the saved query '%s' needs a 'name' that begins with '@'.",
+				q.Name)
 		}
 		if p.Value != nil && !json.Valid(p.Value) {
-			return refuse("The value of the parameter %s of the saved query '%s' is not JSON.", p.Name, q.Name)
+			return refuse("The value of the parameter %s of the saved query '%s' is not JSON.", p.Name,
+				q.Name)
 		}
 	}
 	return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// TestSavedQueries: queries are in the order of their names, one of each, and copies of the settings keep theirs.
+// TestSavedQueries: queries are in the order of their names, one of each, and copies of the settings keep
+// theirs.
 func TestSavedQueries(t *testing.T) {
 	var s ContainerSettings
 	for _, name := range []string{"b", "c", "a", "b"} {

@@ -88,7 +88,7 @@ const progressOf = async (p: In) => {
 	return Number(a.headers.get('x-ms-documentdb-collection-index-transformation-progress') ?? 100)
 }
 
-export function Advice(p: { at: In; of: Indexes; applied: () => void }) {
+export function Advice(p: { at?: In; of: Indexes; applied?: () => void }) {
 	const list = advised(p.of),
 		[open, setOpen] = useState(false),
 		[progress, setProgress] = useState<number | null>(null),
@@ -99,15 +99,15 @@ export function Advice(p: { at: In; of: Indexes; applied: () => void }) {
 			gone.current = true
 		}
 	}, [])
-	const follow = async () => {
+	const follow = async (where: In) => {
 		for (let at = 0; at < 100 && !gone.current; ) {
-			setProgress((at = await progressOf(p.at)))
+			setProgress((at = await progressOf(where)))
 			if (at < 100) await new Promise(then => setTimeout(then, 300))
 		}
 		setProgress(null)
 		if (gone.current) return
 		note('All documents are indexed by the new policy.')
-		p.applied()
+		p.applied?.()
 	}
 	if (progress !== null)
 		return (
@@ -126,16 +126,18 @@ export function Advice(p: { at: In; of: Indexes; applied: () => void }) {
 					<span class="chip warn mono">{nameOf(i)}</span>
 				))}
 			</p>
-			<button type="button" class="btn" onClick={() => setOpen(true)}>
-				Apply…
-			</button>
-			{open && (
+			{p.at && (
+				<button type="button" class="btn" onClick={() => setOpen(true)}>
+					Apply…
+				</button>
+			)}
+			{p.at && open && (
 				<Apply
 					at={p.at}
 					list={list}
 					charge={p.of.entryCharge}
 					close={() => setOpen(false)}
-					done={() => follow().catch(e => (setProgress(null), note(say(e), true)))}
+					done={() => follow(p.at!).catch(e => (setProgress(null), note(say(e), true)))}
 				/>
 			)}
 		</div>

@@ -57,7 +57,8 @@ export function stepsOf(text: string): { tree: Step[]; remarks: string[] } {
 	return { tree, remarks }
 }
 
-export function Plan(p: { of: any; at: In; applied: () => void }) {
+// Plan is a plan with the indexes that would help. With at these can be added, and applied is called when they are built.
+export function Plan(p: { of: any; at?: In; applied?: () => void }) {
 	const { tree, remarks } = stepsOf(p.of.plan),
 		known = tree.flatMap(times).reduce((sum, ms) => sum + ms, 0),
 		// the whole run, which the last remark tells: more than its steps

@@ -4,11 +4,14 @@ import { isObject, partitionKey, runQuery } from './api'
 import type { In } from './container'
 import { DocumentPanel } from './document'
 import { Grid, type GridColumn } from './grid'
+import { lazy } from './lazy'
 import type { Ran } from './queryruns'
 import { columnsOf } from './sqltext'
 import { note, plural } from './state'
-import { Empty, Json } from './ui'
+import { Button, Empty, Json } from './ui'
 import { stay } from './unsaved'
+
+const ExportDialog = lazy(() => import('./exportdialog'))
 
 const mostShown = 1000 // rows that are shown as JSON
 const mostColumns = 100
@@ -33,10 +36,11 @@ interface Open {
 	id: string
 	pk: unknown[]
 	key: string
+	fresh: string | null // the text of a new document
 }
 
 // documentOf finds the document that a row is of: by its id and partition key, or else by its _rid or id.
-async function documentOf(p: In, row: any): Promise<Omit<Open, 'key'> | null> {
+async function documentOf(p: In, row: any): Promise<Pick<Open, 'id' | 'pk'> | null> {
 	const paths = p.of.partitionKey.paths
 	const has = (v: unknown) => !isObject(v) || Object.keys(v).length > 0
 	if (typeof row.id === 'string' && row._self && partitionKey(row, paths)) return { id: row.id, pk: partitionKey(row, paths) }
@@ -56,7 +60,8 @@ async function documentOf(p: In, row: any): Promise<Omit<Open, 'key'> | null> {
 const isOf = (row: any) => isObject(row) && (typeof row.id === 'string' || typeof row._rid === 'string')
 
 export function Results(p: { at: In; ran: Ran; rows: any[]; json: boolean; tab: number }) {
-	const [open, setOpen] = useState<Open | null>(null)
+	const [open, setOpen] = useState<Open | null>(null),
+		[exporting, openExport] = useState(false)
 	const columns = useMemo(() => gridColumns(p.ran.query, p.rows), [p.ran.query, p.rows])
 	const view = useMemo(
 		() =>
@@ -79,11 +84,18 @@ export function Results(p: { at: In; ran: Ran; rows: any[]; json: boolean; tab: 
 									if (!isOf(row)) return note('This row is of no single document: it has neither an id nor a _rid.')
 									if (open && stay()) return
 									const found = await documentOf(p.at, row)
-									if (found) setOpen({ ...found, key: String(i) })
+									if (found) setOpen({ ...found, key: String(i), fresh: null })
 								}
 							: undefined
 					}
 					empty={<Empty>No rows.</Empty>}
+					foot={
+						p.rows.length > 0 && (
+							<Button kind="quiet" do={() => openExport(true)}>
+								Export
+							</Button>
+						)
+					}
 				/>
 			),
 		[p.rows, p.json, columns, open, p.ran.continuation],
@@ -93,17 +105,32 @@ export function Results(p: { at: In; ran: Ran; rows: any[]; json: boolean; tab: 
 			{p.json && p.rows.length > mostShown && (
 				<p class="soft">These are the last {plural(mostShown, 'row')} of those that have been read.</p>
 			)}
+			{exporting && (
+				<ExportDialog
+					name={`${p.at.coll}-rows`}
+					loaded={p.rows}
+					query={
+						p.ran.continuation
+							? { db: p.at.db, coll: p.at.coll, text: p.ran.query, parameters: p.ran.parameters }
+							: undefined
+					}
+					close={() => openExport(false)}
+				/>
+			)}
 			<div class={`documents results ${open ? 'two' : ''}`}>
 				<div class="list">{view}</div>
 				{open && (
 					<DocumentPanel
 						{...p.at}
 						key={open.key + open.id}
-						fresh={false}
+						fresh={open.fresh}
 						id={open.id}
 						pk={open.pk}
 						close={() => setOpen(null)}
-						made={() => {}}
+						copy={fresh => setOpen({ id: '', pk: [], key: '', fresh })}
+						made={(doc: any) =>
+							setOpen({ id: doc.id, pk: partitionKey(doc, p.at.of.partitionKey.paths), key: '', fresh: null })
+						}
 					/>
 				)}
 			</div>
