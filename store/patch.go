@@ -155,7 +155,8 @@ func tooSlow(cause error) error {
 // evaluate fails with CodePreconditionFailed where a condition does not hold. turn is query.Env's; nil where
 // others wait for the end of it.
 func (c *Container) evaluate(
-	ctx context.Context, condition *query.Condition, on *scan.Row, now int64, turn func(context.Context) error,
+	ctx context.Context, condition *query.Condition, on *scan.Row, now int64,
+	turn func(context.Context) error,
 ) error {
 	env := query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64, Turn: turn}
 	defer c.ds.door.memory.Lend(&env)()

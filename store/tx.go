@@ -16,7 +16,8 @@ import (
 
 // tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of
 // items, so that an item, its feed entry, its deadline and its uniqueness always agree: requests, batches and
-// the reaper are all callers of the same two. A split moves what they have written: see package store/internal/split.
+// the reaper are all callers of the same two. A split moves what they have written: see package
+// store/internal/split.
 type tx struct {
 	engine.Txn
 	ctx context.Context // of the request that it belongs to; nil in background work

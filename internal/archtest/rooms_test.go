@@ -73,8 +73,8 @@ var rooms = map[string]room{
 	},
 	"store/internal/scan": {
 		own: []string{"store/internal/value", "store/internal/view", "store/internal/posting",
-			"store/internal/work", "store/internal/layout", "store/definition", "store/fault", "internal/host",
-			"query", "index", "internal/jsondoc", "engine"},
+			"store/internal/work", "store/internal/layout", "store/definition", "store/fault",
+			"internal/host", "query", "index", "internal/jsondoc", "engine"},
 	},
 	"store/internal/feed": {
 		own: []string{"store/internal/scan", "store/internal/value", "store/internal/view",
@@ -92,6 +92,14 @@ var rooms = map[string]room{
 		own: []string{"store/internal/resource", "store/internal/value", "store/internal/record",
 			"store/internal/work", "store/internal/classify", "store/inspect", "store/definition",
 			"store/fault", "query", "internal/script", "internal/jsondoc", "ttl"},
+	},
+	"store/internal/sweep": {
+		own: []string{"store/internal/view", "store/internal/work", "store/internal/layout",
+			"store/definition", "internal/host", "engine", "ttl"},
+	},
+	"store/internal/lint": {
+		own: []string{"store/internal/value", "store/internal/view", "store/definition", "internal/jsondoc",
+			"ttl"},
 	},
 	"store/internal/viewtest": { // for tests
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine",
