@@ -38,14 +38,14 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, err
 // listByRange is List by ranges.
 func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	st := c.state.Load()
-	over, err := scan.SpansOver(c.viewState(st, 0), o.Scope)
+	state := c.viewState(st, 0)
+	over, err := scan.SpansOver(state, o.Scope)
 	if err != nil {
 		return Page{}, c.refused(), classify.ToFault(err)
 	}
 	if over == nil {
 		return c.list(ctx, o)
 	}
-	state := c.viewState(st, 0)
 	l, err := scan.StageOf(state, over, o.Continuation)
 	if err != nil {
 		return Page{}, c.refused(), err

@@ -92,8 +92,9 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 		Certain: c.isFull(q.Scope.Partition), Budget: q.Within,
 	}
 	var l scan.Stage
-	state := c.viewState(st, 0)
+	var state *view.State
 	if over != nil {
+		state = c.viewState(st, 0)
 		if l, err = scan.StageOf(state, over, q.Continuation); err != nil {
 			return QueryPage{}, c.refused(), err
 		}
