@@ -165,6 +165,7 @@ var rooms = map[string]room{
 	"queue/amqp/bus": {
 		own: []string{
 			"internal/inject",
+			"internal/requests",
 			"queue",
 			"queue/access",
 			"queue/amqp",
@@ -182,6 +183,7 @@ var rooms = map[string]room{
 	"queue/rest": {
 		own: []string{
 			"internal/inject",
+			"internal/requests",
 			"queue",
 			"queue/access",
 			"queue/entity",
@@ -212,10 +214,17 @@ var rooms = map[string]room{
 	"internal/seed": {own: []string{"internal/tree", "queue", "queue/config", "queue/entity", "queue/rule",
 		"store", "store/definition", "store/fault", "internal/jsondoc", "ttl", "engine/pebble"},
 		third: []string{"github.com/swaggest/jsonschema-go"}},
-	"internal/inject": {own: []string{"ttl"}},
+	"internal/inject":   {own: []string{"ttl"}},
+	"internal/requests": {},
+	"internal/laboratory/route": {own: []string{"store", "internal/jsondoc", "ttl"},
+		third: []string{"github.com/labstack/echo/v4", "github.com/swaggest/jsonschema-go",
+			"github.com/swaggest/openapi-go"}},
 	"internal/laboratory": {
 		own: []string{
+			"internal/laboratory/route",
 			"internal/inject",
+			"internal/requests",
+			"internal/jsondoc/jsonbinary",
 			"internal/tree",
 			"queue",
 			"queue/entity",
@@ -232,8 +241,7 @@ var rooms = map[string]room{
 			"ttl",
 		},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/",
-			"github.com/swaggest/jsonschema-go",
-			"github.com/swaggest/openapi-go"},
+			"github.com/swaggest/jsonschema-go"},
 	},
 	"internal/cosmos": {
 		own: []string{
@@ -258,7 +266,9 @@ var rooms = map[string]room{
 			"queue",
 			"internal/cosmos",
 			"internal/inject",
+			"internal/requests",
 			"internal/laboratory",
+			"internal/laboratory/route",
 			"store",
 			"store/definition",
 			"store/inspect",
@@ -312,6 +322,7 @@ var rooms = map[string]room{
 			"internal/hook",
 			"httpapi",
 			"internal/inject",
+			"internal/requests",
 			"internal/probe",
 			"internal/laboratory",
 			"queue",
@@ -350,7 +361,7 @@ var rooms = map[string]room{
 	"cmd/mayfly": {
 		own: []string{"internal/seed", "queue/...", "internal/bench", "internal/cli", "internal/transfer",
 			"internal/progress", "internal/probe", "internal/serve", "httpapi/...", "internal/inject",
-			"internal/telemetry", "internal/laboratory", "internal/hook", "store",
+			"internal/telemetry", "internal/requests", "internal/laboratory", "internal/hook", "store",
 			"store/definition", "store/inspect", "store/fault", "query/...", "index", "internal/jsondoc", "ttl", "internal/script", "engine/..."},
 		third: []string{
 			"github.com/spf13/",
