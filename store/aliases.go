@@ -150,3 +150,6 @@ const (
 	KindTrigger         = record.KindTrigger         // of a container
 	KindFunction        = record.KindFunction        // of a container: a user defined function
 )
+
+// ChargeOfEntries is the charge in RU of writing or removing so many index entries.
+func ChargeOfEntries(n int) float64 { return value.ChargeTerms(n) }

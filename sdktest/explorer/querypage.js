@@ -286,5 +286,59 @@ export const querypage = ({ page, kb, see, told, send, at, axe, shot, answers })
 			await page.locator('.query .cm-content', { hasText: 'SELECT VALUE 4' }).waitFor()
 			await axe()
 		},
+		async 'the plan tells shares of time, and its advice is applied'() {
+			await send(`/dbs/${db}/colls`, {
+				id: 'bare',
+				partitionKey: { paths: ['/pk'], kind: 'Hash' },
+				indexingPolicy: { includedPaths: [{ path: '/n/?' }], excludedPaths: [{ path: '/*' }] },
+			})
+			const documents = Array.from({ length: 40 }, (_, n) => ({ id: `b-${n}`, pk: 'a', n, s: `s-${n % 4}` }))
+			await send(`/_mayfly/dbs/${db}/colls/bare/import`, { documents: [...documents, { id: 'none', pk: 'a' }] })
+			await at(`#/db/${db}/bare/query?show=plan&query=` + encodeURIComponent("SELECT * FROM c WHERE c.s = 's-1'"))
+			await see('An index would help: /s/?', '.plan')
+			const facts = await page.locator('.plan .facts').allInnerTexts()
+			check(facts.some(f => /^10 rows · [\d.]+ ms · (under )?\d+ % of the time · \d+ bytes$/.test(f)), facts.join(' | '))
+			check(!/[µn]s\b/.test(facts.join()), `two notations of time: ${facts}`)
+			is(await page.locator('.plan').getByText('/s/?').count(), 1, 'times that the advice stands there')
+			await axe()
+			await shot('querypage-plan')
+			await button('Apply…').click()
+			await see('40 entries to build, about', 'dialog[open]')
+			await see('each later write of an entry costs 0.05 RU more', 'dialog[open]')
+			await axe()
+			await shot('querypage-apply')
+			await button('Update indexing policy').click()
+			await told('All documents are indexed by the new policy.')
+			await see('index /s/?', '.plan .good')
+			const policy = (await send(`/dbs/${db}/colls/bare`, undefined, 'GET')).indexingPolicy
+			is(policy.includedPaths.map(x => x.path).sort(), ['/n/?', '/s/?'], 'included paths')
+			check(!(await page.locator('.advice').count()), 'the advice is still there')
+		},
+		async 'queries are readable at 400 pixels and in the dark'() {
+			for (const [width, scheme] of [
+				[1280, 'dark'],
+				[400, 'light'],
+				[400, 'dark'],
+			]) {
+				await page.setViewportSize({ width, height: 800 })
+				await page.emulateMedia({ colorScheme: scheme })
+				for (const [name, to, text] of [
+					['plan', `#/db/${db}/bare/query?show=plan&query=` + encodeURIComponent("SELECT * FROM c WHERE c.x = 's-1'"), 'would help'],
+					['wrong', `${place}/query?query=` + encodeURIComponent('SELECT x.a, y.b FROM c'), 'SC2001'],
+					['rows', `${place}/query?query=` + encodeURIComponent('SELECT * FROM c'), 'o-1'],
+					['filter', `${place}?filter=` + encodeURIComponent('WHERE x.a = 1'), 'SC2001'],
+				]) {
+					await page.goto('about:blank')
+					await at(to)
+					await see(text)
+					await axe()
+					const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+					check(wide <= width, `${name} is ${wide} wide at ${width}`)
+					await shot(`querypage-${name}-${width}-${scheme}`)
+				}
+			}
+			await page.setViewportSize({ width: 1280, height: 800 })
+			await page.emulateMedia({ colorScheme: 'light' })
+		},
 	}
 }

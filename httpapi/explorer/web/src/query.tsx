@@ -184,7 +184,7 @@ export function QueryTab(p: In) {
 			)}
 			{ran &&
 				show === 'plan' &&
-				(run.plan?.failed ? <Bad text={run.plan.failed} /> : run.plan && <Plan of={run.plan} />)}
+				(run.plan?.failed ? <Bad text={run.plan.failed} /> : run.plan && <Plan of={run.plan} at={p} applied={() => runs.explainAgain(now.id)} />)}
 			{ran?.continuation && show !== 'plan' && (
 				<div class="row">
 					<Button do={() => runs.pages(now.id, count, false)}>Next page</Button>
