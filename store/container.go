@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/procedure"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -51,8 +52,8 @@ type Container struct {
 	used       atomic.Int64
 	usedKept   int64 // what is stored of it; the reaper's and, with it at rest, Close's
 	lints      lintBook
-	violations violations    // of its scripts
-	purged     atomic.Uint64 // items, since Open
+	violations procedure.Violations // of its scripts
+	purged     atomic.Uint64        // items, since Open
 }
 
 // containerState is immutable.

@@ -101,7 +101,7 @@
 //
 // The catalog is small, lives in memory whole and changes under one lock, on disk first. Its records are
 // package store/internal/record's. Users, permissions, client encryption keys and scripts are a part of it
-// (resource.go).
+// (package store/internal/resource).
 //
 // Errors are *fault.Error, with a Code; package store/internal/classify makes them of the errors of the
 // packages below.

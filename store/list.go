@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -85,12 +86,12 @@ func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, err
 	})
 	r := c.refused()
 	if p.served != nil {
-		r = c.receipt(p.served, chargeFailure)
+		r = c.receipt(p.served, value.ChargeFailure)
 	}
 	if err != nil {
 		return Page{}, r, err
 	}
-	r.Charge = chargeRead(p.bytes) + 0.1*float64(len(p.page.Items))
+	r.Charge = value.ChargeRead(p.bytes) + 0.1*float64(len(p.page.Items))
 	return p.page, r, nil
 }
 

@@ -18,15 +18,6 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Patch changes parts of an item where it lies.
-type Patch struct {
-	// Operations are made in order, all or none.
-	Operations jsondoc.Patch
-	// Condition, "FROM c WHERE ..." with a name of choice for c, must hold for the item as it is before the
-	// patch. Empty: there is none.
-	Condition string
-}
-
 // Patch changes parts of a live item: CodeNotFound where there is none, CodePreconditionFailed where
 // o.IfMatch names another version or the patch's condition does not hold, and CodeBadRequest where an
 // operation does not fit the document or is about the id, the partition key or a system property, or where
@@ -173,7 +164,7 @@ func (c *Container) evaluate(
 	case err != nil:
 		return classify.ToFault(err)
 	case !holds:
-		return preconditionFailed()
+		return value.PreconditionFailed()
 	}
 	return nil
 }

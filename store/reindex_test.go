@@ -121,7 +121,7 @@ func TestIndexProgress(t *testing.T) {
 		t.Errorf("it begins at %d %%", last)
 	}
 	st := g.c.state.Load()
-	for s := st.ranges[0]; s.reindexed.Load() != allReindexed; {
+	for s := st.ranges[0]; s.reindexed.Load() != layout.AllReindexed; {
 		if same, err := g.c.reindexSome(t.Context(), st, s); !same || err != nil {
 			t.Fatal(same, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // A partition tombstone deletes a whole partition key at once: a record (partition key, LSN), below which all
@@ -76,7 +77,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 		return c.refused(), err
 	}
 	c.ds.in.WakeReaper()
-	return c.receipt(s, chargeDeletePartition), nil
+	return c.receipt(s, value.ChargeDeletePartition), nil
 }
 
 // sweepTombstones purges up to limit items below the tombstones of one slot and removes the tombstones that

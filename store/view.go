@@ -92,8 +92,7 @@ func (c *Container) viewState(st *containerState, now int64) *view.State {
 		Ranges: make([]view.Range, len(st.ranges)),
 	}
 	for i, r := range st.ranges {
-		s.Ranges[i] = view.Range{ID: r.id, Number: r.number, Scope: r.scope, Min: r.min, Max: r.max,
-			Parents: r.parents}
+		s.Ranges[i] = r.plain()
 	}
 	if split := st.rec.Split; split != nil {
 		s.Copies = []uint16{split.Lower, split.To}

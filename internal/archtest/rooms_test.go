@@ -68,8 +68,8 @@ var rooms = map[string]room{
 		tests: []string{"store/internal/viewtest"},
 	},
 	"store/internal/value": {
-		own: []string{"store/inspect", "store/internal/view", "store/internal/layout", "store/definition",
-			"store/fault", "internal/jsondoc", "ttl"},
+		own: []string{"store/inspect", "store/internal/view", "store/internal/classify",
+			"store/internal/layout", "store/definition", "store/fault", "query", "internal/jsondoc", "ttl"},
 	},
 	"store/internal/scan": {
 		own: []string{"store/internal/value", "store/internal/view", "store/internal/posting",
@@ -79,6 +79,19 @@ var rooms = map[string]room{
 	"store/internal/feed": {
 		own: []string{"store/internal/scan", "store/internal/value", "store/internal/view",
 			"store/internal/layout", "store/definition", "store/fault", "internal/jsondoc", "engine"},
+	},
+	"store/internal/split": {
+		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "internal/host",
+			"index", "engine"},
+	},
+	"store/internal/resource": {
+		own: []string{"store/internal/value", "store/internal/record", "store/internal/layout",
+			"store/definition", "store/fault", "internal/host", "internal/jsondoc", "engine"},
+	},
+	"store/internal/procedure": {
+		own: []string{"store/internal/resource", "store/internal/value", "store/internal/record",
+			"store/internal/work", "store/internal/classify", "store/inspect", "store/definition",
+			"store/fault", "query", "internal/script", "internal/jsondoc", "ttl"},
 	},
 	"store/internal/viewtest": { // for tests
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine",

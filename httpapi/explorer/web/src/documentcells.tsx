@@ -1,5 +1,5 @@
 // The columns of a container's documents.
-import { partitionKey } from './api'
+import { numberOf, partitionKey } from './api'
 import type { Container } from './container'
 import type { GridColumn } from './grid'
 import { countdown, nowOf, stamp } from './state'
@@ -9,9 +9,10 @@ import { countdown, nowOf, stamp } from './state'
 // A lease is not in it: the document's own panel asks the server.
 export function expiry(doc: any, of: Container): number | null {
 	if (of.defaultTtl === undefined || typeof doc._ts !== 'number') return null
-	const ttl = Number.isInteger(doc.ttl) ? doc.ttl : of.defaultTtl
-	const base = of.ttlPropertyPath ? partitionKey(doc, [of.ttlPropertyPath])[0] : undefined
-	const from = typeof base === 'number' ? Math.floor(base) : doc._ts
+	const own = numberOf(doc.ttl),
+		ttl = own !== undefined && Number.isInteger(own) ? own : of.defaultTtl
+	const base = of.ttlPropertyPath ? numberOf(partitionKey(doc, [of.ttlPropertyPath])[0]) : undefined
+	const from = base !== undefined ? Math.floor(base) : doc._ts
 	return ttl > 0 ? (from + ttl) * 1000 : null
 }
 

@@ -1,4 +1,4 @@
-package store
+package resource
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // Grant is what a permission gives: access to a container, or to one thing in it.
@@ -26,18 +27,26 @@ type Grant struct {
 	Partition definition.PartitionKey // where given, only this partition key
 }
 
-// Grant reads what a permission gives. It fails with CodeNotFound where the permission names something that
-// is gone.
-func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
-	return db.live().grant(ctx, permission)
+// Names finds what permissions name.
+type Names interface {
+	HasRID(database string) bool
+	HasDatabase(id string) error
+	Target(database, container string) (Target, error)
 }
 
-func (ds *dataset) grant(ctx context.Context, permission Resource) (Grant, error) {
-	return ds.parseGrant(ctx, jsondoc.Of(permission.Body))
+// Target is a container that a permission names, or what lies in it.
+type Target interface {
+	RID() string
+	CheckKey(pk definition.PartitionKey) error
+	// Exists fails with CodeNotFound where there is no such item. Without its partition key that cannot be
+	// said, unless the id is the key.
+	Exists(ctx context.Context, pk definition.PartitionKey, id string) error
+	Resources(k record.ResourceKind) Resources
 }
 
-// parseGrant reads a permission: its mode, the link of the resource, and the partition key.
-func (ds *dataset) parseGrant(ctx context.Context, v jsondoc.Value) (g Grant, err error) {
+// ParseGrant reads a permission: its mode, the link of the resource, and the partition key. It fails with
+// CodeNotFound where the permission names something that is gone.
+func ParseGrant(ctx context.Context, v jsondoc.Value, names Names) (g Grant, err error) {
 	if err := checkWord(v, "permissionMode", "Read", "All"); err != nil {
 		return g, err
 	}
@@ -53,16 +62,16 @@ func (ds *dataset) parseGrant(ctx context.Context, v jsondoc.Value) (g Grant, er
 		return g, badResource(link)
 	}
 	if _, ok := layout.ParseRID(parts[1], 4); ok {
-		if err := g.byRID(parts); err != nil || ds.hasRID(parts[1]) {
+		if err := g.byRID(parts); err != nil || names.HasRID(parts[1]) {
 			return g, err
 		}
 		// A database may have a name that looks like a rid; and a rid that leads nowhere is accepted, as
 		// Cosmos DB does.
-		if _, err := ds.database(parts[1]); err != nil {
+		if names.HasDatabase(parts[1]) != nil {
 			return g, nil
 		}
 	}
-	return g, ds.grantByName(ctx, &g, parts)
+	return g, g.byName(ctx, names, parts)
 }
 
 func badResource(link string) error {
@@ -99,7 +108,7 @@ func (g *Grant) byRID(parts []string) error {
 	coll, ok := layout.ParseRID(parts[3], 8)
 	db, _ := layout.ParseRID(parts[1], 4)
 	if !ok || string(coll[:4]) != string(db) {
-		return badRID(parts[3])
+		return value.BadRID(parts[3])
 	}
 	g.Container = parts[3]
 	if len(parts) < 6 {
@@ -107,30 +116,25 @@ func (g *Grant) byRID(parts []string) error {
 	}
 	child, ok := layout.ParseRID(parts[5], 16)
 	if !ok || string(child[:8]) != string(coll) {
-		return badRID(parts[5])
+		return value.BadRID(parts[5])
 	}
 	g.Type, g.RID = parts[4], parts[5]
 	return nil
 }
 
-func (ds *dataset) hasRID(database string) bool {
-	_, err := ds.databaseByRID(database)
-	return err == nil
-}
-
-// grantByName looks up what a link names. Clients write ids into links as they are or escaped.
-func (ds *dataset) grantByName(ctx context.Context, g *Grant, parts []string) error {
-	d, err := tryEscaped(parts[1], ds.database)
+// byName looks up what a link names. Clients write ids into links as they are or escaped.
+func (g *Grant) byName(ctx context.Context, names Names, parts []string) error {
+	database, err := tryEscaped(parts[1], func(id string) (string, error) { return id, names.HasDatabase(id) })
 	if err != nil {
 		return err
 	}
-	c, err := tryEscaped(parts[3], d.Container)
+	c, err := tryEscaped(parts[3], func(id string) (Target, error) { return names.Target(database, id) })
 	if err != nil {
 		return err
 	}
 	g.Container = c.RID()
 	if !g.Partition.IsZero() {
-		if _, err := c.def.ScopeKey(g.Partition); err != nil {
+		if err := c.CheckKey(g.Partition); err != nil {
 			return err
 		}
 	}
@@ -139,7 +143,7 @@ func (ds *dataset) grantByName(ctx context.Context, g *Grant, parts []string) er
 	}
 	if g.Type = parts[4]; g.Type == "docs" {
 		g.ID, err = tryEscaped(parts[5],
-			func(id string) (string, error) { return id, c.exists(ctx, g.Partition, id) })
+			func(id string) (string, error) { return id, c.Exists(ctx, g.Partition, id) })
 		return err
 	}
 	for k, facts := range record.Kinds {
@@ -150,16 +154,6 @@ func (ds *dataset) grantByName(ctx context.Context, g *Grant, parts []string) er
 		}
 	}
 	return badResource(strings.Join(parts, "/"))
-}
-
-// exists fails with CodeNotFound where there is no such item. Without its partition key that cannot be said,
-// unless the id is the key.
-func (c *Container) exists(ctx context.Context, pk definition.PartitionKey, id string) error {
-	if _, err := c.def.FullKey(pk, id); err != nil {
-		return nil
-	}
-	_, _, err := c.Read(ctx, pk, id, ReadOptions{})
-	return err
 }
 
 // tryEscaped looks a name up as it is and then unescaped.

@@ -1,7 +1,8 @@
-package store
+package split
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -17,9 +18,9 @@ var splitLogs = [...]struct {
 
 // copyLog copies the entries of a log that have come since it was copied, as far as there is room, and
 // removes what has been freed. left is about how many are left: too few where transactions had several.
-func (m *mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err error) {
+func (m *Mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err error) {
 	family, at := splitLogs[i].family, &m.logs[i]
-	it := r.Scan(layout.SlotFamily(m.from.scope, family), false)
+	it := r.Scan(layout.SlotFamily(m.From.Scope, family), false)
 	first := layout.Sequence(0)
 	for more := it.Next(); more; more = it.Next() {
 		seq := layout.KeySequence(it.Key())
@@ -30,7 +31,7 @@ func (m *mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err err
 				break
 			}
 			// On to the first that has not been copied, which this one may be.
-			if seq <= at.last && !it.SeekGE(layout.Behind(m.from.scope, family, at.last).Start) {
+			if seq <= at.last && !it.SeekGE(layout.Behind(m.From.Scope, family, at.last).Start) {
 				break
 			}
 			seq = layout.KeySequence(it.Key())
@@ -40,7 +41,7 @@ func (m *mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err err
 			break
 		}
 		if *room <= 0 || m.bytes >= stepBytes {
-			left = max(m.c.ds.eng.Horizon(m.from.scope), seq.LSN()) - at.last.LSN() + 1
+			left = max(m.c.Horizon(m.From.Scope), seq.LSN()) - at.last.LSN() + 1
 			break
 		}
 		*room--
@@ -59,12 +60,12 @@ func (m *mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err err
 }
 
 // freeLog removes the copies of entries that lie before the first one that the range has; 0: it has none.
-func (m *mover) freeLog(at *movedLog, family byte, first layout.Sequence) {
+func (m *Mover) freeLog(at *movedLog, family byte, first layout.Sequence) {
 	if at.first != first && at.first != 0 {
-		for i := range m.halves {
-			freed := layout.SlotFamily(m.halves[i].slot.scope, family)
+		for i := range m.Halves {
+			freed := layout.SlotFamily(m.Halves[i].Scope, family)
 			if first != 0 {
-				freed.End = layout.AppendSequenceKey(nil, m.halves[i].slot.scope, family, first)
+				freed.End = layout.AppendSequenceKey(nil, m.Halves[i].Scope, family, first)
 			}
 			m.removeAll(freed)
 		}
@@ -73,7 +74,7 @@ func (m *mover) freeLog(at *movedLog, family byte, first layout.Sequence) {
 }
 
 // copyFirst copies the first entry of a log if it is a floor, which it may have become since it was copied.
-func (m *mover) copyFirst(i int, seq layout.Sequence, value []byte) error {
+func (m *Mover) copyFirst(i int, seq layout.Sequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil || epk != nil {
 		return err
@@ -82,40 +83,40 @@ func (m *mover) copyFirst(i int, seq layout.Sequence, value []byte) error {
 }
 
 // copyEntry copies an entry to the half that it belongs to; a floor is one in both.
-func (m *mover) copyEntry(i int, seq layout.Sequence, value []byte) error {
+func (m *Mover) copyEntry(i int, seq layout.Sequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil {
 		return err
 	}
-	for n := range m.halves {
-		if s := m.halves[n].slot; epk == nil || s.holds(epk) {
-			m.set(layout.AppendSequenceKey(nil, s.scope, splitLogs[i].family, seq), bytes.Clone(value))
+	for n := range m.Halves {
+		if h := &m.Halves[n]; epk == nil || h.Holds(epk) {
+			m.set(layout.AppendSequenceKey(nil, h.Scope, splitLogs[i].family, seq), bytes.Clone(value))
 		}
 	}
 	return nil
 }
 
-// inherit gives the halves what the range's slot has recorded of itself. Their LSNs start where those of the
+// Inherit gives the halves what the range's slot has recorded of itself. Their LSNs start where those of the
 // range may have come to: what is born later has the higher one.
-func (m *mover) inherit(t engine.Txn) error {
-	first, err := engine.Ceiling(t, m.from.scope)
+func (m *Mover) Inherit(t engine.Txn) error {
+	first, err := engine.Ceiling(t, m.From.Scope)
 	if err != nil {
 		return err
 	}
-	for i := range m.halves {
-		scope := m.halves[i].slot.scope
+	for i := range m.Halves {
+		scope := m.Halves[i].Scope
 		if first > 0 {
 			t.RaiseLSN(scope, first)
 		}
 		for _, key := range []func(scope []byte) []byte{layout.SweptKey, layout.LeasedKey} {
-			v, err := t.Get(key(m.from.scope))
+			v, err := t.Get(key(m.From.Scope))
 			if err == nil {
 				t.Set(key(scope), v)
-			} else if !isAbsent(err) {
+			} else if !errors.Is(err, engine.ErrNotFound) {
 				return err
 			}
 		}
-		t.Set(layout.IndexedKey(scope), layout.ReindexedValue(m.round, allReindexed))
+		t.Set(layout.IndexedKey(scope), layout.ReindexedValue(m.policy.Round, layout.AllReindexed))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package store
+package resource
 
 import (
 	"encoding/hex"
@@ -12,21 +12,20 @@ import (
 // TestResourceKeys pins the keys and the records of small resources, which are a format on disk, and their
 // rids.
 func TestResourceKeys(t *testing.T) {
-	d := &Database{rec: record.Database{Num: 0x00439c1e}}
-	c := &Container{d: d, cid: 0x8b7732d4}
-	permissions := Resources{d: d, family: record.FamilyOf(KindPermission, 0x01020304)}
+	of := Owner{Database: 0x00439c1e}
+	in := func(k record.ResourceKind, number uint32) Resources { return Of(nil, k, number, of) }
 	for _, tc := range []struct {
 		in       Resources
 		num      uint32
 		rid, key string
 	}{
-		{d.Resources(KindUser), 0x01020304, "HpxDAAECAwQ=", "0075" + "00439c1e" + "61" + "0001"},
-		{permissions, 2, "HpxDAAECAwQCAAAAAAAAAA==", "0070" + "01020304" + "61" + "0001"},
-		{d.Resources(KindEncryptionKey), 3, "HpxDAAAAAAADAAAAAgAAAA==", "0065" + "00439c1e" + "61" + "0001"},
-		{c.Resources(KindStoredProcedure), 2, "HpxDAIt3MtQCAAAAAAAAgA==", "0072" + "8b7732d4" + "61" +
+		{in(record.KindUser, of.Database), 0x01020304, "HpxDAAECAwQ=", "0075" + "00439c1e" + "61" + "0001"},
+		{in(record.KindPermission, 0x01020304), 2, "HpxDAAECAwQCAAAAAAAAAA==", "0070" + "01020304" + "61" + "0001"},
+		{in(record.KindEncryptionKey, of.Database), 3, "HpxDAAAAAAADAAAAAgAAAA==", "0065" + "00439c1e" + "61" + "0001"},
+		{in(record.KindStoredProcedure, 0x8b7732d4), 2, "HpxDAIt3MtQCAAAAAAAAgA==", "0072" + "8b7732d4" + "61" +
 			"0001"},
-		{c.Resources(KindTrigger), 2, "HpxDAIt3MtQCAAAAAAAAcA==", "0074" + "8b7732d4" + "61" + "0001"},
-		{c.Resources(KindFunction), 2, "HpxDAIt3MtQCAAAAAAAAYA==", "0066" + "8b7732d4" + "61" + "0001"},
+		{in(record.KindTrigger, 0x8b7732d4), 2, "HpxDAIt3MtQCAAAAAAAAcA==", "0074" + "8b7732d4" + "61" + "0001"},
+		{in(record.KindFunction, 0x8b7732d4), 2, "HpxDAIt3MtQCAAAAAAAAYA==", "0066" + "8b7732d4" + "61" + "0001"},
 	} {
 		if got := layout.RIDText(tc.in.ridBytes(tc.num)); got != tc.rid {
 			t.Errorf("kind %d: rid %s, want %s", tc.in.family.Kind, got, tc.rid)

@@ -1,49 +1,66 @@
-package store
+package procedure
 
 import (
 	"context"
-	"encoding/binary"
 	"strings"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/script"
+	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
-	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// scriptHost is the container as a stored procedure or a trigger sees it: one logical partition, inside one
-// transaction.
-type scriptHost struct {
-	ctx    context.Context
-	t      *tx
-	key    definition.PartitionKey // full; none: each document has its own
-	charge float64                 // RU so far
-	used   int                     // about how many bytes the transaction holds
+// Transaction is what a script works in: one logical partition of a container, inside one transaction.
+type Transaction interface {
+	// Apply carries out an operation. key is a full partition key; none: each document has its own.
+	Apply(key definition.PartitionKey, op value.Operation) value.OperationResult
+	// Stored is the live item of an id; the zero Item where there is none.
+	Stored(key definition.PartitionKey, id string) (value.Item, error)
+	// IDOf is the id of the document of a rid.
+	IDOf(key definition.PartitionKey, rid string) (string, error)
+	// Query answers one page of a query, which sees what the transaction has written.
+	Query(ctx context.Context, q value.QueryRequest) (query.Page, error)
+	// Container describes the container: its links by rids and by names, and how far its limits are used.
+	Container() (self, alt, usage string)
 }
 
-var _ script.Host = (*scriptHost)(nil)
+// Host is the container as a stored procedure or a trigger sees it.
+type Host struct {
+	Charge float64 // RU so far
+
+	run  *Runner
+	t    Transaction
+	key  definition.PartitionKey // full; none: each document has its own
+	used int                     // about how many bytes the transaction holds
+}
+
+var _ script.Host = (*Host)(nil)
 
 // Links implements script.Host.
-func (h *scriptHost) Links() (self, alt string) {
-	return h.t.c.self(), "dbs/" + h.t.c.d.ID() + "/colls/" + h.t.c.name
+func (h *Host) Links() (self, alt string) {
+	self, alt, _ = h.t.Container()
+	return self, alt
 }
 
 // Quota implements script.Host.
-func (h *scriptHost) Quota() (limits, usage string) { return inspect.Limits, h.t.c.LastUsage() }
+func (h *Host) Quota() (limits, usage string) {
+	_, _, usage = h.t.Container()
+	return inspect.Limits, usage
+}
 
 // maxScriptWork is how much a script may write before its operations are not accepted any more, by a rough
 // estimate: it leaves what it has begun, and index entries, room in the transaction.
 const maxScriptWork = 6 << 20
 
 // Full implements script.Host.
-func (h *scriptHost) Full() bool { return h.used > maxScriptWork }
+func (h *Host) Full() bool { return h.used > maxScriptWork }
 
 // Do implements script.Host.
-func (h *scriptHost) Do(ctx context.Context, op script.Operation) (script.Answer, error) {
+func (h *Host) Do(ctx context.Context, op script.Operation) (script.Answer, error) {
 	switch op.Kind {
 	case script.Query:
 		return h.query(ctx, op)
@@ -52,9 +69,9 @@ func (h *scriptHost) Do(ctx context.Context, op script.Operation) (script.Answer
 		return h.query(ctx, op)
 	}
 	r := h.apply(op)
-	h.charge += r.Charge
+	h.Charge += r.Charge
 	switch {
-	case r.fatal():
+	case r.Fatal():
 		return script.Answer{}, r.Err
 	case op.Kind == script.Read && r.Err != nil && fault.ErrorCode(r.Err) == fault.CodeNotModified:
 		return script.Answer{Status: 304, NotModified: true}, nil
@@ -75,66 +92,41 @@ func (h *scriptHost) Do(ctx context.Context, op script.Operation) (script.Answer
 }
 
 // apply carries out an operation on one document.
-func (h *scriptHost) apply(op script.Operation) OperationResult {
+func (h *Host) apply(op script.Operation) value.OperationResult {
 	o, err := h.operation(op)
 	if err != nil {
-		return failed(err)
+		return value.Failed(err)
 	}
-	p, err := h.t.c.prepare(h.key, o)
-	if err != nil {
-		return failed(err)
-	}
-	if !h.t.s.holds(p.epk) {
-		return failed(scan.RangeGone(h.t.s.id))
-	}
-	return h.t.apply(p)
+	return h.t.Apply(h.key, o)
 }
 
 // operation is an operation of a script as the store knows it.
-func (h *scriptHost) operation(op script.Operation) (Operation, error) {
-	o := Operation{ID: op.ID, Body: op.Body}
+func (h *Host) operation(op script.Operation) (value.Operation, error) {
+	o := value.Operation{ID: op.ID, Body: op.Body}
 	switch op.Kind {
 	case script.Create:
-		o.Kind = OperationCreate
+		o.Kind = value.OperationCreate
 	case script.Upsert:
-		o.Kind, o.IfMatch = OperationUpsert, op.ETag
+		o.Kind, o.IfMatch = value.OperationUpsert, op.ETag
 	case script.Read:
-		o.Kind, o.IfNoneMatch = OperationRead, op.ETag
+		o.Kind, o.IfNoneMatch = value.OperationRead, op.ETag
 	case script.Replace:
-		o.Kind, o.IfMatch = OperationReplace, op.ETag
+		o.Kind, o.IfMatch = value.OperationReplace, op.ETag
 	case script.Delete:
-		o.Kind, o.IfMatch = OperationDelete, op.ETag
+		o.Kind, o.IfMatch = value.OperationDelete, op.ETag
 	default:
 		return o, fault.New(fault.CodeBadRequest, "There is no such operation.")
 	}
 	if op.RID == "" {
 		return o, nil
 	}
-	id, err := h.find(op.RID)
+	id, err := h.t.IDOf(h.key, op.RID)
 	o.ID = id
 	return o, err
 }
 
-// find returns the id of the document of a rid.
-func (h *scriptHost) find(rid string) (string, error) {
-	c := h.t.c
-	b, ok := layout.ParseRID(rid, 16)
-	if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
-		return "", badRID(rid)
-	}
-	item, ghost, err := h.t.load(binary.LittleEndian.Uint64(b[8:]))
-	switch {
-	case err != nil:
-		return "", err
-	case item == nil || ghost:
-		return "", itemNotFound()
-	case string(item.pk) != string(h.key.AppendOrdered(nil)):
-		return "", otherPartition()
-	}
-	return item.id, nil
-}
-
-func otherPartition() error {
+// OtherPartition is the error for a document of another partition than the script's.
+func OtherPartition() error {
 	return fault.New(fault.CodeForbidden,
 		"Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.")
 }
@@ -149,7 +141,7 @@ var scriptStatuses = map[fault.Code]int{
 func scriptFailure(err error) (script.Answer, error) {
 	err = classify.ToFault(err)
 	if fault.ErrorCode(err) == fault.CodePartitionKeyMismatch {
-		err = otherPartition()
+		err = OtherPartition()
 	}
 	status := scriptStatuses[fault.ErrorCode(err)]
 	if status == 0 {
@@ -159,16 +151,16 @@ func scriptFailure(err error) (script.Answer, error) {
 }
 
 // query answers one page of a query. It sees what the transaction has written.
-func (h *scriptHost) query(ctx context.Context, op script.Operation) (script.Answer, error) {
+func (h *Host) query(ctx context.Context, op script.Operation) (script.Answer, error) {
 	q, err := scriptQuery(op)
 	if err != nil {
-		h.charge += chargeFailure
+		h.Charge += value.ChargeFailure
 		return scriptFailure(err)
 	}
-	q.Scope = Scope{Partition: h.key}
-	q.MaxItems, q.Continuation = PageLimit(op.PageSize), op.Continuation
-	page, err := h.t.query(ctx, q)
-	h.charge += chargeRows(page.Stats)
+	q.Scope = value.Scope{Partition: h.key}
+	q.MaxItems, q.Continuation = value.PageLimit(op.PageSize), op.Continuation
+	page, err := h.t.Query(ctx, q)
+	h.Charge += value.ChargeRows(page.Stats)
 	if err != nil {
 		return scriptFailure(err)
 	}
@@ -184,7 +176,7 @@ func (h *scriptHost) query(ctx context.Context, op script.Operation) (script.Ans
 }
 
 // scriptQuery reads {"query": text, "parameters": [{"name": ..., "value": ...}]}.
-func scriptQuery(op script.Operation) (q QueryRequest, err error) {
+func scriptQuery(op script.Operation) (q value.QueryRequest, err error) {
 	if err := jsondoc.Valid(op.Body, jsondoc.Limits{}); err != nil {
 		return q, definition.DocumentError(err)
 	}
@@ -201,7 +193,7 @@ func scriptQuery(op script.Operation) (q QueryRequest, err error) {
 			err = fault.New(fault.CodeBadRequest,
 				"Each parameter of a query needs a name that begins with '@'.")
 		}
-		q.Parameters = append(q.Parameters, Parameter{Name: name, Value: p.Member("value")})
+		q.Parameters = append(q.Parameters, value.Parameter{Name: name, Value: p.Member("value")})
 		return err == nil
 	})
 	return q, err

@@ -1,4 +1,4 @@
-package store
+package resource
 
 import (
 	"bytes"
@@ -13,20 +13,20 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// resourceDraft is the body of a small resource that has passed its checks.
-type resourceDraft struct {
+// draft is the body of a small resource that has passed its checks.
+type draft struct {
 	id   string
 	body []byte
 }
 
 // draft checks a body by the rules of its kind and takes off what the server adds.
-func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error) {
+func (r Resources) draft(ctx context.Context, body []byte) (draft, error) {
 	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 	if err != nil {
-		return resourceDraft{}, definition.DocumentError(err)
+		return draft{}, definition.DocumentError(err)
 	}
 	kind := &record.Kinds[r.family.Kind]
-	d := resourceDraft{body: withoutMember(parsed.Body, kind.System)}
+	d := draft{body: withoutMember(parsed.Body, kind.System)}
 	v := jsondoc.Of(d.body)
 	if err := checkRequired(v, requiredMembers[r.family.Kind]); err != nil {
 		return d, err
@@ -36,9 +36,9 @@ func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error
 		return d, err
 	}
 	switch r.family.Kind {
-	case KindPermission:
-		_, err = r.ds.parseGrant(ctx, v)
-	case KindTrigger:
+	case record.KindPermission:
+		err = r.of.CheckGrant(ctx, v)
+	case record.KindTrigger:
 		if err = checkWord(v, "triggerType", "Pre", "Post"); err == nil {
 			err = checkWord(v, "triggerOperation", "All", "Create", "Update", "Delete", "Replace", "Upsert")
 		}
@@ -49,12 +49,12 @@ func (r Resources) draft(ctx context.Context, body []byte) (resourceDraft, error
 // requiredMembers are the properties that a kind must have, all of them strings but for objects, which are
 // marked by {}.
 var requiredMembers = [...][]string{
-	KindUser:            {"id"},
-	KindPermission:      {"id", "permissionMode", "resource"},
-	KindEncryptionKey:   {"id", "encryptionAlgorithm", "wrappedDataEncryptionKey", "keyWrapMetadata{}"},
-	KindStoredProcedure: {"id", "body"},
-	KindTrigger:         {"id", "body", "triggerType", "triggerOperation"},
-	KindFunction:        {"id", "body"},
+	record.KindUser:            {"id"},
+	record.KindPermission:      {"id", "permissionMode", "resource"},
+	record.KindEncryptionKey:   {"id", "encryptionAlgorithm", "wrappedDataEncryptionKey", "keyWrapMetadata{}"},
+	record.KindStoredProcedure: {"id", "body"},
+	record.KindTrigger:         {"id", "body", "triggerType", "triggerOperation"},
+	record.KindFunction:        {"id", "body"},
 }
 
 // checkRequired names all properties that are missing, as Cosmos DB does.
@@ -115,9 +115,9 @@ func withoutMember(body []byte, name string) []byte {
 
 // checkSiblings refuses a permission for what its user has a permission for already: which of the two modes
 // would count? The caller holds the catalog's lock.
-func (r Resources) checkSiblings(old *record.Resource, d resourceDraft) error {
-	s := r.ds.cat.resources[r.family]
-	if r.family.Kind != KindPermission || s == nil {
+func (r Resources) checkSiblings(old *record.Resource, d draft) error {
+	s := r.in.Resources()[r.family]
+	if r.family.Kind != record.KindPermission || s == nil {
 		return nil
 	}
 	for _, rec := range s.List {

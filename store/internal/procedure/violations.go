@@ -1,4 +1,4 @@
-package store
+package procedure
 
 import (
 	"errors"
@@ -27,8 +27,8 @@ const maxViolators = 1000
 // scriptVersion is a version of a script.
 type scriptVersion struct{ rid, etag, id string }
 
-// violations counts how often the scripts of a container have come to their limits.
-type violations struct {
+// Violations counts how often the scripts of a container have come to their limits.
+type Violations struct {
 	mu sync.Mutex
 	of map[string]violator // by rid
 }
@@ -40,7 +40,7 @@ type violator struct {
 }
 
 // admit refuses the version of a script that is blocked: CodeForbidden.
-func (o *violations) admit(v scriptVersion, limit string) error {
+func (o *Violations) admit(v scriptVersion, limit string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := o.of[v.rid]; now.etag == v.etag && now.count >= maxViolations {
@@ -52,7 +52,7 @@ func (o *violations) admit(v scriptVersion, limit string) error {
 
 // note takes up how a run of the version of a script has ended, which took so long of the time that it had; 0
 // of that is script.DefaultTime.
-func (o *violations) note(v scriptVersion, took, limit time.Duration, err error) {
+func (o *Violations) note(v scriptVersion, took, limit time.Duration, err error) {
 	if v.etag == "" {
 		return // nobody could replace one that every container has
 	}

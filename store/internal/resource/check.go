@@ -1,4 +1,4 @@
-package store
+package resource
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// checkResources looks at the records of small resources in one snapshot: each belongs to something that
+// Check looks at the records of small resources in one snapshot: each belongs to something that
 // exists, has a number of its own that was handed out, and a body that has the id of its key.
-func checkResources(r engine.Reader, report func(error) bool) error {
-	owners, next, err := resourceOwners(r)
+func Check(r engine.Reader, report func(error) bool) error {
+	known, next, err := owners(r)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func checkResources(r engine.Reader, report func(error) bool) error {
 			}
 			fault := ""
 			switch {
-			case !owners[f.OwnerKind()][f.Owner]:
+			case !known[f.OwnerKind()][f.Owner]:
 				fault = fmt.Sprintf("belongs to %x, which does not exist", f.Owner)
 			case rec.Num == 0 || rec.Num >= next || numbers[rec.Num]:
 				fault = fmt.Sprintf("has the number %d, which is not its own", rec.Num)
@@ -46,16 +46,16 @@ func checkResources(r engine.Reader, report func(error) bool) error {
 	return nil
 }
 
-// resourceOwners are the numbers of all that can own small resources, by the letter of their records, and the
+// owners are the numbers of all that can own small resources, by the letter of their records, and the
 // first number that has not been handed out.
-func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint32, err error) {
-	containers, err := knownContainers(r)
+func owners(r engine.Reader) (known map[byte]map[uint32]bool, next uint32, err error) {
+	containers, err := record.KnownContainers(r)
 	if err != nil {
 		return nil, 0, err
 	}
 	databases, users := make(map[uint32]bool), make(map[uint32]bool)
-	owners = map[byte]map[uint32]bool{
-		layout.KindDatabase: databases, layout.KindContainer: containers, record.Kinds[KindUser].Record: users,
+	known = map[byte]map[uint32]bool{
+		layout.KindDatabase: databases, layout.KindContainer: containers, record.Kinds[record.KindUser].Record: users,
 	}
 	next, err = host.NextNumber(r)
 	if err == nil {
@@ -65,20 +65,10 @@ func resourceOwners(r engine.Reader) (owners map[byte]map[uint32]bool, next uint
 		})
 	}
 	if err == nil {
-		err = host.ScanRecords(r, record.Kinds[KindUser].Record, func(_ []byte, rec record.Resource) error {
+		err = host.ScanRecords(r, record.Kinds[record.KindUser].Record, func(_ []byte, rec record.Resource) error {
 			users[rec.Num] = true
 			return nil
 		})
 	}
-	return owners, next, err
-}
-
-// knownContainers are the numbers of all containers that the catalog knows.
-func knownContainers(r engine.Reader) (known map[uint32]bool, err error) {
-	known = make(map[uint32]bool)
-	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
-		known[rec.CID] = true
-		return nil
-	})
-	return known, err
+	return known, next, err
 }
