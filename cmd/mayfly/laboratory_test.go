@@ -27,7 +27,7 @@ func TestLaboratoryCommands(t *testing.T) {
 		"immortal":        {"expiry", []string{"c", "--partition-key", key}, []string{"decided by  item\n", "It does not expire: its own ttl is -1.\n"}},
 		"forecast":        {"forecast", nil, []string{"now      2040-01-01T00:00:00Z\n", "overdue  0 (the oldest for 0 s)\n", "coming   2\n", "next     in 60 s, at 2040-01-01T00:01:00Z\n", "0 - 60            1\n"}},
 		"by month":        {"forecast", []string{"--by", "month"}, []string{"0 - 2592000       1\n"}},
-		"dry run":         {"dry-run", []string{"30"}, []string{"default 60 -> 30 at 2040-01-01T00:00:00Z\n", "1  will expire sooner\n", "2  are not concerned\n", "minute         1\n", "\nwill expire sooner:\n  a  [\"p\"]  2040-01-01T00:01:00Z  -> 2040-01-01T00:00:30Z\n"}},
+		"dry run":         {"dry-run", []string{"30"}, []string{"default 1m -> 30s at 2040-01-01T00:00:00Z\n", "1  will expire sooner\n", "2  are not concerned\n", "minute         1\n", "\nwill expire sooner:\n  a  [\"p\"]  2040-01-01T00:01:00Z  -> 2040-01-01T00:00:30Z\n"}},
 		"dry run, off":    {"dry-run", []string{"off", "--examples", "1"}, []string{"default 60 -> off", "2  will not expire any more\n", "-> never\n"}},
 		"dry run, never":  {"dry-run", []string{"never"}, []string{"default 60 -> never", "1  will not expire any more\n"}},
 		"lint":            {"lint", nil, []string{`ttl-milliseconds: 1 writes, the last of "b" with ttl 86400000: The time to live is in seconds`}},

@@ -11,13 +11,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// span is a duration as XML Schema writes it.
+// span is a duration: 90s, 30d, or as XML Schema writes it.
 type span time.Duration
 
 func (s *span) decode(name string, v jsondoc.Value) error {
-	d, err := entity.ParseDuration(v.Str())
+	d, err := entity.ParseAnyDuration(v.Str())
 	if v.Kind() != jsondoc.String || err != nil || d <= 0 {
-		return badRequest("'" + name + "' must be a duration such as PT1M or P14D.")
+		return badRequest("'" + name + "' must be a duration such as 90s, 30d, PT1M or P14D.")
 	}
 	*s = span(d)
 	return nil
@@ -25,7 +25,7 @@ func (s *span) decode(name string, v jsondoc.Value) error {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *span) UnmarshalJSON(text []byte) error {
-	d, err := entity.ParseDuration(jsondoc.Of(text).Str())
+	d, err := entity.ParseAnyDuration(jsondoc.Of(text).Str())
 	if err == nil && d <= 0 {
 		err = errNotPositive
 	}
@@ -38,7 +38,7 @@ var errNotPositive = errors.New("a duration must be positive")
 // JSONSchema implements jsonschema.Exposer.
 func (span) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
-	s.WithFormat("duration").WithExamples("PT1M", "P14D")
+	s.WithExamples("PT1M", "P14D", "90s", "30d")
 	return s, nil
 }
 

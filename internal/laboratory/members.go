@@ -163,16 +163,20 @@ func (moment) JSONSchema() (s jsonschema.Schema, err error) {
 type duration struct{ time.Duration }
 
 func (d *duration) decode(name string, v jsondoc.Value) (err error) {
-	if d.Duration, err = ttl.ParseDuration(v.Str()); err != nil {
-		return badRequest("'" + name + "' must be a duration such as \"90s\", \"24h\" or \"30d\".")
+	text := v.Str()
+	if v.Kind() == jsondoc.Number {
+		text = string(v.Raw())
+	}
+	if d.Duration, err = ttl.ParseDuration(text); err != nil {
+		return badRequest("'" + name + "' must be a duration such as \"90s\", \"24h\", \"30d\" or \"PT1H\", or a number of seconds.")
 	}
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
 func (duration) JSONSchema() (s jsonschema.Schema, err error) {
-	s.AddType(jsonschema.String)
-	s.WithDescription("On by a duration, which may begin with days.").WithExamples("90s", "29d", "1d12h")
+	s.WithType(oneOf(jsonschema.String, jsonschema.Number))
+	s.WithDescription("On by a duration; a number is of seconds.").WithExamples("90s", "29d", "1d12h", "PT1H")
 	return s, nil
 }
 
