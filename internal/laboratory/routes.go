@@ -70,7 +70,7 @@ func ofData() []route {
 		on(post, root+"/snapshots", "Keep the present state of the whole store under a name",
 			(*Laboratory).createSnapshot).answering(201).failing(409),
 		on(del, snapshot, "Free a snapshot", (*Laboratory).deleteSnapshot),
-		on(post, snapshot+"/restore", "Put the whole store, or one database, back to a snapshot",
+		on(post, snapshot+"/restore", "Put the whole store, one database or one container back to a snapshot",
 			(*Laboratory).restoreSnapshot),
 		on(post, snapshot+"/fork", "Copy a snapshot's database under a name that is free",
 			(*Laboratory).forkSnapshot).answering(201).failing(409),
