@@ -172,7 +172,7 @@ func (s *Server) httpOptions(pem []byte) httpapi.Options {
 	if o.Faults == nil {
 		o.Faults = inject.New(s.db.Now)
 	}
-	s.faults = o.Faults
+	s.faults, o.Connection = o.Faults, s.connection()
 	if s.telemetry != nil {
 		o.Observe = s.telemetry.Request
 	}
