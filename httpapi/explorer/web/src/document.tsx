@@ -17,7 +17,7 @@ import { Editor } from './editor'
 import { countdown, doing, nowOf, note, say, tell, useData, useSignal, useTick } from './state'
 import { pretty } from './text'
 import { Bad, Button, Confirm } from './ui'
-import { forget, stay, useUnsaved } from './unsaved'
+import { forget, leave, useUnsaved } from './unsaved'
 
 interface DocProps extends In {
 	id: string
@@ -86,9 +86,7 @@ export function DocumentPanel(p: DocProps) {
 	}, [p.id])
 	const there = p.fresh || etag !== '' // before, what is typed would be overwritten
 	useUnsaved(dirty)
-	const close = () => {
-		if (!stay()) p.close()
-	}
+	const close = () => leave(p.close)
 	// save writes the text over the version with an etag, or as a new document.
 	const save = (match: string, anew = p.fresh) =>
 		doing(async () => {

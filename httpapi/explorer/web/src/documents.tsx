@@ -9,7 +9,7 @@ import { Grid } from './grid'
 import { noRows } from './selection'
 import { go, useShown, useSignal } from './state'
 import { Bad, Button, Empty } from './ui'
-import { stay } from './unsaved'
+import { leave } from './unsaved'
 
 export { Countdown, preview } from './documentcells'
 
@@ -74,9 +74,11 @@ export function Documents(p: In & { open: string[] }) {
 					<Button
 						kind="main"
 						do={() => {
-							if (fresh || stay()) return
-							follow(p)
-							make(true)
+							if (fresh) return
+							leave(() => {
+								follow(p)
+								make(true)
+							})
 						}}
 					>
 						New document
