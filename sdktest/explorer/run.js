@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { browser as dataBrowser } from './browser.js'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
+import { overview } from './overview.js'
 import { safety, signIn } from './safety.js'
 import { scale } from './scale.js'
 import { trouble } from './trouble.js'
@@ -30,6 +31,7 @@ const parts = {
 	browser: dataBrowser,
 	views,
 	safety,
+	overview,
 	scale,
 	async signIn(w) {
 		await sender(args.keyed, args.key)('/dbs', { id: 'vault' })
