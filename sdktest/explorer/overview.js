@@ -234,8 +234,9 @@ export const overview = ({ page, kb, see, told, send, at, drawn, axe, shot }) =>
 			check(q.defaultTimeToLive === 'PT2H' && q.lockDuration === 'PT1M30S', JSON.stringify(q))
 		},
 		async 'keys are listed, / goes to the filter, and the palette makes and purges'() {
+			await fill('safe', 'box', 3)
 			await at('#/db/safe/box')
-			await see('late', '.grid')
+			await see('d-1', '.grid')
 			await page.locator('main h1').click()
 			await kb.press('?')
 			await see('Command palette', 'dialog')

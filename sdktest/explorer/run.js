@@ -7,6 +7,7 @@ import { browser as dataBrowser } from './browser.js'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
 import { overview } from './overview.js'
+import { querypage } from './querypage.js'
 import { safety, signIn } from './safety.js'
 import { scale } from './scale.js'
 import { trouble } from './trouble.js'
@@ -29,6 +30,7 @@ const parts = {
 	forms,
 	trouble,
 	browser: dataBrowser,
+	querypage,
 	views,
 	safety,
 	overview,
