@@ -146,7 +146,7 @@ var rooms = map[string]room{
 			"github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
-	"queue/entity": {own: []string{"queue/rule", "queue/wire"},
+	"queue/entity": {own: []string{"queue/rule", "queue/wire", "ttl"},
 		third: []string{"github.com/google/uuid"}},
 	"queue/internal/layout": {
 		own: []string{"queue/entity", "queue/message", "internal/host", "engine", "internal/jsondoc"},

@@ -57,7 +57,7 @@ export function stepsOf(text: string): { tree: Step[]; remarks: string[] } {
 	return { tree, remarks }
 }
 
-export function Plan(p: { of: any; at: In; applied: () => void }) {
+export function Plan(p: { of: any; at?: In; applied?: () => void }) {
 	const { tree, remarks } = stepsOf(p.of.plan),
 		known = tree.flatMap(times).reduce((sum, ms) => sum + ms, 0),
 		// the whole run, which the last remark tells: more than its steps
@@ -69,7 +69,7 @@ export function Plan(p: { of: any; at: In; applied: () => void }) {
 	]
 	return (
 		<div class="plan" role="region" aria-label="Plan">
-			<Advice at={p.at} of={p.of.indexes} applied={p.applied} />
+			{p.at && p.applied && <Advice at={p.at} of={p.of.indexes} applied={p.applied} />}
 			<p>
 				{used.map(i => (
 					<span class="chip good mono">index {i}</span>

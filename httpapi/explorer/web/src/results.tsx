@@ -8,7 +8,7 @@ import type { Ran } from './queryruns'
 import { columnsOf } from './sqltext'
 import { note, plural } from './state'
 import { Empty, Json } from './ui'
-import { stay } from './unsaved'
+import { leave } from './unsaved'
 
 const mostShown = 1000 // rows that are shown as JSON
 const mostColumns = 100
@@ -77,9 +77,8 @@ export function Results(p: { at: In; ran: Ran; rows: any[]; json: boolean; tab: 
 						p.rows.some(isOf)
 							? async (row, i) => {
 									if (!isOf(row)) return note('This row is of no single document: it has neither an id nor a _rid.')
-									if (open && stay()) return
 									const found = await documentOf(p.at, row)
-									if (found) setOpen({ ...found, key: String(i) })
+									if (found) leave(() => setOpen({ ...found, key: String(i) }))
 								}
 							: undefined
 					}
@@ -99,7 +98,7 @@ export function Results(p: { at: In; ran: Ran; rows: any[]; json: boolean; tab: 
 					<DocumentPanel
 						{...p.at}
 						key={open.key + open.id}
-						fresh={false}
+						fresh={null}
 						id={open.id}
 						pk={open.pk}
 						close={() => setOpen(null)}
