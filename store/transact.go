@@ -173,9 +173,8 @@ func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err er
 	}
 	src := &source{c: c, st: t.st, s: t.s, sp: &sp, r: t.Txn, now: t.now}
 	udfs := functions{c: c, ctx: ctx}
-	world := c.scriptWorld()
-	env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed,
-		UDF: udfs.call}
+	env := query.NewEnv(c.queryTime, c.ds.in.Elapsed())
+	env.UDF = udfs.call
 	defer c.ds.door.memory.Lend(&env)()
 	page, err = plan.Run(ctx, []query.Source{src}, env,
 		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: maxPageSize, Cursor: q.Continuation,
