@@ -251,13 +251,11 @@ func planAnswer(t *testing.T, plan jsondoc.Value) string {
 			}
 			continue
 		}
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(v); err != nil {
+		raw, err := jsondoc.Marshal(v)
+		if err != nil {
 			t.Fatal(err)
 		}
-		switch said := strings.TrimSpace(b.String()); said {
+		switch said := string(raw); said {
 		case "null", "[]", "{}", `""`, `"None"`:
 		default:
 			text += " " + name + "=" + said
