@@ -3,7 +3,11 @@ package store
 import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/feed"
+	"github.com/mayflydb/mayfly/store/internal/lint"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/resource"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
@@ -40,6 +44,100 @@ const (
 	MaxPurgeDelay         = definition.MaxPurgeDelay
 )
 
+// Item is one version of a stored document.
+type Item = value.Item
+
+// What operations take and give.
+type (
+	Key             = value.Key
+	Scope           = value.Scope
+	ListOptions     = value.ListOptions
+	ReadOptions     = value.ReadOptions
+	WriteOptions    = value.WriteOptions
+	ImportOptions   = value.ImportOptions
+	Receipt         = value.Receipt
+	SessionPosition = value.SessionPosition
+)
+
+// ParseImport divides a document that says itself how old it is: see value.ParseImport.
+func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
+	return value.ParseImport(body)
+}
+
+// Operations and queries, and what became of them.
+type (
+	Operation       = value.Operation
+	OperationKind   = value.OperationKind
+	OperationResult = value.OperationResult
+	Patch           = value.Patch
+	QueryRequest    = value.QueryRequest
+	QueryPage       = value.QueryPage
+	CrossPartition  = value.CrossPartition
+	Parameter       = value.Parameter
+	OrderValue      = value.OrderValue
+	Resume          = value.Resume
+)
+
+// The kinds of operations, and how far a query may reach.
+const (
+	OperationCreate  = value.OperationCreate
+	OperationUpsert  = value.OperationUpsert
+	OperationRead    = value.OperationRead
+	OperationReplace = value.OperationReplace
+	OperationDelete  = value.OperationDelete
+	OperationPatch   = value.OperationPatch
+
+	CrossServe  = value.CrossServe
+	CrossStream = value.CrossStream
+	CrossRefuse = value.CrossRefuse
+)
+
+// The sizes of pages.
+const (
+	MaxPageItems = value.MaxPageItems // of a page whose client leaves the number to the server
+	MaxPageBytes = value.MaxPageBytes // a page that has so many is closed: one more item may follow
+)
+
+// PageLimit is how many items a page has at most, of which a client has asked for so many: see
+// ListOptions.MaxItems.
+func PageLimit(asked int) int { return value.PageLimit(asked) }
+
+// Change feeds and the log of expiries.
+type (
+	Change          = feed.Change
+	ChangeMode      = feed.Mode
+	ChangeKind      = feed.Kind
+	ChangesStart    = feed.Start
+	ChangesPage     = feed.Page
+	Expiration      = feed.Expiration
+	ExpirationsPage = feed.LogPage
+)
+
+// The modes of a change feed, and the kinds of changes.
+const (
+	LatestVersions = feed.LatestVersions
+	AllVersions    = feed.AllVersions
+
+	ChangeLatest  = feed.Latest
+	ChangeCreate  = feed.Create
+	ChangeReplace = feed.Replace
+	ChangeDelete  = feed.Delete
+	ChangeExpire  = feed.Expire
+)
+
+// LintCount is how often a rule was broken by writes since Open, LintCase the last of them.
+type (
+	LintCount = lint.Count
+	LintCase  = lint.Case
+)
+
+// Resource is one state of a small resource, Resources the children of one kind of one owner.
+type (
+	Resource  = resource.Resource
+	Resources = resource.Resources
+	Grant     = resource.Grant // what a permission gives
+)
+
 // ResourceKind is a kind of small resource.
 type ResourceKind = record.ResourceKind
 
@@ -52,3 +150,6 @@ const (
 	KindTrigger         = record.KindTrigger         // of a container
 	KindFunction        = record.KindFunction        // of a container: a user defined function
 )
+
+// ChargeOfEntries is the charge in RU of writing or removing so many index entries.
+func ChargeOfEntries(n int) float64 { return value.ChargeTerms(n) }

@@ -10,6 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // Limits of a batch, which are Cosmos DB's.
@@ -74,7 +76,7 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 		out.Mixed = out.Mixed || b.results[i].Err != nil
 		b.receipt.Charge += b.results[i].Charge
 	}
-	b.receipt.Charge = round2(max(b.receipt.Charge, chargeFailure))
+	b.receipt.Charge = value.RoundCharge(max(b.receipt.Charge, value.ChargeFailure))
 	return out, b.receipt, nil
 }
 
@@ -104,7 +106,7 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 		}
 	}
 	if o.Range != "" && !c.stateWith(ctx, o.Range).knowsRange(o.Range) {
-		return rangeGone(o.Range)
+		return scan.RangeGone(o.Range)
 	}
 	return nil
 }
@@ -147,11 +149,11 @@ var errFailedDependency = fault.New(fault.CodeFailedDependency,
 func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 	for i := range b.ops {
 		if err := ctx.Err(); err != nil {
-			b.results[i] = failed(classify.ToFault(err))
+			b.results[i] = value.Failed(classify.ToFault(err))
 			continue
 		}
 		if b.o.Atomic && !b.ops[i].Partition.IsZero() && !b.c.def.Matches(b.ops[i].Partition, pk) {
-			b.results[i] = failed(fault.New(fault.CodePartitionKeyMismatch, definition.MismatchText))
+			b.results[i] = value.Failed(fault.New(fault.CodePartitionKeyMismatch, definition.MismatchText))
 			continue
 		}
 		p, err := b.c.prepare(pk, b.ops[i])
@@ -159,7 +161,7 @@ func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 			err = b.admit(b.c.state.Load(), p)
 		}
 		if err != nil {
-			b.results[i] = failed(err)
+			b.results[i] = value.Failed(err)
 			continue
 		}
 		b.list[i] = p
@@ -173,7 +175,7 @@ func (b *batch) admit(st *containerState, p *prepared) error {
 		return nil
 	}
 	if !st.liesIn(p.epk, b.o.Range) {
-		return rangeGone(b.o.Range)
+		return scan.RangeGone(b.o.Range)
 	}
 	return nil
 }
@@ -183,24 +185,24 @@ func (b *batch) admit(st *containerState, p *prepared) error {
 func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 	p, op := b.list[i], &b.ops[i]
 	if err := t.ctx.Err(); err != nil {
-		return failed(classify.ToFault(err))
+		return value.Failed(classify.ToFault(err))
 	}
 	if err := b.admit(t.st, p); err != nil {
-		return failed(err)
+		return value.Failed(err)
 	}
 	r := t.apply(p)
-	if r.Item.c == nil || op.NoContent && op.Kind != OperationRead {
+	if r.Item.IsZero() || op.NoContent && op.Kind != OperationRead {
 		return r
 	}
-	size := len(r.Item.body)
+	size := len(r.Item.Body())
 	if *answer+size <= maxBatchAnswer {
 		*answer += size
 		return r
 	}
 	if op.Kind == OperationRead || b.o.Atomic {
-		return failed(errAnswerTooLarge)
+		return value.Failed(errAnswerTooLarge)
 	}
-	r.Item.body = nil
+	r.Item = r.Item.WithoutBody()
 	return r
 }
 
@@ -247,15 +249,15 @@ func (b *batch) runAtomic(ctx context.Context) error {
 			if p != nil {
 				b.results[i] = b.apply(t, i, &answer)
 			}
-			if b.results[i].fatal() {
+			if b.results[i].Fatal() {
 				return b.results[i].Err
 			}
-			if !b.results[i].refused() {
+			if !b.results[i].Refused() {
 				continue
 			}
 			if culprit = i; errors.Is(b.results[i].Err, errAnswerTooLarge) {
 				culprit = len(b.list) - 1
-				b.results[culprit] = failed(errAnswerTooLarge)
+				b.results[culprit] = value.Failed(errAnswerTooLarge)
 			}
 			return errUndone
 		}
@@ -267,11 +269,6 @@ func (b *batch) runAtomic(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// refused reports whether the operation failed. A read of what the reader has already did not.
-func (r *OperationResult) refused() bool {
-	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
 }
 
 // skip says of the operations from the first on, but for the one that failed, that they failed because of it.
@@ -289,7 +286,7 @@ func (b *batch) runEach(ctx context.Context) {
 		if p != nil {
 			b.runRanges(ctx, []int{i})
 		}
-		if b.results[i].refused() {
+		if b.results[i].Refused() {
 			b.skip(i+1, i)
 			return
 		}
@@ -319,7 +316,7 @@ func (b *batch) runRanges(ctx context.Context, list []int) {
 			continue
 		}
 		if len(list) == 1 {
-			b.results[list[0]] = failed(err)
+			b.results[list[0]] = value.Failed(err)
 			return
 		}
 		for _, i := range list {
@@ -345,7 +342,7 @@ func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error
 				left = append(left, i)
 				continue
 			}
-			if b.results[i] = b.apply(t, i, &answer); b.results[i].fatal() {
+			if b.results[i] = b.apply(t, i, &answer); b.results[i].Fatal() {
 				return b.results[i].Err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // ChangesQueryPage is one page of a change feed through a query.
@@ -33,11 +34,11 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	if err != nil {
 		return ChangesQueryPage{}, c.refused(), classify.ToFault(err)
 	}
-	udfs := functions{c: c, ctx: ctx}
-	defer udfs.close()
+	udfs := c.scripts().Functions(ctx)
+	defer udfs.Close()
 	watch := c.ds.pageWatch(ctx)
 	env := query.NewEnv(c.queryTime, watch.Elapsed)
-	env.Limit, env.UDF = watch.Limit, udfs.call
+	env.Limit, env.UDF = watch.Limit, udfs.Call
 	heavy := c.ds.door.heavy.Query(env.Elapsed, env.Limit)
 	defer heavy.Leave()
 	heavy.BegunAnew = true // rows of changes are added to those of others
@@ -47,7 +48,7 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	var total Receipt
 	for {
 		page, r, err := c.Changes(ctx, req)
-		r.Charge = round2(r.Charge + total.Charge)
+		r.Charge = value.RoundCharge(r.Charge + total.Charge)
 		if total = r; err != nil {
 			return ChangesQueryPage{}, total, err
 		}
@@ -73,7 +74,7 @@ func (p *ChangesQueryPage) add(ctx context.Context, plan *query.Plan, env query.
 		list[i] = query.Value{Position: uint64(i + 1), Text: changes[i].AppendJSON(nil)}
 	}
 	for cursor := ""; len(list) > 0; {
-		page, err := plan.RunValues(ctx, list, env, query.RunOptions{MaxItems: maxPage, Cursor: cursor})
+		page, err := plan.RunValues(ctx, list, env, query.RunOptions{MaxItems: MaxPageItems, Cursor: cursor})
 		if err != nil {
 			return err
 		}

@@ -13,16 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
-
-// Patch changes parts of an item where it lies.
-type Patch struct {
-	// Operations are made in order, all or none.
-	Operations jsondoc.Patch
-	// Condition, "FROM c WHERE ..." with a name of choice for c, must hold for the item as it is before the
-	// patch. Empty: there is none.
-	Condition string
-}
 
 // Patch changes parts of a live item: CodeNotFound where there is none, CodePreconditionFailed where
 // o.IfMatch names another version or the patch's condition does not hold, and CodeBadRequest where an
@@ -140,7 +133,8 @@ func (c *Container) evaluateAhead(ctx context.Context, p *prepared) error {
 	defer cancel()
 	heavy := c.ds.door.heavy.Query(c.ds.in.Elapsed(), maxCondition)
 	defer heavy.Leave()
-	on := &row{c: c, rid: item.rid, head: item.head, body: item.body}
+	stored := value.Stored(item)
+	on := scan.NewRow(&c.identity, stored.RID, stored.Head, stored.Body)
 	err = heavy.Run(func() error { return c.evaluate(limited, p.patch.only, on, now, heavy.Turn) })
 	if limited.Err() != nil && err != nil {
 		if ctx.Err() != nil {
@@ -148,7 +142,7 @@ func (c *Container) evaluateAhead(ctx context.Context, p *prepared) error {
 		}
 		err = tooSlow(err)
 	}
-	p.patch.result = conditionResult{rid: item.rid, seq: item.head.Sequence, err: err}
+	p.patch.result = conditionResult{rid: stored.RID, seq: stored.Head.Sequence, err: err}
 	return nil
 }
 
@@ -160,7 +154,8 @@ func tooSlow(cause error) error {
 // evaluate fails with CodePreconditionFailed where a condition does not hold. turn is query.Env's; nil where
 // others wait for the end of it.
 func (c *Container) evaluate(
-	ctx context.Context, condition *query.Condition, on *row, now int64, turn func(context.Context) error,
+	ctx context.Context, condition *query.Condition, on *scan.Row, now int64,
+	turn func(context.Context) error,
 ) error {
 	env := query.NewEnv(func() time.Time { return time.Unix(now, 0) }, nil)
 	env.Turn = turn
@@ -170,7 +165,7 @@ func (c *Container) evaluate(
 	case err != nil:
 		return classify.ToFault(err)
 	case !holds:
-		return preconditionFailed()
+		return value.PreconditionFailed()
 	}
 	return nil
 }
@@ -219,7 +214,7 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	took := t.c.ds.in.Elapsed()
 	ctx, cancel := context.WithTimeout(t.ctx, maxHolding-t.judging)
 	defer cancel()
-	err := t.c.evaluate(ctx, p.only, &row{c: t.c, rid: item.rid, head: item.head, body: item.body}, t.now,
+	err := t.c.evaluate(ctx, p.only, scan.NewRow(&t.c.identity, item.rid, item.head, item.body), t.now,
 		nil)
 	t.judging += took()
 	if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {

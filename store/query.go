@@ -12,38 +12,10 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
-
-// QueryRequest is a query over the items of a container.
-type QueryRequest struct {
-	Text       string
-	Parameters []Parameter
-	ListOptions
-	// Cross says what may be done for a query whose scope is the whole container.
-	Cross CrossPartition
-	// Resume says where the rows of a query with ORDER BY begin; nil: at the beginning. A Continuation goes
-	// before it.
-	Resume *Resume
-	// Continued tells QueryPlan that the client is going to ask for more than one page.
-	Continued bool
-	// Explain asks for the plan, with what each part of it did and how long it took.
-	Explain bool
-}
-
-// Parameter is a named value of a query, its name with the '@'.
-type Parameter = query.Parameter
-
-// OrderValue is what a row of a query with ORDER BY is ordered by.
-type OrderValue = query.OrderValue
-
-// Resume is a place among the rows of a query with ORDER BY. A client that merges partition ranges goes on by
-// it in those that it has no continuation for.
-type Resume struct {
-	Values []OrderValue // what the last row given out is ordered by, one for each key of ORDER BY
-	// the _rid of that row's item, to begin with it among equal rows; empty: before or behind all of them
-	RID     string
-	Exclude bool // begin behind that item, or behind all equal rows
-}
 
 // resumePlace turns a resource id into the number that it stands for.
 func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
@@ -54,38 +26,11 @@ func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
 	if r.RID != "" {
 		b, ok := layout.ParseRID(r.RID, 16)
 		if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) {
-			return nil, badRID(r.RID)
+			return nil, value.BadRID(r.RID)
 		}
 		at.RID = binary.LittleEndian.Uint64(b[8:])
 	}
 	return at, nil
-}
-
-// CrossPartition says how far a query may reach that names no partition key and no range, neither beside its
-// text nor by its conditions.
-type CrossPartition uint8
-
-// The reaches. The last two are what a gateway of Cosmos DB does.
-const (
-	// CrossServe answers every query; partial results of the ranges are merged here.
-	CrossServe CrossPartition = iota
-	// CrossStream answers what needs no merging and lists no aggregates, and the rest with
-	// CodeCrossPartition: the client is to merge.
-	CrossStream
-	// CrossRefuse answers with CodeBadRequest.
-	CrossRefuse
-)
-
-// QueryPage is one page of a query's result.
-type QueryPage struct {
-	Rows         [][]byte // JSON values
-	Continuation string   // empty on the last page
-	Stats        query.Stats
-	Indexes      query.IndexUse
-	Plan         string // with QueryRequest.Explain
-	// Ordered reports whether the rows come by an ORDER BY, Descending that its first key is DESC: equal rows
-	// come latest first.
-	Ordered, Descending bool
 }
 
 // Query returns one page of a query's result. Without ORDER BY the rows come in the order of insertion, range
@@ -142,15 +87,17 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 		return QueryPage{}, c.refused(), err
 	}
 	o := query.RunOptions{
-		MaxItems: pageLimit(q.MaxItems), MaxBytes: maxPageSize, Cursor: q.Continuation, Trace: q.Explain,
+		MaxItems: PageLimit(q.MaxItems), MaxBytes: MaxPageBytes, Cursor: q.Continuation, Trace: q.Explain,
 		Certain: c.isFull(q.Scope.Partition), Budget: q.Within,
 	}
-	var l stage
+	var l scan.Stage
+	var state *view.State
 	if over != nil {
-		if l, err = st.stage(over, q.Continuation); err != nil {
+		state = c.viewState(st, 0)
+		if l, err = scan.StageOf(state, over, q.Continuation); err != nil {
 			return QueryPage{}, c.refused(), err
 		}
-		scope.Range, o.Cursor = l.s.id, l.token
+		scope.Range, o.Cursor = l.Range.ID, l.Token
 	}
 	if o.Resume, err = c.resumePlace(q.Resume); err != nil {
 		return QueryPage{}, c.refused(), err
@@ -161,19 +108,19 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 	}
 	r := c.refused()
 	if served != nil {
-		r = c.receipt(served, chargeFailure)
+		r = c.receipt(served, value.ChargeFailure)
 	}
 	if err == nil && over != nil {
-		page.Cursor, err = st.onward(l, page.Cursor, func(next *partition) (string, error) {
-			scope.Range = next.id
+		page.Cursor, err = l.Onward(state, page.Cursor, func(next *view.Range) (string, error) {
+			scope.Range = next.ID
 			sp, err := c.scope(st, scope)
-			return plan.Beginning(sp.name(), sp.spans()), err
+			return plan.Beginning(sp.Name(), sp.Spans()), err
 		})
 	}
 	if err != nil {
 		return QueryPage{}, r, err
 	}
-	r.Charge = chargeRows(page.Stats)
+	r.Charge = value.ChargeRows(page.Stats)
 	out := QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats, Indexes: plan.IndexUse()}
 	// the posting of the partition key leads to its items
 	if use := &out.Indexes; len(use.Single)+len(use.Composite) == 0 {
@@ -194,16 +141,16 @@ func (c *Container) runIn(
 	ctx context.Context, st *containerState, plan *query.Plan, scope Scope, session []SessionPosition, o query.RunOptions,
 ) (page query.Page, served *partition, err error) {
 	stale := false
-	err = c.withSources(ctx, scope, func(sp span, sources []*source) error {
+	err = c.withSources(ctx, scope, func(sp *scan.Span, sources []*scan.Source, ranges []*partition) error {
 		list := make([]query.Source, len(sources))
 		for i, src := range sources {
-			if stale = src.st.terms != st.terms; stale {
+			if stale = src.State.Terms != st.terms; stale {
 				return nil
 			}
-			if err := c.checkSession(src.s, session); err != nil {
+			if err := c.checkSession(ranges[i], session); err != nil {
 				return err
 			}
-			list[i], served = src, src.s
+			list[i], served = src, ranges[i]
 		}
 		if len(list) == 0 {
 			return nil // bounds with nothing between them
@@ -217,14 +164,14 @@ func (c *Container) runIn(
 		env.Turn, env.Temp = heavy.Turn, c.ds.door.temp
 		// what the page before has left can be taken once
 		heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
-		udfs := functions{c: c, ctx: ctx}
-		defer udfs.close()
-		env.UDF = udfs.call
+		udfs := c.scripts().Functions(ctx)
+		defer udfs.Close()
+		env.UDF = udfs.Call
 		if o.Budget <= 0 || o.Budget > watch.Budget {
 			o.Budget = watch.Budget
 		}
-		sources[0].watch.Budget = o.Budget // all have one: walks over the dead end with the page
-		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), c.ds.pageStates
+		sources[0].Watch.Budget = o.Budget // all have one: walks over the dead end with the page
+		o.Scope, o.Spans, o.Memory = sp.Name(), sp.Spans(), c.ds.pageStates
 		return heavy.Run(func() (err error) {
 			page, err = plan.Run(ctx, list, env, o)
 			return err
@@ -267,7 +214,7 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 		if !byRange {
 			return s, nil, nil
 		}
-		over, err := c.spansOf(st, s)
+		over, err := scan.SpansOver(c.viewState(st, 0), s)
 		return s, over, err
 	}
 	var keys []definition.PartitionKey
@@ -282,7 +229,7 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 		return Scope{}, nil, c.mustMerge(plan, q)
 	case pinned && len(keys) == 1: // one partition, or those below the beginning of a key
 		if byRange || q.ByRange && c.isFull(keys[0]) {
-			return Scope{Partition: keys[0]}, c.spansOfKeys(keys), nil
+			return Scope{Partition: keys[0]}, scan.SpansOfKeys(&c.def, keys), nil
 		}
 		return Scope{Partition: keys[0]}, nil, nil
 	case q.Cross == CrossRefuse:
@@ -290,7 +237,7 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 	case q.Cross == CrossStream && !plan.Streamable():
 		return Scope{}, nil, c.mustMerge(plan, q)
 	case byRange && pinned:
-		return q.Scope, c.spansOfKeys(keys), nil
+		return q.Scope, scan.SpansOfKeys(&c.def, keys), nil
 	case byRange:
 		return q.Scope, []query.Span{{}}, nil
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -95,15 +94,7 @@ func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMes
 			return nil, fmt.Errorf("%s is longer than %d bytes", where, cli.MaxDocument)
 		}
 	}
-	var value json.RawMessage
-	if err := json.Unmarshal(document, &value); err != nil {
-		at := ""
-		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-			at = fmt.Sprintf(" (byte %d)", syntax.Offset)
-		}
-		return nil, cli.Misuse(fmt.Sprintf("%s is not one JSON value: %v%s", where, err, at))
-	}
-	return document, nil
+	return document, cli.CheckJSON(where, document)
 }
 
 // request is the write. A create or upsert finds its partition by the document, a replace must name it.

@@ -79,7 +79,8 @@ func queryFeed[T any](c *call, f feed[T]) error {
 		}
 	}
 	page, err := plan.RunValues(c.ctx, list, query.NewEnv(c.srv.db.Now, elapsed), query.RunOptions{
-		MaxItems: pageLimit(c.in.MaxItems), MaxBytes: maxPageSize, Cursor: c.in.Continuation, Scope: f.scope(),
+		MaxItems: store.PageLimit(c.in.MaxItems), MaxBytes: store.MaxPageBytes, Cursor: c.in.Continuation,
+		Scope: f.scope(),
 		Certain: true,
 	})
 	if err != nil {

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -37,10 +39,10 @@ const (
 
 // importLine is a document and where it came from.
 type importLine struct {
-	number int
-	body   json.RawMessage
-	why    string // it cannot be sent for that reason
-	again  bool   // an import before this one may have sent it
+	at    tree.Place
+	body  json.RawMessage
+	why   string // it cannot be sent for that reason
+	again bool   // an import before this one may have sent it
 }
 
 // importResult is what is read of the result of one document.
@@ -172,26 +174,39 @@ func (w *importWindow) settleAll() error {
 	return nil
 }
 
+// fullDisk ends an import: the documents behind one that found no room would find none either.
+type fullDisk struct{ reason string }
+
+func (e *fullDisk) Error() string {
+	return fmt.Sprintf("%d %s The import ends here: make room first", cli.InsufficientStorage, e.reason)
+}
+
+// Unwrap returns what a full disk of this machine is, too.
+func (e *fullDisk) Unwrap() error { return syscall.ENOSPC }
+
 // settle waits for the first of the requests under way and counts what became of its documents.
 func (w *importWindow) settle() error {
 	r := w.waiting[0]
 	<-r.done
 	w.waiting = w.waiting[1:]
 	if r.err != nil {
-		return w.i.ended(r.lines[0].number, r.err, w.i.onward())
+		return w.i.ended(r.lines[0].at, r.err, w.i.onward())
 	}
 	for n, l := range r.lines {
 		switch res := r.results[n]; {
 		case res.Status == http.StatusConflict && w.i.there != nil:
 			if err := w.compare(l, res); err != nil {
-				return w.i.ended(l.number, err, w.i.onward())
+				return w.i.ended(l.at, err, w.i.onward())
 			}
+		case res.Status == cli.InsufficientStorage:
+			w.i.Note.Documents += n
+			return errors.Join(w.i.ended(l.at, &fullDisk{res.Message}, w.i.onward()), w.i.keep())
 		case res.Status/100 == 2, res.Status == http.StatusConflict && l.again:
 			w.i.Note.Imported++
 		case l.why != "":
-			w.i.complain(l.number, l.why)
+			w.i.complain(l.at, l.why)
 		default:
-			w.i.complain(l.number, fmt.Sprintf("%d %s", res.Status, res.Message))
+			w.i.complain(l.at, fmt.Sprintf("%d %s", res.Status, res.Message))
 		}
 	}
 	w.i.Note.Documents += len(r.lines)

@@ -1,5 +1,8 @@
 // The server as the explorer sees it: Cosmos DB's REST API and /_mayfly, each request signed here with the
 // master key (HMAC-SHA256 over verb, resource type, resource link and date).
+import { sentences } from './problems'
+
+import { elementsOf, membersOf } from './jsontext'
 
 const wellKnown = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
 const kept = 'mayfly-key'
@@ -10,6 +13,7 @@ export class Failure extends Error {
 		readonly status: number,
 		readonly substatus: string,
 		message: string,
+		readonly raw = message, // as the server wrote it, with what the sentence leaves out
 	) {
 		super(message)
 	}
@@ -88,7 +92,8 @@ export interface Extra {
 	text?: string // a body that is JSON already
 	signal?: AbortSignal
 	query?: string
-	exact?: boolean // numbers that JavaScript has no room for are kept as they are written
+	exact?: boolean // numbers are kept as they are written
+	raw?: boolean // body stays the text: it is not parsed
 }
 
 // ask sends a signed request. path has its ids escaped. An answer beyond 399 is thrown as a Failure.
@@ -111,6 +116,7 @@ export async function ask(method: string, path: string, extra: Extra = {}): Prom
 				authorization: encodeURIComponent(`type=master&ver=1.0&sig=${sig}`),
 				'x-ms-date': date,
 				'x-ms-version': '2020-07-15',
+				'x-mayfly-explorer': '1', // the log of requests tells these from those of programs
 				...(sent === undefined ? {} : { 'content-type': 'application/json' }),
 				...extra.headers,
 			},
@@ -119,12 +125,12 @@ export async function ask(method: string, path: string, extra: Extra = {}): Prom
 		const raw = await response.text()
 		let body: any = null
 		try {
-			body = raw ? (extra.exact ? exact(raw) : JSON.parse(raw)) : null
+			body = !raw ? null : extra.raw && response.ok ? raw : extra.exact ? exact(raw) : JSON.parse(raw)
 		} catch {
 			body = raw
 		}
 		if (response.status >= 400) {
-			throw new Failure(response.status, response.headers.get('x-ms-substatus') ?? '', reason(body))
+			throw new Failure(response.status, response.headers.get('x-ms-substatus') ?? '', reason(body), told(body))
 		}
 		return { status: response.status, headers: response.headers, body, text: raw }
 	} catch (e) {
@@ -138,31 +144,26 @@ export async function ask(method: string, path: string, extra: Extra = {}): Prom
 export const isObject = (v: unknown): v is Record<string, any> =>
 	!!v && typeof v === 'object' && !Array.isArray(v) && !(JSON as any).isRawJSON?.(v)
 
-// exactly keeps a whole number beyond 2^53 as its text, which JSON.stringify writes again. Older browsers have no
-// such thing: they show what is next to it.
+// exactly keeps a number that JavaScript would write another way as its text, which JSON.stringify writes again: one beyond
+// 2^53, 1.0, 1e3. Older browsers have no such thing: they show what is next to it.
 const rawJSON: ((text: string) => unknown) | undefined = (JSON as any).rawJSON
 function exactly(this: unknown, _name: string, v: unknown, context?: { source?: string }) {
 	const source = context?.source
-	return rawJSON && source && typeof v === 'number' && Number.isInteger(v) && !Number.isSafeInteger(v)
+	return rawJSON && source && typeof v === 'number' && String(v) !== source
 		? rawJSON(source)
 		: v
 }
 
-// exact is JSON.parse, but for numbers that JavaScript has no room for.
+// numberOf is a number, however exact has kept it; undefined for anything else.
+export const numberOf = (v: any): number | undefined =>
+	typeof v === 'number' ? v : (JSON as any).isRawJSON?.(v) ? Number(v.rawJSON) : undefined
+
+// exact is JSON.parse, but numbers stay as they are written.
 export const exact = (text: string) => JSON.parse(text, exactly)
 
-// reason takes the sentence for people out of an error's body.
-function reason(body: any): string {
-	const text = String(body?.message ?? body ?? 'The server gave no reason.')
-	const inner = /^Message: (\{.*\})\r?\n/s.exec(text)
-	if (inner)
-		try {
-			return JSON.parse(inner[1]).Errors.join(' ')
-		} catch {
-			/* it is told as it is */
-		}
-	return text.replace(/\r?\nActivityId:.*$/s, '').replace(/^Message: /, '')
-}
+// told is the message of an error's body as it came, and reason the sentences in it.
+const told = (body: any) => String(body?.message ?? body ?? 'The server gave no reason.')
+const reason = (body: any) => sentences(told(body)).join(' ')
 
 // json reads what somebody has typed.
 export function json(what: string, text: string): any {
@@ -212,30 +213,55 @@ export interface Page {
 	headers: Headers
 }
 
+interface PageOptions {
+	continuation?: string | null
+	count?: number
+	signal?: AbortSignal
+}
+
+const askQuery = (
+	[db, coll, query, parameters]: [string, string, string, unknown[]],
+	o: PageOptions,
+	kind: { exact?: boolean; raw?: boolean },
+) =>
+	ask('POST', `${collPath(db, coll)}/docs`, {
+		headers: {
+			'content-type': 'application/query+json',
+			'x-ms-documentdb-isquery': 'True',
+			'x-ms-documentdb-query-enablecrosspartition': 'True',
+			'x-mayfly-serve-cross-partition': 'true',
+			'x-ms-documentdb-populatequerymetrics': 'True',
+			'x-ms-max-item-count': String(o.count ?? 100),
+			...(o.continuation && { 'x-ms-continuation': o.continuation }),
+		},
+		body: { query, parameters },
+		signal: o.signal,
+		...kind,
+	})
+
 // runQuery asks for one page of a query over all partition keys.
 export async function runQuery(
 	db: string,
 	coll: string,
 	query: string,
 	parameters: unknown[],
-	options: { continuation?: string | null; count?: number; signal?: AbortSignal } = {},
+	options: PageOptions = {},
 ): Promise<Page> {
-	const headers: Record<string, string> = {
-		'content-type': 'application/query+json',
-		'x-ms-documentdb-isquery': 'True',
-		'x-ms-documentdb-query-enablecrosspartition': 'True',
-		'x-mayfly-serve-cross-partition': 'true',
-		'x-ms-documentdb-populatequerymetrics': 'True',
-		'x-ms-max-item-count': String(options.count ?? 100),
-	}
-	if (options.continuation) headers['x-ms-continuation'] = options.continuation
-	const a = await ask('POST', `${collPath(db, coll)}/docs`, {
-		headers,
-		body: { query, parameters },
-		signal: options.signal,
-		exact: true,
-	})
+	const a = await askQuery([db, coll, query, parameters], options, { exact: true })
 	return { rows: a.body.Documents, continuation: a.headers.get('x-ms-continuation'), headers: a.headers }
+}
+
+// rawQuery is runQuery with rows as their JSON texts.
+export async function rawQuery(
+	db: string,
+	coll: string,
+	query: string,
+	parameters: unknown[],
+	options: PageOptions = {},
+): Promise<{ rows: string[]; continuation: string | null }> {
+	const a = await askQuery([db, coll, query, parameters], options, { raw: true })
+	const all = membersOf(a.text).find(([name]) => name === 'Documents')
+	return { rows: all ? elementsOf(all[1]) : [], continuation: a.headers.get('x-ms-continuation') }
 }
 
 // partitionKey reads a document's partition key by the container's paths; what is absent is {}, as on the wire.

@@ -1,0 +1,201 @@
+package feed
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Change is one entry of a change feed.
+type Change struct {
+	Kind      Kind
+	LSN       uint64     // of the transaction that made the change
+	Timestamp int64      // second of the change, since 1970
+	Item      value.Item // what the change made; zero for a delete or an expiry
+
+	// PreviousLSN is that of the version which was replaced or deleted, Previous the version itself, nil
+	// where it is not kept. Both are of AllVersions alone.
+	PreviousLSN uint64
+	Previous    *value.Item
+	// Key is that of the item which was deleted or has expired.
+	Key value.Key
+
+	def *definition.PartitionKeyDefinition
+}
+
+// String names the kind as Cosmos DB does: an expiry is a delete there.
+func (k Kind) String() string {
+	switch k {
+	case Create:
+		return "create"
+	case Replace:
+		return "replace"
+	case Delete, Expire:
+		return "delete"
+	}
+	return "latest"
+}
+
+// AppendJSON appends the change as Cosmos DB's feeds show it: of LatestVersions the document with the system
+// property _lsn, of AllVersions an object of current, previous and metadata.
+func (ch *Change) AppendJSON(dst []byte) []byte {
+	if ch.Kind == Latest {
+		return ch.Item.AppendChanged(dst, ch.LSN)
+	}
+	return ch.AppendSeparately(dst)
+}
+
+// AppendSeparately appends an object of current, previous and metadata in either mode: what clients ask for
+// that read both feeds alike.
+func (ch *Change) AppendSeparately(dst []byte) []byte {
+	dst = append(dst, `{"current":`...)
+	if ch.gone() {
+		dst = append(dst, "{}"...)
+	} else {
+		dst = ch.Item.AppendJSON(dst)
+	}
+	if ch.Previous != nil {
+		dst = ch.Previous.AppendJSON(append(dst, `,"previous":`...))
+	}
+	return append(ch.appendMetadata(append(dst, `,"metadata":`...)), '}')
+}
+
+// gone reports whether there is no item after the change.
+func (ch *Change) gone() bool { return ch.Kind == Delete || ch.Kind == Expire }
+
+func (ch *Change) appendMetadata(dst []byte) []byte {
+	dst = strconv.AppendInt(append(dst, `{"crts":`...), ch.Timestamp, 10)
+	dst = strconv.AppendUint(append(dst, `,"lsn":`...), ch.LSN, 10)
+	if ch.Kind == Latest { // what it came from is not known
+		return append(dst, '}')
+	}
+	dst = append(append(dst, `,"operationType":"`...), ch.Kind.String()...)
+	dst = strconv.AppendUint(append(dst, `","previousImageLSN":`...), ch.PreviousLSN, 10)
+	if ch.Kind == Expire {
+		dst = append(dst, `,"timeToLiveExpired":true`...)
+	}
+	if ch.gone() {
+		dst = jsondoc.AppendString(append(dst, `,"id":`...), ch.Key.ID)
+		dst = append(dst, `,"partitionKey":{`...)
+		first := true
+		for i, v := range ch.Key.Partition.Values() {
+			if v.Kind() == jsondoc.Undefined {
+				continue
+			}
+			if !first {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = jsondoc.AppendString(dst, ch.def.Paths[i][len("/"):])
+			dst = append(append(dst, ':'), v.Raw()...)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, '}')
+}
+
+// fillVersions is fill in the feed of all versions.
+func (f *Reader) fillVersions(src *scan.Source, at *layout.Sequence) (err error) {
+	window := src.State.Versions
+	if window == 0 {
+		return fault.New(fault.CodeBadRequest,
+			"The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
+	}
+	oldest := src.State.Now - window // what was written in this second or before is outside of the window
+	start := &f.Start
+	fromKept := start.Kept && at.LSN() == 0
+	switch {
+	case start.Now:
+		return nil
+	case start.After == "" && !start.Kept && f.since < oldest:
+		return outsideRetention()
+	}
+	it := src.Reader.Scan(layout.Behind(src.Range.Scope, layout.FamilyVersions, *at), false)
+	ended := false
+	for err == nil && it.Next() {
+		seq := layout.KeySequence(it.Key())
+		if ended = f.ended(src, seq, at); ended {
+			break
+		}
+		var v layout.Version
+		if v, err = layout.DecodeVersion(it.Value()); err != nil {
+			break
+		}
+		switch outside := v.Kind == layout.Floor || v.TS <= oldest; {
+		case v.TS <= f.since || outside && fromKept:
+		case outside:
+			err = outsideRetention()
+		case src.Span.WantsVersion(&v):
+			err = f.addVersion(src.State, seq, &v)
+		}
+		*at = seq
+	}
+	if fromKept && !ended && at.LSN() == 0 {
+		*at = layout.LastOf(src.At.LSN) // what comes and is not kept any more when it is read is missed
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func outsideRetention() error {
+	return fault.New(fault.CodeBadRequest, "You must read the change feed from within the retention period.")
+}
+
+// addVersion adds a change with its images. Its slices outlive the page's snapshot.
+func (f *Reader) addVersion(state *view.State, seq layout.Sequence, v *layout.Version) error {
+	ch := Change{Kind: Kind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(),
+		def: &state.Keys.Def}
+	if ch.gone() {
+		key, err := keyOf(v.PK)
+		if err != nil {
+			return err
+		}
+		ch.Key = value.Key{Partition: key, ID: v.ID}
+	} else {
+		ch.Item = imageItem(f.Owner, v,
+			layout.Image{Slot: v.Slot, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
+	}
+	if len(v.Previous.Body) > 0 && showsPrevious(state.Spec, v.Kind) {
+		previous := imageItem(f.Owner, v, v.Previous)
+		ch.Previous = &previous
+	}
+	f.add(ch, len(v.Body)+len(v.Previous.Body), v.Last)
+	return nil
+}
+
+// showsPrevious reports whether the feed of all versions has the version before a change of a kind. A
+// definition that does not say shows all that are kept.
+func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
+	mode, given := spec.PreviousImages()
+	if kind == layout.Replaced {
+		return !given || mode&definition.PreviousOfReplace != 0
+	}
+	return !given || mode&definition.PreviousOfDelete != 0
+}
+
+// imageItem makes an item of an image of a version.
+func imageItem(of value.Owner, v *layout.Version, i layout.Image) value.Item {
+	head := layout.Header{Slot: i.Slot, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
+	head.Life.TS = i.TS
+	return value.NewItem(of, v.RID, head, bytes.Clone(i.Body), "")
+}
+
+// keyOf reads a partition key as it is stored.
+func keyOf(pk []byte) (definition.PartitionKey, error) {
+	key, err := definition.DecodeOrdered(pk)
+	if err != nil {
+		return key, fmt.Errorf("%w: a partition key: %v", engine.ErrCorrupt, err)
+	}
+	return key, nil
+}

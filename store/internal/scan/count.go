@@ -1,0 +1,121 @@
+package scan
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Count implements query.Counter: the keys of the scope, less those of the dead. Each document has one change
+// feed entry, one point key and one posting of its partition key; whichever there is for the scope is
+// counted.
+func (s *Source) Count() (n int64, ok bool) {
+	if len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() {
+		return 0, false
+	}
+	var rg engine.Range
+	switch {
+	case s.Span.Shared:
+		return 0, false // the posting is shared with other ranges
+	case s.Span.Prefix != nil:
+		rg = engine.Prefix(s.Span.Prefix)
+	case len(s.Span.Min) > 0 || len(s.Span.Max) > 0:
+		rg = s.pointRange()
+	default:
+		rg = layout.SlotFamily(s.Range.Scope, layout.FamilyFeed)
+	}
+	dead, ok, err := s.countDead()
+	if err == nil && ok {
+		n, err = view.Count(s.Reader, rg, math.MaxInt64)
+	}
+	if err != nil {
+		s.err = err
+		return 0, false
+	}
+	return n - dead, ok
+}
+
+// pointRange is the point keys of the part of the slot that lies between the bounds of the scope.
+func (s *Source) pointRange() engine.Range {
+	lo, hi := s.Range.Min, s.Range.Max
+	if bytes.Compare(lo, s.Span.Min) < 0 {
+		lo = s.Span.Min
+	}
+	if len(hi) == 0 || len(s.Span.Max) > 0 && bytes.Compare(s.Span.Max, hi) < 0 {
+		hi = s.Span.Max
+	}
+	return layout.PointsBetween(s.State.Keys.CID, lo, hi)
+}
+
+// Dead implements query.Census: the documents that have expired and are still there. Of a scope that is a
+// part of the slot the index says nothing, nor does it where partition keys were deleted whole or while times
+// to live are beginning to count from another property.
+func (s *Source) Dead(most int) (rids []uint64, ok bool, err error) {
+	lo, hi := s.Range.Min, s.Range.Max
+	inside := bytes.Compare(s.Span.Min, lo) <= 0 &&
+		(len(s.Span.Max) == 0 || len(hi) > 0 && bytes.Compare(s.Span.Max, hi) >= 0)
+	if len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() || !inside || s.Span.Prefix != nil {
+		return nil, false, nil
+	}
+	ok, err = s.eachDead(most, func(rid uint64) { rids = append(rids, rid) })
+	slices.Sort(rids)
+	return rids, ok, err
+}
+
+// countDead counts the documents of the scope that have expired and are still there; false where they are too
+// many.
+func (s *Source) countDead() (dead int64, ok bool, err error) {
+	ok, err = s.eachDead(view.MaxGhosts, func(uint64) { dead++ })
+	return dead, ok, err
+}
+
+// eachDead calls fn for each document of the scope that has expired and is still there; false where more than
+// most may have.
+func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
+	inherit, due := s.State.Policy.Cutoffs(s.State.Now)
+	looked := 0
+	ok = true
+	for _, f := range []struct {
+		family byte
+		cutoff int64
+	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
+		prefix := layout.TimePrefix(s.Range.Scope, f.family)
+		err = host.EachDue(s.Reader, prefix, f.cutoff, func(e host.Entry) (more bool, err error) {
+			if looked++; looked > most {
+				ok = false
+				return false, nil
+			}
+			gone, err := s.dead(e.ID)
+			if gone {
+				fn(e.ID)
+			}
+			return true, err
+		})
+		if err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// dead reports whether an item of the scope has expired.
+func (s *Source) dead(rid uint64) (bool, error) {
+	if s.items == nil {
+		s.items = s.Reader.Scan(layout.SlotFamily(s.Range.Scope, layout.FamilyItem), false)
+	}
+	key := layout.AppendSlotKey(nil, s.Range.Scope, layout.FamilyItem, rid)
+	if !s.items.SeekGE(key) || !bytes.Equal(s.items.Key(), key) {
+		return false, nil
+	}
+	h, body, err := layout.DecodeItem(s.items.Value())
+	if err != nil {
+		return false, err
+	}
+	in := s.Span.Wants(h.EPK) && (s.Span.Prefix == nil || s.inPartition(h, body))
+	return in && s.State.Expired(&h, body), nil
+}

@@ -1,0 +1,180 @@
+package scan
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/posting"
+)
+
+// Documents walks the documents of a scope: a slot's, or those that a partition's posting names.
+type Documents struct {
+	s       *Source
+	items   engine.Iterator
+	posting query.Postings // nil for a whole slot
+	from    uint64         // where the posting is to begin; 0: it has begun
+	ahead   []uint64       // read from the posting and not fetched yet
+	row     Row
+	err     error
+	skip    func(rid uint64) bool // see Skip; nil: never
+}
+
+// Expect prepares the walk over a whole range for so many items.
+func (d *Documents) Expect(items int) {
+	if d.items != nil && d.posting == nil {
+		engine.Expect(d.items, items)
+	}
+}
+
+// Row is the document that Next has come to, until the next call of it.
+func (d *Documents) Row() *Row { return &d.row }
+
+// Skip implements query.Skipping.
+func (d *Documents) Skip(on func(rid uint64) bool) { d.skip = on }
+
+// passes reports whether to go on behind an item that is no document of the scope.
+func (d *Documents) passes(rid uint64) bool { return d.skip == nil || d.skip(rid) }
+
+// Next implements query.Documents.
+func (d *Documents) Next() bool {
+	if d.items == nil || d.err != nil {
+		return false
+	}
+	if d.posting != nil {
+		return d.nextPosted()
+	}
+	for d.items.Next() {
+		rid, ok := layout.SlotKeyNumber(d.items.Key())
+		if !ok {
+			d.err = engine.ErrCorrupt
+			return false
+		}
+		if ok, d.err = d.s.Take(&d.row, rid, d.items.Value(), false); ok || d.err != nil {
+			return ok
+		}
+		if !d.passes(rid) {
+			return false
+		}
+	}
+	return false
+}
+
+func (d *Documents) nextPosted() bool {
+	for rid, more := d.nextRID(); more; rid, more = d.nextRID() {
+		var ok bool
+		if _, ok, d.err = d.s.fetch(d.items, &d.row, rid, true); ok || d.err != nil {
+			return ok
+		}
+		if !d.passes(rid) {
+			return false
+		}
+	}
+	return false
+}
+
+// nextRID is the next rid of the posting. Where the documents are far away those that follow are brought with
+// it.
+func (d *Documents) nextRID() (rid uint64, more bool) {
+	if len(d.ahead) > 0 {
+		rid, d.ahead = d.ahead[0], d.ahead[1:]
+		return rid, true
+	}
+	if d.from > 0 {
+		more = d.posting.SeekGE(d.from)
+		d.from = 0
+	} else {
+		more = d.posting.Next()
+	}
+	if !more {
+		return 0, false
+	}
+	rid = d.posting.RID()
+	if room := d.s.Prefetches(); room > 0 {
+		list := append(make([]uint64, 0, room), rid)
+		for len(list) < room && d.posting.Next() {
+			list = append(list, d.posting.RID())
+		}
+		d.s.Prefetch(list)
+		d.ahead = list[1:]
+	}
+	return rid, true
+}
+
+// Document implements query.Documents.
+func (d *Documents) Document() query.Document { return &d.row }
+
+// Err implements query.Documents.
+func (d *Documents) Err() error { return d.err }
+
+// Close implements query.Documents.
+func (d *Documents) Close() error {
+	if d.items != nil {
+		if err := d.items.Close(); d.err == nil {
+			d.err = err
+		}
+		d.items = nil
+	}
+	if d.posting != nil {
+		if err := d.posting.Close(); d.err == nil {
+			d.err = err
+		}
+		d.posting = nil
+	}
+	return d.err
+}
+
+// Partition implements query.Source.
+func (s *Source) Partition() (query.Postings, bool) {
+	if s.Span.Prefix == nil {
+		return nil, false
+	}
+	prefix := append(make([]byte, 0, len(s.Span.Prefix)+layout.RIDLen), s.Span.Prefix...)
+	return posting.New(s.Reader, prefix), true
+}
+
+// PartitionValues implements query.Partitioned. A key that is not whole, or has nothing in one of its places,
+// has none: there documents have anything that is no scalar.
+func (s *Source) PartitionValues() []jsondoc.Value {
+	values := s.Span.Key.Values()
+	if len(values) < s.State.Keys.Def.Levels() ||
+		slices.ContainsFunc(values, func(v jsondoc.Value) bool { return v.Kind() == jsondoc.Undefined }) {
+		return nil
+	}
+	return values
+}
+
+// Postings implements query.Source.
+func (s *Source) Postings(prefix []byte) query.Postings {
+	return posting.New(s.Reader, layout.SlotPrefix(s.Range.Scope, prefix))
+}
+
+// Terms implements query.Source.
+func (s *Source) Terms(lo, hi []byte, reverse bool) query.Terms {
+	rg := engine.Range{Start: layout.SlotPrefix(s.Range.Scope, lo)}
+	if hi == nil {
+		rg.End = layout.SlotFamily(s.Range.Scope, layout.FamilyComposite).End
+	} else {
+		rg.End = layout.SlotPrefix(s.Range.Scope, hi)
+	}
+	return posting.NewTerms(s.Reader, rg, reverse)
+}
+
+// Value implements query.Values.
+func (s *Source) Value(key []byte, rid uint64) ([]byte, bool, error) {
+	if s.entries == nil {
+		rg := engine.Range{Start: layout.SlotFamily(s.Range.Scope, layout.FamilyTerms).Start,
+			End: layout.SlotFamily(s.Range.Scope, layout.FamilyComposite).End}
+		s.entries = s.Reader.Scan(rg, false)
+	}
+	s.key = append(append(append(s.key[:0], s.Range.Scope...), key...), make([]byte, layout.RIDLen)...)
+	binary.BigEndian.PutUint64(s.key[len(s.key)-layout.RIDLen:], rid)
+	if !s.entries.SeekGE(s.key) || !bytes.Equal(s.entries.Key(), s.key) {
+		return nil, false, nil
+	}
+	return s.entries.Value(), true, nil
+}

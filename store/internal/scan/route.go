@@ -1,0 +1,197 @@
+package scan
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Cosmos DB's gateway answers what goes over several partition ranges with one range a page, range after
+// range. Its continuations are JSON and name the range that the next page is of:
+//
+//	{"token":"...","range":{"min":"1FFF...","max":"3FFF..."}}
+//
+// where the token is that of a reader of the range alone. If the range has been split since, the page is of
+// its first part, and the continuation becomes a list, as long as something of the range is left: the part
+// that is being read first, then what lies behind it, which has still the token of the whole. A token that is
+// null or empty is the beginning of the range.
+
+// rangeToken is a continuation of the gateway, or one of a list.
+type rangeToken struct {
+	Token string      `json:"token"`
+	Range *tokenRange `json:"range"`
+}
+
+// tokenRange is [Min, Max) of effective partition keys in hexadecimal; "" is the lowest, "FF" the end.
+type tokenRange struct {
+	Min string `json:"min"`
+	Max string `json:"max"`
+}
+
+// bounds are the bytes of the range.
+func (r *tokenRange) bounds() (b query.Span, ok bool) {
+	if r == nil {
+		return b, false
+	}
+	from, err := hex.DecodeString(r.Min)
+	if err != nil {
+		return b, false
+	}
+	if r.Max == definition.MaxEPK {
+		return query.Span{From: from}, true
+	}
+	to, err := hex.DecodeString(r.Max)
+	return query.Span{From: from, To: to}, err == nil && bytes.Compare(from, to) < 0
+}
+
+// tokenRangeOf is the range from the beginning of one range to the end of another.
+func tokenRangeOf(first, last *view.Range) *tokenRange {
+	token := &tokenRange{Min: definition.EPKHex(first.Min), Max: definition.MaxEPK}
+	if len(last.Max) > 0 {
+		token.Max = definition.EPKHex(last.Max)
+	}
+	return token
+}
+
+// Stage is the part of a way over several ranges that one page goes: on in Range behind Token.
+type Stage struct {
+	over  []query.Span // what the whole way leads over, ascending
+	Range *view.Range
+	Token string
+	rest  []rangeToken // of what was one range with s
+}
+
+// StageOf finds where a continuation leads. The way is over spans of which at least one lies in a range.
+func StageOf(state *view.State, over []query.Span, continuation string) (Stage, error) {
+	l := Stage{over: over}
+	if continuation == "" {
+		l.Range = firstOver(state, over, nil)
+		return l, nil
+	}
+	bad := fault.New(fault.CodeBadRequest, "Invalid Continuation Token")
+	tokens, ok := parseRangeTokens(continuation)
+	if !ok {
+		return Stage{}, bad
+	}
+	var parts []*view.Range
+	at, _ := tokens[0].Range.bounds()
+	for _, s := range rangesOver(state, at.From, at.To) {
+		if overlaps(s, over) {
+			parts = append(parts, s)
+		}
+	}
+	if len(parts) == 0 {
+		return Stage{}, bad
+	}
+	l.Range, l.Token, l.rest = parts[0], tokens[0].Token, tokens[1:]
+	if n := len(parts); n > 1 {
+		behind := rangeToken{tokens[0].Token, tokenRangeOf(parts[1], parts[n-1])}
+		l.rest = append([]rangeToken{behind}, l.rest...)
+	}
+	return l, nil
+}
+
+// parseRangeTokens reads a continuation of the gateway: ranges in their order.
+func parseRangeTokens(text string) (tokens []rangeToken, ok bool) {
+	if text = strings.TrimSpace(text); !strings.HasPrefix(text, "[") {
+		text = "[" + text + "]"
+	}
+	if json.Unmarshal([]byte(text), &tokens) != nil || len(tokens) == 0 {
+		return nil, false
+	}
+	var before query.Span
+	for i, t := range tokens {
+		b, ok := t.Range.bounds()
+		if !ok || i > 0 && (len(before.To) == 0 || bytes.Compare(before.To, b.From) > 0) {
+			return nil, false
+		}
+		before = b
+	}
+	return tokens, true
+}
+
+// overlaps reports whether the range has something of one of the spans.
+func overlaps(s *view.Range, over []query.Span) bool {
+	for _, o := range over {
+		if (len(o.To) == 0 || bytes.Compare(s.Min, o.To) < 0) &&
+			(len(s.Max) == 0 || bytes.Compare(o.From, s.Max) < 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstOver is the first range behind another one, or of all, that has something of the spans; nil: there is
+// none.
+func firstOver(state *view.State, over []query.Span, behind *view.Range) *view.Range {
+	for i := range state.Ranges {
+		s := &state.Ranges[i]
+		if (behind == nil || bytes.Compare(s.Min, behind.Min) > 0) && overlaps(s, over) {
+			return s
+		}
+	}
+	return nil
+}
+
+// Onward is the continuation of a page that was made on a stage of the way, where the range itself goes on
+// with token; "" where it is at its end. Start gives the token of the beginning of a range. The last page has
+// none.
+func (l Stage) Onward(state *view.State, token string,
+	start func(*view.Range) (string, error)) (string, error) {
+	tokens := l.rest
+	switch {
+	case token != "":
+		tokens = append([]rangeToken{{token, tokenRangeOf(l.Range, l.Range)}}, tokens...)
+	case len(tokens) == 0:
+		next := firstOver(state, l.over, l.Range)
+		if next == nil {
+			return "", nil
+		}
+		token, err := start(next)
+		if err != nil {
+			return "", err
+		}
+		tokens = []rangeToken{{token, tokenRangeOf(next, next)}}
+	}
+	var text []byte
+	var err error
+	if len(l.rest) > 0 {
+		text, err = json.Marshal(tokens)
+	} else {
+		text, err = json.Marshal(tokens[0])
+	}
+	return string(text), err
+}
+
+// SpansOver are the spans of effective partition keys that a scope leads over range by range; none where it
+// names one range or one partition key, or has no range at all.
+func SpansOver(state *view.State, s value.Scope) ([]query.Span, error) {
+	if s.Range != "" {
+		return nil, nil
+	}
+	sp, err := Resolve(state, s)
+	switch {
+	case err != nil || len(sp.Ranges) == 0 || sp.Levels == state.Keys.Def.Levels():
+		return nil, err
+	case sp.Prefix != nil:
+		return []query.Span{{From: sp.EPK, To: behindPrefix(sp.EPK)}}, nil
+	}
+	return []query.Span{{From: sp.Min, To: sp.Max}}, nil
+}
+
+// SpansOfKeys are the spans of full partition keys, or of what lies below beginnings of them.
+func SpansOfKeys(def *definition.PartitionKeyDefinition, keys []definition.PartitionKey) []query.Span {
+	spans := make([]query.Span, len(keys))
+	for i, key := range keys {
+		epk := definition.AppendEPK(nil, def, key)
+		spans[i] = query.Span{From: epk, To: behindPrefix(epk)}
+	}
+	return spans
+}

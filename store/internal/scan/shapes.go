@@ -1,0 +1,40 @@
+package scan
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/posting"
+)
+
+// Lacking implements query.Shapes: it merges the postings of the shapes that do not have the path, and that
+// of the documents whose shape is not listed.
+func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Postings, bool) {
+	names, err := s.shapesWithout(path)
+	if err != nil {
+		s.err = err
+		return nil, false
+	}
+	prefixes := make([][]byte, len(names))
+	for i, name := range names {
+		prefixes[i] = layout.SlotPrefix(s.Range.Scope, index.ShapeKey(name))
+	}
+	return posting.Merge(s.Reader, prefixes, from, reverse), true
+}
+
+// shapesWithout returns the names of the shapes that do not have a path, and the name of those that are not
+// listed.
+func (s *Source) shapesWithout(path index.Path) (names [][]byte, err error) {
+	prefix := layout.SlotPrefix(s.Range.Scope, index.ShapeRecordKey(nil))
+	it := s.Reader.Scan(engine.Prefix(prefix), false)
+	for it.Next() {
+		if !index.ShapeHas(it.Value(), path) {
+			names = append(names, slices.Clone(it.Key()[len(prefix):len(it.Key())-layout.RIDLen]))
+		}
+	}
+	unlisted := index.Unlisted()
+	return append(names, unlisted[:]), it.Close()
+}
