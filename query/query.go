@@ -118,7 +118,8 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 // an *Error where clients cannot merge them, or, where the client lacks a feature, an *UnsupportedError.
 func (p *Plan) Gateway(o GatewayOptions) (*GatewayPlan, error) { return gateway.Of(p.Plan, o) }
 
-// NewEnv returns the surroundings of a run by a clock, which gives the moment at which the run begins as well,
+// NewEnv returns the surroundings of a run by a clock, which gives the moment at which the run begins as
+// well,
 // with RAND by chance. elapsed is Env.Elapsed and may be nil. All other members are the caller's to set: the
 // limits of time and memory, the functions of the container, and how the run shares the machine.
 func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {

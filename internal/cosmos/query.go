@@ -80,7 +80,7 @@ func queryFeed[T any](c *call, f feed[T]) error {
 	}
 	page, err := plan.RunValues(c.ctx, list, query.NewEnv(c.srv.db.Now, elapsed), query.RunOptions{
 		MaxItems: store.PageLimit(c.in.MaxItems), MaxBytes: store.MaxPageBytes, Cursor: c.in.Continuation,
-		Scope: f.scope(),
+		Scope:   f.scope(),
 		Certain: true,
 	})
 	if err != nil {

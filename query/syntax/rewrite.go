@@ -55,7 +55,8 @@ func (o *OrderBy) rewrite(fn func(Expr) Expr) *OrderBy {
 	return &c
 }
 
-// RewriteExpr returns an expression in which fn has replaced expressions, as RewriteQuery does: e itself where
+// RewriteExpr returns an expression in which fn has replaced expressions, as RewriteQuery does: e itself
+// where
 // they are the same. Nil stays nil.
 func RewriteExpr(e Expr, fn func(Expr) Expr) Expr {
 	switch n := e.(type) {

@@ -42,7 +42,8 @@ type Env struct {
 	Turn func(context.Context) error
 }
 
-// NewEnv returns the surroundings of a run by a clock, which gives the moment at which the run begins as well,
+// NewEnv returns the surroundings of a run by a clock, which gives the moment at which the run begins as
+// well,
 // with RAND by chance. elapsed is Env.Elapsed and may be nil. All other members are the caller's to set: the
 // limits of time and memory, the functions of the container, and how the run shares the machine.
 func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {

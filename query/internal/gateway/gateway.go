@@ -23,8 +23,10 @@ import (
 //	GROUP BY c.g      {"groupByItems": [{"item": c.g}], "payload": row}, which is the payload of ORDER BY where that comes with it
 //	ORDER BY RANK     a query for the statistics of all texts, and one for each score, ordered by it
 //
-// The query is bound and planned as any other, so what a plan is refused for is what the query is refused for,
-// and then a copy of its tree is rewritten and printed. What cannot be merged in this way is refused, unless the query reads one
+// The query is bound and planned as any other, so what a plan is refused for is what the query is refused
+// for,
+// and then a copy of its tree is rewritten and printed. What cannot be merged in this way is refused,
+// unless the query reads one
 // partition key: then it is sent as it is. A subquery in FROM that groups or drops duplicates does so within
 // each range, as in Cosmos DB.
 

@@ -156,7 +156,8 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 	return s.again(params)
 }
 
-// Written returns the query as it was written and bound, for the values of the plan. It is for one caller: the
+// Written returns the query as it was written and bound, for the values of the plan. It is for one caller:
+// the
 // plan has only its tree and its tables, which must not be changed.
 func (p *Plan) Written() *bind.Query {
 	q, b := *p.Shape.written, *p.Shape.Binder
