@@ -117,7 +117,7 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 	if err != nil {
 		return nil, nil, &fault.Error{
 			Code:    fault.CodeUnavailable,
-			Message: fmt.Sprintf("The %s '%s', the heir of '%s', is missing.", to.Kind, to.Name, c.name),
+			Message: fmt.Sprintf("The %s '%s', the expiry sink of '%s', is missing.", to.Kind, to.Name, c.name),
 			Hint:    "clear onExpire in the container's settings", Err: err,
 		}
 	}

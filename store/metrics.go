@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Metrics is a snapshot of the store's counters and of what waits to be purged. It tells of this moment,
+// Metrics is a snapshot of the store's counters and of what waits to be purged. It describes this moment,
 // durable or not, so that it can be had while the disk makes everybody wait.
 type Metrics struct {
 	Databases  int

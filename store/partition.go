@@ -42,18 +42,18 @@ type partition struct {
 	behind atomic.Uint64
 	// what is written while a split copies the range; nil: none does. Changes under the gate
 	noted atomic.Pointer[split.Notes]
-	// the highest LSN that a read or a commit has told to be durable; 0: none has
-	told atomic.Uint64
+	// the highest LSN that a read or a commit has shown to be durable; 0: none has
+	shown atomic.Uint64
 }
 
 // tell notes how far the range has come, and returns how far that is.
 func (s *partition) tell(lsn uint64) uint64 {
-	for old := s.told.Load(); old < lsn; old = s.told.Load() {
-		if s.told.CompareAndSwap(old, lsn) {
+	for old := s.shown.Load(); old < lsn; old = s.shown.Load() {
+		if s.shown.CompareAndSwap(old, lsn) {
 			return lsn
 		}
 	}
-	return max(lsn, s.told.Load())
+	return max(lsn, s.shown.Load())
 }
 
 // last is the last LSN of a range that has been split.
@@ -133,7 +133,7 @@ func (c *Container) checkSession(s *partition, session []SessionPosition) error 
 		if !s.answersFor(p.Range) || c.isFormer(p) {
 			continue
 		}
-		if p.LSN > s.told.Load() && p.LSN > s.tell(c.ds.eng.Horizon(s.scope)) {
+		if p.LSN > s.shown.Load() && p.LSN > s.tell(c.ds.eng.Horizon(s.scope)) {
 			return errSessionNotAvailable
 		}
 	}

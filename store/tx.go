@@ -44,7 +44,7 @@ type tx struct {
 	one      [1]*prepared    // room for the usual transaction's
 	lint     definition.Lint // what is odd about what was written
 	expiries []expiryWrite   // written by finish
-	noted    *split.Notes    // where a split wants to be told of touched; nil: the range is not being split
+	noted    *split.Notes    // where touched goes for a split; nil: the range is not being split
 	touched  []uint64        // items that were written or removed
 	dues     dues
 	judging  time.Duration // spent on conditions of patches
