@@ -310,25 +310,37 @@ func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 		t := momentOf(at)
 		out.Scheduled = &t
 	}
-	if len(m.Application) > 0 {
-		out.Properties = make(map[string]json.RawMessage, len(m.Application))
+	out.Properties = propertiesOf(m)
+	out.Text, out.Base64 = bodyOf(m)
+	return out
+}
+
+// propertiesOf are the application properties of a message; nil where it has none.
+func propertiesOf(m *message.Message) map[string]json.RawMessage {
+	if len(m.Application) == 0 {
+		return nil
 	}
+	out := make(map[string]json.RawMessage, len(m.Application))
 	for _, p := range m.Application {
 		v, _, err := wire.Value(p.Value)
 		if err == nil {
-			out.Properties[p.Name] = jsonOf(v)
+			out[p.Name] = jsonOf(v)
 		}
 	}
+	return out
+}
+
+// bodyOf is the body of a message as text, or in base64 where it is no text. A value or a sequence of AMQP is as
+// it is encoded.
+func bodyOf(m *message.Message) (text, encoded string) {
 	data, ok := m.Data()
 	if !ok {
-		data = m.Body // a value or a sequence of AMQP, as it is encoded
+		data = m.Body
 	}
 	if ok && utf8.Valid(data) {
-		out.Text = string(data)
-	} else {
-		out.Base64 = base64.StdEncoding.EncodeToString(data)
+		return string(data), ""
 	}
-	return out
+	return "", base64.StdEncoding.EncodeToString(data)
 }
 
 // jsonOf is a value of a property as JSON; of a type that JSON has nothing for, as a text.

@@ -7,6 +7,7 @@ import { browser as dataBrowser } from './browser.js'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
 import { querypage } from './querypage.js'
+import { requests } from './requests.js'
 import { safety, signIn } from './safety.js'
 import { scale } from './scale.js'
 import { trouble } from './trouble.js'
@@ -31,6 +32,7 @@ const parts = {
 	trouble,
 	browser: dataBrowser,
 	querypage,
+	requests,
 	views,
 	safety,
 	scale,

@@ -198,7 +198,7 @@ export const scale = ({ page, kb, see, told, send, at, drawn, root, browser }) =
 		await kb.fill('Text of the query', 'SELECT VALUE c.n FROM c WHERE c.n IN (41, 42)')
 		await kb.press('Escape')
 		await kb.press('Control+Enter')
-		await see('42', 'table')
+		await see('42', '.query [role=grid]')
 		await page.getByRole('button', { name: 'Plan' }).click()
 		await page.reload()
 		await see('index', '.plan')

@@ -116,6 +116,7 @@ export async function ask(method: string, path: string, extra: Extra = {}): Prom
 				authorization: encodeURIComponent(`type=master&ver=1.0&sig=${sig}`),
 				'x-ms-date': date,
 				'x-ms-version': '2020-07-15',
+				'x-mayfly-explorer': '1', // the log of requests tells these from those of programs
 				...(sent === undefined ? {} : { 'content-type': 'application/json' }),
 				...extra.headers,
 			},
