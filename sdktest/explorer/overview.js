@@ -285,7 +285,7 @@ export const overview = ({ page, kb, see, told, send, at, drawn, axe, shot }) =>
 			await page.keyboard.type('SELECT * FROM c')
 			await page.keyboard.press('Control+a')
 			await page.keyboard.type('SELECT VALUE 1')
-			await page.waitForFunction(() => document.querySelector('.cm-content').textContent.includes('VALUE 1'))
+			await page.locator('.cm-content', { hasText: 'VALUE 1' }).waitFor()
 			page.off('console', hear)
 			check(!refused.length, refused.join('\n'))
 		},
