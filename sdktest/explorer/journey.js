@@ -144,7 +144,7 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 	async 'a dead letter is resubmitted'() {
 		await kb.goTo('New queue')
 		await kb.fill('Path', 'orders')
-		await kb.fill('Time to live', 'PT10S')
+		await kb.fill('Message time to live', 'PT10S')
 		await kb.press('Enter')
 		await see('orders', 'h1')
 		await kb.push('Send')

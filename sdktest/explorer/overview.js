@@ -276,18 +276,5 @@ export const overview = ({ page, kb, see, told, send, at, drawn, axe, shot }) =>
 			await send('/_mayfly/clock', { rate: 1 }, 'PUT')
 			await page.setViewportSize({ width: 1280, height: 800 })
 		},
-		async 'text that is replaced in an editor is plain'() {
-			const refused = []
-			const hear = m => m.text().includes('Content Security Policy') && refused.push(m.text())
-			page.on('console', hear)
-			await at('#/db/safe/box/query')
-			await page.locator('.cm-content').click()
-			await page.keyboard.type('SELECT * FROM c')
-			await page.keyboard.press('Control+a')
-			await page.keyboard.type('SELECT VALUE 1')
-			await page.waitForFunction(() => document.querySelector('.cm-content').textContent.includes('VALUE 1'))
-			page.off('console', hear)
-			check(!refused.length, refused.join('\n'))
-		},
 	}
 }

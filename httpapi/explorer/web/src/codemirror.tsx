@@ -137,12 +137,7 @@ export default function CodeMirror(p: EditorProps) {
 					keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
 					EditorView.lineWrapping,
 					EditorView.editable.of(!!p.set),
-					EditorView.contentAttributes.of({
-						'aria-label': p.label,
-						tabindex: '0',
-						// else the browser writes styles into what is typed, which the page's policy refuses
-						...(p.set && { contenteditable: 'plaintext-only' }),
-					}),
+					EditorView.contentAttributes.of({ 'aria-label': p.label, tabindex: '0' }),
 					EditorView.updateListener.of(u => {
 						if (u.docChanged) now.current.set?.(u.state.doc.toString())
 					}),

@@ -39,12 +39,7 @@ export function DatabasePage(p: { db: string; tree: Tree | null; make: () => voi
 				<State
 					of={{ data: p.tree, error: '' }}
 					empty={() => !containers.length}
-					nothing={
-						<>
-							<p>No container yet.</p>
-							<Button do={p.make}>New container</Button>
-						</>
-					}
+					nothing="No container yet."
 				>
 					{() => (
 						<Table
