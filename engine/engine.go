@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/mayflydb/mayfly/internal/prefix"
 )
 
 // Engine is an ordered key-value store with transactions that are serial inside a scope.
@@ -270,17 +272,5 @@ func ParseCeiling(value []byte) (uint64, error) {
 	return c, nil
 }
 
-// PrefixEnd is the smallest key above every key that starts with prefix; nil where there is none.
-func PrefixEnd(prefix []byte) []byte {
-	for i := len(prefix) - 1; i >= 0; i-- {
-		if prefix[i] != 0xFF {
-			end := append([]byte(nil), prefix[:i+1]...)
-			end[i]++
-			return end
-		}
-	}
-	return nil
-}
-
-// Prefix is the range of all keys that start with prefix.
-func Prefix(prefix []byte) Range { return Range{Start: prefix, End: PrefixEnd(prefix)} }
+// Prefix is the range of all keys that start with p. Its End is nil where no key lies above them.
+func Prefix(p []byte) Range { return Range{Start: p, End: prefix.End(p)} }

@@ -355,7 +355,7 @@ func TestClock(t *testing.T) {
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201).has("_ts",
 		fmt.Sprint(time.Date(2030, 1, 1, 1, 0, 0, 0, time.UTC).Unix()))
 	for _, bad := range []string{``, `{}`, `[]`, `{"freeze":1}`, `{"set":5}`, `{"set":"tomorrow"}`,
-		`{"advance":90}`, `{"advance":"-1s"}`, `{"advance":"90"}`,
+		`{"advance":true}`, `{"advance":"-1s"}`, `{"advance":-90}`, `{"advance":"90x"}`,
 		`{"speed":2}`, `{"advance":"1s","speed":2}`, `{"advance":"1s","advance":"1s"}`, `{"set":"2029-12-31T00:00:00Z"}`, `{"set":"9999-12-31T23:00:00Z","advance":"2h"}`} {
 		put(bad).fails(400, 0, "")
 	}

@@ -286,3 +286,14 @@ func TestBrowserIsLedToPage(t *testing.T) {
 		}
 	}
 }
+
+// RAND is by chance wherever queries are answered.
+func TestRandomOfMessages(t *testing.T) {
+	w := newWorld(t)
+	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
+	w.do("POST", "/_mayfly/entities/q/send", `{"text":"{}"}`).want(201)
+	r := w.do("POST", "/_mayfly/entities/q/query", `{"query":"SELECT VALUE [RAND(), RAND()] FROM c"}`).want(200)
+	if text := string(r.body); strings.Contains(text, "[0,0]") || !strings.Contains(text, "0.") {
+		t.Errorf("by chance: %s", text)
+	}
+}

@@ -58,6 +58,8 @@ type Options struct {
 	SlowQuery time.Duration
 	// CertPEM is the certificate to hand out, as PEM text.
 	CertPEM []byte
+	// Connection is what the explorer shows of how clients connect; nil: not known.
+	Connection *laboratory.Connection
 	// Wall tells the real time, against which the dates of signatures are checked; never the data's clock.
 	// Default: ttl.Real{}.
 	Wall ttl.Clock

@@ -21,8 +21,9 @@ func (s *Server) record(c *call) {
 	}
 	e := requests.Entry{Began: c.began, Took: c.took, Protocol: requests.HTTP,
 		Explorer: c.r.Header[explorerHeader] != nil, Method: c.r.Method, Host: c.r.Host, URI: c.r.RequestURI,
-		Operation: c.req.TelemetryName(), Status: c.w.Status, Substatus: c.ans.Substatus, Charge: c.ans.Charge,
-		Retry: c.ans.RetryAfter, In: max(c.r.ContentLength, int64(len(c.body))), Out: c.w.Size,
+		Operation: c.req.TelemetryName(), Status: c.w.Status, Substatus: c.ans.Substatus,
+		Charge: c.ans.Charge,
+		Retry:  c.ans.RetryAfter, In: max(c.r.ContentLength, int64(len(c.body))), Out: c.w.Size,
 		Activity: c.req.Activity, Rule: c.fault, RequestFields: c.sent, RequestBody: c.body,
 		ResponseBody: c.ans.Body}
 	if c.req.Replica {
@@ -67,8 +68,8 @@ func (s *Server) recordData(c *call, e *requests.Entry) {
 	}
 }
 
-// isRecorded reports whether the log of requests has a request: it leaves out what asks for the server's health,
-// the files of the explorer, and the requests for the log itself.
+// isRecorded reports whether the log of requests has a request: it leaves out what asks for the server's
+// health, the files of the explorer, and the requests for the log itself.
 func (s *Server) isRecorded(c *call) bool {
 	switch own := c.target.own; {
 	case own == "":
@@ -86,7 +87,8 @@ var unrecorded = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, 
 
 // recordRefusal adds a frame of direct mode that stands for no request.
 func (s *Server) recordRefusal(f rntbd.Refusal) {
-	s.opt.Requests.Add(&requests.Entry{Began: s.opt.Wall.Now(), DataTime: s.ops.DataTime(""), Protocol: requests.Direct,
-		Method: fmt.Sprintf("resource %d, operation %d", f.Resource, f.Operation), Status: f.Status,
+	s.opt.Requests.Add(&requests.Entry{Began: s.opt.Wall.Now(), DataTime: s.ops.DataTime(""),
+		Protocol: requests.Direct,
+		Method:   fmt.Sprintf("resource %d, operation %d", f.Resource, f.Operation), Status: f.Status,
 		Condition: f.Message, Activity: f.Activity, Client: f.Agent})
 }

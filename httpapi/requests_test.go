@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -49,7 +48,8 @@ func TestRequestsOverHTTP(t *testing.T) {
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201)
 	read := w.do("GET", docs+"/1", "", key...).want(200)
 	missing := w.do("GET", docs+"/2", "", key...).want(404)
-	w.do("POST", docs, `{"query":"SELECT * FROM c WHERE c.pk = 'a'"}`, append(key, "X-Ms-Documentdb-Isquery", "True",
+	w.do("POST", docs, `{"query":"SELECT * FROM c WHERE c.pk = 'a'"}`, append(key,
+		"X-Ms-Documentdb-Isquery", "True",
 		"Content-Type", "application/query+json")...).want(200)
 	w.do("GET", docs+"/1", "", append(key, "Authorization", "type=master&ver=1.0&sig=x")...).want(401)
 
@@ -59,12 +59,14 @@ func TestRequestsOverHTTP(t *testing.T) {
 		"read_item readItem d c 2 [\"a\"] 404 sdk/1.2 2020-07-15\n" +
 		"query_items queryItems d c  [\"a\"] 200 sdk/1.2 2020-07-15\n" +
 		"read_item readItem d c 1 [\"a\"] 401 sdk/1.2 2020-07-15\n"
-	if got := told(list, "operation", "faultOperation", "database", "container", "item", "partitionKey", "status",
+	if got := told(list, "operation", "faultOperation", "database", "container", "item", "partitionKey",
+		"status",
 		"client", "version"); got != want {
 		t.Fatalf("%s\nnot\n%s", got, want)
 	}
 	one := list[1]
-	if one.Get("time").Str != "2027-03-01T12:00:00Z" || one.Get("charge").Num <= 0 || one.Get("protocol").Str != "http" ||
+	if one.Get("time").Str != "2027-03-01T12:00:00Z" || one.Get("charge").Num <= 0 ||
+		one.Get("protocol").Str != "http" ||
 		one.Get("bytesOut").Int() != int64(len(read.body)) || one.Get("path").Str != docs+"/1" ||
 		one.Get("activityId").Str != read.header.Get("X-Ms-Activity-Id") {
 		t.Errorf("%s", one.Raw)
@@ -77,7 +79,8 @@ func TestRequestsOverHTTP(t *testing.T) {
 	if !strings.HasSuffix(head, "sig%3D***") || !strings.Contains(head, "master") {
 		t.Errorf("authorization %q", head)
 	}
-	if etag := d.at(`responseHeaders.#(name=="etag").value`).Str; etag == "" || etag != read.header.Get("Etag") {
+	if etag := d.at(`responseHeaders.#(name=="etag").value`).Str; etag == "" ||
+		etag != read.header.Get("Etag") {
 		t.Errorf("%s", d.body)
 	}
 	if charge := d.at(`responseHeaders.#(name=="x-ms-request-charge").value`).Str; charge !=
@@ -125,14 +128,16 @@ func TestRequestsLeftOut(t *testing.T) {
 	w := newWorld(t, recorded)
 	w.container("")
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
-	for _, path := range []string{"/_mayfly/livez", "/_mayfly/readyz", "/_mayfly/metrics", "/_mayfly/requests",
+	for _, path := range []string{"/_mayfly/livez", "/_mayfly/readyz", "/_mayfly/metrics",
+		"/_mayfly/requests",
 		"/_mayfly/requests.har", "/_mayfly/requests/7", "/_explorer/", "/_explorer/docs/"} {
 		w.raw(path)
 	}
 	w.do("GET", "/dbs/d", "", "X-Mayfly-Explorer", "1").want(200)
 	w.do("GET", "/_mayfly/clock", "").want(200)
 	w.do("GET", "/nothing", "").want(404)
-	if got := told(w.log(""), "method", "path", "status"); got != "GET /_mayfly/clock 200\nGET /nothing 404\n" {
+	if got := told(w.log(""), "method", "path",
+		"status"); got != "GET /_mayfly/clock 200\nGET /nothing 404\n" {
 		t.Errorf("%s", got)
 	}
 	if got := told(w.log("?explorer=true"), "path", "explorer"); !strings.HasPrefix(got, "/dbs/d true\n") {
@@ -183,7 +188,8 @@ func TestRequestsRetried(t *testing.T) {
 	}
 	w.do("POST", docs, `{"id":"2","pk":"a"}`, key...).want(201)
 	list := w.log("")
-	if got, want := told(list, "status", "substatus", "fault", "attempt"), "429 3200 "+id+" 1\n429 3200 "+id+" 2\n201   3\n201   1\n"; got != want {
+	if got, want := told(list, "status", "substatus", "fault", "attempt"),
+		"429 3200 "+id+" 1\n429 3200 "+id+" 2\n201   3\n201   1\n"; got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}
 	first := list[0].Get("id").Int()
@@ -215,7 +221,8 @@ func TestRequestsFiltered(t *testing.T) {
 			t.Errorf("%s: %q, not %q", query, got, want)
 		}
 	}
-	for _, query := range []string{"?status=9xx", "?status=x", "?protocol=tcp", "?since=soon", "?explorer=maybe",
+	for _, query := range []string{"?status=9xx", "?status=x", "?protocol=tcp", "?since=soon",
+		"?explorer=maybe",
 		"?limit=0", "?limit=10001", "?after=-1", "?color=red", "?minMs=x"} {
 		w.do("GET", "/_mayfly/requests"+query, "").want(400)
 	}
@@ -228,8 +235,8 @@ func TestRequestsFiltered(t *testing.T) {
 	}
 }
 
-// A request of direct mode is in the log as the request of HTTP that it stands for, one that has no such request
-// too.
+// A request of direct mode is in the log as the request of HTTP that it stands for, one that has no such
+// request too.
 func TestRequestsInDirectMode(t *testing.T) {
 	w := newDirectWorld(t, recorded)
 	w.container()
@@ -253,7 +260,8 @@ func TestRequestsInDirectMode(t *testing.T) {
 		t.Errorf("%s", list[0].Raw)
 	}
 	d := w.world.do("GET", "/_mayfly/requests/"+list[0].Get("id").String(), "").want(200)
-	if d.at("requestBody.text").Str != `{"id":"1","pk":"a"}` || !strings.Contains(d.at("responseBody.text").Str, "_etag") ||
+	if d.at("requestBody.text").Str != `{"id":"1","pk":"a"}` ||
+		!strings.Contains(d.at("responseBody.text").Str, "_etag") ||
 		!strings.HasSuffix(d.at(`requestHeaders.#(name=="Authorization").value`).Str, "***") {
 		t.Errorf("%s", d.body)
 	}
@@ -345,67 +353,5 @@ func TestRequestsStreamed(t *testing.T) {
 	w.do("GET", docs+"/late", "", key...).want(404)
 	if a := <-come; a.at("requests.0.status").Int() != 404 {
 		t.Errorf("%s", a.body)
-	}
-}
-
-// The archive has what HAR 1.2 asks for.
-func TestRequestsArchive(t *testing.T) {
-	w := newWorld(t, recorded)
-	w.container("")
-	w.do("DELETE", "/_mayfly/requests", "").want(204)
-	key := pk(`["a"]`)
-	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201)
-	w.do("GET", docs+"/1?a=b%20c", "", key...)
-	a := w.do("GET", "/_mayfly/requests.har", "").want(200)
-	var har struct {
-		Log struct {
-			Version string
-			Creator struct{ Name, Version string }
-			Entries []struct {
-				StartedDateTime time.Time
-				Time            *float64
-				Request         struct {
-					Method, URL, HTTPVersion      string
-					Cookies, Headers, QueryString *[]struct{ Name, Value string }
-					PostData                      *struct{ MimeType, Text string }
-					HeadersSize, BodySize         *int
-				}
-				Response struct {
-					Status                  int
-					StatusText, HTTPVersion string
-					RedirectURL             *string
-					Cookies, Headers        *[]struct{ Name, Value string }
-					Content                 struct {
-						Size           *int
-						MimeType, Text string
-					}
-					HeadersSize, BodySize *int
-				}
-				Cache   *struct{}
-				Timings struct{ Send, Wait, Receive *float64 }
-			}
-		}
-	}
-	if err := json.Unmarshal(a.body, &har); err != nil {
-		t.Fatal(err)
-	}
-	if har.Log.Version != "1.2" || har.Log.Creator.Name == "" || len(har.Log.Entries) != 2 {
-		t.Fatalf("%s", a.body)
-	}
-	for _, e := range har.Log.Entries {
-		if !strings.HasPrefix(e.Request.URL, "http://") || e.Request.Cookies == nil || e.Request.Headers == nil ||
-			e.Request.QueryString == nil || e.Request.HeadersSize == nil || e.Request.BodySize == nil ||
-			e.Response.Cookies == nil || e.Response.Headers == nil || e.Response.RedirectURL == nil ||
-			e.Response.Content.Size == nil || e.Response.Content.MimeType != "application/json" || e.Cache == nil ||
-			e.Time == nil || e.Timings.Send == nil || e.Timings.Wait == nil || e.Timings.Receive == nil ||
-			e.Response.HeadersSize == nil || e.Response.BodySize == nil || e.StartedDateTime.IsZero() {
-			t.Errorf("%+v", e)
-		}
-	}
-	if p := har.Log.Entries[0].Request.PostData; p == nil || p.Text != `{"id":"1","pk":"a"}` {
-		t.Errorf("%s", a.body)
-	}
-	if q := *har.Log.Entries[1].Request.QueryString; len(q) != 1 || q[0].Name != "a" || q[0].Value != "b c" {
-		t.Errorf("%v", q)
 	}
 }

@@ -390,13 +390,3 @@ func (s *Server) authorise(c *call) error {
 	}
 	return nil
 }
-
-// requestPath is the path and the query string exactly as they were sent. What net/http makes of them will
-// not do: it unescapes, and drops the original where that holds a character that should have been escaped.
-func requestPath(r *http.Request) (path, query string) {
-	if strings.HasPrefix(r.RequestURI, "/") {
-		path, query, _ = strings.Cut(r.RequestURI, "?")
-		return path, query
-	}
-	return r.URL.EscapedPath(), r.URL.RawQuery
-}

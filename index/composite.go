@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/prefix"
 )
 
 // A composite index has one entry for each document: the terms of its paths, one after the other. A path that
@@ -96,7 +97,7 @@ func (c *Composite) Prefix(values ...jsondoc.Value) (key []byte, exact bool) {
 // equal; these must not be more than the index has paths.
 func (c *Composite) Interval(equal ...jsondoc.Value) (lo, hi []byte, exact bool) {
 	lo, exact = c.Prefix(equal...)
-	return lo, after(lo), exact
+	return lo, prefix.End(lo), exact
 }
 
 // Range is Interval for documents whose next path compares with v as well, value op v, and is of v's kind.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/prefix"
 )
 
 // vectorIndex is a path that holds vectors. All types of vector indexes keep the vectors as they are.
@@ -196,7 +197,7 @@ func (x *Indexer) TextKey(p Path, word string) []byte {
 // TextWords returns the interval [lo, hi) of the keys of all words at path, the empty one among them.
 func (x *Indexer) TextWords(p Path) (lo, hi []byte) {
 	lo = p.appendKey(nil, kindText)
-	return lo, after(lo)
+	return lo, prefix.End(lo)
 }
 
 // TextWord returns the word that a key of a text index stands for.
@@ -254,7 +255,7 @@ func (x *Indexer) Spatial(p Path) (box *Box, ok bool) {
 // one of those that Geometry.QueryCells returns.
 func (x *Indexer) SpatialRange(p Path, r CellRange) (lo, hi []byte) {
 	lo = AppendCell(p.appendKey(nil, kindSpatial), r.Low)
-	return lo, after(AppendCell(p.appendKey(nil, kindSpatial), r.High))
+	return lo, prefix.End(AppendCell(p.appendKey(nil, kindSpatial), r.High))
 }
 
 // at returns the node of the special paths at a path, or nil.

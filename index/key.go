@@ -151,19 +151,6 @@ func splitPath(key []byte) (end int, enters bool) {
 	return 0, false
 }
 
-// after returns the smallest key above all that begin with prefix. The families' letters see to it that there
-// is one.
-func after(prefix []byte) []byte {
-	for i := len(prefix) - 1; i >= 0; i-- {
-		if prefix[i] != 0xFF {
-			end := bytes.Clone(prefix[:i+1])
-			end[i]++
-			return end
-		}
-	}
-	return nil
-}
-
 // FormatKey writes an index key for people: paths and words as text, the rest in hexadecimal.
 func FormatKey(key []byte) string {
 	if len(key) > 0 && key[0] == FamilyComposite {

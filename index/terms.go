@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/prefix"
 )
 
 // A term is a value in an index key: the ordered encoding of a scalar, whose bytes compare as values do. Of
@@ -138,7 +139,7 @@ func (x *Indexer) Term(p Path, v jsondoc.Value) (key []byte, exact bool) {
 // PathRange returns the interval [lo, hi) of the keys of all values at path.
 func (x *Indexer) PathRange(p Path) (lo, hi []byte) {
 	lo = p.appendKey(nil, kindRange)
-	return lo, after(lo)
+	return lo, prefix.End(lo)
 }
 
 // TypeRange returns the interval [lo, hi) of the keys of values of one kind at path.
@@ -168,9 +169,9 @@ func cutInterval(lo, hi, key []byte, op Op, exact bool) (from, to []byte) {
 	case op == Less && exact:
 		return lo, key
 	case op == Less, op == LessEqual:
-		return lo, after(key)
+		return lo, prefix.End(key)
 	case op == Greater && exact:
-		return after(key), hi
+		return prefix.End(key), hi
 	default:
 		return key, hi
 	}
@@ -186,7 +187,7 @@ func (x *Indexer) Prefix(p Path, s string) (lo, hi []byte, exact bool) {
 	if exact = len(lo)-start < maxTerm; !exact {
 		lo = lo[:start+maxTerm-1]
 	}
-	return lo, after(lo), exact
+	return lo, prefix.End(lo), exact
 }
 
 // formatTerm writes a term for people.

@@ -165,7 +165,7 @@ func ourAnswer(t *testing.T, text string) string {
 		}
 		params = append(params, bind.Parameter{Name: p["name"].(string), Value: jsondoc.Of(raw)})
 	}
-	p, err := gateway.NewPlan(text, params, bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}},
+	p, err := gateway.Prepare(text, params, bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}},
 		gateway.GatewayOptions{Continued: true})
 	var wrong *fault.Error
 	switch {
@@ -251,13 +251,11 @@ func planAnswer(t *testing.T, plan jsondoc.Value) string {
 			}
 			continue
 		}
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(v); err != nil {
+		raw, err := jsondoc.Marshal(v)
+		if err != nil {
 			t.Fatal(err)
 		}
-		switch said := strings.TrimSpace(b.String()); said {
+		switch said := string(raw); said {
 		case "null", "[]", "{}", `""`, `"None"`:
 		default:
 			text += " " + name + "=" + said

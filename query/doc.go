@@ -3,7 +3,7 @@
 // there is the description of its part.
 //
 //	text ─ syntax ─► tree ─ bind ─► names ─ plan ─► Plan ─ exec ─► Page
-//	                                  └────────── gateway ──► GatewayPlan
+//	                                                 └─ gateway ─► GatewayPlan
 //
 // Prepare reads a query once: the text is parsed, its names are bound, and all that Cosmos DB refuses without
 // looking at the data is refused with its codes and places. Two lists of rules make a Plan of it. The first

@@ -6,94 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/internal/datatest"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/gateway"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
-
-// TestGatewayPlans pins the plans of queries: first the rewritten query, then what of the plan is not as in
-// that of SELECT *.
-func TestGatewayPlans(t *testing.T) {
-	datatest.Run(t, "testdata/gateway.txt", func(t *testing.T, c *datatest.Case) string {
-		o := gateway.GatewayOptions{OnePartition: c.KV["scope"] == "one",
-			Continued: c.KV["continued"] != "false"}
-		if f, ok := c.KV["features"]; ok {
-			o.Features = strings.Split(f, ",")
-		}
-		info := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")},
-			Vectors: map[string]string{"/far": "euclidean"}}
-		if c.Cmd == "hierarchical" {
-			info.PartitionPaths = append(info.PartitionPaths, jsondoc.PathOf("key2"))
-		} else if c.Cmd != "plan" {
-			return c.Unknown()
-		}
-		text, tail, _ := strings.Cut(c.Input, "@@\n")
-		var params []bind.Parameter
-		jsondoc.Of([]byte(tail)).Each(func(name string, v jsondoc.Value) bool {
-			params = append(params, bind.Parameter{Name: name, Value: v})
-			return true
-		})
-		p, err := gateway.NewPlan(strings.TrimSpace(text), params, info, o)
-		if err != nil {
-			return "error: " + err.Error()
-		}
-		return describe(t, p)
-	})
-}
-
-// describe prints a plan.
-func describe(t *testing.T, p *gateway.GatewayPlan) string {
-	raw, err := p.JSON([]gateway.KeyRange{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	plan := jsondoc.Of(raw)
-	plan.Member("hybridSearchQueryInfo").Each(func(name string, v jsondoc.Value) bool {
-		switch text := string(v.Raw()); {
-		case name == "componentQueryInfos":
-			v.Each(func(_ string, one jsondoc.Value) bool {
-				out.WriteString("component\n")
-				describeInfo(&out, one, "  ")
-				return true
-			})
-		case v.Kind() == jsondoc.String:
-			out.WriteString(name + ": " + strings.ReplaceAll(v.Str(), "\n", "\n  ") + "\n")
-		default:
-			out.WriteString(name + ": " + text + "\n")
-		}
-		return true
-	})
-	describeInfo(&out, plan.Member("queryInfo"), "")
-	keys, ok := p.PinnedKeys()
-	if ok {
-		out.WriteString("keys:")
-		for _, key := range keys {
-			out.WriteString(" " + string(arrayOf(key).Raw()))
-		}
-		out.WriteString("\n")
-	}
-	return out.String()
-}
-
-func describeInfo(out *strings.Builder, info jsondoc.Value, indent string) {
-	if text := info.Member("rewrittenQuery").Str(); text != "" {
-		out.WriteString(indent + strings.ReplaceAll(text, "\n", "\n"+indent) + "\n")
-	}
-	info.Each(func(name string, v jsondoc.Value) bool {
-		switch text := string(v.Raw()); text {
-		case `"None"`, "null", "[]", "{}", `""`, "false":
-		default:
-			if name != "rewrittenQuery" {
-				out.WriteString(indent + name + ": " + text + "\n")
-			}
-		}
-		return true
-	})
-}
 
 // rewrittenQueries are all queries of a plan that clients send.
 func rewrittenQueries(p *gateway.GatewayPlan) (list []string) {
@@ -135,7 +53,7 @@ func FuzzGateway(f *testing.F) {
 		if _, err := Prepare(text, params, info); err != nil {
 			return
 		}
-		p, err := gateway.NewPlan(text, params, info, gateway.GatewayOptions{})
+		p, err := gateway.Prepare(text, params, info, gateway.GatewayOptions{})
 		var wrong *fault.Error
 		if errors.As(err, &wrong) {
 			return
@@ -167,26 +85,4 @@ func FuzzGateway(f *testing.F) {
 func tooMuch(text string) bool {
 	return strings.Count(strings.ToLower(text), "udf") > bind.MaxUDFs/2 || strings.Count(text, "(")+
 		strings.Count(text, "[")+strings.Count(text, "-") > syntax.MaxDepth/4
-}
-
-// TestRankLimit: what a range is asked for fits into 32 bits with a sign, as clients keep it, however much
-// the client asks for.
-func TestRankLimit(t *testing.T) {
-	for tail, most := range map[string]string{
-		"OFFSET 1 LIMIT 2147483647": "2147483647", "OFFSET 0 LIMIT 1073741823": "2147483646",
-		"OFFSET 1 LIMIT 1073741823": "2147483647",
-		"OFFSET 1 LIMIT 200":        "402",
-	} {
-		p, err := gateway.NewPlan(`SELECT * FROM c ORDER BY RANK FullTextScore(c.t, "a") `+tail, nil,
-			bind.Info{},
-			gateway.GatewayOptions{})
-		if err != nil {
-			t.Fatal(tail, err)
-		}
-		plan, err := p.JSON(nil)
-		if err != nil || !strings.Contains(string(plan), "LIMIT "+most+`"`) &&
-			!strings.Contains(string(plan), "TOP "+most+" ") {
-			t.Errorf("%s asks for other than %s rows: %s, %v", tail, most, plan, err)
-		}
-	}
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"time"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
@@ -113,9 +114,21 @@ func PrepareCondition(text string, info Info) (*Condition, error) {
 	return exec.PrepareCondition(text, info)
 }
 
+// Gateway makes the plan of the query for a client that merges the results of partition ranges. The error is
+// an *Error where clients cannot merge them, or, where the client lacks a feature, an *UnsupportedError.
+func (p *Plan) Gateway(o GatewayOptions) (*GatewayPlan, error) { return gateway.Of(p.Plan, o) }
+
+// NewEnv returns the surroundings of a run by a clock, which gives the moment at which the run begins as
+// well,
+// with RAND by chance. elapsed is Env.Elapsed and may be nil. All other members are the caller's to set: the
+// limits of time and memory, the functions of the container, and how the run shares the machine.
+func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
+	return eval.NewEnv(clock, elapsed)
+}
+
 // Gateway makes the plan of a query for a client that merges the results of partition ranges. What is wrong
 // with the query is found as by Prepare, except that no index is missed: that is told by the range that lacks
 // it. The error is an *Error or, where the client lacks a feature, an *UnsupportedError.
 func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*GatewayPlan, error) {
-	return gateway.NewPlan(text, params, info, o)
+	return gateway.Prepare(text, params, info, o)
 }

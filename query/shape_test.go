@@ -21,7 +21,7 @@ func opened(t *testing.T, r *rand.Rand, text string) (open string, values, other
 	if err != nil {
 		t.Fatal(err)
 	}
-	syntax.Replace(q, func(e syntax.Expr) syntax.Expr {
+	q = syntax.RewriteQuery(q, func(e syntax.Expr) syntax.Expr {
 		l, ok := e.(*syntax.Literal)
 		if !ok || l.Value.Kind() == jsondoc.Undefined || r.IntN(3) == 0 {
 			return e

@@ -81,7 +81,7 @@ func (m *dataset) checkStrays(ctx context.Context, r engine.Reader, known map[st
 		key := it.Key()
 		switch {
 		case len(key) > layout.StorePrefixLen && known[string(key[:layout.StorePrefixLen])] != nil:
-			more = it.SeekGE(engine.PrefixEnd(bytes.Clone(key[:layout.StorePrefixLen])))
+			more = it.SeekGE(engine.Prefix(bytes.Clone(key[:layout.StorePrefixLen])).End)
 			continue
 		case len(key) == layout.StorePrefixLen &&
 			bytes.Equal(key, engine.CeilingKey(key[:layout.StorePrefixLen-1])):
@@ -200,7 +200,7 @@ func (k *messageChecker) heads() error {
 		if err != nil || !bytes.Equal(head, id) {
 			k.fault("the session %q has no head %d: %q, %v", id, layout.SeqOf(it.Key()), head, err)
 		}
-		more = it.SeekGE(engine.PrefixEnd(jsondoc.AppendEscaped(prefix[:len(prefix):len(prefix)], id)))
+		more = it.SeekGE(engine.Prefix(jsondoc.AppendEscaped(prefix[:len(prefix):len(prefix)], id)).End)
 	}
 	return it.Close()
 }

@@ -2,12 +2,10 @@ package queue
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // An entity with AutoDeleteOnIdle is deleted when nobody has used it for so long. What is use, and what is
@@ -94,52 +92,18 @@ func (e *entityState) idleTooLong(now int64) bool {
 
 // idler deletes entities that have been idle for too long.
 type idler struct {
-	m    *dataset
-	wake chan struct{} // one slot: entities have come, or changed
-	end  context.CancelFunc
-	work sync.WaitGroup
+	*alarm
+	m *dataset
 }
 
-func newIdler(m *dataset) *idler { return &idler{m: m, wake: make(chan struct{}, 1)} }
-
-func (i *idler) start() {
-	ctx, end := context.WithCancel(context.Background())
-	i.end = end
-	i.work.Go(func() { i.run(ctx) })
-}
-
-func (i *idler) stop() {
-	i.end()
-	i.work.Wait()
-}
-
-func (i *idler) wakeUp() {
-	select {
-	case i.wake <- struct{}{}:
-	default:
-	}
+func newIdler(m *dataset) *idler {
+	i := &idler{m: m}
+	i.alarm = newAlarm(m, i.look)
+	return i
 }
 
 // retryIdle is after how long the idler tries again where it has failed, or where an entity is in use.
 const retryIdle = int64(time.Minute / time.Millisecond)
-
-func (i *idler) run(ctx context.Context) {
-	clock := i.m.in.Clock()
-	for ctx.Err() == nil {
-		next := i.look(ctx, clock.Millis())
-		var due <-chan time.Time
-		stop := func() {}
-		if next < host.Never {
-			due, stop = ttl.At(clock.Base(), time.UnixMilli(next))
-		}
-		select {
-		case <-due:
-		case <-i.wake:
-		case <-ctx.Done():
-		}
-		stop()
-	}
-}
 
 // look deletes what is due and reports when to look again.
 func (i *idler) look(ctx context.Context, now int64) (next int64) {

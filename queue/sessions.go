@@ -117,7 +117,7 @@ func (w *sessionWalk) id() (id string, ok bool, err error) {
 // pass moves the walk on behind a session.
 func (w *sessionWalk) pass(id string) {
 	if w.more {
-		behind := engine.PrefixEnd(jsondoc.AppendEscaped(w.prefix[:len(w.prefix):len(w.prefix)], []byte(id)))
+		behind := engine.Prefix(jsondoc.AppendEscaped(w.prefix[:len(w.prefix):len(w.prefix)], []byte(id))).End
 		if bytes.Compare(w.it.Key(), behind) < 0 {
 			w.more = w.it.SeekGE(behind)
 		}

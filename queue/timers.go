@@ -4,45 +4,29 @@ import (
 	"container/heap"
 	"context"
 	"sync"
-	"time"
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/entity"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // timers bring what happens at a moment where nobody asks: locks lapse, and what is scheduled arrives. One
 // goroutine does it for all stores of a dataset. What has happened by a moment does not depend on it: a
 // receive, and the reaper, see to their store by themselves.
 type timers struct {
+	*alarm
 	m    *dataset
 	mu   sync.Mutex // guards what follows
 	heap timerHeap
 	open []*Transaction
-	wake chan struct{} // one slot: the first wake-up is another one, or the clock was moved
-
-	end  context.CancelFunc
-	done sync.WaitGroup
 }
 
 // retryTimer is after how many milliseconds a store is tried again that has failed.
 const retryTimer = 1000
 
-func newTimers(m *dataset) *timers { return &timers{m: m, wake: make(chan struct{}, 1)} }
-
-// start starts the goroutine.
-func (t *timers) start() {
-	var ctx context.Context
-	ctx, t.end = context.WithCancel(context.Background())
-	t.done.Go(func() { t.run(ctx) })
-}
-
-// stop ends it, and waits for it.
-func (t *timers) stop() {
-	if t.end != nil {
-		t.end()
-		t.done.Wait()
-	}
+func newTimers(m *dataset) *timers {
+	t := &timers{m: m}
+	t.alarm = newAlarm(m, t.tick)
+	return t
 }
 
 // arm sees to it that a store is looked at when a moment has come.
@@ -64,32 +48,6 @@ func (t *timers) arm(s *messageStore, at int64) {
 	}
 	if s.timer.index == 0 {
 		t.wakeUp()
-	}
-}
-
-// wakeUp has the goroutine look at the clock.
-func (t *timers) wakeUp() {
-	select {
-	case t.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (t *timers) run(ctx context.Context) {
-	clock := t.m.in.Clock()
-	for ctx.Err() == nil {
-		first := t.tick(ctx, clock.Millis())
-		var due <-chan time.Time
-		stop := func() {}
-		if first < host.Never {
-			due, stop = ttl.At(clock.Base(), time.UnixMilli(first))
-		}
-		select {
-		case <-due:
-		case <-t.wake:
-		case <-ctx.Done():
-		}
-		stop()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/feed"
+	"github.com/mayflydb/mayfly/store/internal/lint"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/resource"
 	"github.com/mayflydb/mayfly/store/internal/value"
@@ -122,6 +123,12 @@ const (
 	ChangeReplace = feed.Replace
 	ChangeDelete  = feed.Delete
 	ChangeExpire  = feed.Expire
+)
+
+// LintCount is how often a rule was broken by writes since Open, LintCase the last of them.
+type (
+	LintCount = lint.Count
+	LintCase  = lint.Case
 )
 
 // Resource is one state of a small resource, Resources the children of one kind of one owner.

@@ -50,7 +50,7 @@ type BatchResult struct {
 	Mixed bool
 }
 
-// Batch carries out up to 100 operations. An operation's failure is told in its result; the error is for a
+// Batch carries out up to 100 operations. An operation's failure is in its result; the error is for a
 // batch that is refused as a whole: CodeBadRequest for one without operations, CodePartitionKeyMismatch for
 // an atomic one whose key is incomplete, CodeTooLarge for too many operations or documents of more than 2 MB.
 // A batch's results hold documents of 4 MB at most. An atomic one that would exceed that fails as a whole,

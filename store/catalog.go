@@ -77,7 +77,7 @@ func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 }
 
 // readCatalog reads the whole catalog. Databases and containers that there are in memory keep their place,
-// and known is told of the latter, with what is stored of them.
+// and known is called for the latter, with what is stored of them.
 func (ds *dataset) readCatalog(r engine.Reader,
 	known func(*Container, record.Container) error) (*catalog, error) {
 	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),

@@ -24,6 +24,12 @@ func (cat *catalog) removeDatabase(d *Database, containers []*Container, familie
 	cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
 }
 
+// removeContainer takes a container with its throughput out of the catalog. The caller holds mu.
+func (cat *catalog) removeContainer(c *Container) {
+	cat.remove(c)
+	cat.dropOffers(func(o record.Offer) bool { return o.CID == c.cid })
+}
+
 // announce leaves the drop records of containers that are about to be copied.
 func (b *databaseCopy) announce(t *host.Change) {
 	for _, c := range b.containers {
@@ -66,11 +72,7 @@ func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error 
 		}
 		t.NoteHighest(highest(replaced))
 		now := b.db.stamp()
-		b.d.rec.TS, b.d.rec.LSN = now, t.NextLSN(host.CatalogScope())
-		if err := host.SetRecord(t, layout.DatabaseKey(b.as), b.d.rec); err != nil {
-			return err
-		}
-		if err := b.d.clock.Keep(t); err != nil {
+		if err := b.commitDatabase(t, now); err != nil {
 			return err
 		}
 		for _, c := range b.containers {
@@ -91,6 +93,18 @@ func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error 
 		}
 		return nil
 	})
+}
+
+// commitDatabase writes the record and the clock of a database that is brought.
+func (b *databaseCopy) commitDatabase(t *host.Change, now int64) error {
+	if b.into != nil {
+		return nil
+	}
+	b.d.rec.TS, b.d.rec.LSN = now, t.NextLSN(host.CatalogScope())
+	if err := host.SetRecord(t, layout.DatabaseKey(b.as), b.d.rec); err != nil {
+		return err
+	}
+	return b.d.clock.Keep(t)
 }
 
 // commitContainer writes a container's record. Its ranges are all as old as it is: those that it had come

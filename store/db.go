@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// DB is an open store. It is the door to whatever data its host has: a restore replaces those, and a Database
+// DB is an open store. It gives access to whatever data its host has: a restore replaces those, and a Database
 // or a Container that was looked up before belongs to what is gone, while the DB stays. Its methods may be
 // called from any goroutine.
 type DB struct {

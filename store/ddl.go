@@ -306,8 +306,7 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 		return err
 	}
 	db.mu.Lock()
-	db.cat.remove(c)
-	db.cat.dropOffers(func(o record.Offer) bool { return o.CID == c.cid })
+	db.cat.removeContainer(c)
 	db.mu.Unlock()
 	db.door.subscribers.Notify()
 	db.eraseAll(ctx, []*Container{c})

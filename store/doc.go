@@ -41,8 +41,8 @@
 //
 // Changes reads what has changed behind a position, in the order of the writes in each partition range: the
 // latest version of each item, or every version and delete where the container's policy keeps them for a
-// while (package store/internal/feed). A page ends where a transaction ends and is durable when it is answered, so a reader that
-// stores the page's position misses nothing, through crashes, restarts and splits of ranges.
+// while (package store/internal/feed). A page ends where a transaction ends and is durable when it is
+// answered, so a reader that stores the page's position misses nothing, through crashes, restarts and splits of ranges.
 //
 // # Expiry events
 //
@@ -53,10 +53,10 @@
 //
 // # Looking ahead
 //
-// ExplainItem tells of one item when it dies and why, DryRunTTL what a change of the default would do, and
+// ExplainItem reports when one item dies and why, DryRunTTL what a change of the default would do, and
 // Forecast what is going to expire (ahead.go); the answers are package store/inspect's. Wait sleeps until an
 // item is expired, purged or in the feed (wait.go). A ttl that is valid but odd is written all the same, and
-// told of in the receipt and by LintCounts (lint.go).
+// named in the receipt and by LintCounts (lint.go).
 //
 // # Scripts
 //
@@ -75,13 +75,13 @@
 //
 // A store is a tenant of a host (package host), which has the engine, the catalog's lock and numbers, the
 // clocks, the reaper, snapshots and restore. Open opens a host for documents alone; New makes a store that
-// shares one with other tenants. A DB is the door; what it has in one instance of its host is a dataset
+// shares one with other tenants. A DB is what callers hold; what it has in one instance of its host is a dataset
 // (dataset.go), which a restore replaces, with its databases and containers.
 //
 // # Several stores on one engine
 //
 // What a container is lies in memory, in each store that is open over its engine. Its state is counted: by
-// the mark of each slot, which a transaction and a read look at, and which is told with positions anyway. Who
+// the mark of each slot, which a transaction and a read look at, and which comes with positions anyway. Who
 // finds another version reads the state anew and begins again (state.go). Databases, containers and what is
 // defined in them are counted by the catalog's mark; a change of them is refused where it has moved, and who
 // does not find a name asks CatchUp. Not shared are: clocks that are moved while several stores are open, and

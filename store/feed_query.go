@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"math/rand/v2"
 
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -38,8 +37,8 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	udfs := c.scripts().Functions(ctx)
 	defer udfs.Close()
 	watch := c.ds.pageWatch(ctx)
-	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: watch.Elapsed, Limit: watch.Limit,
-		UDF: udfs.Call}
+	env := query.NewEnv(c.queryTime, watch.Elapsed)
+	env.Limit, env.UDF = watch.Limit, udfs.Call
 	heavy := c.ds.door.heavy.Query(env.Elapsed, env.Limit)
 	defer heavy.Leave()
 	heavy.BegunAnew = true // rows of changes are added to those of others

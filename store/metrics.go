@@ -8,11 +8,12 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Metrics is a snapshot of the store's counters and of what waits to be purged. It tells of this moment,
+// Metrics is a snapshot of the store's counters and of what waits to be purged. It describes this moment,
 // durable or not, so that it can be had while the disk makes everybody wait.
 type Metrics struct {
 	Databases  int
@@ -80,12 +81,12 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 			}
 			m.Backlog.Items += b.Items
 			m.Backlog.Oldest = max(m.Backlog.Oldest, b.Oldest)
-			l := newLook(p, s, &s.passes, now, 0)
-			if err := l.nextExpiry(r); err != nil {
+			l := sweep.NewLook(p, s.scope, &s.Passes, now, 0)
+			if err := l.NextExpiry(r); err != nil {
 				return err
 			}
-			if l.next != never && (m.NextExpiry == 0 || l.next < m.NextExpiry) {
-				m.NextExpiry = l.next
+			if l.Next != never && (m.NextExpiry == 0 || l.Next < m.NextExpiry) {
+				m.NextExpiry = l.Next
 			}
 		}
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/split"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -30,8 +31,8 @@ type partition struct {
 
 	// Where the reaper's pass over the families w and x has come to. A write below it or a change of policy
 	// sets rescan, and the next step begins anew.
-	passes
-	announcing passes // the same for the log of expiries, where purges are held back
+	sweep.Passes
+	announcing sweep.Passes // the same for the log of expiries, where purges are held back
 	rescan     atomic.Bool
 	begun      int64 // the second in which the pass last began at the head; the reaper's
 
@@ -41,18 +42,18 @@ type partition struct {
 	behind atomic.Uint64
 	// what is written while a split copies the range; nil: none does. Changes under the gate
 	noted atomic.Pointer[split.Notes]
-	// the highest LSN that a read or a commit has told to be durable; 0: none has
-	told atomic.Uint64
+	// the highest LSN that a read or a commit has shown to be durable; 0: none has
+	shown atomic.Uint64
 }
 
 // tell notes how far the range has come, and returns how far that is.
 func (s *partition) tell(lsn uint64) uint64 {
-	for old := s.told.Load(); old < lsn; old = s.told.Load() {
-		if s.told.CompareAndSwap(old, lsn) {
+	for old := s.shown.Load(); old < lsn; old = s.shown.Load() {
+		if s.shown.CompareAndSwap(old, lsn) {
 			return lsn
 		}
 	}
-	return max(lsn, s.told.Load())
+	return max(lsn, s.shown.Load())
 }
 
 // last is the last LSN of a range that has been split.
@@ -81,6 +82,11 @@ func newPartition(cid uint32, r record.Range) (s *partition, err error) {
 // plain is the range as a plain value.
 func (s *partition) plain() view.Range {
 	return view.Range{ID: s.id, Number: s.number, Scope: s.scope, Min: s.min, Max: s.max, Parents: s.parents}
+}
+
+// isPast reports whether a pass of the reaper may have left a second of a family behind already.
+func (s *partition) isPast(family byte, second int64) bool {
+	return s.IsPast(family, second) || s.announcing.IsPast(family, second)
 }
 
 // answersFor reports whether the range has this id, or came from one that had it.
@@ -127,7 +133,7 @@ func (c *Container) checkSession(s *partition, session []SessionPosition) error 
 		if !s.answersFor(p.Range) || c.isFormer(p) {
 			continue
 		}
-		if p.LSN > s.told.Load() && p.LSN > s.tell(c.ds.eng.Horizon(s.scope)) {
+		if p.LSN > s.shown.Load() && p.LSN > s.tell(c.ds.eng.Horizon(s.scope)) {
 			return errSessionNotAvailable
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -155,9 +154,11 @@ func tooSlow(cause error) error {
 // evaluate fails with CodePreconditionFailed where a condition does not hold. turn is query.Env's; nil where
 // others wait for the end of it.
 func (c *Container) evaluate(
-	ctx context.Context, condition *query.Condition, on *scan.Row, now int64, turn func(context.Context) error,
+	ctx context.Context, condition *query.Condition, on *scan.Row, now int64,
+	turn func(context.Context) error,
 ) error {
-	env := query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64, Turn: turn}
+	env := query.NewEnv(func() time.Time { return time.Unix(now, 0) }, nil)
+	env.Turn = turn
 	defer c.ds.door.memory.Lend(&env)()
 	holds, err := condition.Match(ctx, on, env)
 	switch {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
-	"math/rand/v2"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
@@ -92,8 +91,9 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 		Certain: c.isFull(q.Scope.Partition), Budget: q.Within,
 	}
 	var l scan.Stage
-	state := c.viewState(st, 0)
+	var state *view.State
 	if over != nil {
+		state = c.viewState(st, 0)
 		if l, err = scan.StageOf(state, over, q.Continuation); err != nil {
 			return QueryPage{}, c.refused(), err
 		}
@@ -156,8 +156,8 @@ func (c *Container) runIn(
 			return nil // bounds with nothing between them
 		}
 		watch := c.ds.pageWatch(ctx)
-		env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: rand.Float64, Elapsed: watch.Elapsed,
-			Limit: watch.Limit}
+		env := query.NewEnv(c.queryTime, watch.Elapsed)
+		env.Limit = watch.Limit
 		heavy := c.ds.door.heavy.Query(env.Elapsed, env.Limit)
 		defer heavy.Leave()
 		defer c.ds.door.memory.Lend(&env)()
@@ -226,7 +226,7 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 	case pinned && len(keys) == 0:
 		return q.Scope, nil, nil // there is nothing to read
 	case q.Cross == CrossStream && plan.ListsAggregates():
-		return Scope{}, nil, c.mustMerge(st, q)
+		return Scope{}, nil, c.mustMerge(plan, q)
 	case pinned && len(keys) == 1: // one partition, or those below the beginning of a key
 		if byRange || q.ByRange && c.isFull(keys[0]) {
 			return Scope{Partition: keys[0]}, scan.SpansOfKeys(&c.def, keys), nil
@@ -235,7 +235,7 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 	case q.Cross == CrossRefuse:
 		return Scope{}, nil, CrossPartitionDisabled()
 	case q.Cross == CrossStream && !plan.Streamable():
-		return Scope{}, nil, c.mustMerge(st, q)
+		return Scope{}, nil, c.mustMerge(plan, q)
 	case byRange && pinned:
 		return q.Scope, scan.SpansOfKeys(&c.def, keys), nil
 	case byRange:
@@ -253,12 +253,12 @@ func CrossPartitionDisabled() error {
 
 // mustMerge is the refusal of a query that the client is to merge. Where that cannot be done either, the
 // refusal says why.
-func (c *Container) mustMerge(st *containerState, q QueryRequest) error {
-	plan, err := c.gatewayPlan(st, q, nil)
+func (c *Container) mustMerge(plan *query.Plan, q QueryRequest) error {
+	text, err := c.gatewayPlan(q, nil, plan.Gateway)
 	if err != nil {
 		return &fault.Error{Code: fault.CodeCrossPartition, Message: err.Error(), Err: err}
 	}
-	return &fault.Error{Code: fault.CodeCrossPartition, Err: &CrossPartitionError{plan},
+	return &fault.Error{Code: fault.CodeCrossPartition, Err: &CrossPartitionError{text},
 		Message: "The provided cross partition query can not be " +
 			"directly served by the gateway. This is a first chance (internal) exception that all newer clients will know how to handle gracefully."}
 }

@@ -22,14 +22,21 @@ func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	c.beginUse()
 	defer c.endUse()
 	st := c.state.Load()
-	plan, err := c.gatewayPlan(st, q, features)
+	prepare := func(o query.GatewayOptions) (*query.GatewayPlan, error) {
+		return query.Gateway(q.Text, q.Parameters, c.queryInfo(st), o)
+	}
+	plan, err := c.gatewayPlan(q, features, prepare)
 	if err != nil && c.outdated(ctx, st) {
-		plan, err = c.gatewayPlan(c.state.Load(), q, features)
+		st = c.state.Load()
+		plan, err = c.gatewayPlan(q, features, prepare)
 	}
 	return plan, c.refused(), classify.ToFault(err)
 }
 
-func (c *Container) gatewayPlan(st *containerState, q QueryRequest, features []string) ([]byte, error) {
+// gatewayPlan renders the plan that prepare makes for a client that merges.
+func (c *Container) gatewayPlan(q QueryRequest, features []string,
+	prepare func(query.GatewayOptions) (*query.GatewayPlan, error),
+) ([]byte, error) {
 	key := q.Scope.Partition
 	if !key.IsZero() {
 		var err error
@@ -37,7 +44,7 @@ func (c *Container) gatewayPlan(st *containerState, q QueryRequest, features []s
 			return nil, err
 		}
 	}
-	plan, err := query.Gateway(q.Text, q.Parameters, c.queryInfo(st), query.GatewayOptions{
+	plan, err := prepare(query.GatewayOptions{
 		Features: features, OnePartition: key.Len() == c.def.Levels(), Continued: q.Continued,
 	})
 	if err != nil {

@@ -69,10 +69,10 @@ func (c *Container) receipt(s *partition, charge float64) Receipt {
 	return Receipt{Range: s.id, LSN: c.position(s), Charge: charge}
 }
 
-// position is how far a range is, as far as a read or a commit has told. That of one that has been split
+// position is how far a range is, as far as a read or a commit has shown. That of one that has been split
 // stays where it was then: its session tokens are also for the half that got a slot of its own.
 func (c *Container) position(s *partition) uint64 {
-	lsn := s.told.Load()
+	lsn := s.shown.Load()
 	if lsn == 0 {
 		lsn = s.tell(c.ds.eng.Horizon(s.scope))
 	}
@@ -88,7 +88,7 @@ func (s *partition) clamp(lsn uint64) uint64 {
 }
 
 // settled waits until all is durable that a read has shown of a range, and reports how far the range has
-// come. at is what the read was told, seen the highest LSN that it has shown, 0 where none is known.
+// come. at is the position that came with the read, seen the highest LSN that it has shown, 0 where none is known.
 func (c *Container) settled(ctx context.Context, s *partition, at engine.Position,
 	seen uint64) (uint64, error) {
 	if !at.Settled {

@@ -84,12 +84,13 @@ func TestReindexUnderWrites(t *testing.T) {
 // verifyMoment verifies what the sources say at some moment, whatever goes on.
 func (g *indexRig) verifyMoment() {
 	g.t.Helper()
-	err := g.c.withSources(context.Background(), Scope{}, func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
-		for _, s := range sources {
-			g.verifySource(s)
-		}
-		return nil
-	})
+	err := g.c.withSources(context.Background(), Scope{},
+		func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
+			for _, s := range sources {
+				g.verifySource(s)
+			}
+			return nil
+		})
 	if err != nil {
 		g.t.Error(err)
 	}

@@ -52,13 +52,15 @@ func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Databa
 	})
 }
 
-// databaseCopy is one database on its way out of a snapshot.
+// databaseCopy is one database, or one container of it, on its way out of a snapshot.
 type databaseCopy struct {
 	db    *dataset
 	from  *Database // in the snapshot
 	as    string
 	users bool      // bring users and permissions
 	old   *Database // to be replaced, or nil
+	into  *Database // that only the container takes its place in; nil: the whole database is brought
+	only  string    // the container; "" without into
 
 	d          *Database
 	containers []*Container
@@ -142,6 +144,10 @@ func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) err
 // number makes the database, its resources and its throughput.
 func (b *databaseCopy) number(next *host.Change) {
 	db, from := b.db, b.from
+	if b.into != nil {
+		b.d = b.into
+		return
+	}
 	num := next.Number()
 	b.d = &Database{ds: db, rec: record.Database{ID: b.as, Num: num}, byName: make(map[string]*Container)}
 	b.d.clock = db.in.NewClock(num, clockOf(from.ID())+" in the snapshot")
@@ -179,8 +185,16 @@ func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
 	}
 }
 
+// sources are the snapshot's containers that are copied.
+func (b *databaseCopy) sources() []*Container {
+	if b.into != nil {
+		return []*Container{b.from.byName[b.only]}
+	}
+	return b.from.containers
+}
+
 func (b *databaseCopy) makeContainers(next *host.Change) error {
-	for _, was := range b.from.containers {
+	for _, was := range b.sources() {
 		st := was.state.Load()
 		rec := st.rec
 		rec.CID = next.Number() | layout.CIDBit
@@ -212,10 +226,7 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 	if err := b.load(ctx); err != nil {
 		return classify.ToFault(err)
 	}
-	var replaced []*Container
-	if b.old != nil {
-		replaced = b.old.Containers()
-	}
+	replaced := b.replaced()
 	err := closeAll(ctx, replaced, func() error {
 		if err := b.rise(ctx, replaced); err != nil {
 			return err
@@ -230,8 +241,13 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 		families = b.old.families()
 	}
 	db.mu.Lock()
-	if b.old != nil {
+	switch {
+	case b.old != nil:
 		db.cat.removeDatabase(b.old, replaced, families)
+	case b.into != nil:
+		for _, c := range replaced {
+			db.cat.removeContainer(c)
+		}
 	}
 	b.publish()
 	db.mu.Unlock()
@@ -243,10 +259,23 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 	return nil
 }
 
+// replaced are the containers whose place is taken.
+func (b *databaseCopy) replaced() []*Container {
+	switch {
+	case b.old != nil:
+		return b.old.Containers()
+	case b.into != nil && b.into.byName[b.only] != nil:
+		return []*Container{b.into.byName[b.only]}
+	}
+	return nil
+}
+
 // load reads what was copied, as Open would, and refuses what Open would refuse.
 func (b *databaseCopy) load(ctx context.Context) error {
-	if err := b.d.clock.Copy(b.from.clock); err != nil {
-		return err
+	if b.into == nil {
+		if err := b.d.clock.Copy(b.from.clock); err != nil {
+			return err
+		}
 	}
 	err := b.db.view(ctx, func(r engine.Reader) error {
 		for _, c := range b.containers {
@@ -262,8 +291,10 @@ func (b *databaseCopy) load(ctx context.Context) error {
 // publish adds everything to the catalog in memory. The caller holds mu.
 func (b *databaseCopy) publish() {
 	cat := &b.db.cat
-	cat.names[b.as] = b.d
-	cat.databases = append(slices.Clip(cat.databases), b.d)
+	if b.into == nil {
+		cat.names[b.as] = b.d
+		cat.databases = append(slices.Clip(cat.databases), b.d)
+	}
 	for _, c := range b.containers {
 		cat.add(c)
 		raise(&c.used, c.moment()) // it does not come back to be deleted at once for idleness

@@ -332,6 +332,62 @@ func TestForkAndRestoreOneDatabase(t *testing.T) {
 	b.close()
 }
 
+// TestRestoreOneContainer: a container comes back alone, replaced or deleted, with what expired by a shorter
+// default; its neighbour, and the database's clock, stay as they are.
+func TestRestoreOneContainer(t *testing.T) {
+	w := newSmallWorld(t, vfs.NewMem())
+	b := w.bench
+	b.upsert("a", `,"v":"1"`)
+	spec := definition.ContainerSpec{ID: "beside"}
+	spec.PartitionKey.Paths = []string{"/pk"}
+	beside, err := w.d.CreateContainer(b.ctx, spec, definition.Throughput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	etag := b.c.Info().ETag
+	b.mustSnapshot("s")
+	b.upsert("a", `,"v":"2"`)
+	for _, n := range []string{"replaced", "deleted"} {
+		if n == "deleted" {
+			if err := w.d.DeleteContainer(b.ctx, "c", store.WriteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := beside.Upsert(b.ctx, pk(n), []byte(`{"id":"kept","pk":"`+n+`"}`), store.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		old := b.c
+		if b.c, err = b.db.RestoreContainer(b.ctx, "s", "db", "c"); err != nil {
+			t.Fatal(n, err)
+		}
+		b.holds("a=1")
+		if b.c.Info().ETag == etag {
+			t.Error("the etag names two contents")
+		}
+		if _, _, err := old.Read(b.ctx, pk("p"), "a", store.ReadOptions{}); err == nil {
+			t.Error("the container that was replaced still answers")
+		}
+		if got := len(b.c.Resources(store.KindStoredProcedure).List()); got != 1 {
+			t.Errorf("%s: %d scripts", n, got)
+		}
+		if c, err := w.d.Container("beside"); err != nil || c != beside {
+			t.Error("the neighbour was replaced", err)
+		}
+		if _, _, err := beside.Read(b.ctx, pk(n), "kept", store.ReadOptions{}); err != nil {
+			t.Error("the neighbour has lost a document", err)
+		}
+		b.upsert("a", `,"v":"3"`)
+		b.holds("a=3")
+	}
+	checkClean(t, b.db)
+	for _, ask := range [][3]string{{"s", "db", "none"}, {"s", "none", "c"}, {"none", "db", "c"}} {
+		if _, err := b.db.RestoreContainer(b.ctx, ask[0], ask[1], ask[2]); fault.ErrorCode(err) != fault.CodeNotFound {
+			t.Errorf("%v: %v", ask, err)
+		}
+	}
+	b.close()
+}
+
 // Requests that run while the store goes back and forth get an answer of one state or are refused, and none
 // sees a mixture: two documents are always written together.
 func TestRestoreUnderLoad(t *testing.T) {

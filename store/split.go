@@ -35,8 +35,8 @@ import (
 // Meanwhile writers note which items they have written or removed, when they have committed and before they
 // leave the gate. The split copies those again, and what they have written since, until little is left. Only
 // then it takes the catalog's lock and the gate, copies the rest, and switches. What it copies then is
-// bounded (package store/internal/split): if more has come meanwhile it opens the gate and goes on. So the gate is
-// never held for longer than one such piece and two small transactions take, whatever the size of the range.
+// bounded (package store/internal/split): if more has come meanwhile it opens the gate and goes on. So the
+// gate is never held for longer than one such piece and two small transactions take, whatever the size of the range.
 //
 // A container has maxSlots slots in all its life, since rids name them, and a split takes two.
 //
@@ -133,8 +133,8 @@ func (c *Container) alone(ctx context.Context, fn func(st containerState) error)
 
 // beginSplit notes that s is being split, and makes its writers note what they write. The caller holds
 // splitting.
-func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, wanted func() bool) (m *splitting,
-	err error) {
+func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, wanted func() bool) (
+	m *splitting, err error) {
 	err = c.alone(ctx, func(st containerState) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
@@ -244,7 +244,8 @@ func (m *splitting) going(r engine.Reader) error {
 }
 
 // finishSplit copies the range, and switches to the halves. It returns their ids.
-func (c *Container) finishSplit(ctx context.Context, m *splitting, wanted func() bool) (ids []string, err error) {
+func (c *Container) finishSplit(ctx context.Context, m *splitting, wanted func() bool) (ids []string,
+	err error) {
 	for {
 		err := m.Copy(ctx)
 		for ids == nil && err == nil {
@@ -264,7 +265,8 @@ func (c *Container) finishSplit(ctx context.Context, m *splitting, wanted func()
 
 // trySwitch copies what is left and switches to the halves, unless more is left than the locks may be held
 // for: nil.
-func (c *Container) trySwitch(ctx context.Context, m *splitting, wanted func() bool) (ids []string, err error) {
+func (c *Container) trySwitch(ctx context.Context, m *splitting, wanted func() bool) (ids []string,
+	err error) {
 	err = c.alone(ctx, func(st containerState) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted

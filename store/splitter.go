@@ -172,7 +172,8 @@ func (c *Container) splitPoint(ctx context.Context, s *partition, at string) (bo
 	if bound, err = scan.Bound(at); err != nil {
 		return nil, err
 	}
-	if !split.Divides(&r, bound) || definition.EPKHex(bound) >= definition.MaxEPK || len(bound) > math.MaxUint8 {
+	if !split.Divides(&r, bound) || definition.EPKHex(bound) >= definition.MaxEPK ||
+		len(bound) > math.MaxUint8 {
 		return nil, fault.New(fault.CodeBadRequest,
 			"'"+at+"' does not lie inside of the partition key range '"+
 				s.id+"'.")

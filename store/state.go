@@ -353,7 +353,7 @@ func (c *Container) adopt(st, next *containerState) {
 			s.reindexed.Store(0)
 		}
 		if !next.dropped && !slices.Contains(next.ranges, s) { // it stays where it was when it was split
-			s.behind.Store(s.told.Load() + 1)
+			s.behind.Store(s.shown.Load() + 1)
 		}
 	}
 	c.state.Store(next)

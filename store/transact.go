@@ -176,9 +176,8 @@ func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err er
 	}
 	src := &scan.Source{State: state, Range: state.RangeByID(t.s.id), Span: &sp, Reader: t.Txn}
 	udfs := c.scripts().Functions(ctx)
-	world := c.scripts().World()
-	env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed,
-		UDF: udfs.Call}
+	env := query.NewEnv(c.queryTime, c.ds.in.Elapsed())
+	env.UDF = udfs.Call
 	defer c.ds.door.memory.Lend(&env)()
 	page, err = plan.Run(ctx, []query.Source{src}, env,
 		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: MaxPageBytes, Cursor: q.Continuation,

@@ -12,7 +12,7 @@ import (
 
 // copy copies the keys of all containers.
 func (b *databaseCopy) copy(ctx context.Context) error {
-	for i, was := range b.from.containers {
+	for i, was := range b.sources() {
 		if err := b.copyKeys(ctx, was.cid, b.containers[i].cid); err != nil {
 			return classify.ToFault(err)
 		}

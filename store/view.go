@@ -85,7 +85,8 @@ func (c *Container) inspect(ctx context.Context,
 // viewState is a state of the container as plain values.
 func (c *Container) viewState(st *containerState, now int64) *view.State {
 	s := &view.State{
-		Database: c.d.ID(), Name: c.name, Identity: c.identity, Keys: c.keys, Spec: &st.spec, Policy: st.policy(), Now: now,
+		Database: c.d.ID(), Name: c.name, Identity: c.identity, Keys: c.keys, Spec: &st.spec,
+		Policy: st.policy(), Now: now,
 		Lives: st.lives,
 		Terms: st.terms, Olders: st.olders, Tombstones: st.tombstones,
 		Versions: st.retention(), Expiries: st.eventRetention(), Logs: st.rec.Log != nil,
@@ -100,7 +101,7 @@ func (c *Container) viewState(st *containerState, now int64) *view.State {
 	return s
 }
 
-// inspectDurable is inspect for what must be durable when it is told: all that the snapshot can have shown is
+// inspectDurable is inspect for what must be durable when it is answered: all that the snapshot can have shown is
 // so when it returns.
 func (c *Container) inspectDurable(ctx context.Context,
 	fn func(state *view.State, r engine.Reader) error) error {

@@ -92,18 +92,22 @@ func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "29d": 29 * day, "1d12h": 36 * time.Hour, "0d": 0, "0s": 0, "1d0s": day,
 		"-1d": -day, "-1d12h": -36 * time.Hour, "-5m": -5 * time.Minute, "106751d": 106751 * day, "1d1.5h": 25*time.Hour + 30*time.Minute,
+		"5": 5 * time.Second, "1.5": 1500 * time.Millisecond, "-5": -5 * time.Second, " 90s ": 90 * time.Second,
+		"1h 59m 13s": 2*time.Hour - 47*time.Second, "1d 12h": 36 * time.Hour, "PT1H30M": 90 * time.Minute, "P14D": 14 * day,
+		"pt0.5s": 500 * time.Millisecond, "-PT5S": -5 * time.Second, "P1W": 7 * day,
 	} {
 		if d, err := ttl.ParseDuration(text); d != want || err != nil {
 			t.Errorf("%s: %v %v", text, d, err)
 		}
 	}
-	for _, text := range []string{"", "d", "5", "d5h", "1.5d", "1d-5h", "1d+5h", "1dd", "1d5", "5h1d",
-		"106752d", "106751d24h", "99999999999d", "1 d", "-"} {
+	for _, text := range []string{"", "d", "d5h", "1.5d", "1d-5h", "1d+5h", "1dd", "1d5", "5h1d",
+		"106752d", "106751d24h", "99999999999d", "1 d", "-", "PT", "P1M", "P1Y",
+		"P106752D", "1h  5m", "5 5", "1h 5", "1e3", "0x5", "+-5"} {
 		if d, err := ttl.ParseDuration(text); !errors.As(err, new(*ttl.DurationError)) {
 			t.Errorf("%s: %v %v", text, d, err)
 		}
 	}
-	if got := fmt.Sprint((&ttl.DurationError{Text: "x"}).Error()); got != `"x" is not a duration such as 90s, 5m, 1h30m or 29d` {
+	if got := fmt.Sprint((&ttl.DurationError{Text: "x"}).Error()); got != `"x" is not a duration such as 90s, 1h30m, 29d, PT1H or a number of seconds` {
 		t.Error(got)
 	}
 }
@@ -125,6 +129,19 @@ func TestTimersBesideMoves(t *testing.T) {
 		case <-<-armed:
 		default:
 			t.Fatal("nobody was woken at the moment that was waited for")
+		}
+	}
+}
+
+// TestFormatDuration: a duration is written one way, which ParseDuration reads.
+func TestFormatDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "0s", 90 * time.Second: "1m 30s", 2*time.Hour - 47*time.Second: "1h 59m 13s",
+		720 * time.Hour: "30d", 500 * time.Millisecond: "0.5s", -36 * time.Hour: "-1d 12h", 86401 * time.Second: "1d 1s",
+		math.MinInt64: "-106751d 23h 47m 16.854775808s"} {
+		got := ttl.FormatDuration(d)
+		back, err := ttl.ParseDuration(got)
+		if got != want || (d != math.MinInt64 && (back != d || err != nil)) {
+			t.Errorf("%v is written as %q, which is %v (%v), not %q", d, got, back, err, want)
 		}
 	}
 }

@@ -2,6 +2,9 @@ package ttl
 
 import (
 	"fmt"
+	"math"
+	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -11,41 +14,126 @@ import (
 type DurationError struct{ Text string }
 
 func (e *DurationError) Error() string {
-	return fmt.Sprintf("%q is not a duration such as 90s, 5m, 1h30m or 29d", e.Text)
+	return fmt.Sprintf("%q is not a duration such as 90s, 1h30m, 29d, PT1H or a number of seconds", e.Text)
 }
 
 // day is what d stands for in a duration.
 const day = 24 * time.Hour
 
-// ParseDuration reads a duration as time.ParseDuration does, and one that begins with a whole number of days,
-// "29d" or "1d12h", of 24 hours each. An error is a *DurationError.
+var (
+	secondsPattern = regexp.MustCompile(`^[+-]?\d+(\.\d+)?$`)
+	unitsPattern   = regexp.MustCompile(`^[+-]?[0-9.]+[a-zµμ]+( [0-9.]+[a-zµμ]+)+$`)
+	// isoPattern is a duration of XML Schema without years and months, which have no fixed length.
+	isoPattern = regexp.MustCompile(
+		`^(-)?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d*)?)S)?)?$`)
+)
+
+// ParseDuration reads a duration in any form that people write: a number of seconds ("30"), what
+// time.ParseDuration reads ("1h30m"), also with whole days of 24 hours first ("1d12h") and with blanks between
+// the units, as FormatDuration writes it ("1h 30m"), and ISO 8601 ("PT1H30M", "P14D"). An error is a
+// *DurationError; a duration that a time.Duration cannot hold is one.
 func ParseDuration(text string) (time.Duration, error) {
-	days, rest, found := strings.Cut(text, "d")
-	if !found {
-		d, err := time.ParseDuration(text)
-		if err != nil {
+	plain := strings.TrimSpace(text)
+	if d, ok := ParseISODuration(plain); ok {
+		if d == math.MaxInt64 || d == math.MinInt64 {
 			return 0, &DurationError{text}
 		}
 		return d, nil
 	}
-	n, err := strconv.ParseInt(days, 10, 32)
-	if most := int64(1<<63-1) / int64(day); err != nil || n < -most || n > most {
+	switch {
+	case secondsPattern.MatchString(plain):
+		plain += "s"
+	case unitsPattern.MatchString(plain):
+		plain = strings.ReplaceAll(plain, " ", "")
+	}
+	d, ok := parseUnits(plain)
+	if !ok {
 		return 0, &DurationError{text}
+	}
+	return d, nil
+}
+
+// parseUnits reads numbers with units, days first.
+func parseUnits(text string) (time.Duration, bool) {
+	days, rest, found := strings.Cut(text, "d")
+	if !found {
+		d, err := time.ParseDuration(text)
+		return d, err == nil
+	}
+	n, err := strconv.ParseInt(days, 10, 32)
+	if most := int64(math.MaxInt64) / int64(day); err != nil || n < -most || n > most {
+		return 0, false
 	}
 	d := time.Duration(n) * day
 	if rest == "" {
-		return d, nil
+		return d, true
 	}
 	more, err := time.ParseDuration(rest)
 	if err != nil || rest[0] == '-' || rest[0] == '+' {
-		return 0, &DurationError{text}
+		return 0, false
 	}
 	if days[0] == '-' {
 		more = -more
 	}
 	sum := d + more
-	if (sum < d) != (more < 0) && more != 0 {
-		return 0, &DurationError{text}
+	return sum, (sum < d) == (more < 0) || more == 0
+}
+
+// ParseISODuration reads a duration as ISO 8601 and XML Schema write it: "PT1M", "P14D", "PT0.5S". ok is false
+// for a text of another form. A duration beyond what a time.Duration can hold is math.MaxInt64 or
+// math.MinInt64.
+func ParseISODuration(text string) (d time.Duration, ok bool) {
+	upper := strings.ToUpper(text)
+	m := isoPattern.FindStringSubmatch(upper)
+	if m == nil || strings.Join(m[2:], "") == "" || strings.HasSuffix(upper, "T") {
+		return 0, false
 	}
-	return sum, nil
+	sum := new(big.Rat)
+	for i, unit := range []time.Duration{7 * day, day, time.Hour, time.Minute, time.Second} {
+		digits := strings.TrimSuffix(strings.Replace(m[i+2], ",", ".", 1), ".")
+		if digits == "" {
+			continue
+		}
+		n, ok := new(big.Rat).SetString(digits)
+		if !ok || len(digits) > maxDigits {
+			return 0, false
+		}
+		sum.Add(sum, n.Mul(n, new(big.Rat).SetInt64(int64(unit))))
+	}
+	if m[1] == "-" {
+		sum.Neg(sum)
+	}
+	whole := new(big.Int).Quo(sum.Num(), sum.Denom())
+	switch {
+	case whole.IsInt64():
+		return time.Duration(whole.Int64()), true
+	case whole.Sign() < 0:
+		return math.MinInt64, true
+	}
+	return math.MaxInt64, true
+}
+
+// maxDigits is how many digits a number of a duration may have.
+const maxDigits = 30
+
+// FormatDuration writes a duration for people, and as ParseDuration reads it: "1h 59m 13s", "30d", "0.5s".
+func FormatDuration(d time.Duration) string {
+	sign := ""
+	if d < 0 {
+		sign = "-"
+	}
+	var parts []string
+	for _, u := range []struct {
+		name string
+		of   time.Duration
+	}{{"d", day}, {"h", time.Hour}, {"m", time.Minute}} {
+		if n := d / u.of; n != 0 {
+			parts = append(parts, strconv.FormatInt(max(int64(n), -int64(n)), 10)+u.name)
+			d %= u.of
+		}
+	}
+	if d != 0 || len(parts) == 0 {
+		parts = append(parts, strconv.FormatFloat(math.Abs(d.Seconds()), 'f', -1, 64)+"s")
+	}
+	return sign + strings.Join(parts, " ")
 }

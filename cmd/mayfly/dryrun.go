@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 func dryRunCommand() *cobra.Command {
@@ -106,14 +107,14 @@ func reservations(method string, complete bool) (text string) {
 	return text
 }
 
-func ttlText(ttl *int64) string {
+func ttlText(life *int64) string {
 	switch {
-	case ttl == nil:
+	case life == nil:
 		return "off"
-	case *ttl == -1:
+	case *life == -1:
 		return "never"
 	}
-	return strconv.FormatInt(*ttl, 10)
+	return ttl.FormatDuration(time.Duration(*life) * time.Second)
 }
 
 func orNever(moment string) string {

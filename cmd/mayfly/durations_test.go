@@ -10,7 +10,7 @@ import (
 // TestLives: a time to live is a number of seconds or a duration, of days, too.
 func TestLives(t *testing.T) {
 	for text, want := range map[string]int64{"60": 60, "-1": -1, "never": -1, "90s": 90, "1h30m": 5400,
-		"30d": 2592000, "1d12h": 129600} {
+		"30d": 2592000, "1d12h": 129600, "PT2H": 7200, "1h 30m": 5400} {
 		if got, err := cli.ParseTTL(text); err != nil || *got != want {
 			t.Errorf("%s: %v", text, err)
 		}

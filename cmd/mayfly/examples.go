@@ -90,7 +90,7 @@ var examples = []example{
 	{"expiry", "It says where its time to live comes from, and what holds it back.",
 		[]string{`mayfly expiry 1 --db shop --container carts --partition-key '["ada"]'`}},
 	{"lease", "", []string{
-		`mayfly lease 1 --db shop --container carts --partition-key '["ada"]' --seconds 600`,
+		`mayfly lease 1 --db shop --container carts --partition-key '["ada"]' --for 10m`,
 		`mayfly lease 1 --db shop --container carts --partition-key '["ada"]' --release`}},
 	{"forecast", "", []string{"mayfly forecast --db shop --container carts --by hour", "mayfly forecast"}},
 	{

@@ -14,7 +14,7 @@ import (
 func leaseCommand() *cobra.Command {
 	var c cli.ServerCall
 	var partitionKey string
-	var seconds int
+	var life time.Duration
 	var release bool
 	cmd := &cobra.Command{
 		Use:   "lease ID",
@@ -29,7 +29,7 @@ func leaseCommand() *cobra.Command {
 	c.RegisterJSON(flags)
 	flags.StringVar(&partitionKey, "partition-key", "",
 		`partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
-	flags.IntVar(&seconds, "seconds", 60, "how long from now, by the server's data clock")
+	cli.DurationFlag(flags, &life, "for", time.Minute, "how long from now, by the server's data clock; whole seconds")
 	flags.BoolVar(&release, "release", false, "end the item's lease")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{"id": args[0]}
@@ -41,8 +41,11 @@ func leaseCommand() *cobra.Command {
 			question["partitionKey"] = key
 		}
 		method := http.MethodDelete
+		if life%time.Second != 0 {
+			return cli.Misuse("--for must be of whole seconds, not " + life.String())
+		}
 		if !release {
-			method, question["seconds"] = http.MethodPost, seconds
+			method, question["seconds"] = http.MethodPost, int64(life/time.Second)
 		}
 		req, err := c.Call(cmd.Context(), method, "_mayfly/dbs/{db}/colls/{coll}/lease", question)
 		if err != nil {

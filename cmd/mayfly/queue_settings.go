@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/laboratory"
 	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // entitySettings are the flags for what an entity has, by the names that the server knows them by.
@@ -51,7 +52,7 @@ func (s *entitySettings) given(question map[string]any) {
 		var value any
 		switch f.Value.Type() {
 		case "duration":
-			if d, _ := s.flags.GetDuration(f.Name); d != 0 {
+			if d, _ := ttl.ParseDuration(f.Value.String()); d != 0 {
 				value = entity.FormatDuration(d)
 			}
 		case "int":

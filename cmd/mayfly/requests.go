@@ -20,8 +20,8 @@ import (
 
 const requestsPath = "_mayfly/requests"
 
-// requestsPoll is how long one request waits for others, in seconds. The server may be told to stop meanwhile, so
-// not for ever.
+// requestsPoll is how long one request waits for others, in seconds. The server may be told to stop
+// meanwhile, so not for ever.
 const requestsPoll = 30
 
 // requestsCall is a question about the log of requests.
@@ -55,11 +55,14 @@ func requestsCommand() *cobra.Command {
 	flags.StringVar(&c.Container, "container", "", "container (default any)")
 	flags.StringVar(&c.entity, "entity", "", "queue, topic or subscription (default any)")
 	flags.StringVar(&c.protocol, "protocol", "", "http, direct or amqp (default any)")
-	flags.StringVar(&c.method, "method", "", "method of HTTP, or attach, transfer, disposition, management (default any)")
+	flags.StringVar(&c.method, "method", "",
+		"method of HTTP, or attach, transfer, disposition, management (default any)")
 	flags.IntVar(&c.substatus, "substatus", 0, "substatus (default any)")
 	cli.DurationFlag(flags, &c.least, "took", 0, "the least time that they took (default any)")
-	flags.StringVar(&c.text, "text", "", "text in the path, the names, the ids, the client or the request's body")
-	flags.StringVar(&c.since, "since", "", "a moment (2027-03-01T12:00:00Z), or for how long (5m), in real time")
+	flags.StringVar(&c.text, "text", "",
+		"text in the path, the names, the ids, the client or the request's body")
+	flags.StringVar(&c.since, "since", "",
+		"a moment (2027-03-01T12:00:00Z), or for how long (5m), in real time")
 	flags.IntVar(&c.limit, "limit", 100, "how many at most, the latest ones")
 	flags.BoolVar(&c.explorer, "explorer", false, "with those that the explorer has sent")
 	flags.StringVar(&c.har, "har", "", "file to write them to as an HTTP archive; - is the standard output")
@@ -194,7 +197,8 @@ func (c *requestsCall) archive(cmd *cobra.Command) error {
 		return &cli.StrangeAnswer{URL: req.URL, Err: err}
 	}
 	n := len(archive.Log.Entries)
-	return cli.PrintResult(cmd.OutOrStdout(), c.Json, "wrote "+cli.HowMany(n, "request", "requests")+" to "+c.har,
+	return cli.PrintResult(cmd.OutOrStdout(), c.Json, "wrote "+cli.HowMany(n, "request",
+		"requests")+" to "+c.har,
 		map[string]any{"file": c.har, "requests": n})
 }
 

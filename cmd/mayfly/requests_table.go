@@ -36,7 +36,8 @@ func (t *requestTable) print(list []laboratory.Request) error {
 		at, _ := time.Parse(time.RFC3339Nano, r.Time) // the server writes no other form
 		_, err := fmt.Fprintf(t.out, requestColumns, strconv.FormatUint(r.ID, 10), at.Format(time.TimeOnly),
 			requestStatus(r), strconv.FormatFloat(r.Ms, 'f', 1, 64), requestCharge(r),
-			widths.FillRight(widths.Truncate(plain(requestOperation(r)), operationWidth, "…"), operationWidth),
+			widths.FillRight(widths.Truncate(plain(requestOperation(r)), operationWidth, "…"),
+				operationWidth),
 			requestSubject(r))
 		if err != nil {
 			return err
@@ -114,7 +115,8 @@ func printRequest(out io.Writer, r laboratory.RequestDetails) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s)\n", escaped(r.Method), escaped(r.Path), r.Protocol)
 	for _, line := range [][2]string{{"time", r.Time}, {"data time", r.DataTime},
-		{"status", requestStatus(&r.Request) + " " + r.Condition}, {"charge", requestCharge(&r.Request) + " RU"},
+		{"status", requestStatus(&r.Request) + " " + r.Condition}, {"charge", requestCharge(&r.Request) +
+			" RU"},
 		{"took", strconv.FormatFloat(r.Ms, 'f', -1, 64) + " ms"}, {"operation", r.Operation},
 		{"client", r.Client}, {"activity id", r.Activity}, {"query", r.Correlated}, {"fault", r.Fault},
 		{"attempt", attemptText(&r.Request)}} {
@@ -139,7 +141,8 @@ func attemptText(r *laboratory.Request) string {
 	return fmt.Sprintf("%d, after %d", r.Attempt, r.First)
 }
 
-func printExchange(b *strings.Builder, what string, head []laboratory.RequestHeader, body *laboratory.RequestBody) {
+func printExchange(b *strings.Builder, what string, head []laboratory.RequestHeader,
+	body *laboratory.RequestBody) {
 	if len(head) == 0 && body == nil {
 		return
 	}

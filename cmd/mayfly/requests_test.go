@@ -35,8 +35,9 @@ func TestRequestsCommand(t *testing.T) {
 	b.must(t, 400, "GET", "/dbs/db/colls/c/docs/"+strings.Repeat("%C3%A4", 100), "")
 	out := ask("--db", "db", "--container", "c")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if len(lines) != 3 || !regexp.MustCompile(`^id +time +status +ms +RU +operation +of$`).MatchString(lines[0]) ||
-		!regexp.MustCompile(`^\d+ +\d\d:\d\d:\d\d 201 +\d+\.\d +\d+\.\d\d create_item +db/c ×3$`).MatchString(lines[1]) ||
+	if len(lines) != 3 ||
+		!regexp.MustCompile(`^id +time +status +ms +RU +operation +of$`).MatchString(lines[0]) ||
+		!regexp.MustCompile(`^\d+ +[\d:]{8} 201 +[\d.]+ +[\d.]+ create_item +db/c ×3$`).MatchString(lines[1]) ||
 		!strings.Contains(lines[2], "400") || strings.Contains(lines[2], long) {
 		t.Errorf("%s", out)
 	}
@@ -49,12 +50,14 @@ func TestRequestsCommand(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	var page struct{ Requests []struct{ ID json.Number } }
-	if err := json.Unmarshal([]byte(ask("--json", "--status", "201", "--method", "POST", "--container", "c")), &page); err != nil ||
+	if err := json.Unmarshal([]byte(ask("--json", "--status", "201", "--method", "POST", "--container",
+		"c")), &page); err != nil ||
 		len(page.Requests) != 1 {
 		t.Fatalf("%v %v", page, err)
 	}
 	one := ask(page.Requests[0].ID.String())
-	for _, want := range []string{"POST /dbs/db/colls/c/docs (http)", "Authorization: ", "***", body, "attempt      3, after",
+	for _, want := range []string{"POST /dbs/db/colls/c/docs (http)", "Authorization: ", "***", body,
+		"attempt      3, after",
 		"x-ms-request-charge"} {
 		if !strings.Contains(one, want) {
 			t.Errorf("no %q in\n%s", want, one)
@@ -68,7 +71,8 @@ func TestRequestsCommand(t *testing.T) {
 		t.Errorf("%s %v", text, err)
 	}
 	for _, args := range [][]string{{"1", "--clear"}, {"--follow", "--har", "x"}, {"1", "2"}} {
-		if code, _, errs := mayfly(t, append([]string{"requests", "--url", "http://" + b.host}, args...)...); code != exitUsage {
+		if code, _, errs := mayfly(t, append([]string{"requests", "--url", "http://" + b.host},
+			args...)...); code != exitUsage {
 			t.Errorf("%v: %d %s", args, code, errs)
 		}
 	}
@@ -81,7 +85,8 @@ func TestRequestsCommand(t *testing.T) {
 // A server that keeps no log says so.
 func TestNoRequestsCommand(t *testing.T) {
 	b := boot(t, "--memory", "--requests-memory", "0")
-	if code, _, errs := mayfly(t, "requests", "--url", "http://"+b.host); code == 0 || !strings.Contains(errs, "keeps no log") {
+	if code, _, errs := mayfly(t, "requests", "--url", "http://"+b.host); code == 0 ||
+		!strings.Contains(errs, "keeps no log") {
 		t.Errorf("%d %s", code, errs)
 	}
 }

@@ -23,7 +23,7 @@ func TestSettingsAndLease(t *testing.T) {
 			t.Errorf("%s: %d %s%s", patch, code, out, errs)
 		}
 	}
-	if code, out, errs := ask("lease", "--partition-key", `["x"]`, "--seconds", "30", "1"); code != 0 || !strings.HasPrefix(out, "leased until 20") {
+	if code, out, errs := ask("lease", "--partition-key", `["x"]`, "--for", "30", "1"); code != 0 || !strings.HasPrefix(out, "leased until 20") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	if code, out, errs := ask("lease", "--partition-key", `["x"]`, "--release", "1"); code != 0 || out != "the item has no lease any more\n" {

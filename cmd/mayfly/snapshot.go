@@ -112,12 +112,18 @@ func snapshotRestoreCommand() *cobra.Command {
 	var c snapshotCall
 	cmd := snapshotVerb(&cobra.Command{
 		Use:   "restore NAME",
-		Short: "Put the whole store, or with --db one database, back to a snapshot",
+		Short: "Put the whole store, or with --db one database or container, back to a snapshot",
 		Args:  cobra.ExactArgs(1),
 	}, &c, func(cmd *cobra.Command, args []string) error {
 		question := map[string]string{}
 		if c.Database != "" {
 			question["database"] = c.Database
+		}
+		if c.Container != "" {
+			if c.Database == "" {
+				return cli.Misuse("--container goes with its --db")
+			}
+			question["container"] = c.Container
 		}
 		return showSnapshot(cmd, &c, http.MethodPost, "/"+args[0]+"/restore", question,
 			func(out io.Writer, answer struct{ Databases []string }) error {
@@ -126,6 +132,7 @@ func snapshotRestoreCommand() *cobra.Command {
 			})
 	})
 	cmd.Flags().StringVar(&c.Database, "db", "", "only this database; the others stay as they are")
+	cmd.Flags().StringVar(&c.Container, "container", "", "only this container of the database")
 	return cmd
 }
 

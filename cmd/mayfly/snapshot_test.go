@@ -31,6 +31,8 @@ func TestSnapshot(t *testing.T) {
 		{"fork one --db db --as copy --to x", exitUsage, "", "--to"},
 		{"restore one --db copy", exitFailed, "", "404 Not Found"},
 		{"restore one --db db", 0, "databases: copy, db\n", ""},
+		{"restore one --db db --container none", exitFailed, "", "404 Not Found"},
+		{"restore one --container c", exitUsage, "", "goes with its --db"},
 		{"restore one", 0, "databases: db\n", ""},
 		{"restore ../one", exitUsage, "", "cannot be"},
 		{"fork one --data " + dir + " --to " + fork, 0, "made " + fork + " of snapshot one\n", ""},

@@ -23,12 +23,13 @@ var rooms = map[string]room{
 	"internal/jsondoc":            {third: []string{"github.com/tidwall/gjson", "github.com/twmb/murmur3"}},
 	"internal/jsondoc/jsonbinary": {own: []string{"internal/jsondoc"}},
 	"ttl":                         {},
-	"engine":                      {},
+	"engine":                      {own: []string{"internal/prefix"}},
+	"internal/prefix":             {},
 	"internal/host":               {own: []string{"engine", "ttl"}, tests: []string{"engine/pebble"}},
-	"index": {own: []string{"internal/jsondoc"},
+	"index": {own: []string{"internal/jsondoc", "internal/prefix"},
 		third: []string{"github.com/golang/geo/", "github.com/blevesearch/snowballstem"}},
 	"query":                 {own: []string{"query/...", "internal/jsondoc"}, tests: []string{"index"}},
-	"query/internal/fault":  {own: []string{"query/syntax"}},
+	"query/internal/fault":  {own: []string{"query/syntax", "internal/jsondoc"}},
 	"query/internal/record": {},
 	"query/internal/source": {own: []string{"index", "internal/jsondoc"}},
 	"query/internal/lang": {own: []string{"query/internal/fault", "index", "internal/jsondoc"},
@@ -73,8 +74,8 @@ var rooms = map[string]room{
 	},
 	"store/internal/scan": {
 		own: []string{"store/internal/value", "store/internal/view", "store/internal/posting",
-			"store/internal/work", "store/internal/layout", "store/definition", "store/fault", "internal/host",
-			"query", "index", "internal/jsondoc", "engine"},
+			"store/internal/work", "store/internal/layout", "store/definition", "store/fault",
+			"internal/host", "query", "index", "internal/jsondoc", "engine"},
 	},
 	"store/internal/feed": {
 		own: []string{"store/internal/scan", "store/internal/value", "store/internal/view",
@@ -92,6 +93,14 @@ var rooms = map[string]room{
 		own: []string{"store/internal/resource", "store/internal/value", "store/internal/record",
 			"store/internal/work", "store/internal/classify", "store/inspect", "store/definition",
 			"store/fault", "query", "internal/script", "internal/jsondoc", "ttl"},
+	},
+	"store/internal/sweep": {
+		own: []string{"store/internal/view", "store/internal/work", "store/internal/layout",
+			"store/definition", "internal/host", "engine", "ttl"},
+	},
+	"store/internal/lint": {
+		own: []string{"store/internal/value", "store/internal/view", "store/definition", "internal/jsondoc",
+			"ttl"},
 	},
 	"store/internal/viewtest": { // for tests
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine",
@@ -138,7 +147,7 @@ var rooms = map[string]room{
 			"github.com/twmb/murmur3", "golang.org/x/sync/semaphore"},
 		tests: []string{"engine/pebble"},
 	},
-	"queue/entity": {own: []string{"queue/rule", "queue/wire"},
+	"queue/entity": {own: []string{"queue/rule", "queue/wire", "ttl"},
 		third: []string{"github.com/google/uuid"}},
 	"queue/internal/layout": {
 		own: []string{"queue/entity", "queue/message", "internal/host", "engine", "internal/jsondoc"},
@@ -175,6 +184,7 @@ var rooms = map[string]room{
 	"queue/rest": {
 		own: []string{
 			"internal/inject",
+			"internal/jsondoc",
 			"internal/requests",
 			"queue",
 			"queue/access",

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// duration is a flag's value that knows days, too: lives are of days more often than of hours.
+// duration is a flag's value in any form that ttl.ParseDuration reads.
 type duration time.Duration
 
 // DurationFlag adds a flag for a duration.
@@ -30,7 +30,7 @@ func (d *duration) Set(text string) error {
 	return err
 }
 
-func (d *duration) String() string { return time.Duration(*d).String() }
+func (d *duration) String() string { return ttl.FormatDuration(time.Duration(*d)) }
 func (d *duration) Type() string   { return "duration" }
 
 // ParseTTL reads a default time to live as people write it: a number of seconds, a duration of whole seconds,
@@ -43,13 +43,13 @@ func ParseTTL(text string) (*int64, error) {
 		never := int64(-1)
 		return &never, nil
 	}
-	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil { // 0 and below are the server's to refuse
 		return &n, nil
 	}
 	d, err := ttl.ParseDuration(text)
 	n := int64(d / time.Second)
 	if err != nil || n < 1 || n > math.MaxInt32 || d%time.Second != 0 {
-		return nil, Misuse("the TTL must be a number of seconds, a duration such as 90s, 12h or 30d, " +
+		return nil, Misuse("the TTL must be a number of seconds, a duration such as 90s, 12h, 30d or PT1H, " +
 			"never or off, not " + text)
 	}
 	return &n, nil

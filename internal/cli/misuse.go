@@ -109,7 +109,7 @@ func BadValue(f *pflag.Flag, name, value string, cause error) error {
 	case kind == "bool":
 		want = "it must be true or false"
 	case kind == "duration":
-		want = "it must be a duration such as 90s, 5m or 14d"
+		want = "it must be a duration such as 90s, 5m, 14d or PT1H, or a number of seconds"
 	default:
 		want = cause.Error()
 	}

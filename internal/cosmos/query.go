@@ -1,7 +1,6 @@
 package cosmos
 
 import (
-	"math/rand/v2"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -79,9 +78,9 @@ func queryFeed[T any](c *call, f feed[T]) error {
 			return err
 		}
 	}
-	env := query.Env{Now: c.srv.db.Now().UTC(), Random: rand.Float64, Elapsed: elapsed}
-	page, err := plan.RunValues(c.ctx, list, env, query.RunOptions{
-		MaxItems: store.PageLimit(c.in.MaxItems), MaxBytes: store.MaxPageBytes, Cursor: c.in.Continuation, Scope: f.scope(),
+	page, err := plan.RunValues(c.ctx, list, query.NewEnv(c.srv.db.Now, elapsed), query.RunOptions{
+		MaxItems: store.PageLimit(c.in.MaxItems), MaxBytes: store.MaxPageBytes, Cursor: c.in.Continuation,
+		Scope:   f.scope(),
 		Certain: true,
 	})
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// span is a duration as XML Schema writes it.
+// span is a duration: 90s, 30d, or as XML Schema writes it.
 type span time.Duration
 
 // DecodeMember implements route.Member.
 func (s *span) DecodeMember(name string, v jsondoc.Value) error {
-	d, err := entity.ParseDuration(v.Str())
+	d, err := entity.ParseAnyDuration(v.Str())
 	if v.Kind() != jsondoc.String || err != nil || d <= 0 {
-		return route.BadRequest("'" + name + "' must be a duration such as PT1M or P14D.")
+		return route.BadRequest("'" + name + "' must be a duration such as 90s, 30d, PT1M or P14D.")
 	}
 	*s = span(d)
 	return nil
@@ -27,7 +27,7 @@ func (s *span) DecodeMember(name string, v jsondoc.Value) error {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *span) UnmarshalJSON(text []byte) error {
-	d, err := entity.ParseDuration(jsondoc.Of(text).Str())
+	d, err := entity.ParseAnyDuration(jsondoc.Of(text).Str())
 	if err == nil && d <= 0 {
 		err = errNotPositive
 	}
@@ -40,7 +40,7 @@ var errNotPositive = errors.New("a duration must be positive")
 // JSONSchema implements jsonschema.Exposer.
 func (span) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
-	s.WithFormat("duration").WithExamples("PT1M", "P14D")
+	s.WithExamples("PT1M", "P14D", "90s", "30d")
 	return s, nil
 }
 

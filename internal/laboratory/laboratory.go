@@ -57,6 +57,8 @@ type Options struct {
 	Faults *inject.Rules
 	// Requests is the log of requests; nil: there is none.
 	Requests *requests.Log
+	// Connection is what clients need to connect; nil: not known.
+	Connection *Connection
 }
 
 // WebhookMetrics is how a webhook stands.

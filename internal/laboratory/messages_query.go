@@ -46,8 +46,7 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 		return MessageRows{}, err
 	}
 	began := l.opt.Wall.Now()
-	env := query.Env{Now: in.queues.Now(),
-		Elapsed: func() time.Duration { return l.opt.Wall.Now().Sub(began) }}
+	env := query.NewEnv(in.queues.Now, func() time.Duration { return l.opt.Wall.Now().Sub(began) })
 	from := messageSource{ctx, in.queues, in.address(in.entity.Path), &in.entity, in.DeadLetters}
 	page, err := plan.Run(ctx, []query.Source{from}, env,
 		query.RunOptions{MaxItems: in.Count, Cursor: in.Continuation,

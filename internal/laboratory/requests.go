@@ -15,9 +15,9 @@ import (
 type Request struct {
 	ID             uint64  `json:"id" description:"Its number in the log; it rises."`
 	Time           string  `json:"time" format:"date-time" description:"When it began, in real time."`
-	DataTime       string  `json:"dataTime" format:"date-time" description:"When it ended, by the data's clock."`
+	DataTime       string  `json:"dataTime" format:"date-time" description:"Its end, by the data's clock."`
 	Protocol       string  `json:"protocol" enum:"http,direct,amqp"`
-	Method         string  `json:"method" description:"Of HTTP; of AMQP what was done: attach, transfer, disposition, management."`
+	Method         string  `json:"method" description:"Of HTTP; of AMQP attach, transfer and so on."`
 	Path           string  `json:"path" description:"With its query string."`
 	Operation      string  `json:"operation,omitempty" description:"read_item, send and so on."`
 	FaultOperation string  `json:"faultOperation,omitempty" description:"As faults on demand call it."`
@@ -37,14 +37,15 @@ type Request struct {
 	Version        string  `json:"version,omitempty" description:"Of the protocol."`
 	Activity       string  `json:"activityId,omitempty"`
 	Correlated     string  `json:"correlatedId,omitempty" description:"All pages of a query have the same."`
-	Fault          string  `json:"fault,omitempty" description:"The rule of a fault on demand that it met."`
+	Fault          string  `json:"fault,omitempty" description:"The fault on demand that it met."`
 	Attempt        int     `json:"attempt" description:"Of one operation, from 1."`
 	First          uint64  `json:"first" description:"The id of the first attempt."`
 	Explorer       bool    `json:"explorer,omitempty" description:"The explorer sent it."`
 }
 
 func requestOf(r *requests.Record) Request {
-	return Request{ID: r.ID, Time: r.Began.Format(time.RFC3339Nano), DataTime: r.DataTime.Format(time.RFC3339Nano),
+	return Request{ID: r.ID, Time: r.Began.Format(time.RFC3339Nano),
+		DataTime: r.DataTime.Format(time.RFC3339Nano),
 		Protocol: r.Protocol.String(), Method: r.Method, Path: r.URI, Operation: r.Operation,
 		FaultOperation: r.FaultOperation, Database: r.Database, Container: r.Container, Item: r.Item,
 		Entity: r.Entity, PartitionKey: r.PartitionKey, Status: r.Status, Substatus: r.Substatus,
@@ -55,9 +56,9 @@ func requestOf(r *requests.Record) Request {
 
 // Requests are a part of the log of requests.
 type Requests struct {
-	Requests []Request `json:"requests" nullable:"false" description:"In the order in which they were answered."`
+	Requests []Request `json:"requests" nullable:"false" description:"In the order of their ends."`
 	Position uint64    `json:"position" description:"Behind them: where to go on."`
-	Lost     bool      `json:"lost" description:"Requests behind the position are not kept any more."`
+	Lost     bool      `json:"lost" description:"Some behind the position are gone."`
 }
 
 // Verbatim implements route.Verbatim.
@@ -72,9 +73,9 @@ type requestFilter struct {
 	Entity    string `query:"entity" description:"Path of a queue, topic or subscription."`
 	Status    string `query:"status" description:"A status, a class such as 4xx, or failed."`
 	Substatus int    `query:"substatus" minimum:"0" maximum:"100000" description:"0: any."`
-	MinMs     int64  `query:"minMs" minimum:"0" maximum:"3600000" description:"Those that took so long, or longer."`
-	Text      string `query:"text" description:"In the path, the names, the ids, the client or the request's body."`
-	Since     string `query:"since" description:"A moment (RFC 3339), or for how long: 5m. Real time."`
+	MinMs     int64  `query:"minMs" minimum:"0" maximum:"3600000" description:"The least time."`
+	Text      string `query:"text" description:"In the path, names, ids, client or body."`
+	Since     string `query:"since" description:"A moment of real time, or for how long: 5m."`
 	Explorer  string `query:"explorer" description:"true: with the requests that the explorer has sent."`
 }
 
@@ -88,7 +89,8 @@ func (in *requestFilter) filter(now time.Time) (f requests.Filter, err error) {
 	}
 	if in.Protocol != "" {
 		if f.Protocol = requests.ParseProtocol(in.Protocol); f.Protocol == 0 {
-			return f, route.BadRequest("'protocol' must be one of " + strings.Join(requests.ProtocolNames(), ", ") + ".")
+			return f, route.BadRequest("'protocol' must be one of " +
+				strings.Join(requests.ProtocolNames(), ", ") + ".")
 		}
 	}
 	if err := setStatus(&f, in.Status); err != nil {
@@ -107,7 +109,9 @@ func (in *requestFilter) filter(now time.Time) (f requests.Filter, err error) {
 	}
 	ago, err := ttl.ParseDuration(in.Since)
 	if err != nil {
-		return f, route.BadRequest("'since' must be a moment such as 2027-03-01T12:00:00Z, or a duration such as 5m.")
+		return f,
+			route.BadRequest("'since' must be a moment such as 2027-03-01T12:00:00Z, or a duration " +
+				"such as 5m.")
 	}
 	f.Since = now.Add(-ago)
 	return f, nil
@@ -134,9 +138,9 @@ func setStatus(f *requests.Filter, text string) error {
 
 type requestsRequest struct {
 	requestFilter
-	After int64  `query:"after" minimum:"0" description:"The position to begin behind. None: the latest ones."`
+	After int64  `query:"after" minimum:"0" description:"A position. None: the latest ones."`
 	Limit int    `query:"limit" minimum:"1" maximum:"10000" default:"100" description:"Of a page."`
-	Wait  int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds to wait for a first one."`
+	Wait  int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds, for a first one."`
 	Last  string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
 	Patience
 	Room
@@ -170,8 +174,8 @@ func (l *Laboratory) log() (*requests.Log, error) {
 	return l.opt.Requests, nil
 }
 
-// listRequests gives the latest requests, or the first ones behind a position. Where there are none yet behind
-// that it waits for so many seconds of real time.
+// listRequests gives the latest requests, or the first ones behind a position. Where there are none yet
+// behind that it waits for so many seconds of real time.
 func (l *Laboratory) listRequests(ctx context.Context, in *requestsRequest) (Requests, error) {
 	r, err := l.reader(in)
 	if err != nil {

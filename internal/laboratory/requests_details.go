@@ -49,7 +49,7 @@ type RequestMessage struct {
 	ContentType   string                     `json:"contentType,omitempty"`
 	Properties    map[string]json.RawMessage `json:"properties,omitempty"`
 	Text          string                     `json:"text,omitempty"`
-	Base64        string                     `json:"base64,omitempty" description:"The body, where it is no text."`
+	Base64        string                     `json:"base64,omitempty" description:"Where it is no text."`
 }
 
 type ofRequest struct {
@@ -67,7 +67,8 @@ func (l *Laboratory) getRequest(_ context.Context, in *ofRequest) (RequestDetail
 	}
 	r := log.Details(id)
 	if r == nil {
-		return RequestDetails{}, route.NotFound("There is no request '" + in.ID + "' in the log, or not any more.")
+		return RequestDetails{}, route.NotFound("There is no request '" + in.ID +
+			"' in the log, or not any more.")
 	}
 	out := RequestDetails{Request: requestOf(r), RequestHeaders: headersOf(r.Request),
 		ResponseHeaders: headersOf(r.Response)}

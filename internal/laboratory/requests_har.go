@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// Archive is an HTTP archive, version 1.2 (http://www.softwareishard.com/blog/har-12-spec/). Requests of direct
-// mode are in it as those of HTTP that they stand for; operations of AMQP are not.
+// Archive is an HTTP archive, version 1.2 (http://www.softwareishard.com/blog/har-12-spec/). Requests of
+// direct mode are in it as those of HTTP that they stand for; operations of AMQP are not.
 type Archive struct {
 	Log ArchiveLog `json:"log"`
 }
@@ -101,7 +101,8 @@ type archiveRequest struct {
 }
 
 func (l *Laboratory) archiveRequests(_ context.Context, in *archiveRequest) (Archive, error) {
-	out := Archive{ArchiveLog{Version: "1.2", Creator: ArchiveCreator{"Mayfly", "1"}, Entries: []ArchiveEntry{}}}
+	out := Archive{ArchiveLog{Version: "1.2", Creator: ArchiveCreator{"Mayfly", "1"},
+		Entries: []ArchiveEntry{}}}
 	f, err := in.filter(l.opt.Wall.Now())
 	if err != nil {
 		return out, err
@@ -135,8 +136,9 @@ func archiveEntryOf(r *requests.Record) ArchiveEntry {
 		Request: ArchiveRequest{Method: r.Method, URL: absolute(r), HTTPVersion: version,
 			Cookies: []RequestHeader{}, Headers: headersOf(r.Request), Query: queryOf(r.URI), HeadersSize: -1,
 			BodySize: r.In},
-		Response: ArchiveResponse{Status: r.Status, StatusText: http.StatusText(r.Status), HTTPVersion: version,
-			Cookies: []RequestHeader{}, Headers: headersOf(r.Response), HeadersSize: -1, BodySize: r.Out,
+		Response: ArchiveResponse{Status: r.Status, StatusText: http.StatusText(r.Status),
+			HTTPVersion: version,
+			Cookies:     []RequestHeader{}, Headers: headersOf(r.Response), HeadersSize: -1, BodySize: r.Out,
 			Content: ArchiveContent{Size: r.Out, MimeType: cmp.Or(r.Answered("Content-Type"),
 				"application/octet-stream")}}}
 	if r.Rule != "" {

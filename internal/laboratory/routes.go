@@ -41,6 +41,7 @@ func ofServer() routes {
 		on(get, root, "These routes on a page for people", (*Laboratory).page).
 			Public().As(route.Media{Kind: route.PageKind, Description: "A page without scripts."}),
 		on(get, root+"/openapi.json", "These routes as an OpenAPI document", (*Laboratory).openAPI).Public(),
+		on(get, root+"/connection", "The ports and keys that clients connect with", (*Laboratory).connection),
 		on(get, root+"/livez", "Whether the process answers", (*Laboratory).live).Public(),
 		on(get, root+"/readyz", "Whether the store can be written and read", (*Laboratory).ready).
 			Public().Failing(503),
@@ -73,7 +74,7 @@ func ofData() routes {
 		on(post, root+"/snapshots", "Keep the present state of the whole store under a name",
 			(*Laboratory).createSnapshot).Answering(201).Failing(409),
 		on(del, snapshot, "Free a snapshot", (*Laboratory).deleteSnapshot),
-		on(post, snapshot+"/restore", "Put the whole store, or one database, back to a snapshot",
+		on(post, snapshot+"/restore", "Put the whole store, one database or one container back to a snapshot",
 			(*Laboratory).restoreSnapshot),
 		on(post, snapshot+"/fork", "Copy a snapshot's database under a name that is free",
 			(*Laboratory).forkSnapshot).Answering(201).Failing(409),

@@ -65,7 +65,8 @@ func (l *Laboratory) deleteSnapshot(ctx context.Context, in *OfSnapshot) (route.
 }
 
 type restoreRequest struct {
-	Database *string `json:"database,omitempty" description:"This one alone; else the whole store is put back."`
+	Database  *string `json:"database,omitempty" description:"This one alone; else the whole store is put back."`
+	Container *string `json:"container,omitempty" description:"This one of the database alone."`
 	OfSnapshot
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
@@ -77,9 +78,14 @@ type Restored struct {
 
 func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (Restored, error) {
 	var err error
-	if in.Database != nil {
+	switch {
+	case in.Container != nil && in.Database == nil:
+		return Restored{}, route.BadRequest("A 'container' goes with its 'database'.")
+	case in.Container != nil:
+		_, err = l.db.RestoreContainer(ctx, in.Snapshot, *in.Database, *in.Container)
+	case in.Database != nil:
 		_, err = l.db.RestoreDatabase(ctx, in.Snapshot, *in.Database)
-	} else {
+	default:
 		err = l.db.Restore(ctx, in.Snapshot)
 	}
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 )
 
 // fixedSize is how many bytes an encoded entry has before its texts: the length of the whole (4), the number
-// (8), began, took and data time (3 × 8), charge (8), retry (8), in and out (2 × 8), substatus (4), status (2),
-// protocol, kind and flags (3).
+// (8), began, took and data time (3 × 8), charge (8), retry (8), in and out (2 × 8), substatus (4), status
+// (2), protocol, kind and flags (3).
 const fixedSize = 77
 
 // Places in an encoded entry.
@@ -40,7 +40,8 @@ const lengthSize = 4
 
 // texts are the texts of an entry in the order in which they are encoded, but for the URI.
 func (e *Entry) texts() [14]*string {
-	return [...]*string{&e.Method, &e.Host, &e.Operation, &e.FaultOperation, &e.Database, &e.Container, &e.Item,
+	return [...]*string{&e.Method, &e.Host, &e.Operation, &e.FaultOperation, &e.Database, &e.Container,
+		&e.Item,
 		&e.Entity, &e.Condition, &e.Activity, &e.Rule, &e.Client, &e.Version, &e.PartitionKey}
 }
 
@@ -127,8 +128,8 @@ func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// appendHeader encodes headers: the length of all of them, then names and values. What is beyond maxHeaders is
-// left out.
+// appendHeader encodes headers: the length of all of them, then names and values. What is beyond maxHeaders
+// is left out.
 func appendHeader(b []byte, fields []Field, h http.Header) []byte {
 	start := len(b)
 	b = append(b, 0, 0, 0, 0)

@@ -18,8 +18,9 @@ type Filter struct {
 	Substatus           int
 	Min                 time.Duration // least time that it took
 	Since               time.Time     // it began then, or later, in real time
-	Text                string        // in any case in one of the texts of the entry, or as it is in its request's body
-	Explorer            bool          // with those that the explorer has sent
+	// Text is in one of the texts of the entry, in any case, or in its request's body as it is.
+	Text     string
+	Explorer bool // with those that the explorer has sent
 }
 
 // wants reports whether an entry is wanted.
@@ -45,7 +46,8 @@ func (f *Filter) wants(r *Record) bool {
 // has reports whether a text occurs in the entry.
 func (r *Record) has(text string) bool {
 	lower := strings.ToLower(text)
-	for _, in := range [...]string{r.URI, r.Operation, r.Database, r.Container, r.Item, r.Entity, r.PartitionKey,
+	for _, in := range [...]string{r.URI, r.Operation, r.Database, r.Container, r.Item, r.Entity,
+		r.PartitionKey,
 		r.Client, r.Condition, r.Activity, r.Correlated, r.Rule} {
 		if strings.Contains(strings.ToLower(in), lower) {
 			return true

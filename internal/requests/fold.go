@@ -22,8 +22,8 @@ type attempt struct {
 }
 
 const (
-	// retryWindow is how long after a failure a client retries at the latest, besides the time that it was told
-	// to wait: the SDKs wait for up to 15 seconds between attempts.
+	// retryWindow is how long after a failure a client retries at the latest, besides the time that it was
+	// told to wait: the SDKs wait for up to 15 seconds between attempts.
 	retryWindow = 20 * time.Second
 	// sameWindow is the same for attempts that have one activity id or correlated id.
 	sameWindow = 2 * time.Minute

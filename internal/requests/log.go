@@ -141,7 +141,8 @@ func (l *Log) Memory() (most, allocated int64) {
 
 // each calls fn with each encoded entry whose number is above after, shard by shard, and in each shard by
 // number. It returns the highest number that it has seen all entries up to, and whether some above after are
-// not kept any more. The entry is fn's until it returns. A shard is locked for as long as a block takes to copy.
+// not kept any more. The entry is fn's until it returns. A shard is locked for as long as a block takes to
+// copy.
 func (l *Log) each(after uint64, fn func(encoded)) (upTo uint64, lost bool) {
 	upTo = l.last.Load()
 	if upTo <= after {

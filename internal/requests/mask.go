@@ -93,14 +93,16 @@ func maskQuery(query string) string {
 	return strings.Join(parts, "&")
 }
 
-// secretMembers finds the values of members of JSON, and the contents of elements of XML, that hold secrets: the
-// tokens of permissions, the keys and passwords of Mayfly's own API, the keys of rules of Service Bus.
+// secretMembers finds the values of members of JSON, and the contents of elements of XML, that hold
+// secrets: the tokens of permissions, the keys and passwords of Mayfly's own API, the keys of rules of
+// Service Bus.
 var secretMembers = regexp.MustCompile(`(?i)("(?:_token|token|key|masterkey|primarykey|secondarykey|secret|` +
 	`password|authorization|signature|connectionstring)"\s*:\s*")(?:[^"\\]|\\.)*("|\\?$)` +
 	`|(<(?:PrimaryKey|SecondaryKey|Token|SharedAccessKey)>)[^<]*(</)`)
 
 // secretPairs finds the secrets of connection strings and signatures inside of other text.
-var secretPairs = regexp.MustCompile(`(?i)((?:SharedAccessKey|AccountKey|SharedAccessSignature|sig)(?:=|%3d))` +
+var secretPairs = regexp.MustCompile(`(?i)((?:SharedAccessKey|AccountKey|SharedAccessSignature|sig)` +
+	`(?:=|%3d))` +
 	`[^;&"\s<\\]+`)
 
 // maskBody masks the secrets in a body.

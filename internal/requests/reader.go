@@ -16,8 +16,8 @@ type Reader struct {
 }
 
 // Read makes a reader of the entries after a number, 0 for all that are kept. It looks at the entries before,
-// too, since the first attempts of an operation may be there. A number that the log has not given yet is one of
-// an earlier start: then the reader begins at 0.
+// too, since the first attempts of an operation may be there. A number that the log has not given yet is
+// one of an earlier start: then the reader begins at 0.
 func (l *Log) Read(after uint64, f Filter) *Reader {
 	r := &Reader{log: l, filter: f, folder: newFolder()}
 	switch {

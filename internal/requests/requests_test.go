@@ -18,8 +18,10 @@ var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func entry(n int) *Entry {
 	return &Entry{Began: start.Add(time.Duration(n) * time.Second), Took: 3 * time.Millisecond,
-		DataTime: start.AddDate(1, 0, 0), Protocol: HTTP, Method: "GET", URI: fmt.Sprintf("/dbs/d/colls/c/docs/%d", n),
-		Operation: "read_item", FaultOperation: "readItem", Database: "d", Container: "c", Item: fmt.Sprint(n),
+		DataTime: start.AddDate(1, 0, 0), Protocol: HTTP, Method: "GET",
+		URI:       fmt.Sprintf("/dbs/d/colls/c/docs/%d", n),
+		Operation: "read_item", FaultOperation: "readItem", Database: "d", Container: "c",
+		Item:   fmt.Sprint(n),
 		Status: 200, Charge: 1.25, In: 7, Out: 12, Activity: "a",
 		RequestHeader:  http.Header{"X-Ms-Version": {"2020-07-15"}, "User-Agent": {"sdk/1"}},
 		ResponseHeader: http.Header{"etag": {`"1"`}}, RequestBody: []byte("request"),
@@ -38,9 +40,12 @@ func TestEntry(t *testing.T) {
 	if r == nil {
 		t.Fatal("it is not there")
 	}
-	if r.ID != 1 || !r.Began.Equal(e.Began) || r.Took != e.Took || !r.DataTime.Equal(e.DataTime) || r.URI != e.URI ||
-		r.Operation != e.Operation || r.FaultOperation != e.FaultOperation || r.Container != "c" || r.Charge != 1.25 ||
-		r.In != 7 || r.Out != 12 || r.Substatus != 3200 || r.Retry != time.Second || r.Rule != "f1" || !r.Explorer {
+	if r.ID != 1 || !r.Began.Equal(e.Began) || r.Took != e.Took || !r.DataTime.Equal(e.DataTime) ||
+		r.URI != e.URI ||
+		r.Operation != e.Operation || r.FaultOperation != e.FaultOperation || r.Container != "c" ||
+		r.Charge != 1.25 ||
+		r.In != 7 || r.Out != 12 || r.Substatus != 3200 || r.Retry != time.Second || r.Rule != "f1" ||
+		!r.Explorer {
 		t.Errorf("%+v", r)
 	}
 	if r.Client != "sdk/1" || r.Version != "2020-07-15" || r.PartitionKey != `["a"]` || r.Correlated != "q" ||
@@ -68,8 +73,8 @@ func TestNoLog(t *testing.T) {
 	}
 }
 
-// Under a flood of entries of all sizes the memory stays within its bound, what is kept are the latest entries
-// without a gap behind what each reader has seen, and no entry is torn.
+// Under a flood of entries of all sizes the memory stays within its bound, what is kept are the latest
+// entries without a gap behind what each reader has seen, and no entry is torn.
 func TestFlood(t *testing.T) {
 	l := New(3 << 20)
 	const writers, each = 4, 400
@@ -118,7 +123,8 @@ func TestFlood(t *testing.T) {
 	}
 	for _, brief := range list {
 		r := l.Find(brief.ID)
-		if want := int(min(r.Out, MaxBody)); len(r.ResponseBody) != want || r.ResponseCut != (r.Out > MaxBody) {
+		if want := int(min(r.Out, MaxBody)); len(r.ResponseBody) != want ||
+			r.ResponseCut != (r.Out > MaxBody) {
 			t.Fatalf("%d bytes of %d", len(r.ResponseBody), r.Out)
 		}
 		if b := string(r.ResponseBody); b != "" && b != strings.Repeat(b[:1], len(b)) {
@@ -166,31 +172,37 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Whatever the memory holds, no secret is in it: each form of each secret, in headers, query strings and bodies.
+// Whatever the memory holds, no secret is in it: each form of each secret, in headers, query strings and
+// bodies.
 func TestSecrets(t *testing.T) {
 	const secret = "S3cr3tS3cr3tS3cr3t"
 	l := New(MinMemory)
 	for _, value := range []string{
 		"type=master&ver=1.0&sig=" + secret, "type%3Dmaster%26ver%3D1.0%26sig%3D" + secret,
-		"type%3dresource%26ver%3d1%26sig%3d" + secret + "%3b" + secret, "type=resource&ver=1&sig=" + secret + ";" + secret + ";",
+		"type%3dresource%26ver%3d1%26sig%3d" + secret + "%3b" + secret, "type=resource&ver=1&sig=" +
+			secret + ";" + secret + ";",
 		"type=aad&ver=1.0&sig=eyJ." + secret + ".x", "SIG=" + secret + "&ver=1.0&sig=" + secret,
-		"SharedAccessSignature sr=sb%3A%2F%2Fx&sig=" + secret + "%3D&se=1&skn=Root", "Bearer " + secret, "Basic " + secret,
+		"SharedAccessSignature sr=sb%3A%2F%2Fx&sig=" + secret + "%3D&se=1&skn=Root", "Bearer " + secret,
+		"Basic " + secret,
 		secret, secret + "&sig", "sig" + secret,
 	} {
-		for _, name := range []string{"Authorization", "authorization", "Proxy-Authorization", "Cookie", "Set-Cookie",
+		for _, name := range []string{"Authorization", "authorization", "Proxy-Authorization", "Cookie",
+			"Set-Cookie",
 			"Servicebusauthorization", "ServiceBusSupplementaryAuthorization"} {
 			e := entry(1)
 			e.RequestHeader[name], e.ResponseHeader[name] = []string{value, value}, []string{value}
 			l.Add(e)
 		}
 	}
-	for _, query := range []string{"sig=", "a=b&Authorization=", "token=", "key=", "access_token=", "password="} {
+	for _, query := range []string{"sig=", "a=b&Authorization=", "token=", "key=", "access_token=",
+		"password="} {
 		e := entry(1)
 		e.URI = "/x?" + query + secret + "&c=d"
 		l.Add(e)
 	}
 	for _, body := range []string{
-		`{"_token":"type=resource&ver=1&sig=` + secret + `;"}`, `{"permissions":[{"_token" : "` + secret + `\"` + secret + `"}]}`,
+		`{"_token":"type=resource&ver=1&sig=` + secret + `;"}`, `{"permissions":[{"_token" : "` +
+			secret + `\"` + secret + `"}]}`,
 		`{"masterKey":"` + secret + `","key":"` + secret + `"}`, `<PrimaryKey>` + secret + `</PrimaryKey>`,
 		`{"url":"https://x?sig=` + secret + `&se=1"}`,
 		`Endpoint=sb://x;SharedAccessKeyName=Root;SharedAccessKey=` + secret + `;`,
@@ -246,16 +258,24 @@ func TestFolding(t *testing.T) {
 		"after each status": {{0, 449, same, "1 of 1"}, {1, 408, same, "2 of 1"}, {2, 410, same, "3 of 1"},
 			{3, 503, same, "4 of 1"}, {4, 0, same, "5 of 1"}, {5, 201, same, "6 of 1"}},
 		"a failure for good": {{0, 404, same, "1 of 1"}, {1, 200, same, "1 of 2"}},
-		"another item":       {{0, 429, same, "1 of 1"}, {1, 200, func(e *Entry) { e.URI = "/other" }, "1 of 2"}},
-		"another body":       {{0, 429, same, "1 of 1"}, {1, 200, func(e *Entry) { e.RequestBody = []byte("x") }, "1 of 2"}},
+		"another item": {{0, 429, same, "1 of 1"}, {1, 200, func(e *Entry) { e.URI = "/other" },
+			"1 of 2"}},
+		"another body": {{0, 429, same, "1 of 1"}, {1, 200,
+			func(e *Entry) { e.RequestBody = []byte("x") }, "1 of 2"}},
 		"another page": {{0, 429, same, "1 of 1"},
 			{1, 200, func(e *Entry) { e.RequestHeader.Set("X-Ms-Continuation", "2") }, "1 of 2"}},
-		"another protocol":        {{0, 429, same, "1 of 1"}, {1, 200, func(e *Entry) { e.Protocol = Direct }, "1 of 2"}},
-		"too late":                {{0, 429, func(e *Entry) { e.Activity = "b" }, "1 of 1"}, {30 * time.Second, 200, same, "1 of 2"}},
+		"another protocol": {{0, 429, same, "1 of 1"}, {1, 200,
+			func(e *Entry) { e.Protocol = Direct }, "1 of 2"}},
+		"too late": {{0, 429, func(e *Entry) { e.Activity = "b" }, "1 of 1"},
+			{30 * time.Second, 200, same, "1 of 2"}},
 		"the same activity later": {{0, 429, same, "1 of 1"}, {30 * time.Second, 200, same, "2 of 1"}},
-		"as late as it was told": {{0, 429, func(e *Entry) { e.Activity, e.Retry = "b", time.Minute }, "1 of 1"},
+		"as late as it was told": {{0, 429, func(e *Entry) { e.Activity, e.Retry = "b", time.Minute },
+			"1 of 1"},
 			{time.Minute, 200, same, "2 of 1"}},
-		"others between": {{0, 429, same, "1 of 1"}, {1, 429, func(e *Entry) { e.Item, e.URI = "2", "/2" }, "1 of 2"},
+		"others between": {{0, 429, same, "1 of 1"}, {1, 429, func(e *Entry) {
+			e.Item, e.URI = "2",
+				"/2"
+		}, "1 of 2"},
 			{2, 200, same, "2 of 1"}, {3, 200, func(e *Entry) { e.Item, e.URI = "2", "/2" }, "2 of 2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -312,7 +332,8 @@ func TestFilter(t *testing.T) {
 		{Filter{}, []uint64{1, 2, 3, 5}}, {Filter{Explorer: true}, []uint64{1, 2, 3, 4, 5}},
 		{Filter{Protocol: AMQP}, []uint64{3}}, {Filter{Method: "get"}, []uint64{1, 2, 5}},
 		{Filter{Entity: "orders"}, []uint64{3}}, {Filter{Database: "d", Container: "c"}, []uint64{1, 2, 5}},
-		{Filter{MinStatus: 429, MaxStatus: 429}, []uint64{2}}, {Filter{MinStatus: 200, MaxStatus: 299}, []uint64{1, 3}},
+		{Filter{MinStatus: 429, MaxStatus: 429}, []uint64{2}}, {Filter{MinStatus: 200, MaxStatus: 299},
+			[]uint64{1, 3}},
 		{Filter{Failed: true}, []uint64{2, 5}}, {Filter{Substatus: 3200}, []uint64{2}},
 		{Filter{Min: time.Second}, []uint64{2}}, {Filter{Since: start.Add(time.Minute)}, []uint64{5}},
 		{Filter{Text: "sevEN"}, []uint64{5}}, {Filter{Text: "request"}, []uint64{1, 2, 3, 5}},
@@ -344,7 +365,8 @@ func TestAnyEntry(t *testing.T) {
 			t.Fatalf("%d bytes", len(b))
 		}
 		r := encoded(b).decode()
-		if r.Method != e.Method[:min(len(e.Method), maxText)] || r.Item != e.Item[:min(len(e.Item), maxText)] ||
+		if r.Method != e.Method[:min(len(e.Method), maxText)] || r.Item != e.Item[:min(len(e.Item),
+			maxText)] ||
 			len(r.RequestBody) != min(len(e.RequestBody), MaxBody) {
 			t.Fatalf("%+v", r)
 		}
@@ -361,7 +383,8 @@ func BenchmarkAdd(b *testing.B) {
 	for i := range 18 {
 		e.ResponseHeader[fmt.Sprintf("x-ms-header-%d", i)] = []string{"a value of some length"}
 	}
-	e.RequestHeader["Authorization"] = []string{"type%3Dmaster%26ver%3D1.0%26sig%3D" + strings.Repeat("x", 50)}
+	e.RequestHeader["Authorization"] = []string{"type%3Dmaster%26ver%3D1.0%26sig%3D" +
+		strings.Repeat("x", 50)}
 	e.ResponseBody = []byte(strings.Repeat("x", 1000))
 	b.ReportAllocs()
 	for b.Loop() {

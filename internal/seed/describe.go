@@ -86,14 +86,15 @@ func (d *describer) left(format string, args ...any) {
 
 // file adds a file.
 func (d *describer) file(path string, content map[string]any) error {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(content); err != nil {
+	text, err := jsondoc.Marshal(content)
+	if err != nil {
 		return err
 	}
-	d.Files[path] = text.String()
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, text, "", "  "); err != nil {
+		return err
+	}
+	d.Files[path] = indented.String() + "\n"
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/store/definition"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // Anything is a value of any kind; the zero Anything was not given.
@@ -145,11 +144,7 @@ type Span struct{ value *tree.Value }
 
 // DecodeTree implements tree.Decoder. It brings all forms into the last one.
 func (s *Span) DecodeTree(v *tree.Value) error {
-	if _, err := entity.ParseDuration(v.Text); v.Kind == tree.String && err == nil {
-		s.value = v
-		return nil
-	}
-	d, err := ttl.ParseDuration(v.Text)
+	d, err := entity.ParseAnyDuration(v.Text)
 	if v.Kind != tree.String || err != nil || d <= 0 {
 		return v.Place.Fail("a duration such as 90s, 29d or PT1M is expected here, not %s", v.Shown())
 	}

@@ -174,7 +174,7 @@ func (s *Server) httpOptions(pem []byte) httpapi.Options {
 	if o.Faults == nil {
 		o.Faults = inject.New(s.db.Now)
 	}
-	s.faults, o.Requests = o.Faults, s.requests
+	s.faults, o.Requests, o.Connection = o.Faults, s.requests, s.connection()
 	if s.telemetry != nil {
 		o.Observe = s.telemetry.Request
 	}

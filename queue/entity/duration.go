@@ -2,58 +2,38 @@ package entity
 
 import (
 	"fmt"
-	"math"
-	"math/big"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/mayflydb/mayfly/ttl"
 )
 
-// foreverDays is from how many days on a duration stands for no limit. The longest one that the service knows
-// is 10675199 days and some hours, and clients round it in ways of their own.
-const foreverDays = 10_675_199
-
-// foreverText is how the wire writes Forever.
+// foreverText is how the wire writes Forever. Clients round it in ways of their own.
 const foreverText = "P10675199DT2H48M5.4775807S"
 
-// durationForm is a duration of XML Schema without years and months, which have no fixed length.
-const durationForm = `^(-)?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d*)?)S)?)?$`
-
-var durationPattern = regexp.MustCompile(durationForm)
-
-// ParseDuration reads a duration as XML Schema writes it: "PT1M", "P14D", "PT0.5S". What is as long as the
-// longest one of the service, or longer than this machine can tell, is Forever.
+// ParseDuration reads a duration as XML Schema writes it: "PT1M", "P14D", "PT0.5S". What is longer than this
+// machine can tell, as the longest one of the service is, is Forever.
 func ParseDuration(text string) (time.Duration, error) {
-	text = strings.TrimSpace(text)
-	m := durationPattern.FindStringSubmatch(strings.ToUpper(text))
-	if m == nil || strings.Join(m[2:], "") == "" || strings.HasSuffix(strings.ToUpper(text), "T") {
+	d, ok := ttl.ParseISODuration(strings.TrimSpace(text))
+	if !ok {
 		return 0, &Error{Code: CodeArgument, Message: "'" + text +
 			"' is no duration, such as PT1M or P14D."}
 	}
-	sum := new(big.Rat)
-	for i, unit := range []time.Duration{7 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute,
-		time.Second} {
-		digits := strings.TrimSuffix(strings.Replace(m[i+2], ",", ".", 1), ".")
-		if digits == "" {
-			continue
-		}
-		n, ok := new(big.Rat).SetString(digits)
-		if !ok || len(digits) > 30 {
-			return 0, &Error{Code: CodeArgument, Message: "'" + text + "' is too long a duration."}
-		}
-		sum.Add(sum, n.Mul(n, new(big.Rat).SetInt64(int64(unit))))
+	return d, nil
+}
+
+// ParseAnyDuration reads a duration in any form that people write, as ttl.ParseDuration does; what ISO 8601
+// writes may be Forever.
+func ParseAnyDuration(text string) (time.Duration, error) {
+	if d, err := ParseDuration(text); err == nil {
+		return d, nil
 	}
-	whole := new(big.Int).Quo(sum.Num(), sum.Denom())
-	longest := new(big.Int).Mul(big.NewInt(foreverDays), big.NewInt(int64(24*time.Hour)))
-	switch {
-	case m[1] == "-" && whole.IsInt64():
-		return -time.Duration(whole.Int64()), nil
-	case m[1] == "-":
-		return math.MinInt64, nil
-	case !whole.IsInt64() || whole.Cmp(longest) >= 0:
-		return Forever, nil
+	d, err := ttl.ParseDuration(text)
+	if err != nil {
+		return 0, &Error{Code: CodeArgument, Message: "'" + text +
+			"' is no duration, such as 90s, 2h, 30d or PT1M."}
 	}
-	return time.Duration(whole.Int64()), nil
+	return d, nil
 }
 
 // FormatDuration writes a duration as ParseDuration reads it.

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -158,11 +158,11 @@ func tellBroker(d *queue.Delivery, token string) string {
 	if b.TTL != message.Absent {
 		out.TimeToLive = json.Number(strconv.FormatFloat(float64(b.TTL)/1000, 'f', -1, 64))
 	}
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(out) // of strings and numbers
-	return plainJSON(strings.TrimSpace(text.String()))
+	text, err := jsondoc.Marshal(out)
+	if err != nil { // strings and numbers always have a JSON form
+		return ""
+	}
+	return plainJSON(string(text))
 }
 
 // plainJSON writes what is not ASCII as escapes: a header has no other characters.

@@ -29,7 +29,8 @@ func TestRecorded(t *testing.T) {
 			body = ""
 		}
 		fmt.Fprintln(&got, r.Method, r.Operation, r.Entity, r.Status, r.Rule, body)
-		if auth := full.Sent("Authorization"); !strings.Contains(auth, "***") || strings.Contains(auth, w.token) {
+		if auth := full.Sent("Authorization"); !strings.Contains(auth, "***") || strings.Contains(auth,
+			w.token) {
 			t.Errorf("authorization %q", auth)
 		}
 	}

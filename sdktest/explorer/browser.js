@@ -299,7 +299,7 @@ const panel = (w, { row, button, clipboard, same }) => {
 		},
 		async 'text that is no JSON is marked where it is wrong until it is right'() {
 			await type('{\n  "id": "1",\n  "x": [1,2,,3]\n}')
-			await see('Line 3, column 13: A value is expected, not ,.', '.doc [role=alert]')
+			await see('Line 3, column 13: A value is expected here.', '.doc [role=alert]')
 			await doc.locator('.cm-lintRange-error').waitFor()
 			same(await doc.locator('.cm-lintRange-error').textContent(), ',', 'the mark')
 			const lines = await doc.locator('.cm-line').allTextContents()

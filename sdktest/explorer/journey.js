@@ -29,8 +29,9 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 		await see('shop', 'h1')
 		await kb.push('New container')
 		await kb.fill('Id', 'carts')
+		await kb.fill('Partition key', 'pk')
 		await kb.choose('Time to live', 'On, with')
-		await kb.fill('Default, in seconds', '100')
+		await kb.fill('Default time to live', '100')
 		await axe()
 		await kb.press('Enter')
 		await see('TTL 1m 40s', '.chip')
@@ -45,7 +46,7 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 		await kb.press('Control+Enter')
 		await left(page, '1m 40s')
 		await kb.goTo('Advance the clock by 1m')
-		await left(page, '40 s')
+		await left(page, '40s')
 		await axe()
 		await kb.goTo('Advance the clock by 1m')
 		await page.waitForFunction(
@@ -107,11 +108,11 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 	},
 	async 'a change of the time to live is tried out, then saved'() {
 		await kb.goTo('carts › settings')
-		await kb.fill('Default, in seconds', '20')
-		await see('3 die sooner', '.dry-run')
+		await kb.fill('Default time to live', '20')
+		await see('3 expire sooner', '.dry-run')
 		await axe()
 		await kb.push('Save time to live')
-		await see('TTL 20 s', '.chip')
+		await see('TTL 20s', '.chip')
 	},
 	async 'the forecast, the reaper, changes, scripts and ranges are readable'() {
 		for (const tab of ['time', 'feed', 'scripts', 'ranges']) {
@@ -143,7 +144,7 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 	async 'a dead letter is resubmitted'() {
 		await kb.goTo('New queue')
 		await kb.fill('Path', 'orders')
-		await kb.fill('Time to live', 'PT10S')
+		await kb.fill('Message time to live', 'PT10S')
 		await kb.press('Enter')
 		await see('orders', 'h1')
 		await kb.push('Send')

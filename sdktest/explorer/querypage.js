@@ -145,8 +145,8 @@ export const querypage = ({ page, kb, see, told, send, at, axe, shot, answers })
 		async 'what is wrong with the parameters is told at its place'() {
 			const field = page.getByLabel('Parameters, as JSON')
 			for (const [text, want, mark] of [
-				['[{"name":"@n","value":1,,}]', ['Error', 'line 1, column 25', 'Parameters: A name in double quotes is expected.'], ','],
-				['[{"name":"@n"', ['Error', 'line 1, column 2', 'Parameters: The { is not closed.'], '{'],
+				['[{"name":"@n","value":1,,}]', ['Error', 'line 1, column 25', 'Parameters: A name in double quotes is expected here.'], ','],
+				['[{"name":"@n"', ['Error', 'line 1, column 14', 'Parameters: The text ends where , or } is expected.'], '\u00a0'],
 				['{}', ['Error', "The 'parameters' of a query must be an array."], ''],
 				['[{"name":"n"}]', ['Error', "Each parameter of a query needs a 'name' that begins with '@'."], ''],
 			]) {

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { browser as dataBrowser } from './browser.js'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
+import { overview } from './overview.js'
 import { querypage } from './querypage.js'
 import { requests } from './requests.js'
 import { safety, signIn } from './safety.js'
@@ -35,6 +36,7 @@ const parts = {
 	requests,
 	views,
 	safety,
+	overview,
 	scale,
 	async signIn(w) {
 		await sender(args.keyed, args.key)('/dbs', { id: 'vault' })

@@ -49,6 +49,20 @@ export async function world(browser, endpoint, images) {
 		if (!answers.length) trouble.push('a dialog: ' + d.message())
 		d[answers.shift() ?? 'dismiss']()
 	})
+	// A question about what is unsaved is a dialog of the page; it is answered as the browser's own are.
+	await page.exposeFunction('asked', text => {
+		if (!answers.length) trouble.push('a question: ' + text)
+		return answers.shift() ?? 'dismiss'
+	})
+	await page.addInitScript(() => {
+		new MutationObserver(async () => {
+			const dialog = document.querySelector('dialog.leave[open]:not([data-asked])')
+			if (!dialog) return
+			dialog.dataset.asked = 'yes'
+			const answer = await window.asked(dialog.textContent)
+			dialog.querySelector(answer === 'accept' ? 'button.bad' : 'button[type=button]').click()
+		}).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ['open'] })
+	})
 	page.on('console', m => {
 		if (m.text().startsWith('refused: ')) trouble.push(m.text())
 	})

@@ -56,7 +56,7 @@ func readsOnlyText(text string) bool {
 	return plain
 }
 
-// changeable tells of functions whose result depends on more than their arguments: on the moment, on chance,
+// changeable names the functions whose result depends on more than their arguments: on the moment, on chance,
 // or on how the container is set up.
 func changeable(function string) bool {
 	name := strings.ToUpper(function)

@@ -56,7 +56,7 @@ var sourceNames = [...]string{"off", "item", "container", "floor", "lease"}
 // String names the source in lower case.
 func (s TTLSource) String() string { return sourceNames[s] }
 
-// Expiry tells of one item when it expires and why. All moments are seconds since 1970 of the container's
+// Expiry says when one item expires and why. All moments are seconds since 1970 of the container's
 // clock.
 type Expiry struct {
 	State ItemState

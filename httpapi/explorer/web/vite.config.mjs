@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { defineConfig } from 'vite'
+import { snippets } from './vite.snippets.mjs'
 
 // packed keeps each file of the build as .br and .gz alone: the server sends them as they are.
 const packed = {
@@ -24,7 +25,7 @@ const packed = {
 
 export default defineConfig({
 	base: '/_explorer/',
-	plugins: [packed],
+	plugins: [packed, snippets],
 	esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
 	build: {
 		outDir: '../dist',

@@ -58,21 +58,26 @@ func (Moment) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// Duration is a time span as people write it: "90s", "30d".
+// Duration is a time span in any form that ttl.ParseDuration reads; a number is of seconds.
 type Duration struct{ time.Duration }
 
 // DecodeMember implements Member.
 func (d *Duration) DecodeMember(name string, v jsondoc.Value) (err error) {
-	if d.Duration, err = ttl.ParseDuration(v.Str()); err != nil {
-		return BadRequest("'" + name + "' must be a duration such as \"90s\", \"24h\" or \"30d\".")
+	text := v.Str()
+	if v.Kind() == jsondoc.Number {
+		text = string(v.Raw())
+	}
+	if d.Duration, err = ttl.ParseDuration(text); err != nil {
+		return BadRequest("'" + name +
+			"' must be a duration such as \"90s\", \"24h\", \"30d\" or \"PT1H\", or a number of seconds.")
 	}
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
 func (Duration) JSONSchema() (s jsonschema.Schema, err error) {
-	s.AddType(jsonschema.String)
-	s.WithDescription("On by a duration, which may begin with days.").WithExamples("90s", "29d", "1d12h")
+	s.WithType(OneOf(jsonschema.String, jsonschema.Number))
+	s.WithDescription("On by a duration; a number is of seconds.").WithExamples("90s", "29d", "1d12h", "PT1H")
 	return s, nil
 }
 

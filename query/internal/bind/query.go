@@ -49,6 +49,25 @@ type Query struct {
 	Asked []Parameter
 }
 
+// Written returns the query with a copy of its top block, which stays as it was written where planning takes
+// the block apart.
+func (q *Query) Written() *Query {
+	w, top := *q, *q.Top
+	top.Items, top.Aggs = slices.Clone(top.Items), slices.Clone(top.Aggs)
+	top.Order, top.Rank = copies(top.Order), copies(top.Rank)
+	w.Top = &top
+	return &w
+}
+
+func copies[T any](list []*T) []*T {
+	made := slices.Clone(list)
+	for i, one := range list {
+		c := *one
+		made[i] = &c
+	}
+	return made
+}
+
 // Text parses a query and resolves its names.
 func Text(text string, params []Parameter, info *Info, fold Folder) (*Query, error) {
 	q, err := info.parse(text)

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -39,6 +40,15 @@ type Env struct {
 	// Turn is called now and then: it may make the run wait until others have had their turn. Its error ends
 	// the run; where it is nil, nobody waits.
 	Turn func(context.Context) error
+}
+
+// NewEnv returns the surroundings of a run by a clock, which gives the moment at which the run begins as
+// well,
+// with RAND by chance. elapsed is Env.Elapsed and may be nil. All other members are the caller's to set: the
+// limits of time and memory, the functions of the container, and how the run shares the machine.
+func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
+	utc := func() time.Time { return clock().UTC() }
+	return Env{Now: utc(), Clock: utc, Random: rand.Float64, Elapsed: elapsed}
 }
 
 // Run is what one run of a query shares: the first error ends it, wherever its meter is looked at next.

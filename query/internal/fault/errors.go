@@ -1,12 +1,11 @@
 package fault
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -126,13 +125,11 @@ func (e *Error) JSON() string {
 			Errors []diagnostic `json:"errors"`
 		}{list}
 	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(body); err != nil { // nothing in it can fail to encode
+	text, err := jsondoc.Marshal(body)
+	if err != nil { // nothing in it can fail to encode
 		return ""
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(text)
 }
 
 func (e *Error) diagnostic() diagnostic {

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -25,8 +23,10 @@ import (
 //	GROUP BY c.g      {"groupByItems": [{"item": c.g}], "payload": row}, which is the payload of ORDER BY where that comes with it
 //	ORDER BY RANK     a query for the statistics of all texts, and one for each score, ordered by it
 //
-// The query is bound as any other, so what a plan is refused for is what the query is refused for, and then
-// its tree is rewritten and printed. What cannot be merged in this way is refused, unless the query reads one
+// The query is bound and planned as any other, so what a plan is refused for is what the query is refused
+// for,
+// and then a copy of its tree is rewritten and printed. What cannot be merged in this way is refused,
+// unless the query reads one
 // partition key: then it is sent as it is. A subquery in FROM that groups or drops duplicates does so within
 // each range, as in Cosmos DB.
 
@@ -89,31 +89,38 @@ func newQueryInfo() *queryInfo {
 	}
 }
 
-// NewPlan makes the plan of a query. What is wrong with the query is found as by Prepare, except that no
-// index is missed: that is told by the range that lacks it. The error is an *Error or, where the client lacks
-// a feature, an *UnsupportedError.
-func NewPlan(text string, params []bind.Parameter, info bind.Info, o GatewayOptions) (*GatewayPlan, error) {
+// Prepare makes the plan of a query. What is wrong with the query is found as by plan.Prepare, except that no
+// index is missed: the range that lacks it reports that. The error is a *fault.Error or, where the client
+// lacks a feature, an *UnsupportedError.
+func Prepare(text string, params []bind.Parameter, info bind.Info, o GatewayOptions) (*GatewayPlan, error) {
 	info.Index, info.Lenient = nil, true
 	b, err := bind.Text(text, params, &info, plan.FoldConstants)
 	if err != nil {
 		return nil, err
 	}
-	written := writtenBlock(b.Top)
-	plan, err := plan.Of(b)
+	p, err := plan.Of(b)
 	if err != nil {
 		return nil, err
 	}
+	return Of(p, o)
+}
+
+// Of makes the plan of a query that is planned for one container already. The plan is not changed. The error
+// is a *fault.Error where clients cannot merge the rows, or, where the client lacks a feature, an
+// *UnsupportedError.
+func Of(p *plan.Plan, o GatewayOptions) (*GatewayPlan, error) {
+	b := p.Written()
 	q := b.Q
-	g := &rewriter{Binder: b.Binder, q: q, top: written, of: b.Top, info: newQueryInfo(),
-		plan: &GatewayPlan{pins: plan.Pins}, features: o.Features}
-	levels := len(info.PartitionPaths)
-	keys := plan.Pins.Keys
+	g := &rewriter{Binder: b.Binder, q: q, top: b.Top, of: p.Top, info: newQueryInfo(),
+		plan: &GatewayPlan{pins: p.Pins}, features: o.Features}
+	levels := len(p.Info.PartitionPaths)
+	keys := p.Pins.Keys
 	pinned := levels > 0 && len(keys) == 1 && len(keys[0]) == levels
 	g.one = o.OnePartition || pinned
 	g.info.HasSelectValue = q.Select.Value != nil
 	// Where a query reads one partition key, by its own conditions, or no item at all, one range answers it
 	// as it stands. Cosmos DB does so for one partition key only where the client expects a continuation.
-	none := plan.Pins.Known && len(keys) == 0
+	none := p.Pins.Known && len(keys) == 0
 	bare := (pinned && o.Continued || none) && (!q.Select.Distinct || q.From == nil) && len(g.top.Rank) == 0
 	if bare && bind.ListsAggregates(g.top) {
 		g.need(featureNonValue)
@@ -144,16 +151,12 @@ func (g *GatewayPlan) PinnedKeys() (keys [][]jsondoc.Value, ok bool) {
 
 // JSON renders the plan for a client, with the ranges that PinnedKeys stand for.
 func (g *GatewayPlan) JSON(ranges []KeyRange) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(struct {
+	return jsondoc.Marshal(struct {
 		Version int         `json:"partitionedQueryExecutionInfoVersion"`
 		Info    *queryInfo  `json:"queryInfo,omitempty"`
 		Ranges  []KeyRange  `json:"queryRanges"`
 		Hybrid  *hybridInfo `json:"hybridSearchQueryInfo"`
 	}{2, g.Info, ranges, g.Hybrid})
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // The features of a query that the client must be able to merge, as Cosmos DB names them.
@@ -201,35 +204,20 @@ func (e *UnsupportedError) Error() string {
 	return b.String()
 }
 
-// rewriter is a query on its way to a plan.
+// rewriter is a query on its way to a plan. It changes neither the tree nor the tables of the query, which
+// belong to its plan.
 type rewriter struct {
 	*bind.Binder
-	q    *syntax.Query
-	top  *bind.Block // as it was written: nothing has been folded
-	of   *bind.Block // which names are bound to
-	one  bool        // the query reads one partition key
+	q    *syntax.Query // as it was written, but that its first source is the item: see enterItem
+	top  *bind.Block   // as it was written: nothing has been folded
+	of   *bind.Block   // which names are bound to
+	one  bool          // the query reads one partition key
 	info *queryInfo
 	plan *GatewayPlan
+	part func(syntax.Expr) syntax.Expr // what enterItem puts in the place of names; nil: nothing
 
 	features []string // of the client; nil: all
 	needs    []string // of them
-}
-
-// writtenBlock is a copy of a block that has just been bound: planning does not change it.
-func writtenBlock(bl *bind.Block) *bind.Block {
-	w := *bl
-	w.Items, w.Aggs = slices.Clone(bl.Items), slices.Clone(bl.Aggs)
-	w.Order, w.Rank = copies(bl.Order), copies(bl.Rank)
-	return &w
-}
-
-func copies[T any](list []*T) []*T {
-	made := slices.Clone(list)
-	for i, one := range list {
-		c := *one
-		made[i] = &c
-	}
-	return made
 }
 
 func (g *rewriter) need(features ...string) {

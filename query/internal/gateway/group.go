@@ -62,15 +62,14 @@ func (g *rewriter) groupByItems() syntax.Expr {
 // which they turn up.
 func (g *rewriter) orderedGroups(s *syntax.Select, q *syntax.Query, payload syntax.Expr) {
 	s.Distinct = false
-	holder := &syntax.SelectItem{X: payload}
 	var defined []syntax.Expr
-	if path := g.enterItem(holder); path != nil {
+	if path, _ := g.enterItem(); path != nil {
 		defined = append(defined, callOf("IS_DEFINED", path))
 	}
 	*q = syntax.Query{From: g.q.From, Where: g.resumable(g.q.Where, defined), GroupBy: g.q.GroupBy,
 		OrderBy: g.q.OrderBy}
 	s.Items = g.ordered(g.orderItems(), object(bind.OutItem{Name: "groupByItems", X: g.groupByItems()},
-		bind.OutItem{Name: "payload", X: holder.X}))
+		bind.OutItem{Name: "payload", X: g.inItem(payload)}))
 }
 
 // partialPayload returns what a group's row is, with the parts of aggregates in the place of their values.

@@ -157,7 +157,10 @@ func (g *rewriter) rankLimit() (skip, take, most *int64) {
 // component makes the score of a part, and adds the statistics that it needs.
 func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) component {
 	c := component{missing: noTextScore, rising: part.Rising}
-	args := part.Call.(*syntax.Call).Args
+	var args []syntax.Expr
+	for _, e := range part.Call.(*syntax.Call).Args {
+		args = append(args, g.inItem(e))
+	}
 	if part.Text == nil {
 		c.score, c.missing = callOf("_VectorScore", args...), -noScore
 	} else {

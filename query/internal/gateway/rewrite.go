@@ -46,7 +46,7 @@ func (g *rewriter) takeLimit() {
 	g.info.Offset, g.info.Limit = &g.top.Offset, &taken
 }
 
-// Limit reports OFFSET and LIMIT and makes each range give as many rows as all of them could come from it.
+// limit reports OFFSET and LIMIT and makes each range give as many rows as all of them could come from it.
 // Where not every row of a range counts, that cannot be told.
 func (g *rewriter) limit(q *syntax.Query) {
 	g.takeLimit()
@@ -113,7 +113,7 @@ func (g *rewriter) orderItems() (items []syntax.Expr) {
 	return items
 }
 
-// Ordered is the select list of a query whose rows are merged by items.
+// ordered is the select list of a query whose rows are merged by items.
 func (g *rewriter) ordered(items []syntax.Expr, payload syntax.Expr) []*syntax.SelectItem {
 	return []*syntax.SelectItem{g.itemRID(), as(&syntax.ArrayLit{Elems: items}, "orderByItems"),
 		as(payload, "payload")}
@@ -156,50 +156,67 @@ func conjunction(where syntax.Expr, more []syntax.Expr) syntax.Expr {
 func (g *rewriter) payload() (payload syntax.Expr, defined []syntax.Expr) {
 	sel := g.q.Select
 	alias := g.top.Steps[len(g.top.Steps)-1].Alias
-	payload = &syntax.Ident{Name: alias.Name}
-	g.Idents[payload.(*syntax.Ident)] = alias // what SELECT * means
+	star := &syntax.Ident{Name: alias.Name} // what SELECT * means
 	switch {
 	case sel.Value != nil:
 		payload = sel.Value
 	case sel.Star == nil:
 		payload = object(g.top.Items...)
+	default:
+		payload = star
 	}
-	holder := &syntax.SelectItem{X: payload}
-	if path := g.enterItem(holder); path != nil {
+	if path, was := g.enterItem(); path != nil {
 		defined = append(defined, callOf("IS_DEFINED", path))
+		if payload == star && alias == was {
+			payload = path
+		} else {
+			payload = g.inItem(payload)
+		}
 	}
 	if sel.Value != nil {
-		defined = append(defined, callOf("IS_DEFINED", holder.X))
+		defined = append(defined, callOf("IS_DEFINED", payload))
 	}
-	return holder.X, defined
+	return payload, defined
 }
 
 // enterItem replaces a first source that is a part of the item, FROM c.a x, by the item, since rows are
 // merged by the _rid of the item, which is not to be had from its part. The name of the part becomes the path
-// to it, everywhere in the query and in extra. It returns that path, nil where the first source is the item
-// already, or elements of an array, by which nothing can be ordered.
-func (g *rewriter) enterItem(extra syntax.Node) syntax.Expr {
+// to it: everywhere in the query, and by inItem in other expressions. It returns that path and what the name
+// meant; nil where the first source is the item already, or elements of an array, by which nothing can be
+// ordered.
+func (g *rewriter) enterItem() (path syntax.Expr, was *bind.Alias) {
 	root, steps, _ := syntax.PathOf(g.q.From[0].Path)
 	if len(steps) == 0 || g.q.From[0].In {
-		return nil
+		return nil, nil
 	}
-	was := g.top.Steps[1].Alias // behind the item, which has no name yet
+	was = g.top.Steps[1].Alias // behind the item, which has no name yet
 	name := root.Name
 	for g.binds(name, was) {
 		name += "_"
 	}
-	root.Name = name
-	path := g.q.From[0].Path
-	g.q.From[0] = &syntax.Source{Path: &syntax.Ident{Name: name}}
-	part := func(e syntax.Expr) syntax.Expr {
+	path = syntax.RewriteExpr(g.q.From[0].Path, func(e syntax.Expr) syntax.Expr {
+		if e == syntax.Expr(root) {
+			return &syntax.Ident{Span: root.Span, Name: name}
+		}
+		return e
+	})
+	g.part = func(e syntax.Expr) syntax.Expr {
 		if id, ok := e.(*syntax.Ident); ok && g.Idents[id] == was {
 			return path
 		}
 		return e
 	}
-	syntax.Replace(g.q, part)
-	syntax.Replace(extra, part)
-	return path
+	g.q = syntax.RewriteQuery(g.q, g.part)
+	g.q.From[0] = &syntax.Source{Path: &syntax.Ident{Name: name}}
+	return path, was
+}
+
+// inItem returns an expression of the query as it is once enterItem has replaced the first source.
+func (g *rewriter) inItem(e syntax.Expr) syntax.Expr {
+	if g.part == nil {
+		return e
+	}
+	return syntax.RewriteExpr(e, g.part)
 }
 
 // binds reports whether any source of the query but one has a name.
@@ -232,5 +249,5 @@ func object(fields ...bind.OutItem) *syntax.ObjectLit {
 	return o
 }
 
-// Item makes {"item": x}, the form in which all values that are merged come.
+// item makes {"item": x}, the form in which all values that are merged come.
 func item(x syntax.Expr) syntax.Expr { return object(bind.OutItem{Name: "item", X: x}) }

@@ -31,14 +31,15 @@ type shape struct {
 	tests    map[syntax.Expr]*TermTest // of conditions; nil: there is none
 	paths    map[syntax.Expr]pathFacts // of operands
 	// text of which the cursor's hash is made, where that is not the query's
-	paging string
-	Names  []string
+	paging  string
+	Names   []string
+	written *bind.Query // before the rules
 }
 
 // shapeOf runs the rules that look at no values, and compiles the query.
 func shapeOf(b *bind.Query) (*shape, error) {
 	s := &shape{Binder: b.Binder, bare: Plan{Top: b.Top, Info: *b.Info}, rank: b.Top.Rank,
-		tests: map[syntax.Expr]*TermTest{}, paths: map[syntax.Expr]pathFacts{}}
+		tests: map[syntax.Expr]*TermTest{}, paths: map[syntax.Expr]pathFacts{}, written: b.Written()}
 	b.Info = &s.bare.Info
 	p := &Planner{Binder: b.Binder, Plan: &s.bare}
 	for _, r := range ShapeRules() {
@@ -153,6 +154,16 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 		return Prepare(s.Text, params, s.bare.Info)
 	}
 	return s.again(params)
+}
+
+// Written returns the query as it was written and bound, for the values of the plan. It is for one caller:
+// the
+// plan has only its tree and its tables, which must not be changed.
+func (p *Plan) Written() *bind.Query {
+	q, b := *p.Shape.written, *p.Shape.Binder
+	b.Values = p.Given
+	q.Binder = &b
+	return &q
 }
 
 // compiles reports whether there are expressions in a plan that are not in its rows.

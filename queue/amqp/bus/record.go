@@ -25,8 +25,9 @@ func (c *conn) recording(frame, operation, path string) *requests.Entry {
 	if c.bus.o.Requests == nil {
 		return nil
 	}
-	return &requests.Entry{Began: c.bus.o.Wall.Now(), Protocol: requests.AMQP, Method: frame, Operation: operation,
-		URI: path, Entity: path, Client: c.client, Status: http.StatusOK}
+	return &requests.Entry{Began: c.bus.o.Wall.Now(), Protocol: requests.AMQP, Method: frame,
+		Operation: operation,
+		URI:       path, Entity: path, Client: c.client, Status: http.StatusOK}
 }
 
 // record ends an entry and adds it. failed is why the operation failed, if it did.
@@ -42,8 +43,8 @@ func (c *conn) record(e *requests.Entry, failed *frame.Error) {
 	c.bus.o.Requests.Add(e)
 }
 
-// recordEach adds an entry like e for each of the states that the client is told. complete fills in the rest of
-// an entry.
+// recordEach adds an entry like e for each of the states that the client is told. complete fills in the
+// rest of an entry.
 func (c *conn) recordEach(e *requests.Entry, states []frame.State, complete func(i int, e *requests.Entry)) {
 	if e == nil {
 		return

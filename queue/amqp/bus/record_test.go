@@ -34,7 +34,8 @@ func TestRecorded(t *testing.T) {
 		if r.Method == attachFrame && strings.HasSuffix(r.Entity, managementFrame) { // two at once
 			continue
 		}
-		got.WriteString(strings.Join([]string{r.Method, r.Operation, r.FaultOperation, r.Entity, r.Condition, r.Rule}, " "))
+		got.WriteString(strings.Join([]string{r.Method, r.Operation, r.FaultOperation, r.Entity,
+			r.Condition, r.Rule}, " "))
 		got.WriteByte('\n')
 		if r.Protocol != requests.AMQP || (r.Status == 200) != (r.Condition == "") || r.Client == "" ||
 			r.Began.IsZero() || r.DataTime.IsZero() {

@@ -7,6 +7,6 @@
 //	slots.go     keys in slots that no range has
 //	strays.go    keys of containers that nobody knows
 //
-// It judges one state of a container over a snapshot that was made under it, and tells of each violation in
+// It judges one state of a container over a snapshot that was made under it, and reports each violation in
 // words for people. It reads everything and changes nothing.
 package check

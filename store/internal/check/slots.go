@@ -22,7 +22,7 @@ func (k *checker) checkSlots() error {
 			!slices.Contains(k.state.Copies, number) {
 			k.fault("keys in slot %d, which no range has", number)
 		}
-		more = it.SeekGE(engine.PrefixEnd(layout.SlotScope(k.state.Keys.CID, number)))
+		more = it.SeekGE(engine.Prefix(layout.SlotScope(k.state.Keys.CID, number)).End)
 	}
 	return it.Close()
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// The change feed of a range is a walk over the sequences of its slot. Changes are told by the LSN of their
+// The change feed of a range is a walk over the sequences of its slot. Changes are known by the LSN of their
 // transaction, and a page ends where a transaction ends: so a reader goes on behind an LSN. There are two:
 //
 // The latest-version feed (family f) has one entry an item, at the sequence of its last write. A replace
@@ -166,7 +166,8 @@ func (f *Reader) fillLatest(src *scan.Source, at *layout.Sequence) (err error) {
 	if f.Start.Now {
 		return nil
 	}
-	it := engine.Expect(src.Reader.Scan(layout.Behind(src.Range.Scope, layout.FamilyFeed, *at), false), f.Limit+1)
+	entries := layout.Behind(src.Range.Scope, layout.FamilyFeed, *at)
+	it := engine.Expect(src.Reader.Scan(entries, false), f.Limit+1)
 	for more := true; more && err == nil; {
 		if more, err = f.gather(src, it); err == nil {
 			var ended bool

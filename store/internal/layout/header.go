@@ -141,7 +141,7 @@ func (h *Header) decodeBase(value []byte, n int) (body []byte, err error) {
 //	+-----+------------+-----+------+----------------+
 //
 // last is the last sequence of the entry's transaction: a page of the feed never ends before it, and its LSN
-// is what the change is told by.
+// is what the change is known by.
 type FeedEntry struct {
 	RID  uint64
 	Last Sequence

@@ -3,11 +3,11 @@ package layout
 import "github.com/mayflydb/mayfly/engine"
 
 // Sequence names one write of a slot for ever: by the LSN of its transaction (40 bits), and by its position
-// among the writes of that (8 bits). Clients are told the LSN. Keys, rids and etags are made of the whole, so
+// among the writes of that (8 bits). Clients see the LSN. Keys, rids and etags are made of the whole, so
 // that they differ where the writes of a batch share an LSN.
 //
 // A transaction with more writes than an LSN has positions takes another LSN for the next of them, and is
-// told by its last one: see FeedEntry.
+// known by its last one: see FeedEntry.
 type Sequence uint64
 
 const (

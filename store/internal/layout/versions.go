@@ -22,7 +22,7 @@ import (
 //
 // What of an image is not in its JSON is made of the rest: its etag of the slot and the sequence, its _rid of
 // the rid. last is the last sequence of the entry's transaction: a page of the feed never ends before it, and
-// its LSN is what the change is told by.
+// its LSN is what the change is known by.
 type Version struct {
 	Kind     uint8 // what happened, Created and the like, or Floor
 	Slot     uint16
@@ -45,7 +45,7 @@ type Image struct {
 	Body     []byte
 }
 
-// What an entry tells of.
+// What an entry records.
 const (
 	Created  = 1 // the item was created
 	Replaced = 2 // by whichever operation

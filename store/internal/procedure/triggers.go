@@ -57,7 +57,11 @@ func (x *Runner) trigger(op value.Operation, when string,
 // triggerOperations names operations as triggers know them. An upsert is none of the others, whatever it
 // turns out to do: only triggers for All run with it.
 var triggerOperations = map[value.OperationKind]string{
-	value.OperationCreate: "Create", value.OperationUpsert: "Upsert", value.OperationReplace: "Replace", value.OperationDelete: "Delete", value.OperationPatch: "Patch",
+	value.OperationCreate:  "Create",
+	value.OperationUpsert:  "Upsert",
+	value.OperationReplace: "Replace",
+	value.OperationDelete:  "Delete",
+	value.OperationPatch:   "Patch",
 }
 
 // requestOf is the body of a request as a pre-trigger finds it: of a delete it is the item as it is stored.

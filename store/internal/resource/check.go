@@ -54,8 +54,9 @@ func owners(r engine.Reader) (known map[byte]map[uint32]bool, next uint32, err e
 		return nil, 0, err
 	}
 	databases, users := make(map[uint32]bool), make(map[uint32]bool)
+	user := record.Kinds[record.KindUser].Record
 	known = map[byte]map[uint32]bool{
-		layout.KindDatabase: databases, layout.KindContainer: containers, record.Kinds[record.KindUser].Record: users,
+		layout.KindDatabase: databases, layout.KindContainer: containers, user: users,
 	}
 	next, err = host.NextNumber(r)
 	if err == nil {
@@ -65,7 +66,7 @@ func owners(r engine.Reader) (known map[byte]map[uint32]bool, next uint32, err e
 		})
 	}
 	if err == nil {
-		err = host.ScanRecords(r, record.Kinds[record.KindUser].Record, func(_ []byte, rec record.Resource) error {
+		err = host.ScanRecords(r, user, func(_ []byte, rec record.Resource) error {
 			users[rec.Num] = true
 			return nil
 		})

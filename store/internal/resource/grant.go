@@ -124,7 +124,8 @@ func (g *Grant) byRID(parts []string) error {
 
 // byName looks up what a link names. Clients write ids into links as they are or escaped.
 func (g *Grant) byName(ctx context.Context, names Names, parts []string) error {
-	database, err := tryEscaped(parts[1], func(id string) (string, error) { return id, names.HasDatabase(id) })
+	database, err := tryEscaped(parts[1],
+		func(id string) (string, error) { return id, names.HasDatabase(id) })
 	if err != nil {
 		return err
 	}

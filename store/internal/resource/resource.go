@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -191,7 +190,8 @@ func (r Resources) ridBytes(num uint32) []byte {
 	case record.KindUser:
 		return layout.UserRIDBytes(r.of.Database, num)
 	case record.KindPermission:
-		return binary.LittleEndian.AppendUint64(layout.UserRIDBytes(r.of.Database, r.family.Owner), uint64(num))
+		return binary.LittleEndian.AppendUint64(layout.UserRIDBytes(r.of.Database, r.family.Owner),
+			uint64(num))
 	case record.KindEncryptionKey:
 		return layout.EncryptionKeyRIDBytes(r.of.Database, num)
 	}
@@ -207,8 +207,8 @@ func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
 }
 
 // Upsert replaces the one that has the body's id, or creates it. An o.IfMatch counts for the former.
-func (r Resources) Upsert(ctx context.Context, body []byte, o value.WriteOptions) (res Resource, inserted bool,
-	err error) {
+func (r Resources) Upsert(ctx context.Context, body []byte,
+	o value.WriteOptions) (res Resource, inserted bool, err error) {
 	res, err = r.write(ctx, body, func(d draft) (*record.Resource, error) {
 		old := r.find(d.id)
 		inserted = old == nil
@@ -316,25 +316,4 @@ func (r Resources) put(ctx context.Context, old *record.Resource, d draft) (Reso
 	defer r.in.Guard().Unlock()
 	r.in.Resources().Family(r.family).Set(old, rec)
 	return r.render(rec), nil
-}
-
-// Put writes a record in the place of old, which is nil for a new one and may have another id.
-func Put(t engine.Txn, f record.Family, old, rec *record.Resource) {
-	if old != nil && old.ID != rec.ID {
-		t.Delete(f.Key(old.ID))
-	}
-	t.Set(f.Key(rec.ID), rec.Encode())
-}
-
-// Drop deletes a record, and those of all that belongs to it.
-func Drop(t engine.Txn, f record.Family, rec *record.Resource) {
-	t.Delete(f.Key(rec.ID))
-	DropFamilies(t, f.Below(rec))
-}
-
-// DropFamilies deletes the records of whole families.
-func DropFamilies(t engine.Txn, families []record.Family) {
-	for _, f := range families {
-		t.DeleteRange(layout.CatalogChildren(record.Kinds[f.Kind].Record, f.Owner))
-	}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // Version implements query.Versioned. A write moves the position of the slot, a change of the settings its
-// mark. What makes an item die or live without moving either is told by the rest. A purge notes its second,
+// mark. What makes an item die or live without moving either is in the rest. A purge notes its second,
 // and takes nothing but the dead away; who is dead and not purged is counted one by one. A lease notes its
-// second, too: in that same second another one may follow, so nothing is told then.
+// second, too: in that same second another one may follow, so there is no version then.
 func (s *Source) Version() (version string, ok bool, err error) {
 	if !s.At.Settled || len(s.State.Tombstones) > 0 {
 		return "", false, nil

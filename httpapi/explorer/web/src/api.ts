@@ -47,9 +47,13 @@ export function hasKey() {
 	return sessionStorage.getItem(kept) !== null || loopback.test(location.hostname)
 }
 
+// secretKey is the key in use, as text.
+export const secretKey = () =>
+	sessionStorage.getItem(kept) ?? (loopback.test(location.hostname) ? wellKnown : '')
+
 function signingKey(): Promise<CryptoKey> {
 	return (key ??= (async () => {
-		const text = sessionStorage.getItem(kept) ?? (loopback.test(location.hostname) ? wellKnown : '')
+		const text = secretKey()
 		if (!crypto.subtle)
 			throw new Failure(0, '', 'A browser signs only on https or on localhost: open this page there.')
 		let raw: Uint8Array<ArrayBuffer>

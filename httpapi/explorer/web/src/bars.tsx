@@ -12,6 +12,15 @@ export interface BarsProps {
 	width: number
 	count: number
 	name: string
+	now: number // milliseconds, of the data clock
+}
+
+// at is a moment in UTC, in as many words as a bar is wide.
+const at = (ms: number, width: number) => {
+	const text = new Date(ms).toISOString()
+	if (width < 60) return text.slice(11, 19)
+	if (width < 86400) return text.slice(11, 16)
+	return width < 2592000 ? text.slice(5, 10) : text.slice(0, 7)
 }
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact' })
@@ -42,7 +51,7 @@ export default function Bars(p: BarsProps) {
 					y: { range: (_u, _min, max) => [0, Math.max(max, 1) * 1.1] },
 				},
 				axes: [
-					{ ...axis, values: (_u, v) => v.map(n => (Number.isInteger(n) ? String(n) : '')) },
+					{ ...axis, values: (_u, v) => v.map(n => (Number.isInteger(n) ? at(p.now + n * p.width * 1000, p.width) : '')) },
 					{
 						...axis,
 						size: 44,

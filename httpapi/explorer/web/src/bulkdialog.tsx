@@ -100,6 +100,14 @@ export default function BulkDialog(p: BulkProps) {
 			tell('data')
 		} catch (e) {
 			if (!mine.signal.aborted) throw e
+			// it was still reading which documents there are
+			setResult({
+				done: 0,
+				gone: 0,
+				failed: 0,
+				problems: [],
+				stopped: 'Cancelled before anything was changed.',
+			})
 		} finally {
 			running.current = null
 			setThrough(null)

@@ -1,4 +1,4 @@
-import { collPath, get, remove } from './api'
+import { collPath, Failure, get, remove } from './api'
 import { takeContainer } from './early'
 import { Documents } from './documents'
 import { FeedTab } from './feed'
@@ -6,9 +6,12 @@ import { QueryTab } from './query'
 import { RangesTab } from './ranges'
 import { ScriptsTab } from './scripts'
 import { SettingsTab } from './settings'
-import { go, span, tell, url, useData, useSignal } from './state'
+import { formatDuration } from './duration'
+import { State } from './loading'
+import { go, tell, url, useData, useSignal } from './state'
 import { ExpiryTab } from './expiry'
-import { Bad, Confirm, Tabs } from './ui'
+import { Confirm, Tabs } from './ui'
+import { undoCost, undoIsOn, withUndo } from './undo'
 
 // Container is a container's definition, as the server has it.
 export interface Container {
@@ -40,18 +43,35 @@ const tabs: [string, string][] = [
 
 export function ContainerPage(p: { db: string; coll: string; tab: string; rest: string[] }) {
 	const changed = useSignal('container')
-	const { data: of, error } = useData<Container>(
-		() => takeContainer(p.db, p.coll) ?? get(collPath(p.db, p.coll)),
+	const loaded = useData<Container | 'absent'>(
+		async () => {
+			try {
+				return await (takeContainer(p.db, p.coll) ?? get(collPath(p.db, p.coll)))
+			} catch (e) {
+				if (e instanceof Failure && e.status === 404) return 'absent'
+				throw e
+			}
+		},
 		[p.db, p.coll, changed],
 	)
+	if (loaded.data === 'absent')
+		return (
+			<>
+				<h1>Nothing here</h1>
+				<p class="empty">
+					There is no container {p.coll} in the database {p.db}. <a href={url('db', p.db)}>{p.db}</a>
+				</p>
+			</>
+		)
+	const of = loaded.data
 	const at = { db: p.db, coll: p.coll, of: of! }
 	const ttl =
 		of &&
 		(of.defaultTtl === undefined
 			? 'TTL off'
 			: of.defaultTtl === -1
-				? 'TTL by documents'
-				: `TTL ${span(of.defaultTtl)}`) + (of.ttlPropertyPath ? ` from ${of.ttlPropertyPath}` : '')
+				? 'TTL on, no default'
+				: `TTL ${formatDuration(of.defaultTtl)}`) + (of.ttlPropertyPath ? ` from ${of.ttlPropertyPath}` : '')
 	return (
 		<>
 			<header class="page-head">
@@ -68,20 +88,28 @@ export function ContainerPage(p: { db: string; coll: string; tab: string; rest: 
 							<span class="chip">{ttl}</span>
 						</>
 					)}
-					<Confirm
-						word="Delete container"
-						what={`${p.coll} and all its documents are gone then.`}
-						do={async () => {
-							await remove(collPath(p.db, p.coll))
-							tell('tree')
-							go('db', p.db)
-						}}
-					/>
+					{of && (
+						<Confirm
+							word="Delete container"
+							typed={p.coll}
+							what={
+								`This deletes ${p.coll} and all its documents.` +
+								(undoIsOn() ? ' ' + undoCost : ' It cannot be undone.')
+							}
+							do={() =>
+								withUndo(`Container ${p.coll} is deleted.`, { db: p.db, coll: p.coll }, async () => {
+									await remove(collPath(p.db, p.coll))
+									tell('tree')
+									go('db', p.db)
+								})
+							}
+						/>
+					)}
 				</div>
 			</header>
 			<Tabs label="Container" of={tabs} at={p.tab} to={t => url('db', p.db, p.coll, t)} />
-			<Bad text={error} />
-			{of && (
+			<State of={{ ...loaded, data: of }}>
+				{() => (
 				<div class="tab">
 					{p.tab === 'query' ? (
 						<QueryTab {...at} />
@@ -99,7 +127,8 @@ export function ContainerPage(p: { db: string; coll: string; tab: string; rest: 
 						<Documents {...at} open={p.rest} />
 					)}
 				</div>
-			)}
+				)}
+			</State>
 		</>
 	)
 }

@@ -4,7 +4,8 @@ import { ask, dbPath, own, post } from './api'
 import { definitionOf, draftOf, Policies, wrongDraft } from './policies'
 import { go, tell } from './state'
 import { Check, Choice, Dialog, Text } from './ui'
-import { lines, wrongCount, wrongPaths, wrongSpan } from './valid'
+import { durationHint, secondsOf, wrongDuration } from './duration'
+import { lines, withSlash, wrongCount } from './valid'
 
 export function NewDatabase(p: { close: () => void }) {
 	const [id, set] = useState('')
@@ -29,18 +30,20 @@ const least: Record<string, number> = { manual: 400, auto: 1000 }
 
 export function NewContainer(p: { db: string; close: () => void }) {
 	const [id, setID] = useState(''),
-		[pk, setPK] = useState('/pk'),
+		[pk, setPK] = useState(''),
 		[ttl, setTTL] = useState('off')
-	const [seconds, setSeconds] = useState('3600'),
+	const [seconds, setSeconds] = useState('1h'),
 		[unique, setUnique] = useState(''),
 		[ru, setRU] = useState(''),
 		[scale, setScale] = useState('manual'),
 		[draft, setDraft] = useState(() => draftOf(null))
+	const [from, setFrom] = useState('')
+	const paths = pk.split(',').map(withSlash).filter(Boolean)
 	const bad =
 		wrongDraft(draft) ||
-		wrongPaths(pk) ||
-		wrongPaths(unique) ||
-		(ttl === 'on' ? wrongCount(seconds) : '') ||
+		(ttl === 'on'
+			? wrongDuration(seconds, { whole: true }) || (seconds.trim() ? '' : 'The default time to live is missing.')
+			: '') ||
 		wrongCount(ru, least[scale])
 	return (
 		<Dialog
@@ -48,17 +51,20 @@ export function NewContainer(p: { db: string; close: () => void }) {
 			word="Create"
 			close={p.close}
 			send={async () => {
+				if (!id) throw new Error('The container needs an id.')
+				if (!paths.length)
+					throw new Error('The container needs a partition key, such as /userId: it cannot be changed later.')
 				if (bad) throw new Error(bad)
-				const paths = pk.split(',').map(s => s.trim())
 				const body: any = {
 					id,
 					partitionKey: { paths, kind: paths.length > 1 ? 'MultiHash' : 'Hash', version: 2 },
 					...definitionOf(draft, null),
 				}
-				if (ttl !== 'off') body.defaultTtl = ttl === 'on' ? Number(seconds) : -1
+				if (ttl !== 'off') body.defaultTtl = ttl === 'on' ? secondsOf(seconds) : -1
+				if (ttl !== 'off' && from.trim()) body.ttlPropertyPath = withSlash(from)
 				if (unique.trim())
 					body.uniqueKeyPolicy = {
-						uniqueKeys: lines(unique).map(l => ({ paths: l.split(',').map(s => s.trim()) })),
+						uniqueKeys: lines(unique).map(l => ({ paths: l.split(',').map(withSlash).filter(Boolean) })),
 					}
 				const headers: Record<string, string> = !ru
 					? {}
@@ -79,8 +85,12 @@ export function NewContainer(p: { db: string; close: () => void }) {
 				label="Partition key"
 				value={pk}
 				set={setPK}
-				bad={wrongPaths(pk)}
-				hint="Up to three paths: /tenant, /user"
+				placeholder="/userId"
+				hint={
+					paths.length && paths.join(', ') !== pk.trim()
+						? `It will be ${paths.join(', ')}`
+						: 'Required; it cannot be changed later. Up to three paths: /tenantId, /userId'
+				}
 				mono
 			/>
 			<Choice
@@ -88,44 +98,56 @@ export function NewContainer(p: { db: string; close: () => void }) {
 				value={ttl}
 				set={setTTL}
 				of={[
-					['off', 'Off: nothing expires'],
-					['own', 'On: by documents alone'],
+					['off', 'Off'],
+					['own', 'On, no default (only by their own ttl)'],
 					['on', 'On, with a default'],
 				]}
 			/>
 			{ttl === 'on' && (
 				<Text
-					label="Default, in seconds"
+					label="Default time to live"
 					value={seconds}
 					set={setSeconds}
-					bad={wrongCount(seconds)}
+					bad={wrongDuration(seconds, { whole: true })}
+					hint={durationHint}
+					mono
 				/>
 			)}
+			{ttl !== 'off' && (
+				<Text
+					label="TTL property path"
+					value={from}
+					set={setFrom}
+					placeholder="none: from the last write"
+					hint="A property with seconds since 1970, such as /lastSeen"
+					mono
+				/>
+			)}
+			<Choice
+				label="Throughput"
+				value={scale}
+				set={setScale}
+				of={[
+					['manual', 'Manual'],
+					['auto', 'Autoscale (max)'],
+				]}
+			/>
 			<Text
-				label="Throughput, RU/s"
+				label={scale === 'manual' ? 'RU/s' : 'Maximum RU/s'}
 				value={ru}
 				set={setRU}
 				bad={wrongCount(ru, least[scale])}
 				placeholder={String(least[scale])}
-			/>
-			<Choice
-				label="The throughput is"
-				value={scale}
-				set={setScale}
-				of={[
-					['manual', 'Fixed'],
-					['auto', 'The most: it scales by itself'],
-				]}
 			/>
 			<Text
 				label="Unique keys"
 				value={unique}
 				set={setUnique}
 				lines={2}
-				bad={wrongPaths(unique)}
 				mono
 				wide
-				hint="One a line, paths with commas between. They cannot be changed later."
+				placeholder="/email"
+				hint="One per line; several paths of one key with commas: /firstName, /lastName. They cannot be changed later."
 			/>
 			<details class="wide">
 				<summary>Vectors, full text, computed properties</summary>
@@ -140,7 +162,7 @@ export function NewEntity(p: { close: () => void }) {
 		[kind, setKind] = useState('queue'),
 		[ttl, setTTL] = useState('')
 	const [most, setMost] = useState('10'),
-		[lock, setLock] = useState('PT1M')
+		[lock, setLock] = useState('1m')
 	const [sessions, setSessions] = useState(false),
 		[dead, setDead] = useState(true),
 		[twice, setTwice] = useState(false)
@@ -156,8 +178,8 @@ export function NewEntity(p: { close: () => void }) {
 			send={async () => {
 				const body: any = {
 					path,
-					...(ttl && { defaultTimeToLive: ttl }),
-					...(idle && { autoDeleteOnIdle: idle }),
+					...(ttl.trim() && { defaultTimeToLive: ttl }),
+					...(idle.trim() && { autoDeleteOnIdle: idle }),
 					...(twice && { detectsDuplicates: true }),
 				}
 				if (topic) body.topic = true
@@ -184,33 +206,40 @@ export function NewEntity(p: { close: () => void }) {
 					['topic', 'Topic'],
 				]}
 			/>
-			<Text label="Path" value={path} set={setPath} hint="A subscription: topic/subscriptions/name" />
+			<Text label="Path" value={path} set={setPath} hint="A queue or topic; a subscription: topic/subscriptions/name" />
 			<Text
-				label="Time to live"
+				label="Message time to live"
 				value={ttl}
 				set={setTTL}
-				bad={wrongSpan(ttl)}
-				placeholder="PT10M"
-				hint="ISO 8601; none: messages stay"
+				bad={wrongDuration(ttl, { least: 0.001 })}
+				placeholder="never"
+				hint={durationHint}
 				mono
 			/>
 			{!topic && (
 				<>
-					<Text label="Deliveries at most" value={most} set={setMost} bad={wrongCount(most)} />
-					<Text label="Lock" value={lock} set={setLock} bad={wrongSpan(lock)} mono />
+					<Text label="Max delivery count" value={most} set={setMost} bad={wrongCount(most)} />
+					<Text
+						label="Lock duration"
+						value={lock}
+						set={setLock}
+						bad={wrongDuration(lock)}
+						hint={durationHint}
+						mono
+					/>
 					<Check value={dead} set={setDead}>
-						Keep expired messages as dead letters
+						Dead-letter messages on expiration
 					</Check>
 					<Check value={sessions} set={setSessions}>
-						Sessions: a receiver takes a session at a time
+						Require sessions
 					</Check>
 				</>
 			)}
 			<Check value={twice} set={setTwice}>
-				Drop what is sent twice, by its message id
+				Duplicate detection, by message id
 			</Check>
 			<details class="wide">
-				<summary>Forwarding, deletion when idle</summary>
+				<summary>Forwarding, auto-delete on idle</summary>
 				<div class="fields">
 					{!topic && (
 						<>
@@ -219,12 +248,12 @@ export function NewEntity(p: { close: () => void }) {
 						</>
 					)}
 					<Text
-						label="Delete when idle for"
+						label="Auto-delete on idle"
 						value={idle}
 						set={setIdle}
-						bad={wrongSpan(idle)}
+						bad={wrongDuration(idle)}
 						placeholder="never"
-						hint="ISO 8601: PT1H"
+						hint={durationHint}
 						mono
 					/>
 				</div>

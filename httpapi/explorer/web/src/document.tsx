@@ -9,10 +9,10 @@ import { copyText } from './menu'
 import { countdown, nowOf, note, say, useData, useSignal, useTick } from './state'
 import { pretty } from './text'
 import { Bad, Button, Confirm } from './ui'
-import { stay, useUnsaved } from './unsaved'
+import { leave, useUnsaved } from './unsaved'
 
 const Diff = lazy(() => import('./diff'))
-const Tree = lazy(() => import('./tree'))
+const Tree = lazy(() => import('./jsontree'))
 
 // example is a document that the container takes as it stands.
 export function example(paths: string[]) {
@@ -44,9 +44,7 @@ export function DocumentPanel(p: DocProps) {
 		if (met.current && !d.theirs && !d.gone) setCursor({ at: 0 })
 		met.current = !!d.theirs || d.gone
 	}, [d.theirs, d.gone])
-	const close = () => {
-		if (!stay()) p.close()
-	}
+	const close = () => leave(p.close)
 	const save = () => {
 		if (problem) {
 			showTree(false)
@@ -134,7 +132,7 @@ export function DocumentPanel(p: DocProps) {
 					{!d.isNew && (
 						<Button
 							kind="quiet"
-							do={() => !stay() && p.copy(renamed(problem ? d.base : d.text))}
+							do={() => leave(() => p.copy(renamed(problem ? d.base : d.text)))}
 							title="A new document with the same members and another id"
 						>
 							Duplicate

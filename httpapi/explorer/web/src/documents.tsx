@@ -16,7 +16,7 @@ import { Progress } from './progress'
 import { isSelected, noRows } from './selection'
 import { go, tell, useShown, useSignal } from './state'
 import { Button, Empty } from './ui'
-import { stay } from './unsaved'
+import { leave } from './unsaved'
 
 export { Countdown, preview } from './documentcells'
 
@@ -76,13 +76,15 @@ export function Documents(p: In & { open: string[] }) {
 		follow(p)
 	}
 	const create = () => {
-		if (fresh !== null || stay()) return
-		follow(p)
-		make(example(paths))
+		if (fresh !== null) return
+		leave(() => {
+			follow(p)
+			make(example(paths))
+		})
 	}
 	const sample = async () => {
-		const { loadSample } = await import('./sample')
-		await loadSample(p)
+		const { loadExample } = await import('./example')
+		await loadExample(p)
 		tell('data')
 	}
 	return (

@@ -1,13 +1,13 @@
 // What a change of the time to live would do, before it is saved.
-import { plural, stamp } from './state'
+import { moment, plural } from './state'
 
 const effects: Record<string, string> = {
-	diesAtOnce: 'die at once',
-	diesSooner: 'die sooner',
-	diesLater: 'die later',
-	becomesMortal: 'become mortal',
-	becomesImmortal: 'become immortal',
-	unchanged: 'stay as they are',
+	diesAtOnce: 'expire at once',
+	diesSooner: 'expire sooner',
+	diesLater: 'expire later',
+	becomesMortal: 'will expire, and did not before',
+	becomesImmortal: 'never expire, and did before',
+	unchanged: 'are unchanged',
 }
 const within: Record<string, string> = {
 	atOnce: 'at once',
@@ -24,7 +24,7 @@ export function DryRun(p: { of: any }) {
 	const some = Object.keys(effects).filter(e => p.of.effects[e]?.count)
 	return (
 		<>
-			{!some.length && <p>There is no document that it concerns.</p>}
+			{!some.length && <p>No document is affected.</p>}
 			<ul class="effects">
 				{some.map(e => (
 					<li class={e === 'diesAtOnce' ? 'dead' : ''}>
@@ -39,16 +39,16 @@ export function DryRun(p: { of: any }) {
 				))}
 			</ul>
 			<p class="soft">
-				Then they die:{' '}
+				Expiring then:{' '}
 				{p.of.deadlines
 					.filter((d: any) => d.count)
 					.map((d: any) => `${plural(d.count, 'document')} ${within[d.within] ?? d.within}`)
 					.join(', ') || 'none'}
 				.{p.of.method !== 'exact' && ' Estimated.'}
-				{p.of.expiredAlready > 0 && ` ${p.of.expiredAlready} have expired already.`}
+				{p.of.expiredAlready > 0 && ` ${plural(p.of.expiredAlready, 'document')} expired before.`}
 			</p>
 		</>
 	)
 }
 
-const when = (at?: string) => (at ? stamp(Date.parse(at)) : 'never')
+const when = (at?: string) => (at ? moment(Date.parse(at)) : 'never')

@@ -3,14 +3,14 @@ import { useState } from 'preact/hooks'
 import { get, ownColl, post, put } from './api'
 import type { In } from './container'
 import { Forecast } from './forecast'
-import { note, plural, stamp, tell, useData, useSignal } from './state'
+import { note, plural, moment, tell, useData, useSignal } from './state'
 import { Bad, Button, Panel, Stats, Text } from './ui'
 
 export function ExpiryTab(p: In) {
 	return (
 		<div class="halves">
 			<div>
-				<Panel title="What is going to expire">
+				<Panel title="Upcoming expiries">
 					<Forecast path={ownColl(p.db, p.coll, 'forecast')} db={p.db} />
 				</Panel>
 			</div>
@@ -30,7 +30,7 @@ function Reaper(p: In) {
 	if (!data) return <Bad text={error} />
 	const purge = (tail: string, body: unknown) => async () => {
 		const done = await post(at(tail), body)
-		note(`${plural(done.purged, 'ghost')} purged.`)
+		note(`${plural(done.purged, 'expired item')} purged.`)
 		tell('data')
 	}
 	return (
@@ -44,7 +44,7 @@ function Reaper(p: In) {
 							again()
 						}}
 					>
-						{data.paused ? 'Let it purge' : 'Pause'}
+						{data.paused ? 'Resume' : 'Pause'}
 					</Button>
 					<Button do={purge('/run', {})}>Purge all now</Button>
 				</>
@@ -58,14 +58,14 @@ function Reaper(p: In) {
 						data.allPaused ? 'paused for all' : data.paused ? 'paused' : 'running',
 						data.paused || data.allPaused ? 'warn' : '',
 					],
-					['Ghosts', data.backlog.toLocaleString('en'), data.backlog ? 'warn' : ''],
-					['Oldest since', data.oldest ? stamp(data.oldest * 1000) : '–'],
+					['Expired, not purged', data.backlog.toLocaleString('en'), data.backlog ? 'warn' : ''],
+					['Oldest expired', data.oldest ? moment(data.oldest * 1000) : '–'],
 					['Purged', data.purged.toLocaleString('en')],
 				]}
 			/>
-			<p class="soft">A ghost has expired, is seen by nobody, and waits for its purge.</p>
+			<p class="soft">Expired documents are never returned; the reaper removes them from disk.</p>
 			<div class="row">
-				<Text label="Purge so many" value={items} set={setItems} type="number" />
+				<Text label="Items to purge" value={items} set={setItems} type="number" />
 				<Button do={purge('/step', { items: Number(items) })}>Step</Button>
 			</div>
 		</Panel>
@@ -77,9 +77,9 @@ function Lint(p: In) {
 	const { data, error } = useData<any>(() => get(ownColl(p.db, p.coll, 'lint')), [p.db, p.coll, moved])
 	const found = [...(data?.container ?? []), ...(data?.items ?? [])]
 	return (
-		<Panel title="Probably not meant">
+		<Panel title="Likely mistakes">
 			<Bad text={error} />
-			{data && !found.length && <p class="soft">Nothing looks like a mistake.</p>}
+			{data && !found.length && <p class="soft">No likely mistake found.</p>}
 			{found.map(f => (
 				<div class="finding">
 					<b class="mono">{f.rule}</b> {f.count > 1 && <span class="chip">{f.count}</span>}

@@ -1,26 +1,29 @@
 // Faults on demand: rules by which operations fail, and what they have done so far.
 import { useEffect, useState } from 'preact/hooks'
 import { get, own, post, remove } from './api'
-import { offered } from './offered'
-import { note, useData, useSignal } from './state'
-import { Bad, Button, Choice, Confirm, FormPanel, Panel, Table, Text } from './ui'
+import { durationHint, wrongDuration } from './duration'
+import { State } from './loading'
+import { offered, offeredList } from './offered'
+import { useData, useSignal } from './state'
+import { Bad, Button, Check, Choice, Confirm, FormPanel, Panel, Table, Text } from './ui'
 import { wrongCount } from './valid'
 
 const names: [string, string][] = [
-	['429', '429: too many requests'],
-	['449', '449: try again'],
-	['410', '410: gone'],
-	['503', '503: not available'],
-	['408', '408: too late'],
-	['latency', 'latency'],
-	['drop', 'the connection drops'],
-	['lockLost', 'a message loses its lock'],
-	['detach', 'a link of messages is detached'],
+	['429', '429 Too many requests'],
+	['449', '449 Retry with'],
+	['410', '410 Gone'],
+	['503', '503 Service unavailable'],
+	['408', '408 Request timeout'],
+	['latency', 'Latency'],
+	['drop', 'Drop the connection'],
+	['lockLost', 'Message lock lost'],
+	['detach', 'Detach the AMQP link'],
 ]
 
 export function FaultsPage() {
 	const moved = useSignal('data')
-	const { data, error, again } = useData<any>(() => get(own('faults')), [moved])
+	const faults = useData<any>(() => get(own('faults')), [moved])
+	const { data, again } = faults
 	useEffect(() => {
 		const timer = setInterval(() => {
 			if (!document.hidden) again() // they count on
@@ -29,15 +32,15 @@ export function FaultsPage() {
 	}, [])
 	const about = (f: any) =>
 		[
-			f.operations.join(', ') || 'all',
+			f.operations.join(', ') || 'all operations',
 			f.database && `in ${f.database}${f.container ? '/' + f.container : ''}`,
 			f.entity && `of ${f.entity}`,
-			f.share < 1 && `${f.share * 100} % by seed ${f.seed}`,
-			f.skip > 0 && `behind the first ${f.skip}`,
+			f.share < 1 && `${f.share * 100} %, random seed ${f.seed}`,
+			f.skip > 0 && `skips the first ${f.skip}`,
 			f.until && `until ${f.until}`,
 		]
 			.filter(Boolean)
-			.join(' ')
+			.join(', ')
 	return (
 		<>
 			<header class="page-head">
@@ -46,41 +49,43 @@ export function FaultsPage() {
 					<Button do={again}>Reload</Button>
 				</div>
 			</header>
-			<Bad text={error} />
 			<Panel
-				title="Rules"
+				title="Faults"
 				side={
-					<Confirm
-						word="End all"
-						what="No operation fails on demand then."
-						do={async () => {
-							await remove(own('faults'))
-							again()
-						}}
-					/>
+					data?.faults.length > 0 && (
+						<Confirm
+							word="Delete all"
+							what="This deletes all faults. No operation fails on demand then."
+							do={async () => {
+								await remove(own('faults'))
+								again()
+							}}
+						/>
+					)
 				}
 			>
-				{data && (
-					<Table
-						label="Faults"
-						head={['Fault', 'Operations', 'Seen', 'Hit', '']}
-						empty="No operation fails on demand."
-						rows={data.faults.map((f: any) => [
-							<b>{names.find(([n]) => n === f.fault)?.[1] ?? f.fault}</b>,
-							about(f),
-							f.seen,
-							`${f.hits}${f.count ? ' of ' + f.count : ''}${f.ended ? ', ended' : ''}`,
-							<Button
-								do={async () => {
-									await remove(own('faults/' + encodeURIComponent(f.id)))
-									again()
-								}}
-							>
-								End {f.id}
-							</Button>,
-						])}
-					/>
-				)}
+				<State of={faults} empty={d => !d.faults.length} nothing="No fault. Add one below.">
+					{d => (
+						<Table
+							label="Faults"
+							head={['Fault', 'Applies to', 'Seen', 'Hit', '']}
+							rows={d.faults.map((f: any) => [
+								<b>{names.find(([n]) => n === f.fault)?.[1] ?? f.fault}</b>,
+								about(f),
+								f.seen,
+								`${f.hits}${f.count ? ' of ' + f.count : ''}${f.ended ? ', ended' : ''}`,
+								<Button
+									do={async () => {
+										await remove(own('faults/' + encodeURIComponent(f.id)))
+										again()
+									}}
+								>
+									Delete {f.id}
+								</Button>,
+							])}
+						/>
+					)}
+				</State>
 			</Panel>
 			<NewFault made={again} />
 		</>
@@ -88,11 +93,10 @@ export function FaultsPage() {
 }
 
 const fresh = {
-	operations: '',
 	database: '',
 	container: '',
 	entity: '',
-	share: '1',
+	share: '100',
 	seed: '0',
 	skip: '',
 	count: '10',
@@ -103,20 +107,29 @@ const fresh = {
 type Draft = typeof fresh
 
 // requestOf is the rule as the server takes it. What is empty is left out.
-function requestOf(fault: string, when: string, d: Draft) {
-	const out: Record<string, unknown> = { fault, when, share: Number(d.share), seed: Number(d.seed) }
-	for (const name of ['database', 'container', 'entity', 'for'] as const) if (d[name]) out[name] = d[name]
+function requestOf(fault: string, when: string, operations: string[], d: Draft) {
+	const out: Record<string, unknown> = { fault, when, share: Number(d.share) / 100, seed: Number(d.seed) }
+	for (const name of ['database', 'container', 'entity', 'for'] as const) if (d[name].trim()) out[name] = d[name].trim()
 	for (const name of ['skip', 'count', 'latencyMs', 'retryAfterMs'] as const)
 		if (d[name]) out[name] = Number(d[name])
-	const operations = d.operations.split(/[\s,]+/).filter(Boolean)
 	return operations.length ? { ...out, operations } : out
+}
+
+// operationsOf are the operations that the server knows, of its own description.
+async function operationsOf(): Promise<string[]> {
+	const text = JSON.stringify(await get(own('openapi.json')))
+	const found = /"operations":(\{[^{}]*"items":\{[^{}]*"enum":(\[[^\]]*\]))/.exec(text)
+	return found ? JSON.parse(found[2]!) : []
 }
 
 function NewFault(p: { made: () => void }) {
 	const [fault, setFault] = useState('429'),
 		[when, setWhen] = useState('before'),
+		[operations, tick] = useState<string[]>(() => offeredList('operations')),
 		[d, set] = useState(() => offered(fresh))
-	const wrongShare = Number(d.share) >= 0 && Number(d.share) <= 1 && d.share ? '' : 'from 0 to 1'
+	const known = useData(operationsOf, [])
+	const share = Number(d.share)
+	const wrongShare = d.share && share >= 0 && share <= 100 ? '' : 'from 0 to 100'
 	const number = (name: keyof Draft, label: string, placeholder = '') => (
 		<Text
 			label={label}
@@ -127,55 +140,76 @@ function NewFault(p: { made: () => void }) {
 			type="number"
 		/>
 	)
-	const text = (name: keyof Draft, label: string, placeholder: string, hint?: string) => (
+	const text = (name: keyof Draft, label: string, placeholder: string, hint?: string, bad?: string) => (
 		<Text
 			label={label}
 			value={d[name]}
 			set={v => set({ ...d, [name]: v })}
 			placeholder={placeholder}
 			hint={hint}
+			bad={bad}
 		/>
 	)
 	const counts = ['seed', 'skip', 'count', 'latencyMs', 'retryAfterMs'] as const
+	const wrongFor = wrongDuration(d.for)
 	return (
 		<FormPanel
-			title="New rule"
-			word="Let them fail"
-			blocked={!!wrongShare || counts.some(n => wrongCount(d[n], 0))}
+			title="New fault"
+			word="Add fault"
+			main
+			blocked={!!wrongShare || !!wrongFor || counts.some(n => wrongCount(d[n], 0))}
 			save={async () => {
-				const made = await post(own('faults'), requestOf(fault, when, d))
-				note(`${made.id} holds from now on.`)
+				const made = await post(own('faults'), requestOf(fault, when, operations, d))
 				p.made()
+				return `Fault ${made.id} is added.`
 			}}
 		>
-			<div class="fields">
+			<div class="fields faults">
 				<Choice label="Fault" value={fault} set={setFault} of={names} />
-				<Choice
-					label="It comes"
-					value={when}
-					set={setWhen}
-					of={[
-						['before', 'before anything is written'],
-						['after', 'behind what was written'],
-					]}
-				/>
-				{text('operations', 'Operations', 'all', 'createItem, queryItems, send…')}
-				{text('database', 'Database', 'any')}
-				{text('container', 'Container', 'any', 'With its database')}
-				{text('entity', 'Queue or topic', 'any')}
-				<Text
-					label="Share that fails"
-					value={d.share}
-					set={share => set({ ...d, share })}
-					bad={wrongShare}
-				/>
-				{number('seed', 'Seed of the choice')}
-				{number('skip', 'So many go by first', 'none')}
-				{number('count', 'It ends after so many', 'never')}
-				{text('for', 'It ends after', 'never', 'By the data clock: 90s, 1d')}
 				{fault === 'latency' && number('latencyMs', 'Latency, in ms')}
 				{fault === '429' && number('retryAfterMs', 'Retry after, in ms', '100')}
+				{text('database', 'Database', 'any')}
+				{text('container', 'Container', 'any', 'Give its database, too')}
+				{text('entity', 'Queue or topic', 'any')}
+				{number('count', 'Stop after, hits', 'never')}
 			</div>
+			<details class="wide">
+				<summary>Operations{operations.length ? `: ${operations.join(', ')}` : ': all'}</summary>
+				<Bad text={known.error} />
+				<div class="ticks" role="group" aria-label="Operations">
+					{(known.data ?? []).map(name => (
+						<Check
+							value={operations.includes(name)}
+							set={on => tick(on ? [...operations, name] : operations.filter(o => o !== name))}
+						>
+							{name}
+						</Check>
+					))}
+				</div>
+			</details>
+			<details class="wide">
+				<summary>When, how often, how long</summary>
+				<div class="fields">
+					<Choice
+						label="When"
+						value={when}
+						set={setWhen}
+						of={[
+							['before', 'Before the write'],
+							['after', 'After the write'],
+						]}
+					/>
+					{number('skip', 'Skip first', '0')}
+					<Text
+						label="Share that fails, in %"
+						value={d.share}
+						set={share => set({ ...d, share })}
+						bad={wrongShare}
+					/>
+					{number('seed', 'Random seed')}
+					{text('for', 'Stop after, time', 'never', `By the data clock: ${durationHint}`, wrongFor)}
+				</div>
+			</details>
 		</FormPanel>
 	)
 }

@@ -5,6 +5,8 @@ import { useEffect, useState } from 'preact/hooks'
 import type { BarsProps, Step } from './bars'
 import { get } from './api'
 import { plural, span, useData, useSignal } from './state'
+import { nowOf } from './state'
+import { Loading } from './loading'
 import { Bad, Stats } from './ui'
 
 const unit: Record<string, number> = { second: 1, minute: 60, hour: 3600, day: 86400, month: 2592000 }
@@ -20,7 +22,7 @@ export function Forecast(p: { path: string; db: string }) {
 		}, 5000)
 		return () => clearInterval(t)
 	}, [])
-	if (!data) return <Bad text={error} />
+	if (!data) return error ? <Bad text={error} /> : <Loading />
 	// what shows the nearest in most detail, and still most of it
 	const fit =
 		by ||
@@ -39,20 +41,20 @@ export function Forecast(p: { path: string; db: string }) {
 					...(data.lagSeconds ? [['Lag', span(data.lagSeconds)] as [string, string]] : []),
 				]}
 			/>
-			<div class="seg" role="group" aria-label="Width of a bar">
+			<div class="seg" role="group" aria-label="Unit of the chart">
 				{Object.keys(unit).map(u => (
 					<button type="button" aria-pressed={u === fit} onClick={() => setBy(u)}>
 						{u}
 					</button>
 				))}
 			</div>
-			<Bars steps={data.by[fit] ?? []} width={unit[fit]} count={bars[fit]} name={fit} />
+			<Bars steps={data.by[fit] ?? []} width={unit[fit]} count={bars[fit]} name={fit} now={nowOf(p.db)} />
 			<p class="soft">
 				{sum(data.by[fit]) < data.coming
-					? `${plural(data.coming - sum(data.by[fit]), 'expiry', 'expiries')} beyond this chart.`
+					? `${plural(data.coming - sum(data.by[fit]), 'expiry', 'expiries')} later than this chart.`
 					: data.coming
-						? 'All that is to expire is on this chart.'
-						: 'Nothing is going to expire.'}
+						? `All ${plural(data.coming, 'expiry', 'expiries')} by ${fit}, times in UTC.`
+						: 'No item has an expiry time.'}
 			</p>
 		</div>
 	)

@@ -23,6 +23,7 @@ import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import './grid.css'
 import { GridColumns } from './gridcolumns'
+import { Chosen } from './gridchosen'
 import { GridHead } from './gridhead'
 import {
 	isShown,
@@ -35,8 +36,8 @@ import {
 	type Layout,
 } from './gridlayout'
 import { copyText, Menu, type MenuItem } from './menu'
-import { everyRow, isSelected, noRows, selected, toggled, type Selection } from './selection'
-import { doing, note, plural, useTick } from './state'
+import { isSelected, noRows, selected, toggled, type Selection } from './selection'
+import { note, plural, useTick } from './state'
 
 export interface GridColumn<R> {
 	name: string
@@ -371,35 +372,5 @@ export function Grid<R>(p: GridProps<R>) {
 			</div>
 			{menu && <Menu at={menu} label="Row" items={items()} close={() => openMenu(null)} />}
 		</>
-	)
-}
-
-// Chosen tells how many rows are selected, and offers those that are not loaded.
-function Chosen(p: { count: number; every?: number; select: (s: Selection) => void; acts: MenuItem[] }) {
-	return (
-		<span class="row" role="status">
-			{p.count > 0 && (
-				<>
-					<b>{p.count.toLocaleString('en')} selected</b>
-					{p.every !== undefined && (
-						<button type="button" class="btn quiet" onClick={() => p.select(everyRow)}>
-							Select all {p.every.toLocaleString('en')}
-						</button>
-					)}
-					<button type="button" class="btn quiet" onClick={() => p.select(noRows)}>
-						Clear selection
-					</button>
-					{p.acts.map(act => (
-						<button
-							type="button"
-							class={`btn ${act.bad ? 'bad' : ''}`}
-							onClick={() => doing(async () => act.do())}
-						>
-							{act.label}
-						</button>
-					))}
-				</>
-			)}
-		</span>
 	)
 }

@@ -1,13 +1,19 @@
+import { useState } from 'preact/hooks'
 import { get, has, own, post } from './api'
+import { Connect } from './connect'
 import { Forecast } from './forecast'
-import type { Tree } from './main'
-import { note, plural, tellAll, url, useData, useSignal } from './state'
-import { Bad, Button, Confirm, Empty, Panel, Stats, Table } from './ui'
+import { State } from './loading'
+import type { Tree } from './tree'
+import { question } from './question'
+import { note, plural, tell, tellAll, url, useData, useSignal } from './state'
+import { Bad, Button, Confirm, Panel, Stats, Table } from './ui'
+import { undoCost, undoIsOn, withUndo } from './undo'
 
 const most = 200 // of queues that are listed
 
 export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 	const moved = useSignal('data')
+	useSignal('undo')
 	const docs = useData(() => has('/_explorer/docs/'), [])
 	const account = useData(() => get('/'), []),
 		reaper = useData(() => get(own('reaper')), [moved])
@@ -24,21 +30,26 @@ export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 					<Button do={() => p.make('entity')}>New queue or topic</Button>
 					<Confirm
 						word="Reset"
-						what="The store goes back to what it had at its start, clocks and faults included."
-						do={async () => {
-							await post(own('reset'))
-							tellAll()
-							note('The store is as it was at its start.')
-						}}
+						what={
+							'This replaces everything with the state after the start, clocks and faults included.' +
+							(undoIsOn() ? ' ' + undoCost : '')
+						}
+						do={() =>
+							withUndo('The store is as it was at its start.', {}, async () => {
+								await post(own('reset'))
+								tellAll()
+							})
+						}
 					/>
 				</div>
 			</header>
 			<Bad text={account.error || reaper.error} />
+			<Connect />
 			<Stats
 				of={[
-					['Databases', dbs.length],
-					['Containers', dbs.reduce((n, d) => n + d.containers.length, 0)],
-					['Queues and topics', queues.length],
+					['Databases', p.tree ? dbs.length : '…'],
+					['Containers', p.tree ? dbs.reduce((n, d) => n + d.containers.length, 0) : '…'],
+					['Queues and topics', p.tree ? queues.length : '…'],
 					[
 						'Dead letters',
 						queues.reduce((n, q) => n + q.deadLetters, 0),
@@ -48,45 +59,65 @@ export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 					['Purges', reaper.data?.paused ? 'paused' : 'running'],
 				]}
 			/>
-			<Panel title="What is going to expire">
-				<Forecast path={own('forecast')} db="" />
-			</Panel>
 			<div class="halves">
 				<Panel title="Databases">
-					{dbs.length ? (
-						<Table
-							label="Databases"
-							head={['Database', 'Containers']}
-							rows={dbs.map(d => [
-								<a href={url('db', d.id)}>{d.id}</a>,
-								<>
-									{d.containers.slice(0, 8).map(c => (
-										<a class="chip" href={url('db', d.id, c)}>
-											{c}
-										</a>
-									))}
-									{d.containers.length > 8 && ` and ${d.containers.length - 8} more`}
-								</>,
-							])}
-						/>
-					) : (
-						<Empty>No database yet. Make one here, or point an SDK at this address.</Empty>
-					)}
+					<State
+						of={{ data: p.tree, error: '' }}
+						empty={t => !t.databases.length}
+						nothing={
+							<>
+								<p>No database yet. Connect a client, create one here, or try some data.</p>
+								<div class="row">
+									<Button kind="main" do={() => p.make('database')}>
+										New database
+									</Button>
+									<Sample queues={!!p.tree?.queues} />
+								</div>
+							</>
+						}
+					>
+						{() => (
+							<>
+								<Table
+									label="Databases"
+									head={['Database', 'Containers']}
+									rows={dbs.map(d => [
+										<a href={url('db', d.id)}>{d.id}</a>,
+										<>
+											{d.containers.slice(0, 8).map(c => (
+												<a class="chip" href={url('db', d.id, c)}>
+													{c}
+												</a>
+											))}
+											{d.containers.length > 8 && ` and ${d.containers.length - 8} more`}
+										</>,
+									])}
+								/>
+								<div class="row">
+									<Sample queues={!!p.tree?.queues} />
+								</div>
+							</>
+						)}
+					</State>
 				</Panel>
 				<Panel title="Queues and topics">
-					{queues.length ? (
-						<Table
-							label="Queues"
-							head={['Entity', 'Messages', 'Dead']}
-							rows={queues.slice(0, most).map(q => [
-								<a href={url('queue', q.path)}>{q.path}</a>,
-								plural(q.active, 'message'),
-								q.deadLetters,
-							])}
-						/>
-					) : (
-						<Empty>None.</Empty>
-					)}
+					<State
+						of={{ data: p.tree, error: '' }}
+						empty={t => !t.entities.length}
+						nothing={<p>No queue or topic yet.</p>}
+					>
+						{() => (
+							<Table
+								label="Queues"
+								head={['Entity', 'Messages', 'Dead letters']}
+								rows={queues.slice(0, most).map(q => [
+									<a href={url('queue', q.path)}>{q.path}</a>,
+									plural(q.active, 'message'),
+									q.deadLetters,
+								])}
+							/>
+						)}
+					</State>
 					{queues.length > most && (
 						<p class="soft">
 							And {(queues.length - most).toLocaleString('en')} more: filter the tree, or press Ctrl K.
@@ -94,6 +125,7 @@ export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 					)}
 				</Panel>
 			</div>
+			<Coming />
 			<p class="soft">
 				For programs: <a href="/_mayfly/openapi.json">openapi.json</a>, and{' '}
 				<a href="/_mayfly/">the same on a page</a>; <a href="/_mayfly/metrics">metrics</a>.
@@ -105,5 +137,50 @@ export function Home(p: { tree: Tree | null; make: (what: string) => void }) {
 				)}
 			</p>
 		</>
+	)
+}
+
+// Coming is the chart of expiries, once there is one to come.
+function Coming() {
+	const moved = useSignal('data'),
+		changed = useSignal('tree')
+	const { data } = useData<any>(() => get(own('forecast')), [moved, changed])
+	return data?.coming || data?.overdue ? (
+		<Panel title="Upcoming expiries">
+			<Forecast path={own('forecast')} db="" />
+		</Panel>
+	) : null
+}
+
+function Sample(p: { queues: boolean }) {
+	const [busy, set] = useState(false)
+	return (
+		<Button
+			disabled={busy}
+			do={async () => {
+				const { isThere, loadSample, sampleDatabase } = await import('./sample')
+				const there = await isThere()
+				const yes =
+					!there.length ||
+					(await question({
+						title: 'Load sample data?',
+						text: `There is a ${there.join(' and a ')} already. Documents with the ids of the sample are overwritten; messages are added.`,
+						word: 'Overwrite',
+						bad: true,
+					}))
+				if (!yes) return
+				set(true)
+				try {
+					await loadSample(p.queues)
+				} finally {
+					set(false)
+					tell('tree')
+					tell('data')
+				}
+				note(`The database ${sampleDatabase} has 110 documents${p.queues ? ', and the queue sample-emails four messages' : ''}.`)
+			}}
+		>
+			Load sample data
+		</Button>
 	)
 }

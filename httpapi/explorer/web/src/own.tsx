@@ -5,6 +5,7 @@ import type { In } from './container'
 import { Rows, wrongRows, type Column, type Row } from './rows'
 import { doing, useData } from './state'
 import { Bad, Check, Choice, FormPanel, Text } from './ui'
+import { durationHint, secondsOf, typed, wrongDuration } from './duration'
 import { wrongCount } from './valid'
 
 const hookColumns: Column[] = [
@@ -14,7 +15,7 @@ const hookColumns: Column[] = [
 		fresh: 'https://',
 		wrong: v => (/^https?:\/\/[^/]/.test(v) ? '' : 'a URL of http or https'),
 	},
-	{ name: 'secret', label: 'Secret that signs', fresh: '' },
+	{ name: 'secret', label: 'Signing secret', fresh: '' },
 ]
 
 export function OwnSettings(p: In) {
@@ -44,18 +45,18 @@ function OnExpiry(p: Part) {
 	const way = p.of.onExpire?.moveTo ? 'moveTo' : p.of.onExpire?.forwardTo ? 'forwardTo' : ''
 	const [how, setHow] = useState(way),
 		[to, setTo] = useState<string>(p.of.onExpire?.[way] ?? '')
-	const [idle, setIdle] = useState(String(p.of.autoDeleteOnIdle || '')),
+	const [idle, setIdle] = useState(typed(p.of.autoDeleteOnIdle)),
 		[changes, setChanges] = useState<string>(p.of.changesTo ?? '')
-	const bad = wrongCount(idle) || (how && !to ? 'a name' : '')
+	const bad = wrongDuration(idle, { whole: true }) || (how && !to ? 'a name' : '')
 	return (
 		<FormPanel
-			title="On expiry and change"
+			title="On expiry and on change"
 			word="Save on expiry"
 			blocked={!!bad}
 			save={() =>
 				p.save({
 					onExpire: how ? { [how]: to } : null,
-					autoDeleteOnIdle: idle ? Number(idle) : null,
+					autoDeleteOnIdle: secondsOf(idle) ?? null,
 					changesTo: changes || null,
 				})
 			}
@@ -67,32 +68,33 @@ function OnExpiry(p: Part) {
 						doing(() => p.save({ ttlCeiling: v }))
 					}}
 				>
-					The default is a ceiling: no document lives longer
+					The default TTL is the maximum: no document lives longer
 				</Check>
 				<Choice
-					label="What has expired"
+					label="Expired documents"
 					value={how}
 					set={setHow}
 					of={[
-						['', 'Is gone'],
-						['moveTo', 'Moves to a container'],
-						['forwardTo', 'Is sent to a queue or topic'],
+						['', 'Are deleted'],
+						['moveTo', 'Move to a container'],
+						['forwardTo', 'Are sent to a queue or topic'],
 					]}
 				/>
-				{how && <Text label="Its name" value={to} set={setTo} bad={to ? '' : 'a name'} />}
+				{how && <Text label={how === 'moveTo' ? 'Container' : 'Queue or topic'} value={to} set={setTo} bad={to ? '' : 'a name'} />}
 				<Text
-					label="Changes are sent to"
+					label="Send changes to"
 					value={changes}
 					set={setChanges}
-					placeholder="no queue or topic"
+					placeholder="queue or topic; none"
 				/>
 				<Text
-					label="Delete when idle for, in seconds"
+					label="Auto-delete on idle"
 					value={idle}
 					set={setIdle}
-					bad={wrongCount(idle)}
+					bad={wrongDuration(idle, { whole: true })}
 					placeholder="never"
-					type="number"
+					hint={durationHint}
+					mono
 				/>
 			</div>
 		</FormPanel>
@@ -101,21 +103,21 @@ function OnExpiry(p: Part) {
 
 function Log(p: Part) {
 	const [on, set] = useState(!!p.of.expiryEvents),
-		[kept, setKept] = useState(String(p.of.expiryEvents?.retention || ''))
+		[kept, setKept] = useState(typed(p.of.expiryEvents?.retention))
 	const [hooks, setHooks] = useState<Row[]>(
 		(p.of.expiryEvents?.webhooks ?? []).map((h: any) => ({ url: h.url, secret: h.secret ?? '' })),
 	)
-	const bad = wrongCount(kept) || wrongRows(hookColumns, hooks)
+	const bad = wrongDuration(kept, { whole: true }) || wrongRows(hookColumns, hooks)
 	return (
 		<FormPanel
-			title="Log of expiries"
-			word="Save log"
+			title="Expiry events"
+			word="Save expiry events"
 			blocked={on && !!bad}
 			save={() =>
 				p.save({
 					expiryEvents: on
 						? {
-								...(kept && { retention: Number(kept) }),
+								...(kept.trim() && { retention: secondsOf(kept) }),
 								...(hooks.length && {
 									webhooks: hooks.map(h => ({
 										url: h.url,
@@ -128,17 +130,18 @@ function Log(p: Part) {
 			}
 		>
 			<Check value={on} set={set}>
-				Keep a log of what has expired
+				Keep a log of expired documents
 			</Check>
 			{on && (
 				<>
 					<Text
-						label="Kept for, in seconds"
+						label="Retention"
 						value={kept}
 						set={setKept}
-						bad={wrongCount(kept)}
-						placeholder="a week"
-						type="number"
+						bad={wrongDuration(kept, { whole: true })}
+						placeholder="7d"
+						hint={durationHint}
+						mono
 					/>
 					<Rows
 						title="Webhooks"
@@ -146,7 +149,7 @@ function Log(p: Part) {
 						columns={hookColumns}
 						rows={hooks}
 						set={setHooks}
-						hint="Each is told of every expiry. Addresses that are not public need --webhook-allow."
+						hint="Each receives every expiry event. Addresses that are not public need --webhook-allow."
 					/>
 				</>
 			)}
@@ -161,35 +164,36 @@ function Purges(p: In) {
 	const [delay, setDelay] = useState<string | null>(null),
 		[rate, setRate] = useState<string | null>(null)
 	if (!data) return null
-	const seconds = delay ?? String(data.delay?.seconds || ''),
+	const seconds = delay ?? typed(data.delay?.seconds),
 		items = rate ?? String(data.starved?.perSecond || '')
 	return (
 		<FormPanel
-			title="Purges held back"
+			title="Purges: delay and limit"
 			word="Save purges"
-			blocked={!!(wrongCount(seconds) || wrongCount(items))}
+			blocked={!!(wrongDuration(seconds, { whole: true }) || wrongCount(items))}
 			save={() =>
 				put(at, {
-					delay: seconds ? { seconds: Number(seconds) } : null,
+					delay: seconds.trim() ? { seconds: secondsOf(seconds) } : null,
 					starved: items ? { perSecond: Number(items) } : null,
 				})
 			}
 		>
 			<div class="fields">
 				<Text
-					label="Each comes later by, in seconds"
+					label="Delay of each purge"
 					value={seconds}
 					set={setDelay}
-					bad={wrongCount(seconds)}
-					placeholder="0"
-					type="number"
+					bad={wrongDuration(seconds, { whole: true })}
+					placeholder="none"
+					hint={durationHint}
+					mono
 				/>
 				<Text
-					label="At most so many a second"
+					label="Maximum items per second"
 					value={items}
 					set={setRate}
 					bad={wrongCount(items)}
-					placeholder="as fast as can be"
+					placeholder="no limit"
 					type="number"
 				/>
 			</div>

@@ -5,7 +5,7 @@ import { Choice, Text } from './ui'
 import { wrongCount, wrongPath } from './valid'
 
 const named = (words: string[]): [string, string][] => words.map(w => [w, w])
-const some = (v: string) => (v.trim() ? '' : 'something must stand here')
+const some = (v: string) => (v.trim() ? '' : 'must not be empty')
 const path = { name: 'path', label: 'Path', fresh: '/', wrong: wrongPath }
 const languages = ['en-US', 'de-DE', 'es-ES', 'fr-FR']
 
@@ -13,13 +13,13 @@ const vectorColumns: Column[] = [
 	path,
 	{
 		name: 'dataType',
-		label: 'Elements',
+		label: 'Data type',
 		fresh: 'float32',
 		of: named(['float32', 'float16', 'uint8', 'int8']),
 	},
 	{
 		name: 'distanceFunction',
-		label: 'Distance',
+		label: 'Distance function',
 		fresh: 'cosine',
 		of: named(['cosine', 'dotproduct', 'euclidean']),
 	},
@@ -43,7 +43,7 @@ const textColumns: Column[] = [
 		name: 'language',
 		label: 'Language',
 		fresh: '',
-		of: [['', 'the default'], ...named(languages)],
+		of: [['', 'default'], ...named(languages)],
 	},
 	{
 		name: 'index',
@@ -142,14 +142,14 @@ export function Policies(p: { of: Draft; set: (d: Draft) => void }) {
 	return (
 		<>
 			<Rows
-				title="Vectors"
+				title="Vector policy"
 				one="vector"
 				columns={vectorColumns}
 				rows={p.of.vectors}
 				set={vectors => change({ vectors })}
 			/>
 			<Rows
-				title="Full text"
+				title="Full text policy"
 				one="text"
 				columns={textColumns}
 				rows={p.of.texts}
@@ -157,7 +157,7 @@ export function Policies(p: { of: Draft; set: (d: Draft) => void }) {
 			/>
 			{p.of.texts.length > 0 && (
 				<Choice
-					label="Language of texts by default"
+					label="Default language"
 					value={p.of.language}
 					set={language => change({ language })}
 					of={named(languages)}
@@ -169,10 +169,10 @@ export function Policies(p: { of: Draft; set: (d: Draft) => void }) {
 				columns={computedColumns}
 				rows={p.of.computed}
 				set={computed => change({ computed })}
-				hint="Queries see them, and documents do not hold them."
+				hint="Queries can use them; they are not stored in documents."
 			/>
 			<Text
-				label="Feed of all versions and deletes, in minutes back"
+				label="All versions and deletes: retention, in minutes"
 				value={p.of.versions}
 				set={versions => change({ versions })}
 				bad={wrongCount(p.of.versions)}

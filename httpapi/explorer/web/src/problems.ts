@@ -1,7 +1,7 @@
 // What is wrong with a query, as the server tells it: Cosmos DB puts JSON of one of two shapes into the sentence of
 // an error. All pages read it here.
 
-import { problemOf } from './jsontext'
+import { jsonFault } from './jsonplace'
 
 export interface Problem {
 	severity: string
@@ -72,9 +72,9 @@ export function place(text: string, at: number): { line: number; column: number 
 
 // jsonProblem is where a text of parameters is no JSON; null for one that is.
 export function jsonProblem(text: string): Problem | null {
-	const wrong = problemOf(text)
+	const fault = jsonFault(text)
 	return (
-		wrong && { severity: 'Error', text: `Parameters: ${wrong.message}`, code: '', from: wrong.at, to: wrong.at + 1 }
+		fault && { severity: 'Error', text: `Parameters: ${fault.text}.`, code: '', from: fault.at, to: fault.at + 1 }
 	)
 }
 

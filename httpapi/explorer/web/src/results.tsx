@@ -9,7 +9,7 @@ import type { Ran } from './queryruns'
 import { columnsOf } from './sqltext'
 import { note, plural } from './state'
 import { Button, Empty, Json } from './ui'
-import { stay } from './unsaved'
+import { leave } from './unsaved'
 
 const ExportDialog = lazy(() => import('./exportdialog'))
 
@@ -82,9 +82,8 @@ export function Results(p: { at: In; ran: Ran; rows: any[]; json: boolean; tab: 
 						p.rows.some(isOf)
 							? async (row, i) => {
 									if (!isOf(row)) return note('This row is of no single document: it has neither an id nor a _rid.')
-									if (open && stay()) return
 									const found = await documentOf(p.at, row)
-									if (found) setOpen({ ...found, key: String(i), fresh: null })
+									if (found) leave(() => setOpen({ ...found, key: String(i), fresh: null }))
 								}
 							: undefined
 					}

@@ -6,8 +6,11 @@ import { DryRun } from './dryrun'
 import { OwnSettings } from './own'
 import { definitionOf, draftOf, Policies, wrongDraft } from './policies'
 import { SpatialIndexes, spatialIndexes, spatialOf, wrongSpatial } from './spatial'
-import { say, tell, useData } from './state'
-import { Bad, Choice, FormPanel, Json, Panel, Table, Text } from './ui'
+import { secondsOf, typed, wrongDuration, durationHint } from './duration'
+import { question } from './question'
+import { plural, say, tell, useData } from './state'
+import { Bad, Choice, FormPanel, Json, kept, Panel, Table, Text } from './ui'
+import { undoCost, undoIsOn, withUndo } from './undo'
 import { lines, wrongCount, wrongPaths } from './valid'
 
 // replace writes the definition with some of it changed: of what it is now, which may be more than is drawn.
@@ -49,13 +52,16 @@ export function SettingsTab(p: In) {
 function TimeToLive(p: In) {
 	const was = p.of.defaultTtl
 	const [mode, setMode] = useState(was === undefined ? 'off' : was === -1 ? 'own' : 'on')
-	const [seconds, setSeconds] = useState(String(was && was > 0 ? was : 3600))
+	const [seconds, setSeconds] = useState(typed(was && was > 0 ? was : 3600))
 	const wasPath = p.of.ttlPropertyPath ?? ''
-	const [typedPath, setPath] = useState(wasPath)
-	const path = mode === 'off' ? '' : typedPath.trim()
+	const [pathText, setPath] = useState(wasPath)
+	const path = mode === 'off' ? '' : pathText.trim()
 	const badPath = wrongPaths(path)
-	const bad = mode === 'on' ? wrongCount(seconds) || (seconds === '' ? 'a number of seconds' : '') : ''
-	const to = mode === 'off' ? undefined : mode === 'own' ? -1 : Number(seconds)
+	const bad =
+		mode === 'on'
+			? wrongDuration(seconds, { whole: true }) || (seconds.trim() ? '' : `a duration such as ${durationHint}`)
+			: ''
+	const to = mode === 'off' ? undefined : mode === 'own' ? -1 : secondsOf(seconds)
 	const changed = !bad && !badPath && (to !== was || path !== wasPath)
 	const [run, setRun] = useState<{ answer: any; error: string } | null>(null)
 	useLayoutEffect(() => {
@@ -77,47 +83,63 @@ function TimeToLive(p: In) {
 			clearTimeout(timer)
 		}
 	}, [to, path, changed])
+	const dying: number = run?.answer?.effects.diesAtOnce?.count ?? 0
+	const save = () => replace(p, () => ({ defaultTtl: to, ttlPropertyPath: path || undefined }))
 	return (
 		<FormPanel
 			title="Time to live"
-			word="Save time to live"
+			word={dying ? `Save and delete ${plural(dying, 'document')}` : 'Save time to live'}
 			main
+			bad={dying > 0}
 			blocked={!changed || !run}
-			save={() => replace(p, () => ({ defaultTtl: to, ttlPropertyPath: path || undefined }))}
+			save={async () => {
+				if (!dying) return save()
+				const yes = await question({
+					title: `Delete ${plural(dying, 'document')}?`,
+					text: `With this change ${plural(dying, 'document')} of ${p.coll} ${dying === 1 ? 'has' : 'have'} expired at once. Expiry is final: no later time to live brings them back.`,
+					more: undoIsOn() ? undoCost : 'It cannot be undone.',
+					word: `Save and delete ${plural(dying, 'document')}`,
+					bad: true,
+				})
+				if (!yes) return kept
+				await withUndo(`Saved. ${plural(dying, 'document')} expired.`, { db: p.db, coll: p.coll }, save)
+				return null
+			}}
 		>
 			<div class="fields">
 				<Choice
-					label="Documents expire"
+					label="Time to live"
 					value={mode}
 					set={setMode}
 					of={[
-						['off', 'Never'],
-						['own', 'By their own ttl alone'],
-						['on', 'By default, or by their own ttl'],
+						['off', 'Off'],
+						['own', 'On, no default (only by their own ttl)'],
+						['on', 'On, with a default'],
 					]}
 				/>
 				{mode === 'on' && (
 					<Text
-						label="Default, in seconds"
+						label="Default time to live"
 						value={seconds}
 						set={setSeconds}
 						bad={bad}
-						type="number"
+						hint={durationHint}
+						mono
 					/>
 				)}
 				{mode !== 'off' && (
 					<Text
-						label="Counts from the property"
-						value={typedPath}
+						label="TTL property path"
+						value={pathText}
 						set={setPath}
 						bad={badPath}
-						hint="Seconds since 1970. Empty: the last write."
+						hint="Property with seconds since 1970 from which TTL counts. Empty: the last write."
 					/>
 				)}
 			</div>
 			{changed && (
 				<div class="dry-run" role="region" aria-label="Dry run" aria-live="polite">
-					<h3>What this change would do</h3>
+					<h3>What this change does</h3>
 					{!run ? (
 						<p class="soft">Counting…</p>
 					) : run.error ? (
@@ -143,7 +165,7 @@ function Throughput(p: In) {
 	if (!data)
 		return (
 			<Panel title="Throughput">
-				<p class="soft">Shared with the database, or none.</p>
+				<p class="soft">No throughput of its own: it is shared with the database, or not provisioned.</p>
 			</Panel>
 		)
 	const now = String(auto ?? content.offerThroughput),
@@ -171,7 +193,7 @@ function Throughput(p: In) {
 			}}
 		>
 			<Text
-				label={auto ? 'At most, RU/s (autoscale)' : 'RU/s'}
+				label={auto ? 'Autoscale maximum, RU/s' : 'Manual throughput, RU/s'}
 				value={value}
 				set={set}
 				bad={wrongCount(value, 400)}
@@ -246,7 +268,7 @@ function Indexing(p: In) {
 					mono
 					wide
 					bad={wrongPaths(inc)}
-					hint="One a line"
+					hint="One per line"
 				/>
 				<Text
 					label="Excluded paths"
@@ -266,7 +288,7 @@ function Indexing(p: In) {
 					wide
 					placeholder="/pk ASC, /n DESC"
 					bad={badComp && `"${badComp}" is not of the form /path ASC`}
-					hint="One a line"
+					hint="One per line"
 				/>
 			</div>
 			<SpatialIndexes of={geo} set={setGeo} />

@@ -1,6 +1,7 @@
 // What all pages share: where the browser is, the server's clock, the tree, messages to the user.
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { ask, Failure, get, own } from './api'
+import { formatDuration } from './duration'
 
 // Where the browser is: the parts of the URL behind #, unescaped. What follows a ? tells what is shown there.
 export const here = () =>
@@ -119,7 +120,7 @@ export function clockMoved() {
 // isAway tells that the server did not answer when it was asked last.
 export let isAway = false
 // answered is told each time. All is read again when the server is back: it may be another one, or have less.
-function answered(yes: boolean) {
+export function answered(yes: boolean) {
 	if (isAway === !yes) return
 	isAway = !yes
 	tell('away')
@@ -185,7 +186,6 @@ export function useData<T>(
 const meanings: Record<number, string> = {
 	401: 'The server does not take the key.',
 	403: 'The server refuses this.',
-	404: 'It is not there.',
 	408: 'It took too long.',
 	409: 'There is one like it already.',
 	410: 'It has moved: try again.',
@@ -202,24 +202,30 @@ export function say(e: unknown): string {
 	return [meanings[e.status], e.message, `(${e.status})`].filter(Boolean).join(' ')
 }
 
+export interface Action {
+	word: string
+	title: string // what it does
+	run: () => Promise<unknown>
+}
 export interface Note {
 	id: number
 	text: string
 	bad: boolean
+	action?: Action
 }
-export let notes: Note[] = []
+// noted is the note that is shown: one at a time.
+export let noted: Note | null = null
 let lastNote = 0
-export function note(text: string, bad = false) {
+export function note(text: string, bad = false, action?: Action) {
 	const id = ++lastNote
-	notes = [...notes.slice(-3), { id, text, bad }]
+	noted = { id, text, bad, action }
 	tell('notes')
-	setTimeout(
-		() => {
-			notes = notes.filter(n => n.id !== id)
-			tell('notes')
-		},
-		bad ? 10000 : 4000,
-	)
+	setTimeout(() => dropNote(id), action ? 30000 : bad ? 10000 : 4000)
+}
+export function dropNote(id: number) {
+	if (noted?.id !== id) return
+	noted = null
+	tell('notes')
 }
 
 // doing runs what a button does and says what became of it.
@@ -234,20 +240,15 @@ export async function doing<T>(what: () => Promise<T>, done?: string): Promise<T
 	}
 }
 
-// span is a length of time for people: 2d 3h, 4m 05s, 12.3s.
-export function span(seconds: number): string {
-	const s = Math.abs(seconds),
-		sign = seconds < 0 ? '−' : ''
-	const two = (n: number) => String(Math.floor(n)).padStart(2, '0')
-	if (s < 60) return `${sign}${s < 10 ? s.toFixed(1) : Math.floor(s)} s`
-	if (s < 3600) return `${sign}${Math.floor(s / 60)}m ${two(s % 60)}s`
-	if (s < 86400) return `${sign}${Math.floor(s / 3600)}h ${two((s % 3600) / 60)}m`
-	return `${sign}${Math.floor(s / 86400)}d ${two((s % 86400) / 3600)}h`
-}
+// span is a length of time for people: 29d 23h 59m 12s, 1h 59m 13s; below ten seconds with a tenth.
+export const span = (seconds: number) =>
+	formatDuration(Math.abs(seconds) < 10 ? Math.round(seconds * 10) / 10 : Math.trunc(seconds))
 
 // countdown is how long something has to live yet: whole seconds end when it does.
 export const countdown = (seconds: number) => span(seconds < 10 ? seconds : Math.ceil(seconds))
 
+// stamp is a moment in UTC without its zone, for columns that say it; moment has the zone.
 export const stamp = (ms: number) => new Date(ms).toISOString().replace('T', ' ').slice(0, 19)
+export const moment = (ms: number) => stamp(ms) + ' UTC'
 export const plural = (n: number, one: string, many = one + 's') =>
 	`${n.toLocaleString('en')} ${n === 1 ? one : many}`

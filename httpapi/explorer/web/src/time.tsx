@@ -1,9 +1,11 @@
 // The server's clock, the forecast of all containers, purges, and snapshots.
 import { useState } from 'preact/hooks'
 import { get, own, post, put, remove } from './api'
+import { durationHint, wrongDuration } from './duration'
 import { Forecast } from './forecast'
 import {
 	clockMoved,
+	moment,
 	note,
 	nowOf,
 	plural,
@@ -17,7 +19,9 @@ import {
 	useSignal,
 	useTick,
 } from './state'
-import { Bad, Button, Choice, Confirm, Dialog, Pair, Panel, Stats, Table, Text } from './ui'
+import { State } from './loading'
+import { Bad, Button, Check, Choice, Confirm, Dialog, Pair, Panel, Stats, Table, Text } from './ui'
+import { mostUndo, setUndo, undoCost, undoIsOn, withUndo } from './undo'
 
 const steps = ['1s', '10s', '1m', '10m', '1h', '1d', '7d', '30d']
 
@@ -34,7 +38,7 @@ export function TimePage() {
 				</div>
 				<Snapshots />
 			</div>
-			<Panel title="What is going to expire, in all containers">
+			<Panel title="Upcoming expiries, all containers">
 				<Forecast path={own('forecast')} db="" />
 			</Panel>
 		</>
@@ -62,7 +66,7 @@ export function ClockPanel(p: { db: string }) {
 				clock.virtual && (
 					<>
 						<Button do={change({ freeze: !clock.frozen })}>
-							{clock.frozen ? 'Let it run' : 'Freeze'}
+							{clock.frozen ? 'Resume' : 'Freeze'}
 						</Button>
 						{!p.db ? (
 							<Button do={change({ real: true })}>Real time</Button>
@@ -90,11 +94,11 @@ export function ClockPanel(p: { db: string }) {
 				of={[
 					['State', clock.frozen ? 'frozen' : 'running', clock.frozen ? 'warn' : ''],
 					['Speed', `× ${clock.rate}`],
-					...(p.db ? [['Whose', clock.own ? 'its own' : "the server's"] as [string, string]] : []),
+					...(p.db ? [['Source', clock.own ? 'database' : 'server'] as [string, string]] : []),
 				]}
 			/>
 			{!clock.virtual ? (
-				<p class="soft">This clock cannot be moved: start the server with --virtual-clock.</p>
+				<p class="soft">This clock cannot be moved. Start the server with --virtual-clock to move it.</p>
 			) : (
 				<>
 					<div class="row wrap" role="group" aria-label="Advance">
@@ -109,12 +113,15 @@ export function ClockPanel(p: { db: string }) {
 							label="Advance by"
 							value={by}
 							set={setBy}
+							bad={wrongDuration(by, { least: 0.001 })}
+							hint={durationHint}
+							blocked={!by.trim() || !!wrongDuration(by, { least: 0.001 })}
 							mono
 							word="Advance"
-							do={change({ advance: by })}
+							do={change({ advance: by.trim().replace(/\s+/g, ' ') })}
 						/>
 						<Pair
-							label="Times real speed"
+							label="Speed, times real time"
 							value={rate}
 							set={setRate}
 							type="number"
@@ -122,7 +129,7 @@ export function ClockPanel(p: { db: string }) {
 							do={change({ rate: Number(rate) })}
 						/>
 						<Pair
-							label="Set to"
+							label="Set to (UTC)"
 							value={to}
 							set={setTo}
 							placeholder={stamp(nowOf(p.db)).replace(' ', 'T') + 'Z'}
@@ -154,11 +161,11 @@ function Reapers() {
 								again()
 							}}
 						>
-							{data.paused ? 'Let them go on' : 'Pause all'}
+							{data.paused ? 'Resume all' : 'Pause all'}
 						</Button>
 						<Button
 							do={async () => {
-								note(`${plural((await post(own('reaper/run'))).purged, 'ghost')} purged.`)
+								note(`${plural((await post(own('reaper/run'))).purged, 'expired item')} purged.`)
 								tell('data')
 							}}
 						>
@@ -171,8 +178,8 @@ function Reapers() {
 			<Bad text={error} />
 			<p class="soft">
 				{data?.paused
-					? 'Paused: what expires stays as a ghost.'
-					: 'What has expired is purged in the background.'}
+					? 'Paused: expired items stay on disk. No read returns them.'
+					: 'Expired items are removed from disk in the background.'}
 			</p>
 		</Panel>
 	)
@@ -181,7 +188,8 @@ function Reapers() {
 function Snapshots() {
 	const changed = useSignal('snapshots'),
 		[name, set] = useState('')
-	const { data, error } = useData<any>(() => get(own('snapshots')), [changed])
+	useSignal('undo')
+	const snapshots = useData<any>(() => get(own('snapshots')), [changed])
 	const at = (n: string, tail = '') => own(`snapshots/${encodeURIComponent(n)}${tail}`)
 	return (
 		<Panel title="Snapshots">
@@ -204,12 +212,15 @@ function Snapshots() {
 					Take snapshot
 				</button>
 			</form>
-			<Bad text={error} />
-			{data && (
+			<Check value={undoIsOn()} set={setUndo}>
+				Keep a snapshot before what deletes, for Undo (the last {mostUndo})
+			</Check>
+			<p class="soft">{undoCost}</p>
+			<State of={snapshots} empty={d => !d.snapshots.length} nothing="No snapshot yet.">
+				{data => (
 				<Table
 					label="Snapshots"
-					head={['Name', 'Taken', 'Databases', '']}
-					empty="No snapshot yet."
+					head={['Name', 'Taken (UTC)', 'Databases', '']}
 					rows={data.snapshots.map((s: any) => [
 						<b>{s.name}</b>,
 						<span class="num">{stamp(Date.parse(s.time))}</span>,
@@ -218,8 +229,8 @@ function Snapshots() {
 							<Restore of={s} at={at(s.name)} />
 							{s.databases.length > 0 && <Fork of={s} at={at(s.name)} />}
 							<Confirm
-								word="Free"
-								what={`Snapshot ${s.name} is gone then; the store stays as it is.`}
+								word="Delete"
+								what={`This deletes the snapshot ${s.name}. The store stays as it is.`}
 								do={async () => {
 									await remove(at(s.name))
 									tell('snapshots')
@@ -228,13 +239,14 @@ function Snapshots() {
 						</div>,
 					])}
 				/>
-			)}
+				)}
+			</State>
 		</Panel>
 	)
 }
 
 interface Kept {
-	of: { name: string; databases: string[] }
+	of: { name: string; time: string; databases: string[] }
 	at: string
 }
 
@@ -256,9 +268,10 @@ function Restore(p: Kept) {
 					bad
 					close={() => set(false)}
 					send={async () => {
-						await post(`${p.at}/restore`, db ? { database: db } : {})
-						tellAll()
-						note(`${db || 'The store'} is as it was at ${p.of.name}.`)
+						await withUndo(`${db || 'The store'} is as it was at ${p.of.name}.`, { db }, async () => {
+							await post(`${p.at}/restore`, db ? { database: db } : {})
+							tellAll()
+						})
 					}}
 				>
 					<Choice
@@ -267,7 +280,10 @@ function Restore(p: Kept) {
 						set={choose}
 						of={[['', 'The whole store'], ...choices(p.of.databases)]}
 					/>
-					<p>What was written there since is gone then.</p>
+					<p>
+						This deletes what was written since {moment(Date.parse(p.of.time))}.
+						{undoIsOn() && ' ' + undoCost}
+					</p>
 				</Dialog>
 			)}
 		</>

@@ -1,7 +1,7 @@
 // The pieces that pages are made of.
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { doing, note, notes, say, useSignal } from './state'
+import { doing, dropNote, note, noted, say, useSignal } from './state'
 import { useUnsaved } from './unsaved'
 
 type Kids = { children?: ComponentChildren }
@@ -151,6 +151,7 @@ export function Dialog(
 		word?: string
 		end?: string // on the button that closes it
 		bad?: boolean
+		name?: string // of its class
 	},
 ) {
 	const ref = useRef<HTMLDialogElement>(null),
@@ -184,6 +185,7 @@ export function Dialog(
 	return (
 		<dialog
 			ref={ref}
+			class={p.name}
 			aria-labelledby={title}
 			onClose={() => ref.current && p.close()}
 			onMouseDown={e => {
@@ -209,17 +211,30 @@ export function Dialog(
 	)
 }
 
-// Confirm asks before what cannot be taken back.
-export function Confirm(p: { word: string; what: string; do: () => Promise<unknown> }) {
-	const [open, set] = useState(false)
+// Confirm asks before what deletes. Where typed is given it must be typed before.
+export function Confirm(p: { word: string; what: string; typed?: string; do: () => Promise<unknown> }) {
+	const [open, set] = useState(false),
+		[text, type] = useState('')
 	return (
 		<>
-			<button type="button" class="btn bad" onClick={() => set(true)}>
+			<button type="button" class="btn bad" onClick={() => (type(''), set(true))}>
 				{p.word}
 			</button>
 			{open && (
-				<Dialog title={`${p.word}?`} close={() => set(false)} send={p.do} word={p.word} bad>
+				<Dialog
+					title={`${p.word}?`}
+					close={() => set(false)}
+					send={async () => {
+						if (p.typed && text !== p.typed) throw new Error(`Type ${p.typed} to go on.`)
+						await p.do()
+					}}
+					word={p.word}
+					bad
+				>
 					<p>{p.what}</p>
+					{p.typed && (
+						<Text label={`Type the id ${p.typed} to confirm`} value={text} set={type} mono wide />
+					)}
 				</Dialog>
 			)}
 		</>
@@ -240,13 +255,18 @@ export function Panel(p: Kids & { title?: string; side?: ComponentChildren; clas
 	)
 }
 
-// FormPanel is a panel whose fields are saved together.
+// kept is what a form's save returns where nothing was saved, since the user said no.
+export const kept = Symbol('kept')
+
+// FormPanel is a panel whose fields are saved together. What save returns as a text is the note of its end; where it
+// returns null it has said so itself.
 export function FormPanel(
 	p: Kids & {
 		title: string
 		word: string
 		blocked?: boolean
 		main?: boolean
+		bad?: boolean // it deletes
 		save: () => Promise<unknown>
 	},
 ) {
@@ -257,12 +277,13 @@ export function FormPanel(
 			title={p.title}
 			side={
 				<Button
-					kind={p.main ? 'main' : undefined}
+					kind={p.bad ? 'bad' : p.main ? 'main' : undefined}
 					disabled={p.blocked}
 					do={async () => {
-						await p.save()
+						const done = await p.save()
+						if (done === kept) return
 						touch(false)
-						note('Saved.')
+						if (done !== null) note(typeof done === 'string' ? done : 'Saved.')
 					}}
 				>
 					{p.word}
@@ -354,32 +375,63 @@ export function Table(p: TableProps) {
 	)
 }
 
-// Tabs are links: each has its own URL.
+// Tabs are links: each has its own URL. Where some are beyond an edge, that edge shows it.
 export function Tabs(p: { of: [string, string][]; at: string; to: (name: string) => string; label: string }) {
 	const ref = useRef<HTMLElement>(null)
+	const [more, set] = useState('')
+	const look = () => {
+		const n = ref.current
+		if (!n) return
+		const left = n.scrollLeft > 2,
+			right = n.scrollLeft + n.clientWidth < n.scrollWidth - 2
+		set(`${left ? 'left' : ''} ${right ? 'right' : ''}`)
+	}
 	useEffect(() => {
 		ref.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'nearest', block: 'nearest' })
+		look()
 	}, [p.at])
+	useEffect(() => {
+		const sized = new ResizeObserver(look)
+		sized.observe(ref.current!)
+		return () => sized.disconnect()
+	}, [])
 	return (
-		<nav class="tabs" aria-label={p.label} ref={ref}>
-			{p.of.map(([name, text]) => (
-				<a href={p.to(name)} aria-current={name === p.at ? 'page' : undefined}>
-					{text}
-				</a>
-			))}
-		</nav>
+		<div class={`tabs-frame ${more}`}>
+			<nav class="tabs" aria-label={p.label} ref={ref} onScroll={look}>
+				{p.of.map(([name, text]) => (
+					<a href={p.to(name)} aria-current={name === p.at ? 'page' : undefined}>
+						{text}
+					</a>
+				))}
+			</nav>
+		</div>
 	)
 }
 
+// Notes shows one note at a time, which says what was done or went wrong, with what takes it back.
 export function Notes() {
 	useSignal('notes')
+	const n = noted
 	return (
 		<div class="notes" role="status" aria-live="polite">
-			{notes.map(n => (
+			{n && (
 				<p key={n.id} class={n.bad ? 'bad' : ''}>
 					{n.text}
+					{n.action && (
+						<button
+							type="button"
+							class="btn"
+							title={n.action.title}
+							onClick={() => {
+								dropNote(n.id)
+								doing(n.action!.run)
+							}}
+						>
+							{n.action.word}
+						</button>
+					)}
 				</p>
-			))}
+			)}
 		</div>
 	)
 }

@@ -1,15 +1,26 @@
 // What has been typed and not saved is not lost by the way: who leaves it is asked first.
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { question } from './question'
 
 const open = new Set<object>()
-const question = 'What you have changed is not saved. Leave it?'
 
-// stay asks where something is unsaved, and tells whether to stay with it. Who leaves it gives it up.
-export function stay(): boolean {
-	if (!open.size) return false
-	if (!confirm(question)) return true
-	open.clear()
-	return false
+// leave does something that gives up what is unsaved: at once where nothing is, and else where the user says so.
+export function leave(then: () => unknown) {
+	if (!open.size) {
+		then()
+		return
+	}
+	question({
+		title: 'Discard changes?',
+		text: 'What you have changed is not saved.',
+		word: 'Discard',
+		bad: true,
+		name: 'leave',
+	}).then(yes => {
+		if (!yes) return
+		open.clear()
+		then()
+	})
 }
 
 // forget gives up what is unsaved: it has been saved, or is gone.
@@ -34,9 +45,13 @@ let at = location.hash
 export function guard() {
 	at = location.hash
 	addEventListener('hashchange', e => {
-		if (place() !== at.split('?')[0] && stay()) {
+		if (place() !== at.split('?')[0] && open.size) {
+			const to = location.hash
 			history.replaceState(null, '', at || '#/')
 			e.stopImmediatePropagation()
+			leave(() => {
+				location.hash = to
+			})
 			return
 		}
 		at = location.hash

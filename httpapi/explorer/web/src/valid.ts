@@ -10,6 +10,11 @@ export const lines = (text: string) =>
 // wrongPath tells what is wrong with a path, '' for nothing.
 export const wrongPath = (path: string) =>
 	path.startsWith('/') && path.length > 1 ? '' : `"${path}" must begin with /`
+// withSlash is a path with the slash that it must begin with.
+export const withSlash = (path: string) => {
+	const p = path.trim()
+	return !p || p.startsWith('/') ? p : '/' + p
+}
 export const wrongPaths = (text: string) =>
 	lines(text)
 		.flatMap(l => l.split(','))

@@ -1,21 +1,18 @@
-package query
+package plan
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
-	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/plan"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
 // afterRules runs the rules up to one of them and returns the query then.
-func afterRules(t *testing.T, text, last string) *plan.Planner {
+func afterRules(t *testing.T, text, last string) *Planner {
 	t.Helper()
 	q, err := syntax.Parse(text)
 	if err != nil {
@@ -23,15 +20,15 @@ func afterRules(t *testing.T, text, last string) *plan.Planner {
 	}
 	info := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
 	b, err := bind.NewBinder(text, []bind.Parameter{{Name: "@n", Value: jsondoc.NumberValue(2)}}, &info,
-		plan.FoldConstants)
+		FoldConstants)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &plan.Planner{Binder: b, Plan: &plan.Plan{Top: b.Block(q, nil, nil, false), Info: info}}
+	p := &Planner{Binder: b, Plan: &Plan{Top: b.Block(q, nil, nil, false), Info: info}}
 	if err := b.Err(); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	for _, r := range slices.Concat(plan.ShapeRules(), plan.ValueRules()) {
+	for _, r := range slices.Concat(ShapeRules(), ValueRules()) {
 		r.Apply(p)
 		if r.Name == last {
 			return p
@@ -57,7 +54,7 @@ func TestFold(t *testing.T) {
 		"ARRAY(SELECT VALUE 1 + 1)": "ARRAY(SELECT VALUE 2)",
 	} {
 		p := afterRules(t, "SELECT VALUE "+text+" FROM c", "fold")
-		got := plan.OneLine(syntax.PrintExpr(p.Plan.Top.Value))
+		got := OneLine(syntax.PrintExpr(p.Plan.Top.Value))
 		if strings.HasPrefix(got, "ARRAY( SELECT VALUE (1 + 1)") ||
 			strings.HasPrefix(got, "ARRAY( SELECT VALUE") {
 			got = "ARRAY(SELECT VALUE " +
@@ -76,7 +73,7 @@ func TestPrune(t *testing.T) {
 		"c.a AND (c.b OR true)": "c.a",
 	} {
 		p := afterRules(t, "SELECT * FROM c WHERE "+text, "prune")
-		got := (&plan.Plan{}).ConditionsText(p.Plan.Top.Where)
+		got := (&Plan{}).ConditionsText(p.Plan.Top.Where)
 		if p.Plan.Never {
 			got = "never " + got
 		}
@@ -89,9 +86,9 @@ func TestPrune(t *testing.T) {
 func TestPushFilters(t *testing.T) {
 	p := afterRules(t, `SELECT c.id FROM c JOIN t IN c.l JOIN u IN t.m WHERE u.x = 1 AND c.a = 2 AND t > c.b AND RAND() < 1
 		AND EXISTS(SELECT VALUE x FROM x IN t.n WHERE x = c.k)`, "push-filter")
-	got := []string{(&plan.Plan{}).ConditionsText(p.Plan.Top.First)}
+	got := []string{(&Plan{}).ConditionsText(p.Plan.Top.First)}
 	for _, st := range p.Plan.Top.Steps {
-		got = append(got, (&plan.Plan{}).ConditionsText(st.Filter))
+		got = append(got, (&Plan{}).ConditionsText(st.Filter))
 	}
 	want := []string{"(RAND() < 1)", "(c.a = 2)",
 		"(t > c.b) AND EXISTS( SELECT VALUE x FROM x IN t.n WHERE (x = c.k) )", "(u.x = 1)"}
@@ -148,46 +145,6 @@ func TestLimitOnce(t *testing.T) {
 	} {
 		if got := afterRules(t, text, "top-n").Plan.Top.Limit; got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)
-		}
-	}
-}
-
-// TestLargeQueries checks that thousands of operands, columns, keys and errors cost neither stack nor much
-// time.
-func TestLargeQueries(t *testing.T) {
-	many := func(n int, format, between string) string {
-		parts := make([]string, n)
-		for i := range parts {
-			parts[i] = strings.ReplaceAll(format, "%", strconv.Itoa(i))
-		}
-		return strings.Join(parts, between)
-	}
-	info := defaultInfo(t)
-	info.Lenient = true
-	sources := newMemory(t, info.Index, numbered(5, `{"id":"%","a1":1}`), 1)
-	for text, want := range map[string]int{
-		"SELECT VALUE c.id FROM c WHERE c.id = 'x' OR " + many(20_000, "c.id = '3'",
-			" OR "): 1,
-		"SELECT VALUE c.id FROM c WHERE " + many(20_000, "c.a% = 1",
-			" OR "): 5,
-		"SELECT VALUE c.id FROM c WHERE " + many(20_000, "c.a% = 1",
-			" AND "): 0,
-		"SELECT VALUE c.id FROM c WHERE c.pk IN (" + many(50_000, "%", ", ") +
-			")": 0,
-		"SELECT " + many(50_000, "1", ", ") +
-			" FROM c": 5,
-		"SELECT " + many(10_000, "c.a%", ", ") + " FROM c GROUP BY " + many(10_000, "c.a%",
-			", "): 1,
-		"SELECT DISTINCT " + many(10_000, "c.a%", ", ") + " FROM c ORDER BY " + many(10_000, "c.a%",
-			", "): 1,
-		"SELECT " + many(20_000, "MAX(MIN(c.a%))", ", ") +
-			" FROM c": -1,
-		"SELECT VALUE c.id FROM c WHERE " + strings.Repeat("NOT (", 900) + "c.a1 = 1" +
-			strings.Repeat(")", 900): 5,
-	} {
-		got, err := runAll(text, nil, info, sources, exec.RunOptions{})
-		if n := len(got); err == nil && n != want || err != nil && want >= 0 {
-			t.Errorf("%.60s...: %d rows, %v, want %d", text, n, err, want)
 		}
 	}
 }

@@ -1,0 +1,36 @@
+package serve
+
+import (
+	"net"
+	"slices"
+
+	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/queue/access"
+)
+
+// connection is what clients need to connect to the ports of this server. Where no key is asked for, the
+// keys of Service Bus that were given are not told.
+func (s *Server) connection() *laboratory.Connection {
+	c := &laboratory.Connection{Ports: ports(s.o.Listeners), Direct: s.o.HTTP.Direct}
+	if s.o.ServiceBus != nil {
+		key := access.EmulatorKey()
+		if keys := s.o.ServiceBus.Access.Keys; len(keys) > 0 {
+			if key = keys[0]; s.o.HTTP.NoAuth {
+				key.Text = ""
+			}
+		}
+		c.ServiceBus = &laboratory.BusConnection{Ports: ports(s.o.ServiceBus.Listeners), KeyName: key.Name, Key: key.Text}
+	}
+	return c
+}
+
+// ports are those of the listeners, each once and in their order.
+func ports(listeners []net.Listener) []int {
+	list := []int{}
+	for _, ln := range listeners {
+		if a, ok := ln.Addr().(*net.TCPAddr); ok && !slices.Contains(list, a.Port) {
+			list = append(list, a.Port)
+		}
+	}
+	return list
+}

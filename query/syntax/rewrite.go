@@ -1,0 +1,188 @@
+package syntax
+
+import "slices"
+
+// RewriteQuery returns a copy of a query in which fn has replaced expressions: it is called for each
+// expression, the parts of an expression before the expression itself, down into subqueries, and what it
+// returns stands in its place. The call of ORDER BY RANK and the escape character of LIKE stay. The query is
+// not changed, but the copy shares with it the expressions in which nothing was replaced.
+func RewriteQuery(q *Query, fn func(Expr) Expr) *Query {
+	c := *q
+	if q.Select != nil {
+		c.Select = q.Select.rewrite(fn)
+	}
+	c.From = make([]*Source, len(q.From))
+	for i, src := range q.From {
+		made := *src
+		if made.Path = RewriteExpr(src.Path, fn); src.Sub != nil {
+			made.Sub = RewriteQuery(src.Sub, fn)
+		}
+		c.From[i] = &made
+	}
+	c.Where = RewriteExpr(q.Where, fn)
+	c.GroupBy = slices.Clone(q.GroupBy)
+	for i, key := range q.GroupBy {
+		c.GroupBy[i] = RewriteExpr(key, fn)
+	}
+	if q.OrderBy != nil {
+		c.OrderBy = q.OrderBy.rewrite(fn)
+	}
+	return &c
+}
+
+func (s *Select) rewrite(fn func(Expr) Expr) *Select {
+	c := *s
+	c.Value, c.Items = RewriteExpr(s.Value, fn), slices.Clone(s.Items)
+	for i, item := range s.Items {
+		made := *item
+		made.X = RewriteExpr(item.X, fn)
+		c.Items[i] = &made
+	}
+	return &c
+}
+
+func (o *OrderBy) rewrite(fn func(Expr) Expr) *OrderBy {
+	c := *o
+	c.Items = slices.Clone(o.Items)
+	for i, item := range o.Items {
+		made := *item
+		made.X = RewriteExpr(item.X, fn)
+		c.Items[i] = &made
+	}
+	if o.Rank != nil {
+		c.Rank = Map(o.Rank, func(e Expr) Expr { return RewriteExpr(e, fn) }).(*Call)
+	}
+	return &c
+}
+
+// RewriteExpr returns an expression in which fn has replaced expressions, as RewriteQuery does: e itself
+// where
+// they are the same. Nil stays nil.
+func RewriteExpr(e Expr, fn func(Expr) Expr) Expr {
+	switch n := e.(type) {
+	case nil:
+		return nil
+	case *Subquery:
+		c := *n
+		c.Query = RewriteQuery(n.Query, fn)
+		e = &c
+	default:
+		e = Map(e, func(x Expr) Expr { return RewriteExpr(x, fn) })
+	}
+	return fn(e)
+}
+
+// slots calls fn for the places of the operands of an expression.
+func slots(e Expr, fn func(*Expr)) {
+	one := func(list ...*Expr) {
+		for _, e := range list {
+			fn(e)
+		}
+	}
+	all := func(list []Expr) {
+		for i := range list {
+			fn(&list[i])
+		}
+	}
+	switch n := e.(type) {
+	case *Member:
+		one(&n.X)
+	case *Index:
+		one(&n.X, &n.I)
+	case *Unary:
+		one(&n.X)
+	case *Binary:
+		one(&n.X, &n.Y)
+	case *Logical:
+		all(n.Terms)
+	case *Coalesce:
+		one(&n.X, &n.Y)
+	case *Cond:
+		one(&n.If, &n.Then, &n.Else)
+	case *Between:
+		one(&n.X, &n.Low, &n.High)
+	case *In:
+		one(&n.X)
+		all(n.List)
+	case *Like:
+		one(&n.X, &n.Pattern)
+	case *Call:
+		all(n.Args)
+	case *ArrayLit:
+		all(n.Elems)
+	case *ObjectLit:
+		all(n.Values)
+	}
+}
+
+// Map returns the expression whose direct operands are what fn makes of those of e: e itself where they are
+// the same, else a copy of it. Nothing below a subquery is an operand.
+func Map(e Expr, fn func(Expr) Expr) Expr {
+	var room [4]Expr
+	made, changed := room[:0], false
+	slots(e, func(x *Expr) {
+		y := fn(*x)
+		made, changed = append(made, y), changed || y != *x
+	})
+	if !changed {
+		return e
+	}
+	e = shallow(e)
+	i := 0
+	slots(e, func(x *Expr) {
+		*x = made[i]
+		i++
+	})
+	return e
+}
+
+// shallow copies a node with operands, and the list of them.
+func shallow(e Expr) Expr {
+	switch n := e.(type) {
+	case *Member:
+		c := *n
+		return &c
+	case *Index:
+		c := *n
+		return &c
+	case *Unary:
+		c := *n
+		return &c
+	case *Binary:
+		c := *n
+		return &c
+	case *Logical:
+		c := *n
+		c.Terms = slices.Clone(c.Terms)
+		return &c
+	case *Coalesce:
+		c := *n
+		return &c
+	case *Cond:
+		c := *n
+		return &c
+	case *Between:
+		c := *n
+		return &c
+	case *In:
+		c := *n
+		c.List = slices.Clone(c.List)
+		return &c
+	case *Like:
+		c := *n
+		return &c
+	case *Call:
+		c := *n
+		c.Args = slices.Clone(c.Args)
+		return &c
+	case *ArrayLit:
+		c := *n
+		c.Elems = slices.Clone(c.Elems)
+		return &c
+	case *ObjectLit:
+		c := *n
+		c.Values = slices.Clone(c.Values)
+		return &c
+	}
+	return e
+}

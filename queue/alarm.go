@@ -1,0 +1,66 @@
+package queue
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// alarm calls a function whenever a moment of the dataset's clock has come that the function itself has named
+// before. One goroutine does it, from start to stop.
+type alarm struct {
+	m    *dataset
+	ring func(ctx context.Context, now int64) (next int64)
+	wake chan struct{} // one slot: the next moment is another one, or the clock was moved
+
+	end  context.CancelFunc
+	done sync.WaitGroup
+}
+
+func newAlarm(m *dataset, ring func(context.Context, int64) int64) *alarm {
+	return &alarm{m: m, ring: ring, wake: make(chan struct{}, 1)}
+}
+
+// start starts the goroutine.
+func (a *alarm) start() {
+	var ctx context.Context
+	ctx, a.end = context.WithCancel(context.Background())
+	a.done.Go(func() { a.run(ctx) })
+}
+
+// stop ends the goroutine and waits for it. Without a start it does nothing.
+func (a *alarm) stop() {
+	if a.end != nil {
+		a.end()
+		a.done.Wait()
+	}
+}
+
+// wakeUp makes the goroutine look at the clock.
+func (a *alarm) wakeUp() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (a *alarm) run(ctx context.Context) {
+	clock := a.m.in.Clock()
+	for ctx.Err() == nil {
+		next := a.ring(ctx, clock.Millis())
+		var due <-chan time.Time
+		stop := func() {}
+		if next < host.Never {
+			due, stop = ttl.At(clock.Base(), time.UnixMilli(next))
+		}
+		select {
+		case <-due:
+		case <-a.wake:
+		case <-ctx.Done():
+		}
+		stop()
+	}
+}

@@ -1,0 +1,61 @@
+package lint
+
+import (
+	"testing"
+
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+func itemOf(id, body string, own ttl.Seconds) *view.Item {
+	return &view.Item{ID: id, Body: []byte(body), Head: layout.Header{Life: ttl.Life{Own: own}}}
+}
+
+func TestLife(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		def  ttl.Seconds
+		item *view.Item
+		want definition.Lint
+	}{
+		{"no ttl", ttl.Absent, itemOf("1", `{"id":"1"}`, ttl.Absent), 0},
+		{"a ttl that works", 10, itemOf("1", `{"id":"1","ttl":5}`, 5), 0},
+		{"a ttl where nothing expires", ttl.Absent, itemOf("1", `{"id":"1","ttl":5}`, 5), definition.LintOff},
+		{"the lock of a processor", ttl.Absent, itemOf("a.lock", `{"id":"a.lock","ttl":5}`, 5), 0},
+		{"a document of such a name", ttl.Absent, itemOf("a.lock", `{"id":"a.lock","ttl":5,"x":1}`, 5),
+			definition.LintOff},
+	} {
+		if got := Life(tc.def, tc.item, &view.Basis{}, nil); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// A loop of writes makes a line for the first, the tenth, the hundredth; one about null is written once.
+func TestNote(t *testing.T) {
+	var book Book
+	lines := map[definition.Lint][]uint64{}
+	last := &Case{}
+	for range 1000 {
+		book.Note(definition.LintOff|definition.LintNull, last, func(rule definition.Lint, times uint64) {
+			lines[rule] = append(lines[rule], times)
+		})
+	}
+	if got := lines[definition.LintOff]; len(got) != 4 || got[3] != 1000 {
+		t.Errorf("lines at %v", got)
+	}
+	if got := lines[definition.LintNull]; len(got) != 1 {
+		t.Errorf("lines about null at %v", got)
+	}
+	for _, c := range book.Counts() {
+		want := uint64(0)
+		if c.Rule == definition.LintOff || c.Rule == definition.LintNull {
+			want = 1000
+		}
+		if c.Count != want || (c.Last == last) != (want > 0) {
+			t.Errorf("%v: %d, want %d", c.Rule, c.Count, want)
+		}
+	}
+}
