@@ -99,7 +99,7 @@ export function Results(p: { at: In; ran: Ran; rows: any[]; json: boolean; tab: 
 					<DocumentPanel
 						{...p.at}
 						key={open.key + open.id}
-						fresh={false}
+						fresh={null}
 						id={open.id}
 						pk={open.pk}
 						close={() => setOpen(null)}
