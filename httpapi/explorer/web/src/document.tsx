@@ -129,10 +129,10 @@ export function DocumentPanel(p: DocProps) {
 					<Button kind="quiet" do={() => copyText(d.text).then(() => note('Document copied.'))}>
 						Copy
 					</Button>
-					{!d.isNew && (
+					{!d.isNew && p.copy && (
 						<Button
 							kind="quiet"
-							do={() => leave(() => p.copy(renamed(problem ? d.base : d.text)))}
+							do={() => leave(() => p.copy!(renamed(problem ? d.base : d.text)))}
 							title="A new document with the same members and another id"
 						>
 							Duplicate

@@ -13,7 +13,7 @@ export interface DocProps extends In {
 	fresh: string | null // the text of a new document, null for one that is stored
 	close: () => void
 	made: (doc: any) => void
-	copy: (text: string) => void // begins a new document with a text
+	copy?: (text: string) => void // begins a new document with a text, where the page can
 }
 
 export const systemNames = ['_rid', '_self', '_etag', '_attachments', '_ts', '_lsn']
