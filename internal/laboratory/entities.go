@@ -110,6 +110,8 @@ func ofQueues(err error) error {
 		status = http.StatusNotFound
 	case entity.CodeEntityExists, entity.CodeRuleExists, entity.CodeSessionCannotBeLocked:
 		status = http.StatusConflict
+	case entity.CodeMessageLockLost, entity.CodeSessionLockLost:
+		status = http.StatusGone
 	case entity.CodeEntityDisabled, entity.CodeQuotaExceeded:
 		status = http.StatusForbidden
 	case entity.CodeMessageTooLarge,
@@ -203,6 +205,10 @@ func ofQueueing() []route {
 			failing(404, 408),
 		on(post, entity+"/resubmit", "Send dead letters again to where they died", (*Laboratory).resubmit).
 			failing(404),
+		on(post, entity+"/delete", "Delete messages by their numbers", (*Laboratory).deleteMessages).
+			failing(404),
+		on(put, entity+"/session-state", "Set the state of a session; an empty one clears it",
+			(*Laboratory).setSessionState).failing(404, 409),
 		on(post, entity+"/purge", "Delete the messages of an entity that nobody has locked",
 			(*Laboratory).purgeMessages).
 			failing(404),

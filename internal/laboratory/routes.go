@@ -28,7 +28,7 @@ const (
 
 // table is all that there is. A summary is a line without its full stop.
 func table() []route {
-	return slices.Concat(ofServer(), ofClocks(), ofData(), ofExpiry(), ofReapers(), ofQueueing(), ofSubscriptions(),
+	return slices.Concat(ofServer(), ofClocks(), ofData(), ofExpiry(), ofReapers(), ofQueueing(), ofReceivers(), ofSubscriptions(),
 		ofFaults(), ofSeeds())
 }
 

@@ -1,0 +1,348 @@
+package laboratory
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// A receiver in peek-lock lives for as long as the request that opened it, whose answer is a stream of
+// events: the locks of a page or a program end with its connection. Other requests name it by its id. The
+// handler of the stream owns the receiver and closes it.
+
+// receivers are those that are open. Locks live in memory, and so do these.
+type receivers struct {
+	mu   sync.Mutex
+	open map[string]*openReceiver // by id
+}
+
+// openReceiver is a receiver with what it receives from.
+type openReceiver struct {
+	*queue.Receiver
+	queues *queue.Queues
+	at     entity.Address
+	path   string
+}
+
+func (all *receivers) add(r *openReceiver) (id string) {
+	id = uuid.NewString()
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.open == nil {
+		all.open = make(map[string]*openReceiver)
+	}
+	all.open[id] = r
+	return id
+}
+
+func (all *receivers) remove(id string) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(all.open, id)
+}
+
+func (all *receivers) find(id string) *openReceiver {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.open[id]
+}
+
+// holding finds the receiver that holds the lock of a session; nil: none of these does.
+func (all *receivers) holding(at entity.Address, session string) *openReceiver {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, r := range all.open {
+		if id, _, ok := r.Session(); ok && id == session && r.at == at {
+			return r
+		}
+	}
+	return nil
+}
+
+type openReceiverRequest struct {
+	InEntity
+	OfStore
+	Session *string `json:"session,omitempty" description:"The session to lock, of an entity with sessions."`
+	Next    bool    `json:"nextSession,omitempty" description:"Lock the next session that is free and has messages."`
+	Patience
+	_ struct{} `body:"optional" takes:"a receiver takes %" additionalProperties:"false"`
+}
+
+// nextSessionTime is how long a receiver waits for a session that is free.
+const nextSessionTime = time.Second
+
+const receiverText = `For as long as the client listens: first "opened" with an object that has "receiver", the ` +
+	`id for other requests, and for a session "session" and "lockedUntil"; "ended" with a message where the ` +
+	`receiver ends before the client does. When the stream ends, all locks of the receiver end, without a ` +
+	`delivery being counted. A line that begins with a colon says each 15 seconds that the server is there.`
+
+// openedReceiver is the data of the first event.
+type openedReceiver struct {
+	Receiver string     `json:"receiver"`
+	Session  *string    `json:"session,omitempty"`
+	Until    *time.Time `json:"lockedUntil,omitempty"`
+}
+
+func receiverStream(path string) route {
+	request := reflect.TypeFor[openReceiverRequest]()
+	p := planOf(request)
+	return route{method: post, path: path, status: http.StatusOK, fails: []int{404, 408, 409}, request: request,
+		summary: "Open a receiver in peek-lock, whose locks end with the stream of events that this answers",
+		answers: []media{{kind: eventKind, explain: receiverText}},
+		serve: func(l *Laboratory, _ *route, ec echo.Context) error {
+			in := new(openReceiverRequest)
+			if err := p.decode(l, ec, in); err != nil {
+				return err
+			}
+			return l.streamReceiver(ec, in)
+		}}
+}
+
+// openReceiver opens the receiver that a request asks for.
+func (in *openReceiverRequest) openReceiver(ctx context.Context) (*openReceiver, error) {
+	o := queue.ReceiverOptions{Name: "explorer", DropLocks: true}
+	if in.Session != nil {
+		o.Session = &queue.SessionRequest{ID: *in.Session}
+	}
+	if in.Next {
+		if in.Session != nil {
+			return nil, badRequest("A receiver has 'session' or 'nextSession', not both.")
+		}
+		o.Session = &queue.SessionRequest{Next: true}
+		patient, end := in.Patience.wait(ctx, nextSessionTime)
+		defer end()
+		ctx = patient
+	}
+	at := in.address(in.entity.Path)
+	r, err := in.queues.OpenReceiver(ctx, at, o)
+	if err != nil {
+		return nil, ofQueues(err)
+	}
+	return &openReceiver{Receiver: r, queues: in.queues, at: at, path: in.entity.Path}, nil
+}
+
+// streamReceiver opens a receiver, answers with its events until the client goes, the receiver ends or the
+// server shuts down, and closes it.
+func (l *Laboratory) streamReceiver(ec echo.Context, in *openReceiverRequest) error {
+	ctx := ec.Request().Context()
+	r, err := in.openReceiver(ctx)
+	if err != nil {
+		return err
+	}
+	id := l.receivers.add(r)
+	defer func() {
+		l.receivers.remove(id) // before what waits for its locks goes on
+		r.Close()
+	}()
+	w := l.newEventWriter(ec, in.limits)
+	if err := w.opened(id, r); err != nil {
+		return err
+	}
+	for w.flush() {
+		tick, stop := l.opt.Wall.After(heartbeat)
+		select {
+		case <-tick:
+			w.b = append(w.b, ": open\n\n"...)
+		case <-r.Ended():
+			stop()
+			w.ended(r.Err())
+			w.flush()
+			return nil
+		case <-ctx.Done():
+			stop()
+			return nil
+		case <-l.opt.Draining:
+			stop()
+			return nil
+		}
+		stop()
+	}
+	return nil
+}
+
+func (w *eventWriter) opened(id string, r *openReceiver) error {
+	opened := openedReceiver{Receiver: id}
+	if session, until, ok := r.Session(); ok {
+		opened.Session, opened.Until = &session, &until
+	}
+	data, err := json.Marshal(opened)
+	w.b = append(append(append(w.b, "event: opened\ndata: "...), data...), "\n\n"...)
+	return err
+}
+
+func (w *eventWriter) ended(why error) {
+	w.b = append(append(w.b, "event: ended\ndata: "...), jsonText(why.Error())...)
+	w.b = append(w.b, "\n\n"...)
+}
+
+// InReceiver is the part of a request that names a receiver in its path.
+type InReceiver struct {
+	Receiver string `path:"receiver" description:"The receiver's id."`
+	receiver *openReceiver
+}
+
+func (in *InReceiver) find(l *Laboratory, ec echo.Context) (err error) {
+	if in.Receiver, err = pathParam(ec, "receiver"); err != nil {
+		return err
+	}
+	if in.receiver = l.receivers.find(in.Receiver); in.receiver == nil {
+		return notFound("There is no such receiver: it ends with the stream that opened it.")
+	}
+	return nil
+}
+
+type receiveRequest struct {
+	InReceiver
+	Count   int          `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
+	Seconds float64      `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"How long to wait for the first one."`
+	Numbers wholeNumbers `json:"sequenceNumbers,omitempty" description:"Deferred messages, all of these or none."`
+	Room
+	Patience
+	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
+}
+
+// receiveLocked locks messages for a receiver.
+func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveRequest) (Messages, error) {
+	r := in.receiver
+	if err := in.Room.take(); err != nil {
+		return Messages{}, err
+	}
+	e, err := r.queues.Get(ctx, r.path)
+	if err != nil {
+		return Messages{}, ofQueues(err)
+	}
+	var list []queue.Delivery
+	switch {
+	case len(in.Numbers) > 0:
+		list, err = r.queues.ReceiveDeferred(ctx, r.at, in.Numbers, queue.PeekLock, r.Receiver)
+	case in.Seconds > 0:
+		patient, end := in.Patience.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
+		defer end()
+		list, err = r.Receive(patient, in.Count)
+	default:
+		list, err = r.TryReceive(ctx, in.Count)
+	}
+	if err != nil {
+		return Messages{}, ofQueues(err)
+	}
+	out := Messages{make([]Message, len(list))}
+	for i := range list {
+		out.Messages[i] = messageOf(&list[i], &e, r.at.Sub != entity.Main)
+		list[i].Release()
+	}
+	return out, nil
+}
+
+// outcomes are the ways to settle a message.
+var outcomes = map[string]queue.Outcome{"complete": queue.Complete, "abandon": queue.Abandon, "defer": queue.Defer,
+	"dead-letter": queue.DeadLetter, "release": queue.Release}
+
+type settleRequest struct {
+	InReceiver
+	Tokens      words   `json:"lockTokens" missing:"The body must have 'lockTokens'."`
+	Outcome     string  `json:"outcome" enum:"complete,abandon,defer,dead-letter,release" missing:"The body must have an 'outcome': 'complete', 'abandon', 'defer', 'dead-letter' or 'release'." description:"Release gives a message back without a count of its delivery."`
+	Reason      *string `json:"reason,omitempty" description:"Of a dead letter."`
+	Description *string `json:"description,omitempty" description:"Of a dead letter."`
+	OfProperties
+	_ struct{} `takes:"settle takes %" additionalProperties:"false"`
+}
+
+// settleMessages settles messages by the tokens of their locks, each in a transaction of its own.
+func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out Moved, err error) {
+	how, ok := outcomes[in.Outcome]
+	if !ok {
+		return out, badRequest("'outcome' must be 'complete', 'abandon', 'defer', 'dead-letter' or 'release'.")
+	}
+	st := queue.Settlement{Outcome: how, Reason: in.Reason, Description: in.Description}
+	if st.Modify, err = in.encoded(); err != nil {
+		return out, err
+	}
+	tokens, err := in.Tokens.tokens()
+	if err != nil {
+		return out, err
+	}
+	for i, token := range tokens {
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		err := in.receiver.queues.Settle(ctx, in.receiver.at, token, st, nil)
+		if err == nil {
+			out.Messages++
+			continue
+		}
+		text, ended := refusal(err)
+		if ended != nil {
+			return out, ended
+		}
+		out.Failed = append(out.Failed, Refused{LockToken: in.Tokens[i], Message: text})
+	}
+	return out, nil
+}
+
+// tokens reads lock tokens.
+func (list words) tokens() ([]message.UUID, error) {
+	out := make([]message.UUID, len(list))
+	for i, text := range list {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			return nil, badRequest("'" + shortened(text, 64) + "' is no lock token.")
+		}
+		out[i] = message.UUID(id)
+	}
+	return out, nil
+}
+
+type renewRequest struct {
+	InReceiver
+	Tokens words    `json:"lockTokens,omitempty" description:"Of an entity without sessions. The lock of a session is renewed without them."`
+	_      struct{} `body:"optional" takes:"renew takes %" additionalProperties:"false"`
+}
+
+// Renewed says until when locks last.
+type Renewed struct {
+	Until time.Time `json:"lockedUntil"`
+}
+
+// renewLocks renews locks, all or none.
+func (l *Laboratory) renewLocks(ctx context.Context, in *renewRequest) (Renewed, error) {
+	r := in.receiver
+	if _, _, ok := r.Session(); ok {
+		until, err := r.RenewSession(ctx)
+		return Renewed{until}, ofQueues(err)
+	}
+	if len(in.Tokens) == 0 {
+		return Renewed{}, badRequest("The body must have 'lockTokens'.")
+	}
+	tokens, err := in.Tokens.tokens()
+	if err != nil {
+		return Renewed{}, err
+	}
+	until, err := r.queues.RenewLocks(ctx, r.at, tokens)
+	if err != nil {
+		return Renewed{}, ofQueues(err)
+	}
+	return Renewed{until[0]}, nil
+}
+
+func ofReceivers() []route {
+	const receiver = root + "/receivers/{receiver}"
+	return []route{
+		receiverStream(root + "/entities/{entity}/receivers"),
+		on(post, receiver+"/receive", "Lock messages for a receiver", (*Laboratory).receiveLocked).
+			failing(404, 409, 410),
+		on(post, receiver+"/settle", "Complete, abandon, defer, dead-letter or release locked messages",
+			(*Laboratory).settleMessages).failing(404, 410),
+		on(post, receiver+"/renew", "Renew locks of messages, or that of the session",
+			(*Laboratory).renewLocks).failing(404, 410),
+	}
+}
