@@ -11,7 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
-	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
 // call is one request on its way through the server: what came by HTTP, the operation that it asks for, and
@@ -115,7 +115,7 @@ func (c *call) readBody() error {
 	}
 	limit := int64(c.target.kind.MaxBody())
 	if c.target.own == "_mayfly/seed" {
-		limit = laboratory.LargeBody
+		limit = route.LargeBody
 	}
 	if r.ContentLength > limit {
 		return cosmos.TooLarge()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
 	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -73,7 +74,7 @@ func (s *Server) serveOwn(c *call) error {
 
 // ofLaboratory is a failure of the laboratory as the wire has it: a 404 has the text that all have.
 func ofLaboratory(err error) error {
-	var own *laboratory.Error
+	var own *route.Error
 	switch {
 	case !errors.As(err, &own):
 		return err
@@ -131,7 +132,7 @@ func ownFailure(err error) laboratory.Failure {
 // ownWire is the server as the laboratory sees it.
 type ownWire struct{}
 
-// Body implements laboratory.Wire.
+// Body implements route.Wire.
 func (ownWire) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
 // Enter implements laboratory.Wire. The path names the container to the operations, too.
@@ -147,13 +148,13 @@ func (ownWire) Reserve(ec echo.Context) error {
 	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
 }
 
-// Charge implements laboratory.Wire.
+// Charge implements route.Wire.
 func (ownWire) Charge(ec echo.Context, r store.Receipt) {
 	c := callOf(ec)
 	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
 }
 
-// Answer implements laboratory.Wire.
+// Answer implements route.Wire.
 func (ownWire) Answer(ec echo.Context, status int, body []byte) error {
 	return callOf(ec).json(status, body)
 }

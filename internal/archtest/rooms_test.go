@@ -179,8 +179,12 @@ var rooms = map[string]room{
 		"store", "store/definition", "store/fault", "internal/jsondoc", "ttl", "engine/pebble"},
 		third: []string{"github.com/swaggest/jsonschema-go"}},
 	"internal/inject": {own: []string{"ttl"}},
+	"internal/laboratory/route": {own: []string{"store", "internal/jsondoc", "ttl"},
+		third: []string{"github.com/labstack/echo/v4", "github.com/swaggest/jsonschema-go",
+			"github.com/swaggest/openapi-go"}},
 	"internal/laboratory": {
 		own: []string{
+			"internal/laboratory/route",
 			"internal/inject",
 			"internal/tree",
 			"queue",
@@ -198,8 +202,7 @@ var rooms = map[string]room{
 			"ttl",
 		},
 		third: []string{"github.com/labstack/echo/v4", "github.com/prometheus/client_golang/",
-			"github.com/swaggest/jsonschema-go",
-			"github.com/swaggest/openapi-go"},
+			"github.com/swaggest/jsonschema-go"},
 	},
 	"internal/cosmos": {
 		own: []string{
@@ -225,6 +228,7 @@ var rooms = map[string]room{
 			"internal/cosmos",
 			"internal/inject",
 			"internal/laboratory",
+			"internal/laboratory/route",
 			"store",
 			"store/definition",
 			"store/inspect",

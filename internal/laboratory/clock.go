@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -30,20 +31,20 @@ func (l *Laboratory) clockOf(now time.Time, state ttl.State) Clock {
 		Virtual: l.db.VirtualClock()}
 }
 
-func (l *Laboratory) getClock(context.Context, *none) (Clock, error) {
+func (l *Laboratory) getClock(context.Context, *route.None) (Clock, error) {
 	return l.clockOf(l.db.Now(), l.db.Clock()), nil
 }
 
 // ClockChange is how a clock is to be moved. Its members apply in their order.
 type ClockChange struct {
-	Real    yes       `json:"real,omitempty"`
-	Set     *moment   `json:"set,omitempty"`
-	Advance *duration `json:"advance,omitempty"`
-	Rate    *float64  `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Times real speed."`
-	Freeze  *bool     `json:"freeze,omitempty" description:"To a stop, or on from where it stands."`
-	_       struct{}  `takes:"the clock takes 'real', 'set', 'advance', 'rate' or 'freeze'"`
-	_       struct{}  `empty:"The body must say what to change: 'real', 'set', 'advance', 'rate' or 'freeze'."`
-	_       struct{}  `additionalProperties:"false" minProperties:"1"`
+	Real    yes             `json:"real,omitempty"`
+	Set     *route.Moment   `json:"set,omitempty"`
+	Advance *route.Duration `json:"advance,omitempty"`
+	Rate    *float64        `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Times real speed."`
+	Freeze  *bool           `json:"freeze,omitempty" description:"To a stop, or on from where it stands."`
+	_       struct{}        `takes:"the clock takes 'real', 'set', 'advance', 'rate' or 'freeze'"`
+	_       struct{}        `empty:"The body must say what to change: 'real', 'set', 'advance', 'rate' or 'freeze'."`
+	_       struct{}        `additionalProperties:"false" minProperties:"1"`
 }
 
 // change is the change as the store knows it.
@@ -63,14 +64,15 @@ type Settling struct {
 	Settle bool `query:"settle" description:"Answer when what has expired is purged."`
 }
 
-func (s *Settling) find(_ *Laboratory, ec echo.Context) (err error) {
+// Find implements route.Finder.
+func (s *Settling) Find(_ *Laboratory, ec echo.Context) (err error) {
 	for name, values := range ec.QueryParams() {
 		if name != "settle" || len(values) != 1 {
-			return badRequest("The query string '" + ec.QueryString() +
+			return route.BadRequest("The query string '" + ec.QueryString() +
 				"' is not known: a clock takes 'settle=true'.")
 		}
 		if s.Settle, err = strconv.ParseBool(values[0]); err != nil {
-			return badRequest("'settle' must be true or false.")
+			return route.BadRequest("'settle' must be true or false.")
 		}
 	}
 	return nil

@@ -11,6 +11,17 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
+// Life says when a message dies, and why then.
+type Life struct {
+	OwnTTL    *float64   `json:"ownTtl" description:"Seconds that its sender has given it; null: none."`
+	Effective *float64   `json:"effectiveTtl" description:"Seconds that it has; null: it does not expire."`
+	Source    string     `json:"source" enum:"message,default,ceiling,none" description:"Whose time to live that is. Ceiling: the entity's default, since the message's own is longer."`
+	Expires   *time.Time `json:"expires" description:"Null: it does not, or its life has not begun."`
+	Locked    *time.Time `json:"lockedUntil,omitempty"`
+	Then      string     `json:"then" enum:"kept,deleted,dead-lettered" description:"What becomes of it when it expires."`
+	Why       string     `json:"why" description:"The same for people."`
+}
+
 // purgedAtOnce is how many messages one step of a purge deletes.
 const purgedAtOnce = 1000
 
@@ -141,3 +152,15 @@ func (l *Laboratory) forecastMessages(ctx context.Context, in *InEntity) (Messag
 	}
 	return out, nil
 }
+
+// momentOf is a moment in milliseconds since 1970. Senders may name any, and RFC 3339 has four digits for a
+// year: what lies before or behind these is the first moment of them, or the last.
+func momentOf(ms int64) time.Time {
+	return time.UnixMilli(min(max(ms, firstMoment), lastMoment)).UTC()
+}
+
+// The first and the last moment that RFC 3339 can write.
+var (
+	firstMoment = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	lastMoment  = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() - 1
+)

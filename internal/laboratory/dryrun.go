@@ -7,6 +7,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/ttl"
@@ -60,16 +61,17 @@ var deadlineNames = [...]string{"atOnce", "minute", "hour", "day", "week", "mont
 // newDefault is a container's defaultTtl as it would be.
 type newDefault struct{ ttl.Seconds }
 
-func (d *newDefault) decode(_ string, v jsondoc.Value) (err error) {
+// DecodeMember implements route.Member.
+func (d *newDefault) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	if d.Seconds, err = ttl.ParseDefault(v.Raw()); err != nil {
-		return badRequest(err.Error())
+		return route.BadRequest(err.Error())
 	}
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
 func (newDefault) JSONSchema() (s jsonschema.Schema, err error) {
-	s.WithType(oneOf(jsonschema.Integer, jsonschema.Null))
+	s.WithType(route.OneOf(jsonschema.Integer, jsonschema.Null))
 	s.WithDescription("Seconds, -1 for no end, or null for off.").WithMinimum(-1).WithMaximum(
 		float64(ttl.Max))
 	s.WithExamples(3600)
@@ -87,7 +89,7 @@ type dryRunRequest struct {
 func (l *Laboratory) dryRun(ctx context.Context, in *dryRunRequest) (DryRunAnswer, error) {
 	if in.Default == nil {
 		return DryRunAnswer{},
-			badRequest("The body must have a 'defaultTtl': a number of seconds, -1, or null for off.")
+			route.BadRequest("The body must have a 'defaultTtl': a number of seconds, -1, or null for off.")
 	}
 	o := inspect.DryRunOptions{Path: in.Path}
 	if in.Examples != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
 )
@@ -73,9 +74,10 @@ type InQueues struct {
 	queues *queue.Queues
 }
 
-func (in *InQueues) find(l *Laboratory, _ echo.Context) error {
+// Find implements route.Finder.
+func (in *InQueues) Find(l *Laboratory, _ echo.Context) error {
 	if in.queues = l.opt.Queues; in.queues == nil {
-		return notFound("This server has no queues.")
+		return route.NotFound("This server has no queues.")
 	}
 	return nil
 }
@@ -87,12 +89,13 @@ type InEntity struct {
 	entity entity.Entity
 }
 
-func (in *InEntity) find(l *Laboratory, ec echo.Context) (err error) {
-	if in.Entity, err = pathParam(ec, "entity"); err != nil {
+// Find implements route.Finder.
+func (in *InEntity) Find(l *Laboratory, ec echo.Context) (err error) {
+	if in.Entity, err = route.PathParam(ec, "entity"); err != nil {
 		return err
 	}
 	if in.queues = l.opt.Queues; in.queues == nil {
-		return notFound("This server has no queues.")
+		return route.NotFound("This server has no queues.")
 	}
 	in.entity, err = in.queues.Get(ec.Request().Context(), in.Entity)
 	return ofQueues(err)
@@ -130,7 +133,7 @@ func ofQueues(err error) error {
 		}
 		return err
 	}
-	return &Error{status, own.Message}
+	return &route.Error{Status: status, Message: own.Message}
 }
 
 // allEntities is more than there can be.
@@ -175,47 +178,6 @@ func (l *Laboratory) getEntity(_ context.Context, in *InEntity) (Entity, error) 
 	return entityOf(in.entity), nil
 }
 
-func (l *Laboratory) deleteEntity(ctx context.Context, in *InEntity) (none, error) {
-	return none{}, ofQueues(in.queues.Delete(ctx, in.Entity))
-}
-
-func ofQueueing() []route {
-	const entity = root + "/entities/{entity}"
-	return []route{
-		on(get, root+"/entities", "All queues, topics and subscriptions",
-			(*Laboratory).listEntities).failing(404),
-		on(post, root+"/entities", "Make a queue, a topic or a subscription", (*Laboratory).createEntity).
-			answering(http.StatusCreated).failing(404, 409),
-		on(get, entity, "A queue, a topic or a subscription", (*Laboratory).getEntity).failing(404),
-		on(patch, entity, "Change some settings of an entity; null puts one back to its default",
-			(*Laboratory).patchEntity).failing(404),
-		on(del, entity, "Delete an entity with all that is in it", (*Laboratory).deleteEntity).failing(404),
-		on(post, entity+"/send", "Send a message", (*Laboratory).sendMessage).
-			answering(http.StatusCreated).failing(404),
-		on(post, entity+"/receive", "Take messages out of an entity",
-			(*Laboratory).takeMessages).failing(404),
-		on(post, entity+"/peek", "Look at messages, and at when and why they die",
-			(*Laboratory).peekMessages).
-			failing(404),
-		on(post, entity+"/sessions", "The sessions of an entity that have messages",
-			(*Laboratory).listSessions).
-			failing(404),
-		on(post, entity+"/query", "Query the messages of an entity, as documents",
-			(*Laboratory).queryMessages).
-			failing(404, 408),
-		on(post, entity+"/resubmit", "Send dead letters again to where they died", (*Laboratory).resubmit).
-			failing(404),
-		on(post, entity+"/delete", "Delete messages by their numbers", (*Laboratory).deleteMessages).
-			failing(404),
-		on(put, entity+"/session-state", "Set the state of a session; an empty one clears it",
-			(*Laboratory).setSessionState).failing(404, 409),
-		on(post, entity+"/purge", "Delete the messages of an entity that nobody has locked",
-			(*Laboratory).purgeMessages).
-			failing(404),
-		on(post, entity+"/wait", "Wait until an entity is empty, or has so many messages",
-			(*Laboratory).waitForMessages).
-			failing(404, 408, 503),
-		on(get, entity+"/forecast", "When messages of an entity expire",
-			(*Laboratory).forecastMessages).failing(404),
-	}
+func (l *Laboratory) deleteEntity(ctx context.Context, in *InEntity) (route.None, error) {
+	return route.None{}, ofQueues(in.queues.Delete(ctx, in.Entity))
 }

@@ -8,16 +8,18 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
 // span is a duration as XML Schema writes it.
 type span time.Duration
 
-func (s *span) decode(name string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (s *span) DecodeMember(name string, v jsondoc.Value) error {
 	d, err := entity.ParseDuration(v.Str())
 	if v.Kind() != jsondoc.String || err != nil || d <= 0 {
-		return badRequest("'" + name + "' must be a duration such as PT1M or P14D.")
+		return route.BadRequest("'" + name + "' must be a duration such as PT1M or P14D.")
 	}
 	*s = span(d)
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -38,7 +39,8 @@ type Events struct {
 	Lost     bool    `json:"lost" description:"Entries behind the position are not kept any more."`
 }
 
-func (*Events) verbatim() {}
+// Verbatim implements route.Verbatim.
+func (*Events) Verbatim() {}
 
 // Event is an expiry.
 type Event struct {
@@ -155,22 +157,17 @@ const streamText = `For as long as the client listens: "expired" with an event a
 	`"end" with a message where nothing more is to come. A line that begins with a colon says each 15 ` +
 	`seconds that the server is there.`
 
-// streamed makes a row of events answer with server-sent events where the client accepts them.
-func streamed(r route) route {
-	serve, p := r.serve, planOf(r.request)
-	r.serve = func(l *Laboratory, r *route, ec echo.Context) error {
-		q := ec.Request()
-		if q.Method != http.MethodGet || !strings.Contains(q.Header.Get("Accept"), eventKind) {
-			return serve(l, r, ec)
-		}
-		in := new(eventsRequest)
-		if err := p.decode(l, ec, in); err != nil {
-			return err
-		}
+// serveEvents answers with server-sent events where the client accepts them, else with a page.
+func (l *Laboratory) serveEvents(ec echo.Context, in *eventsRequest) error {
+	q := ec.Request()
+	if q.Method == http.MethodGet && strings.Contains(q.Header.Get("Accept"), eventKind) {
 		return l.streamEvents(ec, in)
 	}
-	r.answers = append(r.answers, media{kind: eventKind, explain: streamText})
-	return r
+	page, err := l.events(q.Context(), in)
+	if err != nil {
+		return err
+	}
+	return route.Send(l.opt.Wire, ec, http.StatusOK, &page)
 }
 
 // streamEvents answers with server-sent events until the client goes, the server shuts down or the log ends.

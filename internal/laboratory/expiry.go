@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
@@ -83,7 +84,7 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 		return ItemExpiry{}, err
 	}
 	if e.State == inspect.StateUnknown {
-		return ItemExpiry{}, notFound(e.Sentence())
+		return ItemExpiry{}, route.NotFound(e.Sentence())
 	}
 	return itemExpiry(e), nil
 }
@@ -92,7 +93,8 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 // at once, who do not read, would fill the memory with what each waits to be sent.
 type Room struct{ take func() error }
 
-func (r *Room) find(l *Laboratory, ec echo.Context) error {
+// Find implements route.Finder.
+func (r *Room) Find(l *Laboratory, ec echo.Context) error {
 	r.take = func() error { return l.opt.Wire.Reserve(ec) }
 	return nil
 }
@@ -103,7 +105,8 @@ type Patience struct {
 	limits *http.ResponseController
 }
 
-func (p *Patience) find(l *Laboratory, ec echo.Context) error {
+// Find implements route.Finder.
+func (p *Patience) Find(l *Laboratory, ec echo.Context) error {
 	p.l, p.limits = l, http.NewResponseController(ec.Response())
 	return nil
 }
@@ -172,9 +175,9 @@ func (l *Laboratory) wait(ctx context.Context, in *waitRequest) (WaitAnswer, err
 	what, known := waits[in.Until]
 	switch {
 	case !known:
-		return WaitAnswer{}, badRequest("'until' must be 'expired', 'purged', 'feed' or 'quiet'.")
+		return WaitAnswer{}, route.BadRequest("'until' must be 'expired', 'purged', 'feed' or 'quiet'.")
 	case what != store.WaitQuiet && in.ID == nil:
-		return WaitAnswer{}, badRequest("The body must have an 'id'.")
+		return WaitAnswer{}, route.BadRequest("The body must have an 'id'.")
 	}
 	req := store.WaitRequest{For: what, After: uint64(in.After)}
 	if what != store.WaitQuiet {
@@ -187,13 +190,13 @@ func (l *Laboratory) wait(ctx context.Context, in *waitRequest) (WaitAnswer, err
 	switch {
 	case err == nil:
 	case l.draining():
-		return WaitAnswer{}, &Error{http.StatusServiceUnavailable, "The server is shutting down."}
+		return WaitAnswer{}, route.Unavailable("The server is shutting down.")
 	case fault.ErrorCode(err) == fault.CodeCanceled:
 		text := "It has not come about in " + timeout.String() + "."
 		if what != store.WaitQuiet {
 			text += " " + out.Expiry.Sentence()
 		}
-		return WaitAnswer{}, &Error{http.StatusRequestTimeout, text}
+		return WaitAnswer{}, &route.Error{Status: http.StatusRequestTimeout, Message: text}
 	default:
 		return WaitAnswer{}, err
 	}

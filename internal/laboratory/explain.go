@@ -7,6 +7,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
 )
@@ -23,7 +24,8 @@ type Explanation struct {
 	receipt store.Receipt
 }
 
-func (e *Explanation) charge() store.Receipt { return e.receipt }
+// Receipt implements route.Charged.
+func (e *Explanation) Receipt() store.Receipt { return e.receipt }
 
 // ExplainMetrics are the figures of the page: times in milliseconds, sizes in bytes of JSON text.
 type ExplainMetrics struct {
@@ -56,7 +58,8 @@ type IndexList struct {
 // parameters are those of a query.
 type parameters []store.Parameter
 
-func (p *parameters) decode(_ string, v jsondoc.Value) (err error) {
+// DecodeMember implements route.Member.
+func (p *parameters) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	*p, err = store.ParseParameters(v)
 	return err
 }
@@ -69,7 +72,7 @@ func (parameters) JSONSchema() (s jsonschema.Schema, err error) {
 		"name": name.ToSchemaOrBool(), "value": new(jsonschema.Schema).ToSchemaOrBool(),
 	})
 	one.AddType(jsonschema.Object)
-	s.WithType(oneOf(jsonschema.Array, jsonschema.Null))
+	s.WithType(route.OneOf(jsonschema.Array, jsonschema.Null))
 	s.WithItems(*new(jsonschema.Items).WithSchemaOrBool(one.ToSchemaOrBool()))
 	s.WithExamples([]any{map[string]any{"name": "@user", "value": "ada"}})
 	return s, nil
@@ -78,10 +81,11 @@ func (parameters) JSONSchema() (s jsonschema.Schema, err error) {
 // pageLength is how many rows are asked for.
 type pageLength int
 
-func (p *pageLength) decode(name string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (p *pageLength) DecodeMember(name string, v jsondoc.Value) error {
 	n := v.Num()
 	if v.Kind() != jsondoc.Number || n != float64(int32(n)) || n == 0 || n < -1 {
-		return badRequest("'" + name + "' must be a positive integer, or -1 for as many rows as fit.")
+		return route.BadRequest("'" + name + "' must be a positive integer, or -1 for as many rows as fit.")
 	}
 	*p = pageLength(n)
 	return nil
@@ -95,9 +99,9 @@ func (pageLength) JSONSchema() (s jsonschema.Schema, err error) {
 }
 
 type explainRequest struct {
-	Database     named        `json:"database" first:"true"`
-	Container    named        `json:"container" first:"true"`
-	Query        named        `json:"query" first:"true"`
+	Database     route.Named  `json:"database" first:"true"`
+	Container    route.Named  `json:"container" first:"true"`
+	Query        route.Named  `json:"query" first:"true"`
 	Parameters   parameters   `json:"parameters,omitempty"`
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
 	MaxItemCount pageLength   `json:"maxItemCount,omitempty"`

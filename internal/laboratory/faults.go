@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
 // Fault is a rule by which operations fail on demand, and what it has done.
@@ -59,9 +60,10 @@ func faultOf(s inject.State) Fault {
 // operations are names of operations.
 type operations []inject.Operation
 
-func (o *operations) decode(name string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (o *operations) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Array {
-		return badRequest("'" + name + "' must be an array of names.")
+		return route.BadRequest("'" + name + "' must be an array of names.")
 	}
 	var err error
 	v.Each(func(_ string, e jsondoc.Value) bool {
@@ -91,7 +93,8 @@ func (operations) JSONSchema() (s jsonschema.Schema, err error) {
 // faultName is the name of a fault.
 type faultName struct{ is inject.Fault }
 
-func (f *faultName) decode(_ string, v jsondoc.Value) (err error) {
+// DecodeMember implements route.Member.
+func (f *faultName) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	f.is, err = inject.ParseFault(v.Str())
 	return ofRules(err)
 }
@@ -108,21 +111,21 @@ func (faultName) JSONSchema() (s jsonschema.Schema, err error) {
 }
 
 type addFaultRequest struct {
-	Fault      faultName  `json:"fault" missing:"The body must have a 'fault'."`
-	Operations operations `json:"operations,omitempty"`
-	Database   string     `json:"database,omitempty" description:"Of the documents. None: any."`
-	Container  string     `json:"container,omitempty" description:"With its database. None: any."`
-	Entity     string     `json:"entity,omitempty" description:"Path of a queue or the like. None: any."`
-	Share      *float64   `json:"share,omitempty" minimum:"0" maximum:"1" description:"None: all."`
-	Seed       int64      `json:"seed,omitempty" minimum:"0" description:"It chooses among them."`
-	Skip       int64      `json:"skip,omitempty" minimum:"0" description:"So many go by first."`
-	Count      int64      `json:"count,omitempty" minimum:"0" description:"It ends after so many; 0: never."`
-	For        duration   `json:"for,omitempty"`
-	When       string     `json:"when,omitempty" enum:"before,after" description:"Anything is written."`
-	Latency    int64      `json:"latencyMs,omitempty" minimum:"0" maximum:"60000"`
-	RetryAfter int64      `json:"retryAfterMs,omitempty" minimum:"0" maximum:"3600000"`
-	Substatus  int64      `json:"substatus,omitempty" minimum:"0" maximum:"100000"`
-	_          struct{}   `takes:"a fault takes %" additionalProperties:"false"`
+	Fault      faultName      `json:"fault" missing:"The body must have a 'fault'."`
+	Operations operations     `json:"operations,omitempty"`
+	Database   string         `json:"database,omitempty" description:"Of the documents. None: any."`
+	Container  string         `json:"container,omitempty" description:"With its database. None: any."`
+	Entity     string         `json:"entity,omitempty" description:"Path of a queue or the like. None: any."`
+	Share      *float64       `json:"share,omitempty" minimum:"0" maximum:"1" description:"None: all."`
+	Seed       int64          `json:"seed,omitempty" minimum:"0" description:"It chooses among them."`
+	Skip       int64          `json:"skip,omitempty" minimum:"0" description:"So many go by first."`
+	Count      int64          `json:"count,omitempty" minimum:"0" description:"It ends after so many; 0: never."`
+	For        route.Duration `json:"for,omitempty"`
+	When       string         `json:"when,omitempty" enum:"before,after" description:"Anything is written."`
+	Latency    int64          `json:"latencyMs,omitempty" minimum:"0" maximum:"60000"`
+	RetryAfter int64          `json:"retryAfterMs,omitempty" minimum:"0" maximum:"3600000"`
+	Substatus  int64          `json:"substatus,omitempty" minimum:"0" maximum:"100000"`
+	_          struct{}       `takes:"a fault takes %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, error) {
@@ -132,11 +135,11 @@ func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, er
 		Latency:    time.Duration(in.Latency) * time.Millisecond,
 		RetryAfter: time.Duration(in.RetryAfter) * time.Millisecond, Substatus: int(in.Substatus)}
 	if in.When != "" && in.When != "before" && in.When != "after" {
-		return Fault{}, badRequest("'when' must be 'before' or 'after'.")
+		return Fault{}, route.BadRequest("'when' must be 'before' or 'after'.")
 	}
 	if in.Share != nil {
 		if r.Share = *in.Share; r.Share == 0 {
-			return Fault{}, badRequest("'share' must be above 0 and at most 1.")
+			return Fault{}, route.BadRequest("'share' must be above 0 and at most 1.")
 		}
 	}
 	s, err := l.opt.Faults.Add(r)
@@ -153,12 +156,12 @@ func ofRules(err error) error {
 	case !errors.As(err, &refused):
 		return err
 	case refused.Member == "":
-		return badRequest(refused.Message + ".")
+		return route.BadRequest(refused.Message + ".")
 	}
-	return badRequest("'" + refused.Member + "': " + refused.Message + ".")
+	return route.BadRequest("'" + refused.Member + "': " + refused.Message + ".")
 }
 
-func (l *Laboratory) listFaults(context.Context, *none) (Faults, error) {
+func (l *Laboratory) listFaults(context.Context, *route.None) (Faults, error) {
 	out := Faults{[]Fault{}}
 	for _, s := range l.opt.Faults.List() {
 		out.Faults = append(out.Faults, faultOf(s))
@@ -170,25 +173,25 @@ type ofFault struct {
 	ID string `path:"id" description:"The fault's id."`
 }
 
-func (l *Laboratory) deleteFault(_ context.Context, in *ofFault) (none, error) {
+func (l *Laboratory) deleteFault(_ context.Context, in *ofFault) (route.None, error) {
 	if !l.opt.Faults.Delete(in.ID) {
-		return none{}, notFound("There is no fault '" + in.ID + "'.")
+		return route.None{}, route.NotFound("There is no fault '" + in.ID + "'.")
 	}
-	return none{}, nil
+	return route.None{}, nil
 }
 
-func (l *Laboratory) clearFaults(context.Context, *none) (none, error) {
+func (l *Laboratory) clearFaults(context.Context, *route.None) (route.None, error) {
 	l.opt.Faults.Clear()
-	return none{}, nil
+	return route.None{}, nil
 }
 
-func ofFaults() []route {
+func ofFaults() routes {
 	const faults = root + "/faults"
-	return []route{
+	return routes{
 		on(get, faults, "The faults on demand", (*Laboratory).listFaults),
 		on(post, faults, "Let operations fail on demand", (*Laboratory).addFault).
-			answering(http.StatusCreated),
+			Answering(http.StatusCreated),
 		on(del, faults, "End all faults on demand", (*Laboratory).clearFaults),
-		on(del, faults+"/{id}", "End a fault on demand", (*Laboratory).deleteFault).failing(404),
+		on(del, faults+"/{id}", "End a fault on demand", (*Laboratory).deleteFault).Failing(404),
 	}
 }

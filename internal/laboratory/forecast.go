@@ -3,6 +3,7 @@ package laboratory
 import (
 	"context"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
@@ -68,7 +69,7 @@ func (l *Laboratory) forecast(ctx context.Context, in *InContainer) (ForecastAns
 }
 
 // forecastAll is that of all containers together.
-func (l *Laboratory) forecastAll(ctx context.Context, _ *none) (ForecastAnswer, error) {
+func (l *Laboratory) forecastAll(ctx context.Context, _ *route.None) (ForecastAnswer, error) {
 	f, err := l.db.Forecast(ctx)
 	if err != nil {
 		return ForecastAnswer{}, err

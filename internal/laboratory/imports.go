@@ -8,6 +8,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 )
@@ -15,7 +16,8 @@ import (
 // documents are those of an import.
 type documents struct{ list jsondoc.Value }
 
-func (d *documents) decode(_ string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (d *documents) DecodeMember(_ string, v jsondoc.Value) error {
 	d.list = v
 	return nil
 }
@@ -56,32 +58,30 @@ type ImportResult struct {
 	Message    string  `json:"message,omitempty" description:"Of a failure."`
 }
 
-func (i *Imported) charge() store.Receipt { return i.receipt }
+// Receipt implements route.Charged.
+func (i *Imported) Receipt() store.Receipt { return i.receipt }
 
-func (i *Imported) grade() int {
+// StatusCode implements route.Graded.
+func (i *Imported) StatusCode() int {
 	if i.mixed {
 		return http.StatusMultiStatus
 	}
 	return http.StatusOK
 }
 
-func (i *Imported) verbatim() {}
+// Verbatim implements route.Verbatim.
+func (i *Imported) Verbatim() {}
 
 // MarshalJSON implements json.Marshaler.
 func (i *Imported) MarshalJSON() ([]byte, error) {
-	return marshal(verbatimList[ImportResult](i.results))
+	return jsondoc.Marshal(i.results)
 }
-
-// verbatimList is a list whose texts are passed on as they are.
-type verbatimList[T any] []T
-
-func (verbatimList[T]) verbatim() {}
 
 // importItems upserts up to 100 documents, or creates them, each with the age that it has; see
 // store.ParseImport. The partition key is that of the document. It ends with ctx between any two of them.
 func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (Imported, error) {
 	if in.Documents.list.Kind() != jsondoc.Array {
-		return Imported{}, badRequest("'documents' must be an array of documents.")
+		return Imported{}, route.BadRequest("'documents' must be an array of documents.")
 	}
 	kind := store.OperationUpsert
 	if in.Create {

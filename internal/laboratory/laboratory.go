@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -13,16 +14,11 @@ import (
 
 // Wire is the protocol around the laboratory: what the server gives to every request, whoever answers it.
 type Wire interface {
-	// Body is the request's body, whole; empty where there is none.
-	Body(ec echo.Context) []byte
-	// Enter is told which container the request is about. Its error ends the request.
+	route.Wire
+	// Enter is called with the container that the request is about. Its error ends the request.
 	Enter(ec echo.Context, d *store.Database, c *store.Container) error
 	// Reserve waits for the memory of a large answer, before that is made. Its error ends the request.
 	Reserve(ec echo.Context) error
-	// Charge is told what the request did and cost, before its answer or its failure.
-	Charge(ec echo.Context, r store.Receipt)
-	// Answer sends a body with the headers that are set; nil: there is none.
-	Answer(ec echo.Context, status int, body []byte) error
 	// Stream completes the head of an answer whose body is written as it comes.
 	Stream(ec echo.Context)
 }
@@ -73,19 +69,14 @@ type WebhookMetrics struct {
 type Laboratory struct {
 	opt       Options
 	db        *store.DB
-	routes    []route
 	planting  chan struct{} // holds one while a seed is planted
 	receivers receivers
 }
 
 // New makes the laboratory of a database.
 func New(db *store.DB, o Options) *Laboratory {
-	return &Laboratory{opt: o, db: db, routes: table(), planting: make(chan struct{}, 1)}
+	return &Laboratory{opt: o, db: db, planting: make(chan struct{}, 1)}
 }
 
-// Register adds the routes to a group. open goes around those that need no key, keyed around the others.
-func (l *Laboratory) Register(g *echo.Group, open, keyed echo.MiddlewareFunc) {
-	for i := range l.routes {
-		l.routes[i].register(g, l, open, keyed)
-	}
-}
+// Wire implements route.Server.
+func (l *Laboratory) Wire() route.Wire { return l.opt.Wire }

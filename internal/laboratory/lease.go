@@ -6,6 +6,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -20,10 +21,11 @@ const leaseLengthText = "'seconds' must be a whole number: how long the lease is
 // leaseLength is in seconds. The store says which are too long.
 type leaseLength int
 
-func (n *leaseLength) decode(_ string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (n *leaseLength) DecodeMember(_ string, v jsondoc.Value) error {
 	f := v.Num()
 	if v.Kind() != jsondoc.Number || f != float64(int32(f)) {
-		return badRequest(leaseLengthText)
+		return route.BadRequest(leaseLengthText)
 	}
 	*n = leaseLength(f)
 	return nil

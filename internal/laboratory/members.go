@@ -3,8 +3,7 @@ package laboratory
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"math"
+	"reflect"
 	"strings"
 	"time"
 
@@ -12,10 +11,10 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // InDatabase is the part of a request that names a database in its path.
@@ -24,8 +23,9 @@ type InDatabase struct {
 	database   *store.Database
 }
 
-func (in *InDatabase) find(l *Laboratory, ec echo.Context) (err error) {
-	if in.DatabaseID, err = pathParam(ec, "db"); err != nil {
+// Find implements route.Finder.
+func (in *InDatabase) Find(l *Laboratory, ec echo.Context) (err error) {
+	if in.DatabaseID, err = route.PathParam(ec, "db"); err != nil {
 		return err
 	}
 	if err = l.catchUp(ec); err != nil {
@@ -48,11 +48,12 @@ type InContainer struct {
 	container   *store.Container
 }
 
-func (in *InContainer) find(l *Laboratory, ec echo.Context) (err error) {
-	if in.DatabaseID, err = pathParam(ec, "db"); err != nil {
+// Find implements route.Finder.
+func (in *InContainer) Find(l *Laboratory, ec echo.Context) (err error) {
+	if in.DatabaseID, err = route.PathParam(ec, "db"); err != nil {
 		return err
 	}
-	if in.ContainerID, err = pathParam(ec, "coll"); err != nil {
+	if in.ContainerID, err = route.PathParam(ec, "coll"); err != nil {
 		return err
 	}
 	if err = l.catchUp(ec); err != nil {
@@ -74,15 +75,11 @@ type OfItem struct {
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
 }
 
-// oneOf is the type of what has one of several.
-func oneOf(types ...jsonschema.SimpleType) jsonschema.Type {
-	return jsonschema.Type{SliceOfSimpleTypeValues: types}
-}
-
 // partitionKey is a partition key as a JSON array, one element for each path.
 type partitionKey struct{ definition.PartitionKey }
 
-func (k *partitionKey) decode(_ string, v jsondoc.Value) (err error) {
+// DecodeMember implements route.Member.
+func (k *partitionKey) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	k.PartitionKey, err = definition.ParsePartitionKey(v.Raw())
 	return err
 }
@@ -96,27 +93,13 @@ func (partitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// named is a string that must be there.
-type named string
-
-func (n *named) decode(name string, v jsondoc.Value) error {
-	if v.Kind() != jsondoc.String {
-		return badRequest("The input content is invalid because the required property '" + name +
-			"' is missing or is not a string.")
-	}
-	*n = named(v.Str())
-	return nil
-}
-
-// InlineJSONSchema implements jsonschema.SchemaInliner.
-func (named) InlineJSONSchema() {}
-
 // yes is true.
 type yes bool
 
-func (y *yes) decode(name string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (y *yes) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool || !v.Bool() {
-		return badRequest("'" + name + "' must be true.")
+		return route.BadRequest("'" + name + "' must be true.")
 	}
 	*y = true
 	return nil
@@ -129,82 +112,40 @@ func (yes) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// moment is a point in time: RFC 3339, or whole seconds since 1970.
-type moment struct{ time.Time }
-
-func (m *moment) decode(name string, v jsondoc.Value) (err error) {
-	n := v.Num()
-	switch {
-	case v.Kind() != jsondoc.Number:
-		m.Time, err = time.Parse(time.RFC3339, v.Str())
-	case n != math.Trunc(n) || math.Abs(n) > 1e12:
-		err = errNotWhole
-	default:
-		m.Time = time.Unix(int64(n), 0).UTC()
-	}
-	if err != nil {
-		return badRequest("'" + name + "' must be a moment as RFC 3339 writes it, " +
-			"such as \"2030-01-01T00:00:00Z\", or in seconds since 1970.")
-	}
-	return nil
-}
-
-var errNotWhole = errors.New("the number of seconds is not whole")
-
-// JSONSchema implements jsonschema.Exposer.
-func (moment) JSONSchema() (s jsonschema.Schema, err error) {
-	s.WithType(oneOf(jsonschema.String, jsonschema.Integer))
-	s.WithDescription("To a moment: as RFC 3339 writes it, or in seconds since 1970.")
-	s.WithExamples("2030-01-01T00:00:00Z")
-	return s, nil
-}
-
-// duration is a span of time as people write it.
-type duration struct{ time.Duration }
-
-func (d *duration) decode(name string, v jsondoc.Value) (err error) {
-	if d.Duration, err = ttl.ParseDuration(v.Str()); err != nil {
-		return badRequest("'" + name + "' must be a duration such as \"90s\", \"24h\" or \"30d\".")
-	}
-	return nil
-}
-
-// JSONSchema implements jsonschema.Exposer.
-func (duration) JSONSchema() (s jsonschema.Schema, err error) {
-	s.AddType(jsonschema.String)
-	s.WithDescription("On by a duration, which may begin with days.").WithExamples("90s", "29d", "1d12h")
-	return s, nil
-}
-
 // setting is a member that replaces a part of what there is: null clears it, absence leaves it alone.
 type setting[T any] struct {
 	given bool
 	value T
 }
 
-func (s *setting[T]) decode(name string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (s *setting[T]) DecodeMember(name string, v jsondoc.Value) error {
 	s.given = true
 	if v.Kind() == jsondoc.Null {
 		return nil
 	}
 	if kind := s.kind(); v.Kind() != kind {
-		return badRequest("'" + name + "' must be " + kind.String() + " or null.")
+		return route.BadRequest("'" + name + "' must be " + kind.String() + " or null.")
 	}
 	d := json.NewDecoder(bytes.NewReader(v.Raw()))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s.value); err != nil {
-		return badRequest("'" + name + "' is not what it must be: " + err.Error())
+		return route.BadRequest("'" + name + "' is not what it must be: " + err.Error())
 	}
 	return nil
 }
 
+// kind is the kind of JSON that the setting is written as. A type that reads itself is written as a string.
 func (s *setting[T]) kind() jsondoc.Kind {
-	switch any(s.value).(type) {
-	case bool:
+	if _, ok := any(&s.value).(json.Unmarshaler); ok {
+		return jsondoc.String
+	}
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Bool:
 		return jsondoc.Bool
-	case int, int32:
+	case reflect.Int, reflect.Int32:
 		return jsondoc.Number
-	case string, span, status:
+	case reflect.String:
 		return jsondoc.String
 	}
 	return jsondoc.Object

@@ -10,6 +10,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -42,17 +43,6 @@ type Message struct {
 	Life             Life                       `json:"life"`
 }
 
-// Life says when a message dies, and why then.
-type Life struct {
-	OwnTTL    *float64   `json:"ownTtl" description:"Seconds that its sender has given it; null: none."`
-	Effective *float64   `json:"effectiveTtl" description:"Seconds that it has; null: it does not expire."`
-	Source    string     `json:"source" enum:"message,default,ceiling,none" description:"Whose time to live that is. Ceiling: the entity's default, since the message's own is longer."`
-	Expires   *time.Time `json:"expires" description:"Null: it does not, or its life has not begun."`
-	Locked    *time.Time `json:"lockedUntil,omitempty"`
-	Then      string     `json:"then" enum:"kept,deleted,dead-lettered" description:"What becomes of it when it expires."`
-	Why       string     `json:"why" description:"The same for people."`
-}
-
 // Messages is a list of them.
 type Messages struct {
 	Messages []Message `json:"messages" nullable:"false"`
@@ -74,9 +64,10 @@ func (in *OfStore) address(path string) entity.Address {
 // object is a JSON object with strings, numbers and bools.
 type object map[string]any
 
-func (o *object) decode(name string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (o *object) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Object {
-		return badRequest("'" + name + "' must be an object.")
+		return route.BadRequest("'" + name + "' must be an object.")
 	}
 	*o = make(object)
 	var err error
@@ -92,7 +83,7 @@ func (o *object) decode(name string, v jsondoc.Value) error {
 				(*o)[member] = n
 			}
 		default:
-			err = badRequest("'" + member + "' of '" + name + "' must be a string, a number or a bool.")
+			err = route.BadRequest("'" + member + "' of '" + name + "' must be a string, a number or a bool.")
 		}
 		return err == nil
 	})
@@ -214,18 +205,6 @@ func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 	}
 	return out
 }
-
-// momentOf is a moment in milliseconds since 1970. Senders may name any, and RFC 3339 has four digits for a
-// year: what lies before or behind these is the first moment of them, or the last.
-func momentOf(ms int64) time.Time {
-	return time.UnixMilli(min(max(ms, firstMoment), lastMoment)).UTC()
-}
-
-// The first and the last moment that RFC 3339 can write.
-var (
-	firstMoment = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
-	lastMoment  = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() - 1
-)
 
 func stateOf(s message.State) string {
 	switch s {

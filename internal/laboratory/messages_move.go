@@ -3,6 +3,7 @@ package laboratory
 import (
 	"context"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -72,7 +73,7 @@ func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Mov
 	}
 	from := entity.Address{Entity: in.entity.Path, Sub: entity.DeadLetters}
 	if in.Edited && in.Number == 0 {
-		return out, badRequest("'edited' needs the 'sequenceNumber' of one message.")
+		return out, route.BadRequest("'edited' needs the 'sequenceNumber' of one message.")
 	}
 	switch {
 	case in.Number > 0:

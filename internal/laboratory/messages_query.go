@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
@@ -22,10 +23,10 @@ import (
 type queryMessagesRequest struct {
 	InEntity
 	OfStore
-	Query        named      `json:"query"`
-	Parameters   parameters `json:"parameters,omitempty"`
-	Count        int        `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Rows of the page."`
-	Continuation string     `json:"continuation,omitempty" description:"Of the page before."`
+	Query        route.Named `json:"query"`
+	Parameters   parameters  `json:"parameters,omitempty"`
+	Count        int         `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Rows of the page."`
+	Continuation string      `json:"continuation,omitempty" description:"Of the page before."`
 	Room
 	_ struct{} `takes:"a query of messages takes %" additionalProperties:"false"`
 }
@@ -71,9 +72,9 @@ func asBadQuery(err error) error {
 	switch {
 	case errors.As(err, &wrong), errors.As(err, &cursor), errors.As(err, &memory),
 		errors.As(err, &match):
-		return badRequest(err.Error())
+		return route.BadRequest(err.Error())
 	case errors.As(err, &late):
-		return &Error{http.StatusRequestTimeout, err.Error()}
+		return &route.Error{Status: http.StatusRequestTimeout, Message: err.Error()}
 	}
 	return ofQueues(err)
 }

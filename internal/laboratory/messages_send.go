@@ -7,26 +7,27 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
 // OfMessage is the part of a body that describes a message.
 type OfMessage struct {
-	Text           string  `json:"text,omitempty"`
-	Base64         string  `json:"base64,omitempty" description:"The body, in place of 'text'."`
-	ID             string  `json:"id,omitempty"`
-	Session        string  `json:"session,omitempty"`
-	Subject        string  `json:"subject,omitempty"`
-	CorrelationID  string  `json:"correlationId,omitempty"`
-	ContentType    string  `json:"contentType,omitempty"`
-	To             string  `json:"to,omitempty"`
-	ReplyTo        string  `json:"replyTo,omitempty"`
-	ReplyToSession string  `json:"replyToSession,omitempty"`
-	PartitionKey   string  `json:"partitionKey,omitempty"`
-	TTL            float64 `json:"ttl,omitempty" minimum:"0" description:"Seconds; left out: the entity's default."`
-	Delay          float64 `json:"delay,omitempty" minimum:"0" description:"Seconds until it arrives."`
-	Scheduled      *moment `json:"scheduled,omitempty" description:"When it arrives, in place of 'delay'."`
+	Text           string        `json:"text,omitempty"`
+	Base64         string        `json:"base64,omitempty" description:"The body, in place of 'text'."`
+	ID             string        `json:"id,omitempty"`
+	Session        string        `json:"session,omitempty"`
+	Subject        string        `json:"subject,omitempty"`
+	CorrelationID  string        `json:"correlationId,omitempty"`
+	ContentType    string        `json:"contentType,omitempty"`
+	To             string        `json:"to,omitempty"`
+	ReplyTo        string        `json:"replyTo,omitempty"`
+	ReplyToSession string        `json:"replyToSession,omitempty"`
+	PartitionKey   string        `json:"partitionKey,omitempty"`
+	TTL            float64       `json:"ttl,omitempty" minimum:"0" description:"Seconds; left out: the entity's default."`
+	Delay          float64       `json:"delay,omitempty" minimum:"0" description:"Seconds until it arrives."`
+	Scheduled      *route.Moment `json:"scheduled,omitempty" description:"When it arrives, in place of 'delay'."`
 	OfProperties
 }
 
@@ -36,16 +37,16 @@ const longest = 1e11
 // build makes the message, as of a moment of the data clock.
 func (in *OfMessage) build(now time.Time) (*message.Message, error) {
 	if in.TTL < 0 || in.TTL > longest || in.Delay < 0 || in.Delay > longest {
-		return nil, badRequest("'ttl' and 'delay' must be numbers of seconds from 0 to 1e11.")
+		return nil, route.BadRequest("'ttl' and 'delay' must be numbers of seconds from 0 to 1e11.")
 	}
 	body := []byte(in.Text)
 	if in.Base64 != "" {
 		raw, err := base64.StdEncoding.DecodeString(in.Base64)
 		switch {
 		case in.Text != "":
-			return nil, badRequest("A message has 'text' or 'base64', not both.")
+			return nil, route.BadRequest("A message has 'text' or 'base64', not both.")
 		case err != nil:
-			return nil, badRequest("'base64' is not base64.")
+			return nil, route.BadRequest("'base64' is not base64.")
 		}
 		body = raw
 	}
@@ -64,7 +65,7 @@ func (in *OfMessage) build(now time.Time) (*message.Message, error) {
 	}
 	switch {
 	case in.Delay > 0 && in.Scheduled != nil:
-		return nil, badRequest("A message has 'delay' or 'scheduled', not both.")
+		return nil, route.BadRequest("A message has 'delay' or 'scheduled', not both.")
 	case in.Delay > 0:
 		m.SetScheduled(now.UnixMilli() + int64(in.Delay*1000))
 	case in.Scheduled != nil:

@@ -2,9 +2,9 @@ package laboratory
 
 import (
 	"context"
-	"net/http"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
@@ -21,7 +21,7 @@ type waitMessagesRequest struct {
 // waitForMessages answers when an entity is as it is waited for, or 408 after so many seconds of real time.
 func (l *Laboratory) waitForMessages(ctx context.Context, in *waitMessagesRequest) (Entity, error) {
 	if in.Until != "empty" && in.Until != "messages" {
-		return Entity{}, badRequest("'until' must be 'empty' or 'messages'.")
+		return Entity{}, route.BadRequest("'until' must be 'empty' or 'messages'.")
 	}
 	patient, end := in.Patience.wait(ctx, time.Duration(in.Timeout)*time.Second)
 	defer end()
@@ -36,7 +36,7 @@ func (l *Laboratory) waitForMessages(ctx context.Context, in *waitMessagesReques
 		return in.Until == "empty" && n == 0 || in.Until == "messages" && n >= in.Count
 	})
 	if err != nil && l.draining() {
-		return Entity{}, &Error{http.StatusServiceUnavailable, "The server is shutting down."}
+		return Entity{}, route.Unavailable("The server is shutting down.")
 	}
 	return entityOf(e), ofQueues(err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 )
@@ -65,6 +66,16 @@ var (
 		"How often in a row the endpoint has failed.", perWebhook...)
 	metricWebhookRefused = desc("webhook_refused",
 		"1 while the webhook leads to an address that is not allowed.", perWebhook...)
+
+	metricEntities = desc("entities",
+		"Queues, topics and subscriptions.")
+	metricMessages = desc("messages",
+		"Messages in all of them, dead letters among them.")
+	metricEntityMessages = desc("entity_messages",
+		"Messages of an entity that are active (visible, locked or deferred), scheduled or dead.",
+		"entity", "state")
+	metricEntityBytes = desc("entity_bytes",
+		"What the messages of an entity take.", "entity")
 
 	perWebhook   = []string{"database", "container", "url"}
 	perContainer = []string{"database", "container"}
@@ -149,6 +160,35 @@ func (k collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
+// collectQueues turns one look at the queues into metrics.
+func (k collector) collectQueues(out chan<- prometheus.Metric) {
+	if k.queues == nil {
+		return
+	}
+	all, err := entitiesIn(k.ctx, k.queues)
+	if err != nil {
+		out <- prometheus.NewInvalidMetric(metricEntities, err)
+		return
+	}
+	gauge := func(d *prometheus.Desc, v int64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+	}
+	total := int64(0)
+	for _, e := range all {
+		dead := e.Counts.DeadLetter + e.Counts.TransferDeadLetter
+		total += e.Counts.Active + e.Counts.Scheduled + dead
+		if !k.details {
+			continue
+		}
+		gauge(metricEntityMessages, e.Counts.Active, e.Path, "active")
+		gauge(metricEntityMessages, e.Counts.Scheduled, e.Path, "scheduled")
+		gauge(metricEntityMessages, dead, e.Path, "dead")
+		gauge(metricEntityBytes, e.Bytes, e.Path)
+	}
+	gauge(metricEntities, int64(len(all)))
+	gauge(metricMessages, total)
+}
+
 func flag(on bool) float64 {
 	if on {
 		return 1
@@ -157,7 +197,7 @@ func flag(on bool) float64 {
 }
 
 // metrics answers in the text format of Prometheus, or in another that the scraper asks for.
-func metrics(l *Laboratory, r *route, ec echo.Context) error {
+func (l *Laboratory) metrics(ec echo.Context, _ *route.None) error {
 	details := l.opt.Trusted != nil && l.opt.Trusted(ec)
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(collector{ec.Request().Context(), l.db, details,
@@ -168,9 +208,10 @@ func metrics(l *Laboratory, r *route, ec echo.Context) error {
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(&page,
 		ec.Request())
 	if page.status >= http.StatusBadRequest {
-		return &Error{http.StatusServiceUnavailable, "The store cannot be measured now."}
+		return route.Unavailable("The store cannot be measured now.")
 	}
-	return l.answer(ec, r.status, &text{page.Header().Get("Content-Type"), page.body})
+	return route.Send(l.opt.Wire, ec, http.StatusOK, &route.Text{
+		Kind: page.Header().Get("Content-Type"), Body: page.body})
 }
 
 // pageWriter keeps what a handler of another library writes, so that the answer has a length.

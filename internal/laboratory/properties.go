@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -98,7 +99,7 @@ type OfProperties struct {
 func (in *OfProperties) encoded() ([]message.Property, error) {
 	for name := range in.PropertyTypes {
 		if _, ok := in.Properties[name]; !ok {
-			return nil, badRequest("'propertyTypes' names '" + name + "', which 'properties' does not have.")
+			return nil, route.BadRequest("'propertyTypes' names '" + name + "', which 'properties' does not have.")
 		}
 	}
 	var list []message.Property
@@ -106,7 +107,7 @@ func (in *OfProperties) encoded() ([]message.Property, error) {
 		if kind, ok := in.PropertyTypes[name]; ok {
 			text, _ := kind.(string)
 			if v, ok = typed(v, text); !ok {
-				return nil, badRequest("The property '" + name + "' is no value of the type '" + text + "'.")
+				return nil, route.BadRequest("The property '" + name + "' is no value of the type '" + text + "'.")
 			}
 		}
 		raw, err := wire.Append(nil, v)
@@ -185,10 +186,11 @@ func typedWhole(n int64, kind string) (out any, ok bool) {
 // wholeNumbers is a list of sequence numbers.
 type wholeNumbers []int64
 
-func (list *wholeNumbers) decode(name string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (list *wholeNumbers) DecodeMember(name string, v jsondoc.Value) error {
 	err := json.Unmarshal(v.Raw(), (*[]int64)(list))
 	if v.Kind() != jsondoc.Array || err != nil || len(*list) == 0 || len(*list) > maxSelected {
-		return badRequest("'" + name + "' must be an array of 1 to 1000 whole numbers.")
+		return route.BadRequest("'" + name + "' must be an array of 1 to 1000 whole numbers.")
 	}
 	return nil
 }
@@ -196,10 +198,11 @@ func (list *wholeNumbers) decode(name string, v jsondoc.Value) error {
 // words is a list of texts.
 type words []string
 
-func (list *words) decode(name string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (list *words) DecodeMember(name string, v jsondoc.Value) error {
 	err := json.Unmarshal(v.Raw(), (*[]string)(list))
 	if v.Kind() != jsondoc.Array || err != nil || len(*list) == 0 || len(*list) > maxSelected {
-		return badRequest("'" + name + "' must be an array of 1 to 1000 strings.")
+		return route.BadRequest("'" + name + "' must be an array of 1 to 1000 strings.")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -95,7 +96,7 @@ func (l *Laboratory) stepReaper(ctx context.Context, in *stepReaperRequest) (Pur
 
 func purged(n int, err error) (Purged, error) { return Purged{n}, err }
 
-func (l *Laboratory) getReapers(context.Context, *none) (ReapersState, error) {
+func (l *Laboratory) getReapers(context.Context, *route.None) (ReapersState, error) {
 	return ReapersState{l.db.ReaperPaused()}, nil
 }
 
@@ -104,9 +105,10 @@ const pauseText = "The body must be {\"paused\": true} or {\"paused\": false}."
 // pause says whether reapers are to be.
 type pause bool
 
-func (p *pause) decode(_ string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (p *pause) DecodeMember(_ string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool {
-		return badRequest(pauseText)
+		return route.BadRequest(pauseText)
 	}
 	*p = pause(v.Bool())
 	return nil
@@ -132,6 +134,6 @@ func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (Rea
 }
 
 // runReapers purges everything that has expired, in all containers.
-func (l *Laboratory) runReapers(ctx context.Context, _ *none) (Purged, error) {
+func (l *Laboratory) runReapers(ctx context.Context, _ *route.None) (Purged, error) {
 	return purged(l.db.Reap(ctx))
 }

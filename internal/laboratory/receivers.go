@@ -3,14 +3,13 @@ package laboratory
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"reflect"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -93,21 +92,6 @@ type openedReceiver struct {
 	Until    *time.Time `json:"lockedUntil,omitempty"`
 }
 
-func receiverStream(path string) route {
-	request := reflect.TypeFor[openReceiverRequest]()
-	p := planOf(request)
-	return route{method: post, path: path, status: http.StatusOK, fails: []int{404, 408, 409}, request: request,
-		summary: "Open a receiver in peek-lock, whose locks end with the stream of events that this answers",
-		answers: []media{{kind: eventKind, explain: receiverText}},
-		serve: func(l *Laboratory, _ *route, ec echo.Context) error {
-			in := new(openReceiverRequest)
-			if err := p.decode(l, ec, in); err != nil {
-				return err
-			}
-			return l.streamReceiver(ec, in)
-		}}
-}
-
 // openReceiver opens the receiver that a request asks for.
 func (in *openReceiverRequest) openReceiver(ctx context.Context) (*openReceiver, error) {
 	o := queue.ReceiverOptions{Name: "explorer", DropLocks: true}
@@ -116,7 +100,7 @@ func (in *openReceiverRequest) openReceiver(ctx context.Context) (*openReceiver,
 	}
 	if in.Next {
 		if in.Session != nil {
-			return nil, badRequest("A receiver has 'session' or 'nextSession', not both.")
+			return nil, route.BadRequest("A receiver has 'session' or 'nextSession', not both.")
 		}
 		o.Session = &queue.SessionRequest{Next: true}
 		patient, end := in.Patience.wait(ctx, nextSessionTime)
@@ -191,12 +175,13 @@ type InReceiver struct {
 	receiver *openReceiver
 }
 
-func (in *InReceiver) find(l *Laboratory, ec echo.Context) (err error) {
-	if in.Receiver, err = pathParam(ec, "receiver"); err != nil {
+// Find implements route.Finder.
+func (in *InReceiver) Find(l *Laboratory, ec echo.Context) (err error) {
+	if in.Receiver, err = route.PathParam(ec, "receiver"); err != nil {
 		return err
 	}
 	if in.receiver = l.receivers.find(in.Receiver); in.receiver == nil {
-		return notFound("There is no such receiver: it ends with the stream that opened it.")
+		return route.NotFound("There is no such receiver: it ends with the stream that opened it.")
 	}
 	return nil
 }
@@ -261,7 +246,7 @@ type settleRequest struct {
 func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out Moved, err error) {
 	how, ok := outcomes[in.Outcome]
 	if !ok {
-		return out, badRequest("'outcome' must be 'complete', 'abandon', 'defer', 'dead-letter' or 'release'.")
+		return out, route.BadRequest("'outcome' must be 'complete', 'abandon', 'defer', 'dead-letter' or 'release'.")
 	}
 	st := queue.Settlement{Outcome: how, Reason: in.Reason, Description: in.Description}
 	if st.Modify, err = in.encoded(); err != nil {
@@ -295,7 +280,7 @@ func (list words) tokens() ([]message.UUID, error) {
 	for i, text := range list {
 		id, err := uuid.Parse(text)
 		if err != nil {
-			return nil, badRequest("'" + shortened(text, 64) + "' is no lock token.")
+			return nil, route.BadRequest("'" + shortened(text, 64) + "' is no lock token.")
 		}
 		out[i] = message.UUID(id)
 	}
@@ -321,7 +306,7 @@ func (l *Laboratory) renewLocks(ctx context.Context, in *renewRequest) (Renewed,
 		return Renewed{until}, ofQueues(err)
 	}
 	if len(in.Tokens) == 0 {
-		return Renewed{}, badRequest("The body must have 'lockTokens'.")
+		return Renewed{}, route.BadRequest("The body must have 'lockTokens'.")
 	}
 	tokens, err := in.Tokens.tokens()
 	if err != nil {
@@ -332,17 +317,4 @@ func (l *Laboratory) renewLocks(ctx context.Context, in *renewRequest) (Renewed,
 		return Renewed{}, ofQueues(err)
 	}
 	return Renewed{until[0]}, nil
-}
-
-func ofReceivers() []route {
-	const receiver = root + "/receivers/{receiver}"
-	return []route{
-		receiverStream(root + "/entities/{entity}/receivers"),
-		on(post, receiver+"/receive", "Lock messages for a receiver", (*Laboratory).receiveLocked).
-			failing(404, 409, 410),
-		on(post, receiver+"/settle", "Complete, abandon, defer, dead-letter or release locked messages",
-			(*Laboratory).settleMessages).failing(404, 410),
-		on(post, receiver+"/renew", "Renew locks of messages, or that of the session",
-			(*Laboratory).renewLocks).failing(404, 410),
-	}
 }

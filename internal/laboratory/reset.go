@@ -3,6 +3,7 @@ package laboratory
 import (
 	"context"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
@@ -15,10 +16,10 @@ const unseededText = "There is no state to go back to, which is a snapshot with 
 
 // reset goes back to the seeded state: data, entities, messages and virtual clocks. It ends the faults on
 // demand only when that has succeeded, so that a reset that fails changes nothing.
-func (l *Laboratory) reset(ctx context.Context, _ *none) (Restored, error) {
+func (l *Laboratory) reset(ctx context.Context, _ *route.None) (Restored, error) {
 	err := l.db.Restore(ctx, SeededSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
-		return Restored{}, notFound(unseededText)
+		return Restored{}, route.NotFound(unseededText)
 	}
 	if err != nil {
 		return Restored{}, err

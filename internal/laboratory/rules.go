@@ -2,12 +2,12 @@ package laboratory
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/rule"
 )
@@ -91,12 +91,12 @@ func (l *Laboratory) listRules(ctx context.Context, in *InEntity) (Rules, error)
 
 type createRuleRequest struct {
 	InEntity
-	Name        named    `json:"name"`
-	SQL         string   `json:"sql,omitempty" description:"A condition, such as price > 10 AND sys.Label = 'new'."`
-	Correlation object   `json:"correlation,omitempty" description:"correlationId, id, to, replyTo, subject, session, replyToSession, contentType."`
-	Properties  object   `json:"properties,omitempty"`
-	Action      string   `json:"action,omitempty" description:"Statements, such as SET sys.Label = 'seen'; REMOVE price."`
-	_           struct{} `takes:"a rule has %" additionalProperties:"false"`
+	Name        route.Named `json:"name"`
+	SQL         string      `json:"sql,omitempty" description:"A condition, such as price > 10 AND sys.Label = 'new'."`
+	Correlation object      `json:"correlation,omitempty" description:"correlationId, id, to, replyTo, subject, session, replyToSession, contentType."`
+	Properties  object      `json:"properties,omitempty"`
+	Action      string      `json:"action,omitempty" description:"Statements, such as SET sys.Label = 'seen'; REMOVE price."`
+	_           struct{}    `takes:"a rule has %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) createRule(ctx context.Context, in *createRuleRequest) (Rule, error) {
@@ -119,7 +119,8 @@ func (in *createRuleRequest) filter() (rule.Filter, error) {
 	asked := len(in.Correlation) + len(in.Properties)
 	switch {
 	case in.SQL != "" && asked > 0:
-		return rule.Filter{}, badRequest("A rule has 'sql', or 'correlation' and 'properties', not both.")
+		return rule.Filter{}, route.BadRequest(
+			"A rule has 'sql', or 'correlation' and 'properties', not both.")
 	case in.SQL != "":
 		return rule.SQL(in.SQL)
 	case asked == 0:
@@ -133,8 +134,9 @@ func (in *createRuleRequest) filter() (rule.Filter, error) {
 			text = s
 		}
 		if to == nil || text == "" {
-			return rule.Filter{}, badRequest("'" + name + "' of 'correlation' must be a text, and one of: " +
-				"correlationId, id, to, replyTo, subject, session, replyToSession, contentType.")
+			return rule.Filter{}, route.BadRequest(
+				"'" + name + "' of 'correlation' must be a text, and one of: " +
+					"correlationId, id, to, replyTo, subject, session, replyToSession, contentType.")
 		}
 		*to = text
 	}
@@ -163,7 +165,7 @@ func valueOf(v any) rule.Value {
 // asBadRule is what a rule can be refused for.
 func asBadRule(err error) error {
 	if rule.IsInvalid(err) {
-		return badRequest(err.Error())
+		return route.BadRequest(err.Error())
 	}
 	return err
 }
@@ -174,23 +176,14 @@ type InRule struct {
 	Rule string `path:"rule" description:"The rule's name."`
 }
 
-func (in *InRule) find(l *Laboratory, ec echo.Context) (err error) {
-	if err = in.InEntity.find(l, ec); err == nil {
-		in.Rule, err = pathParam(ec, "rule")
+// Find implements route.Finder.
+func (in *InRule) Find(l *Laboratory, ec echo.Context) (err error) {
+	if err = in.InEntity.Find(l, ec); err == nil {
+		in.Rule, err = route.PathParam(ec, "rule")
 	}
 	return err
 }
 
-func (l *Laboratory) deleteRule(ctx context.Context, in *InRule) (none, error) {
-	return none{}, ofQueues(in.queues.DeleteRule(ctx, in.Entity, in.Rule))
-}
-
-func ofSubscriptions() []route {
-	const rules = root + "/entities/{entity}/rules"
-	return []route{
-		on(get, rules, "The rules of a subscription", (*Laboratory).listRules).failing(404),
-		on(post, rules, "Give a subscription one more rule", (*Laboratory).createRule).
-			answering(http.StatusCreated).failing(404, 409),
-		on(del, rules+"/{rule}", "Take a rule from a subscription", (*Laboratory).deleteRule).failing(404),
-	}
+func (l *Laboratory) deleteRule(ctx context.Context, in *InRule) (route.None, error) {
+	return route.None{}, ofQueues(in.queues.DeleteRule(ctx, in.Entity, in.Rule))
 }

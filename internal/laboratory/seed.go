@@ -9,6 +9,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/internal/seed"
 	"github.com/mayflydb/mayfly/internal/tree"
 )
@@ -27,9 +28,10 @@ type SeedFolder struct {
 	Path      string `json:"path"`
 }
 
-func (*SeedFiles) verbatim() {}
+// Verbatim implements route.Verbatim.
+func (*SeedFiles) Verbatim() {}
 
-func (l *Laboratory) getSeed(ctx context.Context, _ *none) (SeedFiles, error) {
+func (l *Laboratory) getSeed(ctx context.Context, _ *route.None) (SeedFiles, error) {
 	d, err := seed.Describe(ctx, l.db, l.opt.Queues)
 	if err != nil {
 		return SeedFiles{}, ofQueues(err)
@@ -50,7 +52,8 @@ func (l *Laboratory) getSeed(ctx context.Context, _ *none) (SeedFiles, error) {
 // seedFiles are files by their paths.
 type seedFiles map[string]string
 
-func (f *seedFiles) decode(name string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (f *seedFiles) DecodeMember(name string, v jsondoc.Value) error {
 	*f = seedFiles{}
 	good := v.Kind() == jsondoc.Object
 	v.Each(func(path string, text jsondoc.Value) bool {
@@ -59,7 +62,7 @@ func (f *seedFiles) decode(name string, v jsondoc.Value) error {
 		return good
 	})
 	if !good {
-		return badRequest("'" + name +
+		return route.BadRequest("'" + name +
 			"' must be an object of files: their texts by their paths in the seed.")
 	}
 	return nil
@@ -98,7 +101,7 @@ type Planted struct {
 func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (Planted, error) {
 	s, err := seed.OpenFiles(in.Files, cmp.Or(in.File, "."), in.Root)
 	if err != nil {
-		return Planted{}, badRequest(err.Error())
+		return Planted{}, route.BadRequest(err.Error())
 	}
 	select {
 	case l.planting <- struct{}{}:
@@ -122,9 +125,9 @@ func (l *Laboratory) ofSeed(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &different):
-		return &Error{http.StatusConflict, err.Error()}
+		return &route.Error{Status: http.StatusConflict, Message: err.Error()}
 	case errors.Is(err, seed.ErrNoQueues):
-		return badRequest(err.Error())
+		return route.BadRequest(err.Error())
 	case errors.As(err, &placed):
 		status := http.StatusBadRequest
 		if placed.Err != nil {
@@ -133,16 +136,16 @@ func (l *Laboratory) ofSeed(err error) error {
 				status = f.Status // a conflict is what differs
 			}
 		}
-		return &Error{status, err.Error()}
+		return &route.Error{Status: status, Message: err.Error()}
 	}
 	return ofQueues(err)
 }
 
-func ofSeeds() []route {
-	return []route{
+func ofSeeds() routes {
+	return routes{
 		on(get, root+"/seed", "What the server has but for its documents, as the files of a seed",
 			(*Laboratory).getSeed),
 		on(post, root+"/seed", "Make what a seed defines, without its documents", (*Laboratory).plantSeed).
-			failing(409),
+			Failing(409),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
 )
@@ -73,31 +74,31 @@ func (l *Laboratory) listSessions(ctx context.Context, in *sessionsRequest) (Ses
 
 type sessionStateRequest struct {
 	InEntity
-	Session named `json:"session"`
+	Session route.Named `json:"session"`
 	SessionState
 	_ struct{} `takes:"the state of a session takes %" additionalProperties:"false"`
 }
 
 // setSessionState sets the state of a session; an empty one clears it. It uses the receiver that holds the
 // session here, or locks the session for the moment.
-func (l *Laboratory) setSessionState(ctx context.Context, in *sessionStateRequest) (none, error) {
+func (l *Laboratory) setSessionState(ctx context.Context, in *sessionStateRequest) (route.None, error) {
 	state := []byte(in.State)
 	if in.StateBase64 != "" {
 		raw, err := base64.StdEncoding.DecodeString(in.StateBase64)
 		if err != nil || in.State != "" {
-			return none{}, badRequest("The state is 'state' or 'stateBase64', which is base64.")
+			return route.None{}, route.BadRequest("The state is 'state' or 'stateBase64', which is base64.")
 		}
 		state = raw
 	}
 	at := entity.Address{Entity: in.entity.Path}
 	if held := l.receivers.holding(at, string(in.Session)); held != nil {
-		return none{}, ofQueues(held.SetSessionState(ctx, state, nil))
+		return route.None{}, ofQueues(held.SetSessionState(ctx, state, nil))
 	}
 	r, err := in.queues.OpenReceiver(ctx, at, queue.ReceiverOptions{Name: "laboratory",
 		Session: &queue.SessionRequest{ID: string(in.Session)}})
 	if err != nil {
-		return none{}, ofQueues(err)
+		return route.None{}, ofQueues(err)
 	}
 	defer r.Close()
-	return none{}, ofQueues(r.SetSessionState(ctx, state, nil))
+	return route.None{}, ofQueues(r.SetSessionState(ctx, state, nil))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -69,8 +70,8 @@ func (l *Laboratory) checkWebhooks(ctx context.Context, asked *store.ExpiryEvent
 	}
 	for _, w := range asked.Webhooks {
 		if err := l.opt.CheckWebhook(ctx, w.URL); err != nil {
-			return &Error{http.StatusForbidden,
-				"The webhook '" + shortened(w.URL, maxURL) + "' cannot be set: " + err.Error() + "."}
+			return &route.Error{Status: http.StatusForbidden,
+				Message: "The webhook '" + shortened(w.URL, maxURL) + "' cannot be set: " + err.Error() + "."}
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -24,7 +25,7 @@ func snapshotOf(s store.Snapshot) Snapshot {
 	return Snapshot{Name: s.Name, Time: s.Time, Bytes: s.Bytes, Databases: s.Databases}
 }
 
-func (l *Laboratory) listSnapshots(ctx context.Context, _ *none) (Snapshots, error) {
+func (l *Laboratory) listSnapshots(ctx context.Context, _ *route.None) (Snapshots, error) {
 	list, err := l.db.Snapshots(ctx)
 	if err != nil {
 		return Snapshots{}, err
@@ -45,7 +46,7 @@ type createSnapshotRequest struct {
 
 func (l *Laboratory) createSnapshot(ctx context.Context, in *createSnapshotRequest) (Snapshot, error) {
 	if in.Name == "" {
-		return Snapshot{}, badRequest(snapshotNameText)
+		return Snapshot{}, route.BadRequest(snapshotNameText)
 	}
 	s, err := l.db.Snapshot(ctx, in.Name)
 	if err != nil {
@@ -59,8 +60,8 @@ type OfSnapshot struct {
 	Snapshot string `path:"name" description:"The snapshot's name."`
 }
 
-func (l *Laboratory) deleteSnapshot(ctx context.Context, in *OfSnapshot) (none, error) {
-	return none{}, l.db.DeleteSnapshot(ctx, in.Snapshot)
+func (l *Laboratory) deleteSnapshot(ctx context.Context, in *OfSnapshot) (route.None, error) {
+	return route.None{}, l.db.DeleteSnapshot(ctx, in.Snapshot)
 }
 
 type restoreRequest struct {
@@ -113,7 +114,7 @@ type Fork struct {
 
 func (l *Laboratory) forkSnapshot(ctx context.Context, in *forkRequest) (Fork, error) {
 	if in.Database == "" || in.As == "" {
-		return Fork{}, badRequest(forkText)
+		return Fork{}, route.BadRequest(forkText)
 	}
 	d, err := l.db.ForkDatabase(ctx, in.Snapshot, in.Database, in.As)
 	if err != nil {

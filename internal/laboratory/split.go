@@ -9,6 +9,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
 )
 
@@ -38,24 +39,29 @@ type PartitionRange struct {
 	LSN       uint64   `json:"lsn"`
 }
 
-func (h *Halves) charge() store.Receipt { return h.position }
+// Receipt implements route.Charged.
+func (h *Halves) Receipt() store.Receipt { return h.position }
 
-func (h *Halves) head(header http.Header) {
+// SetHeaders implements route.Headed.
+func (h *Halves) SetHeaders(header http.Header) {
 	header["x-ms-item-count"] = []string{strconv.Itoa(h.Count)}
 }
 
-func (h *Halves) verbatim() {}
+// Verbatim implements route.Verbatim.
+func (h *Halves) Verbatim() {}
 
 // boundary is an effective partition key in hexadecimal.
 type boundary string
 
-func (b *boundary) decode(name string, v jsondoc.Value) error {
+// DecodeMember implements route.Member.
+func (b *boundary) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.String {
-		return badRequest("'" + name + "' must be a string: an effective partition key in hexadecimal.")
+		return route.BadRequest("'" + name + "' must be a string: an effective partition key in hexadecimal.")
 	}
 	text := strings.ToUpper(v.Str())
 	if len(text)%2 != 0 || strings.Trim(text, "0123456789ABCDEF") != "" {
-		return badRequest("The value '" + v.Str() + "' specified for the header '" + name + "' is invalid.")
+		return route.BadRequest(
+			"The value '" + v.Str() + "' specified for the header '" + name + "' is invalid.")
 	}
 	*b = boundary(text)
 	return nil
@@ -72,9 +78,9 @@ func (boundary) JSONSchema() (s jsonschema.Schema, err error) {
 
 type splitRequest struct {
 	InContainer
-	Range named    `json:"range" first:"true" description:"The id of the range to split."`
-	At    boundary `json:"at,omitempty"`
-	_     struct{} `takes:"a split takes %" additionalProperties:"false"`
+	Range route.Named `json:"range" first:"true" description:"The id of the range to split."`
+	At    boundary    `json:"at,omitempty"`
+	_     struct{}    `takes:"a split takes %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) split(ctx context.Context, in *splitRequest) (Halves, error) {

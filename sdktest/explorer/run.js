@@ -3,6 +3,7 @@
 //   node run.js --endpoint URL --keyed URL --key KEY [--images DIR] [--only NAME]
 // The second server has a key of its own and a database vault.
 import { parseArgs } from 'node:util'
+import { browser as dataBrowser } from './browser.js'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
 import { safety, signIn } from './safety.js'
@@ -26,6 +27,7 @@ const parts = {
 	journey,
 	forms,
 	trouble,
+	browser: dataBrowser,
 	views,
 	safety,
 	scale,

@@ -67,7 +67,7 @@ export const scale = ({ page, kb, see, told, send, at, drawn, root, browser }) =
 			await page.waitForFunction(
 				r =>
 					parseInt(document.querySelector('.foot').textContent.replace(/,/g, '')) > r ||
-					!document.querySelector('.foot').textContent.includes('more'),
+					!document.querySelector('.foot').textContent.includes(' of '),
 				rows,
 			)
 			now = await count()
@@ -163,7 +163,7 @@ export const scale = ({ page, kb, see, told, send, at, drawn, root, browser }) =
 		await page.locator('.doc').waitFor({ state: 'detached' })
 		await see('3 rows', '.foot')
 		await page.goBack()
-		await see('more when you scroll', '.foot')
+		await see('rows loaded', '.foot')
 		await page.locator('.tabs').getByText('Query').click()
 		await kb.fill('Text of the query', 'SELECT VALUE c.n FROM c WHERE c.n IN (41, 42)')
 		await kb.press('Escape')

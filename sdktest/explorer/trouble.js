@@ -144,7 +144,7 @@ export const trouble = ({ page, kb, see, told, send, at, answers }) => {
 				await page.goto('about:blank')
 				await at('#/db/odd/docs')
 				await page.waitForFunction(name => {
-					const all = [...document.querySelectorAll('.grid-body .c-id')]
+					const all = [...document.querySelectorAll('.grid-body [data-name=id]')]
 					const one = all.find(x => x.textContent.toWellFormed() === name)
 					one?.click()
 					return one
@@ -204,7 +204,7 @@ export const trouble = ({ page, kb, see, told, send, at, answers }) => {
 			const foot = text => see(text, '.foot')
 			await send('/_mayfly/faults', {
 				fault: '429',
-				skip: 2,
+				skip: 3,
 				count: 1,
 				operations: ['queryItems'],
 				container: 'rows',
@@ -212,12 +212,13 @@ export const trouble = ({ page, kb, see, told, send, at, answers }) => {
 			})
 			await page.goto('about:blank')
 			await at('#/db/odd/rows')
-			await foot('550 rows loaded')
+			await foot('550 of 1,200 rows loaded')
 			await page.getByRole('grid').focus()
 			await kb.press('End')
-			await foot('550 rows loaded, more could not be')
+			await see('There are more requests than', '.banner')
+			await foot('550 of 1,200 rows loaded')
 			await button('Load more').click()
-			await foot('1,050 rows loaded')
+			await foot('1,050 of 1,200 rows loaded')
 			await page.getByRole('grid').focus()
 			await kb.press('End')
 			await foot('1,200 rows')

@@ -1,7 +1,6 @@
-package laboratory
+package route
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,30 +12,27 @@ import (
 	"github.com/swaggest/jsonschema-go"
 	"github.com/swaggest/openapi-go"
 	"github.com/swaggest/openapi-go/openapi31"
-
-	"github.com/mayflydb/mayfly/store"
 )
 
-// The description of Mayfly's own surface is made of its table, and of the structs that the requests are read
-// into and the answers are written from, so that it can neither miss a route nor tell of another one.
+// About is what a description has beside its routes.
+type About struct {
+	Title, Text string
+	Types       []TypeMapping
+	// Closed reports whether objects of a package's structs have no other members than these.
+	Closed func(pkgPath string) bool
+	// Prefixes are cut off the names of types.
+	Prefixes []string
+}
 
-// description is the OpenAPI document.
-type description struct{ spec *openapi31.Spec }
+// TypeMapping describes values of the type of Of as those of the type of As.
+type TypeMapping struct{ Of, As any }
 
-// document is the description as an answer.
-type document struct{ text []byte }
+// Description is the OpenAPI document of a table of routes. It is made of the structs that requests are read
+// into and answers are written from, so it cannot differ from what the routes do. It is an answer itself.
+type Description struct{ spec *openapi31.Spec }
 
 // MarshalJSON implements json.Marshaler.
-func (d *document) MarshalJSON() ([]byte, error) { return d.text, nil }
-
-func (l *Laboratory) openAPI(context.Context, *none) (document, error) {
-	d, err := l.described()
-	if err != nil {
-		return document{}, err
-	}
-	text, err := json.Marshal(d.spec)
-	return document{text}, err
-}
+func (d *Description) MarshalJSON() ([]byte, error) { return json.Marshal(d.spec) }
 
 // ErrorBody is the body of a failure, as Cosmos DB's have it.
 type ErrorBody struct {
@@ -45,37 +41,24 @@ type ErrorBody struct {
 	Info    string `json:"additionalErrorInfo,omitempty"`
 }
 
-const (
-	keyName = "masterKey"
-	title   = "Mayfly"
-	about   = "What Mayfly has beside the protocol of Azure Cosmos DB. Requests are signed with the master key " +
-		"as that protocol signs them, with an empty resource type and the path, without its first slash, for the " +
-		"resource link. Bodies have no other members than these."
-)
+// keyName is the name of the master key among the document's securities.
+const keyName = "masterKey"
 
-// described makes the document.
-func (l *Laboratory) described() (description, error) {
+// Describe makes the document of routes.
+func Describe[L Server](routes []Route[L], a About) (Description, error) {
 	r := openapi31.NewReflector()
-	r.DefaultOptions = append(r.DefaultOptions, jsonschema.InterceptDefName(plainName),
-		jsonschema.InterceptProp(presence), jsonschema.InterceptSchema(closed))
-	for _, m := range []struct{ of, is any }{
-		{setting[bool]{}, false}, {setting[int]{}, 0}, {setting[int32]{}, int32(0)}, {setting[string]{}, ""},
-		{setting[span]{}, span(0)}, {setting[status]{}, status(0)},
-		{setting[*store.OnExpire]{}, store.OnExpire{}}, {setting[*store.ExpiryEvents]{},
-			store.ExpiryEvents{}},
-		{setting[*store.ReaperSettings]{}, store.ReaperSettings{}},
-		{setting[*store.PurgeDelay]{}, store.PurgeDelay{}}, {setting[*store.Starvation]{},
-			store.Starvation{}},
-		{Imported{}, []ImportResult{}}, {document{}, map[string]any{}},
-	} {
-		r.AddTypeMapping(m.of, m.is)
+	r.DefaultOptions = append(r.DefaultOptions, jsonschema.InterceptDefName(a.plainName),
+		jsonschema.InterceptProp(presence), jsonschema.InterceptSchema(a.closed))
+	for _, m := range a.Types {
+		r.AddTypeMapping(m.Of, m.As)
 	}
-	d := description{r.SpecEns()}
-	d.spec.Info.WithTitle(title).WithVersion("1").WithDescription(about)
+	r.AddTypeMapping(Description{}, map[string]any{})
+	d := Description{r.SpecEns()}
+	d.spec.Info.WithTitle(a.Title).WithVersion("1").WithDescription(a.Text)
 	d.spec.SetAPIKeySecurity(keyName, "Authorization", openapi.InHeader,
 		"A signature made with the master key (type=master&ver=1.0&sig=...), or Bearer and the key itself.")
-	for i := range l.routes {
-		if err := l.routes[i].describe(r); err != nil {
+	for i := range routes {
+		if err := routes[i].describe(r); err != nil {
 			return d, err
 		}
 	}
@@ -83,8 +66,8 @@ func (l *Laboratory) described() (description, error) {
 }
 
 // plainName is a type's name without its package.
-func plainName(_ reflect.Type, name string) string {
-	for _, prefix := range []string{"Laboratory", "Store"} {
+func (a *About) plainName(_ reflect.Type, name string) string {
+	for _, prefix := range a.Prefixes {
 		if plain := strings.TrimPrefix(name, prefix); plain != "" {
 			name = plain
 		}
@@ -112,31 +95,30 @@ func presence(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// closed says of the store's own structs that they take no other members.
-func closed(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
+// closed closes the schemas of structs that have no other members.
+func (a *About) closed(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	t := p.Value.Type()
-	if p.Processed && t.Kind() == reflect.Struct &&
-		t.PkgPath() == reflect.TypeFor[store.OnExpire]().PkgPath() {
+	if p.Processed && t.Kind() == reflect.Struct && a.Closed != nil && a.Closed(t.PkgPath()) {
 		p.Schema.WithAdditionalProperties(*new(jsonschema.SchemaOrBool).WithTypeBoolean(false))
 	}
 	return false, nil
 }
 
 // describe adds the route to the document.
-func (r *route) describe(to *openapi31.Reflector) error {
-	oc, err := to.NewOperationContext(r.method, r.path)
+func (r *Route[L]) describe(to *openapi31.Reflector) error {
+	oc, err := to.NewOperationContext(r.Method, r.Path)
 	if err != nil {
 		return err
 	}
-	oc.SetID(operationID(r.method, r.path))
-	oc.SetSummary(r.summary)
-	if !r.open {
+	oc.SetID(operationID(r.Method, r.Path))
+	oc.SetSummary(r.Summary)
+	if !r.public {
 		oc.AddSecurity(keyName)
 	}
-	oc.AddReqStructure(reflect.New(r.request).Interface())
+	oc.AddReqStructure(reflect.New(r.Request).Interface())
 	for _, status := range append([]int{r.status}, r.other...) {
 		for _, m := range r.answers {
-			oc.AddRespStructure(m.answer, openapi.WithHTTPStatus(status), openapi.WithContentType(m.kind))
+			oc.AddRespStructure(m.Answer, openapi.WithHTTPStatus(status), openapi.WithContentType(m.Kind))
 		}
 		if len(r.answers) == 0 {
 			oc.AddRespStructure(nil, openapi.WithHTTPStatus(status))
@@ -145,8 +127,8 @@ func (r *route) describe(to *openapi31.Reflector) error {
 	if err := to.AddOperation(oc); err != nil {
 		return err
 	}
-	item := to.Spec.Paths.MapOfPathItemValues[r.path]
-	op, err := item.Operation(strings.ToLower(r.method))
+	item := to.Spec.Paths.MapOfPathItemValues[r.Path]
+	op, err := item.Operation(strings.ToLower(r.Method))
 	if err != nil {
 		return err
 	}
@@ -155,22 +137,22 @@ func (r *route) describe(to *openapi31.Reflector) error {
 }
 
 // complete says what the structs do not.
-func (r *route) complete(op *openapi31.Operation) {
+func (r *Route[L]) complete(op *openapi31.Operation) {
 	slices.SortStableFunc(op.Parameters, func(a, b openapi31.ParameterOrReference) int {
 		return slices.Index(places, a.Parameter.In) - slices.Index(places, b.Parameter.In)
 	})
 	if op.RequestBody != nil {
-		p := planOf(r.request)
+		p := r.decoder
 		op.RequestBody.RequestBody.WithRequired(!p.optional || slices.ContainsFunc(p.body, field.required))
 	}
 	all := op.ResponsesEns()
 	for status, answer := range all.MapOfResponseOrReferenceValues {
 		answer.Response.Description = successes[status]
 		for _, m := range r.answers {
-			if m.answer == nil {
-				kind, _, _ := strings.Cut(m.kind, ";")
+			if m.Answer == nil {
+				kind, _, _ := strings.Cut(m.Kind, ";")
 				answer.Response.Content[kind] = openapi31.MediaType{
-					Schema: map[string]any{"type": "string", "description": m.explain}}
+					Schema: map[string]any{"type": "string", "description": m.Description}}
 			}
 		}
 	}
@@ -227,7 +209,7 @@ func describeFailures(to *openapi31.Reflector) error {
 	parts := to.Spec.ComponentsEns()
 	parts.WithSchemasItem("ErrorBody", simple)
 	body := openapi31.MediaType{Schema: map[string]any{"$ref": "#/components/schemas/ErrorBody"}}
-	content := map[string]openapi31.MediaType{jsonKind: body}
+	content := map[string]openapi31.MediaType{JSONKind: body}
 	for status, text := range failureTexts {
 		parts.WithResponsesItem(failureName(status), openapi31.ResponseOrReference{
 			Response: &openapi31.Response{Description: text, Content: content}})
@@ -236,12 +218,12 @@ func describeFailures(to *openapi31.Reflector) error {
 }
 
 // failures are the statuses that the route fails with, in order.
-func (r *route) failures() []int {
+func (r *Route[L]) failures() []int {
 	all := slices.Clone(r.fails)
-	if !r.open {
+	if !r.public {
 		all = append(all, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden)
 	}
-	if strings.Contains(r.path, "{") {
+	if strings.Contains(r.Path, "{") {
 		all = append(all, http.StatusNotFound)
 	}
 	slices.Sort(all)
@@ -256,9 +238,9 @@ func operationID(method, path string) string {
 
 // takes are what a route takes, as the page shows it: the parameters of its query string, and the members of
 // its body.
-func (d *description) takes(r *route) (list []string) {
-	item := d.spec.Paths.MapOfPathItemValues[r.path]
-	op, err := item.Operation(strings.ToLower(r.method))
+func takes[L Server](d *Description, r *Route[L]) (list []string) {
+	item := d.spec.Paths.MapOfPathItemValues[r.Path]
+	op, err := item.Operation(strings.ToLower(r.Method))
 	if err != nil || op == nil {
 		return nil // there is no method that the document does not have
 	}
@@ -270,10 +252,10 @@ func (d *description) takes(r *route) (list []string) {
 	if op.RequestBody == nil {
 		return list
 	}
-	body := d.resolve(op.RequestBody.RequestBody.Content[jsonKind].Schema)
+	body := d.resolve(op.RequestBody.RequestBody.Content[JSONKind].Schema)
 	members, _ := body["properties"].(map[string]any)
 	required, _ := body["required"].([]any)
-	for _, f := range planOf(r.request).body {
+	for _, f := range r.decoder.body {
 		member, _ := members[f.name].(map[string]any)
 		text := f.name + ": " + d.kindOf(member)
 		if !slices.Contains(required, any(f.name)) {
@@ -285,7 +267,7 @@ func (d *description) takes(r *route) (list []string) {
 }
 
 // resolve follows a reference to the schema that it means.
-func (d *description) resolve(schema map[string]any) map[string]any {
+func (d *Description) resolve(schema map[string]any) map[string]any {
 	if ref, ok := schema["$ref"].(string); ok {
 		return d.spec.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")]
 	}
@@ -293,7 +275,7 @@ func (d *description) resolve(schema map[string]any) map[string]any {
 }
 
 // kindOf is the kind of JSON that a schema lets in, "string or null" where there are several.
-func (d *description) kindOf(schema map[string]any) string {
+func (d *Description) kindOf(schema map[string]any) string {
 	switch kind := d.resolve(schema)["type"].(type) {
 	case string:
 		return kind

@@ -1,4 +1,4 @@
-package laboratory
+package route
 
 import (
 	"cmp"
@@ -13,25 +13,27 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// A finder is a part of a request struct that finds by itself what it stands for: a container, say.
-type finder interface {
-	find(l *Laboratory, ec echo.Context) error
+// A Finder is a part of a request struct that reads itself from the request: a container by its path, say.
+// Its field must be exported, or embed an exported type.
+type Finder[L Server] interface {
+	Find(l L, ec echo.Context) error
 }
 
-// A member is a field of a request struct that reads its value of the body by itself.
-type member interface {
-	decode(name string, v jsondoc.Value) error
+// A Member is a field of a request struct that reads its value in the body by itself. Its name is for
+// refusals.
+type Member interface {
+	DecodeMember(name string, v jsondoc.Value) error
 }
 
-// plan is how a request struct is read: its steps in the order of the struct's parts.
-type plan struct {
-	steps []step
+// decoder reads requests into a request struct: its steps in the order of the struct's parts.
+type decoder[L Server] struct {
+	steps []step[L]
 	body  []field
 	query []field
-	// takes says in refusals of an unknown member or parameter what the route takes, % being the names of
-	// all; empty: nothing is said.
+	// takes is the part of a refusal of an unknown member or parameter that lists what the route takes, %
+	// being the names of all; empty: there is no list.
 	takes    string
-	refusal  string // the whole of them, where that is not made with takes
+	refusal  string // the whole refusal, where it is not made with takes
 	empty    string // the refusal of a body without members; empty: it is taken
 	optional bool   // there need be no body
 	kept     bool   // the body holds documents, which are read as they would be kept
@@ -39,7 +41,7 @@ type plan struct {
 }
 
 // step reads one part of a request into the struct.
-type step func(l *Laboratory, ec echo.Context, p *plan, in reflect.Value) error
+type step[L Server] func(l L, ec echo.Context, in reflect.Value) error
 
 // field is a member of a body, or a parameter of a query string.
 type field struct {
@@ -52,72 +54,73 @@ type field struct {
 	otherwise   int64  // the number where it is left out
 }
 
-// planOf reads the tags of a request struct.
-func planOf(t reflect.Type) *plan {
-	p := new(plan)
-	if finds(t) {
-		p.steps = []step{func(l *Laboratory, ec echo.Context, _ *plan, in reflect.Value) error {
-			return in.Addr().Interface().(finder).find(l, ec)
+// decoderOf reads the tags of a request struct.
+func decoderOf[L Server](t reflect.Type) *decoder[L] {
+	d := new(decoder[L])
+	if finds[L](t) {
+		d.steps = []step[L]{func(l L, ec echo.Context, in reflect.Value) error {
+			return in.Addr().Interface().(Finder[L]).Find(l, ec)
 		}}
-		return p
+		return d
 	}
-	p.scan(t, nil)
-	return p
+	d.scan(t, nil)
+	return d
 }
 
 // scan reads the tags of a part. Of those that are this package's own, takes, refusal, empty and body
 // ("optional", "documents" or "large") are on blank fields; missing is on a required member, first on one
-// that is told of first.
-func (p *plan) scan(t reflect.Type, at []int) {
+// that is decoded before the others.
+func (d *decoder[L]) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		index := append(slices.Clone(at), i)
 		switch {
 		case f.Name == "_":
-			p.takes = cmp.Or(p.takes, f.Tag.Get("takes"))
-			p.refusal = cmp.Or(p.refusal, f.Tag.Get("refusal"))
-			p.empty = cmp.Or(p.empty, f.Tag.Get("empty"))
-			p.optional = p.optional || f.Tag.Get("body") == "optional"
-			p.kept = p.kept || f.Tag.Get("body") == "documents"
-			p.large = p.large || f.Tag.Get("body") == "large"
-		case finds(f.Type):
-			p.steps = append(p.steps, func(l *Laboratory, ec echo.Context, _ *plan, in reflect.Value) error {
-				return in.FieldByIndex(index).Addr().Interface().(finder).find(l, ec)
+			d.takes = cmp.Or(d.takes, f.Tag.Get("takes"))
+			d.refusal = cmp.Or(d.refusal, f.Tag.Get("refusal"))
+			d.empty = cmp.Or(d.empty, f.Tag.Get("empty"))
+			d.optional = d.optional || f.Tag.Get("body") == "optional"
+			d.kept = d.kept || f.Tag.Get("body") == "documents"
+			d.large = d.large || f.Tag.Get("body") == "large"
+		case finds[L](f.Type):
+			d.steps = append(d.steps, func(l L, ec echo.Context, in reflect.Value) error {
+				return in.FieldByIndex(index).Addr().Interface().(Finder[L]).Find(l, ec)
 			})
 		case f.Tag.Get("json") != "":
-			if len(p.body) == 0 {
-				p.steps = append(p.steps, readBody)
+			if len(d.body) == 0 {
+				d.steps = append(d.steps, d.readBody)
 			}
-			p.body = append(p.body, fieldOf(f, index, "json"))
+			d.body = append(d.body, fieldOf(f, index, "json"))
 		case f.Tag.Get("query") != "":
-			if len(p.query) == 0 {
-				p.steps = append(p.steps, readQuery)
+			if len(d.query) == 0 {
+				d.steps = append(d.steps, d.readQuery)
 			}
-			p.query = append(p.query, fieldOf(f, index, "query"))
+			d.query = append(d.query, fieldOf(f, index, "query"))
 		case f.Tag.Get("path") != "":
-			p.steps = append(p.steps, func(_ *Laboratory, ec echo.Context, _ *plan, in reflect.Value) error {
-				text, err := pathParam(ec, f.Tag.Get("path"))
+			d.steps = append(d.steps, func(_ L, ec echo.Context, in reflect.Value) error {
+				text, err := PathParam(ec, f.Tag.Get("path"))
 				in.FieldByIndex(index).SetString(text)
 				return err
 			})
 		case f.Tag.Get("header") != "":
-			p.steps = append(p.steps, func(_ *Laboratory, ec echo.Context, _ *plan, in reflect.Value) error {
+			d.steps = append(d.steps, func(_ L, ec echo.Context, in reflect.Value) error {
 				in.FieldByIndex(index).SetString(ec.Request().Header.Get(f.Tag.Get("header")))
 				return nil
 			})
 		case f.Anonymous:
-			p.scan(f.Type, index)
+			d.scan(f.Type, index)
 		}
 	}
 }
 
 // finds reports whether a part is a finder itself, and not by what is embedded in it.
-func finds(t reflect.Type) bool {
-	if !reflect.PointerTo(t).Implements(reflect.TypeFor[finder]()) {
+func finds[L Server](t reflect.Type) bool {
+	if !reflect.PointerTo(t).Implements(reflect.TypeFor[Finder[L]]()) {
 		return false
 	}
 	for i := range t.NumField() {
-		if f := t.Field(i); f.Anonymous && reflect.PointerTo(f.Type).Implements(reflect.TypeFor[finder]()) {
+		f := t.Field(i)
+		if f.Anonymous && reflect.PointerTo(f.Type).Implements(reflect.TypeFor[Finder[L]]()) {
 			return false
 		}
 	}
@@ -142,43 +145,43 @@ func fieldOf(f reflect.StructField, index []int, tag string) field {
 func (f field) required() bool { return f.always }
 
 // decode reads a request into its struct.
-func (p *plan) decode(l *Laboratory, ec echo.Context, in any) error {
+func (d *decoder[L]) decode(l L, ec echo.Context, in any) error {
 	into := reflect.ValueOf(in).Elem()
-	for _, f := range slices.Concat(p.body, p.query) {
+	for _, f := range slices.Concat(d.body, d.query) {
 		if f.otherwise != 0 {
 			into.FieldByIndex(f.index).SetInt(f.otherwise)
 		}
 	}
-	for _, s := range p.steps {
-		if err := s(l, ec, p, into); err != nil {
+	for _, s := range d.steps {
+		if err := s(l, ec, into); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pathParam is a parameter of the path, which is still escaped there: an id may hold a slash.
-func pathParam(ec echo.Context, name string) (string, error) {
+// PathParam returns a parameter of the path, unescaped: an id may hold a slash.
+func PathParam(ec echo.Context, name string) (string, error) {
 	text, err := url.PathUnescape(ec.Param(name))
 	if err != nil {
-		return "", badRequest("The path holds a malformed escape.")
+		return "", BadRequest("The path holds a malformed escape.")
 	}
 	return text, nil
 }
 
 // readBody reads the members of the body. Those that the struct does not have are refused.
-func readBody(l *Laboratory, ec echo.Context, p *plan, in reflect.Value) error {
-	body := l.opt.Wire.Body(ec)
+func (d *decoder[L]) readBody(l L, ec echo.Context, in reflect.Value) error {
+	body := l.Wire().Body(ec)
 	object := jsondoc.Value{}
-	if len(body) > 0 || !p.optional {
+	if len(body) > 0 || !d.optional {
 		var err error
-		if object, err = objectOf(body, p); err != nil {
+		if object, err = d.objectOf(body); err != nil {
 			return err
 		}
 	}
-	given := make(map[string]bool, len(p.body))
-	for i := range p.body {
-		f := &p.body[i]
+	given := make(map[string]bool, len(d.body))
+	for i := range d.body {
+		f := &d.body[i]
 		if !f.first {
 			continue
 		}
@@ -189,65 +192,65 @@ func readBody(l *Laboratory, ec echo.Context, p *plan, in reflect.Value) error {
 	var err error
 	object.Each(func(name string, v jsondoc.Value) bool {
 		given[name] = true
-		i := slices.IndexFunc(p.body, func(f field) bool { return f.name == name })
+		i := slices.IndexFunc(d.body, func(f field) bool { return f.name == name })
 		switch {
 		case i < 0:
-			err = p.unknown(name)
-		case !p.body[i].first:
-			err = p.body[i].decode(in, v)
+			err = d.unknown(name)
+		case !d.body[i].first:
+			err = d.body[i].decode(in, v)
 		}
 		return err == nil
 	})
 	if err != nil {
 		return err
 	}
-	if p.empty != "" && len(given) == 0 {
-		return badRequest(p.empty)
+	if d.empty != "" && len(given) == 0 {
+		return BadRequest(d.empty)
 	}
-	for i := range p.body {
-		if f := &p.body[i]; f.missing != "" && !given[f.name] {
-			return badRequest(f.missing)
+	for i := range d.body {
+		if f := &d.body[i]; f.missing != "" && !given[f.name] {
+			return BadRequest(f.missing)
 		}
 	}
 	return nil
 }
 
-// LargeBody is how many bytes the body of a request may have that holds a whole seed.
+// LargeBody is the number of bytes that a body tagged large may have.
 const LargeBody = 64 << 20
 
 // objectOf checks that a body is a JSON object.
-func objectOf(body []byte, p *plan) (v jsondoc.Value, err error) {
+func (d *decoder[L]) objectOf(body []byte) (v jsondoc.Value, err error) {
 	limits := jsondoc.Limits{}
-	if p.large {
+	if d.large {
 		limits.MaxBytes = LargeBody
 	}
-	if p.kept {
+	if d.kept {
 		body, err = jsondoc.Compact(body, limits)
 	} else {
 		err = jsondoc.Valid(body, limits)
 	}
 	if err != nil {
-		return v, badRequest("The input content is invalid: " + err.Error())
+		return v, BadRequest("The input content is invalid: " + err.Error())
 	}
 	if v = jsondoc.Of(body); v.Kind() != jsondoc.Object {
-		return v, badRequest("The request body must be a JSON object.")
+		return v, BadRequest("The request body must be a JSON object.")
 	}
 	return v, nil
 }
 
-func (p *plan) unknown(name string) error {
+func (d *decoder[L]) unknown(name string) error {
 	switch {
-	case p.refusal != "":
-		return badRequest(p.refusal)
-	case p.takes != "":
-		fields := p.body
+	case d.refusal != "":
+		return BadRequest(d.refusal)
+	case d.takes != "":
+		fields := d.body
 		if len(fields) == 0 {
-			fields = p.query
+			fields = d.query
 		}
-		takes := strings.Replace(p.takes, "%", names(fields), 1)
-		return badRequest("'" + name + "' is not known: " + takes + ".")
+		takes := strings.Replace(d.takes, "%", names(fields), 1)
+		return BadRequest("'" + name + "' is not known: " + takes + ".")
 	}
-	return badRequest("'" + name + "' is not known here.")
+	return BadRequest("'" + name + "' is not known here.")
 }
 
 // names lists fields for people: "'a', 'b' and 'c'".
@@ -272,23 +275,23 @@ func (f *field) decode(in reflect.Value, v jsondoc.Value) error {
 		to.Set(reflect.New(to.Type().Elem()))
 		to = to.Elem()
 	}
-	if m, ok := to.Addr().Interface().(member); ok {
-		return m.decode(f.name, v)
+	if m, ok := to.Addr().Interface().(Member); ok {
+		return m.DecodeMember(f.name, v)
 	}
 	switch to.Kind() {
 	case reflect.String:
 		if v.Kind() != jsondoc.String {
-			return badRequest("'" + f.name + "' must be a string.")
+			return BadRequest("'" + f.name + "' must be a string.")
 		}
 		to.SetString(v.Str())
 	case reflect.Bool:
 		if v.Kind() != jsondoc.Bool {
-			return badRequest("'" + f.name + "' must be true or false.")
+			return BadRequest("'" + f.name + "' must be true or false.")
 		}
 		to.SetBool(v.Bool())
 	case reflect.Float64:
 		if v.Kind() != jsondoc.Number {
-			return badRequest("'" + f.name + "' must be a number.")
+			return BadRequest("'" + f.name + "' must be a number.")
 		}
 		to.SetFloat(v.Num())
 	default: // whole numbers
@@ -302,17 +305,17 @@ func (f *field) decode(in reflect.Value, v jsondoc.Value) error {
 }
 
 // readQuery reads the parameters of the query string. Those that the struct does not have are refused.
-func readQuery(_ *Laboratory, ec echo.Context, p *plan, in reflect.Value) error {
+func (d *decoder[L]) readQuery(_ L, ec echo.Context, in reflect.Value) error {
 	values, err := url.ParseQuery(ec.Request().URL.RawQuery)
 	if err != nil {
-		return badRequest("The query string is malformed.")
+		return BadRequest("The query string is malformed.")
 	}
 	for name := range values {
-		i := slices.IndexFunc(p.query, func(f field) bool { return f.name == name })
+		i := slices.IndexFunc(d.query, func(f field) bool { return f.name == name })
 		if i < 0 {
-			return p.unknown(name)
+			return d.unknown(name)
 		}
-		f, text := &p.query[i], values.Get(name)
+		f, text := &d.query[i], values.Get(name)
 		to := in.FieldByIndex(f.index)
 		if to.Kind() == reflect.String {
 			to.SetString(text)

@@ -1,12 +1,11 @@
-package laboratory
+package route
 
 import (
 	"bytes"
-	"context"
 	"html/template"
 )
 
-// pageText is what people see at /_mayfly/.
+// pageText is the page for people.
 var pageText = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Mayfly</title>
 <style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:64rem;padding:0 1rem}
@@ -30,21 +29,19 @@ type pageRow struct {
 	Takes                 []string
 }
 
-const pageKind = "text/html; charset=utf-8"
+// PageKind is the content type of Page.
+const PageKind = "text/html; charset=utf-8"
 
-func (l *Laboratory) page(context.Context, *none) (text, error) {
+// Page returns the page for people, with a row for each route. The routes must be those of d.
+func Page[L Server](routes []Route[L], d *Description) (Text, error) {
 	var rows []pageRow
-	d, err := l.described()
-	if err != nil {
-		return text{}, err
-	}
-	for i := range l.routes {
-		r := &l.routes[i]
-		rows = append(rows, pageRow{r.method, r.path, r.summary, !r.open, d.takes(r)})
+	for i := range routes {
+		r := &routes[i]
+		rows = append(rows, pageRow{r.Method, r.Path, r.Summary, !r.public, takes(d, r)})
 	}
 	var page bytes.Buffer
 	if err := pageText.Execute(&page, rows); err != nil {
-		return text{}, err
+		return Text{}, err
 	}
-	return text{pageKind, page.Bytes()}, nil
+	return Text{PageKind, page.Bytes()}, nil
 }

@@ -1,0 +1,38 @@
+package laboratory
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+)
+
+// routes are rows of the table.
+type routes = []route.Route[*Laboratory]
+
+// on makes a route of a handler that knows no HTTP; see route.On.
+func on[Request, Answer any](method, path, summary string,
+	run func(*Laboratory, context.Context, *Request) (Answer, error),
+) route.Route[*Laboratory] {
+	return route.On(method, path, summary, run)
+}
+
+// Methods and kinds of content, as the table has them.
+const (
+	get   = http.MethodGet
+	post  = http.MethodPost
+	put   = http.MethodPut
+	patch = http.MethodPatch
+	del   = http.MethodDelete
+
+	pemKind     = "application/x-pem-file"
+	metricsKind = "text/plain"
+)
+
+// Beginnings of paths.
+const (
+	root      = "/_mayfly"
+	database  = root + "/dbs/{db}"
+	container = database + "/colls/{coll}"
+	snapshot  = root + "/snapshots/{name}"
+)

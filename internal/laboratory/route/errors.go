@@ -1,0 +1,30 @@
+package route
+
+import (
+	"net/http"
+	"strconv"
+)
+
+// Error is the failure of a request that is malformed, or that asks for what does not exist or cannot be had
+// now.
+type Error struct {
+	Status  int // of HTTP
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// BadRequest returns an *Error with status 400.
+func BadRequest(message string) error { return &Error{http.StatusBadRequest, message} }
+
+// NotFound returns an *Error with status 404.
+func NotFound(message string) error { return &Error{http.StatusNotFound, message} }
+
+// Unavailable returns an *Error with status 503.
+func Unavailable(message string) error { return &Error{http.StatusServiceUnavailable, message} }
+
+// notWhole refuses a number that is not whole, or out of its range.
+func notWhole(name string, least, most int64) error {
+	return BadRequest("'" + name + "' must be a whole number between " + strconv.FormatInt(least, 10) +
+		" and " + strconv.FormatInt(most, 10) + ".")
+}

@@ -1,0 +1,82 @@
+package route
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Named is a string that must be there.
+type Named string
+
+// DecodeMember implements Member.
+func (n *Named) DecodeMember(name string, v jsondoc.Value) error {
+	if v.Kind() != jsondoc.String {
+		return BadRequest("The input content is invalid because the required property '" + name +
+			"' is missing or is not a string.")
+	}
+	*n = Named(v.Str())
+	return nil
+}
+
+// InlineJSONSchema implements jsonschema.SchemaInliner.
+func (Named) InlineJSONSchema() {}
+
+// Moment is a point in time: RFC 3339, or whole seconds since 1970.
+type Moment struct{ time.Time }
+
+// DecodeMember implements Member.
+func (m *Moment) DecodeMember(name string, v jsondoc.Value) (err error) {
+	n := v.Num()
+	switch {
+	case v.Kind() != jsondoc.Number:
+		m.Time, err = time.Parse(time.RFC3339, v.Str())
+	case n != math.Trunc(n) || math.Abs(n) > 1e12:
+		err = errNotWhole
+	default:
+		m.Time = time.Unix(int64(n), 0).UTC()
+	}
+	if err != nil {
+		return BadRequest("'" + name + "' must be a moment as RFC 3339 writes it, " +
+			"such as \"2030-01-01T00:00:00Z\", or in seconds since 1970.")
+	}
+	return nil
+}
+
+var errNotWhole = errors.New("the number of seconds is not whole")
+
+// JSONSchema implements jsonschema.Exposer.
+func (Moment) JSONSchema() (s jsonschema.Schema, err error) {
+	s.WithType(OneOf(jsonschema.String, jsonschema.Integer))
+	s.WithDescription("To a moment: as RFC 3339 writes it, or in seconds since 1970.")
+	s.WithExamples("2030-01-01T00:00:00Z")
+	return s, nil
+}
+
+// Duration is a time span as people write it: "90s", "30d".
+type Duration struct{ time.Duration }
+
+// DecodeMember implements Member.
+func (d *Duration) DecodeMember(name string, v jsondoc.Value) (err error) {
+	if d.Duration, err = ttl.ParseDuration(v.Str()); err != nil {
+		return BadRequest("'" + name + "' must be a duration such as \"90s\", \"24h\" or \"30d\".")
+	}
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (Duration) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.String)
+	s.WithDescription("On by a duration, which may begin with days.").WithExamples("90s", "29d", "1d12h")
+	return s, nil
+}
+
+// OneOf is the type of what has one of several.
+func OneOf(types ...jsonschema.SimpleType) jsonschema.Type {
+	return jsonschema.Type{SliceOfSimpleTypeValues: types}
+}
