@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { browser as dataBrowser } from './browser.js'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
+import { messages } from './messages.js'
 import { safety, signIn } from './safety.js'
 import { scale } from './scale.js'
 import { trouble } from './trouble.js'
@@ -28,6 +29,7 @@ const parts = {
 	forms,
 	trouble,
 	browser: dataBrowser,
+	messages,
 	views,
 	safety,
 	scale,

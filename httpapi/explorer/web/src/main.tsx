@@ -1,7 +1,8 @@
-import { render } from 'preact'
+import { render, type ComponentChildren } from 'preact'
 import { useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { dbPath, Failure, get, hasKey, list, onUnauthorized, own, put, remove, signIn, signOut } from './api'
 import { ContainerPage } from './container'
+import { useCount, useCounts } from './counts'
 import { begin } from './early'
 import { NewContainer, NewDatabase, NewEntity } from './create'
 import { Home } from './home'
@@ -112,11 +113,17 @@ function ClockChip(p: { db: string }) {
 	)
 }
 
+// Count is how many messages an entity has, as the server has told last.
+function Count(p: { of: Entity }) {
+	const q = useCount(p.of)
+	return <>{q.deadLetters ? `${q.active} · ${q.deadLetters} dead` : q.active}</>
+}
+
 function Nav(p: { tree: Tree | null; path: string[]; make: (what: string) => void }) {
 	const [filter, set] = useState('')
 	const has = (s: string) => s.toLowerCase().includes(filter.toLowerCase())
 	const same = (a?: string, b?: string) => a?.toLowerCase() === b?.toLowerCase() // as paths of queues are
-	const link = (parts: string[], text: string, count?: string, deep = false) => {
+	const link = (parts: string[], text: string, count?: ComponentChildren, deep = false) => {
 		const current =
 			parts.every((part, i) => same(part, p.path[i])) && (deep || parts.length === p.path.length)
 		return (
@@ -164,7 +171,7 @@ function Nav(p: { tree: Tree | null; path: string[]; make: (what: string) => voi
 						link(
 							['queue', q.path],
 							q.path,
-							q.deadLetters ? `${q.active} · ${q.deadLetters} dead` : String(q.active),
+							<Count of={q} />,
 							true,
 						),
 					)}
@@ -257,6 +264,7 @@ function App() {
 		[changed, locked],
 	)
 	const main = useRef<HTMLElement>(null)
+	useCounts(tree?.entities)
 	useSignal('away')
 	// There may be thousands in the tree: it is drawn anew where it changes alone.
 	const nav = useMemo(() => <Nav tree={tree} path={path} make={make} />, [tree, path.join('\n')])
