@@ -70,12 +70,6 @@ func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *wo
 	return classify.ToFault(err)
 }
 
-// Expiry reports when the item expires if nothing changes, and what decides that, at the present moment.
-func (it Item) Expiry() inspect.Expiry {
-	st := it.c.state.Load()
-	return inspect.ExplainLife(it.c.viewState(st, it.c.moment()), &it.head, it.body)
-}
-
 // ExplainItem reports when an item expires and why, of one that has expired as well. An item that is not
 // there is no error but StateUnknown or StatePurged. It fails with CodeBadRequest for a partition key that
 // does not fit.

@@ -3,7 +3,9 @@ package store
 import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/feed"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
@@ -38,6 +40,59 @@ const (
 	MaxEventRetention     = definition.MaxEventRetention
 	MaxWebhooks           = definition.MaxWebhooks
 	MaxPurgeDelay         = definition.MaxPurgeDelay
+)
+
+// Item is one version of a stored document.
+type Item = value.Item
+
+// What operations take and give.
+type (
+	Key             = value.Key
+	Scope           = value.Scope
+	ListOptions     = value.ListOptions
+	ReadOptions     = value.ReadOptions
+	WriteOptions    = value.WriteOptions
+	ImportOptions   = value.ImportOptions
+	Receipt         = value.Receipt
+	SessionPosition = value.SessionPosition
+)
+
+// ParseImport divides a document that says itself how old it is: see value.ParseImport.
+func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
+	return value.ParseImport(body)
+}
+
+// The sizes of pages.
+const (
+	MaxPageItems = value.MaxPageItems // of a page whose client leaves the number to the server
+	MaxPageBytes = value.MaxPageBytes // a page that has so many is closed: one more item may follow
+)
+
+// PageLimit is how many items a page has at most, of which a client has asked for so many: see
+// ListOptions.MaxItems.
+func PageLimit(asked int) int { return value.PageLimit(asked) }
+
+// Change feeds and the log of expiries.
+type (
+	Change          = feed.Change
+	ChangeMode      = feed.Mode
+	ChangeKind      = feed.Kind
+	ChangesStart    = feed.Start
+	ChangesPage     = feed.Page
+	Expiration      = feed.Expiration
+	ExpirationsPage = feed.LogPage
+)
+
+// The modes of a change feed, and the kinds of changes.
+const (
+	LatestVersions = feed.LatestVersions
+	AllVersions    = feed.AllVersions
+
+	ChangeLatest  = feed.Latest
+	ChangeCreate  = feed.Create
+	ChangeReplace = feed.Replace
+	ChangeDelete  = feed.Delete
+	ChangeExpire  = feed.Expire
 )
 
 // ResourceKind is a kind of small resource.

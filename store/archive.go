@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // Archives: what has expired is moved to another container instead of being forgotten.
@@ -52,7 +53,6 @@ import (
 // whole database.
 
 const (
-	archiveProperty = "_mayfly"
 	// What arrives may be larger and deeper than a document that is sent, by this much for each move.
 	archiveBytes = 16 << 10
 	archiveDepth = 2
@@ -173,7 +173,7 @@ func archiveBody(c *Container, st *containerState, ghost *stored, id string, wra
 		case "id":
 		case "ttl":
 			own = v
-		case archiveProperty:
+		case value.ArchiveMember:
 			previous = v
 		default:
 			if !wrapped {
@@ -183,7 +183,7 @@ func archiveBody(c *Container, st *containerState, ghost *stored, id string, wra
 		}
 		return true
 	})
-	it := Item{c: c, rid: ghost.rid, head: ghost.head}
+	it := c.item(ghost).WithoutBody()
 	at, _ := st.policy().ExpiresAt(st.life(ghost))
 	text := func(name, value string) {
 		b = jsondoc.AppendString(append(append(append(b, `,"`...), name...), `":`...), value)

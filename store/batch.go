@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
 // Limits of a batch, which are Cosmos DB's.
@@ -104,7 +105,7 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 		}
 	}
 	if o.Range != "" && !c.stateWith(ctx, o.Range).knowsRange(o.Range) {
-		return rangeGone(o.Range)
+		return scan.RangeGone(o.Range)
 	}
 	return nil
 }
@@ -173,7 +174,7 @@ func (b *batch) admit(st *containerState, p *prepared) error {
 		return nil
 	}
 	if !st.liesIn(p.epk, b.o.Range) {
-		return rangeGone(b.o.Range)
+		return scan.RangeGone(b.o.Range)
 	}
 	return nil
 }
@@ -189,10 +190,10 @@ func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 		return failed(err)
 	}
 	r := t.apply(p)
-	if r.Item.c == nil || op.NoContent && op.Kind != OperationRead {
+	if r.Item.IsZero() || op.NoContent && op.Kind != OperationRead {
 		return r
 	}
-	size := len(r.Item.body)
+	size := len(r.Item.Body())
 	if *answer+size <= maxBatchAnswer {
 		*answer += size
 		return r
@@ -200,7 +201,7 @@ func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 	if op.Kind == OperationRead || b.o.Atomic {
 		return failed(errAnswerTooLarge)
 	}
-	r.Item.body = nil
+	r.Item = r.Item.WithoutBody()
 	return r
 }
 

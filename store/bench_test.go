@@ -56,8 +56,8 @@ func benchStore(b *testing.B, n int) (*DB, *Container, *ttl.Virtual) {
 
 // benchKey is the key of the i-th document.
 func benchKey(i int) Key {
-	return Key{definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprintf("user-%06d", i/10))),
-		fmt.Sprintf("%010d", i)}
+	return Key{Partition: definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprintf("user-%06d", i/10))),
+		ID: fmt.Sprintf("%010d", i)}
 }
 
 // benchBody is the i-th document: 12 values, 1,024 bytes.

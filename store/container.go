@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
@@ -27,9 +28,10 @@ type Container struct {
 	d    *Database
 	cid  uint32
 	name string
-	// def and keys never change; they are made of what the spec says.
-	def  definition.PartitionKeyDefinition
-	keys view.Keys
+	// def, keys and identity never change; they are made of what the spec and the record say.
+	def      definition.PartitionKeyDefinition
+	keys     view.Keys
+	identity view.Identity
 
 	// gate makes the policy and the moment one: writes, purges and readers of the policy hold it shared, a
 	// change of state holds it exclusively. state is replaced whole, under the gate.
@@ -137,6 +139,8 @@ func newContainer(d *Database, rec record.Container, spec definition.ContainerSp
 	c := &Container{
 		ds: d.ds, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
 		keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
+		identity: view.Identity{Database: d.rec.Num, CID: rec.CID,
+			Incarnation: d.ds.incarnation ^ (rec.CID &^ layout.CIDBit)},
 		gate: host.NewGate(), splitting: host.NewMutex(), count: itemCount{Mutex: host.NewMutex()},
 		plans: work.NewPlans(),
 	}
@@ -172,16 +176,7 @@ func (c *Container) Info() ContainerInfo {
 func (c *Container) RID() string { return layout.RIDText(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) }
 
 // self is the container's rid path, with its trailing slash.
-func (c *Container) self() string { return string(c.appendSelf(nil)) }
-
-func (c *Container) appendSelf(dst []byte) []byte {
-	dst = layout.AppendRID(append(dst, "dbs/"...), layout.DatabaseRIDBytes(c.d.rec.Num))
-	dst = layout.AppendRID(append(dst, "/colls/"...), layout.ContainerRIDBytes(c.d.rec.Num, c.cid))
-	return append(dst, '/')
-}
-
-// incarnation distinguishes the etags of this container from those of any other, here and in other stores.
-func (c *Container) incarnation() uint32 { return c.ds.incarnation ^ (c.cid &^ layout.CIDBit) }
+func (c *Container) self() string { return string(c.identity.AppendSelf(nil)) }
 
 // versionBits is how many bits of a version are the container's number's.
 const versionBits = 12
@@ -262,7 +257,7 @@ func (c *Container) rangeNamed(ctx context.Context, id string) (*partition, erro
 	if s := c.stateWith(ctx, id).rangeByID(id); s != nil {
 		return s, nil
 	}
-	return nil, rangeGone(id)
+	return nil, scan.RangeGone(id)
 }
 
 // stateWith returns the container's state, the latest one where the one at hand does not know a range by id.

@@ -41,7 +41,7 @@
 //
 // Changes reads what has changed behind a position, in the order of the writes in each partition range: the
 // latest version of each item, or every version and delete where the container's policy keeps them for a
-// while (feed.go). A page ends where a transaction ends and is durable when it is answered, so a reader that
+// while (package store/internal/feed). A page ends where a transaction ends and is durable when it is answered, so a reader that
 // stores the page's position misses nothing, through crashes, restarts and splits of ranges.
 //
 // # Expiry events

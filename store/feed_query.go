@@ -74,7 +74,7 @@ func (p *ChangesQueryPage) add(ctx context.Context, plan *query.Plan, env query.
 		list[i] = query.Value{Position: uint64(i + 1), Text: changes[i].AppendJSON(nil)}
 	}
 	for cursor := ""; len(list) > 0; {
-		page, err := plan.RunValues(ctx, list, env, query.RunOptions{MaxItems: maxPage, Cursor: cursor})
+		page, err := plan.RunValues(ctx, list, env, query.RunOptions{MaxItems: MaxPageItems, Cursor: cursor})
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
 func benchIndexed(b *testing.B, policy string, fill int) (*Container, *Database) {
@@ -117,9 +118,9 @@ func BenchmarkReplaceBy(b *testing.B) {
 }
 
 // inSource runs fn with the one source of a container.
-func inSource(b *testing.B, c *Container, fn func(s *source)) {
+func inSource(b *testing.B, c *Container, fn func(s *scan.Source)) {
 	b.Helper()
-	err := c.withSources(context.Background(), Scope{}, func(_ span, sources []*source) error {
+	err := c.withSources(context.Background(), Scope{}, func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
 		fn(sources[0])
 		return nil
 	})
@@ -138,7 +139,7 @@ func BenchmarkLeapfrog(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	inSource(b, c, func(s *source) {
+	inSource(b, c, func(s *scan.Source) {
 		x, _ := s.Index().Term(index.Path{{Name: "x"}}, jsondoc.NumberValue(1))
 		y, _ := s.Index().Term(index.Path{{Name: "y"}}, jsondoc.NumberValue(1))
 		b.ReportAllocs()
@@ -173,7 +174,7 @@ func leapfrog(p, q query.Postings) (looked int) {
 // BenchmarkScan reads the documents of a source in order; an operation is one document.
 func BenchmarkScan(b *testing.B) {
 	c, _ := benchIndexed(b, `{"indexingMode":"none"}`, 20_000)
-	inSource(b, c, func(s *source) {
+	inSource(b, c, func(s *scan.Source) {
 		b.ReportAllocs()
 		b.ResetTimer()
 		for n := 0; n < b.N; {
@@ -194,7 +195,7 @@ func BenchmarkFetch(b *testing.B) {
 	c, _ := benchIndexed(b, `{"indexingMode":"none"}`, n)
 	for name, step := range map[string]int{"ascending": 3, "random": 7919} {
 		b.Run(name, func(b *testing.B) {
-			inSource(b, c, func(s *source) {
+			inSource(b, c, func(s *scan.Source) {
 				var rids []uint64
 				for it := s.Scan(0); it.Next() || it.Close() != nil; {
 					rids = append(rids, it.Document().RID())

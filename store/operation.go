@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -117,7 +118,7 @@ func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*prepared
 		return nil, fault.New(fault.CodeBadRequest,
 			"A document can be imported by a create or an upsert alone.")
 	}
-	return p, op.Import.check()
+	return p, op.Import.Check()
 }
 
 // address prepares an operation that names its item.
@@ -230,7 +231,7 @@ func (t *tx) apply(p *prepared) OperationResult {
 		charge += chargeVersion(len(old.body))
 	}
 	return OperationResult{
-		Item:     Item{c: t.c, rid: p.item.rid, head: p.item.head, body: p.item.body, id: p.item.id},
+		Item:     t.c.item(&p.item),
 		Inserted: p.kind == OperationUpsert && old == nil,
 		Charge:   round2(charge),
 	}
@@ -249,7 +250,7 @@ func (t *tx) read(p *prepared) OperationResult {
 	head := found.head
 	head.EPK = p.epk
 	r := OperationResult{
-		Item:   Item{c: t.c, rid: found.rid, head: head, body: bytes.Clone(found.body), id: p.id},
+		Item:   value.NewItem((*itemOwner)(t.c), found.rid, head, bytes.Clone(found.body), p.id),
 		Charge: chargeRead(len(found.body)),
 	}
 	r.Err = checkIfNoneMatch(p.options.IfNoneMatch, r.Item)
@@ -295,7 +296,7 @@ func (t *tx) upsert(p *prepared) (old *stored, err error) {
 	if p.options.IfNoneMatch == "*" {
 		return nil, preconditionFailed()
 	}
-	if err := checkIfMatch(p.options.IfMatch, t.c.etag(found.head)); err != nil {
+	if err := checkIfMatch(p.options.IfMatch, t.c.identity.ETag(&found.head)); err != nil {
 		return nil, err
 	}
 	return found, t.replace(found, &p.item)
@@ -310,5 +311,5 @@ func (t *tx) target(p *prepared) (*stored, error) {
 	if p.refused != nil {
 		return nil, p.refused
 	}
-	return old, checkIfMatch(p.options.IfMatch, t.c.etag(old.head))
+	return old, checkIfMatch(p.options.IfMatch, t.c.identity.ETag(&old.head))
 }

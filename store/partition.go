@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
 // partition is a partition range and where its items lie. It lives as long as the range, through changes of
@@ -99,7 +100,7 @@ func (c *Container) checkPositions(ctx context.Context, session []SessionPositio
 			return nil
 		}
 		if !c.outdated(ctx, st) {
-			return rangeGone(session[0].Range)
+			return scan.RangeGone(session[0].Range)
 		}
 	}
 }

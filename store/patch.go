@@ -14,6 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // Patch changes parts of an item where it lies.
@@ -141,7 +143,8 @@ func (c *Container) evaluateAhead(ctx context.Context, p *prepared) error {
 	defer cancel()
 	heavy := c.ds.door.heavy.Query(c.ds.in.Elapsed(), maxCondition)
 	defer heavy.Leave()
-	on := &row{c: c, rid: item.rid, head: item.head, body: item.body}
+	stored := value.Stored(item)
+	on := scan.NewRow(&c.identity, stored.RID, stored.Head, stored.Body)
 	err = heavy.Run(func() error { return c.evaluate(limited, p.patch.only, on, now, heavy.Turn) })
 	if limited.Err() != nil && err != nil {
 		if ctx.Err() != nil {
@@ -149,7 +152,7 @@ func (c *Container) evaluateAhead(ctx context.Context, p *prepared) error {
 		}
 		err = tooSlow(err)
 	}
-	p.patch.result = conditionResult{rid: item.rid, seq: item.head.Sequence, err: err}
+	p.patch.result = conditionResult{rid: stored.RID, seq: stored.Head.Sequence, err: err}
 	return nil
 }
 
@@ -161,7 +164,7 @@ func tooSlow(cause error) error {
 // evaluate fails with CodePreconditionFailed where a condition does not hold. turn is query.Env's; nil where
 // others wait for the end of it.
 func (c *Container) evaluate(
-	ctx context.Context, condition *query.Condition, on *row, now int64, turn func(context.Context) error,
+	ctx context.Context, condition *query.Condition, on *scan.Row, now int64, turn func(context.Context) error,
 ) error {
 	env := query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64, Turn: turn}
 	defer c.ds.door.memory.Lend(&env)()
@@ -219,7 +222,7 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	took := t.c.ds.in.Elapsed()
 	ctx, cancel := context.WithTimeout(t.ctx, maxHolding-t.judging)
 	defer cancel()
-	err := t.c.evaluate(ctx, p.only, &row{c: t.c, rid: item.rid, head: item.head, body: item.body}, t.now,
+	err := t.c.evaluate(ctx, p.only, scan.NewRow(&t.c.identity, item.rid, item.head, item.body), t.now,
 		nil)
 	t.judging += took()
 	if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {

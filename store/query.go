@@ -13,6 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // QueryRequest is a query over the items of a container.
@@ -143,15 +145,16 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 		return QueryPage{}, c.refused(), err
 	}
 	o := query.RunOptions{
-		MaxItems: pageLimit(q.MaxItems), MaxBytes: maxPageSize, Cursor: q.Continuation, Trace: q.Explain,
+		MaxItems: PageLimit(q.MaxItems), MaxBytes: MaxPageBytes, Cursor: q.Continuation, Trace: q.Explain,
 		Certain: c.isFull(q.Scope.Partition), Budget: q.Within,
 	}
-	var l stage
+	var l scan.Stage
+	state := c.viewState(st, 0)
 	if over != nil {
-		if l, err = st.stage(over, q.Continuation); err != nil {
+		if l, err = scan.StageOf(state, over, q.Continuation); err != nil {
 			return QueryPage{}, c.refused(), err
 		}
-		scope.Range, o.Cursor = l.s.id, l.token
+		scope.Range, o.Cursor = l.Range.ID, l.Token
 	}
 	if o.Resume, err = c.resumePlace(q.Resume); err != nil {
 		return QueryPage{}, c.refused(), err
@@ -165,10 +168,10 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 		r = c.receipt(served, chargeFailure)
 	}
 	if err == nil && over != nil {
-		page.Cursor, err = st.onward(l, page.Cursor, func(next *partition) (string, error) {
-			scope.Range = next.id
+		page.Cursor, err = l.Onward(state, page.Cursor, func(next *view.Range) (string, error) {
+			scope.Range = next.ID
 			sp, err := c.scope(st, scope)
-			return plan.Beginning(sp.name(), sp.spans()), err
+			return plan.Beginning(sp.Name(), sp.Spans()), err
 		})
 	}
 	if err != nil {
@@ -195,16 +198,16 @@ func (c *Container) runIn(
 	ctx context.Context, st *containerState, plan *query.Plan, scope Scope, session []SessionPosition, o query.RunOptions,
 ) (page query.Page, served *partition, err error) {
 	stale := false
-	err = c.withSources(ctx, scope, func(sp span, sources []*source) error {
+	err = c.withSources(ctx, scope, func(sp *scan.Span, sources []*scan.Source, ranges []*partition) error {
 		list := make([]query.Source, len(sources))
 		for i, src := range sources {
-			if stale = src.st.terms != st.terms; stale {
+			if stale = src.State.Terms != st.terms; stale {
 				return nil
 			}
-			if err := c.checkSession(src.s, session); err != nil {
+			if err := c.checkSession(ranges[i], session); err != nil {
 				return err
 			}
-			list[i], served = src, src.s
+			list[i], served = src, ranges[i]
 		}
 		if len(list) == 0 {
 			return nil // bounds with nothing between them
@@ -224,8 +227,8 @@ func (c *Container) runIn(
 		if o.Budget <= 0 || o.Budget > watch.Budget {
 			o.Budget = watch.Budget
 		}
-		sources[0].watch.Budget = o.Budget // all have one: walks over the dead end with the page
-		o.Scope, o.Spans, o.Memory = sp.name(), sp.spans(), c.ds.pageStates
+		sources[0].Watch.Budget = o.Budget // all have one: walks over the dead end with the page
+		o.Scope, o.Spans, o.Memory = sp.Name(), sp.Spans(), c.ds.pageStates
 		return heavy.Run(func() (err error) {
 			page, err = plan.Run(ctx, list, env, o)
 			return err
@@ -268,7 +271,7 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 		if !byRange {
 			return s, nil, nil
 		}
-		over, err := c.spansOf(st, s)
+		over, err := scan.SpansOver(c.viewState(st, 0), s)
 		return s, over, err
 	}
 	var keys []definition.PartitionKey
@@ -283,7 +286,7 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 		return Scope{}, nil, c.mustMerge(st, q)
 	case pinned && len(keys) == 1: // one partition, or those below the beginning of a key
 		if byRange || q.ByRange && c.isFull(keys[0]) {
-			return Scope{Partition: keys[0]}, c.spansOfKeys(keys), nil
+			return Scope{Partition: keys[0]}, scan.SpansOfKeys(&c.def, keys), nil
 		}
 		return Scope{Partition: keys[0]}, nil, nil
 	case q.Cross == CrossRefuse:
@@ -291,7 +294,7 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 	case q.Cross == CrossStream && !plan.Streamable():
 		return Scope{}, nil, c.mustMerge(st, q)
 	case byRange && pinned:
-		return q.Scope, c.spansOfKeys(keys), nil
+		return q.Scope, scan.SpansOfKeys(&c.def, keys), nil
 	case byRange:
 		return q.Scope, []query.Span{{}}, nil
 	}

@@ -12,68 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
-
-// Item is one version of a stored document.
-type Item struct {
-	c    *Container
-	rid  uint64
-	head layout.Header
-	body []byte
-	id   string // empty until asked for where it came from a scan
-}
-
-// ID is the document's id.
-func (it Item) ID() string {
-	if it.id != "" {
-		return it.id
-	}
-	return jsondoc.Get(it.body, layout.IDPath).Str()
-}
-
-// RID is the resource id. It stays the same through every replace.
-func (it Item) RID() string {
-	return layout.RIDText(layout.ChildRIDBytes(it.c.d.rec.Num, it.c.cid, it.rid))
-}
-
-// ETag names this version, with its literal quotes.
-func (it Item) ETag() string { return it.c.etag(it.head) }
-
-// Timestamp is the second of the write, since 1970: _ts.
-func (it Item) Timestamp() int64 { return it.head.Life.TS }
-
-// LSN is the log sequence number of the write's transaction in its partition range. (That of a transaction of
-// more than 256 writes counts on inside of it; what the change feed tells is the last of them.)
-func (it Item) LSN() uint64 { return it.head.Sequence.LSN() }
-
-// Body is the document as compact JSON, without system properties. It must not be changed.
-func (it Item) Body() []byte { return it.body }
-
-// Plain reports whether the item was written with WriteOptions.ExcludeSystemProperties.
-func (it Item) Plain() bool { return it.head.Plain }
-
-// AppendJSON appends the document with its system properties.
-func (it Item) AppendJSON(dst []byte) []byte {
-	return it.system().Append(dst, it.body)
-}
-
-// system makes one string of all, since it is made for every item that is sent: the rid ends the self link,
-// the etag follows.
-func (it Item) system() jsondoc.System {
-	var buf [128]byte
-	b := append(it.c.appendSelf(buf[:0]), "docs/"...)
-	rid := len(b)
-	b = layout.AppendRID(b, layout.ChildRIDBytes(it.c.d.rec.Num, it.c.cid, it.rid))
-	end := len(b)
-	b = append(b, '/')
-	etag := layout.ETagBytes(it.c.incarnation(), it.head.Slot, uint64(it.head.Sequence))
-	text := string(append(b, etag[:]...))
-	return jsondoc.System{RID: text[rid:end], Self: text[:end+1], ETag: text[end+1:], TS: it.head.Life.TS}
-}
-
-func (c *Container) etag(h layout.Header) string {
-	return layout.ETagText(c.incarnation(), h.Slot, uint64(h.Sequence))
-}
 
 // Read returns a live item: CodeNotFound where there is none (or it has expired), CodeNotModified where
 // o.IfNoneMatch names this version, CodeSessionNotAvailable where o.Session is ahead of the store. A
@@ -113,7 +53,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	if err != nil {
 		return Item{}, c.receipt(s, chargeNotFound), classify.ToFault(err)
 	}
-	r := Receipt{Range: s.id, LSN: position, Charge: chargeRead(len(it.body))}
+	r := Receipt{Range: s.id, LSN: position, Charge: chargeRead(len(it.Body()))}
 	return it, r, checkIfNoneMatch(o.IfNoneMatch, it)
 }
 
@@ -251,7 +191,7 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *partition
 		f.at.Settled = true
 	}
 	position, err := c.settled(ctx, s, f.at, seen)
-	return Item{c: c, rid: f.rid, head: h, body: body, id: p.id}, s.clamp(position), err
+	return value.NewItem((*itemOwner)(c), f.rid, h, body, p.id), s.clamp(position), err
 }
 
 // absent answers that there is no item, once that is durable.

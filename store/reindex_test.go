@@ -18,6 +18,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -83,7 +84,7 @@ func TestReindexUnderWrites(t *testing.T) {
 // verifyMoment verifies what the sources say at some moment, whatever goes on.
 func (g *indexRig) verifyMoment() {
 	g.t.Helper()
-	err := g.c.withSources(context.Background(), Scope{}, func(_ span, sources []*source) error {
+	err := g.c.withSources(context.Background(), Scope{}, func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
 		for _, s := range sources {
 			g.verifySource(s)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
 // scriptHost is the container as a stored procedure or a trigger sees it: one logical partition, inside one
@@ -84,7 +85,7 @@ func (h *scriptHost) apply(op script.Operation) OperationResult {
 		return failed(err)
 	}
 	if !h.t.s.holds(p.epk) {
-		return failed(rangeGone(h.t.s.id))
+		return failed(scan.RangeGone(h.t.s.id))
 	}
 	return h.t.apply(p)
 }
@@ -165,7 +166,7 @@ func (h *scriptHost) query(ctx context.Context, op script.Operation) (script.Ans
 		return scriptFailure(err)
 	}
 	q.Scope = Scope{Partition: h.key}
-	q.MaxItems, q.Continuation = pageLimit(op.PageSize), op.Continuation
+	q.MaxItems, q.Continuation = PageLimit(op.PageSize), op.Continuation
 	page, err := h.t.query(ctx, q)
 	h.charge += chargeRows(page.Stats)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
 // Execution is what a stored procedure has left behind.
@@ -66,7 +67,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 			h := &scriptHost{ctx: ctx, t: t, key: pk}
 			var err error
 			if pk.IsZero() && t.s.id != o.Range {
-				return rangeGone(o.Range)
+				return scan.RangeGone(o.Range)
 			}
 			out, err = h.run(&res, script.Procedure{Args: args, Logging: o.Logging})
 			charge = h.charge
@@ -265,7 +266,7 @@ func (h *scriptHost) requestOf(op Operation) (jsondoc.Value, error) {
 	if err != nil || found == nil || ghost {
 		return jsondoc.Value{}, err // the delete will say that there is none
 	}
-	item := Item{c: h.t.c, rid: found.rid, head: found.head, body: found.body, id: found.id}
+	item := h.t.c.item(found)
 	return jsondoc.Of(item.AppendJSON(nil)), nil
 }
 

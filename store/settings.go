@@ -89,6 +89,9 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 	if err := s.Reaper.Validate(); err != nil {
 		return err
 	}
+	if err := s.ValidateQueries(); err != nil {
+		return err
+	}
 	if s.ChangesTo != "" {
 		to := definition.ExpirySink{Kind: definition.SinkQueue, Name: s.ChangesTo}
 		if err := c.checkSink("changesTo", to); err != nil {

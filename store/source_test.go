@@ -21,6 +21,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -231,12 +233,12 @@ func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 		if err != nil {
 			g.t.Fatal(err)
 		}
-		id, epk := st.rangeOf(it.head.EPK).id, fmt.Sprintf("%X", it.head.EPK)
-		pk := g.c.def.Extract(it.body).Values()
+		id, epk := st.rangeOf(value.Stored(it).Head.EPK).id, fmt.Sprintf("%X", value.Stored(it).Head.EPK)
+		pk := g.c.def.Extract(it.Body()).Values()
 		wanted := scope.Partition.Values()
 		in := len(wanted) <= len(pk) && slices.EqualFunc(wanted, pk[:len(wanted)], jsondoc.Equal)
 		if in && (scope.Range == "" || scope.Range == id) && scope.MinEPK <= epk && (scope.MaxEPK == "" || epk < scope.MaxEPK) {
-			byRange[id] = append(byRange[id], it.rid)
+			byRange[id] = append(byRange[id], value.Stored(it).RID)
 		}
 	}
 	for _, s := range st.ranges {
@@ -252,7 +254,7 @@ func (g *indexRig) compareSources(scope Scope) {
 	var seen []uint64
 	var counted int64
 	exact := true
-	err := g.c.withSources(context.Background(), scope, func(_ span, sources []*source) error {
+	err := g.c.withSources(context.Background(), scope, func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
 		for _, s := range sources {
 			live := g.verifySource(s)
 			for _, r := range live {
@@ -275,14 +277,21 @@ func (g *indexRig) compareSources(scope Scope) {
 	}
 }
 
+// sourceRow is a document that a source has shown.
+type sourceRow struct {
+	rid  uint64
+	head layout.Header
+	body []byte
+}
+
 // verifySource compares all that a source says of indexes with what its documents say, and returns the
 // documents.
-func (g *indexRig) verifySource(s *source) (live []row) {
+func (g *indexRig) verifySource(s *scan.Source) (live []sourceRow) {
 	g.t.Helper()
 	it := s.Scan(0)
 	for it.Next() {
 		d := it.Document()
-		live = append(live, row{rid: d.RID(), body: bytes.Clone(d.Body()), head: layout.Header{Life: ttl.Life{TS: d.System().TS}}})
+		live = append(live, sourceRow{rid: d.RID(), body: bytes.Clone(d.Body()), head: layout.Header{Life: ttl.Life{TS: d.System().TS}}})
 	}
 	if err := it.Close(); err != nil {
 		g.t.Error(err)
@@ -330,7 +339,7 @@ func (g *indexRig) verifySource(s *source) (live []row) {
 func entryText(key []byte, rid uint64) string { return fmt.Sprintf("%x of %016x", key, rid) }
 
 // verifyTerms compares the terms of a path, the postings of each, and the documents that lack it.
-func (g *indexRig) verifyTerms(s *source, p index.Path, live []row) {
+func (g *indexRig) verifyTerms(s *scan.Source, p index.Path, live []sourceRow) {
 	g.t.Helper()
 	var want []string
 	byKey := map[string][]uint64{}
@@ -391,7 +400,7 @@ type postingsIter interface {
 }
 
 // liveOf drains postings and returns those of live documents.
-func (g *indexRig) liveOf(s *source, it postingsIter) (rids []uint64) {
+func (g *indexRig) liveOf(s *scan.Source, it postingsIter) (rids []uint64) {
 	for it.Next() {
 		_, ok, err := s.Fetch(it.RID())
 		if err != nil {
@@ -409,7 +418,7 @@ func (g *indexRig) liveOf(s *source, it postingsIter) (rids []uint64) {
 
 // verifyPostings compares postings with the rids that they must lead to, by steps and by seeks. Postings that
 // are not exact may lead to others.
-func (g *indexRig) verifyPostings(s *source, name string, open func() postingsIter, want []uint64,
+func (g *indexRig) verifyPostings(s *scan.Source, name string, open func() postingsIter, want []uint64,
 	exact bool) {
 	g.t.Helper()
 	all := g.liveOf(s, open())
@@ -434,7 +443,7 @@ func (g *indexRig) verifyPostings(s *source, name string, open func() postingsIt
 
 // verifyWalk compares the entries of an interval, as far as their documents are alive, with those that must
 // be there, and the walk forwards with the walk backwards.
-func (g *indexRig) verifyWalk(s *source, lo, hi []byte, want []string) {
+func (g *indexRig) verifyWalk(s *scan.Source, lo, hi []byte, want []string) {
 	g.t.Helper()
 	var walks [2][]string
 	for i, reverse := range []bool{false, true} {
@@ -490,7 +499,7 @@ func TestComputedPropertiesInIndexes(t *testing.T) {
 	g.replace(`{"includedPaths":[{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/lower"},{"path":"/id"}]]}`)
 	lower := index.Path{{Name: "lower"}}
 	find := func() (usable bool, n int) {
-		err := g.c.withSources(t.Context(), Scope{}, func(_ span, sources []*source) error {
+		err := g.c.withSources(t.Context(), Scope{}, func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
 			usable = sources[0].Index().RangeIndexed(lower)
 			key, _ := sources[0].Index().Term(lower, jsondoc.StringValue("abc3"))
 			n = len(g.liveOf(sources[0], sources[0].Postings(key)))

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
 // A split divides a partition range in two. The items of each half move to a new slot, with their rids, LSNs
@@ -86,7 +87,7 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 	}
 	s := st.rangeByID(rangeID)
 	if s == nil {
-		return nil, rangeGone(rangeID)
+		return nil, scan.RangeGone(rangeID)
 	}
 	bound, err := c.splitPoint(ctx, s, at)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
@@ -169,7 +170,7 @@ func (c *Container) splitPoint(ctx context.Context, s *partition, at string) (bo
 		}
 		return bound, err
 	}
-	if bound, err = epkBound(at); err != nil {
+	if bound, err = scan.Bound(at); err != nil {
 		return nil, err
 	}
 	if bytes.Compare(bound, s.min) <= 0 || !s.holds(bound) || definition.EPKHex(bound) >= definition.MaxEPK ||

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
 // maxTransacting is how long a transaction of Transact may take: as long as a script.
@@ -167,21 +168,22 @@ func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err er
 	if err != nil {
 		return page, err
 	}
-	sp, err := c.scope(t.st, q.Scope)
+	state := c.viewState(t.st, t.now)
+	sp, err := scan.Resolve(state, t.st.inFormer(q.Scope))
 	if err != nil {
 		return page, err
 	}
-	src := &source{c: c, st: t.st, s: t.s, sp: &sp, r: t.Txn, now: t.now}
+	src := &scan.Source{State: state, Range: state.RangeByID(t.s.id), Span: &sp, Reader: t.Txn}
 	udfs := functions{c: c, ctx: ctx}
 	world := c.scriptWorld()
 	env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed,
 		UDF: udfs.call}
 	defer c.ds.door.memory.Lend(&env)()
 	page, err = plan.Run(ctx, []query.Source{src}, env,
-		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: maxPageSize, Cursor: q.Continuation,
-			Scope: sp.name()})
+		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: MaxPageBytes, Cursor: q.Continuation,
+			Scope: sp.Name()})
 	udfs.close()
-	if cerr := src.close(); err == nil {
+	if cerr := src.Close(); err == nil {
 		err = cerr
 	}
 	return page, err

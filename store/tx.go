@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -154,6 +155,11 @@ func (c *Container) decode(rid uint64, value []byte) (*stored, error) {
 		return nil, err
 	}
 	return &stored{rid: rid, head: item.Head, body: item.Body, id: item.ID, pk: item.PK}, nil
+}
+
+// item is a stored item as it is answered.
+func (c *Container) item(of *stored) Item {
+	return value.NewItem((*itemOwner)(c), of.rid, of.head, of.body, of.id)
 }
 
 // plain is the item as those know it who only look.

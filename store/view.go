@@ -5,7 +5,73 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/work"
 )
+
+// view runs fn over one snapshot of the container, with the state that it was made under and its moment.
+// Where the state has changed until the snapshot exists it begins anew: a state that lets a query rely on an
+// index, and documents that are not in that index yet, or not any more, must not meet. Its walks end with
+// ctx.
+func (c *Container) view(ctx context.Context,
+	fn func(st *containerState, now int64, r engine.Reader) error) error {
+	return c.viewFor(&work.Stopwatch{Ctx: ctx}, fn)
+}
+
+// viewFor is view for walks that end with a stopwatch.
+func (c *Container) viewFor(w *work.Stopwatch,
+	fn func(st *containerState, now int64, r engine.Reader) error) error {
+	first := func(st *containerState) ([]*partition, error) { return st.ranges[:1], nil }
+	return c.viewOf(w, first, func(st *containerState, now int64, r engine.Reader,
+		_ []engine.Position) error {
+		return fn(st, now, r)
+	})
+}
+
+// viewOf is viewFor of the ranges that pick chooses, with how far each of them has come.
+func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*partition, error),
+	fn func(st *containerState, now int64, r engine.Reader, at []engine.Position) error) error {
+	ctx := w.Ctx
+	for {
+		st, now, at, err := c.look(ctx)
+		if err != nil {
+			return err
+		}
+		ranges, err := pick(st)
+		if err != nil && c.outdated(ctx, st) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		scopes := make([][]byte, len(ranges))
+		for i, s := range ranges {
+			scopes[i] = s.scope
+		}
+		same := true
+		err = work.ViewUnder(w, c.ds.eng, func(r engine.Reader) error {
+			positions, err := r.Positions(scopes) // it makes the snapshot
+			if err != nil {
+				return err
+			}
+			if same = c.gate.Still(at); !same {
+				return nil
+			}
+			for _, p := range positions {
+				if err := st.current(p.Mark); err != nil {
+					return err
+				}
+			}
+			return fn(st, now, r, positions)
+		})
+		again := false
+		if same {
+			again, err = c.refreshed(ctx, err)
+		}
+		if same && !again {
+			return err
+		}
+	}
+}
 
 // inspect runs fn over one snapshot of the container, with the state that it was made under as those know it
 // who only look. See view.
@@ -19,14 +85,15 @@ func (c *Container) inspect(ctx context.Context,
 // viewState is a state of the container as plain values.
 func (c *Container) viewState(st *containerState, now int64) *view.State {
 	s := &view.State{
-		Database: c.d.ID(), Name: c.name, Keys: c.keys, Spec: &st.spec, Policy: st.policy(), Now: now,
+		Database: c.d.ID(), Name: c.name, Identity: c.identity, Keys: c.keys, Spec: &st.spec, Policy: st.policy(), Now: now,
 		Lives: st.lives,
 		Terms: st.terms, Olders: st.olders, Tombstones: st.tombstones,
 		Versions: st.retention(), Expiries: st.eventRetention(), Logs: st.rec.Log != nil,
 		Ranges: make([]view.Range, len(st.ranges)),
 	}
 	for i, r := range st.ranges {
-		s.Ranges[i] = view.Range{ID: r.id, Number: r.number, Scope: r.scope, Min: r.min, Max: r.max}
+		s.Ranges[i] = view.Range{ID: r.id, Number: r.number, Scope: r.scope, Min: r.min, Max: r.max,
+			Parents: r.parents}
 	}
 	if split := st.rec.Split; split != nil {
 		s.Copies = []uint16{split.Lower, split.To}

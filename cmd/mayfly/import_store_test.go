@@ -250,7 +250,7 @@ func TestImportOfWrongFolders(t *testing.T) {
 		"files":           {[]string{files}, exitFailed, "there is no seed here"},
 		"half an export":  {[]string{broken(seed.Unfinished, "")}, exitFailed, "has not come to its end"},
 		"half a file":     {[]string{broken("db/c/container.json", `{"p`)}, exitFailed, "container.json:1:"},
-		"half a line":     {[]string{broken("db/c/items.ndjson", halfLine)}, exitFailed, "2: not JSON"},
+		"half a line":     {[]string{broken("db/c/items.ndjson", halfLine)}, exitFailed, "2:2: "},
 		"stray":           {[]string{broken("db/x.json", `{}`)}, exitFailed, "x.json"},
 		"with a database": {[]string{good, "--db", "db"}, exitUsage, "leave out --db"},
 		"with --create":   {[]string{good, "--create"}, exitUsage, "--create"},

@@ -51,7 +51,7 @@ func TestPlainErrors(t *testing.T) {
 		{"check a b", exitUsage, "\"b\" is too much: it is called as `mayfly check DIR`"},
 		{"health now", exitUsage, "\"now\" is too much: it is called as `mayfly health`"},
 		{"put a b", exitUsage, "\"b\" is too much: it is called as `mayfly put [DOCUMENT]`"},
-		{"put {'id':1} --db d --container c", exitUsage, `is not one JSON value: invalid character '\'' looking for beginning of object key string (byte 2)`},
+		{"put {'id':1} --db d --container c", exitUsage, `the document:1:2: this is not JSON: invalid character '\'' looking for beginning of object key string`},
 		{"dry-run -1", exitUsage, "-1 is taken for a flag: an argument below zero comes after --, as in -- -1"},
 		{"lint --dbs d", exitUsage, "unknown flag: --dbs (`mayfly lint --help` lists them all)"},
 		{"get a --db d --container c --partition-key ada", exitUsage, `--partition-key is not JSON: ada; the key of one text is '["ada"]'`},
@@ -163,7 +163,7 @@ func TestJSONOfFailures(t *testing.T) {
 	b.makeContainer(t)
 	in := []string{"--db", "db", "--container", "c", "--url", "http://" + b.host, "--json"}
 	code, out, errs := mayfly(t, append([]string{"import", file(t, "docs.ndjson", "{\"id\":\"i\",\"pk\":\"p\"}\n{")}, in...)...)
-	if code != exitFailed || out != "{\n  \"imported\": 1,\n  \"refused\": 1\n}\n" || !strings.Contains(errs, "docs.ndjson:2: not JSON") {
+	if code != exitFailed || out != "{\n  \"imported\": 1,\n  \"refused\": 1\n}\n" || !strings.Contains(errs, "docs.ndjson:2:2: the text ends in the middle of a value") {
 		t.Errorf("import: %d %s%s", code, out, errs)
 	}
 	b.stop(t)

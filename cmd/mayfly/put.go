@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/tree"
 )
 
 // putCall is one document to be stored.
@@ -95,13 +95,8 @@ func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMes
 			return nil, fmt.Errorf("%s is longer than %d bytes", where, cli.MaxDocument)
 		}
 	}
-	var value json.RawMessage
-	if err := json.Unmarshal(document, &value); err != nil {
-		at := ""
-		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-			at = fmt.Sprintf(" (byte %d)", syntax.Offset)
-		}
-		return nil, cli.Misuse(fmt.Sprintf("%s is not one JSON value: %v%s", where, err, at))
+	if err := tree.CheckJSON(where, document); err != nil {
+		return nil, cli.Misuse(err.Error())
 	}
 	return document, nil
 }

@@ -85,7 +85,7 @@ type rowWriter interface {
 }
 
 func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
-	var w rowWriter = &tableWriter{out: out}
+	var w rowWriter = newTableWriter(text, out)
 	switch {
 	case c.lines:
 		w = &lineWriter{out: out}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/query"
 )
 
 // systemColumns are members of items that a table leaves out: they tell a person nothing.
@@ -18,6 +19,7 @@ var systemColumns = []string{"_rid", "_self", "_etag", "_attachments"}
 // is in memory; where it has other columns than the one before, they are named anew.
 type tableWriter struct {
 	out     io.Writer
+	list    []string // the columns of the query's select list; nil: the rows have them
 	columns []string // of the page before
 	rows    int
 	charge  float64
@@ -32,7 +34,7 @@ func (t *tableWriter) page(rows []json.RawMessage, charge float64) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	columns := columnsOf(rows)
+	columns := columnsOf(t.list, rows)
 	var lines table
 	if !slices.Equal(columns, t.columns) {
 		names := make([]string, len(columns))
@@ -63,10 +65,17 @@ func (t *tableWriter) end() error {
 	return err
 }
 
-// columnsOf are the members of all rows, in the order in which they are met.
-func columnsOf(rows []json.RawMessage) (columns []string) {
+// newTableWriter returns a writer of the rows of a query.
+func newTableWriter(text string, out io.Writer) *tableWriter {
+	return &tableWriter{out: out, list: query.Columns(text)}
+}
+
+// columnsOf are the columns that a query lists, and then the members of all rows, in the order in which they
+// are met. Those of the system stand in a table only where a query lists them.
+func columnsOf(listed []string, rows []json.RawMessage) []string {
+	columns := slices.Clone(listed)
 	seen := map[string]bool{}
-	for _, name := range systemColumns {
+	for _, name := range slices.Concat(systemColumns, listed) {
 		seen[name] = true
 	}
 	add := func(name string) {

@@ -230,7 +230,7 @@ func (s *shell) pages(ctx context.Context, a *asked) error {
 	var w rowWriter = &lineWriter{out: s.to()}
 	if !s.json {
 		if a.w == nil {
-			a.w = &tableWriter{}
+			a.w = newTableWriter(a.text, nil)
 		}
 		a.w.out = s.to()
 		w = a.w

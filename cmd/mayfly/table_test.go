@@ -36,3 +36,23 @@ func TestTableObeysNobody(t *testing.T) {
 		t.Errorf("%s\nnot\n%s", out.String(), want)
 	}
 }
+
+// TestTableColumns: a table has the columns of the select list in its order, whatever members rows have.
+func TestTableColumns(t *testing.T) {
+	for text, want := range map[string]string{
+		"SELECT c.status, c.absent, COUNT(1) AS n FROM c GROUP BY c.status, c.absent": "" +
+			"status  absent  n\n                2\npaid            1\n",
+		"SELECT * FROM c":                     "n  status\n2\n1  paid\n",
+		"SELECT c._rid, c.n, c.status FROM c": "_rid  n  status\n      2\n      1  paid\n",
+	} {
+		var out strings.Builder
+		w := newTableWriter(text, &out)
+		rows := []json.RawMessage{json.RawMessage(`{"n":2}`), json.RawMessage(`{"status":"paid","n":1}`)}
+		if err := w.page(rows, 1); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != want {
+			t.Errorf("%s\n%s\nnot\n%s", text, out.String(), want)
+		}
+	}
+}

@@ -83,17 +83,17 @@ func TestImportTellsWhere(t *testing.T) {
 		code             int
 	}{
 		{"a.csv", "id,pk\n1,a,b\n2,a\n", "a.csv:2: 3 cells", exitFailed},
-		{"a.csv", "id,pk,o,o.x\n1,a,5,6\n", "a.csv:2: the column o", exitFailed},
-		{"a.csv", "id,pk\n\"1,a\n", "a.csv:", exitFailed},
+		{"a.csv", "id,pk,o,o.x\n1,a,5,6\n", "a.csv:2:6: the column o", exitFailed},
+		{"a.csv", "id,pk\n\"1,a\n", "a.csv:3:1: extraneous or missing \" in quoted-field", exitFailed},
 		{"a.csv", "id;pk\n1;a\n", `a.csv:1: the first row is one cell, "id;pk": cells are divided by commas`,
 			exitFailed},
-		{"a.json", `[{"id":"1","pk":"a"}, nonsense]`, "a.json:2: ", exitFailed},
-		{"a.csv", "id,pk,pk\n1,a,b\n", "a.csv:1: two columns have the name 'pk'", exitFailed},
+		{"a.json", `[{"id":"1","pk":"a"}, nonsense]`, "a.json:1:24: this is not JSON: invalid character 'o' in literal null", exitFailed},
+		{"a.csv", "id,pk,pk\n1,a,b\n", "a.csv:1:7: two columns have the name 'pk'", exitFailed},
 		{"a.json", `[{"id":"1","pk":"a"}`, "does not end", exitFailed},
 		{"a.json", `[{"id":"1","pk":"a"},`, "does not end", exitFailed},
 		{"a.json", `[{"id":"1","pk":"a"}] [{"id":"2","pk":"a"}]`, "follows", exitFailed},
 		{"a.json", `[{"id":"1","pk":"a"}]]`, "follows", exitFailed},
-		{"a.json", "{\"id\":\"1\",\"pk\":\"a\"}\nnonsense\n{\"id\":\"2\",\"pk\":\"a\"}", "a.json:2: not JSON",
+		{"a.json", "{\"id\":\"1\",\"pk\":\"a\"}\nnonsense\n{\"id\":\"2\",\"pk\":\"a\"}", "a.json:2:2: this is not JSON",
 			exitFailed},
 		{"a.gz", "\x1f\x8bno", "a.gz: ", exitFailed},
 	} {

@@ -67,6 +67,19 @@ var rooms = map[string]room{
 		},
 		tests: []string{"store/internal/viewtest"},
 	},
+	"store/internal/value": {
+		own: []string{"store/inspect", "store/internal/view", "store/internal/layout", "store/definition",
+			"store/fault", "internal/jsondoc", "ttl"},
+	},
+	"store/internal/scan": {
+		own: []string{"store/internal/value", "store/internal/view", "store/internal/posting",
+			"store/internal/work", "store/internal/layout", "store/definition", "store/fault", "internal/host",
+			"query", "index", "internal/jsondoc", "engine"},
+	},
+	"store/internal/feed": {
+		own: []string{"store/internal/scan", "store/internal/value", "store/internal/view",
+			"store/internal/layout", "store/definition", "store/fault", "internal/jsondoc", "engine"},
+	},
 	"store/internal/viewtest": { // for tests
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine",
 			"engine/pebble", "index", "ttl"},

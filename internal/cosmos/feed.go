@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store"
 )
 
 // Feeds of databases, containers, offers and partition key ranges are short lists in the order of creation.
@@ -25,24 +26,16 @@ type feed[T any] struct {
 	render   func(dst []byte, row T) []byte
 }
 
-const (
-	defaultPage = 100  // rows of a page when the client does not say
-	maxPage     = 1000 // rows of a page when the client leaves it to the server
-)
-
-// maxPageSize is how many bytes a page may have before it is closed: one more row may follow.
-const maxPageSize = 4 << 20
-
 // sendFeed answers with one page of the rows.
 func sendFeed[T any](c *call, f feed[T]) error {
 	after, err := f.resume(c.in.Continuation)
 	if err != nil {
 		return err
 	}
-	limit := pageLimit(c.in.MaxItems)
+	limit := store.PageLimit(c.in.MaxItems)
 	out := newPage(f.owner, f.key, 0)
 	rest := f.rows[after:]
-	for len(rest) > 0 && out.n < limit && len(out.b) < maxPageSize {
+	for len(rest) > 0 && out.n < limit && len(out.b) < store.MaxPageBytes {
 		out.row()
 		out.b = f.render(out.b, rest[0])
 		after, rest = after+1, rest[1:]
@@ -51,16 +44,6 @@ func sendFeed[T any](c *call, f feed[T]) error {
 		c.out.Continuation = f.scope() + ":" + f.position(f.rows[after-1])
 	}
 	return c.sendPage(out)
-}
-
-func pageLimit(asked int) int {
-	switch {
-	case asked == 0:
-		return defaultPage
-	case asked < 0:
-		return maxPage
-	}
-	return asked
 }
 
 // scope names the list: its continuations are good for it alone.

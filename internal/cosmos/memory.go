@@ -3,6 +3,8 @@ package cosmos
 import (
 	"context"
 	"time"
+
+	"github.com/mayflydb/mayfly/store"
 )
 
 const (
@@ -38,7 +40,7 @@ func (c *call) reserve() error {
 }
 
 // holdPage is hold for the page that there may be.
-func (c *call) holdPage() error { return c.hold(min(2*maxPageSize, c.srv.memory.Share())) }
+func (c *call) holdPage() error { return c.hold(min(2*store.MaxPageBytes, c.srv.memory.Share())) }
 
 // hold makes what the answer has of the memory n bytes. Where there is not enough it waits with the call's
 // context, and is refused with 429 after a while.

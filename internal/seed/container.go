@@ -50,6 +50,9 @@ func (r *reader) container(d *database, dir string, in *Container) (c *container
 	if in.Ranges < 0 {
 		return nil, in.Self.Member("ranges").Place.Fail("a number of partition ranges is above 0")
 	}
+	if err = in.Settings.takeQueries(); err != nil {
+		return nil, err
+	}
 	given := newObject(c.place)
 	given.set("id", &tree.Value{Kind: tree.String, Text: in.ID, Place: c.place}, c.place)
 	c.given = given.Value

@@ -3,6 +3,7 @@ package seed
 import (
 	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // File is a seed file, which may have all that there is.
@@ -65,6 +66,9 @@ type Settings struct {
 	ExpiryEvents     *store.ExpiryEvents   `json:"expiryEvents,omitempty"`
 	Reaper           *store.ReaperSettings `json:"reaper,omitempty"`
 	ChangesTo        string                `json:"changesTo,omitempty" description:"A queue or a topic."`
+	Queries          []SavedQuery          `json:"queries,omitempty" description:"Saved ones, for people."`
+
+	saved []definition.SavedQuery // what Queries are for the store
 }
 
 // Script is a stored procedure or a function.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 )
@@ -118,6 +119,8 @@ func (s *Settings) overlay(to *store.ContainerSettings) {
 			to.Reaper = s.Reaper
 		case "changesTo":
 			to.ChangesTo = s.ChangesTo
+		case "queries":
+			s.overlayQueries(m.Value.Kind == tree.Null, to)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/progress"
+	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -246,11 +247,12 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 	defer w.close()
 	skip, again := i.Note.Documents, i.Note.Sent
 	for read := 0; ; read++ {
-		number, body, err := docs.Next()
+		at, body, err := docs.Next()
+		at.File = i.Name
 		if ended := ctx.Err(); ended != nil {
 			return i.stopped(ended, w.settleAll())
 		}
-		line := importLine{number: number, again: read < again}
+		line := importLine{at: at, again: read < again}
 		var bad *badDocument
 		switch {
 		case err == io.EOF:
@@ -258,7 +260,7 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 		case errors.As(err, &bad):
 			line.why = bad.why
 		case err != nil:
-			return i.ended(number, errors.Join(err, w.settleAll()), "")
+			return i.ended(at, errors.Join(err, w.settleAll()), "")
 		default:
 			line.body = bytes.Clone(body)
 		}
@@ -281,9 +283,9 @@ func (i *importer) stopped(why, met error) error {
 		cli.HowMany(i.Note.Imported, "document was", "documents were"), i.onward())
 }
 
-// ended reports how far an import has come that ends at a line, and how it can go on.
-func (i *importer) ended(line int, why error, onward string) error {
-	return fmt.Errorf("%s:%d: %w (%s imported before%s)", i.Name, line, why,
+// ended reports how far an import has come that ends at a place, and how it can go on.
+func (i *importer) ended(at tree.Place, why error, onward string) error {
+	return fmt.Errorf("%s: %w (%s imported before%s)", at, why,
 		cli.HowMany(i.Note.Imported, "document was", "documents were"), onward)
 }
 
@@ -295,13 +297,13 @@ func (i *importer) onward() string {
 	return "; --continue goes on there"
 }
 
-// complain tells of a line that was refused. After many it only counts.
-func (i *importer) complain(line int, why string) {
+// complain tells of a document that was refused. After many it only counts.
+func (i *importer) complain(at tree.Place, why string) {
 	i.Note.Refused++
 	switch i.complained++; {
 	case i.complained <= maxComplaints:
-		fmt.Fprintf(i.Errs, "%s:%d: %s\n", i.Name, line, why)
+		fmt.Fprintf(i.Errs, "%s: %s\n", at, why)
 	case i.complained == maxComplaints+1:
-		fmt.Fprintln(i.Errs, "more lines were refused")
+		fmt.Fprintln(i.Errs, "more documents were refused")
 	}
 }

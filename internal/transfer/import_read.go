@@ -17,19 +17,34 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/tree"
 )
 
 // documentSource reads the documents of an import, one after the other.
 type documentSource interface {
-	// next returns the next document and its number: of its line, or, in an array, of its place in that. At
-	// the end the error is io.EOF; a *badDocument does not end the source.
-	Next() (number int, body []byte, err error)
+	// Next returns the next document and where it begins; beside an error, where the error is. The place
+	// names no file. At the end the error is io.EOF; a *badDocument does not end the source.
+	Next() (at tree.Place, body []byte, err error)
 }
 
 // badDocument is one that cannot be read, while those behind it can.
 type badDocument struct{ why string }
 
 func (b *badDocument) Error() string { return b.why }
+
+// syntaxError returns the place and the reason of an error that tree has found; column is where the text that it
+// has read begins in its first line, from 1.
+func syntaxError(err error, line, column int) (tree.Place, string) {
+	var wrong *tree.Error
+	if !errors.As(err, &wrong) {
+		return tree.Place{Line: line, Column: column}, err.Error()
+	}
+	at := tree.Place{Line: wrong.Line, Column: wrong.Column}
+	if at.Line == line {
+		at.Column += column - 1
+	}
+	return at, wrong.Reason
+}
 
 // ImportFormats are what --format can be.
 var ImportFormats = []string{"auto", "ndjson", "json", "csv"}
@@ -74,7 +89,8 @@ func openDocuments(in io.Reader, name, format string, text []string) (docs docum
 		return &rowSource{part: part, rows: rows, text: text}, close, nil
 	case "json":
 		part := &onePart{in: raw}
-		return &arraySource{part: part, decoder: json.NewDecoder(part)}, close, nil
+		lines := &lineStarts{in: part, starts: []int64{0}, first: 1}
+		return &arraySource{part: part, lines: lines, decoder: json.NewDecoder(lines)}, close, nil
 	}
 	lines := bufio.NewScanner(raw)
 	lines.Buffer(nil, maxImportLine)
@@ -123,7 +139,7 @@ type lineDocuments struct {
 	line  int
 }
 
-func (l *lineDocuments) Next() (int, []byte, error) {
+func (l *lineDocuments) Next() (tree.Place, []byte, error) {
 	for l.lines.Scan() {
 		l.line++
 		body := bytes.TrimSpace(l.lines.Bytes())
@@ -131,9 +147,10 @@ func (l *lineDocuments) Next() (int, []byte, error) {
 			continue
 		}
 		if !json.Valid(body) {
-			return l.line, nil, &badDocument{"not JSON"}
+			at, why := syntaxError(tree.CheckLine("", l.line, l.lines.Bytes()), l.line, 1)
+			return at, nil, &badDocument{why}
 		}
-		return l.line, body, nil
+		return tree.Place{Line: l.line}, body, nil
 	}
 	err := l.lines.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
@@ -141,41 +158,102 @@ func (l *lineDocuments) Next() (int, []byte, error) {
 	} else if err == nil {
 		err = io.EOF
 	}
-	return l.line + 1, nil, err
+	return tree.Place{Line: l.line + 1}, nil, err
+}
+
+// lineStarts notes where lines begin in what is read through it. It keeps those behind the last place that was
+// asked for.
+type lineStarts struct {
+	in     io.Reader
+	read   int64   // bytes
+	starts []int64 // offsets, at least one
+	first  int     // number of the line that begins at the first of them
+}
+
+func (l *lineStarts) Read(to []byte) (int, error) {
+	n, err := l.in.Read(to)
+	for i, c := range to[:n] {
+		if c == '\n' {
+			l.starts = append(l.starts, l.read+int64(i)+1)
+		}
+	}
+	l.read += int64(n)
+	return n, err
+}
+
+// place is that of an offset, which is not before the one that was asked for last.
+func (l *lineStarts) place(offset int64) tree.Place {
+	passed := 0
+	for passed+1 < len(l.starts) && l.starts[passed+1] <= offset {
+		passed++
+	}
+	l.starts = slices.Delete(l.starts, 0, passed)
+	l.first += passed
+	return tree.Place{Line: l.first, Column: int(offset-l.starts[0]) + 1}
 }
 
 // arraySource are the elements of a JSON array. No more than one of them is in memory.
 type arraySource struct {
 	part    *onePart
+	lines   *lineStarts
 	decoder *json.Decoder
-	element int
 	begun   bool
 }
 
-func (a *arraySource) Next() (int, []byte, error) {
+var errNoArray = errors.New("not a JSON array")
+
+func (a *arraySource) Next() (tree.Place, []byte, error) {
 	a.part.begins()
 	if !a.begun {
 		a.begun = true
 		if token, err := a.decoder.Token(); err != nil || token != json.Delim('[') {
-			return 1, nil, errors.Join(errors.New("not a JSON array"), err)
+			return a.place(), nil, errors.Join(errNoArray, err)
 		}
 	}
-	a.element++
 	if !a.decoder.More() {
-		if _, err := a.decoder.Token(); err != nil {
-			return a.element, nil, fmt.Errorf("the array does not end: %w", err)
-		}
-		if _, err := a.decoder.Token(); err != io.EOF {
-			return a.element, nil, errors.New("something follows the end of the array")
-		}
-		return a.element, nil, io.EOF
+		return a.end()
 	}
 	var body json.RawMessage
 	err := a.decoder.Decode(&body)
-	if err == io.EOF { // behind a comma
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return a.lines.place(a.decoder.InputOffset() - int64(len(body))), body, nil
+	case errors.As(err, &syntax):
+		return a.wrong()
+	case err == io.EOF: // behind a comma
 		err = fmt.Errorf("the array does not end: %w", io.ErrUnexpectedEOF)
 	}
-	return a.element, body, err
+	return a.place(), nil, err
+}
+
+// end reads the end of the array, and what is behind it.
+func (a *arraySource) end() (tree.Place, []byte, error) {
+	if _, err := a.decoder.Token(); err != nil {
+		return a.place(), nil, fmt.Errorf("the array does not end: %w", err)
+	}
+	if _, err := a.decoder.Token(); err != io.EOF {
+		return a.place(), nil, errors.New("something follows the end of the array")
+	}
+	return a.place(), nil, io.EOF
+}
+
+// place is where the decoder has come to.
+func (a *arraySource) place() tree.Place { return a.lines.place(a.decoder.InputOffset()) }
+
+// wrong finds what is wrong with the next element, at which the decoder has stopped.
+func (a *arraySource) wrong() (tree.Place, []byte, error) {
+	rest, err := io.ReadAll(a.decoder.Buffered())
+	if err != nil {
+		return a.place(), nil, err
+	}
+	text := bytes.TrimLeft(rest, " \t\r\n")
+	at := a.lines.place(a.decoder.InputOffset() + int64(len(rest)-len(text)))
+	if json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage)) == nil {
+		return at, nil, errors.New("a comma or the end of the array is expected here")
+	}
+	at, why := syntaxError(tree.CheckLine("", at.Line, text), at.Line, at.Column)
+	return at, nil, errors.New(why)
 }
 
 // rowSource are the rows of a CSV file whose first row names the members: a.b is a member of a member. A cell
@@ -188,43 +266,28 @@ type rowSource struct {
 	columns []string
 }
 
-func (s *rowSource) Next() (int, []byte, error) {
+func (s *rowSource) Next() (tree.Place, []byte, error) {
 	s.part.begins()
 	if s.columns == nil {
-		head, err := s.rows.Read()
-		if err != nil {
-			return 1, nil, err
-		}
-		if len(head) == 1 && strings.ContainsAny(head[0], ";\t") {
-			return 1, nil, fmt.Errorf("the first row is one cell, %q: cells are divided by commas", head[0])
-		}
-		s.columns = slices.Clone(head)
-		for i, name := range s.columns {
-			if slices.Contains(s.columns[:i], name) {
-				return 1, nil, errors.New("two columns have the name '" + name + "'")
-			}
-		}
-		for _, name := range s.text {
-			if !slices.Contains(s.columns, name) {
-				return 1, nil, cli.Misuse("--text names no column: " + name)
-			}
+		if at, err := s.head(); err != nil {
+			return at, nil, err
 		}
 	}
 	cells, err := s.rows.Read()
-	line := 0
+	at := tree.Place{}
 	if len(cells) > 0 {
-		line, _ = s.rows.FieldPos(0)
+		at.Line, _ = s.rows.FieldPos(0)
 	}
-	var wrong *csv.ParseError
-	if errors.As(err, &wrong) {
-		line = wrong.StartLine
-		if errors.Is(err, csv.ErrFieldCount) {
-			return line, nil, &badDocument{fmt.Sprintf("%d cells, but the first row has %d", len(cells),
+	if wrong, place := csvError(err); wrong != nil {
+		at = place
+		if errors.Is(wrong, csv.ErrFieldCount) {
+			return at, nil, &badDocument{fmt.Sprintf("%d cells, but the first row has %d", len(cells),
 				len(s.columns))}
 		}
+		err = wrong
 	}
 	if err != nil {
-		return line, nil, err
+		return at, nil, err
 	}
 	document := map[string]any{}
 	for i, name := range s.columns {
@@ -232,11 +295,52 @@ func (s *rowSource) Next() (int, []byte, error) {
 			continue
 		}
 		if err := setMember(document, strings.Split(name, "."), s.value(name, cells[i])); err != nil {
-			return line, nil, err
+			at.Line, at.Column = s.rows.FieldPos(i)
+			return at, nil, err
 		}
 	}
 	body, err := json.Marshal(document)
-	return line, body, err
+	return at, body, err
+}
+
+// head reads the first row.
+func (s *rowSource) head() (tree.Place, error) {
+	at := tree.Place{Line: 1}
+	head, err := s.rows.Read()
+	if wrong, place := csvError(err); wrong != nil {
+		return place, wrong
+	}
+	if err != nil {
+		return at, err
+	}
+	if len(head) == 1 && strings.ContainsAny(head[0], ";\t") {
+		return at, fmt.Errorf("the first row is one cell, %q: cells are divided by commas", head[0])
+	}
+	s.columns = slices.Clone(head)
+	for i, name := range s.columns {
+		if slices.Contains(s.columns[:i], name) {
+			at.Line, at.Column = s.rows.FieldPos(i)
+			return at, errors.New("two columns have the name '" + name + "'")
+		}
+	}
+	for _, name := range s.text {
+		if !slices.Contains(s.columns, name) {
+			return at, cli.Misuse("--text names no column: " + name)
+		}
+	}
+	return at, nil
+}
+
+// csvError returns the reason and the place of an error in CSV; nil for any other error.
+func csvError(err error) (error, tree.Place) {
+	var wrong *csv.ParseError
+	switch {
+	case !errors.As(err, &wrong):
+		return nil, tree.Place{}
+	case errors.Is(err, csv.ErrFieldCount): // it is about the row
+		return wrong.Err, tree.Place{Line: wrong.StartLine}
+	}
+	return wrong.Err, tree.Place{Line: wrong.Line, Column: wrong.Column}
 }
 
 // value is what a cell stands for. An id is nothing but a string, so that one of digits needs no --text.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/tree"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -37,10 +38,10 @@ const (
 
 // importLine is a document and where it came from.
 type importLine struct {
-	number int
-	body   json.RawMessage
-	why    string // it cannot be sent for that reason
-	again  bool   // an import before this one may have sent it
+	at    tree.Place
+	body  json.RawMessage
+	why   string // it cannot be sent for that reason
+	again bool   // an import before this one may have sent it
 }
 
 // importResult is what is read of the result of one document.
@@ -178,20 +179,20 @@ func (w *importWindow) settle() error {
 	<-r.done
 	w.waiting = w.waiting[1:]
 	if r.err != nil {
-		return w.i.ended(r.lines[0].number, r.err, w.i.onward())
+		return w.i.ended(r.lines[0].at, r.err, w.i.onward())
 	}
 	for n, l := range r.lines {
 		switch res := r.results[n]; {
 		case res.Status == http.StatusConflict && w.i.there != nil:
 			if err := w.compare(l, res); err != nil {
-				return w.i.ended(l.number, err, w.i.onward())
+				return w.i.ended(l.at, err, w.i.onward())
 			}
 		case res.Status/100 == 2, res.Status == http.StatusConflict && l.again:
 			w.i.Note.Imported++
 		case l.why != "":
-			w.i.complain(l.number, l.why)
+			w.i.complain(l.at, l.why)
 		default:
-			w.i.complain(l.number, fmt.Sprintf("%d %s", res.Status, res.Message))
+			w.i.complain(l.at, fmt.Sprintf("%d %s", res.Status, res.Message))
 		}
 	}
 	w.i.Note.Documents += len(r.lines)

@@ -256,13 +256,13 @@ func (i *importer) takePart(ctx context.Context, part seedPart) error {
 // seedDocuments are documents that have been read already.
 type seedDocuments struct{ left []seed.Document }
 
-func (d *seedDocuments) Next() (int, []byte, error) {
+func (d *seedDocuments) Next() (tree.Place, []byte, error) {
 	if len(d.left) == 0 {
-		return 0, nil, io.EOF
+		return tree.Place{}, nil, io.EOF
 	}
 	one := d.left[0]
 	d.left = d.left[1:]
-	return one.Place.Line, one.Text, nil
+	return one.Place, one.Text, nil
 }
 
 // presence is how a server has a document.
@@ -350,9 +350,9 @@ func (w *importWindow) compare(l importLine, refusal importResult) error {
 	case err != nil:
 		return err
 	case there == absent: // another one has its unique key
-		w.i.complain(l.number, fmt.Sprintf("%d %s", refusal.Status, refusal.Message))
+		w.i.complain(l.at, fmt.Sprintf("%d %s", refusal.Status, refusal.Message))
 	case there == another:
-		w.i.complain(l.number, "the document is there already, and another one")
+		w.i.complain(l.at, "the document is there already, and another one")
 	case l.again:
 		w.i.Note.Imported++
 	default:

@@ -46,12 +46,31 @@ func ParseLine(file string, number int, line []byte) (*Value, error) {
 	return newJSONReader(file, line, number).whole()
 }
 
+// CheckJSON returns nil where data is one JSON value, else an *Error with the place where it ceases to be one. file
+// is what the error calls it.
+func CheckJSON(file string, data []byte) error {
+	return newJSONReader(file, data, 1).check()
+}
+
+// CheckLine is CheckJSON of the line of a number, from 1.
+func CheckLine(file string, number int, line []byte) error {
+	return newJSONReader(file, line, number).check()
+}
+
 // whole reads one value, behind which nothing follows.
 func (r *jsonReader) whole() (*Value, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	return r.value(0)
+}
+
+// check looks whether the text is one value, behind which nothing follows. The decoder stays at its start where it is.
+func (r *jsonReader) check() error {
 	var whole json.RawMessage
 	err := json.Unmarshal(r.data, &whole)
 	if err == nil {
-		return r.value(0)
+		return nil
 	}
 	at := len(r.data)
 	var syntax *json.SyntaxError
@@ -60,11 +79,11 @@ func (r *jsonReader) whole() (*Value, error) {
 	}
 	switch first := r.dec.Decode(&whole); {
 	case first == nil:
-		return nil, r.place(r.next()).Fail("something follows the end of the value")
+		return r.place(r.next()).Fail("something follows the end of the value")
 	case errors.Is(first, io.EOF), errors.Is(first, io.ErrUnexpectedEOF):
-		return nil, r.place(len(r.data)).Fail("the file ends in the middle of a value")
+		return r.place(len(r.data)).Fail("the text ends in the middle of a value")
 	}
-	return nil, r.place(at).Fail("this is not JSON: %s", err)
+	return r.place(at).Fail("this is not JSON: %s", err)
 }
 
 // place is that of an offset.

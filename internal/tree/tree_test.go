@@ -54,7 +54,7 @@ func TestPlaces(t *testing.T) {
 		"a: 1\n---\nb: 2\n":           "f.yaml: one document of YAML is expected here, not 2",
 		"{\"a\": 1,\n \"a\": 2}":      "f.json:2:2: 'a' is there a second time",
 		"{\"a\": \n  nul}":            "f.json:2:6: this is not JSON: invalid character",
-		"{\"a\": ":                    "f.json:1:7: the file ends in the middle of a value",
+		"{\"a\": ":                    "f.json:1:7: the text ends in the middle of a value",
 		"{} x":                        "f.json:1:4: something follows",
 	} {
 		name := "f.yaml"

@@ -181,7 +181,7 @@ func TestErrors(t *testing.T) {
 		{`AND p = 'v'`, `AND AND`, `Config.json:40:35: the rule 'by-sql': `},
 		{`"Topics": [`, `"Topics": {`, `Config.json:23:11: this is not JSON`},
 		{`"Logging": { "Type": "File" }`, `"Logging": `, `this is not JSON`},
-		{"\n  }\n}\n", "\n  }\n", `the file ends in the middle of a value`},
+		{"\n  }\n}\n", "\n  }\n", `the text ends in the middle of a value`},
 		{"\n  }\n}\n", "\n  }\n} x", `something follows`},
 	} {
 		if strings.Count(example, c.old) == 0 {

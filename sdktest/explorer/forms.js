@@ -272,7 +272,7 @@ export const forms = ({ page, kb, see, told, held, send, at, axe, answers }) => 
 			const kept = await page.evaluate(async () => {
 				const field = await new Promise(then => {
 					new MutationObserver((_, watch) => {
-						const field = document.querySelector('[aria-label^="Filter: the end"]')
+						const field = document.querySelector('[aria-label^="Filter: a"]')
 						if (!field) return
 						watch.disconnect()
 						field.value = 'WHERE c.n < 3'

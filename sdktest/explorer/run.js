@@ -7,6 +7,7 @@ import { browser as dataBrowser } from './browser.js'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
 import { messages } from './messages.js'
+import { querypage } from './querypage.js'
 import { safety, signIn } from './safety.js'
 import { scale } from './scale.js'
 import { trouble } from './trouble.js'
@@ -30,6 +31,7 @@ const parts = {
 	trouble,
 	browser: dataBrowser,
 	messages,
+	querypage,
 	views,
 	safety,
 	scale,

@@ -1,5 +1,7 @@
 package definition
 
+import "slices"
+
 // ContainerSettings are Mayfly's own settings of a container, beside the ContainerSpec that Cosmos DB knows.
 // They live in the container's record and go with it; replacing the container leaves them alone. The zero
 // value is what a container begins with. A value that a Container returns must not be changed.
@@ -18,6 +20,8 @@ type ContainerSettings struct {
 	// ChangesTo is the path of a queue or a topic, which is sent the change feed of latest versions: see
 	// package hook.
 	ChangesTo string `json:"changesTo,omitempty"`
+	// Queries are the saved queries, in the order of their names.
+	Queries []SavedQuery `json:"queries,omitempty"`
 }
 
 // OnExpire says what becomes of documents that expire, beyond that they are gone. It has one of its members.
@@ -42,7 +46,7 @@ const MaxMoves = 4
 // IsZero reports whether all settings are as in a new container.
 func (s ContainerSettings) IsZero() bool {
 	return s.OnExpire == nil && !s.TTLCeiling && s.AutoDeleteOnIdle == 0 && s.ExpiryEvents == nil &&
-		s.Reaper == nil && s.ChangesTo == ""
+		s.Reaper == nil && s.ChangesTo == "" && len(s.Queries) == 0
 }
 
 // MoveTo is the id of the archive; empty where there is none.
@@ -61,6 +65,7 @@ func (s ContainerSettings) Clone() ContainerSettings {
 	}
 	s.ExpiryEvents = s.ExpiryEvents.Clone()
 	s.Reaper = s.Reaper.Clone()
+	s.Queries = slices.Clone(s.Queries)
 	return s
 }
 

@@ -242,10 +242,11 @@ func (b *Binder) starAllowed(bl *Block, q *syntax.Query) {
 // selectList binds the items of a select list.
 func (b *Binder) selectList(bl *Block, items []*syntax.SelectItem, at *place) {
 	unnamed := 0
+	source := func(id *syntax.Ident) bool { return b.Idents[id] != nil }
 	seen := make(map[string]bool, len(items))
 	for _, item := range items {
 		b.expr(item.X, at)
-		name := itemName(item, b.Idents, &unnamed)
+		name := columnName(item, source, &unnamed)
 		if seen[name] {
 			b.sameName(nameSpan(item, name), name)
 		}
@@ -274,22 +275,6 @@ func namedByParameter(e syntax.Expr) bool {
 	}
 	l, ok := at.I.(*syntax.Literal)
 	return ok && l.Name != ""
-}
-
-// itemName names a column as Cosmos DB does: by its alias, by the last property of its path, by the name that
-// it consists of, or by the dollar sign and a count of those that are neither.
-func itemName(item *syntax.SelectItem, idents map[*syntax.Ident]*Alias, unnamed *int) string {
-	if item.HasAlias {
-		return item.Alias
-	}
-	if _, name, ok := syntax.PropertyOf(item.X); ok && !namedByParameter(item.X) {
-		return name
-	}
-	if id, ok := item.X.(*syntax.Ident); ok && idents[id] != nil {
-		return id.Name
-	}
-	*unnamed++
-	return "$" + strconv.Itoa(*unnamed)
 }
 
 // Parameter tells of an expression that it is a parameter that has a value.

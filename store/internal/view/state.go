@@ -18,6 +18,7 @@ const Never = math.MaxInt64
 // State is one state of a container and a moment of its clock that belongs to it. It must not be changed.
 type State struct {
 	Database, Name string
+	Identity       Identity
 	Keys           Keys
 	Spec           *definition.ContainerSpec
 	Policy         *ttl.Policy
@@ -37,9 +38,10 @@ type State struct {
 // Range is a partition range and where its items lie.
 type Range struct {
 	ID       string
-	Number   uint16 // of its slot
-	Scope    []byte // what the keys of the slot begin with
-	Min, Max []byte // effective partition keys; an empty Max has no upper bound
+	Number   uint16   // of its slot
+	Scope    []byte   // what the keys of the slot begin with
+	Min, Max []byte   // effective partition keys; an empty Max has no upper bound
+	Parents  []string // ids of the ranges that it was split from
 }
 
 // Holds reports whether an effective partition key lies in the range.
@@ -54,6 +56,29 @@ func (s *State) RangeOf(epk []byte) *Range {
 		i--
 	}
 	return &s.Ranges[i]
+}
+
+// RangeByID is the range of an id; nil where there is none.
+func (s *State) RangeByID(id string) *Range {
+	for i := range s.Ranges {
+		if s.Ranges[i].ID == id {
+			return &s.Ranges[i]
+		}
+	}
+	return nil
+}
+
+// Expired reports whether an item has expired.
+func (s *State) Expired(h *layout.Header, body []byte) bool {
+	if s.Lives.Settled() { // as nearly always: nothing is to be worked out
+		return s.Policy.Expired(h.Life, s.Now)
+	}
+	return s.Policy.Expired(s.Lives.Of(h, body), s.Now)
+}
+
+// Live reports whether an item has neither expired nor was deleted with its whole partition key.
+func (s *State) Live(item *Item) bool {
+	return !s.Expired(&item.Head, item.Body) && !s.Tombstoned(item.Head, func() []byte { return item.PK })
 }
 
 // Tombstoned reports whether an item was deleted with its whole partition key.

@@ -1,5 +1,6 @@
 // The server as the explorer sees it: Cosmos DB's REST API and /_mayfly, each request signed here with the
 // master key (HMAC-SHA256 over verb, resource type, resource link and date).
+import { sentences } from './problems'
 
 const wellKnown = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
 const kept = 'mayfly-key'
@@ -10,6 +11,7 @@ export class Failure extends Error {
 		readonly status: number,
 		readonly substatus: string,
 		message: string,
+		readonly raw = message, // as the server wrote it, with what the sentence leaves out
 	) {
 		super(message)
 	}
@@ -129,7 +131,7 @@ export async function ask(method: string, path: string, extra: Extra = {}): Prom
 			body = raw
 		}
 		if (response.status >= 400) {
-			throw new Failure(response.status, response.headers.get('x-ms-substatus') ?? '', reason(body))
+			throw new Failure(response.status, response.headers.get('x-ms-substatus') ?? '', reason(body), told(body))
 		}
 		return { status: response.status, headers: response.headers, body, text: raw }
 	} catch (e) {
@@ -188,18 +190,9 @@ function exactly(this: unknown, _name: string, v: unknown, context?: { source?: 
 // exact is JSON.parse, but for numbers that JavaScript has no room for.
 export const exact = (text: string) => JSON.parse(text, exactly)
 
-// reason takes the sentence for people out of an error's body.
-function reason(body: any): string {
-	const text = String(body?.message ?? body ?? 'The server gave no reason.')
-	const inner = /^Message: (\{.*\})\r?\n/s.exec(text)
-	if (inner)
-		try {
-			return JSON.parse(inner[1]).Errors.join(' ')
-		} catch {
-			/* it is told as it is */
-		}
-	return text.replace(/\r?\nActivityId:.*$/s, '').replace(/^Message: /, '')
-}
+// told is the message of an error's body as it came, and reason the sentences in it.
+const told = (body: any) => String(body?.message ?? body ?? 'The server gave no reason.')
+const reason = (body: any) => sentences(told(body)).join(' ')
 
 // json reads what somebody has typed.
 export function json(what: string, text: string): any {

@@ -10,7 +10,7 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { json, jsonParseLinter } from '@codemirror/lang-json'
 import { sql, SQLDialect } from '@codemirror/lang-sql'
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
-import { linter } from '@codemirror/lint'
+import { linter, setDiagnostics } from '@codemirror/lint'
 import { EditorState, Prec, type Extension } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
@@ -35,6 +35,8 @@ const theme = EditorView.theme({
 	'.cm-selectionBackground, &.cm-focused .cm-selectionBackground': {
 		backgroundColor: 'var(--select) !important',
 	},
+	// the package's own underline is an image in a data URL, which the policy refuses
+	'.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--bad)' },
 	'.cm-tooltip': {
 		backgroundColor: 'var(--raised)',
 		color: 'var(--text)',
@@ -59,6 +61,15 @@ export interface EditorProps {
 	complete?: CompletionSource
 	run?: () => void
 	height?: string
+	marks?: Mark[]
+	handle?: { current: EditorView | null } // the editor's view, for as long as it is drawn
+}
+
+// Mark is something wrong at a place of the text, in UTF-16 units.
+export interface Mark {
+	from: number
+	to: number
+	text: string
 }
 
 export default function CodeMirror(p: EditorProps) {
@@ -116,7 +127,11 @@ export default function CodeMirror(p: EditorProps) {
 			}),
 		})
 		view.current = v
-		return () => v.destroy()
+		if (p.handle) p.handle.current = v
+		return () => {
+			if (p.handle) p.handle.current = null
+			v.destroy()
+		}
 	}, [p.mode, !p.set])
 	useLayoutEffect(() => {
 		const v = view.current
@@ -124,5 +139,15 @@ export default function CodeMirror(p: EditorProps) {
 			v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: p.value } })
 		}
 	}, [p.value])
+	useLayoutEffect(() => {
+		const v = view.current
+		if (!v || !p.marks) return
+		const end = v.state.doc.length
+		const all = p.marks.map(m => {
+			const from = Math.min(m.from, end)
+			return { from, to: Math.min(Math.max(m.to, from + 1), end), severity: 'error' as const, message: m.text }
+		})
+		v.dispatch(setDiagnostics(v.state, all))
+	}, [p.marks])
 	return <div class={`editor ${p.height ?? ''}`} ref={host} />
 }

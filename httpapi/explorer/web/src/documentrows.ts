@@ -2,8 +2,10 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { runQuery } from './api'
 import { orderOf } from './documentcells'
-import { firstPage, selectAll, takeDocuments } from './early'
-import { say } from './state'
+import { firstPage, takeDocuments } from './early'
+import { countOf, inOrder, readFilter } from './filter'
+import { problemsIn } from './problemlist'
+import { moved, type Problem } from './problems'
 
 const kept = 'mayfly-page-size'
 export const pageSizes = [50, 100, 500, 1000]
@@ -12,25 +14,13 @@ const readPageSize = () => {
 	return pageSizes.includes(n) ? n : 500
 }
 
-const hasOrder = /\border\s+by\b/i
-const hasLimit = /\b(offset|limit)\b/i
-
-// countText is the query of how many documents a filter has, '' where none tells.
-export const countText = (filter: string) =>
-	hasLimit.test(filter)
-		? ''
-		: `SELECT VALUE COUNT(1) FROM c ${filter.replace(/\border\s+by\b[^'"]*$/i, '')}`
-
-// textOf is the query of a filter in a column's order.
-export const textOf = (filter: string, sort: string) =>
-	selectAll(filter) + (hasOrder.test(filter) || hasLimit.test(filter) ? '' : orderOf(sort))
-
 export interface DocumentRows {
 	rows: any[]
 	more: boolean
 	total: number | undefined
 	busy: boolean // no page has come yet
-	error: string
+	says: string // what has been made of the filter
+	wrong: Problem[] // with it or with its answer, at places of its text
 	stuck: boolean // the next page could not be had
 	text: string // the query
 	pageSize: number
@@ -51,21 +41,22 @@ export function useDocuments(p: {
 	const [rows, setRows] = useState<any[]>([]),
 		[more, setMore] = useState<string | null>(''),
 		[total, setTotal] = useState<number>()
-	const [error, setError] = useState(''),
+	const [wrong, setWrong] = useState<Problem[]>([]),
 		[stuck, setStuck] = useState<string | null>(null),
 		[busy, setBusy] = useState(true),
 		[pageSize, setSize] = useState(readPageSize)
 	const asked = useRef(0),
 		running = useRef(false),
 		inSight = useRef(0)
-	const text = textOf(p.filter, p.sort),
+	const filter = readFilter(p.filter),
+		text = inOrder(filter, orderOf(p.sort)),
 		sought = useRef(text)
 	const ask = (from: string | null, count: number) =>
-		(text === selectAll('') && !from && takeDocuments(p.db, p.coll)) ||
+		(text === readFilter('').query && !from && takeDocuments(p.db, p.coll)) ||
 		runQuery(p.db, p.coll, text, [], { continuation: from, count })
 
 	const count = async (mine: number) => {
-		const query = countText(p.filter)
+		const query = countOf(filter)
 		if (!query) return setTotal(undefined)
 		const page = await runQuery(p.db, p.coll, query, []).catch(() => null) // its rows told what is wrong
 		if (mine === asked.current) setTotal(page?.rows[0])
@@ -86,13 +77,13 @@ export function useDocuments(p: {
 			if (mine !== asked.current) return
 			setRows(r => (anew ? got : r.concat(got)))
 			setMore(page.continuation)
-			setError('')
+			setWrong([])
 			setStuck(null)
 			if (!page.continuation && anew) setTotal(got.length)
 			else if (anew) count(mine)
 		} catch (e) {
 			if (mine !== asked.current) return
-			setError(say(e))
+			setWrong(moved(problemsIn(e, text), filter.before))
 			setStuck(from) // and more is not asked for until somebody says so
 			if (anew) setRows([])
 			setMore(null)
@@ -137,8 +128,9 @@ export function useDocuments(p: {
 		rows,
 		more: !!more || stuck !== null,
 		total,
-		busy: busy && !error,
-		error,
+		busy: busy && !wrong.length,
+		says: filter.says,
+		wrong,
 		stuck: stuck !== null,
 		text,
 		pageSize,

@@ -6,9 +6,10 @@ import { DocumentPanel } from './document'
 import { documentColumns } from './documentcells'
 import { useDocuments } from './documentrows'
 import { Grid } from './grid'
+import { ProblemList } from './problemlist'
 import { noRows } from './selection'
 import { go, useShown, useSignal } from './state'
-import { Bad, Button, Empty } from './ui'
+import { Button, Empty } from './ui'
 import { stay } from './unsaved'
 
 export { Countdown, preview } from './documentcells'
@@ -19,7 +20,8 @@ export function Documents(p: In & { open: string[] }) {
 		[typed, type] = useState(filter)
 	const [selection, select] = useState(noRows),
 		[making, make] = useState(false)
-	const grid = useRef<HTMLDivElement>(null)
+	const grid = useRef<HTMLDivElement>(null),
+		field = useRef<HTMLInputElement>(null)
 	const moved = useSignal('data'),
 		paths = p.of.partitionKey.paths
 	const docs = useDocuments({ ...p, filter, sort, moved })
@@ -62,9 +64,10 @@ export function Documents(p: In & { open: string[] }) {
 				>
 					<input
 						class="mono grow"
-						aria-label="Filter: the end of a query, such as WHERE c.n > 1"
+						ref={field}
+						aria-label="Filter: a condition, words to search for, or the end of a query"
 						value={typed}
-						placeholder="WHERE c.n > 1 ORDER BY c.n"
+						placeholder="c.n > 1, words to search for, or WHERE … ORDER BY …"
 						onInput={e => type((e.target as HTMLInputElement).value)}
 					/>
 					<button class="btn">Filter</button>
@@ -82,7 +85,21 @@ export function Documents(p: In & { open: string[] }) {
 						New document
 					</Button>
 				</form>
-				<Bad text={docs.error} />
+				{docs.says && (
+					<p class="soft foot" role="status">
+						{docs.says}
+					</p>
+				)}
+				<ProblemList
+					of={docs.wrong}
+					text={filter}
+					label="What is wrong with the filter"
+					echo
+					show={(from, to) => {
+						field.current!.focus()
+						field.current!.setSelectionRange(from, to)
+					}}
+				/>
 				{docs.stuck && <Button do={docs.next}>Load more</Button>}
 				<Grid
 					label="Documents"
@@ -104,7 +121,7 @@ export function Documents(p: In & { open: string[] }) {
 					tick={500}
 					at={grid}
 					empty={
-						docs.error ? null : <Empty>No document{filter && ' that fits the filter'}.</Empty>
+						docs.wrong.length ? null : <Empty>No document{filter && ' that fits the filter'}.</Empty>
 					}
 				/>
 			</div>

@@ -1,10 +1,10 @@
 // What a container's first rows need is asked for before anything is drawn, all of it at once: a browser
 // takes some frames to draw the page, and a request of what is drawn last would wait for them.
 import { collPath, get, hasKey, runQuery, type Page } from './api'
+import { readFilter } from './filter'
 import { here } from './state'
 
 export const firstPage = 50
-export const selectAll = (filter: string) => `SELECT * FROM c ${filter}`
 
 const begun = new Map<string, Promise<unknown>>()
 
@@ -18,7 +18,7 @@ export function begin() {
 	}
 	start('container', get(collPath(db, coll)))
 	if ((tab ?? 'documents') === 'documents' && !location.hash.includes('?'))
-		start('documents', runQuery(db, coll, selectAll(''), [], { count: firstPage }))
+		start('documents', runQuery(db, coll, readFilter('').query, [], { count: firstPage }))
 }
 
 // take hands out what was asked for, once.

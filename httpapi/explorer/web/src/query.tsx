@@ -2,11 +2,13 @@
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete'
 import type { EditorView } from '@codemirror/view'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { collPath, isObject, json, list, own as mayfly, post, runQuery, type Page } from './api'
+import { collPath, exact, isObject, list, own as mayfly, post, runQuery, type Page } from './api'
 import type { In } from './container'
 import { Editor } from './editor'
 import { functions } from './functions'
 import { Plan } from './plan'
+import { ProblemList, problemsIn } from './problemlist'
+import { jsonProblem, type Problem } from './problems'
 import { plural, say, useShown } from './state'
 import { Bad, Button, Empty, Json, Stats, Table } from './ui'
 
@@ -91,6 +93,25 @@ interface Ran extends Page {
 	took: number
 }
 
+// Wrong is what is wrong, and the text that its places are in: the query that was sent, or the parameters.
+interface Wrong {
+	of: Problem[]
+	text: string
+	inParameters?: boolean
+}
+
+// point puts an editor's cursor at a place.
+function point(view: EditorView | null, from: number, to: number) {
+	const end = view?.state.doc.length ?? 0
+	view?.dispatch({ selection: { anchor: Math.min(from, end), head: Math.min(to, end) }, scrollIntoView: true })
+	view?.focus()
+}
+
+function select(field: HTMLInputElement, from: number, to: number) {
+	field.focus()
+	field.setSelectionRange(from, to)
+}
+
 export function QueryTab(p: In) {
 	const kept = `mayfly-query-${p.db}/${p.coll}`,
 		first = sessionStorage.getItem(kept) ?? 'SELECT * FROM c'
@@ -102,9 +123,11 @@ export function QueryTab(p: In) {
 		[ran, setRan] = useState<Ran | null>(null),
 		[rows, setRows] = useState<any[]>([])
 	const [plan, setPlan] = useState<any>(null),
-		[error, setError] = useState(''),
+		[wrong, setWrong] = useState<Wrong | null>(null),
 		[busy, setBusy] = useState(false)
-	const running = useRef<AbortController | null>(null),
+	const field = useRef<HTMLInputElement>(null),
+		view = useRef<EditorView | null>(null),
+		running = useRef<AbortController | null>(null),
 		explained = useRef(0),
 		last = useRef('') // the query and the parameters that the URL has
 	const paths = useRef(new Map<string, Set<string>>()),
@@ -137,28 +160,34 @@ export function QueryTab(p: In) {
 		run(asked, given)
 	}, [asked, given])
 	// attempt ends what runs and runs something else: what an older one brings is dropped.
-	const attempt = async (what: (signal: AbortSignal) => Promise<void>) => {
+	const attempt = async (query: string, what: (signal: AbortSignal) => Promise<void>) => {
 		running.current?.abort()
 		const mine = (running.current = new AbortController())
 		const timer = setTimeout(() => setBusy(running.current === mine), 300) // what is quick needs no button
 		try {
 			await what(mine.signal)
 		} catch (e) {
-			if (!mine.signal.aborted) setError(say(e))
+			if (!mine.signal.aborted) setWrong({ text: query, of: problemsIn(e, query) })
 		} finally {
 			clearTimeout(timer)
 			if (running.current === mine) setBusy(false)
 		}
 	}
 	const run = (query = text, given = params) =>
-		attempt(async signal => {
+		attempt(query, async signal => {
 			last.current = query + given
 			sessionStorage.setItem(kept, query)
 			setAsked(query, !!asked && asked !== query) // the back button leads to the one before
 			setGiven(given)
-			setError('')
+			setWrong(null)
+			const fault = jsonProblem(given)
+			if (fault) {
+				setRan(null)
+				setWrong({ text: given, of: [fault], inParameters: true })
+				return
+			}
 			try {
-				const parameters = json('list of parameters', given),
+				const parameters = exact(given),
 					began = performance.now()
 				const page = await runQuery(p.db, p.coll, query, parameters, { signal })
 				if (signal.aborted) return
@@ -184,35 +213,47 @@ export function QueryTab(p: In) {
 	}
 	// A page belongs to the query that has the pages before it, whatever stands in the editor by now.
 	const next = (of: Ran) =>
-		attempt(async signal => {
+		attempt(of.query, async signal => {
 			const began = performance.now(),
 				options = { continuation: of.continuation, signal }
 			const page = await runQuery(p.db, p.coll, of.query, of.parameters, options)
 			if (signal.aborted) return
 			setRan({ ...of, ...page, took: performance.now() - began })
 			setRows(r => r.concat(page.rows))
-			setError('')
+			setWrong(null)
 		})
 	const cancel = () => {
 		running.current?.abort()
 		setBusy(false)
 	}
+	const marks = useMemo(
+		() => (wrong && !wrong.inParameters ? wrong.of.filter(x => x.from >= 0) : []),
+		[wrong],
+	)
 	// It is drawn when the rows change, and not with each key that is pressed in the editor.
 	const table = useMemo(
 		() => (show === 'json' ? <Json of={rows.slice(-most)} /> : <Rows of={rows.slice(-most)} />),
 		[rows, show],
 	)
+	const keys = (e: KeyboardEvent) => {
+		if (e.key !== 'Enter' || !e.shiftKey || e.ctrlKey || e.metaKey) return
+		e.preventDefault()
+		e.stopPropagation()
+		run()
+	}
 	const views = [
 		['table', 'Table'],
 		['json', 'JSON'],
 		['plan', 'Plan'],
 	]
 	return (
-		<div class="query">
+		<div class="query" onKeyDownCapture={keys}>
 			<Editor
 				label="Text of the query"
 				mode="sql"
 				value={text}
+				handle={view}
+				marks={marks}
 				set={edit}
 				run={() => run()}
 				height="short"
@@ -232,6 +273,7 @@ export function QueryTab(p: In) {
 					</button>
 				)}
 				<input
+					ref={field}
 					class="mono grow"
 					aria-label="Parameters, as JSON"
 					value={params}
@@ -246,7 +288,15 @@ export function QueryTab(p: In) {
 					))}
 				</div>
 			</div>
-			<Bad text={error} />
+			{wrong && (
+				<ProblemList
+					of={wrong.of}
+					text={wrong.text}
+					label="What is wrong with the query"
+					echo={wrong.inParameters}
+					show={(from, to) => (wrong.inParameters ? select(field.current!, from, to) : point(view.current, from, to))}
+				/>
+			)}
 			{ran && (
 				<Stats
 					of={[
@@ -257,7 +307,7 @@ export function QueryTab(p: In) {
 					]}
 				/>
 			)}
-			{!ran && !error && !last.current && (
+			{!ran && !wrong && !last.current && (
 				<Empty>Names come from the container's own documents: press Ctrl Space after a dot.</Empty>
 			)}
 			{ran && show !== 'plan' && rows.length > most && (

@@ -1,4 +1,4 @@
-package store
+package value
 
 import (
 	"time"
@@ -98,4 +98,23 @@ type ImportOptions struct {
 	// ExpiresIn is how long the item has still to live by the policy in force, in whole seconds: a fraction
 	// counts as one.
 	ExpiresIn time.Duration
+}
+
+// The sizes of pages.
+const (
+	DefaultPageItems = 100     // of a page whose client names no number
+	MaxPageItems     = 1000    // of a page whose client leaves the number to the server
+	MaxPageBytes     = 4 << 20 // a page that has so many is closed: one more item may follow
+)
+
+// PageLimit is how many items a page has at most, of which a client has asked for so many: see
+// ListOptions.MaxItems.
+func PageLimit(asked int) int {
+	switch {
+	case asked == 0:
+		return DefaultPageItems
+	case asked < 0:
+		return MaxPageItems
+	}
+	return asked
 }

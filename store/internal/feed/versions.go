@@ -1,4 +1,4 @@
-package store
+package feed
 
 import (
 	"bytes"
@@ -10,33 +10,36 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // Change is one entry of a change feed.
 type Change struct {
-	Kind      ChangeKind
-	LSN       uint64 // of the transaction that made the change
-	Timestamp int64  // second of the change, since 1970
-	Item      Item   // what the change made; zero for a delete or an expiry
+	Kind      Kind
+	LSN       uint64     // of the transaction that made the change
+	Timestamp int64      // second of the change, since 1970
+	Item      value.Item // what the change made; zero for a delete or an expiry
 
 	// PreviousLSN is that of the version which was replaced or deleted, Previous the version itself, nil
 	// where it is not kept. Both are of AllVersions alone.
 	PreviousLSN uint64
-	Previous    *Item
+	Previous    *value.Item
 	// Key is that of the item which was deleted or has expired.
-	Key Key
+	Key value.Key
 
-	c *Container
+	def *definition.PartitionKeyDefinition
 }
 
 // String names the kind as Cosmos DB does: an expiry is a delete there.
-func (k ChangeKind) String() string {
+func (k Kind) String() string {
 	switch k {
-	case ChangeCreate:
+	case Create:
 		return "create"
-	case ChangeReplace:
+	case Replace:
 		return "replace"
-	case ChangeDelete, ChangeExpire:
+	case Delete, Expire:
 		return "delete"
 	}
 	return "latest"
@@ -45,10 +48,8 @@ func (k ChangeKind) String() string {
 // AppendJSON appends the change as Cosmos DB's feeds show it: of LatestVersions the document with the system
 // property _lsn, of AllVersions an object of current, previous and metadata.
 func (ch *Change) AppendJSON(dst []byte) []byte {
-	if ch.Kind == ChangeLatest {
-		sys := ch.Item.system()
-		sys.LSN = ch.LSN
-		return sys.Append(dst, ch.Item.body)
+	if ch.Kind == Latest {
+		return ch.Item.AppendChanged(dst, ch.LSN)
 	}
 	return ch.AppendSeparately(dst)
 }
@@ -69,17 +70,17 @@ func (ch *Change) AppendSeparately(dst []byte) []byte {
 }
 
 // gone reports whether there is no item after the change.
-func (ch *Change) gone() bool { return ch.Kind == ChangeDelete || ch.Kind == ChangeExpire }
+func (ch *Change) gone() bool { return ch.Kind == Delete || ch.Kind == Expire }
 
 func (ch *Change) appendMetadata(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `{"crts":`...), ch.Timestamp, 10)
 	dst = strconv.AppendUint(append(dst, `,"lsn":`...), ch.LSN, 10)
-	if ch.Kind == ChangeLatest { // what it came from is not known
+	if ch.Kind == Latest { // what it came from is not known
 		return append(dst, '}')
 	}
 	dst = append(append(dst, `,"operationType":"`...), ch.Kind.String()...)
 	dst = strconv.AppendUint(append(dst, `","previousImageLSN":`...), ch.PreviousLSN, 10)
-	if ch.Kind == ChangeExpire {
+	if ch.Kind == Expire {
 		dst = append(dst, `,"timeToLiveExpired":true`...)
 	}
 	if ch.gone() {
@@ -94,7 +95,7 @@ func (ch *Change) appendMetadata(dst []byte) []byte {
 				dst = append(dst, ',')
 			}
 			first = false
-			dst = jsondoc.AppendString(dst, ch.c.def.Paths[i][len("/"):])
+			dst = jsondoc.AppendString(dst, ch.def.Paths[i][len("/"):])
 			dst = append(append(dst, ':'), v.Raw()...)
 		}
 		dst = append(dst, '}')
@@ -103,14 +104,14 @@ func (ch *Change) appendMetadata(dst []byte) []byte {
 }
 
 // fillVersions is fill in the feed of all versions.
-func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) {
-	window := src.st.retention()
+func (f *Reader) fillVersions(src *scan.Source, at *layout.Sequence) (err error) {
+	window := src.State.Versions
 	if window == 0 {
 		return fault.New(fault.CodeBadRequest,
 			"The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
 	}
-	oldest := src.now - window // what was written in this second or before is outside of the window
-	start := &f.req.Start
+	oldest := src.State.Now - window // what was written in this second or before is outside of the window
+	start := &f.Start
 	fromKept := start.Kept && at.LSN() == 0
 	switch {
 	case start.Now:
@@ -118,7 +119,7 @@ func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) 
 	case start.After == "" && !start.Kept && f.since < oldest:
 		return outsideRetention()
 	}
-	it := src.r.Scan(layout.Behind(src.s.scope, layout.FamilyVersions, *at), false)
+	it := src.Reader.Scan(layout.Behind(src.Range.Scope, layout.FamilyVersions, *at), false)
 	ended := false
 	for err == nil && it.Next() {
 		seq := layout.KeySequence(it.Key())
@@ -133,13 +134,13 @@ func (f *feedReader) fillVersions(src *source, at *layout.Sequence) (err error) 
 		case v.TS <= f.since || outside && fromKept:
 		case outside:
 			err = outsideRetention()
-		case src.sp.wantsVersion(&v):
-			err = f.addVersion(src.st, seq, &v)
+		case src.Span.WantsVersion(&v):
+			err = f.addVersion(src.State, seq, &v)
 		}
 		*at = seq
 	}
 	if fromKept && !ended && at.LSN() == 0 {
-		*at = layout.LastOf(src.at.LSN) // what comes and is not kept any more when it is read is missed
+		*at = layout.LastOf(src.At.LSN) // what comes and is not kept any more when it is read is missed
 	}
 	if cerr := it.Close(); err == nil {
 		err = cerr
@@ -151,25 +152,20 @@ func outsideRetention() error {
 	return fault.New(fault.CodeBadRequest, "You must read the change feed from within the retention period.")
 }
 
-// wantsVersion reports whether a version is in the scope.
-func (sp *span) wantsVersion(v *layout.Version) bool {
-	return sp.wants(v.EPK) && bytes.HasPrefix(v.EPK, sp.epk) && bytes.HasPrefix(v.PK, sp.pk)
-}
-
 // addVersion adds a change with its images. Its slices outlive the page's snapshot.
-func (f *feedReader) addVersion(st *containerState, seq layout.Sequence, v *layout.Version) error {
-	ch := Change{Kind: ChangeKind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(), c: f.c}
+func (f *Reader) addVersion(state *view.State, seq layout.Sequence, v *layout.Version) error {
+	ch := Change{Kind: Kind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(), def: &state.Keys.Def}
 	if ch.gone() {
-		key, err := decodeKey(v.PK)
+		key, err := keyOf(v.PK)
 		if err != nil {
 			return err
 		}
-		ch.Key = Key{Partition: key, ID: v.ID}
+		ch.Key = value.Key{Partition: key, ID: v.ID}
 	} else {
-		ch.Item = f.c.imageItem(v, layout.Image{Slot: v.Slot, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
+		ch.Item = imageItem(f.Owner, v, layout.Image{Slot: v.Slot, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
 	}
-	if len(v.Previous.Body) > 0 && st.showsPrevious(v.Kind) {
-		previous := f.c.imageItem(v, v.Previous)
+	if len(v.Previous.Body) > 0 && showsPrevious(state.Spec, v.Kind) {
+		previous := imageItem(f.Owner, v, v.Previous)
 		ch.Previous = &previous
 	}
 	f.add(ch, len(v.Body)+len(v.Previous.Body), v.Last)
@@ -178,8 +174,8 @@ func (f *feedReader) addVersion(st *containerState, seq layout.Sequence, v *layo
 
 // showsPrevious reports whether the feed of all versions has the version before a change of a kind. A
 // definition that does not say shows all that are kept.
-func (st *containerState) showsPrevious(kind uint8) bool {
-	mode, given := st.spec.PreviousImages()
+func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
+	mode, given := spec.PreviousImages()
 	if kind == layout.Replaced {
 		return !given || mode&definition.PreviousOfReplace != 0
 	}
@@ -187,14 +183,14 @@ func (st *containerState) showsPrevious(kind uint8) bool {
 }
 
 // imageItem makes an item of an image of a version.
-func (c *Container) imageItem(v *layout.Version, i layout.Image) Item {
+func imageItem(of value.Owner, v *layout.Version, i layout.Image) value.Item {
 	head := layout.Header{Slot: i.Slot, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
 	head.Life.TS = i.TS
-	return Item{c: c, rid: v.RID, head: head, body: bytes.Clone(i.Body)}
+	return value.NewItem(of, v.RID, head, bytes.Clone(i.Body), "")
 }
 
-// decodeKey reads a partition key as it is stored.
-func decodeKey(pk []byte) (definition.PartitionKey, error) {
+// keyOf reads a partition key as it is stored.
+func keyOf(pk []byte) (definition.PartitionKey, error) {
 	key, err := definition.DecodeOrdered(pk)
 	if err != nil {
 		return key, fmt.Errorf("%w: a partition key: %v", engine.ErrCorrupt, err)

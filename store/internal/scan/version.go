@@ -1,4 +1,4 @@
-package store
+package scan
 
 import (
 	"errors"
@@ -14,19 +14,19 @@ import (
 // mark. What makes an item die or live without moving either is told by the rest. A purge notes its second,
 // and takes nothing but the dead away; who is dead and not purged is counted one by one. A lease notes its
 // second, too: in that same second another one may follow, so nothing is told then.
-func (s *source) Version() (version string, ok bool, err error) {
-	if !s.at.Settled || len(s.st.tombstones) > 0 {
+func (s *Source) Version() (version string, ok bool, err error) {
+	if !s.At.Settled || len(s.State.Tombstones) > 0 {
 		return "", false, nil
 	}
 	var seconds [2]uint64
-	for i, key := range [][]byte{layout.SweptKey(s.s.scope), layout.LeasedKey(s.s.scope)} {
-		b, err := s.r.Get(key)
+	for i, key := range [][]byte{layout.SweptKey(s.Range.Scope), layout.LeasedKey(s.Range.Scope)} {
+		b, err := s.Reader.Get(key)
 		if err != nil && !errors.Is(err, engine.ErrNotFound) {
 			return "", false, err
 		}
 		seconds[i], _ = layout.NumberOf(b)
 	}
-	if seconds[1] > 0 && int64(seconds[1]) >= s.now {
+	if seconds[1] > 0 && int64(seconds[1]) >= s.State.Now {
 		return "", false, nil
 	}
 	dead := fnv.New64a()
@@ -36,5 +36,5 @@ func (s *source) Version() (version string, ok bool, err error) {
 	if err != nil || !ok {
 		return "", false, err
 	}
-	return fmt.Sprint(s.s.id, s.at.LSN, s.at.Mark, seconds, dead.Sum64()), true, nil
+	return fmt.Sprint(s.Range.ID, s.At.LSN, s.At.Mark, seconds, dead.Sum64()), true, nil
 }

@@ -1,4 +1,4 @@
-package store
+package scan
 
 import (
 	"bytes"
@@ -14,24 +14,24 @@ import (
 // Count implements query.Counter: the keys of the scope, less those of the dead. Each document has one change
 // feed entry, one point key and one posting of its partition key; whichever there is for the scope is
 // counted.
-func (s *source) Count() (n int64, ok bool) {
-	if len(s.st.tombstones) > 0 || !s.st.lives.Settled() {
+func (s *Source) Count() (n int64, ok bool) {
+	if len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() {
 		return 0, false
 	}
 	var rg engine.Range
 	switch {
-	case s.sp.shared:
+	case s.Span.Shared:
 		return 0, false // the posting is shared with other ranges
-	case s.sp.prefix != nil:
-		rg = engine.Prefix(s.sp.prefix)
-	case len(s.sp.min) > 0 || len(s.sp.max) > 0:
+	case s.Span.Prefix != nil:
+		rg = engine.Prefix(s.Span.Prefix)
+	case len(s.Span.Min) > 0 || len(s.Span.Max) > 0:
 		rg = s.pointRange()
 	default:
-		rg = layout.SlotFamily(s.s.scope, layout.FamilyFeed)
+		rg = layout.SlotFamily(s.Range.Scope, layout.FamilyFeed)
 	}
 	dead, ok, err := s.countDead()
 	if err == nil && ok {
-		n, err = view.Count(s.r, rg, math.MaxInt64)
+		n, err = view.Count(s.Reader, rg, math.MaxInt64)
 	}
 	if err != nil {
 		s.err = err
@@ -41,25 +41,25 @@ func (s *source) Count() (n int64, ok bool) {
 }
 
 // pointRange is the point keys of the part of the slot that lies between the bounds of the scope.
-func (s *source) pointRange() engine.Range {
-	lo, hi := s.s.min, s.s.max
-	if bytes.Compare(lo, s.sp.min) < 0 {
-		lo = s.sp.min
+func (s *Source) pointRange() engine.Range {
+	lo, hi := s.Range.Min, s.Range.Max
+	if bytes.Compare(lo, s.Span.Min) < 0 {
+		lo = s.Span.Min
 	}
-	if len(hi) == 0 || len(s.sp.max) > 0 && bytes.Compare(s.sp.max, hi) < 0 {
-		hi = s.sp.max
+	if len(hi) == 0 || len(s.Span.Max) > 0 && bytes.Compare(s.Span.Max, hi) < 0 {
+		hi = s.Span.Max
 	}
-	return layout.PointsBetween(s.c.cid, lo, hi)
+	return layout.PointsBetween(s.State.Keys.CID, lo, hi)
 }
 
 // Dead implements query.Census: the documents that have expired and are still there. Of a scope that is a
 // part of the slot the index says nothing, nor does it where partition keys were deleted whole or while times
 // to live are beginning to count from another property.
-func (s *source) Dead(most int) (rids []uint64, ok bool, err error) {
-	lo, hi := s.s.min, s.s.max
-	inside := bytes.Compare(s.sp.min, lo) <= 0 &&
-		(len(s.sp.max) == 0 || len(hi) > 0 && bytes.Compare(s.sp.max, hi) >= 0)
-	if len(s.st.tombstones) > 0 || !s.st.lives.Settled() || !inside || s.sp.prefix != nil {
+func (s *Source) Dead(most int) (rids []uint64, ok bool, err error) {
+	lo, hi := s.Range.Min, s.Range.Max
+	inside := bytes.Compare(s.Span.Min, lo) <= 0 &&
+		(len(s.Span.Max) == 0 || len(hi) > 0 && bytes.Compare(s.Span.Max, hi) >= 0)
+	if len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() || !inside || s.Span.Prefix != nil {
 		return nil, false, nil
 	}
 	ok, err = s.eachDead(most, func(rid uint64) { rids = append(rids, rid) })
@@ -69,23 +69,23 @@ func (s *source) Dead(most int) (rids []uint64, ok bool, err error) {
 
 // countDead counts the documents of the scope that have expired and are still there; false where they are too
 // many.
-func (s *source) countDead() (dead int64, ok bool, err error) {
+func (s *Source) countDead() (dead int64, ok bool, err error) {
 	ok, err = s.eachDead(view.MaxGhosts, func(uint64) { dead++ })
 	return dead, ok, err
 }
 
 // eachDead calls fn for each document of the scope that has expired and is still there; false where more than
 // most may have.
-func (s *source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
-	inherit, due := s.st.policy().Cutoffs(s.now)
+func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
+	inherit, due := s.State.Policy.Cutoffs(s.State.Now)
 	looked := 0
 	ok = true
 	for _, f := range []struct {
 		family byte
 		cutoff int64
 	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
-		prefix := layout.TimePrefix(s.s.scope, f.family)
-		err = host.EachDue(s.r, prefix, f.cutoff, func(e host.Entry) (more bool, err error) {
+		prefix := layout.TimePrefix(s.Range.Scope, f.family)
+		err = host.EachDue(s.Reader, prefix, f.cutoff, func(e host.Entry) (more bool, err error) {
 			if looked++; looked > most {
 				ok = false
 				return false, nil
@@ -104,11 +104,11 @@ func (s *source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 }
 
 // dead reports whether an item of the scope has expired.
-func (s *source) dead(rid uint64) (bool, error) {
+func (s *Source) dead(rid uint64) (bool, error) {
 	if s.items == nil {
-		s.items = s.r.Scan(layout.SlotFamily(s.s.scope, layout.FamilyItem), false)
+		s.items = s.Reader.Scan(layout.SlotFamily(s.Range.Scope, layout.FamilyItem), false)
 	}
-	key := layout.AppendSlotKey(nil, s.s.scope, layout.FamilyItem, rid)
+	key := layout.AppendSlotKey(nil, s.Range.Scope, layout.FamilyItem, rid)
 	if !s.items.SeekGE(key) || !bytes.Equal(s.items.Key(), key) {
 		return false, nil
 	}
@@ -116,6 +116,6 @@ func (s *source) dead(rid uint64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	in := s.sp.wants(h.EPK) && (s.sp.prefix == nil || s.inPartition(h, body))
-	return in && s.st.expired(&h, body, s.now), nil
+	in := s.Span.Wants(h.EPK) && (s.Span.Prefix == nil || s.inPartition(h, body))
+	return in && s.State.Expired(&h, body), nil
 }

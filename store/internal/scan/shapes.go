@@ -1,4 +1,4 @@
-package store
+package scan
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 
 // Lacking implements query.Shapes: it merges the postings of the shapes that do not have the path, and that
 // of the documents whose shape is not listed.
-func (s *source) Lacking(path index.Path, from uint64, reverse bool) (query.Postings, bool) {
+func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Postings, bool) {
 	names, err := s.shapesWithout(path)
 	if err != nil {
 		s.err = err
@@ -20,16 +20,16 @@ func (s *source) Lacking(path index.Path, from uint64, reverse bool) (query.Post
 	}
 	prefixes := make([][]byte, len(names))
 	for i, name := range names {
-		prefixes[i] = layout.SlotPrefix(s.s.scope, index.ShapeKey(name))
+		prefixes[i] = layout.SlotPrefix(s.Range.Scope, index.ShapeKey(name))
 	}
-	return posting.Merge(s.r, prefixes, from, reverse), true
+	return posting.Merge(s.Reader, prefixes, from, reverse), true
 }
 
 // shapesWithout returns the names of the shapes that do not have a path, and the name of those that are not
 // listed.
-func (s *source) shapesWithout(path index.Path) (names [][]byte, err error) {
-	prefix := layout.SlotPrefix(s.s.scope, index.ShapeRecordKey(nil))
-	it := s.r.Scan(engine.Prefix(prefix), false)
+func (s *Source) shapesWithout(path index.Path) (names [][]byte, err error) {
+	prefix := layout.SlotPrefix(s.Range.Scope, index.ShapeRecordKey(nil))
+	it := s.Reader.Scan(engine.Prefix(prefix), false)
 	for it.Next() {
 		if !index.ShapeHas(it.Value(), path) {
 			names = append(names, slices.Clone(it.Key()[len(prefix):len(it.Key())-layout.RIDLen]))

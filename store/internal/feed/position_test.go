@@ -1,24 +1,18 @@
-package store
+package feed
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
-	"github.com/mayflydb/mayfly/store/internal/layout"
-	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 func TestFeedPositions(t *testing.T) {
-	slotOf := func(id int, parents ...int) *partition {
-		s, err := newPartition(layout.CIDBit, record.Range{ID: id, Max: definition.MaxEPK, Parents: parents})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+	rangeOf := func(id string, parents ...string) *view.Range {
+		return &view.Range{ID: id, Parents: parents}
 	}
-	ranges := []*partition{slotOf(0), slotOf(3, 1), slotOf(4, 2, 1)}
+	ranges := []*view.Range{rangeOf("0"), rangeOf("3", "1"), rangeOf("4", "2", "1")}
 	for text, want := range map[string][3]uint64{
 		"":                  {0, 0, 0},
 		"7":                 {7, 7, 7},
@@ -26,30 +20,30 @@ func TestFeedPositions(t *testing.T) {
 		"0:5,3:12,2:11":     {5, 12, 11},
 		"0:5,3:12,4:13":     {5, 12, 13},
 		"9:1":               {0, 0, 0}, // of ranges that nobody knows: from the beginning
-		"0:281474976710654": {maxSequence - 1, 0, 0},
+		"0:281474976710654": {MaxSequence - 1, 0, 0},
 	} {
-		p, err := parsePositions(text, maxSequence)
+		p, err := ParsePositions(text, MaxSequence)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
 		var at [3]uint64
 		for i, s := range ranges {
-			at[i] = p.of(s)
+			at[i] = p.Of(s)
 		}
 		if at != want {
 			t.Errorf("%q: %v, want %v", text, at, want)
 		}
-		again, err := parsePositions(formatPositions(ranges, at[:]), maxSequence)
+		again, err := ParsePositions(FormatPositions(ranges, at[:]), MaxSequence)
 		for i, s := range ranges {
-			if err != nil || again.of(s) != at[i] {
+			if err != nil || again.Of(s) != at[i] {
 				t.Errorf("%q: %v does not come back: %v", text, at, err)
 			}
 		}
 	}
 	for _, text := range []string{"x", "-1", "+1", "1.0", " 1", ":1", "1:", "1:2,", ",", "1:2:3", "1,2",
 		"0x1", "1_0", "281474976710655", strings.Repeat("9", 40)} {
-		if _, err := parsePositions(text, maxSequence); fault.ErrorCode(err) != fault.CodeBadRequest ||
+		if _, err := ParsePositions(text, MaxSequence); fault.ErrorCode(err) != fault.CodeBadRequest ||
 			err == nil {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -1,4 +1,4 @@
-package store
+package scan
 
 import (
 	"bytes"
@@ -12,26 +12,36 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/posting"
 )
 
-// documents walks the documents of a scope: a slot's, or those that a partition's posting names.
-type documents struct {
-	s       *source
+// Documents walks the documents of a scope: a slot's, or those that a partition's posting names.
+type Documents struct {
+	s       *Source
 	items   engine.Iterator
 	posting query.Postings // nil for a whole slot
 	from    uint64         // where the posting is to begin; 0: it has begun
 	ahead   []uint64       // read from the posting and not fetched yet
-	row     row
+	row     Row
 	err     error
 	skip    func(rid uint64) bool // see Skip; nil: never
 }
 
+// Expect prepares the walk over a whole range for so many items.
+func (d *Documents) Expect(items int) {
+	if d.items != nil && d.posting == nil {
+		engine.Expect(d.items, items)
+	}
+}
+
+// Row is the document that Next has come to, until the next call of it.
+func (d *Documents) Row() *Row { return &d.row }
+
 // Skip implements query.Skipping.
-func (d *documents) Skip(on func(rid uint64) bool) { d.skip = on }
+func (d *Documents) Skip(on func(rid uint64) bool) { d.skip = on }
 
 // passes reports whether to go on behind an item that is no document of the scope.
-func (d *documents) passes(rid uint64) bool { return d.skip == nil || d.skip(rid) }
+func (d *Documents) passes(rid uint64) bool { return d.skip == nil || d.skip(rid) }
 
 // Next implements query.Documents.
-func (d *documents) Next() bool {
+func (d *Documents) Next() bool {
 	if d.items == nil || d.err != nil {
 		return false
 	}
@@ -44,7 +54,7 @@ func (d *documents) Next() bool {
 			d.err = engine.ErrCorrupt
 			return false
 		}
-		if ok, d.err = d.s.take(&d.row, rid, d.items.Value(), false); ok || d.err != nil {
+		if ok, d.err = d.s.Take(&d.row, rid, d.items.Value(), false); ok || d.err != nil {
 			return ok
 		}
 		if !d.passes(rid) {
@@ -54,7 +64,7 @@ func (d *documents) Next() bool {
 	return false
 }
 
-func (d *documents) nextPosted() bool {
+func (d *Documents) nextPosted() bool {
 	for rid, more := d.nextRID(); more; rid, more = d.nextRID() {
 		var ok bool
 		if _, ok, d.err = d.s.fetch(d.items, &d.row, rid, true); ok || d.err != nil {
@@ -69,7 +79,7 @@ func (d *documents) nextPosted() bool {
 
 // nextRID is the next rid of the posting. Where the documents are far away those that follow are brought with
 // it.
-func (d *documents) nextRID() (rid uint64, more bool) {
+func (d *Documents) nextRID() (rid uint64, more bool) {
 	if len(d.ahead) > 0 {
 		rid, d.ahead = d.ahead[0], d.ahead[1:]
 		return rid, true
@@ -96,13 +106,13 @@ func (d *documents) nextRID() (rid uint64, more bool) {
 }
 
 // Document implements query.Documents.
-func (d *documents) Document() query.Document { return &d.row }
+func (d *Documents) Document() query.Document { return &d.row }
 
 // Err implements query.Documents.
-func (d *documents) Err() error { return d.err }
+func (d *Documents) Err() error { return d.err }
 
 // Close implements query.Documents.
-func (d *documents) Close() error {
+func (d *Documents) Close() error {
 	if d.items != nil {
 		if err := d.items.Close(); d.err == nil {
 			d.err = err
@@ -119,18 +129,18 @@ func (d *documents) Close() error {
 }
 
 // Partition implements query.Source.
-func (s *source) Partition() (query.Postings, bool) {
-	if s.sp.prefix == nil {
+func (s *Source) Partition() (query.Postings, bool) {
+	if s.Span.Prefix == nil {
 		return nil, false
 	}
-	return posting.New(s.r, append(make([]byte, 0, len(s.sp.prefix)+layout.RIDLen), s.sp.prefix...)), true
+	return posting.New(s.Reader, append(make([]byte, 0, len(s.Span.Prefix)+layout.RIDLen), s.Span.Prefix...)), true
 }
 
 // PartitionValues implements query.Partitioned. A key that is not whole, or has nothing in one of its places,
 // has none: there documents have anything that is no scalar.
-func (s *source) PartitionValues() []jsondoc.Value {
-	values := s.sp.key.Values()
-	if len(values) < s.c.def.Levels() ||
+func (s *Source) PartitionValues() []jsondoc.Value {
+	values := s.Span.Key.Values()
+	if len(values) < s.State.Keys.Def.Levels() ||
 		slices.ContainsFunc(values, func(v jsondoc.Value) bool { return v.Kind() == jsondoc.Undefined }) {
 		return nil
 	}
@@ -138,29 +148,29 @@ func (s *source) PartitionValues() []jsondoc.Value {
 }
 
 // Postings implements query.Source.
-func (s *source) Postings(prefix []byte) query.Postings {
-	return posting.New(s.r, layout.SlotPrefix(s.s.scope, prefix))
+func (s *Source) Postings(prefix []byte) query.Postings {
+	return posting.New(s.Reader, layout.SlotPrefix(s.Range.Scope, prefix))
 }
 
 // Terms implements query.Source.
-func (s *source) Terms(lo, hi []byte, reverse bool) query.Terms {
-	rg := engine.Range{Start: layout.SlotPrefix(s.s.scope, lo)}
+func (s *Source) Terms(lo, hi []byte, reverse bool) query.Terms {
+	rg := engine.Range{Start: layout.SlotPrefix(s.Range.Scope, lo)}
 	if hi == nil {
-		rg.End = layout.SlotFamily(s.s.scope, layout.FamilyComposite).End
+		rg.End = layout.SlotFamily(s.Range.Scope, layout.FamilyComposite).End
 	} else {
-		rg.End = layout.SlotPrefix(s.s.scope, hi)
+		rg.End = layout.SlotPrefix(s.Range.Scope, hi)
 	}
-	return posting.NewTerms(s.r, rg, reverse)
+	return posting.NewTerms(s.Reader, rg, reverse)
 }
 
 // Value implements query.Values.
-func (s *source) Value(key []byte, rid uint64) ([]byte, bool, error) {
+func (s *Source) Value(key []byte, rid uint64) ([]byte, bool, error) {
 	if s.entries == nil {
-		rg := engine.Range{Start: layout.SlotFamily(s.s.scope, layout.FamilyTerms).Start,
-			End: layout.SlotFamily(s.s.scope, layout.FamilyComposite).End}
-		s.entries = s.r.Scan(rg, false)
+		rg := engine.Range{Start: layout.SlotFamily(s.Range.Scope, layout.FamilyTerms).Start,
+			End: layout.SlotFamily(s.Range.Scope, layout.FamilyComposite).End}
+		s.entries = s.Reader.Scan(rg, false)
 	}
-	s.key = append(append(append(s.key[:0], s.s.scope...), key...), make([]byte, layout.RIDLen)...)
+	s.key = append(append(append(s.key[:0], s.Range.Scope...), key...), make([]byte, layout.RIDLen)...)
 	binary.BigEndian.PutUint64(s.key[len(s.key)-layout.RIDLen:], rid)
 	if !s.entries.SeekGE(s.key) || !bytes.Equal(s.entries.Key(), s.key) {
 		return nil, false, nil

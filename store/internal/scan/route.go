@@ -1,4 +1,4 @@
-package store
+package scan
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // Cosmos DB's gateway answers what goes over several partition ranges with one range a page, range after
@@ -49,42 +51,46 @@ func (r *tokenRange) bounds() (b query.Span, ok bool) {
 	return query.Span{From: from, To: to}, err == nil && bytes.Compare(from, to) < 0
 }
 
-// tokenRangeOf is the range from the beginning of one slot to the end of another.
-func tokenRangeOf(first, last *partition) *tokenRange {
-	return &tokenRange{first.rec.Min, last.rec.Max}
+// tokenRangeOf is the range from the beginning of one range to the end of another.
+func tokenRangeOf(first, last *view.Range) *tokenRange {
+	token := &tokenRange{Min: definition.EPKHex(first.Min), Max: definition.MaxEPK}
+	if len(last.Max) > 0 {
+		token.Max = definition.EPKHex(last.Max)
+	}
+	return token
 }
 
-// stage is the part of a way over several ranges that one page goes: on in the range s behind token.
-type stage struct {
+// Stage is the part of a way over several ranges that one page goes: on in Range behind Token.
+type Stage struct {
 	over  []query.Span // what the whole way leads over, ascending
-	s     *partition
-	token string
+	Range *view.Range
+	Token string
 	rest  []rangeToken // of what was one range with s
 }
 
-// stage finds where a continuation leads. The way is over spans of which at least one lies in a range.
-func (st *containerState) stage(over []query.Span, continuation string) (stage, error) {
-	l := stage{over: over}
+// StageOf finds where a continuation leads. The way is over spans of which at least one lies in a range.
+func StageOf(state *view.State, over []query.Span, continuation string) (Stage, error) {
+	l := Stage{over: over}
 	if continuation == "" {
-		l.s = st.firstOver(over, nil)
+		l.Range = firstOver(state, over, nil)
 		return l, nil
 	}
 	bad := fault.New(fault.CodeBadRequest, "Invalid Continuation Token")
 	tokens, ok := parseRangeTokens(continuation)
 	if !ok {
-		return stage{}, bad
+		return Stage{}, bad
 	}
-	var parts []*partition
+	var parts []*view.Range
 	at, _ := tokens[0].Range.bounds()
-	for _, s := range st.rangesOver(at.From, at.To) {
-		if s.overlaps(over) {
+	for _, s := range rangesOver(state, at.From, at.To) {
+		if overlaps(s, over) {
 			parts = append(parts, s)
 		}
 	}
 	if len(parts) == 0 {
-		return stage{}, bad
+		return Stage{}, bad
 	}
-	l.s, l.token, l.rest = parts[0], tokens[0].Token, tokens[1:]
+	l.Range, l.Token, l.rest = parts[0], tokens[0].Token, tokens[1:]
 	if n := len(parts); n > 1 {
 		behind := rangeToken{tokens[0].Token, tokenRangeOf(parts[1], parts[n-1])}
 		l.rest = append([]rangeToken{behind}, l.rest...)
@@ -111,11 +117,11 @@ func parseRangeTokens(text string) (tokens []rangeToken, ok bool) {
 	return tokens, true
 }
 
-// overlaps reports whether the slot's range has something of one of the spans.
-func (s *partition) overlaps(over []query.Span) bool {
+// overlaps reports whether the range has something of one of the spans.
+func overlaps(s *view.Range, over []query.Span) bool {
 	for _, o := range over {
-		if (len(o.To) == 0 || bytes.Compare(s.min, o.To) < 0) &&
-			(len(s.max) == 0 || bytes.Compare(o.From, s.max) < 0) {
+		if (len(o.To) == 0 || bytes.Compare(s.Min, o.To) < 0) &&
+			(len(s.Max) == 0 || bytes.Compare(o.From, s.Max) < 0) {
 			return true
 		}
 	}
@@ -124,26 +130,27 @@ func (s *partition) overlaps(over []query.Span) bool {
 
 // firstOver is the first range behind another one, or of all, that has something of the spans; nil: there is
 // none.
-func (st *containerState) firstOver(over []query.Span, behind *partition) *partition {
-	for _, s := range st.ranges {
-		if (behind == nil || bytes.Compare(s.min, behind.min) > 0) && s.overlaps(over) {
+func firstOver(state *view.State, over []query.Span, behind *view.Range) *view.Range {
+	for i := range state.Ranges {
+		s := &state.Ranges[i]
+		if (behind == nil || bytes.Compare(s.Min, behind.Min) > 0) && overlaps(s, over) {
 			return s
 		}
 	}
 	return nil
 }
 
-// onward is the continuation of a page that was made on a stage of the way, where the range itself goes on
+// Onward is the continuation of a page that was made on a stage of the way, where the range itself goes on
 // with token; "" where it is at its end. Start gives the token of the beginning of a range. The last page has
 // none.
-func (st *containerState) onward(l stage, token string, start func(*partition) (string,
-	error)) (string, error) {
+func (l Stage) Onward(state *view.State, token string,
+	start func(*view.Range) (string, error)) (string, error) {
 	tokens := l.rest
 	switch {
 	case token != "":
-		tokens = append([]rangeToken{{token, tokenRangeOf(l.s, l.s)}}, tokens...)
+		tokens = append([]rangeToken{{token, tokenRangeOf(l.Range, l.Range)}}, tokens...)
 	case len(tokens) == 0:
-		next := st.firstOver(l.over, l.s)
+		next := firstOver(state, l.over, l.Range)
 		if next == nil {
 			return "", nil
 		}
@@ -163,27 +170,27 @@ func (st *containerState) onward(l stage, token string, start func(*partition) (
 	return string(text), err
 }
 
-// spansOf are the spans of effective partition keys that a scope leads over range by range; none where it
+// SpansOver are the spans of effective partition keys that a scope leads over range by range; none where it
 // names one range or one partition key, or has no range at all.
-func (c *Container) spansOf(st *containerState, s Scope) ([]query.Span, error) {
+func SpansOver(state *view.State, s value.Scope) ([]query.Span, error) {
 	if s.Range != "" {
 		return nil, nil
 	}
-	sp, err := c.scope(st, s)
+	sp, err := Resolve(state, s)
 	switch {
-	case err != nil || len(sp.ranges) == 0 || sp.levels == c.def.Levels():
+	case err != nil || len(sp.Ranges) == 0 || sp.Levels == state.Keys.Def.Levels():
 		return nil, err
-	case sp.prefix != nil:
-		return []query.Span{{From: sp.epk, To: behindPrefix(sp.epk)}}, nil
+	case sp.Prefix != nil:
+		return []query.Span{{From: sp.EPK, To: behindPrefix(sp.EPK)}}, nil
 	}
-	return []query.Span{{From: sp.min, To: sp.max}}, nil
+	return []query.Span{{From: sp.Min, To: sp.Max}}, nil
 }
 
-// spansOfKeys are the spans of full partition keys, or of what lies below beginnings of them.
-func (c *Container) spansOfKeys(keys []definition.PartitionKey) []query.Span {
+// SpansOfKeys are the spans of full partition keys, or of what lies below beginnings of them.
+func SpansOfKeys(def *definition.PartitionKeyDefinition, keys []definition.PartitionKey) []query.Span {
 	spans := make([]query.Span, len(keys))
 	for i, key := range keys {
-		epk := definition.AppendEPK(nil, &c.def, key)
+		epk := definition.AppendEPK(nil, def, key)
 		spans[i] = query.Span{From: epk, To: behindPrefix(epk)}
 	}
 	return spans

@@ -1,0 +1,135 @@
+package laboratory
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// SavedQuery is a query that is kept under a name.
+type SavedQuery definition.SavedQuery
+
+// Verbatim implements route.Verbatim.
+func (*SavedQuery) Verbatim() {}
+
+// SavedQueries are the saved queries of a container, in the order of their names.
+type SavedQueries struct {
+	Queries []SavedQuery `json:"queries" nullable:"false"`
+}
+
+// Verbatim implements route.Verbatim.
+func (*SavedQueries) Verbatim() {}
+
+func (l *Laboratory) listQueries(_ context.Context, in *InContainer) (SavedQueries, error) {
+	out := SavedQueries{[]SavedQuery{}}
+	for _, q := range in.container.Settings().Queries {
+		out.Queries = append(out.Queries, SavedQuery(q))
+	}
+	return out, nil
+}
+
+// OfQuery is the part of a request that names a saved query in its path.
+type OfQuery struct {
+	InContainer
+	Query string `path:"query" description:"The saved query's name."`
+}
+
+// savedParameters are the parameters of a query that is saved.
+type savedParameters struct{ list []definition.QueryParameter }
+
+// DecodeMember implements route.Member.
+func (p *savedParameters) DecodeMember(_ string, v jsondoc.Value) error {
+	if _, err := store.ParseParameters(v); err != nil {
+		return err
+	}
+	v.Each(func(_ string, e jsondoc.Value) bool {
+		one := definition.QueryParameter{Name: e.Member("name").Str()}
+		if value := e.Member("value"); value.Kind() != jsondoc.Undefined {
+			one.Value = bytes.Clone(value.Raw())
+		}
+		p.list = append(p.list, one)
+		return true
+	})
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (savedParameters) JSONSchema() (jsonschema.Schema, error) { return parameters{}.JSONSchema() }
+
+type saveQueryRequest struct {
+	OfQuery
+	Text       route.Named     `json:"query" missing:"The body must have a 'query'."`
+	Parameters savedParameters `json:"parameters,omitempty"`
+
+	_ struct{} `takes:"a saved query takes %"`
+	_ struct{} `additionalProperties:"false"`
+}
+
+// saveQuery keeps a query under a name, whether or not there is one.
+func (l *Laboratory) saveQuery(ctx context.Context, in *saveQueryRequest) (SavedQuery, error) {
+	q := definition.SavedQuery{Name: in.Query, Query: string(in.Text), Parameters: in.Parameters.list}
+	_, err := in.container.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
+		s.SaveQuery(q)
+		return nil
+	})
+	return SavedQuery(q), err
+}
+
+type renameQueryRequest struct {
+	OfQuery
+	Name route.Named `json:"name" missing:"The body must have a 'name'." description:"The new name."`
+
+	_ struct{} `takes:"a saved query is renamed with %"`
+	_ struct{} `additionalProperties:"false"`
+}
+
+// renameQuery gives a saved query another name, which must be free.
+func (l *Laboratory) renameQuery(ctx context.Context,
+	in *renameQueryRequest) (SavedQuery, error) {
+	var q definition.SavedQuery
+	_, err := in.container.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
+		var ok bool
+		if q, ok = s.Query(in.Query); !ok {
+			return noQuery(in.Query)
+		}
+		if _, taken := s.Query(string(in.Name)); taken && string(in.Name) != in.Query {
+			return fault.New(fault.CodeConflict, "There is a saved query '"+string(in.Name)+"' already.")
+		}
+		s.RemoveQuery(in.Query)
+		q.Name = string(in.Name)
+		s.SaveQuery(q)
+		return nil
+	})
+	return SavedQuery(q), err
+}
+
+func (l *Laboratory) deleteQuery(ctx context.Context, in *OfQuery) (route.None, error) {
+	_, err := in.container.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
+		if !s.RemoveQuery(in.Query) {
+			return noQuery(in.Query)
+		}
+		return nil
+	})
+	return route.None{}, err
+}
+
+func noQuery(name string) error {
+	return fault.New(fault.CodeNotFound, "There is no saved query '"+name+"'.")
+}
+
+func ofQueries() routes {
+	const queries = container + "/queries"
+	return routes{
+		on(get, queries, "The saved queries of a container", (*Laboratory).listQueries),
+		on(put, queries+"/{query}", "Save a query under a name", (*Laboratory).saveQuery),
+		on(patch, queries+"/{query}", "Rename a saved query", (*Laboratory).renameQuery).Failing(409),
+		on(del, queries+"/{query}", "Delete a saved query", (*Laboratory).deleteQuery),
+	}
+}

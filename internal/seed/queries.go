@@ -1,0 +1,63 @@
+package seed
+
+import (
+	"slices"
+
+	"github.com/mayflydb/mayfly/internal/tree"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
+)
+
+// SavedQuery is a query that is saved with its container.
+type SavedQuery struct {
+	Self       *tree.Value      `json:"-" tree:"self"`
+	Name       string           `json:"name" required:"true"`
+	Query      string           `json:"query" required:"true"`
+	Parameters []QueryParameter `json:"parameters,omitempty"`
+}
+
+// QueryParameter is a parameter of a saved query.
+type QueryParameter struct {
+	Name  string   `json:"name" required:"true" description:"With its @."`
+	Value Anything `json:"value,omitempty"`
+}
+
+// takeQueries makes the store's values of the queries, and refuses those that cannot be kept.
+func (s *Settings) takeQueries() error {
+	if s == nil {
+		return nil
+	}
+	for _, q := range s.Queries {
+		if slices.ContainsFunc(s.saved, func(o definition.SavedQuery) bool { return o.Name == q.Name }) {
+			return q.Self.Place.Fail("the query '%s' is there twice", q.Name)
+		}
+		one := definition.ContainerSettings{Queries: []definition.SavedQuery{q.value()}}
+		if err := one.ValidateQueries(); err != nil {
+			return q.Self.Place.Wrap("", err)
+		}
+		s.saved = append(s.saved, one.Queries[0])
+	}
+	return nil
+}
+
+func (q *SavedQuery) value() definition.SavedQuery {
+	saved := definition.SavedQuery{Name: q.Name, Query: q.Query}
+	for _, p := range q.Parameters {
+		one := definition.QueryParameter{Name: p.Name}
+		if p.Value.value != nil {
+			one.Value = p.Value.value.AppendJSON(nil)
+		}
+		saved.Parameters = append(saved.Parameters, one)
+	}
+	return saved
+}
+
+// overlayQueries saves the seed's queries beside those that people have saved, or none at all.
+func (s *Settings) overlayQueries(none bool, to *store.ContainerSettings) {
+	if none {
+		to.Queries = nil
+	}
+	for _, q := range s.saved {
+		to.SaveQuery(q)
+	}
+}

@@ -1,0 +1,127 @@
+package feed
+
+import (
+	"strconv"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Expiration is one entry of a container's log of expiries.
+type Expiration struct {
+	Key value.Key
+	// ExpiredAt is the second from which on the item was expired, since 1970. Where the container's default
+	// was changed between its death and the look of the reaper that found it, it may be the second of that
+	// change.
+	ExpiredAt int64
+	Range     string     // id of the partition range
+	LSN       uint64     // of the transaction that made the entry, in its range
+	Sequence  uint64     // of the entry: it rises from one to the next in its range, and names no other there
+	Item      value.Item // as its last write left it
+	Position  string     // behind this entry: for the next call of Expirations
+}
+
+// AppendJSON appends the expiration as {"id", "partitionKey": [...], "expiredAt", "lsn", "sequence", "range",
+// "document"}.
+func (e *Expiration) AppendJSON(dst []byte) []byte {
+	dst = jsondoc.AppendString(append(dst, `{"id":`...), e.Key.ID)
+	dst = append(dst, `,"partitionKey":[`...)
+	for i, v := range e.Key.Partition.Values() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if v.Kind() == jsondoc.Undefined {
+			dst = append(dst, "{}"...) // as in the header that clients send for a key that has no value
+		} else {
+			dst = append(dst, v.Raw()...)
+		}
+	}
+	dst = strconv.AppendInt(append(dst, `],"expiredAt":`...), e.ExpiredAt, 10)
+	dst = strconv.AppendUint(append(dst, `,"lsn":`...), e.LSN, 10)
+	dst = strconv.AppendUint(append(dst, `,"sequence":`...), e.Sequence, 10)
+	dst = jsondoc.AppendString(append(dst, `,"range":`...), e.Range)
+	return append(e.Item.AppendJSON(append(dst, `,"document":`...)), '}')
+}
+
+// LogPage is a part of the log of expiries: entries in the order of their sequences inside a
+// partition range.
+type LogPage struct {
+	Expirations []Expiration // none: nothing has expired behind the position
+	Position    string       // where the next page begins
+	// Lost reports whether entries behind the position which was asked for are not kept any more: it was
+	// older than the log's retention, or than the log.
+	Lost bool
+}
+
+// KeepsLog fails with CodeBadRequest where a container keeps no log of expiries.
+func KeepsLog(state *view.State) error {
+	if !state.Logs {
+		return fault.New(fault.CodeBadRequest,
+			"The container keeps no log of expiries: its settings have no 'expiryEvents'.")
+	}
+	return nil
+}
+
+// LogReader fills one page of the log of expiries.
+type LogReader struct {
+	Owner  value.Owner   // of the items
+	Ranges []*view.Range // of the container
+	At     []uint64      // the sequence in each range behind which it is read, and that it has come to
+	Share  int           // entries a range: none shall keep the others from being read
+	Page   LogPage
+
+	bytes int
+}
+
+// Fill goes on in the i-th range.
+func (r *LogReader) Fill(src *scan.Source, i int) error {
+	if err := KeepsLog(src.State); err != nil {
+		return err
+	}
+	if layout.Sequence(r.At[i]).LSN() > src.At.LSN {
+		return fault.New(fault.CodeBadRequest,
+			"The position in the log of expiries is ahead of this store: it was given by another one, or before it was restored.")
+	}
+	asked := r.At[i]
+	oldest := src.State.Now - src.State.Expiries
+	it := src.Reader.Scan(layout.Behind(src.Range.Scope, layout.FamilyExpired, layout.Sequence(asked)), false)
+	var err error
+	for n := 0; err == nil && n < r.Share && r.bytes < value.MaxPageBytes && it.Next(); {
+		seq := layout.KeySequence(it.Key())
+		var e layout.Expiry
+		if e, err = layout.DecodeExpiry(it.Value()); err != nil {
+			break
+		}
+		r.At[i] = uint64(seq)
+		if e.Kind == layout.Floor || e.TS <= oldest {
+			r.Page.Lost = r.Page.Lost || asked > 0
+			continue
+		}
+		n++
+		err = r.add(src, seq, &e)
+	}
+	src.Seen = layout.Sequence(r.At[i]).LSN() // so that the next page does not begin ahead of the horizon
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// add appends an entry. Its slices outlive the page's snapshot.
+func (r *LogReader) add(src *scan.Source, seq layout.Sequence, e *layout.Expiry) error {
+	key, err := keyOf(e.PK)
+	if err != nil {
+		return err
+	}
+	item := imageItem(r.Owner, &e.Version, e.Previous)
+	r.bytes += len(item.Body())
+	r.Page.Expirations = append(r.Page.Expirations, Expiration{
+		Key: value.Key{Partition: key, ID: e.ID}, ExpiredAt: e.At, Item: item,
+		Range: src.Range.ID, LSN: e.Last.LSN(), Sequence: uint64(seq), Position: FormatPositions(r.Ranges, r.At),
+	})
+	return nil
+}

@@ -1,0 +1,42 @@
+package scan
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// A continuation says behind which item of which part of the scope the next page begins.
+//
+//	+---------+------------+----------+
+//	| version | scope hash | progress |   base64url
+//	+---------+------------+----------+
+//	    1          4       query.Progress
+const continuationVersion = 2
+
+// FormatContinuation is the continuation of a page in a scope.
+func FormatContinuation(sp *Span, at query.Progress) string {
+	b := binary.BigEndian.AppendUint32([]byte{continuationVersion}, sp.hash)
+	return base64.RawURLEncoding.EncodeToString(at.Append(b))
+}
+
+// ParseContinuation reads a continuation in a scope: CodeBadRequest for one of another scope. The empty one is
+// the beginning.
+func ParseContinuation(token string, sp *Span, spans []query.Span) (query.Progress, error) {
+	if token == "" {
+		return query.Begin(spans), nil
+	}
+	bad := fault.New(fault.CodeBadRequest, "Invalid Continuation Token")
+	b, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(token))
+	if err != nil || len(b) < 5 || b[0] != continuationVersion || binary.BigEndian.Uint32(b[1:]) != sp.hash {
+		return query.Progress{}, bad
+	}
+	at, rest, ok := query.ParseProgress(b[5:])
+	if !ok || len(rest) > 0 || !at.Covers(spans) {
+		return query.Progress{}, bad
+	}
+	return at, nil
+}

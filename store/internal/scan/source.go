@@ -1,0 +1,230 @@
+package scan
+
+import (
+	"bytes"
+	"errors"
+	"math"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/work"
+)
+
+// Source shows a query what lies in one partition range, as far as it is in the query's scope.
+type Source struct {
+	State  *view.State // with the moment of the snapshot
+	Range  *view.Range
+	Span   *Span
+	Reader engine.Reader
+	Watch  *work.Stopwatch // bounds what is read through Reader
+
+	At   engine.Position // how far the range has come for this snapshot
+	Seen uint64          // the highest LSN that it has shown; 0 where none is known
+
+	items   engine.Iterator // of Fetch; nil before the first
+	entries engine.Iterator // of Value; nil before the first
+	fetched Row
+	key     []byte // scratch
+	scratch []byte
+	err     error // of an iterator that could not return it itself
+}
+
+var (
+	_ query.Source  = (*Source)(nil)
+	_ query.Counter = (*Source)(nil)
+	_ query.Shapes  = (*Source)(nil)
+	_ query.Values  = (*Source)(nil)
+	_ query.Finder  = (*Source)(nil)
+	_ query.Census  = (*Source)(nil)
+
+	_ query.Versioned = (*Source)(nil)
+
+	_ query.Partitioned = (*Source)(nil)
+
+	_ query.Prefetcher = (*Source)(nil)
+)
+
+// Close ends the iterators of the source, and returns what has gone wrong with it.
+func (s *Source) Close() error {
+	for _, it := range []*engine.Iterator{&s.items, &s.entries} {
+		if *it == nil {
+			continue
+		}
+		if err := (*it).Close(); s.err == nil {
+			s.err = err
+		}
+		*it = nil
+	}
+	return s.err
+}
+
+// Index is what the documents are indexed by.
+func (s *Source) Index() *index.Indexer { return s.State.Terms }
+
+// Computed are the container's computed properties.
+func (s *Source) Computed() []definition.ComputedProperty { return s.State.Spec.ComputedProperties }
+
+// Row is a document as a query sees it.
+type Row struct {
+	of   *view.Identity
+	rid  uint64
+	head layout.Header
+	body []byte
+}
+
+// NewRow returns an item as a query sees it.
+func NewRow(of *view.Identity, rid uint64, head layout.Header, body []byte) *Row {
+	return &Row{of: of, rid: rid, head: head, body: body}
+}
+
+// Item returns the row as an item that outlives the snapshot.
+func (r *Row) Item(of value.Owner) value.Item {
+	head := r.head
+	head.EPK = bytes.Clone(head.EPK)
+	return value.NewItem(of, r.rid, head, bytes.Clone(r.body), "")
+}
+
+// RID implements query.Document.
+func (r *Row) RID() uint64 { return r.rid }
+
+// Body implements query.Document.
+func (r *Row) Body() []byte { return r.body }
+
+// TS is _ts alone, for queries that ask for no other system property.
+func (r *Row) TS() int64 { return r.head.Life.TS }
+
+// System implements query.Document.
+func (r *Row) System() jsondoc.System {
+	return r.of.System(r.rid, &r.head)
+}
+
+// Take fills a row with an item that is alive and in the scope; false where it is not. listed reports that
+// the posting of the scope's partition key has led to it.
+func (s *Source) Take(r *Row, rid uint64, value []byte, listed bool) (bool, error) {
+	h, body, err := layout.DecodeItem(value)
+	if err != nil {
+		return false, err
+	}
+	if !s.Span.Wants(h.EPK) || s.State.Expired(&h, body) {
+		return false, nil
+	}
+	if s.Span.Prefix != nil && !listed && !s.inPartition(h, body) {
+		return false, nil
+	}
+	if s.State.Tombstoned(h, func() []byte { return s.State.Keys.PartitionOf(body) }) {
+		return false, nil
+	}
+	r.of, r.rid, r.head, r.body = &s.State.Identity, rid, h, body
+	return true, nil
+}
+
+// inPartition reports whether an item has the partition key of the scope, or begins with it: the hash first,
+// which is different for nearly all that do not, then the values.
+func (s *Source) inPartition(h layout.Header, body []byte) bool {
+	if !bytes.HasPrefix(h.EPK, s.Span.EPK) {
+		return false
+	}
+	s.scratch = s.scratch[:0]
+	for _, p := range s.State.Keys.Def.ParsedPaths()[:s.Span.Levels] {
+		v := jsondoc.Get(body, p)
+		if v.Kind() >= jsondoc.Array {
+			v = jsondoc.Value{}
+		}
+		s.scratch = jsondoc.AppendOrdered(s.scratch, v)
+	}
+	return bytes.Equal(s.Span.PK, s.scratch)
+}
+
+// maxPrefetch is how many documents are brought ahead at a time.
+const maxPrefetch = 128
+
+// ahead is what brings keys ahead; nil where the engine is at hand.
+func (s *Source) ahead() engine.Ahead {
+	r := s.Reader
+	if w, ok := r.(work.Watched); ok {
+		r = w.Reader
+	}
+	far, _ := r.(engine.Ahead)
+	return far
+}
+
+// Prefetches implements query.Prefetcher.
+func (s *Source) Prefetches() int {
+	if s.ahead() != nil {
+		return maxPrefetch
+	}
+	return 0
+}
+
+// Prefetch implements query.Prefetcher.
+func (s *Source) Prefetch(rids []uint64) {
+	if far := s.ahead(); far != nil {
+		keys := make([][]byte, len(rids))
+		for i, rid := range rids {
+			keys[i] = layout.AppendSlotKey(nil, s.Range.Scope, layout.FamilyItem, rid)
+		}
+		far.Bring(keys)
+	}
+}
+
+// Fetch implements query.Source.
+func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
+	if s.items == nil {
+		s.items = s.Reader.Scan(layout.SlotFamily(s.Range.Scope, layout.FamilyItem), false)
+	}
+	return s.fetch(s.items, &s.fetched, rid, false)
+}
+
+func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (query.Document, bool, error) {
+	s.key = layout.AppendSlotKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
+	if !items.SeekGE(s.key) || !bytes.Equal(items.Key(), s.key) {
+		return nil, false, nil
+	}
+	ok, err := s.Take(r, rid, items.Value(), listed)
+	return r, ok, err
+}
+
+// Find implements query.Finder.
+func (s *Source) Find(rid uint64) (query.Document, bool, error) {
+	for i := range s.State.Ranges {
+		v, err := s.Reader.Get(layout.AppendSlotKey(nil, s.State.Ranges[i].Scope, layout.FamilyItem, rid))
+		if errors.Is(err, engine.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		item, err := s.State.Keys.Decode(rid, v)
+		if err != nil {
+			return nil, false, err
+		}
+		return NewRow(&s.State.Identity, rid, item.Head, item.Body), s.State.Live(&item), nil
+	}
+	return nil, false, nil
+}
+
+// Scan implements query.Source.
+func (s *Source) Scan(after uint64) query.Documents { return s.Documents(after) }
+
+// Documents is Scan for the store's own pages.
+func (s *Source) Documents(after uint64) *Documents {
+	d := &Documents{s: s}
+	if after == math.MaxUint64 {
+		return d
+	}
+	rg := layout.SlotFamily(s.Range.Scope, layout.FamilyItem)
+	if s.Span.Prefix != nil {
+		d.posting, _ = s.Partition()
+		d.from = after + 1
+	} else {
+		rg.Start = layout.AppendSlotKey(nil, s.Range.Scope, layout.FamilyItem, after+1)
+	}
+	d.items = s.Reader.Scan(rg, false)
+	return d
+}

@@ -1,0 +1,169 @@
+package scan
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"hash/fnv"
+	"strconv"
+
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/value"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// Span is a resolved scope: the ranges to visit, and what of them.
+type Span struct {
+	Ranges []*view.Range
+	// of the family k, where one logical partition or a prefix of a hierarchical key is asked for
+	Prefix   []byte
+	EPK, PK  []byte // what that is made of
+	Key      definition.PartitionKey
+	Levels   int    // components of that key
+	Shared   bool   // Prefix leads to documents of other ranges, too
+	Min, Max []byte // EPK bounds; an empty Max has no upper bound
+	hash     uint32 // of what is asked for, but not of its bounds
+}
+
+// Resolve resolves a scope against a state. It fails with CodeRangeGone for an unknown range and with
+// CodeBadRequest for a malformed bound or partition key.
+func Resolve(state *view.State, s value.Scope) (Span, error) {
+	def := &state.Keys.Def
+	var sp Span
+	if !s.Partition.IsZero() {
+		pk, err := def.ScopeKey(s.Partition)
+		if err != nil {
+			return Span{}, err
+		}
+		sp.EPK, sp.PK = definition.AppendEPK(nil, def, pk), pk.AppendOrdered(nil)
+		sp.Levels, sp.Key = pk.Len(), pk
+	}
+	var only *view.Range
+	if s.Range != "" {
+		if only = state.RangeByID(s.Range); only == nil {
+			return Span{}, RangeGone(s.Range)
+		}
+	}
+	h := fnv.New32a()
+	// the rids and terms of another container mean nothing here
+	h.Write(binary.BigEndian.AppendUint32(nil, state.Keys.CID))
+	if !s.Partition.IsZero() {
+		sp.ofPartition(state, only)
+		h.Write([]byte(partOfContainer)) // which one is in its bounds
+		sp.hash = h.Sum32()
+		return sp, nil
+	}
+	var err error
+	if sp.Min, err = Bound(s.MinEPK); err != nil {
+		return Span{}, err
+	}
+	if s.MaxEPK != definition.MaxEPK {
+		if sp.Max, err = Bound(s.MaxEPK); err != nil {
+			return Span{}, err
+		}
+	}
+	if sp.Ranges = []*view.Range{only}; only == nil {
+		sp.Ranges = rangesOver(state, sp.Min, sp.Max)
+	}
+	if only != nil || len(sp.Min) > 0 || len(sp.Max) > 0 {
+		h.Write([]byte(partOfContainer))
+	}
+	sp.hash = h.Sum32()
+	return sp, nil
+}
+
+// ofPartition fills in where the items of a partition key, or of the beginning of one, lie. A client that
+// goes range by range gets what one range has of the partition, if anything; only is nil for all others.
+func (sp *Span) ofPartition(state *view.State, only *view.Range) {
+	sp.Prefix = layout.AppendPartitionPrefix(nil, state.Keys.CID, layout.FamilyPartition, sp.EPK, sp.PK)
+	if sp.Ranges = []*view.Range{state.RangeOf(sp.EPK)}; sp.Levels < state.Keys.Def.Levels() {
+		sp.Ranges = rangesOver(state, sp.EPK, behindPrefix(sp.EPK))
+	}
+	sp.Shared = len(sp.Ranges) > 1
+	if only != nil {
+		sp.Shared = sp.Shared || sp.Ranges[0] != only
+		sp.Ranges = []*view.Range{only}
+	}
+}
+
+// partOfContainer is in the name of every scope that is not the whole container: a continuation of a range of
+// EPKs is good for a partition key in it.
+const partOfContainer = "a part"
+
+// behindPrefix is an EPK above all that begin with epk, which is that of the beginning of a hierarchical key.
+func behindPrefix(epk []byte) []byte { return append(bytes.Clone(epk), 0xFF) }
+
+// RangeGone is the error for a partition range that there is not, or not any more.
+func RangeGone(id string) error {
+	return fault.New(fault.CodeRangeGone, "The partition key range '"+id+"' does not exist any more.")
+}
+
+// rangesOver are the ranges that overlap [min, max).
+func rangesOver(state *view.State, min, max []byte) []*view.Range {
+	var over []*view.Range
+	for i := range state.Ranges {
+		r := &state.Ranges[i]
+		if (len(r.Max) == 0 || bytes.Compare(min, r.Max) < 0) &&
+			(len(max) == 0 || bytes.Compare(r.Min, max) < 0) {
+			over = append(over, r)
+		}
+	}
+	return over
+}
+
+// Bound decodes a bound given in hexadecimal; half a byte counts as its upper half.
+func Bound(s string) ([]byte, error) {
+	if len(s)%2 == 1 {
+		s += "0"
+	}
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeBadRequest,
+			Message: "'" + s + "' is not an effective partition key.", Err: err}
+	}
+	return b, nil
+}
+
+// Wants reports whether an EPK lies within the bounds of the scope.
+func (sp *Span) Wants(epk []byte) bool {
+	return bytes.Compare(sp.Min, epk) <= 0 && (len(sp.Max) == 0 || bytes.Compare(epk, sp.Max) < 0)
+}
+
+// Name names the scope, but not its bounds, which Spans has: a continuation is good for a scope of the same
+// name within the same bounds.
+func (sp *Span) Name() string { return strconv.FormatUint(uint64(sp.hash), 36) }
+
+// Spans are the bounds of the scope in each of its ranges. They follow one another without gaps.
+func (sp *Span) Spans() []query.Span {
+	from, to := sp.Min, sp.Max
+	if sp.Prefix != nil {
+		from, to = sp.EPK, behindPrefix(sp.EPK)
+	}
+	list := make([]query.Span, len(sp.Ranges))
+	for i, s := range sp.Ranges {
+		list[i] = query.Span{From: s.Min, To: s.Max}
+		if bytes.Compare(list[i].From, from) < 0 {
+			list[i].From = from
+		}
+		if len(to) > 0 && (len(s.Max) == 0 || bytes.Compare(to, s.Max) < 0) {
+			list[i].To = to
+		}
+	}
+	return list
+}
+
+// MayWant reports, by the first bytes of an EPK, whether an item with it may be in the scope.
+func (sp *Span) MayWant(first []byte) bool {
+	n := len(first)
+	return bytes.HasPrefix(first, sp.EPK[:min(n, len(sp.EPK))]) &&
+		bytes.Compare(first, sp.Min[:min(n, len(sp.Min))]) >= 0 &&
+		(len(sp.Max) == 0 || bytes.Compare(first, sp.Max) < 0)
+}
+
+// WantsVersion reports whether a version is in the scope.
+func (sp *Span) WantsVersion(v *layout.Version) bool {
+	return sp.Wants(v.EPK) && bytes.HasPrefix(v.EPK, sp.EPK) && bytes.HasPrefix(v.PK, sp.PK)
+}

@@ -1,0 +1,46 @@
+package view
+
+import (
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+)
+
+// Identity is what the system properties of a container's items are made of, besides the items. It never
+// changes.
+type Identity struct {
+	Database uint32 // the number of the container's database
+	CID      uint32
+	// Incarnation distinguishes the etags of the container from those of any other, here and in other stores.
+	Incarnation uint32
+}
+
+// AppendSelf appends the rid path of the container, with its trailing slash.
+func (id *Identity) AppendSelf(dst []byte) []byte {
+	dst = layout.AppendRID(append(dst, "dbs/"...), layout.DatabaseRIDBytes(id.Database))
+	dst = layout.AppendRID(append(dst, "/colls/"...), layout.ContainerRIDBytes(id.Database, id.CID))
+	return append(dst, '/')
+}
+
+// RID is the resource id of an item.
+func (id *Identity) RID(rid uint64) string {
+	return layout.RIDText(layout.ChildRIDBytes(id.Database, id.CID, rid))
+}
+
+// ETag is the etag of a version of an item, with its literal quotes.
+func (id *Identity) ETag(h *layout.Header) string {
+	return layout.ETagText(id.Incarnation, h.Slot, uint64(h.Sequence))
+}
+
+// System returns the system properties of an item. They share one string, since they are made for every item
+// that is sent: the rid ends the self link, the etag follows.
+func (id *Identity) System(rid uint64, h *layout.Header) jsondoc.System {
+	var buf [128]byte
+	b := append(id.AppendSelf(buf[:0]), "docs/"...)
+	from := len(b)
+	b = layout.AppendRID(b, layout.ChildRIDBytes(id.Database, id.CID, rid))
+	end := len(b)
+	b = append(b, '/')
+	etag := layout.ETagBytes(id.Incarnation, h.Slot, uint64(h.Sequence))
+	text := string(append(b, etag[:]...))
+	return jsondoc.System{RID: text[from:end], Self: text[:end+1], ETag: text[end+1:], TS: h.Life.TS}
+}

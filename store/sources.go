@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// withSources runs fn with the sources of a scope, one for each partition range in their order, over one
+// snapshot, and with these ranges. What fn has seen is durable when withSources returns.
+func (c *Container) withSources(ctx context.Context, scope Scope,
+	fn func(*scan.Span, []*scan.Source, []*partition) error) error {
+	var sources []*scan.Source
+	var ranges []*partition
+	var state *view.State
+	var sp scan.Span
+	watch := c.ds.pageWatch(ctx)
+	pick := func(st *containerState) (_ []*partition, err error) {
+		state = c.viewState(st, 0)
+		sp, err = scan.Resolve(state, st.inFormer(scope))
+		ranges = st.partitions(sp.Ranges)
+		return ranges, err
+	}
+	err := c.viewOf(watch, pick, func(_ *containerState, now int64, r engine.Reader,
+		at []engine.Position) error {
+		state.Now = now // nobody else has it yet
+		sources = make([]*scan.Source, len(sp.Ranges))
+		for i, in := range sp.Ranges {
+			sources[i] = &scan.Source{State: state, Range: in, Span: &sp, Reader: r, Watch: watch, At: at[i]}
+		}
+		err := fn(&sp, sources, ranges)
+		for _, src := range sources {
+			if cerr := src.Close(); err == nil {
+				err = cerr
+			}
+		}
+		return err
+	})
+	for i, src := range sources {
+		if err == nil {
+			_, err = c.settled(ctx, ranges[i], src.At, src.Seen)
+		}
+	}
+	return classify.ToFault(err)
+}
+
+// scope resolves a Scope against a state.
+func (c *Container) scope(st *containerState, s Scope) (scan.Span, error) {
+	return scan.Resolve(c.viewState(st, 0), st.inFormer(s))
+}
+
+// partitions are the ranges of the state that plain ones stand for.
+func (st *containerState) partitions(plain []*view.Range) []*partition {
+	list := make([]*partition, len(plain))
+	for i, r := range plain {
+		list[i] = st.rangeByID(r.ID)
+	}
+	return list
+}
+
+// itemOwner is a container as its items know it.
+type itemOwner Container
+
+// Identity implements value.Owner.
+func (c *itemOwner) Identity() *view.Identity { return &c.identity }
+
+// Present implements value.Owner.
+func (c *itemOwner) Present() *view.State {
+	return (*Container)(c).viewState(c.state.Load(), (*Container)(c).moment())
+}
+
+// queryTime is the moment of the container's clock, to the fraction of a second that the clock has. Which
+// items are alive is a question of whole seconds, which a query asks once.
+func (c *Container) queryTime() time.Time { return c.d.clock.Time().UTC() }
