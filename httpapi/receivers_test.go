@@ -53,7 +53,8 @@ func TestReceiver(t *testing.T) {
 	got := w.do("POST", receiver+"/receive", `{"count":5}`).want(200).body
 	token := func(i int) string { return gjson.GetBytes(got, "messages").Array()[i].Get("lockToken").Str }
 	w.settle(id, "complete", "", token(0)).want(200).has("messages", "1")
-	w.settle(id, "complete", "", token(0)).want(200).has("messages", "0").has("failed.0.lockToken", `"`+token(0)+`"`)
+	w.settle(id, "complete", "", token(0)).want(200).has("messages", "0").
+		has("failed.0.lockToken", `"`+token(0)+`"`)
 	w.settle(id, "abandon", `,"properties":{"tried":1},"propertyTypes":{"tried":"int"}`, token(1)).want(200)
 	w.settle(id, "defer", "", token(2)).want(200)
 	w.settle(id, "dead-letter", `,"reason":"bad","description":"it is"`, token(3)).want(200)
@@ -80,8 +81,8 @@ func TestReceiver(t *testing.T) {
 	w.do("POST", receiver+"/receive", "").fails(404, 0, "no such receiver")
 	_, opened, end = w.openReceiver(base, "q", "")
 	defer end()
-	w.do("POST", "/_mayfly/receivers/"+gjson.Get(opened, "receiver").Str+"/receive", `{"sequenceNumbers":[3]}`).
-		want(200).has("messages.0.id", `"m3"`)
+	receiver = "/_mayfly/receivers/" + gjson.Get(opened, "receiver").Str
+	w.do("POST", receiver+"/receive", `{"sequenceNumbers":[3]}`).want(200).has("messages.0.id", `"m3"`)
 }
 
 // TestReceiverEnds: a receiver tells why it ends; what is asked of one that is not there is refused.
@@ -139,7 +140,8 @@ func TestSendEverything(t *testing.T) {
 	w := newWorld(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	w.do("POST", queueQ+"send", `{"base64":"/wA=","id":"1","to":"t","replyTo":"r","replyToSession":"s",
-		"partitionKey":"k","scheduled":"2027-03-02T05:00:00Z","properties":{"n":1,"d":1,"when":"2027-01-01T00:00:00Z",
+		"partitionKey":"k","scheduled":"2027-03-02T05:00:00Z",
+		"properties":{"n":1,"d":1,"when":"2027-01-01T00:00:00Z",
 		"guid":"9E2A1D0C-0000-0000-0000-000000000001"},
 		"propertyTypes":{"n":"ubyte","d":"double","when":"timestamp","guid":"uuid"}}`).want(201)
 	w.do("POST", queueQ+"peek", "").want(200).has("messages.0.base64", `"/wA="`).has("messages.0.to", `"t"`).
@@ -147,7 +149,8 @@ func TestSendEverything(t *testing.T) {
 		has("messages.0.partitionKey", `"k"`).has("messages.0.scheduled", `"2027-03-02T05:00:00Z"`).
 		has("messages.0.properties.guid", `"9e2a1d0c-0000-0000-0000-000000000001"`).
 		has("messages.0.propertyTypes", `{"d":"double","guid":"uuid","n":"ubyte","when":"timestamp"}`)
-	for _, bad := range []string{`{"text":"x","base64":"eA=="}`, `{"base64":"?"}`, `{"delay":1,"scheduled":1}`,
+	for _, bad := range []string{`{"text":"x","base64":"eA=="}`, `{"base64":"?"}`,
+		`{"delay":1,"scheduled":1}`,
 		`{"properties":{"n":300},"propertyTypes":{"n":"ubyte"}}`, `{"propertyTypes":{"n":"int"}}`,
 		`{"properties":{"n":"x"},"propertyTypes":{"n":"uuid"}}`, `{"repeat":10001}`} {
 		w.do("POST", queueQ+"send", bad).want(400)

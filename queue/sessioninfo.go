@@ -23,7 +23,8 @@ const MaxCounted = 10_000
 
 // InspectSessions describes sessions in the order of their ids, top at most, behind the first skip ones:
 // those with active messages or a state. It takes no locks. Errors: as of Sessions.
-func (q *Queues) InspectSessions(ctx context.Context, a entity.Address, skip, top int) ([]SessionInfo, error) {
+func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
+	skip, top int) ([]SessionInfo, error) {
 	ids, err := q.Sessions(ctx, a, nil, skip, top)
 	if err != nil {
 		return nil, err

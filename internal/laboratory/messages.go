@@ -7,10 +7,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/swaggest/jsonschema-go"
-
-	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -18,29 +14,34 @@ import (
 
 // Message is a message, with what is to become of it.
 type Message struct {
-	Number           int64                      `json:"sequenceNumber"`
-	State            string                     `json:"state" enum:"active,deferred,scheduled"`
-	DeliveryCount    uint32                     `json:"deliveryCount" description:"Deliveries that have failed."`
-	Enqueued         time.Time                  `json:"enqueued"`
-	EnqueuedNumber   int64                      `json:"enqueuedSequenceNumber,omitempty" description:"The first one of a message that was forwarded."`
-	Scheduled        *time.Time                 `json:"scheduled,omitempty" description:"When it is to arrive."`
-	ID               string                     `json:"id"`
-	Session          string                     `json:"session,omitempty"`
-	Subject          string                     `json:"subject,omitempty"`
-	CorrelationID    string                     `json:"correlationId,omitempty"`
-	ContentType      string                     `json:"contentType,omitempty"`
-	To               string                     `json:"to,omitempty"`
-	ReplyTo          string                     `json:"replyTo,omitempty"`
-	ReplyToSession   string                     `json:"replyToSession,omitempty"`
-	PartitionKey     string                     `json:"partitionKey,omitempty"`
-	DeadLetterSource string                     `json:"deadLetterSource,omitempty" description:"The entity in which it was dead-lettered, once it was forwarded from there."`
-	Properties       map[string]json.RawMessage `json:"properties,omitempty"`
-	PropertyTypes    map[string]string          `json:"propertyTypes,omitempty" description:"The AMQP type of each property."`
-	Annotations      map[string]json.RawMessage `json:"annotations,omitempty" description:"The sender's message annotations."`
-	Text             string                     `json:"text,omitempty"`
-	Base64           string                     `json:"base64,omitempty" description:"The body, where it is no text."`
-	LockToken        string                     `json:"lockToken,omitempty" description:"Of the lock by which it was received."`
-	Life             Life                       `json:"life"`
+	Number        int64     `json:"sequenceNumber"`
+	State         string    `json:"state" enum:"active,deferred,scheduled"`
+	DeliveryCount uint32    `json:"deliveryCount" description:"Deliveries that have failed."`
+	Enqueued      time.Time `json:"enqueued"`
+
+	EnqueuedNumber int64      `json:"enqueuedSequenceNumber,omitempty" description:"Before it was forwarded."`
+	Scheduled      *time.Time `json:"scheduled,omitempty" description:"When it is to arrive."`
+
+	ID             string `json:"id"`
+	Session        string `json:"session,omitempty"`
+	Subject        string `json:"subject,omitempty"`
+	CorrelationID  string `json:"correlationId,omitempty"`
+	ContentType    string `json:"contentType,omitempty"`
+	To             string `json:"to,omitempty"`
+	ReplyTo        string `json:"replyTo,omitempty"`
+	ReplyToSession string `json:"replyToSession,omitempty"`
+	PartitionKey   string `json:"partitionKey,omitempty"`
+
+	DeadLetterSource string `json:"deadLetterSource,omitempty" description:"Where it died."`
+
+	Properties    map[string]json.RawMessage `json:"properties,omitempty"`
+	PropertyTypes map[string]string          `json:"propertyTypes,omitempty" description:"Of AMQP."`
+	Annotations   map[string]json.RawMessage `json:"annotations,omitempty" description:"The sender's."`
+
+	Text      string `json:"text,omitempty"`
+	Base64    string `json:"base64,omitempty" description:"The body, where it is no text."`
+	LockToken string `json:"lockToken,omitempty" description:"Once received."`
+	Life      Life   `json:"life"`
 }
 
 // Messages is a list of them.
@@ -59,42 +60,6 @@ func (in *OfStore) address(path string) entity.Address {
 		a.Sub = entity.DeadLetters
 	}
 	return a
-}
-
-// object is a JSON object with strings, numbers and bools.
-type object map[string]any
-
-// DecodeMember implements route.Member.
-func (o *object) DecodeMember(name string, v jsondoc.Value) error {
-	if v.Kind() != jsondoc.Object {
-		return route.BadRequest("'" + name + "' must be an object.")
-	}
-	*o = make(object)
-	var err error
-	v.Each(func(member string, v jsondoc.Value) bool {
-		switch v.Kind() {
-		case jsondoc.String:
-			(*o)[member] = v.Str()
-		case jsondoc.Bool:
-			(*o)[member] = v.Bool()
-		case jsondoc.Number:
-			(*o)[member] = v.Num()
-			if n := int64(v.Num()); float64(n) == v.Num() {
-				(*o)[member] = n
-			}
-		default:
-			err = route.BadRequest("'" + member + "' of '" + name + "' must be a string, a number or a bool.")
-		}
-		return err == nil
-	})
-	return err
-}
-
-// JSONSchema implements jsonschema.Exposer.
-func (object) JSONSchema() (s jsonschema.Schema, err error) {
-	s.AddType(jsonschema.Object)
-	s.WithDescription("Strings, numbers and bools by name.")
-	return s, nil
 }
 
 type peekRequest struct {
@@ -156,23 +121,6 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Message
 	}
 	peek := peekRequest{InEntity: in.InEntity, OfStore: in.OfStore}
 	return peek.tell(list), nil
-}
-
-type purgeRequest struct {
-	InEntity
-	OfStore
-	_ struct{} `body:"optional" takes:"purge takes %" additionalProperties:"false"`
-}
-
-func (l *Laboratory) purgeMessages(ctx context.Context, in *purgeRequest) (out Moved, err error) {
-	before := in.queues.Now().Add(time.Millisecond)
-	for {
-		n, err := in.queues.DeleteMessages(ctx, in.address(in.Entity), before, purgedAtOnce, nil)
-		out.Messages += n
-		if err != nil || n == 0 {
-			return out, ofQueues(err)
-		}
-	}
 }
 
 // messageOf is a message as people read it.

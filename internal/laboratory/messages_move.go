@@ -2,6 +2,7 @@ package laboratory
 
 import (
 	"context"
+	"time"
 
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue"
@@ -13,7 +14,7 @@ import (
 // Moved is how many messages something was done with.
 type Moved struct {
 	Messages int       `json:"messages"`
-	Failed   []Refused `json:"failed,omitempty" description:"Of several that were named, those that stayed as they were."`
+	Failed   []Refused `json:"failed,omitempty" description:"Those that stayed."`
 }
 
 // Refused is a message with which something could not be done.
@@ -56,10 +57,10 @@ func refusal(err error) (text string, ended error) {
 
 type resubmitRequest struct {
 	InEntity
-	Count   int          `json:"count,omitempty" minimum:"1" maximum:"1000000" default:"1000000" description:"At most so many."`
+	Count   int          `json:"count,omitempty" minimum:"1" maximum:"1000000" default:"1000000"`
 	Number  int64        `json:"sequenceNumber,omitempty" minimum:"1" description:"This one alone."`
-	Numbers wholeNumbers `json:"sequenceNumbers,omitempty" description:"These alone, each in a transaction of its own."`
-	Edited  bool         `json:"edited,omitempty" description:"The members of a message that are beside it replace those of the one that is named by 'sequenceNumber'."`
+	Numbers wholeNumbers `json:"sequenceNumbers,omitempty" description:"These alone."`
+	Edited  bool         `json:"edited,omitempty" description:"Send what the body has instead."`
 	OfMessage
 	_ struct{} `body:"optional" takes:"resubmit takes %" additionalProperties:"false"`
 }
@@ -109,7 +110,8 @@ func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Mov
 const resubmitted = 20
 
 // resubmitOne sends a dead letter again. Its lock ends where that fails.
-func (in *resubmitRequest) resubmitOne(ctx context.Context, from, to entity.Address, number int64) error {
+func (in *resubmitRequest) resubmitOne(ctx context.Context, from, to entity.Address,
+	number int64) error {
 	d, err := in.queues.ReceiveNumber(ctx, from, number)
 	if err != nil {
 		return err
@@ -122,8 +124,10 @@ func (in *resubmitRequest) resubmitOne(ctx context.Context, from, to entity.Addr
 
 // giveBack ends the lock of a message with which something has failed, without a count, and returns the
 // failure.
-func giveBack(ctx context.Context, queues *queue.Queues, at entity.Address, token message.UUID, why error) error {
-	_ = queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Release}, nil) // else the lock lapses
+func giveBack(ctx context.Context, queues *queue.Queues, at entity.Address, token message.UUID,
+	why error) error {
+	// Where this fails, the lock lapses.
+	_ = queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Release}, nil)
 	return why
 }
 
@@ -188,4 +192,21 @@ func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesReque
 		return nil
 	})
 	return out, err
+}
+
+type purgeRequest struct {
+	InEntity
+	OfStore
+	_ struct{} `body:"optional" takes:"purge takes %" additionalProperties:"false"`
+}
+
+func (l *Laboratory) purgeMessages(ctx context.Context, in *purgeRequest) (out Moved, err error) {
+	before := in.queues.Now().Add(time.Millisecond)
+	for {
+		n, err := in.queues.DeleteMessages(ctx, in.address(in.Entity), before, purgedAtOnce, nil)
+		out.Messages += n
+		if err != nil || n == 0 {
+			return out, ofQueues(err)
+		}
+	}
 }

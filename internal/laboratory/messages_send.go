@@ -25,9 +25,9 @@ type OfMessage struct {
 	ReplyTo        string        `json:"replyTo,omitempty"`
 	ReplyToSession string        `json:"replyToSession,omitempty"`
 	PartitionKey   string        `json:"partitionKey,omitempty"`
-	TTL            float64       `json:"ttl,omitempty" minimum:"0" description:"Seconds; left out: the entity's default."`
+	TTL            float64       `json:"ttl,omitempty" minimum:"0" description:"Seconds."`
 	Delay          float64       `json:"delay,omitempty" minimum:"0" description:"Seconds until it arrives."`
-	Scheduled      *route.Moment `json:"scheduled,omitempty" description:"When it arrives, in place of 'delay'."`
+	Scheduled      *route.Moment `json:"scheduled,omitempty" description:"In place of 'delay'."`
 	OfProperties
 }
 
@@ -84,15 +84,15 @@ func (in *OfMessage) build(now time.Time) (*message.Message, error) {
 type sendRequest struct {
 	InEntity
 	OfMessage
-	Repeat int      `json:"repeat,omitempty" minimum:"1" maximum:"10000" description:"So many messages; {i} in the id and the text of each is its number, from 1 on."`
+	Repeat int      `json:"repeat,omitempty" minimum:"1" maximum:"10000" description:"{i} is its number."`
 	_      struct{} `takes:"a message has %" additionalProperties:"false"`
 }
 
 // Sent is what was sent.
 type Sent struct {
-	ID            string   `json:"id,omitempty" description:"As it was given; without one the server makes it."`
+	ID            string   `json:"id,omitempty" description:"As it was given."`
 	Messages      int      `json:"messages,omitempty" description:"How many, where it was repeated."`
-	Subscriptions []string `json:"subscriptions,omitempty" description:"Of a topic: the paths of those whose rules accept the message, the first one of several."`
+	Subscriptions []string `json:"subscriptions,omitempty" description:"Of a topic: those that accept it."`
 }
 
 // sentTogether is how many messages one transaction sends at most, and sentBytes how many bytes their bodies

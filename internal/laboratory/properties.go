@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/swaggest/jsonschema-go"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
@@ -89,17 +89,54 @@ func jsonOf(v any) json.RawMessage {
 	return raw
 }
 
+// object is a JSON object with strings, numbers and bools.
+type object map[string]any
+
+// DecodeMember implements route.Member.
+func (o *object) DecodeMember(name string, v jsondoc.Value) error {
+	if v.Kind() != jsondoc.Object {
+		return route.BadRequest("'" + name + "' must be an object.")
+	}
+	*o = make(object)
+	var err error
+	v.Each(func(member string, v jsondoc.Value) bool {
+		switch v.Kind() {
+		case jsondoc.String:
+			(*o)[member] = v.Str()
+		case jsondoc.Bool:
+			(*o)[member] = v.Bool()
+		case jsondoc.Number:
+			(*o)[member] = v.Num()
+			if n := int64(v.Num()); float64(n) == v.Num() {
+				(*o)[member] = n
+			}
+		default:
+			err = route.BadRequest("'" + member + "' of '" + name + "' must be a string, a number or a bool.")
+		}
+		return err == nil
+	})
+	return err
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (object) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.Object)
+	s.WithDescription("Strings, numbers and bools by name.")
+	return s, nil
+}
+
 // OfProperties is the part of a body that sets application properties.
 type OfProperties struct {
 	Properties    object `json:"properties,omitempty"`
-	PropertyTypes object `json:"propertyTypes,omitempty" description:"AMQP types by name, where they are not those of the JSON values: int, double, timestamp, uuid and others."`
+	PropertyTypes object `json:"propertyTypes,omitempty" description:"AMQP types by name: int, timestamp."`
 }
 
 // encoded are the properties as messages have them.
 func (in *OfProperties) encoded() ([]message.Property, error) {
 	for name := range in.PropertyTypes {
 		if _, ok := in.Properties[name]; !ok {
-			return nil, route.BadRequest("'propertyTypes' names '" + name + "', which 'properties' does not have.")
+			return nil, route.BadRequest("'propertyTypes' names '" + name +
+				"', which 'properties' does not have.")
 		}
 	}
 	var list []message.Property
@@ -107,7 +144,8 @@ func (in *OfProperties) encoded() ([]message.Property, error) {
 		if kind, ok := in.PropertyTypes[name]; ok {
 			text, _ := kind.(string)
 			if v, ok = typed(v, text); !ok {
-				return nil, route.BadRequest("The property '" + name + "' is no value of the type '" + text + "'.")
+				return nil, route.BadRequest("The property '" + name +
+					"' is no value of the type '" + text + "'.")
 			}
 		}
 		raw, err := wire.Append(nil, v)
@@ -149,8 +187,7 @@ func typedText(text, kind string) (out any, ok bool) {
 		t, err := time.Parse(time.RFC3339, text)
 		return wire.Timestamp(t.UnixMilli()), err == nil
 	case "uuid":
-		id, err := uuid.Parse(text)
-		return wire.UUID(id), err == nil
+		return wire.ParseUUID(text)
 	}
 	return nil, false
 }

@@ -3,76 +3,22 @@ package laboratory
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
 )
-
-// A receiver in peek-lock lives for as long as the request that opened it, whose answer is a stream of
-// events: the locks of a page or a program end with its connection. Other requests name it by its id. The
-// handler of the stream owns the receiver and closes it.
-
-// receivers are those that are open. Locks live in memory, and so do these.
-type receivers struct {
-	mu   sync.Mutex
-	open map[string]*openReceiver // by id
-}
-
-// openReceiver is a receiver with what it receives from.
-type openReceiver struct {
-	*queue.Receiver
-	queues *queue.Queues
-	at     entity.Address
-	path   string
-}
-
-func (all *receivers) add(r *openReceiver) (id string) {
-	id = uuid.NewString()
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if all.open == nil {
-		all.open = make(map[string]*openReceiver)
-	}
-	all.open[id] = r
-	return id
-}
-
-func (all *receivers) remove(id string) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	delete(all.open, id)
-}
-
-func (all *receivers) find(id string) *openReceiver {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return all.open[id]
-}
-
-// holding finds the receiver that holds the lock of a session; nil: none of these does.
-func (all *receivers) holding(at entity.Address, session string) *openReceiver {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	for _, r := range all.open {
-		if id, _, ok := r.Session(); ok && id == session && r.at == at {
-			return r
-		}
-	}
-	return nil
-}
 
 type openReceiverRequest struct {
 	InEntity
 	OfStore
-	Session *string `json:"session,omitempty" description:"The session to lock, of an entity with sessions."`
-	Next    bool    `json:"nextSession,omitempty" description:"Lock the next session that is free and has messages."`
+	Session *string `json:"session,omitempty" description:"The session to lock."`
+	Next    bool    `json:"nextSession,omitempty" description:"Lock the next free session."`
 	Patience
 	_ struct{} `body:"optional" takes:"a receiver takes %" additionalProperties:"false"`
 }
@@ -80,10 +26,11 @@ type openReceiverRequest struct {
 // nextSessionTime is how long a receiver waits for a session that is free.
 const nextSessionTime = time.Second
 
-const receiverText = `For as long as the client listens: first "opened" with an object that has "receiver", the ` +
-	`id for other requests, and for a session "session" and "lockedUntil"; "ended" with a message where the ` +
-	`receiver ends before the client does. When the stream ends, all locks of the receiver end, without a ` +
-	`delivery being counted. A line that begins with a colon says each 15 seconds that the server is there.`
+const receiverText = `For as long as the client listens: first "opened" with an object that has ` +
+	`"receiver", the id for other requests, and for a session "session" and "lockedUntil"; "ended" with a ` +
+	`message where the receiver ends before the client does. When the stream ends, all locks of the ` +
+	`receiver end, without a delivery being counted. A line that begins with a colon says each 15 seconds ` +
+	`that the server is there.`
 
 // openedReceiver is the data of the first event.
 type openedReceiver struct {
@@ -189,8 +136,8 @@ func (in *InReceiver) Find(l *Laboratory, ec echo.Context) (err error) {
 type receiveRequest struct {
 	InReceiver
 	Count   int          `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
-	Seconds float64      `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"How long to wait for the first one."`
-	Numbers wholeNumbers `json:"sequenceNumbers,omitempty" description:"Deferred messages, all of these or none."`
+	Seconds float64      `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"To wait."`
+	Numbers wholeNumbers `json:"sequenceNumbers,omitempty" description:"Deferred messages."`
 	Room
 	Patience
 	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
@@ -229,13 +176,13 @@ func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveRequest) (Mes
 }
 
 // outcomes are the ways to settle a message.
-var outcomes = map[string]queue.Outcome{"complete": queue.Complete, "abandon": queue.Abandon, "defer": queue.Defer,
-	"dead-letter": queue.DeadLetter, "release": queue.Release}
+var outcomes = map[string]queue.Outcome{"complete": queue.Complete, "abandon": queue.Abandon,
+	"defer": queue.Defer, "dead-letter": queue.DeadLetter, "release": queue.Release}
 
 type settleRequest struct {
 	InReceiver
 	Tokens      words   `json:"lockTokens" missing:"The body must have 'lockTokens'."`
-	Outcome     string  `json:"outcome" enum:"complete,abandon,defer,dead-letter,release" missing:"The body must have an 'outcome': 'complete', 'abandon', 'defer', 'dead-letter' or 'release'." description:"Release gives a message back without a count of its delivery."`
+	Outcome     string  `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
 	Reason      *string `json:"reason,omitempty" description:"Of a dead letter."`
 	Description *string `json:"description,omitempty" description:"Of a dead letter."`
 	OfProperties
@@ -246,7 +193,8 @@ type settleRequest struct {
 func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out Moved, err error) {
 	how, ok := outcomes[in.Outcome]
 	if !ok {
-		return out, route.BadRequest("'outcome' must be 'complete', 'abandon', 'defer', 'dead-letter' or 'release'.")
+		return out, route.BadRequest("'outcome' must be 'complete', 'abandon', 'defer', 'dead-letter' or " +
+			"'release'.")
 	}
 	st := queue.Settlement{Outcome: how, Reason: in.Reason, Description: in.Description}
 	if st.Modify, err = in.encoded(); err != nil {
@@ -278,18 +226,17 @@ func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out
 func (list words) tokens() ([]message.UUID, error) {
 	out := make([]message.UUID, len(list))
 	for i, text := range list {
-		id, err := uuid.Parse(text)
-		if err != nil {
+		var ok bool
+		if out[i], ok = wire.ParseUUID(text); !ok {
 			return nil, route.BadRequest("'" + shortened(text, 64) + "' is no lock token.")
 		}
-		out[i] = message.UUID(id)
 	}
 	return out, nil
 }
 
 type renewRequest struct {
 	InReceiver
-	Tokens words    `json:"lockTokens,omitempty" description:"Of an entity without sessions. The lock of a session is renewed without them."`
+	Tokens words    `json:"lockTokens,omitempty" description:"None: of the session."`
 	_      struct{} `body:"optional" takes:"renew takes %" additionalProperties:"false"`
 }
 
