@@ -43,6 +43,17 @@ var (
 	ErrFailed = errors.New("engine: a write to disk failed; restart the process")
 )
 
+// ReserveError is an ErrDiskFull where the disk has room, but less than a write must find: the rest is kept
+// for what must not fail, the log and the deletion of data.
+type ReserveError struct{ Free, Reserve int64 } // bytes
+
+func (e *ReserveError) Error() string {
+	return fmt.Sprintf("%v: %d bytes are free, %d must be", ErrDiskFull, e.Free, e.Reserve)
+}
+
+// Unwrap returns ErrDiskFull.
+func (e *ReserveError) Unwrap() error { return ErrDiskFull }
+
 const (
 	// MaxTxnBytes caps the bytes of keys and values that one Update may write.
 	MaxTxnBytes = 16 << 20

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -13,12 +14,16 @@ import (
 	"testing"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // BenchmarkPointRead sends the same signed request for an item of 1 KB over a connection to Mayfly and to an
 // echo handler that answers every request with the same head and body.
 func BenchmarkPointRead(b *testing.B) {
-	w := newWorld(b)
+	w := newWorld(b, realClocks)
+	w.wall.Advance(ttl.Real{}.Now().Sub(w.wall.Now())) // by which requests are signed
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
 	date := w.wall.Now().UTC().Format(http.TimeFormat)
@@ -37,6 +42,56 @@ func BenchmarkPointRead(b *testing.B) {
 	})
 	for name, h := range map[string]http.Handler{"mayfly": w.h, "echo": e} {
 		b.Run(name, func(b *testing.B) { roundTrips(b, h, request, same.body) })
+	}
+	// With the log of requests, and without it but with as much memory: a larger heap alone changes what
+	// allocations cost.
+	for name, memory := range map[string]bool{"recorded": false, "ballast": true} {
+		b.Run(name, func(b *testing.B) {
+			log, before := fullLog(), w.srv.opt.Requests
+			defer func() { w.srv.opt.Requests = before }()
+			if !memory {
+				w.srv.opt.Requests = log
+			}
+			roundTrips(b, w.h, request, same.body)
+			runtime.KeepAlive(log)
+		})
+	}
+}
+
+// realClocks are those of a server that is not a test's.
+func realClocks(s *setup) {
+	s.store.Clock, s.store.Wall, s.server.Wall = ttl.Real{}, ttl.Real{}, ttl.Real{}
+	s.server.NoClockCheck = true
+}
+
+// fullLog is a log of requests whose memory is all in use.
+func fullLog() *requests.Log {
+	log := requests.New(16 << 20)
+	for range 1000 {
+		log.Add(&requests.Entry{RequestBody: make([]byte, requests.MaxBody)})
+	}
+	return log
+}
+
+// BenchmarkRecord is what the log of requests adds to a point read: the handler alone, with and without it.
+func BenchmarkRecord(b *testing.B) {
+	w := newWorld(b, realClocks)
+	w.wall.Advance(ttl.Real{}.Now().Sub(w.wall.Now()))
+	w.container("")
+	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
+	r := w.request("GET", docs+"/1", "", append(pk(`["a"]`), "User-Agent", "azsdk-net-cosmos/3.1",
+		"X-Ms-Session-Token", "0:-1#1", "Cache-Control", "no-cache")...)
+	for name, log := range map[string]*requests.Log{"without": nil, "with": fullLog()} {
+		b.Run(name, func(b *testing.B) {
+			w.srv.opt.Requests = log
+			b.ReportAllocs()
+			for b.Loop() {
+				answer := httptest.NewRecorder()
+				if w.h.ServeHTTP(answer, r); answer.Code != http.StatusOK {
+					b.Fatal(answer.Code)
+				}
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/internal/requests"
 )
 
 // call is one request on its way through the server: what came by HTTP, the operation that it asks for, and
@@ -24,12 +26,14 @@ type call struct {
 	in     reqHeaders
 	*exchange
 
-	began time.Time // by the wall's clock
-	fault string    // the rule of the fault on demand that the request met
+	began time.Time     // by the wall's clock
+	took  time.Duration // until the head of the answer; 0: it is not known yet
+	fault string        // the rule of the fault on demand that the request met
 	// what was wrong with the headers; it waits until the request is known to be authentic
 	headerErr error
-	reading   bool  // of the body: the client has leave to send it
-	bodyHeld  int64 // bytes of memory that the body has
+	reading   bool   // of the body: the client has leave to send it
+	bodyHeld  int64  // bytes of memory that the body has
+	body      []byte // for the log of requests
 
 	// One-element slices of values are the header values set below: one allocation for all of them.
 	values [20]string
@@ -61,7 +65,15 @@ func (c *call) ctx() context.Context { return c.r.Context() }
 // look names up by their bytes. Content-Length and Content-Type alone are in Go's canonical form, by which
 // net/http finds them.
 func (c *call) set(name, value string) {
-	c.w.Header()[name] = c.one(value)
+	c.setValues(name, c.one(value))
+}
+
+// setValues is set with a value as maps of headers hold it.
+func (c *call) setValues(name string, value []string) {
+	c.w.Header()[name] = value
+	if c.srv.opt.Requests != nil {
+		c.answered = append(c.answered, requests.Field{Name: name, Value: value[0]})
+	}
 }
 
 // one is a header's value as maps of headers hold it.
@@ -79,6 +91,9 @@ func (c *call) one(value string) []string {
 type exchange struct {
 	req cosmos.Request
 	ans cosmos.Answer
+	// sent and answered are the headers of the request and of its answer, for the log of requests; empty where
+	// there is none.
+	sent, answered []requests.Field
 }
 
 // exchanges lends them. It holds no state: what comes back is empty.
@@ -88,7 +103,9 @@ var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 func (c *call) release() {
 	c.ans.Release()
 	c.srv.ops.GiveBody(c.bodyHeld)
-	*c.exchange = exchange{}
+	clear(c.sent) // what they point to need not live on
+	clear(c.answered)
+	*c.exchange = exchange{sent: c.sent[:0], answered: c.answered[:0]}
 	exchanges.Put(c.exchange)
 }
 
@@ -135,6 +152,7 @@ func (c *call) readBody() error {
 		if _, err := io.ReadFull(r.Body, c.req.Body); err != nil {
 			return cosmos.BadRequest("The request's body ended early.")
 		}
+		c.noteBody()
 		return nil
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
@@ -151,7 +169,20 @@ func (c *call) readBody() error {
 	if len(body) > 0 {
 		c.req.Body = body
 	}
+	c.noteBody()
 	return nil
+}
+
+// noteBody keeps the body for the log of requests: an operation drops it as soon as it is read. Of a large one its
+// beginning is kept, so that the rest does not live on.
+func (c *call) noteBody() {
+	if c.srv.opt.Requests == nil {
+		return
+	}
+	c.body = c.req.Body
+	if len(c.body) > requests.MaxBody && c.target.kind != cosmos.KindNone {
+		c.body = bytes.Clone(c.body[:requests.MaxBody+1])
+	}
 }
 
 // takeBody reads what the client is still sending of a request that is refused: most clients look for the

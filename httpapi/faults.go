@@ -13,6 +13,7 @@ import (
 // withFaults carries out the operation of a request with the fault that it meets before or after.
 func (s *Server) withFaults(c *call) error {
 	hit := s.opt.Faults.Meet(s.faultTarget(c))
+	c.fault = hit.Rule
 	now, err := hit.Before(c.ctx(), s.opt.Wall)
 	if err != nil {
 		return cancelled()
@@ -47,7 +48,6 @@ func (c *call) suffer(hit *inject.Hit) error {
 		}
 		panic(http.ErrAbortHandler)
 	}
-	c.fault = hit.Rule
 	c.set("x-mayfly-fault", hit.Rule)
 	c.ans.RetryAfter = hit.RetryAfter
 	return &cosmos.Error{Status: hit.Fault.Status(), Substatus: hit.Substatus, Message: faultTexts[hit.Fault],

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
@@ -24,6 +25,8 @@ type reqHeaders struct {
 	upsert, query, plan, batch bool
 	offerType                  string
 	contentType                string // media type alone, lower case
+
+	fields *[]requests.Field // where parse notes all headers; nil: it does not
 }
 
 // parse reads all headers. Where several are bad the error is that of the first in the order of their names,
@@ -32,6 +35,11 @@ func (h *reqHeaders) parse(header http.Header, account cosmos.Consistency) error
 	var failed string
 	var failure error
 	for name, values := range header {
+		if h.fields != nil {
+			for _, value := range values {
+				*h.fields = append(*h.fields, requests.Field{Name: name, Value: value})
+			}
+		}
 		if len(values) == 0 || values[0] == "" {
 			continue
 		}

@@ -134,7 +134,7 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		return goldenText(one, rec)
 	})
 
-	w = newWorld(t, func(s *setup) { s.server.CertPEM = []byte("PEM") })
+	w = newWorld(t, recorded, func(s *setup) { s.server.CertPEM = []byte("PEM") })
 	w.container(hashed + `,"defaultTtl":60`)
 	w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
 	w.upsertTTL("a", "").want(201)
@@ -151,6 +151,12 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		{"POST", own + "reaper/run", ""},
 		{"POST", own + "explain-item", docID("a")},
 		{"GET", own + "events", ""},
+		{"GET", "/_mayfly/requests", ""},
+		{"GET", "/_mayfly/requests/3", ""},
+		{"GET", "/_mayfly/requests/1000", ""},
+		{"GET", "/_mayfly/requests?status=900", ""},
+		{"GET", "/_mayfly/requests.har", ""},
+		{"DELETE", "/_mayfly/requests", ""},
 	} {
 		r := w.request(ask.method, ask.path, ask.body)
 		rec := httptest.NewRecorder()

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -76,6 +77,8 @@ type Options struct {
 	Profiles bool
 	// Observe is told of each request when it has been answered; nil: nobody asks.
 	Observe func(Observation)
+	// Requests is the log of requests that every request is added to; nil: there is none.
+	Requests *requests.Log
 	// Logger gets defects (error), trouble with the disk and slow queries (warn), and every request (debug).
 	// Default: none.
 	Logger *slog.Logger

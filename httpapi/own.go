@@ -25,7 +25,7 @@ func (s *Server) newOwn() http.Handler {
 		Trusted: func(ec echo.Context) bool { return s.authorise(callOf(ec)) == nil },
 		Ready:   s.opt.Ready, CertPEM: s.opt.CertPEM,
 		Webhooks: s.opt.Webhooks, CheckWebhook: s.opt.CheckWebhook, Queues: s.opt.Queues,
-		Faults: s.opt.Faults,
+		Faults: s.opt.Faults, Requests: s.opt.Requests,
 	})
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)

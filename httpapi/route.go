@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/base64"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -274,4 +275,14 @@ func looksLikeDatabaseRID(id string) bool {
 	}
 	n, err := base64.StdEncoding.Decode(raw[:], text[:])
 	return err == nil && n == 4
+}
+
+// requestPath is the path and the query string exactly as they were sent. What net/http makes of them will
+// not do: it unescapes, and drops the original where that holds a character that should have been escaped.
+func requestPath(r *http.Request) (path, query string) {
+	if strings.HasPrefix(r.RequestURI, "/") {
+		path, query, _ = strings.Cut(r.RequestURI, "?")
+		return path, query
+	}
+	return r.URL.EscapedPath(), r.URL.RawQuery
 }

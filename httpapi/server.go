@@ -241,7 +241,13 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		if s.opt.Observe != nil {
 			defer s.observe(c)
 		}
+		if s.opt.Requests != nil {
+			defer s.record(c)
+		}
 		c.in.Headers = &c.req.Headers
+		if s.opt.Requests != nil {
+			c.in.fields = &c.sent
+		}
 		c.headerErr = c.in.parse(c.r.Header, s.consistency)
 		if conn != nil && conn.handed.Load() {
 			c.in.CachedRID, c.in.Within = rntbd.CachedContainer(c.ctx()), directPage
@@ -252,10 +258,11 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 		}
 		c.req.URI, c.req.BareText = c.r.RequestURI, c.in.contentType == bareQuery
 		c.aim(target{})
-		h := c.w.Header()
-		h["cache-control"], h["pragma"] = noStore, noCache
-		h["x-ms-gatewayversion"], h["x-ms-serviceversion"] = gatewayVersion, serviceVersion
-		h["x-ms-schemaversion"] = schemaVersion
+		c.setValues("cache-control", noStore)
+		c.setValues("pragma", noCache)
+		c.setValues("x-ms-gatewayversion", gatewayVersion)
+		c.setValues("x-ms-serviceversion", serviceVersion)
+		c.setValues("x-ms-schemaversion", schemaVersion)
 		c.set("x-ms-activity-id", c.req.Activity)
 		if c.in.correlated != "" {
 			c.set("x-ms-cosmos-correlated-activityid", c.in.correlated)
@@ -382,14 +389,4 @@ func (s *Server) authorise(c *call) error {
 		return cosmos.Failure(http.StatusForbidden, 0, "This needs the master key.")
 	}
 	return nil
-}
-
-// requestPath is the path and the query string exactly as they were sent. What net/http makes of them will
-// not do: it unescapes, and drops the original where that holds a character that should have been escaped.
-func requestPath(r *http.Request) (path, query string) {
-	if strings.HasPrefix(r.RequestURI, "/") {
-		path, query, _ = strings.Cut(r.RequestURI, "?")
-		return path, query
-	}
-	return r.URL.EscapedPath(), r.URL.RawQuery
 }

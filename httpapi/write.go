@@ -44,9 +44,11 @@ func (c *call) deliver() {
 		return
 	}
 	if _, other := w.Header()["Content-Type"]; !other {
-		if w.Header()["Content-Type"] = jsonContentType; c.ans.Rows {
-			w.Header()["Content-Type"] = rowsContentType
+		kind := jsonContentType
+		if c.ans.Rows {
+			kind = rowsContentType
 		}
+		c.setValues("Content-Type", kind)
 	}
 	var length [20]byte
 	c.set("Content-Length", c.texts.keep(strconv.AppendInt(length[:0], int64(len(body)), 10)))
@@ -62,7 +64,7 @@ var (
 
 // setHead sets the headers that tell what an operation has answered. Names are written as they are.
 func (c *call) setHead() {
-	a, h := &c.ans, c.w.Header()
+	a := &c.ans
 	if a.Charge > 0 {
 		var text [24]byte
 		c.set("x-ms-request-charge", c.texts.keep(strconv.AppendFloat(text[:0], a.Charge, 'f', -1, 64)))
@@ -82,7 +84,8 @@ func (c *call) setHead() {
 	if a.ItemLSN != 0 {
 		var text [20]byte
 		written := c.one(c.texts.keep(strconv.AppendUint(text[:0], a.ItemLSN, 10)))
-		h["x-ms-item-lsn"], h["x-ms-cosmos-item-llsn"] = written, written
+		c.setValues("x-ms-item-lsn", written)
+		c.setValues("x-ms-cosmos-item-llsn", written)
 	}
 	if a.Counted {
 		c.set("x-ms-item-count", strconv.Itoa(a.Count))
@@ -98,16 +101,18 @@ func (c *call) setHead() {
 
 // setSession tells of a session token: {range}:{version}#{lsn}, with no region part.
 func (c *call) setSession() {
-	a, h := &c.ans, c.w.Header()
+	a := &c.ans
 	var text [64]byte
 	token, lsn := a.AppendSessionToken(append(append(text[:0], a.Range...), ':'))
 	value := c.texts.keep(token)
 	c.set("x-ms-session-token", value)
 	c.set("x-ms-documentdb-partitionkeyrangeid", a.Range)
 	reached := c.one(value[lsn:])
-	h["lsn"], h["x-ms-cosmos-llsn"] = reached, reached
-	h["x-ms-global-committed-lsn"], h["x-ms-quorum-acked-lsn"] = reached, reached
-	h["x-ms-last-state-change-utc"] = c.srv.since
+	c.setValues("lsn", reached)
+	c.setValues("x-ms-cosmos-llsn", reached)
+	c.setValues("x-ms-global-committed-lsn", reached)
+	c.setValues("x-ms-quorum-acked-lsn", reached)
+	c.setValues("x-ms-last-state-change-utc", c.srv.since)
 }
 
 // setOwner names the owner of what was asked for: by rid (clients file session tokens under it) and by name.
@@ -172,7 +177,8 @@ func (c *call) setRareHead() {
 
 // setDuration says how long the request has taken, in milliseconds: never 0, which clients take for unknown.
 func (c *call) setDuration() {
-	took := max(c.srv.opt.Wall.Now().Sub(c.began).Microseconds(), 1)
+	c.took = c.srv.opt.Wall.Now().Sub(c.began)
+	took := max(c.took.Microseconds(), 1)
 	var text [24]byte
 	micros := took % 1000
 	value := append(strconv.AppendInt(text[:0], took/1000, 10), '.')

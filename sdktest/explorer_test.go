@@ -21,7 +21,7 @@ func TestExplorer(t *testing.T) {
 	t.Parallel()
 	s := startBus(t, "--memory")
 	keyed := start(t, "--memory", "--key", ownKey, "--san", "elsewhere.example") // a name beside loopback
-	chromium(t, "run.js", s.Server, "--keyed", keyed.URL("http"), "--key", ownKey)
+	chromium(t, "run.js", s.Server, "--keyed", keyed.URL("http"), "--key", ownKey, "--mayfly", binary)
 	must(t, s.Stop())
 }
 

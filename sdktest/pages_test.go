@@ -23,9 +23,10 @@ import (
 // MAYFLY_CSHARP names: csharp FILE.cs compiles and runs one file, and where that has no Main its tests of
 // xunit.
 //
+// A block of text right below an example is what the example prints; "..." stands for anything.
+//
 // Comments right above a block say what else is wanted of it:
 //
-//	<!-- prints: text -->    its output has this text; may be repeated
 //	<!-- file: NAME -->      it lies under this name where the page's examples run
 //	<!-- not run: reason --> it is not run; nothing else is left out
 //
@@ -36,11 +37,11 @@ type block struct {
 	language, code string
 	line           int
 	file, notRun   string
-	prints         []string
+	prints         string // empty: the page does not say
 }
 
 var (
-	directive = regexp.MustCompile(`^<!-- (prints|file|not run): (.*) -->$`)
+	directive = regexp.MustCompile(`^<!-- (file|not run): (.*) -->$`)
 	showing   = regexp.MustCompile("`((?:mayfly|curl|grep) [^`]*)`")
 	serveLine = regexp.MustCompile(`(?m)^(?:mayfly|go run \./cmd/mayfly) serve\b(.*)$`)
 )
@@ -51,12 +52,15 @@ func readBlocks(t *testing.T, page string) (list []block) {
 	text, err := os.ReadFile(page)
 	must(t, err)
 	var next block
-	inside, shows := false, false
+	inside, shows, below := false, false, false // below: a block has ended, and nothing has come since
 	for i, line := range strings.Split(string(text), "\n") {
 		m := directive.FindStringSubmatch(line)
 		switch {
 		case strings.HasPrefix(line, "```") && inside:
-			list, next, inside = append(list, next), block{}, false
+			if next.language == "text" && below && len(list) > 0 {
+				list[len(list)-1].prints = next.code
+			}
+			list, next, inside, below = append(list, next), block{}, false, true
 		case strings.HasPrefix(line, "```"):
 			next.language, next.line, inside = strings.TrimPrefix(line, "```"), i+1, true
 		case inside:
@@ -67,10 +71,8 @@ func readBlocks(t *testing.T, page string) (list []block) {
 			}
 		case m == nil:
 			if shows = false; line != "" {
-				next = block{}
+				next, below = block{}, false
 			}
-		case m[1] == "prints":
-			next.prints = append(next.prints, m[2])
 		case m[1] == "file":
 			next.file = m[2]
 		default:
@@ -190,10 +192,12 @@ func (p *stage) start(t *testing.T) {
 // wants fails the test unless the output has what a page says that a block prints.
 func (b block) wants(t *testing.T, p *stage, out string) {
 	t.Helper()
-	for _, want := range b.prints {
-		if !strings.Contains(out, p.ports.Replace(want)) {
-			t.Errorf("line %d prints no %s but\n%s", b.line, want, out)
-		}
+	parts := strings.Split(strings.TrimSpace(p.ports.Replace(b.prints)), "...")
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
+	}
+	if !regexp.MustCompile("(?s)" + strings.Join(parts, ".*?")).MatchString(out) {
+		t.Errorf("line %d does not print\n%s\nbut\n%s", b.line, b.prints, out)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/feed"
+	"github.com/mayflydb/mayfly/store/internal/lint"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/resource"
 	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
@@ -62,6 +64,34 @@ func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 	return value.ParseImport(body)
 }
 
+// Operations and queries, and what became of them.
+type (
+	Operation       = value.Operation
+	OperationKind   = value.OperationKind
+	OperationResult = value.OperationResult
+	Patch           = value.Patch
+	QueryRequest    = value.QueryRequest
+	QueryPage       = value.QueryPage
+	CrossPartition  = value.CrossPartition
+	Parameter       = value.Parameter
+	OrderValue      = value.OrderValue
+	Resume          = value.Resume
+)
+
+// The kinds of operations, and how far a query may reach.
+const (
+	OperationCreate  = value.OperationCreate
+	OperationUpsert  = value.OperationUpsert
+	OperationRead    = value.OperationRead
+	OperationReplace = value.OperationReplace
+	OperationDelete  = value.OperationDelete
+	OperationPatch   = value.OperationPatch
+
+	CrossServe  = value.CrossServe
+	CrossStream = value.CrossStream
+	CrossRefuse = value.CrossRefuse
+)
+
 // The sizes of pages.
 const (
 	MaxPageItems = value.MaxPageItems // of a page whose client leaves the number to the server
@@ -95,6 +125,19 @@ const (
 	ChangeExpire  = feed.Expire
 )
 
+// LintCount is how often a rule was broken by writes since Open, LintCase the last of them.
+type (
+	LintCount = lint.Count
+	LintCase  = lint.Case
+)
+
+// Resource is one state of a small resource, Resources the children of one kind of one owner.
+type (
+	Resource  = resource.Resource
+	Resources = resource.Resources
+	Grant     = resource.Grant // what a permission gives
+)
+
 // ResourceKind is a kind of small resource.
 type ResourceKind = record.ResourceKind
 
@@ -107,3 +150,6 @@ const (
 	KindTrigger         = record.KindTrigger         // of a container
 	KindFunction        = record.KindFunction        // of a container: a user defined function
 )
+
+// ChargeOfEntries is the charge in RU of writing or removing so many index entries.
+func ChargeOfEntries(n int) float64 { return value.ChargeTerms(n) }

@@ -3,14 +3,13 @@ package store
 import (
 	"context"
 	"errors"
-	"strconv"
-	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
@@ -104,12 +103,15 @@ type arrival struct {
 // arrive makes of a ghost of c what the archive gets. It looks for an id that is free.
 func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, error) {
 	a := &arrival{prepared: prepared{kind: OperationCreate}}
+	plain := ghost.plain()
+	at, _ := b.st.policy().ExpiresAt(b.st.life(ghost))
+	from := value.Archived{Item: &plain, Identity: &c.identity, Container: c.name, ExpiredAt: at}
 	for n := 0; ; n++ {
-		id := archiveID(ghost, n)
-		body := archiveBody(c, b.st, ghost, id, false)
+		id := value.ArchiveID(&plain, n)
+		body := value.ArchiveBody(from, id, false)
 		pk, err := b.archive.def.KeyOf(definition.PartitionKey{}, body)
 		if err != nil {
-			body = archiveBody(c, b.st, ghost, id, true)
+			body = value.ArchiveBody(from, id, true)
 			pk = b.archive.def.Extract(body)
 		}
 		a.itemLocation = b.archive.locate(pk, id)
@@ -147,72 +149,6 @@ func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 		b.to.tombstoned(head, func() []byte { return a.pk }), nil
 }
 
-// archiveID is the n-th id that a ghost may have in the archive.
-func archiveID(ghost *stored, n int) string {
-	if n == 0 {
-		return ghost.id
-	}
-	suffix := "~" + strconv.FormatUint(ghost.head.Sequence.LSN(), 10)
-	if n > 1 {
-		suffix += "~" + strconv.Itoa(n)
-	}
-	end := min(len(ghost.id), definition.MaxItemIDBytes-len(suffix))
-	for end > 0 && end < len(ghost.id) && !utf8.RuneStart(ghost.id[end]) {
-		end--
-	}
-	return ghost.id[:end] + suffix
-}
-
-// archiveBody is the document that a ghost becomes. wrapped puts all that it was into a property.
-func archiveBody(c *Container, st *containerState, ghost *stored, id string, wrapped bool) []byte {
-	b := make([]byte, 0, len(ghost.body)+len(id)+1024)
-	b = jsondoc.AppendString(append(b, `{"id":`...), id)
-	var own, previous jsondoc.Value
-	jsondoc.Of(ghost.body).Each(func(name string, v jsondoc.Value) bool {
-		switch name {
-		case "id":
-		case "ttl":
-			own = v
-		case value.ArchiveMember:
-			previous = v
-		default:
-			if !wrapped {
-				b = append(jsondoc.AppendString(append(b, ','), name), ':')
-				b = append(b, v.Raw()...)
-			}
-		}
-		return true
-	})
-	it := c.item(ghost).WithoutBody()
-	at, _ := st.policy().ExpiresAt(st.life(ghost))
-	text := func(name, value string) {
-		b = jsondoc.AppendString(append(append(append(b, `,"`...), name...), `":`...), value)
-	}
-	b = append(b, `,"_mayfly":{"deadLetterReason":"TTLExpiredException"`...)
-	text("deadLetterErrorDescription", "The document expired and was moved here.")
-	text("source", c.name)
-	b = strconv.AppendInt(append(b, `,"expiredAt":`...), at, 10)
-	text("id", ghost.id)
-	text("_rid", it.RID())
-	text("_etag", it.ETag())
-	b = strconv.AppendInt(append(b, `,"_ts":`...), ghost.head.Life.TS, 10)
-	for _, more := range []struct {
-		name  string
-		value []byte
-		here  bool
-	}{
-		{"ttl", own.Raw(), own.Kind() != jsondoc.Undefined},
-		{"previous", previous.Raw(), previous.Kind() != jsondoc.Undefined && !wrapped},
-		{"document", ghost.body, wrapped},
-	} {
-		if more.here {
-			b = append(append(append(b, `,"`...), more.name...), `":`...)
-			b = append(b, more.value...)
-		}
-	}
-	return append(b, "}}"...)
-}
-
 // errBlocked ends a transaction that needs something out of its way which it cannot remove: see tx.blocked.
 var errBlocked = errors.New("a document that has expired must be moved first")
 
@@ -225,7 +161,7 @@ type blocker struct {
 
 // clear moves the ghost.
 func (b *blocker) clear(ctx context.Context) error {
-	_, left, err := b.c.purge(ctx, b.s, []candidate{{rid: b.rid}})
+	_, left, err := b.c.purge(ctx, b.s, []sweep.Candidate{{RID: b.rid}})
 	if err == nil && len(left) > 0 {
 		err = &fault.Error{
 			Code:    fault.CodeTooLarge,
@@ -245,7 +181,8 @@ type archiver struct {
 	there  []*tx        // of the archive's ranges
 }
 
-func (a *archiver) scopes(ctx context.Context, s *partition, batch []candidate) (scopes [][]byte, err error) {
+func (a *archiver) scopes(ctx context.Context, s *partition, batch []sweep.Candidate) (scopes [][]byte,
+	err error) {
 	seen := make(map[*partition]bool)
 	err = a.c.withMoved(ctx, a.st, s, batch, func(r engine.Reader, items []*stored) error {
 		for _, item := range items {

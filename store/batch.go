@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // Limits of a batch, which are Cosmos DB's.
@@ -75,7 +76,7 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 		out.Mixed = out.Mixed || b.results[i].Err != nil
 		b.receipt.Charge += b.results[i].Charge
 	}
-	b.receipt.Charge = round2(max(b.receipt.Charge, chargeFailure))
+	b.receipt.Charge = value.RoundCharge(max(b.receipt.Charge, value.ChargeFailure))
 	return out, b.receipt, nil
 }
 
@@ -148,11 +149,11 @@ var errFailedDependency = fault.New(fault.CodeFailedDependency,
 func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 	for i := range b.ops {
 		if err := ctx.Err(); err != nil {
-			b.results[i] = failed(classify.ToFault(err))
+			b.results[i] = value.Failed(classify.ToFault(err))
 			continue
 		}
 		if b.o.Atomic && !b.ops[i].Partition.IsZero() && !b.c.def.Matches(b.ops[i].Partition, pk) {
-			b.results[i] = failed(fault.New(fault.CodePartitionKeyMismatch, definition.MismatchText))
+			b.results[i] = value.Failed(fault.New(fault.CodePartitionKeyMismatch, definition.MismatchText))
 			continue
 		}
 		p, err := b.c.prepare(pk, b.ops[i])
@@ -160,7 +161,7 @@ func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 			err = b.admit(b.c.state.Load(), p)
 		}
 		if err != nil {
-			b.results[i] = failed(err)
+			b.results[i] = value.Failed(err)
 			continue
 		}
 		b.list[i] = p
@@ -184,10 +185,10 @@ func (b *batch) admit(st *containerState, p *prepared) error {
 func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 	p, op := b.list[i], &b.ops[i]
 	if err := t.ctx.Err(); err != nil {
-		return failed(classify.ToFault(err))
+		return value.Failed(classify.ToFault(err))
 	}
 	if err := b.admit(t.st, p); err != nil {
-		return failed(err)
+		return value.Failed(err)
 	}
 	r := t.apply(p)
 	if r.Item.IsZero() || op.NoContent && op.Kind != OperationRead {
@@ -199,7 +200,7 @@ func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 		return r
 	}
 	if op.Kind == OperationRead || b.o.Atomic {
-		return failed(errAnswerTooLarge)
+		return value.Failed(errAnswerTooLarge)
 	}
 	r.Item = r.Item.WithoutBody()
 	return r
@@ -248,15 +249,15 @@ func (b *batch) runAtomic(ctx context.Context) error {
 			if p != nil {
 				b.results[i] = b.apply(t, i, &answer)
 			}
-			if b.results[i].fatal() {
+			if b.results[i].Fatal() {
 				return b.results[i].Err
 			}
-			if !b.results[i].refused() {
+			if !b.results[i].Refused() {
 				continue
 			}
 			if culprit = i; errors.Is(b.results[i].Err, errAnswerTooLarge) {
 				culprit = len(b.list) - 1
-				b.results[culprit] = failed(errAnswerTooLarge)
+				b.results[culprit] = value.Failed(errAnswerTooLarge)
 			}
 			return errUndone
 		}
@@ -268,11 +269,6 @@ func (b *batch) runAtomic(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// refused reports whether the operation failed. A read of what the reader has already did not.
-func (r *OperationResult) refused() bool {
-	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
 }
 
 // skip says of the operations from the first on, but for the one that failed, that they failed because of it.
@@ -290,7 +286,7 @@ func (b *batch) runEach(ctx context.Context) {
 		if p != nil {
 			b.runRanges(ctx, []int{i})
 		}
-		if b.results[i].refused() {
+		if b.results[i].Refused() {
 			b.skip(i+1, i)
 			return
 		}
@@ -320,7 +316,7 @@ func (b *batch) runRanges(ctx context.Context, list []int) {
 			continue
 		}
 		if len(list) == 1 {
-			b.results[list[0]] = failed(err)
+			b.results[list[0]] = value.Failed(err)
 			return
 		}
 		for _, i := range list {
@@ -346,7 +342,7 @@ func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error
 				left = append(left, i)
 				continue
 			}
-			if b.results[i] = b.apply(t, i, &answer); b.results[i].fatal() {
+			if b.results[i] = b.apply(t, i, &answer); b.results[i].Fatal() {
 				return b.results[i].Err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/resource"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
@@ -23,7 +24,7 @@ type catalog struct {
 	offers     []record.Offer
 	containers []*Container // of all databases, in order of creation
 	cids       map[uint32]*Container
-	resources  map[record.Family]*record.Members // a family that is not there is empty
+	resources  resource.Set
 }
 
 // catalogKinds are the letters of the store's records.
@@ -80,7 +81,7 @@ func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 func (ds *dataset) readCatalog(r engine.Reader,
 	known func(*Container, record.Container) error) (*catalog, error) {
 	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
-		resources: make(map[record.Family]*record.Members)}
+		resources: make(resource.Set)}
 	for _, load := range []func(engine.Reader, *catalog) error{
 		ds.loadDatabases,
 		func(r engine.Reader, cat *catalog) error { return ds.loadContainers(r, cat, known) },
@@ -186,7 +187,7 @@ func (cat *catalog) add(c *Container) {
 func (cat *catalog) remove(c *Container) {
 	cat.containers = work.Without(cat.containers, c)
 	delete(cat.cids, c.cid)
-	cat.forgetFamilies(c.families())
+	cat.resources.Forget(c.families())
 	c.d.containers = work.Without(c.d.containers, c)
 	delete(c.d.byName, c.name)
 }
@@ -230,7 +231,7 @@ func dropContainerRecords(t engine.Txn, c *Container, offers []record.Offer) err
 			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
-	dropFamilies(t, c.families())
+	resource.DropFamilies(t, c.families())
 	t.Set(layout.DropKey(c.cid), []byte("{}"))
 	return c.keepFormer(t)
 }
@@ -242,7 +243,7 @@ func dropDatabaseRecords(t *host.Change, d *Database, offers []record.Offer) {
 			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
-	dropFamilies(t, d.families())
+	resource.DropFamilies(t, d.families())
 	d.clock.Forget(t)
 	t.Delete(layout.DatabaseKey(d.rec.ID))
 }

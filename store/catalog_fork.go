@@ -9,24 +9,16 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/resource"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
-
-// siblings are the members of a family in order of creation. The caller holds mu or the catalog's lock, or is
-// alone.
-func (cat *catalog) siblings(f record.Family) []*record.Resource {
-	if s := cat.resources[f]; s != nil {
-		return s.List
-	}
-	return nil
-}
 
 // removeDatabase takes a database with its containers out of the catalog. The caller holds mu.
 func (cat *catalog) removeDatabase(d *Database, containers []*Container, families []record.Family) {
 	for _, c := range containers {
 		cat.remove(c)
 	}
-	cat.forgetFamilies(families)
+	cat.resources.Forget(families)
 	delete(cat.names, d.rec.ID)
 	cat.databases = work.Without(cat.databases, d)
 	cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
@@ -94,7 +86,7 @@ func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error 
 		for _, f := range b.families {
 			for _, rec := range f.records {
 				rec.TS, rec.LSN = now, t.NextLSN(host.CatalogScope())
-				putResource(t, f.Family, nil, rec)
+				resource.Put(t, f.Family, nil, rec)
 			}
 		}
 		return nil

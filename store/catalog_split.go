@@ -20,8 +20,8 @@ func (c *Container) setContainer(ctx context.Context, st, next *containerState) 
 }
 
 // switchRanges makes the halves that m has prepared the container's ranges, from one moment to the next.
-func (c *Container) switchRanges(ctx context.Context, m *mover, st, next *containerState) error {
-	lower, upper := m.halves[0].slot.number, m.halves[1].slot.number
+func (c *Container) switchRanges(ctx context.Context, m *splitting, st, next *containerState) error {
+	lower, upper := m.recs[0].Slot, m.recs[1].Slot
 	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
 		rec := &next.rec
 		rec.RangeLSN = t.NextLSN(host.CatalogScope())
@@ -30,7 +30,7 @@ func (c *Container) switchRanges(ctx context.Context, m *mover, st, next *contai
 				rec.Ranges[i].LSN = rec.RangeLSN
 			}
 		}
-		if err := m.inherit(t); err != nil {
+		if err := m.Inherit(t); err != nil {
 			return err
 		}
 		t.DeleteRange(engine.Prefix(m.from.scope))

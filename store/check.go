@@ -8,6 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/check"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/resource"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -42,14 +44,14 @@ func (ds *dataset) check(ctx context.Context, report func(error) bool) error {
 		}
 	}
 	return classify.ToFault(ds.view(ctx, func(r engine.Reader) error {
-		known, err := knownContainers(r)
+		known, err := record.KnownContainers(r)
 		if err != nil {
 			return err
 		}
 		if err := check.Strays(r, known, report); err != nil {
 			return err
 		}
-		return checkResources(r, report)
+		return resource.Check(r, report)
 	}))
 }
 

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
 // dated shows the host what is dated by its clocks: the catalog's records by the server's, what lies in the
@@ -88,4 +91,17 @@ func (w dated) Moved(clocks []*host.Clock) {
 		}
 		c.watch.Notify()
 	}
+}
+
+// diedSince is the latest second in which an item died that was alive in second to and is not purged; 0 where
+// there is none. A clock that is set back would bring back what has died since, where the reaper has not been
+// there yet. So it goes no further back than the last death, purged (see marks) or not: the answer does not
+// depend on the reaper's pace. The caller holds the container's gate.
+func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
+	state := c.viewState(c.state.Load(), c.moment())
+	err = c.ds.view(ctx, func(r engine.Reader) (err error) {
+		died, err = sweep.DiedSince(ctx, r, state, to)
+		return err
+	})
+	return died, classify.ToFault(err)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/lint"
+	"github.com/mayflydb/mayfly/store/internal/procedure"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/scan"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -50,9 +52,9 @@ type Container struct {
 	// the last second in which the container was used, where its settings ask: see idle.go
 	used       atomic.Int64
 	usedKept   int64 // what is stored of it; the reaper's and, with it at rest, Close's
-	lints      lintBook
-	violations violations    // of its scripts
-	purged     atomic.Uint64 // items, since Open
+	lints      lint.Book
+	violations procedure.Violations // of its scripts
+	purged     atomic.Uint64        // items, since Open
 }
 
 // containerState is immutable.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
-	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
@@ -54,7 +54,7 @@ func (ds *dataset) database(id string) (*Database, error) {
 	d := ds.cat.names[id]
 	ds.mu.RUnlock()
 	if d == nil {
-		return nil, notFound("database", id)
+		return nil, value.NotFound("database", id)
 	}
 	return d, nil
 }
@@ -74,7 +74,7 @@ func (db *DB) DatabaseByRID(rid string) (*Database, error) { return db.live().da
 func (ds *dataset) databaseByRID(rid string) (*Database, error) {
 	b, ok := layout.ParseRID(rid, 4)
 	if !ok {
-		return nil, badRID(rid)
+		return nil, value.BadRID(rid)
 	}
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
@@ -83,21 +83,7 @@ func (ds *dataset) databaseByRID(rid string) (*Database, error) {
 			return d, nil
 		}
 	}
-	return nil, notFound("database", rid)
-}
-
-func notFound(what, id string) error {
-	return fault.New(fault.CodeNotFound, "Resource Not Found: the "+what+" '"+id+"' does not exist.")
-}
-
-// alreadyExists is the refusal of an id that is taken.
-func alreadyExists(what, id string) error {
-	return fault.New(fault.CodeConflict,
-		"Resource with specified id or name already exists: "+what+" '"+id+"'.")
-}
-
-func badRID(rid string) error {
-	return fault.New(fault.CodeBadRequest, "'"+rid+"' is not a valid resource id.")
+	return nil, value.NotFound("database", rid)
 }
 
 // CreateDatabase makes a database; with a throughput its containers share it. It fails with CodeConflict
@@ -119,7 +105,7 @@ func (ds *dataset) createDatabase(ctx context.Context, id string, asked definiti
 	}
 	defer ds.in.Catalog().Unlock()
 	if _, err := ds.database(id); err == nil {
-		return nil, alreadyExists("database", id)
+		return nil, value.AlreadyExists("database", id)
 	}
 	d := &Database{ds: ds, byName: make(map[string]*Container)}
 	var offer *record.Offer
@@ -160,7 +146,7 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 	if err != nil {
 		return err
 	}
-	if err := checkIfMatch(o.IfMatch, d.ETag()); err != nil {
+	if err := value.CheckIfMatch(o.IfMatch, d.ETag()); err != nil {
 		return err
 	}
 	containers := d.Containers()
@@ -184,7 +170,7 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 	for _, c := range containers {
 		ds.cat.remove(c)
 	}
-	ds.cat.forgetFamilies(families)
+	ds.cat.resources.Forget(families)
 	delete(ds.cat.names, id)
 	ds.cat.databases = work.Without(ds.cat.databases, d)
 	ds.cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
@@ -216,18 +202,6 @@ func (ds *dataset) eraseAll(ctx context.Context, containers []*Container) {
 				"container", c.name, "error", err)
 		}
 	}
-}
-
-// checkIfMatch applies an If-Match condition to a resource that exists.
-func checkIfMatch(condition, etag string) error {
-	if condition == "" || condition == "*" || layout.ETagMatches(condition, etag) {
-		return nil
-	}
-	return preconditionFailed()
-}
-
-func preconditionFailed() error {
-	return fault.New(fault.CodePreconditionFailed, "One of the specified pre-condition is not met")
 }
 
 // highest is the highest LSN that a client can have seen of the ranges of containers.

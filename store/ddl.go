@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -29,7 +30,7 @@ func (d *Database) Container(id string) (*Container, error) {
 	c := d.byName[id]
 	d.ds.mu.RUnlock()
 	if c == nil || c.state.Load().dropped { // by another store, and not looked up since
-		return nil, notFound("container", id)
+		return nil, value.NotFound("container", id)
 	}
 	return c, nil
 }
@@ -38,7 +39,7 @@ func (d *Database) Container(id string) (*Container, error) {
 // where this database has no such container.
 func (d *Database) ContainerByRID(rid string) (*Container, error) {
 	if _, ok := layout.ParseRID(rid, 8); !ok {
-		return nil, badRID(rid)
+		return nil, value.BadRID(rid)
 	}
 	d.ds.mu.RLock()
 	defer d.ds.mu.RUnlock()
@@ -47,7 +48,7 @@ func (d *Database) ContainerByRID(rid string) (*Container, error) {
 			return c, nil
 		}
 	}
-	return nil, notFound("container", rid)
+	return nil, value.NotFound("container", rid)
 }
 
 // CreateContainer makes a container. Fields of spec that are zero get the service's defaults. A container
@@ -124,7 +125,7 @@ func (d *Database) checkNew(spec *definition.ContainerSpec, invalid error) error
 		return cmp.Or(d.checkEncryptionKeys(spec.ClientEncryption), invalid)
 	}
 	if _, err := d.Container(spec.ID); err == nil {
-		return alreadyExists("container", spec.ID)
+		return value.AlreadyExists("container", spec.ID)
 	}
 	return d.checkEncryptionKeys(spec.ClientEncryption)
 }
@@ -166,9 +167,9 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 	if p == nil {
 		return nil
 	}
-	keys := d.Resources(KindEncryptionKey)
+	keys := record.FamilyOf(KindEncryptionKey, d.rec.Num)
 	for _, path := range p.IncludedPaths {
-		if path.KeyID != "" && keys.find(path.KeyID) == nil {
+		if path.KeyID != "" && d.ds.cat.resources.Find(keys, path.KeyID) == nil {
 			return fault.New(fault.CodeBadRequest, "ClientEncryptionKey with id '["+path.KeyID+
 				"]' does not exist.")
 		}
@@ -227,7 +228,7 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 // replaceSpec is the part of ReplaceContainer that goes by one state of the container. The caller holds the
 // catalog's lock.
 func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSpec, o WriteOptions) error {
-	if err := checkIfMatch(o.IfMatch, c.Info().ETag); err != nil {
+	if err := value.CheckIfMatch(o.IfMatch, c.Info().ETag); err != nil {
 		return err
 	}
 	old := c.state.Load().spec
@@ -281,7 +282,7 @@ func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOption
 		return err
 	}
 	return c.againLocked(ctx, func() error {
-		if err := checkIfMatch(o.IfMatch, c.Info().ETag); err != nil {
+		if err := value.CheckIfMatch(o.IfMatch, c.Info().ETag); err != nil {
 			return err
 		}
 		return d.drop(ctx, c, c.checkDrop)

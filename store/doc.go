@@ -41,8 +41,8 @@
 //
 // Changes reads what has changed behind a position, in the order of the writes in each partition range: the
 // latest version of each item, or every version and delete where the container's policy keeps them for a
-// while (package store/internal/feed). A page ends where a transaction ends and is durable when it is answered, so a reader that
-// stores the page's position misses nothing, through crashes, restarts and splits of ranges.
+// while (package store/internal/feed). A page ends where a transaction ends and is durable when it is
+// answered, so a reader that stores the page's position misses nothing, through crashes, restarts and splits of ranges.
 //
 // # Expiry events
 //
@@ -56,7 +56,7 @@
 // ExplainItem tells of one item when it dies and why, DryRunTTL what a change of the default would do, and
 // Forecast what is going to expire (ahead.go); the answers are package store/inspect's. Wait sleeps until an
 // item is expired, purged or in the feed (wait.go). A ttl that is valid but odd is written all the same, and
-// told of in the receipt and by LintCounts (lint.go).
+// named in the receipt and by LintCounts (lint.go).
 //
 // # Scripts
 //
@@ -101,7 +101,7 @@
 //
 // The catalog is small, lives in memory whole and changes under one lock, on disk first. Its records are
 // package store/internal/record's. Users, permissions, client encryption keys and scripts are a part of it
-// (resource.go).
+// (package store/internal/resource).
 //
 // Errors are *fault.Error, with a Code; package store/internal/classify makes them of the errors of the
 // packages below.

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
 // A container whose settings ask for expiry events keeps a log of its expiries: the family e, an entry for
@@ -143,25 +144,25 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *par
 // announceExpired puts the deaths of items into the log of expiries that the reaper may not purge yet.
 func (c *Container) announceExpired(ctx context.Context, st *containerState, s *partition, now int64,
 	limit int) (more bool, next int64, err error) {
-	l := newLook(st.policy(), s, &s.announcing, now, limit)
-	if err := l.take(ctx, c.ds.eng); err != nil {
+	l := sweep.NewLook(st.policy(), s.scope, &s.announcing, now, limit)
+	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return false, never, err
 	}
-	var survivors []candidate
-	for items := l.items; len(items) > 0 && err == nil; {
+	var survivors []sweep.Candidate
+	for items := l.Items; len(items) > 0 && err == nil; {
 		var judged int
 		judged, survivors, err = c.announceBatch(ctx, s, items, survivors)
 		items = items[judged:]
 	}
-	more = l.finish(survivors)
-	return more, l.next, err
+	more = l.Finish(survivors)
+	return more, l.Next, err
 }
 
 // announceBatch is announceExpired in one transaction. judged is how many candidates it came to; those that
 // are alive are appended to survivors.
 func (c *Container) announceBatch(ctx context.Context, s *partition, batch,
-	survivors []candidate) (judged int,
-	alive []candidate, err error) {
+	survivors []sweep.Candidate) (judged int,
+	alive []sweep.Candidate, err error) {
 	st, _, err := c.enter(ctx)
 	if err != nil {
 		return 0, nil, err

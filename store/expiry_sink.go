@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
 // Expiry sinks: what expires in a container can pass on to somebody, in the transaction of its purge. The
@@ -30,7 +31,7 @@ func (st *containerState) moves(ghost *stored) bool {
 // tenants. It is made when what both sides need is held.
 type expirySink interface {
 	// scopes are those that the arrival of the dead among the candidates writes to, beside their own.
-	scopes(ctx context.Context, s *partition, batch []candidate) ([][]byte, error)
+	scopes(ctx context.Context, s *partition, batch []sweep.Candidate) ([][]byte, error)
 	// begin begins the part in a transaction over these scopes, or begins it anew.
 	begin(t *tx) error
 	// take passes a ghost on. It does not where that needs a scope which the transaction does not have.
@@ -63,19 +64,19 @@ func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h exp
 
 // withMoved calls fn, in a view, with those of the candidates that are dead and to be moved, if there are
 // any.
-func (c *Container) withMoved(ctx context.Context, st *containerState, s *partition, batch []candidate,
+func (c *Container) withMoved(ctx context.Context, st *containerState, s *partition, batch []sweep.Candidate,
 	fn func(r engine.Reader, items []*stored) error) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
 		var items []*stored
 		for _, cand := range batch {
-			v, err := r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, cand.rid))
+			v, err := r.Get(layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, cand.RID))
 			if isAbsent(err) {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			item, err := c.decode(cand.rid, v)
+			item, err := c.decode(cand.RID, v)
 			if err != nil {
 				return err
 			}
@@ -93,11 +94,13 @@ func (c *Container) withMoved(ctx context.Context, st *containerState, s *partit
 // noSink is the expiry sink of a container that has none.
 type noSink struct{ c *Container }
 
-func (noSink) scopes(context.Context, *partition, []candidate) ([][]byte, error) { return nil, nil }
-func (noSink) begin(*tx) error                                                   { return nil }
-func (noSink) take(*stored) (bool, error)                                        { return true, nil }
-func (noSink) finish()                                                           {}
-func (h noSink) leave(bool)                                                      { h.c.leave() }
+func (noSink) scopes(context.Context, *partition, []sweep.Candidate) ([][]byte, error) {
+	return nil, nil
+}
+func (noSink) begin(*tx) error            { return nil }
+func (noSink) take(*stored) (bool, error) { return true, nil }
+func (noSink) finish()                    {}
+func (h noSink) leave(bool)               { h.c.leave() }
 
 // tenantSink is an expiry sink that another tenant has.
 type tenantSink struct {
@@ -146,7 +149,7 @@ func (h *tenantSink) dead(ghost *stored) host.ExpiredItem {
 	return host.ExpiredItem{From: from, ID: ghost.id, Body: ghost.body, ExpiredAt: time.Unix(at, 0)}
 }
 
-func (h *tenantSink) scopes(ctx context.Context, s *partition, batch []candidate) (scopes [][]byte,
+func (h *tenantSink) scopes(ctx context.Context, s *partition, batch []sweep.Candidate) (scopes [][]byte,
 	err error) {
 	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*stored) error {
 		dead := make([]host.ExpiredItem, len(items))

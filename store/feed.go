@@ -6,6 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/internal/feed"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // ChangesRequest asks for a page of a change feed.
@@ -63,12 +64,12 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 	}
 	r := c.refused()
 	if served != nil {
-		r = c.receipt(served, chargeFailure)
+		r = c.receipt(served, value.ChargeFailure)
 	}
 	if err != nil {
 		return ChangesPage{}, r, err
 	}
 	f.Page.Position = feed.FormatPositions(sp.Ranges, at)
-	r.Charge = round2(chargeRead(f.Bytes) + 0.1*float64(len(f.Page.Changes)))
+	r.Charge = value.RoundCharge(value.ChargeRead(f.Bytes) + 0.1*float64(len(f.Page.Changes)))
 	return f.Page, r, nil
 }

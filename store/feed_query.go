@@ -7,6 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // ChangesQueryPage is one page of a change feed through a query.
@@ -34,11 +35,11 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	if err != nil {
 		return ChangesQueryPage{}, c.refused(), classify.ToFault(err)
 	}
-	udfs := functions{c: c, ctx: ctx}
-	defer udfs.close()
+	udfs := c.scripts().Functions(ctx)
+	defer udfs.Close()
 	watch := c.ds.pageWatch(ctx)
 	env := query.Env{Now: c.d.Now(), Random: rand.Float64, Elapsed: watch.Elapsed, Limit: watch.Limit,
-		UDF: udfs.call}
+		UDF: udfs.Call}
 	heavy := c.ds.door.heavy.Query(env.Elapsed, env.Limit)
 	defer heavy.Leave()
 	heavy.BegunAnew = true // rows of changes are added to those of others
@@ -48,7 +49,7 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	var total Receipt
 	for {
 		page, r, err := c.Changes(ctx, req)
-		r.Charge = round2(r.Charge + total.Charge)
+		r.Charge = value.RoundCharge(r.Charge + total.Charge)
 		if total = r; err != nil {
 			return ChangesQueryPage{}, total, err
 		}

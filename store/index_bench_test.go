@@ -120,10 +120,11 @@ func BenchmarkReplaceBy(b *testing.B) {
 // inSource runs fn with the one source of a container.
 func inSource(b *testing.B, c *Container, fn func(s *scan.Source)) {
 	b.Helper()
-	err := c.withSources(context.Background(), Scope{}, func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
-		fn(sources[0])
-		return nil
-	})
+	err := c.withSources(context.Background(), Scope{},
+		func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
+			fn(sources[0])
+			return nil
+		})
 	if err != nil {
 		b.Fatal(err)
 	}

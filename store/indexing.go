@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/split"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -215,7 +216,7 @@ type shapeBook struct {
 	full  bool // there are view.MaxShapes records; there will be no more
 }
 
-type shapeName = [index.ShapeSize]byte
+type shapeName = split.Shape
 
 func (b *shapeBook) lookUp(name shapeName) (known, full bool) {
 	b.mu.RLock()

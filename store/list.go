@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -37,14 +38,14 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, err
 // listByRange is List by ranges.
 func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	st := c.state.Load()
-	over, err := scan.SpansOver(c.viewState(st, 0), o.Scope)
+	state := c.viewState(st, 0)
+	over, err := scan.SpansOver(state, o.Scope)
 	if err != nil {
 		return Page{}, c.refused(), classify.ToFault(err)
 	}
 	if over == nil {
 		return c.list(ctx, o)
 	}
-	state := c.viewState(st, 0)
 	l, err := scan.StageOf(state, over, o.Continuation)
 	if err != nil {
 		return Page{}, c.refused(), err
@@ -64,33 +65,34 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Recei
 
 func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	p := pager{c: c, limit: PageLimit(o.MaxItems), certain: c.isFull(o.Scope.Partition)}
-	err := c.withSources(ctx, o.Scope, func(sp *scan.Span, sources []*scan.Source, ranges []*partition) error {
-		spans := sp.Spans()
-		from, err := scan.ParseContinuation(o.Continuation, sp, spans)
-		for i, src := range sources {
-			after, _, left := from.At(spans[i])
-			if err != nil || !left {
-				continue
+	err := c.withSources(ctx, o.Scope,
+		func(sp *scan.Span, sources []*scan.Source, ranges []*partition) error {
+			spans := sp.Spans()
+			from, err := scan.ParseContinuation(o.Continuation, sp, spans)
+			for i, src := range sources {
+				after, _, left := from.At(spans[i])
+				if err != nil || !left {
+					continue
+				}
+				p.served = ranges[i]
+				if err = c.checkSession(p.served, o.Session); err == nil {
+					err = p.fill(src, after)
+				}
+				if p.more {
+					p.page.Continuation = scan.FormatContinuation(sp, from.Reach(spans, i, p.last, 0))
+					break
+				}
 			}
-			p.served = ranges[i]
-			if err = c.checkSession(p.served, o.Session); err == nil {
-				err = p.fill(src, after)
-			}
-			if p.more {
-				p.page.Continuation = scan.FormatContinuation(sp, from.Reach(spans, i, p.last, 0))
-				break
-			}
-		}
-		return err
-	})
+			return err
+		})
 	r := c.refused()
 	if p.served != nil {
-		r = c.receipt(p.served, chargeFailure)
+		r = c.receipt(p.served, value.ChargeFailure)
 	}
 	if err != nil {
 		return Page{}, r, err
 	}
-	r.Charge = chargeRead(p.bytes) + 0.1*float64(len(p.page.Items))
+	r.Charge = value.ChargeRead(p.bytes) + 0.1*float64(len(p.page.Items))
 	return p.page, r, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -80,12 +81,12 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 			}
 			m.Backlog.Items += b.Items
 			m.Backlog.Oldest = max(m.Backlog.Oldest, b.Oldest)
-			l := newLook(p, s, &s.passes, now, 0)
-			if err := l.nextExpiry(r); err != nil {
+			l := sweep.NewLook(p, s.scope, &s.Passes, now, 0)
+			if err := l.NextExpiry(r); err != nil {
 				return err
 			}
-			if l.next != never && (m.NextExpiry == 0 || l.next < m.NextExpiry) {
-				m.NextExpiry = l.next
+			if l.Next != never && (m.NextExpiry == 0 || l.Next < m.NextExpiry) {
+				m.NextExpiry = l.Next
 			}
 		}
 		return nil

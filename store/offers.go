@@ -10,6 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // Offer is the throughput of a container, or of a database that shares its own among its containers.
@@ -124,14 +125,14 @@ func (ds *dataset) offerByID(id string) (Offer, error) {
 
 func (ds *dataset) findOffer(id string) (record.Offer, error) {
 	if _, ok := layout.ParseRID(id, 3); !ok {
-		return record.Offer{}, badRID(id)
+		return record.Offer{}, value.BadRID(id)
 	}
 	for _, o := range ds.cat.offers {
 		if layout.OfferRIDText(o.Num) == id {
 			return o, nil
 		}
 	}
-	return record.Offer{}, notFound("offer", id)
+	return record.Offer{}, value.NotFound("offer", id)
 }
 
 // ReplaceOffer changes a throughput. A change between manual and autoscale is refused unless migrate is set,
@@ -159,7 +160,7 @@ func (ds *dataset) replaceOffer(
 	if err != nil {
 		return Offer{}, err
 	}
-	if err := checkIfMatch(o.IfMatch, ds.renderOffer(rec).ETag); err != nil {
+	if err := value.CheckIfMatch(o.IfMatch, ds.renderOffer(rec).ETag); err != nil {
 		return Offer{}, err
 	}
 	if t.IsZero() {

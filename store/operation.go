@@ -17,63 +17,6 @@ import (
 // transaction. Every write there is, alone, in a batch, in bulk or in a script, goes through these two, so
 // that no rule exists twice.
 
-// OperationKind says what an Operation does.
-type OperationKind uint8
-
-// The kinds of operations on items.
-const (
-	OperationCreate OperationKind = iota
-	OperationUpsert
-	OperationRead
-	OperationReplace
-	OperationDelete
-	OperationPatch
-)
-
-var operationNames = [...]string{"create", "upsert", "read", "replace", "delete", "patch"}
-
-// String names the kind in lower case.
-func (k OperationKind) String() string {
-	if int(k) < len(operationNames) {
-		return operationNames[k]
-	}
-	return "unknown"
-}
-
-// Operation is one thing to do with one item.
-type Operation struct {
-	Kind      OperationKind
-	ID        string                  // of Read, Replace, Delete and Patch
-	Partition definition.PartitionKey // zero: that of the batch
-	Body      []byte                  // of Create, Upsert and Replace
-	Patch     *Patch                  // of Patch
-	// NoContent says that nobody looks at the document in the result of a write: it does not count for the
-	// size of a batch's answer.
-	NoContent bool
-	// Err is for whoever translates operations and finds one malformed: not nil, the operation fails with it.
-	Err error
-	// WriteOptions are the preconditions. A read takes IfNoneMatch as ReadOptions have it.
-	WriteOptions
-}
-
-// OperationResult is what became of an Operation.
-type OperationResult struct {
-	Item     Item    // as it is afterwards; zero after a delete or a failure
-	Inserted bool    // an upsert found nothing and inserted
-	Charge   float64 // RU
-	Err      error   // an *Error, or nil
-}
-
-// fatal reports whether the operation failed for a reason that is not its own. Its transaction may be
-// half-written and must be given up.
-func (r *OperationResult) fatal() bool {
-	switch fault.ErrorCode(r.Err) {
-	case fault.CodeInternal, fault.CodeCanceled, fault.CodeDiskFull, fault.CodeUnavailable:
-		return r.Err != nil
-	}
-	return false
-}
-
 // prepared is an operation that has passed every check which needs no look at the store. It belongs to one
 // caller; a transaction that runs again applies it again.
 type prepared struct {
@@ -204,7 +147,7 @@ func (t *tx) apply(p *prepared) OperationResult {
 	p.item = p.given // a transaction that was given up may have left its mark on it
 	p.item.head.Plain = p.options.ExcludeSystemProperties
 	if err := t.date(p); err != nil {
-		return failed(err)
+		return value.Failed(err)
 	}
 	switch p.kind {
 	case OperationCreate:
@@ -223,35 +166,31 @@ func (t *tx) apply(p *prepared) OperationResult {
 		return t.erase(p)
 	}
 	if err != nil {
-		return failed(err)
+		return value.Failed(err)
 	}
 	t.written = append(t.written, p)
-	charge := chargeVersion(len(p.item.body)) + chargeTerms(t.terms-terms)
+	charge := value.ChargeVersion(len(p.item.body)) + value.ChargeTerms(t.terms-terms)
 	if old != nil {
-		charge += chargeVersion(len(old.body))
+		charge += value.ChargeVersion(len(old.body))
 	}
 	return OperationResult{
 		Item:     t.c.item(&p.item),
 		Inserted: p.kind == OperationUpsert && old == nil,
-		Charge:   round2(charge),
+		Charge:   value.RoundCharge(charge),
 	}
-}
-
-func failed(err error) OperationResult {
-	return OperationResult{Charge: chargeFailure, Err: classify.ToFault(err)}
 }
 
 // read returns a live item. What it returns outlives the transaction.
 func (t *tx) read(p *prepared) OperationResult {
 	found, err := t.mustFind(p.itemLocation)
 	if err != nil {
-		return failed(err)
+		return value.Failed(err)
 	}
 	head := found.head
 	head.EPK = p.epk
 	r := OperationResult{
 		Item:   value.NewItem((*itemOwner)(t.c), found.rid, head, bytes.Clone(found.body), p.id),
-		Charge: chargeRead(len(found.body)),
+		Charge: value.ChargeRead(len(found.body)),
 	}
 	r.Err = checkIfNoneMatch(p.options.IfNoneMatch, r.Item)
 	return r
@@ -261,15 +200,15 @@ func (t *tx) read(p *prepared) OperationResult {
 func (t *tx) erase(p *prepared) OperationResult {
 	old, err := t.target(p)
 	if err != nil {
-		return failed(err)
+		return value.Failed(err)
 	}
 	t.take()
 	terms := t.terms
-	charge := chargeVersion(len(old.body))
+	charge := value.ChargeVersion(len(old.body))
 	if err := t.del(old); err != nil {
-		return failed(err)
+		return value.Failed(err)
 	}
-	return OperationResult{Charge: round2(charge + chargeTerms(t.terms-terms))}
+	return OperationResult{Charge: value.RoundCharge(charge + value.ChargeTerms(t.terms-terms))}
 }
 
 // rename replaces a live item by a document that may have another id. The new one must be free, as for a
@@ -294,9 +233,9 @@ func (t *tx) upsert(p *prepared) (old *stored, err error) {
 		return nil, t.create(p.point, &p.item)
 	}
 	if p.options.IfNoneMatch == "*" {
-		return nil, preconditionFailed()
+		return nil, value.PreconditionFailed()
 	}
-	if err := checkIfMatch(p.options.IfMatch, t.c.identity.ETag(&found.head)); err != nil {
+	if err := value.CheckIfMatch(p.options.IfMatch, t.c.identity.ETag(&found.head)); err != nil {
 		return nil, err
 	}
 	return found, t.replace(found, &p.item)
@@ -311,5 +250,5 @@ func (t *tx) target(p *prepared) (*stored, error) {
 	if p.refused != nil {
 		return nil, p.refused
 	}
-	return old, checkIfMatch(p.options.IfMatch, t.c.identity.ETag(&old.head))
+	return old, value.CheckIfMatch(p.options.IfMatch, t.c.identity.ETag(&old.head))
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/split"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // partition is a partition range and where its items lie. It lives as long as the range, through changes of
@@ -28,17 +31,17 @@ type partition struct {
 
 	// Where the reaper's pass over the families w and x has come to. A write below it or a change of policy
 	// sets rescan, and the next step begins anew.
-	passes
-	announcing passes // the same for the log of expiries, where purges are held back
+	sweep.Passes
+	announcing sweep.Passes // the same for the log of expiries, where purges are held back
 	rescan     atomic.Bool
 	begun      int64 // the second in which the pass last began at the head; the reaper's
 
 	shapes    shapeBook
-	reindexed atomic.Uint64 // how far documents have been indexed anew: a rid, or allReindexed
+	reindexed atomic.Uint64 // how far documents have been indexed anew: a rid, or layout.AllReindexed
 	// the LSN behind the last one of a range that has been split; 0: it has not been
 	behind atomic.Uint64
 	// what is written while a split copies the range; nil: none does. Changes under the gate
-	noted atomic.Pointer[notes]
+	noted atomic.Pointer[split.Notes]
 	// the highest LSN that a read or a commit has told to be durable; 0: none has
 	told atomic.Uint64
 }
@@ -74,6 +77,16 @@ func newPartition(cid uint32, r record.Range) (s *partition, err error) {
 		}
 	}
 	return s, nil
+}
+
+// plain is the range as a plain value.
+func (s *partition) plain() view.Range {
+	return view.Range{ID: s.id, Number: s.number, Scope: s.scope, Min: s.min, Max: s.max, Parents: s.parents}
+}
+
+// isPast reports whether a pass of the reaper may have left a second of a family behind already.
+func (s *partition) isPast(family byte, second int64) bool {
+	return s.IsPast(family, second) || s.announcing.IsPast(family, second)
 }
 
 // answersFor reports whether the range has this id, or came from one that had it.

@@ -18,15 +18,6 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Patch changes parts of an item where it lies.
-type Patch struct {
-	// Operations are made in order, all or none.
-	Operations jsondoc.Patch
-	// Condition, "FROM c WHERE ..." with a name of choice for c, must hold for the item as it is before the
-	// patch. Empty: there is none.
-	Condition string
-}
-
 // Patch changes parts of a live item: CodeNotFound where there is none, CodePreconditionFailed where
 // o.IfMatch names another version or the patch's condition does not hold, and CodeBadRequest where an
 // operation does not fit the document or is about the id, the partition key or a system property, or where
@@ -164,7 +155,8 @@ func tooSlow(cause error) error {
 // evaluate fails with CodePreconditionFailed where a condition does not hold. turn is query.Env's; nil where
 // others wait for the end of it.
 func (c *Container) evaluate(
-	ctx context.Context, condition *query.Condition, on *scan.Row, now int64, turn func(context.Context) error,
+	ctx context.Context, condition *query.Condition, on *scan.Row, now int64,
+	turn func(context.Context) error,
 ) error {
 	env := query.Env{Now: time.Unix(now, 0).UTC(), Random: rand.Float64, Turn: turn}
 	defer c.ds.door.memory.Lend(&env)()
@@ -173,7 +165,7 @@ func (c *Container) evaluate(
 	case err != nil:
 		return classify.ToFault(err)
 	case !holds:
-		return preconditionFailed()
+		return value.PreconditionFailed()
 	}
 	return nil
 }

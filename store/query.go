@@ -14,39 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
-
-// QueryRequest is a query over the items of a container.
-type QueryRequest struct {
-	Text       string
-	Parameters []Parameter
-	ListOptions
-	// Cross says what may be done for a query whose scope is the whole container.
-	Cross CrossPartition
-	// Resume says where the rows of a query with ORDER BY begin; nil: at the beginning. A Continuation goes
-	// before it.
-	Resume *Resume
-	// Continued tells QueryPlan that the client is going to ask for more than one page.
-	Continued bool
-	// Explain asks for the plan, with what each part of it did and how long it took.
-	Explain bool
-}
-
-// Parameter is a named value of a query, its name with the '@'.
-type Parameter = query.Parameter
-
-// OrderValue is what a row of a query with ORDER BY is ordered by.
-type OrderValue = query.OrderValue
-
-// Resume is a place among the rows of a query with ORDER BY. A client that merges partition ranges goes on by
-// it in those that it has no continuation for.
-type Resume struct {
-	Values []OrderValue // what the last row given out is ordered by, one for each key of ORDER BY
-	// the _rid of that row's item, to begin with it among equal rows; empty: before or behind all of them
-	RID     string
-	Exclude bool // begin behind that item, or behind all equal rows
-}
 
 // resumePlace turns a resource id into the number that it stands for.
 func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
@@ -57,38 +27,11 @@ func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
 	if r.RID != "" {
 		b, ok := layout.ParseRID(r.RID, 16)
 		if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) {
-			return nil, badRID(r.RID)
+			return nil, value.BadRID(r.RID)
 		}
 		at.RID = binary.LittleEndian.Uint64(b[8:])
 	}
 	return at, nil
-}
-
-// CrossPartition says how far a query may reach that names no partition key and no range, neither beside its
-// text nor by its conditions.
-type CrossPartition uint8
-
-// The reaches. The last two are what a gateway of Cosmos DB does.
-const (
-	// CrossServe answers every query; partial results of the ranges are merged here.
-	CrossServe CrossPartition = iota
-	// CrossStream answers what needs no merging and lists no aggregates, and the rest with
-	// CodeCrossPartition: the client is to merge.
-	CrossStream
-	// CrossRefuse answers with CodeBadRequest.
-	CrossRefuse
-)
-
-// QueryPage is one page of a query's result.
-type QueryPage struct {
-	Rows         [][]byte // JSON values
-	Continuation string   // empty on the last page
-	Stats        query.Stats
-	Indexes      query.IndexUse
-	Plan         string // with QueryRequest.Explain
-	// Ordered reports whether the rows come by an ORDER BY, Descending that its first key is DESC: equal rows
-	// come latest first.
-	Ordered, Descending bool
 }
 
 // Query returns one page of a query's result. Without ORDER BY the rows come in the order of insertion, range
@@ -149,8 +92,9 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 		Certain: c.isFull(q.Scope.Partition), Budget: q.Within,
 	}
 	var l scan.Stage
-	state := c.viewState(st, 0)
+	var state *view.State
 	if over != nil {
+		state = c.viewState(st, 0)
 		if l, err = scan.StageOf(state, over, q.Continuation); err != nil {
 			return QueryPage{}, c.refused(), err
 		}
@@ -165,7 +109,7 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 	}
 	r := c.refused()
 	if served != nil {
-		r = c.receipt(served, chargeFailure)
+		r = c.receipt(served, value.ChargeFailure)
 	}
 	if err == nil && over != nil {
 		page.Cursor, err = l.Onward(state, page.Cursor, func(next *view.Range) (string, error) {
@@ -177,7 +121,7 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 	if err != nil {
 		return QueryPage{}, r, err
 	}
-	r.Charge = chargeRows(page.Stats)
+	r.Charge = value.ChargeRows(page.Stats)
 	out := QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats, Indexes: plan.IndexUse()}
 	// the posting of the partition key leads to its items
 	if use := &out.Indexes; len(use.Single)+len(use.Composite) == 0 {
@@ -221,9 +165,9 @@ func (c *Container) runIn(
 		env.Turn, env.Temp = heavy.Turn, c.ds.door.temp
 		// what the page before has left can be taken once
 		heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
-		udfs := functions{c: c, ctx: ctx}
-		defer udfs.close()
-		env.UDF = udfs.call
+		udfs := c.scripts().Functions(ctx)
+		defer udfs.Close()
+		env.UDF = udfs.Call
 		if o.Budget <= 0 || o.Budget > watch.Budget {
 			o.Budget = watch.Budget
 		}

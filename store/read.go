@@ -43,7 +43,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 		}
 		s = st.rangeOf(p.epk)
 		if err := c.checkSession(s, o.Session); err != nil {
-			return Item{}, c.receipt(s, chargeNotFound), err
+			return Item{}, c.receipt(s, value.ChargeNotFound), err
 		}
 		it, position, err = c.get(ctx, st, s, p, now)
 		if again, err = c.refreshed(ctx, err); !again {
@@ -51,9 +51,9 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 		}
 	}
 	if err != nil {
-		return Item{}, c.receipt(s, chargeNotFound), classify.ToFault(err)
+		return Item{}, c.receipt(s, value.ChargeNotFound), classify.ToFault(err)
 	}
-	r := Receipt{Range: s.id, LSN: position, Charge: chargeRead(len(it.Body()))}
+	r := Receipt{Range: s.id, LSN: position, Charge: value.ChargeRead(len(it.Body()))}
 	return it, r, checkIfNoneMatch(o.IfNoneMatch, it)
 }
 
@@ -221,7 +221,7 @@ func (c *Container) ReadMany(ctx context.Context, keys []Key, o ReadOptions) ([]
 			items = append(items, it)
 		}
 	}
-	total.Charge = round2(max(total.Charge, chargeNotFound))
+	total.Charge = value.RoundCharge(max(total.Charge, value.ChargeNotFound))
 	return items, total, nil
 }
 
@@ -230,7 +230,7 @@ func (c *Container) ReadMany(ctx context.Context, keys []Key, o ReadOptions) ([]
 func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 	b, ok := layout.ParseRID(rid, 16)
 	if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
-		return Key{}, badRID(rid)
+		return Key{}, value.BadRID(rid)
 	}
 	for {
 		st, now, _, err := c.look(ctx)
@@ -284,9 +284,9 @@ func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, 
 	}
 	s := st.rangeOf(c.locate(pk, "").epk)
 	if err := c.checkSession(s, o.Session); err != nil {
-		return c.receipt(s, chargeNotFound), err
+		return c.receipt(s, value.ChargeNotFound), err
 	}
-	return c.receipt(s, chargeNotFound), itemNotFound()
+	return c.receipt(s, value.ChargeNotFound), itemNotFound()
 }
 
 func (c *Container) resolve(ctx context.Context, st *containerState, now int64, n uint64) (Key, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -26,14 +27,6 @@ const purgeBatch = 32
 // whatever it has been told: an entry that it should ever have passed by stays behind no longer. Where
 // nothing is there that costs two seeks.
 const rescanEvery = 60
-
-// candidate is an item that may have expired.
-type candidate struct {
-	rid    uint64
-	second int64 // of its key in w or x; 0 for one below a tombstone
-	family byte  // w, x, or 0 below a tombstone
-	next   int64 // of one that is alive: when it will have expired; 0: never
-}
 
 // sweeper shows the store to the reaper.
 type sweeper struct{ ds *dataset }
@@ -97,10 +90,10 @@ func (c *Container) sweep(ctx context.Context, s *partition, limit int, force bo
 		return ttl.Swept{Next: never}, nil // dropped meanwhile
 	}
 	if rescan {
-		s.announcing.restart()
+		s.announcing.Restart(0)
 	}
 	if rescan || now-s.begun >= rescanEvery || now < s.begun {
-		s.restart()
+		s.Passes.Restart(0)
 		s.begun = now
 	}
 	h := c.purgeBlockFor(st, now, limit, force)
@@ -147,25 +140,25 @@ func (c *Container) sweep(ctx context.Context, s *partition, limit int, force bo
 // sweepExpired purges what has expired, as far as a hold has room for it.
 func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *partition, now int64,
 	h purgeBlock) (ttl.Swept, error) {
-	l := newLook(st.policy(), s, &s.passes, now, h.room)
-	l.delay = h.delay
-	if err := l.take(ctx, c.ds.eng); err != nil {
+	l := sweep.NewLook(st.policy(), s.scope, &s.Passes, now, h.room)
+	l.Delay = h.delay
+	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return ttl.Swept{}, err
 	}
-	purged, survivors, err := c.purge(ctx, s, l.items)
-	more := l.finish(survivors)
-	return ttl.Swept{Purged: purged, More: more, Next: l.next}, err
+	purged, survivors, err := c.purge(ctx, s, l.Items)
+	more := l.Finish(survivors)
+	return ttl.Swept{Purged: purged, More: more, Next: l.Next}, err
 }
 
 // purge deletes those of the candidates that are dead, by the policy and at the moment of each transaction.
 // It does not wait for the disk: a purge that a crash takes back is only late. Survivors are candidates whose
 // entry is still theirs and that are alive, by a lease or a younger policy.
-func (c *Container) purge(ctx context.Context, s *partition, items []candidate) (purged int,
-	survivors []candidate,
+func (c *Container) purge(ctx context.Context, s *partition, items []sweep.Candidate) (purged int,
+	survivors []sweep.Candidate,
 	err error) {
 	for len(items) > 0 && err == nil {
 		var judged, n int
-		var alive []candidate
+		var alive []sweep.Candidate
 		judged, n, alive, err = c.purgeBatch(ctx, s, items[:min(len(items), purgeBatch)])
 		items = items[judged:]
 		purged += n
@@ -176,8 +169,9 @@ func (c *Container) purge(ctx context.Context, s *partition, items []candidate) 
 
 // purgeBatch is purge in one transaction. judged is how many candidates it came to: a few large ones fill a
 // transaction. What no transaction can move to the archive stays among the survivors.
-func (c *Container) purgeBatch(ctx context.Context, s *partition, batch []candidate) (judged, purged int,
-	alive []candidate, err error) {
+func (c *Container) purgeBatch(ctx context.Context, s *partition, batch []sweep.Candidate) (judged,
+	purged int,
+	alive []sweep.Candidate, err error) {
 	for {
 		var blocked *blocker
 		judged, purged, alive, blocked, err = c.tryPurge(ctx, s, batch)
@@ -200,8 +194,9 @@ func (c *Container) purgeBatch(ctx context.Context, s *partition, batch []candid
 }
 
 // tryPurge is purgeBatch as far as one transaction goes.
-func (c *Container) tryPurge(ctx context.Context, s *partition, batch []candidate) (judged, purged int,
-	alive []candidate, blocked *blocker, err error) {
+func (c *Container) tryPurge(ctx context.Context, s *partition, batch []sweep.Candidate) (judged,
+	purged int,
+	alive []sweep.Candidate, blocked *blocker, err error) {
 	st, h, err := c.enterToPurge(ctx)
 	if err != nil {
 		return 0, 0, nil, nil, err
@@ -274,22 +269,22 @@ func (t *tx) purgeAll(ghosts []*stored, h expirySink) (late *stored, err error) 
 }
 
 // itemKeys are the keys of the candidates' items.
-func itemKeys(s *partition, batch []candidate) [][]byte {
+func itemKeys(s *partition, batch []sweep.Candidate) [][]byte {
 	keys := make([][]byte, len(batch))
 	mem := make([]byte, 0, len(batch)*(layout.ScopeLen+1+layout.RIDLen))
 	for i, cand := range batch {
 		n := len(mem)
-		mem = layout.AppendSlotKey(mem, s.scope, layout.FamilyItem, cand.rid)
+		mem = layout.AppendSlotKey(mem, s.scope, layout.FamilyItem, cand.RID)
 		keys[i] = mem[n:len(mem):len(mem)]
 	}
 	return keys
 }
 
 // before cuts a batch off before the candidate of a rid: how many those are, and which of them are alive.
-func before(batch []candidate, rid uint64, alive []candidate) (n int, left []candidate) {
-	n = slices.IndexFunc(batch, func(cand candidate) bool { return cand.rid == rid })
-	left = slices.DeleteFunc(alive, func(cand candidate) bool {
-		return slices.ContainsFunc(batch[n:], func(late candidate) bool { return late.rid == cand.rid })
+func before(batch []sweep.Candidate, rid uint64, alive []sweep.Candidate) (n int, left []sweep.Candidate) {
+	n = slices.IndexFunc(batch, func(cand sweep.Candidate) bool { return cand.RID == rid })
+	left = slices.DeleteFunc(alive, func(cand sweep.Candidate) bool {
+		return slices.ContainsFunc(batch[n:], func(late sweep.Candidate) bool { return late.RID == cand.RID })
 	})
 	return n, left
 }
@@ -300,7 +295,8 @@ const purgeBytes = 4 << 20
 // judge reads the candidates, as many as fit, and returns those that are dead; those whose entry is still
 // theirs and that are alive are appended to alive. The rids of a batch mostly rise, so one iterator that
 // moves forward finds them sooner than as many gets.
-func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []*stored, err error) {
+func (t *tx) judge(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged int, ghosts []*stored,
+	err error) {
 	it := t.Scan(layout.SlotFamily(t.s.scope, layout.FamilyItem), false)
 	defer func() {
 		if cerr := it.Close(); err == nil {
@@ -314,17 +310,17 @@ func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []
 			break
 		}
 		judged++
-		key = layout.AppendSlotKey(key[:0], t.s.scope, layout.FamilyItem, cand.rid)
+		key = layout.AppendSlotKey(key[:0], t.s.scope, layout.FamilyItem, cand.RID)
 		if !it.SeekGE(key) || !bytes.Equal(it.Key(), key) {
 			continue
 		}
-		item, err := t.c.decode(cand.rid, bytes.Clone(it.Value()))
+		item, err := t.c.decode(cand.RID, bytes.Clone(it.Value()))
 		switch {
 		case err != nil:
 			return judged, nil, err
-		case !cand.names(item):
+		case !cand.Names(item.head.Life):
 		case t.live(item):
-			cand.next, _ = t.st.policy().ExpiresAt(t.st.life(item))
+			cand.Next, _ = t.st.policy().ExpiresAt(t.st.life(item))
 			*alive = append(*alive, cand)
 		default:
 			ghosts = append(ghosts, item)
@@ -332,13 +328,4 @@ func (t *tx) judge(batch []candidate, alive *[]candidate) (judged int, ghosts []
 		}
 	}
 	return judged, ghosts, nil
-}
-
-// names reports whether the candidate's entry is still the item's: it has not been written since.
-func (cand candidate) names(item *stored) bool {
-	if cand.family == 0 {
-		return true
-	}
-	family, second, ok := view.TimeEntry(item.head.Life)
-	return ok && family == cand.family && second == cand.second
 }

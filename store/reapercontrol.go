@@ -9,8 +9,6 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
-	"github.com/mayflydb/mayfly/store/internal/view"
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // Whoever tests what depends on purges wants to hold them back: altogether (pause), one by one (Reap with a
@@ -165,11 +163,4 @@ func (c *Container) starve(s *definition.Starvation, now int64, limit int) int {
 		c.reaping.second, c.reaping.used = now, 0
 	}
 	return min(limit, max(0, s.PerSecond-c.reaping.used))
-}
-
-// diedAt is the second in which the item of an entry in w or x expired, as its key tells: it can have been
-// later, by a lease or by a floor that holds for older items. It never falls from one entry to the next.
-func diedAt(p *ttl.Policy, family byte, second int64) int64 {
-	at, _ := p.ExpiresAt(view.KeyLife(family, second))
-	return at
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // A client knows a container by its name, and learns late that there is a new one of that name. Three rules
@@ -85,7 +86,7 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 	}
 	c, err := d.Container(id)
 	if err == nil && !c.def.Equal(&former.Key) {
-		err = notFound("container", rid)
+		err = value.NotFound("container", rid)
 	}
 	if err != nil {
 		return nil, nil, RangeSet{}, err
@@ -114,7 +115,7 @@ func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found
 		})
 	})
 	if err == nil && name == "" {
-		err = notFound("container", rid)
+		err = value.NotFound("container", rid)
 	}
 	return name, found, err
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"time"
 
@@ -35,8 +34,6 @@ const (
 	// its old entries are deleted in a transaction of their own. Queries do not miss them: they use only what
 	// the present policy has as well.
 	reindexBytes = 4 << 20
-
-	allReindexed = math.MaxUint64
 
 	// After a batch the reindexer stands back for a multiple of the time that the batch took while requests
 	// are being served: they keep most of the machine.
@@ -113,7 +110,7 @@ func (c *Container) IndexProgress() int {
 	done := 0.0
 	for _, s := range st.ranges {
 		at := s.reindexed.Load()
-		if at == allReindexed {
+		if at == layout.AllReindexed {
 			done++
 			continue
 		}
@@ -143,7 +140,7 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 		return false, nil
 	}
 	for _, s := range st.ranges {
-		for s.reindexed.Load() != allReindexed {
+		for s.reindexed.Load() != layout.AllReindexed {
 			began := ttl.Real{}.Now()
 			same, err := c.reindexSome(ctx, st, s)
 			if again, err := c.refreshed(ctx, err); again || err != nil {
@@ -196,7 +193,7 @@ type reindexed struct {
 func (c *Container) reindexSome(ctx context.Context, st *containerState, s *partition) (same bool,
 	err error) {
 	if st.terms.Policy().Mode == index.None && st.lives.Settled() {
-		return c.reindexTxn(ctx, st, s, allReindexed, func(t *tx) error {
+		return c.reindexTxn(ctx, st, s, layout.AllReindexed, func(t *tx) error {
 			t.wipeTerms()
 			return nil
 		})
@@ -219,7 +216,7 @@ func (c *Container) reindexSome(ctx context.Context, st *containerState, s *part
 				return err
 			}
 		}
-		if next == allReindexed && st.terms.Policy().Mode == index.None {
+		if next == layout.AllReindexed && st.terms.Policy().Mode == index.None {
 			t.wipeTerms() // the records of shapes
 		}
 		return nil
@@ -230,7 +227,7 @@ func (c *Container) reindexSome(ctx context.Context, st *containerState, s *part
 func (c *Container) remake(ctx context.Context, st *containerState, s *partition,
 	at uint64) (found []reindexed,
 	next uint64, err error) {
-	next = allReindexed
+	next = layout.AllReindexed
 	err = c.ds.view(ctx, func(r engine.Reader) error {
 		rg := layout.SlotFamily(s.scope, layout.FamilyItem)
 		rg.Start = layout.AppendSlotKey(nil, s.scope, layout.FamilyItem, at+1)

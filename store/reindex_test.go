@@ -84,12 +84,13 @@ func TestReindexUnderWrites(t *testing.T) {
 // verifyMoment verifies what the sources say at some moment, whatever goes on.
 func (g *indexRig) verifyMoment() {
 	g.t.Helper()
-	err := g.c.withSources(context.Background(), Scope{}, func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
-		for _, s := range sources {
-			g.verifySource(s)
-		}
-		return nil
-	})
+	err := g.c.withSources(context.Background(), Scope{},
+		func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
+			for _, s := range sources {
+				g.verifySource(s)
+			}
+			return nil
+		})
 	if err != nil {
 		g.t.Error(err)
 	}
@@ -121,7 +122,7 @@ func TestIndexProgress(t *testing.T) {
 		t.Errorf("it begins at %d %%", last)
 	}
 	st := g.c.state.Load()
-	for s := st.ranges[0]; s.reindexed.Load() != allReindexed; {
+	for s := st.ranges[0]; s.reindexed.Load() != layout.AllReindexed; {
 		if same, err := g.c.reindexSome(t.Context(), st, s); !same || err != nil {
 			t.Fatal(same, err)
 		}

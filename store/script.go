@@ -2,88 +2,248 @@ package store
 
 import (
 	"context"
-	"math/rand/v2"
-	"time"
+	"encoding/binary"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/query"
-	"github.com/mayflydb/mayfly/ttl"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/procedure"
+	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// scriptWorld is what scripts see of the world: the data clock, and time limits by a clock that nobody sets.
-func (c *Container) scriptWorld() script.Env {
-	return script.Env{Now: c.d.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: c.ds.in.Elapsed()}
+// Execution is what a stored procedure has left behind.
+type Execution struct {
+	Body []byte // JSON: what it set as its response; empty text where it set nothing
+	Log  string // what it wrote by console.log, with ExecuteOptions.Logging
 }
 
-// scriptText is the JavaScript of a script's resource.
-func scriptText(r Resource) string { return jsondoc.Of(r.Body).Member("body").Str() }
-
-func scriptVersionOf(r *Resource) scriptVersion { return scriptVersion{r.RID, r.ETag, r.ID} }
-
-// functions are the user defined functions of one run of a query. They share one runtime, which is made when
-// the first is called, and one limit of time.
-type functions struct {
-	c       *Container
-	ctx     context.Context
-	runtime *script.Runtime
-	made    map[string]*function
+// ExecuteOptions are the options of Execute.
+type ExecuteOptions struct {
+	Logging bool // keep what the procedure writes by console.log
+	// Range is the id of the partition range that a system procedure runs in, where there is no partition
+	// key: each document that it writes has a key of its own. Unknown: CodeRangeGone; so is a document of
+	// another range.
+	Range   string
+	Session []SessionPosition
 }
 
-// function is one of them, and its longest call.
-type function struct {
-	*script.Function
-	resource Resource
-	longest  time.Duration
-	err      error // of its last call
+// Execute runs a stored procedure on one logical partition. All that it does is one transaction: a procedure
+// that throws, runs for more than 5 seconds or answers with more than 4 MB has done nothing. While it runs,
+// other writes of its partition range wait.
+//
+// CodeNotFound: there is no such procedure. CodeForbidden: it has overrun its limits several times, and is
+// blocked until it is replaced. CodeBadRequest: there is no partition key, or the procedure threw, which a
+// *script.Error tells more about. CodeCanceled: its time was up. CodeTooLarge: its answer or its memory was.
+func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []jsondoc.Value,
+	o ExecuteOptions) (Execution, Receipt, error) {
+	if err := c.checkPositions(ctx, o.Session); err != nil {
+		return Execution{}, c.refused(), err
+	}
+	res, err := c.scripts().Procedure(id)
+	if err != nil {
+		return Execution{}, c.refused(), err
+	}
+	at, pk, err := c.scriptPlace(ctx, pk, id, o.Range)
+	if err != nil {
+		return Execution{}, c.refused(), err
+	}
+	if err := c.scripts().Ready(&res); err != nil {
+		return Execution{}, c.refused(), err
+	}
+	var out script.Outcome
+	var charge float64
+	var r Receipt
+	err = c.ds.door.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
+		r, err = c.update(ctx, at, func(t *tx) error {
+			if err := c.checkSession(t.s, o.Session); err != nil {
+				return err
+			}
+			h := c.scripts().Host(&scriptTransaction{t: t}, pk)
+			var err error
+			if pk.IsZero() && t.s.id != o.Range {
+				return scan.RangeGone(o.Range)
+			}
+			out, err = h.Run(ctx, &res, script.Procedure{Args: args, Logging: o.Logging})
+			charge = h.Charge
+			return err
+		})
+		return err
+	})
+	r.Charge = value.RoundCharge(procedure.ChargeScript + charge)
+	if err != nil {
+		return Execution{Log: out.Log}, r, err
+	}
+	return Execution{Body: out.Body, Log: out.Log}, r, nil
 }
 
-// call is query.Env's UDF.
-func (f *functions) call(name string, args []jsondoc.Value) (jsondoc.Value, error) {
-	fn := f.made[name]
-	if fn == nil {
-		var err error
-		if fn, err = f.make(name); err != nil {
-			return jsondoc.Value{}, err
+// scriptPlace is where a procedure runs, and the full partition key on which: none for a system procedure
+// that runs on a range.
+func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
+	rangeID string) (itemLocation,
+	definition.PartitionKey, error) {
+	if pk.IsZero() && !c.def.SystemKey {
+		if rangeID == "" || !IsSystemProcedure(id) {
+			return itemLocation{}, pk, fault.New(fault.CodeBadRequest,
+				"PartitionKey value must be supplied for this operation.")
+		}
+		s, err := c.rangeNamed(ctx, rangeID)
+		if err != nil {
+			return itemLocation{}, pk, err
+		}
+		return itemLocation{epk: s.min, point: layout.AppendPointKey(nil, c.cid, s.min, nil, "")}, pk, nil
+	}
+	pk, err := c.def.FullKey(pk, "")
+	return c.locate(pk, ""), pk, err
+}
+
+// IsSystemProcedure reports whether every container has a stored procedure of that id, which is no resource:
+// it can be executed, and neither read nor changed.
+func IsSystemProcedure(id string) bool {
+	_, ok := script.SystemProcedure(id)
+	return ok
+}
+
+// write carries out one operation as a transaction of its own, with the triggers that it names.
+func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt,
+	error) {
+	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
+		return c.writeTriggered(ctx, pk, op)
+	}
+	return c.writeOne(ctx, pk, op)
+}
+
+// writeTriggered carries out one operation with its triggers, in one transaction. A pre-trigger may put
+// another document in place of the one that was sent, so that is checked after it has run. A replace whose
+// document cannot be parsed fails without any trigger.
+func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item,
+	Receipt, error) {
+	found, err := c.scripts().TriggersOf(op)
+	if err != nil {
+		return Item{}, c.refused(), err
+	}
+	key, err := c.triggerKey(pk, op)
+	if err != nil && op.Kind == OperationReplace {
+		op.PreTriggers, op.PostTriggers = nil, nil
+		return c.writeOne(ctx, pk, op)
+	}
+	if err != nil {
+		return Item{}, c.refused(), err
+	}
+	var patch *prepared
+	// no trigger changes it, so that its condition can be evaluated before anybody waits
+	if op.Kind == OperationPatch {
+		if patch, err = c.prepare(key, op); err != nil {
+			return Item{}, c.refused(), err
 		}
 	}
-	elapsed := f.c.ds.in.Elapsed()
-	v, err := fn.Call(args)
-	fn.longest, fn.err = max(fn.longest, elapsed()), err
-	return v, err
+	var done OperationResult
+	var reply []byte
+	var charge float64
+	var r Receipt
+	err = c.ds.door.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
+		r, err = c.updateConditional(ctx, c.locate(key, ""), []*prepared{patch}, func(t *tx) error {
+			h := c.scripts().Host(&scriptTransaction{t: t, patch: patch}, key)
+			var err error
+			done, reply, err = h.Write(ctx, op, found)
+			charge = h.Charge
+			return err
+		})
+		return err
+	})
+	r.Charge = value.RoundCharge(charge + value.ChargeFailure)
+	if err != nil {
+		return Item{}, r, err
+	}
+	r.Inserted, r.Reply = done.Inserted, reply
+	return done.Item, r, nil
 }
 
-func (f *functions) make(name string) (*function, error) {
-	res, err := f.c.Resources(KindFunction).Read(name)
+// triggerKey is the partition key that a write with triggers happens in: the one that was given, or that of
+// the document.
+func (c *Container) triggerKey(pk definition.PartitionKey, op Operation) (definition.PartitionKey, error) {
+	if len(op.Body) == 0 {
+		return c.def.FullKey(pk, op.ID)
+	}
+	parsed, err := jsondoc.Parse(op.Body, jsondoc.Limits{})
 	if err != nil {
-		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.",
-			Style: query.Unplaced}
+		return definition.PartitionKey{}, definition.DocumentError(err)
 	}
-	if err := f.c.violations.admit(scriptVersionOf(&res), "resources"); err != nil {
-		return nil, err
+	if op.Kind == OperationReplace {
+		pk = c.def.KeyOfReplace(pk, op.ID)
 	}
-	if f.runtime == nil {
-		if f.runtime, err = f.c.ds.programs.Open(f.ctx, f.c.scriptWorld(),
-			script.Limits{Time: f.c.ds.opts.ScriptTime}); err != nil {
-			return nil, err
-		}
-		f.made = make(map[string]*function)
+	if !pk.IsZero() {
+		return c.def.FullKey(pk, parsed.ID.Str())
 	}
-	compiled, err := f.runtime.Function(name, scriptText(res))
-	if err != nil {
-		return nil, err
-	}
-	fn := &function{Function: compiled, resource: res}
-	f.made[name] = fn
-	return fn, nil
+	return c.def.KeyOf(pk, parsed.Body)
 }
 
-// close ends the runtime, if there is one, and takes up how the functions have kept to their limits.
-func (f *functions) close() {
-	for _, fn := range f.made {
-		f.c.violations.note(scriptVersionOf(&fn.resource), fn.longest, f.c.ds.opts.ScriptTime, fn.err)
+// scripts runs the scripts of the container.
+func (c *Container) scripts() *procedure.Runner {
+	return &procedure.Runner{Programs: &c.ds.programs, Heavy: c.ds.door.heavy, Wall: c.ds.opts.Wall,
+		Time: c.ds.opts.ScriptTime, Now: c.d.Now, Elapsed: c.ds.in.Elapsed, Violations: &c.violations,
+		Resources: c.Resources}
+}
+
+// scriptTransaction is a transaction as scripts work in it.
+type scriptTransaction struct {
+	t     *tx
+	patch *prepared // the patch that triggers surround, which was prepared before; nil: there is none
+}
+
+// Container implements procedure.Transaction.
+func (x *scriptTransaction) Container() (self, alt, usage string) {
+	c := x.t.c
+	return c.self(), "dbs/" + c.d.ID() + "/colls/" + c.name, c.LastUsage()
+}
+
+// Apply implements procedure.Transaction.
+func (x *scriptTransaction) Apply(key definition.PartitionKey, op Operation) OperationResult {
+	if op.Kind == OperationPatch && x.patch != nil {
+		return x.t.apply(x.patch)
 	}
-	if f.runtime != nil {
-		f.runtime.Close()
+	p, err := x.t.c.prepare(key, op)
+	if err != nil {
+		return value.Failed(err)
 	}
+	if !x.t.s.holds(p.epk) {
+		return value.Failed(scan.RangeGone(x.t.s.id))
+	}
+	return x.t.apply(p)
+}
+
+// Stored implements procedure.Transaction.
+func (x *scriptTransaction) Stored(key definition.PartitionKey, id string) (Item, error) {
+	found, ghost, err := x.t.find(x.t.c.locate(key, id).point)
+	if err != nil || found == nil || ghost {
+		return Item{}, err
+	}
+	return x.t.c.item(found), nil
+}
+
+// IDOf implements procedure.Transaction.
+func (x *scriptTransaction) IDOf(key definition.PartitionKey, rid string) (string, error) {
+	c := x.t.c
+	b, ok := layout.ParseRID(rid, 16)
+	if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
+		return "", value.BadRID(rid)
+	}
+	item, ghost, err := x.t.load(binary.LittleEndian.Uint64(b[8:]))
+	switch {
+	case err != nil:
+		return "", err
+	case item == nil || ghost:
+		return "", itemNotFound()
+	case string(item.pk) != string(key.AppendOrdered(nil)):
+		return "", procedure.OtherPartition()
+	}
+	return item.id, nil
+}
+
+// Query implements procedure.Transaction.
+func (x *scriptTransaction) Query(ctx context.Context, q QueryRequest) (query.Page, error) {
+	return x.t.query(ctx, q)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // A database alone is brought back by copying its keys out of the snapshot, under container numbers that are
@@ -31,7 +32,7 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 	}
 	return db.copyFromSnapshot(ctx, snapshot, source, func(b *databaseCopy) error {
 		if _, err := b.db.database(as); err == nil {
-			return alreadyExists("database", as)
+			return value.AlreadyExists("database", as)
 		}
 		b.as = as
 		return nil
@@ -147,7 +148,7 @@ func (b *databaseCopy) number(next *host.Change) {
 	b.addFamily(next, record.FamilyOf(KindEncryptionKey, from.rec.Num), b.d.rec.Num)
 	if b.users {
 		users := b.addFamily(next, record.FamilyOf(KindUser, from.rec.Num), b.d.rec.Num)
-		for i, u := range from.ds.cat.siblings(record.FamilyOf(KindUser, from.rec.Num)) {
+		for i, u := range from.ds.cat.resources.Members(record.FamilyOf(KindUser, from.rec.Num)) {
 			b.addFamily(next, record.FamilyOf(KindPermission, u.Num), users[i].Num)
 		}
 	}
@@ -157,7 +158,7 @@ func (b *databaseCopy) number(next *host.Change) {
 // addFamily takes a family over, under another owner and with new numbers.
 func (b *databaseCopy) addFamily(next *host.Change, f record.Family,
 	owner uint32) (records []*record.Resource) {
-	for _, rec := range b.from.ds.cat.siblings(f) {
+	for _, rec := range b.from.ds.cat.resources.Members(f) {
 		fresh := *rec
 		fresh.Num = next.Number()
 		records = append(records, &fresh)
@@ -272,7 +273,7 @@ func (b *databaseCopy) publish() {
 	}
 	for _, f := range b.families {
 		for _, rec := range f.records {
-			cat.family(f.Family).Set(nil, rec)
+			cat.resources.Family(f.Family).Set(nil, rec)
 		}
 	}
 }

@@ -254,17 +254,18 @@ func (g *indexRig) compareSources(scope Scope) {
 	var seen []uint64
 	var counted int64
 	exact := true
-	err := g.c.withSources(context.Background(), scope, func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
-		for _, s := range sources {
-			live := g.verifySource(s)
-			for _, r := range live {
-				seen = append(seen, r.rid)
+	err := g.c.withSources(context.Background(), scope,
+		func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
+			for _, s := range sources {
+				live := g.verifySource(s)
+				for _, r := range live {
+					seen = append(seen, r.rid)
+				}
+				n, ok := s.Count()
+				counted, exact = counted+n, exact && ok
 			}
-			n, ok := s.Count()
-			counted, exact = counted+n, exact && ok
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -499,12 +500,13 @@ func TestComputedPropertiesInIndexes(t *testing.T) {
 	g.replace(`{"includedPaths":[{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/lower"},{"path":"/id"}]]}`)
 	lower := index.Path{{Name: "lower"}}
 	find := func() (usable bool, n int) {
-		err := g.c.withSources(t.Context(), Scope{}, func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
-			usable = sources[0].Index().RangeIndexed(lower)
-			key, _ := sources[0].Index().Term(lower, jsondoc.StringValue("abc3"))
-			n = len(g.liveOf(sources[0], sources[0].Postings(key)))
-			return nil
-		})
+		err := g.c.withSources(t.Context(), Scope{},
+			func(_ *scan.Span, sources []*scan.Source, _ []*partition) error {
+				usable = sources[0].Index().RangeIndexed(lower)
+				key, _ := sources[0].Index().Term(lower, jsondoc.StringValue("abc3"))
+				n = len(g.liveOf(sources[0], sources[0].Postings(key)))
+				return nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}

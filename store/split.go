@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/split"
+	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // A split divides a partition range in two. The items of each half move to a new slot, with their rids, LSNs
@@ -32,8 +35,8 @@ import (
 // Meanwhile writers note which items they have written or removed, when they have committed and before they
 // leave the gate. The split copies those again, and what they have written since, until little is left. Only
 // then it takes the catalog's lock and the gate, copies the rest, and switches. What it copies then is
-// bounded (switchKeys, stepBytes): if more has come meanwhile it opens the gate and goes on. So the gate is
-// never held for longer than one such piece and two small transactions take, whatever the size of the range.
+// bounded (package store/internal/split): if more has come meanwhile it opens the gate and goes on. So the
+// gate is never held for longer than one such piece and two small transactions take, whatever the size of the range.
 //
 // A container has maxSlots slots in all its life, since rids name them, and a split takes two.
 //
@@ -130,8 +133,8 @@ func (c *Container) alone(ctx context.Context, fn func(st containerState) error)
 
 // beginSplit notes that s is being split, and makes its writers note what they write. The caller holds
 // splitting.
-func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, wanted func() bool) (m *mover,
-	err error) {
+func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, wanted func() bool) (
+	m *splitting, err error) {
 	err = c.alone(ctx, func(st containerState) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
@@ -149,34 +152,110 @@ func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, 
 		if number+1 >= layout.MaxSlots {
 			return unsplittable(s.id)
 		}
-		split := record.Split{From: s.number, Lower: uint16(number), To: uint16(number + 1)}
+		begun := record.Split{From: s.number, Lower: uint16(number), To: uint16(number + 1)}
 		next := st
-		next.rec.Slots, next.rec.Split = number+2, &split
-		if m, err = newMover(c, &next, s, bound); err != nil {
+		next.rec.Slots, next.rec.Split = number+2, &begun
+		if m, err = c.newSplitting(&next, s, bound); err != nil {
 			return err
 		}
 		if err := c.setContainer(ctx, &st, &next); err != nil {
 			return err
 		}
-		s.noted.Store(m.noted)
+		s.noted.Store(m.Noted)
 		c.state.Store(&next)
 		return nil
 	})
 	return m, err
 }
 
+// splitting is the split of one range under way.
+type splitting struct {
+	*split.Mover
+	c     *Container
+	from  *partition
+	recs  [2]record.Range // of the halves
+	split *record.Split   // its own, as it is stored
+}
+
+// newSplitting prepares the splitting of s, for which the container's record has the numbers of the slots.
+func (c *Container) newSplitting(st *containerState, s *partition, bound []byte) (*splitting, error) {
+	m := &splitting{c: c, from: s, split: st.rec.Split, recs: [2]record.Range{s.rec, s.rec}}
+	m.recs[0].Max, m.recs[1].Min = definition.EPKHex(bound), definition.EPKHex(bound)
+	m.recs[0].Slot, m.recs[1].Slot = st.rec.Split.Lower, st.rec.Split.To
+	var halves [2]view.Range
+	for i, rec := range m.recs {
+		half, err := newPartition(c.cid, rec)
+		if err != nil {
+			return nil, err
+		}
+		halves[i] = half.plain()
+	}
+	from := s.plain()
+	m.Mover = split.NewMover(m, &c.keys, &from, halves, st.splitPolicy())
+	return m, nil
+}
+
+// splitPolicy is what the entries of new ranges are made by.
+func (st *containerState) splitPolicy() split.Policy {
+	return split.Policy{Terms: st.terms, Lives: st.lives, Round: st.rec.IndexRound}
+}
+
+// View implements split.Container.
+func (m *splitting) View(ctx context.Context, fn func(engine.Reader) error) error {
+	return m.c.ds.view(ctx, fn)
+}
+
+// Horizon implements split.Container.
+func (m *splitting) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
+
+// Write implements split.Container.
+func (m *splitting) Write(ctx context.Context, round uint32, alone bool, scopes [][]byte,
+	fn func(engine.Txn)) error {
+	if !alone {
+		st, _, err := m.c.enter(ctx)
+		if err != nil {
+			return err
+		}
+		defer m.c.leave()
+		if st.rec.IndexRound != round {
+			return split.ErrReindexed
+		}
+	}
+	_, err := m.c.ds.eng.Update(ctx, scopes, func(t engine.Txn) error {
+		err := m.going(t)
+		if err == nil {
+			fn(t)
+		}
+		return err
+	})
+	return err
+}
+
+// going fails with *elsewhereError where another store has undone the split.
+func (m *splitting) going(r engine.Reader) error {
+	rec, err := m.c.storedRecord(r)
+	if err != nil && !isAbsent(err) {
+		return err
+	}
+	if err != nil || rec.CID != m.c.cid || rec.Split == nil || *rec.Split != *m.split {
+		return &elsewhereError{m.c.state.Load().version}
+	}
+	return nil
+}
+
 // finishSplit copies the range, and switches to the halves. It returns their ids.
-func (c *Container) finishSplit(ctx context.Context, m *mover, wanted func() bool) (ids []string, err error) {
+func (c *Container) finishSplit(ctx context.Context, m *splitting, wanted func() bool) (ids []string,
+	err error) {
 	for {
-		err := m.copy(ctx)
+		err := m.Copy(ctx)
 		for ids == nil && err == nil {
 			ids, err = c.trySwitch(ctx, m, wanted)
 		}
 		if err == nil {
 			return ids, nil
 		}
-		for errors.Is(err, errReindexed) {
-			err = m.restart(ctx, c.state.Load())
+		for errors.Is(err, split.ErrReindexed) {
+			err = m.Restart(ctx, c.state.Load().splitPolicy())
 		}
 		if err != nil {
 			return nil, err
@@ -186,17 +265,16 @@ func (c *Container) finishSplit(ctx context.Context, m *mover, wanted func() boo
 
 // trySwitch copies what is left and switches to the halves, unless more is left than the locks may be held
 // for: nil.
-func (c *Container) trySwitch(ctx context.Context, m *mover, wanted func() bool) (ids []string, err error) {
+func (c *Container) trySwitch(ctx context.Context, m *splitting, wanted func() bool) (ids []string,
+	err error) {
 	err = c.alone(ctx, func(st containerState) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
 		}
-		if st.rec.IndexRound != m.round {
-			return errReindexed
+		if st.rec.IndexRound != m.Round() {
+			return split.ErrReindexed
 		}
-		m.alone = true
-		defer func() { m.alone = false }()
-		left, err := m.catchUp(ctx, switchKeys)
+		left, err := m.Rest(ctx)
 		if err != nil || left > 0 {
 			return err
 		}
@@ -209,18 +287,23 @@ func (c *Container) trySwitch(ctx context.Context, m *mover, wanted func() bool)
 		}
 		m.from.behind.Store(c.ds.eng.Horizon(m.from.scope) + 1)
 		c.state.Store(&next)
-		ids = []string{m.halves[0].slot.id, m.halves[1].slot.id}
+		ids = nil
+		for _, s := range next.ranges {
+			if !slices.Contains(st.ranges, s) {
+				ids = append(ids, s.id)
+			}
+		}
 		return nil
 	})
 	return ids, err
 }
 
 // halves prepares the state that the container will have when the range has been split.
-func (c *Container) halves(st containerState, m *mover) (next containerState, err error) {
+func (c *Container) halves(st containerState, m *splitting) (next containerState, err error) {
 	next = st
 	i := slices.Index(st.ranges, m.from)
 	id := max(record.HighestID(st.rec.Ranges)+1, st.rec.NextRange, int(c.ds.in.Catalog().Floor()))
-	next.rec.Ranges, next.rec.NextRange = slices.Clone(st.rec.Ranges), id+len(m.halves)
+	next.rec.Ranges, next.rec.NextRange = slices.Clone(st.rec.Ranges), id+len(m.recs)
 	for j, r := range next.rec.Ranges {
 		if r.LSN == 0 {
 			next.rec.Ranges[j].LSN = st.rec.RangeLSN // it is as old as the container
@@ -229,17 +312,16 @@ func (c *Container) halves(st containerState, m *mover) (next containerState, er
 	next.ranges = slices.Clone(st.ranges)
 	var recs []record.Range
 	var slots []*partition
-	for n := range m.halves {
-		h := &m.halves[n]
-		rec := h.slot.rec
+	for n, rec := range m.recs {
 		rec.ID, rec.TS = id+n, c.moment()
 		rec.Parents = append(slices.Clip(m.from.rec.Parents), m.from.rec.ID)
-		if h.slot, err = newPartition(c.cid, rec); err != nil {
+		s, err := newPartition(c.cid, rec)
+		if err != nil {
 			return next, err
 		}
-		h.slot.reindexed.Store(allReindexed)
-		h.slot.shapes.known = h.shapes
-		recs, slots = append(recs, rec), append(slots, h.slot)
+		s.reindexed.Store(layout.AllReindexed)
+		s.shapes.known = m.Halves[n].Shapes
+		recs, slots = append(recs, rec), append(slots, s)
 	}
 	next.rec.Ranges = slices.Replace(next.rec.Ranges, i, i+1, recs...)
 	next.ranges = slices.Replace(next.ranges, i, i+1, slots...)
@@ -263,42 +345,6 @@ func (c *Container) tidySplit(ctx context.Context) error {
 	return err
 }
 
-// notes are the items that writers have written or removed while their range is copied.
-type notes struct {
-	mu   sync.Mutex
-	rids map[uint64]struct{}
-}
-
-// add notes items. It is called when their transaction has committed, inside the gate: who shuts the gate
-// finds all of them.
-func (n *notes) add(rids []uint64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, rid := range rids {
-		n.rids[rid] = struct{}{}
-	}
-}
-
-// take takes up to most of the notes away. What is committed later is noted again.
-func (n *notes) take(most int) (rids []uint64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for rid := range n.rids {
-		if len(rids) == most {
-			break
-		}
-		rids = append(rids, rid)
-		delete(n.rids, rid)
-	}
-	return rids
-}
-
-func (n *notes) left() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return len(n.rids)
-}
-
 // touch remembers an item that has changed, where somebody wants to know: see notes.
 func (t *tx) touch(item *stored) {
 	if t.noted != nil {
@@ -309,6 +355,6 @@ func (t *tx) touch(item *stored) {
 // tellSplit notes what the transaction has touched. It is called after its commit, inside the gate.
 func (t *tx) tellSplit() {
 	if t.noted != nil {
-		t.noted.add(t.touched)
+		t.noted.Add(t.touched)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/split"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -154,7 +155,7 @@ func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
 	racetest.Sequential(t)
 	// An item and an entry of a log have a few keys each here: two versions' terms, their feed entries,
 	// deadlines, themselves.
-	const bound = switchKeys * 40
+	const bound = split.SwitchKeys * 40
 	for _, documents := range []int{200, 2000} {
 		e, db, c := openCounting(t)
 		for i := range documents {
@@ -163,7 +164,7 @@ func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
 		round := 0
 		e.watch(c, func() {
 			if round++; round < 30 {
-				for i := range 2 * switchKeys { // more than the gate may be held for
+				for i := range 2 * split.SwitchKeys { // more than the gate may be held for
 					putNumber(t, c, (round*31+i)%documents, round)
 				}
 			}

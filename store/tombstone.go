@@ -11,6 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/sweep"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // A partition tombstone deletes a whole partition key at once: a record (partition key, LSN), below which all
@@ -76,7 +78,7 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 		return c.refused(), err
 	}
 	c.ds.in.WakeReaper()
-	return c.receipt(s, chargeDeletePartition), nil
+	return c.receipt(s, value.ChargeDeletePartition), nil
 }
 
 // sweepTombstones purges up to limit items below the tombstones of one slot and removes the tombstones that
@@ -118,7 +120,7 @@ func (c *Container) sweepTombstones(ctx context.Context, st *containerState, s *
 // belowTombstone finds items of a partition key that were born at or below a tombstone: after it, the key
 // began anew.
 func (c *Container) belowTombstone(ctx context.Context, name string, lsn uint64,
-	limit int) (found []candidate,
+	limit int) (found []sweep.Candidate,
 	err error) {
 	prefix := layout.TombstonePostings(c.cid, name)
 	err = c.ds.view(ctx, func(r engine.Reader) error {
@@ -126,7 +128,7 @@ func (c *Container) belowTombstone(ctx context.Context, name string, lsn uint64,
 		for len(found) < limit && it.Next() {
 			rid, ok := layout.NumberOf(bytes.TrimPrefix(it.Key(), prefix))
 			if ok && layout.RIDBorn(rid).LSN() <= lsn {
-				found = append(found, candidate{rid: rid})
+				found = append(found, sweep.Candidate{RID: rid})
 			}
 		}
 		return it.Close()

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/scan"
+	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
 // maxTransacting is how long a transaction of Transact may take: as long as a script.
@@ -55,7 +56,7 @@ func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey,
 		charge = x.charge
 		return given
 	})
-	r.Charge = round2(chargeFailure + charge)
+	r.Charge = value.RoundCharge(value.ChargeFailure + charge)
 	if given != nil {
 		return r, given
 	}
@@ -110,22 +111,22 @@ func (x *Transaction) Do(op Operation) OperationResult {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := x.halted(); err != nil {
-		return failed(err)
+		return value.Failed(err)
 	}
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
-		return failed(fault.New(fault.CodeBadRequest, "A transaction runs no triggers."))
+		return value.Failed(fault.New(fault.CodeBadRequest, "A transaction runs no triggers."))
 	}
 	p, err := x.t.c.prepare(x.key, op)
 	if err != nil {
-		return failed(err)
+		return value.Failed(err)
 	}
 	if string(p.pk) != string(x.key.AppendOrdered(nil)) {
-		return failed(fault.New(fault.CodeBadRequest,
+		return value.Failed(fault.New(fault.CodeBadRequest,
 			"A transaction is on one partition key; the document has another one."))
 	}
 	r := x.t.apply(p)
 	x.charge += r.Charge
-	if r.fatal() {
+	if r.Fatal() {
 		x.over = r.Err
 	}
 	return r
@@ -140,7 +141,7 @@ func (x *Transaction) Query(q QueryRequest) (QueryPage, error) {
 	}
 	q.Scope = Scope{Partition: x.key}
 	page, err := x.t.query(x.ctx, q)
-	x.charge += chargeRows(page.Stats)
+	x.charge += value.ChargeRows(page.Stats)
 	return QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats}, classify.ToFault(err)
 }
 
@@ -174,15 +175,15 @@ func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err er
 		return page, err
 	}
 	src := &scan.Source{State: state, Range: state.RangeByID(t.s.id), Span: &sp, Reader: t.Txn}
-	udfs := functions{c: c, ctx: ctx}
-	world := c.scriptWorld()
+	udfs := c.scripts().Functions(ctx)
+	world := c.scripts().World()
 	env := query.Env{Now: c.queryTime(), Clock: c.queryTime, Random: world.Random, Elapsed: world.Elapsed,
-		UDF: udfs.call}
+		UDF: udfs.Call}
 	defer c.ds.door.memory.Lend(&env)()
 	page, err = plan.Run(ctx, []query.Source{src}, env,
 		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: MaxPageBytes, Cursor: q.Continuation,
 			Scope: sp.Name()})
-	udfs.close()
+	udfs.Close()
 	if cerr := src.Close(); err == nil {
 		err = cerr
 	}

@@ -9,13 +9,15 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/split"
 	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
 // tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of
 // items, so that an item, its feed entry, its deadline and its uniqueness always agree: requests, batches and
-// the reaper are all callers of the same two. A split moves what they have written: see mover.
+// the reaper are all callers of the same two. A split moves what they have written: see package
+// store/internal/split.
 type tx struct {
 	engine.Txn
 	ctx context.Context // of the request that it belongs to; nil in background work
@@ -42,7 +44,7 @@ type tx struct {
 	one      [1]*prepared    // room for the usual transaction's
 	lint     definition.Lint // what is odd about what was written
 	expiries []expiryWrite   // written by finish
-	noted    *notes          // where a split wants to be told of touched; nil: the range is not being split
+	noted    *split.Notes    // where a split wants to be told of touched; nil: the range is not being split
 	touched  []uint64        // items that were written or removed
 	dues     dues
 	judging  time.Duration // spent on conditions of patches

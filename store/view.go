@@ -85,15 +85,15 @@ func (c *Container) inspect(ctx context.Context,
 // viewState is a state of the container as plain values.
 func (c *Container) viewState(st *containerState, now int64) *view.State {
 	s := &view.State{
-		Database: c.d.ID(), Name: c.name, Identity: c.identity, Keys: c.keys, Spec: &st.spec, Policy: st.policy(), Now: now,
+		Database: c.d.ID(), Name: c.name, Identity: c.identity, Keys: c.keys, Spec: &st.spec,
+		Policy: st.policy(), Now: now,
 		Lives: st.lives,
 		Terms: st.terms, Olders: st.olders, Tombstones: st.tombstones,
 		Versions: st.retention(), Expiries: st.eventRetention(), Logs: st.rec.Log != nil,
 		Ranges: make([]view.Range, len(st.ranges)),
 	}
 	for i, r := range st.ranges {
-		s.Ranges[i] = view.Range{ID: r.id, Number: r.number, Scope: r.scope, Min: r.min, Max: r.max,
-			Parents: r.parents}
+		s.Ranges[i] = r.plain()
 	}
 	if split := st.rec.Split; split != nil {
 		s.Copies = []uint16{split.Lower, split.To}

@@ -8,6 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/work"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -81,7 +82,7 @@ func (c *Container) tryUpdate(ctx context.Context, p itemLocation, fn func(t *tx
 	if err == nil {
 		t.committed()
 	}
-	r := Receipt{Range: s.id, Charge: chargeFailure, Lint: t.lint}
+	r := Receipt{Range: s.id, Charge: value.ChargeFailure, Lint: t.lint}
 	if at != nil {
 		r.LSN = s.tell(at[0].LSN)
 	} else {
@@ -90,12 +91,9 @@ func (c *Container) tryUpdate(ctx context.Context, p itemLocation, fn func(t *tx
 	return r, t.blocked, err
 }
 
-// write carries out one operation as a transaction of its own.
-func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt,
+// writeOne carries out one operation as a transaction of its own, without triggers.
+func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt,
 	error) {
-	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
-		return c.writeTriggered(ctx, pk, op)
-	}
 	p, err := c.prepare(pk, op)
 	if err != nil {
 		return Item{}, c.refused(), err
@@ -156,7 +154,7 @@ const reaperPatience = 5
 // refused is the receipt of a request that failed before it reached a range.
 func (c *Container) refused() Receipt {
 	id, lsn := c.Position("")
-	return Receipt{Range: id, LSN: lsn, Charge: chargeFailure}
+	return Receipt{Range: id, LSN: lsn, Charge: value.ChargeFailure}
 }
 
 // mustFind finds a live item.

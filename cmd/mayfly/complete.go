@@ -20,6 +20,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/laboratory"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/internal/transfer"
 )
 
@@ -44,14 +45,19 @@ func flagValues() map[string]cobra.CompletionFunc {
 		"forward-dead-letters-to": entities,
 		"url":                     choices("http://localhost:8081", "https://localhost:8081"),
 
-		"consistency":     choices(consistencyLevels...),
-		"compression":     choices("fastest", "balanced"),
-		"log-level":       choices("debug", "info", "warn", "error"),
-		"log-format":      choices("text", "json"),
-		"operation":       listOf(inject.OperationNames()...),
-		"only":            listOf(sectionNames()...),
-		"by":              choices("second", "minute", "hour", "day", "month"),
-		"status":          choices("Active", "Disabled", "SendDisabled", "ReceiveDisabled"),
+		"consistency":       choices(consistencyLevels...),
+		"compression":       choices("fastest", "balanced"),
+		"log-level":         choices("debug", "info", "warn", "error"),
+		"log-format":        choices("text", "json"),
+		"operation":         listOf(inject.OperationNames()...),
+		"only":              listOf(sectionNames()...),
+		"by":                choices("second", "minute", "hour", "day", "month"),
+		"status":            choices("Active", "Disabled", "SendDisabled", "ReceiveDisabled"),
+		"protocol":          choices(requests.ProtocolNames()...),
+		"requests --status": choices("429", "4xx", "5xx", "failed"),
+		"method": choices("GET", "POST", "PUT", "PATCH", "DELETE", "attach", "transfer", "disposition",
+			"management"),
+		"har":             files("har"),
 		"until":           choices("empty", "messages"),
 		"after":           choices("now"),
 		"import --format": choices(transfer.ImportFormats...),

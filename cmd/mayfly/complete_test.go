@@ -136,10 +136,10 @@ func TestCompletionOfFiles(t *testing.T) {
 
 // freeFlags are those whose values nobody can know ahead.
 var freeFlags = map[string]string{
-	"numbers": "account-id count docs examples from max-delivery-count parallel port random-seed ranges " +
+	"numbers": "account-id count limit requests-memory docs examples from max-delivery-count parallel port random-seed ranges " +
 		"seconds share skip substatus memory-in-flight servicebus-port servicebus-tls-port " +
 		"servicebus-admin-port servicebus-admin-tls-port",
-	"times": "auto-delete-on-idle delay duplicates-within for latency lock-duration query-time " +
+	"times": "auto-delete-on-idle delay duplicates-within for latency lock-duration query-time since took " +
 		"retry-after script-time set slow-query timeout ttl wait",
 	"texts": "as at content-type correlation-id id if-match key param partition-key property session " +
 		"shapes subject text ttl-path",
@@ -185,6 +185,7 @@ func TestEveryFlagIsCompleted(t *testing.T) {
 
 // unknownArguments are commands whose arguments are new names, or texts.
 var unknownArguments = []string{
+	"requests",
 	"databases create",
 	"containers create",
 	"snapshot create",

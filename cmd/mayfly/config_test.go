@@ -103,13 +103,13 @@ func TestMemoryOrData(t *testing.T) {
 // TestLimits: what requests may cost, as flags and as variables, and what is refused.
 func TestLimits(t *testing.T) {
 	f, err := parse([]string{"--memory-in-flight", "1 gb"}, map[string]string{"MAYFLY_QUERY_TIME": "1m", "MAYFLY_SCRIPT_TIME": "2s"})
-	if want := (limitFlags{time.Minute, 2 * time.Second, 1 << 30}); err != nil || f.limits != want {
+	if want := (limitFlags{time.Minute, 2 * time.Second, 1 << 30, 16 << 20}); err != nil || f.limits != want {
 		t.Errorf("%+v, %v", f.limits, err)
 	}
-	if f, err = parse(nil, nil); err != nil || f.limits != (limitFlags{30 * time.Second, 5 * time.Second, 256 << 20}) {
+	if f, err = parse(nil, nil); err != nil || f.limits != (limitFlags{30 * time.Second, 5 * time.Second, 256 << 20, 16 << 20}) {
 		t.Errorf("%+v, %v", f.limits, err)
 	}
-	for flag, value := range map[string]string{"query-time": "1ms", "script-time": "2h", "memory-in-flight": "9MB"} {
+	for flag, value := range map[string]string{"query-time": "1ms", "script-time": "2h", "memory-in-flight": "9MB", "requests-memory": "1KB"} {
 		var usage *cli.UsageError
 		if _, err := parse([]string{"--" + flag, value}, nil); !errors.As(err, &usage) || !strings.Contains(usage.Error(), "--"+flag) {
 			t.Errorf("%s: %v", flag, err)

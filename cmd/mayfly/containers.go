@@ -60,14 +60,17 @@ func containersCreateCommand() *cobra.Command {
 	flags := cmd.Flags()
 	c.RegisterDatabase(flags)
 	c.RegisterJSON(flags)
-	flags.StringArrayVar(&paths, "partition-key", []string{"/id"},
-		"path of the partition key; repeat for a hierarchical one")
+	flags.StringArrayVar(&paths, "partition-key", nil,
+		"path of the partition key, such as /user; needed, and repeated for a hierarchical one")
 	flags.StringVar(&life, "ttl", "off", "default time to live of its items")
 	flags.StringVar(&ttlPath, "ttl-path", "",
 		"property of seconds since 1970 from which times to live count (default the last write)")
 	flags.IntVar(&throughput, "throughput", 0, "request units a second (default 400)")
 	flags.IntVar(&ranges, "ranges", 0, "partition ranges (default by its throughput)")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
+		if err := checkPartitionKey(paths); err != nil {
+			return err
+		}
 		kind := "Hash"
 		if len(paths) > 1 {
 			kind = "MultiHash"
@@ -88,6 +91,26 @@ func containersCreateCommand() *cobra.Command {
 		return c.Create(cmd, cli.ContainersPath, definition, headers, "container "+args[0])
 	})
 	return cmd
+}
+
+// checkPartitionKey refuses a partition key that cannot be one, and says what it could be.
+func checkPartitionKey(paths []string) error {
+	if len(paths) == 0 {
+		return cli.Misuse("--partition-key is missing: the path of the property by which documents are " +
+			"distributed, such as --partition-key /user; it cannot be changed later " +
+			"(--partition-key /id where nothing else fits)")
+	}
+	for _, path := range paths {
+		switch {
+		case !strings.HasPrefix(path, "/"):
+			return cli.Misuse(fmt.Sprintf("--partition-key %q: a path begins with /: "+
+				"is it --partition-key /%s?", path, path))
+		case len(path) > 1 && strings.HasSuffix(path, "/"):
+			return cli.Misuse(fmt.Sprintf("--partition-key %q: a path does not end with /: "+
+				"is it --partition-key %s?", path, strings.TrimRight(path, "/")))
+		}
+	}
+	return nil
 }
 
 func containersDeleteCommand() *cobra.Command {

@@ -26,6 +26,7 @@
 //	mayfly reset       put a running server back to what it had from its start
 //	mayfly seed        check what serve --seed reads; its JSON Schema
 //	mayfly faults      let operations of a running server fail on demand
+//	mayfly requests    show what clients of a running server sent, and what came back
 //	mayfly split       ask a running server to split a partition key range
 //	mayfly man         write the manual pages
 //	mayfly bench       measure against the raw engine and an empty server

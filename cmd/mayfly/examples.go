@@ -205,6 +205,9 @@ var examples = []example{
 		"mayfly faults add latency --latency 200ms --share 0.1 --random-seed 7"}},
 	{"faults list", "How many operations each has seen and hit is told.", []string{"mayfly faults list"}},
 	{"faults delete", "ID is the one that `mayfly faults list` shows.", []string{"mayfly faults delete f1"}},
+	{"requests", "", []string{
+		"mayfly requests --status 429", "mayfly requests --follow --container carts",
+		"mayfly requests --har requests.har"}},
 	{"faults clear", "`mayfly reset` ends them, too.", []string{"mayfly faults clear"}},
 	{
 		"containers delete",

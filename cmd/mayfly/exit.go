@@ -24,6 +24,7 @@ const (
 func exitCode(f *cli.Failure) int {
 	var usage *cli.UsageError
 	var listen *listenError
+	var refusal *cli.Refusal
 	switch {
 	case errors.As(f, &usage):
 		return exitUsage
@@ -34,7 +35,8 @@ func exitCode(f *cli.Failure) int {
 	case errors.Is(f, engine.ErrCorrupt), errors.Is(f, engine.ErrNewerFormat),
 		errors.Is(f, engine.ErrOlderFormat), errors.Is(f, engine.ErrNotDatabase):
 		return exitData
-	case errors.Is(f, engine.ErrDiskFull), errors.Is(f, engine.ErrFailed),
+	case errors.As(f, &refusal) && refusal.Code == cli.InsufficientStorage,
+		errors.Is(f, engine.ErrDiskFull), errors.Is(f, engine.ErrFailed),
 		errors.Is(f, fs.ErrPermission), errors.Is(f, syscall.ENOSPC), errors.Is(f, syscall.EROFS):
 		return exitDisk
 	}

@@ -141,6 +141,47 @@ func TestImportIntoABusyServer(t *testing.T) {
 	}
 }
 
+// TestImportIntoAFullDisk ends at the first document that finds no room, with the exit code of a full disk,
+// and goes on there later.
+func TestImportIntoAFullDisk(t *testing.T) {
+	room, requests := 150, 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Method == http.MethodGet { // what the container is called
+			fmt.Fprint(w, `{"_rid":"r"}`)
+			return
+		}
+		requests++
+		var question struct{ Documents []json.RawMessage }
+		if err := json.NewDecoder(req.Body).Decode(&question); err != nil {
+			t.Error(err)
+		}
+		results := make([]map[string]any, len(question.Documents))
+		for n := range results {
+			results[n] = map[string]any{"statusCode": 201}
+			if room--; room < 0 {
+				results[n] = map[string]any{"statusCode": 507, "message": "The disk is full."}
+			}
+		}
+		if err := json.NewEncoder(w).Encode(results); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	path := file(t, "in.ndjson", strings.Repeat(`{"x":1}`+"\n", 1000))
+	args := []string{"import", path, "--url", server.URL, "--db", "db", "--container", "c"}
+	code, out, errs := mayfly(t, args...)
+	const told = ":151: 507 The disk is full. The import ends here: make room first " +
+		"(150 documents were imported before; --continue goes on there)\n"
+	if code != exitDisk || out != "" || !strings.HasSuffix(errs, told) || requests != 2 {
+		t.Errorf("%d %s%s, %d requests", code, out, errs, requests)
+	}
+	room = 1000
+	code, out, errs = mayfly(t, append(args, "--continue")...)
+	if code != 0 || !strings.HasPrefix(out, "1000 documents imported") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+}
+
 // TestImportGoesOnOrNot: where a server does not tell which container it has, an import that was to go on
 // ends, and what it has noted stays. It would begin anew.
 func TestImportGoesOnOrNot(t *testing.T) {

@@ -124,7 +124,7 @@ queues: [{name: q, maxDeliveryCount: 5}]`
 	b.must(t, 404, "GET", "/dbs/new", "")
 	n, ts := other("n: 1", "n: 2"), other("_ts: 17", "_ts: 16")
 	for _, path := range []string{n, ts} {
-		b.refuses(t, exitFailed, "seed.yaml:2: the document is there already, and another one", "import",
+		b.refuses(t, exitFailed, ": the document is there already, and another one", "import",
 			path)
 		b.refuses(t, exitFailed, "1 document was refused, 0 imported", "import", path)
 	}
@@ -134,7 +134,7 @@ queues: [{name: q, maxDeliveryCount: 5}]`
 	unique := file(t, "unique.yaml", `databases: [{id: u, containers: [{id: c, partitionKey: /pk,
 uniqueKeyPolicy: {uniqueKeys: [{paths: [/n]}]}, documents: [{id: a, pk: x, n: 1}]}]}]`)
 	b.run(t, "import", unique)
-	b.refuses(t, exitFailed, "unique.yaml:2: 409", "import", file(t, "unique.yaml",
+	b.refuses(t, exitFailed, "unique.yaml:2:61: 409", "import", file(t, "unique.yaml",
 		strings.Replace(string(read(t, unique)), "id: a", "id: b", 1)))
 	b.refuses(t, exitFailed, "another partition key", "import", other("/pk", "/id"), "--replace")
 	if left := globbed(t, filepath.Dir(path), "*"); len(left) != 1 {
@@ -250,7 +250,7 @@ func TestImportOfWrongFolders(t *testing.T) {
 		"files":           {[]string{files}, exitFailed, "there is no seed here"},
 		"half an export":  {[]string{broken(seed.Unfinished, "")}, exitFailed, "has not come to its end"},
 		"half a file":     {[]string{broken("db/c/container.json", `{"p`)}, exitFailed, "container.json:1:"},
-		"half a line":     {[]string{broken("db/c/items.ndjson", halfLine)}, exitFailed, "2:2: "},
+		"half a line":     {[]string{broken("db/c/items.ndjson", halfLine)}, exitFailed, "2:6: the text"},
 		"stray":           {[]string{broken("db/x.json", `{}`)}, exitFailed, "x.json"},
 		"with a database": {[]string{good, "--db", "db"}, exitUsage, "leave out --db"},
 		"with --create":   {[]string{good, "--create"}, exitUsage, "--create"},

@@ -66,7 +66,8 @@ func TestImportCommand(t *testing.T) {
 	bad := file(t, "bad.jsonl", `{"id":"good","pk":"x"}`+"\n{\n[]\n"+
 		`{"id":"b","pk":"x","_mayfly":{"expiresIn":"5m"}}`+"\n"+`{"id":"good2","pk":"x"}`)
 	code, out, errs := imported(bad)
-	for _, want := range []string{"bad.jsonl:2:2: the text ends in the middle of a value\n", "bad.jsonl:3: 400 ", "bad.jsonl:4: 400 ",
+	for _, want := range []string{"bad.jsonl:2:2: the text ends in the middle of a value\n",
+		"bad.jsonl:3: 400 ", "bad.jsonl:4: 400 ",
 		"3 documents were refused, 2 imported"} {
 		if code != exitFailed || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%q is missing: %d %s%s", want, code, out, errs)

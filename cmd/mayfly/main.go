@@ -61,7 +61,7 @@ func rootCommand() *cobra.Command {
 				versionCommand()),
 			group("Data", shellCommand(), databasesCommand(), containersCommand(), queryCommand(), getCommand(), putCommand(),
 				transfer.ImportCommand(), transfer.ExportCommand(), explainCommand(), splitCommand(), snapshotCommand(),
-				resetCommand(), seedCommand(), queueCommand(), faultsCommand()),
+				resetCommand(), seedCommand(), queueCommand(), faultsCommand(), requestsCommand()),
 			group("Time to live", clockCommand(), expiryCommand(), forecastCommand(), dryRunCommand(),
 				waitCommand(), lintCommand(),
 				settingsCommand(), leaseCommand(), reaperCommand(), eventsCommand()),

@@ -34,8 +34,12 @@ func TestPlainErrors(t *testing.T) {
 		{"clock --rate fast", exitUsage, `--rate "fast": it must be a number`},
 		{"wait quiet --timeout long", exitUsage, `--timeout "long": it must be a duration`},
 		{"queue create q --ttl 14x", exitUsage, `--ttl "14x": it must be a duration such as 90s, 5m or 14d`},
-		{"containers create c --db d --ttl soon", exitUsage, "such as 90s, 12h or 30d, never or off, not soon"},
-		{"containers create c", exitUsage, "--db must name the database"},
+		{"containers create c --db d --partition-key /pk --ttl soon", exitUsage,
+			"such as 90s, 12h or 30d, never or off, not soon"},
+		{"containers create c --partition-key /pk", exitUsage, "--db must name the database"},
+		{"containers create c --db d", exitUsage, "--partition-key is missing: the path"},
+		{"containers create c --db d --partition-key user", exitUsage, "is it --partition-key /user?"},
+		{"containers create c --db d --partition-key /user/", exitUsage, "is it --partition-key /user?"},
 		{"containers list", exitUsage, "--db must name the database"},
 		{"faults add latency", exitUsage, "a latency has a length: --latency 200ms"},
 		{"import - ", exitUsage, "--db and --container must name the container"},
@@ -51,7 +55,8 @@ func TestPlainErrors(t *testing.T) {
 		{"check a b", exitUsage, "\"b\" is too much: it is called as `mayfly check DIR`"},
 		{"health now", exitUsage, "\"now\" is too much: it is called as `mayfly health`"},
 		{"put a b", exitUsage, "\"b\" is too much: it is called as `mayfly put [DOCUMENT]`"},
-		{"put {'id':1} --db d --container c", exitUsage, `the document:1:2: this is not JSON: invalid character '\'' looking for beginning of object key string`},
+		{"put {'id':1} --db d --container c", exitUsage,
+			`the document:1:2: this is not JSON: invalid character '\'' looking for beginning of object key`},
 		{"dry-run -1", exitUsage, "-1 is taken for a flag: an argument below zero comes after --, as in -- -1"},
 		{"lint --dbs d", exitUsage, "unknown flag: --dbs (`mayfly lint --help` lists them all)"},
 		{"get a --db d --container c --partition-key ada", exitUsage, `--partition-key is not JSON: ada; the key of one text is '["ada"]'`},
@@ -163,7 +168,8 @@ func TestJSONOfFailures(t *testing.T) {
 	b.makeContainer(t)
 	in := []string{"--db", "db", "--container", "c", "--url", "http://" + b.host, "--json"}
 	code, out, errs := mayfly(t, append([]string{"import", file(t, "docs.ndjson", "{\"id\":\"i\",\"pk\":\"p\"}\n{")}, in...)...)
-	if code != exitFailed || out != "{\n  \"imported\": 1,\n  \"refused\": 1\n}\n" || !strings.Contains(errs, "docs.ndjson:2:2: the text ends in the middle of a value") {
+	if code != exitFailed || out != "{\n  \"imported\": 1,\n  \"refused\": 1\n}\n" ||
+		!strings.Contains(errs, "docs.ndjson:2:2: the text ends in the middle of a value") {
 		t.Errorf("import: %d %s%s", code, out, errs)
 	}
 	b.stop(t)

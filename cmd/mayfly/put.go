@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mayflydb/mayfly/internal/cli"
-	"github.com/mayflydb/mayfly/internal/tree"
 )
 
 // putCall is one document to be stored.
@@ -95,10 +94,7 @@ func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMes
 			return nil, fmt.Errorf("%s is longer than %d bytes", where, cli.MaxDocument)
 		}
 	}
-	if err := tree.CheckJSON(where, document); err != nil {
-		return nil, cli.Misuse(err.Error())
-	}
-	return document, nil
+	return document, cli.CheckJSON(where, document)
 }
 
 // request is the write. A create or upsert finds its partition by the document, a replace must name it.

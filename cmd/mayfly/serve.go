@@ -134,7 +134,7 @@ func (s *serve) options() product.Options {
 	o := product.Options{Logger: s.log, Engine: s.engineOptions(), Store: s.storeOptions(), HTTP: s.httpOptions(),
 		Queues: true, Listeners: s.listeners, Webhooks: &f.webhooks, Certificate: s.certificate(),
 		Telemetry: s.openTelemetry, Probes: &s.probes, ExtraThreads: os.Getenv("GOMAXPROCS") == "",
-		Drain: drainTime}
+		Requests: int64(f.limits.requests), Drain: drainTime}
 	if f.virtualClock {
 		o.Store.Clock = ttl.NewVirtual(ttl.Real{})
 	}

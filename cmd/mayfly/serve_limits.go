@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
@@ -20,6 +21,7 @@ import (
 type limitFlags struct {
 	queryTime, scriptTime time.Duration
 	memoryInFlight        byteSize
+	requests              byteSize // 0: no log
 }
 
 // What the limits may be. Less than the least would refuse what every application does; what takes longer
@@ -28,6 +30,9 @@ const (
 	minTime   = 100 * time.Millisecond
 	maxTime   = 100 * time.Second
 	minMemory = 10 << 20
+
+	defaultRequests = 16 << 20
+	maxRequests     = 1 << 30
 )
 
 func (l *limitFlags) register(flags *pflag.FlagSet) {
@@ -39,6 +44,9 @@ func (l *limitFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&l.memoryInFlight, "memory-in-flight",
 		"what all clients may hold together, of requests, messages, answers and rows to be "+
 			"sorted or grouped; one a tenth; no more than a quarter of GOMEMLIMIT")
+	l.requests = defaultRequests
+	flags.Var(&l.requests, "requests-memory",
+		"memory for the log of the latest requests, which mayfly requests shows; 0 keeps none")
 }
 
 func (l *limitFlags) validate() error {
@@ -54,6 +62,10 @@ func (l *limitFlags) validate() error {
 	if l.memoryInFlight < minMemory {
 		return cli.Misuse(fmt.Sprintf("--memory-in-flight %s: must be at least %s", l.memoryInFlight,
 			byteSize(minMemory)))
+	}
+	if l.requests != 0 && (l.requests < requests.MinMemory || l.requests > maxRequests) {
+		return cli.Misuse(fmt.Sprintf("--requests-memory %s: must be 0, or between %s and %s", l.requests,
+			byteSize(requests.MinMemory), byteSize(maxRequests)))
 	}
 	return nil
 }

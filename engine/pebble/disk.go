@@ -59,9 +59,21 @@ const probeEvery = 1 << 20
 
 func newSpace(o Options) *space {
 	s := &space{fs: o.FS, dir: o.Dir, reserve: o.DiskReserve, now: o.Now}
+	if s.reserve == 0 {
+		s.reserve = s.ofDisk()
+	}
 	s.cond.L = &s.mu
 	s.free.Store(math.MaxInt64)
 	return s
+}
+
+// ofDisk is the reserve of Options that name none: an eighth of the disk, at most defaultDiskReserve.
+func (s *space) ofDisk() int64 {
+	reserve := int64(defaultDiskReserve)
+	if du, err := s.fs.GetDiskUsage(s.dir); err == nil && du.TotalBytes > 0 {
+		reserve = int64(min(uint64(reserve), du.TotalBytes/8))
+	}
+	return reserve
 }
 
 // probe asks the file system. One that cannot tell is taken to have room.
@@ -95,7 +107,7 @@ func (s *space) check() {
 }
 
 // admit decides whether a transaction of n bytes may be written. One that frees more than it takes may use
-// half of the reserve.
+// half of the reserve. A large one must leave half of what is kept.
 func (s *space) admit(n int64, frees bool) error {
 	if s.starved.Load() {
 		return fmt.Errorf("%w: the last flush found no room, or no file descriptor", engine.ErrDiskFull)
@@ -110,9 +122,9 @@ func (s *space) admit(n int64, frees bool) error {
 	if frees {
 		need /= 2
 	}
+	need = max(need, n+need/2) // so much may go to the log before the disk is asked again
 	if free := s.free.Load(); free < need {
-		return fmt.Errorf("%w: %d bytes are free, %d are kept in reserve", engine.ErrDiskFull, free,
-			s.reserve)
+		return &engine.ReserveError{Free: free, Reserve: need}
 	}
 	return nil
 }

@@ -260,6 +260,26 @@ func TestCorrupt(t *testing.T) {
 	mustClose(t, e)
 }
 
+// TestDiskReserveOfSmallDisks: the default leaves room for data on a small disk, and an error says what is
+// free and what is kept.
+func TestDiskReserveOfSmallDisks(t *testing.T) {
+	for total, reserve := range map[uint64]int64{24 << 20: 3 << 20, 100 << 20: 12_800 << 10,
+		1 << 30: 64 << 20} {
+		mem := vfs.NewMem()
+		mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: uint64(reserve) + 2<<20, TotalBytes: total})
+		e := mustOpen(t, Options{Dir: "data", FS: mem})
+		mustPut(t, e, "a/1", []byte("x"))
+		mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: uint64(reserve) - 1, TotalBytes: total})
+		err := put(e, "a/2", []byte("x"))
+		want := engine.ReserveError{Free: reserve - 1, Reserve: reserve}
+		var full *engine.ReserveError
+		if !errors.As(err, &full) || *full != want || !errors.Is(err, engine.ErrDiskFull) {
+			t.Errorf("%d bytes: %v, want %v", total, err, &want)
+		}
+		mustClose(t, e)
+	}
+}
+
 func TestDiskReserve(t *testing.T) {
 	mem := vfs.NewMem()
 	free := func(n uint64) { mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: n, TotalBytes: 1 << 40}) }

@@ -41,7 +41,8 @@ type Options struct {
 	Compression Compression
 	// DiskReserve is the number of bytes kept free on the disk: below it Update refuses to write with
 	// engine.ErrDiskFull. A transaction that deletes more keys than it sets may go down to half of it, so
-	// that a full database can be emptied. 0 is 64 MB, negative switches the check off.
+	// that a full database can be emptied. 0 is an eighth of the disk, at most 64 MiB; negative switches the
+	// check off.
 	DiskReserve int64
 	// AcceptDamagedLog opens a folder whose logs of writes are damaged or missing, without what lies behind
 	// the damage: acknowledged writes are lost. The files are kept beside, and the logger is told. Without it
@@ -115,9 +116,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = defaultCache
-	}
-	if o.DiskReserve == 0 {
-		o.DiskReserve = defaultDiskReserve
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

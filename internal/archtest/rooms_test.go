@@ -68,17 +68,38 @@ var rooms = map[string]room{
 		tests: []string{"store/internal/viewtest"},
 	},
 	"store/internal/value": {
-		own: []string{"store/inspect", "store/internal/view", "store/internal/layout", "store/definition",
-			"store/fault", "internal/jsondoc", "ttl"},
+		own: []string{"store/inspect", "store/internal/view", "store/internal/classify",
+			"store/internal/layout", "store/definition", "store/fault", "query", "internal/jsondoc", "ttl"},
 	},
 	"store/internal/scan": {
 		own: []string{"store/internal/value", "store/internal/view", "store/internal/posting",
-			"store/internal/work", "store/internal/layout", "store/definition", "store/fault", "internal/host",
-			"query", "index", "internal/jsondoc", "engine"},
+			"store/internal/work", "store/internal/layout", "store/definition", "store/fault",
+			"internal/host", "query", "index", "internal/jsondoc", "engine"},
 	},
 	"store/internal/feed": {
 		own: []string{"store/internal/scan", "store/internal/value", "store/internal/view",
 			"store/internal/layout", "store/definition", "store/fault", "internal/jsondoc", "engine"},
+	},
+	"store/internal/split": {
+		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "internal/host",
+			"index", "engine"},
+	},
+	"store/internal/resource": {
+		own: []string{"store/internal/value", "store/internal/record", "store/internal/layout",
+			"store/definition", "store/fault", "internal/host", "internal/jsondoc", "engine"},
+	},
+	"store/internal/procedure": {
+		own: []string{"store/internal/resource", "store/internal/value", "store/internal/record",
+			"store/internal/work", "store/internal/classify", "store/inspect", "store/definition",
+			"store/fault", "query", "internal/script", "internal/jsondoc", "ttl"},
+	},
+	"store/internal/sweep": {
+		own: []string{"store/internal/view", "store/internal/work", "store/internal/layout",
+			"store/definition", "internal/host", "engine", "ttl"},
+	},
+	"store/internal/lint": {
+		own: []string{"store/internal/value", "store/internal/view", "store/definition", "internal/jsondoc",
+			"ttl"},
 	},
 	"store/internal/viewtest": { // for tests
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine",
@@ -144,6 +165,7 @@ var rooms = map[string]room{
 	"queue/amqp/bus": {
 		own: []string{
 			"internal/inject",
+			"internal/requests",
 			"queue",
 			"queue/access",
 			"queue/amqp",
@@ -161,6 +183,7 @@ var rooms = map[string]room{
 	"queue/rest": {
 		own: []string{
 			"internal/inject",
+			"internal/requests",
 			"queue",
 			"queue/access",
 			"queue/entity",
@@ -191,7 +214,8 @@ var rooms = map[string]room{
 	"internal/seed": {own: []string{"internal/tree", "queue", "queue/config", "queue/entity", "queue/rule",
 		"store", "store/definition", "store/fault", "internal/jsondoc", "ttl", "engine/pebble"},
 		third: []string{"github.com/swaggest/jsonschema-go"}},
-	"internal/inject": {own: []string{"ttl"}},
+	"internal/inject":   {own: []string{"ttl"}},
+	"internal/requests": {},
 	"internal/laboratory/route": {own: []string{"store", "internal/jsondoc", "ttl"},
 		third: []string{"github.com/labstack/echo/v4", "github.com/swaggest/jsonschema-go",
 			"github.com/swaggest/openapi-go"}},
@@ -199,6 +223,8 @@ var rooms = map[string]room{
 		own: []string{
 			"internal/laboratory/route",
 			"internal/inject",
+			"internal/requests",
+			"internal/jsondoc/jsonbinary",
 			"internal/tree",
 			"queue",
 			"queue/entity",
@@ -240,6 +266,7 @@ var rooms = map[string]room{
 			"queue",
 			"internal/cosmos",
 			"internal/inject",
+			"internal/requests",
 			"internal/laboratory",
 			"internal/laboratory/route",
 			"store",
@@ -295,6 +322,7 @@ var rooms = map[string]room{
 			"internal/hook",
 			"httpapi",
 			"internal/inject",
+			"internal/requests",
 			"internal/probe",
 			"internal/laboratory",
 			"queue",
@@ -333,7 +361,7 @@ var rooms = map[string]room{
 	"cmd/mayfly": {
 		own: []string{"internal/seed", "queue/...", "internal/bench", "internal/cli", "internal/transfer",
 			"internal/progress", "internal/probe", "internal/serve", "httpapi/...", "internal/inject",
-			"internal/telemetry", "internal/laboratory", "internal/hook", "store",
+			"internal/telemetry", "internal/requests", "internal/laboratory", "internal/hook", "store",
 			"store/definition", "store/inspect", "store/fault", "query/...", "index", "internal/jsondoc", "ttl", "internal/script", "engine/..."},
 		third: []string{
 			"github.com/spf13/",

@@ -100,6 +100,10 @@ func ofResource(f *types.Func) bool {
 		recv = p.Elem()
 	}
 	named, ok := recv.(*types.Named)
-	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == module+"/store" &&
+	if !ok || named.Obj().Pkg() == nil {
+		return false
+	}
+	path := named.Obj().Pkg().Path()
+	return (path == module+"/store" || path == module+"/store/internal/resource") &&
 		resourceTypes[named.Obj().Name()]
 }

@@ -224,6 +224,9 @@ func (e *StrangeAnswer) Error() string {
 
 func (e *StrangeAnswer) Unwrap() error { return e.Err }
 
+// InsufficientStorage is the status of a write for which the server's disk has no room.
+const InsufficientStorage = 507
+
 // Refusal is a server's answer that is a failure.
 type Refusal struct {
 	url        *url.URL

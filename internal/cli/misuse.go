@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mayflydb/mayfly/internal/tree"
 )
 
 // Family makes cmd a command that does nothing without one of its subcommands: it says which there are, and
@@ -84,6 +86,14 @@ func TellArguments(cmd *cobra.Command) {
 		called := strings.TrimSpace(strings.TrimSuffix(cmd.CommandPath(), name) + cmd.Use)
 		return Misuse(what + ": it is called as `" + called + "`")
 	}
+}
+
+// CheckJSON refuses a text that is not one JSON value, with the place where it ceases to be one.
+func CheckJSON(name string, text []byte) error {
+	if err := tree.CheckJSON(name, text); err != nil {
+		return Misuse(err.Error())
+	}
+	return nil
 }
 
 // BadValue is the error for a value that a flag cannot have; name is how it was given.

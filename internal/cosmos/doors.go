@@ -2,6 +2,7 @@ package cosmos
 
 import (
 	"context"
+	"time"
 
 	"github.com/mayflydb/mayfly/store"
 )
@@ -28,6 +29,18 @@ func (s *Service) Names(ctx context.Context, req *Request) (database, container 
 		}
 	}
 	return req.Address.Database(), req.Address.Container()
+}
+
+// DataTime is the moment of a database's clock, or of the server's where there is no such database. It is the zero
+// time where no clock can be moved: then it is real time.
+func (s *Service) DataTime(database string) (now time.Time) {
+	if !s.db.VirtualClock() {
+		return now
+	}
+	if d, err := s.db.Database(database); err == nil {
+		return d.Now()
+	}
+	return s.db.Now()
 }
 
 // Receipt puts into the answer what an operation of the store did and cost.

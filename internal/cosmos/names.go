@@ -34,9 +34,27 @@ func (r *Request) TelemetryName() string {
 	case r.Kind == KindSproc && r.Operation == OpCreate && !r.Feed:
 		return "execute_stored_procedure"
 	case r.Operation == OpRead && r.Feed:
-		return "read_all_" + telemetryNouns[r.Kind][1]
-	case r.Operation == OpQuery:
-		return "query_" + telemetryNouns[r.Kind][1]
+		return telemetryNames[r.Kind].list
 	}
-	return telemetryVerbs[r.Operation] + telemetryNouns[r.Kind][0]
+	return telemetryNames[r.Kind].by[r.Operation]
+}
+
+// kindTelemetry are the names of the operations on a kind that have no name of their own.
+type kindTelemetry struct {
+	by   [opCount]string
+	list string
+}
+
+// telemetryNames are made once: a name is asked for with each request.
+var telemetryNames = makeTelemetryNames()
+
+func makeTelemetryNames() (names [kindCount]kindTelemetry) {
+	for kind, nouns := range telemetryNouns {
+		for op, verb := range telemetryVerbs {
+			names[kind].by[op] = verb + nouns[0]
+		}
+		names[kind].by[OpQuery] = telemetryVerbs[OpQuery] + nouns[1]
+		names[kind].list = "read_all_" + nouns[1]
+	}
+	return names
 }

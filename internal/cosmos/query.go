@@ -81,7 +81,8 @@ func queryFeed[T any](c *call, f feed[T]) error {
 	}
 	env := query.Env{Now: c.srv.db.Now().UTC(), Random: rand.Float64, Elapsed: elapsed}
 	page, err := plan.RunValues(c.ctx, list, env, query.RunOptions{
-		MaxItems: store.PageLimit(c.in.MaxItems), MaxBytes: store.MaxPageBytes, Cursor: c.in.Continuation, Scope: f.scope(),
+		MaxItems: store.PageLimit(c.in.MaxItems), MaxBytes: store.MaxPageBytes, Cursor: c.in.Continuation,
+		Scope: f.scope(),
 		Certain: true,
 	})
 	if err != nil {

@@ -66,6 +66,16 @@ func Classify(err error) Class {
 	return Unclassified
 }
 
+// Reserve returns how many bytes the disk has free, and how many it must have for a write, where an error is
+// a DiskFull for that reason.
+func Reserve(err error) (free, reserve int64, ok bool) {
+	var full *engine.ReserveError
+	if !errors.As(err, &full) {
+		return 0, 0, false
+	}
+	return full.Free, full.Reserve, true
+}
+
 // Gone reports whether an error says no more than that the store is closed, or cannot be reached for what its
 // disk does: who works in the background keeps quiet about it.
 func (c Class) Gone() bool { return c == Closed || c == ReadFailed || c == WriteFailed }

@@ -16,7 +16,7 @@ type Target struct {
 
 // Hit is what an operation meets. The zero value is that it meets nothing.
 type Hit struct {
-	Rule  string // the id of the rule that decides; empty: there is latency at most
+	Rule  string // the id of the rule that decides, or of the first that adds latency; empty: there is none
 	Fault Fault  // None: there is latency at most
 	After bool   // the fault comes when the operation has been carried out
 

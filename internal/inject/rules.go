@@ -116,6 +116,9 @@ func (l *Rules) Meet(o Target) (h Hit) {
 		} else {
 			h.before += e.rule.Latency
 		}
+		if h.Rule == "" {
+			h.Rule = e.id
+		}
 		if e.rule.Fault != Latency {
 			h.Rule, h.Fault, h.After = e.id, e.rule.Fault, e.rule.After
 			h.RetryAfter, h.Substatus = e.rule.RetryAfter, e.rule.Substatus

@@ -46,6 +46,8 @@ type ExplainMetrics struct {
 type ExplainIndexes struct {
 	Utilized  IndexList `json:"utilized"`
 	Potential IndexList `json:"potential"`
+	// EntryCharge is what an index costs later on.
+	EntryCharge float64 `json:"entryCharge" description:"RU that a write costs more for each entry."`
 }
 
 // IndexList names indexes as an indexing policy does: "/a/?" for a single path, "/a ASC" for one of a
@@ -133,6 +135,8 @@ func (l *Laboratory) explainQuery(ctx context.Context, in *explainRequest) (Expl
 		Indexes: ExplainIndexes{
 			Utilized:  IndexList{present(use.Single), present(use.Composite)},
 			Potential: IndexList{present(use.PotentialSingle), present(use.PotentialComposite)},
+
+			EntryCharge: store.ChargeOfEntries(1),
 		},
 		receipt: r,
 	}, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -54,6 +55,8 @@ type Options struct {
 	Queues *queue.Queues
 	// Faults are the faults on demand. Required.
 	Faults *inject.Rules
+	// Requests is the log of requests; nil: there is none.
+	Requests *requests.Log
 }
 
 // WebhookMetrics is how a webhook stands.

@@ -142,16 +142,21 @@ func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 	}
 	out.Properties, out.PropertyTypes = propertiesOf(m.Application)
 	out.Annotations, _ = propertiesOf(m.Annotations)
+	out.Text, out.Base64 = bodyOf(m)
+	return out
+}
+
+// bodyOf is the body of a message as text, or in base64 where it is no text. A value or a sequence of AMQP is as
+// it is encoded.
+func bodyOf(m *message.Message) (text, encoded string) {
 	data, ok := m.Data()
 	if !ok {
-		data = m.Body // a value or a sequence of AMQP, as it is encoded
+		data = m.Body
 	}
 	if ok && utf8.Valid(data) {
-		out.Text = string(data)
-	} else {
-		out.Base64 = base64.StdEncoding.EncodeToString(data)
+		return string(data), ""
 	}
-	return out
+	return "", base64.StdEncoding.EncodeToString(data)
 }
 
 func stateOf(s message.State) string {

@@ -31,6 +31,17 @@ type Options struct {
 	// Agent and Version are what the server calls itself.
 	Agent, Version string
 	Logger         *slog.Logger // of defects
+	// Refused is told of a frame that was refused without the Handler; nil: nobody asks.
+	Refused func(Refusal)
+}
+
+// Refusal is a frame that stands for no request.
+type Refusal struct {
+	Resource, Operation uint16 // as the frame has them
+	Activity            string // GUID
+	Agent               string // what the client calls itself
+	Status              int    // of the answer
+	Message             string
 }
 
 // Time limits of a connection.
@@ -200,11 +211,11 @@ func (c *conn) serve(f *frame) {
 	r, err := f.request(c.life, c.version)
 	switch {
 	case f.tooLong:
-		a.refuse(http.StatusRequestEntityTooLarge, "Request size is too large")
+		c.refuse(a, http.StatusRequestEntityTooLarge, "Request size is too large")
 	case errors.Is(err, errNoSuchOperation):
-		a.refuse(http.StatusMethodNotAllowed, err.Error())
+		c.refuse(a, http.StatusMethodNotAllowed, err.Error())
 	case err != nil:
-		a.refuse(http.StatusBadRequest, err.Error())
+		c.refuse(a, http.StatusBadRequest, err.Error())
 	default:
 		r.RemoteAddr = c.RemoteAddr().String()
 		r.Header["User-Agent"] = []string{c.agent}
@@ -221,5 +232,14 @@ func (c *conn) serve(f *frame) {
 	}
 	if err := a.end(); err != nil {
 		_ = c.Close()
+	}
+}
+
+// refuse answers a frame that stands for no request.
+func (c *conn) refuse(a *answer, status int, message string) {
+	a.refuse(status, message)
+	if c.o.Refused != nil {
+		c.o.Refused(Refusal{Resource: a.f.resource, Operation: a.f.operation, Activity: guid(a.f.activity[:]),
+			Agent: c.agent, Status: status, Message: message})
 	}
 }

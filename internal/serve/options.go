@@ -50,6 +50,8 @@ type Options struct {
 	Probes *probe.Server
 	// ExtraThreads raises GOMAXPROCS by the long work of the store, until Close: for a process of its own.
 	ExtraThreads bool
+	// Requests is how much memory the log of requests may have, in bytes; 0: there is none.
+	Requests int64
 	// Drain is how long Close waits for requests under way; 0: they are broken off at once.
 	Drain time.Duration
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/laboratory"
 	"github.com/mayflydb/mayfly/internal/probe"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/internal/seed"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/front"
@@ -34,7 +35,8 @@ type Server struct {
 	http            *httpapi.Server // nil until Open has come to it
 	telemetry       Telemetry       // nil: none is sent
 	faults          *inject.Rules
-	tls             *tls.Config // nil: HTTP alone
+	requests        *requests.Log // nil: there is none
+	tls             *tls.Config   // nil: HTTP alone
 	probes          *probe.Server
 	extraThreads    int
 	certificatePath string // "" where the certificate is in memory only
@@ -43,7 +45,7 @@ type Server struct {
 // Open opens the parts of the server. Nothing is answered before Run; a client that connects earlier waits.
 // Open owns the listeners and probes of o in any case: when it fails it closes them.
 func Open(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{o: o, probes: o.Probes}
+	s := &Server{o: o, probes: o.Probes, requests: requests.New(o.Requests)}
 	if s.probes == nil {
 		s.probes = &probe.Server{}
 	}
@@ -172,7 +174,7 @@ func (s *Server) httpOptions(pem []byte) httpapi.Options {
 	if o.Faults == nil {
 		o.Faults = inject.New(s.db.Now)
 	}
-	s.faults = o.Faults
+	s.faults, o.Requests = o.Faults, s.requests
 	if s.telemetry != nil {
 		o.Observe = s.telemetry.Request
 	}

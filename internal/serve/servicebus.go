@@ -18,6 +18,7 @@ func (s *Server) openServiceBus() {
 	keys.Entities = s.queues
 	guard := access.New(keys)
 	o := bus.Options{Queues: s.queues, Guard: guard, Logger: log, Faults: s.faults, Room: s.db.Memory(),
+		Requests:                s.requests,
 		CrossEntityTransactions: s.o.ServiceBus.CrossEntityTransactions}
 	if s.telemetry != nil {
 		o.Observe = s.telemetry.Message
@@ -30,7 +31,7 @@ func (s *Server) openServiceBus() {
 			return amqp.Serve(ctx, c, own)
 		},
 		HTTP: rest.New(rest.Options{Queues: s.queues, Guard: guard, Logger: log, Faults: s.faults,
-			Room: s.db.Memory()}),
+			Room: s.db.Memory(), Requests: s.requests}),
 		Admit:  s.http.Admits,
 		TLS:    s.tls,
 		Most:   serviceBusConnections(s.o.Engine.Memory),

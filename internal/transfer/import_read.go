@@ -32,8 +32,8 @@ type badDocument struct{ why string }
 
 func (b *badDocument) Error() string { return b.why }
 
-// syntaxError returns the place and the reason of an error that tree has found; column is where the text that it
-// has read begins in its first line, from 1.
+// syntaxError returns the place and the reason of an error that tree has found; column is where the text that
+// it has read begins in its first line, from 1.
 func syntaxError(err error, line, column int) (tree.Place, string) {
 	var wrong *tree.Error
 	if !errors.As(err, &wrong) {
@@ -161,8 +161,8 @@ func (l *lineDocuments) Next() (tree.Place, []byte, error) {
 	return tree.Place{Line: l.line + 1}, nil, err
 }
 
-// lineStarts notes where lines begin in what is read through it. It keeps those behind the last place that was
-// asked for.
+// lineStarts notes where lines begin in what is read through it. It keeps those behind the last place that
+// was asked for.
 type lineStarts struct {
 	in     io.Reader
 	read   int64   // bytes

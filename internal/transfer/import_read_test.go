@@ -81,12 +81,15 @@ func TestNothingFollowsAnArray(t *testing.T) {
 // TestPlacesOfErrors: an error has the line and the column at which a document ceases to be one.
 func TestPlacesOfErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"f.json", "[\n {\"id\":\"1\",\n  \"user\":\"a\"},\n {\"id\":\"2\",\n  \"user\":\"b\"},\n {\"id\":\"3\"\n  \"user\":\"a\"}\n]",
+		{"f.json", "[\n {\"id\":\"1\",\n  \"user\":\"a\"},\n {\"id\":\"2\",\n" +
+			"  \"user\":\"b\"},\n {\"id\":\"3\"\n  \"user\":\"a\"}\n]",
 			"f.json:7:3: this is not JSON: invalid character '\"' after object key:value pair"},
 		{"f.json", "[{}, {} \n {}]", "f.json:2:2: a comma or the end of the array is expected here"},
-		{"f.json", "[{},\n]", "f.json:2:1: this is not JSON: invalid character ']' looking for beginning of value"},
+		{"f.json", "[{},\n]",
+			"f.json:2:1: this is not JSON: invalid character ']' looking for beginning of value"},
 		{"f.json", "[{}]\n  x", "f.json:2:3: something follows the end of the array"},
-		{"f.ndjson", "{}\n\n  {\"a\" 1}\n", "f.ndjson:3:8: this is not JSON: invalid character '1' after object key"},
+		{"f.ndjson", "{}\n\n  {\"a\" 1}\n",
+			"f.ndjson:3:8: this is not JSON: invalid character '1' after object key"},
 		{"f.csv", "id,n\n1,2\n1,a\"b\n", "f.csv:3:4: bare \" in non-quoted-field"},
 		{"f.csv", "id,o,o.x\n1,\"a\nb\",6\n", "f.csv:3:4: the column o is both a value and an object"},
 	} {
@@ -113,7 +116,8 @@ func TestPlacesOfElements(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end()
-	for _, want := range []tree.Place{{Line: 1, Column: 2}, {Line: 1, Column: 6}, {Line: 4 + 1<<17, Column: 2}} {
+	for _, want := range []tree.Place{{Line: 1, Column: 2}, {Line: 1, Column: 6},
+		{Line: 4 + 1<<17, Column: 2}} {
 		if at, _, err := source.Next(); at != want || err != nil {
 			t.Errorf("%v %v, not %v", at, err, want)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/cli"
@@ -173,6 +174,16 @@ func (w *importWindow) settleAll() error {
 	return nil
 }
 
+// fullDisk ends an import: the documents behind one that found no room would find none either.
+type fullDisk struct{ reason string }
+
+func (e *fullDisk) Error() string {
+	return fmt.Sprintf("%d %s The import ends here: make room first", cli.InsufficientStorage, e.reason)
+}
+
+// Unwrap returns what a full disk of this machine is, too.
+func (e *fullDisk) Unwrap() error { return syscall.ENOSPC }
+
 // settle waits for the first of the requests under way and counts what became of its documents.
 func (w *importWindow) settle() error {
 	r := w.waiting[0]
@@ -187,6 +198,9 @@ func (w *importWindow) settle() error {
 			if err := w.compare(l, res); err != nil {
 				return w.i.ended(l.at, err, w.i.onward())
 			}
+		case res.Status == cli.InsufficientStorage:
+			w.i.Note.Documents += n
+			return errors.Join(w.i.ended(l.at, &fullDisk{res.Message}, w.i.onward()), w.i.keep())
 		case res.Status/100 == 2, res.Status == http.StatusConflict && l.again:
 			w.i.Note.Imported++
 		case l.why != "":

@@ -46,8 +46,8 @@ func ParseLine(file string, number int, line []byte) (*Value, error) {
 	return newJSONReader(file, line, number).whole()
 }
 
-// CheckJSON returns nil where data is one JSON value, else an *Error with the place where it ceases to be one. file
-// is what the error calls it.
+// CheckJSON returns nil where data is one JSON value, else an *Error with the place where it ceases to be
+// one. file is what the error calls it.
 func CheckJSON(file string, data []byte) error {
 	return newJSONReader(file, data, 1).check()
 }
@@ -65,7 +65,8 @@ func (r *jsonReader) whole() (*Value, error) {
 	return r.value(0)
 }
 
-// check looks whether the text is one value, behind which nothing follows. The decoder stays at its start where it is.
+// check looks whether the text is one value, behind which nothing follows. The decoder stays at its start
+// where it is.
 func (r *jsonReader) check() error {
 	var whole json.RawMessage
 	err := json.Unmarshal(r.data, &whole)

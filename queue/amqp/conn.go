@@ -168,6 +168,7 @@ func (c *conn) open() (*opening, error) {
 		return nil, errors.Join(err, c.refuse(err))
 	}
 	o.peer.Container, o.peer.Hostname = o.request.ContainerID, o.request.Hostname
+	o.peer.Properties = o.request.Properties
 	return o, nil
 }
 

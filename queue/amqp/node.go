@@ -41,6 +41,8 @@ type Peer struct {
 	Identity  any    // of Options.Password; nil for who has shown nothing
 	Container string // what the client calls itself
 	Hostname  string // what it thinks the server is called
+
+	Properties wire.Map // what it says of itself
 }
 
 // Session is a session of a client, as a Handler sees it.

@@ -22,6 +22,9 @@ var settleOperations = map[string]inject.Operation{http.MethodDelete: inject.Com
 // withFaults runs a request for the messages of an entity, with the fault that it meets before or behind it.
 // lock is the token of the request's lock; empty: it has none.
 func (c *call) withFaults(op inject.Operation, path, lock string, run func() error) error {
+	if op != 0 {
+		c.operation = op.String()
+	}
 	if !c.o.Faults.Armed() || op == 0 {
 		return run()
 	}
@@ -33,6 +36,7 @@ func (c *call) withFaults(op inject.Operation, path, lock string, run func() err
 		return err
 	}
 	hit, ctx := c.o.Faults.Meet(inject.Target{Operation: op, Entity: path}), c.r.Context()
+	c.faultRule = hit.Rule
 	now, err := hit.Before(ctx, c.o.Wall)
 	if err != nil {
 		return nil // nobody listens
@@ -56,6 +60,7 @@ func (c *call) withFaults(op inject.Operation, path, lock string, run func() err
 	if _, late := hit.Behind(ctx, c.o.Wall); late != nil || err != nil {
 		return err
 	}
+	c.status, c.answered = 0, nil // nobody gets it
 	return suffer(&hit, path)
 }
 

@@ -6,8 +6,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/ttl"
@@ -23,6 +25,8 @@ type Options struct {
 	Room Room
 	// Faults are the faults on demand; nil: there are none.
 	Faults *inject.Rules
+	// Requests is the log of requests that requests are added to; nil: there is none.
+	Requests *requests.Log
 }
 
 type handler struct {
@@ -51,11 +55,17 @@ type call struct {
 	status int    // of the answer, once there is one
 	code   string // of an error, for the log
 	detail string // text of the error
+
+	began          time.Time // by the wall's clock
+	sent, answered []byte    // bodies, for the log of requests
+	operation      string    // on messages: send, receive, complete and so on
+	faultRule      string    // of the fault on demand that it met
 }
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{handler: h, w: w, r: r, query: r.URL.Query()}
+	c := &call{handler: h, w: w, r: r, query: r.URL.Query(), began: h.o.Wall.Now()}
+	defer c.record()
 	path := strings.Trim(r.URL.Path, "/")
 	if path != "" {
 		c.path = strings.Split(path, "/")
@@ -159,7 +169,7 @@ func (c *call) health() error {
 
 // answer writes a body.
 func (c *call) answer(status int, contentType string, body []byte) error {
-	c.status = status
+	c.status, c.answered = status, body
 	if contentType != "" {
 		c.w.Header().Set("Content-Type", contentType)
 	}

@@ -70,6 +70,7 @@ func (c *call) readBody(most int64) (body []byte, give func(), err error) {
 		give()
 		return nil, nil, err
 	}
+	c.sent = body
 	return body, give, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/ttl"
@@ -26,7 +27,8 @@ type world struct {
 	web   *httptest.Server
 	token string
 
-	faults *inject.Rules
+	faults   *inject.Rules
+	requests *requests.Log
 }
 
 func newWorld(t *testing.T, o access.Options) *world {
@@ -42,9 +44,9 @@ func newWorld(t *testing.T, o access.Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.faults = inject.New(w.q.Now)
+	w.faults, w.requests = inject.New(w.q.Now), requests.New(requests.MinMemory)
 	o.Entities = w.q
-	w.web = httptest.NewServer(New(Options{Queues: w.q, Guard: access.New(o), Faults: w.faults}))
+	w.web = httptest.NewServer(New(Options{Queues: w.q, Guard: access.New(o), Faults: w.faults, Requests: w.requests}))
 	w.token = access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.Real{}.Now().Add(time.Hour))
 	t.Cleanup(func() {
 		w.web.Close()

@@ -84,6 +84,7 @@ const maxEntry = 1 << 20
 // content reads the content of the entry that a client has sent.
 func (c *call) content() (*node, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxEntry))
+	c.sent = body
 	if err != nil {
 		return nil, err
 	}

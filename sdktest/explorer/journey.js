@@ -87,7 +87,7 @@ export const journey = ({ page, kb, see, told, axe, root, browser }) => ({
 		await kb.fill('Text of the query', 'SELECT c.id, c.n FROM c WHERE c.n > 1')
 		await kb.press('Escape')
 		await kb.press('Control+Enter')
-		await see('doc-3', 'table')
+		await see('doc-3', '.query [role=grid]')
 		await kb.push('Plan')
 		await see('index /n', '.plan')
 		await axe()

@@ -32,7 +32,7 @@ const filters = [
 	['_rid', '_rid', []],
 ]
 
-export const querypage = ({ page, kb, see, send, at, axe, shot, endpoint }) => {
+export const querypage = ({ page, kb, see, told, send, at, axe, shot, answers }) => {
 	const button = name => page.getByRole('button', { name, exact: true })
 	const filter = page.getByLabel('Filter: a')
 	const editor = page.locator('.query .cm-content')
@@ -53,6 +53,7 @@ export const querypage = ({ page, kb, see, send, at, axe, shot, endpoint }) => {
 	}
 	const is = (got, want, what) =>
 		check(JSON.stringify(got) === JSON.stringify(want), `${what}: ${JSON.stringify(got)}, not ${JSON.stringify(want)}`)
+	const heads = () => page.locator('.query [role=columnheader] .name').allInnerTexts()
 	const problems = () => page.locator('.problems li').allInnerTexts()
 	const marked = () => page.locator('.problems mark').allInnerTexts()
 	return {
@@ -156,6 +157,188 @@ export const querypage = ({ page, kb, see, send, at, axe, shot, endpoint }) => {
 				is(await marked(), mark ? [mark] : [], text)
 			}
 			await axe()
+		},
+		async 'columns have the order of the select list, and a row opens its document'() {
+			await at(`${place}/query`)
+			await page.getByLabel('Parameters, as JSON').fill('[]')
+			await write('SELECT c.status, c.to.city.name AS town, c.absent, c.id, COUNT(1) AS many FROM c GROUP BY c.status, c.to.city.name, c.absent, c.id')
+			await page.keyboard.press(key)
+			await see('Oslo', '[role=grid]')
+			is(await heads(), ['status', 'town', 'absent', 'id', 'many'], 'columns')
+			await axe()
+			await shot('querypage-results')
+			await page.locator('[role=grid] [role=row]', { hasText: 'o-2' }).click()
+			await see('o-2', '.doc h2')
+			await see("O'Hara", '.doc .cm-content')
+			await axe()
+			await shot('querypage-document')
+			await page.locator('.doc').getByRole('button', { name: 'Close' }).click()
+			await write('SELECT * FROM c ORDER BY c.n')
+			await page.keyboard.press(key)
+			await see('Green Tea', '[role=grid]')
+			is((await heads()).includes('_self'), false, 'system columns')
+			await write('SELECT VALUE c.n FROM c')
+			await page.keyboard.press(key)
+			await page.waitForFunction(() => document.querySelectorAll('[role=grid] [role=gridcell]').length === 3)
+			is(await heads(), ['value'], 'a column of values')
+			await write('SELECT VALUE {z: c.nothing, "a b": c.n} FROM c')
+			await page.keyboard.press(key)
+			await see('a b', '[role=columnheader]')
+			is(await heads(), ['z', 'a b'], 'members of an object')
+		},
+		async 'queries have tabs, which ask before a text is lost'() {
+			const tab = name => page.locator('.query-tabs').getByRole('button', { name, exact: true })
+			await at(`${place}/query`)
+			await write('SELECT VALUE 1')
+			await page.keyboard.press(key)
+			await page.keyboard.press('Control+j')
+			await tab('Query 2').waitFor()
+			await page.locator('.query .cm-content', { hasText: 'SELECT * FROM c' }).waitFor()
+			check(!(await page.locator('.query [role=grid]').count()), 'a new tab has rows')
+			await write('SELECT VALUE 2')
+			await page.keyboard.press('Shift+Enter')
+			await page.locator('[role=grid] [role=gridcell]', { hasText: '2' }).waitFor()
+			await page.locator('.query-tabs li').first().getByRole('button').first().click()
+			await page.locator('.query .cm-content', { hasText: 'VALUE 1' }).waitFor()
+			await page.locator('[role=grid] [role=gridcell]', { hasText: '1' }).waitFor() // its rows are still there
+			await page.reload()
+			await page.locator('.query .cm-content', { hasText: 'VALUE 1' }).waitFor()
+			answers.push('dismiss')
+			await button('Close Query 2').click()
+			check(!answers.length, 'a text is lost without a question')
+			await page.locator('.query-tabs li').nth(1).getByRole('button').first().click()
+			await page.locator('.query .cm-content', { hasText: 'VALUE 2' }).waitFor()
+			answers.push('accept')
+			await button('Close Query 2').click()
+			await page.locator('.query .cm-content', { hasText: 'VALUE 1' }).waitFor()
+			check((await page.locator('.query-tabs li').count()) === 2, 'the tab is still there')
+			await axe()
+		},
+		async 'what was run is in the history'() {
+			await at(`${place}/query`)
+			await button('History').click()
+			const items = page.locator('dialog[open] .query-open')
+			await items.first().waitFor()
+			const texts = await items.allInnerTexts()
+			check(texts.some(t => /^SELECT VALUE 2\s+20\d\d-.*, 1 row, [\d.]+ RU$/.test(t)), `the history: ${texts}`)
+			check(!texts.some(t => t.includes('c.a = ')), 'a query that was refused is in the history')
+			await axe()
+			await shot('querypage-history')
+			await items.filter({ hasText: 'SELECT VALUE 2' }).click()
+			await page.locator('.query .cm-content', { hasText: 'VALUE 2' }).waitFor()
+		},
+		async 'queries are saved with the container, renamed, opened and deleted'() {
+			const list = async () => (await send(`/_mayfly/dbs/${db}/colls/orders/queries`, undefined, 'GET')).queries
+			await at(`${place}/query`)
+			await page.keyboard.press('Control+j')
+			await write('SELECT * FROM c WHERE c.n = @n')
+			await page.getByLabel('Parameters, as JSON').fill('[{"name":"@n","value":9007199254740993}]')
+			await page.keyboard.press('Control+s')
+			const dialog = page.locator('dialog[open]')
+			await dialog.getByLabel('Name').fill('by n')
+			await axe()
+			await shot('querypage-save')
+			await page.keyboard.press('Enter')
+			await told('Saved.')
+			is(
+				await list(),
+				[{ name: 'by n', query: 'SELECT * FROM c WHERE c.n = @n', parameters: [{ name: '@n', value: 9007199254740993 }] }],
+				'saved',
+			)
+			await write('SELECT * FROM c WHERE c.n < @n')
+			await page.locator('.query-tabs .dirty').first().waitFor()
+			await page.keyboard.press('Control+s')
+			await told('Saved.')
+			is((await list())[0].query, 'SELECT * FROM c WHERE c.n < @n', 'saved again')
+			await button('Saved queries').click()
+			await dialog.getByRole('button', { name: 'Rename by n' }).click()
+			await dialog.getByLabel('New name of by n').fill('less than n')
+			await page.keyboard.press('Enter')
+			await page.locator('.query-tabs').getByRole('button', { name: 'less than n', exact: true }).waitFor()
+			await button('Close less than n').click() // nothing is lost: no question
+			await button('Saved queries').click()
+			await axe()
+			await shot('querypage-saved')
+			await dialog.locator('.query-open', { hasText: 'less than n' }).click()
+			await page.locator('.query .cm-content', { hasText: 'c.n < @n' }).waitFor()
+			is(await page.getByLabel('Parameters, as JSON').inputValue(), '[{"name":"@n","value":9007199254740993}]', 'parameters')
+			await button('Saved queries').click()
+			await dialog.getByRole('button', { name: 'Delete less than n' }).click()
+			await dialog.getByRole('button', { name: 'Delete it? less than n' }).click()
+			await see('No saved query yet', 'dialog[open]')
+			is(await list(), [], 'deleted')
+			await page.keyboard.press('Escape')
+		},
+		async 'a query is a file'() {
+			const item = async name => {
+				await page.locator('.query-tabs').getByRole('button', { name: /^File/ }).click()
+				await page.getByRole('menuitem', { name }).click()
+			}
+			await at(`${place}/query`)
+			await write('SELECT VALUE 3 -- é')
+			const download = page.waitForEvent('download')
+			await item('Download')
+			const file = await download
+			check(file.suggestedFilename().endsWith('.sql'), file.suggestedFilename())
+			const chosen = page.waitForEvent('filechooser')
+			await item('Open a .sql file')
+			await (await chosen).setFiles({ name: 'a.sql', mimeType: 'text/plain', buffer: Buffer.from('SELECT VALUE 4') })
+			await page.locator('.query .cm-content', { hasText: 'SELECT VALUE 4' }).waitFor()
+			await axe()
+		},
+		async 'the plan tells shares of time, and its advice is applied'() {
+			await send(`/dbs/${db}/colls`, {
+				id: 'bare',
+				partitionKey: { paths: ['/pk'], kind: 'Hash' },
+				indexingPolicy: { includedPaths: [{ path: '/n/?' }], excludedPaths: [{ path: '/*' }] },
+			})
+			const documents = Array.from({ length: 40 }, (_, n) => ({ id: `b-${n}`, pk: 'a', n, s: `s-${n % 4}` }))
+			await send(`/_mayfly/dbs/${db}/colls/bare/import`, { documents: [...documents, { id: 'none', pk: 'a' }] })
+			await at(`#/db/${db}/bare/query?show=plan&query=` + encodeURIComponent("SELECT * FROM c WHERE c.s = 's-1'"))
+			await see('An index would help: /s/?', '.plan')
+			const facts = await page.locator('.plan .facts').allInnerTexts()
+			check(facts.some(f => /^10 rows · [\d.]+ ms · (under )?\d+ % of the time · \d+ bytes$/.test(f)), facts.join(' | '))
+			check(!/[µn]s\b/.test(facts.join()), `two notations of time: ${facts}`)
+			is(await page.locator('.plan').getByText('/s/?').count(), 1, 'times that the advice stands there')
+			await axe()
+			await shot('querypage-plan')
+			await button('Apply…').click()
+			await see('40 entries to build, about', 'dialog[open]')
+			await see('each later write of an entry costs 0.05 RU more', 'dialog[open]')
+			await axe()
+			await shot('querypage-apply')
+			await button('Update indexing policy').click()
+			await told('All documents are indexed by the new policy.')
+			await see('index /s/?', '.plan .good')
+			const policy = (await send(`/dbs/${db}/colls/bare`, undefined, 'GET')).indexingPolicy
+			is(policy.includedPaths.map(x => x.path).sort(), ['/n/?', '/s/?'], 'included paths')
+			check(!(await page.locator('.advice').count()), 'the advice is still there')
+		},
+		async 'queries are readable at 400 pixels and in the dark'() {
+			for (const [width, scheme] of [
+				[1280, 'dark'],
+				[400, 'light'],
+				[400, 'dark'],
+			]) {
+				await page.setViewportSize({ width, height: 800 })
+				await page.emulateMedia({ colorScheme: scheme })
+				for (const [name, to, text] of [
+					['plan', `#/db/${db}/bare/query?show=plan&query=` + encodeURIComponent("SELECT * FROM c WHERE c.x = 's-1'"), 'would help'],
+					['wrong', `${place}/query?query=` + encodeURIComponent('SELECT x.a, y.b FROM c'), 'SC2001'],
+					['rows', `${place}/query?query=` + encodeURIComponent('SELECT * FROM c'), 'o-1'],
+					['filter', `${place}?filter=` + encodeURIComponent('WHERE x.a = 1'), 'SC2001'],
+				]) {
+					await page.goto('about:blank')
+					await at(to)
+					await see(text)
+					await axe()
+					const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+					check(wide <= width, `${name} is ${wide} wide at ${width}`)
+					await shot(`querypage-${name}-${width}-${scheme}`)
+				}
+			}
+			await page.setViewportSize({ width: 1280, height: 800 })
+			await page.emulateMedia({ colorScheme: 'light' })
 		},
 	}
 }

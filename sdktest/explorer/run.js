@@ -1,13 +1,14 @@
 // The explorer in Chromium: one way through it by keyboard, its forms, what goes wrong, what is
 // much, what is wild, all views.
-//   node run.js --endpoint URL --keyed URL --key KEY [--images DIR] [--only NAME]
-// The second server has a key of its own and a database vault.
+//   node run.js --endpoint URL --keyed URL --key KEY --mayfly BINARY [--images DIR] [--only NAME]
+// The second server has a key of its own and a database vault. The binary is asked for what its commands write.
 import { parseArgs } from 'node:util'
 import { browser as dataBrowser } from './browser.js'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
 import { messages } from './messages.js'
 import { querypage } from './querypage.js'
+import { requests } from './requests.js'
 import { safety, signIn } from './safety.js'
 import { scale } from './scale.js'
 import { trouble } from './trouble.js'
@@ -20,6 +21,7 @@ const { values: args } = parseArgs({
 		keyed: { type: 'string' },
 		key: { type: 'string' },
 		images: { type: 'string' },
+		mayfly: { type: 'string' },
 		only: { type: 'string' },
 		chromium: { type: 'string', default: 'chromium' },
 	},
@@ -32,6 +34,7 @@ const parts = {
 	browser: dataBrowser,
 	messages,
 	querypage,
+	requests,
 	views,
 	safety,
 	scale,
@@ -45,6 +48,7 @@ let failed = false
 for (const [part, make] of Object.entries(parts)) {
 	if (args.only && args.only !== part) continue
 	const w = await world(browser, part === 'signIn' ? args.keyed : args.endpoint, args.images)
+	w.mayfly = args.mayfly
 	for (const [name, run] of Object.entries(await make(w))) {
 		try {
 			await run()

@@ -98,7 +98,7 @@ export const safety = ({ page, see, send, at, drawn, root, browser }) => ({
 		await seen(`${place}/documents/${e}/${encodeURIComponent(JSON.stringify(evil))}`, '.doc h2')
 		await page.locator('.cm-content', { hasText: 'onerror' }).waitFor()
 		const query = encodeURIComponent(`SELECT c.id, "${evil}" AS x FROM c`)
-		await seen(`${place}/query?query=${query}`, 'table td')
+		await seen(`${place}/query?query=${query}`, '.query [role=gridcell]')
 		await seen(`${place}/query?show=json&query=${query}`, 'pre.json')
 		await seen(`${place}/query?query=${encodeURIComponent('SELECT ' + evil)}`, '.cm-content')
 		await seen(`${place}/documents/${e}/%22none%22`, 'h2')

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -26,6 +27,8 @@ type Options struct {
 	// CrossEntityTransactions lets transactions concern more than one queue or topic, which the service
 	// refuses.
 	CrossEntityTransactions bool
+	// Requests is the log of requests that operations are added to; nil: there is none.
+	Requests *requests.Log
 	// Observe is told of what was done with messages; nil: nobody asks.
 	Observe func(Observation)
 }
@@ -77,7 +80,7 @@ func (b *Bus) password(user, text string) (any, error) { return b.o.Guard.Passwo
 
 func (b *Bus) connect(ctx context.Context, p amqp.Peer) amqp.Handler {
 	c := &conn{bus: b, number: b.connections.Add(1), tokenLinks: make(map[bool]*amqp.Link),
-		queues: b.o.Queues, ctx: ctx, namespace: p.Hostname,
+		queues: b.o.Queues, ctx: ctx, namespace: p.Hostname, client: clientOf(&p),
 		transactions: make(map[string]*transaction),
 		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]right)}
 	first, ok := p.Identity.(access.Grant)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 	"github.com/mayflydb/mayfly/queue/entity"
@@ -27,7 +28,8 @@ func (t *tokens) Transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 	states := make([]frame.State, len(list))
 	for i, in := range list {
 		states[i] = &frame.Accepted{}
-		if err := t.take(ctx, in.Payload); err != nil {
+		e := t.c.recording(managementFrame, "put-token", cbsNode)
+		if err := t.take(ctx, in.Payload, e); err != nil {
 			states[i] = &frame.Rejected{Error: t.c.asError(err, cbsNode)}
 		}
 	}
@@ -35,7 +37,8 @@ func (t *tokens) Transfer(ctx context.Context, list []amqp.Incoming) []frame.Sta
 }
 
 // take takes a token in and answers. What is wrong with the token is told in the answer.
-func (t *tokens) take(ctx context.Context, payload []byte) error {
+// The log of requests gets neither the token nor the answer.
+func (t *tokens) take(ctx context.Context, payload []byte, e *requests.Entry) error {
 	m, err := message.Parse(payload)
 	if err != nil {
 		return err
@@ -53,6 +56,10 @@ func (t *tokens) take(ctx context.Context, payload []byte) error {
 			path = cbsNode
 		}
 		status, text = failureOf(own.Code).status, t.c.track(own.Message, path, tracking)
+	}
+	if e != nil {
+		e.URI, e.Status = audience, int(status)
+		t.c.record(e, nil)
 	}
 	t.c.bus.o.Logger.Debug("a token was put", "audience", audience, "status", status, "description", text)
 	// No error-condition, not even an empty one: its presence is a failure to some clients.

@@ -21,6 +21,7 @@ type conn struct {
 	queues    *queue.Queues
 	ctx       context.Context // ends with the connection
 	namespace string          // as the client calls the server
+	client    string          // what the client calls itself
 	shown     atomic.Bool     // the client has shown a key, or needs none
 
 	mu           sync.Mutex // guards what follows
@@ -38,6 +39,19 @@ const cbsNode = "$cbs"
 
 // Attach implements amqp.Handler.
 func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.Answer, error) {
+	address, _ := addressOf(a)
+	operation := "open receiver"
+	if !a.Receiver {
+		operation = "open sender"
+	}
+	e := c.recording(attachFrame, operation, pathOf(address))
+	answer, err := c.makeNode(ctx, l, a)
+	c.recordAttach(e, err)
+	return answer, err
+}
+
+// makeNode makes the node of a link.
+func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.Answer, error) {
 	if _, ok := a.Target.(*frame.Coordinator); ok && !a.Receiver {
 		return (&coordinator{c: c, link: l}).answer(), nil
 	}
@@ -129,7 +143,7 @@ func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 	if a.Receiver {
 		return amqp.Answer{Source: c.newReplies(l, a, managementNode(at))}, nil
 	}
-	return amqp.Answer{Sink: &requests{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
+	return amqp.Answer{Sink: &management{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
 }
 
 // maxRequest is the most bytes of a request for management: it may carry messages to be scheduled.

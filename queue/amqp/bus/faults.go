@@ -57,9 +57,9 @@ func (c *conn) detached(hit *inject.Hit, path string) *frame.Error {
 }
 
 // withFaults carries out an operation that a state answers, with the fault that it meets before or behind it.
-// lose is what the loss of a lock does, where there is one.
+// lose is what the loss of a lock does, where there is one. rule is the id of the rule that it met.
 func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do func() frame.State,
-	lose func()) frame.State {
+	lose func()) (state frame.State, rule string) {
 	hit, now := c.meet(op, path)
 	if now {
 		if hit.Fault == inject.LockLost {
@@ -68,16 +68,17 @@ func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do fun
 	} else {
 		state := do()
 		if !c.met(&hit) {
-			return state
+			return state, hit.Rule
 		}
 	}
-	return &frame.Rejected{Error: c.asError(c.suffer(l, &hit, path), path)}
+	return &frame.Rejected{Error: c.asError(c.suffer(l, &hit, path), path)}, hit.Rule
 }
 
 // withFaults is the same for a request.
 func (r *request) withFaults(op inject.Operation, lose func(), do func() (response, error)) (response,
 	error) {
 	hit, now := r.c.meet(op, r.at.String())
+	r.rule, r.faultOperation = hit.Rule, op
 	switch {
 	case now && hit.Fault == inject.LockLost:
 		lose()
@@ -129,6 +130,7 @@ func sessionLost(id, path string) *entity.Error {
 // are given back, and so is the one that meets it before it is sent; the error ends the link.
 func (n *receiver) suffering(out []amqp.Outgoing) ([]amqp.Outgoing, error) {
 	if !n.c.bus.o.Faults.Armed() {
+		n.recordReceived(out, nil, nil)
 		return out, nil
 	}
 	for i := range out {
@@ -144,7 +146,10 @@ func (n *receiver) suffering(out []amqp.Outgoing) ([]amqp.Outgoing, error) {
 		if hit.Fault == inject.Drop {
 			n.link.Break()
 		}
-		return out[:sent], n.c.detached(&hit, n.at.String())
+		failed := n.c.detached(&hit, n.at.String())
+		n.recordReceived(out[:sent], &hit, failed)
+		return out[:sent], failed
 	}
+	n.recordReceived(out, nil, nil)
 	return out, nil
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -15,18 +17,18 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// requests is the node "$management" of a message store.
-type requests struct {
+// management is the node "$management" of a message store.
+type management struct {
 	c    *conn
 	link *amqp.Link
 	at   entity.Address
 }
 
 // Detached implements amqp.Sink.
-func (n *requests) Detached() { n.c.forget(n.link) }
+func (n *management) Detached() { n.c.forget(n.link) }
 
 // Transfer implements amqp.Sink.
-func (n *requests) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
+func (n *management) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
 	states := make([]frame.State, len(list))
 	for i, in := range list {
 		done, err := n.take(ctx, in)
@@ -44,11 +46,14 @@ func (n *requests) Transfer(ctx context.Context, list []amqp.Incoming) []frame.S
 
 // request is one request.
 type request struct {
-	*requests
+	*management
 	ctx   context.Context
 	m     *message.Message
 	body  wire.Map
 	state frame.State // of the transaction that it is part of; nil: none
+
+	rule           string // of the fault on demand that it met
+	faultOperation inject.Operation
 }
 
 // response is what is answered: the status, which is 200 where it is 0, and the body.
@@ -58,7 +63,7 @@ type response struct {
 }
 
 // take does what a request asks for and answers it. done reports whether that has succeeded.
-func (n *requests) take(ctx context.Context, in amqp.Incoming) (done bool, err error) {
+func (n *management) take(ctx context.Context, in amqp.Incoming) (done bool, err error) {
 	m, err := message.Parse(in.Payload)
 	if err != nil {
 		return false, err
@@ -72,17 +77,36 @@ func (n *requests) take(ctx context.Context, in amqp.Incoming) (done bool, err e
 		defer cancel()
 		ctx = limited
 	}
-	r := &request{requests: n, ctx: ctx, m: m, state: in.State}
+	r := &request{management: n, ctx: ctx, m: m, state: in.State}
+	operation, _ := wire.Text(m.Get("operation"))
+	e := n.c.recording(managementFrame, strings.TrimPrefix(operation, vendor), n.at.String())
 	result, failed := r.run()
 	reply, err := n.respond(m, result, failed)
+	r.record(e, in.Payload, reply, failed)
 	if err == nil && !to.push(reply) {
 		err = &entity.Error{Code: entity.CodeServerBusy, Message: "Too many answers wait to be received."}
 	}
 	return failed == nil, err
 }
 
+// record adds the request to the log of requests.
+func (r *request) record(e *requests.Entry, payload, reply []byte, failed error) {
+	if e == nil {
+		return
+	}
+	e.RequestBody, e.ResponseBody, e.Rule = payload, reply, r.rule
+	if e.FaultOperation = r.faultOperation.String(); failed == nil {
+		r.c.record(e, nil)
+		return
+	}
+	r.c.record(e, &frame.Error{Condition: failureOf(entity.CodeOf(failed)).condition})
+}
+
+// vendor is how the names of operations begin.
+const vendor = "com.microsoft:"
+
 // respond makes the answer to a request.
-func (n *requests) respond(m *message.Message, done response, err error) ([]byte, error) {
+func (n *management) respond(m *message.Message, done response, err error) ([]byte, error) {
 	properties := wire.Map{{Key: "statusCode", Value: int32(http.StatusOK)},
 		{Key: "statusDescription", Value: "OK"}}
 	if done.status != 0 {
@@ -123,7 +147,7 @@ func serverTimeout(m *message.Message) (d time.Duration, ok bool) {
 // run does what the request asks for.
 func (r *request) run() (response, error) {
 	operation, _ := wire.Text(r.m.Get("operation"))
-	name, _ := strings.CutPrefix(operation, "com.microsoft:")
+	name, _ := strings.CutPrefix(operation, vendor)
 	op, ok := operations(name)
 	if !ok {
 		return response{}, &entity.Error{Code: entity.CodeNotImplemented, Entity: r.at.String(),

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -91,13 +92,20 @@ func (s *sender) Detached() { s.c.forget(s.link) }
 // transfer has its own, so that one does not suffer for another.
 func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []frame.State) {
 	end := s.c.observing("send", s.address, len(list))
-	defer func() { end(states) }()
+	rules := make([]string, len(list))
+	e := s.c.recording(transferFrame, "send", s.address)
+	defer func() {
+		end(states)
+		s.c.recordEach(e, states, func(i int, one *requests.Entry) {
+			one.RequestBody, one.Rule, one.FaultOperation = list[i].Payload, rules[i], inject.Send.String()
+		})
+	}()
 	if !s.c.bus.o.Faults.Armed() {
 		return s.transfer(ctx, list)
 	}
 	states = make([]frame.State, len(list))
 	for i := range list { // one by one, so that each meets its own
-		states[i] = s.c.withFaults(inject.Send, s.link, s.address, func() frame.State {
+		states[i], rules[i] = s.c.withFaults(inject.Send, s.link, s.address, func() frame.State {
 			return s.transfer(ctx, list[i:i+1])[0]
 		}, func() {})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/mayflydb/mayfly/internal/requests"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -27,11 +28,19 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 		n.link.Detach(n.c.asError(err, n.at.String())) // before the answers: SDKs take the session anew then
 	}
 	states := make([]frame.State, len(list))
+	rules := make([]string, len(list))
 	end := n.c.observing("settle", n.at.String(), len(list))
-	defer end(states)
+	e := n.c.recording(dispositionFrame, "", n.at.String())
+	defer func() {
+		end(states)
+		n.c.recordEach(e, states, func(i int, one *requests.Entry) {
+			name, op := settleName(list[i].State)
+			one.Operation, one.Rule, one.FaultOperation = name, rules[i], op.String()
+		})
+	}()
 	if len(list) == 1 || n.c.bus.o.Faults.Armed() { // then in their order, which decides what they meet
 		for i, s := range list {
-			states[i] = n.settle(ctx, s)
+			states[i], rules[i] = n.settle(ctx, s)
 		}
 		return states
 	}
@@ -41,7 +50,7 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 		places <- struct{}{}
 		running.Go(func() {
 			defer func() { <-places }()
-			states[i] = n.settle(ctx, s)
+			states[i], _ = n.settle(ctx, s)
 		})
 	}
 	running.Wait()
@@ -49,12 +58,13 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 }
 
 // settle settles one message and tells the client's state again where that was done.
-func (n *receiver) settle(ctx context.Context, s amqp.Settlement) frame.State {
+// rule is the id of the rule of a fault on demand that this met.
+func (n *receiver) settle(ctx context.Context, s amqp.Settlement) (told frame.State, rule string) {
 	token, ok := tokenOf(s.Tag)
 	tx, err := n.c.join(s.State, participant{link: n.link, at: n.at,
 		partition: func() (string, error) { return n.c.queues.LockedPartition(ctx, n.at, token) }})
 	if err != nil {
-		return n.rejected(err)
+		return n.rejected(err), ""
 	}
 	state := s.State
 	if part, inTransaction := state.(*frame.Transactional); inTransaction {
@@ -63,9 +73,9 @@ func (n *receiver) settle(ctx context.Context, s amqp.Settlement) frame.State {
 	wanted, answer, err := settlementOf(state)
 	switch {
 	case err != nil:
-		return n.rejected(err)
+		return n.rejected(err), ""
 	case !ok || n.mode == queue.ReceiveAndDelete:
-		return answer // it was settled when it was sent
+		return answer, "" // it was settled when it was sent
 	}
 	settle := func() frame.State {
 		if err := n.c.queues.Settle(ctx, n.at, token, wanted, tx); err != nil {
@@ -74,7 +84,7 @@ func (n *receiver) settle(ctx context.Context, s amqp.Settlement) frame.State {
 		return joined(s.State, answer)
 	}
 	if !n.c.bus.o.Faults.Armed() {
-		return settle()
+		return settle(), ""
 	}
 	return n.c.withFaults(settleOperations[wanted.Outcome], n.link, n.at.String(), settle,
 		func() { n.loseLock(ctx, token) })

@@ -188,10 +188,12 @@ func coordination(payload []byte) (frame.Body, error) {
 func (k *coordinator) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
 	states := make([]frame.State, len(list))
 	for i, in := range list {
+		e := k.c.recording(transferFrame, "coordinate transaction", "")
 		state, err := k.coordinate(ctx, in)
 		if err != nil {
 			state = &frame.Rejected{Error: k.c.asError(err, "")}
 		}
+		k.c.record(e, refusalOf(state))
 		states[i] = state
 	}
 	return states

@@ -42,6 +42,12 @@ func hostError(err error) *fault.Error {
 	var change *ttl.ChangeError
 	var far *host.TooFarBackError
 	var behind *host.BehindError
+	if free, reserve, ok := host.Reserve(err); ok {
+		full := classErrors[host.DiskFull]
+		return &fault.Error{Code: full.code, Hint: full.hint, Err: err,
+			Message: fmt.Sprintf("The disk is full: %s are free, but a reserve of %s is kept. "+
+				"Nothing was written.", mebibytes(free), mebibytes(reserve))}
+	}
 	switch {
 	case errors.As(err, &change):
 		return &fault.Error{Code: fault.CodeBadRequest, Message: change.Reason, Err: err}
@@ -75,6 +81,9 @@ func hostError(err error) *fault.Error {
 	}
 	return nil
 }
+
+// mebibytes is a number of bytes for people.
+func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 // classErrors are the answers to the host's classes of errors.
 var classErrors = map[host.Class]struct {

@@ -121,7 +121,8 @@ func (r *LogReader) add(src *scan.Source, seq layout.Sequence, e *layout.Expiry)
 	r.bytes += len(item.Body())
 	r.Page.Expirations = append(r.Page.Expirations, Expiration{
 		Key: value.Key{Partition: key, ID: e.ID}, ExpiredAt: e.At, Item: item,
-		Range: src.Range.ID, LSN: e.Last.LSN(), Sequence: uint64(seq), Position: FormatPositions(r.Ranges, r.At),
+		Range: src.Range.ID, LSN: e.Last.LSN(), Sequence: uint64(seq),
+		Position: FormatPositions(r.Ranges, r.At),
 	})
 	return nil
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Positions is a position in a change feed. It is the LSN behind which a reader goes on: "<lsn>" where its scope is one
-// partition range, "<range>:<lsn>,<range>:<lsn>" where it is several. It is good for the ranges that come out
-// of a split as well: an entry keeps its LSN when it moves, and a range counts its LSNs on from where its
-// parent was. In the log of expiries, whose reader may stop inside of a transaction, it is a sequence.
+// Positions is a position in a change feed. It is the LSN behind which a reader goes on: "<lsn>" where its
+// scope is one partition range, "<range>:<lsn>,<range>:<lsn>" where it is several. It is good for the ranges
+// that come out of a split as well: an entry keeps its LSN when it moves, and a range counts its LSNs on from
+// where its parent was. In the log of expiries, whose reader may stop inside of a transaction, it is a
+// sequence.
 type Positions struct {
 	all   uint64
 	named map[string]uint64
@@ -21,7 +22,8 @@ type Positions struct {
 // MaxSequence bounds the sequences that a position can name.
 const MaxSequence = 1<<layout.SequenceBits - 1
 
-// ParsePositions reads a position of numbers below a limit: CodeBadRequest for any other text. The empty one is the beginning.
+// ParsePositions reads a position of numbers below a limit: CodeBadRequest for any other text. The empty one
+// is the beginning.
 func ParsePositions(text string, limit uint64) (p Positions, err error) {
 	if text == "" {
 		return p, nil

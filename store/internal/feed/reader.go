@@ -166,7 +166,8 @@ func (f *Reader) fillLatest(src *scan.Source, at *layout.Sequence) (err error) {
 	if f.Start.Now {
 		return nil
 	}
-	it := engine.Expect(src.Reader.Scan(layout.Behind(src.Range.Scope, layout.FamilyFeed, *at), false), f.Limit+1)
+	entries := layout.Behind(src.Range.Scope, layout.FamilyFeed, *at)
+	it := engine.Expect(src.Reader.Scan(entries, false), f.Limit+1)
 	for more := true; more && err == nil; {
 		if more, err = f.gather(src, it); err == nil {
 			var ended bool

@@ -154,7 +154,8 @@ func outsideRetention() error {
 
 // addVersion adds a change with its images. Its slices outlive the page's snapshot.
 func (f *Reader) addVersion(state *view.State, seq layout.Sequence, v *layout.Version) error {
-	ch := Change{Kind: Kind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(), def: &state.Keys.Def}
+	ch := Change{Kind: Kind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(),
+		def: &state.Keys.Def}
 	if ch.gone() {
 		key, err := keyOf(v.PK)
 		if err != nil {
@@ -162,7 +163,8 @@ func (f *Reader) addVersion(state *view.State, seq layout.Sequence, v *layout.Ve
 		}
 		ch.Key = value.Key{Partition: key, ID: v.ID}
 	} else {
-		ch.Item = imageItem(f.Owner, v, layout.Image{Slot: v.Slot, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
+		ch.Item = imageItem(f.Owner, v,
+			layout.Image{Slot: v.Slot, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
 	}
 	if len(v.Previous.Body) > 0 && showsPrevious(state.Spec, v.Kind) {
 		previous := imageItem(f.Owner, v, v.Previous)

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/index"
@@ -270,6 +271,9 @@ func TombstoneKey(cid uint32, name string) []byte {
 func ShapeRecordKey(scope, name []byte) []byte {
 	return append(SlotPrefix(scope, index.ShapeRecordKey(name)), make([]byte, RIDLen)...)
 }
+
+// AllReindexed is the rid behind all documents of a slot: they have been indexed anew.
+const AllReindexed = math.MaxUint64
 
 // ReindexedValue is the record of how far documents have been indexed anew. It counts for one change of the
 // policy.

@@ -23,8 +23,8 @@ func FormatContinuation(sp *Span, at query.Progress) string {
 	return base64.RawURLEncoding.EncodeToString(at.Append(b))
 }
 
-// ParseContinuation reads a continuation in a scope: CodeBadRequest for one of another scope. The empty one is
-// the beginning.
+// ParseContinuation reads a continuation in a scope: CodeBadRequest for one of another scope. The empty one
+// is the beginning.
 func ParseContinuation(token string, sp *Span, spans []query.Span) (query.Progress, error) {
 	if token == "" {
 		return query.Begin(spans), nil

@@ -133,7 +133,8 @@ func (s *Source) Partition() (query.Postings, bool) {
 	if s.Span.Prefix == nil {
 		return nil, false
 	}
-	return posting.New(s.Reader, append(make([]byte, 0, len(s.Span.Prefix)+layout.RIDLen), s.Span.Prefix...)), true
+	prefix := append(make([]byte, 0, len(s.Span.Prefix)+layout.RIDLen), s.Span.Prefix...)
+	return posting.New(s.Reader, prefix), true
 }
 
 // PartitionValues implements query.Partitioned. A key that is not whole, or has nothing in one of its places,

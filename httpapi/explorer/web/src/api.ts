@@ -2,6 +2,8 @@
 // master key (HMAC-SHA256 over verb, resource type, resource link and date).
 import { sentences } from './problems'
 
+import { elementsOf, membersOf } from './jsontext'
+
 const wellKnown = 'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=='
 const kept = 'mayfly-key'
 const loopback = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
@@ -90,7 +92,8 @@ export interface Extra {
 	text?: string // a body that is JSON already
 	signal?: AbortSignal
 	query?: string
-	exact?: boolean // numbers that JavaScript has no room for are kept as they are written
+	exact?: boolean // numbers are kept as they are written
+	raw?: boolean // body stays the text: it is not parsed
 }
 
 // send sends a signed request and returns its answer, whatever that is. path has its ids escaped.
@@ -112,6 +115,7 @@ async function send(method: string, path: string, extra: Extra): Promise<Respons
 			authorization: encodeURIComponent(`type=master&ver=1.0&sig=${sig}`),
 			'x-ms-date': date,
 			'x-ms-version': '2020-07-15',
+			'x-mayfly-explorer': '1', // the log of requests tells these from those of programs
 			...(sent === undefined ? {} : { 'content-type': 'application/json' }),
 			...extra.headers,
 		},
@@ -126,7 +130,7 @@ export async function ask(method: string, path: string, extra: Extra = {}): Prom
 		const raw = await response.text()
 		let body: any = null
 		try {
-			body = raw ? (extra.exact ? exact(raw) : JSON.parse(raw)) : null
+			body = !raw ? null : extra.raw && response.ok ? raw : extra.exact ? exact(raw) : JSON.parse(raw)
 		} catch {
 			body = raw
 		}
@@ -177,17 +181,21 @@ export async function listen(
 export const isObject = (v: unknown): v is Record<string, any> =>
 	!!v && typeof v === 'object' && !Array.isArray(v) && !(JSON as any).isRawJSON?.(v)
 
-// exactly keeps a whole number beyond 2^53 as its text, which JSON.stringify writes again. Older browsers have no
-// such thing: they show what is next to it.
+// exactly keeps a number that JavaScript would write another way as its text, which JSON.stringify writes again: one beyond
+// 2^53, 1.0, 1e3. Older browsers have no such thing: they show what is next to it.
 const rawJSON: ((text: string) => unknown) | undefined = (JSON as any).rawJSON
 function exactly(this: unknown, _name: string, v: unknown, context?: { source?: string }) {
 	const source = context?.source
-	return rawJSON && source && typeof v === 'number' && Number.isInteger(v) && !Number.isSafeInteger(v)
+	return rawJSON && source && typeof v === 'number' && String(v) !== source
 		? rawJSON(source)
 		: v
 }
 
-// exact is JSON.parse, but for numbers that JavaScript has no room for.
+// numberOf is a number, however exact has kept it; undefined for anything else.
+export const numberOf = (v: any): number | undefined =>
+	typeof v === 'number' ? v : (JSON as any).isRawJSON?.(v) ? Number(v.rawJSON) : undefined
+
+// exact is JSON.parse, but numbers stay as they are written.
 export const exact = (text: string) => JSON.parse(text, exactly)
 
 // told is the message of an error's body as it came, and reason the sentences in it.
@@ -242,30 +250,55 @@ export interface Page {
 	headers: Headers
 }
 
+interface PageOptions {
+	continuation?: string | null
+	count?: number
+	signal?: AbortSignal
+}
+
+const askQuery = (
+	[db, coll, query, parameters]: [string, string, string, unknown[]],
+	o: PageOptions,
+	kind: { exact?: boolean; raw?: boolean },
+) =>
+	ask('POST', `${collPath(db, coll)}/docs`, {
+		headers: {
+			'content-type': 'application/query+json',
+			'x-ms-documentdb-isquery': 'True',
+			'x-ms-documentdb-query-enablecrosspartition': 'True',
+			'x-mayfly-serve-cross-partition': 'true',
+			'x-ms-documentdb-populatequerymetrics': 'True',
+			'x-ms-max-item-count': String(o.count ?? 100),
+			...(o.continuation && { 'x-ms-continuation': o.continuation }),
+		},
+		body: { query, parameters },
+		signal: o.signal,
+		...kind,
+	})
+
 // runQuery asks for one page of a query over all partition keys.
 export async function runQuery(
 	db: string,
 	coll: string,
 	query: string,
 	parameters: unknown[],
-	options: { continuation?: string | null; count?: number; signal?: AbortSignal } = {},
+	options: PageOptions = {},
 ): Promise<Page> {
-	const headers: Record<string, string> = {
-		'content-type': 'application/query+json',
-		'x-ms-documentdb-isquery': 'True',
-		'x-ms-documentdb-query-enablecrosspartition': 'True',
-		'x-mayfly-serve-cross-partition': 'true',
-		'x-ms-documentdb-populatequerymetrics': 'True',
-		'x-ms-max-item-count': String(options.count ?? 100),
-	}
-	if (options.continuation) headers['x-ms-continuation'] = options.continuation
-	const a = await ask('POST', `${collPath(db, coll)}/docs`, {
-		headers,
-		body: { query, parameters },
-		signal: options.signal,
-		exact: true,
-	})
+	const a = await askQuery([db, coll, query, parameters], options, { exact: true })
 	return { rows: a.body.Documents, continuation: a.headers.get('x-ms-continuation'), headers: a.headers }
+}
+
+// rawQuery is runQuery with rows as their JSON texts.
+export async function rawQuery(
+	db: string,
+	coll: string,
+	query: string,
+	parameters: unknown[],
+	options: PageOptions = {},
+): Promise<{ rows: string[]; continuation: string | null }> {
+	const a = await askQuery([db, coll, query, parameters], options, { raw: true })
+	const all = membersOf(a.text).find(([name]) => name === 'Documents')
+	return { rows: all ? elementsOf(all[1]) : [], continuation: a.headers.get('x-ms-continuation') }
 }
 
 // partitionKey reads a document's partition key by the container's paths; what is absent is {}, as on the wire.

@@ -7,14 +7,15 @@ import {
 	type CompletionSource,
 } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
-import { json, jsonParseLinter } from '@codemirror/lang-json'
+import { json } from '@codemirror/lang-json'
 import { sql, SQLDialect } from '@codemirror/lang-sql'
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
-import { linter, setDiagnostics } from '@codemirror/lint'
+import { linter, setDiagnostics, type Diagnostic } from '@codemirror/lint'
 import { EditorState, Prec, type Extension } from '@codemirror/state'
 import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { problemOf } from './jsontext'
 
 const colours = syntaxHighlighting(
 	HighlightStyle.define([
@@ -35,8 +36,12 @@ const theme = EditorView.theme({
 	'.cm-selectionBackground, &.cm-focused .cm-selectionBackground': {
 		backgroundColor: 'var(--select) !important',
 	},
-	// the package's own underline is an image in a data URL, which the policy refuses
-	'.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--bad)' },
+	// the mark of lint is an image in a data URL, which the content security policy refuses
+	'.cm-lintRange-error': {
+		backgroundImage: 'none',
+		textDecoration: 'underline wavy var(--bad)',
+		backgroundColor: 'var(--bad-tint)',
+	},
 	'.cm-tooltip': {
 		backgroundColor: 'var(--raised)',
 		color: 'var(--text)',
@@ -53,6 +58,18 @@ const words =
 	'asc desc offset limit group as null true false undefined udf'
 const dialect = SQLDialect.define({ keywords: words, types: '', builtin: '', doubleQuotedStrings: true })
 
+// jsonProblems marks what is wrong with JSON where it is.
+const jsonProblems = linter(
+	(view): Diagnostic[] => {
+		const problem = problemOf(view.state.doc.toString())
+		if (!problem) return []
+		const end = view.state.doc.length,
+			from = Math.max(0, Math.min(problem.at, end - 1))
+		return [{ from, to: Math.min(from + 1, end), severity: 'error', message: problem.message }]
+	},
+	{ delay: 200 },
+)
+
 export interface EditorProps {
 	label: string
 	value: string
@@ -60,6 +77,7 @@ export interface EditorProps {
 	mode: 'json' | 'sql' | 'js'
 	complete?: CompletionSource
 	run?: () => void
+	cursor?: { at: number } | null // another one puts the cursor there
 	height?: string
 	marks?: Mark[]
 	handle?: { current: EditorView | null } // the editor's view, for as long as it is drawn
@@ -88,7 +106,7 @@ export default function CodeMirror(p: EditorProps) {
 						}),
 					]
 				: p.mode === 'json'
-					? [json(), ...(p.set ? [linter(jsonParseLinter())] : [])]
+					? [json(), ...(p.set ? [jsonProblems] : [])]
 					: []
 		const v = new EditorView({
 			root,
@@ -139,6 +157,13 @@ export default function CodeMirror(p: EditorProps) {
 			v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: p.value } })
 		}
 	}, [p.value])
+	useLayoutEffect(() => {
+		const v = view.current
+		if (!v || !p.cursor) return
+		const anchor = Math.min(p.cursor.at, v.state.doc.length)
+		v.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: 'center' }) })
+		v.focus()
+	}, [p.cursor])
 	useLayoutEffect(() => {
 		const v = view.current
 		if (!v || !p.marks) return

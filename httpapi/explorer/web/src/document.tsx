@@ -1,37 +1,21 @@
-// One document: its JSON, when it dies and why, and what happens when somebody else has changed it.
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import {
-	ask,
-	collPath,
-	Failure,
-	json,
-	ownColl,
-	partitionKey,
-	pkHeader,
-	post,
-	runQuery,
-	type Answer,
-} from './api'
-import type { In } from './container'
+// One document: its JSON as text or as a tree, when it expires and why, and what somebody else has changed meanwhile.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { ask, ownColl, post } from './api'
+import { bare, systemNames, useDocument, type DocProps } from './documentstate'
 import { Editor } from './editor'
-import { countdown, doing, nowOf, note, say, tell, useData, useSignal, useTick } from './state'
+import { membersOf, problemOf, problemText } from './jsontext'
+import { lazy } from './lazy'
+import { copyText } from './menu'
+import { countdown, nowOf, note, say, useData, useSignal, useTick } from './state'
 import { pretty } from './text'
 import { Bad, Button, Confirm } from './ui'
-import { forget, stay, useUnsaved } from './unsaved'
+import { stay, useUnsaved } from './unsaved'
 
-interface DocProps extends In {
-	id: string
-	pk: unknown[]
-	fresh: boolean
-	close: () => void
-	made: (doc: any) => void
-}
-
-const system = ['_rid', '_self', '_etag', '_attachments', '_ts', '_lsn']
-const bare = (a: Answer) => pretty(a.text, system)
+const Diff = lazy(() => import('./diff'))
+const Tree = lazy(() => import('./tree'))
 
 // example is a document that the container takes as it stands.
-function example(paths: string[]) {
+export function example(paths: string[]) {
 	const doc: any = { id: crypto.randomUUID() }
 	for (const path of paths) {
 		const parts = path.slice(1).split('/')
@@ -40,113 +24,79 @@ function example(paths: string[]) {
 	return JSON.stringify(doc, null, 2)
 }
 
-// addressOf is the path of a document. A browser takes . and .. out of a path however they are escaped: who is
-// named so is asked for by its _rid.
-async function addressOf(p: DocProps): Promise<string> {
-	if (!/^\.{1,2}$/.test(p.id)) return `${collPath(p.db, p.coll)}/docs/${encodeURIComponent(p.id)}`
-	const same = [{ name: '@id', value: p.id }],
-		page = await runQuery(p.db, p.coll, 'SELECT * FROM c WHERE c.id = @id', same, { count: 1000 })
-	const paths = p.of.partitionKey.paths,
-		key = JSON.stringify(p.pk)
-	const one = page.rows.find(d => JSON.stringify(partitionKey(d, paths)) === key)
-	if (!one) throw new Failure(404, '', '')
-	return '/' + one._self.replace(/\/$/, '')
-}
-
-// read is a document as it is stored, null where it is not.
-async function read(p: DocProps): Promise<Answer | null> {
-	try {
-		return await ask('GET', await addressOf(p), { headers: pkHeader(p.pk) })
-	} catch (e) {
-		if (e instanceof Failure && e.status === 404) return null
-		throw e
-	}
+// renamed is a document as a text, with another id.
+function renamed(text: string): string {
+	const id = JSON.stringify(crypto.randomUUID())
+	const members = membersOf(text).map(
+		([name, v]) => `${JSON.stringify(name)}:${name === 'id' ? id : v}`,
+	)
+	return pretty(`{${members.join(',')}}`)
 }
 
 export function DocumentPanel(p: DocProps) {
-	const path = `${collPath(p.db, p.coll)}/docs`
-	const [text, edit] = useState(p.fresh ? example(p.of.partitionKey.paths) : '')
-	const [etag, setEtag] = useState(''),
-		[theirs, setTheirs] = useState<Answer | null>(null),
-		[dirty, setDirty] = useState(false),
-		[gone, lost] = useState(false)
-	const saving = useRef(false),
-		left = useRef(false),
-		now = useRef(text)
-	now.current = text
-	useLayoutEffect(() => () => {
-		left.current = true
-	}, [])
-	const { error } = useData(async () => {
-		if (p.fresh) return
-		const a = await ask('GET', await addressOf(p), { headers: pkHeader(p.pk) })
-		setEtag(a.body._etag)
-		edit(bare(a))
-		setDirty(false)
-	}, [p.id])
-	const there = p.fresh || etag !== '' // before, what is typed would be overwritten
-	useUnsaved(dirty)
+	const d = useDocument(p)
+	const [asTree, showTree] = useState(false),
+		[cursor, setCursor] = useState<{ at: number } | null>(null)
+	const problem = useMemo(() => (d.there ? problemOf(d.text) : null), [d.text, d.there])
+	useUnsaved(d.changed)
+	const met = useRef(false) // a conflict, whose buttons had the focus
+	useLayoutEffect(() => {
+		if (met.current && !d.theirs && !d.gone) setCursor({ at: 0 })
+		met.current = !!d.theirs || d.gone
+	}, [d.theirs, d.gone])
 	const close = () => {
 		if (!stay()) p.close()
 	}
-	// save writes the text over the version with an etag, or as a new document.
-	const save = (match: string, anew = p.fresh) =>
-		doing(async () => {
-			if (saving.current) return // a second one would be in conflict with the first
-			saving.current = true
-			try {
-				const doc = json('document', text),
-					key = anew ? partitionKey(doc, p.of.partitionKey.paths) : p.pk
-				const headers: Record<string, string> = pkHeader(key)
-				if (match && !anew) headers['if-match'] = match
-				const a = anew
-					? await ask('POST', path, { headers, text, exact: true })
-					: await ask('PUT', await addressOf(p), { headers, text, exact: true })
-				setEtag(a.body._etag)
-				setTheirs(null)
-				lost(false)
-				note(`Saved for ${a.headers.get('x-ms-request-charge')} RU.`)
-				tell('data')
-				if (left.current || now.current !== text) return // what has been typed meanwhile is not saved
-				setDirty(false)
-				forget()
-				if (anew || a.body.id !== p.id) p.made(a.body)
-			} catch (e) {
-				if (!(e instanceof Failure) || anew || ![404, 412].includes(e.status)) throw e
-				const stored = e.status === 412 ? await read(p) : null
-				setTheirs(stored)
-				lost(!stored)
-				if (!stored) tell('data')
-			} finally {
-				saving.current = false
-			}
-		})
+	const save = () => {
+		if (problem) {
+			showTree(false)
+			setCursor({ at: problem.at })
+		} else if (d.changed || d.isNew) d.save(d.etag)
+		else note('Nothing has changed.')
+	}
+	const saveNow = useRef(save)
+	saveNow.current = save
+	useEffect(() => {
+		// wherever the focus is: the browser would save the page
+		const press = (e: KeyboardEvent) => {
+			if (!(e.ctrlKey || e.metaKey) || e.key.toLowerCase() !== 's' || e.shiftKey || e.altKey) return
+			e.preventDefault()
+			if (!document.querySelector('dialog[open]')) saveNow.current()
+		}
+		addEventListener('keydown', press)
+		return () => removeEventListener('keydown', press)
+	}, [])
 	return (
 		<section
 			class="doc panel"
-			aria-label={p.fresh ? 'New document' : `Document ${p.id}`}
+			aria-label={d.isNew ? 'New document' : `Document ${p.id}`}
 			onKeyDown={e => {
 				// a dialog's, and one that the editor has used, are not meant for the panel
-				if (e.key !== 'Escape' || e.defaultPrevented || (e.target as Element).closest('dialog')) return
+				if (
+					e.key !== 'Escape' ||
+					e.defaultPrevented ||
+					(e.target as Element).closest('dialog, [popover]')
+				)
+					return
 				close()
 			}}
 		>
 			<header>
-				<h2 class="mono">{p.fresh ? 'New document' : p.id}</h2>
+				<h2 class="mono">{d.isNew ? 'New document' : p.id}</h2>
 				<div class="row">
-					<Button kind="main" do={() => save(etag)} title="Ctrl Enter" disabled={!there}>
+					<Button
+						kind="main"
+						do={save}
+						title="Ctrl S, or Ctrl Enter in the editor"
+						disabled={!d.there || !(d.changed || d.isNew)}
+					>
 						Save
 					</Button>
-					{!p.fresh && (
+					{!d.isNew && (
 						<Confirm
 							word="Delete"
-							what={`Document ${p.id} is gone then.`}
-							do={async () => {
-								await ask('DELETE', await addressOf(p), { headers: pkHeader(p.pk) })
-								tell('data')
-								forget()
-								p.close()
-							}}
+							what={`This deletes the document ${p.id}.`}
+							do={d.remove}
 						/>
 					)}
 					<button type="button" class="btn" onClick={close} aria-label="Close">
@@ -154,64 +104,132 @@ export function DocumentPanel(p: DocProps) {
 					</button>
 				</div>
 			</header>
-			<Bad text={error} />
-			{!p.fresh && !gone && <Life {...p} />}
-			{gone && (
-				<div class="conflict" role="alert">
-					<p>
-						<b>This document is gone.</b> It has expired or was deleted since you opened it. What you
-						see is not stored.
-					</p>
-					<div class="row">
-						<Button do={() => save('', true)}>Write it again</Button>
-					</div>
-				</div>
-			)}
-			{theirs && (
-				<div class="conflict" role="alert">
-					<p>
-						<b>Somebody has changed this document since you opened it.</b> Below yours is what is
-						stored now.
-					</p>
-					<div class="row">
-						<Button
-							do={() => {
-								edit(bare(theirs))
-								setEtag(theirs.body._etag)
-								setTheirs(null)
-								setDirty(false)
-							}}
+			<Bad text={d.error} />
+			{!d.isNew && !d.gone && <Life {...p} />}
+			<Conflict of={d} />
+			{d.there && (
+				<div class="bar tools">
+					<div class="seg" role="group" aria-label="Show">
+						<button type="button" aria-pressed={!asTree} onClick={() => showTree(false)}>
+							Text
+						</button>
+						<button
+							type="button"
+							aria-pressed={asTree}
+							disabled={!!problem}
+							onClick={() => showTree(true)}
 						>
-							Take theirs
-						</Button>
-						<Button kind="bad" do={() => save(theirs.body._etag)}>
-							Overwrite with mine
-						</Button>
+							Tree
+						</button>
 					</div>
+					<Button kind="quiet" do={() => d.edit(pretty(d.text))} disabled={!!problem}>
+						Format
+					</Button>
+					<Button kind="quiet" do={() => d.edit(d.base)} disabled={!d.changed}>
+						Revert
+					</Button>
+					<Button kind="quiet" do={() => copyText(d.text).then(() => note('Document copied.'))}>
+						Copy
+					</Button>
+					{!d.isNew && (
+						<Button
+							kind="quiet"
+							do={() => !stay() && p.copy(renamed(problem ? d.base : d.text))}
+							title="A new document with the same members and another id"
+						>
+							Duplicate
+						</Button>
+					)}
 				</div>
 			)}
-			{(!error || etag) && (
-				<Editor
-					label="The document as JSON"
-					mode="json"
-					wait={!there}
-					value={text}
-					set={v => {
-						if (v !== text) {
-							edit(v)
-							setDirty(true)
-						}
-					}}
-					run={() => save(etag)}
-					height={theirs ? '' : 'tall'}
-				/>
+			{(!d.error || d.etag) &&
+				(asTree && !problem ? (
+					<Tree text={d.text} />
+				) : (
+					<Editor
+						label="The document as JSON"
+						mode="json"
+						wait={!d.there}
+						value={d.text}
+						set={v => d.edit(v)}
+						run={save}
+						cursor={cursor}
+						height="tall"
+					/>
+				))}
+			{problem && (
+				<p class="banner problem" role="alert">
+					<button type="button" class="btn quiet" onClick={() => setCursor({ at: problem.at })}>
+						{problemText(d.text, problem)}
+					</button>
+				</p>
 			)}
-			{theirs && <Editor label="What is stored" mode="json" value={bare(theirs)} />}
+			{d.kept && <System of={d.kept} />}
 		</section>
 	)
 }
 
-// Life is why a document dies, as the server tells it, with leases and all.
+// Conflict is what to do where the document is another one by now, or gone.
+function Conflict(p: { of: ReturnType<typeof useDocument> }) {
+	const { theirs, gone, text, take, save } = p.of
+	const box = useRef<HTMLDivElement>(null)
+	useLayoutEffect(() => box.current?.scrollIntoView({ block: 'nearest' }), [theirs, gone])
+	if (gone)
+		return (
+			<div class="conflict" role="alert" ref={box}>
+				<p>
+					<b>This document is gone.</b> It has expired or was deleted since you opened it. What
+					you see is not stored.
+				</p>
+				<div class="row">
+					<Button do={() => save('', true)}>Write it again</Button>
+				</div>
+			</div>
+		)
+	if (!theirs) return null
+	return (
+		<div class="conflict" role="alert" ref={box}>
+			<p>
+				<b>Somebody has changed this document since you opened it.</b> These lines differ: − is
+				stored now, + is yours.
+			</p>
+			<Diff
+				from={bare(theirs)}
+				to={problemOf(text) ? text : pretty(text)}
+				names={['stored now', 'yours']}
+			/>
+			<div class="row">
+				<Button do={() => take(theirs)}>Take theirs</Button>
+				<Button kind="bad" do={() => save(theirs.body._etag)}>
+					Overwrite with mine
+				</Button>
+			</div>
+		</div>
+	)
+}
+
+// System is what the server adds to a document.
+function System(p: { of: any }) {
+	return (
+		<details class="system">
+			<summary>System properties</summary>
+			<dl>
+				{systemNames
+					.filter(name => p.of[name] !== undefined)
+					.map(name => (
+						<div>
+							<dt class="mono">{name}</dt>
+							<dd class="mono">
+								{typeof p.of[name] === 'string' ? p.of[name] : JSON.stringify(p.of[name])}
+							</dd>
+						</div>
+					))}
+			</dl>
+		</details>
+	)
+}
+
+// Life is why a document expires, as the server explains it, with leases and all.
 function Life(p: DocProps) {
 	const moved = useSignal('data')
 	const { data, error, again } = useData<any>(

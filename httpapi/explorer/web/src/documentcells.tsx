@@ -1,5 +1,5 @@
 // The columns of a container's documents.
-import { partitionKey } from './api'
+import { numberOf, partitionKey } from './api'
 import type { Container } from './container'
 import type { GridColumn } from './grid'
 import { countdown, nowOf, stamp } from './state'
@@ -9,9 +9,10 @@ import { countdown, nowOf, stamp } from './state'
 // A lease is not in it: the document's own panel asks the server.
 export function expiry(doc: any, of: Container): number | null {
 	if (of.defaultTtl === undefined || typeof doc._ts !== 'number') return null
-	const ttl = Number.isInteger(doc.ttl) ? doc.ttl : of.defaultTtl
-	const base = of.ttlPropertyPath ? partitionKey(doc, [of.ttlPropertyPath])[0] : undefined
-	const from = typeof base === 'number' ? Math.floor(base) : doc._ts
+	const own = numberOf(doc.ttl),
+		ttl = own !== undefined && Number.isInteger(own) ? own : of.defaultTtl
+	const base = of.ttlPropertyPath ? numberOf(partitionKey(doc, [of.ttlPropertyPath])[0]) : undefined
+	const from = base !== undefined ? Math.floor(base) : doc._ts
 	return ttl > 0 ? (from + ttl) * 1000 : null
 }
 
@@ -55,6 +56,25 @@ function members(rows: any[], known: string[]): string[] {
 
 const system = ['_rid', '_self', '_etag', '_attachments', '_ts']
 
+// isIndexed reports whether a path at the top of documents is in the index, by the longest path of the policy that has it.
+function isIndexed(path: string, policy: any): boolean {
+	if (policy?.indexingMode === 'none') return false
+	const longest = (all: any[] = []) =>
+		Math.max(
+			-1,
+			...all
+				.map(entry => String(entry.path))
+				.filter(p =>
+					p.endsWith('/*')
+						? `${path}/`.startsWith(p.slice(0, -1))
+						: p.replace(/\/\?$/, '') === path,
+				)
+				.map(p => p.length),
+		)
+	const included = longest(policy?.includedPaths)
+	return included >= 0 && included >= longest(policy?.excludedPaths)
+}
+
 // documentColumns are the columns of documents: id, partition key, life and content, and each member to choose.
 export function documentColumns(rows: any[], of: Container, db: string): GridColumn<any>[] {
 	const paths = of.partitionKey.paths,
@@ -79,6 +99,7 @@ export function documentColumns(rows: any[], of: Container, db: string): GridCol
 			},
 			cell: doc => <Countdown at={expiry(doc, of)} db={db} />,
 			width: 110,
+			hint: 'expires in: computed here, so it does not sort',
 			class: 'num',
 		},
 		{
@@ -93,7 +114,10 @@ export function documentColumns(rows: any[], of: Container, db: string): GridCol
 			name: '/' + name,
 			label: name,
 			value: (doc: any) => doc[name],
-			sorts: true,
+			sorts: isIndexed('/' + name, of.indexingPolicy),
+			hint: isIndexed('/' + name, of.indexingPolicy)
+				? undefined
+				: `${name}: not indexed, so it does not sort`,
 			hidden: true,
 		})),
 		...['_etag', '_rid'].map(name => ({ name, value: (doc: any) => doc[name], hidden: true })),

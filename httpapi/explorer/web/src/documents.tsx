@@ -2,38 +2,51 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { exact, partitionKey } from './api'
 import type { In } from './container'
-import { DocumentPanel } from './document'
+import { DocumentPanel, example } from './document'
+import './browser.css'
+import type { BulkKind } from './bulkdialog'
 import { documentColumns } from './documentcells'
-import { useDocuments } from './documentrows'
+import { pageSizes, useDocuments, type DocumentRows } from './documentrows'
+import { Drop } from './drop'
+import type { ExportSource } from './exportdialog'
 import { Grid } from './grid'
+import { lazy } from './lazy'
 import { ProblemList } from './problemlist'
-import { noRows } from './selection'
-import { go, useShown, useSignal } from './state'
+import { Progress } from './progress'
+import { isSelected, noRows } from './selection'
+import { go, tell, useShown, useSignal } from './state'
 import { Button, Empty } from './ui'
 import { stay } from './unsaved'
 
 export { Countdown, preview } from './documentcells'
+
+const BulkDialog = lazy(() => import('./bulkdialog'))
+const ImportDialog = lazy(() => import('./importdialog'))
+const ExportDialog = lazy(() => import('./exportdialog'))
 
 export function Documents(p: In & { open: string[] }) {
 	const [filter, setFilter] = useShown('filter'),
 		[sort, setSort] = useShown('sort'),
 		[typed, type] = useState(filter)
 	const [selection, select] = useState(noRows),
-		[making, make] = useState(false)
+		[making, make] = useState<string | null>(null), // the text of a new document
+		[exporting, openExport] = useState(false),
+		[importing, importFrom] = useState<File[] | null>(null),
+		[bulk, openBulk] = useState<BulkKind | null>(null)
 	const grid = useRef<HTMLDivElement>(null),
 		field = useRef<HTMLInputElement>(null)
 	const moved = useSignal('data'),
 		paths = p.of.partitionKey.paths
 	const docs = useDocuments({ ...p, filter, sort, moved })
-	const fresh = making && !p.open.length,
-		panel = fresh || p.open.length > 0,
+	const fresh = p.open.length ? null : making,
+		panel = fresh !== null || p.open.length > 0,
 		had = useRef(panel)
 	const shownDoc = p.open.length ? docs.rows.find(r => is(r, p.open, paths)) : undefined
 
 	useLayoutEffect(() => type(filter), [filter])
 	useLayoutEffect(() => select(noRows), [docs.text])
 	useLayoutEffect(() => {
-		if (p.open.length) make(false)
+		if (p.open.length) make(null)
 	}, [p.open.join('/')])
 	useLayoutEffect(() => {
 		// what had the focus is gone with the panel
@@ -47,10 +60,30 @@ export function Documents(p: In & { open: string[] }) {
 	}, [panel])
 	const columns = useMemo(() => documentColumns(docs.rows, p.of, p.db), [docs.rows, p.of])
 
+	const chosen = docs.rows.filter((doc, i) => isSelected(selection, keyOf(doc, i)))
+	const exported: ExportSource = {
+		name: p.coll.replace(/[^\w.-]+/g, '_'),
+		loaded: docs.rows,
+		selected: chosen.length ? chosen : undefined,
+		every: selection.all,
+		query: { ...p, text: docs.text, parameters: [] },
+		total: docs.total,
+		documents: true,
+	}
 	const show = (doc: any) => follow(p, doc.id, ...partitionKey(doc, paths).map(v => JSON.stringify(v)))
 	const close = () => {
-		make(false)
+		make(null)
 		follow(p)
+	}
+	const create = () => {
+		if (fresh !== null || stay()) return
+		follow(p)
+		make(example(paths))
+	}
+	const sample = async () => {
+		const { loadSample } = await import('./sample')
+		await loadSample(p)
+		tell('data')
 	}
 	return (
 		<div class={`documents ${panel ? 'two' : ''}`}>
@@ -74,14 +107,9 @@ export function Documents(p: In & { open: string[] }) {
 					<Button do={docs.reload} title="Load again">
 						Reload
 					</Button>
-					<Button
-						kind="main"
-						do={() => {
-							if (fresh || stay()) return
-							follow(p)
-							make(true)
-						}}
-					>
+					<Button do={() => openExport(true)}>Export</Button>
+					<Button do={() => importFrom([])}>Import</Button>
+					<Button kind="main" do={create}>
 						New document
 					</Button>
 				</form>
@@ -106,7 +134,7 @@ export function Documents(p: In & { open: string[] }) {
 					kept={`documents/${p.db}/${p.coll}`}
 					columns={columns}
 					rows={docs.rows}
-					keyOf={(doc, i) => doc._rid ?? String(i)}
+					keyOf={keyOf}
 					total={docs.total}
 					more={docs.more}
 					busy={docs.busy}
@@ -120,26 +148,104 @@ export function Documents(p: In & { open: string[] }) {
 					setSort={s => setSort(s ? (s.down ? '-' : '') + s.column : '')}
 					tick={500}
 					at={grid}
+					acts={[
+						{ label: 'Delete', do: () => openBulk('delete'), bad: true },
+						{ label: 'Set time to live', do: () => openBulk('ttl') },
+						{ label: 'Patch', do: () => openBulk('patch') },
+						{ label: 'Export', do: () => openExport(true) },
+					]}
+					foot={
+						<>
+							{docs.more && <LoadAll {...docs} />}
+							<label class="page-size">
+								Page size{' '}
+								<select
+									value={docs.pageSize}
+									onChange={e => docs.setPageSize(Number(e.currentTarget.value))}
+								>
+									{pageSizes.map(n => (
+										<option value={n}>{n.toLocaleString('en')}</option>
+									))}
+								</select>
+							</label>
+						</>
+					}
 					empty={
-						docs.wrong.length ? null : <Empty>No document{filter && ' that fits the filter'}.</Empty>
+						docs.wrong.length ? null : filter ? (
+							<Empty>No document fits the filter.</Empty>
+						) : (
+							<>
+								<Empty>No document.</Empty>
+								<div class="row">
+									<Button do={create}>New document</Button>
+									<Button do={() => importFrom([])}>Import</Button>
+									<Button do={sample}>Load an example</Button>
+								</div>
+							</>
+						)
 					}
 				/>
 			</div>
+			{bulk && (
+				<BulkDialog
+					{...p}
+					kind={bulk}
+					docs={chosen}
+					query={selection.all ? docs.text : undefined}
+					total={docs.total}
+					done={() => bulk === 'delete' && select(noRows)}
+					close={() => openBulk(null)}
+				/>
+			)}
+			{importing && <ImportDialog {...p} files={importing} close={() => importFrom(null)} />}
+			<Drop word={`Import into ${p.coll}`} take={importFrom} />
+			{exporting && <ExportDialog {...exported} close={() => openExport(false)} />}
 			{panel && (
 				<DocumentPanel
 					{...p}
-					key={fresh ? '' : p.open.join('/')}
+					key={fresh ?? p.open.join('/')}
 					fresh={fresh}
 					id={p.open[0] ?? ''}
 					pk={p.open.slice(1).map(read)}
 					close={close}
+					copy={text => {
+						follow(p)
+						make(text)
+					}}
 					made={(doc: any) => {
-						make(false)
+						make(null)
 						show(doc)
 					}}
 				/>
 			)}
 		</div>
+	)
+}
+
+const keyOf = (doc: any, i: number): string => doc._rid ?? String(i)
+
+// LoadAll reads every page, until it is cancelled.
+function LoadAll(p: DocumentRows) {
+	const [running, set] = useState<AbortController | null>(null)
+	useLayoutEffect(() => () => running?.abort(), [running])
+	if (running)
+		return (
+			<Progress
+				what="Loading"
+				done={p.rows.length}
+				total={p.total}
+				cancel={() => running.abort()}
+			/>
+		)
+	const run = async () => {
+		const mine = new AbortController()
+		set(mine)
+		await p.all(mine.signal).finally(() => set(null))
+	}
+	return (
+		<Button kind="quiet" do={run}>
+			Load all
+		</Button>
 	)
 }
 

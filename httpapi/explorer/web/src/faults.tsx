@@ -1,6 +1,7 @@
 // Faults on demand: rules by which operations fail, and what they have done so far.
 import { useEffect, useState } from 'preact/hooks'
 import { get, own, post, remove } from './api'
+import { offered } from './offered'
 import { note, useData, useSignal } from './state'
 import { Bad, Button, Choice, Confirm, FormPanel, Panel, Table, Text } from './ui'
 import { wrongCount } from './valid'
@@ -114,7 +115,7 @@ function requestOf(fault: string, when: string, d: Draft) {
 function NewFault(p: { made: () => void }) {
 	const [fault, setFault] = useState('429'),
 		[when, setWhen] = useState('before'),
-		[d, set] = useState(fresh)
+		[d, set] = useState(() => offered(fresh))
 	const wrongShare = Number(d.share) >= 0 && Number(d.share) <= 1 && d.share ? '' : 'from 0 to 1'
 	const number = (name: keyof Draft, label: string, placeholder = '') => (
 		<Text

@@ -11,6 +11,7 @@
 //		sight={(first, last) => ...}    called as rows come into sight: the place to load more
 //		open={row => ...}               a click on a row, or Enter
 //		selection={s} select={set}      rows that are selected (selection.ts); without select there is no selecting
+//		acts={[...]}                     buttons for the rows that are selected
 //		sort={s} setSort={set}          the column that the caller sorts by; setSort(null) is the order of the rows as they come
 //	/>
 //
@@ -22,6 +23,7 @@ import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import './grid.css'
 import { GridColumns } from './gridcolumns'
+import { Chosen } from './gridchosen'
 import { GridHead } from './gridhead'
 import {
 	isShown,
@@ -34,7 +36,7 @@ import {
 	type Layout,
 } from './gridlayout'
 import { copyText, Menu, type MenuItem } from './menu'
-import { everyRow, isSelected, noRows, selected, toggled, type Selection } from './selection'
+import { isSelected, noRows, selected, toggled, type Selection } from './selection'
 import { note, plural, useTick } from './state'
 
 export interface GridColumn<R> {
@@ -73,7 +75,7 @@ export interface GridProps<R> {
 	sort?: GridSort | null
 	setSort?: (s: GridSort | null) => void
 	copyRows?: (rows: R[]) => string
-	menu?: (rows: R[]) => MenuItem[] // what else the menu of a row, or of those selected, has
+	acts?: MenuItem[] // what is done to the rows that are selected
 	empty?: ComponentChildren // instead of rows, where there are none
 	busy?: boolean // it is not known yet whether there are rows
 	foot?: ComponentChildren // beside the number of rows
@@ -141,6 +143,7 @@ export function Grid<R>(p: GridProps<R>) {
 	useEffect(() => p.sight?.(v.first, v.last), [v.first, v.last, p.rows.length, p.more])
 	useTick(p.tick ?? 1 << 30)
 
+	const keyAt = (i: number) => p.keyOf(p.rows[i], i)
 	const keys = (a: number, b: number) =>
 		p.rows.slice(Math.min(a, b), Math.max(a, b) + 1).map((r, n) => p.keyOf(r, Math.min(a, b) + n))
 	const loaded = () => keys(0, p.rows.length - 1)
@@ -261,7 +264,7 @@ export function Grid<R>(p: GridProps<R>) {
 				do: () => copy(rows, -1),
 			},
 			...(p.rows.length > 1 ? [{ label: `Copy all ${all}`, do: () => copy(p.rows, -1) }] : []),
-			...(p.menu?.(rows) ?? []),
+			...(isSelected(selection, keyAt(menu!.row)) ? (p.acts ?? []) : []),
 		]
 	}
 	const [tracks, wide] = template(columns, layout, !!p.select)
@@ -345,7 +348,9 @@ export function Grid<R>(p: GridProps<R>) {
 					})}
 				</div>
 				{!p.rows.length && (
-					<div class="grid-empty">{p.busy ? <p class="soft">Loading…</p> : p.empty}</div>
+					<div class="grid-empty" role="row">
+						<div role="gridcell">{p.busy ? <p class="soft">Loading…</p> : p.empty}</div>
+					</div>
 				)}
 			</div>
 			<div class="grid-foot">
@@ -361,6 +366,7 @@ export function Grid<R>(p: GridProps<R>) {
 						count={selection.all ? (p.total ?? p.rows.length) : selection.keys.size}
 						every={partly && !selection.all ? p.total : undefined}
 						select={p.select}
+						acts={p.acts ?? []}
 					/>
 				)}
 				{p.foot}
@@ -368,26 +374,5 @@ export function Grid<R>(p: GridProps<R>) {
 			</div>
 			{menu && <Menu at={menu} label="Row" items={items()} close={() => openMenu(null)} />}
 		</>
-	)
-}
-
-// Chosen tells how many rows are selected, and offers those that are not loaded.
-function Chosen(p: { count: number; every?: number; select: (s: Selection) => void }) {
-	return (
-		<span class="row" role="status">
-			{p.count > 0 && (
-				<>
-					<b>{p.count.toLocaleString('en')} selected</b>
-					{p.every !== undefined && (
-						<button type="button" class="btn quiet" onClick={() => p.select(everyRow)}>
-							Select all {p.every.toLocaleString('en')}
-						</button>
-					)}
-					<button type="button" class="btn quiet" onClick={() => p.select(noRows)}>
-						Clear selection
-					</button>
-				</>
-			)}
-		</span>
 	)
 }

@@ -25,6 +25,7 @@ import {
 	useTick,
 } from './state'
 import { FaultsPage } from './faults'
+import { Requests } from './lazyrequests'
 import { ClockPanel, TimePage } from './time'
 import { Bad, Button, Confirm, Empty, Notes, Panel, Table, Text } from './ui'
 import { guard } from './unsaved'
@@ -146,6 +147,7 @@ function Nav(p: { tree: Tree | null; path: string[]; make: (what: string) => voi
 				{link([], 'Overview')}
 				{link(['time'], 'Time and snapshots')}
 				{link(['faults'], 'Faults on demand')}
+				{link(['requests'], 'Requests')}
 			</div>
 			<div class="group">
 				<h2>Databases</h2>
@@ -244,6 +246,7 @@ function Place(p: { path: string[]; tree: Tree | null; make: (what: string) => v
 	if (!kind) return <Home tree={p.tree} make={p.make} />
 	if (kind === 'time') return <TimePage />
 	if (kind === 'faults') return <FaultsPage />
+	if (kind === 'requests') return <Requests />
 	if (kind === 'queue' && name) return <QueuePage key={name} path={name} tab={coll ?? 'messages'} />
 	if (kind !== 'db' || !name) return <Nowhere what="There is no such place." />
 	if (!coll) return <DatabasePage db={name} tree={p.tree} make={() => p.make('container')} />
@@ -297,6 +300,7 @@ function App() {
 		{ text: 'Overview', run: () => go() },
 		{ text: 'Time and snapshots', run: () => go('time') },
 		{ text: 'Faults on demand', run: () => go('faults') },
+		{ text: 'Requests', run: () => go('requests') },
 		{ text: 'New database', run: () => make('database') },
 		{ text: 'New queue or topic', run: () => make('entity') },
 		...(db ? [{ text: `New container in ${db}`, run: () => make('container') }] : []),

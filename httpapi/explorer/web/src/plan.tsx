@@ -1,11 +1,26 @@
-// A plan as a picture: each step stands above those that feed it, as wide as what it passes on.
+// A plan as a picture: each step stands above those that feed it, with a bar for its share of the time.
+import type { In } from './container'
+import { Advice } from './indexadvice'
+
 interface Step {
 	text: string
-	facts: string
+	facts: string // beside rows and time
 	rows: number | null
+	ms: number | null // its own, without those below
 	chosen: string[] // what was chosen among ways to do it
 	below: Step[]
 }
+
+const units: Record<string, number> = { ns: 1e-6, µs: 1e-3, μs: 1e-3, us: 1e-3, ms: 1, s: 1e3, m: 6e4, h: 3.6e6 }
+
+// durationOf reads a duration as Go writes it, such as 1m2.5s or 64.7µs, in ms; null for anything else.
+export function durationOf(text: string): number | null {
+	const parts = [...text.matchAll(/([\d.]+)(ns|[µμu]s|ms|s|m|h)/g)]
+	if (parts.map(p => p[0]).join('') !== text || !parts.length) return null
+	return parts.reduce((sum, [, n, unit]) => sum + Number(n) * units[unit], 0)
+}
+
+const shown = (ms: number) => `${ms.toLocaleString('en', { maximumSignificantDigits: 3 })} ms`
 
 // stepsOf reads the tree by its indentation. Lines at the left edge behind the first tree are remarks.
 export function stepsOf(text: string): { tree: Step[]; remarks: string[] } {
@@ -25,12 +40,12 @@ export function stepsOf(text: string): { tree: Step[]; remarks: string[] } {
 			continue
 		}
 		const cut = line.lastIndexOf(' -> ')
-		const facts = cut >= 0 ? line.slice(cut + 4).trim() : '',
-			rows = /^\d+/.exec(facts)
+		const told = /^(\d+)?(?: in (\S+))?\s*(?:\((.*)\))?$/.exec(cut >= 0 ? line.slice(cut + 4).trim() : '')
 		const step: Step = {
 			text: (cut >= 0 ? line.slice(0, cut) : line).trim(),
-			facts,
-			rows: rows && Number(rows[0]),
+			facts: told ? (told[3] ?? '') : line.slice(cut + 4).trim(),
+			rows: told?.[1] ? Number(told[1]) : null,
+			ms: told?.[2] ? durationOf(told[2]) : null,
 			chosen: [],
 			below: [],
 		}
@@ -42,52 +57,57 @@ export function stepsOf(text: string): { tree: Step[]; remarks: string[] } {
 	return { tree, remarks }
 }
 
-export function Plan(p: { of: any }) {
+export function Plan(p: { of: any; at: In; applied: () => void }) {
 	const { tree, remarks } = stepsOf(p.of.plan),
-		most = Math.max(1, ...tree.flatMap(all))
+		known = tree.flatMap(times).reduce((sum, ms) => sum + ms, 0),
+		// the whole run, which the last remark tells: more than its steps
+		whole = Math.max(known, durationOf(remarks.find(r => /^in \S+$/.test(r))?.slice(3) ?? '') ?? 0)
+	const others = remarks.filter(r => !/^(in \S+|not indexed: .*|a composite index would help: .*)$/.test(r))
 	const used = [
 		...p.of.indexes.utilized.single,
 		...p.of.indexes.utilized.composite.map((c: string[]) => c.join(', ')),
 	]
-	const lacking = [
-		...p.of.indexes.potential.single,
-		...p.of.indexes.potential.composite.map((c: string[]) => c.join(', ')),
-	]
 	return (
 		<div class="plan" role="region" aria-label="Plan">
-			<ul class="plan-tree">
-				{tree.map(s => (
-					<Node of={s} most={most} />
-				))}
-			</ul>
-			{remarks.length > 0 && (
-				<ul class="remarks">
-					{remarks.map(r => (
-						<li>{r}</li>
-					))}
-				</ul>
-			)}
+			<Advice at={p.at} of={p.of.indexes} applied={p.applied} />
 			<p>
 				{used.map(i => (
 					<span class="chip good mono">index {i}</span>
 				))}
-				{lacking.map(i => (
-					<span class="chip warn mono">would help: {i}</span>
-				))}
-				{!used.length && !lacking.length && <span class="chip">no index used</span>}
+				{!used.length && <span class="chip">no index used</span>}
+				{whole > 0 && <span class="chip">{shown(whole)} in the store</span>}
 			</p>
+			<ul class="plan-tree">
+				{tree.map(s => (
+					<Node of={s} whole={whole} />
+				))}
+			</ul>
+			{others.length > 0 && (
+				<ul class="remarks">
+					{others.map(r => (
+						<li>{r}</li>
+					))}
+				</ul>
+			)}
 		</div>
 	)
 }
 
-const all = (s: Step): number[] => [s.rows ?? 0, ...s.below.flatMap(all)]
+const times = (s: Step): number[] => [s.ms ?? 0, ...s.below.flatMap(times)]
 
-function Node(p: { of: Step; most: number }) {
+function Node(p: { of: Step; whole: number }) {
+	const { ms, rows } = p.of
 	const words = p.of.text.split(' '),
 		verb = words[0] === 'in' ? words.length : 1 // "in the order of" is one word
 	const head = words.slice(0, verb).join(' '),
 		rest = words.slice(verb),
-		width = p.of.rows ? Math.max(2, (100 * p.of.rows) / p.most) : 0
+		share = ms !== null && p.whole ? (100 * ms) / p.whole : null
+	const facts = [
+		rows !== null && `${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}`,
+		ms !== null && shown(ms),
+		share !== null && `${share < 1 ? 'under 1' : Math.round(share)} % of the time`,
+		p.of.facts,
+	].filter(Boolean)
 	return (
 		<li>
 			<div class={`step ${/^(index|ordered|seek|postings)/.test(head) ? 'of-index' : ''}`}>
@@ -95,17 +115,17 @@ function Node(p: { of: Step; most: number }) {
 				{p.of.chosen.map(c => (
 					<span class="soft mono">{c}</span>
 				))}
-				{p.of.facts && <span class="facts num">{p.of.facts}</span>}
-				{p.of.rows !== null && (
+				{facts.length > 0 && <span class="facts num">{facts.join(' · ')}</span>}
+				{share !== null && (
 					<span class="meter">
-						<span style={{ width: `${width}%` }} />
+						<span style={{ width: `${Math.max(1, share)}%` }} />
 					</span>
 				)}
 			</div>
 			{p.of.below.length > 0 && (
 				<ul>
 					{p.of.below.map(s => (
-						<Node of={s} most={p.most} />
+						<Node of={s} whole={p.whole} />
 					))}
 				</ul>
 			)}

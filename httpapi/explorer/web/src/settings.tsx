@@ -11,7 +11,7 @@ import { Bad, Choice, FormPanel, Json, Panel, Table, Text } from './ui'
 import { lines, wrongCount, wrongPaths } from './valid'
 
 // replace writes the definition with some of it changed: of what it is now, which may be more than is drawn.
-async function replace(p: In, change: (now: any) => Record<string, unknown>) {
+export async function replace(p: In, change: (now: any) => Record<string, unknown>) {
 	const now = await get(collPath(p.db, p.coll))
 	const body = {
 		id: now.id,

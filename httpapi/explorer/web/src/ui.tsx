@@ -8,7 +8,7 @@ type Kids = { children?: ComponentChildren }
 
 interface ButtonProps extends Kids {
 	do: () => unknown
-	kind?: 'main' | 'bad' | 'plain'
+	kind?: 'main' | 'bad' | 'plain' | 'quiet'
 	title?: string
 	disabled?: boolean
 	submit?: boolean
@@ -147,8 +147,9 @@ export function Dialog(
 	p: Kids & {
 		title: string
 		close: () => void
-		send?: () => Promise<unknown>
+		send?: () => Promise<unknown> // false keeps the dialog open
 		word?: string
+		end?: string // on the button that closes it
 		bad?: boolean
 	},
 ) {
@@ -172,8 +173,8 @@ export function Dialog(
 		set(true)
 		setWrong('')
 		try {
-			await p.send?.()
-			if (ref.current) p.close()
+			const done = await p.send?.()
+			if (done !== false && ref.current) p.close()
 		} catch (x) {
 			if (ref.current) setWrong(say(x))
 			else note(say(x), true)
@@ -195,7 +196,7 @@ export function Dialog(
 				<Bad text={wrong} />
 				<div class="row end">
 					<button type="button" class="btn" onClick={p.close}>
-						Cancel
+						{p.end ?? 'Cancel'}
 					</button>
 					{p.send && (
 						<button class={`btn ${p.bad ? 'bad' : 'main'}`} aria-busy={busy}>

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mayflydb/mayfly/internal/cli"
+	"github.com/mayflydb/mayfly/internal/laboratory"
+)
+
+const requestsPath = "_mayfly/requests"
+
+// requestsPoll is how long one request waits for others, in seconds. The server may be told to stop
+// meanwhile, so not for ever.
+const requestsPoll = 30
+
+// requestsCall is a question about the log of requests.
+type requestsCall struct {
+	cli.ServerCall
+	protocol, method, entity, status, text, since string
+	substatus, limit                              int
+	least                                         time.Duration
+	explorer, follow, clear                       bool
+	har                                           string
+}
+
+func requestsCommand() *cobra.Command {
+	var c requestsCall
+	cmd := &cobra.Command{
+		Use:   "requests [ID]",
+		Short: "Show what clients of a running server sent, and what came back",
+		Args:  cobra.MaximumNArgs(1),
+		Long: "Show the latest requests that a running server has answered: over HTTP, in direct mode\n" +
+			"and over AMQP, one a line, with what they cost. The attempts of one operation are one\n" +
+			"line, ×3 being three of them. With an ID: headers and bodies of that request. The server\n" +
+			"keeps them in memory alone, and masks keys, tokens and signatures.",
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	c.RegisterServer(flags)
+	c.RegisterJSON(flags)
+	flags.BoolVar(&c.follow, "follow", false, "go on with what comes, until interrupted")
+	flags.StringVar(&c.status, "status", "", "a status (429), a class of them (4xx), or failed")
+	flags.StringVar(&c.Database, "db", "", "database (default any)")
+	flags.StringVar(&c.Container, "container", "", "container (default any)")
+	flags.StringVar(&c.entity, "entity", "", "queue, topic or subscription (default any)")
+	flags.StringVar(&c.protocol, "protocol", "", "http, direct or amqp (default any)")
+	flags.StringVar(&c.method, "method", "",
+		"method of HTTP, or attach, transfer, disposition, management (default any)")
+	flags.IntVar(&c.substatus, "substatus", 0, "substatus (default any)")
+	cli.DurationFlag(flags, &c.least, "took", 0, "the least time that they took (default any)")
+	flags.StringVar(&c.text, "text", "",
+		"text in the path, the names, the ids, the client or the request's body")
+	flags.StringVar(&c.since, "since", "",
+		"a moment (2027-03-01T12:00:00Z), or for how long (5m), in real time")
+	flags.IntVar(&c.limit, "limit", 100, "how many at most, the latest ones")
+	flags.BoolVar(&c.explorer, "explorer", false, "with those that the explorer has sent")
+	flags.StringVar(&c.har, "har", "", "file to write them to as an HTTP archive; - is the standard output")
+	flags.BoolVar(&c.clear, "clear", false, "let the server forget all of them")
+	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) })
+	return cmd
+}
+
+func (c *requestsCall) run(cmd *cobra.Command, args []string) error {
+	modes := 0
+	for _, on := range []bool{len(args) > 0, c.follow, c.har != "", c.clear} {
+		if on {
+			modes++
+		}
+	}
+	switch {
+	case modes > 1:
+		return cli.Misuse("an ID, --follow, --har and --clear exclude each other")
+	case len(args) > 0:
+		return c.show(cmd, args[0])
+	case c.clear:
+		return tell(cmd, &c.ServerCall, http.MethodDelete, requestsPath, nil,
+			func(out io.Writer, _ struct{}) error {
+				_, err := fmt.Fprintln(out, "the server has forgotten the requests")
+				return err
+			})
+	case c.har != "":
+		return c.archive(cmd)
+	case c.follow:
+		return c.followAll(cmd)
+	}
+	return tell(cmd, &c.ServerCall, http.MethodGet, requestsPath+"?"+c.query().Encode(), nil,
+		func(out io.Writer, page laboratory.Requests) error {
+			return (&requestTable{out: out}).print(folded(page.Requests))
+		})
+}
+
+// query are the parameters that choose among the requests.
+func (c *requestsCall) query() url.Values {
+	q := url.Values{}
+	for name, value := range map[string]string{"status": c.status, "entity": c.entity, "protocol": c.protocol,
+		"method": c.method, "text": c.text, "since": c.since} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	for name, n := range map[string]int64{"substatus": int64(c.substatus), "minMs": c.least.Milliseconds(),
+		"limit": int64(c.limit)} {
+		if n != 0 {
+			q.Set(name, strconv.FormatInt(n, 10))
+		}
+	}
+	if container := c.Container; container != "" {
+		if c.Database != "" {
+			container = c.Database + "/" + container
+		}
+		q.Set("container", container)
+	} else if c.Database != "" {
+		q.Set("database", c.Database)
+	}
+	if c.explorer {
+		q.Set("explorer", "true")
+	}
+	return q
+}
+
+// followAll prints requests as they come.
+func (c *requestsCall) followAll(cmd *cobra.Command) error {
+	t := &requestTable{out: cmd.OutOrStdout()}
+	for q := c.query(); ; q.Set("wait", strconv.Itoa(requestsPoll)) {
+		page, err := c.page(cmd.Context(), q)
+		if err != nil && errors.Is(err, context.Canceled) {
+			return nil // interrupted, as it must be
+		}
+		if err != nil {
+			return err
+		}
+		if page.Lost {
+			fmt.Fprintln(cmd.ErrOrStderr(), "some requests came faster than they could be shown")
+		}
+		if err := c.printNew(t, page.Requests); err != nil {
+			return err
+		}
+		q.Set("after", strconv.FormatUint(max(page.Position, 1), 10))
+	}
+}
+
+// printNew prints requests that have come: with --json an object a line.
+func (c *requestsCall) printNew(t *requestTable, list []laboratory.Request) error {
+	if !c.Json {
+		return t.print(list)
+	}
+	for i := range list {
+		text, err := json.Marshal(&list[i])
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(t.out, string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *requestsCall) page(ctx context.Context, q url.Values) (page laboratory.Requests, err error) {
+	req, err := c.Call(ctx, http.MethodGet, requestsPath+"?"+q.Encode(), nil)
+	if err != nil {
+		return page, err
+	}
+	return cli.Ask[laboratory.Requests](req)
+}
+
+// archive writes an HTTP archive.
+func (c *requestsCall) archive(cmd *cobra.Command) error {
+	req, err := c.Call(cmd.Context(), http.MethodGet, requestsPath+".har?"+c.query().Encode(), nil)
+	if err != nil {
+		return err
+	}
+	text, err := cli.Ask[json.RawMessage](req)
+	if err != nil {
+		return err
+	}
+	if c.har == "-" {
+		_, err := cmd.OutOrStdout().Write(append(text, '\n'))
+		return err
+	}
+	if err := os.WriteFile(c.har, text, 0o600); err != nil { // it has what documents hold
+		return err
+	}
+	var archive laboratory.Archive
+	if err := json.Unmarshal(text, &archive); err != nil {
+		return &cli.StrangeAnswer{URL: req.URL, Err: err}
+	}
+	n := len(archive.Log.Entries)
+	return cli.PrintResult(cmd.OutOrStdout(), c.Json, "wrote "+cli.HowMany(n, "request",
+		"requests")+" to "+c.har,
+		map[string]any{"file": c.har, "requests": n})
+}
+
+// show prints a request with its headers and bodies.
+func (c *requestsCall) show(cmd *cobra.Command, id string) error {
+	c.Item = id
+	return tell(cmd, &c.ServerCall, http.MethodGet, requestsPath+"/{id}", nil, printRequest)
+}

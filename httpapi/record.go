@@ -1,0 +1,94 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/rntbd"
+)
+
+// explorerHeader is set by the explorer on each of its requests, so that they can be told from those of the
+// programs whose requests it shows.
+const explorerHeader = "X-Mayfly-Explorer"
+
+// record adds a request that has been answered to the log of requests.
+func (s *Server) record(c *call) {
+	if !s.isRecorded(c) {
+		return
+	}
+	e := requests.Entry{Began: c.began, Took: c.took, Protocol: requests.HTTP,
+		Explorer: c.r.Header[explorerHeader] != nil, Method: c.r.Method, Host: c.r.Host, URI: c.r.RequestURI,
+		Operation: c.req.TelemetryName(), Status: c.w.Status, Substatus: c.ans.Substatus,
+		Charge: c.ans.Charge,
+		Retry:  c.ans.RetryAfter, In: max(c.r.ContentLength, int64(len(c.body))), Out: c.w.Size,
+		Activity: c.req.Activity, Rule: c.fault, RequestFields: c.sent, RequestBody: c.body,
+		ResponseBody: c.ans.Body}
+	if c.req.Replica {
+		e.Protocol = requests.Direct
+	}
+	own := c.target.kind == cosmos.KindNone
+	switch {
+	case !c.w.Committed:
+		e.Status, e.ResponseBody = 0, nil
+	case own || e.Status >= http.StatusBadRequest: // others set headers, and some are set anew
+		e.ResponseHeader = c.w.Header()
+	default:
+		e.ResponseFields = c.answered
+	}
+	if own || c.took == 0 { // it may have gone on behind the head, as a stream does
+		e.Took = s.opt.Wall.Now().Sub(c.began)
+	}
+	if own {
+		e.Kind = requests.Own
+		if strings.HasPrefix(c.target.own, "_mayfly/dbs/") {
+			e.Database, e.Container = c.req.Address.Database(), c.req.Address.Container()
+		}
+	} else {
+		s.recordData(c, &e)
+	}
+	e.DataTime = s.ops.DataTime(e.Database)
+	s.opt.Requests.Add(&e)
+}
+
+// recordData completes the entry of an operation of Cosmos DB.
+func (s *Server) recordData(c *call, e *requests.Entry) {
+	if e.Charge == 0 && e.Status != 0 {
+		e.Charge = 1 // as the answer's header says
+	}
+	if c.req.Kind == cosmos.KindPermission {
+		e.Kind = requests.Secret // its answers have tokens
+	}
+	e.FaultOperation = faultOperation(&c.req).String()
+	e.Database, e.Container = s.ops.Names(c.ctx(), &c.req)
+	if c.req.Address.N > 2 && !c.req.Feed {
+		e.Item = c.req.Address.Leaf()
+	}
+}
+
+// isRecorded reports whether the log of requests has a request: it leaves out what asks for the server's
+// health, the files of the explorer, and the requests for the log itself.
+func (s *Server) isRecorded(c *call) bool {
+	switch own := c.target.own; {
+	case own == "":
+		return c.r.Method != http.MethodOptions
+	case strings.HasPrefix(own, "_mayfly/requests"), unrecorded[own]:
+		return false
+	case c.r.Method == http.MethodGet || c.r.Method == http.MethodHead:
+		return !s.pages.Has(own)
+	}
+	return true
+}
+
+// unrecorded are the paths of those who ask how the server is, every few seconds.
+var unrecorded = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, "_mayfly/metrics": true}
+
+// recordRefusal adds a frame of direct mode that stands for no request.
+func (s *Server) recordRefusal(f rntbd.Refusal) {
+	s.opt.Requests.Add(&requests.Entry{Began: s.opt.Wall.Now(), DataTime: s.ops.DataTime(""),
+		Protocol: requests.Direct,
+		Method:   fmt.Sprintf("resource %d, operation %d", f.Resource, f.Operation), Status: f.Status,
+		Condition: f.Message, Activity: f.Activity, Client: f.Agent})
+}

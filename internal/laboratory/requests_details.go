@@ -1,0 +1,134 @@
+package laboratory
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// RequestDetails are a request with what was sent and what came back. Secrets are masked.
+type RequestDetails struct {
+	Request
+	RequestHeaders  []RequestHeader `json:"requestHeaders" nullable:"false"`
+	RequestBody     *RequestBody    `json:"requestBody,omitempty"`
+	ResponseHeaders []RequestHeader `json:"responseHeaders" nullable:"false"`
+	ResponseBody    *RequestBody    `json:"responseBody,omitempty"`
+	Message         *RequestMessage `json:"message,omitempty" description:"That was sent or received."`
+}
+
+// Verbatim implements route.Verbatim.
+func (*RequestDetails) Verbatim() {}
+
+// RequestHeader is a header.
+type RequestHeader struct {
+	Name  string `json:"name"`
+	Value string `json:"value" description:"*** in the place of a secret."`
+}
+
+// RequestBody is a body, or its beginning.
+type RequestBody struct {
+	Text   string `json:"text,omitempty" description:"Binary JSON is shown as text."`
+	Base64 string `json:"base64,omitempty" description:"Where it is no text."`
+	Cut    bool   `json:"cut,omitempty" description:"It was longer."`
+}
+
+// RequestMessage is a message of Service Bus.
+type RequestMessage struct {
+	ID            string                     `json:"id,omitempty"`
+	Session       string                     `json:"session,omitempty"`
+	Subject       string                     `json:"subject,omitempty"`
+	CorrelationID string                     `json:"correlationId,omitempty"`
+	ContentType   string                     `json:"contentType,omitempty"`
+	Properties    map[string]json.RawMessage `json:"properties,omitempty"`
+	Text          string                     `json:"text,omitempty"`
+	Base64        string                     `json:"base64,omitempty" description:"Where it is no text."`
+}
+
+type ofRequest struct {
+	ID string `path:"id" description:"The request's id."`
+}
+
+func (l *Laboratory) getRequest(_ context.Context, in *ofRequest) (RequestDetails, error) {
+	log, err := l.log()
+	if err != nil {
+		return RequestDetails{}, err
+	}
+	id, err := strconv.ParseUint(in.ID, 10, 64)
+	if err != nil || id == 0 {
+		return RequestDetails{}, route.BadRequest("The id of a request is a whole number from 1.")
+	}
+	r := log.Details(id)
+	if r == nil {
+		return RequestDetails{}, route.NotFound("There is no request '" + in.ID +
+			"' in the log, or not any more.")
+	}
+	out := RequestDetails{Request: requestOf(r), RequestHeaders: headersOf(r.Request),
+		ResponseHeaders: headersOf(r.Response)}
+	if r.Protocol == requests.AMQP {
+		out.Message = requestMessageOf(r.RequestBody, r.ResponseBody)
+	}
+	if out.Message == nil {
+		out.RequestBody = requestBodyOf(r.RequestBody, r.RequestCut)
+		out.ResponseBody = requestBodyOf(r.ResponseBody, r.ResponseCut)
+	}
+	return out, nil
+}
+
+func headersOf(list []requests.Field) []RequestHeader {
+	out := make([]RequestHeader, len(list))
+	for i, f := range list {
+		out[i] = RequestHeader(f)
+	}
+	return out
+}
+
+// maxShownBody bounds the text of a body in binary JSON, which may be longer than that, in bytes.
+const maxShownBody = 1 << 20
+
+// requestBodyOf is a body for people; nil where there is none.
+func requestBodyOf(b []byte, cut bool) *RequestBody {
+	if len(b) == 0 {
+		return nil
+	}
+	if jsonbinary.Is(b) {
+		if text, err := jsonbinary.AppendText(nil, b, jsondoc.Limits{MaxBytes: maxShownBody}); err == nil {
+			b = text
+		}
+	}
+	whole := b
+	for i := 0; cut && i < utf8.UTFMax && len(whole) > 0 && !utf8.Valid(whole); i++ {
+		whole = whole[:len(whole)-1] // the cut may be inside of a character
+	}
+	if utf8.Valid(whole) {
+		return &RequestBody{Text: string(whole), Cut: cut}
+	}
+	return &RequestBody{Base64: base64.StdEncoding.EncodeToString(b), Cut: cut}
+}
+
+// requestMessageOf reads the message that was sent or received; nil where there is none, or it was cut.
+func requestMessageOf(bodies ...[]byte) *RequestMessage {
+	for _, b := range bodies {
+		if len(b) == 0 {
+			continue
+		}
+		m, err := message.Parse(b)
+		if err != nil {
+			continue
+		}
+		properties, _ := propertiesOf(m.Application)
+		out := &RequestMessage{ID: m.Text(message.MessageID), Session: m.Text(message.GroupID),
+			Subject: m.Text(message.Subject), CorrelationID: m.Text(message.CorrelationID),
+			ContentType: m.Text(message.ContentType), Properties: properties}
+		out.Text, out.Base64 = bodyOf(m)
+		return out
+	}
+	return nil
+}

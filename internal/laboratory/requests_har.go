@@ -1,0 +1,186 @@
+package laboratory
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/requests"
+)
+
+// Archive is an HTTP archive, version 1.2 (http://www.softwareishard.com/blog/har-12-spec/). Requests of
+// direct mode are in it as those of HTTP that they stand for; operations of AMQP are not.
+type Archive struct {
+	Log ArchiveLog `json:"log"`
+}
+
+// Verbatim implements route.Verbatim.
+func (*Archive) Verbatim() {}
+
+// ArchiveLog is the content of an archive.
+type ArchiveLog struct {
+	Version string         `json:"version"`
+	Creator ArchiveCreator `json:"creator"`
+	Entries []ArchiveEntry `json:"entries" nullable:"false"`
+}
+
+// ArchiveCreator is the program that has made an archive.
+type ArchiveCreator struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// ArchiveEntry is a request.
+type ArchiveEntry struct {
+	Started  string          `json:"startedDateTime" format:"date-time"`
+	Time     float64         `json:"time" description:"Milliseconds."`
+	Request  ArchiveRequest  `json:"request"`
+	Response ArchiveResponse `json:"response"`
+	Cache    struct{}        `json:"cache"`
+	Timings  ArchiveTimings  `json:"timings"`
+	Comment  string          `json:"comment,omitempty"`
+}
+
+// ArchiveRequest is what was sent.
+type ArchiveRequest struct {
+	Method      string          `json:"method"`
+	URL         string          `json:"url"`
+	HTTPVersion string          `json:"httpVersion"`
+	Cookies     []RequestHeader `json:"cookies" nullable:"false"`
+	Headers     []RequestHeader `json:"headers" nullable:"false"`
+	Query       []RequestHeader `json:"queryString" nullable:"false"`
+	PostData    *ArchivePost    `json:"postData,omitempty"`
+	HeadersSize int64           `json:"headersSize" description:"-1: it is not known."`
+	BodySize    int64           `json:"bodySize"`
+}
+
+// ArchivePost is the body of a request.
+type ArchivePost struct {
+	MimeType string `json:"mimeType"`
+	Text     string `json:"text"`
+	Comment  string `json:"comment,omitempty"`
+}
+
+// ArchiveResponse is what came back.
+type ArchiveResponse struct {
+	Status      int             `json:"status"`
+	StatusText  string          `json:"statusText"`
+	HTTPVersion string          `json:"httpVersion"`
+	Cookies     []RequestHeader `json:"cookies" nullable:"false"`
+	Headers     []RequestHeader `json:"headers" nullable:"false"`
+	Content     ArchiveContent  `json:"content"`
+	RedirectURL string          `json:"redirectURL"`
+	HeadersSize int64           `json:"headersSize"`
+	BodySize    int64           `json:"bodySize"`
+}
+
+// ArchiveContent is the body of an answer.
+type ArchiveContent struct {
+	Size     int64  `json:"size"`
+	MimeType string `json:"mimeType"`
+	Text     string `json:"text,omitempty"`
+	Encoding string `json:"encoding,omitempty"`
+	Comment  string `json:"comment,omitempty"`
+}
+
+// ArchiveTimings are the parts of the time that a request took. The server knows the whole alone.
+type ArchiveTimings struct {
+	Send    float64 `json:"send"`
+	Wait    float64 `json:"wait"`
+	Receive float64 `json:"receive"`
+}
+
+type archiveRequest struct {
+	requestFilter
+	Limit int `query:"limit" minimum:"1" maximum:"10000" default:"1000" description:"The latest so many."`
+	Room
+	_ struct{} `takes:"an archive takes %"`
+}
+
+func (l *Laboratory) archiveRequests(_ context.Context, in *archiveRequest) (Archive, error) {
+	out := Archive{ArchiveLog{Version: "1.2", Creator: ArchiveCreator{"Mayfly", "1"},
+		Entries: []ArchiveEntry{}}}
+	f, err := in.filter(l.opt.Wall.Now())
+	if err != nil {
+		return out, err
+	}
+	log, err := l.log()
+	if err != nil {
+		return out, err
+	}
+	if err := in.Room.take(); err != nil {
+		return out, err
+	}
+	list, _ := log.Read(0, f).Next()
+	for _, brief := range list[max(len(list)-in.Limit, 0):] {
+		if brief.Protocol == requests.AMQP {
+			continue
+		}
+		if r := log.Find(brief.ID); r != nil { // or it was overwritten meanwhile
+			out.Log.Entries = append(out.Log.Entries, archiveEntryOf(r))
+		}
+	}
+	return out, nil
+}
+
+func archiveEntryOf(r *requests.Record) ArchiveEntry {
+	version := "HTTP/1.1"
+	if r.Protocol == requests.Direct {
+		version = "RNTBD"
+	}
+	ms := float64(r.Took.Microseconds()) / 1000
+	e := ArchiveEntry{Started: r.Began.Format(time.RFC3339Nano), Time: ms, Timings: ArchiveTimings{Wait: ms},
+		Request: ArchiveRequest{Method: r.Method, URL: absolute(r), HTTPVersion: version,
+			Cookies: []RequestHeader{}, Headers: headersOf(r.Request), Query: queryOf(r.URI), HeadersSize: -1,
+			BodySize: r.In},
+		Response: ArchiveResponse{Status: r.Status, StatusText: http.StatusText(r.Status),
+			HTTPVersion: version,
+			Cookies:     []RequestHeader{}, Headers: headersOf(r.Response), HeadersSize: -1, BodySize: r.Out,
+			Content: ArchiveContent{Size: r.Out, MimeType: cmp.Or(r.Answered("Content-Type"),
+				"application/octet-stream")}}}
+	if r.Rule != "" {
+		e.Comment = "It met the fault on demand " + r.Rule + "."
+	}
+	if body := requestBodyOf(r.RequestBody, r.RequestCut); body != nil {
+		e.Request.PostData = &ArchivePost{MimeType: cmp.Or(r.Sent("Content-Type"),
+			"application/octet-stream"), Text: body.Text + body.Base64, Comment: commentOf(body)}
+	}
+	if body := requestBodyOf(r.ResponseBody, r.ResponseCut); body != nil {
+		c := &e.Response.Content
+		c.Text, c.Comment = body.Text+body.Base64, commentOf(body)
+		if body.Base64 != "" {
+			c.Encoding = "base64"
+		}
+	}
+	return e
+}
+
+func commentOf(b *RequestBody) string {
+	if b.Cut {
+		return "The body was longer."
+	}
+	return ""
+}
+
+// absolute is the address of a request, which an archive must have whole.
+func absolute(r *requests.Record) string {
+	host := cmp.Or(r.Host, "localhost:8081")
+	return "http://" + host + "/" + strings.TrimPrefix(r.URI, "/")
+}
+
+func queryOf(uri string) []RequestHeader {
+	out := []RequestHeader{}
+	_, query, _ := strings.Cut(uri, "?")
+	for part := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		name, bad := url.QueryUnescape(name)
+		value, wrong := url.QueryUnescape(value)
+		if name != "" && bad == nil && wrong == nil {
+			out = append(out, RequestHeader{name, value})
+		}
+	}
+	return out
+}

@@ -1,0 +1,92 @@
+package laboratory
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/internal/requests"
+)
+
+const requestStreamText = `For as long as the client listens: "request" with a request as the page has ` +
+	`them, whose id is the position behind it; "lost" with a message where requests behind the position are ` +
+	`not kept any more. A line that begins with a colon says each 15 seconds that the server is there.`
+
+// serveRequests answers with server-sent events where the client accepts them, else with a page.
+func (l *Laboratory) serveRequests(ec echo.Context, in *requestsRequest) error {
+	q := ec.Request()
+	if q.Method == http.MethodGet && strings.Contains(q.Header.Get("Accept"), eventKind) {
+		return l.streamRequests(ec, in)
+	}
+	page, err := l.listRequests(q.Context(), in)
+	if err != nil {
+		return err
+	}
+	return route.Send(l.opt.Wire, ec, http.StatusOK, &page)
+}
+
+// streamRequests answers with server-sent events until the client goes or the server shuts down. While it
+// waits for a slow client it holds no lock: what is overwritten meanwhile is lost to that client.
+func (l *Laboratory) streamRequests(ec echo.Context, in *requestsRequest) error {
+	ctx := ec.Request().Context()
+	r, err := l.reader(in)
+	if err != nil {
+		return err
+	}
+	w := l.newEventWriter(ec, in.limits)
+	for first := true; ; first = false {
+		list, lost := r.Next()
+		if first && in.After == 0 {
+			lost = false
+			list = list[max(len(list)-in.Limit, 0):]
+		}
+		if err := w.requests(list, lost); err != nil || !w.flush() {
+			return err
+		}
+		if idle, err := l.awaitRequest(ctx, r); err != nil {
+			return nil
+		} else if idle {
+			w.b = append(w.b, ": nothing new\n\n"...)
+		}
+	}
+}
+
+// awaitRequest waits for a request, or for the next sign of life, which it reports as idle. Its error says
+// that the stream ends.
+func (l *Laboratory) awaitRequest(ctx context.Context, r *requests.Reader) (idle bool, err error) {
+	tick, stop := l.opt.Wall.After(heartbeat)
+	defer stop()
+	select {
+	case <-r.Come():
+		return false, nil
+	case <-tick:
+		return true, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-l.opt.Draining:
+		return false, context.Canceled
+	}
+}
+
+// requests writes what has come.
+func (w *eventWriter) requests(list []*requests.Record, lost bool) error {
+	if lost {
+		w.b = append(w.b, "event: lost\ndata: "+
+			"{\"message\":\"Requests behind the position are not kept any more.\"}\n\n"...)
+	}
+	for _, one := range list {
+		text, err := jsondoc.Marshal(requestOf(one))
+		if err != nil {
+			return err
+		}
+		w.b = strconv.AppendUint(append(w.b, "id: "...), one.ID, 10)
+		w.b = append(w.b, "\nevent: request\ndata: "...)
+		w.b = append(append(w.b, text...), "\n\n"...) // JSON has no line breaks
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+package laboratory
+
+import "github.com/mayflydb/mayfly/internal/laboratory/route"
+
+func ofRequests() routes {
+	const list = root + "/requests"
+	return routes{
+		route.Raw(get, list, "The latest requests that were answered, as server-sent events or page by page",
+			(*Laboratory).serveRequests).Failing(404).As(route.Media{Kind: route.JSONKind,
+			Answer: Requests{}},
+			route.Media{Kind: eventKind, Description: requestStreamText}),
+		on(del, list, "Forget the requests", (*Laboratory).clearRequests).Failing(404),
+		on(get, list+".har", "The latest requests as an HTTP archive (HAR 1.2)",
+			(*Laboratory).archiveRequests).Failing(404),
+		on(get, list+"/{id}", "A request with its headers and bodies", (*Laboratory).getRequest).Failing(404),
+	}
+}

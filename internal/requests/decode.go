@@ -1,0 +1,82 @@
+package requests
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+)
+
+// encoded is an entry as the blocks hold it.
+type encoded []byte
+
+func (e encoded) id() uint64 { return binary.LittleEndian.Uint64(e[atID:]) }
+
+// next divides what a block holds into its first entry and the rest.
+func next(b []byte) (e encoded, rest []byte) {
+	n := binary.LittleEndian.Uint32(b)
+	return b[:n:n], b[n:]
+}
+
+// decode reads an entry that appendEntry has written. Its bodies are parts of e.
+func (e encoded) decode() *Record {
+	le := binary.LittleEndian
+	r := &Record{Entry: Entry{
+		ID: e.id(), Began: time.Unix(0, int64(le.Uint64(e[atBegan:]))).UTC(),
+		Took:     time.Duration(le.Uint64(e[atTook:])),
+		DataTime: time.Unix(0, int64(le.Uint64(e[atDataTime:]))).UTC(),
+		Charge:   math.Float64frombits(le.Uint64(e[atCharge:])), Retry: time.Duration(le.Uint64(e[atRetry:])),
+		In: int64(le.Uint64(e[atIn:])), Out: int64(le.Uint64(e[atOut:])),
+		Substatus: int(le.Uint32(e[atSubstatus:])), Status: int(le.Uint16(e[atStatus:])),
+		Protocol: Protocol(e[atProtocol]), Kind: Kind(e[atKind]), Explorer: e[atFlags]&fromExplorer != 0,
+	}, RequestCut: e[atFlags]&requestCut != 0, ResponseCut: e[atFlags]&responseCut != 0}
+	uri, rest := cut(e[fixedSize:])
+	r.URI = string(uri)
+	for _, to := range r.texts() {
+		var text []byte
+		text, rest = cut(rest)
+		*to = string(text)
+	}
+	r.Request, rest = cutHeader(rest)
+	r.Response, rest = cutHeader(rest)
+	r.RequestBody, rest = cut(rest)
+	r.ResponseBody, _ = cut(rest)
+	r.readHeader()
+	return r
+}
+
+// readHeader takes from the request's headers what entries of protocols without headers have as fields.
+func (r *Record) readHeader() {
+	for i := range r.Request {
+		f := &r.Request[i]
+		switch f.Name {
+		case "User-Agent":
+			r.Client = f.Value
+		case "X-Ms-Version":
+			r.Version = f.Value
+		case "X-Ms-Documentdb-Partitionkey":
+			r.PartitionKey = f.Value
+		case "X-Ms-Cosmos-Correlated-Activityid":
+			r.Correlated = f.Value
+		case "X-Ms-Continuation":
+			r.Continuation = f.Value
+		}
+	}
+}
+
+func cut(b []byte) (text, rest []byte) {
+	n, size := binary.Uvarint(b)
+	end := size + int(n)
+	return b[size:end:end], b[end:]
+}
+
+func cutHeader(b []byte) (list []Field, rest []byte) {
+	n := binary.LittleEndian.Uint32(b)
+	h, rest := b[4:4+n], b[4+n:]
+	for len(h) > 0 {
+		var name, value []byte
+		name, h = cut(h)
+		value, h = cut(h)
+		list = append(list, Field{string(name), string(value)})
+	}
+	return list, rest
+}

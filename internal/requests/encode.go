@@ -1,0 +1,163 @@
+package requests
+
+import (
+	"encoding/binary"
+	"math"
+	"net/http"
+)
+
+// fixedSize is how many bytes an encoded entry has before its texts: the length of the whole (4), the number
+// (8), began, took and data time (3 × 8), charge (8), retry (8), in and out (2 × 8), substatus (4), status
+// (2), protocol, kind and flags (3).
+const fixedSize = 77
+
+// Places in an encoded entry.
+const (
+	atID        = 4
+	atBegan     = 12
+	atTook      = 20
+	atDataTime  = 28
+	atCharge    = 36
+	atRetry     = 44
+	atIn        = 52
+	atOut       = 60
+	atSubstatus = 68
+	atStatus    = 72
+	atProtocol  = 74
+	atKind      = 75
+	atFlags     = 76
+)
+
+// Flags of an entry.
+const (
+	fromExplorer byte = 1 << iota
+	requestCut
+	responseCut
+)
+
+// lengthSize is how many bytes the length of a text takes at most.
+const lengthSize = 4
+
+// texts are the texts of an entry in the order in which they are encoded, but for the URI.
+func (e *Entry) texts() [14]*string {
+	return [...]*string{&e.Method, &e.Host, &e.Operation, &e.FaultOperation, &e.Database, &e.Container,
+		&e.Item,
+		&e.Entity, &e.Condition, &e.Activity, &e.Rule, &e.Client, &e.Version, &e.PartitionKey}
+}
+
+// maxSize is how many bytes an entry takes at most when it is encoded.
+func (e *Entry) maxSize() int {
+	n := fixedSize + lengthSize + min(len(e.URI), maxText)
+	for _, text := range e.texts() {
+		n += lengthSize + min(len(*text), maxText)
+	}
+	n += sizeOfHeaders(e.RequestFields, e.RequestHeader) + sizeOfHeaders(e.ResponseFields, e.ResponseHeader)
+	return n + 2*lengthSize + min(len(e.RequestBody), MaxBody) + min(len(e.ResponseBody), MaxBody)
+}
+
+// sizeOfHeaders is how many bytes the headers of a direction take at most.
+func sizeOfHeaders(fields []Field, h http.Header) (n int) {
+	for i := range fields {
+		n += sizeOf(fields[i].Name, fields[i].Value)
+	}
+	for name, values := range h {
+		for _, value := range values {
+			n += sizeOf(name, value)
+		}
+	}
+	return lengthSize + min(n, maxHeaders+sizeOf("", ""))
+}
+
+// sizeOf is how many bytes a header takes at most: a secret is masked, which may make it longer.
+func sizeOf(name, value string) int {
+	return 2*lengthSize + min(len(name), maxText) + min(len(value), maxText) + len(masked)
+}
+
+// appendEntry encodes an entry, but for its number.
+func appendEntry(b []byte, e *Entry) []byte {
+	start := len(b)
+	b = append(b, make([]byte, fixedSize)...)
+	fixed, le := b[start:], binary.LittleEndian
+	began := e.Began.UnixNano()
+	le.PutUint64(fixed[atBegan:], uint64(began))
+	le.PutUint64(fixed[atTook:], uint64(e.Took))
+	dataTime := began + int64(e.Took)
+	if !e.DataTime.IsZero() {
+		dataTime = e.DataTime.UnixNano()
+	}
+	le.PutUint64(fixed[atDataTime:], uint64(dataTime))
+	le.PutUint64(fixed[atCharge:], math.Float64bits(e.Charge))
+	le.PutUint64(fixed[atRetry:], uint64(e.Retry))
+	le.PutUint64(fixed[atIn:], uint64(e.In))
+	le.PutUint64(fixed[atOut:], uint64(e.Out))
+	le.PutUint32(fixed[atSubstatus:], uint32(e.Substatus))
+	le.PutUint16(fixed[atStatus:], uint16(e.Status))
+	fixed[atProtocol], fixed[atKind] = byte(e.Protocol), byte(e.Kind)
+	fixed[atFlags] = e.flags()
+	b = appendURI(b, e.URI)
+	for _, text := range e.texts() {
+		b = appendText(b, *text)
+	}
+	b = appendHeader(b, e.RequestFields, e.RequestHeader)
+	b = appendHeader(b, e.ResponseFields, e.ResponseHeader)
+	b = appendBody(b, e.RequestBody)
+	b = appendBody(b, e.ResponseBody)
+	le.PutUint32(b[start:], uint32(len(b)-start))
+	return b
+}
+
+func (e *Entry) flags() (f byte) {
+	if e.Explorer {
+		f |= fromExplorer
+	}
+	if len(e.RequestBody) > MaxBody {
+		f |= requestCut
+	}
+	if len(e.ResponseBody) > MaxBody {
+		f |= responseCut
+	}
+	return f
+}
+
+// appendText encodes a text: its length and its bytes.
+func appendText(b []byte, text string) []byte {
+	if len(text) < 0x80 {
+		return append(append(b, byte(len(text))), text...)
+	}
+	text = text[:min(len(text), maxText)]
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// appendHeader encodes headers: the length of all of them, then names and values. What is beyond maxHeaders
+// is left out.
+func appendHeader(b []byte, fields []Field, h http.Header) []byte {
+	start := len(b)
+	b = append(b, 0, 0, 0, 0)
+	for i := range fields {
+		b = appendField(b, start, fields[i].Name, fields[i].Value)
+	}
+	for name, values := range h {
+		for _, value := range values {
+			b = appendField(b, start, name, value)
+		}
+	}
+	binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+	return b
+}
+
+func appendField(b []byte, start int, name, value string) []byte {
+	if len(b)-start+len(name)+len(value) > maxHeaders {
+		return b
+	}
+	b = appendText(b, name)
+	if isSecretHeader(name) {
+		return appendMasked(b, value)
+	}
+	return appendText(b, value)
+}
+
+// appendBody encodes a body.
+func appendBody(b, body []byte) []byte {
+	body = body[:min(len(body), MaxBody)]
+	return append(binary.AppendUvarint(b, uint64(len(body))), body...)
+}

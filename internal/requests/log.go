@@ -1,0 +1,243 @@
+package requests
+
+import (
+	"encoding/binary"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	blockSize = 256 << 10
+	// MinMemory is the least memory of a log, in bytes.
+	MinMemory = 4 * blockSize
+	// minBlocks is how many blocks a shard has at least: a full one is emptied as a whole.
+	minBlocks = 4
+)
+
+// Log keeps the latest requests in a bounded amount of memory. Its methods are safe for concurrent use. A nil
+// *Log keeps none.
+type Log struct {
+	shards []shard
+	last   atomic.Uint64 // the number of the newest entry
+	turn   atomic.Uint64 // the shard of the next entry is this modulo their number
+	// changed is closed when an entry comes; nil while no reader waits.
+	changed atomic.Pointer[chan struct{}]
+}
+
+// shard is a ring of blocks.
+type shard struct {
+	mu     sync.Mutex
+	blocks []block
+	newest uint64   // number of the block that is written
+	lost   uint64   // the number of the newest entry that was overwritten
+	_      [64]byte // shards are written by different processors
+}
+
+// block holds entries one after the other.
+type block struct {
+	data        []byte
+	number      uint64 // of the block in its shard, from 1; 0: it was never written
+	first, last uint64 // numbers of its entries
+}
+
+// New makes a log of so many bytes of memory, rounded down to whole blocks; nil for less than MinMemory.
+func New(memory int64) *Log {
+	if memory < MinMemory {
+		return nil
+	}
+	blocks := int(memory / blockSize)
+	shards := max(min(runtime.GOMAXPROCS(0), blocks/minBlocks), 1)
+	l := &Log{shards: make([]shard, shards)}
+	for i := range l.shards {
+		l.shards[i].blocks = make([]block, blocks/shards)
+	}
+	return l
+}
+
+// Add adds an entry, in the place of the oldest ones where the memory is full. It keeps nothing of e.
+func (l *Log) Add(e *Entry) {
+	if l == nil {
+		return
+	}
+	if e.Kind != Data {
+		// They are masked whole before they are cut: no cut hides what a secret is.
+		e.RequestBody, e.ResponseBody = maskBody(e.RequestBody), maskBody(e.ResponseBody)
+	}
+	l.shards[l.turn.Add(1)%uint64(len(l.shards))].add(e, &l.last)
+	if wake := l.changed.Load(); wake != nil && l.changed.CompareAndSwap(wake, nil) {
+		close(*wake)
+	}
+}
+
+// add encodes an entry into the shard and gives it the next number.
+func (s *shard) add(e *Entry, last *atomic.Uint64) {
+	size := e.maxSize()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.current(size)
+	b.last = last.Add(1)
+	if len(b.data) == 0 {
+		b.first = b.last
+	}
+	at := len(b.data)
+	b.data = appendEntry(b.data, e)
+	binary.LittleEndian.PutUint64(b.data[at+atID:], b.last)
+}
+
+// current is the block that has room for an entry. s.mu is held.
+func (s *shard) current(size int) *block {
+	b := s.at(s.newest)
+	if b.number != 0 && len(b.data)+size <= blockSize {
+		return b
+	}
+	s.newest++
+	b = s.at(s.newest)
+	if len(b.data) > 0 {
+		s.lost = b.last
+	}
+	if b.data == nil {
+		b.data = make([]byte, 0, blockSize)
+	}
+	*b = block{data: b.data[:0], number: s.newest}
+	return b
+}
+
+func (s *shard) at(number uint64) *block { return &s.blocks[number%uint64(len(s.blocks))] }
+
+// Clear forgets all entries that the log has now. Numbers go on.
+func (l *Log) Clear() {
+	if l == nil {
+		return
+	}
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		for j := range s.blocks {
+			b := &s.blocks[j]
+			clear(b.data)
+			*b = block{data: b.data[:0], number: b.number}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// Memory is how many bytes the blocks of the log have at most, and how many of them are allocated.
+func (l *Log) Memory() (most, allocated int64) {
+	if l == nil {
+		return 0, 0
+	}
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		for _, b := range s.blocks {
+			most += blockSize
+			allocated += int64(cap(b.data))
+		}
+		s.mu.Unlock()
+	}
+	return most, allocated
+}
+
+// each calls fn with each encoded entry whose number is above after, shard by shard, and in each shard by
+// number. It returns the highest number that it has seen all entries up to, and whether some above after are
+// not kept any more. The entry is fn's until it returns. A shard is locked for as long as a block takes to
+// copy.
+func (l *Log) each(after uint64, fn func(encoded)) (upTo uint64, lost bool) {
+	upTo = l.last.Load()
+	if upTo <= after {
+		return upTo, false
+	}
+	var own []byte
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		newest := s.newest
+		s.mu.Unlock()
+		oldest := uint64(1)
+		if n := uint64(len(s.blocks)); newest > n {
+			oldest = newest - n + 1
+		}
+		for number := oldest; number <= newest; number++ {
+			own = s.copyBlock(own[:0], number, after)
+			for rest := own; len(rest) > 0; {
+				var e encoded
+				if e, rest = next(rest); e.id() > after && e.id() <= upTo {
+					fn(e)
+				}
+			}
+		}
+		s.mu.Lock()
+		lost = lost || s.lost > after
+		s.mu.Unlock()
+	}
+	return upTo, lost
+}
+
+// copyBlock appends the entries of a block, if it has some above after and was not overwritten.
+func (s *shard) copyBlock(dst []byte, number, after uint64) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.at(number)
+	if b.number != number || b.last <= after {
+		return dst
+	}
+	return append(dst, b.data...)
+}
+
+// wait returns a channel that is closed when an entry comes after this call.
+func (l *Log) wait() <-chan struct{} {
+	for {
+		if c := l.changed.Load(); c != nil {
+			return *c
+		}
+		c := make(chan struct{})
+		if l.changed.CompareAndSwap(nil, &c) {
+			return c
+		}
+	}
+}
+
+// Find returns an entry by its number, nil where it is not kept.
+func (l *Log) Find(id uint64) *Record {
+	if l == nil || id == 0 {
+		return nil
+	}
+	var found *Record
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		for j := range s.blocks {
+			b := &s.blocks[j]
+			if len(b.data) == 0 || id < b.first || id > b.last {
+				continue
+			}
+			for rest := b.data; len(rest) > 0; {
+				var e encoded
+				if e, rest = next(rest); e.id() == id {
+					found = append(encoded(nil), e...).decode()
+					break
+				}
+			}
+		}
+		s.mu.Unlock()
+	}
+	return found
+}
+
+// Details is Find with the attempts of the operation.
+func (l *Log) Details(id uint64) *Record {
+	found := l.Find(id)
+	if found == nil {
+		return nil
+	}
+	found.Attempt, found.First = 1, id
+	r := &Reader{log: l, filter: Filter{Explorer: true}, folder: newFolder()}
+	list, _ := r.take(id)
+	for _, one := range list {
+		if one.ID == id {
+			found.Attempt, found.First = one.Attempt, one.First
+		}
+	}
+	return found
+}

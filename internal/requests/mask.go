@@ -1,0 +1,118 @@
+package requests
+
+import (
+	"bytes"
+	"encoding/binary"
+	"regexp"
+	"strings"
+)
+
+// masked stands where a secret was.
+const masked = "***"
+
+// isSecretHeader reports whether a header's value is a secret, or has one in it.
+func isSecretHeader(name string) bool {
+	if name == "" {
+		return false
+	}
+	switch name[0] | 0x20 { // which most names do not get beyond
+	case 'a':
+		return strings.EqualFold(name, "Authorization")
+	case 'p':
+		return strings.EqualFold(name, "Proxy-Authorization")
+	case 'c':
+		return strings.EqualFold(name, "Cookie")
+	case 's':
+		return strings.EqualFold(name, "Set-Cookie") || strings.EqualFold(name, "ServiceBusAuthorization") ||
+			strings.EqualFold(name, "ServiceBusSupplementaryAuthorization")
+	}
+	return false
+}
+
+// appendMasked encodes the value of a header that holds a secret: its form stays, the secret goes. Of a
+// signature (type=master&ver=1.0&sig=..., escaped or not, SharedAccessSignature ...&sig=...) what is not sig
+// stays; of Bearer and the like the scheme. A value of another form is masked whole.
+func appendMasked(b []byte, value string) []byte {
+	before, after := "", ""
+	if at, end := findSignature(value); at > 0 {
+		before, after = value[:at], value[end:]
+		if more, _ := findSignature(after); more > 0 {
+			before, after = "", ""
+		}
+	} else if at := strings.IndexByte(value, ' '); at > 0 && at <= maxScheme {
+		before = value[:at+1]
+	}
+	before, after = before[:min(len(before), maxText)], after[:min(len(after), maxText)]
+	b = binary.AppendUvarint(b, uint64(len(before)+len(masked)+len(after)))
+	return append(append(append(b, before...), masked...), after...)
+}
+
+// findSignature finds the value of the parameter sig, escaped or not; at is 0 where there is none.
+func findSignature(value string) (at, end int) {
+	for i := 0; i+3 < len(value); i++ {
+		if value[i] != 's' && value[i] != 'S' || !strings.EqualFold(value[i:i+3], "sig") {
+			continue
+		}
+		switch at = i + 3; {
+		case value[at] == '=':
+			at++
+		case at+3 <= len(value) && strings.EqualFold(value[at:at+3], "%3d"):
+			at += 3
+		default:
+			at = 0
+			continue
+		}
+		for end = at; end < len(value) && value[end] != '&' && !strings.HasPrefix(value[end:], "%26"); end++ {
+		}
+		return at, end
+	}
+	return 0, 0
+}
+
+// maxScheme is how long the name of a scheme of authentication is at most: SharedAccessSignature.
+const maxScheme = 21
+
+// appendURI encodes a path and its query string, whose secrets are masked.
+func appendURI(b []byte, uri string) []byte {
+	if at := strings.IndexByte(uri, '?'); at >= 0 {
+		uri = uri[:at+1] + maskQuery(uri[at+1:])
+	}
+	return appendText(b, uri)
+}
+
+// maskQuery masks the values of parameters that hold secrets.
+func maskQuery(query string) string {
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, _, _ := strings.Cut(part, "=")
+		switch strings.ToLower(name) {
+		case "sig", "authorization", "token", "access_token", "key", "code", "password", "secret":
+			parts[i] = name + "=" + masked
+		}
+	}
+	return strings.Join(parts, "&")
+}
+
+// secretMembers finds the values of members of JSON, and the contents of elements of XML, that hold
+// secrets: the tokens of permissions, the keys and passwords of Mayfly's own API, the keys of rules of
+// Service Bus.
+var secretMembers = regexp.MustCompile(`(?i)("(?:_token|token|key|masterkey|primarykey|secondarykey|secret|` +
+	`password|authorization|signature|connectionstring)"\s*:\s*")(?:[^"\\]|\\.)*("|\\?$)` +
+	`|(<(?:PrimaryKey|SecondaryKey|Token|SharedAccessKey)>)[^<]*(</)`)
+
+// secretPairs finds the secrets of connection strings and signatures inside of other text.
+var secretPairs = regexp.MustCompile(`(?i)((?:SharedAccessKey|AccountKey|SharedAccessSignature|sig)` +
+	`(?:=|%3d))` +
+	`[^;&"\s<\\]+`)
+
+// maskBody masks the secrets in a body.
+func maskBody(body []byte) []byte {
+	if len(body) > 0 && body[0] >= 0x80 { // binary JSON, in which the members below cannot be found
+		return nil
+	}
+	if bytes.IndexByte(body, '"') < 0 && bytes.IndexByte(body, '<') < 0 && bytes.IndexByte(body, '=') < 0 {
+		return body
+	}
+	body = secretMembers.ReplaceAll(body, []byte("${1}${3}"+masked+"${2}${4}"))
+	return secretPairs.ReplaceAll(body, []byte("${1}"+masked))
+}

@@ -1,0 +1,142 @@
+package bus
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/queue/amqp"
+	"github.com/mayflydb/mayfly/queue/amqp/frame"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// What the log of requests calls the frames of AMQP.
+const (
+	attachFrame      = "attach"
+	transferFrame    = "transfer"
+	dispositionFrame = "disposition"
+	managementFrame  = "management" // a transfer to or from a node that answers requests
+)
+
+// recording begins an entry of the log of requests. Nil: there is no log.
+func (c *conn) recording(frame, operation, path string) *requests.Entry {
+	if c.bus.o.Requests == nil {
+		return nil
+	}
+	return &requests.Entry{Began: c.bus.o.Wall.Now(), Protocol: requests.AMQP, Method: frame,
+		Operation: operation,
+		URI:       path, Entity: path, Client: c.client, Status: http.StatusOK}
+}
+
+// record ends an entry and adds it. failed is why the operation failed, if it did.
+func (c *conn) record(e *requests.Entry, failed *frame.Error) {
+	if e == nil {
+		return
+	}
+	e.Took, e.DataTime = c.bus.o.Wall.Now().Sub(e.Began), c.queues.Now()
+	if failed != nil {
+		e.Status, e.Condition = statusOf(failed.Condition), string(failed.Condition)
+	}
+	e.In, e.Out = max(e.In, int64(len(e.RequestBody))), max(e.Out, int64(len(e.ResponseBody)))
+	c.bus.o.Requests.Add(e)
+}
+
+// recordEach adds an entry like e for each of the states that the client is told. complete fills in the
+// rest of an entry.
+func (c *conn) recordEach(e *requests.Entry, states []frame.State, complete func(i int, e *requests.Entry)) {
+	if e == nil {
+		return
+	}
+	for i, state := range states {
+		one := *e
+		complete(i, &one)
+		c.record(&one, refusalOf(state))
+	}
+}
+
+// refusalOf is why a state refuses what a client has asked for; nil where it does not.
+func refusalOf(state frame.State) *frame.Error {
+	if r, ok := state.(*frame.Rejected); ok {
+		return r.Error
+	}
+	return nil
+}
+
+// statusOf is the status that Service Bus answers over HTTP in the case of a condition.
+func statusOf(condition wire.Symbol) int {
+	switch condition {
+	case frame.CondDetachForced:
+		return http.StatusGone
+	}
+	for code := entity.CodeInternal; code <= entity.CodeStorage; code++ {
+		if f := failureOf(code); f.condition == condition {
+			return int(f.status)
+		}
+	}
+	return http.StatusInternalServerError
+}
+
+// recordAttach adds a link that a client has asked for.
+func (c *conn) recordAttach(e *requests.Entry, err error) {
+	if e == nil {
+		return
+	}
+	var failed *frame.Error
+	if err != nil && !errors.As(err, &failed) {
+		failed = &frame.Error{Condition: frame.CondInternal}
+	}
+	c.record(e, failed)
+}
+
+// recordReceived adds the messages that were received, and the fault that the next one met.
+func (n *receiver) recordReceived(list []amqp.Outgoing, hit *inject.Hit, failed *frame.Error) {
+	e := n.c.recording(transferFrame, "receive", n.at.String())
+	if e == nil {
+		return
+	}
+	e.FaultOperation = inject.Receive.String()
+	for i := range list {
+		one := *e
+		one.ResponseBody = list[i].Payload
+		n.c.record(&one, nil)
+	}
+	if failed != nil {
+		e.Rule = hit.Rule
+		n.c.record(e, failed)
+	}
+}
+
+// clientOf is what a client calls itself: by the properties of its open, or by its container's id.
+func clientOf(p *amqp.Peer) string {
+	text := func(name string) string {
+		v, _ := p.Properties.Get(name)
+		s, _ := nameOf(v)
+		return s
+	}
+	if agent := text("user-agent"); agent != "" {
+		return agent
+	}
+	product := text("product")
+	if version := text("version"); product != "" && version != "" {
+		return product + "/" + version
+	}
+	if product != "" {
+		return product
+	}
+	return p.Container
+}
+
+// settleName is what the log calls a settlement that a client asks for, and what rules of faults call it.
+func settleName(state frame.State) (name string, op inject.Operation) {
+	if part, inTransaction := state.(*frame.Transactional); inTransaction {
+		state = part.Outcome
+	}
+	wanted, _, err := settlementOf(state)
+	if err != nil {
+		return "settle", 0
+	}
+	op = settleOperations[wanted.Outcome]
+	return op.String(), op
+}

@@ -1,0 +1,37 @@
+package rest
+
+import (
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/requests"
+)
+
+// record adds a request that has been answered, or whose connection was dropped, to the log of requests.
+// Those who ask whether the server is healthy are left out.
+func (c *call) record() {
+	if c.o.Requests == nil || len(c.path) == 1 && c.at(0, "health") {
+		return
+	}
+	e := requests.Entry{Began: c.began, Took: c.o.Wall.Now().Sub(c.began), DataTime: c.o.Queues.Now(),
+		Protocol: requests.HTTP, Kind: requests.Secret, Method: c.r.Method, Host: c.r.Host,
+		URI:       c.r.RequestURI,
+		Operation: c.operation, FaultOperation: c.operation, Entity: c.subject(), Status: c.status,
+		Condition: c.code, In: max(c.r.ContentLength, int64(len(c.sent))), Out: int64(len(c.answered)),
+		Rule: c.faultRule, RequestHeader: c.r.Header, RequestBody: c.sent, ResponseBody: c.answered}
+	if c.operation != "" { // bodies of messages; those of management have keys
+		e.Kind = requests.Data
+	}
+	if c.status != 0 {
+		e.ResponseHeader = c.w.Header()
+	}
+	c.o.Requests.Add(&e)
+}
+
+// subject is the path of the queue, topic or subscription that the request is about.
+func (c *call) subject() string {
+	path := strings.Join(c.path, "/")
+	if at := strings.Index(strings.ToLower(path), "/messages"); at > 0 {
+		return path[:at]
+	}
+	return path
+}

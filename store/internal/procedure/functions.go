@@ -1,0 +1,87 @@
+package procedure
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/script"
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/resource"
+)
+
+// scriptText is the JavaScript of a script's resource.
+func scriptText(r resource.Resource) string { return jsondoc.Of(r.Body).Member("body").Str() }
+
+func scriptVersionOf(r *resource.Resource) scriptVersion { return scriptVersion{r.RID, r.ETag, r.ID} }
+
+// Functions are the user defined functions of one run of a query. They share one runtime, which is made when
+// the first is called, and one limit of time.
+type Functions struct {
+	run     *Runner
+	ctx     context.Context
+	runtime *script.Runtime
+	made    map[string]*function
+}
+
+// function is one of them, and its longest call.
+type function struct {
+	*script.Function
+	resource resource.Resource
+	longest  time.Duration
+	err      error // of its last call
+}
+
+// Functions are those of one run of a query.
+func (x *Runner) Functions(ctx context.Context) *Functions { return &Functions{run: x, ctx: ctx} }
+
+// Call is query.Env's UDF.
+func (f *Functions) Call(name string, args []jsondoc.Value) (jsondoc.Value, error) {
+	fn := f.made[name]
+	if fn == nil {
+		var err error
+		if fn, err = f.make(name); err != nil {
+			return jsondoc.Value{}, err
+		}
+	}
+	elapsed := f.run.Elapsed()
+	v, err := fn.Call(args)
+	fn.longest, fn.err = max(fn.longest, elapsed()), err
+	return v, err
+}
+
+func (f *Functions) make(name string) (*function, error) {
+	res, err := f.run.Resources(record.KindFunction).Read(name)
+	if err != nil {
+		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.",
+			Style: query.Unplaced}
+	}
+	if err := f.run.Violations.admit(scriptVersionOf(&res), "resources"); err != nil {
+		return nil, err
+	}
+	if f.runtime == nil {
+		if f.runtime, err = f.run.Programs.Open(f.ctx, f.run.World(),
+			script.Limits{Time: f.run.Time}); err != nil {
+			return nil, err
+		}
+		f.made = make(map[string]*function)
+	}
+	compiled, err := f.runtime.Function(name, scriptText(res))
+	if err != nil {
+		return nil, err
+	}
+	fn := &function{Function: compiled, resource: res}
+	f.made[name] = fn
+	return fn, nil
+}
+
+// Close ends the runtime, if there is one, and takes up how the functions have kept to their limits.
+func (f *Functions) Close() {
+	for _, fn := range f.made {
+		f.run.Violations.note(scriptVersionOf(&fn.resource), fn.longest, f.run.Time, fn.err)
+	}
+	if f.runtime != nil {
+		f.runtime.Close()
+	}
+}

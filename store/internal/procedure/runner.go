@@ -1,0 +1,78 @@
+package procedure
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/script"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/classify"
+	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/resource"
+	"github.com/mayflydb/mayfly/store/internal/work"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Runner runs the scripts of one container.
+type Runner struct {
+	Programs   *script.Programs
+	Heavy      *work.Heavy
+	Wall       ttl.Clock
+	Time       time.Duration // that a run has; 0 is script.DefaultTime
+	Now        func() time.Time
+	Elapsed    func() func() time.Duration // begins to measure time by a clock that nobody sets
+	Violations *Violations
+	Resources  func(record.ResourceKind) resource.Resources
+}
+
+// World is what scripts see of the world: the data clock, and time limits by a clock that nobody sets.
+func (x *Runner) World() script.Env {
+	return script.Env{Now: x.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: x.Elapsed()}
+}
+
+// Host returns the container as the scripts of one transaction see it.
+func (x *Runner) Host(t Transaction, key definition.PartitionKey) *Host {
+	return &Host{run: x, t: t, key: key}
+}
+
+// Procedure finds a stored procedure by its id: one that every container has, or one of its own.
+func (x *Runner) Procedure(id string) (resource.Resource, error) {
+	if source, ok := script.SystemProcedure(id); ok {
+		body := jsondoc.StringValue(source).AppendJSON([]byte(`{"body":`))
+		return resource.Resource{ID: id, RID: id, Body: append(body, '}')}, nil
+	}
+	return x.Resources(record.KindStoredProcedure).Read(id)
+}
+
+// Ready compiles a script, and refuses one that is blocked.
+func (x *Runner) Ready(res *resource.Resource) error {
+	if err := x.Violations.admit(scriptVersionOf(res), "resource"); err != nil {
+		return err
+	}
+	return classify.ToFault(x.Programs.Prepare(res.ID, scriptText(*res)))
+}
+
+// Run runs one script in a world of its own. p says how: its id and its text are those of res.
+func (h *Host) Run(ctx context.Context, res *resource.Resource, p script.Procedure) (out script.Outcome,
+	err error) {
+	p.ID, p.Source = res.ID, scriptText(*res)
+	x := h.run
+	var took time.Duration
+	defer func() { x.Violations.note(scriptVersionOf(res), took, x.Time, err) }()
+	leave, err := x.Heavy.Script()
+	if err != nil {
+		return script.Outcome{}, err
+	}
+	defer leave()
+	runtime, err := x.Programs.Open(ctx, x.World(), script.Limits{Time: x.Time})
+	if err != nil {
+		return script.Outcome{}, err
+	}
+	defer runtime.Close()
+	elapsed := x.Elapsed()
+	x.Heavy.RunScript(x.Wall, func() { out, err = runtime.Run(p, h) })
+	took = elapsed()
+	return out, err
+}

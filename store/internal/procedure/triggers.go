@@ -1,0 +1,117 @@
+package procedure
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/script"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/resource"
+	"github.com/mayflydb/mayfly/store/internal/value"
+)
+
+// ChargeScript is the charge of running a script, beside that of what it does.
+const ChargeScript = 1.0
+
+// Triggers are the scripts that a write asks for.
+type Triggers struct{ pre, post *resource.Resource }
+
+// TriggersOf finds the triggers that a write asks for, and refuses those that are not for it. Cosmos DB runs
+// no trigger that a request does not name, and no more than one before and one after a write.
+func (x *Runner) TriggersOf(op value.Operation) (found Triggers, err error) {
+	if found.pre, err = x.trigger(op, "Pre", op.PreTriggers); err == nil {
+		found.post, err = x.trigger(op, "Post", op.PostTriggers)
+	}
+	return found, err
+}
+
+func (x *Runner) trigger(op value.Operation, when string,
+	names []string) (*resource.Resource, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	if len(names) > 1 {
+		return nil, fault.New(fault.CodeBadRequest, "Only one "+when+"-trigger is permitted per operation.")
+	}
+	res, err := x.Resources(record.KindTrigger).Read(names[0])
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeBadRequest, Message: "The trigger '" + names[0] +
+			"' does not exist.", Err: err}
+	}
+	body := jsondoc.Of(res.Body)
+	if kind := body.Member("triggerType").Str(); !strings.EqualFold(kind, when) {
+		return nil, fault.New(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with type '"+kind+
+			"', and therefore is invalid as a "+when+"-trigger.")
+	}
+	defined, asked := body.Member("triggerOperation").Str(), triggerOperations[op.Kind]
+	is := func(word string) bool { return strings.EqualFold(defined, word) } // SDKs send them in any case
+	if !is("All") && !is(asked) && (!is("Update") || op.Kind != value.OperationReplace) {
+		return nil, fault.New(fault.CodeBadRequest, "Trigger '"+res.ID+"' was defined with operation type '"+
+			defined+"', and therefore is invalid for '"+asked+"'.")
+	}
+	return &res, x.Ready(&res)
+}
+
+// triggerOperations names operations as triggers know them. An upsert is none of the others, whatever it
+// turns out to do: only triggers for All run with it.
+var triggerOperations = map[value.OperationKind]string{
+	value.OperationCreate:  "Create",
+	value.OperationUpsert:  "Upsert",
+	value.OperationReplace: "Replace",
+	value.OperationDelete:  "Delete",
+	value.OperationPatch:   "Patch",
+}
+
+// requestOf is the body of a request as a pre-trigger finds it: of a delete it is the item as it is stored.
+func (h *Host) requestOf(op value.Operation) (jsondoc.Value, error) {
+	if op.Kind != value.OperationDelete {
+		return jsondoc.Of(op.Body), nil
+	}
+	item, err := h.t.Stored(h.key, op.ID)
+	if err != nil || item.IsZero() {
+		return jsondoc.Value{}, err // the delete will say that there is none
+	}
+	return jsondoc.Of(item.AppendJSON(nil)), nil
+}
+
+// Write is one operation between its triggers. reply is what a post-trigger has put in place of the document
+// in the answer, or nil.
+func (h *Host) Write(ctx context.Context, op value.Operation, with Triggers) (done value.OperationResult,
+	reply []byte, err error) {
+	name := triggerOperations[op.Kind]
+	if with.pre != nil {
+		request, err := h.requestOf(op)
+		if err != nil {
+			return done, nil, err
+		}
+		out, err := h.Run(ctx, with.pre, script.Procedure{
+			Trigger: script.PreTrigger, Request: request, Operation: name,
+		})
+		if err != nil {
+			return done, nil, err
+		}
+		h.Charge += ChargeScript
+		if out.Body != nil && len(op.Body) > 0 {
+			op.Body = out.Body
+		}
+	}
+	if done = h.t.Apply(h.key, op); done.Err != nil {
+		return done, nil, done.Err
+	}
+	h.Charge += done.Charge
+	if with.post == nil {
+		return done, nil, nil
+	}
+	var response jsondoc.Value
+	if op.Kind != value.OperationDelete {
+		response = jsondoc.Of(done.Item.AppendJSON(nil))
+	}
+	out, err := h.Run(ctx, with.post, script.Procedure{
+		Trigger: script.PostTrigger, Request: jsondoc.Of(op.Body), Operation: name,
+		Response: response,
+	})
+	h.Charge += ChargeScript
+	return done, out.Body, err
+}

@@ -1,0 +1,28 @@
+package resource
+
+import (
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
+)
+
+// Put writes a record in the place of old, which is nil for a new one and may have another id.
+func Put(t engine.Txn, f record.Family, old, rec *record.Resource) {
+	if old != nil && old.ID != rec.ID {
+		t.Delete(f.Key(old.ID))
+	}
+	t.Set(f.Key(rec.ID), rec.Encode())
+}
+
+// Drop deletes a record, and those of all that belongs to it.
+func Drop(t engine.Txn, f record.Family, rec *record.Resource) {
+	t.Delete(f.Key(rec.ID))
+	DropFamilies(t, f.Below(rec))
+}
+
+// DropFamilies deletes the records of whole families.
+func DropFamilies(t engine.Txn, families []record.Family) {
+	for _, f := range families {
+		t.DeleteRange(layout.CatalogChildren(record.Kinds[f.Kind].Record, f.Owner))
+	}
+}

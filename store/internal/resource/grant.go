@@ -1,0 +1,169 @@
+package resource
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/value"
+)
+
+// Grant is what a permission gives: access to a container, or to one thing in it.
+//
+// A container is known by its resource id and not by its name: whoever was let into one is not let into the
+// next one of that name. An item is known as the permission knows it, by id or by resource id.
+type Grant struct {
+	Write     bool   // mode All, not Read
+	Container string // resource id
+	// "docs", "sprocs", "triggers" or "udfs" for a child; empty for the container itself
+	Type      string
+	ID        string                  // of the child; empty where RID is given
+	RID       string                  // of the child
+	Partition definition.PartitionKey // where given, only this partition key
+}
+
+// Names finds what permissions name.
+type Names interface {
+	HasRID(database string) bool
+	HasDatabase(id string) error
+	Target(database, container string) (Target, error)
+}
+
+// Target is a container that a permission names, or what lies in it.
+type Target interface {
+	RID() string
+	CheckKey(pk definition.PartitionKey) error
+	// Exists fails with CodeNotFound where there is no such item. Without its partition key that cannot be
+	// said, unless the id is the key.
+	Exists(ctx context.Context, pk definition.PartitionKey, id string) error
+	Resources(k record.ResourceKind) Resources
+}
+
+// ParseGrant reads a permission: its mode, the link of the resource, and the partition key. It fails with
+// CodeNotFound where the permission names something that is gone.
+func ParseGrant(ctx context.Context, v jsondoc.Value, names Names) (g Grant, err error) {
+	if err := checkWord(v, "permissionMode", "Read", "All"); err != nil {
+		return g, err
+	}
+	g.Write = strings.EqualFold(v.Member("permissionMode").Str(), "All")
+	if pk := v.Member("resourcePartitionKey"); pk.Kind() != jsondoc.Undefined && pk.Kind() != jsondoc.Null {
+		if g.Partition, err = definition.ParsePartitionKey(pk.Raw()); err != nil {
+			return g, err
+		}
+	}
+	link := v.Member("resource").Str()
+	parts := splitLink(link)
+	if len(parts) == 0 {
+		return g, badResource(link)
+	}
+	if _, ok := layout.ParseRID(parts[1], 4); ok {
+		if err := g.byRID(parts); err != nil || names.HasRID(parts[1]) {
+			return g, err
+		}
+		// A database may have a name that looks like a rid; and a rid that leads nowhere is accepted, as
+		// Cosmos DB does.
+		if names.HasDatabase(parts[1]) != nil {
+			return g, nil
+		}
+	}
+	return g, g.byName(ctx, names, parts)
+}
+
+func badResource(link string) error {
+	return fault.New(fault.CodeBadRequest,
+		"The resource '"+link+"' of the permission is neither a container nor an item or a script in one.")
+}
+
+// splitLink takes dbs/x/colls/y or dbs/x/colls/y/docs/z apart; nil where link is neither. The last id may
+// hold slashes.
+func splitLink(link string) []string {
+	parts := strings.SplitN(strings.Trim(link, "/"), "/", 6)
+	if len(parts) != 4 && len(parts) != 6 || !strings.EqualFold(parts[0], "dbs") ||
+		!strings.EqualFold(parts[2], "colls") {
+		return nil
+	}
+	if len(parts) == 6 {
+		parts[4] = strings.ToLower(parts[4])
+		switch parts[4] {
+		case "docs", "sprocs", "triggers", "udfs":
+		default:
+			return nil
+		}
+	}
+	for _, p := range parts {
+		if p == "" {
+			return nil
+		}
+	}
+	return parts
+}
+
+// byRID takes over a link that is made of resource ids. They must be well-formed and of one family.
+func (g *Grant) byRID(parts []string) error {
+	coll, ok := layout.ParseRID(parts[3], 8)
+	db, _ := layout.ParseRID(parts[1], 4)
+	if !ok || string(coll[:4]) != string(db) {
+		return value.BadRID(parts[3])
+	}
+	g.Container = parts[3]
+	if len(parts) < 6 {
+		return nil
+	}
+	child, ok := layout.ParseRID(parts[5], 16)
+	if !ok || string(child[:8]) != string(coll) {
+		return value.BadRID(parts[5])
+	}
+	g.Type, g.RID = parts[4], parts[5]
+	return nil
+}
+
+// byName looks up what a link names. Clients write ids into links as they are or escaped.
+func (g *Grant) byName(ctx context.Context, names Names, parts []string) error {
+	database, err := tryEscaped(parts[1],
+		func(id string) (string, error) { return id, names.HasDatabase(id) })
+	if err != nil {
+		return err
+	}
+	c, err := tryEscaped(parts[3], func(id string) (Target, error) { return names.Target(database, id) })
+	if err != nil {
+		return err
+	}
+	g.Container = c.RID()
+	if !g.Partition.IsZero() {
+		if err := c.CheckKey(g.Partition); err != nil {
+			return err
+		}
+	}
+	if len(parts) < 6 {
+		return nil
+	}
+	if g.Type = parts[4]; g.Type == "docs" {
+		g.ID, err = tryEscaped(parts[5],
+			func(id string) (string, error) { return id, c.Exists(ctx, g.Partition, id) })
+		return err
+	}
+	for k, facts := range record.Kinds {
+		if facts.Path == g.Type {
+			script, err := tryEscaped(parts[5], c.Resources(record.ResourceKind(k)).Read)
+			g.RID = script.RID
+			return err
+		}
+	}
+	return badResource(strings.Join(parts, "/"))
+}
+
+// tryEscaped looks a name up as it is and then unescaped.
+func tryEscaped[T any](name string, find func(string) (T, error)) (T, error) {
+	found, err := find(name)
+	if plain, perr := url.PathUnescape(name); err != nil && perr == nil && plain != name {
+		if other, oerr := find(plain); oerr == nil {
+			return other, nil
+		}
+	}
+	return found, err
+}

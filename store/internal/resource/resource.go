@@ -1,0 +1,319 @@
+package resource
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/value"
+)
+
+// Resource is one state of a small resource.
+type Resource struct {
+	ID, RID   string
+	Self      string // the rid path, with its trailing slash
+	ETag      string // with its literal quotes
+	Timestamp int64  // seconds since 1970 of the last change
+	Created   int64  // the same of its creation
+	// Body is the JSON object as it was sent, without the properties that the server adds. It must not be
+	// changed.
+	Body []byte
+}
+
+// Set is all small resources of a catalog; a family that is not there is empty.
+type Set map[record.Family]*record.Members
+
+// Family finds or makes the members of a family.
+func (s Set) Family(f record.Family) *record.Members {
+	m := s[f]
+	if m == nil {
+		m = &record.Members{Names: make(map[string]*record.Resource)}
+		s[f] = m
+	}
+	return m
+}
+
+// Find finds a member of a family by its id; nil where there is none.
+func (s Set) Find(f record.Family, id string) *record.Resource {
+	if m := s[f]; m != nil {
+		return m.Names[id]
+	}
+	return nil
+}
+
+// Members are the members of a family in order of creation.
+func (s Set) Members(f record.Family) []*record.Resource {
+	if m := s[f]; m != nil {
+		return m.List
+	}
+	return nil
+}
+
+// Forget takes whole families out of the set.
+func (s Set) Forget(families []record.Family) {
+	for _, f := range families {
+		delete(s, f)
+	}
+}
+
+// Catalog is what small resources are a part of.
+type Catalog interface {
+	Lock(ctx context.Context) error // for one change
+	Unlock()
+	Change(ctx context.Context, fn func(*host.Change) error) error // a transaction; the caller holds Lock
+	Resources() Set                                                // the caller holds Lock or Guard
+	Guard() *sync.RWMutex                                          // of what is in memory; taken after Lock
+}
+
+// Owner is the database or the container that resources belong to.
+type Owner struct {
+	Database    uint32 // its number, or that of the container's database
+	Incarnation uint32 // in etags
+	Self        string // its rid path, with a trailing slash
+	Exists      func() bool
+	Stamp       func() int64                               // the second of a change
+	CheckGrant  func(context.Context, jsondoc.Value) error // refuses what a permission cannot give
+}
+
+// Resources are the children of one kind of one database, user or container. The value stays good until that
+// is dropped; then changes fail with CodeOwnerNotFound.
+type Resources struct {
+	in     Catalog
+	of     Owner
+	family record.Family
+}
+
+// Of returns the resources of a kind that an owner of a number has.
+func Of(in Catalog, k record.ResourceKind, number uint32, of Owner) Resources {
+	return Resources{in: in, of: of, family: record.FamilyOf(k, number)}
+}
+
+// Permissions are the permissions of one of users: CodeNotFound where there is no such user.
+func (r Resources) Permissions(user string) (Resources, error) {
+	r.in.Guard().RLock()
+	defer r.in.Guard().RUnlock()
+	u := r.find(user)
+	if u == nil {
+		return Resources{}, value.NotFound("user", user)
+	}
+	of, users := r.of, r.family
+	of.Self = r.selfOf(u.Num)
+	of.Exists = func() bool {
+		members := r.in.Resources()[users]
+		if members == nil {
+			return false
+		}
+		_, found := members.Index(u.Num)
+		return found
+	}
+	return Of(r.in, record.KindPermission, u.Num, of), nil
+}
+
+// find finds a record by name; nil where there is none. The caller holds mu or the catalog's lock.
+func (r Resources) find(id string) *record.Resource {
+	return r.in.Resources().Find(r.family, id)
+}
+
+// List is all of them in order of creation.
+func (r Resources) List() []Resource {
+	r.in.Guard().RLock()
+	defer r.in.Guard().RUnlock()
+	s := r.in.Resources()[r.family]
+	if s == nil {
+		return nil
+	}
+	list := make([]Resource, len(s.List))
+	for i, rec := range s.List {
+		list[i] = r.render(rec)
+	}
+	return list
+}
+
+// Read finds one by its id: CodeNotFound where there is none.
+func (r Resources) Read(id string) (Resource, error) {
+	r.in.Guard().RLock()
+	defer r.in.Guard().RUnlock()
+	rec := r.find(id)
+	if rec == nil {
+		return Resource{}, r.absent(id)
+	}
+	return r.render(rec), nil
+}
+
+// ReadByRID finds one by its resource id: CodeBadRequest where rid cannot be one of these, CodeNotFound where
+// there is none.
+func (r Resources) ReadByRID(rid string) (Resource, error) {
+	b, ok := layout.ParseRID(rid, len(r.ridBytes(0)))
+	if !ok {
+		return Resource{}, value.BadRID(rid)
+	}
+	num := binary.BigEndian.Uint32(b[len(b)-4:])
+	if len(b) == 16 {
+		num = binary.LittleEndian.Uint32(b[8:])
+	}
+	if num&layout.CIDBit != 0 || layout.RIDText(r.ridBytes(num)) != rid { // with that bit it is a container's
+		return Resource{}, value.BadRID(rid)
+	}
+	r.in.Guard().RLock()
+	defer r.in.Guard().RUnlock()
+	if s := r.in.Resources()[r.family]; s != nil {
+		if i, found := s.Index(num); found {
+			return r.render(s.List[i]), nil
+		}
+	}
+	return Resource{}, r.absent(rid)
+}
+
+func (r Resources) absent(id string) error {
+	return value.NotFound(record.Kinds[r.family.Kind].Word, id)
+}
+
+func (r Resources) render(rec *record.Resource) Resource {
+	return Resource{ID: rec.ID, RID: layout.RIDText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
+		ETag: layout.ETagText(r.of.Incarnation, 4,
+			rec.LSN), Timestamp: rec.TS, Created: rec.Created(), Body: rec.Body}
+}
+
+func (r Resources) selfOf(num uint32) string {
+	return r.of.Self + record.Kinds[r.family.Kind].Path + "/" + layout.RIDText(r.ridBytes(num)) + "/"
+}
+
+// ridBytes is the rid of the member with that number.
+func (r Resources) ridBytes(num uint32) []byte {
+	switch r.family.Kind {
+	case record.KindUser:
+		return layout.UserRIDBytes(r.of.Database, num)
+	case record.KindPermission:
+		return binary.LittleEndian.AppendUint64(layout.UserRIDBytes(r.of.Database, r.family.Owner),
+			uint64(num))
+	case record.KindEncryptionKey:
+		return layout.EncryptionKeyRIDBytes(r.of.Database, num)
+	}
+	return layout.ChildRIDBytes(r.of.Database, r.family.Owner,
+		record.Kinds[r.family.Kind].RidType<<60|uint64(num))
+}
+
+// Create makes a new one. It fails with CodeConflict where the id is taken (or for a permission, where the
+// user has one for the same thing), CodeBadRequest for a body that the service refuses, CodeNotFound where a
+// permission is for something that does not exist, and CodeOwnerNotFound where the owner is gone.
+func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
+	return r.write(ctx, body, func(draft) (*record.Resource, error) { return nil, nil })
+}
+
+// Upsert replaces the one that has the body's id, or creates it. An o.IfMatch counts for the former.
+func (r Resources) Upsert(ctx context.Context, body []byte,
+	o value.WriteOptions) (res Resource, inserted bool, err error) {
+	res, err = r.write(ctx, body, func(d draft) (*record.Resource, error) {
+		old := r.find(d.id)
+		inserted = old == nil
+		if inserted {
+			return nil, nil
+		}
+		return old, value.CheckIfMatch(o.IfMatch, r.render(old).ETag)
+	})
+	return res, inserted && err == nil, err
+}
+
+// Replace changes one: CodeNotFound where there is none, CodePreconditionFailed where o.IfMatch names another
+// etag. The body of a user or a permission may give it a new id; CodeConflict where that is taken.
+func (r Resources) Replace(ctx context.Context, id string, body []byte,
+	o value.WriteOptions) (Resource, error) {
+	return r.write(ctx, body, func(d draft) (*record.Resource, error) {
+		old := r.find(id)
+		if old == nil {
+			return nil, r.absent(id)
+		}
+		if err := value.CheckIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
+			return nil, err
+		}
+		if kind := &record.Kinds[r.family.Kind]; d.id != id && !kind.Renames {
+			return nil, fault.New(fault.CodeBadRequest,
+				fmt.Sprintf("The 'id' of a %s cannot be changed: '%s' is not '%s'.", kind.Word, d.id, id))
+		}
+		return old, nil
+	})
+}
+
+// write stores a body in the place of the one that replaced finds, under the catalog's lock; nil: it is new.
+func (r Resources) write(ctx context.Context, body []byte,
+	replaced func(draft) (*record.Resource, error)) (Resource, error) {
+	d, err := r.draft(ctx, body)
+	if err != nil {
+		return Resource{}, err
+	}
+	if err := r.in.Lock(ctx); err != nil {
+		return Resource{}, err
+	}
+	defer r.in.Unlock()
+	old, err := replaced(d)
+	if err != nil {
+		return Resource{}, err
+	}
+	return r.put(ctx, old, d)
+}
+
+// Delete removes one, with all that belongs to it: CodeNotFound where there is none, CodePreconditionFailed
+// where o.IfMatch names another etag.
+func (r Resources) Delete(ctx context.Context, id string, o value.WriteOptions) error {
+	if err := r.in.Lock(ctx); err != nil {
+		return err
+	}
+	defer r.in.Unlock()
+	old := r.find(id)
+	if old == nil {
+		return r.absent(id)
+	}
+	if err := value.CheckIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
+		return err
+	}
+	err := r.in.Change(ctx, func(t *host.Change) error {
+		Drop(t, r.family, old)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.in.Guard().Lock()
+	defer r.in.Guard().Unlock()
+	r.in.Resources()[r.family].Remove(old)
+	r.in.Resources().Forget(r.family.Below(old))
+	return nil
+}
+
+// put stores a draft in the place of old, which is nil for a new one. The caller holds the catalog's lock.
+func (r Resources) put(ctx context.Context, old *record.Resource, d draft) (Resource, error) {
+	if !r.of.Exists() {
+		return Resource{}, fault.New(fault.CodeOwnerNotFound, "What the "+record.Kinds[r.family.Kind].Word+
+			" belongs to does not exist any more.")
+	}
+	if taken := r.find(d.id); taken != nil && taken != old {
+		return Resource{}, value.AlreadyExists(record.Kinds[r.family.Kind].Word, d.id)
+	}
+	if err := r.checkSiblings(old, d); err != nil {
+		return Resource{}, err
+	}
+	rec := &record.Resource{ID: d.id, Body: d.body}
+	err := r.in.Change(ctx, func(t *host.Change) error {
+		rec.TS, rec.LSN = r.of.Stamp(), t.NextLSN(host.CatalogScope())
+		if old != nil {
+			rec.Num, rec.Made = old.Num, old.Created()
+		} else {
+			rec.Num = t.Number()
+		}
+		Put(t, r.family, old, rec)
+		return nil
+	})
+	if err != nil {
+		return Resource{}, err
+	}
+	r.in.Guard().Lock()
+	defer r.in.Guard().Unlock()
+	r.in.Resources().Family(r.family).Set(old, rec)
+	return r.render(rec), nil
+}

@@ -1,0 +1,90 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// A clock that is set back would bring back what has died since, where the reaper has not been there yet. So
+// it goes no further back than the last death, purged (see marks) or not: the answer does not depend on the
+// reaper's pace.
+
+// DiedSince is the latest second in which an item died that was alive in second to and is not purged; 0 where
+// there is none.
+func DiedSince(ctx context.Context, r engine.Reader, state *view.State, to int64) (died int64, err error) {
+	w := deaths{state: state, to: to}
+	inherit, due := state.Policy.Cutoffs(state.Now)
+	for i := range state.Ranges {
+		scope := state.Ranges[i].Scope
+		w.items = r.Scan(layout.SlotFamily(scope, layout.FamilyItem), false)
+		if !state.Lives.Settled() {
+			err = w.all(ctx)
+		} else if err = w.walk(ctx, r, scope, layout.FamilyWritten, inherit); err == nil {
+			err = w.walk(ctx, r, scope, layout.FamilyDeadline, due)
+		}
+		if cerr := w.items.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return w.died, nil
+}
+
+// deaths looks for the last death between two seconds.
+type deaths struct {
+	state *view.State
+	to    int64
+	items engine.Iterator // of the slot
+	died  int64
+}
+
+// walk looks at the items whose entries in one family lie at or below the cutoff. An old entry may be of a
+// late death: a lease keeps an item.
+func (w *deaths) walk(ctx context.Context, r engine.Reader, scope []byte, family byte, cutoff int64) error {
+	prefix := layout.TimePrefix(scope, family)
+	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
+		if err = ctx.Err(); err == nil {
+			err = w.judge(scope, e.ID)
+		}
+		return true, err
+	})
+}
+
+func (w *deaths) judge(scope []byte, rid uint64) error {
+	key := layout.AppendSlotKey(nil, scope, layout.FamilyItem, rid)
+	if !w.items.SeekGE(key) || !bytes.Equal(w.items.Key(), key) {
+		return engine.ErrCorrupt
+	}
+	return w.look()
+}
+
+// all looks at every item: the index of expiry does not stand by the lives that they have now.
+func (w *deaths) all(ctx context.Context) (err error) {
+	for err == nil && w.items.Next() {
+		if err = ctx.Err(); err == nil {
+			err = w.look()
+		}
+	}
+	return err
+}
+
+// look judges the item at which items stands.
+func (w *deaths) look() error {
+	h, body, err := layout.DecodeItem(w.items.Value())
+	if err != nil {
+		return err
+	}
+	p, l := w.state.Policy, w.state.Lives.Of(&h, body)
+	if p.Expired(l, w.state.Now) && !p.Expired(l, w.to) {
+		at, _ := p.ExpiresAt(l)
+		w.died = max(w.died, min(at, w.state.Now))
+	}
+	return nil
+}

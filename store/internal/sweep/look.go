@@ -1,0 +1,174 @@
+package sweep
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/work"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Passes are where the passes over the families w and x have come to.
+type Passes struct{ written, deadline host.Pass }
+
+// Restart begins both passes anew at a second.
+func (p *Passes) Restart(at int64) {
+	p.written.Restart(at)
+	p.deadline.Restart(at)
+}
+
+// IsPast reports whether a pass of the reaper may have left a second of a family behind already. A writer
+// asks when its commit can be seen.
+func (p *Passes) IsPast(family byte, second int64) bool {
+	if family == layout.FamilyWritten {
+		return p.written.IsPast(second)
+	}
+	return p.deadline.IsPast(second)
+}
+
+// Candidate is an item that may have expired.
+type Candidate struct {
+	RID    uint64
+	Second int64 // of its key in w or x; 0 for one below a tombstone
+	Family byte  // w, x, or 0 below a tombstone
+	Next   int64 // of one that is alive: when it will have expired; 0: never
+}
+
+// Names reports whether the candidate's entry is still the item's: it has not been written since.
+func (c Candidate) Names(life ttl.Life) bool {
+	if c.Family == 0 {
+		return true
+	}
+	family, second, ok := view.TimeEntry(life)
+	return ok && family == c.Family && second == c.Second
+}
+
+// Look is one step's view of the two families: the candidates that the policy's cutoffs admit.
+type Look struct {
+	Delay *definition.PurgeDelay // nil: what has expired is a candidate at once
+	Items []Candidate
+	Next  int64 // the second at which there will be more; view.Never: none
+
+	p     *ttl.Policy
+	now   int64
+	limit int // candidates
+	legs  [2]familyLook
+}
+
+// familyLook is the look at one family.
+type familyLook struct {
+	family byte
+	host.Step
+}
+
+// NewLook returns a look over the slot of a scope.
+func NewLook(p *ttl.Policy, scope []byte, at *Passes, now int64, limit int) Look {
+	inherit, due := p.Cutoffs(now)
+	step := func(family byte, pass *host.Pass, cutoff int64) familyLook {
+		return familyLook{family, host.Step{Pass: pass, Prefix: layout.TimePrefix(scope, family),
+			Cutoff: cutoff}}
+	}
+	return Look{p: p, now: now, limit: limit, Next: view.Never, legs: [2]familyLook{
+		step(layout.FamilyWritten, &at.written, inherit), step(layout.FamilyDeadline, &at.deadline, due),
+	}}
+}
+
+// Take collects the candidates, and finds out when there will be more.
+func (l *Look) Take(ctx context.Context, eng engine.Engine) error {
+	for i := range l.legs {
+		if l.limit > 0 {
+			l.legs[i].Announce()
+		}
+	}
+	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
+		for i := range l.legs {
+			if l.limit > 0 && err == nil {
+				err = l.walk(r, &l.legs[i])
+			}
+		}
+		if err == nil {
+			err = l.NextExpiry(r)
+		}
+		return err
+	})
+}
+
+// walk collects candidates of one family.
+func (l *Look) walk(r engine.Reader, g *familyLook) error {
+	found, err := g.Walk(r, nil, l.limit-len(l.Items), l.judge(g.family))
+	for _, e := range found {
+		l.Items = append(l.Items, Candidate{RID: e.ID, Second: e.At, Family: g.family})
+	}
+	return err
+}
+
+// judge reports which of the expired have to wait; nil: none has.
+func (l *Look) judge(family byte) func(host.Entry) host.SweepAction {
+	if l.Delay == nil {
+		return nil
+	}
+	least, _ := l.Delay.Bounds()
+	return func(e host.Entry) host.SweepAction {
+		died := DiedAt(l.p, family, e.At)
+		if died+least > l.now {
+			return host.AllWait(died + least)
+		}
+		if until := died + l.Delay.DelayOf(e.ID); until > l.now {
+			return host.Wait(until)
+		}
+		return host.Take()
+	}
+}
+
+// Finish moves the passes behind what has been looked at and reports whether a limit stopped the look.
+func (l *Look) Finish(survivors []Candidate) (more bool) {
+	for i := range l.legs {
+		g := &l.legs[i]
+		for _, v := range survivors {
+			if v.Family == g.family {
+				g.Pass.Survived(v.Second)
+			}
+			if v.Next > l.now { // its lease ends then
+				l.Next = min(l.Next, v.Next)
+			}
+		}
+		stopped, again := g.Finish()
+		l.Next = min(l.Next, again)
+		more = more || stopped
+	}
+	return more
+}
+
+// NextExpiry is the second at which the first item above the cutoffs may expire.
+func (l *Look) NextExpiry(r engine.Reader) error {
+	p := l.p
+	for i := range l.legs {
+		g := &l.legs[i]
+		if p.Default == ttl.Absent || p.Default == ttl.Never && g.family == layout.FamilyWritten {
+			continue
+		}
+		ahead, err := g.Ahead(r)
+		if err != nil {
+			return err
+		}
+		if ahead == view.Never {
+			continue
+		}
+		if g.family == layout.FamilyWritten {
+			ahead += int64(p.Default)
+		}
+		l.Next = min(l.Next, ahead)
+	}
+	return nil
+}
+
+// DiedAt is the second in which the item of an entry in w or x expired, as its key tells: it can have been
+// later, by a lease or by a floor that holds for older items. It never falls from one entry to the next.
+func DiedAt(p *ttl.Policy, family byte, second int64) int64 {
+	at, _ := p.ExpiresAt(view.KeyLife(family, second))
+	return at
+}

@@ -1,0 +1,83 @@
+package value
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/view"
+)
+
+// ArchiveID is the n-th id that a ghost may have in the archive.
+func ArchiveID(ghost *view.Item, n int) string {
+	if n == 0 {
+		return ghost.ID
+	}
+	suffix := "~" + strconv.FormatUint(ghost.Head.Sequence.LSN(), 10)
+	if n > 1 {
+		suffix += "~" + strconv.Itoa(n)
+	}
+	end := min(len(ghost.ID), definition.MaxItemIDBytes-len(suffix))
+	for end > 0 && end < len(ghost.ID) && !utf8.RuneStart(ghost.ID[end]) {
+		end--
+	}
+	return ghost.ID[:end] + suffix
+}
+
+// Archived is an item that has expired, on its way to an archive.
+type Archived struct {
+	*view.Item
+	Identity  *view.Identity // of its container
+	Container string         // the name of that
+	ExpiredAt int64          // seconds since 1970
+}
+
+// ArchiveBody is the document that a ghost becomes. wrapped puts all that it was into a property.
+func ArchiveBody(from Archived, id string, wrapped bool) []byte {
+	ghost := from.Item
+	b := make([]byte, 0, len(ghost.Body)+len(id)+1024)
+	b = jsondoc.AppendString(append(b, `{"id":`...), id)
+	var own, previous jsondoc.Value
+	jsondoc.Of(ghost.Body).Each(func(name string, v jsondoc.Value) bool {
+		switch name {
+		case "id":
+		case "ttl":
+			own = v
+		case ArchiveMember:
+			previous = v
+		default:
+			if !wrapped {
+				b = append(jsondoc.AppendString(append(b, ','), name), ':')
+				b = append(b, v.Raw()...)
+			}
+		}
+		return true
+	})
+	text := func(name, value string) {
+		b = jsondoc.AppendString(append(append(append(b, `,"`...), name...), `":`...), value)
+	}
+	b = append(b, `,"_mayfly":{"deadLetterReason":"TTLExpiredException"`...)
+	text("deadLetterErrorDescription", "The document expired and was moved here.")
+	text("source", from.Container)
+	b = strconv.AppendInt(append(b, `,"expiredAt":`...), from.ExpiredAt, 10)
+	text("id", ghost.ID)
+	text("_rid", from.Identity.RID(ghost.RID))
+	text("_etag", from.Identity.ETag(&ghost.Head))
+	b = strconv.AppendInt(append(b, `,"_ts":`...), ghost.Head.Life.TS, 10)
+	for _, more := range []struct {
+		name  string
+		value []byte
+		here  bool
+	}{
+		{"ttl", own.Raw(), own.Kind() != jsondoc.Undefined},
+		{"previous", previous.Raw(), previous.Kind() != jsondoc.Undefined && !wrapped},
+		{"document", ghost.Body, wrapped},
+	} {
+		if more.here {
+			b = append(append(append(b, `,"`...), more.name...), `":`...)
+			b = append(b, more.value...)
+		}
+	}
+	return append(b, "}}"...)
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"sync"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/resource"
+)
+
+// Resources are the users or the client encryption keys of the database. Any other kind is a defect of the
+// caller: there are none of it here.
+func (d *Database) Resources(k record.ResourceKind) Resources {
+	return resource.Of(resourceCatalog{d.ds}, k, d.rec.Num, resource.Owner{
+		Database: d.rec.Num, Incarnation: d.ds.incarnation, Self: "dbs/" + d.RID() + "/",
+		Exists: func() bool { return d.ds.cat.names[d.rec.ID] == d },
+		Stamp:  d.ds.stamp,
+		CheckGrant: func(ctx context.Context, v jsondoc.Value) error {
+			_, err := resource.ParseGrant(ctx, v, grantNames{d.ds})
+			return err
+		},
+	})
+}
+
+// Permissions are the permissions of one user: CodeNotFound where there is no such user.
+func (d *Database) Permissions(user string) (Resources, error) {
+	return d.Resources(KindUser).Permissions(user)
+}
+
+// Resources are the scripts of the container of one kind.
+func (c *Container) Resources(k record.ResourceKind) Resources {
+	return resource.Of(resourceCatalog{c.ds}, k, c.cid, resource.Owner{
+		Database: c.d.rec.Num, Incarnation: c.ds.incarnation, Self: c.self(),
+		Exists: func() bool { return c.ds.cat.cids[c.cid] == c },
+		Stamp:  c.ds.stamp,
+	})
+}
+
+// Grant reads what a permission gives. It fails with CodeNotFound where the permission names something that
+// is gone.
+func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
+	return resource.ParseGrant(ctx, jsondoc.Of(permission.Body), grantNames{db.live()})
+}
+
+// resourceCatalog is the catalog as small resources know it.
+type resourceCatalog struct{ ds *dataset }
+
+// Lock implements resource.Catalog.
+func (cat resourceCatalog) Lock(ctx context.Context) error { return cat.ds.lockCatalog(ctx) }
+
+// Unlock implements resource.Catalog.
+func (cat resourceCatalog) Unlock() { cat.ds.in.Catalog().Unlock() }
+
+// Change implements resource.Catalog.
+func (cat resourceCatalog) Change(ctx context.Context, fn func(*host.Change) error) error {
+	return cat.ds.changeCatalog(ctx, fn)
+}
+
+// Resources implements resource.Catalog.
+func (cat resourceCatalog) Resources() resource.Set { return cat.ds.cat.resources }
+
+// Guard implements resource.Catalog.
+func (cat resourceCatalog) Guard() *sync.RWMutex { return &cat.ds.mu }
+
+// grantNames finds what permissions name.
+type grantNames struct{ ds *dataset }
+
+// HasRID implements resource.Names.
+func (n grantNames) HasRID(database string) bool {
+	_, err := n.ds.databaseByRID(database)
+	return err == nil
+}
+
+// HasDatabase implements resource.Names.
+func (n grantNames) HasDatabase(id string) error {
+	_, err := n.ds.database(id)
+	return err
+}
+
+// Target implements resource.Names.
+func (n grantNames) Target(database, container string) (resource.Target, error) {
+	d, err := n.ds.database(database)
+	if err != nil {
+		return nil, err
+	}
+	c, err := d.Container(container)
+	return grantTarget{c}, err
+}
+
+// grantTarget is a container that a permission names.
+type grantTarget struct{ *Container }
+
+// CheckKey implements resource.Target.
+func (c grantTarget) CheckKey(pk definition.PartitionKey) error {
+	_, err := c.def.ScopeKey(pk)
+	return err
+}
+
+// Exists implements resource.Target.
+func (c grantTarget) Exists(ctx context.Context, pk definition.PartitionKey, id string) error {
+	if _, err := c.def.FullKey(pk, id); err != nil {
+		return nil
+	}
+	_, _, err := c.Read(ctx, pk, id, ReadOptions{})
+	return err
+}
+
+// loadResources reads the records of all kinds. Databases and containers are loaded before.
+func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
+	for k := range record.Kinds {
+		err := host.ScanRecords(r, record.Kinds[k].Record, func(key []byte, rec record.Resource) error {
+			f, id, err := record.ParseKey(record.ResourceKind(k), key)
+			if err != nil {
+				return err
+			}
+			ds.loadMark(rec.TS)
+			rec.ID = id
+			cat.resources.Family(f).Set(nil, &rec)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// families are all families that go with a container.
+func (c *Container) families() []record.Family {
+	return []record.Family{record.FamilyOf(KindStoredProcedure, c.cid), record.FamilyOf(KindTrigger, c.cid), record.FamilyOf(KindFunction, c.cid)}
+}
+
+// families are all families that go with a database, its containers' not included. The caller holds the
+// catalog's lock.
+func (d *Database) families() []record.Family {
+	all := []record.Family{record.FamilyOf(KindUser, d.rec.Num), record.FamilyOf(KindEncryptionKey, d.rec.Num)}
+	if users := d.ds.cat.resources[all[0]]; users != nil {
+		for _, u := range users.List {
+			all = append(all, all[0].Below(u)...)
+		}
+	}
+	return all
+}
