@@ -74,6 +74,12 @@ func (w *world) stream(ctx context.Context, base, query string, headers ...strin
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
+	return w.events(r)
+}
+
+// events sends a request that is answered by server-sent events, and returns their lines.
+func (w *world) events(r *http.Request) <-chan string {
+	w.t.Helper()
 	p := new(http.Protocols)
 	p.SetHTTP1(!w.http2)
 	p.SetUnencryptedHTTP2(w.http2)
@@ -100,7 +106,7 @@ func (w *world) stream(ctx context.Context, base, query string, headers ...strin
 }
 
 // event reads one event: its name, its id and its data.
-func event(t *testing.T, lines <-chan string) (name, id, data string) {
+func event(t testing.TB, lines <-chan string) (name, id, data string) {
 	t.Helper()
 	for line := range lines {
 		field, value, _ := strings.Cut(line, ": ")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/tidwall/gjson"
 
 	"github.com/mayflydb/mayfly/internal/datatest"
 )
@@ -162,12 +163,43 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		w.h.ServeHTTP(rec, r)
 		c.check(r, ask.body, rec)
 	}
+	c.receivers(w)
 	for path, item := range c.doc.Paths.Map() {
 		for method := range item.Operations() {
 			if name := method + " " + path; !c.seen[name] {
 				t.Errorf("%s has not succeeded", name)
 			}
 		}
+	}
+}
+
+// receivers checks what the routes of receivers answer, which need a stream that is open.
+func (c *contract) receivers(w *world) {
+	c.t.Helper()
+	base, _ := w.listen()
+	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
+	w.do("POST", "/_mayfly/entities", `{"path":"s","requiresSession":true}`).want(201)
+	w.do("POST", queueQ+"send", `{"text":"x","repeat":2}`).want(201)
+	_, opened, end := w.openReceiver(base, "q", "")
+	defer end()
+	c.seen["POST /_mayfly/entities/{entity}/receivers"] = true
+	receiver := "/_mayfly/receivers/" + gjson.Get(opened, "receiver").Str
+	got := w.do("POST", receiver+"/receive", "").want(200).body
+	token := `"lockTokens":["` + gjson.GetBytes(got, "messages.0.lockToken").Str + `"]`
+	for _, ask := range []struct{ method, path, body string }{
+		{"POST", receiver + "/receive", `{"count":2}`},
+		{"POST", receiver + "/renew", `{` + token + `}`},
+		{"POST", receiver + "/settle", `{` + token + `,"outcome":"complete"}`},
+		{"POST", receiver + "/settle", `{` + token + `,"outcome":"complete"}`},
+		{"POST", receiver + "/renew", `{` + token + `}`},
+		{"POST", queueQ + "delete", `{"sequenceNumbers":[1]}`},
+		{"PUT", "/_mayfly/entities/s/session-state", `{"session":"a","state":"x"}`},
+		{"POST", "/_mayfly/entities/s/sessions", ""},
+	} {
+		r := w.request(ask.method, ask.path, ask.body)
+		rec := httptest.NewRecorder()
+		w.h.ServeHTTP(rec, r)
+		c.check(r, ask.body, rec)
 	}
 }
 

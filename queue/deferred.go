@@ -7,15 +7,16 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// ReceiveDeferred takes deferred messages by their numbers, all or none: CodeMessageNotFound. session is
-// the receiver that holds the session of theirs, nil where the entity has none.
+// ReceiveDeferred takes deferred messages by their numbers, all or none: CodeMessageNotFound. holder is the
+// receiver that gets their locks. It must hold their session where the entity has sessions; elsewhere nil
+// gives locks that no receiver's end ends.
 func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers []int64, mode Mode,
-	session *Receiver) ([]Delivery, error) {
+	holder *Receiver) ([]Delivery, error) {
 	s, err := q.store(a)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.deferrable(mode, session); err != nil {
+	if err := s.deferrable(mode, holder); err != nil {
 		return nil, err
 	}
 	if len(numbers) == 0 {
@@ -29,11 +30,11 @@ func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers 
 	if err := s.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	claims, err := s.claimAll(numbers, session)
+	claims, err := s.claimAll(numbers, holder)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.readDeferred(ctx, claims, session)
+	list, err := s.readDeferred(ctx, claims, holder)
 	if err != nil {
 		return nil, err
 	}
@@ -100,15 +101,15 @@ func (s *messageStore) deferrable(mode Mode, session *Receiver) error {
 	return nil
 }
 
-// claimAll claims deferred messages, all or none.
-func (s *messageStore) claimAll(numbers []int64, session *Receiver) (list []*claim, err error) {
-	if !s.bySession() {
-		session = nil
+// claimAll claims deferred messages, all or none, for a receiver of this store or for nobody.
+func (s *messageStore) claimAll(numbers []int64, holder *Receiver) (list []*claim, err error) {
+	if holder != nil && holder.s != s {
+		holder = nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, seq := range numbers {
-		c := s.claim(seq, session)
+		c := s.claim(seq, holder)
 		if c == nil {
 			for _, c := range list {
 				s.unclaim(c)

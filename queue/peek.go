@@ -16,6 +16,7 @@ type PeekOptions struct {
 	Max      int     // messages
 	MaxBytes int     // of messages; 0: 1 MiB. One message comes in any case
 	Session  *string // only messages of this session
+	Locks    bool    // tell of locks, too, which the service does not
 }
 
 // Peek shows messages in the order of their numbers, without locks: active, locked, deferred, scheduled.
@@ -49,7 +50,23 @@ func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]D
 			return nil, wrap(err)
 		}
 	}
+	if o.Locks {
+		s.tellLocks(out)
+	}
 	return out, nil
+}
+
+// tellLocks notes until when messages are locked.
+func (s *messageStore) tellLocks(list []Delivery) {
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range list {
+		b := &list[i].Broker
+		if c := s.claims[b.SequenceNumber]; c != nil && c.locked && c.lapses() > now {
+			b.LockedUntil = c.lapses()
+		}
+	}
 }
 
 // browse reads messages in the order of their numbers.

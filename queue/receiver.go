@@ -27,6 +27,9 @@ type ReceiverOptions struct {
 	// KeepLocks lets locks last beyond Close, whatever Options say: for clients whose requests are receivers
 	// of their own.
 	KeepLocks bool
+	// DropLocks ends locks with Close, whatever Options say: their messages are available at once, without a
+	// count.
+	DropLocks bool
 	// Room is the memory that messages which are received count against; nil: they do not. Each Delivery
 	// has what it takes until Release.
 	Room Room
@@ -266,7 +269,7 @@ func (r *Receiver) end(why *entity.Error) {
 }
 
 // Close ends the receiver. The lock of its session is released at once, without a count; locks of messages
-// last until they lapse, but for Options.DropLocksOnDisconnect.
+// last until they lapse, but for DropLocks and Options.DropLocksOnDisconnect.
 func (r *Receiver) Close() {
 	s := r.s
 	s.mu.Lock()
@@ -275,7 +278,7 @@ func (r *Receiver) Close() {
 	switch {
 	case r.lock != nil && !r.lock.lost:
 		s.endSession(r.lock)
-	case r.lock == nil && s.e.m.opts.DropLocksOnDisconnect && !r.o.KeepLocks:
+	case r.lock == nil && (r.o.DropLocks || s.e.m.opts.DropLocksOnDisconnect && !r.o.KeepLocks):
 		for _, c := range r.held {
 			if !c.busy {
 				s.unclaim(c)

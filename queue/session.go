@@ -234,22 +234,27 @@ func (r *Receiver) SessionState(ctx context.Context) (state []byte, err error) {
 		return nil, err
 	}
 	s := r.s
-	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) error {
-		raw, err := v.Get(s.keys.TextKey(layout.FamilyState, r.lock.id))
-		if errors.Is(err, engine.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		_, state, err = decodeState(raw)
-		state = bytes.Clone(state)
+	err = s.e.m.in.Engine().View(ctx, func(v engine.Reader) (err error) {
+		state, err = s.sessionState(v, r.lock.id)
 		return err
 	})
 	if err == nil {
 		err = s.e.m.in.Engine().Settle(ctx, s.e.scope, 0)
 	}
 	return state, wrap(err)
+}
+
+// sessionState reads the state of a session; nil: it has none.
+func (s *messageStore) sessionState(r engine.Reader, id string) ([]byte, error) {
+	raw, err := r.Get(s.keys.TextKey(layout.FamilyState, id))
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, state, err := decodeState(raw)
+	return bytes.Clone(state), err
 }
 
 // decodeState reads the state of a session, and when it was set.

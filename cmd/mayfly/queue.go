@@ -156,7 +156,9 @@ func queueSendCommand() *cobra.Command {
 	}{{"id", "id", "its id, by which duplicates are known"},
 		{"session", "session", "its session"}, {"subject", "subject", "its subject"},
 		{"correlation-id", "correlationId", "its correlation id"}, {"content-type", "contentType",
-			"its content type"}} {
+			"its content type"}, {"to", "to", "its address To"}, {"reply-to", "replyTo", "where to reply to"},
+		{"reply-to-session", "replyToSession", "the session to reply to"},
+		{"partition-key", "partitionKey", "its partition key"}} {
 		texts[f.name] = flags.String(f.flag, "", f.usage)
 	}
 	flags.StringArrayVar(&properties, "property", nil,

@@ -113,6 +113,8 @@ func ofQueues(err error) error {
 		status = http.StatusNotFound
 	case entity.CodeEntityExists, entity.CodeRuleExists, entity.CodeSessionCannotBeLocked:
 		status = http.StatusConflict
+	case entity.CodeMessageLockLost, entity.CodeSessionLockLost:
+		status = http.StatusGone
 	case entity.CodeEntityDisabled, entity.CodeQuotaExceeded:
 		status = http.StatusForbidden
 	case entity.CodeMessageTooLarge,

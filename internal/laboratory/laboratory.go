@@ -70,11 +70,12 @@ type WebhookMetrics struct {
 }
 
 // Laboratory answers the requests for Mayfly's own surface. It has no goroutine of its own, and no state but
-// who plants a seed.
+// who plants a seed, and the receivers whose streams are open.
 type Laboratory struct {
-	opt      Options
-	db       *store.DB
-	planting chan struct{} // holds one while a seed is planted
+	opt       Options
+	db        *store.DB
+	planting  chan struct{} // holds one while a seed is planted
+	receivers receivers
 }
 
 // New makes the laboratory of a database.

@@ -123,9 +123,10 @@ func requestMessageOf(bodies ...[]byte) *RequestMessage {
 		if err != nil {
 			continue
 		}
+		properties, _ := propertiesOf(m.Application)
 		out := &RequestMessage{ID: m.Text(message.MessageID), Session: m.Text(message.GroupID),
 			Subject: m.Text(message.Subject), CorrelationID: m.Text(message.CorrelationID),
-			ContentType: m.Text(message.ContentType), Properties: propertiesOf(m)}
+			ContentType: m.Text(message.ContentType), Properties: properties}
 		out.Text, out.Base64 = bodyOf(m)
 		return out
 	}

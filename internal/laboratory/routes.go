@@ -18,8 +18,8 @@ func (l *Laboratory) Register(g *echo.Group, open, keyed echo.MiddlewareFunc) {
 
 // table returns all routes. A summary is a line without its full stop.
 func table() routes {
-	return slices.Concat(ofServer(), ofClocks(), ofData(), ofExpiry(), ofReapers(), ofQueueing(), ofSubscriptions(),
-		ofFaults(), ofRequests(), ofSeeds(), ofQueries())
+	return slices.Concat(ofServer(), ofClocks(), ofData(), ofExpiry(), ofReapers(), ofQueueing(),
+		ofReceivers(), ofSubscriptions(), ofFaults(), ofRequests(), ofSeeds(), ofQueries())
 }
 
 func (l *Laboratory) openAPI(context.Context, *route.None) (route.Description, error) {

@@ -2,6 +2,8 @@ package laboratory
 
 import (
 	"net/http"
+
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
 func ofQueueing() routes {
@@ -30,6 +32,10 @@ func ofQueueing() routes {
 			Failing(404, 408),
 		on(post, entity+"/resubmit", "Send dead letters again to where they died", (*Laboratory).resubmit).
 			Failing(404),
+		on(post, entity+"/delete", "Delete messages by their numbers", (*Laboratory).deleteMessages).
+			Failing(404),
+		on(put, entity+"/session-state", "Set the state of a session; an empty one clears it",
+			(*Laboratory).setSessionState).Failing(404, 409),
 		on(post, entity+"/purge", "Delete the messages of an entity that nobody has locked",
 			(*Laboratory).purgeMessages).
 			Failing(404),
@@ -38,6 +44,22 @@ func ofQueueing() routes {
 			Failing(404, 408, 503),
 		on(get, entity+"/forecast", "When messages of an entity expire",
 			(*Laboratory).forecastMessages).Failing(404),
+	}
+}
+
+func ofReceivers() routes {
+	const receiver = root + "/receivers/{receiver}"
+	return routes{
+		route.Raw(post, root+"/entities/{entity}/receivers",
+			"Open a receiver in peek-lock, whose locks end with the stream of events that this answers",
+			(*Laboratory).streamReceiver).
+			As(route.Media{Kind: eventKind, Description: receiverText}).Failing(404, 408, 409),
+		on(post, receiver+"/receive", "Lock messages for a receiver", (*Laboratory).receiveLocked).
+			Failing(404, 409, 410),
+		on(post, receiver+"/settle", "Complete, abandon, defer, dead-letter or release locked messages",
+			(*Laboratory).settleMessages).Failing(404, 410),
+		on(post, receiver+"/renew", "Renew locks of messages, or that of the session",
+			(*Laboratory).renewLocks).Failing(404, 410),
 	}
 }
 

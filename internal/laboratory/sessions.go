@@ -1,27 +1,104 @@
 package laboratory
 
-import "context"
+import (
+	"context"
+	"encoding/base64"
+	"time"
+	"unicode/utf8"
 
-// Sessions are the ids of sessions that have messages, in order.
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
+)
+
+// Sessions are those that have messages or a state, in the order of their ids.
 type Sessions struct {
-	Sessions []string `json:"sessions" nullable:"false"`
+	Sessions []string  `json:"sessions" nullable:"false" description:"Their ids."`
+	Details  []Session `json:"details" nullable:"false"`
+}
+
+// Session is what is known of a session.
+type Session struct {
+	ID       string `json:"id"`
+	Messages int    `json:"messages" description:"That are active, at most 10000."`
+	SessionState
+	Locked bool       `json:"locked"`
+	Holder string     `json:"holder,omitempty" description:"The name of the client that holds the lock."`
+	Until  *time.Time `json:"lockedUntil,omitempty"`
+}
+
+// SessionState is the state of a session, of which both members are empty where there is none.
+type SessionState struct {
+	State       string `json:"state,omitempty"`
+	StateBase64 string `json:"stateBase64,omitempty" description:"The state, where it is no text."`
+}
+
+func sessionStateOf(state []byte) (out SessionState) {
+	if utf8.Valid(state) {
+		out.State = string(state)
+	} else {
+		out.StateBase64 = base64.StdEncoding.EncodeToString(state)
+	}
+	return out
 }
 
 type sessionsRequest struct {
 	InEntity
-	Skip  int      `json:"skip,omitempty" minimum:"0" maximum:"1000000000" description:"Those that go by first."`
-	Count int      `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
-	_     struct{} `body:"optional" takes:"sessions takes %" additionalProperties:"false"`
+	Skip  int `json:"skip,omitempty" minimum:"0" maximum:"1000000000" description:"Those that go by first."`
+	Count int `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
+	Room
+	_ struct{} `body:"optional" takes:"sessions takes %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) listSessions(ctx context.Context, in *sessionsRequest) (Sessions, error) {
+	if err := in.Room.take(); err != nil {
+		return Sessions{}, err
+	}
 	whole := OfStore{}
-	ids, err := in.queues.Sessions(ctx, whole.address(in.Entity), nil, in.Skip, in.Count)
+	list, err := in.queues.InspectSessions(ctx, whole.address(in.Entity), in.Skip, in.Count)
 	if err != nil {
 		return Sessions{}, ofQueues(err)
 	}
-	if ids == nil {
-		ids = []string{}
+	out := Sessions{make([]string, len(list)), make([]Session, len(list))}
+	for i, s := range list {
+		out.Sessions[i] = s.ID
+		out.Details[i] = Session{ID: s.ID, Messages: s.Messages, SessionState: sessionStateOf(s.State),
+			Locked: s.Locked, Holder: s.Holder}
+		if s.Locked {
+			until := s.Until.UTC()
+			out.Details[i].Until = &until
+		}
 	}
-	return Sessions{ids}, nil
+	return out, nil
+}
+
+type sessionStateRequest struct {
+	InEntity
+	Session route.Named `json:"session"`
+	SessionState
+	_ struct{} `takes:"the state of a session takes %" additionalProperties:"false"`
+}
+
+// setSessionState sets the state of a session; an empty one clears it. It uses the receiver that holds the
+// session here, or locks the session for the moment.
+func (l *Laboratory) setSessionState(ctx context.Context, in *sessionStateRequest) (route.None, error) {
+	state := []byte(in.State)
+	if in.StateBase64 != "" {
+		raw, err := base64.StdEncoding.DecodeString(in.StateBase64)
+		if err != nil || in.State != "" {
+			return route.None{}, route.BadRequest("The state is 'state' or 'stateBase64', which is base64.")
+		}
+		state = raw
+	}
+	at := entity.Address{Entity: in.entity.Path}
+	if held := l.receivers.holding(at, string(in.Session)); held != nil {
+		return route.None{}, ofQueues(held.SetSessionState(ctx, state, nil))
+	}
+	r, err := in.queues.OpenReceiver(ctx, at, queue.ReceiverOptions{Name: "laboratory",
+		Session: &queue.SessionRequest{ID: string(in.Session)}})
+	if err != nil {
+		return route.None{}, ofQueues(err)
+	}
+	defer r.Close()
+	return route.None{}, ofQueues(r.SetSessionState(ctx, state, nil))
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/hex"
 	"fmt"
+	"strings"
 )
 
 // Symbol is a name out of a domain that protocols define.
@@ -22,6 +23,13 @@ func (u UUID) String() string {
 		at += 1 + 2*len(part)
 	}
 	return string(b[:])
+}
+
+// ParseUUID reads a UUID as String writes it, in letters of either case; ok is false for any other text.
+func ParseUUID(text string) (u UUID, ok bool) {
+	digits := strings.ReplaceAll(text, "-", "")
+	n, err := hex.Decode(u[:min(len(digits)/2, len(u))], []byte(digits[:min(len(digits), 2*len(u))]))
+	return u, err == nil && n == len(u) && strings.EqualFold(u.String(), text)
 }
 
 // Timestamp is a moment in milliseconds since 1970.

@@ -272,3 +272,16 @@ func FuzzValue(f *testing.F) {
 		}
 	})
 }
+
+// TestParseUUID: a UUID is read as it is written, and nothing else is one.
+func TestParseUUID(t *testing.T) {
+	const text = "9e2a1d0c-0a0b-1122-3344-0123456789ab"
+	for given, want := range map[string]bool{text: true, strings.ToUpper(text): true, "": false, text[1:]: false,
+		strings.ReplaceAll(text, "-", ""): false, text + "0": false, "g" + text[1:]: false,
+		"-9e2a1d0c" + text[9:]: false} {
+		u, ok := ParseUUID(given)
+		if ok != want || ok && u.String() != text {
+			t.Errorf("%q: %v %t", given, u, ok)
+		}
+	}
+}

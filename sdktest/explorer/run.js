@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { browser as dataBrowser } from './browser.js'
 import { forms } from './forms.js'
 import { journey } from './journey.js'
+import { messages } from './messages.js'
 import { overview } from './overview.js'
 import { querypage } from './querypage.js'
 import { requests } from './requests.js'
@@ -32,6 +33,7 @@ const parts = {
 	forms,
 	trouble,
 	browser: dataBrowser,
+	messages,
 	querypage,
 	requests,
 	views,

@@ -22,7 +22,7 @@ const places = [
 	['dead', '#/queue/orders/dead'],
 	['queue-time', '#/queue/orders/time'],
 	['queue-settings', '#/queue/orders/settings'],
-	['sessions', '#/queue/talks/sessions?session=ada'],
+	['sessions', '#/queue/talks/sessions?session=%3Dada'],
 	['rules', '#/queue/news%2Fsubscriptions%2Fall/rules'],
 	['topic', '#/queue/news'],
 	['new-entity', '#/', 'New queue or topic'],

@@ -178,7 +178,7 @@ var (
 		404: "What the path or the body names does not exist.",
 		408: "It has not come about in the time that it was given.",
 		409: "There is one of that name already.",
-		410: "The partition key range does not exist any more.",
+		410: "It is gone: the partition key range, or the lock.",
 		503: "The server shuts down, or the store does not work now.",
 	}
 )

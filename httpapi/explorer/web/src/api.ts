@@ -100,32 +100,37 @@ export interface Extra {
 	raw?: boolean // body stays the text: it is not parsed
 }
 
-// ask sends a signed request. path has its ids escaped. An answer beyond 399 is thrown as a Failure.
-export async function ask(method: string, path: string, extra: Extra = {}): Promise<Answer> {
+// send sends a signed request and returns its answer, whatever that is. path has its ids escaped.
+async function send(method: string, path: string, extra: Extra): Promise<Response> {
 	const date = new Date().toUTCString(),
 		at = link(path)
 	const text = `${method.toLowerCase()}\n${at.type}\n${at.link}\n${date.toLowerCase()}\n\n`
 	const sent = extra.text ?? (extra.body === undefined ? undefined : JSON.stringify(extra.body))
 	if (/\/\.{1,2}(\/|$)/.test(path)) throw new Failure(0, '', 'A browser asks for nothing that is named . or ..')
+	const secret = await signingKey() // which tells where there is no crypto.subtle
+	const mac = await crypto.subtle.sign('HMAC', secret, new TextEncoder().encode(text))
+	const sig = btoa(String.fromCharCode(...new Uint8Array(mac)))
+	return fetch(path + (extra.query ?? ''), {
+		method,
+		signal: extra.signal,
+		cache: 'no-store',
+		credentials: 'omit',
+		headers: {
+			authorization: encodeURIComponent(`type=master&ver=1.0&sig=${sig}`),
+			'x-ms-date': date,
+			'x-ms-version': '2020-07-15',
+			'x-mayfly-explorer': '1', // the log of requests tells these from those of programs
+			...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+			...extra.headers,
+		},
+		body: sent,
+	})
+}
+
+// ask sends a signed request. path has its ids escaped. An answer beyond 399 is thrown as a Failure.
+export async function ask(method: string, path: string, extra: Extra = {}): Promise<Answer> {
 	try {
-		const secret = await signingKey() // which tells where there is no crypto.subtle
-		const mac = await crypto.subtle.sign('HMAC', secret, new TextEncoder().encode(text))
-		const sig = btoa(String.fromCharCode(...new Uint8Array(mac)))
-		const response = await fetch(path + (extra.query ?? ''), {
-			method,
-			signal: extra.signal,
-			cache: 'no-store',
-			credentials: 'omit',
-			headers: {
-				authorization: encodeURIComponent(`type=master&ver=1.0&sig=${sig}`),
-				'x-ms-date': date,
-				'x-ms-version': '2020-07-15',
-				'x-mayfly-explorer': '1', // the log of requests tells these from those of programs
-				...(sent === undefined ? {} : { 'content-type': 'application/json' }),
-				...extra.headers,
-			},
-			body: sent,
-		})
+		const response = await send(method, path, extra)
 		const raw = await response.text()
 		let body: any = null
 		try {
@@ -141,6 +146,38 @@ export async function ask(method: string, path: string, extra: Extra = {}): Prom
 		if (e instanceof Failure && e.status === 401) for (const tell of strangers) tell()
 		if (e instanceof TypeError) throw new Failure(0, '', 'The server does not answer.')
 		throw e
+	}
+}
+
+// listen sends a signed request whose answer is a stream of server-sent events, and calls heard with each. It returns
+// when the stream ends.
+export async function listen(
+	path: string,
+	extra: Extra,
+	heard: (event: string, data: any) => void,
+): Promise<void> {
+	const response = await send('POST', path, extra)
+	if (!response.ok || !response.body) {
+		const text = await response.text()
+		let body: any = text
+		try {
+			body = JSON.parse(text)
+		} catch {
+			/* it is told as it is */
+		}
+		throw new Failure(response.status, '', reason(body))
+	}
+	const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+	for (let rest = ''; ; ) {
+		const { value, done } = await reader.read()
+		if (done) return
+		const events = (rest + value).split('\n\n')
+		rest = events.pop()!
+		for (const text of events) {
+			const name = /^event: (.*)$/m.exec(text),
+				data = /^data: (.*)$/m.exec(text)
+			if (name && data) heard(name[1], JSON.parse(data[1]))
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
-// The settings of a queue, a topic or a subscription: those that can be changed, and those that are chosen when
-// it is made.
+// The settings of a queue, a topic or a subscription: those that can be changed, and those that are fixed
+// at its creation.
 import { useState } from 'preact/hooks'
 import { entityPath, patch } from './api'
 import { stamp, tell } from './state'
@@ -13,17 +13,17 @@ export function EntitySettings(p: { of: any }) {
 	return (
 		<>
 			<Change key={JSON.stringify(changing.map(name => q[name]))} of={q} />
-			<Panel title="Chosen when it was made">
+			<Panel title="Fixed at creation">
 				<Table
-					label="Chosen when it was made"
-					head={['What', 'Value']}
+					label="Fixed at creation"
+					head={['Property', 'Value']}
 					rows={[
 						...(q.kind === 'topic' ? [] : [['Sessions', yes(q.requiresSession)]]),
 						...(q.kind === 'subscription'
 							? []
-							: [['Drops what is sent twice', yes(q.detectsDuplicates)]]),
-						['Made', stamp(Date.parse(q.created))],
-						['Used last', stamp(Date.parse(q.accessed))],
+							: [['Duplicate detection', yes(q.detectsDuplicates)]]),
+						['Created', stamp(Date.parse(q.created))],
+						['Last accessed', stamp(Date.parse(q.accessed))],
 					]}
 				/>
 			</Panel>
@@ -84,17 +84,17 @@ function Change(p: { of: any }) {
 					set={setStatus}
 					of={[
 						['Active', 'Active'],
-						['SendDisabled', 'Takes no messages'],
-						['ReceiveDisabled', 'Gives no messages'],
-						['Disabled', 'Neither takes nor gives'],
+						['SendDisabled', 'Send disabled'],
+						['ReceiveDisabled', 'Receive disabled'],
+						['Disabled', 'Disabled'],
 					]}
 				/>
 				{text('defaultTimeToLive', 'Time to live', 'messages stay', 'ISO 8601: PT10M, P14D')}
 				{!topic && (
 					<>
-						{text('lockDuration', 'Lock', 'PT1M', 'From 5 seconds to 5 minutes')}
+						{text('lockDuration', 'Lock duration', 'PT1M', 'From 5 seconds to 5 minutes')}
 						<Text
-							label="Deliveries at most"
+							label="Max delivery count"
 							value={most}
 							set={setMost}
 							bad={wrongCount(most)}
@@ -102,16 +102,16 @@ function Change(p: { of: any }) {
 							type="number"
 						/>
 						<Check value={dead} set={setDead}>
-							Keep expired messages as dead letters
+							Dead-letter expired messages
 						</Check>
 						{text('forwardTo', 'Forward to', 'nothing')}
 						{text('forwardDeadLettersTo', 'Forward dead letters to', 'nothing')}
 					</>
 				)}
-				{q.detectsDuplicates && text('duplicatesWithin', 'Ids are remembered for', 'PT10M')}
-				{text('autoDeleteOnIdle', 'Delete when idle for', 'never', 'At least five minutes')}
+				{q.detectsDuplicates && text('duplicatesWithin', 'Duplicate detection window', 'PT10M')}
+				{text('autoDeleteOnIdle', 'Auto-delete after idle for', 'never', 'At least five minutes')}
 			</div>
-			<p class="hint">Locks that receivers hold are lost when settings are saved.</p>
+			<p class="hint">Saving settings ends the locks of all receivers.</p>
 		</FormPanel>
 	)
 }

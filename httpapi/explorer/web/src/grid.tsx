@@ -69,6 +69,7 @@ export interface GridProps<R> {
 	sight?: (first: number, last: number) => void
 	open?: (row: R, index: number) => void
 	opened?: string // the key of the row that is open beside the grid
+	moved?: (row: R, index: number) => void // a key has led to another row
 	selection?: Selection
 	select?: (s: Selection) => void
 	sort?: GridSort | null
@@ -167,6 +168,7 @@ export function Grid<R>(p: GridProps<R>) {
 		const i = Math.max(on || !p.rows.length ? 0 : -1, Math.min(p.rows.length - 1, to))
 		setRow(i)
 		reveal(i)
+		if (i >= 0 && p.rows[i] !== undefined) p.moved?.(p.rows[i], i)
 		if (on && p.select) p.select(selected(keys(from.current, i)))
 		else from.current = Math.max(0, i)
 	}

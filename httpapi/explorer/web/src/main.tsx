@@ -3,6 +3,7 @@ import { useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } from 'pr
 import { get, hasKey, onUnauthorized, signIn, signOut } from './api'
 import { commands, dress } from './commands'
 import { ContainerPage } from './container'
+import { useCounts } from './counts'
 import { NewContainer, NewDatabase, NewEntity } from './create'
 import { DatabasePage, Nowhere } from './database'
 import { begin } from './early'
@@ -76,6 +77,7 @@ function App() {
 		[keys, setKeys] = useState(false),
 		[making, make] = useState('')
 	const { data: tree, error } = useTree(locked)
+	useCounts(tree?.entities)
 	const main = useRef<HTMLElement>(null)
 	useSignal('away')
 	// There may be thousands in the tree: it is drawn anew where it changes alone.

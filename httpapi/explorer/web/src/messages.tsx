@@ -1,138 +1,304 @@
-// The messages of an entity, or its dead letters: looked at, taken, sent again.
-import { entityPath, exact, post } from './api'
-import { Countdown } from './documents'
-import { note, plural, tell, useData, useShown, useSignal, useTick } from './state'
-import { Bad, Button, Confirm, Json, Panel, Table } from './ui'
-
-const page = 100
-
-export function Messages(p: { path: string; dead?: boolean }) {
-	const moved = useSignal('data'),
-		[fromText, setFrom] = useShown('from', '0'),
-		[open, setOpen] = useShown('message')
-	const from = Number(fromText)
-	const { data, error } = useData<any>(
-		() => post(entityPath(p.path, 'peek'), { count: page, from, deadLetters: !!p.dead }),
-		[p.path, p.dead, from, moved],
-	)
-	const list: any[] = data?.messages ?? [],
-		one = list.find(m => String(m.sequenceNumber) === open)
-	useTick(500)
-	const resubmit = async (which: unknown) => {
-		const done = await post(entityPath(p.path, 'resubmit'), which)
-		note(`${plural(done.messages, 'message')} sent again.`)
-		tell('data')
-		tell('tree')
-	}
-	const take = () => takeOne(p.path, { deadLetters: !!p.dead })
-	return (
-		<Panel
-			title={p.dead ? 'Dead letters' : 'Messages'}
-			side={
-				<>
-					{p.dead && (
-						<Button kind="main" disabled={!list.length} do={() => resubmit({})}>
-							Resubmit all
-						</Button>
-					)}
-					<Button do={take} disabled={!list.length}>
-						Take one
-					</Button>
-					<Confirm
-						word="Purge"
-						what={`All ${p.dead ? 'dead letters' : 'messages that nobody has locked'} are gone then.`}
-						do={async () => {
-							note(
-								`${plural((await post(entityPath(p.path, 'purge'), { deadLetters: !!p.dead })).messages, 'message')} purged.`,
-							)
-							tell('data')
-						}}
-					/>
-				</>
-			}
-		>
-			<Bad text={error} />
-			<Table
-				label="Messages"
-				head={[
-					'Number',
-					'Id',
-					'Session',
-					'State',
-					'Tried',
-					p.dead ? 'Died of' : 'Expires in',
-					'Body',
-					...(p.dead ? [''] : []),
-				]}
-				empty={p.dead ? 'No dead letter.' : 'No message.'}
-				rows={list.map(m => [
-					<button
-						type="button"
-						class="btn quiet num"
-						aria-expanded={m === one}
-						onClick={() => setOpen(m === one ? '' : String(m.sequenceNumber), true)}
-					>
-						{m.sequenceNumber}
-					</button>,
-					<span class="mono">{m.id}</span>,
-					m.session ?? '',
-					m.life.lockedUntil ? 'locked' : m.state,
-					m.deliveryCount,
-					p.dead ? String(m.properties?.DeadLetterReason ?? '') : <Left of={m} />,
-					<Body of={m} />,
-					...(p.dead
-						? [
-								<Button do={() => resubmit({ sequenceNumber: m.sequenceNumber })}>
-									Resubmit {m.sequenceNumber}
-								</Button>,
-							]
-						: []),
-				])}
-			/>
-			{one && (
-				<div class="message">
-					<p>{one.life.why}</p>
-					{p.dead && (
-						<p>
-							<b>{one.properties?.DeadLetterReason}</b>{' '}
-							{one.properties?.DeadLetterErrorDescription}
-						</p>
-					)}
-					<Json of={body(one)} />
-				</div>
-			)}
-			<div class="row">
-				{from > 0 && <Button do={() => setFrom('0', true)}>First</Button>}
-				{list.length === page && (
-					<Button do={() => setFrom(String(list[page - 1].sequenceNumber + 1), true)}>
-						Next {page}
-					</Button>
-				)}
-			</div>
-		</Panel>
-	)
-}
-
-// takeOne takes the first message, of a session where one is named.
-export async function takeOne(path: string, of: { session?: string; deadLetters?: boolean }) {
-	const { messages } = await post(entityPath(path, 'receive'), { count: 1, ...of })
-	note(messages.length ? `Message ${messages[0].id} is taken.` : 'There was none to take.')
-	tell('data')
-	tell('tree')
-}
+// The messages of an entity, or its dead letters, beside the one that is open.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { entityPath, Failure, post } from './api'
+import { draftOf, EditDialog, emptyDraft, SendDialog, type Draft } from './compose'
+import { Countdown } from './documentcells'
+import { Grid, type GridColumn } from './grid'
+import type { Entity } from './tree'
+import { MenuButton } from './menu'
+import { MessageDetail, reasonOf } from './messagedetail'
+import { exportMessages } from './messageexport'
+import { peek, useMessages } from './messagerows'
+import { stateText } from './messagetext'
+import { Received, ReceiveDialog } from './receive'
+import { isSelected, noRows, type Selection } from './selection'
+import { note, plural, stamp, tell, useShown } from './state'
+import { Bad, Button, Dialog, Empty, Text } from './ui'
 
 export const Left = (p: { of: any }) => (
 	<Countdown at={p.of.life.expires ? Date.parse(p.of.life.expires) : null} db="" />
 )
-export const Body = (p: { of: any }) => (
-	<span class="mono soft cut">{(p.of.text ?? p.of.base64 ?? '').slice(0, 300)}</span>
-)
 
-// body is a message with its body as JSON, where it is some.
-function body(m: any) {
-	try {
-		return { ...m, text: undefined, body: exact(m.text) }
-	} catch {
-		return m
+const number = (m: any) => String(m.sequenceNumber?.rawJSON ?? m.sequenceNumber)
+const bodyOf = (m: any) => m.text ?? m.base64 ?? ''
+
+// messageColumns are the columns of a list of messages.
+export function messageColumns(dead: boolean, sessions: boolean): GridColumn<any>[] {
+	return [
+		{ name: 'number', label: 'Number', value: number, width: 76, class: 'num' },
+		{ name: 'id', label: 'Message id', value: m => m.id, share: 1 },
+		...(sessions ? [{ name: 'session', label: 'Session', value: (m: any) => m.session ?? '', width: 90 }] : []),
+		...(dead
+			? [{ name: 'reason', label: 'Reason', value: (m: any) => reasonOf(m)[0], share: 1, class: 'plain' }]
+			: [
+					{ name: 'state', label: 'State', value: stateText, width: 90, class: 'plain' },
+					{
+						name: 'expires',
+						label: 'Expires in',
+						value: (m: any) => m.life.expires,
+						cell: (m: any) => <Left of={m} />,
+						width: 96,
+						class: 'num',
+					},
+				]),
+		{ name: 'tried', label: 'Delivery count', value: m => m.deliveryCount, width: 124, class: 'num', hidden: !dead },
+		{ name: 'body', label: 'Body', value: bodyOf, share: 2, class: 'mono soft' },
+		{ name: 'subject', label: 'Subject', value: m => m.subject ?? '', width: 110, hidden: true },
+		{ name: 'correlation', label: 'Correlation id', value: m => m.correlationId ?? '', width: 110, hidden: true },
+		{ name: 'enqueued', label: 'Enqueued', value: m => stamp(Date.parse(m.enqueued)), width: 160, hidden: true, class: 'num' },
+	]
+}
+
+// told tells what became of messages that were named, and throws why one stayed.
+function told(out: any, done: string) {
+	if (out.messages) note(`${plural(out.messages, 'message')} ${done}.`)
+	tell('data')
+	if (out.failed?.length) throw new Failure(0, '', `Message ${out.failed[0].sequenceNumber}: ${out.failed[0].message}`)
+}
+
+export function Messages(p: { of: Entity; dead?: boolean }) {
+	const dead = !!p.dead,
+		path = p.of.path,
+		sessions = !!p.of.requiresSession
+	const to = path.replace(/\/subscriptions\/.*$/i, '') // where what is sent again goes
+	const grid = useRef<HTMLDivElement>(null)
+	const list = useMessages(path, dead ? { deadLetters: true } : {}, () => (grid.current?.scrollTop ?? 0) > 0)
+	const [open, setOpen] = useShown('message'),
+		[selection, select] = useState<Selection>(noRows),
+		[locked, showLocked] = useState<any>(null),
+		[sending, send] = useState<Draft | null>(null),
+		[editing, edit] = useState<any>(null),
+		[receiving, ask] = useState(''),
+		[elsewhere, setElsewhere] = useState<any>(null)
+	const total = dead ? p.of.deadLetters : p.of.active + p.of.scheduled
+	const inList = list.rows.find(m => number(m) === open)
+	useEffect(() => {
+		if (!open || inList || list.busy) return setElsewhere(null)
+		let late = false
+		peek(path, { deadLetters: dead, from: Number(open), count: 1 }).then(
+			([m]) => !late && setElsewhere(m && number(m) === open ? m : null),
+			() => !late && setElsewhere(null),
+		)
+		return () => {
+			late = true
+		}
+	}, [open, !inList, list.busy])
+	const shown = locked ?? inList ?? elsewhere,
+		chosen = list.rows.filter(m => isSelected(selection, number(m))),
+		all = selection.all && list.more
+	const numbers = chosen.map(m => m.sequenceNumber)
+	const show = (m: any) => {
+		showLocked(null)
+		setOpen(number(m))
 	}
+	const resubmit = async () => {
+		const out = await post(
+			entityPath(path, 'resubmit'),
+			!chosen.length || all ? {} : { sequenceNumbers: numbers },
+		)
+		select(noRows)
+		told(out, 'sent again')
+	}
+	const remove = async () => {
+		const out = await post(entityPath(path, 'delete'), { sequenceNumbers: numbers, deadLetters: dead })
+		select(noRows)
+		told(out, 'deleted')
+	}
+	return (
+		<>
+			<Received
+				path={path}
+				dead={dead}
+				show={m => {
+					setOpen('')
+					showLocked(m)
+				}}
+				shown={locked}
+			/>
+			<div class="bar" role="group" aria-label={dead ? 'Dead letters' : 'Messages'}>
+				{dead ? (
+					<Button kind="main" disabled={!list.rows.length} do={resubmit}>
+						{chosen.length && !all ? `Resubmit ${chosen.length}` : 'Resubmit all'}
+					</Button>
+				) : (
+					p.of.kind === 'queue' && (
+						<Button kind="main" do={() => send(emptyDraft())}>
+							Send message
+						</Button>
+					)
+				)}
+				<MenuButton
+					word="Receive"
+					items={() => [
+						{ label: 'Peek-lock…', do: () => ask('lock') },
+						{ label: 'Receive and delete…', do: () => ask('delete'), bad: true },
+					]}
+				/>
+				<Button disabled={!chosen.length || (!dead && sessions)} do={() => ask('remove')}>
+					Delete{chosen.length ? ` ${chosen.length}` : ''}
+				</Button>
+				<Button do={() => exportMessages(path, dead, chosen.length && !all ? chosen : undefined)}>
+					Export{chosen.length && !all ? ` ${chosen.length}` : ''}
+				</Button>
+				<Button do={list.reload}>Reload</Button>
+				<button type="button" class="btn bad" onClick={() => ask('purge')}>
+					Purge
+				</button>
+			</div>
+			<Bad text={list.error} />
+			{list.error && !list.rows.length ? (
+				<Empty>
+					The messages could not be read. <Button do={list.reload}>Try again</Button>
+				</Empty>
+			) : (
+				<div class="split">
+					<div class="grid-box">
+						{list.fresh > 0 && (
+							<button
+								type="button"
+								class="btn fresh"
+								onClick={() => {
+									list.show()
+									grid.current!.scrollTop = grid.current!.scrollHeight
+								}}
+							>
+								{list.fresh.toLocaleString('en')} new
+							</button>
+						)}
+						<Grid
+							label={dead ? 'Dead letters' : 'Messages'}
+							kept={dead ? 'dead-letters' : 'messages'}
+							columns={messageColumns(dead, sessions)}
+							rows={list.rows}
+							keyOf={number}
+							total={Math.max(total, list.more ? total : list.rows.length)}
+							more={list.more}
+							sight={(_, last) => last >= list.rows.length - 20 && list.loadMore()}
+							place={`${path} ${dead}`}
+							open={show}
+							moved={m => open && show(m)}
+							opened={open}
+							selection={selection}
+							select={select}
+							busy={list.busy}
+							tick={500}
+							at={grid}
+							empty={
+								dead ? (
+									'No dead letter.'
+								) : (
+									<>
+										<p>No message.</p>
+										{p.of.kind === 'queue' && (
+											<Button do={() => send(emptyDraft())}>Send the first one</Button>
+										)}
+									</>
+								)
+							}
+						/>
+					</div>
+					{shown ? (
+						<MessageDetail
+							key={shown.lockToken ?? number(shown)}
+							of={shown}
+							side={
+								<>
+									{dead && !shown.lockToken && (
+										<>
+											<Button
+												do={async () => {
+													told(
+														await post(entityPath(path, 'resubmit'), {
+															sequenceNumber: shown.sequenceNumber,
+														}),
+														'sent again',
+													)
+												}}
+											>
+												Resubmit
+											</Button>
+											<Button do={() => edit(shown)}>Edit and resubmit</Button>
+										</>
+									)}
+									<Button do={() => send(draftOf(shown))}>Send again</Button>
+								</>
+							}
+						/>
+					) : (
+						<div class="panel message">
+							<Empty>Choose a message to see its body and properties.</Empty>
+						</div>
+					)}
+				</div>
+			)}
+			{sending && (
+				<SendDialog path={to} of={sending} session={sessions && to === path} title={`Send to ${to}`} close={() => send(null)} />
+			)}
+			{editing && <EditDialog path={path} of={editing} close={() => edit(null)} />}
+			{receiving === 'lock' && (
+				<ReceiveDialog path={path} dead={dead} sessions={sessions && !dead} close={() => ask('')} />
+			)}
+			{receiving === 'delete' && (
+				<TakeDialog path={path} dead={dead} sessions={sessions && !dead} close={() => ask('')} />
+			)}
+			{receiving === 'remove' && (
+				<Dialog title={`Delete ${plural(chosen.length, 'message')}?`} close={() => ask('')} send={remove} word="Delete" bad>
+					<p>Deleted messages cannot be restored. Locked messages stay.</p>
+				</Dialog>
+			)}
+			{receiving === 'purge' && <PurgeDialog path={path} dead={dead} close={() => ask('')} />}
+		</>
+	)
+}
+
+// TakeDialog receives and deletes.
+function TakeDialog(p: { path: string; dead: boolean; sessions: boolean; close: () => void }) {
+	const [count, setCount] = useState('1'),
+		[session, setSession] = useState('')
+	return (
+		<Dialog
+			title="Receive and delete"
+			close={p.close}
+			word="Receive and delete"
+			bad
+			send={async () => {
+				const { messages } = await post(entityPath(p.path, 'receive'), {
+					count: Number(count) || 1,
+					deadLetters: p.dead,
+					...(p.sessions && { session }),
+				})
+				note(messages.length ? `${plural(messages.length, 'message')} received and deleted.` : 'There was none to receive.')
+				tell('data')
+			}}
+		>
+			<Text label="Messages, at most" value={count} set={setCount} type="number" />
+			{p.sessions && <Text label="Session id" value={session} set={setSession} />}
+			<p>Messages that are received this way are deleted at once.</p>
+		</Dialog>
+	)
+}
+
+// PurgeDialog deletes everything after the name of the entity is typed.
+function PurgeDialog(p: { path: string; dead: boolean; close: () => void }) {
+	const [name, setName] = useState('')
+	return (
+		<Dialog
+			title={p.dead ? 'Purge dead letters' : 'Purge messages'}
+			close={p.close}
+			word="Purge"
+			bad
+			send={async () => {
+				if (name !== p.path) throw new Failure(0, '', `Type ${p.path} to purge it.`)
+				const out = await post(entityPath(p.path, 'purge'), { deadLetters: p.dead })
+				note(`${plural(out.messages, 'message')} purged.`)
+				tell('data')
+			}}
+		>
+			<p class="wide">
+				This deletes all {p.dead ? 'dead letters' : 'messages that are not locked or scheduled'} of <b>{p.path}</b>. They cannot
+				be restored.
+			</p>
+			<Text label="Name of the entity" value={name} set={setName} hint={`Type ${p.path} to confirm`} wide />
+		</Dialog>
+	)
 }

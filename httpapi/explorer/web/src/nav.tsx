@@ -1,14 +1,22 @@
 // What is beside every page: the tree of what exists, and the clock.
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { useCount } from './counts'
 import { Loading } from './loading'
 import { nowOf, stamp, url, useClock, useTick } from './state'
-import type { Tree } from './tree'
+import type { Entity, Tree } from './tree'
+
+// Count is how many messages an entity has, as the server has told last.
+function Count(p: { of: Entity }) {
+	const q = useCount(p.of)
+	return <>{q.deadLetters ? `${q.active} · ${q.deadLetters} dead` : q.active}</>
+}
 
 export function Nav(p: { tree: Tree | null; path: string[]; make: (what: string) => void }) {
 	const [filter, set] = useState('')
 	const has = (s: string) => s.toLowerCase().includes(filter.toLowerCase())
 	const same = (a?: string, b?: string) => a?.toLowerCase() === b?.toLowerCase() // as paths of queues are
-	const link = (parts: string[], text: string, count?: string, deep = false) => {
+	const link = (parts: string[], text: string, count?: ComponentChildren, deep = false) => {
 		const current =
 			parts.every((part, i) => same(part, p.path[i])) && (deep || parts.length === p.path.length)
 		return (
@@ -55,12 +63,7 @@ export function Nav(p: { tree: Tree | null; path: string[]; make: (what: string)
 				{p.tree?.entities
 					.filter(q => has(q.path))
 					.map(q =>
-						link(
-							['queue', q.path],
-							q.path,
-							q.deadLetters ? `${q.active} · ${q.deadLetters} dead` : String(q.active),
-							true,
-						),
+						link(['queue', q.path], q.path, <Count of={q} />, true),
 					)}
 				<button type="button" class="btn quiet" onClick={() => p.make('entity')}>
 					New queue or topic

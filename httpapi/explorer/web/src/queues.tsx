@@ -1,17 +1,18 @@
 // A queue, a topic or a subscription: its messages, its dead letters, its sessions, and what sends to it.
-import { useState } from 'preact/hooks'
-import { entityPath, get, post, remove } from './api'
+import { entityPath, remove } from './api'
+import { SendPanel } from './compose'
+import { useEntity } from './counts'
 import { EntitySettings } from './entity'
 import { Forecast } from './forecast'
 import { Messages } from './messages'
+import './queue.css'
 import { Rules } from './rules'
 import { Sessions } from './sessions'
-import { go, tell, url, useClock, useData, useSignal } from './state'
-import { Bad, Button, Confirm, Panel, Stats, Tabs, Text } from './ui'
+import { go, tell, url, useClock } from './state'
+import { Bad, Confirm, Panel, Stats, Tabs } from './ui'
 
 export function QueuePage(p: { path: string; tab: string }) {
-	const moved = useSignal('data')
-	const { data, error } = useData<any>(() => get(entityPath(p.path)), [p.path, moved])
+	const { data, error } = useEntity(p.path)
 	useClock('')
 	const topic = data?.kind === 'topic',
 		dead = data?.deadLetters ?? 0
@@ -34,19 +35,26 @@ export function QueuePage(p: { path: string; tab: string }) {
 				<h1>
 					{p.path} {data && <span class="chip">{data.kind}</span>}
 				</h1>
-				<div class="row">
-					<Confirm
-						word="Delete"
-						what={`${p.path} and all its messages are gone then.`}
-						do={async () => {
-							await remove(entityPath(p.path))
-							tell('tree')
-							go()
-						}}
-					/>
-				</div>
+				{data && (
+					<div class="row">
+						<Confirm
+							word="Delete"
+							what={`This deletes ${p.path} and all its messages.`}
+							do={async () => {
+								await remove(entityPath(p.path))
+								tell('tree')
+								go()
+							}}
+						/>
+					</div>
+				)}
 			</header>
 			<Bad text={error} />
+			{!data && !error && (
+				<p class="soft" aria-busy="true">
+					Loading…
+				</p>
+			)}
 			{data && (
 				<>
 					<Stats
@@ -56,7 +64,7 @@ export function QueuePage(p: { path: string; tab: string }) {
 								: [
 										['Active', data.active],
 										['Scheduled', data.scheduled],
-										['Dead', dead, dead ? 'warn' : ''],
+										['Dead-lettered', dead, dead ? 'warn' : ''],
 									]) as any),
 							['Size', `${data.bytes.toLocaleString('en')} B`],
 							['Time to live', <span class="mono">{data.defaultTimeToLive || 'none'}</span>],
@@ -64,10 +72,10 @@ export function QueuePage(p: { path: string; tab: string }) {
 					/>
 					<Tabs label="Entity" of={tabs} at={p.tab} to={t => url('queue', p.path, t)} />
 					<div class="tab">
-						{p.tab === 'dead' ? (
-							<Messages path={p.path} dead />
+						{p.tab === 'dead' && !topic ? (
+							<Messages key="dead" of={data} dead />
 						) : p.tab === 'sessions' ? (
-							<Sessions path={p.path} />
+							<Sessions of={data} />
 						) : p.tab === 'rules' ? (
 							<Rules path={p.path} />
 						) : p.tab === 'time' ? (
@@ -76,60 +84,14 @@ export function QueuePage(p: { path: string; tab: string }) {
 							</Panel>
 						) : p.tab === 'settings' ? (
 							<EntitySettings of={data} />
+						) : topic ? (
+							<SendPanel path={p.path} />
 						) : (
-							<>
-								{!topic && <Messages path={p.path} />}
-								{data.kind !== 'subscription' && (
-									<Send path={p.path} sessions={data.requiresSession} />
-								)}
-							</>
+							<Messages key="main" of={data} />
 						)}
 					</div>
 				</>
 			)}
 		</>
-	)
-}
-
-function Send(p: { path: string; sessions: boolean }) {
-	const [text, setText] = useState('{"hello":"world"}'),
-		[id, setID] = useState(''),
-		[ttl, setTTL] = useState('')
-	const [delay, setDelay] = useState(''),
-		[session, setSession] = useState(''),
-		[subject, setSubject] = useState('')
-	return (
-		<Panel
-			title="Send a message"
-			side={
-				<Button
-					kind="main"
-					do={async () => {
-						await post(entityPath(p.path, 'send'), {
-							text,
-							contentType: 'application/json',
-							...(id && { id }),
-							...(subject && { subject }),
-							...(ttl && { ttl: Number(ttl) }),
-							...(delay && { delay: Number(delay) }),
-							...(session && { session }),
-						})
-						tell('data')
-						tell('tree')
-					}}
-				>
-					Send
-				</Button>
-			}
-		>
-			<div class="fields">
-				<Text label="Body" value={text} set={setText} lines={3} mono wide />
-				<Text label="Id" value={id} set={setID} placeholder="made by the server" />
-				<Text label="Subject" value={subject} set={setSubject} />
-				<Text label="Time to live, in seconds" value={ttl} set={setTTL} type="number" />
-				<Text label="Delay, in seconds" value={delay} set={setDelay} type="number" />
-				{p.sessions && <Text label="Session" value={session} set={setSession} />}
-			</div>
-		</Panel>
 	)
 }

@@ -1,4 +1,4 @@
-// The rules of a subscription: which messages of its topic it takes, and what they change.
+// The rules of a subscription: which messages of its topic it receives, and what they change.
 import { useState } from 'preact/hooks'
 import { entityPath, get, post, remove } from './api'
 import { Rows, type Column, type Row } from './rows'
@@ -6,24 +6,24 @@ import { note, useData } from './state'
 import { Bad, Choice, Confirm, FormPanel, Panel, Table, Text } from './ui'
 
 const kinds: Record<string, string> = {
-	all: 'everything',
-	none: 'nothing',
-	sql: 'SQL',
-	correlation: 'equal to',
+	all: 'True filter',
+	none: 'False filter',
+	sql: 'SQL filter',
+	correlation: 'Correlation filter',
 }
 const broker = ['correlationId', 'id', 'to', 'replyTo', 'subject', 'session', 'replyToSession', 'contentType']
 const columns: Column[] = [
 	{
 		name: 'of',
-		label: 'Whose',
+		label: 'Property of',
 		fresh: 'correlation',
 		of: [
-			['correlation', "the broker's"],
-			['properties', "the sender's"],
+			['correlation', 'the broker'],
+			['properties', 'the application'],
 		],
 	},
 	{ name: 'name', label: 'Property', fresh: 'subject', wrong: v => (v ? '' : 'a name') },
-	{ name: 'value', label: 'Is equal to', fresh: '' },
+	{ name: 'value', label: 'Value', fresh: '' },
 ]
 
 // valueOf reads a value of a sender's property: JSON where it is some, else text.
@@ -57,8 +57,8 @@ export function Rules(p: { path: string }) {
 				{data && (
 					<Table
 						label="Rules"
-						head={['Name', 'Takes', 'Condition', 'Action', '']}
-						empty="Without a rule it takes no message."
+						head={['Name', 'Filter', 'Condition', 'Action', '']}
+						empty="No rule: the subscription receives no message."
 						rows={data.rules.map((r: any) => [
 							<b>{r.name}</b>,
 							kinds[r.kind],
@@ -66,7 +66,7 @@ export function Rules(p: { path: string }) {
 							<span class="mono">{r.action}</span>,
 							<Confirm
 								word="Delete"
-								what={`Rule ${r.name} is gone then. Messages that are there stay.`}
+								what={`This deletes the rule ${r.name}. Messages in the subscription stay.`}
 								do={async () => {
 									await remove(`${at}/${encodeURIComponent(r.name)}`)
 									again()
@@ -99,7 +99,7 @@ function NewRule(p: { at: string; made: () => void }) {
 					...(kind === 'correlation' && conditions(rows)),
 					...(action && { action }),
 				})
-				note(`Messages that come from now on are held against ${name}, too.`)
+				note(`Rule ${name} added. It applies to messages sent from now on.`)
 				setName('')
 				setAction('')
 				setRows([])
@@ -109,13 +109,13 @@ function NewRule(p: { at: string; made: () => void }) {
 			<div class="fields">
 				<Text label="Name" value={name} set={setName} />
 				<Choice
-					label="It takes"
+					label="Filter"
 					value={kind}
 					set={setKind}
 					of={[
-						['sql', 'What fits a condition'],
-						['correlation', 'What has these properties'],
-						['all', 'Everything'],
+						['sql', 'SQL filter'],
+						['correlation', 'Correlation filter'],
+						['all', 'True filter: every message'],
 					]}
 				/>
 				{kind === 'sql' && (
@@ -123,7 +123,7 @@ function NewRule(p: { at: string; made: () => void }) {
 						label="Condition"
 						value={sql}
 						set={setSQL}
-						hint="Names are the sender's properties; sys.Label and the like are the broker's."
+						hint="Names are application properties; broker properties begin with sys., such as sys.Label."
 						mono
 						wide
 					/>
@@ -133,19 +133,19 @@ function NewRule(p: { at: string; made: () => void }) {
 					value={action}
 					set={setAction}
 					placeholder="SET seen = TRUE; REMOVE price"
-					hint="What is changed in the subscription's copy"
+					hint="Changes the subscription's copy"
 					mono
 					wide
 				/>
 			</div>
 			{kind === 'correlation' && (
 				<Rows
-					title="All of these"
+					title="All conditions must match"
 					one="condition"
 					columns={columns}
 					rows={rows}
 					set={setRows}
-					hint={`The broker's properties are ${broker.join(', ')}.`}
+					hint={`Broker properties: ${broker.join(', ')}.`}
 				/>
 			)}
 		</FormPanel>

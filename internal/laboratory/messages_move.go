@@ -1,0 +1,212 @@
+package laboratory
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+// Moved is how many messages something was done with.
+type Moved struct {
+	Messages int       `json:"messages"`
+	Failed   []Refused `json:"failed,omitempty" description:"Those that stayed."`
+}
+
+// Refused is a message with which something could not be done.
+type Refused struct {
+	Number    int64  `json:"sequenceNumber,omitempty"`
+	LockToken string `json:"lockToken,omitempty"`
+	Message   string `json:"message" description:"Why."`
+}
+
+// each does something with each of several messages that are named, and counts. It goes on where one is
+// refused; ends reports an error that ends the request.
+func (out *Moved) each(ctx context.Context, numbers []int64, do func(number int64) error) error {
+	for _, number := range numbers {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err := do(number)
+		if err == nil {
+			out.Messages++
+			continue
+		}
+		text, ended := refusal(err)
+		if ended != nil {
+			return ended
+		}
+		out.Failed = append(out.Failed, Refused{Number: number, Message: text})
+	}
+	return nil
+}
+
+// refusal is what the queues say of one message; ended is an error that concerns all of them.
+func refusal(err error) (text string, ended error) {
+	switch entity.CodeOf(err) {
+	case entity.CodeMessageNotFound, entity.CodeMessageLockLost, entity.CodeSessionLockLost,
+		entity.CodeMessageTooLarge, entity.CodeNotAllowed, entity.CodeArgument:
+		return err.Error(), nil
+	}
+	return "", ofQueues(err)
+}
+
+type resubmitRequest struct {
+	InEntity
+	Count   int          `json:"count,omitempty" minimum:"1" maximum:"1000000" default:"1000000"`
+	Number  int64        `json:"sequenceNumber,omitempty" minimum:"1" description:"This one alone."`
+	Numbers wholeNumbers `json:"sequenceNumbers,omitempty" description:"These alone."`
+	Edited  bool         `json:"edited,omitempty" description:"Send what the body has instead."`
+	OfMessage
+	_ struct{} `body:"optional" takes:"resubmit takes %" additionalProperties:"false"`
+}
+
+// resubmit sends dead letters again, to the queue in which they died or, of a subscription, to its topic.
+// Each is in one place at any moment.
+func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Moved, err error) {
+	to := entity.Address{Entity: in.entity.Path}
+	if topic, _, ok := to.Subscription(); ok {
+		to.Entity = topic
+	}
+	from := entity.Address{Entity: in.entity.Path, Sub: entity.DeadLetters}
+	if in.Edited && in.Number == 0 {
+		return out, route.BadRequest("'edited' needs the 'sequenceNumber' of one message.")
+	}
+	switch {
+	case in.Number > 0:
+		if err = in.resubmitOne(ctx, from, to, in.Number); err == nil {
+			out.Messages = 1
+		}
+		return out, ofQueues(err)
+	case len(in.Numbers) > 0:
+		err = out.each(ctx, in.Numbers, func(number int64) error {
+			return in.resubmitOne(ctx, from, to, number)
+		})
+		return out, err
+	}
+	r, err := in.queues.OpenReceiver(ctx, from, queue.ReceiverOptions{Name: "laboratory"})
+	if err != nil {
+		return out, ofQueues(err)
+	}
+	defer r.Close()
+	for out.Messages < in.Count {
+		list, err := r.TryReceive(ctx, min(in.Count-out.Messages, resubmitted))
+		if err != nil || len(list) == 0 {
+			return out, ofQueues(err)
+		}
+		if err := in.sendAgain(ctx, from, to, list); err != nil {
+			return out, ofQueues(err)
+		}
+		out.Messages += len(list)
+	}
+	return out, nil
+}
+
+// resubmitted is how many dead letters one transaction sends again.
+const resubmitted = 20
+
+// resubmitOne sends a dead letter again. Its lock ends where that fails.
+func (in *resubmitRequest) resubmitOne(ctx context.Context, from, to entity.Address,
+	number int64) error {
+	d, err := in.queues.ReceiveNumber(ctx, from, number)
+	if err != nil {
+		return err
+	}
+	if err = in.sendAgain(ctx, from, to, []queue.Delivery{d}); err != nil {
+		return giveBack(ctx, in.queues, from, d.Token, err)
+	}
+	return nil
+}
+
+// giveBack ends the lock of a message with which something has failed, without a count, and returns the
+// failure.
+func giveBack(ctx context.Context, queues *queue.Queues, at entity.Address, token message.UUID,
+	why error) error {
+	// Where this fails, the lock lapses.
+	_ = queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Release}, nil)
+	return why
+}
+
+// again is what is sent in the place of a dead letter.
+func (in *resubmitRequest) again(dead *message.Message) (*message.Message, error) {
+	if in.Edited {
+		return in.build(in.queues.Now())
+	}
+	m := dead.Clone()
+	for _, name := range []string{"DeadLetterReason", "DeadLetterErrorDescription"} {
+		m.Set(name, wire.AppendNull(nil))
+	}
+	return m, nil
+}
+
+func (in *resubmitRequest) sendAgain(ctx context.Context, from, to entity.Address,
+	list []queue.Delivery) error {
+	tx, err := in.queues.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing where it has been committed
+	for _, d := range list {
+		m, err := in.again(d.Message)
+		if err != nil {
+			return err
+		}
+		if err := in.queues.Send(ctx, to, []*message.Message{m}, tx); err != nil {
+			return err
+		}
+		if err := in.queues.Settle(ctx, from, d.Token, queue.Settlement{Outcome: queue.Complete},
+			tx); err != nil {
+			return err
+		}
+	}
+	return tx.Commit(ctx)
+}
+
+type deleteMessagesRequest struct {
+	InEntity
+	OfStore
+	Numbers wholeNumbers `json:"sequenceNumbers" missing:"The body must have 'sequenceNumbers'."`
+	_       struct{}     `takes:"delete takes %" additionalProperties:"false"`
+}
+
+// deleteMessages deletes messages by their numbers, each in a transaction of its own. Locked messages stay.
+// A scheduled one is cancelled.
+func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesRequest) (out Moved, err error) {
+	at := in.address(in.Entity)
+	err = out.each(ctx, in.Numbers, func(number int64) error {
+		d, err := in.queues.ReceiveNumber(ctx, at, number)
+		if entity.CodeOf(err) == entity.CodeMessageNotFound && !in.DeadLetters {
+			return in.queues.CancelScheduled(ctx, at, []int64{number}, nil)
+		}
+		if err != nil {
+			return err
+		}
+		err = in.queues.Settle(ctx, at, d.Token, queue.Settlement{Outcome: queue.Complete}, nil)
+		if err != nil {
+			return giveBack(ctx, in.queues, at, d.Token, err)
+		}
+		return nil
+	})
+	return out, err
+}
+
+type purgeRequest struct {
+	InEntity
+	OfStore
+	_ struct{} `body:"optional" takes:"purge takes %" additionalProperties:"false"`
+}
+
+func (l *Laboratory) purgeMessages(ctx context.Context, in *purgeRequest) (out Moved, err error) {
+	before := in.queues.Now().Add(time.Millisecond)
+	for {
+		n, err := in.queues.DeleteMessages(ctx, in.address(in.Entity), before, purgedAtOnce, nil)
+		out.Messages += n
+		if err != nil || n == 0 {
+			return out, ofQueues(err)
+		}
+	}
+}

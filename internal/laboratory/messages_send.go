@@ -1,0 +1,141 @@
+package laboratory
+
+import (
+	"context"
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// OfMessage is the part of a body that describes a message.
+type OfMessage struct {
+	Text           string        `json:"text,omitempty"`
+	Base64         string        `json:"base64,omitempty" description:"The body, in place of 'text'."`
+	ID             string        `json:"id,omitempty"`
+	Session        string        `json:"session,omitempty"`
+	Subject        string        `json:"subject,omitempty"`
+	CorrelationID  string        `json:"correlationId,omitempty"`
+	ContentType    string        `json:"contentType,omitempty"`
+	To             string        `json:"to,omitempty"`
+	ReplyTo        string        `json:"replyTo,omitempty"`
+	ReplyToSession string        `json:"replyToSession,omitempty"`
+	PartitionKey   string        `json:"partitionKey,omitempty"`
+	TTL            float64       `json:"ttl,omitempty" minimum:"0" description:"Seconds."`
+	Delay          float64       `json:"delay,omitempty" minimum:"0" description:"Seconds until it arrives."`
+	Scheduled      *route.Moment `json:"scheduled,omitempty" description:"In place of 'delay'."`
+	OfProperties
+}
+
+// longest is how many seconds a time to live or a delay can have.
+const longest = 1e11
+
+// build makes the message, as of a moment of the data clock.
+func (in *OfMessage) build(now time.Time) (*message.Message, error) {
+	if in.TTL < 0 || in.TTL > longest || in.Delay < 0 || in.Delay > longest {
+		return nil, route.BadRequest("'ttl' and 'delay' must be numbers of seconds from 0 to 1e11.")
+	}
+	body := []byte(in.Text)
+	if in.Base64 != "" {
+		raw, err := base64.StdEncoding.DecodeString(in.Base64)
+		switch {
+		case in.Text != "":
+			return nil, route.BadRequest("A message has 'text' or 'base64', not both.")
+		case err != nil:
+			return nil, route.BadRequest("'base64' is not base64.")
+		}
+		body = raw
+	}
+	m := message.New(body)
+	for slot, text := range map[message.Slot]string{message.MessageID: in.ID, message.GroupID: in.Session,
+		message.Subject: in.Subject, message.CorrelationID: in.CorrelationID, message.To: in.To,
+		message.ContentType: in.ContentType, message.ReplyTo: in.ReplyTo,
+		message.ReplyToGroupID: in.ReplyToSession} {
+		if text != "" {
+			m.SetText(slot, text)
+		}
+	}
+	m.SetPartitionKey(in.PartitionKey)
+	if in.TTL > 0 {
+		m.SetOwnTTL(int64(in.TTL*1000), now.UnixMilli())
+	}
+	switch {
+	case in.Delay > 0 && in.Scheduled != nil:
+		return nil, route.BadRequest("A message has 'delay' or 'scheduled', not both.")
+	case in.Delay > 0:
+		m.SetScheduled(now.UnixMilli() + int64(in.Delay*1000))
+	case in.Scheduled != nil:
+		m.SetScheduled(in.Scheduled.UnixMilli())
+	}
+	properties, err := in.encoded()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range properties {
+		m.Set(p.Name, p.Value)
+	}
+	return m, nil
+}
+
+type sendRequest struct {
+	InEntity
+	OfMessage
+	Repeat int      `json:"repeat,omitempty" minimum:"1" maximum:"10000" description:"{i} is its number."`
+	_      struct{} `takes:"a message has %" additionalProperties:"false"`
+}
+
+// Sent is what was sent.
+type Sent struct {
+	ID            string   `json:"id,omitempty" description:"As it was given."`
+	Messages      int      `json:"messages,omitempty" description:"How many, where it was repeated."`
+	Subscriptions []string `json:"subscriptions,omitempty" description:"Of a topic: those that accept it."`
+}
+
+// sentTogether is how many messages one transaction sends at most, and sentBytes how many bytes their bodies
+// have.
+const (
+	sentTogether = 100
+	sentBytes    = 64 << 10
+)
+
+func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (Sent, error) {
+	to, err := entity.ParseDestination(in.Entity)
+	if err != nil {
+		return Sent{}, ofQueues(err)
+	}
+	out := Sent{ID: in.ID}
+	var group []*message.Message
+	size := 0
+	for i := 1; i <= max(in.Repeat, 1); i++ {
+		one := in.OfMessage
+		if in.Repeat > 0 {
+			one.ID = strings.ReplaceAll(in.ID, "{i}", strconv.Itoa(i))
+			one.Text = strings.ReplaceAll(in.Text, "{i}", strconv.Itoa(i))
+		}
+		m, err := one.build(in.queues.Now())
+		if err != nil {
+			return Sent{}, err
+		}
+		if i == 1 {
+			if out.Subscriptions, err = in.queues.Recipients(to, m); err != nil {
+				return Sent{}, ofQueues(err)
+			}
+		}
+		group, size = append(group, m), size+m.Size()
+		if i < in.Repeat && len(group) < sentTogether && size < sentBytes {
+			continue
+		}
+		if err := in.queues.Send(ctx, to, group, nil); err != nil {
+			return Sent{}, ofQueues(err)
+		}
+		if in.Repeat > 0 {
+			out.Messages = i
+		}
+		group, size = nil, 0
+	}
+	return out, nil
+}

@@ -1,0 +1,267 @@
+package laboratory
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/queue"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/message"
+	"github.com/mayflydb/mayfly/queue/wire"
+)
+
+type openReceiverRequest struct {
+	InEntity
+	OfStore
+	Session *string `json:"session,omitempty" description:"The session to lock."`
+	Next    bool    `json:"nextSession,omitempty" description:"Lock the next free session."`
+	Patience
+	_ struct{} `body:"optional" takes:"a receiver takes %" additionalProperties:"false"`
+}
+
+// nextSessionTime is how long a receiver waits for a session that is free.
+const nextSessionTime = time.Second
+
+const receiverText = `For as long as the client listens: first "opened" with an object that has ` +
+	`"receiver", the id for other requests, and for a session "session" and "lockedUntil"; "ended" with a ` +
+	`message where the receiver ends before the client does. When the stream ends, all locks of the ` +
+	`receiver end, without a delivery being counted. A line that begins with a colon says each 15 seconds ` +
+	`that the server is there.`
+
+// openedReceiver is the data of the first event.
+type openedReceiver struct {
+	Receiver string     `json:"receiver"`
+	Session  *string    `json:"session,omitempty"`
+	Until    *time.Time `json:"lockedUntil,omitempty"`
+}
+
+// openReceiver opens the receiver that a request asks for.
+func (in *openReceiverRequest) openReceiver(ctx context.Context) (*openReceiver, error) {
+	o := queue.ReceiverOptions{Name: "explorer", DropLocks: true}
+	if in.Session != nil {
+		o.Session = &queue.SessionRequest{ID: *in.Session}
+	}
+	if in.Next {
+		if in.Session != nil {
+			return nil, route.BadRequest("A receiver has 'session' or 'nextSession', not both.")
+		}
+		o.Session = &queue.SessionRequest{Next: true}
+		patient, end := in.Patience.wait(ctx, nextSessionTime)
+		defer end()
+		ctx = patient
+	}
+	at := in.address(in.entity.Path)
+	r, err := in.queues.OpenReceiver(ctx, at, o)
+	if err != nil {
+		return nil, ofQueues(err)
+	}
+	return &openReceiver{Receiver: r, queues: in.queues, at: at, path: in.entity.Path}, nil
+}
+
+// streamReceiver opens a receiver, answers with its events until the client goes, the receiver ends or the
+// server shuts down, and closes it.
+func (l *Laboratory) streamReceiver(ec echo.Context, in *openReceiverRequest) error {
+	ctx := ec.Request().Context()
+	r, err := in.openReceiver(ctx)
+	if err != nil {
+		return err
+	}
+	id := l.receivers.add(r)
+	defer func() {
+		l.receivers.remove(id) // before what waits for its locks goes on
+		r.Close()
+	}()
+	w := l.newEventWriter(ec, in.limits)
+	if err := w.opened(id, r); err != nil {
+		return err
+	}
+	for w.flush() {
+		tick, stop := l.opt.Wall.After(heartbeat)
+		select {
+		case <-tick:
+			w.b = append(w.b, ": open\n\n"...)
+		case <-r.Ended():
+			stop()
+			w.ended(r.Err())
+			w.flush()
+			return nil
+		case <-ctx.Done():
+			stop()
+			return nil
+		case <-l.opt.Draining:
+			stop()
+			return nil
+		}
+		stop()
+	}
+	return nil
+}
+
+func (w *eventWriter) opened(id string, r *openReceiver) error {
+	opened := openedReceiver{Receiver: id}
+	if session, until, ok := r.Session(); ok {
+		opened.Session, opened.Until = &session, &until
+	}
+	data, err := json.Marshal(opened)
+	w.b = append(append(append(w.b, "event: opened\ndata: "...), data...), "\n\n"...)
+	return err
+}
+
+func (w *eventWriter) ended(why error) {
+	w.b = append(append(w.b, "event: ended\ndata: "...), jsonText(why.Error())...)
+	w.b = append(w.b, "\n\n"...)
+}
+
+// InReceiver is the part of a request that names a receiver in its path.
+type InReceiver struct {
+	Receiver string `path:"receiver" description:"The receiver's id."`
+	receiver *openReceiver
+}
+
+// Find implements route.Finder.
+func (in *InReceiver) Find(l *Laboratory, ec echo.Context) (err error) {
+	if in.Receiver, err = route.PathParam(ec, "receiver"); err != nil {
+		return err
+	}
+	if in.receiver = l.receivers.find(in.Receiver); in.receiver == nil {
+		return route.NotFound("There is no such receiver: it ends with the stream that opened it.")
+	}
+	return nil
+}
+
+type receiveRequest struct {
+	InReceiver
+	Count   int          `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
+	Seconds float64      `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"To wait."`
+	Numbers wholeNumbers `json:"sequenceNumbers,omitempty" description:"Deferred messages."`
+	Room
+	Patience
+	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
+}
+
+// receiveLocked locks messages for a receiver.
+func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveRequest) (Messages, error) {
+	r := in.receiver
+	if err := in.Room.take(); err != nil {
+		return Messages{}, err
+	}
+	e, err := r.queues.Get(ctx, r.path)
+	if err != nil {
+		return Messages{}, ofQueues(err)
+	}
+	var list []queue.Delivery
+	switch {
+	case len(in.Numbers) > 0:
+		list, err = r.queues.ReceiveDeferred(ctx, r.at, in.Numbers, queue.PeekLock, r.Receiver)
+	case in.Seconds > 0:
+		patient, end := in.Patience.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
+		defer end()
+		list, err = r.Receive(patient, in.Count)
+	default:
+		list, err = r.TryReceive(ctx, in.Count)
+	}
+	if err != nil {
+		return Messages{}, ofQueues(err)
+	}
+	out := Messages{make([]Message, len(list))}
+	for i := range list {
+		out.Messages[i] = messageOf(&list[i], &e, r.at.Sub != entity.Main)
+		list[i].Release()
+	}
+	return out, nil
+}
+
+// outcomes are the ways to settle a message.
+var outcomes = map[string]queue.Outcome{"complete": queue.Complete, "abandon": queue.Abandon,
+	"defer": queue.Defer, "dead-letter": queue.DeadLetter, "release": queue.Release}
+
+type settleRequest struct {
+	InReceiver
+	Tokens      words   `json:"lockTokens" missing:"The body must have 'lockTokens'."`
+	Outcome     string  `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
+	Reason      *string `json:"reason,omitempty" description:"Of a dead letter."`
+	Description *string `json:"description,omitempty" description:"Of a dead letter."`
+	OfProperties
+	_ struct{} `takes:"settle takes %" additionalProperties:"false"`
+}
+
+// settleMessages settles messages by the tokens of their locks, each in a transaction of its own.
+func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out Moved, err error) {
+	how, ok := outcomes[in.Outcome]
+	if !ok {
+		return out, route.BadRequest("'outcome' must be 'complete', 'abandon', 'defer', 'dead-letter' or " +
+			"'release'.")
+	}
+	st := queue.Settlement{Outcome: how, Reason: in.Reason, Description: in.Description}
+	if st.Modify, err = in.encoded(); err != nil {
+		return out, err
+	}
+	tokens, err := in.Tokens.tokens()
+	if err != nil {
+		return out, err
+	}
+	for i, token := range tokens {
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		err := in.receiver.queues.Settle(ctx, in.receiver.at, token, st, nil)
+		if err == nil {
+			out.Messages++
+			continue
+		}
+		text, ended := refusal(err)
+		if ended != nil {
+			return out, ended
+		}
+		out.Failed = append(out.Failed, Refused{LockToken: in.Tokens[i], Message: text})
+	}
+	return out, nil
+}
+
+// tokens reads lock tokens.
+func (list words) tokens() ([]message.UUID, error) {
+	out := make([]message.UUID, len(list))
+	for i, text := range list {
+		var ok bool
+		if out[i], ok = wire.ParseUUID(text); !ok {
+			return nil, route.BadRequest("'" + shortened(text, 64) + "' is no lock token.")
+		}
+	}
+	return out, nil
+}
+
+type renewRequest struct {
+	InReceiver
+	Tokens words    `json:"lockTokens,omitempty" description:"None: of the session."`
+	_      struct{} `body:"optional" takes:"renew takes %" additionalProperties:"false"`
+}
+
+// Renewed says until when locks last.
+type Renewed struct {
+	Until time.Time `json:"lockedUntil"`
+}
+
+// renewLocks renews locks, all or none.
+func (l *Laboratory) renewLocks(ctx context.Context, in *renewRequest) (Renewed, error) {
+	r := in.receiver
+	if _, _, ok := r.Session(); ok {
+		until, err := r.RenewSession(ctx)
+		return Renewed{until}, ofQueues(err)
+	}
+	if len(in.Tokens) == 0 {
+		return Renewed{}, route.BadRequest("The body must have 'lockTokens'.")
+	}
+	tokens, err := in.Tokens.tokens()
+	if err != nil {
+		return Renewed{}, err
+	}
+	until, err := r.queues.RenewLocks(ctx, r.at, tokens)
+	if err != nil {
+		return Renewed{}, ofQueues(err)
+	}
+	return Renewed{until[0]}, nil
+}

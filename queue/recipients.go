@@ -1,0 +1,23 @@
+package queue
+
+import (
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/layout"
+	"github.com/mayflydb/mayfly/queue/message"
+)
+
+// Recipients returns the paths of the subscriptions whose rules accept a message that is sent to a topic now,
+// in the order of the subscriptions; none for a queue. Errors: CodeEntityNotFound, and as of Send for a
+// message that is refused.
+func (q *Queues) Recipients(to entity.Address, m *message.Message) ([]string, error) {
+	e, arrivals, err := q.accept(to, []*message.Message{m})
+	if err != nil || e.kind != entity.Topic {
+		return nil, err
+	}
+	h := layout.Header{Session: arrivals[0].Session, TTL: arrivals[0].TTL, Enqueued: e.m.in.Clock().Millis()}
+	var paths []string
+	for _, c := range e.fanOut().match(arrivals[0].msg, &h) {
+		paths = append(paths, c.to.path)
+	}
+	return paths, nil
+}

@@ -1,0 +1,78 @@
+package queue
+
+import (
+	"context"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/queue/entity"
+)
+
+// SessionInfo describes one session of an entity.
+type SessionInfo struct {
+	ID       string
+	Messages int    // that are active, at most MaxCounted
+	State    []byte // nil: none
+	Locked   bool
+	Holder   string    // the name of the receiver that holds the lock
+	Until    time.Time // when the lock ends
+}
+
+// MaxCounted is how many messages of a session are counted.
+const MaxCounted = 10_000
+
+// InspectSessions describes sessions in the order of their ids, top at most, behind the first skip ones:
+// those with active messages or a state. It takes no locks. Errors: as of Sessions.
+func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
+	skip, top int) ([]SessionInfo, error) {
+	ids, err := q.Sessions(ctx, a, nil, skip, top)
+	if err != nil {
+		return nil, err
+	}
+	s, err := q.store(a)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]SessionInfo, len(ids))
+	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
+		for i, id := range ids {
+			list[i].ID = id
+			if list[i].Messages, err = s.countReady(ctx, r, id); err != nil {
+				return err
+			}
+			if list[i].State, err = s.sessionState(r, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.e.m.in.Engine().Settle(ctx, s.e.scope, 0)
+	}
+	if err != nil {
+		return nil, wrap(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range list {
+		if l := s.sessions[list[i].ID]; l != nil && !l.lost {
+			list[i].Locked, list[i].Holder, list[i].Until = true, l.holder.o.Name, moment(l.until)
+		}
+	}
+	return list, nil
+}
+
+// countReady counts the active messages of a session, MaxCounted at most.
+func (s *messageStore) countReady(ctx context.Context, r engine.Reader, id string) (n int, err error) {
+	it := r.Scan(engine.Prefix(s.keys.SessionPrefix(id)), false)
+	for n < MaxCounted && it.Next() {
+		if n++; n%maxLook == 0 && ctx.Err() != nil {
+			err = ctx.Err()
+			break
+		}
+	}
+	if cerr := it.Close(); err == nil {
+		err = cerr
+	}
+	return n, err
+}
