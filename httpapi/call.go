@@ -91,8 +91,8 @@ func (c *call) one(value string) []string {
 type exchange struct {
 	req cosmos.Request
 	ans cosmos.Answer
-	// sent and answered are the headers of the request and of its answer, for the log of requests; empty where
-	// there is none.
+	// sent and answered are the headers of the request and of its answer, for the log of requests; empty
+	// where there is none.
 	sent, answered []requests.Field
 }
 
@@ -173,8 +173,8 @@ func (c *call) readBody() error {
 	return nil
 }
 
-// noteBody keeps the body for the log of requests: an operation drops it as soon as it is read. Of a large one its
-// beginning is kept, so that the rest does not live on.
+// noteBody keeps the body for the log of requests: an operation drops it as soon as it is read. Of a large
+// one its beginning is kept, so that the rest does not live on.
 func (c *call) noteBody() {
 	if c.srv.opt.Requests == nil {
 		return

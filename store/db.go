@@ -16,9 +16,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// DB is an open store. It gives access to whatever data its host has: a restore replaces those, and a Database
-// or a Container that was looked up before belongs to what is gone, while the DB stays. Its methods may be
-// called from any goroutine.
+// DB is an open store. It gives access to whatever data its host has: a restore replaces those, and a
+// Database or a Container that was looked up before belongs to what is gone, while the DB stays. Its methods
+// may be called from any goroutine.
 type DB struct {
 	opts    Options
 	host    *host.Host

@@ -42,7 +42,8 @@
 // Changes reads what has changed behind a position, in the order of the writes in each partition range: the
 // latest version of each item, or every version and delete where the container's policy keeps them for a
 // while (package store/internal/feed). A page ends where a transaction ends and is durable when it is
-// answered, so a reader that stores the page's position misses nothing, through crashes, restarts and splits of ranges.
+// answered, so a reader that stores the page's position misses nothing, through crashes, restarts and splits
+// of ranges.
 //
 // # Expiry events
 //
@@ -75,8 +76,8 @@
 //
 // A store is a tenant of a host (package host), which has the engine, the catalog's lock and numbers, the
 // clocks, the reaper, snapshots and restore. Open opens a host for documents alone; New makes a store that
-// shares one with other tenants. A DB is what callers hold; what it has in one instance of its host is a dataset
-// (dataset.go), which a restore replaces, with its databases and containers.
+// shares one with other tenants. A DB is what callers hold; what it has in one instance of its host is a
+// dataset (dataset.go), which a restore replaces, with its databases and containers.
 //
 // # Several stores on one engine
 //

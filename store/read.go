@@ -88,7 +88,8 @@ func (s *partition) clamp(lsn uint64) uint64 {
 }
 
 // settled waits until all is durable that a read has shown of a range, and reports how far the range has
-// come. at is the position that came with the read, seen the highest LSN that it has shown, 0 where none is known.
+// come. at is the position that came with the read, seen the highest LSN that it has shown, 0 where none is
+// known.
 func (c *Container) settled(ctx context.Context, s *partition, at engine.Position,
 	seen uint64) (uint64, error) {
 	if !at.Settled {

@@ -131,13 +131,20 @@ func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
 
 // families are all families that go with a container.
 func (c *Container) families() []record.Family {
-	return []record.Family{record.FamilyOf(KindStoredProcedure, c.cid), record.FamilyOf(KindTrigger, c.cid), record.FamilyOf(KindFunction, c.cid)}
+	return []record.Family{
+		record.FamilyOf(KindStoredProcedure, c.cid),
+		record.FamilyOf(KindTrigger, c.cid),
+		record.FamilyOf(KindFunction, c.cid),
+	}
 }
 
 // families are all families that go with a database, its containers' not included. The caller holds the
 // catalog's lock.
 func (d *Database) families() []record.Family {
-	all := []record.Family{record.FamilyOf(KindUser, d.rec.Num), record.FamilyOf(KindEncryptionKey, d.rec.Num)}
+	all := []record.Family{
+		record.FamilyOf(KindUser, d.rec.Num),
+		record.FamilyOf(KindEncryptionKey, d.rec.Num),
+	}
 	if users := d.ds.cat.resources[all[0]]; users != nil {
 		for _, u := range users.List {
 			all = append(all, all[0].Below(u)...)

@@ -36,7 +36,8 @@ import (
 // leave the gate. The split copies those again, and what they have written since, until little is left. Only
 // then it takes the catalog's lock and the gate, copies the rest, and switches. What it copies then is
 // bounded (package store/internal/split): if more has come meanwhile it opens the gate and goes on. So the
-// gate is never held for longer than one such piece and two small transactions take, whatever the size of the range.
+// gate is never held for longer than one such piece and two small transactions take, whatever the size of the
+// range.
 //
 // A container has maxSlots slots in all its life, since rids name them, and a split takes two.
 //

@@ -101,8 +101,8 @@ func (c *Container) viewState(st *containerState, now int64) *view.State {
 	return s
 }
 
-// inspectDurable is inspect for what must be durable when it is answered: all that the snapshot can have shown is
-// so when it returns.
+// inspectDurable is inspect for what must be durable when it is answered: all that the snapshot can have
+// shown is so when it returns.
 func (c *Container) inspectDurable(ctx context.Context,
 	fn func(state *view.State, r engine.Reader) error) error {
 	var seen *view.State

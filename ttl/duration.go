@@ -29,8 +29,8 @@ var (
 )
 
 // ParseDuration reads a duration in any form that people write: a number of seconds ("30"), what
-// time.ParseDuration reads ("1h30m"), also with whole days of 24 hours first ("1d12h") and with blanks between
-// the units, as FormatDuration writes it ("1h 30m"), and ISO 8601 ("PT1H30M", "P14D"). An error is a
+// time.ParseDuration reads ("1h30m"), also with whole days of 24 hours first ("1d12h") and with blanks
+// between the units, as FormatDuration writes it ("1h 30m"), and ISO 8601 ("PT1H30M", "P14D"). An error is a
 // *DurationError; a duration that a time.Duration cannot hold is one.
 func ParseDuration(text string) (time.Duration, error) {
 	plain := strings.TrimSpace(text)
@@ -79,8 +79,8 @@ func parseUnits(text string) (time.Duration, bool) {
 	return sum, (sum < d) == (more < 0) || more == 0
 }
 
-// ParseISODuration reads a duration as ISO 8601 and XML Schema write it: "PT1M", "P14D", "PT0.5S". ok is false
-// for a text of another form. A duration beyond what a time.Duration can hold is math.MaxInt64 or
+// ParseISODuration reads a duration as ISO 8601 and XML Schema write it: "PT1M", "P14D", "PT0.5S". ok is
+// false for a text of another form. A duration beyond what a time.Duration can hold is math.MaxInt64 or
 // math.MinInt64.
 func ParseISODuration(text string) (d time.Duration, ok bool) {
 	upper := strings.ToUpper(text)

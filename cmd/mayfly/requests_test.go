@@ -37,7 +37,8 @@ func TestRequestsCommand(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if len(lines) != 3 ||
 		!regexp.MustCompile(`^id +time +status +ms +RU +operation +of$`).MatchString(lines[0]) ||
-		!regexp.MustCompile(`^\d+ +[\d:]{8} 201 +[\d.]+ +[\d.]+ create_item +db/c ×3$`).MatchString(lines[1]) ||
+		!regexp.MustCompile(`^\d+ +[\d:]{8} 201 +[\d.]+ +[\d.]+ create_item +db/c ×3$`).
+			MatchString(lines[1]) ||
 		!strings.Contains(lines[2], "400") || strings.Contains(lines[2], long) {
 		t.Errorf("%s", out)
 	}

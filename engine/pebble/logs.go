@@ -207,8 +207,8 @@ type logBook struct {
 	live   []uint64
 }
 
-// made notes a log that is there now, before anything is written to it. Its entry in the folder is synced first:
-// after a power cut a marker must not name a log of which the disk knows nothing.
+// made notes a log that is there now, before anything is written to it. Its entry in the folder is synced
+// first: after a power cut a marker must not name a log of which the disk knows nothing.
 func (b *logBook) made(n uint64) error {
 	if err := syncDir(b.fs, b.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -101,6 +101,7 @@ var rooms = map[string]room{
 	"store/internal/lint": {
 		own: []string{"store/internal/value", "store/internal/view", "store/definition", "internal/jsondoc",
 			"ttl"},
+		tests: []string{"store/internal/layout"},
 	},
 	"store/internal/viewtest": { // for tests
 		own: []string{"store/internal/view", "store/internal/layout", "store/definition", "engine",

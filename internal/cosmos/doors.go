@@ -31,8 +31,8 @@ func (s *Service) Names(ctx context.Context, req *Request) (database, container 
 	return req.Address.Database(), req.Address.Container()
 }
 
-// DataTime is the moment of a database's clock, or of the server's where there is no such database. It is the zero
-// time where no clock can be moved: then it is real time.
+// DataTime is the moment of a database's clock, or of the server's where there is no such database. It is the
+// zero time where no clock can be moved: then it is real time.
 func (s *Service) DataTime(database string) (now time.Time) {
 	if !s.db.VirtualClock() {
 		return now

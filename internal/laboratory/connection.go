@@ -1,11 +1,5 @@
 package laboratory
 
-import (
-	"context"
-
-	"github.com/mayflydb/mayfly/internal/laboratory/route"
-)
-
 // Connection is what a client needs to connect, beside the host's name and the master key, which whoever asks
 // has.
 type Connection struct {
@@ -20,11 +14,4 @@ type BusConnection struct {
 	Ports   []int  `json:"ports" nullable:"false" description:"Each for AMQP, WebSockets and HTTP, plain and in TLS."`
 	KeyName string `json:"keyName"`
 	Key     string `json:"key"`
-}
-
-func (l *Laboratory) connection(context.Context, *route.None) (Connection, error) {
-	if l.opt.Connection == nil {
-		return Connection{Ports: []int{}}, nil
-	}
-	return *l.opt.Connection, nil
 }

@@ -30,3 +30,10 @@ func (l *Laboratory) certificate(context.Context, *route.None) (route.Text, erro
 	}
 	return route.Text{Kind: pemKind, Body: l.opt.CertPEM}, nil
 }
+
+func (l *Laboratory) connection(context.Context, *route.None) (Connection, error) {
+	if l.opt.Connection == nil {
+		return Connection{Ports: []int{}}, nil
+	}
+	return *l.opt.Connection, nil
+}

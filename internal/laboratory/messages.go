@@ -146,8 +146,8 @@ func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 	return out
 }
 
-// bodyOf is the body of a message as text, or in base64 where it is no text. A value or a sequence of AMQP is as
-// it is encoded.
+// bodyOf is the body of a message as text, or in base64 where it is no text. A value or a sequence of AMQP is
+// as it is encoded.
 func bodyOf(m *message.Message) (text, encoded string) {
 	data, ok := m.Data()
 	if !ok {

@@ -19,7 +19,11 @@ func (s *Server) connection() *laboratory.Connection {
 				key.Text = ""
 			}
 		}
-		c.ServiceBus = &laboratory.BusConnection{Ports: ports(s.o.ServiceBus.Listeners), KeyName: key.Name, Key: key.Text}
+		c.ServiceBus = &laboratory.BusConnection{
+			Ports:   ports(s.o.ServiceBus.Listeners),
+			KeyName: key.Name,
+			Key:     key.Text,
+		}
 	}
 	return c
 }

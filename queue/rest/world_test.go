@@ -46,7 +46,9 @@ func newWorld(t *testing.T, o access.Options) *world {
 	}
 	w.faults, w.requests = inject.New(w.q.Now), requests.New(requests.MinMemory)
 	o.Entities = w.q
-	w.web = httptest.NewServer(New(Options{Queues: w.q, Guard: access.New(o), Faults: w.faults, Requests: w.requests}))
+	w.web = httptest.NewServer(
+		New(Options{Queues: w.q, Guard: access.New(o), Faults: w.faults, Requests: w.requests}),
+	)
 	w.token = access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.Real{}.Now().Add(time.Hour))
 	t.Cleanup(func() {
 		w.web.Close()

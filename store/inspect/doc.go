@@ -1,5 +1,5 @@
-// Package inspect reports of a container what no client of Cosmos DB can ask: when an item dies and why, what a
-// change of the default would do, what is going to expire, and how much there is.
+// Package inspect reports of a container what no client of Cosmos DB can ask: when an item dies and why, what
+// a change of the default would do, what is going to expire, and how much there is.
 //
 //	explain.go   Expiry: of one item, alive, dead or gone
 //	dryrun.go    DryRun: what a change of the default does to the items

@@ -45,7 +45,13 @@ func TestGatewayPlans(t *testing.T) {
 // checkOf checks that a plan for a container with indexes tells clients the same as one that was made for
 // this
 // alone, and that it tells so any number of times, to many at once: nothing of it is changed.
-func checkOf(t *testing.T, pos, want, text string, params []bind.Parameter, info bind.Info, o GatewayOptions) {
+func checkOf(
+	t *testing.T,
+	pos, want, text string,
+	params []bind.Parameter,
+	info bind.Info,
+	o GatewayOptions,
+) {
 	var err error
 	if info.Index, err = index.NewIndexer(index.Definition{Policy: index.Default()}, nil); err != nil {
 		t.Fatal(err)
