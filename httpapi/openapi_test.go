@@ -146,6 +146,7 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		{"GET", "/_mayfly", ""},
 		{"GET", "/_mayfly/metrics", ""},
 		{"GET", "/_mayfly/openapi.json", ""},
+		{"GET", "/_mayfly/connection", ""},
 		{"POST", own + "explain-item", docID("a")},
 		{"POST", own + "explain-item", docID("b")},
 		{"POST", own + "reaper/run", ""},

@@ -287,7 +287,7 @@ func TestParseImport(t *testing.T) {
 			""}, {`{"_ts":null}`, "", ""},
 		{`{"_mayfly":5}`, "", ""}, {`{"_mayfly":{}}`, "", ""}, {`{"_mayfly":{"age":"1d","expiresIn":"1d"}}`,
 			"", ""}, {`{"_mayfly":{"old":"1d"}}`, "", ""},
-		{`{"_mayfly":{"age":5}}`, "", ""}, {`{"_mayfly":{"age":"5"}}`, "", ""}, {`[]`, "", ""}, {`{`, "",
+		{`{"_mayfly":{"age":5}}`, "", ""}, {`{"_mayfly":{"age":"5x"}}`, "", ""}, {`[]`, "", ""}, {`{`, "",
 			""}, {``, "", ""},
 	} {
 		out, o, err := store.ParseImport([]byte(test.in))

@@ -141,7 +141,8 @@ var freeFlags = map[string]string{
 		"servicebus-admin-port servicebus-admin-tls-port",
 	"times": "auto-delete-on-idle delay duplicates-within for latency lock-duration query-time since took " +
 		"retry-after script-time set slow-query timeout ttl wait",
-	"texts": "as at content-type correlation-id id if-match key param partition-key property session " +
+	"texts": "as at content-type correlation-id id if-match key param partition-key property session to reply-to " +
+		"reply-to-session " +
 		"shapes subject text ttl-path",
 	"addresses": "advertise compute-port health-port cors-origin otlp san servicebus-key webhook-allow",
 }

@@ -49,7 +49,7 @@ func TestDatabasesAndContainers(t *testing.T) {
 		{[]string{"containers", "create", "deep", "--db", "shop", "--partition-key", "/a", "--partition-key", "/b", "--ttl", "never"}, 0, "created"},
 		{[]string{"containers", "create", "plain", "--db", "späti 1", "--partition-key", "/id",
 			"--throughput", "500"}, 0, "created"},
-		{[]string{"containers", "list", "--db", "shop"}, 0, "carts      /user          3600\ndeep       /a /b          never\n"},
+		{[]string{"containers", "list", "--db", "shop"}, 0, "carts      /user          1h\ndeep       /a /b          never\n"},
 		{[]string{"containers", "list", "--db", "späti 1"}, 0, "plain      /id            off\n"},
 		{[]string{"containers", "list", "--db", "shop", "--json"}, 0, `"MultiHash"`},
 		{[]string{"containers", "list"}, exitUsage, "--db"},

@@ -109,7 +109,11 @@ func (l *Laboratory) untilExpired(ctx context.Context, in *eventsRequest, after 
 	defer end()
 	f := follower{l: l, coll: in.container, after: after, limit: 1}
 	_, _, err = f.next(patient, nil)
-	if err != nil && patient.Err() != nil && ctx.Err() == nil { // or the server shuts down
+	switch {
+	case err == nil || patient.Err() == nil:
+	case ctx.Err() != nil:
+		err = fault.New(fault.CodeCanceled, "The request was cancelled.")
+	default: // nothing has come, or the server shuts down
 		return false, f.after, nil
 	}
 	return err == nil, f.after, err

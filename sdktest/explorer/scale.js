@@ -205,9 +205,9 @@ export const scale = ({ page, kb, see, told, send, at, drawn, root, browser }) =
 	},
 	async 'errors are told in plain words'() {
 		await at('#/db/shop/carts/documents/absent/%22a%22')
-		await see('It is not there.', '.doc')
+		await see('There is no such document', '.doc')
 		await at('#/db/shop/absent')
-		await see('It is not there.', '.banner')
+		await see('There is no container absent', 'main')
 		await at('#/db/absent')
 		await see('There is no database absent', 'main')
 		await at('#/nowhere')

@@ -88,6 +88,7 @@ export const trouble = ({ page, kb, see, told, send, at, answers }) => {
 			await at('#/db/odd')
 			await button('New container').click()
 			await dialog.getByLabel('Id').fill('docs')
+			await dialog.getByLabel('Partition key').fill('/pk')
 			await kb.press('Enter')
 			await dialog.locator('[role=alert]', { hasText: 'like it already' }).waitFor()
 			await kb.press('Escape')

@@ -45,7 +45,7 @@ export const views = ({ page, at, drawn, axe, shot }) => {
 					await at(place)
 					await drawn()
 					if (opens) {
-						await page.locator('main').getByRole('button', { name: opens }).click()
+						await page.locator('main').getByRole('button', { name: opens }).first().click()
 						await page.locator('dialog[open], .doc').waitFor()
 					}
 					const wide = await page.evaluate(() => document.documentElement.scrollWidth)

@@ -31,7 +31,7 @@ export async function documentPath(
 	const paths = p.of.partitionKey.paths,
 		key = JSON.stringify(p.pk)
 	const one = page.rows.find(d => JSON.stringify(partitionKey(d, paths)) === key)
-	if (!one) throw new Failure(404, '', '')
+	if (!one) throw new Failure(404, '', 'There is no such document.')
 	return '/' + one._self.replace(/\/$/, '')
 }
 
