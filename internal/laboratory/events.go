@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
