@@ -38,6 +38,14 @@ var (
 	ErrDiskFull = errors.New("engine: the disk is full")
 	// ErrRead is returned where stored bytes could not be read from disk. The next try may succeed.
 	ErrRead = errors.New("engine: reading from disk failed")
+	// ErrUnavailable is returned where the database that keeps the data does not answer. Nothing was written;
+	// the next try may succeed.
+	ErrUnavailable = errors.New("engine: the database does not answer")
+	// ErrUnknownOutcome is returned by Update where the database has not answered a commit and cannot be
+	// asked what has become of it: all or nothing of it was written.
+	ErrUnknownOutcome = errors.New("engine: the outcome of a commit is not known")
+	// ErrDenied is returned where the database refuses the user that the engine comes as.
+	ErrDenied = errors.New("engine: the database denies access")
 	// ErrFailed is returned by every Update after a write to the log has failed: what is on disk is intact,
 	// but this process can no longer promise durability and must be restarted.
 	ErrFailed = errors.New("engine: a write to disk failed; restart the process")

@@ -197,16 +197,14 @@ func (l *ledger) write(e engine.Engine, r *rand.Rand, scopes ...string) error {
 }
 
 func (l *ledger) transact(e engine.Engine, pad []byte, relaxed, fails bool, scopes ...string) error {
-	written := map[string]string{}
+	written, lsns := map[string]string{}, map[string]uint64{}
 	_, err := e.Update(ctx, keys(scopes...), func(tx engine.Txn) error {
 		clear(written)
 		all := ""
 		for _, s := range scopes {
 			lsn := tx.NextLSN([]byte(s))
 			all += lsnKey(s, lsn)
-			if !fails {
-				l.issue(s, lsn)
-			}
+			lsns[s] = lsn
 		}
 		for key := range keysOf(all) {
 			written[key] = all + string(pad)
@@ -220,6 +218,11 @@ func (l *ledger) transact(e engine.Engine, pad []byte, relaxed, fails bool, scop
 		}
 		return nil
 	})
+	if err == nil { // else nobody has seen them
+		for s, lsn := range lsns {
+			l.issue(s, lsn)
+		}
+	}
 	if err == nil && !relaxed {
 		l.tell(written)
 	}
@@ -251,6 +254,9 @@ func (l *ledger) read(e engine.Engine) error {
 		}
 		return err
 	})
+	for key := range found {
+		l.issue(key[:1], lsnOf(key))
+	}
 	for i, scope := range crashScopes {
 		if err == nil && !at[i].Settled {
 			err = e.Settle(ctx, []byte(scope), 0)
@@ -279,6 +285,8 @@ const lsnKeyLen = len("a/") + 8
 func lsnKey(scope string, lsn uint64) string {
 	return string(binary.BigEndian.AppendUint64([]byte(scope+"/"), lsn))
 }
+
+func lsnOf(key string) uint64 { return binary.BigEndian.Uint64([]byte(key[2:])) }
 
 // keysOf splits the keys at the beginning of a value, which may hold any byte.
 func keysOf(all string) func(yield func(string) bool) {
@@ -324,7 +332,7 @@ func (l *ledger) goOn(e engine.Engine, scope string, found map[string]string) er
 	last := l.issued[scope]
 	for key := range found {
 		if key[:1] == scope {
-			last = max(last, binary.BigEndian.Uint64([]byte(key[2:])))
+			last = max(last, lsnOf(key))
 		}
 	}
 	if h := e.Horizon([]byte(scope)); h < last {

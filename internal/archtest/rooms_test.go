@@ -210,6 +210,9 @@ var rooms = map[string]room{
 	"engine/pebble": {own: []string{"engine"}, third: []string{"github.com/cockroachdb/"},
 		tests: []string{"engine/enginetest"}},
 	"engine/enginetest": {own: []string{"engine"}},
+	"engine/postgres": {own: []string{"engine", "internal/prefix"},
+		third: []string{"github.com/jackc/pgx/v5", "github.com/tidwall/btree"},
+		tests: []string{"engine/enginetest", "internal/racetest"}},
 	"internal/telemetry": {own: []string{"httpapi", "queue/amqp/bus"},
 		third: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/contrib/",
 			"github.com/prometheus/client_golang/"},
@@ -306,7 +309,9 @@ var rooms = map[string]room{
 			"store/inspect",
 			"store/fault",
 			"ttl",
+			"engine",
 			"engine/pebble",
+			"engine/postgres",
 		},
 		tests: []string{"internal/jsondoc"},
 	},
@@ -321,6 +326,7 @@ var rooms = map[string]room{
 	"internal/progress": {own: []string{"ttl"}, third: []string{"github.com/schollz/progressbar/v3"}},
 	"internal/serve": {
 		own: []string{
+			"engine",
 			"engine/pebble",
 			"internal/hook",
 			"httpapi",

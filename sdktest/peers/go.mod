@@ -7,7 +7,7 @@ replace github.com/mayflydb/mayfly/sdktest => ../
 replace github.com/mayflydb/mayfly => ../../
 
 require (
-	github.com/jackc/pgx/v5 v5.12.0
+	github.com/jackc/pgx/v5 v5.13.0
 	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/mayflydb/mayfly v0.0.0
 	github.com/mayflydb/mayfly/sdktest v0.0.0-00010101000000-000000000000

@@ -1,0 +1,385 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// errCollision is what an attempt fails with that may succeed when it is run again.
+var errCollision = errors.New("the transaction collided with another one")
+
+// attempt is one transaction of the database, in which the functions of a group run.
+type attempt struct {
+	e      *Engine
+	c      *pgxpool.Conn
+	stamp  []byte // of the connection
+	n      int64  // of the transaction, in the stamp
+	s      *source
+	scopes []*scope
+	over   overlay
+	wrote  bool
+}
+
+// scope is a scope that an attempt has locked.
+type scope struct {
+	key, ceilingKey, markKey []byte
+	next                     uint64 // the next LSN
+	base                     uint64 // the same, as it is stored
+	bad                      error  // what is stored is no ceiling
+	unmade                   bool   // it has no ceiling: it is locked in the table of new scopes
+}
+
+const (
+	beginUpdate = "BEGIN ISOLATION LEVEL READ COMMITTED"
+	setStamp    = "UPDATE mayfly_stamp SET n = $2, at = now() WHERE conn = $1"
+	lockScopes  = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[]) ORDER BY k FOR UPDATE`
+	makeScopes  = `INSERT INTO mayfly_newscope(k) SELECT k FROM unnest($1::bytea[]) AS k
+		ORDER BY k ON CONFLICT (k) DO NOTHING`
+	lockUnmade = `SELECT k, k FROM mayfly_newscope WHERE k = ANY($1::bytea[]) ORDER BY k FOR UPDATE`
+)
+
+// attempt begins a transaction for a request and its group: it locks the scopes and reads what is known
+// ahead.
+func (e *Engine) attempt(r *request, first bool, ahead [][]byte) (*attempt, error) {
+	a := &attempt{e: e, over: newOverlay()}
+	a.s = &source{ctx: context.Background(), e: e, known: map[string][]byte{}}
+	for _, l := range r.lanes {
+		a.scopes = append(
+			a.scopes,
+			&scope{key: l.key, ceilingKey: engine.CeilingKey(l.key), markKey: engine.MarkKey(l.key)},
+		)
+	}
+	ctx := r.ctx
+	if !first || r.started {
+		// Functions have run: the caller's context does not end the transaction any more.
+		ctx = context.Background()
+	} else if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	err := under(ctx, beginLimit, func(own context.Context) (err error) {
+		if a.c, err = e.writers.Acquire(own); err != nil {
+			return err
+		}
+		s := sessionOf(a.c.Conn().PgConn())
+		s.n++
+		a.stamp, a.n = s.stamp, s.n
+		s.warned.Store(false)
+		a.s.q = a.c
+		return a.lock(own, ahead)
+	})
+	if err == nil {
+		return a, nil
+	}
+	if a.c != nil {
+		a.abandon()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, errRow), errors.Is(err, errLease):
+		return nil, err
+	case judge(err) == collide:
+		return nil, fmt.Errorf("%w: %w", errCollision, err)
+	}
+	return nil, toEngine(err)
+}
+
+// lock begins the transaction, takes the locks of the scopes and reads their marks and what is read ahead.
+func (a *attempt) lock(ctx context.Context, ahead [][]byte) error {
+	var ceilings, keys [][]byte
+	for _, s := range a.scopes {
+		ceilings = append(ceilings, storedKey(s.ceilingKey))
+		keys = append(keys, s.markKey)
+	}
+	keys = append(keys, ahead...)
+	stored := make([][]byte, len(keys))
+	for i, key := range keys {
+		stored[i] = storedKey(key)
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(beginUpdate)
+	batch.Queue(setStamp, a.stamp, a.n)
+	skip := 2
+	if l := a.e.lease; l != nil {
+		batch.Queue(checkLease, l.owner)
+		skip++
+	}
+	batch.Queue(lockScopes, ceilings)
+	batch.Queue(getRows, stored)
+	unmade, err := a.take(ctx, batch, skip, keys)
+	for err == nil && len(unmade) > 0 {
+		batch = &pgx.Batch{}
+		batch.Queue(makeScopes, unmade)
+		batch.Queue(lockUnmade, unmade)
+		batch.Queue(lockScopes, ceilings)
+		batch.Queue(getRows, stored)
+		unmade, err = a.takeUnmade(ctx, batch, keys)
+	}
+	return err
+}
+
+// take sends a batch that ends with the ceilings and the values of keys, behind skip statements without rows.
+// It returns the ceilings that are not there.
+func (a *attempt) take(
+	ctx context.Context,
+	batch *pgx.Batch,
+	skip int,
+	keys [][]byte,
+) (unmade [][]byte, err error) {
+	a.e.trip()
+	results := a.c.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	for range skip {
+		tag, err := results.Exec()
+		if err != nil {
+			return nil, err
+		}
+		if tag.Select() && tag.RowsAffected() == 0 {
+			return nil, errLease
+		}
+	}
+	return a.read(results, keys)
+}
+
+// takeUnmade is take behind the locks of scopes that have no ceiling.
+func (a *attempt) takeUnmade(
+	ctx context.Context,
+	batch *pgx.Batch,
+	keys [][]byte,
+) (unmade [][]byte, err error) {
+	a.e.trip()
+	results := a.c.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	if _, err := results.Exec(); err != nil {
+		return nil, err
+	}
+	locked, err := collect(results.Query())
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range a.scopes {
+		s.unmade = false
+		for _, r := range locked {
+			s.unmade = s.unmade || bytes.Equal(r.key, storedKey(s.ceilingKey))
+		}
+	}
+	return a.read(results, keys)
+}
+
+// read reads the ceilings and the keys, and returns the ceilings of scopes that are not locked.
+func (a *attempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]byte, err error) {
+	ceilings, err := collect(results.Query())
+	if err != nil {
+		return nil, err
+	}
+	rows, err := collect(results.Query())
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range a.scopes {
+		s.next, s.base, s.bad = 1, 1, nil
+		var value []byte
+		for _, r := range ceilings {
+			if bytes.Equal(r.key, s.ceilingKey) {
+				value = r.value
+			}
+		}
+		switch {
+		case value == nil && !s.unmade:
+			unlocked = append(unlocked, storedKey(s.ceilingKey))
+		case value != nil:
+			s.unmade = false
+			if s.next, s.bad = engine.ParseCeiling(value); s.bad != nil {
+				s.bad = fmt.Errorf("scope %x: %w", s.key, s.bad)
+			}
+			s.base = s.next
+		}
+		keys = append(keys, s.ceilingKey)
+	}
+	a.s.remember(keys, append(ceilings, rows...))
+	return unlocked, nil
+}
+
+// abandon ends the transaction without effect.
+func (a *attempt) abandon() { abandon(a.c) }
+
+// commit makes what was written durable. Where nothing was it ends the transaction: all that the functions
+// can have read is durable.
+func (a *attempt) commit() error {
+	if !a.wrote || a.over.empty() {
+		a.abandon()
+		return nil
+	}
+	if a.e.rerun != nil && a.e.rerun() {
+		a.abandon()
+		return errCollision
+	}
+	batch, size := a.statements()
+	limit := commitLimit + time.Duration(size/commitBytes)*time.Second
+	own, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	a.e.trip()
+	err := a.send(own, batch)
+	if err == nil && sessionOf(a.c.Conn().PgConn()).warned.Load() {
+		if err = a.confirm(); err != nil {
+			discard(a.c)
+			return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, err)
+		}
+	}
+	switch {
+	case err == nil:
+		a.e.groups.Add(1)
+		done(a.c)
+		return nil
+	case judge(err) == lost:
+		discard(a.c)
+		return a.resolve(err)
+	case judge(err) == collide:
+		a.abandon()
+		return fmt.Errorf("%w: %w", errCollision, err)
+	}
+	a.abandon()
+	return toEngine(err)
+}
+
+// statements are what was written, and COMMIT. size is how many bytes they have.
+func (a *attempt) statements() (batch *pgx.Batch, size int) {
+	batch = &pgx.Batch{}
+	for _, r := range a.over.ranges {
+		start := r.Start
+		if start == nil {
+			start = []byte{}
+		}
+		if r.End == nil {
+			batch.Queue("DELETE FROM mayfly_kv WHERE k >= $1", start)
+		} else {
+			batch.Queue("DELETE FROM mayfly_kv WHERE k >= $1 AND k < $2", start, r.End)
+		}
+	}
+	var gone, keys, values [][]byte
+	a.over.tree.Scan(func(w write) bool {
+		k := storedKey(w.key)
+		size += len(k) + len(w.value)
+		if w.deleted {
+			gone = append(gone, k)
+		} else {
+			keys, values = append(keys, k), append(values, storedValue(w.key, w.value))
+		}
+		return true
+	})
+	if len(gone) > 0 {
+		batch.Queue("DELETE FROM mayfly_kv WHERE k = ANY($1::bytea[])", gone)
+	}
+	if len(keys) > 0 {
+		batch.Queue(`INSERT INTO mayfly_kv(k, v) SELECT * FROM unnest($1::bytea[], $2::bytea[])
+			ON CONFLICT (k) DO UPDATE SET v = excluded.v`, keys, values)
+	}
+	var made [][]byte
+	for _, s := range a.scopes {
+		if _, deleted, decided := a.over.get(s.ceilingKey); s.unmade && decided && !deleted {
+			made = append(made, storedKey(s.ceilingKey))
+		}
+	}
+	if len(made) > 0 {
+		batch.Queue("DELETE FROM mayfly_newscope WHERE k = ANY($1::bytea[])", made)
+	}
+	batch.Queue("COMMIT")
+	return batch, size
+}
+
+// errNotCommitted is what a COMMIT of a transaction that had failed is.
+var errNotCommitted = errors.New("the database has rolled the transaction back")
+
+// send sends the statements, and reads their answers.
+func (a *attempt) send(ctx context.Context, batch *pgx.Batch) (err error) {
+	results := a.c.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	for n := range batch.Len() {
+		tag, err := results.Exec()
+		if err != nil {
+			return err
+		}
+		if n == batch.Len()-1 && tag.String() != "COMMIT" {
+			return errNotCommitted
+		}
+	}
+	return nil
+}
+
+// confirm waits until a commit of which the server has warned that it is not on a standby is there: one more
+// commit of the same connection is acknowledged behind it.
+func (a *attempt) confirm() error {
+	s := sessionOf(a.c.Conn().PgConn())
+	own, cancel := context.WithTimeout(context.Background(), commitLimit)
+	defer cancel()
+	s.warned.Store(false)
+	if _, err := a.c.Exec(own, "UPDATE mayfly_stamp SET at = now() WHERE conn = $1", a.stamp); err != nil {
+		return err
+	}
+	if s.warned.Load() {
+		return errStandby
+	}
+	return nil
+}
+
+// errStandby is what a commit is that has not reached a standby where it must.
+var errStandby = errors.New("the commit has not reached a standby")
+
+// resolve finds out what has become of a commit that was not answered.
+func (a *attempt) resolve(cause error) error {
+	limit, cancel := context.WithTimeout(context.Background(), outageLimit)
+	defer cancel()
+	for try := 0; ; try++ {
+		var n int64
+		err := under(limit, beginLimit, func(own context.Context) error {
+			a.e.trip()
+			return a.e.writers.QueryRow(own, "SELECT n FROM mayfly_stamp WHERE conn = $1 FOR UPDATE", a.stamp).
+				Scan(&n)
+		})
+		switch {
+		case err == nil && n == a.n:
+			a.e.groups.Add(1)
+			return nil
+		case err == nil:
+			return fmt.Errorf("%w: %w", engine.ErrUnavailable, cause) // it was not committed: run it again
+		case errors.Is(err, pgx.ErrNoRows), isServer(err) && judge(err) == fails, limit.Err() != nil:
+			return fmt.Errorf("%w: %w", engine.ErrUnknownOutcome, errors.Join(cause, err))
+		}
+		pause(limit, backoff(try))
+	}
+}
+
+// backoff is the pause before a further try.
+func backoff(try int) time.Duration { return min(time.Millisecond<<min(try, 10), 500*time.Millisecond) }
+
+// positions are how far scopes have come behind the transaction.
+func (a *attempt) positions(scopes [][]byte) []engine.Position {
+	list := make([]engine.Position, len(scopes))
+	for i, key := range scopes {
+		for _, s := range a.scopes {
+			if !bytes.Equal(s.key, key) {
+				continue
+			}
+			list[i] = engine.Position{Settled: true}
+			if s.bad == nil {
+				list[i].LSN = s.next - 1
+			}
+			mark, decided := []byte(nil), false
+			if mark, _, decided = a.over.get(s.markKey); !decided {
+				mark, _ = a.s.look(s.markKey)
+			}
+			if mark != nil {
+				list[i].Mark, _ = engine.ParseMark(mark) // one that is none is 0, and met by who reads it
+			}
+		}
+	}
+	return list
+}

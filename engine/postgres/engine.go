@@ -1,0 +1,304 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// Engine implements engine.Engine and engine.Getter over one schema of a database. Its methods are safe for
+// concurrent use, and so are several Engines over one schema, in one process or in many.
+type Engine struct {
+	writers, readers *pgxpool.Pool
+	log              *slog.Logger
+	rerun            func() bool
+
+	lease   *lease // nil where other Engines may write, too
+	lanes   lanes
+	commits atomic.Uint64 // of functions
+	groups  atomic.Uint64 // of transactions of the database
+	trips   atomic.Uint64
+
+	mu     sync.Mutex
+	shut   bool
+	inside int
+	empty  chan struct{}  // closed when the last call has left behind Close
+	ending sync.WaitGroup // connections that are being given back
+}
+
+var (
+	_ engine.Engine   = (*Engine)(nil)
+	_ engine.Getter   = (*Engine)(nil)
+	_ engine.Ahead    = (*reader)(nil)
+	_ engine.Ahead    = (*iterator)(nil)
+	_ engine.Expecter = (*iterator)(nil)
+)
+
+// trip counts an exchange with the database.
+func (e *Engine) trip() { e.trips.Add(1) }
+
+// Trips is how many exchanges with the database there have been.
+func (e *Engine) Trips() uint64 { return e.trips.Load() }
+
+func (e *Engine) enter() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.shut {
+		return engine.ErrClosed
+	}
+	e.inside++
+	return nil
+}
+
+func (e *Engine) leave() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.inside--; e.inside == 0 && e.empty != nil {
+		close(e.empty)
+		e.empty = nil
+	}
+}
+
+// Close implements engine.Engine.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	if e.shut {
+		e.mu.Unlock()
+		return engine.ErrClosed
+	}
+	e.shut = true
+	var empty chan struct{}
+	if e.inside > 0 {
+		empty = make(chan struct{})
+		e.empty = empty
+	}
+	e.mu.Unlock()
+	if empty != nil {
+		<-empty
+	}
+	e.ending.Wait()
+	e.lease.end(e)
+	e.writers.Close()
+	e.readers.Close()
+	return nil
+}
+
+// View implements engine.Engine.
+func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	v := &view{e: e}
+	s := &source{ctx: ctx, e: e, known: map[string][]byte{}}
+	s.begin = func() (querier, error) { return v.begin(ctx) }
+	defer func() {
+		if s.finish() {
+			e.log.Error(errLeak.Error())
+		}
+		v.end()
+	}()
+	return fn(&reader{s: s})
+}
+
+var errLeak = errors.New("engine/postgres: an iterator was not closed")
+
+// view is the transaction of a View.
+type view struct {
+	e     *Engine
+	c     *pgxpool.Conn
+	began bool
+}
+
+// begin takes a connection. The transaction begins with the first statement.
+func (v *view) begin(ctx context.Context) (querier, error) {
+	err := under(ctx, beginLimit, func(own context.Context) (err error) {
+		v.c, err = v.e.readers.Acquire(own)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, toEngine(err)
+	}
+	return v, nil
+}
+
+const beginView = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+// Query implements querier: the first one begins the transaction in the same trip. A connection that turns
+// out to be broken is replaced before anything has been read.
+func (v *view) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	if v.began {
+		return v.c.Query(ctx, sql, args...)
+	}
+	for try := 0; ; try++ {
+		batch := &pgx.Batch{}
+		batch.Queue(beginView)
+		batch.Queue(sql, args...)
+		results := v.c.SendBatch(ctx, batch)
+		_, err := results.Exec()
+		if err == nil {
+			var rows pgx.Rows
+			if rows, err = results.Query(); err == nil {
+				v.began = true
+				return batchRows{rows, results}, nil
+			}
+		}
+		_ = results.Close() // the error is that of before
+		if try == 3 || judge(err) == fails || ctx.Err() != nil {
+			return nil, err
+		}
+		discard(v.c)
+		v.c = nil
+		pause(ctx, time.Millisecond<<try)
+		if v.c, err = v.e.readers.Acquire(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// batchRows are the rows of the last statement of a batch, and close it.
+type batchRows struct {
+	pgx.Rows
+	results pgx.BatchResults
+}
+
+func (r batchRows) Close() {
+	r.Rows.Close()
+	_ = r.results.Close() // what went wrong the rows have said
+}
+
+// end gives the connection back. Nobody waits for that.
+func (v *view) end() {
+	if v.c == nil {
+		return
+	}
+	c := v.c
+	v.e.ending.Go(func() { abandon(c) })
+}
+
+// Get implements engine.Getter.
+func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
+	if err := e.enter(); err != nil {
+		return nil, engine.Position{}, err
+	}
+	defer e.leave()
+	if err := ctx.Err(); err != nil {
+		return nil, engine.Position{}, err
+	}
+	found, err := e.read(ctx, key, engine.CeilingKey(scope), engine.MarkKey(scope))
+	if err != nil {
+		return nil, engine.Position{}, err
+	}
+	at, err := position(found[1], found[2])
+	if err != nil {
+		return nil, engine.Position{}, err
+	}
+	if found[0] == nil {
+		return nil, at, engine.ErrNotFound
+	}
+	return found[0], at, nil
+}
+
+// read reads keys by one statement; nil stands for one that is absent.
+func (e *Engine) read(ctx context.Context, keys ...[]byte) ([][]byte, error) {
+	stored := make([][]byte, len(keys))
+	for i, key := range keys {
+		stored[i] = storedKey(key)
+	}
+	var rows []row
+	err := e.try(ctx, func() error {
+		e.trip()
+		return under(ctx, readLimit, func(own context.Context) (err error) {
+			rows, err = collect(e.readers.Query(own, getRows, stored))
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]byte, len(keys))
+	for i, key := range keys {
+		for _, r := range rows {
+			if string(r.key) == string(key) {
+				out[i] = r.value
+			}
+		}
+	}
+	return out, nil
+}
+
+// try runs what only reads, again where the connection is lost.
+func (e *Engine) try(ctx context.Context, fn func() error) error {
+	for n := 0; ; n++ {
+		err := fn()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errRow):
+			return err
+		case n == 3 || judge(err) == fails:
+			return toEngine(err)
+		}
+		pause(ctx, 10*time.Millisecond<<n)
+	}
+}
+
+// Horizon implements engine.Engine. Where the database does not answer it is 0: nothing is known to be
+// durable.
+func (e *Engine) Horizon(scope []byte) uint64 {
+	if e.enter() != nil {
+		return 0
+	}
+	defer e.leave()
+	found, err := e.read(context.Background(), engine.CeilingKey(scope))
+	if err != nil {
+		return 0
+	}
+	at, err := position(found[0], nil)
+	if err != nil {
+		return 0
+	}
+	return at.LSN
+}
+
+// Settle implements engine.Engine: what is shown is durable.
+func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	return ctx.Err()
+}
+
+// Metrics implements engine.Engine. DiskBytes is 0 where the database does not answer; what a cache or a log
+// of writes holds is not known here.
+func (e *Engine) Metrics() engine.Metrics {
+	if e.enter() != nil {
+		return engine.Metrics{}
+	}
+	defer e.leave()
+	m := engine.Metrics{Commits: e.commits.Load(), Barriers: e.groups.Load()}
+	own, cancel := context.WithTimeout(context.Background(), connectLimit)
+	defer cancel()
+	var size int64
+	if err := e.readers.QueryRow(own, `SELECT pg_total_relation_size('mayfly_kv')`).Scan(&size); err == nil {
+		m.DiskBytes = uint64(size)
+	}
+	return m
+}

@@ -1,0 +1,142 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// The limits of one exchange with the database. They are on the machine's clock: they guard against servers
+// that are stopped and hosts that are gone.
+const (
+	connectLimit = 2 * time.Second // a host
+	openLimit    = 15 * time.Second
+	beginLimit   = 6 * time.Second // a connection, and the locks
+	readLimit    = 5 * time.Second
+	commitLimit  = 8 * time.Second
+	// outageLimit is how long a lost database is tried again, and a lost answer is looked for.
+	outageLimit = 10 * time.Second
+	// a second more of commitLimit for so many bytes
+	commitBytes = 4 << 20
+)
+
+// reruns is how often a transaction that collides with another one is run.
+const reruns = 20
+
+// under runs fn under a limit and until ctx ends. fn's own context is no child of ctx: that belongs to
+// callers, who may have made one that must not have children.
+func under(ctx context.Context, limit time.Duration, fn func(own context.Context) error) error {
+	own, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if ctx.Done() == nil {
+		return fn(own)
+	}
+	over, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-ctx.Done():
+			cancel()
+		case <-over:
+		}
+	}()
+	err := fn(own)
+	close(over)
+	<-watched
+	if err != nil {
+		if ended := ctx.Err(); ended != nil {
+			return ended
+		}
+	}
+	return err
+}
+
+// pause waits for a while, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	own, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	select {
+	case <-ctx.Done():
+	case <-own.Done():
+	}
+}
+
+// verdict is what an error of the database means for what is under way.
+type verdict int
+
+const (
+	fails   verdict = iota // the statement; nothing was written
+	collide                // with another transaction: run again
+	lost                   // the connection: run again by another one
+)
+
+// judge reports what an error means.
+func judge(err error) verdict {
+	var pe *pgconn.PgError
+	if !errors.As(err, &pe) {
+		return lost // the network, a time limit, the end of a connection
+	}
+	switch pe.Code {
+	case "40001", "40P01", "55P03":
+		return collide
+	case "57P01",
+		"57P02",
+		"57P03",
+		"57P05",
+		"25P03", // the server stops, starts, or has ended an idle session
+		"25006", // it has become a standby
+		"53300",
+		"3D000": // too many connections; a new primary may not have the database yet
+		return lost
+	}
+	if strings.HasPrefix(pe.Code, "08") {
+		return lost
+	}
+	return fails
+}
+
+// isServer reports whether the server has answered, by refusing.
+func isServer(err error) bool {
+	var pe *pgconn.PgError
+	return errors.As(err, &pe)
+}
+
+// toEngine turns an error of the database into the engine's.
+func toEngine(err error) error {
+	var pe *pgconn.PgError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &pe):
+		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+	}
+	switch {
+	case pe.Code == "53100", pe.Code == "53200":
+		return fmt.Errorf("%w: %w", engine.ErrDiskFull, err)
+	case pe.Code == "23505", pe.Code == "54000":
+		return fmt.Errorf("%w: %w", engine.ErrCorrupt, err)
+	case pe.Code == "42P01", pe.Code == "42703":
+		return fmt.Errorf("%w: %w", engine.ErrNotDatabase, err)
+	case pe.Code == "42501", strings.HasPrefix(pe.Code, "28"):
+		return fmt.Errorf("%w: %w", engine.ErrDenied, err)
+	case judge(err) != fails:
+		return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%w: %w", engine.ErrRead, err)
+}
+
+// opening turns an error of Open into the engine's, unless it is one already.
+func opening(err error) error {
+	for _, own := range []error{engine.ErrNewerFormat, engine.ErrOlderFormat, ErrUnsafe, context.Canceled} {
+		if errors.Is(err, own) {
+			return err
+		}
+	}
+	return toEngine(err)
+}

@@ -1,0 +1,283 @@
+package postgres
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+const (
+	usualPage = 32   // rows that come at first where nobody has said how many will be looked at
+	mostPage  = 1024 // and at most
+	pageBytes = 4 << 20
+)
+
+// errBackwards is what SeekGE of an iterator that runs backwards is.
+var errBackwards = errors.New("engine/postgres: SeekGE on an iterator that runs backwards")
+
+// iterator merges the rows of the table, which come in pages, with what the transaction had written when the
+// iterator was made.
+type iterator struct {
+	s       *source
+	over    overlay
+	written bool // the overlay is not empty
+	r       engine.Range
+	reverse bool
+
+	page   []row
+	at     int    // the next row of the page
+	last   []byte // the stored key behind which the next page begins; nil: at the range's begin
+	from   []byte // where a seek begins, before there is a last
+	ended  bool   // nothing follows the page
+	size   int
+	expect int
+
+	wrote   []write // what was written in the range, from where the iterator stands on
+	current row
+	stands  bool
+	placed  bool
+	closed  bool
+	err     error
+}
+
+func newIterator(r *reader, rg engine.Range, reverse bool) *iterator {
+	i := &iterator{
+		s:       r.s,
+		r:       engine.Range{Start: bytes.Clone(rg.Start), End: bytes.Clone(rg.End)},
+		reverse: reverse,
+	}
+	if r.over != nil && !r.over.empty() {
+		i.over, i.written = r.over.copy(), true
+	}
+	if rg.End != nil && bytes.Compare(rg.Start, rg.End) >= 0 {
+		i.ended = true
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if r.s.closed {
+		i.closed = true
+		return i
+	}
+	if r.s.open == nil {
+		r.s.open = map[*iterator]bool{}
+	}
+	r.s.open[i] = true
+	return i
+}
+
+// Expect implements engine.Expecter.
+func (i *iterator) Expect(keys int) { i.expect = keys }
+
+// Bring implements engine.Ahead.
+func (i *iterator) Bring(keys [][]byte) { _ = i.s.find(keys) }
+
+// limit is how many rows the next page has.
+func (i *iterator) limit() int {
+	switch {
+	case i.expect > 0:
+		i.size = i.expect
+	case i.size == 0:
+		i.size = usualPage
+	default:
+		i.size = min(2*i.size, mostPage)
+	}
+	if total := len(i.page); total > 0 {
+		sum := 0
+		for _, r := range i.page {
+			sum += len(r.key) + len(r.value)
+		}
+		i.size = max(1, min(i.size, pageBytes/(sum/total+1)))
+	}
+	return i.size
+}
+
+// fetch brings the next page.
+func (i *iterator) fetch() {
+	if i.ended || i.err != nil {
+		i.page, i.at = nil, 0
+		return
+	}
+	n := i.limit()
+	lower, after := lowest(i.r.Start), ">="
+	if i.from != nil {
+		lower = lowest(i.from)
+	}
+	upper, before := highest(i.r.End), "<"
+	if i.last != nil && !i.reverse {
+		lower, after = i.last, ">"
+	} else if i.last != nil {
+		upper = i.last
+	}
+	if lower == nil {
+		lower = []byte{}
+	}
+	sql, args := "SELECT k, v FROM mayfly_kv WHERE k "+after+" $1", []any{lower}
+	if upper != nil {
+		sql, args = sql+" AND k "+before+" $2", append(args, upper)
+	}
+	sql += " ORDER BY k"
+	if i.reverse {
+		sql += " DESC"
+	}
+	sql = fmt.Sprintf("%s LIMIT $%d", sql, len(args)+1)
+	rows, err := i.s.rows(sql, append(args, n)...)
+	if err != nil {
+		i.err, i.page, i.at, i.ended = err, nil, 0, true
+		return
+	}
+	i.ended = len(rows) < n
+	if len(rows) > 0 {
+		i.last = bytes.Clone(storedKey(rows[len(rows)-1].key))
+	}
+	i.page, i.at = rows, 0
+}
+
+// row is the next row of the table that is to be seen.
+func (i *iterator) row() (row, bool) {
+	for {
+		for i.at < len(i.page) {
+			r := i.page[i.at]
+			if !within(i.r, r.key) || i.from != nil && bytes.Compare(r.key, i.from) < 0 ||
+				i.written && i.over.hides(r.key) {
+				i.at++
+				continue
+			}
+			return r, true
+		}
+		if i.ended || i.err != nil {
+			return row{}, false
+		}
+		i.fetch()
+	}
+}
+
+// gather collects the keys that the transaction has set, from the place on where the iterator begins.
+func (i *iterator) gather(from []byte) {
+	i.wrote = i.wrote[:0]
+	if !i.written {
+		return
+	}
+	if from == nil {
+		from = i.r.Start
+	}
+	i.over.tree.Ascend(write{key: from}, func(w write) bool {
+		if !within(i.r, w.key) {
+			return false
+		}
+		if !w.deleted {
+			i.wrote = append(i.wrote, w)
+		}
+		return true
+	})
+	if i.reverse {
+		for a, b := 0, len(i.wrote)-1; a < b; a, b = a+1, b-1 {
+			i.wrote[a], i.wrote[b] = i.wrote[b], i.wrote[a]
+		}
+	}
+}
+
+// step goes to the next key of the two.
+func (i *iterator) step() bool {
+	r, ok := i.row()
+	if i.err != nil {
+		i.stands = false
+		return false
+	}
+	if len(i.wrote) > 0 {
+		w := i.wrote[0]
+		if c := bytes.Compare(w.key, r.key); !ok || c < 0 != i.reverse && c != 0 {
+			i.wrote = i.wrote[1:]
+			i.current, i.stands = row{w.key, clip(w.value)}, true
+			return true
+		}
+	}
+	i.stands = ok
+	if ok {
+		i.current = r
+		i.at++
+	}
+	return ok
+}
+
+// Next implements engine.Iterator.
+func (i *iterator) Next() bool {
+	if i.closed || i.err != nil {
+		i.stands = false
+		return false
+	}
+	if !i.placed {
+		i.placed = true
+		i.gather(nil)
+	}
+	return i.step()
+}
+
+// SeekGE implements engine.Iterator.
+func (i *iterator) SeekGE(key []byte) bool {
+	if i.reverse && i.err == nil {
+		i.err = errBackwards
+	}
+	if i.closed || i.err != nil {
+		i.stands = false
+		return false
+	}
+	if bytes.Compare(key, i.r.Start) < 0 {
+		key = i.r.Start
+	}
+	key = bytes.Clone(key)
+	i.placed = true
+	i.gather(key)
+	if i.r.End != nil && bytes.Compare(key, i.r.End) >= 0 {
+		i.page, i.at, i.ended = nil, 0, true
+	} else if !i.inPage(key) {
+		i.from, i.last, i.page, i.at, i.ended = key, nil, nil, 0, false
+		if v, known := i.s.look(key); known && v != nil {
+			i.page, i.last = []row{{key, v}}, bytes.Clone(storedKey(key))
+		}
+	}
+	return i.step()
+}
+
+// inPage goes to a key's place in the page, where that is there.
+func (i *iterator) inPage(key []byte) bool {
+	if len(i.page) == 0 || bytes.Compare(i.page[0].key, key) > 0 {
+		return false
+	}
+	n := sort.Search(len(i.page), func(n int) bool { return bytes.Compare(i.page[n].key, key) >= 0 })
+	if n == len(i.page) && !i.ended {
+		return false
+	}
+	i.at, i.from = n, key
+	return true
+}
+
+// Key implements engine.Iterator.
+func (i *iterator) Key() []byte {
+	if !i.stands || i.closed {
+		return nil
+	}
+	return i.current.key
+}
+
+// Value implements engine.Iterator.
+func (i *iterator) Value() []byte {
+	if !i.stands || i.closed {
+		return nil
+	}
+	return i.current.value
+}
+
+// Close implements engine.Iterator.
+func (i *iterator) Close() error {
+	i.s.mu.Lock()
+	delete(i.s.open, i)
+	i.s.mu.Unlock()
+	i.end()
+	return i.err
+}
+
+// end lets go of what the iterator holds.
+func (i *iterator) end() { i.closed, i.stands, i.page, i.wrote = true, false, nil, nil }

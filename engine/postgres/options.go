@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Options say which database to open.
+type Options struct {
+	// URL is a connection string of PostgreSQL:
+	// postgres://user:password@host1,host2/database?sslmode=verify-full. With several hosts
+	// target_session_attrs=read-write is added unless it is said.
+	URL string
+	// Schema holds the tables. It is made where it is missing. "": mayfly.
+	Schema string
+	// Writers and Readers are how many connections there may be for Updates and for Views. 0: 16 each.
+	Writers, Readers int
+	// AllowUnsafe opens a database that may lose what it has acknowledged: synchronous_commit, fsync or
+	// full_page_writes is off.
+	AllowUnsafe bool
+	// Alone takes the database for this Engine: Open fails with engine.ErrLocked while another one has it,
+	// and an Engine that has lost it, because it could not renew its lease for leaseTime, writes nothing any
+	// more.
+	Alone bool
+	// Logger gets warnings. nil: slog.Default.
+	Logger *slog.Logger
+
+	rerun func() bool // in tests: has a commit fail that would succeed
+	hurry bool        // in tests: Open does not wait for the lease of another Engine
+}
+
+// defaultPool is how many connections a pool has where Options do not say.
+const defaultPool = 16
+
+// ErrUnsafe is returned by Open for a database whose settings let it lose what it has acknowledged.
+var ErrUnsafe = errors.New("engine: the database may lose what it has acknowledged")
+
+// ErrURL is returned by Open for a connection string that is none.
+var ErrURL = errors.New("engine: not a connection string of PostgreSQL")
+
+// defaults fills in what was not said, and checks the rest.
+func (o *Options) defaults() error {
+	if o.Schema == "" {
+		o.Schema = "mayfly"
+	}
+	if strings.ContainsAny(o.Schema, "\x00\"") || len(o.Schema) > 63 {
+		return fmt.Errorf("%w: the schema's name cannot be %q", ErrURL, o.Schema)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Writers <= 0 {
+		o.Writers = defaultPool
+	}
+	if o.Readers <= 0 {
+		o.Readers = defaultPool
+	}
+	return nil
+}
+
+// config is the configuration of one of the two pools.
+func (o *Options) config(size int) (*pgxpool.Config, error) {
+	url := o.URL
+	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
+		return nil, fmt.Errorf("%w: it must begin with postgres://", ErrURL)
+	}
+	if !strings.Contains(url, "target_session_attrs=") {
+		sep := "?"
+		if strings.Contains(url, "?") {
+			sep = "&"
+		}
+		url += sep + "target_session_attrs=read-write"
+	}
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrURL, err) // pgx leaves the password out
+	}
+	if c.ConnConfig.ConnectTimeout == 0 || c.ConnConfig.ConnectTimeout > connectLimit {
+		c.ConnConfig.ConnectTimeout = connectLimit
+	}
+	c.MaxConns = int32(size)
+	p := c.ConnConfig.RuntimeParams
+	if p["application_name"] == "" {
+		p["application_name"] = "mayfly"
+	}
+	p["search_path"] = quote(o.Schema)
+	p["idle_in_transaction_session_timeout"] = "5000"
+	p["statement_timeout"] = "0"
+	return c, nil
+}
+
+func quote(name string) string { return `"` + name + `"` }
+
+// Open opens a database, and makes the tables in a new one. It fails with ErrURL, ErrUnsafe,
+// engine.ErrUnavailable where nobody answers, engine.ErrDenied where the database refuses the user,
+// engine.ErrNewerFormat and engine.ErrNotDatabase.
+func Open(ctx context.Context, o Options) (*Engine, error) {
+	if err := o.defaults(); err != nil {
+		return nil, err
+	}
+	e := &Engine{log: o.Logger, rerun: o.rerun, lanes: lanes{m: map[string]*lane{}}}
+	if err := prepare(ctx, o); err != nil {
+		return nil, err
+	}
+	var err error
+	if e.writers, err = e.pool(o, o.Writers); err != nil {
+		return nil, err
+	}
+	if e.readers, err = e.pool(o, o.Readers); err != nil {
+		e.writers.Close()
+		return nil, err
+	}
+	if o.Alone {
+		patience := leaseTime + time.Second
+		if o.hurry {
+			patience = 0
+		}
+		if err := e.takeLease(ctx, patience); err != nil {
+			e.readers.Close()
+			e.writers.Close()
+			return nil, err
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,117 @@
+package postgres
+
+import (
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// proxy passes connections on to a server, and cuts some: before it passes on what the client sent, instead
+// of the server's answer, or so that the server gets what was sent only later, when the client has asked by
+// another connection.
+type proxy struct {
+	to       string
+	listener net.Listener
+	mu       sync.Mutex
+	rng      *rand.Rand
+	cuts     int
+	all      sync.WaitGroup
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{to: to, listener: l, rng: rand.New(rand.NewPCG(3, 3))}
+	p.all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.all.Go(func() { p.carry(c) })
+		}
+	})
+	return p
+}
+
+func (p *proxy) close() {
+	_ = p.listener.Close()
+	p.all.Wait()
+}
+
+// cut decides about a piece: 0 is passed on.
+func (p *proxy) cut() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rng.IntN(100) >= 3 {
+		return 0
+	}
+	p.cuts++
+	return 1 + p.rng.IntN(3)
+}
+
+func (p *proxy) carry(client net.Conn) {
+	server, err := net.Dial("tcp", p.to)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	deaf := make(chan struct{}) // closed where no answer is passed on any more
+	answered := make(chan struct{})
+	p.all.Go(func() {
+		defer close(answered)
+		defer func() { _ = client.Close() }()
+		b := make([]byte, 64<<10)
+		for {
+			n, err := server.Read(b)
+			select {
+			case <-deaf:
+				return
+			default:
+			}
+			if n > 0 {
+				if _, err := client.Write(b[:n]); err != nil {
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	defer func() { _ = server.Close() }()
+	b := make([]byte, 64<<10)
+	for pieces := 0; ; pieces++ {
+		n, err := client.Read(b)
+		if err != nil {
+			return
+		}
+		how := 0
+		if pieces > 4 { // a connection is made and prepared first
+			how = p.cut()
+		}
+		switch how {
+		case 1:
+			_ = client.Close()
+			return
+		case 2, 3:
+			close(deaf)
+			_ = client.Close()
+			if how == 3 {
+				pause(ctx, 300*time.Millisecond)
+			}
+			_, _ = server.Write(b[:n])
+			<-answered
+			return
+		}
+		if _, err := server.Write(b[:n]); err != nil {
+			_ = client.Close()
+			return
+		}
+	}
+}

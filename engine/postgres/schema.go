@@ -1,0 +1,163 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// schemaVersion is the version of the tables. A program opens those of its own version alone.
+const schemaVersion = 1
+
+// tables make what is missing of the schema.
+var tables = []string{
+	`CREATE TABLE IF NOT EXISTS mayfly_meta (one boolean PRIMARY KEY DEFAULT true CHECK (one),
+		version int NOT NULL,
+		incarnation bytea NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS mayfly_kv (k bytea NOT NULL, v bytea NOT NULL,
+		CONSTRAINT mayfly_kv_pkey PRIMARY KEY (k))`,
+	`CREATE TABLE IF NOT EXISTS mayfly_newscope (k bytea NOT NULL PRIMARY KEY)`,
+	`CREATE TABLE IF NOT EXISTS mayfly_stamp (conn bytea NOT NULL PRIMARY KEY, n bigint NOT NULL,
+		at timestamptz NOT NULL DEFAULT now())`,
+	`CREATE TABLE IF NOT EXISTS mayfly_lease (one boolean PRIMARY KEY DEFAULT true CHECK (one),
+		owner bytea NOT NULL,
+		until timestamptz NOT NULL)`,
+}
+
+// hints are settings of the tables that other databases than PostgreSQL may not know.
+var hints = []string{
+	`ALTER TABLE mayfly_kv SET (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02,
+		autovacuum_vacuum_insert_scale_factor = 0.1)`,
+	`ALTER TABLE mayfly_kv ALTER COLUMN k SET STORAGE PLAIN, ALTER COLUMN v SET STORAGE EXTERNAL`,
+	`ALTER TABLE mayfly_stamp SET (fillfactor = 50)`,
+}
+
+// together are the errors of statements that make what somebody else is making at the same time: a unique
+// violation, an object that exists, and PostgreSQL's "tuple concurrently updated".
+var together = []string{"23505", "42P07", "42P06", "42710", "XX000", "40001", "40P01"}
+
+// prepare makes the tables of a new database and looks at those of an old one.
+func prepare(ctx context.Context, o Options) error {
+	config, err := o.config(1)
+	if err != nil {
+		return err
+	}
+	var c *pgx.Conn
+	connecting := func(own context.Context) (err error) {
+		c, err = pgx.ConnectConfig(own, config.ConnConfig.Copy())
+		return err
+	}
+	if err := under(ctx, openLimit, connecting); err != nil {
+		return opening(err)
+	}
+	defer func() {
+		own, cancel := context.WithTimeout(context.Background(), connectLimit)
+		defer cancel()
+		_ = c.Close(own) // nothing is under way
+	}()
+	return opening(under(ctx, openLimit, func(own context.Context) error {
+		if err := safe(own, c, o); err != nil {
+			return err
+		}
+		if known, err := version(own, c); known || err != nil {
+			return err
+		}
+		for _, statement := range append([]string{"CREATE SCHEMA IF NOT EXISTS " + quote(o.Schema)}, tables...) {
+			if err := makeTable(own, c, statement); err != nil {
+				return err
+			}
+		}
+		for _, statement := range hints {
+			if _, err := c.Exec(own, statement); err != nil && !isServer(err) {
+				return err
+			}
+		}
+		_, err := c.Exec(
+			own,
+			`INSERT INTO mayfly_meta(version, incarnation) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+			schemaVersion,
+			random(),
+		)
+		if err != nil {
+			return err
+		}
+		_, err = version(own, c)
+		return err
+	}))
+}
+
+// makeTable runs a statement that makes something, again where somebody else makes the same.
+func makeTable(ctx context.Context, c *pgx.Conn, statement string) error {
+	for try := 0; ; try++ {
+		_, err := c.Exec(ctx, statement)
+		var pe *pgconn.PgError
+		if err == nil || try == 10 || !errors.As(err, &pe) || !slices.Contains(together, pe.Code) {
+			return err
+		}
+		pause(ctx, 10*time.Millisecond<<try)
+	}
+}
+
+// version looks at the schema's version; false where there is no schema yet.
+func version(ctx context.Context, c *pgx.Conn) (known bool, err error) {
+	var there bool
+	if err := c.QueryRow(ctx, `SELECT to_regclass('mayfly_meta') IS NOT NULL`).Scan(&there); err != nil ||
+		!there {
+		return false, err
+	}
+	var v int
+	err = c.QueryRow(ctx, `SELECT version FROM mayfly_meta`).Scan(&v)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, err
+	case v > schemaVersion:
+		return true, fmt.Errorf(
+			"%w: the tables have version %d, this release knows %d",
+			engine.ErrNewerFormat,
+			v,
+			schemaVersion,
+		)
+	case v < schemaVersion:
+		return true, fmt.Errorf("%w: the tables have version %d", engine.ErrOlderFormat, v)
+	}
+	return true, nil
+}
+
+// safe looks at the settings on which durability rests. A database that does not know one of them is asked
+// for the rest.
+func safe(ctx context.Context, c *pgx.Conn, o Options) error {
+	for _, setting := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
+		var value string
+		if err := c.QueryRow(ctx, "SHOW "+setting).Scan(&value); err != nil {
+			if isServer(err) {
+				continue
+			}
+			return err
+		}
+		if value != "off" && value != "local" {
+			continue
+		}
+		if !o.AllowUnsafe {
+			return fmt.Errorf("%w: %s is %s", ErrUnsafe, setting, value)
+		}
+		o.Logger.Warn("the database may lose what it has acknowledged", "setting", setting, "value", value)
+	}
+	return nil
+}
+
+// random is the name of a connection or of a schema's incarnation: 16 bytes.
+func random() []byte {
+	b := make([]byte, 16)
+	_, _ = rand.Read(b) // never fails
+	return b
+}

@@ -1,0 +1,337 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/racetest"
+)
+
+// account counts operations in scopes: each adds one to its scope's sum and leaves a key that bears its LSN.
+type account struct {
+	mu           sync.Mutex
+	acknowledged map[string]uint64 // keys of operations, and their LSNs
+	unknown      map[string]bool
+}
+
+// run runs one operation in a scope.
+func (a *account) run(e *Engine, scope, name string) {
+	key := scope + "/" + name
+	var lsn uint64
+	_, err := e.Update(ctx, [][]byte{[]byte(scope)}, func(tx engine.Txn) error {
+		sum := uint64(0)
+		v, err := tx.Get([]byte(scope + "/sum"))
+		switch {
+		case err == nil:
+			sum = binary.BigEndian.Uint64(v)
+		case !errors.Is(err, engine.ErrNotFound):
+			return err
+		}
+		lsn = tx.NextLSN([]byte(scope))
+		tx.Set([]byte(scope+"/sum"), binary.BigEndian.AppendUint64(nil, sum+1))
+		tx.Set([]byte(key), binary.BigEndian.AppendUint64(nil, lsn))
+		return nil
+	})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case err == nil:
+		a.acknowledged[key] = lsn
+	case errors.Is(err, engine.ErrUnknownOutcome):
+		a.unknown[key] = true
+	}
+}
+
+// check looks at what the database has: nothing acknowledged is lost, nothing is done twice, no LSN is
+// missing or comes twice.
+func (a *account) check(t *testing.T, e *Engine, scopes []string) {
+	t.Helper()
+	for _, scope := range scopes {
+		lsns, sum := map[uint64]string{}, uint64(0)
+		err := e.View(ctx, func(r engine.Reader) error {
+			it := r.Scan(engine.Prefix([]byte(scope+"/")), false)
+			for it.Next() {
+				n := binary.BigEndian.Uint64(it.Value())
+				if key := string(it.Key()); key == scope+"/sum" {
+					sum = n
+				} else if other := lsns[n]; other != "" {
+					t.Errorf("%s and %s have LSN %d", key, other, n)
+				} else {
+					lsns[n] = key
+				}
+			}
+			return it.Close()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum != uint64(len(lsns)) {
+			t.Errorf("%s: %d operations, the sum is %d", scope, len(lsns), sum)
+		}
+		for n := uint64(1); n <= uint64(len(lsns)); n++ {
+			if lsns[n] == "" {
+				t.Errorf("%s: LSN %d is missing among %d", scope, n, len(lsns))
+			}
+		}
+		for key, lsn := range a.acknowledged {
+			if strings.HasPrefix(key, scope+"/") && lsns[lsn] != key {
+				t.Errorf("%s is lost: its LSN %d is that of %q", key, lsn, lsns[lsn])
+			}
+		}
+	}
+	t.Logf("%d acknowledged, %d unknown", len(a.acknowledged), len(a.unknown))
+}
+
+// play has writers run operations over some engines.
+func play(t *testing.T, engines []*Engine, rounds int) (*account, []string) {
+	t.Helper()
+	a := &account{acknowledged: map[string]uint64{}, unknown: map[string]bool{}}
+	scopes := []string{"a", "b", "c"}
+	var writers sync.WaitGroup
+	for w := range 8 {
+		writers.Go(func() {
+			for n := range rounds {
+				a.run(engines[w%len(engines)], scopes[(w+n)%len(scopes)], fmt.Sprintf("%d-%d", w, n))
+			}
+		})
+	}
+	writers.Wait()
+	return a, scopes
+}
+
+// A quarter of all commits fails, and the functions run again.
+func TestRunsAgain(t *testing.T) {
+	var mu sync.Mutex
+	rng := rand.New(rand.NewPCG(1, 1))
+	e := newDatabase(t).open(Options{rerun: func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return rng.IntN(4) == 0
+	}})
+	defer closing(t, e)
+	a, scopes := play(t, []*Engine{e}, racetest.Fewer(60, 3))
+	a.check(t, e, scopes)
+	if len(a.acknowledged) != 8*racetest.Fewer(60, 3) {
+		t.Errorf("%d operations are acknowledged", len(a.acknowledged))
+	}
+}
+
+// Two engines over one schema, as two servers.
+func TestTwoEngines(t *testing.T) {
+	d := newDatabase(t)
+	e, f := d.open(Options{}), d.open(Options{})
+	defer closing(t, e)
+	defer closing(t, f)
+	a, scopes := play(t, []*Engine{e, f}, racetest.Fewer(60, 3))
+	a.check(t, e, scopes)
+	if len(a.acknowledged) != 8*racetest.Fewer(60, 3) {
+		t.Errorf("%d operations are acknowledged", len(a.acknowledged))
+	}
+}
+
+// Many open one new database at the same moment.
+func TestFirstStartTogether(t *testing.T) {
+	d := newDatabase(t)
+	var all sync.WaitGroup
+	for range 6 {
+		all.Go(func() {
+			e, err := Open(ctx, Options{URL: d.url, Schema: d.schema, AllowUnsafe: true, Writers: 1,
+				Readers: 1, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			closing(t, e)
+		})
+	}
+	all.Wait()
+}
+
+// With one connection in each pool a View may contain an Update that contains a View.
+func TestViewInsideUpdate(t *testing.T) {
+	e := newDatabase(t).open(Options{Writers: 1, Readers: 2})
+	defer closing(t, e)
+	err := e.View(ctx, func(r engine.Reader) error {
+		if _, err := r.Get([]byte("a/1")); !errors.Is(err, engine.ErrNotFound) {
+			return fmt.Errorf("an absent key: %w", err)
+		}
+		put(t, e, func(tx engine.Txn) {
+			tx.Set([]byte("a/1"), []byte("x"))
+			if err := e.View(ctx, func(r engine.Reader) error {
+				_, err := r.Get([]byte("a/1"))
+				return err
+			}); !errors.Is(err, engine.ErrNotFound) {
+				t.Errorf("what is not committed: %v", err)
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Connections are ended by the server, again and again, while writers write.
+func TestEndedConnections(t *testing.T) {
+	d := newDatabase(t)
+	config, err := pgx.ParseConfig(d.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "mayfly-" + d.schema
+	other := *d
+	other.url += separator(d.url) + "application_name=" + name
+	e := other.open(Options{})
+	defer closing(t, e)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		c, err := pgx.ConnectConfig(ctx, config)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = c.Close(ctx) }()
+		for {
+			pause(ctx, 5*time.Millisecond)
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_, err := c.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE application_name = $1 AND random() < 0.1`, name)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	a, scopes := play(t, []*Engine{e}, racetest.Fewer(200, 4))
+	close(stop)
+	<-stopped
+	a.check(t, e, scopes)
+}
+
+func separator(url string) string {
+	if strings.Contains(url, "?") {
+		return "&"
+	}
+	return "?"
+}
+
+// Answers are lost in every way that a network has, also so that the server commits only when the client has
+// asked already what has become of it.
+func TestLostAnswers(t *testing.T) {
+	d := newDatabase(t)
+	config, err := pgx.ParseConfig(d.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := d.open(Options{})
+	defer closing(t, quiet)
+	p := newProxy(t, fmt.Sprintf("%s:%d", config.Host, config.Port))
+	o := Options{
+		URL: fmt.Sprintf(
+			"postgres://%s@%s/%s?sslmode=disable",
+			config.User,
+			p.listener.Addr(),
+			config.Database,
+		),
+		Schema:      d.schema,
+		AllowUnsafe: true,
+		Logger:      slog.New(slog.DiscardHandler),
+	}
+	var e *Engine
+	for try := 0; e == nil; try++ {
+		if e, err = Open(ctx, o); err != nil && (try == 5 || !errors.Is(err, engine.ErrUnavailable)) {
+			t.Fatal(err)
+		}
+	}
+	a, scopes := play(t, []*Engine{e}, racetest.Fewer(100, 4))
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	p.close()
+	a.check(t, quiet, scopes)
+	if t.Logf("%d cuts", p.cuts); p.cuts == 0 {
+		t.Error("nothing was cut")
+	}
+}
+
+// A database that is not there, a user that it does not know, what is no URL, and unsafe settings are told
+// apart.
+func TestOpenRefuses(t *testing.T) {
+	d := newDatabase(t)
+	for url, want := range map[string]error{
+		"mysql://localhost":                        ErrURL,
+		"postgres://%zz":                           ErrURL,
+		"postgres://127.0.0.1:1/x?sslmode=disable": engine.ErrUnavailable,
+	} {
+		if _, err := Open(ctx, Options{URL: url}); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", url, err, want)
+		}
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := Open(ended, Options{URL: d.url, Schema: d.schema}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+	e := d.open(Options{})
+	closing(t, e)
+	d.exec("UPDATE " + quote(d.schema) + ".mayfly_meta SET version = 99")
+	if _, err := Open(ctx, Options{URL: d.url, Schema: d.schema, AllowUnsafe: true}); !errors.Is(
+		err,
+		engine.ErrNewerFormat,
+	) {
+		t.Errorf("a newer schema: %v", err)
+	}
+}
+
+// An Engine that has the database alone keeps others out, and writes nothing when it has lost it.
+func TestAlone(t *testing.T) {
+	d := newDatabase(t)
+	e := d.open(Options{Alone: true})
+	put(t, e, func(tx engine.Txn) { tx.Set([]byte("a/1"), []byte("x")) })
+	o := Options{
+		URL:         d.url,
+		Schema:      d.schema,
+		AllowUnsafe: true,
+		Alone:       true,
+		hurry:       true,
+		Logger:      slog.New(slog.DiscardHandler),
+	}
+	if _, err := Open(ctx, o); !errors.Is(err, engine.ErrLocked) {
+		t.Errorf("a second one: %v", err)
+	}
+	d.exec(
+		"UPDATE " + quote(d.schema) + ".mayfly_lease SET until = now() - interval '1 s'",
+	) // as where it was stopped
+	f := d.open(o)
+	_, err := e.Update(ctx, [][]byte{[]byte("a")}, func(tx engine.Txn) error {
+		tx.Set([]byte("a/1"), []byte("late"))
+		return nil
+	})
+	if !errors.Is(err, engine.ErrFailed) {
+		t.Errorf("a write behind the end of the lease: %v", err)
+	}
+	put(t, f, func(tx engine.Txn) {
+		if v, err := tx.Get([]byte("a/1")); string(v) != "x" || err != nil {
+			t.Errorf("%q, %v", v, err)
+		}
+	})
+	closing(t, e)
+	closing(t, f)
+	closing(t, d.open(o))
+}

@@ -1,0 +1,217 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// maxNext is the highest that the next LSN of a scope can be.
+const maxNext = engine.MaxLSN + 1
+
+// txn is the transaction of one function, in that of its group.
+type txn struct {
+	reader
+	a      *attempt
+	before overlay  // to undo
+	starts []uint64 // the next LSNs of the scopes before
+	src    *source
+	bytes  int // of keys and values
+	wrote  bool
+	large  bool
+	err    error // what went wrong where no error could be returned
+}
+
+var _ engine.Txn = (*txn)(nil)
+
+func newTxn(a *attempt, ctx context.Context) *txn {
+	t := &txn{a: a, before: a.over.copy()}
+	for _, s := range a.scopes {
+		t.starts = append(t.starts, s.next)
+	}
+	// The function has its own context and its own iterators over what the group has read.
+	t.src = a.s.share(ctx)
+	t.reader = reader{s: t.src, over: &a.over}
+	return t
+}
+
+// end keeps or undoes what the function wrote, by its outcome, and reports whether it wrote. ran is false
+// where it was left by the end of its goroutine.
+func (t *txn) end(r *request, ran bool) (wrote bool) {
+	if t.src.finish() {
+		t.a.e.log.Error(errLeak.Error())
+	}
+	t.a.s.adopt(t.src)
+	if r.err == nil && ran {
+		r.err = t.err
+	}
+	if ran && !r.ended() && r.err == nil && t.wrote {
+		for i, s := range t.a.scopes {
+			if s.next != t.starts[i] {
+				t.a.over.set(s.ceilingKey, binary.BigEndian.AppendUint64(nil, s.next))
+			}
+		}
+		t.a.wrote = true
+		return true
+	}
+	t.a.over = t.before
+	for i, s := range t.a.scopes {
+		s.next = t.starts[i]
+	}
+	return false
+}
+
+func (t *txn) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// room counts the n bytes that are about to be written at key; false means that they must not be.
+func (t *txn) room(key []byte, n int) bool {
+	if len(key) == 0 {
+		t.fail(engine.ErrEmptyKey)
+	}
+	most := engine.MaxTxnBytes
+	if t.large {
+		most = engine.MaxLargeTxnBytes
+	}
+	if t.bytes += n; t.bytes > most {
+		t.fail(engine.ErrTooLarge)
+	}
+	return t.err == nil
+}
+
+// Set implements engine.Txn.
+func (t *txn) Set(key, value []byte) {
+	if t.room(key, len(key)+len(value)) {
+		t.set(bytes.Clone(key), append([]byte{}, value...))
+	}
+}
+
+func (t *txn) set(key, value []byte) {
+	t.wrote = true
+	t.a.over.set(key, value)
+}
+
+// Delete implements engine.Txn.
+func (t *txn) Delete(key []byte) {
+	if t.room(key, len(key)) {
+		t.wrote = true
+		t.a.over.delete(bytes.Clone(key))
+	}
+}
+
+// DeleteRange implements engine.Txn.
+func (t *txn) DeleteRange(r engine.Range) {
+	start, end := bytes.Clone(r.Start), bytes.Clone(r.End)
+	if end != nil && bytes.Compare(start, end) >= 0 {
+		return
+	}
+	if t.bytes += len(start) + len(end); t.err != nil {
+		return
+	}
+	t.wrote = true
+	if len(start) < longKey && len(end) < longKey {
+		t.a.over.deleteRange(engine.Range{Start: start, End: end})
+		return
+	}
+	// The order of what is stored is not that of long keys.
+	it := t.Scan(engine.Range{Start: start, End: end}, false)
+	for it.Next() {
+		t.a.over.delete(bytes.Clone(it.Key()))
+	}
+	if err := it.Close(); err != nil {
+		t.fail(err)
+	}
+}
+
+// Enlarge implements engine.Control.
+func (t *txn) Enlarge() { t.large = true }
+
+// Relax implements engine.Control. What another server could lose must not be seen: nothing is relaxed here.
+func (t *txn) Relax() {}
+
+// scope finds one of the Update's.
+func (t *txn) scope(key []byte) *scope {
+	i := slices.IndexFunc(t.a.scopes, func(s *scope) bool { return bytes.Equal(s.key, key) })
+	if i < 0 {
+		t.fail(fmt.Errorf("%w: %x is none of this Update's", engine.ErrScope, key))
+		return nil
+	}
+	return t.a.scopes[i]
+}
+
+// NextLSN implements engine.Control.
+func (t *txn) NextLSN(key []byte) uint64 {
+	s := t.scope(key)
+	switch {
+	case s == nil:
+		return 0
+	case s.bad != nil:
+		t.fail(s.bad)
+		return 0
+	case s.next == maxNext:
+		t.fail(fmt.Errorf("%w: scope %x has used up its LSNs", engine.ErrCorrupt, key))
+		return 0
+	}
+	s.next++
+	return s.next - 1
+}
+
+// RaiseLSN implements engine.Control.
+func (t *txn) RaiseLSN(key []byte, first uint64) {
+	if first > maxNext {
+		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
+		return
+	}
+	i := slices.IndexFunc(t.a.scopes, func(s *scope) bool { return bytes.Equal(s.key, key) })
+	if i < 0 {
+		have, err := engine.Ceiling(t, key)
+		if err != nil {
+			t.fail(err)
+		} else if first > have {
+			t.set(engine.CeilingKey(key), binary.BigEndian.AppendUint64(nil, first))
+		}
+		return
+	}
+	switch s := t.a.scopes[i]; {
+	case s.bad != nil:
+		t.fail(s.bad)
+	case first <= s.next:
+	case s.next > 1:
+		t.fail(fmt.Errorf("%w: %x has issued LSNs already", engine.ErrScope, key))
+	default:
+		s.next = first
+		t.set(bytes.Clone(s.ceilingKey), binary.BigEndian.AppendUint64(nil, first))
+	}
+}
+
+// SetMark implements engine.Control.
+func (t *txn) SetMark(key []byte, mark uint64) {
+	if t.wrote = true; mark == 0 {
+		t.a.over.delete(engine.MarkKey(key))
+	} else {
+		t.a.over.set(engine.MarkKey(key), binary.BigEndian.AppendUint64(nil, mark))
+	}
+}
+
+// Mark implements engine.Control.
+func (t *txn) Mark(key []byte) uint64 {
+	if t.scope(key) == nil {
+		return 0
+	}
+	mark, err := engine.Mark(t, key)
+	if err != nil {
+		t.fail(err)
+	}
+	return mark
+}
+
+// Positions implements engine.Reader: those of the Update's scopes are as they were when the transaction
+// began.
+func (t *txn) Positions(scopes [][]byte) ([]engine.Position, error) { return t.src.positions(scopes) }
