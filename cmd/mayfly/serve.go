@@ -15,7 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/engine/postgres"
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/probe"
@@ -135,6 +137,9 @@ func (s *serve) options() product.Options {
 		Queues: true, Listeners: s.listeners, Webhooks: &f.webhooks, Certificate: s.certificate(),
 		Telemetry: s.openTelemetry, Probes: &s.probes, ExtraThreads: os.Getenv("GOMAXPROCS") == "",
 		Requests: int64(f.limits.requests), Drain: drainTime}
+	if f.engine != "" {
+		o.Remote = s.openPostgres
+	}
 	if f.virtualClock {
 		o.Store.Clock = ttl.NewVirtual(ttl.Real{})
 	}
@@ -147,6 +152,11 @@ func (s *serve) options() product.Options {
 	}
 	o.KeepSeeded = s.seed != nil || s.bus != nil && s.bus.config != nil
 	return o
+}
+
+// openPostgres opens the engine that --engine names.
+func (s *serve) openPostgres(ctx context.Context) (engine.Engine, error) {
+	return postgres.Open(ctx, postgres.Options{URL: s.flags.engine, Logger: s.log, Alone: true})
 }
 
 func (s *serve) engineOptions() pebble.Options {

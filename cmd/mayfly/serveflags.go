@@ -37,6 +37,7 @@ type serveFlags struct {
 	port, ranges                                                             int
 	memory, noAuth, noClockCheck, strict, virtualClock                       bool
 	lenient, serveCrossPartition, throttle, direct                           bool
+	engine                                                                   string
 	ttlPreviousImage, continuousBackup, acceptDamagedLog, allowWellKnownKey  bool
 	emulatorVariables                                                        bool
 	limits                                                                   limitFlags
@@ -54,6 +55,9 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.healthPort, "health-port", "off",
 		"port for health probes (/alive, /ready, /status), 8080 in the vnext emulator; 0 is any free one")
 	flags.StringVar(&f.data, "data", "", "data folder (default Mayfly's folder in the user's data directory)")
+	flags.StringVar(&f.engine, "engine", "",
+		"postgres://user:password@host1,host2/database keeps the data in PostgreSQL, by one server at a time;\n"+
+			"the data folder keeps the certificate and temporary files")
 	flags.BoolVar(&f.acceptDamagedLog, acceptDamagedLog, false,
 		"start without the writes that a damaged or missing log held: acknowledged writes are lost")
 	flags.BoolVar(&f.memory, "memory", false,
@@ -124,6 +128,9 @@ func (f *serveFlags) settle(sources map[string]cli.Source) error {
 		return cli.Misuse("--memory keeps nothing and --data names a folder: give one of them")
 	case data > memory:
 		f.memory = false
+	}
+	if f.engine != "" && f.memory {
+		return cli.Misuse("--memory keeps nothing and --engine names a database: give one of them")
 	}
 	if f.memory {
 		f.data = ""

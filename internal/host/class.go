@@ -22,6 +22,8 @@ const (
 	DiskFull                    // nothing was written; writes resume when there is room
 	ReadFailed                  // the disk could not be read; the next try may succeed
 	WriteFailed                 // the disk could not be written: the process takes no more writes
+	Unreachable                 // the database that keeps the data does not answer; nothing was written
+	UnknownOutcome              // it has not answered a commit: all or nothing of it was written
 	NoSnapshot                  // there is none of that name
 	SnapshotExists              // the name is taken
 	SnapshotName                // not a name for a snapshot
@@ -47,6 +49,8 @@ var classes = []struct {
 	{engine.ErrDiskFull, DiskFull},
 	{engine.ErrRead, ReadFailed},
 	{engine.ErrFailed, WriteFailed},
+	{engine.ErrUnknownOutcome, UnknownOutcome},
+	{engine.ErrUnavailable, Unreachable},
 	{engine.ErrNoSnapshot, NoSnapshot},
 	{engine.ErrSnapshotExists, SnapshotExists},
 	{engine.ErrSnapshotName, SnapshotName},
@@ -78,4 +82,6 @@ func Reserve(err error) (free, reserve int64, ok bool) {
 
 // Gone reports whether an error says no more than that the store is closed, or cannot be reached for what its
 // disk does: who works in the background keeps quiet about it.
-func (c Class) Gone() bool { return c == Closed || c == ReadFailed || c == WriteFailed }
+func (c Class) Gone() bool {
+	return c == Closed || c == ReadFailed || c == WriteFailed || c == Unreachable || c == UnknownOutcome
+}

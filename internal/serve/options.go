@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/internal/hook"
@@ -24,6 +25,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Engine are the options of the engine, whose Logger Open fills in.
 	Engine pebble.Options
+	// Remote opens an engine to take instead; nil: there is none.
+	Remote func(context.Context) (engine.Engine, error)
 	// Store are the options of the store, whose Logger Open fills in.
 	Store store.Options
 	// HTTP are the options of the endpoint. Open fills in DB, Queues, Logger and CertPEM, what comes of

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/httpapi"
 	"github.com/mayflydb/mayfly/internal/hook"
@@ -84,7 +85,7 @@ func (s *Server) open(ctx context.Context) error {
 
 func (s *Server) openStore(ctx context.Context) error {
 	s.o.Engine.Logger, s.o.Store.Logger = s.o.Logger, s.o.Logger
-	e, err := pebble.Open(ctx, s.o.Engine)
+	e, err := s.openEngine(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,6 +96,13 @@ func (s *Server) openStore(ctx context.Context) error {
 	s.queues = queue.New(queue.Options{Logger: s.o.Logger})
 	s.db, err = store.Open(ctx, e, s.o.Store, s.queues.Tenant())
 	return err
+}
+
+func (s *Server) openEngine(ctx context.Context) (engine.Engine, error) {
+	if s.o.Remote != nil {
+		return s.o.Remote(ctx)
+	}
+	return pebble.Open(ctx, s.o.Engine)
 }
 
 func (s *Server) openTelemetry(ctx context.Context) (err error) {
