@@ -62,7 +62,7 @@ func lowest(key []byte) []byte {
 
 // highest is where the stored keys end among which those below key are; nil for no end.
 func highest(key []byte) []byte {
-	if key == nil || len(key) < longKey {
+	if len(key) < longKey {
 		return key
 	}
 	return prefix.End(key[:keptOfLong])

@@ -278,7 +278,7 @@ func (s *rowSource) Next() (tree.Place, []byte, error) {
 	if len(cells) > 0 {
 		at.Line, _ = s.rows.FieldPos(0)
 	}
-	if wrong, place := csvError(err); wrong != nil {
+	if place, wrong := csvError(err); wrong != nil {
 		at = place
 		if errors.Is(wrong, csv.ErrFieldCount) {
 			return at, nil, &badDocument{fmt.Sprintf("%d cells, but the first row has %d", len(cells),
@@ -307,7 +307,7 @@ func (s *rowSource) Next() (tree.Place, []byte, error) {
 func (s *rowSource) head() (tree.Place, error) {
 	at := tree.Place{Line: 1}
 	head, err := s.rows.Read()
-	if wrong, place := csvError(err); wrong != nil {
+	if place, wrong := csvError(err); wrong != nil {
 		return place, wrong
 	}
 	if err != nil {
@@ -331,16 +331,16 @@ func (s *rowSource) head() (tree.Place, error) {
 	return at, nil
 }
 
-// csvError returns the reason and the place of an error in CSV; nil for any other error.
-func csvError(err error) (error, tree.Place) {
+// csvError returns the place and the reason of an error in CSV; nil for any other error.
+func csvError(err error) (tree.Place, error) {
 	var wrong *csv.ParseError
 	switch {
 	case !errors.As(err, &wrong):
-		return nil, tree.Place{}
+		return tree.Place{}, nil
 	case errors.Is(err, csv.ErrFieldCount): // it is about the row
-		return wrong.Err, tree.Place{Line: wrong.StartLine}
+		return tree.Place{Line: wrong.StartLine}, wrong.Err
 	}
-	return wrong.Err, tree.Place{Line: wrong.Line, Column: wrong.Column}
+	return tree.Place{Line: wrong.Line, Column: wrong.Column}, wrong.Err
 }
 
 // value is what a cell stands for. An id is nothing but a string, so that one of digits needs no --text.

@@ -130,7 +130,7 @@ export const forms = ({ page, kb, see, told, held, send, at, axe, answers }) => 
 			await saved('Save expiry events')
 			await panel('Purges: delay and limit').getByLabel('Delay of each purge').fill('30')
 			await saved('Save purges')
-			await panel('On expiry and change').getByLabel('Auto-delete on idle').fill('86400')
+			await panel('On expiry and on change').getByLabel('Auto-delete on idle').fill('86400')
 			await saved('Save on expiry')
 			const own = await get('/_mayfly/dbs/forms/colls/all/settings')
 			is(own.expiryEvents.retention, 3600, 'retention')

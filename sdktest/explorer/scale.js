@@ -205,7 +205,7 @@ export const scale = ({ page, kb, see, told, send, at, drawn, root, browser }) =
 	},
 	async 'errors are told in plain words'() {
 		await at('#/db/shop/carts/documents/absent/%22a%22')
-		await see('There is no such document', '.doc')
+		await see('does not exist', '.doc')
 		await at('#/db/shop/absent')
 		await see('There is no container absent', 'main')
 		await at('#/db/absent')
