@@ -20,6 +20,16 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
+// told reports whether there is more in errs than the progress of an import, which a busy machine prints.
+func told(errs string) bool {
+	for line := range strings.Lines(errs) {
+		if !strings.HasPrefix(line, "importing: ") {
+			return true
+		}
+	}
+	return false
+}
+
 func TestImportCommand(t *testing.T) {
 	b := boot(t, "--memory", "--virtual-clock")
 	b.makeContainer(t)
@@ -44,7 +54,7 @@ func TestImportCommand(t *testing.T) {
 	}
 	path := file(t, "docs.jsonl", strings.TrimSuffix(lines.String(), "\n"))
 	for range 2 { // once more changes nothing
-		if code, out, errs := imported(path); code != 0 || out != "252 documents imported\n" || errs != "" {
+		if code, out, errs := imported(path); code != 0 || out != "252 documents imported\n" || told(errs) {
 			t.Fatalf("%d %s%s", code, out, errs)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/store/inspect"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // Life says when a message dies, and why then.
@@ -69,9 +70,10 @@ func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) Life {
 	if p.DeadLetterOnExpiration {
 		life.Then = thenBuried
 	}
-	because := map[string]string{"message": "its sender has given it", "default": "is the entity's default",
-		"ceiling": "is the entity's default, which is shorter than what its sender has given it"}[life.Source]
-	why := fmt.Sprintf("A time to live of %v %s", time.Duration(effective)*time.Millisecond, because)
+	because := map[string]string{"message": "set by its sender", "default": "the entity's default",
+		"ceiling": "the entity's default, which is shorter than what its sender set"}[life.Source]
+	why := fmt.Sprintf("Its time to live is %s, %s",
+		ttl.FormatDuration(time.Duration(effective)*time.Millisecond), because)
 	switch b.State {
 	case message.Scheduled:
 		life.Why = why + "; it begins when the message arrives."

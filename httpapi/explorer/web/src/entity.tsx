@@ -2,9 +2,10 @@
 // at its creation.
 import { useState } from 'preact/hooks'
 import { entityPath, patch } from './api'
+import { durationHint, parseDuration, typed, wrongDuration } from './duration'
 import { stamp, tell } from './state'
 import { Check, Choice, FormPanel, Panel, Table, Text } from './ui'
-import { wrongCount, wrongSpan } from './valid'
+import { wrongCount } from './valid'
 
 export function EntitySettings(p: { of: any }) {
 	const q = p.of,
@@ -38,18 +39,21 @@ function Change(p: { of: any }) {
 	const q = p.of,
 		topic = q.kind === 'topic'
 	const [now, setNow] = useState<Record<string, string>>(() =>
-		Object.fromEntries([...spans, ...texts].map(name => [name, q[name] ?? ''])),
+		Object.fromEntries([
+			...spans.map(name => [name, typed(parseDuration(q[name] ?? ''))]),
+			...texts.map(name => [name, q[name] ?? '']),
+		]),
 	)
 	const [status, setStatus] = useState<string>(q.status),
 		[most, setMost] = useState(String(q.maxDeliveryCount ?? '')),
 		[dead, setDead] = useState<boolean>(q.deadLetterOnExpiration)
-	const bad = spans.map(name => wrongSpan(now[name]!)).find(Boolean) || wrongCount(most)
+	const bad = spans.map(name => wrongDuration(now[name]!)).find(Boolean) || wrongCount(most)
 	const text = (name: string, label: string, placeholder: string, hint?: string) => (
 		<Text
 			label={label}
 			value={now[name]!}
 			set={v => setNow({ ...now, [name]: v.trim() })}
-			bad={spans.includes(name) ? wrongSpan(now[name]!) : ''}
+			bad={spans.includes(name) ? wrongDuration(now[name]!) : ''}
 			placeholder={placeholder}
 			hint={hint}
 			mono={spans.includes(name)}
@@ -66,7 +70,9 @@ function Change(p: { of: any }) {
 				const put = (name: string, value: unknown) => {
 					if ((q[name] ?? null) !== value) change[name] = value
 				}
-				for (const name of [...spans, ...texts]) put(name, now[name] || null)
+				for (const name of texts) put(name, now[name] || null)
+				for (const name of spans)
+					if (parseDuration(q[name] ?? '') !== parseDuration(now[name]!)) change[name] = now[name] || null
 				put('status', status)
 				if (!topic) {
 					put('maxDeliveryCount', most ? Number(most) : null)
@@ -89,7 +95,7 @@ function Change(p: { of: any }) {
 						['Disabled', 'Disabled'],
 					]}
 				/>
-				{text('defaultTimeToLive', 'Time to live', 'messages stay', 'ISO 8601: PT10M, P14D')}
+				{text('defaultTimeToLive', 'Time to live', 'messages stay', durationHint)}
 				{!topic && (
 					<>
 						{text('lockDuration', 'Lock duration', 'PT1M', 'From 5 seconds to 5 minutes')}

@@ -2,6 +2,7 @@
 import { entityPath, remove } from './api'
 import { SendPanel } from './compose'
 import { useEntity } from './counts'
+import { parseDuration, typed } from './duration'
 import { EntitySettings } from './entity'
 import { Forecast } from './forecast'
 import { Messages } from './messages'
@@ -67,7 +68,7 @@ export function QueuePage(p: { path: string; tab: string }) {
 										['Dead-lettered', dead, dead ? 'warn' : ''],
 									]) as any),
 							['Size', `${data.bytes.toLocaleString('en')} B`],
-							['Time to live', <span class="mono">{data.defaultTimeToLive || 'none'}</span>],
+							['Time to live', <span class="mono">{data.defaultTimeToLive ? typed(parseDuration(data.defaultTimeToLive)) : 'none'}</span>],
 						]}
 					/>
 					<Tabs label="Entity" of={tabs} at={p.tab} to={t => url('queue', p.path, t)} />

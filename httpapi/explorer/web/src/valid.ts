@@ -22,8 +22,3 @@ export const wrongPaths = (text: string) =>
 		.find(Boolean) ?? ''
 export const wrongCount = (text: string, least = 1) =>
 	text === '' || (/^\d+$/.test(text) && Number(text) >= least) ? '' : `a whole number from ${least}`
-// wrongSpan tells what is wrong with a duration as ISO 8601 writes it.
-export const wrongSpan = (text: string) =>
-	text === '' || /^P(?=.)(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$/.test(text)
-		? ''
-		: 'a duration such as PT1M, PT1H30M or P14D'
