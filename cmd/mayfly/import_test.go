@@ -20,8 +20,8 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// told reports whether there is more in errs than the progress of an import, which a busy machine prints.
-func told(errs string) bool {
+// moreThanProgress reports whether there is more in errs than the progress of an import, which a busy machine prints.
+func moreThanProgress(errs string) bool {
 	for line := range strings.Lines(errs) {
 		if !strings.HasPrefix(line, "importing: ") {
 			return true
@@ -54,7 +54,7 @@ func TestImportCommand(t *testing.T) {
 	}
 	path := file(t, "docs.jsonl", strings.TrimSuffix(lines.String(), "\n"))
 	for range 2 { // once more changes nothing
-		if code, out, errs := imported(path); code != 0 || out != "252 documents imported\n" || told(errs) {
+		if code, out, errs := imported(path); code != 0 || out != "252 documents imported\n" || moreThanProgress(errs) {
 			t.Fatalf("%d %s%s", code, out, errs)
 		}
 	}
