@@ -16,7 +16,7 @@ import (
 )
 
 // Package laboratory serves Mayfly's own API. It has its own router behind the chain that every request
-// passes. This file gives it what it needs of this server.
+// passes. This file connects the laboratory to the server.
 
 // newOwn creates the laboratory and its router.
 func (s *Server) newOwn() http.Handler {

@@ -33,7 +33,7 @@ func (s *Server) record(c *call) {
 	switch {
 	case !c.w.Committed:
 		e.Status, e.ResponseBody = 0, nil
-	case own || e.Status >= http.StatusBadRequest: // own handlers and error paths bypass set
+	case own || e.Status >= http.StatusBadRequest: // c.answered lacks headers set elsewhere, or has two
 		e.ResponseHeader = c.w.Header()
 	default:
 		e.ResponseFields = c.answered

@@ -176,7 +176,8 @@ func (c *call) setRareHead() {
 	}
 }
 
-// setDuration sets the request's duration in milliseconds. It is never 0, which clients take for unknown.
+// setDuration sets the request's duration in milliseconds. It is never 0, because clients treat 0 as
+// unknown.
 func (c *call) setDuration() {
 	c.took = c.srv.opt.Wall.Now().Sub(c.began)
 	took := max(c.took.Microseconds(), 1)

@@ -15,10 +15,10 @@ const replicas = 4
 // masterRange is the id of the range that holds databases, users and the lists of containers.
 const masterRange = "M"
 
-// readAddresses returns the addresses of the replicas of ranges to clients in direct mode: of the container
-// whose rid is the request's address, or of the master range. Every replica is this server, at the endpoint
-// that the client used. A range that no longer exists has no addresses, whereupon the client reloads the
-// ranges.
+// readAddresses answers a client in direct mode with the addresses of the replicas of ranges: of the
+// container whose rid is the request's address, or of the master range if the request addresses no
+// container. Every replica is this server, at the endpoint that the client used. A range that no longer
+// exists has no addresses; the client then reloads the ranges.
 func (s *Service) readAddresses(c *call) error {
 	if !s.opt.Direct {
 		return BadRequest(

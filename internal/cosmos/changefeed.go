@@ -2,10 +2,10 @@ package cosmos
 
 import "github.com/mayflydb/mayfly/store"
 
-// changeFeed answers with a page of changes, or with 304 if there are none, which tells the client that it
+// changeFeed answers with a page of changes, or with 304 if there are none. The 304 tells the client that it
 // has reached the end. A page that was cut short is a 200 even if it is empty, so that the client continues.
 // Both answers carry the etag from which the client continues, and the item count, which the SDK for .NET
-// reads in either case. There is never a continuation.
+// reads in either case. Neither has a continuation header.
 func (s *Service) changeFeed(c *call) error {
 	p, rid, err := s.within(c)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 )
 
 // item returns the container and the key of the item that the path names by id or by rid. The partition key
-// comes from the header and must be the item's own. A replace by rid without that header uses the stored
-// item's key.
+// comes from the header and must be the item's own. A replace may omit the header: the key is then that of
+// the stored item if the path has a rid, or that of the document if the path has an id.
 func (s *Service) item(c *call) (*store.Container, store.Key, error) {
 	p, _, err := s.within(c)
 	if err != nil {

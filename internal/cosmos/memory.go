@@ -39,7 +39,7 @@ func (c *call) reserve() error {
 	return c.holdPage()
 }
 
-// holdPage reserves memory for a page of the maximum size.
+// holdPage reserves the memory that making a page may need: at most the share of one request.
 func (c *call) holdPage() error { return c.hold(min(2*store.MaxPageBytes, c.srv.memory.Share())) }
 
 // hold changes the memory reserved for the answer to n bytes. If there is not enough, it waits until the
@@ -152,8 +152,8 @@ func (c *call) holdAnswer() error {
 }
 
 // HoldBody reserves n bytes for the body of a request before it is read. It waits for them, and fails with
-// 429 after answerWait. The caller returns held with GiveBody. The answer to a write is about as large as
-// the body.
+// 429 after answerWait. The caller returns held with GiveBody after the answer has been sent: the answer to
+// a write is about as large as the body, and may have no reservation of its own.
 func (s *Service) HoldBody(ctx context.Context, n int64) (held int64, err error) {
 	if n = min(n, s.memory.Size()); n <= smallAnswer {
 		return 0, nil

@@ -41,8 +41,8 @@ func (s *Service) queryItems(c *call) error {
 	return c.sendResult(rid, "Documents", &result, took)
 }
 
-// reach returns how far a query without a partition key may cross partitions, by the client's headers and
-// the server's options.
+// reach returns how far a query without a partition key may cross partitions. The client's headers and the
+// server's options determine it.
 func (s *Service) reach(c *call) store.CrossPartition {
 	switch {
 	case s.opt.ServeCrossPartition || c.in.ServeCross:

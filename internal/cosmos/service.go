@@ -127,8 +127,8 @@ func (c *call) catchUp() error {
 	return err
 }
 
-// Steady calls run. If it fails because the data was replaced by a snapshot's meanwhile, nothing of its work
-// is left, and Steady calls it again.
+// Steady calls run. If run fails because a snapshot has replaced the data in the meantime, its writes are
+// lost with the old data, and Steady calls it again.
 func (s *Service) Steady(ctx context.Context, run func() error) error {
 	for {
 		before, err := s.db.Incarnation(ctx)

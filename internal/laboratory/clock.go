@@ -78,8 +78,8 @@ func (s *Settling) Find(_ *Laboratory, ec echo.Context) (err error) {
 	return nil
 }
 
-// settle waits until all expired items are purged, if the request asks for that. It does not wait for
-// webhooks.
+// settle waits until expired items are purged, if the request asks for that. It does not wait for items that
+// a paused, delayed or starved reaper holds back, nor for webhooks.
 func (l *Laboratory) settle(ctx context.Context, s Settling) error {
 	if !s.Settle {
 		return nil

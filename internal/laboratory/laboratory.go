@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Wire is what the laboratory requires of its server for requests and answers.
+// Wire is the part of the server that the laboratory uses to read requests and to answer them.
 type Wire interface {
 	route.Wire
 	// Enter is called with the container that the request addresses. An error ends the request.
@@ -30,7 +30,7 @@ type Failure struct {
 	Message           string
 }
 
-// Options connect a Laboratory with its server. Wire, Wall, Classify and Faults are required.
+// Options configure a Laboratory. Wire, Wall, Classify and Faults are required.
 type Options struct {
 	Wire Wire
 	// Wall is the real-time clock, which limits waits. It must not be the data's clock.

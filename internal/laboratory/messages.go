@@ -80,7 +80,7 @@ func (l *Laboratory) peekMessages(ctx context.Context, in *peekRequest) (Message
 	return in.tell(list), nil
 }
 
-// tell converts a list of messages for the answer.
+// tell converts a list of messages to the form of the answer.
 func (in *peekRequest) tell(list []queue.Delivery) Messages {
 	out := Messages{make([]Message, len(list))}
 	for i := range list {
@@ -123,7 +123,7 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Message
 	return peek.tell(list), nil
 }
 
-// messageOf converts a message for the answer.
+// messageOf converts a message to the form of the answer.
 func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 	m, b := d.Message, &d.Broker
 	out := Message{Number: b.SequenceNumber, State: stateOf(b.State), DeliveryCount: b.DeliveryCount,

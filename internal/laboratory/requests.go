@@ -166,7 +166,7 @@ func (l *Laboratory) reader(in *requestsRequest) (*requests.Reader, error) {
 	return log.Read(after, f), nil
 }
 
-// log returns the request log, or 404 if there is none.
+// log returns the request log, or a 404 error if the server has none.
 func (l *Laboratory) log() (*requests.Log, error) {
 	if l.opt.Requests == nil {
 		return nil, route.NotFound("This server keeps no log of requests.")

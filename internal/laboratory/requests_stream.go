@@ -56,8 +56,8 @@ func (l *Laboratory) streamRequests(ec echo.Context, in *requestsRequest) error 
 	}
 }
 
-// awaitRequest waits for a request, or for the next heartbeat, which it reports as idle. An error ends the
-// stream.
+// awaitRequest waits for a new entry of the log, or for the next heartbeat, which it reports as idle. An
+// error ends the stream.
 func (l *Laboratory) awaitRequest(ctx context.Context, r *requests.Reader) (idle bool, err error) {
 	tick, stop := l.opt.Wall.After(heartbeat)
 	defer stop()

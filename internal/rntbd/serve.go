@@ -19,7 +19,7 @@ import (
 // Options configure how connections are served. All fields except Refused are required.
 type Options struct {
 	// Handler serves Cosmos DB over HTTP. Its requests have no Host, and a body of known length.
-	// CachedContainer returns more about them.
+	// CachedContainer returns the rid that the client has cached for the request's container.
 	Handler http.Handler
 	// Life is the parent of the requests' contexts: when it ends, requests are cancelled. They are also
 	// cancelled when their connection ends.

@@ -11,7 +11,7 @@ type Server interface {
 	Wire() Wire
 }
 
-// Wire is what the routes require of their server: reading bodies and sending answers.
+// Wire is the part of the server that routes use to read bodies and to send answers.
 type Wire interface {
 	// Body returns the whole body of the request, or an empty slice if it has none.
 	Body(ec echo.Context) []byte
