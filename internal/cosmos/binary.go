@@ -8,8 +8,8 @@ import (
 )
 
 // Clients may send items as binary JSON. The first byte of a body distinguishes it from text; the content
-// type does not. Answers are binary if the request's headers ask for it and do not accept text: text is
-// cheaper to make. Read feeds are always text.
+// type does not. An answer is binary JSON if the request's headers ask for it and do not also accept text,
+// because text is cheaper to make. Read feeds are always text.
 
 // Formats are the JSON encodings that a client accepts in the body of an answer.
 type Formats struct{ Text, Binary bool }

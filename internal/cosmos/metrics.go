@@ -119,7 +119,8 @@ func indexUseV2(use query.IndexUse) ([]byte, error) {
 	})
 }
 
-// each applies of to each element. The result is never null in JSON, since clients read its length.
+// each returns the results of calling of with each element. The result is never null in JSON, since clients
+// read its length.
 func each[S, T any](list []S, of func(S) T) []T {
 	out := make([]T, len(list))
 	for i, s := range list {

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// smallKinds maps the kinds of small resources to their kinds in the store and the names of their feeds.
+// smallKinds maps the kinds of small resources (users, permissions, client encryption keys and scripts) to
+// their kinds in the store and the names of their feeds.
 var smallKinds = map[Kind]struct {
 	kind store.ResourceKind
 	key  string

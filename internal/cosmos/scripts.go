@@ -73,7 +73,7 @@ func decodeArguments(body []byte) (args []jsondoc.Value, err error) {
 	return nil, BadRequest("The arguments of a stored procedure must be a JSON array.")
 }
 
-// maxArguments is the maximum length of such an object.
+// maxArguments is the maximum number of arguments that the length member of an object may ask for.
 const maxArguments = 1 << 16
 
 // argumentsOf returns the members "0" to "length" - 1 of an object, undefined if missing. The length is

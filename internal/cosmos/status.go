@@ -29,9 +29,9 @@ const (
 // Substatuses, which distinguish failures of the same status.
 const (
 	SubstatusPartitionKeyMismatch = 1001
-	SubstatusSessionNotAvailable  = 1002 // of a 404
-	SubstatusNameStale            = 1000 // of a 410: the cached name now belongs to another container
-	SubstatusRangeGone            = 1002 // of a 410
+	SubstatusSessionNotAvailable  = 1002 // with status 404
+	SubstatusNameStale            = 1000 // with status 410: the cached name now belongs to another container
+	SubstatusRangeGone            = 1002 // with status 410
 	SubstatusOwnerNotFound        = 1003
 	SubstatusCrossPartition       = 1004
 	// The container's rid is not the one that the client intended.

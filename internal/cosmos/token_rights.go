@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// need is the right that a request requires of a resource token. The zero value requires the master key
-// instead.
+// need is the right that a resource token must have for a request. A request with the zero value needs the
+// master key.
 type need uint8
 
 const (

@@ -36,7 +36,7 @@ type DryRunAnswer struct {
 	After   []DryRunDeadlines       `json:"deadlines" nullable:"false" description:"Of the living."`
 }
 
-// DryRunEffect is one effect of the change.
+// DryRunEffect is one effect of the change on items.
 type DryRunEffect struct {
 	Count    int64           `json:"count"`
 	Examples []DryRunExample `json:"examples,omitempty"`

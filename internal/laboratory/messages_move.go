@@ -127,7 +127,7 @@ func (in *resubmitRequest) resubmitOne(ctx context.Context, from, to entity.Addr
 // failure.
 func giveBack(ctx context.Context, queues *queue.Queues, at entity.Address, token message.UUID,
 	why error) error {
-	// On failure, the lock expires.
+	// If this fails, the lock expires by itself.
 	_ = queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Release}, nil)
 	return why
 }

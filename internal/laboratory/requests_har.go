@@ -44,7 +44,7 @@ type ArchiveEntry struct {
 	Comment  string          `json:"comment,omitempty"`
 }
 
-// ArchiveRequest is the request.
+// ArchiveRequest is the request of an entry.
 type ArchiveRequest struct {
 	Method      string          `json:"method"`
 	URL         string          `json:"url"`
@@ -64,7 +64,7 @@ type ArchivePost struct {
 	Comment  string `json:"comment,omitempty"`
 }
 
-// ArchiveResponse is the answer.
+// ArchiveResponse is the answer of an entry.
 type ArchiveResponse struct {
 	Status      int             `json:"status"`
 	StatusText  string          `json:"statusText"`
