@@ -41,7 +41,7 @@ func (s *Server) appendEndpoint(dst []byte, r *http.Request) []byte {
 // only from a proxy on the same machine, which ends TLS in front of the server.
 func scheme(r *http.Request) string {
 	if said := first(r.Header, "X-Forwarded-Proto"); said != "" && fromLoopback(r) {
-		said, _, _ = strings.Cut(said, ",") // // the proxy nearest to the client comes first
+		said, _, _ = strings.Cut(said, ",") // the proxy nearest to the client comes first
 		if said = strings.ToLower(strings.TrimSpace(said)); said == "http" || said == "https" {
 			return said
 		}

@@ -43,7 +43,7 @@ const (
 
 // authority authorizes requests. Its only secret is the master key.
 type authority struct {
-	keyText    []byte // base64
+	keyText    []byte // the master key in base64
 	wellKnown  bool   // the key is EmulatorKey
 	checkClock bool
 	wall       ttl.Clock

@@ -33,7 +33,7 @@ type call struct {
 	headerErr error
 	reading   bool   // the server has begun to read the body
 	bodyHeld  int64  // bytes of memory reserved for the body
-	body      []byte // copy for the request log
+	body      []byte // the body or its beginning, for the request log
 
 	// values is the backing array of the one-element slices of header values, so that they need one
 	// allocation.

@@ -15,8 +15,8 @@ import (
 
 const (
 	largeAnswer  = 64 << 10         // bytes; a larger answer is written in pieces
-	writeChunk   = 64 << 10         // bytes of a large answer that a client must read
-	stallTimeout = 10 * time.Second // within this time
+	writeChunk   = 64 << 10         // bytes of a large answer written under one deadline
+	stallTimeout = 10 * time.Second // that deadline
 )
 
 // answer writes the answer, head and body.

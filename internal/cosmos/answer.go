@@ -24,7 +24,7 @@ type Answer struct {
 	// session token. There is a single replica, so that all replicas have the same position.
 	Range   string
 	LSN     uint64
-	Version int64  // of the session token: the container's
+	Version int64  // session version of the container
 	ItemLSN uint64 // LSN at which the item was last written
 
 	ETag         string // including its quotes
@@ -43,8 +43,8 @@ type Answer struct {
 	ExecutionInfo    string // JSON: the order of equal rows of an ORDER BY
 	Direct           bool   // the query ran without a plan, as requested
 
-	Logged    bool   // ScriptLog is what a script logged
-	ScriptLog string // percent-encoded
+	Logged    bool   // ScriptLog is set
+	ScriptLog string // log of a script, percent-encoded
 
 	Quota, Usage string // of the container, in KB: names and values
 	// IndexProgress is the percentage of a container's items that are indexed by its current policy.

@@ -100,7 +100,7 @@ var rowKinds = map[uint32]store.OperationKind{
 	4: store.OperationDelete, 5: store.OperationReplace, 20: store.OperationUpsert,
 }
 
-const documentType = 2 // the resource type
+const documentType = 2 // resource type of items
 
 // isRowStream reports whether a batch is a stream of rows and not JSON.
 func isRowStream(body []byte) bool { return len(body) > 0 && body[0] == rowStart }

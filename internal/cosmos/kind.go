@@ -15,7 +15,7 @@ const (
 	KindUDF
 	KindConflict
 	KindRange
-	KindPartitionDelete // operation "partitionkeydelete" on a container, sent as a create
+	KindPartitionDelete // operation "partitionkeydelete" on a container; sent as a create
 	KindUser
 	KindPermission
 	KindEncryptionKey

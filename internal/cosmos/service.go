@@ -20,7 +20,7 @@ type Options struct {
 	Tokens *Tokens      // resource tokens
 
 	AccountID   string
-	Consistency Consistency // of the account
+	Consistency Consistency // default level of the account
 	// ServeCrossPartition makes the server merge the results of queries over partition keys for all clients.
 	ServeCrossPartition bool
 	// Throttle refuses requests beyond a container's throughput.

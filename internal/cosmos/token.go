@@ -31,8 +31,8 @@ const (
 
 // Grant is the payload of a resource token.
 type Grant struct {
-	Permission string          `json:"p"`           // rid
-	Container  string          `json:"c,omitempty"` // rid
+	Permission string          `json:"p"`           // rid of the permission
+	Container  string          `json:"c,omitempty"` // rid of the container
 	Type       string          `json:"t,omitempty"` // of a child: docs, sprocs, triggers, udfs
 	ID         string          `json:"i,omitempty"` // id of the child; or
 	RID        string          `json:"r,omitempty"` // rid of the child

@@ -21,7 +21,7 @@ type frame struct {
 	resource, operation uint16
 	activity            [16]byte // as received
 	tokens              tokens
-	head                int      // bytes
+	head                int      // size of the head in bytes
 	payload             *payload // nil: none
 	tooLong             bool     // the payload exceeds the limit
 }

@@ -12,10 +12,10 @@ type kind uint8
 // The types, with the encodings of their values.
 const (
 	kindByte        kind = 0x00
-	kindUShort      kind = 0x01 // 2 bytes
-	kindULong       kind = 0x02 // 4 bytes
+	kindUShort      kind = 0x01 // 2 bytes, unsigned
+	kindULong       kind = 0x02 // 4 bytes, unsigned
 	kindLong        kind = 0x03
-	kindULongLong   kind = 0x04 // 8 bytes
+	kindULongLong   kind = 0x04 // 8 bytes, unsigned
 	kindLongLong    kind = 0x05
 	kindGuid        kind = 0x06 // 16 bytes, in Microsoft's order
 	kindSmallString kind = 0x07 // a length of 1 byte, then UTF-8
