@@ -8,21 +8,21 @@ import (
 	"github.com/mayflydb/mayfly/httpapi/explorer"
 )
 
-// fromBrowser reports whether a person's browser asks: it wants a page before all else, and has no key to
-// show. No client library does either.
+// fromBrowser reports whether the request comes from a browser: it prefers HTML and carries no authorization
+// header. Client libraries do neither.
 func (c *call) fromBrowser() bool {
 	h := c.r.Header
 	return first(h, "Authorization") == "" && strings.HasPrefix(first(h, "Accept"), "text/html")
 }
 
-// leadToPage answers GET / for a browser: the page for people is elsewhere.
+// leadToPage redirects a browser's GET / to the explorer.
 func (s *Server) leadToPage(c *call) error {
 	c.set("location", "/"+explorer.Root+"/")
 	return c.noContent(http.StatusSeeOther)
 }
 
-// endpoint is the address of the server, with a slash at its end, as a client is told: that by which its
-// request came, or the one advertised.
+// endpoint returns the server's URL with a trailing slash, as clients should use it: Options.Advertise if
+// set, otherwise the scheme and host of the request.
 func (s *Server) endpoint(r *http.Request) string { return string(s.appendEndpoint(nil, r)) }
 
 func (s *Server) appendEndpoint(dst []byte, r *http.Request) []byte {
@@ -37,9 +37,8 @@ func (s *Server) appendEndpoint(dst []byte, r *http.Request) []byte {
 	return append(append(dst, host...), '/')
 }
 
-// scheme tells by which of the two protocols of the port a request came. A proxy on the same machine that
-// ends TLS in front of the server says what its client spoke; from elsewhere X-Forwarded-Proto is anybody's
-// word.
+// scheme returns the scheme, http or https, by which the client sent a request. X-Forwarded-Proto is trusted
+// only from a proxy on the same machine, which ends TLS in front of the server.
 func scheme(r *http.Request) string {
 	if said := first(r.Header, "X-Forwarded-Proto"); said != "" && fromLoopback(r) {
 		said, _, _ = strings.Cut(said, ",") // the proxy nearest to the client comes first

@@ -18,36 +18,36 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// EmulatorKey is the master key that every Cosmos DB emulator has. It is public: it keeps nobody out.
+// EmulatorKey is the master key of every Cosmos DB emulator. It is public and therefore protects nothing.
 const EmulatorKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 
-// Longest authorization headers accepted, in bytes as sent.
+// Maximum sizes of authorization headers, in bytes as sent.
 const (
 	maxMasterToken   = 1 << 10
 	maxResourceToken = 8 << 10
 	maxToken         = 16 << 10
 )
 
-// maxSkew is how far a client's clock may be off, either way.
+// maxSkew is the largest accepted difference, in either direction, between the clocks of client and server.
 const maxSkew = 15 * time.Minute
 
-// credential is what a request was let in with.
+// credential is the kind of credential that authorized a request.
 type credential uint8
 
 const (
 	masterSignature credential = iota // signed with the master key
-	masterKey                         // showed the master key itself
+	masterKey                         // the master key itself
 	directoryToken                    // a Microsoft Entra ID token
 	resourceToken                     // a permission's token
 )
 
-// authority decides who may use the server. It knows one secret, the master key.
+// authority authorizes requests. Its only secret is the master key.
 type authority struct {
-	keyText    []byte // base64, as people write it
+	keyText    []byte // the master key in base64
 	wellKnown  bool   // the key is EmulatorKey
 	checkClock bool
 	wall       ttl.Clock
-	signers    sync.Pool // *signer: hashes that are keyed already
+	signers    sync.Pool // *signer: hashes that are already keyed
 	tokens     *cosmos.Tokens
 }
 
@@ -62,12 +62,11 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, erro
 	return a, nil
 }
 
-// verify checks the authorization header. It takes four forms: Cosmos DB's type=master with a signature, its
-// type=aad and type=resource with a token, and for people "Bearer KEY" with the master key itself. With a
-// resource token it returns what that grants; whether this is enough for the request is settled by
-// cosmos.Service.Permit.
+// verify checks the authorization header. It accepts four forms: Cosmos DB's type=master with a signature,
+// type=aad and type=resource with a token, and "Bearer KEY" with the master key itself. For a resource
+// token, verify returns the grant in it; cosmos.Service.Permit decides whether the grant covers the request.
 //
-// A signature also settles whether the query string belongs to the item's id (see target.absorbQuery).
+// A signature also decides whether the query string is part of the item's id (see target.absorbQuery).
 func (a *authority) verify(method string, header http.Header, t *target) (credential, *cosmos.Grant, error) {
 	text := first(header, "Authorization")
 	if text == "" {
@@ -109,10 +108,10 @@ func (a *authority) verify(method string, header http.Header, t *target) (creden
 	return 0, nil, cosmos.MalformedToken("its type is neither master, resource nor aad")
 }
 
-// splitToken takes type=T&ver=V&sig=S apart; clients send it percent-encoded or not.
+// splitToken parses type=T&ver=V&sig=S, percent-encoded or not.
 func splitToken(text string) (kind, signature string, err error) {
 	if !strings.HasPrefix(text, "type=") {
-		// Not QueryUnescape: a plus is a plus.
+		// PathUnescape, unlike QueryUnescape, keeps a plus sign as it is.
 		if text, err = url.PathUnescape(text); err != nil {
 			return "", "", cosmos.MalformedToken("it holds a malformed escape")
 		}
@@ -144,7 +143,8 @@ func splitToken(text string) (kind, signature string, err error) {
 	return kind, signature, nil
 }
 
-// verifySignature checks a signature against all links that the client may have signed, and then its date.
+// verifySignature checks a signature against every resource link that the client may have signed, then
+// checks the request's date.
 func (a *authority) verifySignature(signature, method string, header http.Header, t *target) error {
 	signature, _, _ = strings.Cut(signature, ",")
 	xDate, date := first(header, "X-Ms-Date"), ""
@@ -201,10 +201,10 @@ func (a *authority) checkSkew(at time.Time) error {
 	return nil
 }
 
-// verifyDirectoryToken checks a Microsoft Entra ID token (a JWT). There is no directory to ask for its
-// signature. With the public key of the emulators any unexpired token will do, as it does there. With a key
-// of one's own the token's third part must be that key, which is how the emulators' own test tokens are made:
-// otherwise a token that anybody can write would go round the key.
+// verifyDirectoryToken checks a Microsoft Entra ID token (a JWT). The server has no directory with which it
+// could verify the token's signature. With the public emulator key it accepts any unexpired token, as the
+// emulators do. With any other key the third part of the token must be that key, which is how the emulators'
+// own test tokens are made. Without this rule, anybody could write a token and bypass the key.
 func (a *authority) verifyDirectoryToken(token string) error {
 	header, rest, _ := strings.Cut(token, ".")
 	payload, signature, found := strings.Cut(rest, ".")
@@ -228,7 +228,7 @@ func (a *authority) verifyDirectoryToken(token string) error {
 	return nil
 }
 
-// decodePart decodes one part of a JWT, a JSON object in base64.
+// decodePart decodes one part of a JWT, a JSON object in base64, and reports whether it is valid.
 func decodePart(part string, into any) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(part)
 	return err == nil && json.Unmarshal(raw, into) == nil
@@ -242,10 +242,10 @@ func first(h http.Header, name string) string {
 	return ""
 }
 
-// signer makes signatures with one key. It is reused, since keying a hash costs as much as signing.
+// signer computes signatures with one key. It is pooled because keying a hash costs as much as signing.
 type signer struct {
 	mac     hash.Hash
-	text    []byte // what is signed
+	text    []byte // the payload to sign
 	sum     [sha256.Size]byte
 	encoded [44]byte // sum in base64
 }
@@ -254,7 +254,7 @@ func newSigner(key []byte) *signer {
 	return &signer{mac: hmac.New(sha256.New, key), text: make([]byte, 0, 256)}
 }
 
-// payload builds what is signed: five lines, all in lower case but for the link.
+// payload builds the text to sign: five lines, all in lower case except for the link.
 func (s *signer) payload(method, resourceType, link, xDate, date string) {
 	b := append(appendLower(s.text[:0], method), '\n')
 	b = append(appendLower(b, resourceType), '\n')
@@ -270,7 +270,7 @@ func (s *signer) sign() {
 	base64.StdEncoding.Encode(s.encoded[:], s.mac.Sum(s.sum[:0]))
 }
 
-// matches compares in constant time.
+// matches reports whether signature is the request's signature, comparing in constant time.
 func (s *signer) matches(signature, method, resourceType, link, xDate, date string) bool {
 	s.payload(method, resourceType, link, xDate, date)
 	s.sign()
@@ -278,8 +278,8 @@ func (s *signer) matches(signature, method, resourceType, link, xDate, date stri
 	return subtle.ConstantTimeCompare(s.encoded[:], s.text) == 1
 }
 
-// Sign makes the signature of a request as Cosmos DB's clients do: HMAC-SHA256 in base64 over verb, resource
-// type, resource link and x-ms-date (an RFC 1123 date). key is the decoded master key.
+// Sign returns the signature of a request as Cosmos DB's clients compute it: HMAC-SHA256 in base64 over
+// verb, resource type, resource link and x-ms-date (an RFC 1123 date). key is the decoded master key.
 func Sign(key []byte, verb, resourceType, resourceLink, date string) string {
 	s := newSigner(key)
 	s.payload(verb, resourceType, resourceLink, date, "")
@@ -287,7 +287,7 @@ func Sign(key []byte, verb, resourceType, resourceLink, date string) string {
 	return string(s.encoded[:])
 }
 
-// AuthorizationHeader wraps a signature for the authorization header.
+// AuthorizationHeader returns the value of the authorization header for a signature.
 func AuthorizationHeader(signature string) string {
 	return url.QueryEscape("type=master&ver=1.0&sig=" + signature)
 }

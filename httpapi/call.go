@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// call is one request on its way through the server: what came by HTTP, the operation that it asks for, and
-// what that answers.
+// call is one request in progress: the HTTP request, the operation it stands for, and the operation's
+// answer.
 type call struct {
 	srv    *Server
 	r      *http.Request
@@ -26,30 +26,31 @@ type call struct {
 	in     reqHeaders
 	*exchange
 
-	began time.Time     // by the wall's clock
-	took  time.Duration // until the head of the answer; 0: it is not known yet
-	fault string        // the rule of the fault on demand that the request met
-	// what was wrong with the headers; it waits until the request is known to be authentic
+	began time.Time     // by the wall clock
+	took  time.Duration // time until the answer's head; 0 until it is known
+	fault string        // id of the fault rule that the request matched
+	// headerErr is the error in the headers. It is returned only after the request has been authorized.
 	headerErr error
-	reading   bool   // of the body: the client has leave to send it
-	bodyHeld  int64  // bytes of memory that the body has
-	body      []byte // for the log of requests
+	reading   bool   // the server has begun to read the body
+	bodyHeld  int64  // bytes of memory reserved for the body
+	body      []byte // the body or its beginning, for the request log
 
-	// One-element slices of values are the header values set below: one allocation for all of them.
+	// values is the backing array of the one-element slices of header values, so that they need one
+	// allocation.
 	values [20]string
 	used   int
 	texts  texts
 }
 
-// texts keeps the header values that are made for a request: one allocation for all of them, too.
+// texts stores the header values that are built for a request in one allocation.
 type texts struct{ b strings.Builder }
 
-// textRoom is how many bytes the values of most answers take.
+// textRoom is the number of bytes that suffices for the header values of most answers.
 const textRoom = 256
 
-// keep is string(value).
+// keep returns string(value), stored in t.
 func (t *texts) keep(value []byte) string {
-	if t.b.Cap()-t.b.Len() < len(value) { // what was kept so far goes on in the memory that it has
+	if t.b.Cap()-t.b.Len() < len(value) { // earlier strings keep using the old buffer
 		t.b = strings.Builder{}
 		t.b.Grow(max(textRoom, len(value)))
 	}
@@ -58,17 +59,18 @@ func (t *texts) keep(value []byte) string {
 	return t.b.String()[at:]
 }
 
-// ctx is the context of the request: it ends when the client goes away or the server is shut down by force.
+// ctx returns the request's context. It ends when the client disconnects or the server is shut down by
+// force.
 func (c *call) ctx() context.Context { return c.r.Context() }
 
-// set sets a response header. name is written as it is: in lower case, as the service does, because clients
-// look names up by their bytes. Content-Length and Content-Type alone are in Go's canonical form, by which
-// net/http finds them.
+// set sets a response header. name is written as given, in lower case as the service does, because clients
+// compare header names by their bytes. Only Content-Length, Content-Type and Connection are in Go's
+// canonical form, which net/http requires.
 func (c *call) set(name, value string) {
 	c.setValues(name, c.one(value))
 }
 
-// setValues is set with a value as maps of headers hold it.
+// setValues is like set, with the one-element slice that a header map holds.
 func (c *call) setValues(name string, value []string) {
 	c.w.Header()[name] = value
 	if c.srv.opt.Requests != nil {
@@ -76,7 +78,7 @@ func (c *call) setValues(name string, value []string) {
 	}
 }
 
-// one is a header's value as maps of headers hold it.
+// one returns value as a one-element slice for a header map.
 func (c *call) one(value string) []string {
 	if c.used == len(c.values) {
 		return []string{value}
@@ -86,44 +88,43 @@ func (c *call) one(value string) []string {
 	return c.values[c.used-1 : c.used : c.used]
 }
 
-// exchange is an operation and what it answers. It is borrowed: a request's headers are many, and few are
-// set.
+// exchange is an operation and its answer. It is pooled because it has many fields, of which few are set.
 type exchange struct {
 	req cosmos.Request
 	ans cosmos.Answer
-	// sent and answered are the headers of the request and of its answer, for the log of requests; empty
-	// where there is none.
+	// sent and answered are the headers of the request and of its answer for the request log; empty if there
+	// is no log.
 	sent, answered []requests.Field
 }
 
-// exchanges lends them. It holds no state: what comes back is empty.
+// exchanges is the pool of exchanges. All exchanges in it are empty.
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
-// release lets the answer's memory go.
+// release returns the memory of the request and its answer.
 func (c *call) release() {
 	c.ans.Release()
 	c.srv.ops.GiveBody(c.bodyHeld)
-	clear(c.sent) // what they point to need not live on
+	clear(c.sent) // drop references to header values
 	clear(c.answered)
 	*c.exchange = exchange{sent: c.sent[:0], answered: c.answered[:0]}
 	exchanges.Put(c.exchange)
 }
 
-// aim sets what the request is about, from its path and its headers.
+// aim sets the target, the address and the operation of the request.
 func (c *call) aim(t target) {
 	c.target = t
 	c.req.Kind, c.req.Feed, c.req.Address = t.kind, t.feed, t.Address
 	c.req.Operation = c.operation()
 }
 
-// Limits of what is read of a body that is refused, in bytes.
+// Limits, in bytes, of how much of a refused request's body is read.
 const (
 	maxDrain  = 16 << 20  // before the answer
-	maxLinger = 256 << 20 // after it
+	maxLinger = 256 << 20 // after the answer
 )
 
-// readBody reads the body of a request that may have one. Those of Mayfly's own requests are the only ones
-// that a DELETE has.
+// readBody reads the body of a request that may have one. A DELETE may have a body only under Mayfly's own
+// paths.
 func (c *call) readBody() error {
 	r := c.r
 	if r.Body == nil || r.ContentLength == 0 || r.Method == http.MethodGet || r.Method == http.MethodHead ||
@@ -173,8 +174,8 @@ func (c *call) readBody() error {
 	return nil
 }
 
-// noteBody keeps the body for the log of requests: an operation drops it as soon as it is read. Of a large
-// one its beginning is kept, so that the rest does not live on.
+// noteBody stores the body for the request log, because the operation drops it once it has read it. Of a
+// large body only the beginning is stored, so that the rest can be freed.
 func (c *call) noteBody() {
 	if c.srv.opt.Requests == nil {
 		return
@@ -185,10 +186,11 @@ func (c *call) noteBody() {
 	}
 }
 
-// takeBody reads what the client is still sending of a request that is refused: most clients look for the
-// answer when they have sent all, and take a connection that is closed before for a fault that passes. more
-// says that there is more than that: then the answer goes out first, and linger reads on. Time limits are
-// those of any body. A client that waits for leave to send (Expect: 100-continue) is answered at once.
+// takeBody reads what the client is still sending of a refused request. Most clients read the answer only
+// after they have sent everything, and treat a connection that is closed earlier as a transient fault. more
+// reports whether more than maxDrain bytes remain: then the answer must be sent first, and linger reads the
+// rest. The usual time limits of bodies apply. A client that waits for permission to send (Expect:
+// 100-continue) is answered at once.
 func (c *call) takeBody() (more bool) {
 	r := c.r
 	if r.Body == nil || r.ContentLength == 0 || !c.reading && r.Header.Get("Expect") != "" {
@@ -196,23 +198,23 @@ func (c *call) takeBody() (more bool) {
 	}
 	if r.ContentLength <= maxDrain {
 		if _, err := io.CopyN(io.Discard, r.Body, maxDrain); err != nil {
-			return false // it is at its end, or the client is gone
+			return false // the body has ended, or the client is gone
 		}
 	}
-	if r.ProtoMajor != 1 { // HTTP/2 can end a request's body without the connection
+	if r.ProtoMajor != 1 { // HTTP/2 can end the request's body and keep the connection
 		return false
 	}
 	if err := http.NewResponseController(c.w.Writer).EnableFullDuplex(); err != nil {
-		return false // there is no connection: a test's
+		return false // no connection: a test's recorder
 	}
-	c.set("Connection", "close") // in the form by which net/http finds it
+	c.set("Connection", "close") // in the canonical form that net/http requires
 	return true
 }
 
-// linger sends the answer and goes on reading, so that it reaches a client that is still sending.
+// linger flushes the answer and goes on reading, so that a client that is still sending receives the answer.
 func (c *call) linger() {
 	if err := http.NewResponseController(c.w.Writer).Flush(); err == nil {
-		// How much arrives, and whether, changes nothing.
+		// Errors and the number of bytes do not matter here.
 		_, _ = io.CopyN(io.Discard, c.r.Body, maxLinger)
 	}
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A certificate lives for less than the 825 days that Apple's systems accept, and is replaced while it still
-// has a month.
+// Certificates are valid for less than the 825 days that Apple's systems accept. They are replaced when less
+// than a month is left.
 const (
 	certLife    = 800 * 24 * time.Hour
 	certRenewal = 30 * 24 * time.Hour
@@ -33,18 +33,21 @@ const (
 	keyFile     = "key.pem"
 )
 
-// Certificate returns the server's certificate, and as PEM text the one that clients are to trust, which has
-// signed it. Both are ECDSA P-256. They are two because OpenSSL, Java's keytool and Node want a certificate
-// to trust that may sign (CA:true), while rustls takes none that may sign for a server's own.
+// Certificate returns the server's certificate and, as PEM text, the authority certificate that signed it
+// and that clients must trust. Both are ECDSA P-256. Two certificates are needed because OpenSSL, Java's
+// keytool and Node trust only certificates that may sign (CA:true), while rustls rejects those as server
+// certificates.
 //
-// The server's is made at each start: valid for localhost, 127.0.0.1, ::1, the machine's name and hosts
-// (names or IP addresses), for as long as the other. That one is made once and kept in dir as cert.pem and
-// key.pem, which only their owner can read. Name constraints let it sign for the names and addresses of the
-// server and for what is below those names, so that whoever gets hold of the key is nobody else to those who
-// trust it. It is made again, and clients have to trust it anew, when it is about to expire, cannot be read,
-// has no constraints, or does not cover one of hosts; the new one covers what the old one did, too. A
-// machine's new name is no reason: the server's certificate is then without it. An empty dir keeps both in
-// memory only, and path is empty.
+// The server's certificate is made at each start. It is valid for localhost, 127.0.0.1, ::1, the machine's
+// name and hosts (names or IP addresses), and expires together with the authority. The authority is made
+// once and kept in dir as cert.pem and key.pem, readable only by their owner. Its name constraints permit
+// only the names and addresses of the server and subdomains of those names, so that a stolen key cannot
+// impersonate other hosts.
+//
+// The authority is made again, and clients must trust the new one, when it is about to expire, cannot be
+// read, has no constraints, or does not cover one of hosts. The new authority also covers the hosts of the
+// old one. A change of the machine's name alone does not cause a new authority; the server's certificate
+// then omits that name. If dir is empty, both certificates exist in memory only, and path is empty.
 func Certificate(dir string, hosts []string) (cert tls.Certificate, pemText []byte, path string, err error) {
 	return certificateAt(dir, hosts, ttl.Real{}.Now())
 }
@@ -62,7 +65,8 @@ func certificateAt(dir string, hosts []string, now time.Time) (cert tls.Certific
 	return cert, pemText, path, nil
 }
 
-// authorityAt returns the certificate to trust: that of dir, else a new one, kept there unless dir is empty.
+// authorityAt returns the authority certificate stored in dir, or makes a new one and stores it unless dir
+// is empty.
 func authorityAt(dir string, hosts []string, now time.Time) (authority tls.Certificate, pemText []byte,
 	path string, err error) {
 	names := allHosts(hosts)
@@ -92,7 +96,7 @@ func authorityAt(dir string, hosts []string, now time.Time) (authority tls.Certi
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return authority, nil, "", fmt.Errorf("httpapi: cannot make the folder of the certificate: %w", err)
 	}
-	// The key first: a new key beside an old certificate does not fit, and the pair is made again.
+	// Write the key first. If only the key was replaced, the pair does not match and is made again.
 	if err := replaceFile(filepath.Join(dir, keyFile), keyText); err != nil {
 		return authority, nil, "", err
 	}
@@ -102,8 +106,8 @@ func authorityAt(dir string, hosts []string, now time.Time) (authority tls.Certi
 	return authority, pemText, path, nil
 }
 
-// keepPrivate takes from others what they may do with a folder of certificates that exists, and its files.
-// Where those are somebody else's, as on a mounted volume, they stay as they are.
+// keepPrivate removes the permissions of group and others from an existing certificate folder and its files.
+// Files that belong to another user, as on a mounted volume, stay as they are.
 func keepPrivate(dir string) error {
 	for path, mode := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, keyFile): 0o600,
 		filepath.Join(dir, certFile): 0o600} {
@@ -119,7 +123,7 @@ func keepPrivate(dir string) error {
 	return nil
 }
 
-// ownHosts are the names that every certificate has and those asked for, each once.
+// ownHosts returns localhost, 127.0.0.1, ::1 and hosts, in lower case and without duplicates.
 func ownHosts(hosts []string) (all []string) {
 	for _, h := range append([]string{"localhost", "127.0.0.1", "::1"}, hosts...) {
 		if h = strings.ToLower(strings.TrimSpace(h)); h != "" && !slices.Contains(all, h) {
@@ -129,10 +133,10 @@ func ownHosts(hosts []string) (all []string) {
 	return all
 }
 
-// allHosts are ownHosts and the machine's name.
+// allHosts returns ownHosts and the machine's name.
 func allHosts(hosts []string) []string {
 	name, err := os.Hostname()
-	if err != nil { // a machine without a name is fine
+	if err != nil { // the machine's name is optional
 		return ownHosts(hosts)
 	}
 	return ownHosts(append(slices.Clone(hosts), name))
@@ -149,7 +153,7 @@ func permits(authority *x509.Certificate, host string) bool {
 		func(d string) bool { return host == d || strings.HasSuffix(host, "."+d) })
 }
 
-// permitted are the hosts of a certificate's name constraints.
+// permitted returns the hosts in a certificate's name constraints.
 func permitted(authority *x509.Certificate) (hosts []string) {
 	hosts = slices.Clone(authority.PermittedDNSDomains)
 	for _, n := range authority.PermittedIPRanges {
@@ -158,7 +162,7 @@ func permitted(authority *x509.Certificate) (hosts []string) {
 	return hosts
 }
 
-// loadAuthority reads the pair of dir; ok is false where it must be made again.
+// loadAuthority reads the certificate and key from dir; ok is false if they must be made again.
 func loadAuthority(dir string, now time.Time) (authority tls.Certificate, pemText []byte, ok bool) {
 	pemText, err := os.ReadFile(filepath.Join(dir, certFile))
 	if err != nil {
@@ -181,11 +185,11 @@ func loadAuthority(dir string, now time.Time) (authority tls.Certificate, pemTex
 	return authority, pemText, true
 }
 
-// makeAuthority makes a certificate to trust, which may sign for hosts, and its key as PEM text.
+// makeAuthority makes an authority certificate that may sign for hosts, and its key, both as PEM text.
 func makeAuthority(hosts []string, now time.Time) (certText, keyText []byte, err error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: "Mayfly", Organization: []string{"Mayfly"}},
-		NotBefore:             now.Add(-time.Hour), // clients' clocks may be a little behind
+		NotBefore:             now.Add(-time.Hour), // tolerates client clocks that are slow
 		NotAfter:              now.Add(certLife),
 		IsCA:                  true,
 		BasicConstraintsValid: true,
@@ -213,7 +217,7 @@ func makeAuthority(hosts []string, now time.Time) (certText, keyText []byte, err
 	return pemBlock("CERTIFICATE", raw), pemBlock("PRIVATE KEY", keyRaw), nil
 }
 
-// justOne is the network of one address.
+// justOne returns the network that consists of one address.
 func justOne(ip net.IP) *net.IPNet {
 	if four := ip.To4(); four != nil {
 		ip = four
@@ -221,11 +225,12 @@ func justOne(ip net.IP) *net.IPNet {
 	return &net.IPNet{IP: ip, Mask: net.CIDRMask(8*len(ip), 8*len(ip))}
 }
 
-// serverCertificate makes a certificate for hosts that authority signs, with that one after it.
+// serverCertificate makes a certificate for hosts, signed by authority. The authority follows it in the
+// chain.
 func serverCertificate(authority tls.Certificate, hosts []string, now time.Time) (cert tls.Certificate,
 	err error) {
 	template := &x509.Certificate{
-		// not the authority's
+		// must differ from the authority's subject
 		Subject:               pkix.Name{CommonName: hosts[0], Organization: []string{"Mayfly server"}},
 		NotBefore:             now.Add(-time.Hour),
 		NotAfter:              authority.Leaf.NotAfter,
@@ -253,7 +258,8 @@ func serverCertificate(authority tls.Certificate, hosts []string, now time.Time)
 		Leaf: leaf}, nil
 }
 
-// sign makes a key and a certificate for it, signed by authority, or by itself where that is nil.
+// sign makes a key and a certificate for it. The certificate is signed by authority, or by itself if that is
+// nil.
 func sign(template *x509.Certificate, authority *tls.Certificate) (raw []byte, key *ecdsa.PrivateKey,
 	err error) {
 	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
@@ -274,11 +280,11 @@ func sign(template *x509.Certificate, authority *tls.Certificate) (raw []byte, k
 
 func pemBlock(kind string, raw []byte) []byte {
 	var b bytes.Buffer
-	_ = pem.Encode(&b, &pem.Block{Type: kind, Bytes: raw}) // a buffer does not fail
+	_ = pem.Encode(&b, &pem.Block{Type: kind, Bytes: raw}) // writes to a buffer do not fail
 	return b.Bytes()
 }
 
-// replaceFile writes a file that only its owner can read, whole or not at all.
+// replaceFile atomically writes a file that only its owner can read.
 func replaceFile(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {

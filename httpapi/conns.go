@@ -10,19 +10,19 @@ import (
 	"syscall"
 )
 
-// conns are the open connections of a server. There are no more than a limit, which lies below the file
-// descriptors of the process: idle clients must not take those that the data needs. Where there is no room
-// for a new connection, the one that has been idle for longest is closed for it, which costs a client no more
-// than to connect again. Where none is idle, new clients wait.
+// conns is the set of a server's open connections. Their number is limited to less than the process's file
+// descriptors, so that idle clients cannot use up those that the storage needs. When the limit is reached, a
+// new connection replaces the one that has been idle for longest; that client only has to reconnect. If no
+// connection is idle, new connections wait.
 type conns struct {
 	mu     sync.Mutex
 	room   *sync.Cond // signalled when a connection ends
 	open   map[*sniffConn]struct{}
-	gone   map[*sniffConn]struct{} // closed, while a request was under way
-	most   int                     // 0: any number
+	gone   map[*sniffConn]struct{} // closed while a request was in progress
+	most   int                     // limit; 0: none
 	closed bool
-	turn   atomic.Int64 // grows with each request that ends
-	// waiting is how many new connections wait for room.
+	turn   atomic.Int64 // logical clock: advances when a request ends
+	// waiting is the number of new connections that wait for room.
 	waiting atomic.Int64
 }
 
@@ -32,11 +32,11 @@ func newConns(most int) *conns {
 	return s
 }
 
-// add takes a connection in. Where there are too many it first makes room, or waits for it.
+// add adds a connection. At the limit it first closes an idle connection or waits until one ends.
 func (s *conns) add(c *sniffConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.waiting.Add(1) // before it is looked for idle ones: who becomes idle meanwhile tells of it
+	s.waiting.Add(1) // set first: connections that become idle now signal room
 	for s.most > 0 && len(s.open) >= s.most && !s.closed {
 		if !s.dropIdle() {
 			s.room.Wait()
@@ -62,8 +62,8 @@ func (s *conns) remove(c *sniffConn) {
 	s.room.Signal()
 }
 
-// crowded makes room after an Accept that has failed because there is no descriptor left. The http.Server
-// tries again by itself.
+// crowded closes an idle connection after Accept has failed for lack of file descriptors. http.Server
+// retries Accept by itself.
 func (s *conns) crowded(err error) {
 	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
 		return
@@ -73,7 +73,7 @@ func (s *conns) crowded(err error) {
 	s.dropIdle()
 }
 
-// dropIdle closes the connection on which nothing has been under way for longest; false where there is none.
+// dropIdle closes the connection that has been idle for longest, and reports whether there was one.
 func (s *conns) dropIdle() bool {
 	var oldest *sniffConn
 	for c := range s.open {
@@ -86,11 +86,11 @@ func (s *conns) dropIdle() bool {
 		return false
 	}
 	delete(s.open, oldest)
-	_ = oldest.Conn.Close() // without TLS's goodbye, which may have to wait for the client
+	_ = oldest.Conn.Close() // no TLS close_notify: writing it may block
 	return true
 }
 
-// begin notes that a request is under way on a connection, which it returns; nil: there is none.
+// begin records the start of a request and returns the request's connection, or nil if it has none.
 func (s *conns) begin(r *http.Request) *sniffConn {
 	c, _ := r.Context().Value(connKey{}).(*sniffConn)
 	if c != nil {
@@ -101,8 +101,8 @@ func (s *conns) begin(r *http.Request) *sniffConn {
 	return c
 }
 
-// state is told by net/http what becomes of a connection. One of HTTP/1.1 is idle when the last of an answer
-// has been sent, which is after its request has ended.
+// state is the ConnState hook of http.Server. An HTTP/1.1 connection becomes idle when the last byte of an
+// answer has been sent, which is after its request has ended.
 func (s *conns) state(conn net.Conn, now http.ConnState) {
 	c, ok := conn.(*sniffConn)
 	if !ok || now != http.StateIdle {
@@ -115,8 +115,8 @@ func (s *conns) state(conn net.Conn, now http.ConnState) {
 	}
 }
 
-// end notes that a request of a connection has ended, and reports who waits for room of one that may be
-// closed now.
+// end records the end of a request on a connection. If new connections are waiting and c is now idle, it
+// signals them.
 func (s *conns) end(c *sniffConn) {
 	if c == nil {
 		return
@@ -133,7 +133,7 @@ func (s *conns) end(c *sniffConn) {
 	}
 }
 
-// underWay names requests that have not ended, one of each connection.
+// underWay returns the method and path of requests in progress, at most one for each connection.
 func (s *conns) underWay() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,8 +149,9 @@ func (s *conns) underWay() (list []string) {
 	return list
 }
 
-// closeSilent ends the connections that have not said anything yet, and those to come. net/http gives such a
-// connection five seconds at shutdown; nothing is lost by closing it at once, and pools of SDKs open many.
+// closeSilent closes the connections on which the client has not sent anything yet, and all later ones. At
+// shutdown net/http would wait five seconds for each of them. Nothing is lost, and connection pools of SDKs
+// open many.
 func (s *conns) closeSilent() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,25 +13,26 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// A client in direct mode asks GET /addresses where the replicas of a range are, and speaks RNTBD with them:
-// here, on the same port, inside of TLS. Its frames are requests like those of HTTP, and go the same way.
+// A client in direct mode reads the replicas of a range from GET /addresses and speaks RNTBD with them. All
+// replicas are this server, on the same port, inside of TLS. RNTBD frames are translated to requests and
+// served like HTTP.
 
-// maxFrames is how many requests of a connection of direct mode may be under way at once. Clients open
-// another one beyond thirty.
+// maxFrames is the maximum number of requests in progress on one direct-mode connection. Clients open
+// another connection beyond thirty.
 const maxFrames = 256
 
-// directPage is how long a page of a query takes. Clients in direct mode wait for 5 or 6 seconds for an
-// answer and then ask again, where a gateway's client waits for a minute.
+// directPage is the time limit of one page of a query. Clients in direct mode wait 5 or 6 seconds for an
+// answer before they retry, while clients of a gateway wait a minute.
 const directPage = 2 * time.Second
 
-// direct are the connections of direct mode.
+// direct tracks the direct-mode connections.
 type direct struct {
 	mu     sync.Mutex
 	work   sync.WaitGroup
-	closed bool // none begins any more
+	closed bool // no new connection is accepted
 }
 
-// begin reports whether a connection may be served: end waits for it then.
+// begin registers a connection and reports whether it may be served. end waits for registered connections.
 func (d *direct) begin() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,8 +42,8 @@ func (d *direct) begin() bool {
 	return !d.closed
 }
 
-// end waits until all connections have ended, which they do when the server is drained; its error is that of
-// ctx.
+// end waits until all connections have ended, which they do when the server is drained, or returns the error
+// of ctx.
 func (d *direct) end(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
@@ -60,7 +61,7 @@ func (d *direct) end(ctx context.Context) error {
 	}
 }
 
-// serveFrames takes a connection over from net/http, and serves it in a goroutine of its own.
+// serveFrames takes over a connection from net/http and serves it in its own goroutine.
 func (s *Server) serveFrames(c *sniffConn) {
 	if !s.direct.begin() {
 		_ = c.end()
@@ -84,7 +85,7 @@ func (s *Server) serveFrames(c *sniffConn) {
 	}()
 }
 
-// frameConn is a connection that net/http has handed over, as who serves it now sees it.
+// frameConn is a direct-mode connection after net/http has handed it over.
 type frameConn struct{ *sniffConn }
 
 // Read implements net.Conn.
@@ -108,15 +109,15 @@ func (c *frameConn) SetWriteDeadline(t time.Time) error { return c.Conn.SetWrite
 
 var _ net.Conn = (*frameConn)(nil)
 
-// parseAddresses reads what a client asks the addresses of: $resolveFor is the feed of the items of a
-// container, by rids, or that of all databases; $partitionKeyRangeIds lists ranges of the container. Such a
-// request is signed as one of that feed.
+// parseAddresses parses the query string of GET /addresses. $resolveFor is the feed of a container's items,
+// by rids, or the feed of all databases; $partitionKeyRangeIds lists ranges of the container. The request is
+// signed like a request for that feed.
 func (t *target) parseAddresses() error {
 	t.resourceType = "dbs"
 	for part := range strings.SplitSeq(t.rawQuery, "&") {
 		name, value, _ := strings.Cut(part, "=")
 		name, wrong := url.QueryUnescape(name)
-		value, bad := url.PathUnescape(value) // a plus is a letter of a rid
+		value, bad := url.PathUnescape(value) // '+' may be part of a rid
 		if wrong != nil || bad != nil {
 			return cosmos.BadRequest("The query string holds a malformed escape.")
 		}
@@ -133,7 +134,7 @@ func (t *target) parseAddresses() error {
 	return nil
 }
 
-// resolve reads the feed: dbs, or dbs/{rid}/colls/{rid}/docs.
+// resolve parses the feed: dbs, or dbs/{rid}/colls/{rid}/docs.
 func (t *target) resolve(parts []string) error {
 	switch {
 	case len(parts) == 1 && strings.EqualFold(parts[0], "dbs"):

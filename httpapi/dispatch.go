@@ -6,12 +6,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// handler answers a request that is no operation of Cosmos DB's.
+// handler answers a request that is not a Cosmos DB operation.
 type handler func(s *Server, c *call) error
 
-// operation reports which operation of Cosmos DB's the request is, which gives POST many meanings: headers
-// tell them apart. The content type decides only where it says query: clients send all kinds with everything
-// else.
+// operation returns the Cosmos DB operation of the request. POST has many meanings, which are distinguished
+// by headers. The content type matters only if it denotes a query, since clients send any content type with
+// all other operations.
 func (c *call) operation() cosmos.Operation {
 	changes := c.target.kind == cosmos.KindItem && c.target.feed && c.in.Changes()
 	switch c.r.Method {
@@ -44,17 +44,17 @@ func (c *call) operation() cosmos.Operation {
 	return cosmos.OpOther
 }
 
-// bareQuery is the content type of a query that is its text.
+// bareQuery is the content type of a query that is sent as plain text.
 const bareQuery = "application/sql"
 
-// route finds what answers a request that is no operation, nil for one that is. open: it runs without
-// authorization.
+// route returns the handler of a request that is not a Cosmos DB operation, or nil for an operation. open
+// reports whether the request needs no authorization.
 func (c *call) route() (run handler, open bool) {
 	switch {
 	case c.target.kind == cosmos.KindAccount && c.req.Operation == cosmos.OpRead && c.fromBrowser():
 		return (*Server).leadToPage, true
 	case cosmos.Supports(c.target.kind, c.target.feed, c.req.Operation):
-		return nil, c.target.kind == cosmos.KindAddresses && !c.srv.opt.Direct // they are told why
+		return nil, c.target.kind == cosmos.KindAddresses && !c.srv.opt.Direct // its error is public
 	}
 	return refuse(c.methodNotAllowed()), false
 }
@@ -64,5 +64,5 @@ func (c *call) methodNotAllowed() error {
 		" is not allowed on this path with these headers.")
 }
 
-// refuse is a handler that fails.
+// refuse returns a handler that fails with err.
 func refuse(err error) handler { return func(*Server, *call) error { return err } }

@@ -1,32 +1,33 @@
-// Package httpapi speaks Azure Cosmos DB's REST protocol (gateway mode) over a store, so that the official
-// SDKs work against it unchanged. A request goes one way:
+// Package httpapi serves Azure Cosmos DB's REST protocol (gateway mode) over a store, so that the official
+// SDKs work against it unchanged. A request passes these files in order:
 //
-//	listener.go   HTTP or HTTPS, told apart by the first byte of the connection; each is HTTP/1.1 or HTTP/2
+//	listener.go   HTTP or HTTPS, detected by the first byte of the connection; each is HTTP/1.1 or HTTP/2
 //	server.go     the chain: call, log, recover, CORS; then serve
-//	route.go      raw path  -> target: what is addressed, and the links that a client may have signed for it
-//	auth.go       authorization header -> let in or 401, 403
+//	route.go      raw path -> target: the addressed resource, and links that a client may have signed
+//	auth.go       authorization header -> a credential, or 401, 403
 //	headers.go    request headers -> typed fields, or 400
 //	dispatch.go   target, method and headers -> operation
-//	call.go       body in
-//	faults.go     the faults on demand that the operation meets
+//	call.go       reading the body
+//	faults.go     injected faults
 //	write.go      the operation's answer -> headers and body
-//	direct.go     connections of direct mode: package rntbd makes requests of frames, which go this way
-//	observe.go    what became of the request, for whoever measures
+//	direct.go     direct mode: package rntbd turns frames into requests
+//	observe.go    observations of finished requests for metrics and traces
 //	profile.go    the profiles of Go's runtime
-//	own.go        Mayfly's own surface behind the chain: packages laboratory and explorer
+//	own.go        Mayfly's own API and pages: packages laboratory and explorer
 //
-// The operations themselves are package cosmos's, which knows nothing of HTTP: this package fills its Request
-// and writes its Answer. No rule of the protocol that another wire would have to follow lives here.
+// Package cosmos implements the operations, independently of HTTP: this package fills its Request and writes
+// its Answer. Protocol rules that another wire format would share belong in cosmos, not here.
 //
 // # Paths
 //
-// A path is split before it is unescaped: an id may hold an escaped slash. Echo's router cannot do that, so
-// that echo has a single route and the paths are read here. Resources are addressed by name
-// (dbs/shop/colls/carts/docs/7) or by rid (dbs/HpxDAA==/colls/HpxDAIt3MtQ=); the first id tells.
+// A path is split before it is unescaped, because an id may contain an escaped slash. Echo's router cannot
+// do that. Therefore echo has a single route, and this package parses the paths. Resources are addressed by
+// name (dbs/shop/colls/carts/docs/7) or by rid (dbs/HpxDAA==/colls/HpxDAIt3MtQ=); the form of the first id
+// decides.
 //
-// # Mayfly's own surface
+// # Mayfly's own API
 //
-// What lies under /_mayfly is package laboratory. It registers its routes with a router of echo's that stands
-// behind the chain; route.go writes each path the one way in which that router knows it, and own.go gives the
-// laboratory what every answer of this server has. Webhooks are delivered by package hook.
+// Package laboratory serves the paths under /_mayfly. It registers its routes with a second echo router
+// behind the chain. route.go normalizes each path for that router, and own.go gives the laboratory access to
+// the functions that all answers of this server share. Package hook delivers webhooks.
 package httpapi

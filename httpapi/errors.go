@@ -1,15 +1,15 @@
 package httpapi
 
-// fail answers the request with err. What the answer has already (charge, session token, etag) stays.
+// fail answers the request with err. Values already set in the answer (charge, session token, etag) stay.
 func (c *call) fail(err error) {
 	c.srv.ops.Fail(&c.req, &c.ans, err)
 	if c.w.Committed {
-		return // the head is out already: there is nothing left to say
+		return // the head has been sent
 	}
 	c.answer()
 }
 
-// json answers with a body, which is JSON text where no content type has been set.
+// json answers with a status and a body, which is JSON unless a content type has been set.
 func (c *call) json(status int, body []byte) error {
 	c.ans.Status, c.ans.Body = status, body
 	if err := c.srv.ops.Hold(c.ctx(), &c.req, &c.ans); err != nil {
@@ -19,5 +19,5 @@ func (c *call) json(status int, body []byte) error {
 	return nil
 }
 
-// noContent answers with status and headers alone.
+// noContent answers with a status and headers only.
 func (c *call) noContent(status int) error { return c.json(status, nil) }

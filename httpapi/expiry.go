@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// setExpiry says in headers when an item expires: only where it does.
+// setExpiry sets the headers for an item's TTL source and, if the item expires, its expiry time.
 func (c *call) setExpiry(e inspect.Expiry) {
 	c.set("x-mayfly-ttl-source", e.Source.String())
 	if e.Mortal {
@@ -15,7 +15,7 @@ func (c *call) setExpiry(e inspect.Expiry) {
 	}
 }
 
-// setLint names the rules that a time to live breaks which was written.
+// setLint names the lint rules that the written time to live violates.
 func (c *call) setLint(found definition.Lint) {
 	if found != 0 {
 		c.set("x-mayfly-lint", found.String())

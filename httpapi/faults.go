@@ -7,10 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/internal/inject"
 )
 
-// Faults on demand are package inject's. This is the one place where an operation of Cosmos DB meets them: a
-// request that was let in and read, and whose answer has not begun.
+// Package inject implements injected faults. This file is the only place where they affect Cosmos DB
+// operations: after the request has been authorized and read, and before its answer begins.
 
-// withFaults carries out the operation of a request with the fault that it meets before or after.
+// withFaults runs the operation of a request, with the fault injected before or after it, if a rule matches.
 func (s *Server) withFaults(c *call) error {
 	hit := s.opt.Faults.Meet(s.faultTarget(c))
 	c.fault = hit.Rule
@@ -23,10 +23,10 @@ func (s *Server) withFaults(c *call) error {
 	}
 	s.ops.Serve(c.ctx(), &c.req, &c.ans)
 	if now, err = hit.Behind(c.ctx(), s.opt.Wall); err != nil {
-		now, hit.Fault = true, inject.Drop // nobody is there to read the answer
+		now, hit.Fault = true, inject.Drop // the client is gone
 	}
 	if now {
-		// What was done stays done, and the answer must not tell of it.
+		// The operation's effects stay, but the answer must not reveal them.
 		c.ans.Release()
 		c.ans = cosmos.Answer{}
 		return c.suffer(&hit)
@@ -38,13 +38,13 @@ func cancelled() error {
 	return cosmos.Failure(http.StatusRequestTimeout, 0, "The request was cancelled.")
 }
 
-// suffer makes the fault what becomes of a request.
+// suffer applies the fault to the request.
 func (c *call) suffer(hit *inject.Hit) error {
 	c.srv.log.Debug("a fault was injected", "activity", c.req.Activity, "rule", hit.Rule,
 		"fault", hit.Fault.String())
 	if hit.Fault == inject.Drop {
 		if conn, ok := c.ctx().Value(connKey{}).(*sniffConn); ok {
-			_ = conn.end() // HTTP/2 would give up this request alone
+			_ = conn.end() // HTTP/2 would reset only this request's stream
 		}
 		panic(http.ErrAbortHandler)
 	}
@@ -54,7 +54,7 @@ func (c *call) suffer(hit *inject.Hit) error {
 		Detail: "This is a fault on demand, by the rule '" + hit.Rule + "' of /_mayfly/faults."}
 }
 
-// faultTexts are what the service says with the statuses.
+// faultTexts are the service's messages for the statuses.
 var faultTexts = map[inject.Fault]string{
 	inject.Throttled: "Request rate is large. More Request Units may be needed, so no changes were made. " +
 		"Please retry this request later.",
@@ -64,13 +64,13 @@ var faultTexts = map[inject.Fault]string{
 	inject.Timeout:     "The request timed out.",
 }
 
-// faultTarget says of a request what rules may be about.
+// faultTarget returns the attributes of a request that fault rules match.
 func (s *Server) faultTarget(c *call) inject.Target {
 	database, container := s.ops.Names(c.ctx(), &c.req)
 	return inject.Target{Operation: faultOperation(&c.req), Database: database, Container: container}
 }
 
-// faultOperation is what rules call the operation of a request.
+// faultOperation returns the operation of a request as fault rules name it.
 func faultOperation(r *cosmos.Request) inject.Operation {
 	switch r.Kind {
 	case cosmos.KindItem:

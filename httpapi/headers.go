@@ -15,22 +15,22 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// reqHeaders are the request headers that mean something here, parsed once: those of the operation, and those
-// by which HTTP says which operation it is.
+// reqHeaders are the supported request headers, parsed: those of the operation, and those that determine
+// which operation it is.
 type reqHeaders struct {
 	*cosmos.Headers
-	activity   string // x-ms-activity-id where it is a GUID
-	correlated string // x-ms-cosmos-correlated-activityid where it is a GUID
+	activity   string // x-ms-activity-id if it is a GUID
+	correlated string // x-ms-cosmos-correlated-activityid if it is a GUID
 
 	upsert, query, plan, batch bool
 	offerType                  string
-	contentType                string // media type alone, lower case
+	contentType                string // media type only, lower case
 
-	fields *[]requests.Field // where parse notes all headers; nil: it does not
+	fields *[]requests.Field // parse appends all headers here unless it is nil
 }
 
-// parse reads all headers. Where several are bad the error is that of the first in the order of their names,
-// so that equal requests get equal answers.
+// parse parses all headers. If several are invalid, it returns the error of the first by name, so that equal
+// requests get equal answers.
 func (h *reqHeaders) parse(header http.Header, account cosmos.Consistency) error {
 	var failed string
 	var failure error
@@ -44,7 +44,7 @@ func (h *reqHeaders) parse(header http.Header, account cosmos.Consistency) error
 			continue
 		}
 		if name == "X-Ms-Max-Item-Count" && values[0] == "0" && header.Get("X-Ms-Documentdb-Isquery") != "" {
-			continue // the SDK for Java asks so for the page of a TOP 0
+			continue // the Java SDK sends this for TOP 0
 		}
 		if err := h.parseOne(name, strings.TrimSpace(values[0]), account); err != nil && (failed == "" ||
 			name < failed) {
@@ -57,7 +57,7 @@ func (h *reqHeaders) parse(header http.Header, account cosmos.Consistency) error
 	return failure
 }
 
-// parseOne reads one header; name is in Go's canonical form.
+// parseOne parses one header; name is in Go's canonical form.
 func (h *reqHeaders) parseOne(name, value string, account cosmos.Consistency) (err error) {
 	switch name {
 	case "X-Ms-Version":
@@ -112,7 +112,7 @@ func (h *reqHeaders) parseOne(name, value string, account cosmos.Consistency) (e
 	return err
 }
 
-// parseRare reads the headers that ask for something special: flags, offers, and what is refused.
+// parseRare parses the less frequent headers: flags, throughput, and headers that are refused.
 func (h *reqHeaders) parseRare(name, value string) (err error) {
 	switch name {
 	case "X-Ms-Documentdb-Is-Upsert":
@@ -129,7 +129,7 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 		h.Atomic, err = parseBool(name, value)
 	case "X-Ms-Cosmos-Batch-Continue-On-Error":
 		h.ContinueOnError, err = parseBool(name, value)
-	case "X-Ms-Cosmos-Batch-Ordered": // what is not atomic is in order where it does not continue on errors
+	case "X-Ms-Cosmos-Batch-Ordered": // non-atomic batches run in order unless they continue on errors
 		_, err = parseBool(name, value)
 	case "X-Ms-Documentdb-Query-Enablecrosspartition":
 		h.CrossPartition, err = parseBool(name, value)
@@ -184,7 +184,7 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 	case "X-Ms-Cosmos-Supported-Serialization-Formats":
 		h.Supported = parseSupportedFormats(value)
 	case "X-Ms-Cosmos-Changefeed-Wire-Format-Version":
-		if value != "2021-09-15" { // the one in which metadata stands beside the images
+		if value != "2021-09-15" { // this version separates metadata from images
 			err = cosmos.BadHeader(name, value)
 		}
 		h.MetadataApart = true
@@ -198,7 +198,7 @@ func (h *reqHeaders) parseRare(name, value string) (err error) {
 	return err
 }
 
-// parseManipulation reads A-IM, the "acceptable instance manipulations" by which a client asks for a change
+// parseManipulation parses A-IM ("acceptable instance manipulations"), by which a client requests a change
 // feed.
 func (h *reqHeaders) parseManipulation(value string) error {
 	switch {
@@ -212,8 +212,7 @@ func (h *reqHeaders) parseManipulation(value string) error {
 	return nil
 }
 
-// checkOffer refuses combinations of the headers that ask for throughput. How much may be asked for is the
-// store's rule.
+// checkOffer refuses invalid combinations of throughput headers. The store checks the values.
 func (h *reqHeaders) checkOffer() error {
 	switch {
 	case h.Throughput.Manual != 0 && h.Throughput.Autoscale != 0:
@@ -232,11 +231,11 @@ func (h *reqHeaders) checkOffer() error {
 	return nil
 }
 
-// parseAutoscale reads {"maxThroughput":4000} in RU/s, and the increment with which the service would raise
-// that by itself.
+// parseAutoscale parses {"maxThroughput":4000} in RU/s and the optional increment by which the service would
+// raise the maximum automatically.
 func (h *reqHeaders) parseAutoscale(value string) error {
 	var settings struct {
-		// how little there may be is the store's to say, but for none
+		// The store checks the minimum; only 0 is refused here.
 		MaxThroughput int `json:"maxThroughput"`
 		Upgrade       struct {
 			Throughput struct {
@@ -251,14 +250,14 @@ func (h *reqHeaders) parseAutoscale(value string) error {
 	return nil
 }
 
-// versions are the values of x-ms-version up to 2020. A later one only has to be a date: a new client should
-// not fail on it alone.
+// versions are the values of x-ms-version up to 2020. Later versions only have to be dates, so that new
+// clients are not refused.
 var versions = [...]string{
 	"2014-08-21", "2015-04-08", "2015-06-03", "2015-08-06", "2015-12-16", "2016-05-30", "2016-07-11", "2016-11-14", "2017-01-19", "2017-02-22",
 	"2017-05-03", "2017-11-15", "2018-06-18", "2018-08-31", "2018-09-17", "2018-12-31", "2019-10-14", "2020-07-15",
 }
 
-// lastWithIndexKinds is the last version whose clients tell kinds of indexes from each other.
+// lastWithIndexKinds is the last x-ms-version in which clients distinguish kinds of indexes.
 const lastWithIndexKinds = "2018-08-31"
 
 func checkVersion(v string) error {
@@ -273,7 +272,7 @@ func checkVersion(v string) error {
 	return nil
 }
 
-// parseBool reads a boolean in any case: clients write true, True and TRUE.
+// parseBool parses a boolean in any case: clients write true, True and TRUE.
 func parseBool(name, value string) (bool, error) {
 	switch {
 	case strings.EqualFold(value, "true"):
@@ -284,7 +283,7 @@ func parseBool(name, value string) (bool, error) {
 	return false, cosmos.BadHeader(name, value)
 }
 
-// parseCount reads an int32 that is positive; least may allow -1 ("as many as fit"), never 0.
+// parseCount parses a nonzero int32 of at least least; -1 means "as many as fit".
 func parseCount(name, value string, least int) (int, error) {
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n == 0 || n < int64(least) || n > math.MaxInt32 {
@@ -293,7 +292,7 @@ func parseCount(name, value string, least int) (int, error) {
 	return int(n), nil
 }
 
-// checkTokenLimit reads a limit in KB, which no token here comes near.
+// checkTokenLimit validates a limit of continuation tokens in KB. All tokens of this server are far smaller.
 func checkTokenLimit(name, value string) error {
 	if value == "0" {
 		return cosmos.BadRequest("The continuation token limit specified is not large enough.")
@@ -306,7 +305,7 @@ func checkTokenLimit(name, value string) error {
 	return err
 }
 
-// hasElement reports whether a comma-separated list has an element, in any case.
+// hasElement reports whether a comma-separated list contains an element, ignoring case.
 func hasElement(list, element string) bool {
 	for list != "" {
 		var one string
@@ -329,6 +328,6 @@ func isOneOf(value string, known ...string) bool {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// isGUID reports whether s is a GUID in its usual form of 36 characters. What is echoed into headers and
-// bodies is checked by it.
+// isGUID reports whether s is a GUID in its usual form of 36 characters. Only valid GUIDs are echoed into
+// headers and bodies.
 func isGUID(s string) bool { return len(s) == 36 && uuid.Validate(s) == nil }

@@ -12,25 +12,25 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// connKey is where a request's context holds its connection.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
 // recordHandshake is the first byte of a TLS connection.
 const recordHandshake = 0x16
 
-// sniffListener hands out connections that find out by their first byte whether they are HTTP or HTTPS.
+// sniffListener accepts connections that detect by their first byte whether they are HTTP or HTTPS.
 type sniffListener struct {
 	net.Listener
 	conf   *tls.Config // nil: HTTP only
 	conns  *conns
-	frames func(*sniffConn) // takes over a connection of direct mode; nil: there are none
-	// refusal is what is written in place of an answer of net/http's own; nil: that
+	frames func(*sniffConn) // takes over direct-mode connections; nil: none
+	// refusal returns the replacement for an error answer that net/http writes by itself, or nil to keep it.
+	// The function may be nil.
 	refusal func(answer []byte) []byte
 }
 
-// Accept waits for room where there are as many connections as there may be. It never waits for a client to
-// speak: the first Read does, in the goroutine that serves the connection and under the deadline that it has
-// set.
+// Accept waits while the limit of connections is reached. It never waits for the client to send: the first
+// Read does, in the goroutine that serves the connection and under the deadline set there.
 func (l *sniffListener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {
@@ -42,7 +42,7 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// sniffConn is a connection of either protocol. Deadlines and addresses are the raw connection's.
+// sniffConn is a connection that is HTTP or HTTPS. Deadlines and addresses are those of the raw connection.
 type sniffConn struct {
 	net.Conn
 	conf   *tls.Config
@@ -52,28 +52,29 @@ type sniffConn struct {
 	refusal func(answer []byte) []byte
 
 	spoke atomic.Bool  // the first byte has arrived
-	busy  atomic.Int32 // requests under way
-	since atomic.Int64 // the turn at which it began or was last idle
-	// answering: the answer to a request of HTTP/1.1 may be on its way still, although the request has ended.
+	busy  atomic.Int32 // requests in progress
+	since atomic.Int64 // conns.turn when it was opened or last became idle
+	// answering reports that the answer to an HTTP/1.1 request may still be in transit although the request
+	// has ended.
 	answering atomic.Bool
 	closed    atomic.Bool
-	// request is one that is under way, for who wants to know what does not end.
+	// request is a request in progress, for reports of requests that do not end.
 	request atomic.Pointer[http.Request]
 
-	source *peek.Conn // nil until the first byte has arrived; used by Read alone
+	source *peek.Conn // nil until the first byte has arrived; used only by Read
 	tls    atomic.Pointer[tls.Conn]
-	ahead  []byte      // decrypted bytes that were read ahead; used by Read alone
-	asked  bool        // whether it is one of direct mode; used by Read alone
-	handed atomic.Bool // it is: what net/http does to it does nothing any more
+	ahead  []byte      // decrypted bytes read ahead; used only by Read
+	asked  bool        // direct mode has been checked; used only by Read
+	handed atomic.Bool // handed over to direct mode: calls by net/http have no effect
 }
 
-// secure reports whether the connection is encrypted. It is settled before the first request is read.
+// secure reports whether the connection is encrypted. The value is final before the first request is read.
 func (c *sniffConn) secure() bool { return c.tls.Load() != nil }
 
-// Read waits for the first byte once, and from then on reads plain or decrypted bytes.
+// Read waits for the first byte once, then reads plain or decrypted bytes.
 func (c *sniffConn) Read(p []byte) (int, error) {
 	if c.handed.Load() {
-		return 0, io.EOF // net/http is done with it
+		return 0, io.EOF // net/http must stop using it
 	}
 	if c.source == nil {
 		source := peek.New(c.Conn)
@@ -93,8 +94,8 @@ func (c *sniffConn) Read(p []byte) (int, error) {
 	return c.source.Read(p)
 }
 
-// readSecure reads decrypted bytes. The first of them tell frames of direct mode from HTTP: a client that
-// has agreed on a protocol in the handshake speaks that, and need not be asked.
+// readSecure reads decrypted bytes. The first four bytes distinguish direct mode from HTTP. A client that
+// negotiated a protocol in the handshake speaks that protocol, so that its bytes are not checked.
 func (c *sniffConn) readSecure(t *tls.Conn, p []byte) (int, error) {
 	if !c.asked {
 		if err := t.Handshake(); err != nil {
@@ -121,7 +122,7 @@ func (c *sniffConn) readSecure(t *tls.Conn, p []byte) (int, error) {
 	return t.Read(p)
 }
 
-// Write encrypts where the connection is TLS.
+// Write writes p, encrypted if the connection is TLS.
 func (c *sniffConn) Write(p []byte) (int, error) {
 	if c.refusal != nil && c.busy.Load() == 0 && !c.answering.Load() && !c.handed.Load() {
 		if other := c.refusal(p); other != nil {
@@ -139,7 +140,7 @@ func (c *sniffConn) write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close closes the connection; a TLS one says goodbye first.
+// Close closes the connection; a TLS connection sends close_notify first.
 func (c *sniffConn) Close() error {
 	if c.handed.Load() {
 		return nil
@@ -155,8 +156,8 @@ func (c *sniffConn) end() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what we send and leaves the other direction open: net/http does so before it drops a client
-// that is still sending, which would otherwise lose the answer.
+// CloseWrite closes the sending direction and keeps the other open. net/http calls it before it closes a
+// connection on which the client is still sending, because the client would otherwise lose the answer.
 func (c *sniffConn) CloseWrite() error {
 	if c.handed.Load() {
 		return nil

@@ -12,28 +12,28 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// A browser lends its place in the network to every page that it shows: a page from anywhere can send
-// requests to a server on its user's machine, and a key that everybody knows, or none, keeps nobody out.
-// Three rules do:
+// A browser sends requests to a server on its user's machine or network on behalf of any page that it shows.
+// The public emulator key, or no authorization at all, does not stop such requests. Three rules do:
 //
-//   - A request's Host is a name or an address of this server. Else a page whose own name is made to lead here (DNS
-//     rebinding) would be of this server's origin to its browser.
-//   - Scripts read the answers only of a server that lets their origin in: its own, those of the same machine, those that
-//     the operator names.
-//   - What is no read is refused to a page of another origin, since a browser sends simple requests without asking.
+//   - The Host of a request must be a name or an address of this server. Otherwise a page whose own host name
+//     resolves to this server (DNS rebinding) would have this server's origin.
+//   - Scripts may read answers only if their origin is this server's own, one of the same machine, or one
+//     that the operator has listed.
+//   - Pages of other origins may only read: a browser sends simple requests, including writes, without a
+//     preflight.
 //
-// They hold whatever the key is: one that is secret today is in a page's source tomorrow.
+// The rules also hold with a secret key, since keys end up in the source of pages.
 
-// neighbours are the hosts that a server answers to and the origins whose pages may use it.
+// neighbours are the hosts that the server answers to and the origins whose pages may use it.
 type neighbours struct {
-	hosts        map[string]bool // names in lower case and addresses
+	hosts        map[string]bool // names in lower case, and addresses
 	below        []string        // ".example.com" for *.example.com
-	everyAddress bool            // whatever address a client used is this server's
-	origins      map[string]bool // as normalOrigin has them
+	everyAddress bool            // any IP address is accepted as this server's
+	origins      map[string]bool // in the form of normalOrigin
 	everyOrigin  bool
 }
 
-// newNeighbours reads the options. Its errors name what is wrong with an origin.
+// newNeighbours builds neighbours from the options. Its errors describe an invalid origin.
 func newNeighbours(o *Options) (n neighbours, err error) {
 	n = neighbours{hosts: make(map[string]bool), origins: make(map[string]bool)}
 	all := allHosts(o.Hosts)
@@ -60,14 +60,14 @@ func newNeighbours(o *Options) (n neighbours, err error) {
 	return n, CheckOrigins(o.CORSOrigins)
 }
 
-// Admits tells of a request that another handler answers on a port of its own whether its Host is this
-// server's, and its Origin, where it has one, may use it.
+// Admits reports whether a request to another handler, on a port of its own, has a Host of this server and
+// no Origin or an allowed one.
 func (s *Server) Admits(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	return s.near.answersTo(r.Host) && (origin == "" || s.near.welcomes(origin, r.Host))
 }
 
-// CheckOrigins reports which of Options.CORSOrigins cannot be one.
+// CheckOrigins returns an error for the first of Options.CORSOrigins that is invalid.
 func CheckOrigins(origins []string) error {
 	for _, text := range origins {
 		if _, ok := normalOrigin(text); !ok && text != "*" {
@@ -77,7 +77,8 @@ func CheckOrigins(origins []string) error {
 	return nil
 }
 
-// CheckHosts reports which of Options.Hosts cannot be one: a host is a name, an address, or *. and a name.
+// CheckHosts returns an error for the first of Options.Hosts that is invalid. A host is a name, an address,
+// or "*." and a name.
 func CheckHosts(hosts []string) error {
 	for _, host := range hosts {
 		if _, err := netip.ParseAddr(host); err == nil {
@@ -94,8 +95,8 @@ func CheckHosts(hosts []string) error {
 	return nil
 }
 
-// answersTo reports whether a Host (or :authority) is this server's. A request without one comes from no
-// browser.
+// answersTo reports whether a Host (or :authority) is this server's. An empty one is accepted, because no
+// browser sends a request without it.
 func (n *neighbours) answersTo(authority string) bool {
 	host, ok := hostOf(authority)
 	if authority == "" || ok && n.hosts[host] {
@@ -115,7 +116,7 @@ func (n *neighbours) answersTo(authority string) bool {
 	return label != "" && slices.Contains(n.below, "."+parent)
 }
 
-// welcomes reports whether scripts of an origin may use this server, to which their request came as host.
+// welcomes reports whether scripts of an origin may use this server. host is the Host of their request.
 func (n *neighbours) welcomes(origin, host string) bool {
 	origin, ok := normalOrigin(origin)
 	if n.everyOrigin || ok && n.origins[origin] {
@@ -132,8 +133,8 @@ func (n *neighbours) welcomes(origin, host string) bool {
 	return err == nil && plainAddress(ip).IsLoopback() || isLocalName(strings.TrimSuffix(u.Hostname(), "."))
 }
 
-// hostOf is the host of "host", "host:port" or "[address]:port", without brackets; ok is false for anything
-// else.
+// hostOf returns the host of "host", "host:port" or "[address]:port", without brackets; ok is false for
+// anything else.
 func hostOf(authority string) (host string, ok bool) {
 	host, port := authority, ""
 	if rest, bracketed := strings.CutPrefix(authority, "["); bracketed {
@@ -147,15 +148,15 @@ func hostOf(authority string) (host string, ok bool) {
 	return host, (colon || port == "") && strings.Trim(digits, "0123456789") == ""
 }
 
-// isLocalName tells of a name in lower case whether it is the machine's own for everybody: RFC 6761, 6.3.
+// isLocalName reports whether a name in lower case is localhost or below it (RFC 6761, 6.3).
 func isLocalName(name string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// plainAddress is an address without a zone, and of IPv4 where it stands for one.
+// plainAddress returns the address without zone, with an IPv4-mapped IPv6 address as IPv4.
 func plainAddress(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }
 
-// normalOrigin is an origin in lower case, without the port that its scheme has anyway.
+// normalOrigin returns an origin in lower case, without the default port of its scheme.
 func normalOrigin(text string) (string, bool) {
 	u, err := url.Parse(strings.ToLower(strings.TrimSuffix(text, "/")))
 	if err != nil || u.Scheme == "" || u.Host == "" || strings.Contains(u.Host, "*") || u.User != nil ||
@@ -176,8 +177,8 @@ const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-
 	"x-ms-quorum-acked-lsn, x-ms-request-charge, x-ms-request-duration-ms, x-ms-resource-quota, x-ms-resource-usage, x-ms-retry-after-ms, " +
 	"x-ms-schemaversion, x-ms-serviceversion, x-ms-session-token, x-ms-share-throughput, x-ms-substatus"
 
-// guarded refuses what a browser brings from where it must not, and tells scripts of the origins that are let
-// in what they may read. It answers the browser's question before a request (OPTIONS) by itself.
+// guarded refuses requests from foreign pages, sets the CORS headers for allowed origins, and answers CORS
+// preflight requests (OPTIONS).
 func (s *Server) guarded(next step) step {
 	return func(c *call) error {
 		r := c.r
@@ -214,7 +215,7 @@ func (s *Server) guarded(next step) step {
 	}
 }
 
-// allowWhatIsAsked answers a browser that asks whether a script may send a request.
+// allowWhatIsAsked sets the headers of a preflight answer.
 func (c *call) allowWhatIsAsked(r *http.Request) {
 	c.set("access-control-allow-methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 	if asked := first(r.Header, "Access-Control-Request-Headers"); asked != "" {
@@ -223,8 +224,8 @@ func (c *call) allowWhatIsAsked(r *http.Request) {
 	c.set("access-control-max-age", "3600")
 }
 
-// fromAnotherSite reports whether a browser says of a request without an Origin that a page of another origin
-// made it.
+// fromAnotherSite reports whether Sec-Fetch-Site says that a page of another origin made a request that has
+// no Origin.
 func fromAnotherSite(r *http.Request) bool {
 	site := first(r.Header, "Sec-Fetch-Site")
 	return site == "cross-site" || site == "same-site"
@@ -238,7 +239,8 @@ func foreignText(origin string) string {
 		"' may not do this: start the server with --cors-origin and that origin, if it is meant."
 }
 
-// refuse is a 403 before the path was looked at. The answer names the path's resource as any other does.
+// refuse returns a 403 for a request whose path has not been parsed yet. It parses the path, so that the
+// error names its resource as any other error does.
 func (c *call) refuse(message string) error {
 	if t, err := parseTarget(requestPath(c.r)); err == nil {
 		c.aim(t)
@@ -246,7 +248,7 @@ func (c *call) refuse(message string) error {
 	return cosmos.Failure(http.StatusForbidden, 0, message)
 }
 
-// localAddress is where a request came in, for one that has no Host.
+// localAddress returns the server's address of the request's connection, for a request without Host.
 func localAddress(r *http.Request) string {
 	if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 		return at.String()

@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// Observation is a request that has been answered, for whoever measures a server.
+// Observation describes a finished request for metrics and traces.
 type Observation struct {
-	Header http.Header // of the request; only to be read, and not kept
+	Header http.Header // of the request; must not be modified or retained
 	Method string
-	// Own is the path of a request for Mayfly's own surface, with ids left out: "_mayfly/dbs/{db}/clock".
+	// Own is the path of a request for Mayfly's own API, with placeholders for ids:
+	// "_mayfly/dbs/{db}/clock".
 	Own          string
-	Began, Ended time.Time // by the wall's clock
-	// Operation is what the request did, by the conventions of telemetry: create_item. Empty for one of
-	// Mayfly's own surface, or that names no operation.
+	Began, Ended time.Time // by the wall clock
+	// Operation is the name of the operation in the telemetry conventions: create_item. It is empty for
+	// Mayfly's own API and for requests that are no operation.
 	Operation           string
-	Database, Container string // ids; empty where it is about none
-	Status, Substatus   int    // 0: the connection ended without an answer; there is no substatus
+	Database, Container string // ids; empty if the request concerns none
+	Status, Substatus   int    // 0: connection closed without an answer; no substatus
 	Charge              float64
 	Activity            string
-	Fault               string // the id of the fault on demand that it met; empty: none
+	Fault               string // id of the injected fault's rule; empty: none
 }
 
-// observe tells of a request that has been answered.
+// observe passes the Observation of a finished request to Options.Observe.
 func (s *Server) observe(c *call) {
 	o := Observation{Header: c.r.Header, Method: c.r.Method, Own: c.target.own, Began: c.began,
 		Ended: s.opt.Wall.Now(), Operation: c.req.TelemetryName(), Status: c.w.Status,

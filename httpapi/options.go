@@ -17,32 +17,32 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options say how a Server answers. DB is required; everything else has a default.
+// Options configure a Server. DB is required; everything else has a default.
 type Options struct {
 	DB *store.DB
-	// Queues are the queues and topics beside the documents, for the laboratory; nil: there are none.
+	// Queues are the queues and topics for Mayfly's own API; nil: there are none.
 	Queues *queue.Queues
 	// Key is the master key in base64. Default: EmulatorKey.
 	Key string
-	// NoAuth lets every request in.
+	// NoAuth disables authorization.
 	NoAuth bool
-	// NoClockCheck accepts signatures (and tokens) of any date.
+	// NoClockCheck disables the check of the dates of signatures and tokens.
 	NoClockCheck bool
 	// Advertise is the URL that GET / tells clients to use. Default: the scheme and host of the request.
 	Advertise string
-	// Hosts are names and addresses, beside those of its own machine and Advertise's, that the server answers
-	// to: a request for another Host is refused with 403. *.example.com is every name one level below;
-	// 0.0.0.0 or :: every address, but no name.
+	// Hosts are additional names and addresses that the server answers to, besides those of its machine and
+	// of Advertise. Requests for any other Host are refused with 403. *.example.com stands for every name
+	// one level below; 0.0.0.0 or :: stands for every address, but no name.
 	Hosts []string
-	// CORSOrigins are origins (https://page.example) whose pages may use the server from a browser, beside
-	// its own and those of the loopback addresses; * is every one. The writes of pages from elsewhere are
-	// refused with 403.
+	// CORSOrigins are additional origins (https://page.example) whose pages may use the server from a
+	// browser, besides its own and those of loopback addresses; * stands for every origin. Writes from other
+	// origins are refused with 403.
 	CORSOrigins []string
 	// AccountID is the account's id. Default: "mayfly".
 	AccountID string
 	// Consistency is the account's default consistency level. Default: "Session".
 	Consistency string
-	// ServeCrossPartition answers queries over all partition keys whose results must be merged, which a
+	// ServeCrossPartition makes the server merge the results of queries over all partition keys, which a
 	// gateway of Cosmos DB leaves to the client. The header x-mayfly-serve-cross-partition does so for one
 	// request.
 	ServeCrossPartition bool
@@ -50,43 +50,42 @@ type Options struct {
 	Throttle bool
 	// Strict refuses unknown properties of a container with 400 instead of ignoring them.
 	Strict bool
-	// Direct serves clients in direct mode (RNTBD), on the same port inside of TLS: GET /addresses leads them
-	// there. Without it they are refused, and told to use the gateway mode.
+	// Direct serves clients in direct mode (RNTBD), on the same port inside of TLS; GET /addresses returns
+	// the server's address. Without it, GET /addresses fails with an error that recommends gateway mode.
 	Direct bool
-	// SlowQuery is how long a page of a query may take before the log tells of it, with its plan; 0: any
-	// time. All queries are measured then, part by part.
+	// SlowQuery is the duration from which a page of a query is logged together with its plan; 0: never. If
+	// it is set, all queries are measured in detail.
 	SlowQuery time.Duration
-	// CertPEM is the certificate to hand out, as PEM text.
+	// CertPEM is the certificate to be offered for download, as PEM text.
 	CertPEM []byte
-	// Connection is what the explorer shows of how clients connect; nil: not known.
+	// Connection is the connection data that the explorer shows; nil: unknown.
 	Connection *laboratory.Connection
-	// Wall tells the real time, against which the dates of signatures are checked; never the data's clock.
-	// Default: ttl.Real{}.
+	// Wall is the real-time clock, against which the dates of signatures are checked. It must not be the
+	// data's clock. Default: ttl.Real{}.
 	Wall ttl.Clock
-	// Ready says whether the store works (GET /_mayfly/readyz). Default: always.
+	// Ready reports whether the store works (GET /_mayfly/readyz). Default: always.
 	Ready func(context.Context) error
-	// Webhooks reports how the webhooks stand, for the metrics; nil where nobody delivers to any.
+	// Webhooks returns the state of webhook delivery for the metrics; nil if no webhooks are delivered.
 	Webhooks func() []laboratory.WebhookMetrics
-	// MaxConnections is how many connections may be open at once; 0: any number. Where there are more, those
-	// that have been idle for longest are closed for new ones, and new ones wait where none is idle.
+	// MaxConnections is the maximum number of open connections; 0: no limit. At the limit, a new connection
+	// replaces the one that has been idle for longest, or waits if none is idle.
 	MaxConnections int
-	// CheckWebhook reports why a webhook must not be set: where its URL leads is not allowed. Default: any
-	// may be.
+	// CheckWebhook returns an error if the URL of a webhook is not allowed. Default: all URLs are allowed.
 	CheckWebhook func(ctx context.Context, url string) error
-	// Faults are the faults on demand. Default: a list of the server's own, whose time is the data's.
+	// Faults are the fault injection rules. Default: a set owned by the server that uses the data's time.
 	Faults *inject.Rules
-	// Profiles lets those who have the key read the profiles of Go's runtime, under /debug/pprof.
+	// Profiles serves the profiles of Go's runtime under /debug/pprof to clients with the key.
 	Profiles bool
-	// Observe is told of each request when it has been answered; nil: nobody asks.
+	// Observe is called after each request has been answered; nil: not called.
 	Observe func(Observation)
-	// Requests is the log of requests that every request is added to; nil: there is none.
+	// Requests is the log to which each request is added; nil: there is none.
 	Requests *requests.Log
-	// Logger gets defects (error), trouble with the disk and slow queries (warn), and every request (debug).
+	// Logger receives defects (error), disk problems and slow queries (warn), and every request (debug).
 	// Default: none.
 	Logger *slog.Logger
 }
 
-// withDefaults returns the options with every default filled in, or what is wrong with them.
+// withDefaults returns the options with all defaults filled in, or an error if they are invalid.
 func (o Options) withDefaults() (Options, error) {
 	if o.DB == nil {
 		return o, errors.New("httpapi: Options.DB is missing")

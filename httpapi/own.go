@@ -15,10 +15,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Mayfly's own surface is package laboratory's. It has a router of its own behind the chain that every
-// request goes through; here is what it needs of this server.
+// Package laboratory serves Mayfly's own API. It has its own router behind the chain that every request
+// passes. This file connects the laboratory to the server.
 
-// newOwn mounts the laboratory.
+// newOwn creates the laboratory and its router.
 func (s *Server) newOwn() http.Handler {
 	lab := laboratory.New(s.db, laboratory.Options{
 		Wire: ownWire{}, Wall: s.opt.Wall, Classify: ownFailure, Draining: s.draining.Done(),
@@ -36,21 +36,21 @@ func (s *Server) newOwn() http.Handler {
 	return e
 }
 
-// ownCall is a call for Mayfly's own surface.
+// ownCall is a call to Mayfly's own API.
 type ownCall struct {
 	*call
-	err error // what became of it
+	err error // the handler's error
 }
 
-// ownKey finds the ownCall in the context of a request.
+// ownKey is the context key of an ownCall.
 type ownKey struct{}
 
 func ownOf(ec echo.Context) *ownCall { return ec.Request().Context().Value(ownKey{}).(*ownCall) }
 
 func callOf(ec echo.Context) *call { return ownOf(ec).call }
 
-// serveOwn passes a request for Mayfly's own surface on. The router is given a path that is written the one
-// way in which routes are.
+// serveOwn passes a request to the router of Mayfly's own API, with the path normalized to the form of its
+// routes.
 func (s *Server) serveOwn(c *call) error {
 	if read := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead; read && s.pages.Has(c.target.own) {
 		return s.pages.Serve(c.w, c.r, c.target.own)
@@ -65,14 +65,15 @@ func (s *Server) serveOwn(c *call) error {
 	case errors.Is(err, echo.ErrNotFound):
 		return cosmos.NotFound("There is nothing at /" + c.target.own + ".")
 	case errors.Is(err, echo.ErrMethodNotAllowed):
-		delete(c.w.Header(), echo.HeaderAllow) // no other path of this server has it
+		delete(c.w.Header(), echo.HeaderAllow) // no other path of this server sends it
 		return c.methodNotAllowed()
 	default:
 		return ofLaboratory(err)
 	}
 }
 
-// ofLaboratory is a failure of the laboratory as the wire has it: a 404 has the text that all have.
+// ofLaboratory converts an error of the laboratory to an error of the protocol. A 404 gets the standard
+// text.
 func ofLaboratory(err error) error {
 	var own *route.Error
 	switch {
@@ -84,7 +85,7 @@ func ofLaboratory(err error) error {
 	return cosmos.Failure(own.Status, 0, own.Message)
 }
 
-// authorising lets in who has the master key.
+// authorising requires the master key.
 func (s *Server) authorising(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		c := callOf(ec)
@@ -98,7 +99,7 @@ func (s *Server) authorising(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// receiving reads the body and runs the request.
+// receiving reads the body and then runs the request.
 func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		c := callOf(ec)
@@ -108,7 +109,7 @@ func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := c.req.DecodeBody(); err != nil {
 			return err
 		}
-		var late error // behind the head of the answer
+		var late error // error after the answer's head was sent
 		err := s.ops.Steady(c.ctx(), func() error {
 			err := next(ec)
 			if c.w.Committed {
@@ -120,7 +121,7 @@ func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// ownFailure is what the laboratory tells of a failure inside an answer.
+// ownFailure returns an error in the form in which the laboratory puts it into an answer.
 func ownFailure(err error) laboratory.Failure {
 	f, _ := cosmos.Classify(ofLaboratory(err))
 	if f.Detail != "" {
@@ -129,13 +130,13 @@ func ownFailure(err error) laboratory.Failure {
 	return laboratory.Failure{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
-// ownWire is the server as the laboratory sees it.
+// ownWire implements laboratory.Wire on top of the server.
 type ownWire struct{}
 
 // Body implements route.Wire.
 func (ownWire) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
-// Enter implements laboratory.Wire. The path names the container to the operations, too.
+// Enter implements laboratory.Wire. The container is the one named in the path.
 func (ownWire) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
 	c := callOf(ec)
 	_, err := c.srv.ops.Container(c.ctx(), &c.req, &c.ans)

@@ -12,13 +12,13 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// maxProfileSeconds is how long a profile can be taken.
+// maxProfileSeconds is the maximum duration of a profile.
 const maxProfileSeconds = 600
 
-// profiling adds the profiles of Go's runtime, under /debug/pprof as all Go programs have them. They tell of
-// what is in memory, so that they need the key like all else, and a flag. What package pprof would refuse in
-// its own form is refused in this server's: a profile that there is not, one that takes too long, and a
-// second one of those of which the runtime takes one at a time.
+// profiling adds the profiles of Go's runtime under /debug/pprof, the usual path of Go programs. They reveal
+// contents of memory, so that they need both the master key and a flag. Three cases that package pprof would
+// refuse in its own format are refused in this server's format: an unknown profile, a duration that is too
+// long, and a second CPU profile or trace at the same time.
 func (s *Server) profiling(e *echo.Echo, keyed echo.MiddlewareFunc) {
 	if !s.opt.Profiles {
 		return
@@ -41,7 +41,7 @@ func (s *Server) profiling(e *echo.Echo, keyed echo.MiddlewareFunc) {
 				return cosmos.Failure(http.StatusConflict, 0, "Somebody else takes a "+name+" now.")
 			}
 		}
-		run := pprof.Index // which has the profiles by name, too
+		run := pprof.Index // also serves profiles by name
 		switch name {
 		case "cmdline":
 			run = pprof.Cmdline

@@ -10,11 +10,11 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// explorerHeader is set by the explorer on each of its requests, so that they can be told from those of the
-// programs whose requests it shows.
+// explorerHeader is a header that the explorer sets on its requests, to distinguish them from the requests
+// of the programs that it shows.
 const explorerHeader = "X-Mayfly-Explorer"
 
-// record adds a request that has been answered to the log of requests.
+// record adds a finished request to the request log.
 func (s *Server) record(c *call) {
 	if !s.isRecorded(c) {
 		return
@@ -33,12 +33,12 @@ func (s *Server) record(c *call) {
 	switch {
 	case !c.w.Committed:
 		e.Status, e.ResponseBody = 0, nil
-	case own || e.Status >= http.StatusBadRequest: // others set headers, and some are set anew
+	case own || e.Status >= http.StatusBadRequest: // c.answered lacks headers set elsewhere, or has two
 		e.ResponseHeader = c.w.Header()
 	default:
 		e.ResponseFields = c.answered
 	}
-	if own || c.took == 0 { // it may have gone on behind the head, as a stream does
+	if own || c.took == 0 { // a stream may continue after the head
 		e.Took = s.opt.Wall.Now().Sub(c.began)
 	}
 	if own {
@@ -56,10 +56,10 @@ func (s *Server) record(c *call) {
 // recordData completes the entry of an operation of Cosmos DB.
 func (s *Server) recordData(c *call, e *requests.Entry) {
 	if e.Charge == 0 && e.Status != 0 {
-		e.Charge = 1 // as the answer's header says
+		e.Charge = 1 // equal to the header's default
 	}
 	if c.req.Kind == cosmos.KindPermission {
-		e.Kind = requests.Secret // its answers have tokens
+		e.Kind = requests.Secret // answers contain tokens
 	}
 	e.FaultOperation = faultOperation(&c.req).String()
 	e.Database, e.Container = s.ops.Names(c.ctx(), &c.req)
@@ -68,8 +68,8 @@ func (s *Server) recordData(c *call, e *requests.Entry) {
 	}
 }
 
-// isRecorded reports whether the log of requests has a request: it leaves out what asks for the server's
-// health, the files of the explorer, and the requests for the log itself.
+// isRecorded reports whether a request belongs into the request log. Excluded are health checks, the
+// explorer's files, CORS preflights and requests for the log itself.
 func (s *Server) isRecorded(c *call) bool {
 	switch own := c.target.own; {
 	case own == "":
@@ -82,10 +82,10 @@ func (s *Server) isRecorded(c *call) bool {
 	return true
 }
 
-// unrecorded are the paths of those who ask how the server is, every few seconds.
+// unrecorded are the paths that monitoring polls every few seconds.
 var unrecorded = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, "_mayfly/metrics": true}
 
-// recordRefusal adds a frame of direct mode that stands for no request.
+// recordRefusal logs a direct-mode frame that does not translate to a request.
 func (s *Server) recordRefusal(f rntbd.Refusal) {
 	s.opt.Requests.Add(&requests.Entry{Began: s.opt.Wall.Now(), DataTime: s.ops.DataTime(""),
 		Protocol: requests.Direct,

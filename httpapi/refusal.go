@@ -11,15 +11,16 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// A request whose head cannot be parsed, one with a DEL in a header for instance, reaches no handler:
-// net/http writes a plain text to the connection and closes it. sniffConn.Write finds these answers by the
-// connection, on which no request is under way, and writes refusal's in their place, which clients can read.
+// A request whose head net/http cannot parse, for instance one with a DEL in a header, reaches no handler:
+// net/http writes a plain text answer and closes the connection. sniffConn.Write recognizes such an answer
+// because no request is in progress on the connection, and replaces it by an answer of the protocol, built
+// by refusal.
 
-// statusLine is how an answer of HTTP/1.1 begins.
+// statusLine is the start of an HTTP/1.1 answer.
 const statusLine = "HTTP/1.1 "
 
-// refusal is the answer in the form of the protocol in place of one that net/http has made by itself; nil
-// where head is no such answer.
+// refusal returns the protocol's replacement for an error answer of net/http, or nil if head is no such
+// answer.
 func (s *Server) refusal(head []byte) []byte {
 	if !bytes.HasPrefix(head, []byte(statusLine)) {
 		return nil
@@ -29,7 +30,7 @@ func (s *Server) refusal(head []byte) []byte {
 	if err != nil || status < http.StatusBadRequest {
 		return nil
 	}
-	if status != http.StatusRequestHeaderFieldsTooLarge { // the protocol has none of the others
+	if status != http.StatusRequestHeaderFieldsTooLarge { // the protocol lacks the other statuses
 		status = http.StatusBadRequest
 	}
 	_, text, _ := bytes.Cut(head, []byte("\r\n\r\n"))
@@ -49,7 +50,7 @@ func (s *Server) refusal(head []byte) []byte {
 	}
 	var out bytes.Buffer
 	out.WriteString(statusLine + strconv.Itoa(status) + " " + http.StatusText(status) + "\r\n")
-	_ = h.Write(&out) // a buffer takes everything
+	_ = h.Write(&out) // writes to a buffer do not fail
 	out.WriteString("\r\n")
 	out.Write(ans.Body)
 	return out.Bytes()

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// grammar lists the keywords of Cosmos DB's paths: which keyword may follow an id of which kind, and what it
-// names.
+// grammar lists the keywords of Cosmos DB's paths, with the kind of resource below which each may appear and
+// the kind that it denotes.
 var grammar = [...]struct {
 	keyword      string
 	parent, kind cosmos.Kind
@@ -35,36 +35,36 @@ var grammar = [...]struct {
 	{"debug", cosmos.KindAccount, cosmos.KindNone},
 }
 
-// target is what a request addresses, read from its raw path.
+// target is the resource that a request addresses, parsed from its raw path.
 type target struct {
 	cosmos.Address
 	kind cosmos.Kind
 	feed bool // the path ends in a keyword (/dbs/x/colls); kind is then the kind of the children
 
-	// resourceType is the second field of what a client signs: the keyword, lower case; empty for the account
+	// resourceType is the second field of the signed text: the keyword in lower case; empty for the account
 	// and for cosmos.KindNone.
 	resourceType string
-	// own is the path of cosmos.KindNone without slashes at its ends: "_mayfly/clock". The ids of a database
-	// and a container in it, or the name of a snapshot, are in IDs, and here is where they stood:
-	// "_mayfly/dbs/{db}/colls/{coll}/split", "_mayfly/snapshots/{name}".
+	// own is the path of cosmos.KindNone without slashes at either end: "_mayfly/clock". The ids of a
+	// database and a container in the path, or the name of a snapshot, are stored in IDs and replaced by
+	// placeholders in own: "_mayfly/dbs/{db}/colls/{coll}/split", "_mayfly/snapshots/{name}".
 	own string
 
-	rangeIDs []string // whose addresses are asked for
+	rangeIDs []string // ranges whose addresses are requested
 
-	path     string // the resource link, unescaped: "dbs/x/colls/y"; of a feed the parent's
-	query    string // the query string unescaped: a '?' of an item's id that the client forgot to escape
+	path     string // unescaped resource link: "dbs/x/colls/y"; of a feed: the parent's
+	query    string // unescaped query string; may belong to an item id with unescaped '?'
 	rawQuery string
 }
 
-// parseTarget reads a path as it was sent, still escaped, and its query string.
+// parseTarget parses a path as sent, still escaped, and its query string.
 //
-// A path is split before it is unescaped, so that %2F stays inside its id; '+' is a literal plus; empty
-// segments (a doubled or a trailing slash) do not count; keywords are found in any case. Segments alternate
-// between keywords and ids.
+// A path is split before it is unescaped, so that %2F stays inside its id; '+' is a literal plus. Empty
+// segments (a doubled or a trailing slash) are ignored, and keywords are case-insensitive. Segments
+// alternate between keywords and ids.
 func parseTarget(rawPath, rawQuery string) (target, error) {
 	t := target{rawQuery: rawQuery}
 	start := skipSlashes(rawPath, 0)
-	pos, end := start, start // end: where the resource link ends
+	pos, end := start, start // end: end of the resource link
 	for pos < len(rawPath) {
 		keyword, after := segment(rawPath, pos)
 		k, name, ok := lookup(t.kind, keyword)
@@ -94,7 +94,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 			t.feed, t.resourceType = false, "colls"
 			break
 		}
-		// an offer's self link below the path of all offers
+		// An offer's self link may follow the path of all offers.
 		if k == cosmos.KindOffer && strings.EqualFold(id, "offers") {
 			t.kind, start, pos = cosmos.KindAccount, idAt, idAt
 			continue
@@ -109,7 +109,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 	return t, t.finish(rawPath[start:end])
 }
 
-// finish works out the resource link and the way of addressing.
+// finish sets the resource link and determines whether the ids are rids.
 func (t *target) finish(rawLink string) error {
 	t.path = rawLink
 	if strings.Contains(rawLink, "%") || strings.Contains(rawLink, "//") {
@@ -126,7 +126,7 @@ func (t *target) finish(rawLink string) error {
 	return nil
 }
 
-// parseOwn keeps the path of Mayfly's own surface, unescaped.
+// parseOwn parses a path of Mayfly's own API.
 func (t *target) parseOwn(rawPath string) error {
 	rawPath = strings.TrimRight(rawPath, "/")
 	plain, err := url.PathUnescape(rawPath)
@@ -140,7 +140,7 @@ func (t *target) parseOwn(rawPath string) error {
 		if len(parts) < at+2 || !strings.EqualFold(parts[at], keyword) {
 			return false
 		}
-		t.IDs[t.N], _ = url.PathUnescape(parts[at+1]) // the whole path can be, and so can its parts
+		t.IDs[t.N], _ = url.PathUnescape(parts[at+1]) // cannot fail: the whole path was unescaped above
 		t.N++
 		parts[at], parts[at+1] = keyword, name
 		return true
@@ -152,12 +152,12 @@ func (t *target) parseOwn(rawPath string) error {
 	return nil
 }
 
-// ownPath is the path of Mayfly's own surface as its router reads it: the ids escaped, and nothing else that
-// could be written in several ways.
+// ownPath returns the path of Mayfly's own API in the one form that its router matches: with escaped ids and
+// without optional escapes.
 func (t *target) ownPath() string {
 	if t.N == 0 && (strings.HasPrefix(t.own, "_mayfly/dbs/") ||
 		strings.HasPrefix(t.own, "_mayfly/snapshots/") || strings.HasPrefix(t.own, "_mayfly/entities/")) {
-		return "/" // it names something only now that it is unescaped: there is nothing
+		return "/" // an escape hid a keyword or slash: no such path
 	}
 	parts := strings.Split("/"+t.own, "/")
 	for level := range t.N {
@@ -166,8 +166,8 @@ func (t *target) ownPath() string {
 	return strings.Join(parts, "/")
 }
 
-// absorbQuery takes the query string as the end of the last id. Cosmos DB's clients send no query strings:
-// one that arrives is an id with a '?' from a client that escapes with JavaScript's encodeURI.
+// absorbQuery appends the query string to the last id. Cosmos DB's clients do not send query strings: a
+// query string is the rest of an id with a '?' from a client that escapes with JavaScript's encodeURI.
 func (t *target) absorbQuery() {
 	if t.query != "" && t.kind == cosmos.KindItem && !t.feed {
 		t.IDs[t.N-1] += "?" + t.query
@@ -175,10 +175,10 @@ func (t *target) absorbQuery() {
 	}
 }
 
-// link returns the i-th resource link that a client may have signed for this target, the likeliest first; ok
-// is false past the last. It is unescaped: a client that signs the path as it sends it, with %20 in it, means
-// another item. Clients disagree about a trailing slash and about the case of rids. query says that this link
-// takes the query string as a part of the id.
+// link returns the i-th resource link that a client may have signed for this target, most likely first; ok
+// is false after the last. The link is unescaped: a client that signs an escaped path means an id that
+// contains "%20" literally. Clients differ in trailing slashes and in the case of rids. query reports
+// whether the link includes the query string as part of the id.
 func (t *target) link(i int) (link string, query, ok bool) {
 	if t.ByRID {
 		switch i {
@@ -200,7 +200,7 @@ func (t *target) link(i int) (link string, query, ok bool) {
 	return "", false, false
 }
 
-// lookup finds a keyword below a parent.
+// lookup finds the kind of a keyword below a parent.
 func lookup(parent cosmos.Kind, keyword string) (cosmos.Kind, string, bool) {
 	for i := range grammar {
 		g := &grammar[i]
@@ -211,8 +211,8 @@ func lookup(parent cosmos.Kind, keyword string) (cosmos.Kind, string, bool) {
 	return 0, "", false
 }
 
-// itemID returns the raw id of an item at pos and where it ends. Some clients leave slashes inside an id as
-// they are: everything up to the end of the path belongs to the id, unless it is an attachment's path.
+// itemID returns the raw id of an item at pos and the position of its end. Some clients do not escape
+// slashes in ids: the rest of the path belongs to the id, unless it is the path of an attachment.
 func itemID(rawPath string, pos int) (id string, next int) {
 	id, next = segment(rawPath, pos)
 	rest := skipSlashes(rawPath, next)
@@ -226,7 +226,7 @@ func itemID(rawPath string, pos int) (id string, next int) {
 	return id, pos + len(id)
 }
 
-// segment returns the text from pos to the next slash and where that is.
+// segment returns the text from pos to the next slash, and the position of that slash.
 func segment(path string, pos int) (text string, next int) {
 	if i := strings.IndexByte(path[pos:], '/'); i >= 0 {
 		return path[pos : pos+i], pos + i
@@ -241,8 +241,8 @@ func skipSlashes(path string, pos int) int {
 	return pos
 }
 
-// unescapeLink joins the unescaped segments of a link. The last id is taken as the target has it, since it
-// may hold slashes.
+// unescapeLink joins the unescaped segments of a link. Ids come from the target, since the last id may
+// contain slashes.
 func unescapeLink(raw string, t *target) string {
 	var b strings.Builder
 	b.Grow(len(raw))
@@ -262,7 +262,7 @@ func unescapeLink(raw string, t *target) string {
 }
 
 // looksLikeDatabaseRID reports whether an id has the form of a database's rid: four bytes in base64 with '-'
-// in place of '/'. It is the test that clients apply when they decide how to sign.
+// in place of '/'. Clients apply the same test when they decide what to sign.
 func looksLikeDatabaseRID(id string) bool {
 	if len(id) != 8 || id[6:] != "==" {
 		return false
@@ -277,8 +277,8 @@ func looksLikeDatabaseRID(id string) bool {
 	return err == nil && n == 4
 }
 
-// requestPath is the path and the query string exactly as they were sent. What net/http makes of them will
-// not do: it unescapes, and drops the original where that holds a character that should have been escaped.
+// requestPath returns the path and the query string exactly as sent. r.URL is unsuitable: net/http unescapes
+// the path, and drops the original if it contains a character that should have been escaped.
 func requestPath(r *http.Request) (path, query string) {
 	if strings.HasPrefix(r.RequestURI, "/") {
 		path, query, _ = strings.Cut(r.RequestURI, "?")

@@ -22,7 +22,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Server speaks Cosmos DB's protocol over a store.
+// Server serves Cosmos DB's protocol over a store.
 type Server struct {
 	opt         Options
 	db          *store.DB
@@ -31,39 +31,39 @@ type Server struct {
 	near        neighbours
 	consistency cosmos.Consistency
 	ops         *cosmos.Service
-	own         http.Handler // Mayfly's own surface
+	own         http.Handler // Mayfly's own API
 	pages       *explorer.Site
-	since       []string // when the server was made: the value of x-ms-last-state-change-utc
+	since       []string // time of New, for x-ms-last-state-change-utc
 
 	handler http.Handler
 	http    *http.Server
 	conns   *conns
 	cancel  context.CancelFunc // ends every request's context
-	// draining ends when Shutdown begins: requests that wait for something look at it.
+	// draining is cancelled when Shutdown begins. Requests that wait for something must watch it.
 	draining context.Context
 	drain    context.CancelFunc
 
-	base   context.Context // of every request
+	base   context.Context // parent of all request contexts
 	direct direct          // connections of direct mode
 
-	// gate is held shared by each request and exclusively by the end of Shutdown.
+	// gate is held for reading by each request, and for writing by the last step of Shutdown.
 	gate   sync.RWMutex
 	closed bool
 }
 
-// Time limits of a connection. They bound what a client can hold open by being slow.
+// Limits of a connection. They bound what a slow client can hold open.
 const (
-	// from the first byte (or the connection) to the end of the head, TLS handshake included
+	// from the first byte (or the connection) to the end of the head, including the TLS handshake
 	headerTimeout = 10 * time.Second
 	readTimeout   = time.Minute     // to the end of the body
 	writeTimeout  = 2 * time.Minute // to the end of the answer
 	idleTimeout   = 5 * time.Minute // between requests
 	maxHeader     = 64 << 10        // bytes
-	// requests under way on one connection of HTTP/2, those counted that the client has reset
+	// requests in progress on one HTTP/2 connection, including those that the client has reset
 	maxStreams = 250
 )
 
-// New makes a server. It has no goroutine until Serve is called. Its errors name the option that is wrong.
+// New makes a server. It starts no goroutine before Serve. Its errors name the invalid option.
 func New(o Options) (*Server, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -116,8 +116,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// protocols are HTTP/1.1 and HTTP/2. To net/http every connection is plain, since a sniffConn decrypts by
-// itself: HTTP/2 is recognised by its preface, over TLS too.
+// protocols returns HTTP/1.1 and HTTP/2. To net/http every connection is unencrypted, since sniffConn
+// decrypts. Therefore HTTP/2 is recognized by its preface, over TLS too.
 func protocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
@@ -125,31 +125,31 @@ func protocols() *http.Protocols {
 	return p
 }
 
-// routes builds the chain that every request goes through. Echo accepts the request and keeps track of the
-// response. What else it has for this is not what the protocol wants:
+// routes builds the chain that every request passes. Echo accepts the request and tracks the response. Its
+// other features do not fit the protocol:
 //
-//   - its router unescapes before it splits, and an id may hold an escaped slash;
-//   - its limit of bodies refuses before a request is known to be authentic, and knows no kinds of resources;
-//   - its CORS writes header names in Go's canonical form, and clients compare them by their bytes;
-//   - its recovery does not know the activity id, which the answer and the log must share.
+//   - its router unescapes before it splits, but an id may contain an escaped slash;
+//   - its body limit applies before the request is authorized, and does not depend on the kind of resource;
+//   - its CORS middleware writes header names in Go's canonical form, but clients compare them bytewise;
+//   - its recovery does not log the activity id, which must be the same in the answer and in the log.
 func (s *Server) routes() http.Handler {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
 	chain := s.begin(s.logged(s.recovered(s.guarded(s.serve))))
 	e.RouteNotFound("/*", chain)
-	// what even that does not match: an empty path
+	// for what RouteNotFound does not match: an empty path
 	e.HTTPErrorHandler = func(_ error, ec echo.Context) { _ = chain(ec) }
 	return e
 }
 
-// Handler is the server without a listener: for tests and for embedding in another server.
+// Handler returns the server as an http.Handler, for tests and for embedding in another server.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Serve answers on ln until Shutdown, which makes it return nil. A connection whose first byte starts a TLS
-// handshake is served as HTTPS, any other as HTTP; with a nil conf only HTTP is. Both speak HTTP/1.1 and
-// HTTP/2: over TLS the client chooses by ALPN, without it by beginning as HTTP/2 does (prior knowledge). With
-// Options.Direct a client may speak RNTBD inside of TLS, too. It may be called for several listeners at once,
-// and closes ln.
+// Serve accepts connections on ln until Shutdown, then returns nil. A connection whose first byte starts a
+// TLS handshake is served as HTTPS, any other as HTTP; if conf is nil, only HTTP is served. Both support
+// HTTP/1.1 and HTTP/2: over TLS the client chooses by ALPN, without TLS by sending HTTP/2's preface (prior
+// knowledge). With Options.Direct, a client may also speak RNTBD inside of TLS. Serve closes ln. It may be
+// called for several listeners at once.
 func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 	if conf != nil {
 		conf = conf.Clone()
@@ -167,7 +167,7 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 	return err
 }
 
-// StuckError reports requests that did not end although they were broken off.
+// StuckError reports requests that did not end although their contexts were cancelled.
 type StuckError struct {
 	Requests []string // methods and paths
 }
@@ -176,12 +176,12 @@ func (e *StuckError) Error() string {
 	return "requests that were broken off do not end: " + strings.Join(e.Requests, ", ")
 }
 
-// breakOff is how long requests have to end once they are broken off.
+// breakOff is how long cancelled requests have to end.
 const breakOff = 2 * time.Second
 
-// Shutdown takes no more requests and waits for those under way; when ctx ends first it breaks them off. When
-// it returns no request is running, so that the store may be closed, but for a *StuckError: then some go on
-// all the same.
+// Shutdown stops accepting requests and waits for those in progress. When ctx ends, it cancels them. After
+// Shutdown returns, no request is running and the store may be closed, unless the error contains a
+// *StuckError: then some requests are still running.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.conns.closeSilent()
 	s.drain()
@@ -196,8 +196,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shut closes the gate behind the last request; false where one does not end in time. Then what waits for it
-// here ends with it.
+// shut waits for the last request and closes the gate. It returns false if a request does not end in time;
+// the goroutine that waits for the gate then ends together with that request.
 func (s *Server) shut() bool {
 	wait, cancel := context.WithTimeout(context.Background(), breakOff)
 	defer cancel()
@@ -216,7 +216,7 @@ func (s *Server) shut() bool {
 	}
 }
 
-// Headers that every answer has. Their values are shared and never written to.
+// Headers of every answer. Their values are shared and must not be modified.
 var (
 	noStore        = []string{"no-store, no-cache"}
 	noCache        = []string{"no-cache"}
@@ -225,10 +225,10 @@ var (
 	schemaVersion  = []string{"1.19"}
 )
 
-// step is one of the steps that every request goes through. Its error is answered by begin.
+// step is one step of the chain that every request passes. begin turns its error into an answer.
 type step func(*call) error
 
-// begin turns echo's context into a call, and the error that comes back into an answer.
+// begin creates the call for a request, and turns the chain's error into an answer.
 func (s *Server) begin(next step) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		s.gate.RLock()
@@ -278,8 +278,8 @@ func (s *Server) begin(next step) echo.HandlerFunc {
 	}
 }
 
-// logged writes a line for each request, at debug level. What a client has written is cut in it, and its body
-// is not there.
+// logged logs each request at debug level. Texts sent by the client are truncated, and its body is not
+// logged.
 func (s *Server) logged(next step) step {
 	return func(c *call) error {
 		r := c.r
@@ -312,7 +312,7 @@ func (s *Server) recovered(next step) step {
 			}
 			s.log.Error("panic", "activity", c.req.Activity, "panic", p, "stack", string(debug.Stack()))
 			if c.w.Committed {
-				panic(http.ErrAbortHandler) // half an answer is out: the client must see it break off
+				panic(http.ErrAbortHandler) // partly sent: close the connection so that the client notices
 			}
 			err = cosmos.Internal()
 		}()
@@ -320,7 +320,7 @@ func (s *Server) recovered(next step) step {
 	}
 }
 
-// serve is a request's way: route, authorise, decode, run.
+// serve routes, authorizes, reads and runs a request.
 func (s *Server) serve(c *call) error {
 	t, err := parseTarget(requestPath(c.r))
 	if t.kind == cosmos.KindAddresses && s.opt.Direct {
@@ -358,7 +358,7 @@ func (s *Server) serve(c *call) error {
 	return nil
 }
 
-// perform carries out the operation that a request asks for.
+// perform runs the operation of a request.
 func (s *Server) perform(c *call) error {
 	if s.opt.Faults.Armed() {
 		return s.withFaults(c)
@@ -367,8 +367,8 @@ func (s *Server) perform(c *call) error {
 	return nil
 }
 
-// authorise lets a request in. Mayfly's own surface wants the master key; a resource token opens what it was
-// issued for.
+// authorise checks the request's authorization. Mayfly's own API requires the master key. A resource token
+// is valid for the resource for which it was issued.
 func (s *Server) authorise(c *call) error {
 	with := masterKey
 	if s.opt.NoAuth {
@@ -379,7 +379,7 @@ func (s *Server) authorise(c *call) error {
 			return err
 		}
 	}
-	c.req.Address = c.target.Address // which may have a query string at its end now
+	c.req.Address = c.target.Address // may now include the query string
 	c.req.Headers.RangeIDs = c.target.rangeIDs
 	c.req.Trusted = with == masterKey || with == masterSignature
 	if err := s.ops.Permit(c.ctx(), &c.req); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// parseFeatures reads the list of what a client can merge. Names that mean nothing here do no harm.
+// parseFeatures parses the list of query features that the client can merge. Unknown names are harmless.
 func parseFeatures(value string) []string {
 	list := strings.Split(value, ",")
 	for i := range list {
@@ -19,7 +19,7 @@ func parseFeatures(value string) []string {
 	return list
 }
 
-// parseList reads names that are separated by commas.
+// parseList parses a comma-separated list of names.
 func parseList(value string) (names []string) {
 	for name := range strings.SplitSeq(value, ",") {
 		if name = strings.TrimSpace(name); name != "" {
@@ -29,13 +29,14 @@ func parseList(value string) (names []string) {
 	return names
 }
 
-// parseSupportedFormats reads x-ms-cosmos-supported-serialization-formats, a list. Forms that are not known
-// here are passed over.
+// parseSupportedFormats parses x-ms-cosmos-supported-serialization-formats, a list. Unknown formats are
+// ignored.
 func parseSupportedFormats(list string) cosmos.Formats {
 	return cosmos.Formats{Text: hasElement(list, "JsonText"), Binary: hasElement(list, "CosmosBinary")}
 }
 
-// parseContentFormat reads x-ms-documentdb-content-serialization-format, the one form that a client wants.
+// parseContentFormat parses x-ms-documentdb-content-serialization-format, the one format that a client
+// wants.
 func parseContentFormat(value string) (cosmos.Formats, error) {
 	f := parseSupportedFormats(value)
 	if f.Text == f.Binary {
@@ -45,8 +46,8 @@ func parseContentFormat(value string) (cosmos.Formats, error) {
 	return f, nil
 }
 
-// parseImport reads the headers by which a create or an upsert has a _ts in the past. They want the master
-// key.
+// parseImport parses the headers by which a create or an upsert gets a _ts in the past. They require the
+// master key.
 func (h *reqHeaders) parseImport(name, value string) (err error) {
 	if h.Imported == nil {
 		h.Imported = new(store.ImportOptions)
@@ -65,7 +66,7 @@ func (h *reqHeaders) parseImport(name, value string) (err error) {
 	return err
 }
 
-// parseSpan reads a duration that is not negative: "90s", "29d".
+// parseSpan parses a nonnegative duration: "90s", "29d".
 func parseSpan(name, value string) (time.Duration, error) {
 	d, err := ttl.ParseDuration(value)
 	if err != nil || d < 0 {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	largeAnswer  = 64 << 10         // bytes; a larger one is written in pieces
-	writeChunk   = 64 << 10         // bytes of a large answer that a client has to take
-	stallTimeout = 10 * time.Second // in this time
+	largeAnswer  = 64 << 10         // bytes; a larger answer is written in pieces
+	writeChunk   = 64 << 10         // bytes of a large answer written under one deadline
+	stallTimeout = 10 * time.Second // that deadline
 )
 
 // answer writes the answer, head and body.
@@ -28,8 +28,8 @@ func (c *call) answer() {
 	}
 }
 
-// deliver is answer for a request whose body has been read, or has none. Every body has its length: some
-// clients drop an error's text without.
+// deliver writes the answer to a request whose body has been read or is empty. Every answer has a
+// Content-Length: some clients drop an error's text without it.
 func (c *call) deliver() {
 	c.setHead()
 	status, body, w := c.ans.Status, c.ans.Body, c.w
@@ -56,20 +56,20 @@ func (c *call) deliver() {
 	c.write(body)
 }
 
-// Content types of bodies. Their values are shared and never written to.
+// Content types of bodies. Their values are shared and must not be modified.
 var (
 	jsonContentType = []string{echo.MIMEApplicationJSON}
 	rowsContentType = []string{echo.MIMEOctetStream}
 )
 
-// setHead sets the headers that tell what an operation has answered. Names are written as they are.
+// setHead sets the headers that describe the operation's answer. Header names are sent as written.
 func (c *call) setHead() {
 	a := &c.ans
 	if a.Charge > 0 {
 		var text [24]byte
 		c.set("x-ms-request-charge", c.texts.keep(strconv.AppendFloat(text[:0], a.Charge, 'f', -1, 64)))
 	} else {
-		c.set("x-ms-request-charge", "1") // clients' tests want one on every answer
+		c.set("x-ms-request-charge", "1") // client tests expect it on every answer
 	}
 	c.setDuration()
 	if a.Range != "" {
@@ -99,7 +99,7 @@ func (c *call) setHead() {
 	c.setRareHead()
 }
 
-// setSession tells of a session token: {range}:{version}#{lsn}, with no region part.
+// setSession sets the session token, {range}:{version}#{lsn} without region part, and the LSN headers.
 func (c *call) setSession() {
 	a := &c.ans
 	var text [64]byte
@@ -115,7 +115,8 @@ func (c *call) setSession() {
 	c.setValues("x-ms-last-state-change-utc", c.srv.since)
 }
 
-// setOwner names the owner of what was asked for: by rid (clients file session tokens under it) and by name.
+// setOwner sets the path of the resource's owner: by rid, under which clients store session tokens, and by
+// name.
 func (c *call) setOwner() {
 	a := &c.ans
 	if a.OwnerRID != "" {
@@ -129,7 +130,7 @@ func (c *call) setOwner() {
 	c.set("x-ms-alt-content-path", c.texts.keep(path))
 }
 
-// setRareHead sets what few answers tell.
+// setRareHead sets the headers that only few answers have.
 func (c *call) setRareHead() {
 	a := &c.ans
 	for _, text := range [...]struct{ name, value string }{
@@ -175,7 +176,8 @@ func (c *call) setRareHead() {
 	}
 }
 
-// setDuration says how long the request has taken, in milliseconds: never 0, which clients take for unknown.
+// setDuration sets the request's duration in milliseconds. It is never 0, because clients treat 0 as
+// unknown.
 func (c *call) setDuration() {
 	c.took = c.srv.opt.Wall.Now().Sub(c.began)
 	took := max(c.took.Microseconds(), 1)
@@ -186,7 +188,7 @@ func (c *call) setDuration() {
 	c.set("x-ms-request-duration-ms", c.texts.keep(value))
 }
 
-// setLocation repeats the address of what was read.
+// setLocation sets content-location to the URL of the resource that was read.
 func (c *call) setLocation() {
 	r := c.r
 	path, _ := requestPath(r)
@@ -195,18 +197,18 @@ func (c *call) setLocation() {
 	c.set("content-location", c.texts.keep(address))
 }
 
-// write writes a body. A client has time for each piece of a large one, so that one that does not read is
-// given up soon, and one that reads slowly is not.
+// write writes a body. For a large body the deadline is renewed for each piece, so that a client that does
+// not read is given up soon, but a slow reader is not.
 func (c *call) write(body []byte) {
 	w := c.w
 	if len(body) <= largeAnswer {
-		_, _ = w.Write(body) // a failure means that the client is gone: there is nobody left to tell
+		_, _ = w.Write(body) // on failure the client is gone
 		return
 	}
 	control := http.NewResponseController(w.Writer)
 	for len(body) > 0 {
 		n := min(len(body), writeChunk)
-		_ = control.SetWriteDeadline(ttl.Real{}.Now().Add(stallTimeout)) // without a connection there is none
+		_ = control.SetWriteDeadline(ttl.Real{}.Now().Add(stallTimeout)) // fails only without a connection
 		if _, err := w.Write(body[:n]); err != nil {
 			return
 		}

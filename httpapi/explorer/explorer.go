@@ -16,12 +16,12 @@ import (
 	"strings"
 )
 
-// built has the application in dist, and the documentation in docs.
+// built contains the application in dist and the documentation in docs.
 //
 //go:embed all:dist all:docs
 var built embed.FS
 
-// Root is the path of the application, without slashes at its ends. All that it has is below.
+// Root is the path of the application, without leading or trailing slash. All of its files are below it.
 const Root = "_explorer"
 
 // Docs is the path of the documentation.
@@ -32,17 +32,17 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
 	"trusted-types 'none'"
 
-// Site is the files of the application and of the documentation. It does not change, and many may use it at
-// once.
+// Site holds the files of the application and of the documentation. It is immutable and safe for concurrent
+// use.
 type Site struct {
-	files map[string]*file // by their paths without slashes at their ends
+	files map[string]*file // by path, without slashes at either end
 }
 
-// file is one of them. Its header values are shared and never written to.
+// file is one file of a Site. Its header values are shared and must not be modified.
 type file struct {
 	gzip, brotli []byte
 	kind, etag   string
-	forGood      bool // its name has a hash of what is in it
+	forGood      bool // its name contains a hash of its content
 }
 
 // New reads the files of both builds.
@@ -60,8 +60,8 @@ func New() (*Site, error) {
 	return s, nil
 }
 
-// alias adds the names under which the official emulator has its pages: scripts that start an emulator ask
-// for them until there is an answer.
+// alias adds the paths of the official emulator's pages: scripts that start an emulator poll them until it
+// answers.
 func (s *Site) alias() {
 	for _, name := range []string{"index.html", "quickstart.html"} {
 		s.files[Root+"/"+name] = s.files[Root]
@@ -75,7 +75,7 @@ func (s *Site) alias() {
 	}
 }
 
-// read takes in the files of one folder, below a path.
+// read adds the files of one folder below a path.
 func (s *Site) read(dir, root string) error {
 	return fs.WalkDir(built, dir, func(name string, entry fs.DirEntry, err error) error {
 		plain, packed := strings.CutSuffix(name, ".gz")
@@ -96,9 +96,9 @@ func (s *Site) read(dir, root string) error {
 	})
 }
 
-// kindOf is the content type by a file's name.
+// kindOf returns the content type for a file name.
 func kindOf(name string) string {
-	switch path.Ext(name) { // a machine's own table may say otherwise
+	switch path.Ext(name) { // not by package mime: its table depends on the machine
 	case ".js":
 		return "text/javascript; charset=utf-8"
 	case ".css":
@@ -113,11 +113,11 @@ func kindOf(name string) string {
 	return mime.TypeByExtension(path.Ext(name))
 }
 
-// Has reports whether a path, without slashes at its ends, is one of the site's.
+// Has reports whether the site has a file at path, which has no slashes at either end.
 func (s *Site) Has(path string) bool { return s.files[path] != nil }
 
-// Serve answers GET and HEAD for a path that Has knows. Header names are in lower case, as all of the
-// server's are, and replace what was set under them.
+// Serve answers GET and HEAD for a path for which Has is true. Header names are in lower case, like all of
+// the server's, and replace values set before.
 func (s *Site) Serve(w http.ResponseWriter, r *http.Request, path string) error {
 	f, h := s.files[path], w.Header()
 	delete(h, "pragma")
@@ -156,7 +156,8 @@ func (s *Site) Serve(w http.ResponseWriter, r *http.Request, path string) error 
 
 const identity = "identity"
 
-// in returns a file in the shortest coding that a client takes, by its Accept-Encoding.
+// in returns the file in the best coding that the Accept-Encoding header accepts: brotli, gzip, or
+// uncompressed.
 func (f *file) in(accepted string) (body []byte, coding string, err error) {
 	takes := map[string]bool{}
 	for part := range strings.SplitSeq(strings.ToLower(accepted), ",") {

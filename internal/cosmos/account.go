@@ -8,11 +8,11 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// region is the one region of the account, named as in the emulators.
+// region is the account's only region, named as in the emulators.
 const region = "South Central US"
 
-// queryEngine is what the account says about its query engine: JSON text in a JSON string. Clients parse it
-// and fail where they cannot.
+// queryEngine is the account's queryEngineConfiguration: JSON text in a JSON string. Clients fail if they
+// cannot parse it.
 const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,` +
 	`"maxLogicalAndPerSqlQuery":500,"maxLogicalOrPerSqlQuery":500,` +
 	`"maxUdfRefPerSqlQuery":10,"maxInExpressionItemsCount":16000,"queryMaxInMemorySortDocumentCount":500,` +
@@ -25,8 +25,8 @@ const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,`
 	`"queryEnableFullText":true,` +
 	`"queryEnableFullTextPreviewFeatures":true}`
 
-// readAccount answers the first request of every client. Its locations are where the client goes from then
-// on.
+// readAccount answers the first request of every client. The client sends its further requests to the
+// locations in the answer.
 func (s *Service) readAccount(c *call) error {
 	location := append([]byte(`[{"name":"`+region+`","databaseAccountEndpoint":`),
 		jsondoc.StringValue(strings.ToValidUTF8(c.req.Endpoint, "")).Raw()...)
@@ -40,7 +40,7 @@ func (s *Service) readAccount(c *call) error {
 	b = append(b, location...)
 	b = append(b, `,"readableLocations":`...)
 	b = append(b, location...)
-	// One replica is a quorum: a client in direct mode reads one, whatever its consistency.
+	// One replica is a quorum: a client in direct mode reads from one replica at every consistency level.
 	b = append(b, `,"enableMultipleWriteLocations":false,"continuousBackupEnabled":`...)
 	b = strconv.AppendBool(b, s.db.ContinuousBackup())
 	b = append(b, `,"enableNRegionSynchronousCommit":false,`+
@@ -56,7 +56,7 @@ func (s *Service) readAccount(c *call) error {
 	return c.json(StatusOK, b)
 }
 
-// listNothing answers the feeds of what a single-region store never has: conflicts and attachments.
+// listNothing answers feeds that are always empty in a single-region store: conflicts and attachments.
 func (s *Service) listNothing(c *call) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *Service) listNothing(c *call) error {
 	return sendFeed(c, f)
 }
 
-// queryNothing is the same for a query, which must be one all the same. As one of items it needs leave to go
-// over all partitions.
+// queryNothing answers queries over such feeds. The query must still be valid, and needs permission to cross
+// partitions like a query over items.
 func (s *Service) queryNothing(c *call) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {
@@ -90,12 +90,12 @@ func (s *Service) emptyFeed(c *call) (feed[struct{}], error) {
 	return f, nil
 }
 
-// refuseAttachment answers clients that would create one.
+// refuseAttachment refuses the creation of an attachment.
 func (s *Service) refuseAttachment(*call) error {
 	return BadRequest("Attachments are not supported by this server.")
 }
 
-// readNothing answers for one conflict or attachment.
+// readNothing answers requests for a single conflict or attachment with 404.
 func (s *Service) readNothing(c *call) error {
 	if _, err := s.container(c); err != nil {
 		return err

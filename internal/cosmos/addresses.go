@@ -8,16 +8,17 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// replicas are how many each range seems to have, the first of them the primary: clients take fewer for a
-// range whose replicas are not all there, and ask for them again and again.
+// replicas is the number of replicas that each range appears to have; the first is the primary. With fewer,
+// clients assume that replicas are missing and request the addresses again and again.
 const replicas = 4
 
-// masterRange is the id of the range in which databases, users and the lists of containers lie.
+// masterRange is the id of the range that holds databases, users and the lists of containers.
 const masterRange = "M"
 
-// readAddresses answers clients in direct mode, which ask where the replicas of ranges are: those of the
-// container whose rid is the address, or those of all that lies in none. Each is this server, at the address
-// by which the client has come. A range that is gone has none, whereupon the client reads the ranges anew.
+// readAddresses answers a client in direct mode with the addresses of the replicas of ranges: of the
+// container whose rid is the request's address, or of the master range if the request addresses no
+// container. Every replica is this server, at the endpoint that the client used. A range that no longer
+// exists has no addresses; the client then reloads the ranges.
 func (s *Service) readAddresses(c *call) error {
 	if !s.opt.Direct {
 		return BadRequest(
@@ -43,7 +44,7 @@ func (s *Service) readAddresses(c *call) error {
 		return err
 	}
 	b := jsondoc.AppendString([]byte(`{"_rid":`), rid)
-	b = append(b, `,"Addresss":[`...) // the protocol spells it so, and physcialUri
+	b = append(b, `,"Addresss":[`...) // the protocol's own spelling, as is physcialUri
 	for i, id := range ids {
 		for replica := range replicas {
 			if i+replica > 0 {
@@ -59,7 +60,7 @@ func (s *Service) readAddresses(c *call) error {
 	return c.json(StatusOK, b)
 }
 
-// replicaURI names a replica in the protocol's form. Clients connect to its host, and give the path back.
+// replicaURI returns the URI of a replica. Clients connect to its host and send the path back.
 func replicaURI(host, rid, id string, replica int) string {
 	role := "p"
 	if replica > 0 {
@@ -70,7 +71,7 @@ func replicaURI(host, rid, id string, replica int) string {
 		replica+1, role)
 }
 
-// hostAndPort is where a URL leads to, with the port that its scheme stands for where it names none.
+// hostAndPort returns the host and port of a URL, with the default port of its scheme if it has none.
 func hostAndPort(endpoint string) (string, error) {
 	scheme, rest, _ := strings.Cut(endpoint, "://")
 	host, _, _ := strings.Cut(rest, "/")

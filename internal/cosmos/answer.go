@@ -9,59 +9,60 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// Answer is what became of a request. A wire hands an empty one to Service.Serve, writes what it then has,
-// and releases it. The zero value of each field is that there is nothing to say.
+// Answer is the result of a request. A wire (the implementation of a protocol) passes an empty Answer to
+// Service.Serve, writes its contents, and releases it. The zero value of each field means that it does not
+// apply.
 type Answer struct {
 	Status    int
 	Substatus int
-	// Body is the answer's body until Release; nil: there is none.
+	// Body is the answer's body, valid until Release; nil: there is none.
 	Body []byte
-	Rows bool // the body is a stream of rows, as that of a batch may be; else it is JSON
+	Rows bool // Body is a stream of rows (a batch's) instead of JSON
 
-	Charge float64 // RU; 0: that of the least request, 1
-	// Range is the partition key range that served, and LSN how far it is: that is what a session token says.
-	// There is one replica: what it has, all have.
+	Charge float64 // RU; 0: the minimum charge, 1
+	// Range is the partition key range that answered, and LSN is its current position. Both go into the
+	// session token. There is a single replica, so that all replicas have the same position.
 	Range   string
 	LSN     uint64
-	Version int64  // of the session token: the container's
-	ItemLSN uint64 // at which position of its range the item that was read was written
+	Version int64  // session version of the container
+	ItemLSN uint64 // LSN at which the item was last written
 
-	ETag         string // with its quotes
-	Continuation string // there are more pages; a client that is sent an empty one asks for ever
-	Counted      bool   // Count says how many entries the feed's body has
+	ETag         string // including its quotes
+	Continuation string // more pages follow; clients that get an empty one loop forever
+	Counted      bool   // Count is the number of entries in the feed's body
 	Count        int
 
-	// OwnerRID is where the client files session tokens: the rid of what the resource lies in; its names are
-	// the other two.
+	// OwnerRID is the rid of the owner of the addressed resource, under which clients store session tokens.
+	// OwnerDatabase and OwnerContainer are its ids.
 	OwnerRID, OwnerDatabase, OwnerContainer string
 
-	RetryAfter time.Duration // when a client that was refused is to come back
+	RetryAfter time.Duration // delay after which a refused client should retry
 
-	QueryMetrics     string // names and values, which clients split at ';' and '='
-	IndexUtilization string // in the form that was asked for
-	ExecutionInfo    string // JSON: in which direction equal rows of an ORDER BY come
-	Direct           bool   // a query that was to run without a plan has
+	QueryMetrics     string // names and values, separated by ';' and '='
+	IndexUtilization string // in the requested form
+	ExecutionInfo    string // JSON: the order of equal rows of an ORDER BY
+	Direct           bool   // the query ran without a plan, as requested
 
-	Logged    bool   // ScriptLog is what a script logged
-	ScriptLog string // percent-encoded
+	Logged    bool   // ScriptLog is set
+	ScriptLog string // log of a script, percent-encoded
 
 	Quota, Usage string // of the container, in KB: names and values
-	// IndexProgress says how far a container's items are indexed by its present policy, in percent
+	// IndexProgress is the percentage of a container's items that are indexed by its current policy.
 	HasProgress      bool
 	IndexProgress    int
-	SharesThroughput bool // of a container: its database's
+	SharesThroughput bool // the container uses its database's throughput
 	MinThroughput    int  // of an offer, in RU/s
 	ReplacePending   bool // of an offer
 
-	Expiry *inspect.Expiry // when the item expires
-	Lint   definition.Lint // the rules that a time to live breaks which was written
+	Expiry *inspect.Expiry // the item's expiry
+	Lint   definition.Lint // lint rules that the written time to live violates
 
-	lent   *buffer // Body's memory, where it is borrowed
-	held   int64   // bytes of memory
+	lent   *buffer // pooled buffer of Body; nil: none
+	held   int64   // bytes reserved in memory
 	memory *store.Memory
 }
 
-// Release lets the body's memory go. The answer has been written, or will not be.
+// Release frees the body. It is called after the answer has been written or given up.
 func (a *Answer) Release() {
 	a.dropBody()
 	if a.held > 0 {
@@ -78,29 +79,29 @@ func (a *Answer) dropBody() {
 	}
 }
 
-// AppendSessionToken appends the part of the answer's session token that follows the range: {version}#{lsn},
-// with no region part. It returns where the LSN begins, too.
+// AppendSessionToken appends the part of the session token that follows the range: {version}#{lsn}, without
+// region part. It also returns the index at which the LSN begins.
 func (a *Answer) AppendSessionToken(dst []byte) (token []byte, lsn int) {
 	dst = append(strconv.AppendInt(dst, a.Version, 10), '#')
 	return strconv.AppendUint(dst, a.LSN, 10), len(dst)
 }
 
-// setETag sets the etag, which carries its quotes.
+// setETag sets the etag, which includes its quotes.
 func (a *Answer) setETag(etag string) {
 	if etag != "" {
 		a.ETag = etag
 	}
 }
 
-// setItemCount says how many entries a feed's body has.
+// setItemCount sets the number of entries in a feed's body.
 func (a *Answer) setItemCount(n int) { a.Counted, a.Count = true, n }
 
-// setContainerPaths names the owner of an item, a container.
+// setContainerPaths sets a container as the owner of the addressed resource.
 func (a *Answer) setContainerPaths(rid, database, container string) {
 	a.OwnerRID, a.OwnerDatabase, a.OwnerContainer = rid, database, container
 }
 
-// setDatabasePaths names the owner of a container, a database.
+// setDatabasePaths sets a database as the owner of the addressed resource.
 func (a *Answer) setDatabasePaths(rid, database string) {
 	a.OwnerRID, a.OwnerDatabase, a.OwnerContainer = rid, database, ""
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A batch comes as a JSON array or, from .NET, as a stream of rows; the answer has the form of the question.
-// Both forms say the same things: a wireOperation for each operation, a wireResult for each result.
+// A batch arrives as a JSON array or, from .NET, as a stream of rows. The answer has the same form as the
+// request. Both forms decode to a list of wireOperation; both encode a list of wireResult.
 
-// wireOperation is an operation of a batch as a client has put it.
+// wireOperation is an operation of a batch as the client sent it.
 type wireOperation struct {
 	kind                 store.OperationKind
 	id                   string
-	partitionKey         string // JSON text; empty: that of the batch
+	partitionKey         string // JSON text; empty: the batch's key
 	body                 []byte // a document or a patch
 	ifMatch, ifNoneMatch string
 	minimal              bool // no document in the result
 }
 
-// runBatch carries out a batch: as one transaction, or in bulk.
+// runBatch runs a batch, as one transaction or in bulk.
 func (s *Service) runBatch(c *call) error {
 	coll, err := s.container(c)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Service) runBatch(c *call) error {
 	return c.sendBatch(ops, out, rows)
 }
 
-// operation translates an operation for the store. What is wrong with it alone fails it alone.
+// operation converts the operation for the store. An invalid operation gets an error and fails alone.
 func (w *wireOperation) operation() store.Operation {
 	op := store.Operation{
 		Kind: w.kind, ID: w.id, NoContent: w.minimal,
@@ -80,7 +80,7 @@ func (w *wireOperation) operation() store.Operation {
 	}
 	switch w.kind {
 	case store.OperationRead:
-		// Cosmos DB has one field for both conditions: what it means is settled by the operation.
+		// Cosmos DB sends both conditions in one field; the operation decides which one it is.
 		op.IfNoneMatch = cmp.Or(w.ifNoneMatch, w.ifMatch)
 	case store.OperationCreate, store.OperationUpsert:
 		op.Body = w.body
@@ -101,7 +101,7 @@ func (w *wireOperation) operation() store.Operation {
 	return op
 }
 
-// malformed is what an operation can carry: an error of the store's own.
+// malformed wraps an error into a fault.Error, which an operation of the store can carry.
 func malformed(err error) error {
 	failed := &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	if w, _ := Classify(err); w.Status == StatusTooLarge {
@@ -110,23 +110,23 @@ func malformed(err error) error {
 	return failed
 }
 
-// wireResult is the result of an operation as a client gets it.
+// wireResult is the result of an operation as the client receives it.
 type wireResult struct {
 	status, substatus int
 	etag              string
 	body              []byte  // the document; nil: none
-	retryAfter        int64   // milliseconds; 0: not said
+	retryAfter        int64   // milliseconds; 0: omitted
 	charge            float64 // RU
 	message           string  // of a failure
 }
 
-// successes are the statuses of operations that have succeeded, as they are outside of a batch.
+// successes are the statuses of successful operations, equal to those outside of a batch.
 var successes = map[store.OperationKind]int{
 	store.OperationCreate: StatusCreated, store.OperationUpsert: StatusOK, store.OperationRead: StatusOK,
 	store.OperationReplace: StatusOK, store.OperationPatch: StatusOK, store.OperationDelete: StatusNoContent,
 }
 
-// wireResult translates a result. The document is rendered into scratch.
+// wireResult converts a result. The document is rendered into scratch.
 func (c *call) wireResult(op *store.Operation, r *store.OperationResult, scratch []byte) wireResult {
 	out := wireResult{charge: r.Charge}
 	if r.Item.Body() != nil {
@@ -158,7 +158,7 @@ func (c *call) wireResult(op *store.Operation, r *store.OperationResult, scratch
 	return out
 }
 
-// sendBatch answers with the results. 207 says that one of them at least is no success.
+// sendBatch answers with the results. The status is 207 if at least one operation failed.
 func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool) error {
 	status := StatusOK
 	if out.Mixed {
@@ -166,10 +166,10 @@ func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool
 	}
 	if len(ops) == 1 && ops[0].Kind == store.OperationRead &&
 		fault.ErrorCode(out.Results[0].Err) == fault.CodeNotFound {
-		c.out.OwnerRID = "" // as where the read comes alone
+		c.out.OwnerRID = "" // like a single read
 	}
 	if c.in.Atomic && slices.ContainsFunc(out.Results, isFailure) {
-		c.out.OwnerRID = "" // nothing of it is done
+		c.out.OwnerRID = "" // nothing was written
 		c.out.Substatus = mismatchIn(out.Results)
 	}
 	c.out.setItemCount(len(ops))
@@ -181,7 +181,7 @@ func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool
 	for i := range ops {
 		w := c.wireResult(&ops[i], &out.Results[i], scratch.b[:0])
 		if w.body != nil {
-			scratch.b = w.body // it may have grown
+			scratch.b = w.body // keep the grown buffer
 		}
 		if rows {
 			answer.b = appendRowResult(answer.b, w)
@@ -196,12 +196,13 @@ func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool
 	return c.give(status, answer)
 }
 
-// isFailure reports whether an operation has failed; that nothing has changed since a read is no failure.
+// isFailure reports whether an operation failed. Not modified is no failure.
 func isFailure(r store.OperationResult) bool {
 	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
 }
 
-// mismatchIn is the substatus of a batch in which an operation is on another partition key; 0: none is.
+// mismatchIn returns the substatus for a batch with an operation on another partition key, or 0 if there is
+// none.
 func mismatchIn(results []store.OperationResult) int {
 	for i := range results {
 		if fault.ErrorCode(results[i].Err) == fault.CodePartitionKeyMismatch {
@@ -232,16 +233,16 @@ func appendJSONResult(dst []byte, r wireResult) []byte {
 	return append(dst, '}')
 }
 
-// batchKinds are the names of operations in JSON.
+// batchKinds maps the operation names of the JSON form to kinds.
 var batchKinds = map[string]store.OperationKind{
 	"Create": store.OperationCreate, "Upsert": store.OperationUpsert, "Read": store.OperationRead,
 	"Replace": store.OperationReplace, "Delete": store.OperationDelete, "Patch": store.OperationPatch,
 }
 
-// batchDepth is how many levels a batch lays around a document or a patch.
+// batchDepth is the number of JSON levels that a batch adds around a document or a patch.
 const batchDepth = 2
 
-// parseJSONBatch reads a JSON array of operations.
+// parseJSONBatch parses a JSON array of operations.
 func parseJSONBatch(body []byte) ([]wireOperation, error) {
 	text, err := jsondoc.Compact(body, jsondoc.Limits{MaxDepth: jsondoc.DefaultMaxDepth + patchDepth + batchDepth})
 	if err != nil {
@@ -288,7 +289,7 @@ func parseJSONOperation(v jsondoc.Value) (w wireOperation, err error) {
 	}
 	switch pk := v.Member("partitionKey"); pk.Kind() {
 	case jsondoc.Undefined, jsondoc.Null:
-	case jsondoc.String: // a string with JSON in it
+	case jsondoc.String: // a string that contains JSON
 		w.partitionKey = pk.Str()
 	case jsondoc.Array:
 		w.partitionKey = string(pk.Raw())

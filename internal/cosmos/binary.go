@@ -7,15 +7,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
 )
 
-// Clients send items as binary JSON where they like; its first byte tells it from text, and a content type
-// does not. They get it where their headers ask for it and do not take text as well: then text is as good,
-// and cheaper to make. Read feeds are text.
+// Clients may send items as binary JSON. The first byte of a body distinguishes it from text; the content
+// type does not. An answer is binary JSON if the request's headers ask for it and do not also accept text,
+// because text is cheaper to make. Read feeds are always text.
 
-// Formats are the forms of JSON that a client takes in the body of an answer.
+// Formats are the JSON encodings that a client accepts in the body of an answer.
 type Formats struct{ Text, Binary bool }
 
-// takesBinary reports whether the answer's items are to be binary JSON. The form that a client wants goes
-// before those it takes.
+// takesBinary reports whether the items in the answer must be binary JSON. The wanted format takes
+// precedence over the supported ones.
 func (h *Headers) takesBinary() bool {
 	if h.Wanted != (Formats{}) {
 		return h.Wanted.Binary
@@ -23,8 +23,8 @@ func (h *Headers) takesBinary() bool {
 	return h.Supported.Binary && !h.Supported.Text
 }
 
-// textOf returns the text of binary JSON, of at most so many bytes. The nesting is bounded by all that a
-// request may lay around a document; how deep a document itself may be is checked with the document.
+// textOf converts binary JSON to text of at most limit bytes. The maximum depth includes the levels that a
+// patch in a batch adds around a document; the depth of the document itself is checked later.
 func textOf(body []byte, limit int) ([]byte, error) {
 	lim := jsondoc.Limits{MaxBytes: limit, MaxDepth: jsondoc.DefaultMaxDepth + patchDepth + batchDepth}
 	text, err := jsonbinary.AppendText(make([]byte, 0, 2*len(body)), body, lim)
@@ -38,7 +38,7 @@ func textOf(body []byte, limit int) ([]byte, error) {
 	return text, nil
 }
 
-// DecodeBody turns a body that came as binary JSON into text. Serve does so by itself.
+// DecodeBody converts a binary JSON body to text. Serve calls it by itself.
 func (r *Request) DecodeBody() (err error) {
 	if jsonbinary.Is(r.Body) {
 		r.Body, err = textOf(r.Body, r.Kind.MaxBody())
@@ -46,8 +46,8 @@ func (r *Request) DecodeBody() (err error) {
 	return err
 }
 
-// sendFormat answers with a body of items, or of others, in the form of JSON that the client takes for items.
-// A read of a feed is text, whatever the client asks for, as it is in the service.
+// sendFormat answers with a body. Items are converted to binary JSON if the client asks for it. A read feed
+// of items is always text, as in the service.
 func (c *call) sendFormat(status int, body *buffer) error {
 	if !c.in.takesBinary() || c.req.Kind != KindItem || c.req.Feed && c.req.Operation == OpRead {
 		return c.give(status, body)

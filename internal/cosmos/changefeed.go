@@ -2,10 +2,10 @@ package cosmos
 
 import "github.com/mayflydb/mayfly/store"
 
-// changeFeed answers with a page of changes, or with 304 where there are none: that is how every client sees
-// that it has come to the end. A page that has ended early is a 200, even if it is empty: so the client goes
-// on. Both carry the etag from which the client goes on, and the count of items, which the SDK for .NET reads
-// on either; there is never a continuation.
+// changeFeed answers with a page of changes, or with 304 if there are none. The 304 tells the client that it
+// has reached the end. A page that was cut short is a 200 even if it is empty, so that the client continues.
+// Both answers carry the etag from which the client continues, and the item count, which the SDK for .NET
+// reads in either case. Neither has a continuation header.
 func (s *Service) changeFeed(c *call) error {
 	p, rid, err := s.within(c)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Service) changeFeed(c *call) error {
 		}
 	}
 	out := newPage(rid, "Documents", size)
-	// Without a policy the service shows the version before a delete, and not that before a replace.
+	// Without a policy for previous images, the service includes them for deletes but not for replaces.
 	spec := p.container.Info().Spec
 	_, chosen := spec.PreviousImages()
 	replaced := chosen || c.in.PreviousImages
@@ -42,7 +42,7 @@ func (s *Service) changeFeed(c *call) error {
 		if changes.Changes[i].Kind == store.ChangeReplace && !replaced {
 			changes.Changes[i].Previous = nil
 		}
-		if c.in.MetadataApart { // the SDK for Java reads the latest versions so as well, in its processor
+		if c.in.MetadataApart { // the Java SDK's change feed processor reads this form in every mode
 			out.b = changes.Changes[i].AppendSeparately(out.b)
 		} else {
 			out.b = changes.Changes[i].AppendJSON(out.b)
@@ -53,7 +53,7 @@ func (s *Service) changeFeed(c *call) error {
 	return c.sendPage(out)
 }
 
-// queryChanges answers with what a query makes of a page of changes.
+// queryChanges answers with the result of a query over a page of changes.
 func (s *Service) queryChanges(c *call) error {
 	p, rid, err := s.within(c)
 	if err != nil {
@@ -83,9 +83,9 @@ func (s *Service) queryChanges(c *call) error {
 	return c.sendResult(rid, "Documents", result, s.opt.Wall.Now().Sub(began))
 }
 
-// changes is what the headers ask of a change feed. That of all versions begins now or at a position, not at
-// a point in time, and beside a position a time leaves out what was written before it. Of that of the latest
-// versions a position goes before a time.
+// changes returns the change feed request of the headers. A feed of all versions begins now or at a
+// position, not at a point in time; a time given together with a position excludes older changes. In a feed
+// of the latest versions a position takes precedence over a time.
 func (h *Headers) changes() (store.ChangesRequest, error) {
 	req := store.ChangesRequest{Scope: h.scope(), Session: h.Session, MaxItems: h.MaxItems}
 	if h.FullFidelity {

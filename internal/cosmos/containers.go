@@ -10,15 +10,17 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// place is where a request's path leads: a container, its database, and whether ids below them are rids.
+// place is the container that a request's path addresses: the container, its database, and whether the ids
+// below them are rids.
 type place struct {
 	database  *store.Database
 	container *store.Container
 	byRID     bool
 }
 
-// locate finds the container that the path names. Where that is missing, the failure is its own absence or
-// that of its owner, as Cosmos DB tells the two apart. What another server has made is found, too.
+// locate returns the container that the path names. Its error distinguishes, like Cosmos DB, a missing
+// container from a missing database. If the container is not found, locate catches up with definitions made
+// by other servers and tries again.
 func (s *Service) locate(c *call) (p place, err error) {
 	if p, err = s.known(c); err == nil {
 		return p, nil
@@ -31,7 +33,7 @@ func (s *Service) locate(c *call) (p place, err error) {
 	return s.known(c)
 }
 
-// known is locate in what this server knows.
+// known is locate without catching up.
 func (s *Service) known(c *call) (p place, err error) {
 	if p.database, p.byRID, err = s.database(c); err != nil {
 		return p, fault.Owner(err)
@@ -44,7 +46,7 @@ func (s *Service) known(c *call) (p place, err error) {
 	return p, err
 }
 
-// addressed finds the container that a request for itself names.
+// addressed returns the container for a request about the container itself.
 func (s *Service) addressed(c *call) (place, error) {
 	p, err := s.locate(c)
 	if err == nil {
@@ -53,8 +55,8 @@ func (s *Service) addressed(c *call) (place, error) {
 	return p, err
 }
 
-// within finds the container that a request for something inside it names, and checks that it is the one that
-// the client has in mind.
+// within returns the container for a request about something inside it. It fails if the client's cached or
+// intended rid is that of another container.
 func (s *Service) within(c *call) (p place, rid string, err error) {
 	p, err = s.locate(c)
 	if err = fault.Owner(err); err == nil {
@@ -77,7 +79,7 @@ func (s *Service) within(c *call) (p place, rid string, err error) {
 	return p, rid, c.admit(p.container)
 }
 
-// container finds the container that a request for something inside it names.
+// container returns the container for a request about something inside it.
 func (s *Service) container(c *call) (*store.Container, error) {
 	p, _, err := s.within(c)
 	return p.container, err
@@ -136,8 +138,8 @@ func (s *Service) createContainer(c *call) error {
 	return c.sendContainer(StatusCreated, coll)
 }
 
-// decodeContainer reads the settings of a container. What they hold that the server does not know is refused
-// in strict mode, as Cosmos DB refuses it, and else logged: a newer client may well send more.
+// decodeContainer parses the settings of a container. In strict mode, unknown properties are refused, as in
+// Cosmos DB. Otherwise they are logged and ignored, since newer clients may send more.
 func (s *Service) decodeContainer(c *call) (definition.ContainerSpec, error) {
 	spec, ignored, err := definition.ParseContainerSpec(c.req.Body, s.opt.Strict)
 	if len(ignored) > 0 {
@@ -217,18 +219,18 @@ func (s *Service) deleteContainer(c *call) error {
 	if err := p.database.DeleteContainer(c.ctx, p.container.ID(), c.in.writeOptions()); err != nil {
 		return err
 	}
-	// Clients forget the session tokens of the rid that they are told here.
+	// Clients drop the session tokens stored under this rid.
 	c.out.OwnerRID = p.container.Info().RID
 	return c.noContent(StatusNoContent)
 }
 
-// sendContainer answers with a container, and where the client asks for figures with how far its items are
-// indexed by its present policy, in percent.
+// sendContainer answers with a container. If the client asks for quota information, the answer includes the
+// percentage of items that are indexed by the current policy.
 func (c *call) sendContainer(status int, coll *store.Container) error {
 	return c.sendContainerWith(status, coll, nil)
 }
 
-// sendContainerWith is sendContainer with one more member.
+// sendContainerWith is sendContainer with an additional JSON member.
 func (c *call) sendContainerWith(status int, coll *store.Container, member []byte) error {
 	info := coll.Info()
 	c.setPosition(coll)
@@ -244,14 +246,15 @@ func (c *call) sendContainerWith(status int, coll *store.Container, member []byt
 	return c.json(status, body)
 }
 
-// setPosition makes the session token of an answer about a container as a whole: its first range's.
+// setPosition sets the session token of an answer about the container as a whole: the one of its first
+// range.
 func (c *call) setPosition(coll *store.Container) {
 	id, lsn := coll.Position("")
 	c.out.Version = coll.SessionVersion()
 	c.setReceipt(id, lsn, 0)
 }
 
-// setQuota tells the limits of a container and how far they are used now.
+// setQuota computes the current usage and sets the limits and the usage of a container.
 func (c *call) setQuota(coll *store.Container) error {
 	if _, err := coll.Usage(c.ctx); err != nil {
 		return err
@@ -260,8 +263,8 @@ func (c *call) setQuota(coll *store.Container) error {
 	return nil
 }
 
-// setScriptQuota tells the limits of a container for items and scripts. How far those for items are used is
-// what was last counted.
+// setScriptQuota sets the limits and the usage for items and scripts. The usage for items is the last
+// computed one.
 func (c *call) setScriptQuota(coll *store.Container) {
 	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
 	c.out.Quota = inspect.Limits + "functions=25;storedProcedures=100;triggers=25;"
@@ -270,7 +273,7 @@ func (c *call) setScriptQuota(coll *store.Container) {
 		";triggers=" + count(store.KindTrigger) + ";"
 }
 
-// setItemQuota tells the limits of a container for items, and how far they were used when last counted.
+// setItemQuota sets the limits and the last computed usage for items.
 func (c *call) setItemQuota(coll *store.Container) {
 	c.out.Quota, c.out.Usage = inspect.Limits, coll.LastUsage()
 }

@@ -5,14 +5,14 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// database finds the database that the path names, by id or by rid. byRID reports which it was, and how the
-// rest of the path is to be read.
+// database returns the database that the path names, by id or by rid. byRID reports whether the path
+// consists of rids.
 //
-// A path tells the two apart by the form of its first id alone, and so do clients when they sign, but a
-// database may have a name of that form. So a name that exists goes before a rid: what is asked of a database
-// by its name never reaches another one. A path is read as rids where the names lead nowhere: there is no
-// database of that name, or it has nothing of the name that comes next while the database of that rid has
-// something of that rid.
+// A path of rids is recognized by the form of its first id, by this server and by clients when they sign.
+// However, a database may have a name of that form. Therefore an existing name takes precedence over a rid,
+// so that a request by name never reaches another database. The path is read as rids only if reading it as
+// names fails: either no database has that name, or that database does not contain the next name of the path
+// while the database with that rid contains the next rid.
 func (s *Service) database(c *call) (d *store.Database, byRID bool, err error) {
 	id := c.req.Address.Database()
 	d, err = s.db.Database(id)
@@ -26,8 +26,8 @@ func (s *Service) database(c *call) (d *store.Database, byRID bool, err error) {
 	return other, true, ridErr
 }
 
-// leadsOn reports whether a database has what the path names next, by rid or by name. A path that ends there
-// leads on.
+// leadsOn reports whether the database contains the next element of the path, by rid or by name. It is true
+// if the path ends at the database.
 func (c *call) leadsOn(d *store.Database, byRID bool) bool {
 	if c.req.Address.N < 2 {
 		return true

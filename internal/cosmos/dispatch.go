@@ -1,9 +1,9 @@
 package cosmos
 
-// handler carries out one operation: it fills the call's answer, or fails.
+// handler runs one operation: it fills the call's answer or returns an error.
 type handler func(s *Service, c *call) error
 
-// handlers is the one place that says what runs for which kind and operation.
+// handlers maps each kind and operation to its handler.
 var handlers = [kindCount]struct{ feed, single [opCount]handler }{
 	KindAccount: {
 		single: [opCount]handler{OpRead: (*Service).readAccount},
@@ -75,7 +75,7 @@ var handlers = [kindCount]struct{ feed, single [opCount]handler }{
 	},
 }
 
-// The small resources are all handled alike.
+// Handlers that all small resources share.
 var (
 	resourceFeedHandlers = [opCount]handler{
 		OpRead: (*Service).listResources, OpCreate: (*Service).createResource,
@@ -91,7 +91,7 @@ var (
 	}
 )
 
-// Supports reports whether there is such an operation on resources of a kind, or on their feed.
+// Supports reports whether an operation exists for a kind of resource, or for its feed.
 func Supports(k Kind, feed bool, o Operation) bool { return handlerOf(k, feed, o) != nil }
 
 func handlerOf(k Kind, feed bool, o Operation) handler {

@@ -7,19 +7,18 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// What a wire answers beside the operations (KindNone) has its own handlers. These are what such a handler
-// shares with the operations: how a request leads to a container, and how some answers look.
+// This file exports what handlers of a wire for paths of its own (KindNone) share with the operations:
+// locating a container, and filling parts of an answer.
 
-// Container finds the container that the request's address names, and names it in the answer as the owner of
-// what is asked for.
+// Container returns the container that the request's address names, and sets it as the owner in the answer.
 func (s *Service) Container(ctx context.Context, req *Request, out *Answer) (*store.Container, error) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	return s.container(c)
 }
 
-// Names are the ids of the database and the container that a request is about, empty where there is none. A
-// container that is addressed by its rid, and is there, has its ids.
+// Names returns the ids of the database and the container of a request, each empty if the request has none.
+// For a container addressed by rid that exists, it returns the ids that the rids stand for.
 func (s *Service) Names(ctx context.Context, req *Request) (database, container string) {
 	if req.Address.ByRID && req.Address.N > 1 {
 		var found Answer
@@ -31,8 +30,8 @@ func (s *Service) Names(ctx context.Context, req *Request) (database, container 
 	return req.Address.Database(), req.Address.Container()
 }
 
-// DataTime is the moment of a database's clock, or of the server's where there is no such database. It is the
-// zero time where no clock can be moved: then it is real time.
+// DataTime returns the current time of a database's clock, or of the server's clock if there is no such
+// database. It is the zero time if clocks are not virtual, since data time is then real time.
 func (s *Service) DataTime(database string) (now time.Time) {
 	if !s.db.VirtualClock() {
 		return now
@@ -43,22 +42,22 @@ func (s *Service) DataTime(database string) (now time.Time) {
 	return s.db.Now()
 }
 
-// Receipt puts into the answer what an operation of the store did and cost.
+// Receipt sets the position and the charge of a store operation in the answer.
 func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r store.Receipt) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	c.setReceiptOf(r)
 }
 
-// HoldPage waits for the memory of a page before there is one, as Hold does for what there is.
+// HoldPage reserves memory for a page before it is made. See Hold.
 func (s *Service) HoldPage(ctx context.Context, req *Request, out *Answer) error {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	return c.holdPage()
 }
 
-// Hold takes as much of the memory for answers as the answer needs: the context bounds how long it waits.
-// What cannot have as much is refused with 429, unless it is the answer to a write.
+// Hold reserves memory for the answer, and waits for it no longer than ctx lasts. If there is not enough
+// memory, it fails with 429, unless the request was a write.
 func (s *Service) Hold(ctx context.Context, req *Request, out *Answer) error {
 	if out.Status >= StatusBadRequest {
 		return nil

@@ -12,38 +12,37 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Error is a failure that only the protocol knows: an address, a header, a signature.
+// Error is an error of the protocol, for instance in an address, a header or a signature.
 type Error struct {
 	Status    int
 	Substatus int // 0: none
 	Message   string
-	Detail    string // a second sentence for people, may be empty
+	Detail    string // second sentence of the message; may be empty
 
-	inner  string // the JSON that the message embeds, where it is not the list of message and detail
+	inner  string // JSON to embed in the message instead of the list of message and detail
 	prefix string // of the message, may be empty
-	bare   bool   // the message begins with the text itself, outside of any JSON
-	plan   string // additionalErrorInfo: how the client can run the query itself; may be empty
+	bare   bool   // the message begins with the plain text instead of JSON
+	plan   string // additionalErrorInfo: plan by which the client can run the query; may be empty
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Failure is an *Error with the status and the substatus given; the answer's body gets the protocol's shape.
+// Failure returns an *Error with a status, a substatus and a message.
 func Failure(status, substatus int, message string) error {
 	return &Error{Status: status, Substatus: substatus, Message: message}
 }
 
-// BadRequest is a 400 without a substatus.
+// BadRequest returns a 400 without a substatus.
 func BadRequest(message string) error { return Failure(StatusBadRequest, 0, message) }
 
-// BadHeader is a 400 for a header whose value cannot be one.
+// BadHeader returns a 400 for an invalid header value.
 func BadHeader(name, value string) error {
 	return BadRequest("The value '" + value + "' specified for the header '" + strings.ToLower(name) +
 		"' is invalid.")
 }
 
-// statuses says what each of the store's codes is on the wire: HTTP status, substatus (x-ms-substatus), and
-// the text that clients look for. The text comes first and the store's own message follows; alone leaves that
-// out.
+// statuses maps the store's error codes to the protocol: HTTP status, substatus (x-ms-substatus), and the
+// text that clients look for. The store's own message follows the text, unless alone is set.
 var statuses = [...]struct {
 	code      fault.Code
 	status    int
@@ -75,10 +74,10 @@ var statuses = [...]struct {
 	{code: fault.CodeThrottled, status: StatusTooManyRequests, substatus: SubstatusThrottled},
 }
 
-// Texts that clients and their tests look for in the messages.
+// Texts that clients and their tests look for in messages.
 const (
 	notFoundText = "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"
-	// The store's own message follows, with the words that older clients look for.
+	// The store's own message follows. It contains the words that older clients look for.
 	sessionText      = "The read/write session is not available for the input session token."
 	preconditionText = "One of the specified pre-condition is not met. Learn more: " +
 		"https://aka.ms/CosmosDB/sql/errors/precondition-failed"
@@ -87,19 +86,19 @@ const (
 	internalText = "An internal error occurred. The server's log tells more under this activity id."
 )
 
-// NotFound is a 404 for something that is no resource of the store: a path, an operation.
+// NotFound returns a 404 for a path or an operation that does not exist.
 func NotFound(detail string) error {
 	return &Error{Status: StatusNotFound, Message: notFoundText, Detail: detail}
 }
 
-// TooLarge is the refusal of a body that is larger than a request's may be.
+// TooLarge returns the error for a request body above the limit.
 func TooLarge() error { return Failure(StatusTooLarge, 0, tooLargeText) }
 
-// Internal is what a client is told of a defect. The log tells the rest.
+// Internal returns the error that a client gets for a defect. The details are in the log only.
 func Internal() error { return Failure(StatusInternalError, 0, internalText) }
 
-// Classify turns any error into what the protocol says about it. internal is true for a defect: the caller
-// logs it.
+// Classify converts any error to an Error of the protocol. internal reports a defect, which the caller must
+// log.
 func Classify(err error) (w Error, internal bool) {
 	var wire *Error
 	if errors.As(err, &wire) {
@@ -142,8 +141,8 @@ func Classify(err error) (w Error, internal bool) {
 	return Error{Status: StatusInternalError, Message: internalText}, true
 }
 
-// queryError says of an error of package query what the store would say of it: for queries that do not reach
-// the store.
+// queryError converts an error of package query as the store does, for queries that do not go through the
+// store.
 func queryError(err error) error {
 	var wrong *query.Error
 	var memory *query.MemoryError
@@ -165,13 +164,13 @@ func queryError(err error) error {
 	return failed
 }
 
-// Bounds of an error's parts, in bytes. What a client has sent may be much longer, and texts quote it.
+// Limits of an error's texts, in bytes. They quote what the client sent, which may be much longer.
 const (
 	MaxExcerpt  = 1024 // of an address
-	maxSentence = 4096 // of the message and of the detail, but for what a script has thrown
+	maxSentence = 4096 // of message and detail, except for errors thrown by scripts
 )
 
-// Excerpt is the beginning of a text that is longer than most bytes, and valid UTF-8 in any case.
+// Excerpt returns the text, truncated to most bytes, as valid UTF-8.
 func Excerpt(text string, most int) string {
 	if len(text) <= most {
 		return strings.ToValidUTF8(text, "\uFFFD")
@@ -179,8 +178,8 @@ func Excerpt(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "\uFFFD") + "..."
 }
 
-// appendBareError renders the body of an error as a replica answers it: a JSON object with the texts, or that
-// of a query's error.
+// appendBareError renders an error's body as a replica does: a JSON object with the texts, or the JSON of a
+// query's error.
 func appendBareError(dst []byte, w *Error) []byte {
 	if w.inner != "" {
 		return append(dst, w.inner...)
@@ -194,9 +193,9 @@ func appendBareError(dst []byte, w *Error) []byte {
 	return append(dst, "]}"...)
 }
 
-// appendErrorBody renders the body of an error as Cosmos DB's back end does: a JSON object whose message
-// holds a second JSON object, a line break and the activity id. Clients take it apart. stats is what
-// requestStats says.
+// appendErrorBody renders an error's body as Cosmos DB's back end does: a JSON object whose message contains
+// a second JSON object, a line break and the activity id. Clients parse it. stats is the RequestStats part
+// of the message.
 func appendErrorBody(dst []byte, w *Error, activity, requestURI, stats string) []byte {
 	message := append(make([]byte, 0, 256), w.prefix...)
 	if !w.bare {

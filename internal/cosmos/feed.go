@@ -13,16 +13,16 @@ import (
 )
 
 // Feeds of databases, containers, offers and partition key ranges are short lists in the order of creation.
-// They are paged without any state here: the continuation names the position of the last row that was looked
-// at, and the next page begins with the first row after it, whatever was deleted in between. A position is
-// text whose order is the order of the rows.
+// Paging is stateless: the continuation contains the position of the last row returned, and the next page
+// begins with the first row after it, even if rows have been deleted since. Positions are strings that sort
+// like the rows.
 
-// feed is such a list.
+// feed is such a list of rows.
 type feed[T any] struct {
 	key      string         // name of the array in the body
-	owner    string         // rid of the parent, "" for the account's own
+	owner    string         // rid of the parent; empty for the account's feeds
 	rows     []T            // in order of position
-	position func(T) string // hexadecimal; a number of 64 bits at most where the rows can be queried
+	position func(T) string // hexadecimal; at most 64 bits if rows can be queried
 	render   func(dst []byte, row T) []byte
 }
 
@@ -46,7 +46,7 @@ func sendFeed[T any](c *call, f feed[T]) error {
 	return c.sendPage(out)
 }
 
-// scope names the list: its continuations are good for it alone.
+// scope returns the name of the list, by which its continuations are recognized.
 func (f *feed[T]) scope() string {
 	if f.owner == "" {
 		return f.key
@@ -54,7 +54,7 @@ func (f *feed[T]) scope() string {
 	return f.key + "/" + f.owner
 }
 
-// resume finds the index of the first row after the continuation.
+// resume returns the index of the first row after the continuation.
 func (f *feed[T]) resume(token string) (int, error) {
 	if token == "" {
 		return 0, nil
@@ -71,9 +71,8 @@ func (f *feed[T]) resume(token string) (int, error) {
 	return i, nil
 }
 
-// ridPosition is the number in the rid of a database, a container or an offer, which grows with every one
-// that is made. A container's lies in its last four bytes, most significant first; the others are the other
-// way round.
+// ridPosition returns the number in the rid of a database, a container or an offer, which increases with
+// each new one. A container's number is in the last four bytes, big-endian; the others are little-endian.
 func ridPosition(rid string) string {
 	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/"))
 	if err != nil {
@@ -86,18 +85,18 @@ func ridPosition(rid string) string {
 	return fmt.Sprintf("%0*X", 2*len(b), b)
 }
 
-// systemRoom is about how many bytes an item's system properties take, or the frame of a page, at most.
+// systemRoom is an upper estimate, in bytes, of an item's system properties, or of the frame of a page.
 const systemRoom = 400
 
-// page is the body of a list under construction: {"_rid":"...","Documents":[...],"_count":n}. Its memory is
-// borrowed until it is sent.
+// page is the body of a list under construction: {"_rid":"...","Documents":[...],"_count":n}. Its buffer is
+// pooled until the page is sent.
 type page struct {
 	*buffer
 	n int // rows
 }
 
-// size is about how long its rows will be: a large body that grows would take a part more than it needs until
-// it is written.
+// newPage begins a page. size is the approximate length of its rows in bytes: reserving it avoids that the
+// buffer grows beyond what is needed.
 func newPage(owner, key string, size int) *page {
 	p := &page{buffer: borrow()}
 	p.b = slices.Grow(p.b, size+len(owner)+systemRoom)
@@ -107,7 +106,7 @@ func newPage(owner, key string, size int) *page {
 	return p
 }
 
-// row begins a row, whose text is then appended to the buffer.
+// row begins a row. The caller then appends the row's text to the buffer.
 func (p *page) row() {
 	if p.n > 0 {
 		p.b = append(p.b, ',')
@@ -115,8 +114,8 @@ func (p *page) row() {
 	p.n++
 }
 
-// sendPage closes the body and answers with it: as text, unless it is a query's, since Cosmos DB answers read
-// feeds in no other form.
+// sendPage completes the page and answers with it. Query results may be binary; read feeds are always text,
+// as in Cosmos DB.
 func (c *call) sendPage(p *page) error {
 	p.b = append(p.b, `],"_count":`...)
 	p.b = append(strconv.AppendInt(p.b, int64(p.n), 10), '}')
@@ -127,8 +126,8 @@ func (c *call) sendPage(p *page) error {
 	return c.sendFormat(StatusOK, p.buffer)
 }
 
-// decodeKept is decodeObject for what holds documents or values of theirs: it returns the object as it would
-// be kept (see jsondoc.Compact).
+// decodeKept is decodeObject for a body with documents or values to be stored: it returns them in the stored
+// form (see jsondoc.Compact).
 func decodeKept(body []byte) (jsondoc.Value, error) {
 	text, err := jsondoc.Compact(body, jsondoc.Limits{})
 	if err != nil {
@@ -137,7 +136,7 @@ func decodeKept(body []byte) (jsondoc.Value, error) {
 	return decodeObject(text)
 }
 
-// decodeObject checks that a request's body is a JSON object.
+// decodeObject returns the request's body, which must be a JSON object.
 func decodeObject(body []byte) (jsondoc.Value, error) {
 	if err := jsondoc.Valid(body, jsondoc.Limits{}); err != nil {
 		return jsondoc.Value{}, BadRequest("The input content is invalid: " + err.Error())

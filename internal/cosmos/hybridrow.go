@@ -9,21 +9,21 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// .NET sends a batch, and wants the answer, as a stream of "HybridRow" rows (RecordIO), even through a
-// gateway. All integers are little-endian; varuint is 7 bits a byte, the lowest first, 80 set on all but the
-// last.
+// .NET sends a batch, and expects the answer, as a stream of "HybridRow" rows (RecordIO), even through a
+// gateway. All integers are little-endian. A varuint has 7 bits per byte, the lowest first, and 0x80 set on
+// all bytes but the last.
 //
 //	 0    1          5
 //	+----+----------+-----------------------+
 //	| 81 | schema   | columns by the schema |   a row
 //	+----+----------+-----------------------+
 //
-// A stream is a segment row and then, for each operation, a record row and a body row. Several segments may
-// follow each other.
+// A stream consists of a segment row and then, for each operation, a record row and a body row. Several
+// segments may follow each other.
 //
 //	 0    1             5    6        10
 //	+----+-------------+----+--------+
-//	| 81 | f0 d8 ff 7f | 01 | length |                  segment; length counts its own bytes
+//	| 81 | f0 d8 ff 7f | 01 | length |                  segment; length includes the row itself
 //	+----+-------------+----+--------+
 //	 0    1             5        9       13
 //	+----+-------------+--------+-------+
@@ -34,9 +34,10 @@ import (
 //	| 81 | schema      | presence | int  | int  | variable | sparse |   body row
 //	+----+-------------+----------+------+------+----------+--------+
 //
-// In a body row the presence byte tells, lowest bit first, which of the fixed and variable columns are there.
-// The two fixed ones have their room always; of the variable ones (varuint length, bytes) only those that are
-// there follow. Sparse columns come up to the end, each a type code, a varuint path token, and its value.
+// The bits of the presence byte, lowest first, say which fixed and variable columns a body row has. Space
+// for the two fixed columns is always there; of the variable columns (varuint length, bytes) only those
+// present follow. Sparse columns fill the rest of the row, each with a type code, a varuint path token, and
+// a value.
 
 const (
 	rowStart      = 0x81
@@ -50,7 +51,7 @@ const (
 	resultSchema  = 2145473649
 )
 
-// Columns of a request by their presence bits, and by the path tokens of the sparse ones.
+// Columns of a request: presence bits, and path tokens of sparse columns.
 const (
 	hasOperationType = 1 << iota
 	hasResourceType
@@ -63,7 +64,7 @@ const (
 	tokenIfMatch     = 9
 	tokenIfNoneMatch = 10
 	tokenMinimal     = 12
-	requestTokens    = 13 // from here on a token is the length of a name that follows
+	requestTokens    = 13 // a larger token is requestTokens plus the length of a name
 )
 
 // Columns of a result.
@@ -99,12 +100,12 @@ var rowKinds = map[uint32]store.OperationKind{
 	4: store.OperationDelete, 5: store.OperationReplace, 20: store.OperationUpsert,
 }
 
-const documentType = 2 // the resource type
+const documentType = 2 // resource type of items
 
-// isRowStream tells a stream of rows from JSON.
+// isRowStream reports whether a batch is a stream of rows and not JSON.
 func isRowStream(body []byte) bool { return len(body) > 0 && body[0] == rowStart }
 
-// parseRowBatch reads a stream of rows. The error is a 400.
+// parseRowBatch parses a stream of rows. The error is a 400.
 func parseRowBatch(body []byte) (list []wireOperation, err error) {
 	r := rowReader{rest: body}
 	for len(r.rest) > 0 && r.err == nil {
@@ -137,7 +138,7 @@ func parseRowBatch(body []byte) (list []wireOperation, err error) {
 	return list, r.err
 }
 
-// parseRowOperation reads the body row of one operation.
+// parseRowOperation parses the body row of one operation.
 func parseRowOperation(row []byte) (w wireOperation, err error) {
 	r := rowReader{rest: row}
 	if schema := r.header(); schema != requestSchema {
@@ -158,7 +159,7 @@ func parseRowOperation(row []byte) (w wireOperation, err error) {
 		return r.take(r.varuint())
 	}
 	w.partitionKey = string(column(hasPartitionKey))
-	column(hasEffectivePartitionKey) // it follows from the partition key
+	column(hasEffectivePartitionKey) // ignored: derived from the partition key
 	w.id = string(column(hasID))
 	if id := column(hasBinaryID); w.id == "" {
 		w.id = string(id)
@@ -170,11 +171,11 @@ func parseRowOperation(row []byte) (w wireOperation, err error) {
 	return w, r.err
 }
 
-// sparse reads one sparse column into w, or passes over it.
+// sparse reads one sparse column into w, or skips it.
 func (r *rowReader) sparse(w *wireOperation) {
 	code, token := r.byte(), r.varuint()
 	if token >= requestTokens {
-		r.take(token - requestTokens) // a name that this schema does not have
+		r.take(token - requestTokens) // a name that is not in this schema
 	}
 	var value []byte
 	switch {
@@ -202,7 +203,7 @@ func (r *rowReader) sparse(w *wireOperation) {
 	}
 }
 
-// rowReader takes a row apart. After the first failure it reads zeros.
+// rowReader parses a row. After the first failure all reads return zeros.
 type rowReader struct {
 	rest []byte
 	err  error
@@ -249,7 +250,7 @@ func (r *rowReader) varuint() uint64 {
 	return n
 }
 
-// header reads the beginning of a row and returns its schema.
+// header reads the start of a row and returns its schema.
 func (r *rowReader) header() uint32 {
 	if b := r.byte(); b != rowStart {
 		r.fail("a row begins with %#02x", b)
@@ -266,7 +267,7 @@ func appendRowSegment(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(append(appendRowHeader(dst, segmentSchema), 1), segmentLength)
 }
 
-// appendRowResult appends the record of one result and its body row.
+// appendRowResult appends the record row and the body row of one result.
 func appendRowResult(dst []byte, w wireResult) []byte {
 	record := len(dst)
 	dst = append(dst, make([]byte, recordLength)...)

@@ -5,8 +5,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// item finds the item that the path names: by its id or by its rid, and in both cases with the partition key
-// of the header, which must be the item's own. The document of a replace tells the key where no header does.
+// item returns the container and the key of the item that the path names by id or by rid. The partition key
+// comes from the header and must be the item's own. A replace may omit the header: the key is then that of
+// the stored item if the path has a rid, or that of the document if the path has an id.
 func (s *Service) item(c *call) (*store.Container, store.Key, error) {
 	p, _, err := s.within(c)
 	if err != nil {
@@ -27,7 +28,7 @@ func (s *Service) item(c *call) (*store.Container, store.Key, error) {
 	return p.container, store.Key{Partition: c.in.PartitionKey, ID: c.req.Address.Leaf()}, nil
 }
 
-// session is what a read asks of the ranges that it reaches; a write asks nothing.
+// session returns the session positions that a read requires; writes require none.
 func (c *call) session() []store.SessionPosition {
 	if c.req.Operation != OpRead {
 		return nil
@@ -35,8 +36,8 @@ func (c *call) session() []store.SessionPosition {
 	return c.in.Session
 }
 
-// setReceiptOf passes on what an operation did and cost. It comes before a look at the operation's error:
-// failures carry it, too.
+// setReceiptOf copies the position and the charge of a store operation to the answer. It must be called
+// before the operation's error is checked, because failures have a receipt, too.
 func (c *call) setReceiptOf(r store.Receipt) {
 	c.setReceipt(r.Range, r.LSN, r.Charge)
 	c.out.Lint = r.Lint
@@ -145,7 +146,7 @@ func (s *Service) listItems(c *call) error {
 	return c.sendPage(c.itemsPage(rid, &items))
 }
 
-// itemsPage renders a page of items, and lets them go.
+// itemsPage renders a page of items and drops its references to them.
 func (c *call) itemsPage(owner string, items *store.Page) *page {
 	size := 0
 	for i := range items.Items {

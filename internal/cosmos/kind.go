@@ -1,9 +1,9 @@
 package cosmos
 
-// Kind is a kind of resources.
+// Kind is a kind of resource.
 type Kind uint8
 
-// The kinds of resources, in the order in which they lie in each other as far as that goes.
+// The kinds of resources, roughly in the order of nesting.
 const (
 	KindAccount Kind = iota
 	KindDatabase
@@ -15,18 +15,17 @@ const (
 	KindUDF
 	KindConflict
 	KindRange
-	KindPartitionDelete // the operation "partitionkeydelete" on a container: it is created
+	KindPartitionDelete // operation "partitionkeydelete" on a container; sent as a create
 	KindUser
 	KindPermission
 	KindEncryptionKey
 	KindOffer
-	KindAddresses // physical addresses: asked for by clients in direct mode only
-	KindNone      // no resource of the protocol: a wire's own affair, whose errors name none
+	KindAddresses // physical addresses: requested only in direct mode
+	KindNone      // a path of the wire's own, not a resource
 	kindCount
 )
 
-// kindNames are what the kinds are called: the keyword of their feed in links and signatures, and the name in
-// the texts of errors.
+// kindNames are the names of the kinds: the keyword in links and signatures, and the name in error texts.
 var kindNames = [kindCount]struct{ keyword, name string }{
 	KindAccount:         {"", "DatabaseAccount"},
 	KindDatabase:        {"dbs", "Database"},
@@ -46,17 +45,16 @@ var kindNames = [kindCount]struct{ keyword, name string }{
 	KindAddresses:       {"addresses", "Address"},
 }
 
-// keyword is what the kind is called in links and in what a client signs: "docs" for items; empty for the
-// account.
+// keyword returns the kind's name in links and signatures: "docs" for items; empty for the account.
 func (k Kind) keyword() string { return kindNames[k].keyword }
 
-// Operation is what a request wants done.
+// Operation is the operation of a request.
 type Operation uint8
 
-// The operations. Not all kinds have all of them: see Supports.
+// The operations. Not every kind supports all of them: see Supports.
 const (
-	OpRead   Operation = iota // of a feed: list it
-	OpCreate                  // of a single stored procedure: execute it
+	OpRead   Operation = iota // of a feed: lists it
+	OpCreate                  // of a single stored procedure: executes it
 	OpUpsert
 	OpReplace
 	OpDelete
@@ -65,30 +63,29 @@ const (
 	OpBatch
 	OpPatch
 	OpChangeFeed
-	OpQueryChanges // what a query makes of a page of the change feed
-	OpOther        // one that the protocol does not have
+	OpQueryChanges // query over a page of the change feed
+	OpOther        // not an operation of the protocol
 	opCount
 )
 
-// verbNames are the operations as the service's texts call them. A read of a feed and the call of a procedure
-// have their own names.
+// verbNames are the names of operations in the service's texts. Reading a feed and executing a procedure
+// have other names.
 var verbNames = [opCount]string{
 	OpRead: "Read", OpCreate: "Create", OpUpsert: "Upsert", OpReplace: "Replace", OpDelete: "Delete",
 	OpQuery: "Query", OpQueryPlan: "QueryPlan", OpBatch: "Batch", OpPatch: "Patch", OpChangeFeed: "ReadFeed", OpQueryChanges: "ReadFeed", OpOther: "Invalid",
 }
 
-// HasBody reports whether a request for an operation on a kind brings a body: a wire need not look for one
-// otherwise.
+// HasBody reports whether requests for the operation have a body. If not, a wire does not have to read one.
 func (o Operation) HasBody() bool { return o != OpRead && o != OpDelete && o != OpChangeFeed }
 
-// Limits of a request's body in bytes. An item may take twice its limit on the wire, because blanks and the
-// system properties that clients send back do not count; the store measures what it would keep.
+// Limits of a request's body in bytes. An item may have twice its limit on the wire, because whitespace and
+// returned system properties do not count. The store measures the stored form.
 const (
 	maxBody     = 2 << 20
 	maxItemBody = 2 * maxBody
 )
 
-// MaxBody is how many bytes the body of a request for a resource of this kind may have.
+// MaxBody returns the maximum size, in bytes, of a request's body for a resource of this kind.
 func (k Kind) MaxBody() int {
 	if k == KindItem || k == KindNone {
 		return maxItemBody

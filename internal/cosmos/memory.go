@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	smallAnswer = 16 << 10 // bytes up to which an answer, or the body of a request, is not counted
-	largestItem = 2 << 20  // bytes of an item, more or less
+	smallAnswer = 16 << 10 // bytes; smaller answers and request bodies are not counted
+	largestItem = 2 << 20  // approximate maximum size of an item in bytes
 	answerWait  = 5 * time.Second
-	// scarceReads is how many items are read at once where memory is scarce.
+	// scarceReads is the number of concurrent item reads when memory is scarce.
 	scarceReads = 8
 
-	// MemoryRetry is when a client that was refused for want of memory is to come back.
+	// MemoryRetry is the retry delay for clients that were refused for lack of memory.
 	MemoryRetry = time.Second
 )
 
-// Answers are of the store's memory, and so are the bodies of requests. Who makes a page has a tenth of it at
-// most while it is made, and what the page really takes until it is released: the whole of its buffer, and
-// nothing else, since what it was made of is let go before.
+// Answers and request bodies are charged to the store's memory. A page reserves at most a tenth of it while
+// it is made, and afterwards the actual size of its buffer until it is released. The data that it was made
+// of is dropped before.
 
-// reserve waits for the memory of an answer, before there is one. What reads a single item needs none: see
+// reserve reserves memory for an answer before it is made. Reads of a single item do not need it: see
 // readOnce.
 func (c *call) reserve() error {
 	switch c.req.Operation {
@@ -39,11 +39,11 @@ func (c *call) reserve() error {
 	return c.holdPage()
 }
 
-// holdPage is hold for the page that there may be.
+// holdPage reserves the memory that making a page may need: at most the share of one request.
 func (c *call) holdPage() error { return c.hold(min(2*store.MaxPageBytes, c.srv.memory.Share())) }
 
-// hold makes what the answer has of the memory n bytes. Where there is not enough it waits with the call's
-// context, and is refused with 429 after a while.
+// hold changes the memory reserved for the answer to n bytes. If there is not enough, it waits until the
+// call's context ends or answerWait has passed, then fails with 429.
 func (c *call) hold(n int64) error {
 	n = c.counted(n)
 	if n <= c.out.held {
@@ -59,7 +59,7 @@ func (c *call) hold(n int64) error {
 	return nil
 }
 
-// tryHold is hold that does not wait; false where there is not enough.
+// tryHold is hold without waiting; it returns false if there is not enough memory.
 func (c *call) tryHold(n int64) bool {
 	n = c.counted(n)
 	if n <= c.out.held {
@@ -78,7 +78,7 @@ func (c *call) shrink(n int64) error {
 	return nil
 }
 
-// counted is how many of n bytes are counted.
+// counted returns how many of n bytes are charged.
 func (c *call) counted(n int64) int64 {
 	if n = min(n, c.srv.memory.Size()); n <= smallAnswer {
 		return 0
@@ -92,12 +92,12 @@ func noMemory() error {
 			"Please retry after some time.")
 }
 
-// size is how many bytes the answer takes.
+// size returns the number of bytes that the answer occupies.
 func (c *call) size() int64 { return int64(cap(c.out.Body) + c.beside) }
 
-// readOnce runs what reads, and holds the memory of its answer. Where there is none the answer is let go:
-// the call waits for as much with nothing in hand, and reads again. Where memory is scarce few read at
-// once, so that there are not many answers at once that are let go.
+// readOnce runs a read and reserves the memory of its answer. If the memory is not available, readOnce drops
+// the answer, waits until the memory is reserved, and runs the read again. While memory is scarce only a few
+// reads run at once, to limit the number of answers that exist without a reservation.
 func (c *call) readOnce(run func() error) error {
 	leave := func() {}
 	if m := c.srv.memory; m.TryTake(min(largestItem, m.Size())) {
@@ -125,7 +125,8 @@ func (c *call) readOnce(run func() error) error {
 	}
 }
 
-// enterScarce waits for the turn of one who reads where memory is scarce; nil where the call ends before.
+// enterScarce waits for one of the places for reads while memory is scarce. It returns nil if the call ends
+// first.
 func (c *call) enterScarce() (leave func()) {
 	select {
 	case c.srv.scarce <- struct{}{}:
@@ -135,13 +136,13 @@ func (c *call) enterScarce() (leave func()) {
 	}
 }
 
-// holdAnswer is hold for the answer as it is now. What has been written must be told of, room or not: only
-// what reads is refused.
+// holdAnswer reserves the memory of the finished answer. A write has already happened and must be answered,
+// with or without a reservation: only reads are refused.
 func (c *call) holdAnswer() error {
 	if len(c.out.Body) <= smallAnswer && c.out.held == 0 {
 		return nil
 	}
-	c.req.Body = nil // it has done its part
+	c.req.Body = nil // no longer needed
 	switch c.req.Operation {
 	case OpRead, OpQuery, OpChangeFeed, OpQueryChanges:
 		return c.hold(c.size())
@@ -150,9 +151,9 @@ func (c *call) holdAnswer() error {
 	return nil
 }
 
-// HoldBody waits for n bytes of memory for the body of a request, before it is read, and is refused with
-// 429 after a while. The caller gives back what is held. The memory of a body that is written goes over to
-// the answer, which is about as large: neither is there without it.
+// HoldBody reserves n bytes for the body of a request before it is read. It waits for them, and fails with
+// 429 after answerWait. The caller returns held with GiveBody after the answer has been sent: the answer to
+// a write is about as large as the body, and may have no reservation of its own.
 func (s *Service) HoldBody(ctx context.Context, n int64) (held int64, err error) {
 	if n = min(n, s.memory.Size()); n <= smallAnswer {
 		return 0, nil
@@ -165,5 +166,5 @@ func (s *Service) HoldBody(ctx context.Context, n int64) (held int64, err error)
 	return n, nil
 }
 
-// GiveBody gives back what HoldBody has held.
+// GiveBody returns the memory reserved by HoldBody.
 func (s *Service) GiveBody(held int64) { s.memory.Give(held) }

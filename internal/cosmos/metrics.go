@@ -11,23 +11,22 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// setExecutionInfo tells of an ORDER BY in which direction equal rows come: clients that resume one skip rows
-// by it.
+// setExecutionInfo sets the direction in which equal rows of an ORDER BY are returned. Clients that resume
+// the query skip rows accordingly.
 func (c *call) setExecutionInfo(p store.QueryPage) {
 	if p.Ordered {
 		c.out.ExecutionInfo = fmt.Sprintf(`{"reverseRidEnabled":false,"reverseIndexScan":%t}`, p.Descending)
 	}
 }
 
-// setQueryMetrics adds the header that reports what a page of a query took, for clients that ask for it:
-// names and values, which clients split at ';' and '='. All of Cosmos DB's names are there. A time is never
-// 0, as what was done has taken some: one that is too short to be told, or is not measured apart from the
-// others, is 0.01.
+// setQueryMetrics sets the query metrics header for clients that ask for it: names and values, separated by
+// ';' and '='. It has all names of Cosmos DB. Times are never 0: a time that is too short, or not measured
+// separately, is 0.01.
 func (c *call) setQueryMetrics(s query.Stats, took time.Duration) {
 	if !c.in.QueryMetrics {
 		return
 	}
-	ratio := 1.0 // of the documents read, how many were wanted: all, where none had to be read
+	ratio := 1.0 // share of the loaded documents that matched; 1 if none was loaded
 	if s.Loaded > 0 {
 		ratio = float64(s.Matched) / float64(s.Loaded)
 	}
@@ -45,12 +44,12 @@ func (c *call) setQueryMetrics(s query.Stats, took time.Duration) {
 	c.out.QueryMetrics = b.String()
 }
 
-// milliseconds are those of a time that was taken: 0.01 at least.
+// milliseconds returns d in milliseconds, at least 0.01.
 func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0.01) }
 
-// setIndexUse adds the header that reports which indexes a query used and which would help, for clients that
-// ask for it. The second form is URL-encoded and the first one base64; where both are asked for the second
-// one is sent.
+// setIndexUse sets the index metrics header for clients that ask for it: the indexes that a query used, and
+// those that would help. The first version is base64, the second URL-encoded. If both are requested, the
+// second is sent.
 func (c *call) setIndexUse(use query.IndexUse) {
 	var text []byte
 	var err error
@@ -64,15 +63,15 @@ func (c *call) setIndexUse(use query.IndexUse) {
 	default:
 		return
 	}
-	if err == nil { // strings and booleans always have a JSON text
+	if err == nil { // marshalling strings and booleans cannot fail
 		c.out.IndexUtilization = string(text)
 	}
 }
 
-// impact is the score of every index that is named: those that do not matter are not.
+// impact is the score of every index that is listed: indexes of low impact are not listed.
 const impact = "High"
 
-// indexUseV1 is the first form of the index metrics.
+// indexUseV1 renders version 1 of the index metrics.
 func indexUseV1(use query.IndexUse) ([]byte, error) {
 	type single struct {
 		FilterExpression, IndexSpec       string
@@ -95,7 +94,7 @@ func indexUseV1(use query.IndexUse) ([]byte, error) {
 	})
 }
 
-// indexUseV2 is the second form. It scores the potential indexes alone.
+// indexUseV2 renders version 2. Only potential indexes have a score.
 func indexUseV2(use query.IndexUse) ([]byte, error) {
 	type single struct {
 		IndexSpec        string
@@ -120,7 +119,8 @@ func indexUseV2(use query.IndexUse) ([]byte, error) {
 	})
 }
 
-// each makes a list of another. It is never null in JSON: clients read its length.
+// each returns the results of calling of with each element. The result is never null in JSON, since clients
+// read its length.
 func each[S, T any](list []S, of func(S) T) []T {
 	out := make([]T, len(list))
 	for i, s := range list {

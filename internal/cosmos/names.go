@@ -1,9 +1,9 @@
 package cosmos
 
-// What a request does has a name in the telemetry conventions for Cosmos DB
+// Operations have names in OpenTelemetry's conventions for Cosmos DB
 // (https://opentelemetry.io/docs/specs/semconv/database/cosmosdb/): create_item, query_items, execute_batch.
 
-// telemetryNouns are the kinds in those names, one and many.
+// telemetryNouns are the names of kinds in telemetry, singular and plural.
 var telemetryNouns = [kindCount][2]string{
 	KindAccount: {"database_account", "database_accounts"}, KindDatabase: {"database", "databases"},
 	KindContainer: {"container", "containers"}, KindItem: {"item", "items"},
@@ -18,7 +18,7 @@ var telemetryNouns = [kindCount][2]string{
 var telemetryVerbs = [opCount]string{OpRead: "read_", OpCreate: "create_", OpUpsert: "upsert_",
 	OpReplace: "replace_", OpDelete: "delete_", OpQuery: "query_", OpPatch: "patch_", OpOther: "unknown_"}
 
-// TelemetryName is what telemetry calls the request's operation. It is empty for what is none of Cosmos DB's.
+// TelemetryName returns the operation's name in telemetry, or "" if it is not an operation of Cosmos DB.
 func (r *Request) TelemetryName() string {
 	switch {
 	case r.Kind == KindNone:
@@ -39,13 +39,13 @@ func (r *Request) TelemetryName() string {
 	return telemetryNames[r.Kind].by[r.Operation]
 }
 
-// kindTelemetry are the names of the operations on a kind that have no name of their own.
+// kindTelemetry holds the regular names of the operations on a kind.
 type kindTelemetry struct {
 	by   [opCount]string
 	list string
 }
 
-// telemetryNames are made once: a name is asked for with each request.
+// telemetryNames is precomputed because every request needs a name.
 var telemetryNames = makeTelemetryNames()
 
 func makeTelemetryNames() (names [kindCount]kindTelemetry) {

@@ -12,7 +12,8 @@ func (s *Service) listOffers(c *call) error {
 	return sendFeed(c, s.offerFeed())
 }
 
-// queryOffers is how clients find the throughput of a container or a database: by its rid or its self link.
+// queryOffers answers queries over offers. Clients use them to find the throughput of a container or a
+// database, by its rid or its self link.
 func (s *Service) queryOffers(c *call) error {
 	return queryFeed(c, s.offerFeed())
 }
@@ -34,8 +35,7 @@ func (s *Service) readOffer(c *call) error {
 	return c.sendOffer(o)
 }
 
-// replaceOffer changes a throughput. The body is the whole offer, changed; what it says of itself is looked
-// at first.
+// replaceOffer changes a throughput. The body is the complete modified offer. Its identity is checked first.
 func (s *Service) replaceOffer(c *call) error {
 	body, err := decodeObject(c.req.Body)
 	if err != nil {
@@ -67,8 +67,7 @@ func (s *Service) replaceOffer(c *call) error {
 	return c.sendOffer(o)
 }
 
-// checkOfferID checks that an offer in a body is the one that is addressed. It must name itself, by one of
-// its two names at least.
+// checkOfferID checks that the offer in the body is the addressed one. The body must contain id or _rid.
 func checkOfferID(body jsondoc.Value, id string) error {
 	named := false
 	for _, name := range []string{"id", "_rid"} {
@@ -87,8 +86,8 @@ func checkOfferID(body jsondoc.Value, id string) error {
 	return nil
 }
 
-// decodeThroughput reads an offer's content. An offer that is autoscaled tells its present throughput, too:
-// that is not an input.
+// decodeThroughput parses an offer's content. For an autoscale offer, the current throughput in it is
+// ignored.
 func decodeThroughput(content jsondoc.Value) (t definition.Throughput, err error) {
 	if auto := content.Member("offerAutopilotSettings"); auto.Kind() != jsondoc.Undefined &&
 		auto.Kind() != jsondoc.Null {
@@ -98,7 +97,7 @@ func decodeThroughput(content jsondoc.Value) (t definition.Throughput, err error
 	return t, err
 }
 
-// decodeAutoscale reads the autoscale settings of an offer's content.
+// decodeAutoscale parses the autoscale settings of an offer's content.
 func decodeAutoscale(auto jsondoc.Value) (t definition.Throughput, err error) {
 	if t.Autoscale, err = decodeRU(auto.Member("maxThroughput"),
 		"content.offerAutopilotSettings.maxThroughput"); err != nil {
@@ -116,7 +115,7 @@ func decodeAutoscale(auto jsondoc.Value) (t definition.Throughput, err error) {
 	return t, nil
 }
 
-// decodeRU reads a number of RU/s. Whether there may be as many is the store's to say.
+// decodeRU parses a number of RU/s. The store checks the limits.
 func decodeRU(v jsondoc.Value, name string) (int, error) {
 	ru := v.Num()
 	if v.Kind() != jsondoc.Number || ru != float64(int32(ru)) || ru == 0 {
@@ -125,10 +124,10 @@ func decodeRU(v jsondoc.Value, name string) (int, error) {
 	return int(ru), nil
 }
 
-// migrated is the throughput after a migration between manual and autoscale. Clients write the new kind into
-// the content, or leave the old one there, or a number of its that is not positive, and let the service
-// derive it: the autoscale maximum is then the manual throughput, rounded up to a thousand, and the other way
-// round.
+// migrated returns the throughput after a migration between manual and autoscale. Clients put the new kind
+// into the content; or they keep the old kind, or send a number that is not positive, and let the service
+// derive the new value. The autoscale maximum is then the manual throughput, rounded up to a multiple of
+// 1000; the manual throughput is the autoscale maximum.
 func migrated(old definition.Throughput, content jsondoc.Value,
 	toAutoscale bool) (definition.Throughput, error) {
 	most := max(old.Manual, old.Autoscale)
@@ -162,7 +161,7 @@ func appendOffer(dst []byte, o store.Offer) []byte {
 	most := int64(max(o.Throughput.Manual, o.Throughput.Autoscale))
 	ru := most
 	if o.Throughput.Autoscale > 0 {
-		ru = most / 10 // what it is scaled to while nobody needs more
+		ru = most / 10 // minimum to which autoscale scales down
 	}
 	version, level := "V2", "Invalid"
 	if o.Throughput.Level != "" {

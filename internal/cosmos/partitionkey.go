@@ -8,12 +8,12 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// ParsePartitionKey reads the header x-ms-documentdb-partitionkey, a JSON array with one element for each
+// ParsePartitionKey parses the header x-ms-documentdb-partitionkey, a JSON array with one element for each
 // path of the partition key.
 //
-// Clients do not all write JSON. Go's quotes with Go's escapes (\a, \v, \x07, \U0001f600), and text outside
-// of ASCII may come as raw UTF-8 or as Latin-1. All of this is turned into strict JSON before the store reads
-// it.
+// Not all clients send valid JSON. Go's client quotes with Go's escapes (\a, \v, \x07, \U0001f600), and
+// non-ASCII text may arrive as raw UTF-8 or as Latin-1. ParsePartitionKey converts all of this to strict
+// JSON for the store.
 func ParsePartitionKey(header string) (definition.PartitionKey, error) {
 	text := []byte(header)
 	if !plainJSON(header) {
@@ -25,7 +25,7 @@ func ParsePartitionKey(header string) (definition.PartitionKey, error) {
 	return definition.ParsePartitionKey(text)
 }
 
-// plainJSON reports whether nothing in a header needs rewriting.
+// plainJSON reports whether a header needs no rewriting.
 func plainJSON(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c == '\\' || c < ' ' || c >= utf8.RuneSelf {
@@ -35,7 +35,7 @@ func plainJSON(s string) bool {
 	return true
 }
 
-// normalisePartitionKey rewrites what is not JSON inside the strings of a header.
+// normalisePartitionKey rewrites invalid JSON inside the strings of a header.
 func normalisePartitionKey(s string) ([]byte, error) {
 	if !utf8.ValidString(s) {
 		s = fromLatin1(s)
@@ -63,8 +63,8 @@ func normalisePartitionKey(s string) ([]byte, error) {
 	return out, nil
 }
 
-// appendEscape rewrites the escape at the start of s and returns how many bytes of s it was; 0 where it is
-// malformed.
+// appendEscape rewrites the escape at the start of s and returns the number of bytes of s it consumed, or 0
+// if the escape is malformed.
 func appendEscape(out []byte, s string) ([]byte, int) {
 	if len(s) < 2 {
 		return out, 0
@@ -88,12 +88,12 @@ func appendEscape(out []byte, s string) ([]byte, int) {
 			return out, 0
 		}
 		return utf8.AppendRune(out, rune(r)), 10
-	default: // JSON's own, or an error that the store's parser finds
+	default: // valid in JSON, or refused by the store's parser
 		return append(out, s[:2]...), 2
 	}
 }
 
-// fromLatin1 reads each byte as the code point of its value.
+// fromLatin1 converts Latin-1 to UTF-8.
 func fromLatin1(s string) string {
 	var b strings.Builder
 	b.Grow(2 * len(s))

@@ -25,11 +25,11 @@ func (s *Service) patchItem(c *call) error {
 	return c.sendItem(coll, StatusOK, it, c.in.Minimal)
 }
 
-// patchDepth is how many levels a patch may lay around a value.
+// patchDepth is the number of JSON levels that a patch adds around a value.
 const patchDepth = 3
 
-// parsePatch reads what clients send as a patch: {"condition":"FROM c WHERE ...","operations":[...]}, the
-// condition being optional, or the operations alone.
+// parsePatch parses a patch: {"condition":"FROM c WHERE ...","operations":[...]}, in which the condition is
+// optional, or only the array of operations.
 func parsePatch(body []byte) (store.Patch, error) {
 	text, err := jsondoc.Compact(body, jsondoc.Limits{MaxDepth: jsondoc.DefaultMaxDepth + patchDepth})
 	if err != nil {

@@ -36,13 +36,13 @@ func (s *Service) queryItems(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.out.Direct = c.in.Direct // else the client throws the page away and asks for a plan
+	c.out.Direct = c.in.Direct // otherwise the client discards the page and requests a plan
 	c.setItemQuota(p.container)
 	return c.sendResult(rid, "Documents", &result, took)
 }
 
-// reach is how far a query may reach over partitions without a key: as far as the client's headers and the
-// operator say.
+// reach returns how far a query without a partition key may cross partitions. The client's headers and the
+// server's options determine it.
 func (s *Service) reach(c *call) store.CrossPartition {
 	switch {
 	case s.opt.ServeCrossPartition || c.in.ServeCross:
@@ -53,9 +53,8 @@ func (s *Service) reach(c *call) store.CrossPartition {
 	return store.CrossRefuse
 }
 
-// queryFeed answers with one page of a query's result over all rows of a feed. The rows are queried by the
-// text that reading them gives. Paging keeps no state here: a row's position stands for it in the
-// continuation.
+// queryFeed answers with one page of a query over the rows of a feed. The query runs on the JSON text that a
+// read returns. Paging is stateless: the continuation contains a row's position.
 func queryFeed[T any](c *call, f feed[T]) error {
 	text, params, err := decodeQuery(c)
 	if err != nil {
@@ -91,8 +90,8 @@ func queryFeed[T any](c *call, f feed[T]) error {
 	return c.sendResult(f.owner, f.key, &result, elapsed())
 }
 
-// sendResult answers with a page of a query's result, which took so long to make. It lets the rows go before
-// it writes.
+// sendResult answers with a page of a query's result; took is the time needed to make it. The rows are
+// dropped before the answer is written.
 func (c *call) sendResult(owner, key string, p *store.QueryPage, took time.Duration) error {
 	size := 0
 	for _, row := range p.Rows {
@@ -111,9 +110,8 @@ func (c *call) sendResult(owner, key string, p *store.QueryPage, took time.Durat
 	return c.sendPage(out)
 }
 
-// decodeQuery reads the body of a query: {"query": "...", "parameters": [{"name": "@p", "value": ...}]}, or
-// the bare text. Members that are not known are ignored: clients send
-// some.
+// decodeQuery parses the body of a query: {"query": "...", "parameters": [{"name": "@p", "value": ...}]}, or
+// the plain text. Unknown members, which some clients send, are ignored.
 func decodeQuery(c *call) (text string, params []store.Parameter, err error) {
 	if c.req.BareText {
 		if !utf8.Valid(c.req.Body) {
@@ -132,7 +130,7 @@ func decodeQuery(c *call) (text string, params []store.Parameter, err error) {
 	return text, params, err
 }
 
-// decodeText reads a member of a request's body that must be there, a string.
+// decodeText returns a required string member of a request's body.
 func decodeText(body jsondoc.Value, name string) (string, error) {
 	v := body.Member(name)
 	if v.Kind() != jsondoc.String {

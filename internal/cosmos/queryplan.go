@@ -8,10 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// planPrefix is what Cosmos DB puts before the message of an error that it found while it made a query plan.
+// planPrefix precedes the message of an error that Cosmos DB found while it made a query plan.
 const planPrefix = "Gateway Failed to Retrieve Query Plan: "
 
-// queryPlan answers with the plan by which the client runs a query over several partition ranges.
+// queryPlan answers with the plan that a client needs to run a query over several partition ranges.
 func (s *Service) queryPlan(c *call) error {
 	p, _, err := s.within(c)
 	if err != nil {
@@ -36,12 +36,12 @@ func (s *Service) queryPlan(c *call) error {
 	return c.json(StatusOK, plan)
 }
 
-// decodeResume reads the place at which a query with ORDER BY goes on, in the form of the .NET client:
+// decodeResume parses the position at which a query with ORDER BY continues, in the form of the .NET client:
 //
 //	"resumeFilter": {"value": [1, "a", [], {"type": "array", "low": -1, "high": 2}], "rid": "...", "exclude": true}
 //
-// An empty array stands for undefined, and an object for an array or an object that rows were ordered by: it
-// has its hash.
+// An empty array stands for undefined. An object stands for an array or an object among the ORDER BY values,
+// which it represents by its hash.
 func decodeResume(filter jsondoc.Value) (*store.Resume, error) {
 	switch filter.Kind() {
 	case jsondoc.Undefined, jsondoc.Null:
@@ -73,7 +73,7 @@ func decodeResume(filter jsondoc.Value) (*store.Resume, error) {
 	return r, nil
 }
 
-// decodeOrderValue reads one value of a resume filter. The halves of a hash come as signed integers.
+// decodeOrderValue parses one value of a resume filter. The halves of a hash are signed integers.
 func decodeOrderValue(v jsondoc.Value) (at query.OrderValue, known bool) {
 	switch {
 	case v.Kind() < jsondoc.Array:

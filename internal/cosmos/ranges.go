@@ -9,10 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// listRanges lists the partition key ranges of a container. Clients that ask for changes (A-IM) with the etag
-// of the last answer get 304 while nothing has changed, which some of them ask until, and else the ranges
-// that have come since: the children of those that were split. A container that is gone, asked for by its
-// rid, answers with the ranges of the one that has its name now: store.DB.Successor.
+// listRanges lists the partition key ranges of a container. A client that asks for changes (A-IM) since the
+// etag of the last answer gets 304 if nothing has changed; some clients repeat the request until they get
+// it. Otherwise it gets the ranges created since: the children of split ranges. If the container, addressed
+// by rid, was deleted, the answer has the ranges of the container that now has its name: see
+// store.DB.Successor.
 func (s *Service) listRanges(c *call) error {
 	coll, set, err := s.ranges(c)
 	if err != nil {
@@ -29,13 +30,13 @@ func (s *Service) listRanges(c *call) error {
 		rows = set.Since(c.in.IfNoneMatch)
 	}
 	if c.in.MaxItems <= 0 {
-		c.in.MaxItems = len(rows) // some clients read one page and take it for all
+		c.in.MaxItems = len(rows) // some clients read only one page
 	}
 	return sendFeed(c, rangeFeed(rows, coll.Info()))
 }
 
-// ranges finds the ranges that listRanges answers with, and their container. A resource token, which is for
-// one container, reaches no successor of it.
+// ranges returns the container and the ranges for listRanges. A resource token is valid for one container
+// and not for its successor.
 func (s *Service) ranges(c *call) (*store.Container, store.RangeSet, error) {
 	p, _, err := s.within(c)
 	if err == nil {
@@ -64,7 +65,8 @@ func rangeFeed(rows []store.Range, in store.ContainerInfo) feed[store.Range] {
 	}
 }
 
-// bareETag is an etag without what clients and proxies add or drop: quotes and the mark of a weak one.
+// bareETag returns an etag without quotes and without the prefix of weak etags, which clients and proxies
+// add or remove.
 func bareETag(etag string) string { return strings.Trim(strings.TrimPrefix(etag, "W/"), `"`) }
 
 func appendRange(dst []byte, r store.Range, in store.ContainerInfo) []byte {

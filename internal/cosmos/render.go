@@ -8,10 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Bodies are made by appending: what a client wrote is passed on byte for byte, and nothing is reflected
-// upon.
+// Bodies are built by appending. What the client wrote is copied byte for byte, without decoding and
+// reflection.
 
-// buffers lends the memory that items are rendered in. It holds no state: only garbage is saved.
+// buffers is the pool of buffers in which answers are rendered.
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 type buffer struct{ b []byte }
@@ -22,7 +22,8 @@ func borrow() *buffer {
 	return buf
 }
 
-// maxKept is the largest buffer that is lent again, in bytes: a few huge items shall not pin memory for good.
+// maxKept is the capacity, in bytes, of the largest buffer that is returned to the pool, so that a few huge
+// items do not pin memory.
 const maxKept = 64 << 10
 
 func (buf *buffer) release() {
@@ -31,8 +32,7 @@ func (buf *buffer) release() {
 	}
 }
 
-// sendItem answers with an item of a container as it is now, or without the body where the client asked for
-// none.
+// sendItem answers with an item of a container, or without body if minimal is set.
 func (c *call) sendItem(coll *store.Container, status int, it store.Item, minimal bool) error {
 	c.setItemQuota(coll)
 	c.out.setETag(it.ETag())
@@ -52,7 +52,8 @@ func (c *call) sendItem(coll *store.Container, status int, it store.Item, minima
 	return c.sendFormat(status, buf)
 }
 
-// appendItem renders an item with its system properties, unless both its writer and this client want none.
+// appendItem renders an item with its system properties. They are omitted if both its writer and this client
+// asked for that.
 func (c *call) appendItem(dst []byte, it store.Item) []byte {
 	if c.in.Plain && it.Plain() {
 		return append(dst, it.Body()...)
@@ -60,7 +61,7 @@ func (c *call) appendItem(dst []byte, it store.Item) []byte {
 	return it.AppendJSON(dst)
 }
 
-// appendSystem appends the system properties that all resources have in common. A self link ends in a slash.
+// appendSystem appends the system properties that all resources have. Self links end with a slash.
 func appendSystem(dst []byte, rid, self, etag string, ts int64) []byte {
 	dst = jsondoc.AppendString(append(dst, `"_rid":`...), rid)
 	dst = jsondoc.AppendString(append(dst, `,"_self":`...), self)
@@ -85,7 +86,7 @@ func (c *call) appendContainer(dst []byte, i store.ContainerInfo) []byte {
 		i.Spec.Indexing = i.Spec.Indexing.WithoutLegacy()
 	}
 	dst = i.Spec.AppendJSON(dst)
-	dst[len(dst)-1] = ',' // in place of the closing brace
+	dst[len(dst)-1] = ',' // replaces the closing brace
 	dst = appendSystem(dst, i.RID, containerSelf(i.DatabaseRID, i.RID), i.ETag, i.Timestamp)
 	return append(dst, `,"_docs":"docs/","_sprocs":"sprocs/","_triggers":"triggers/","_udfs":"udfs/",`+
 		`"_conflicts":"conflicts/"}`...)

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// smallKinds says which kinds of paths are small resources, and how their feeds are called.
+// smallKinds maps the kinds of small resources (users, permissions, client encryption keys and scripts) to
+// their kinds in the store and the names of their feeds.
 var smallKinds = map[Kind]struct {
 	kind store.ResourceKind
 	key  string
@@ -25,15 +26,15 @@ var smallKinds = map[Kind]struct {
 	KindUDF:           {store.KindFunction, "UserDefinedFunctions"},
 }
 
-// smallPlace is where a path to small resources leads.
+// smallPlace is the location of small resources that a path addresses.
 type smallPlace struct {
 	store.Resources
 	owner string // rid of the parent
 	byRID bool
-	in    *store.Container // nil for what lies in a database
+	in    *store.Container // container; nil if the resources belong to a database
 }
 
-// resources finds the small resources that the path names one of, or is the feed of.
+// resources returns the location of the small resources that the path addresses, one or all.
 func (s *Service) resources(c *call) (p smallPlace, err error) {
 	k := smallKinds[c.req.Kind].kind
 	switch c.req.Kind {
@@ -65,7 +66,7 @@ func (s *Service) resources(c *call) (p smallPlace, err error) {
 	return p, fault.Owner(err)
 }
 
-// named finds the resource of that name or rid, whichever the path is made of.
+// named returns the resource with a name or a rid, depending on the path.
 func (p smallPlace) named(id string) (store.Resource, error) {
 	if p.byRID {
 		return p.ReadByRID(id)
@@ -103,7 +104,7 @@ func (s *Service) resourceFeed(c *call) (f feed[store.Resource], err error) {
 	}, nil
 }
 
-// resourcePosition is the number in a small resource's rid, which grows with every one that is made.
+// resourcePosition returns the number in a small resource's rid, which increases with each new one.
 func resourcePosition(rid string) string {
 	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/"))
 	if err != nil || len(b) < 8 {
@@ -143,7 +144,7 @@ func (s *Service) replaceResource(c *call) error {
 	})
 }
 
-// writeResource answers with what a write has made.
+// writeResource runs write and answers with the resource that it returns.
 func (s *Service) writeResource(c *call, write func(smallPlace) (store.Resource, int, error)) error {
 	p, err := s.resources(c)
 	if err != nil {
@@ -156,7 +157,7 @@ func (s *Service) writeResource(c *call, write func(smallPlace) (store.Resource,
 	return c.sendResource(p, status, r)
 }
 
-// resource is the one that is addressed, and where it lies.
+// resource returns the addressed resource and its location.
 func (s *Service) resource(c *call) (p smallPlace, r store.Resource, err error) {
 	if p, err = s.resources(c); err == nil {
 		r, err = p.named(c.req.Address.Leaf())
@@ -195,10 +196,10 @@ func (c *call) sendResource(p smallPlace, status int, r store.Resource) error {
 	return c.json(status, c.appendResource(nil, r))
 }
 
-// appendResource renders a small resource: what the client sent, then what the server adds.
+// appendResource renders a small resource: the client's members followed by the server's.
 func (c *call) appendResource(dst []byte, r store.Resource) []byte {
 	dst = append(dst, r.Body...)
-	dst[len(dst)-1] = ',' // in place of the closing brace
+	dst[len(dst)-1] = ',' // replaces the closing brace
 	dst = appendSystem(dst, r.RID, r.Self, r.ETag, r.Timestamp)
 	switch c.req.Kind {
 	case KindUser:

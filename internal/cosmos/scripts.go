@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// executeProcedure runs a stored procedure on the partition key of the header. The body is an array of its
+// executeProcedure runs a stored procedure in the partition key of the header. The body is the array of its
 // arguments.
 func (s *Service) executeProcedure(c *call) error {
 	p, err := s.resources(c)
@@ -34,7 +34,7 @@ func (s *Service) executeProcedure(c *call) error {
 	done, r, err := coll.Execute(c.ctx, c.in.PartitionKey, id, args,
 		store.ExecuteOptions{Logging: c.in.ScriptLog, Range: c.in.RangeID, Session: c.in.Session})
 	c.setReceiptOf(r)
-	if c.in.ScriptLog { // of one that throws, too
+	if c.in.ScriptLog { // also if the script throws
 		c.out.Logged, c.out.ScriptLog = true, escapeLog(done.Log)
 	}
 	if err != nil {
@@ -46,8 +46,9 @@ func (s *Service) executeProcedure(c *call) error {
 	return c.json(StatusOK, done.Body)
 }
 
-// decodeArguments reads the body of an execution; none is no arguments. What is no array is taken as
-// JavaScript's Function.prototype.apply takes it: an object has as many arguments as its length says.
+// decodeArguments parses the arguments of an execution; an empty body means no arguments. A value that is
+// not an array is treated like the second argument of JavaScript's Function.prototype.apply: an object has
+// as many arguments as its length member says.
 func decodeArguments(body []byte) (args []jsondoc.Value, err error) {
 	if len(body) == 0 {
 		return nil, nil
@@ -72,21 +73,21 @@ func decodeArguments(body []byte) (args []jsondoc.Value, err error) {
 	return nil, BadRequest("The arguments of a stored procedure must be a JSON array.")
 }
 
-// maxArguments is how many arguments the length of an object may ask for.
+// maxArguments is the maximum number of arguments that the length member of an object may ask for.
 const maxArguments = 1 << 16
 
-// argumentsOf are the arguments in an object: the members "0" to "length" - 1, undefined where there is none.
-// A length is made an integer as JavaScript does it.
+// argumentsOf returns the members "0" to "length" - 1 of an object, undefined if missing. The length is
+// converted to an integer as in JavaScript.
 func argumentsOf(list jsondoc.Value) ([]jsondoc.Value, error) {
 	length := list.Member("length")
 	n := length.Num()
 	if length.Kind() == jsondoc.String {
-		n, _ = strconv.ParseFloat(strings.TrimSpace(length.Str()), 64) // 0 for what is no number
+		n, _ = strconv.ParseFloat(strings.TrimSpace(length.Str()), 64) // 0 if it is not a number
 	}
 	if length.Kind() == jsondoc.Bool && length.Bool() {
 		n = 1
 	}
-	if !(n >= 1) { // NaN as well
+	if !(n >= 1) { // false for NaN, too
 		return nil, nil
 	}
 	if n > maxArguments {
@@ -99,13 +100,12 @@ func argumentsOf(list jsondoc.Value) ([]jsondoc.Value, error) {
 	return args, nil
 }
 
-// escapeLog writes what a script logged as JavaScript's encodeURIComponent does, so that it can stand in a
-// header.
+// escapeLog encodes a script's log like JavaScript's encodeURIComponent, so that it fits into a header.
 func escapeLog(text string) string {
 	return string(appendPercent(nil, []byte(text), "!'()*"))
 }
 
-// appendPercent appends a text whose bytes are percent-encoded, but for letters, digits, -._~ and those of
+// appendPercent appends the text percent-encoded, except for letters, digits, -._~ and the characters in
 // plain.
 func appendPercent(dst, text []byte, plain string) []byte {
 	for _, b := range text {

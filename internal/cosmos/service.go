@@ -12,34 +12,36 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options say how a Service answers. DB, Wall, Logger and Tokens are required.
+// Options configure a Service. DB, Wall, Logger and Tokens are required.
 type Options struct {
 	DB     *store.DB
-	Wall   ttl.Clock    // the real time; never the data's clock
-	Logger *slog.Logger // gets defects (error), trouble with the disk and slow queries (warn)
-	Tokens *Tokens      // of permissions
+	Wall   ttl.Clock    // the real-time clock; never the data's clock
+	Logger *slog.Logger // receives defects (error), disk problems and slow queries (warn)
+	Tokens *Tokens      // resource tokens
 
 	AccountID   string
-	Consistency Consistency // of the account
-	// ServeCrossPartition merges the results of queries over partition keys for everybody.
+	Consistency Consistency // default level of the account
+	// ServeCrossPartition makes the server merge the results of queries over partition keys for all clients.
 	ServeCrossPartition bool
 	// Throttle refuses requests beyond a container's throughput.
 	Throttle bool
 	// Strict refuses unknown properties of a container instead of ignoring them.
 	Strict bool
-	// Direct says that clients in direct mode find replicas of every range at the account's own address.
+	// Direct makes readAddresses return the account's own endpoint as the replicas of every range, for
+	// direct mode.
 	Direct bool
-	// SlowQuery is how long a page of a query may take before the log tells of it; 0: any time.
+	// SlowQuery is the duration from which a page of a query is logged; 0: never.
 	SlowQuery time.Duration
 }
 
-// Service carries out the operations of Cosmos DB over a store. It may be used by several wires at once.
+// Service runs the operations of Cosmos DB over a store. It is safe for concurrent use, also by several
+// wires.
 type Service struct {
 	opt    Options
 	db     *store.DB
 	log    *slog.Logger
 	memory *store.Memory
-	scarce chan struct{} // places of those who read items where memory is scarce
+	scarce chan struct{} // semaphore of item reads while memory is scarce
 }
 
 // New makes a service.
@@ -48,23 +50,23 @@ func New(o Options) *Service {
 		scarce: make(chan struct{}, scarceReads)}
 }
 
-// call is a request while it is carried out.
+// call is a request in progress.
 type call struct {
 	ctx    context.Context
 	srv    *Service
 	req    *Request
-	in     *Headers // req's
+	in     *Headers // the headers of req
 	out    *Answer
-	reply  []byte           // what a post-trigger has put in place of the item in the answer; nil: nothing
-	beside int              // bytes of the text that the answer's body was made of
-	payer  *store.Container // whose throughput the charge is taken from; nil where none is enforced
+	reply  []byte           // item as replaced by a post-trigger; nil: unchanged
+	beside int              // bytes of the text from which the body was converted
+	payer  *store.Container // container to charge; nil if throughput is not enforced
 }
 
-// calls lends calls. It holds no state.
+// calls is the pool of calls. All calls in it are empty.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// Serve carries out a request and fills its answer, whatever becomes of it. The answer must be released.
-// Where a grant is not enough for the request it is refused.
+// Serve runs a request and fills its answer, also on failure. The caller must release the answer. Requests
+// that exceed their grant are refused.
 func (s *Service) Serve(ctx context.Context, req *Request, out *Answer) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
@@ -73,7 +75,7 @@ func (s *Service) Serve(ctx context.Context, req *Request, out *Answer) {
 	}
 }
 
-// begin makes a call; end takes it back.
+// begin takes a call from the pool; end returns it.
 func (s *Service) begin(ctx context.Context, req *Request, out *Answer) *call {
 	c := calls.Get().(*call)
 	*c = call{ctx: ctx, srv: s, req: req, in: &req.Headers, out: out}
@@ -114,8 +116,8 @@ func (c *call) run() error {
 	return c.holdAnswer()
 }
 
-// catchUp lets a request that is about definitions see what other servers over the same data have defined.
-// Requests for items look when they find no container.
+// catchUp loads definitions made by other servers over the same data, for requests about definitions.
+// Requests for items do so only if they do not find their container.
 func (c *call) catchUp() error {
 	switch c.req.Kind {
 	case KindItem, KindAttachment, KindConflict, KindAccount, KindAddresses, KindNone:
@@ -125,8 +127,8 @@ func (c *call) catchUp() error {
 	return err
 }
 
-// Steady runs what is done for a request. Where the data is replaced by a snapshot's meanwhile nothing is
-// left of what was done, and it runs again.
+// Steady calls run. If run fails because a snapshot has replaced the data in the meantime, its writes are
+// lost with the old data, and Steady calls it again.
 func (s *Service) Steady(ctx context.Context, run func() error) error {
 	for {
 		before, err := s.db.Incarnation(ctx)
@@ -142,8 +144,8 @@ func (s *Service) Steady(ctx context.Context, run func() error) error {
 	}
 }
 
-// Fail makes an answer of an error. What the answer has already (charge, session token, etag) stays. The log
-// gets what is the server's own fault.
+// Fail turns an error into the answer. Values already set (charge, session token, etag) stay. Internal
+// errors are logged.
 func (s *Service) Fail(req *Request, out *Answer, err error) {
 	w, internal := Classify(err)
 	var failed *fault.Error
@@ -167,7 +169,7 @@ func (s *Service) Fail(req *Request, out *Answer, err error) {
 		out.RetryAfter = throttled.RetryAfter
 	}
 	if w.Status == StatusNotFound {
-		out.OwnerRID = "" // clients would file a session token under it
+		out.OwnerRID = "" // otherwise clients store a session token under it
 	}
 	stats := ""
 	if what := req.what(err); what != "" {
@@ -180,8 +182,8 @@ func (s *Service) Fail(req *Request, out *Answer, err error) {
 	out.Body = appendErrorBody(make([]byte, 0, 512), &w, req.Activity, req.URI, stats)
 }
 
-// what says what a request was after, in the words by which clients tell what it is that is missing: of
-// something in a container or a database that does not exist, that is the owner, which was to be read.
+// what describes the request's operation in the form by which clients detect what is missing. If the owner
+// of the resource does not exist, this is a read of the owner.
 func (r *Request) what(err error) string {
 	if r.Kind == KindNone {
 		return ""
@@ -199,7 +201,7 @@ func (r *Request) what(err error) string {
 	return "ResourceType: " + kindNames[of].name + ", OperationType: " + verb
 }
 
-// owner is the kind of what is missing where the owner of a resource is.
+// owner returns the kind of resource that contains resources of kind k.
 func (k Kind) owner() Kind {
 	switch k {
 	case KindContainer, KindUser, KindEncryptionKey:
@@ -210,8 +212,8 @@ func (k Kind) owner() Kind {
 	return KindContainer
 }
 
-// setReceipt says which partition range served, how far it is, and what that cost in RU. An empty rangeID
-// sets the charge alone, a charge of 0 none.
+// setReceipt sets the partition range that answered, its position, and the charge in RU. If rangeID is empty
+// it sets only the charge; a charge of 0 is not set.
 func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
 		c.pay(charge)
@@ -223,13 +225,13 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 	c.out.Range, c.out.LSN = rangeID, lsn
 }
 
-// json answers with a body of JSON text.
+// json answers with a JSON body.
 func (c *call) json(status int, body []byte) error {
 	c.out.Status, c.out.Body = status, body
 	return nil
 }
 
-// give answers with a body in borrowed memory, which the answer lets go.
+// give answers with a body in a pooled buffer, which the answer's Release returns.
 func (c *call) give(status int, body *buffer) error {
 	c.out.Status, c.out.Body, c.out.lent = status, body.b, body
 	return nil

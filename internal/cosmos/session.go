@@ -7,10 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Consistency is a consistency level, the weaker the smaller.
+// Consistency is a consistency level. Larger values are stronger.
 type Consistency uint8
 
-// The levels.
+// The consistency levels.
 const (
 	Eventual Consistency = iota
 	ConsistentPrefix
@@ -25,10 +25,11 @@ var levels = [...]string{
 	ConsistentPrefix: "ConsistentPrefix", Eventual: "Eventual",
 }
 
-// String is the level's name.
+// String returns the level's name.
 func (c Consistency) String() string { return levels[c] }
 
-// ParseConsistency finds a level by its name, in any case; Cosmos DB's documents also say Bounded.
+// ParseConsistency returns the level with a name, ignoring case; Cosmos DB's documentation also uses
+// Bounded.
 func ParseConsistency(name string) (level Consistency, ok bool) {
 	if strings.EqualFold(name, "Bounded") {
 		return BoundedStaleness, true
@@ -41,8 +42,8 @@ func ParseConsistency(name string) (level Consistency, ok bool) {
 	return 0, false
 }
 
-// Allows checks the level that a request asks for, by its name. The store is linearizable, so that every
-// level holds; but as in Cosmos DB a request cannot ask for more than its account has.
+// Allows returns an error if a request must not ask for the named level. The store is linearizable and
+// satisfies every level, but, as in Cosmos DB, a request must not ask for more than the account's level.
 func (c Consistency) Allows(name string) error {
 	asked, ok := ParseConsistency(name)
 	if !ok {
@@ -54,9 +55,9 @@ func (c Consistency) Allows(name string) error {
 	return nil
 }
 
-// ParseSessionToken reads a session token: entries {range}:{version}#{lsn}[#{region}={lsn}]* joined by
+// ParseSessionToken parses a session token: entries {range}:{version}#{lsn}[#{region}={lsn}]* separated by
 // commas. An entry may be preceded by its container's rid and a comma; the oldest clients write
-// {range}:{lsn}. The version is that of the container: store.Container.SessionVersion.
+// {range}:{lsn}. The version is store.Container.SessionVersion.
 func ParseSessionToken(token string) ([]store.SessionPosition, error) {
 	var positions []store.SessionPosition
 	for rest := token; rest != ""; {
@@ -78,8 +79,8 @@ func ParseSessionToken(token string) ([]store.SessionPosition, error) {
 	return positions, nil
 }
 
-// globalLSN reads the LSN and the version of {version}#{lsn}[#{region}={lsn}]* or of a bare {lsn}, which has
-// none: 0. A negative LSN says that nothing was seen yet.
+// globalLSN parses the LSN and the version of {version}#{lsn}[#{region}={lsn}]*, or a bare {lsn}, whose
+// version is 0. A negative LSN means that the client has not seen anything yet.
 func globalLSN(vector string) (lsn uint64, version int64, ok bool) {
 	text, rest, isVector := strings.Cut(vector, "#")
 	if isVector {

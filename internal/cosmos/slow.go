@@ -7,12 +7,11 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// slowText is how many bytes of a slow query's text, and of its plan, the log gets.
+// slowText is the maximum number of bytes logged of a slow query's text and of its plan.
 const slowText = 16 << 10
 
-// tellSlow puts a page of a query that took longer than the operator wants into the log, with what reports
-// why: its plan and its figures. The plan shows the values that it compares with, those of parameters, too.
-// What the query has found is not told.
+// tellSlow logs a page of a query that took longer than Options.SlowQuery, with its plan and figures. The
+// plan contains the values compared with, including those of parameters. The query's results are not logged.
 func (c *call) tellSlow(text string, params []store.Parameter, p *store.QueryPage, r store.Receipt,
 	took time.Duration, err error) {
 	limit := c.srv.opt.SlowQuery
@@ -31,7 +30,7 @@ func (c *call) tellSlow(text string, params []store.Parameter, p *store.QueryPag
 	c.srv.log.Warn("slow query", line...)
 }
 
-// parameterTypes are the names of parameters with the types of their values: "@user string, @n number".
+// parameterTypes returns the names of parameters and the types of their values: "@user string, @n number".
 func parameterTypes(params []store.Parameter) string {
 	var b strings.Builder
 	for i, p := range params {

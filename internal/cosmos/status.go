@@ -1,11 +1,11 @@
 package cosmos
 
-// Statuses of answers. The protocol has the numbers of HTTP, and every wire of it carries them as they are.
+// Statuses of answers. The protocol uses the numbers of HTTP on every wire.
 const (
 	StatusOK                  = 200
 	StatusCreated             = 201
 	StatusNoContent           = 204
-	StatusMultiStatus         = 207 // of a batch: one of its operations at least is no success
+	StatusMultiStatus         = 207 // of a batch: at least one operation failed
 	StatusNotModified         = 304
 	StatusBadRequest          = 400
 	StatusUnauthorized        = 401
@@ -26,20 +26,20 @@ const (
 	StatusInsufficientStorage = 507
 )
 
-// Substatuses, which tell failures of one status apart.
+// Substatuses, which distinguish failures of the same status.
 const (
 	SubstatusPartitionKeyMismatch = 1001
-	SubstatusSessionNotAvailable  = 1002 // of a 404
-	SubstatusNameStale            = 1000 // of a 410: what the client has cached under a name is another one
-	SubstatusRangeGone            = 1002 // of a 410
+	SubstatusSessionNotAvailable  = 1002 // with status 404
+	SubstatusNameStale            = 1000 // with status 410: the cached name now belongs to another container
+	SubstatusRangeGone            = 1002 // with status 410
 	SubstatusOwnerNotFound        = 1003
 	SubstatusCrossPartition       = 1004
-	// the container that the client has cached is not the one of that name any more
+	// The container's rid is not the one that the client intended.
 	SubstatusWrongContainer = 1024
 	SubstatusThrottled      = 3200
 )
 
-// codeNames are the failures as the member "code" of an error's body calls them.
+// codeNames are the values of the member "code" in an error's body.
 var codeNames = map[int]string{
 	StatusBadRequest: "BadRequest", StatusUnauthorized: "Unauthorized", StatusForbidden: "Forbidden",
 	StatusNotFound: "NotFound", StatusMethodNotAllowed: "MethodNotAllowed", StatusRequestTimeout: "RequestTimeout",

@@ -2,8 +2,9 @@ package cosmos
 
 import "github.com/mayflydb/mayfly/store"
 
-// admit refuses a request for the contents of a container whose throughput is used up, where the operator
-// wants that, and remembers who pays for one that may run. Reading definitions and ranges costs nothing.
+// admit refuses a request for the contents of a container whose throughput is used up, if throttling is
+// enabled. It records the container to charge for an admitted request. Reading definitions and ranges costs
+// nothing.
 func (c *call) admit(coll *store.Container) error {
 	if !c.srv.opt.Throttle || c.req.Kind != KindItem && c.req.Kind != KindPartitionDelete &&
 		c.req.Kind != KindSproc {
@@ -16,7 +17,7 @@ func (c *call) admit(coll *store.Container) error {
 	return nil
 }
 
-// pay takes what a request has cost from the throughput of the container that admitted it.
+// pay subtracts a request's charge from the throughput of the container that admitted it.
 func (c *call) pay(charge float64) {
 	if c.payer != nil {
 		c.payer.Spend(c.srv.opt.Wall.Now(), charge)

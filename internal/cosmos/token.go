@@ -14,14 +14,15 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// A resource token lets its bearer do what one permission grants, for a while. It is
+// A resource token grants its bearer the rights of one permission for a limited time. Its form is
 //
 //	type=resource&ver=1&sig={MAC};{payload};
 //
-// where the payload is JSON in base64 and the MAC is HMAC-SHA256 of it with the master key, in base64. So the
-// server keeps no list of tokens: a token is good until it expires, whatever becomes of its permission.
+// where the payload is JSON in base64 and the MAC is HMAC-SHA256 of it with the master key, in base64.
+// Therefore the server stores no tokens: a token is valid until it expires, even if its permission is
+// changed or deleted.
 
-// Life of a resource token in seconds.
+// Lifetimes of a resource token in seconds.
 const (
 	minTokenLife     = 600
 	maxTokenLife     = 86400
@@ -30,20 +31,20 @@ const (
 
 // Grant is the payload of a resource token.
 type Grant struct {
-	Permission string          `json:"p"`           // rid
-	Container  string          `json:"c,omitempty"` // rid
+	Permission string          `json:"p"`           // rid of the permission
+	Container  string          `json:"c,omitempty"` // rid of the container
 	Type       string          `json:"t,omitempty"` // of a child: docs, sprocs, triggers, udfs
-	ID         string          `json:"i,omitempty"` // of the child, or
-	RID        string          `json:"r,omitempty"` // its rid
+	ID         string          `json:"i,omitempty"` // id of the child; or
+	RID        string          `json:"r,omitempty"` // rid of the child
 	Partition  json.RawMessage `json:"k,omitempty"`
 	Write      bool            `json:"w,omitempty"`
-	Issued     int64           `json:"n"` // seconds since 1970, by the clock of the data
+	Issued     int64           `json:"n"` // seconds since 1970, by the data's clock
 	Expires    int64           `json:"x"`
 
-	partition definition.PartitionKey // of Partition
+	partition definition.PartitionKey // parsed from Partition
 }
 
-// checkTokenLife checks how long the token of a permission is asked to live.
+// checkTokenLife checks the requested lifetime of a resource token.
 func (h *Headers) checkTokenLife() error {
 	if h.TokenLife != 0 && (h.TokenLife < minTokenLife || h.TokenLife > maxTokenLife) {
 		return BadRequest("The value specified for the header 'x-ms-documentdb-expiry-seconds' is invalid: it " +
@@ -52,7 +53,7 @@ func (h *Headers) checkTokenLife() error {
 	return nil
 }
 
-// issueToken makes a token for a permission. The token of a permission for something that is gone opens
+// issueToken makes a token for a permission. If the permission's resource no longer exists, the token grants
 // nothing.
 func (c *call) issueToken(permission store.Resource) string {
 	g := Grant{Permission: permission.RID, Issued: c.srv.db.Now().Unix()}
@@ -75,20 +76,20 @@ func (c *call) issueToken(permission store.Resource) string {
 	return "type=resource&ver=1&sig=" + c.srv.opt.Tokens.seal(text) + ";" + text + ";"
 }
 
-// Tokens seals the tokens of permissions, and opens them.
+// Tokens issues and verifies resource tokens.
 type Tokens struct {
 	macs sync.Pool // hash.Hash: keying one costs as much as using it
 }
 
-// NewTokens makes a Tokens from the account's key, decoded.
+// NewTokens makes Tokens with the account's decoded key.
 func NewTokens(key []byte) *Tokens {
 	t := new(Tokens)
 	t.macs.New = func() any { return hmac.New(sha256.New, key) }
 	return t
 }
 
-// seal is the MAC of a token's payload, in base64. Its first word keeps it apart from the signatures of
-// requests.
+// seal returns the MAC of a token's payload, in base64. The prefix "token" distinguishes it from signatures
+// of requests.
 func (t *Tokens) seal(payload string) string {
 	mac := t.macs.Get().(hash.Hash)
 	defer t.macs.Put(mac)
@@ -97,7 +98,7 @@ func (t *Tokens) seal(payload string) string {
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Open checks the seal of a resource token, which is what follows sig= in it, and takes the payload out.
+// Open verifies a resource token, given the part after sig=, and returns its payload.
 func (t *Tokens) Open(signature string) (*Grant, error) {
 	mac, rest, _ := strings.Cut(signature, ";")
 	payload, _, _ := strings.Cut(rest, ";")
@@ -122,15 +123,15 @@ func (t *Tokens) Open(signature string) (*Grant, error) {
 	return g, nil
 }
 
-// MalformedToken is the refusal of an authorization that cannot be read, and why.
+// MalformedToken returns the error for an authorization header that cannot be parsed.
 func MalformedToken(why string) error {
 	return Failure(StatusUnauthorized, 5001, "The authorization token is malformed: "+why+".")
 }
 
-// dateFormat is how dates are written in requests and answers: RFC 1123, in GMT.
+// dateFormat is the format of dates in requests and answers: RFC 1123, in GMT.
 const dateFormat = "Mon, 02 Jan 2006 15:04:05 GMT"
 
-// ParseDate reads an RFC 1123 date; some clients say UTC for GMT.
+// ParseDate parses an RFC 1123 date; some clients write UTC instead of GMT.
 func ParseDate(s string) (time.Time, error) {
 	at, err := time.Parse("Mon, 2 Jan 2006 15:04:05 GMT", s)
 	if err != nil {
@@ -139,7 +140,7 @@ func ParseDate(s string) (time.Time, error) {
 	return at, err
 }
 
-// checkLife refuses a token that has expired.
+// checkLife returns an error if the token has expired.
 func (g *Grant) checkLife(now time.Time) error {
 	if now.Unix() < g.Expires {
 		return nil

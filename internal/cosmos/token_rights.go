@@ -8,23 +8,23 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// need is what a request asks of a resource token. The zero value is out of any token's reach: it wants the
+// need is the right that a resource token must have for a request. A request with the zero value needs the
 // master key.
 type need uint8
 
 const (
 	needMaster need = iota
-	needToken       // any token that is valid
-	// one for the container, or for anything in it: clients read its settings before all else
+	needToken       // any valid token
+	// token for the container or anything in it: clients read the container's settings first
 	needNear
-	needRead     // mode Read or All, for the container or for the very thing
-	needWrite    // mode All, for the same
+	needRead     // mode Read or All, for the container or the resource itself
+	needWrite    // mode All, for the container or the resource itself
 	needReadAll  // mode Read or All, for the container
 	needWriteAll // mode All, for the container
 )
 
-// needs is the one place that says what a resource token can do: its shape is that of handlers. What is not
-// here, a replace of the container and its offer among it, is denied, with either mode.
+// needs maps each kind and operation to the right that it requires; its shape is that of handlers.
+// Operations that are not listed, such as replacing the container or its offer, are denied in either mode.
 var needs = [kindCount]struct{ feed, single [opCount]need }{
 	KindAccount:   {single: [opCount]need{OpRead: needToken}},
 	KindContainer: {single: [opCount]need{OpRead: needNear}},
@@ -48,7 +48,7 @@ var needs = [kindCount]struct{ feed, single [opCount]need }{
 	},
 	KindSproc: {
 		feed: scriptFeedNeeds,
-		// POST executes.
+		// OpCreate executes the procedure.
 		single: [opCount]need{OpRead: needRead, OpReplace: needWrite, OpDelete: needWrite,
 			OpCreate: needWrite},
 	},
@@ -62,15 +62,15 @@ var (
 	scriptNeeds = [opCount]need{OpRead: needRead, OpReplace: needWrite, OpDelete: needWrite}
 )
 
-// forbidden is the answer to a valid token that does not reach as far as the request.
+// forbidden returns the error for a valid token whose rights do not suffice.
 func forbidden() error {
 	return Failure(StatusForbidden, 0,
 		"Insufficient permissions provided in the authorization header for the corresponding request. Please "+
 			"retry with another authorization header.")
 }
 
-// Permit checks a request against what its client may do, which needs no body: a wire that asks before it
-// reads one spares the client sending it. Serve asks where nobody has.
+// Permit checks the rights of a request's client. It does not need the body: a wire can call it before it
+// reads the body, so that the client need not send it. Otherwise Serve calls it.
 func (s *Service) Permit(ctx context.Context, req *Request) error {
 	if req.permitted {
 		return nil
@@ -79,7 +79,7 @@ func (s *Service) Permit(ctx context.Context, req *Request) error {
 		return Failure(StatusForbidden, 0, "An import needs the master key.")
 	}
 	if req.Grant != nil {
-		c := s.begin(ctx, req, nil) // there is no answer yet
+		c := s.begin(ctx, req, nil) // no answer yet
 		defer c.end()
 		if err := s.permit(c, req.Grant); err != nil {
 			return err
@@ -89,7 +89,7 @@ func (s *Service) Permit(ctx context.Context, req *Request) error {
 	return nil
 }
 
-// permit checks a request against what its resource token grants.
+// permit checks a request against its resource token's grant.
 func (s *Service) permit(c *call, g *Grant) error {
 	if err := g.checkLife(s.db.Now()); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s *Service) permit(c *call, g *Grant) error {
 	if g.Container == "" || p.container.Info().RID != g.Container {
 		return forbidden()
 	}
-	// What runs later looks the container up anew: it must find this one.
+	// The handler locates the container again: it must find the same one.
 	c.in.IntendedRID = g.Container
 	if want == needNear {
 		return nil
@@ -119,7 +119,7 @@ func (s *Service) permit(c *call, g *Grant) error {
 	return s.permitInside(c, p, g, want)
 }
 
-// permitInside is permit for a request inside the container that the token is about.
+// permitInside is permit for requests inside the token's container.
 func (s *Service) permitInside(c *call, p place, g *Grant, want need) error {
 	if g.Type != "" && (want == needReadAll || want == needWriteAll || g.Type != c.childType()) {
 		return forbidden()
@@ -128,7 +128,7 @@ func (s *Service) permitInside(c *call, p place, g *Grant, want need) error {
 	case KindItem, KindAttachment, KindPartitionDelete, KindConflict:
 		return s.permitItems(c, p, g)
 	}
-	// A script is one for all partition keys: under a token for one key it can be read, and run in that key.
+	// A script applies to all partition keys. A token for one key may read it, and run it in that key.
 	running := c.req.Kind == KindSproc && !c.req.Feed && c.req.Operation == OpCreate
 	if running && !g.covers(c.in.PartitionKey) || !running && !g.partition.IsZero() && (want == needWrite ||
 		want == needWriteAll) {
@@ -145,7 +145,7 @@ func (s *Service) permitInside(c *call, p place, g *Grant, want need) error {
 	return nil
 }
 
-// childType is the keyword of what the request addresses in a container; an attachment is a part of its item.
+// childType returns the keyword of the addressed resource in a container; an attachment counts as its item.
 func (c *call) childType() string {
 	if c.req.Kind == KindAttachment {
 		return "docs"
@@ -153,12 +153,12 @@ func (c *call) childType() string {
 	return c.req.Kind.keyword()
 }
 
-// permitItems checks partition key and item. A request by rid is checked by the key of the item that it
-// names.
+// permitItems checks the partition key and the item. For a request by rid it checks the key of the item with
+// that rid.
 func (s *Service) permitItems(c *call, p place, g *Grant) error {
-	single := c.req.Address.N > 2 && c.req.Kind != KindConflict // it names an item
+	single := c.req.Address.N > 2 && c.req.Kind != KindConflict // the address has an item's id
 	if !single || g.Type == "" && !p.byRID {
-		// The operations of a batch that is no transaction have partition keys of their own.
+		// The operations of a batch that is not a transaction may have their own partition keys.
 		bulk := c.req.Operation == OpBatch && !c.in.Atomic
 		if !g.covers(c.in.PartitionKey) || bulk && !g.partition.IsZero() {
 			return forbidden()
@@ -176,7 +176,7 @@ func (s *Service) permitItems(c *call, p place, g *Grant) error {
 		}
 		asked = key
 	} else if g.RID != "" {
-		// The token knows the item by its rid, the request by its id.
+		// The token has the item's rid, the request has its id.
 		key, err := p.container.ResolveRID(c.ctx, g.RID)
 		if err != nil || key.ID != asked.ID || !asked.Partition.IsZero() &&
 			key.Partition.String() != asked.Partition.String() {
@@ -189,8 +189,8 @@ func (s *Service) permitItems(c *call, p place, g *Grant) error {
 	return nil
 }
 
-// covers reports whether a request for a partition key stays inside the token's. A token for a prefix of a
-// hierarchical key covers all keys below it.
+// covers reports whether a partition key is within the token's. A token for a prefix of a hierarchical key
+// covers all keys below it.
 func (g *Grant) covers(pk definition.PartitionKey) bool {
 	if g.partition.IsZero() {
 		return true

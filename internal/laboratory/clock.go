@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Clock is a clock as it stands.
+// Clock is the state of a clock.
 type Clock struct {
 	Now     string  `json:"now" format:"date-time"`
 	Frozen  bool    `json:"frozen" description:"It stands still."`
@@ -35,7 +35,7 @@ func (l *Laboratory) getClock(context.Context, *route.None) (Clock, error) {
 	return l.clockOf(l.db.Now(), l.db.Clock()), nil
 }
 
-// ClockChange is how a clock is to be moved. Its members apply in their order.
+// ClockChange is a change of a clock. Its members apply in the order of declaration.
 type ClockChange struct {
 	Real    yes             `json:"real,omitempty"`
 	Set     *route.Moment   `json:"set,omitempty"`
@@ -47,7 +47,7 @@ type ClockChange struct {
 	_       struct{}        `additionalProperties:"false" minProperties:"1"`
 }
 
-// change is the change as the store knows it.
+// change returns the change as the store's type.
 func (c *ClockChange) change() store.ClockChange {
 	out := store.ClockChange{Real: bool(c.Real), Rate: c.Rate, Freeze: c.Freeze}
 	if c.Set != nil {
@@ -59,7 +59,7 @@ func (c *ClockChange) change() store.ClockChange {
 	return out
 }
 
-// Settling is the part of a request that moves a clock which says when it is answered.
+// Settling is the part of a request to move a clock that determines when the request is answered.
 type Settling struct {
 	Settle bool `query:"settle" description:"Answer when what has expired is purged."`
 }
@@ -78,8 +78,8 @@ func (s *Settling) Find(_ *Laboratory, ec echo.Context) (err error) {
 	return nil
 }
 
-// settle waits until what has expired is purged, where that was asked for. Webhooks are delivered in their
-// own time.
+// settle waits until expired items are purged, if the request asks for that. It does not wait for items that
+// a paused, delayed or starved reaper holds back, nor for webhooks.
 func (l *Laboratory) settle(ctx context.Context, s Settling) error {
 	if !s.Settle {
 		return nil
@@ -114,7 +114,7 @@ type setDatabaseClockRequest struct {
 	Settling
 }
 
-// setDatabaseClock gives a database a clock of its own the first time.
+// setDatabaseClock changes a database's clock. The first call gives the database its own clock.
 func (l *Laboratory) setDatabaseClock(
 	ctx context.Context, in *setDatabaseClockRequest) (DatabaseClock, error) {
 	if _, err := in.database.SetClock(ctx, in.change()); err != nil {

@@ -1,11 +1,11 @@
 package laboratory
 
-// Connection is what a client needs to connect, beside the host's name and the master key, which whoever asks
-// has.
+// Connection is what a client needs to connect, except for the host and the master key, which it used for
+// this request.
 type Connection struct {
 	Ports  []int `json:"ports" nullable:"false" description:"Of Cosmos DB, each for HTTP and HTTPS."`
 	Direct bool  `json:"direct" description:"The same ports answer in direct mode, inside of TLS."`
-	// ServiceBus is nil where the server has no ports of Service Bus.
+	// ServiceBus is nil if the server has no ports for Service Bus.
 	ServiceBus *BusConnection `json:"serviceBus,omitempty"`
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Life says when a message dies, and why then.
+// Life describes when and why a message expires, and what happens to it then.
 type Life struct {
 	OwnTTL    *float64   `json:"ownTtl" description:"Seconds that its sender has given it; null: none."`
 	Effective *float64   `json:"effectiveTtl" description:"Seconds that it has; null: it does not expire."`
@@ -23,17 +23,17 @@ type Life struct {
 	Why       string     `json:"why" description:"The same for people."`
 }
 
-// purgedAtOnce is how many messages one step of a purge deletes.
+// purgedAtOnce is the number of messages that one step of a purge deletes.
 const purgedAtOnce = 1000
 
-// What becomes of a message that expires.
+// Outcomes of the expiry of a message.
 const (
 	thenKept   = "kept"
 	thenGone   = "deleted"
 	thenBuried = "dead-lettered"
 )
 
-// lifeOf says when a message dies, and why.
+// lifeOf returns when and why a message expires.
 func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) Life {
 	b, p := &d.Broker, e.Properties
 	life := Life{Source: "none", Then: thenKept}
@@ -97,14 +97,14 @@ func seconds(ms int64) *float64 {
 	return &s
 }
 
-// MessageForecast is when the messages of an entity expire.
+// MessageForecast counts the messages of an entity by the time of their expiry.
 type MessageForecast struct {
 	Now     time.Time `json:"now"`
 	Overdue int64     `json:"overdue" description:"Messages that have expired and are not purged."`
 	Coming  int64     `json:"coming" description:"Messages that will expire."`
 	Never   int64     `json:"never" description:"Messages that do not expire as they are."`
 	NextIn  float64   `json:"nextIn,omitempty" description:"Seconds until the first of them does."`
-	// By has second, minute, hour, day and month: steps in which something expires.
+	// By maps second, minute, hour, day and month to the steps in which something expires.
 	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Steps of a second, a minute ..."`
 }
 
@@ -155,13 +155,13 @@ func (l *Laboratory) forecastMessages(ctx context.Context, in *InEntity) (Messag
 	return out, nil
 }
 
-// momentOf is a moment in milliseconds since 1970. Senders may name any, and RFC 3339 has four digits for a
-// year: what lies before or behind these is the first moment of them, or the last.
+// momentOf returns the time at ms milliseconds since 1970. Senders may choose any time, but years in RFC
+// 3339 have four digits: earlier and later times become the first or the last time that it can express.
 func momentOf(ms int64) time.Time {
 	return time.UnixMilli(min(max(ms, firstMoment), lastMoment)).UTC()
 }
 
-// The first and the last moment that RFC 3339 can write.
+// The first and the last time, in milliseconds, that RFC 3339 can express.
 var (
 	firstMoment = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	lastMoment  = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli() - 1

@@ -14,9 +14,9 @@ const (
 		"slash, for the resource link. Bodies have no other members than these."
 )
 
-// describe makes the OpenAPI document of routes.
+// describe builds the OpenAPI document of the routes.
 func describe(all routes) (route.Description, error) {
-	own := reflect.TypeFor[store.OnExpire]().PkgPath() // the store's own structs have no other members
+	own := reflect.TypeFor[store.OnExpire]().PkgPath() // structs of the store are closed
 	return route.Describe(all, route.About{
 		Title: title, Text: about, Prefixes: []string{"Laboratory", "Route", "Store"},
 		Closed: func(pkgPath string) bool { return pkgPath == own },

@@ -1,20 +1,20 @@
-// Package laboratory is Mayfly's own surface, beside the protocol of Azure Cosmos DB: what reports when items
-// die and why, moves the clock, holds the reaper back, keeps snapshots. It lies under /_mayfly on the wire.
+// Package laboratory is Mayfly's own API beside the protocol of Azure Cosmos DB. It explains when and why
+// items expire, moves the clock, controls the reaper, and manages snapshots. Its paths are under /_mayfly.
 //
 //	routes*.go   the table: each route has a method, path, summary, request, answer and handler
-//	paths.go     the beginnings of paths
-//	members.go   the parts and kinds of members that request structs have, beside those of package route
+//	paths.go     common prefixes of paths
+//	members.go   parts and members of request structs, in addition to those of package route
 //	...          the handlers: a request struct in, an answer struct out
 //
-// Package route reads requests into the structs, sends the answers, and makes the OpenAPI document and the
-// page for people of the same structs.
+// Package route decodes requests into the structs, sends the answers, and generates the OpenAPI document and
+// the HTML page from the same structs.
 //
 // # The wire
 //
-// The package is mounted on a server of the protocol, which knows how a request is let in, read and answered.
-// Wire is what the laboratory needs of it. The server gives Register the middleware of routes that are open
-// to everybody, and that of those which need the master key. Handlers know no HTTP, but for those whose
-// answer is a stream.
+// The package is mounted on a server, which authorizes requests, reads them and sends answers. Interface
+// Wire is what the laboratory requires of that server. The server passes to Register the middleware for
+// public routes and for those that need the master key. Handlers are independent of HTTP, unless they stream
+// their answer.
 //
-// A failure is a *fault.Error or a *route.Error. The server answers both as it answers all others.
+// A failure is a *fault.Error or a *route.Error. The server answers both like its other errors.
 package laboratory

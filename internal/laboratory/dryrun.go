@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ItemKey names an item in an answer.
+// ItemKey identifies an item in an answer.
 type ItemKey struct {
 	ID           string          `json:"id"`
 	PartitionKey json.RawMessage `json:"partitionKey" is:"array" description:"A value for each path."`
@@ -21,7 +21,7 @@ type ItemKey struct {
 
 func keyOf(k store.Key) ItemKey { return ItemKey{k.ID, json.RawMessage(k.Partition.String())} }
 
-// DryRunAnswer is what a change of a container's defaultTtl would do now.
+// DryRunAnswer is the effect that a change of a container's defaultTtl would have now.
 type DryRunAnswer struct {
 	From     *int64 `json:"from" description:"The present default; null: off."`
 	To       *int64 `json:"to"`
@@ -31,34 +31,34 @@ type DryRunAnswer struct {
 	Method   string `json:"method" enum:"exact,estimated" description:"Estimated: leases were not looked at."`
 	Complete bool   `json:"complete" description:"False: time was up, and all counts are lower bounds."`
 	Expired  int64  `json:"expiredAlready"`
-	// Effects are by name; each living item is in one of them.
+	// Effects are by name. Each live item is counted in exactly one of them.
 	Effects map[string]DryRunEffect `json:"effects" nullable:"false" description:"By name."`
 	After   []DryRunDeadlines       `json:"deadlines" nullable:"false" description:"Of the living."`
 }
 
-// DryRunEffect is one effect of the change.
+// DryRunEffect is one effect of the change on items.
 type DryRunEffect struct {
 	Count    int64           `json:"count"`
 	Examples []DryRunExample `json:"examples,omitempty"`
 }
 
-// DryRunExample is an item that it concerns. A moment that is left out is never.
+// DryRunExample is an item affected. An omitted time means never.
 type DryRunExample struct {
 	ItemKey
 	Before string `json:"expiredAtBefore,omitempty" format:"date-time"`
 	After  string `json:"expiresAtAfter,omitempty" format:"date-time"`
 }
 
-// DryRunDeadlines counts items by when they expire.
+// DryRunDeadlines counts items by the time until they expire.
 type DryRunDeadlines struct {
 	Within string `json:"within" enum:"atOnce,minute,hour,day,week,month,later,never"`
 	Count  int64  `json:"count"`
 }
 
-// deadlineNames are those of the classes of inspect.DryRun.After.
+// deadlineNames are the names of the classes of inspect.DryRun.After.
 var deadlineNames = [...]string{"atOnce", "minute", "hour", "day", "week", "month", "later", "never"}
 
-// newDefault is a container's defaultTtl as it would be.
+// newDefault is the proposed defaultTtl of a container.
 type newDefault struct{ ttl.Seconds }
 
 // DecodeMember implements route.Member.

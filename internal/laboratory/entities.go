@@ -39,12 +39,12 @@ type Entity struct {
 	Accessed               time.Time `json:"accessed" description:"When it was used last."`
 }
 
-// Entities is a list of them.
+// Entities is a list of entities.
 type Entities struct {
 	Entities []Entity `json:"entities" nullable:"false"`
 }
 
-// limited is a duration; empty for none.
+// limited formats a duration; it returns "" for an unlimited one.
 func limited(d time.Duration) string {
 	if d == entity.Forever || d == 0 {
 		return ""
@@ -69,7 +69,7 @@ func entityOf(e entity.Entity) Entity {
 		AutoDeleteOnIdle:     limited(p.AutoDeleteOnIdle), Created: e.Created, Accessed: e.Accessed}
 }
 
-// InQueues is the part of a request that needs queues.
+// InQueues is the part of a request that requires queues.
 type InQueues struct {
 	queues *queue.Queues
 }
@@ -101,7 +101,7 @@ func (in *InEntity) Find(l *Laboratory, ec echo.Context) (err error) {
 	return ofQueues(err)
 }
 
-// ofQueues is an error of the queues as the laboratory's.
+// ofQueues converts an error of the queues to an error of the laboratory.
 func ofQueues(err error) error {
 	var own *entity.Error
 	if !errors.As(err, &own) {
@@ -136,7 +136,7 @@ func ofQueues(err error) error {
 	return &route.Error{Status: status, Message: own.Message}
 }
 
-// allEntities is more than there can be.
+// allEntities is a limit larger than any number of entities.
 const allEntities = 1 << 30
 
 func (l *Laboratory) listEntities(ctx context.Context, in *InQueues) (Entities, error) {
@@ -151,7 +151,7 @@ func (l *Laboratory) listEntities(ctx context.Context, in *InQueues) (Entities, 
 	return out, nil
 }
 
-// entitiesIn are the queues, and the topics, each before its subscriptions.
+// entitiesIn returns the queues, then the topics, each followed by its subscriptions.
 func entitiesIn(ctx context.Context, queues *queue.Queues) ([]entity.Entity, error) {
 	all, err := queues.List(ctx, entity.Queue, "", 0, allEntities)
 	if err != nil {
@@ -164,7 +164,7 @@ func entitiesIn(ctx context.Context, queues *queue.Queues) ([]entity.Entity, err
 	for _, t := range topics {
 		below, err := queues.List(ctx, entity.Subscription, t.Path, 0, allEntities)
 		if entity.CodeOf(err) == entity.CodeEntityNotFound && err != nil {
-			continue // deleted meanwhile
+			continue // deleted since List
 		}
 		if err != nil {
 			return nil, err

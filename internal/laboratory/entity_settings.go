@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// span is a duration: 90s, 30d, or as XML Schema writes it.
+// span is a duration such as 90s or 30d, or in the format of XML Schema.
 type span time.Duration
 
 // DecodeMember implements route.Member.
@@ -91,8 +91,7 @@ func (l *Laboratory) createEntity(ctx context.Context, in *createEntityRequest) 
 	return entityOf(e), ofQueues(err)
 }
 
-// patchEntityRequest leaves alone what it does not have; null puts a setting back to what it is in a new
-// entity.
+// patchEntityRequest changes only the members that it contains; null resets a setting to its default.
 type patchEntityRequest struct {
 	InEntity
 	Status                 setting[status] `json:"status,omitempty" nullable:"true"`
@@ -127,7 +126,7 @@ func (l *Laboratory) patchEntity(ctx context.Context, in *patchEntityRequest) (E
 	return entityOf(e), ofQueues(err)
 }
 
-// status is what an entity refuses.
+// status is an entity's status: which operations it refuses.
 type status entity.Status
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	heartbeat     = 15 * time.Second // between two signs of life on a stream of events, in real time
-	streamTimeout = 2 * time.Minute  // in which a client has to take what is sent to it
-	fromNow       = "now"            // as a position: what expires from now on
+	heartbeat     = 15 * time.Second // interval of heartbeats on a stream of events, in real time
+	streamTimeout = 2 * time.Minute  // time within which a client must read what is sent
+	fromNow       = "now"            // as a position: only future events
 )
 
 type eventsRequest struct {
@@ -26,14 +26,14 @@ type eventsRequest struct {
 	After string `query:"after" description:"The position to begin behind; now: the end."`
 	Wait  int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds to wait for a first event."`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" description:"Of a page."`
-	// Last is what a client says that reconnects; it goes before After.
+	// Last is sent by a client that reconnects. It takes precedence over After.
 	Last string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
 	Patience
 	Room
 	_ struct{} `takes:"events take %"`
 }
 
-// Events are a page of a container's log of expiries.
+// Events is a page of a container's expiry log.
 type Events struct {
 	Events   []Event `json:"events" nullable:"false"`
 	Position string  `json:"position" description:"Behind them: where to go on."`
@@ -43,7 +43,7 @@ type Events struct {
 // Verbatim implements route.Verbatim.
 func (*Events) Verbatim() {}
 
-// Event is an expiry.
+// Event is an expiry event.
 type Event struct {
 	ID           string         `json:"id"`
 	PartitionKey []any          `json:"partitionKey" nullable:"false" description:"{}: no value."`
@@ -53,7 +53,7 @@ type Event struct {
 	Range        string         `json:"range" description:"The id of the partition key range."`
 	Document     map[string]any `json:"document" nullable:"false" description:"As it was."`
 
-	text []byte // all of it as the store writes it
+	text []byte // the complete event as the store renders it
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -67,7 +67,7 @@ func eventsOf(p *store.ExpirationsPage) Events {
 	return out
 }
 
-// from is the position that a request begins at.
+// from returns the position at which a request begins.
 func (in *eventsRequest) from(ctx context.Context) (string, error) {
 	after := in.After
 	if in.Last != "" {
@@ -79,8 +79,8 @@ func (in *eventsRequest) from(ctx context.Context) (string, error) {
 	return after, nil
 }
 
-// events gives a page of a container's log of expiries behind a position; without one from its beginning.
-// Where there are none yet it waits for so many seconds of real time.
+// events returns a page of a container's expiry log after a position, or from its beginning. If there are no
+// events yet, it waits for in.Wait seconds of real time.
 func (l *Laboratory) events(ctx context.Context, in *eventsRequest) (Events, error) {
 	after, err := in.from(ctx)
 	if err != nil {
@@ -102,8 +102,8 @@ func (l *Laboratory) events(ctx context.Context, in *eventsRequest) (Events, err
 	return eventsOf(&page), nil
 }
 
-// untilExpired waits for an event behind a position. Where none comes, at is the position behind what was
-// passed over.
+// untilExpired waits for an event after a position. If none comes, at is the position up to which the log
+// was read.
 func (l *Laboratory) untilExpired(ctx context.Context, in *eventsRequest, after string) (come bool, at string,
 	err error) {
 	patient, end := in.Patience.wait(ctx, time.Duration(in.Wait)*time.Second)
@@ -114,13 +114,13 @@ func (l *Laboratory) untilExpired(ctx context.Context, in *eventsRequest, after 
 	case err == nil || patient.Err() == nil:
 	case ctx.Err() != nil:
 		err = fault.New(fault.CodeCanceled, "The request was cancelled.")
-	default: // nothing has come, or the server shuts down
+	default: // timeout or shutdown
 		return false, f.after, nil
 	}
 	return err == nil, f.after, err
 }
 
-// follower reads a log of expiries as it grows.
+// follower reads an expiry log as it grows.
 type follower struct {
 	l     *Laboratory
 	coll  *store.Container
@@ -128,9 +128,9 @@ type follower struct {
 	limit int
 }
 
-// next returns the entries behind the follower's position and moves it. Where there are none yet it waits:
-// until there are some, until ctx ends or the server shuts down (its error tells), or until tick, which it
-// reports as idle and which may be nil.
+// next returns the entries after the follower's position and advances the position. If there are none, it
+// waits until there are some, until ctx ends or the server shuts down (returning an error), or until tick
+// fires, which it reports as idle. tick may be nil.
 func (f *follower) next(ctx context.Context, tick <-chan time.Time) (
 	page store.ExpirationsPage, idle bool, err error) {
 	for {
@@ -144,7 +144,7 @@ func (f *follower) next(ctx context.Context, tick <-chan time.Time) (
 		}
 		select {
 		case <-grown:
-		case <-replaced: // perhaps the whole store was
+		case <-replaced: // the store may have been replaced
 		case <-tick:
 			return page, true, nil
 		case <-ctx.Done():
@@ -162,7 +162,7 @@ const streamText = `For as long as the client listens: "expired" with an event a
 	`"end" with a message where nothing more is to come. A line that begins with a colon says each 15 ` +
 	`seconds that the server is there.`
 
-// serveEvents answers with server-sent events where the client accepts them, else with a page.
+// serveEvents answers with server-sent events if the client accepts them, otherwise with a page.
 func (l *Laboratory) serveEvents(ec echo.Context, in *eventsRequest) error {
 	q := ec.Request()
 	if q.Method == http.MethodGet && strings.Contains(q.Header.Get("Accept"), eventKind) {
@@ -175,7 +175,7 @@ func (l *Laboratory) serveEvents(ec echo.Context, in *eventsRequest) error {
 	return route.Send(l.opt.Wire, ec, http.StatusOK, &page)
 }
 
-// streamEvents answers with server-sent events until the client goes, the server shuts down or the log ends.
+// streamEvents sends server-sent events until the client disconnects, the server shuts down or the log ends.
 func (l *Laboratory) streamEvents(ec echo.Context, in *eventsRequest) error {
 	ctx := ec.Request().Context()
 	after, err := in.from(ctx)
@@ -183,7 +183,7 @@ func (l *Laboratory) streamEvents(ec echo.Context, in *eventsRequest) error {
 		return err
 	}
 	f := follower{l: l, coll: in.container, after: after, limit: in.Limit}
-	page, err := f.coll.Expirations(ctx, f.after, f.limit) // what is wrong with the request is still a status
+	page, err := f.coll.Expirations(ctx, f.after, f.limit) // errors can still be answered with a status
 	if err != nil {
 		return err
 	}
@@ -219,15 +219,15 @@ type eventWriter struct {
 func (l *Laboratory) newEventWriter(ec echo.Context, limits *http.ResponseController) *eventWriter {
 	h := ec.Response().Header()
 	h["Content-Type"] = []string{eventKind}
-	h["x-accel-buffering"] = []string{"no"} // proxies pass each event on at once
-	_ = limits.SetReadDeadline(time.Time{}) // a connection without limits (a test's) cannot lift them
+	h["x-accel-buffering"] = []string{"no"} // prevents buffering by proxies
+	_ = limits.SetReadDeadline(time.Time{}) // fails on a test's connection, which has no deadlines
 	l.opt.Wire.Stream(ec)
 	ec.Response().WriteHeader(http.StatusOK)
 	return &eventWriter{out: ec.Response(), limits: limits}
 }
 
-// page writes what a page has. The id of the last event is the page's position, so that a reader who goes on
-// from there does not look again at what was passed over.
+// page writes the events of a page. The id of the last event is the page's position, so that a client that
+// resumes there does not scan skipped entries again.
 func (w *eventWriter) page(p *store.ExpirationsPage) {
 	if p.Lost {
 		w.b = append(w.b, "event: lost\ndata: "+
@@ -246,7 +246,7 @@ func (w *eventWriter) end(err error) {
 	w.b = append(w.b, "\n\n"...)
 }
 
-// flush sends what was written; false where the client is gone, or takes nothing for too long.
+// flush sends the buffered events. It returns false if the client is gone or does not read in time.
 func (w *eventWriter) flush() bool {
 	_ = w.limits.SetWriteDeadline(ttl.Real{}.Now().Add(streamTimeout))
 	if _, err := w.out.Write(w.b); err != nil {
@@ -257,10 +257,10 @@ func (w *eventWriter) flush() bool {
 	return true
 }
 
-// jsonText is a text as a JSON object with a message.
+// jsonText returns a JSON object with a message.
 func jsonText(message string) []byte {
 	b, err := json.Marshal(map[string]string{"message": message})
-	if err != nil { // a text always has a JSON form
+	if err != nil { // cannot happen for a string
 		return []byte("{}")
 	}
 	return b

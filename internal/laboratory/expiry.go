@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ItemExpiry reports when an item expires, and why.
+// ItemExpiry describes when and why an item expires.
 type ItemExpiry struct {
 	State      string `json:"state" enum:"live,ghost,purged,unknown" description:"A ghost is not purged yet."`
 	Source     string `json:"source,omitempty" enum:"item,container,floor,lease,off" description:"Why."`
@@ -32,7 +32,7 @@ type ItemExpiry struct {
 	Explain    string `json:"explain" description:"The same as a sentence for people."`
 }
 
-// Policy is what a container's default has to do with it.
+// Policy is the container's default time to live.
 type Policy struct {
 	DefaultTTL *int64 `json:"defaultTtl" description:"Seconds; -1: for ever; null: TTL is off."`
 	Path       string `json:"ttlPropertyPath,omitempty" description:"From what times to live count."`
@@ -62,7 +62,7 @@ func itemExpiry(e inspect.Expiry) ItemExpiry {
 	return out
 }
 
-// defaultTTL is a container's default as JSON has it: null is off.
+// defaultTTL returns a container's default for JSON: nil if TTL is off.
 func defaultTTL(s ttl.Seconds) *int64 {
 	if s == ttl.Absent {
 		return nil
@@ -77,7 +77,7 @@ type explainItemRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-// explainItem fails with 404 for an item of which nothing is known.
+// explainItem explains an item's expiry. It fails with 404 for an unknown item.
 func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (ItemExpiry, error) {
 	e, err := in.container.ExplainItem(ctx, in.PartitionKey.PartitionKey, in.ID)
 	if err != nil {
@@ -89,8 +89,8 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 	return itemExpiry(e), nil
 }
 
-// Room is the part of a request whose answer may be large. Who makes it takes the room before: many readers
-// at once, who do not read, would fill the memory with what each waits to be sent.
+// Room is the part of a request whose answer may be large. The handler reserves memory with take before it
+// builds the answer: otherwise many clients that do not read could fill the memory with answers.
 type Room struct{ take func() error }
 
 // Find implements route.Finder.
@@ -99,7 +99,7 @@ func (r *Room) Find(l *Laboratory, ec echo.Context) error {
 	return nil
 }
 
-// Patience is the part of a request that may wait long.
+// Patience is the part of a request that may wait for a long time.
 type Patience struct {
 	l      *Laboratory
 	limits *http.ResponseController
@@ -111,10 +111,10 @@ func (p *Patience) Find(l *Laboratory, ec echo.Context) error {
 	return nil
 }
 
-// wait is the context of a request that waits: it ends after so long in real time, or when the server shuts
-// down. The connection's own time limits are lifted for this request. end must be called.
+// wait returns a context for a request that waits. It ends after d of real time, or when the server shuts
+// down. The connection's deadlines are lifted for this request. The caller must call end.
 func (p *Patience) wait(ctx context.Context, d time.Duration) (patient context.Context, end func()) {
-	// A connection that has no limits (a test's) cannot lift them.
+	// Lifting fails on a test's connection, which has no deadlines.
 	_ = p.limits.SetReadDeadline(time.Time{})
 	_ = p.limits.SetWriteDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(ctx)
@@ -136,7 +136,7 @@ func (p *Patience) wait(ctx context.Context, d time.Duration) (patient context.C
 	}
 }
 
-// draining reports whether the server shuts down.
+// draining reports whether the server is shutting down.
 func (l *Laboratory) draining() bool {
 	select {
 	case <-l.opt.Draining:
@@ -161,7 +161,7 @@ type waitRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-// WaitAnswer is how things are now that a wait is over.
+// WaitAnswer is the state at the end of a wait.
 type WaitAnswer struct {
 	Until string      `json:"until" enum:"expired,purged,feed,quiet"`
 	Item  *ItemExpiry `json:"item,omitempty"` // not for "quiet"
@@ -170,7 +170,7 @@ type WaitAnswer struct {
 	Now   string      `json:"now" format:"date-time"`
 }
 
-// wait answers when that has come about, or 408 after so many seconds of real time.
+// wait answers when the requested condition holds, or with 408 after in.Timeout seconds of real time.
 func (l *Laboratory) wait(ctx context.Context, in *waitRequest) (WaitAnswer, error) {
 	what, known := waits[in.Until]
 	switch {

@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Explanation is the plan of a query, and what running it for one page took.
+// Explanation is the plan of a query, and the metrics of running it for one page.
 type Explanation struct {
-	// Plan is a tree as text, a line a node; the rows of a node come from the one below.
+	// Plan is a tree in text form, one node per line; the rows of a node come from the one below it.
 	Plan    string         `json:"plan" description:"A line a node; its rows come from the one below."`
 	Metrics ExplainMetrics `json:"metrics"`
 	Indexes ExplainIndexes `json:"indexes"`
@@ -27,7 +27,7 @@ type Explanation struct {
 // Receipt implements route.Charged.
 func (e *Explanation) Receipt() store.Receipt { return e.receipt }
 
-// ExplainMetrics are the figures of the page: times in milliseconds, sizes in bytes of JSON text.
+// ExplainMetrics are the metrics of the page: times in milliseconds, sizes in bytes of JSON text.
 type ExplainMetrics struct {
 	ElapsedMs        float64 `json:"elapsedMs" description:"From the first look at a document to the last."`
 	LoadMs           float64 `json:"loadMs" description:"Of it, reading documents."`
@@ -42,22 +42,22 @@ type ExplainMetrics struct {
 	UDFCalls         int64   `json:"udfCalls"`
 }
 
-// ExplainIndexes are the indexes that the query used, and those that it would if the policy had them.
+// ExplainIndexes are the indexes that the query used, and those that it would use if the policy had them.
 type ExplainIndexes struct {
 	Utilized  IndexList `json:"utilized"`
 	Potential IndexList `json:"potential"`
-	// EntryCharge is what an index costs later on.
+	// EntryCharge is the cost of one index entry for writes.
 	EntryCharge float64 `json:"entryCharge" description:"RU that a write costs more for each entry."`
 }
 
-// IndexList names indexes as an indexing policy does: "/a/?" for a single path, "/a ASC" for one of a
+// IndexList names indexes as an indexing policy does: "/a/?" for a single path, "/a ASC" for a path of a
 // composite index.
 type IndexList struct {
 	Single    []string   `json:"single" nullable:"false"`
 	Composite [][]string `json:"composite" nullable:"false"`
 }
 
-// parameters are those of a query.
+// parameters are the parameters of a query.
 type parameters []store.Parameter
 
 // DecodeMember implements route.Member.
@@ -80,7 +80,7 @@ func (parameters) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// pageLength is how many rows are asked for.
+// pageLength is the requested number of rows.
 type pageLength int
 
 // DecodeMember implements route.Member.
@@ -112,8 +112,8 @@ type explainRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-// explainQuery runs a query for one page and reports how it went. Without a partition key it goes over the
-// whole container.
+// explainQuery runs a query for one page and returns its plan and metrics. Without a partition key the query
+// covers the whole container.
 func (l *Laboratory) explainQuery(ctx context.Context, in *explainRequest) (Explanation, error) {
 	d, err := l.db.Database(string(in.Database))
 	if err != nil {
@@ -151,8 +151,8 @@ func explainMetrics(s query.Stats) ExplainMetrics {
 	}
 }
 
-// milliseconds are those of a time that was taken: 0.01 at least.
+// milliseconds returns d in milliseconds, at least 0.01.
 func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0.01) }
 
-// present is a list that JSON does not show as null.
+// present returns a non-nil copy of a list, so that JSON does not show null.
 func present[T any](list []T) []T { return append([]T{}, list...) }

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
-// Fault is a rule by which operations fail on demand, and what it has done.
+// Fault is a fault injection rule and its counters.
 type Fault struct {
 	ID           string   `json:"id"`
 	Fault        string   `json:"fault" enum:"429,449,410,503,408,latency,drop,lockLost,detach"`
@@ -35,7 +35,7 @@ type Fault struct {
 	Ended        bool     `json:"ended" description:"It hits none any more."`
 }
 
-// Faults is a list of them, in the order in which operations are held against them.
+// Faults is a list of rules, in the order in which they are matched.
 type Faults struct {
 	Faults []Fault `json:"faults" nullable:"false"`
 }
@@ -149,7 +149,7 @@ func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, er
 	return faultOf(s), nil
 }
 
-// ofRules is a refusal of a rule as the laboratory's.
+// ofRules converts a *inject.RuleError to an error of the laboratory.
 func ofRules(err error) error {
 	var refused *inject.RuleError
 	switch {

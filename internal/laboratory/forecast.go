@@ -7,10 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// How a count was made.
+// Methods of counting.
 const (
 	exact     = "exact"
-	estimated = "estimated" // leases were not looked at
+	estimated = "estimated" // leases were ignored
 )
 
 func method(isExact bool) string {
@@ -20,7 +20,7 @@ func method(isExact bool) string {
 	return estimated
 }
 
-// ForecastAnswer is what is going to expire.
+// ForecastAnswer counts the items that will expire.
 type ForecastAnswer struct {
 	Now      string `json:"now" format:"date-time"`
 	Method   string `json:"method" enum:"exact,estimated" description:"Estimated: leases were not looked at."`
@@ -30,11 +30,11 @@ type ForecastAnswer struct {
 	Coming   int64  `json:"coming" description:"Items that will expire."`
 	NextIn   int64  `json:"nextIn,omitempty" description:"Seconds until the first of them does."`
 	NextAt   string `json:"nextAt,omitempty" format:"date-time" description:"The same by its clock."`
-	// By has second, minute, hour, day and month: steps in which something expires.
+	// By maps second, minute, hour, day and month to the steps in which something expires.
 	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Steps of a second, a minute ..."`
 }
 
-// ForecastStep is how many items expire behind From and up to To.
+// ForecastStep is the number of items that expire after From and not after To.
 type ForecastStep struct {
 	From  int64 `json:"from" description:"Seconds from now."`
 	To    int64 `json:"to" description:"Seconds from now."`
@@ -68,7 +68,7 @@ func (l *Laboratory) forecast(ctx context.Context, in *InContainer) (ForecastAns
 	return forecastAnswer(f), nil
 }
 
-// forecastAll is that of all containers together.
+// forecastAll returns the forecast for all containers together.
 func (l *Laboratory) forecastAll(ctx context.Context, _ *route.None) (ForecastAnswer, error) {
 	f, err := l.db.Forecast(ctx)
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
-// Health is the answer of a server that works.
+// Health is the answer of a healthy server.
 type Health struct {
 	Status string `json:"status" enum:"ok"`
 }
 
 func (l *Laboratory) live(context.Context, *route.None) (Health, error) { return Health{"ok"}, nil }
 
-// ready says that the store takes writes and gives them back.
+// ready reports whether the store accepts writes and can read them back.
 func (l *Laboratory) ready(ctx context.Context, _ *route.None) (Health, error) {
 	if l.opt.Ready != nil {
 		if err := l.opt.Ready(ctx); err != nil {
@@ -23,7 +23,7 @@ func (l *Laboratory) ready(ctx context.Context, _ *route.None) (Health, error) {
 	return Health{"ok"}, nil
 }
 
-// certificate is what clients have to trust.
+// certificate returns the certificate that clients must trust.
 func (l *Laboratory) certificate(context.Context, *route.None) (route.Text, error) {
 	if len(l.opt.CertPEM) == 0 {
 		return route.Text{}, route.NotFound("This server has no certificate: it runs without TLS.")

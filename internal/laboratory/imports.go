@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// documents are those of an import.
+// documents are the documents of an import.
 type documents struct{ list jsondoc.Value }
 
 // DecodeMember implements route.Member.
@@ -41,14 +41,14 @@ type importRequest struct {
 	_         struct{}  `additionalProperties:"false"`
 }
 
-// Imported are the results of an import, one for each document. They have no documents.
+// Imported are the results of an import, one for each document, without the documents.
 type Imported struct {
 	results []ImportResult
 	receipt store.Receipt
 	mixed   bool
 }
 
-// ImportResult is what became of a document.
+// ImportResult is the result for one document.
 type ImportResult struct {
 	Status     int     `json:"statusCode" description:"201, 200 of one that was replaced, or of a failure."`
 	Substatus  int     `json:"subStatusCode,omitempty"`
@@ -77,8 +77,8 @@ func (i *Imported) MarshalJSON() ([]byte, error) {
 	return jsondoc.Marshal(i.results)
 }
 
-// importItems upserts up to 100 documents, or creates them, each with the age that it has; see
-// store.ParseImport. The partition key is that of the document. It ends with ctx between any two of them.
+// importItems upserts or creates up to 100 documents, each with its own age; see store.ParseImport. The
+// partition key is taken from each document. If ctx ends, the import stops after the current document.
 func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (Imported, error) {
 	if in.Documents.list.Kind() != jsondoc.Array {
 		return Imported{}, route.BadRequest("'documents' must be an array of documents.")

@@ -13,72 +13,70 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Wire is the protocol around the laboratory: what the server gives to every request, whoever answers it.
+// Wire is the part of the server that the laboratory uses to read requests and to answer them.
 type Wire interface {
 	route.Wire
-	// Enter is called with the container that the request is about. Its error ends the request.
+	// Enter is called with the container that the request addresses. An error ends the request.
 	Enter(ec echo.Context, d *store.Database, c *store.Container) error
-	// Reserve waits for the memory of a large answer, before that is made. Its error ends the request.
+	// Reserve waits for the memory of a large answer before it is built. An error ends the request.
 	Reserve(ec echo.Context) error
-	// Stream completes the head of an answer whose body is written as it comes.
+	// Stream completes the head of an answer whose body is streamed.
 	Stream(ec echo.Context)
 }
 
-// Failure is what the wire makes of an error.
+// Failure is an error as the wire answers it.
 type Failure struct {
 	Status, Substatus int // Substatus 0: none
 	Message           string
 }
 
-// Options connect a Laboratory with its server. Wire, Wall, Classify and Faults are required.
+// Options configure a Laboratory. Wire, Wall, Classify and Faults are required.
 type Options struct {
 	Wire Wire
-	// Wall tells the real time, by which waits end; never the data's clock.
+	// Wall is the real-time clock, which limits waits. It must not be the data's clock.
 	Wall ttl.Clock
-	// Classify tells of an error how the wire would answer a request that ends with it.
+	// Classify returns the answer that the wire would give to a request that fails with an error.
 	Classify func(error) Failure
-	// Draining is closed when the server begins to shut down: nobody waits any longer. nil: it never does.
+	// Draining is closed when the server begins to shut down; then all waits end. nil: never closed.
 	Draining <-chan struct{}
-	// Trusted tells of a request for an open route whether it shows the master key all the same. Default:
-	// none does.
+	// Trusted reports whether a request for a public route carries the master key anyway. Default: false.
 	Trusted func(ec echo.Context) bool
-	// Ready says whether the store works. Default: always.
+	// Ready reports whether the store works. Default: always.
 	Ready func(context.Context) error
 	// CertPEM is the server's certificate as PEM text; nil: it has none.
 	CertPEM []byte
-	// Webhooks reports how the webhooks stand, for the metrics; nil where nobody delivers to any.
+	// Webhooks returns the state of webhook delivery for the metrics; nil if no webhooks are delivered.
 	Webhooks func() []WebhookMetrics
-	// CheckWebhook reports why a webhook must not be set: where its URL leads is not allowed. Default: any
-	// may be.
+	// CheckWebhook returns an error if the URL of a webhook is not allowed. Default: all URLs are allowed.
 	CheckWebhook func(ctx context.Context, url string) error
-	// Queues are the queues and topics beside the documents; nil: there are none.
+	// Queues are the queues and topics; nil: there are none.
 	Queues *queue.Queues
-	// Faults are the faults on demand. Required.
+	// Faults are the fault injection rules. Required.
 	Faults *inject.Rules
 	// Requests is the log of requests; nil: there is none.
 	Requests *requests.Log
-	// Connection is what clients need to connect; nil: not known.
+	// Connection is the data that clients need to connect; nil: unknown.
 	Connection *Connection
 }
 
-// WebhookMetrics is how a webhook stands.
+// WebhookMetrics is the state of a webhook.
 type WebhookMetrics struct {
 	Database, Container, URL string
-	Delivered                uint64 // events that its endpoint has confirmed since the start
-	Failures                 int    // of its endpoint, in a row
-	Refused                  bool   // it leads to an address that is not allowed
+	Delivered                uint64 // events confirmed by its endpoint since the start
+	Failures                 int    // consecutive failures of its endpoint
+	Refused                  bool   // its address is not allowed
 }
 
-// Laboratory answers the requests for Mayfly's own surface. It has no goroutine of its own, and no state but
-// who plants a seed, and the receivers whose streams are open.
+// Laboratory serves Mayfly's own API. It has no goroutine of its own. Its only state is the lock for loading
+// seeds and the receivers whose streams are open.
 type Laboratory struct {
 	opt       Options
 	db        *store.DB
-	planting  chan struct{} // holds one while a seed is planted
+	planting  chan struct{} // semaphore of one: held while a seed is loaded
 	receivers receivers
 }
 
-// New makes the laboratory of a database.
+// New returns the laboratory of a database.
 func New(db *store.DB, o Options) *Laboratory {
 	return &Laboratory{opt: o, db: db, planting: make(chan struct{}, 1)}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Lease is how an item is kept from expiring.
+// Lease prevents an item from expiring until it ends.
 type Lease struct {
 	ID    string `json:"id"`
 	Until int64  `json:"leaseUntil" description:"Seconds since 1970, when it ends. 0: there is none."`
@@ -18,7 +18,7 @@ type Lease struct {
 
 const leaseLengthText = "'seconds' must be a whole number: how long the lease is to be."
 
-// leaseLength is in seconds. The store says which are too long.
+// leaseLength is in seconds. The store checks the maximum.
 type leaseLength int
 
 // DecodeMember implements route.Member.

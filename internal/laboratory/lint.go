@@ -2,13 +2,13 @@ package laboratory
 
 import "context"
 
-// LintAnswer is what is odd about a container's default, and about what was written since the start.
+// LintAnswer lists the lint findings for a container's default, and for items written since the start.
 type LintAnswer struct {
 	Container []LintFinding `json:"container" nullable:"false"`
 	Items     []LintFinding `json:"items" nullable:"false" description:"Of writes since the start."`
 }
 
-// LintFinding is one rule that was broken.
+// LintFinding is a violated lint rule.
 type LintFinding struct {
 	Rule    string    `json:"rule"`
 	Explain string    `json:"explain"`
@@ -16,7 +16,7 @@ type LintFinding struct {
 	Last    *LintItem `json:"last,omitempty"`
 }
 
-// LintItem is the last write that broke a rule.
+// LintItem is the last write that violated a rule.
 type LintItem struct {
 	ItemKey
 	TTL int64  `json:"ttl,omitempty" description:"The item's own."`

@@ -35,7 +35,7 @@ func (in *InDatabase) Find(l *Laboratory, ec echo.Context) (err error) {
 	return err
 }
 
-// catchUp lets a request see what other servers over the same data have defined.
+// catchUp loads definitions made by other servers over the same data.
 func (l *Laboratory) catchUp(ec echo.Context) error {
 	_, err := l.db.CatchUp(ec.Request().Context())
 	return err
@@ -93,7 +93,7 @@ func (partitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// yes is true.
+// yes is a boolean that must be true.
 type yes bool
 
 // DecodeMember implements route.Member.
@@ -112,7 +112,7 @@ func (yes) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// setting is a member that replaces a part of what there is: null clears it, absence leaves it alone.
+// setting is a member that changes one setting: null clears it, absence leaves it unchanged.
 type setting[T any] struct {
 	given bool
 	value T
@@ -135,7 +135,7 @@ func (s *setting[T]) DecodeMember(name string, v jsondoc.Value) error {
 	return nil
 }
 
-// kind is the kind of JSON that the setting is written as. A type that reads itself is written as a string.
+// kind returns the JSON kind of the setting. A type that implements json.Unmarshaler is a string.
 func (s *setting[T]) kind() jsondoc.Kind {
 	if _, ok := any(&s.value).(json.Unmarshaler); ok {
 		return jsondoc.String
@@ -151,7 +151,7 @@ func (s *setting[T]) kind() jsondoc.Kind {
 	return jsondoc.Object
 }
 
-// apply puts the setting in the place of another, where it was given.
+// apply assigns the setting to *to if it was given.
 func (s *setting[T]) apply(to *T) {
 	if s.given {
 		*to = s.value
@@ -160,7 +160,7 @@ func (s *setting[T]) apply(to *T) {
 
 func second(s int64) string { return time.Unix(s, 0).UTC().Format(time.RFC3339) }
 
-// shortened is the beginning of a text that is longer than most bytes.
+// shortened returns the text, truncated to most bytes, as valid UTF-8.
 func shortened(text string, most int) string {
 	if len(text) > most {
 		text = text[:most] + "..."

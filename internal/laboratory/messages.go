@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Message is a message, with what is to become of it.
+// Message is a message and its expiry.
 type Message struct {
 	Number        int64     `json:"sequenceNumber"`
 	State         string    `json:"state" enum:"active,deferred,scheduled"`
@@ -44,12 +44,12 @@ type Message struct {
 	Life      Life   `json:"life"`
 }
 
-// Messages is a list of them.
+// Messages is a list of messages.
 type Messages struct {
 	Messages []Message `json:"messages" nullable:"false"`
 }
 
-// OfStore is the part of a body that chooses between an entity and its dead letters.
+// OfStore is the part of a body that selects an entity or its dead letters.
 type OfStore struct {
 	DeadLetters bool `json:"deadLetters,omitempty" description:"Those that have died there."`
 }
@@ -80,7 +80,7 @@ func (l *Laboratory) peekMessages(ctx context.Context, in *peekRequest) (Message
 	return in.tell(list), nil
 }
 
-// tell is a list of messages as people read it.
+// tell converts a list of messages to the form of the answer.
 func (in *peekRequest) tell(list []queue.Delivery) Messages {
 	out := Messages{make([]Message, len(list))}
 	for i := range list {
@@ -123,7 +123,7 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Message
 	return peek.tell(list), nil
 }
 
-// messageOf is a message as people read it.
+// messageOf converts a message to the form of the answer.
 func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 	m, b := d.Message, &d.Broker
 	out := Message{Number: b.SequenceNumber, State: stateOf(b.State), DeliveryCount: b.DeliveryCount,
@@ -146,8 +146,8 @@ func messageOf(d *queue.Delivery, e *entity.Entity, dead bool) Message {
 	return out
 }
 
-// bodyOf is the body of a message as text, or in base64 where it is no text. A value or a sequence of AMQP is
-// as it is encoded.
+// bodyOf returns a message's body as text, or in base64 if it is not text. AMQP values and sequences are
+// returned in their encoded form.
 func bodyOf(m *message.Message) (text, encoded string) {
 	data, ok := m.Data()
 	if !ok {

@@ -11,21 +11,21 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// Moved is how many messages something was done with.
+// Moved is the number of messages processed, and those that failed.
 type Moved struct {
 	Messages int       `json:"messages"`
 	Failed   []Refused `json:"failed,omitempty" description:"Those that stayed."`
 }
 
-// Refused is a message with which something could not be done.
+// Refused is a message that could not be processed.
 type Refused struct {
 	Number    int64  `json:"sequenceNumber,omitempty"`
 	LockToken string `json:"lockToken,omitempty"`
 	Message   string `json:"message" description:"Why."`
 }
 
-// each does something with each of several messages that are named, and counts. It goes on where one is
-// refused; ends reports an error that ends the request.
+// each calls do for each of the messages and counts successes. If a message is refused, it continues with
+// the next one; any other error ends the request.
 func (out *Moved) each(ctx context.Context, numbers []int64, do func(number int64) error) error {
 	for _, number := range numbers {
 		if ctx.Err() != nil {
@@ -45,7 +45,8 @@ func (out *Moved) each(ctx context.Context, numbers []int64, do func(number int6
 	return nil
 }
 
-// refusal is what the queues say of one message; ended is an error that concerns all of them.
+// refusal returns the text of an error that concerns a single message; ended is an error that concerns the
+// whole request.
 func refusal(err error) (text string, ended error) {
 	switch entity.CodeOf(err) {
 	case entity.CodeMessageNotFound, entity.CodeMessageLockLost, entity.CodeSessionLockLost,
@@ -65,8 +66,8 @@ type resubmitRequest struct {
 	_ struct{} `body:"optional" takes:"resubmit takes %" additionalProperties:"false"`
 }
 
-// resubmit sends dead letters again, to the queue in which they died or, of a subscription, to its topic.
-// Each is in one place at any moment.
+// resubmit sends dead letters again, to the queue in which they were dead-lettered, or to the topic of their
+// subscription. Each message is in exactly one place at any time.
 func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Moved, err error) {
 	to := entity.Address{Entity: in.entity.Path}
 	if topic, _, ok := to.Subscription(); ok {
@@ -106,10 +107,10 @@ func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Mov
 	return out, nil
 }
 
-// resubmitted is how many dead letters one transaction sends again.
+// resubmitted is the number of dead letters that one transaction sends again.
 const resubmitted = 20
 
-// resubmitOne sends a dead letter again. Its lock ends where that fails.
+// resubmitOne sends a dead letter again. On failure it releases the message's lock.
 func (in *resubmitRequest) resubmitOne(ctx context.Context, from, to entity.Address,
 	number int64) error {
 	d, err := in.queues.ReceiveNumber(ctx, from, number)
@@ -122,16 +123,16 @@ func (in *resubmitRequest) resubmitOne(ctx context.Context, from, to entity.Addr
 	return nil
 }
 
-// giveBack ends the lock of a message with which something has failed, without a count, and returns the
+// giveBack releases the lock of a message after a failure, without counting a delivery, and returns the
 // failure.
 func giveBack(ctx context.Context, queues *queue.Queues, at entity.Address, token message.UUID,
 	why error) error {
-	// Where this fails, the lock lapses.
+	// If this fails, the lock expires by itself.
 	_ = queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Release}, nil)
 	return why
 }
 
-// again is what is sent in the place of a dead letter.
+// again returns the message to send in place of a dead letter.
 func (in *resubmitRequest) again(dead *message.Message) (*message.Message, error) {
 	if in.Edited {
 		return in.build(in.queues.Now())
@@ -149,7 +150,7 @@ func (in *resubmitRequest) sendAgain(ctx context.Context, from, to entity.Addres
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // does nothing where it has been committed
+	defer tx.Rollback() // no effect after Commit
 	for _, d := range list {
 		m, err := in.again(d.Message)
 		if err != nil {
@@ -173,8 +174,8 @@ type deleteMessagesRequest struct {
 	_       struct{}     `takes:"delete takes %" additionalProperties:"false"`
 }
 
-// deleteMessages deletes messages by their numbers, each in a transaction of its own. Locked messages stay.
-// A scheduled one is cancelled.
+// deleteMessages deletes messages by their sequence numbers, each in its own transaction. Locked messages
+// are not deleted. Scheduled messages are cancelled.
 func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesRequest) (out Moved, err error) {
 	at := in.address(in.Entity)
 	err = out.each(ctx, in.Numbers, func(number int64) error {

@@ -16,9 +16,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// A queue read as a container: its messages are documents, which queries look at and nobody can change. A
-// document has the members of Message, "body" where the body is JSON, and what every document has, "_ts",
-// beside "ttl", the seconds that it lives, and "_state".
+// A queue can be queried like a container whose documents are its messages, read-only. A document has the
+// members of Message, "body" if the body is JSON, the system property "_ts", "ttl" (the message's time to
+// live in seconds), and "_state".
 
 type queryMessagesRequest struct {
 	InEntity
@@ -31,7 +31,7 @@ type queryMessagesRequest struct {
 	_ struct{} `takes:"a query of messages takes %" additionalProperties:"false"`
 }
 
-// MessageRows is a page of what a query of messages has found.
+// MessageRows is a page of the result of a query over messages.
 type MessageRows struct {
 	Rows         []json.RawMessage `json:"rows" nullable:"false"`
 	Continuation string            `json:"continuation,omitempty" description:"For the next page."`
@@ -61,7 +61,7 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	return out, nil
 }
 
-// asBadQuery is what a query can be refused for.
+// asBadQuery converts an error of a query to an error of the laboratory.
 func asBadQuery(err error) error {
 	var wrong *query.Error
 	var cursor *query.CursorError
@@ -78,8 +78,8 @@ func asBadQuery(err error) error {
 	return ofQueues(err)
 }
 
-// messageSource implements query.Source over a store of messages, which has no index: a message's rid is its
-// sequence number.
+// messageSource implements query.Source over the messages of an entity. It has no index; the rid of a
+// message is its sequence number.
 type messageSource struct {
 	ctx    context.Context
 	queues *queue.Queues
@@ -105,13 +105,13 @@ func (s messageSource) Fetch(rid uint64) (query.Document, bool, error) {
 // Partition implements query.Source: there are no partition keys.
 func (s messageSource) Partition() (query.Postings, bool) { return nil, false }
 
-// Postings implements query.Source. No plan asks for them: nothing is indexed.
+// Postings implements query.Source. No plan uses it, since nothing is indexed.
 func (s messageSource) Postings([]byte) query.Postings { return nothing{} }
 
-// Terms implements query.Source, as Postings.
+// Terms implements query.Source. No plan uses it, since nothing is indexed.
 func (s messageSource) Terms([]byte, []byte, bool) query.Terms { return nothing{} }
 
-// nothing is postings and terms without any.
+// nothing is an empty query.Postings and query.Terms.
 type nothing struct{}
 
 func (nothing) Next() bool         { return false }
@@ -121,16 +121,16 @@ func (nothing) Key() []byte        { return nil }
 func (nothing) Value() []byte      { return nil }
 func (nothing) Close() error       { return nil }
 
-// messageDocuments walks messages by their numbers, some at a time.
+// messageDocuments iterates over messages by sequence number, in batches.
 type messageDocuments struct {
 	s    messageSource
 	from int64
-	list []queue.Delivery // from the one that is shown on
+	list []queue.Delivery // the current message and those after it
 	one  messageDocument
 	err  error
 }
 
-// peekedAtOnce is how many messages one look takes.
+// peekedAtOnce is the number of messages in a batch.
 const peekedAtOnce = 250
 
 // Next implements query.Documents.
@@ -165,8 +165,8 @@ type messageDocument struct {
 	ts     int64
 }
 
-// documentOf makes a document of a message. A body or a property that no document can have, such as one of
-// arrays too deep in each other, is none in it: it is still in the text.
+// documentOf converts a message to a document. A body or a property that cannot be part of a document, for
+// instance because it is nested too deeply, is omitted; the member "text" still contains the body.
 func documentOf(m Message) (messageDocument, error) {
 	whole := struct {
 		Message
@@ -186,7 +186,7 @@ func documentOf(m Message) (messageDocument, error) {
 	return messageDocument{m.Number, raw, m.Enqueued.Unix()}, err
 }
 
-// fitsDocument reports whether a text is JSON that may lie so deep in a document.
+// fitsDocument reports whether a text is JSON that may appear in a document at a depth.
 func fitsDocument(text []byte, depth int) bool {
 	limits := messageLimits
 	limits.MaxDepth -= depth
@@ -196,7 +196,7 @@ func fitsDocument(text []byte, depth int) bool {
 
 var messageLimits = jsondoc.Limits{MaxBytes: maxMessageDocument, MaxDepth: jsondoc.DefaultMaxDepth}
 
-// maxMessageDocument is how large a message can be that is looked at as a document, in bytes.
+// maxMessageDocument is the maximum size, in bytes, of a message as a document.
 const maxMessageDocument = 256 << 20
 
 // RID implements query.Document.

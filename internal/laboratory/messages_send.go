@@ -31,10 +31,10 @@ type OfMessage struct {
 	OfProperties
 }
 
-// longest is how many seconds a time to live or a delay can have.
+// longest is the maximum of a time to live or a delay in seconds.
 const longest = 1e11
 
-// build makes the message, as of a moment of the data clock.
+// build builds the message. now is the time of the data's clock.
 func (in *OfMessage) build(now time.Time) (*message.Message, error) {
 	if in.TTL < 0 || in.TTL > longest || in.Delay < 0 || in.Delay > longest {
 		return nil, route.BadRequest("'ttl' and 'delay' must be numbers of seconds from 0 to 1e11.")
@@ -88,15 +88,15 @@ type sendRequest struct {
 	_      struct{} `takes:"a message has %" additionalProperties:"false"`
 }
 
-// Sent is what was sent.
+// Sent is the result of sending messages.
 type Sent struct {
 	ID            string   `json:"id,omitempty" description:"As it was given."`
 	Messages      int      `json:"messages,omitempty" description:"How many, where it was repeated."`
 	Subscriptions []string `json:"subscriptions,omitempty" description:"Of a topic: those that accept it."`
 }
 
-// sentTogether is how many messages one transaction sends at most, and sentBytes how many bytes their bodies
-// have.
+// sentTogether is the maximum number of messages that one transaction sends; sentBytes limits their total
+// size.
 const (
 	sentTogether = 100
 	sentBytes    = 64 << 10

@@ -18,7 +18,8 @@ type waitMessagesRequest struct {
 	_ struct{} `takes:"wait takes %" additionalProperties:"false"`
 }
 
-// waitForMessages answers when an entity is as it is waited for, or 408 after so many seconds of real time.
+// waitForMessages answers when an entity is in the requested state, or with 408 after in.Timeout seconds of
+// real time.
 func (l *Laboratory) waitForMessages(ctx context.Context, in *waitMessagesRequest) (Entity, error) {
 	if in.Until != "empty" && in.Until != "messages" {
 		return Entity{}, route.BadRequest("'until' must be 'empty' or 'messages'.")

@@ -15,9 +15,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// The metrics are pulled: a scrape asks the store. A scraper cannot sign a request, so this path is open; the
-// figures of single containers, which name them, are for those alone who show the key (or where no key is
-// wanted at all).
+// Metrics are collected on each scrape. Scrapers cannot sign requests, so that the path is public. The
+// metrics of single containers contain names, and are returned only to clients with the master key, or if no
+// key is required.
 
 var (
 	metricExpiredTotal = desc("expired_items_total",
@@ -85,22 +85,22 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("mayfly_"+name, help, labels, nil)
 }
 
-// collector turns one look at the store into metrics.
+// collector reads the store once and returns metrics.
 type collector struct {
 	ctx      context.Context
 	db       *store.DB
-	details  bool                    // of single containers, too
+	details  bool                    // include metrics of single containers
 	webhooks func() []WebhookMetrics // nil: there are none
 	queues   *queue.Queues           // nil: there are none
 }
 
-// Figures are those of a store, of its containers, and of the queues beside it, as the route for metrics has
-// them for who shows the key, but for those of webhooks. Without queues nil is given. ctx bounds each look.
+// Figures collects the metrics of a store, its containers and its queues, like the metrics route with the
+// master key, except for those of webhooks. queues may be nil. ctx bounds each collection.
 func Figures(ctx context.Context, db *store.DB, queues *queue.Queues) prometheus.Collector {
 	return collector{ctx: ctx, db: db, details: true, queues: queues}
 }
 
-// Describe is empty: which metrics there are depends on the containers.
+// Describe sends nothing: the set of metrics depends on the containers.
 func (k collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -160,7 +160,7 @@ func (k collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// collectQueues turns one look at the queues into metrics.
+// collectQueues reads the queues once and returns metrics.
 func (k collector) collectQueues(out chan<- prometheus.Metric) {
 	if k.queues == nil {
 		return
@@ -196,7 +196,7 @@ func flag(on bool) float64 {
 	return 0
 }
 
-// metrics answers in the text format of Prometheus, or in another that the scraper asks for.
+// metrics answers in the text format of Prometheus, or in another format that the scraper asks for.
 func (l *Laboratory) metrics(ec echo.Context, _ *route.None) error {
 	details := l.opt.Trusted != nil && l.opt.Trusted(ec)
 	registry := prometheus.NewRegistry()
@@ -214,7 +214,7 @@ func (l *Laboratory) metrics(ec echo.Context, _ *route.None) error {
 		Kind: page.Header().Get("Content-Type"), Body: page.body})
 }
 
-// pageWriter keeps what a handler of another library writes, so that the answer has a length.
+// pageWriter buffers the output of a library's handler, so that the answer has a length.
 type pageWriter struct {
 	header http.Header
 	status int

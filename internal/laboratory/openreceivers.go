@@ -8,17 +8,17 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// A receiver in peek-lock lives for as long as the request that opened it, whose answer is a stream of
-// events: the locks of a page or a program end with its connection. Other requests name it by its id. The
-// handler of the stream owns the receiver and closes it.
+// A peek-lock receiver lives as long as the request that opened it. That request is answered with a stream
+// of events, so that the locks held by a page or a program end with its connection. Other requests refer to
+// the receiver by its id. The stream's handler owns the receiver and closes it.
 
-// receivers are those that are open. Locks live in memory, and so do these.
+// receivers are the open receivers. They are kept in memory only, like locks.
 type receivers struct {
 	mu   sync.Mutex
 	open map[string]*openReceiver // by id
 }
 
-// openReceiver is a receiver with what it receives from.
+// openReceiver is a receiver and the entity that it receives from.
 type openReceiver struct {
 	*queue.Receiver
 	queues *queue.Queues
@@ -49,7 +49,7 @@ func (all *receivers) find(id string) *openReceiver {
 	return all.open[id]
 }
 
-// holding finds the receiver that holds the lock of a session; nil: none of these does.
+// holding returns the open receiver that holds the lock of a session, or nil.
 func (all *receivers) holding(at entity.Address, session string) *openReceiver {
 	all.mu.Lock()
 	defer all.mu.Unlock()

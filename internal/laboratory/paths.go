@@ -7,17 +7,17 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
-// routes are rows of the table.
+// routes is a table of routes.
 type routes = []route.Route[*Laboratory]
 
-// on makes a route of a handler that knows no HTTP; see route.On.
+// on makes a route with a handler that is independent of HTTP; see route.On.
 func on[Request, Answer any](method, path, summary string,
 	run func(*Laboratory, context.Context, *Request) (Answer, error),
 ) route.Route[*Laboratory] {
 	return route.On(method, path, summary, run)
 }
 
-// Methods and kinds of content, as the table has them.
+// Methods and content types used in the table.
 const (
 	get   = http.MethodGet
 	post  = http.MethodPost
@@ -29,7 +29,7 @@ const (
 	metricsKind = "text/plain"
 )
 
-// Beginnings of paths.
+// Common prefixes of paths.
 const (
 	root      = "/_mayfly"
 	database  = root + "/dbs/{db}"

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// typeOf is the AMQP type of a property's value, as section 1.6 of the specification names it.
+// typeOf returns the name of the AMQP type of a property's value (section 1.6 of the specification).
 func typeOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -60,7 +60,7 @@ func typeOf(v any) string {
 	return "compound"
 }
 
-// propertiesOf are properties as JSON, and the types of their values; nil where there are none.
+// propertiesOf returns properties as JSON, and the types of their values; nil if there are none.
 func propertiesOf(list []message.Property) (values map[string]json.RawMessage, types map[string]string) {
 	if len(list) == 0 {
 		return nil, nil
@@ -74,7 +74,7 @@ func propertiesOf(list []message.Property) (values map[string]json.RawMessage, t
 	return values, types
 }
 
-// jsonOf is a value of a property as JSON; of a type that JSON has nothing for, as a text.
+// jsonOf returns a property's value as JSON. Timestamps and UUIDs, which JSON lacks, become strings.
 func jsonOf(v any) json.RawMessage {
 	if t, ok := v.(wire.Timestamp); ok {
 		v = momentOf(int64(t))
@@ -89,7 +89,7 @@ func jsonOf(v any) json.RawMessage {
 	return raw
 }
 
-// object is a JSON object with strings, numbers and bools.
+// object is a JSON object with strings, numbers and booleans.
 type object map[string]any
 
 // DecodeMember implements route.Member.
@@ -131,7 +131,7 @@ type OfProperties struct {
 	PropertyTypes object `json:"propertyTypes,omitempty" description:"AMQP types by name: int, timestamp."`
 }
 
-// encoded are the properties as messages have them.
+// encoded returns the properties in their AMQP encoding.
 func (in *OfProperties) encoded() ([]message.Property, error) {
 	for name := range in.PropertyTypes {
 		if _, ok := in.Properties[name]; !ok {
@@ -157,7 +157,7 @@ func (in *OfProperties) encoded() ([]message.Property, error) {
 	return list, nil
 }
 
-// typed is a value of JSON as one of an AMQP type; ok is false where it is none.
+// typed converts a JSON value to an AMQP type; ok is false if it has no such value.
 func typed(v any, kind string) (out any, ok bool) {
 	switch v := v.(type) {
 	case bool:
@@ -232,7 +232,7 @@ func (list *wholeNumbers) DecodeMember(name string, v jsondoc.Value) error {
 	return nil
 }
 
-// words is a list of texts.
+// words is a list of strings.
 type words []string
 
 // DecodeMember implements route.Member.
@@ -244,5 +244,5 @@ func (list *words) DecodeMember(name string, v jsondoc.Value) error {
 	return nil
 }
 
-// maxSelected is how many messages one request names at most.
+// maxSelected is the maximum number of messages that one request may name.
 const maxSelected = 1000

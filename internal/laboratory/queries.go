@@ -13,13 +13,13 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// SavedQuery is a query that is kept under a name.
+// SavedQuery is a query stored under a name.
 type SavedQuery definition.SavedQuery
 
 // Verbatim implements route.Verbatim.
 func (*SavedQuery) Verbatim() {}
 
-// SavedQueries are the saved queries of a container, in the order of their names.
+// SavedQueries are the saved queries of a container, ordered by name.
 type SavedQueries struct {
 	Queries []SavedQuery `json:"queries" nullable:"false"`
 }
@@ -41,7 +41,7 @@ type OfQuery struct {
 	Query string `path:"query" description:"The saved query's name."`
 }
 
-// savedParameters are the parameters of a query that is saved.
+// savedParameters are the parameters of a saved query.
 type savedParameters struct{ list []definition.QueryParameter }
 
 // DecodeMember implements route.Member.
@@ -72,7 +72,7 @@ type saveQueryRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-// saveQuery keeps a query under a name, whether or not there is one.
+// saveQuery stores a query under a name. It replaces an existing query of that name.
 func (l *Laboratory) saveQuery(ctx context.Context, in *saveQueryRequest) (SavedQuery, error) {
 	q := definition.SavedQuery{Name: in.Query, Query: string(in.Text), Parameters: in.Parameters.list}
 	_, err := in.container.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
@@ -90,7 +90,7 @@ type renameQueryRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-// renameQuery gives a saved query another name, which must be free.
+// renameQuery renames a saved query. The new name must not be in use.
 func (l *Laboratory) renameQuery(ctx context.Context,
 	in *renameQueryRequest) (SavedQuery, error) {
 	var q definition.SavedQuery

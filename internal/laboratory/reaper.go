@@ -10,8 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// ReaperState is how the reaper of a container stands. Delay and Starved are null where nothing of the kind
-// holds purges back.
+// ReaperState is the state of a container's reaper. Delay and Starved are null if they are not set.
 type ReaperState struct {
 	Paused    bool              `json:"paused"`
 	AllPaused bool              `json:"allPaused" description:"The reapers of all containers are paused."`
@@ -22,12 +21,12 @@ type ReaperState struct {
 	Oldest    int64             `json:"oldest" description:"Seconds since the oldest of these expired."`
 }
 
-// Purged is what a run or a step of a reaper did.
+// Purged is the result of a run or a step of a reaper.
 type Purged struct {
 	Purged int `json:"purged" description:"Items."`
 }
 
-// ReapersState is how the reapers of all containers stand.
+// ReapersState is the state of the reapers of all containers.
 type ReapersState struct {
 	Paused bool `json:"paused"`
 }
@@ -41,7 +40,7 @@ func (l *Laboratory) getReaper(ctx context.Context, in *InContainer) (ReaperStat
 		Starved: r.Settings.Starved, Purged: r.Purged, Backlog: r.Backlog.Items, Oldest: r.Backlog.Oldest}, nil
 }
 
-// setReaperRequest leaves alone what it does not have.
+// setReaperRequest changes only the members that it contains.
 type setReaperRequest struct {
 	InContainer
 	Paused  setting[bool]              `json:"paused,omitempty" nullable:"true" description:"Null: false."`
@@ -78,7 +77,7 @@ func (r *setReaperRequest) apply(s *store.ContainerSettings) error {
 	return nil
 }
 
-// runReaper purges everything that has expired in the container, whatever holds its reaper back.
+// runReaper purges all expired items of the container, even if its reaper is paused, delayed or starved.
 func (l *Laboratory) runReaper(ctx context.Context, in *InContainer) (Purged, error) {
 	return purged(in.container.Reap(ctx, 0))
 }
@@ -102,7 +101,7 @@ func (l *Laboratory) getReapers(context.Context, *route.None) (ReapersState, err
 
 const pauseText = "The body must be {\"paused\": true} or {\"paused\": false}."
 
-// pause says whether reapers are to be.
+// pause reports whether the reapers are to be paused.
 type pause bool
 
 // DecodeMember implements route.Member.
@@ -133,7 +132,7 @@ func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (Rea
 	return l.getReapers(ctx, nil)
 }
 
-// runReapers purges everything that has expired, in all containers.
+// runReapers purges all expired items of all containers.
 func (l *Laboratory) runReapers(ctx context.Context, _ *route.None) (Purged, error) {
 	return purged(l.db.Reap(ctx))
 }

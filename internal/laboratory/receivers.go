@@ -23,7 +23,7 @@ type openReceiverRequest struct {
 	_ struct{} `body:"optional" takes:"a receiver takes %" additionalProperties:"false"`
 }
 
-// nextSessionTime is how long a receiver waits for a session that is free.
+// nextSessionTime is how long a receiver waits for a free session.
 const nextSessionTime = time.Second
 
 const receiverText = `For as long as the client listens: first "opened" with an object that has ` +
@@ -39,7 +39,7 @@ type openedReceiver struct {
 	Until    *time.Time `json:"lockedUntil,omitempty"`
 }
 
-// openReceiver opens the receiver that a request asks for.
+// openReceiver opens the receiver described by a request.
 func (in *openReceiverRequest) openReceiver(ctx context.Context) (*openReceiver, error) {
 	o := queue.ReceiverOptions{Name: "explorer", DropLocks: true}
 	if in.Session != nil {
@@ -62,8 +62,8 @@ func (in *openReceiverRequest) openReceiver(ctx context.Context) (*openReceiver,
 	return &openReceiver{Receiver: r, queues: in.queues, at: at, path: in.entity.Path}, nil
 }
 
-// streamReceiver opens a receiver, answers with its events until the client goes, the receiver ends or the
-// server shuts down, and closes it.
+// streamReceiver opens a receiver and answers with a stream of its events until the client disconnects, the
+// receiver ends or the server shuts down. Then it closes the receiver.
 func (l *Laboratory) streamReceiver(ec echo.Context, in *openReceiverRequest) error {
 	ctx := ec.Request().Context()
 	r, err := in.openReceiver(ctx)
@@ -72,7 +72,7 @@ func (l *Laboratory) streamReceiver(ec echo.Context, in *openReceiverRequest) er
 	}
 	id := l.receivers.add(r)
 	defer func() {
-		l.receivers.remove(id) // before what waits for its locks goes on
+		l.receivers.remove(id) // before Close releases the locks, for which others wait
 		r.Close()
 	}()
 	w := l.newEventWriter(ec, in.limits)
@@ -189,7 +189,7 @@ type settleRequest struct {
 	_ struct{} `takes:"settle takes %" additionalProperties:"false"`
 }
 
-// settleMessages settles messages by the tokens of their locks, each in a transaction of its own.
+// settleMessages settles messages by their lock tokens, each in its own transaction.
 func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out Moved, err error) {
 	how, ok := outcomes[in.Outcome]
 	if !ok {
@@ -222,7 +222,7 @@ func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out
 	return out, nil
 }
 
-// tokens reads lock tokens.
+// tokens parses the lock tokens.
 func (list words) tokens() ([]message.UUID, error) {
 	out := make([]message.UUID, len(list))
 	for i, text := range list {
@@ -240,12 +240,12 @@ type renewRequest struct {
 	_      struct{} `body:"optional" takes:"renew takes %" additionalProperties:"false"`
 }
 
-// Renewed says until when locks last.
+// Renewed is the new end of renewed locks.
 type Renewed struct {
 	Until time.Time `json:"lockedUntil"`
 }
 
-// renewLocks renews locks, all or none.
+// renewLocks renews all of the locks or none.
 func (l *Laboratory) renewLocks(ctx context.Context, in *renewRequest) (Renewed, error) {
 	r := in.receiver
 	if _, _, ok := r.Session(); ok {

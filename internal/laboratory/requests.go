@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Request is a request that the server has answered.
+// Request is an entry of the request log: a request that has been answered.
 type Request struct {
 	ID             uint64  `json:"id" description:"Its number in the log; it rises."`
 	Time           string  `json:"time" format:"date-time" description:"When it began, in real time."`
@@ -54,7 +54,7 @@ func requestOf(r *requests.Record) Request {
 		Fault: r.Rule, Attempt: r.Attempt, First: r.First, Explorer: r.Explorer}
 }
 
-// Requests are a part of the log of requests.
+// Requests is a part of the request log.
 type Requests struct {
 	Requests []Request `json:"requests" nullable:"false" description:"In the order of their ends."`
 	Position uint64    `json:"position" description:"Behind them: where to go on."`
@@ -64,7 +64,7 @@ type Requests struct {
 // Verbatim implements route.Verbatim.
 func (*Requests) Verbatim() {}
 
-// requestFilter is the part of a request that chooses entries of the log.
+// requestFilter is the part of a request that selects entries of the log.
 type requestFilter struct {
 	Protocol  string `query:"protocol" description:"http, direct or amqp."`
 	Method    string `query:"method" description:"In any case."`
@@ -79,7 +79,7 @@ type requestFilter struct {
 	Explorer  string `query:"explorer" description:"true: with the requests that the explorer has sent."`
 }
 
-// filter reads the parameters. now is real time.
+// filter parses the parameters. now is real time.
 func (in *requestFilter) filter(now time.Time) (f requests.Filter, err error) {
 	f = requests.Filter{Method: in.Method, Database: in.Database,
 		Container: in.Container, Entity: in.Entity, Substatus: in.Substatus,
@@ -117,7 +117,7 @@ func (in *requestFilter) filter(now time.Time) (f requests.Filter, err error) {
 	return f, nil
 }
 
-// setStatus reads 429, 4xx or failed.
+// setStatus parses a status filter: 429, 4xx or failed.
 func setStatus(f *requests.Filter, text string) error {
 	switch class, ok := strings.CutSuffix(strings.ToLower(text), "xx"); {
 	case text == "":
@@ -147,7 +147,7 @@ type requestsRequest struct {
 	_ struct{} `takes:"requests take %"`
 }
 
-// reader begins to read the log where a request says.
+// reader opens a reader of the log at the request's position.
 func (l *Laboratory) reader(in *requestsRequest) (*requests.Reader, error) {
 	f, err := in.filter(l.opt.Wall.Now())
 	if err != nil {
@@ -166,7 +166,7 @@ func (l *Laboratory) reader(in *requestsRequest) (*requests.Reader, error) {
 	return log.Read(after, f), nil
 }
 
-// log is the log of requests.
+// log returns the request log, or a 404 error if the server has none.
 func (l *Laboratory) log() (*requests.Log, error) {
 	if l.opt.Requests == nil {
 		return nil, route.NotFound("This server keeps no log of requests.")
@@ -174,8 +174,8 @@ func (l *Laboratory) log() (*requests.Log, error) {
 	return l.opt.Requests, nil
 }
 
-// listRequests gives the latest requests, or the first ones behind a position. Where there are none yet
-// behind that it waits for so many seconds of real time.
+// listRequests returns the latest requests, or the first ones after a position. If there are none yet, it
+// waits for in.Wait seconds of real time.
 func (l *Laboratory) listRequests(ctx context.Context, in *requestsRequest) (Requests, error) {
 	r, err := l.reader(in)
 	if err != nil {

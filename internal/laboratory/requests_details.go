@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// RequestDetails are a request with what was sent and what came back. Secrets are masked.
+// RequestDetails is a request with its headers and bodies, and those of its answer. Secrets are masked.
 type RequestDetails struct {
 	Request
 	RequestHeaders  []RequestHeader `json:"requestHeaders" nullable:"false"`
@@ -33,7 +33,7 @@ type RequestHeader struct {
 	Value string `json:"value" description:"*** in the place of a secret."`
 }
 
-// RequestBody is a body, or its beginning.
+// RequestBody is a body, possibly truncated.
 type RequestBody struct {
 	Text   string `json:"text,omitempty" description:"Binary JSON is shown as text."`
 	Base64 string `json:"base64,omitempty" description:"Where it is no text."`
@@ -90,10 +90,10 @@ func headersOf(list []requests.Field) []RequestHeader {
 	return out
 }
 
-// maxShownBody bounds the text of a body in binary JSON, which may be longer than that, in bytes.
+// maxShownBody limits the text of a binary JSON body, in bytes. The text may be longer than the binary form.
 const maxShownBody = 1 << 20
 
-// requestBodyOf is a body for people; nil where there is none.
+// requestBodyOf returns a body in readable form, or nil if it is empty.
 func requestBodyOf(b []byte, cut bool) *RequestBody {
 	if len(b) == 0 {
 		return nil
@@ -105,7 +105,7 @@ func requestBodyOf(b []byte, cut bool) *RequestBody {
 	}
 	whole := b
 	for i := 0; cut && i < utf8.UTFMax && len(whole) > 0 && !utf8.Valid(whole); i++ {
-		whole = whole[:len(whole)-1] // the cut may be inside of a character
+		whole = whole[:len(whole)-1] // the body may be truncated inside a character
 	}
 	if utf8.Valid(whole) {
 		return &RequestBody{Text: string(whole), Cut: cut}
@@ -113,7 +113,8 @@ func requestBodyOf(b []byte, cut bool) *RequestBody {
 	return &RequestBody{Base64: base64.StdEncoding.EncodeToString(b), Cut: cut}
 }
 
-// requestMessageOf reads the message that was sent or received; nil where there is none, or it was cut.
+// requestMessageOf parses the message sent or received. It returns nil if there is none, or if it was
+// truncated.
 func requestMessageOf(bodies ...[]byte) *RequestMessage {
 	for _, b := range bodies {
 		if len(b) == 0 {

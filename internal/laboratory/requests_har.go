@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// Archive is an HTTP archive, version 1.2 (http://www.softwareishard.com/blog/har-12-spec/). Requests of
-// direct mode are in it as those of HTTP that they stand for; operations of AMQP are not.
+// Archive is an HTTP archive, version 1.2 (http://www.softwareishard.com/blog/har-12-spec/). It contains
+// direct-mode requests in their HTTP form. It does not contain AMQP operations.
 type Archive struct {
 	Log ArchiveLog `json:"log"`
 }
@@ -27,13 +27,13 @@ type ArchiveLog struct {
 	Entries []ArchiveEntry `json:"entries" nullable:"false"`
 }
 
-// ArchiveCreator is the program that has made an archive.
+// ArchiveCreator is the program that created an archive.
 type ArchiveCreator struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// ArchiveEntry is a request.
+// ArchiveEntry is a request and its answer.
 type ArchiveEntry struct {
 	Started  string          `json:"startedDateTime" format:"date-time"`
 	Time     float64         `json:"time" description:"Milliseconds."`
@@ -44,7 +44,7 @@ type ArchiveEntry struct {
 	Comment  string          `json:"comment,omitempty"`
 }
 
-// ArchiveRequest is what was sent.
+// ArchiveRequest is the request of an entry.
 type ArchiveRequest struct {
 	Method      string          `json:"method"`
 	URL         string          `json:"url"`
@@ -64,7 +64,7 @@ type ArchivePost struct {
 	Comment  string `json:"comment,omitempty"`
 }
 
-// ArchiveResponse is what came back.
+// ArchiveResponse is the answer of an entry.
 type ArchiveResponse struct {
 	Status      int             `json:"status"`
 	StatusText  string          `json:"statusText"`
@@ -86,7 +86,7 @@ type ArchiveContent struct {
 	Comment  string `json:"comment,omitempty"`
 }
 
-// ArchiveTimings are the parts of the time that a request took. The server knows the whole alone.
+// ArchiveTimings are the parts of a request's duration. The server knows only the total.
 type ArchiveTimings struct {
 	Send    float64 `json:"send"`
 	Wait    float64 `json:"wait"`
@@ -119,7 +119,7 @@ func (l *Laboratory) archiveRequests(_ context.Context, in *archiveRequest) (Arc
 		if brief.Protocol == requests.AMQP {
 			continue
 		}
-		if r := log.Find(brief.ID); r != nil { // or it was overwritten meanwhile
+		if r := log.Find(brief.ID); r != nil { // nil if it has been overwritten since
 			out.Log.Entries = append(out.Log.Entries, archiveEntryOf(r))
 		}
 	}
@@ -165,7 +165,7 @@ func commentOf(b *RequestBody) string {
 	return ""
 }
 
-// absolute is the address of a request, which an archive must have whole.
+// absolute returns the complete URL of a request, which an archive must contain.
 func absolute(r *requests.Record) string {
 	host := cmp.Or(r.Host, "localhost:8081")
 	return "http://" + host + "/" + strings.TrimPrefix(r.URI, "/")

@@ -17,7 +17,7 @@ const requestStreamText = `For as long as the client listens: "request" with a r
 	`them, whose id is the position behind it; "lost" with a message where requests behind the position are ` +
 	`not kept any more. A line that begins with a colon says each 15 seconds that the server is there.`
 
-// serveRequests answers with server-sent events where the client accepts them, else with a page.
+// serveRequests answers with server-sent events if the client accepts them, otherwise with a page.
 func (l *Laboratory) serveRequests(ec echo.Context, in *requestsRequest) error {
 	q := ec.Request()
 	if q.Method == http.MethodGet && strings.Contains(q.Header.Get("Accept"), eventKind) {
@@ -30,8 +30,8 @@ func (l *Laboratory) serveRequests(ec echo.Context, in *requestsRequest) error {
 	return route.Send(l.opt.Wire, ec, http.StatusOK, &page)
 }
 
-// streamRequests answers with server-sent events until the client goes or the server shuts down. While it
-// waits for a slow client it holds no lock: what is overwritten meanwhile is lost to that client.
+// streamRequests sends server-sent events until the client disconnects or the server shuts down. It holds no
+// lock while it waits for a slow client: entries that are overwritten meanwhile are lost for that client.
 func (l *Laboratory) streamRequests(ec echo.Context, in *requestsRequest) error {
 	ctx := ec.Request().Context()
 	r, err := l.reader(in)
@@ -56,8 +56,8 @@ func (l *Laboratory) streamRequests(ec echo.Context, in *requestsRequest) error 
 	}
 }
 
-// awaitRequest waits for a request, or for the next sign of life, which it reports as idle. Its error says
-// that the stream ends.
+// awaitRequest waits for a new entry of the log, or for the next heartbeat, which it reports as idle. An
+// error ends the stream.
 func (l *Laboratory) awaitRequest(ctx context.Context, r *requests.Reader) (idle bool, err error) {
 	tick, stop := l.opt.Wall.After(heartbeat)
 	defer stop()
@@ -73,7 +73,7 @@ func (l *Laboratory) awaitRequest(ctx context.Context, r *requests.Reader) (idle
 	}
 }
 
-// requests writes what has come.
+// requests writes entries of the log as events.
 func (w *eventWriter) requests(list []*requests.Record, lost bool) error {
 	if lost {
 		w.b = append(w.b, "event: lost\ndata: "+

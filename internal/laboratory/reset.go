@@ -7,15 +7,15 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// SeededSnapshot is the name of the snapshot that a reset goes back to. Whoever starts a server makes it,
-// once all is there that the server has from its start.
+// SeededSnapshot is the name of the snapshot that a reset restores. The program that starts the server takes
+// it after it has loaded the server's initial data.
 const SeededSnapshot = "seeded"
 
 const unseededText = "There is no state to go back to, which is a snapshot with the name '" + SeededSnapshot +
 	"': a start with a seed makes it, and `mayfly snapshot create " + SeededSnapshot + "` (POST /_mayfly/snapshots) does, too."
 
-// reset goes back to the seeded state: data, entities, messages and virtual clocks. It ends the faults on
-// demand only when that has succeeded, so that a reset that fails changes nothing.
+// reset restores the seeded state: data, entities, messages and virtual clocks. Fault injection rules are
+// removed only after the restore has succeeded, so that a failed reset changes nothing.
 func (l *Laboratory) reset(ctx context.Context, _ *route.None) (Restored, error) {
 	err := l.db.Restore(ctx, SeededSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {

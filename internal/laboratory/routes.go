@@ -9,14 +9,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
-// Register adds the routes to a group. open goes around those that need no key, keyed around the others.
+// Register adds the routes to a group. open is the middleware of public routes, keyed that of all others.
 func (l *Laboratory) Register(g *echo.Group, open, keyed echo.MiddlewareFunc) {
 	for _, r := range table() {
 		r.Register(g, l, open, keyed)
 	}
 }
 
-// table returns all routes. A summary is a line without its full stop.
+// table returns all routes. A summary is one line without a full stop.
 func table() routes {
 	return slices.Concat(ofServer(), ofClocks(), ofData(), ofExpiry(), ofReapers(), ofQueueing(),
 		ofReceivers(), ofSubscriptions(), ofFaults(), ofRequests(), ofSeeds(), ofQueries())

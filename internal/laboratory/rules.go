@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// Rule is a rule of a subscription: which messages of the topic it takes, and what it changes in them.
+// Rule is a rule of a subscription: a filter that selects messages of the topic, and an action that changes
+// them.
 type Rule struct {
 	Name        string         `json:"name"`
 	Kind        string         `json:"kind" enum:"all,none,sql,correlation"`
@@ -22,12 +23,12 @@ type Rule struct {
 	Action      string         `json:"action,omitempty" description:"What is changed in a copy: SET, REMOVE."`
 }
 
-// Rules is a list of them by name.
+// Rules is a list of rules, ordered by name.
 type Rules struct {
 	Rules []Rule `json:"rules" nullable:"false"`
 }
 
-// correlated are the broker's properties that a correlation filter can ask for.
+// correlated maps names to the broker properties that a correlation filter can compare.
 func correlated(c *rule.Correlation) map[string]*string {
 	return map[string]*string{"correlationId": &c.CorrelationID, "id": &c.MessageID, "to": &c.To,
 		"replyTo": &c.ReplyTo, "subject": &c.Label, "session": &c.SessionID,
@@ -61,7 +62,7 @@ func ruleOf(r entity.Rule) Rule {
 	return out
 }
 
-// plainValue is a value as JSON has it; of a type that JSON has nothing for, as a text.
+// plainValue returns a value for JSON; types that JSON lacks become strings.
 func plainValue(v rule.Value) any {
 	switch v.Kind {
 	case rule.Boolean:
@@ -74,7 +75,7 @@ func plainValue(v rule.Value) any {
 	return v.Text()
 }
 
-// allRules is more than there can be.
+// allRules is a limit larger than any number of rules.
 const allRules = 1 << 30
 
 func (l *Laboratory) listRules(ctx context.Context, in *InEntity) (Rules, error) {
@@ -114,7 +115,7 @@ func (l *Laboratory) createRule(ctx context.Context, in *createRuleRequest) (Rul
 	return ruleOf(r), ofQueues(err)
 }
 
-// filter is what the rule takes: everything, where nothing is asked for.
+// filter returns the rule's filter. It selects all messages if the request has no condition.
 func (in *createRuleRequest) filter() (rule.Filter, error) {
 	asked := len(in.Correlation) + len(in.Properties)
 	switch {
@@ -147,7 +148,7 @@ func (in *createRuleRequest) filter() (rule.Filter, error) {
 	return rule.NewCorrelation(c)
 }
 
-// valueOf is a member of an object as a filter compares it.
+// valueOf converts a JSON value to a value that a filter compares.
 func valueOf(v any) rule.Value {
 	switch v := v.(type) {
 	case bool:
@@ -162,7 +163,7 @@ func valueOf(v any) rule.Value {
 	return rule.NullValue()
 }
 
-// asBadRule is what a rule can be refused for.
+// asBadRule converts an error of an invalid rule to a 400.
 func asBadRule(err error) error {
 	if rule.IsInvalid(err) {
 		return route.BadRequest(err.Error())

@@ -14,14 +14,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// SeedFiles are what the server has but for its documents and messages, as the files of a seed.
+// SeedFiles describe the contents of the server, except for documents and messages, as the files of a seed.
 type SeedFiles struct {
 	Files   map[string]string `json:"files" nullable:"false" description:"Texts by paths in the seed."`
 	Folders []SeedFolder      `json:"folders" nullable:"false" description:"One for each container."`
 	Left    []string          `json:"left" nullable:"false" description:"What is there and no seed has."`
 }
 
-// SeedFolder is where the files of a container belong, its documents among them.
+// SeedFolder is the path for the files of a container, including its documents.
 type SeedFolder struct {
 	Database  string `json:"database"`
 	Container string `json:"container"`
@@ -49,7 +49,7 @@ func (l *Laboratory) getSeed(ctx context.Context, _ *route.None) (SeedFiles, err
 	return out, nil
 }
 
-// seedFiles are files by their paths.
+// seedFiles are the texts of files by path.
 type seedFiles map[string]string
 
 // DecodeMember implements route.Member.
@@ -88,16 +88,16 @@ type plantRequest struct {
 	_       struct{}  `additionalProperties:"false"`
 }
 
-// Planted is what a seed has changed.
+// Planted is the number of changes made by a seed.
 type Planted struct {
 	Made    int `json:"made" description:"Databases, containers, scripts and the like that were not there."`
 	Changed int `json:"changed" description:"Those that were another way."`
 }
 
-// plantSeed brings in what a seed defines, without its documents. What is there another way is refused, all
-// of it at once and before anything is written, unless it is to be replaced. Two seeds at once would each
-// find halves of the other, so one waits; and one that has begun goes on without its client, who would leave
-// a half.
+// plantSeed creates what a seed defines, except for its documents. Existing definitions that differ are all
+// refused together, before anything is written, unless Replace is set. Seeds are loaded one at a time,
+// because two concurrent ones would each see the other half done. Once begun, loading continues even if the
+// client disconnects, to avoid a half-loaded seed.
 func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (Planted, error) {
 	s, err := seed.OpenFiles(in.Files, cmp.Or(in.File, "."), in.Root)
 	if err != nil {
@@ -117,7 +117,7 @@ func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (Planted, 
 	return Planted{r.Made, r.Changed}, l.ofSeed(err)
 }
 
-// ofSeed is what a seed is refused for.
+// ofSeed converts an error of a seed to an error of the laboratory.
 func (l *Laboratory) ofSeed(err error) error {
 	var different *seed.Differences
 	var placed *tree.Error
@@ -133,7 +133,7 @@ func (l *Laboratory) ofSeed(err error) error {
 		if placed.Err != nil {
 			f := l.opt.Classify(ofQueues(placed.Err))
 			if f.Status != http.StatusInternalServerError && f.Status != http.StatusConflict {
-				status = f.Status // a conflict is what differs
+				status = f.Status // a conflict is a difference from the seed
 			}
 		}
 		return &route.Error{Status: status, Message: err.Error()}

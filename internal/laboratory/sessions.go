@@ -11,13 +11,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// Sessions are those that have messages or a state, in the order of their ids.
+// Sessions are the sessions that have messages or a state, ordered by id.
 type Sessions struct {
 	Sessions []string  `json:"sessions" nullable:"false" description:"Their ids."`
 	Details  []Session `json:"details" nullable:"false"`
 }
 
-// Session is what is known of a session.
+// Session describes a session.
 type Session struct {
 	ID       string `json:"id"`
 	Messages int    `json:"messages" description:"That are active, at most 10000."`
@@ -27,7 +27,7 @@ type Session struct {
 	Until  *time.Time `json:"lockedUntil,omitempty"`
 }
 
-// SessionState is the state of a session, of which both members are empty where there is none.
+// SessionState is the state of a session. Both members are empty if there is none.
 type SessionState struct {
 	State       string `json:"state,omitempty"`
 	StateBase64 string `json:"stateBase64,omitempty" description:"The state, where it is no text."`
@@ -79,8 +79,8 @@ type sessionStateRequest struct {
 	_ struct{} `takes:"the state of a session takes %" additionalProperties:"false"`
 }
 
-// setSessionState sets the state of a session; an empty one clears it. It uses the receiver that holds the
-// session here, or locks the session for the moment.
+// setSessionState sets the state of a session; an empty state clears it. It uses the open receiver that
+// holds the session's lock, or else locks the session temporarily.
 func (l *Laboratory) setSessionState(ctx context.Context, in *sessionStateRequest) (route.None, error) {
 	state := []byte(in.State)
 	if in.StateBase64 != "" {

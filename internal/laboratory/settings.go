@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Settings are Mayfly's own settings of a container, those that are not set as well.
+// Settings are Mayfly's own settings of a container, including those that are not set.
 type Settings struct {
 	OnExpire         *store.OnExpire       `json:"onExpire"`
 	TTLCeiling       bool                  `json:"ttlCeiling"`
@@ -26,8 +26,7 @@ func (l *Laboratory) getSettings(_ context.Context, in *InContainer) (Settings, 
 	return settingsOf(in.container.Settings()), nil
 }
 
-// patchSettingsRequest leaves alone what it does not have; null puts a setting back to what it is in a new
-// container.
+// patchSettingsRequest changes only the members that it contains; null resets a setting to its default.
 type patchSettingsRequest struct {
 	InContainer
 	OnExpire         setting[*store.OnExpire]       `json:"onExpire,omitempty" nullable:"true"`
@@ -60,10 +59,10 @@ func (l *Laboratory) patchSettings(ctx context.Context, in *patchSettingsRequest
 	return settingsOf(now), nil
 }
 
-// maxURL is how many bytes of a URL a refusal quotes.
+// maxURL is the maximum number of bytes of a URL quoted in an error.
 const maxURL = 1024
 
-// checkWebhooks refuses webhooks that must not be. More than there may be are left to the store's refusal.
+// checkWebhooks refuses webhooks with forbidden URLs. The store refuses too many webhooks.
 func (l *Laboratory) checkWebhooks(ctx context.Context, asked *store.ExpiryEvents) error {
 	if asked == nil || l.opt.CheckWebhook == nil || len(asked.Webhooks) > store.MaxWebhooks {
 		return nil

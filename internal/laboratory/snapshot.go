@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Snapshot is a kept state of everything.
+// Snapshot is a saved state of the whole store.
 type Snapshot struct {
 	Name      string    `json:"name"`
 	Time      time.Time `json:"time"`
@@ -16,7 +16,7 @@ type Snapshot struct {
 	Databases []string  `json:"databases" nullable:"false"`
 }
 
-// Snapshots is a list of them.
+// Snapshots is a list of snapshots.
 type Snapshots struct {
 	Snapshots []Snapshot `json:"snapshots" nullable:"false"`
 }
@@ -71,7 +71,7 @@ type restoreRequest struct {
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 
-// Restored are the ids of the databases that there are after a restore.
+// Restored lists the ids of the databases after a restore.
 type Restored struct {
 	Databases []string `json:"databases" nullable:"false"`
 }
@@ -94,7 +94,7 @@ func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (R
 	return l.restored(), nil
 }
 
-// restored reports which databases there are now.
+// restored returns the databases that exist now.
 func (l *Laboratory) restored() Restored {
 	out := Restored{[]string{}}
 	for _, d := range l.db.Databases() {
@@ -112,7 +112,7 @@ type forkRequest struct {
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 
-// Fork is the database that a snapshot's was copied to.
+// Fork is the copy of a snapshot's database.
 type Fork struct {
 	RID string `json:"_rid"`
 	ID  string `json:"id"`

@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Halves are the two ranges that a range was split into, as the protocol lists partition key ranges.
+// Halves are the two ranges that result from a split, in the protocol's form of a list of partition key
+// ranges.
 type Halves struct {
 	RID    string           `json:"_rid" description:"The container's."`
 	Ranges []PartitionRange `json:"PartitionKeyRanges" nullable:"false"`
@@ -22,7 +23,7 @@ type Halves struct {
 	position store.Receipt
 }
 
-// PartitionRange is a partition key range as the protocol shows it.
+// PartitionRange is a partition key range in the protocol's form.
 type PartitionRange struct {
 	RID       string   `json:"_rid"`
 	Self      string   `json:"_self"`

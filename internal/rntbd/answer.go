@@ -43,7 +43,7 @@ const (
 	answerDistribution   = 0x66
 )
 
-// texts are the headers that are strings in an answer, too.
+// texts maps the string tokens of an answer to headers.
 var texts = []struct {
 	id   uint16
 	name string
@@ -57,28 +57,28 @@ var texts = []struct {
 	{answerExecutionInfo, "x-ms-cosmos-query-execution-info"},
 }
 
-// inOnePiece is how long an answer may be, in bytes, that is kept until its handler has ended, and is sent
-// at once.
+// inOnePiece is the maximum size, in bytes, of an answer that is buffered until its handler returns and then
+// sent at once.
 const inOnePiece = 16 << 10
 
-// answer is the http.ResponseWriter of a frame. It keeps the connection's turn to write from the first byte
-// to the last, and sends the body as it comes: how long that is the header tells.
+// answer is the http.ResponseWriter of a frame. From the first to the last byte that it sends it holds the
+// connection's write lock (conn.turn). The body is streamed; Content-Length must give its length.
 type answer struct {
 	c        *conn
 	f        *frame
 	h        http.Header
-	b        []byte // what is not sent yet
-	rest     int64  // bytes of the body that are to come
-	begun    bool   // there is a head
-	writing  bool   // the turn to write is this answer's
-	headOnly bool   // no body is sent
+	b        []byte // bytes not sent yet
+	rest     int64  // bytes of the body still to be written
+	begun    bool   // WriteHeader has been called
+	writing  bool   // the write lock is held
+	headOnly bool   // the body is not sent
 	err      error
 }
 
 // Header implements http.ResponseWriter.
 func (a *answer) Header() http.Header { return a.h }
 
-// get is a header, whose names are written as the gateway writes them: in lower case.
+// get returns a header. Names are in lower case, as the gateway writes them.
 func (a *answer) get(name string) string {
 	if v := a.h[name]; len(v) > 0 {
 		return v[0]
@@ -91,7 +91,7 @@ func (a *answer) number(name string) int64 {
 	return n
 }
 
-// WriteHeader implements http.ResponseWriter: it makes the head.
+// WriteHeader implements http.ResponseWriter. It builds the answer's head.
 func (a *answer) WriteHeader(status int) {
 	if a.begun {
 		return
@@ -137,9 +137,9 @@ func (a *answer) WriteHeader(status int) {
 	a.b = b
 }
 
-// appendPosition says how far the replica is that answers: there is one, and it has what it has told. An
-// answer that has no position, such as that of a list of databases or of a request that was refused, has the
-// one that the client knows, which it believes, or the first.
+// appendPosition appends the position of the replica that answers. There is one replica, so that its
+// position is also the quorum's. An answer without position, for instance to a list of databases or to a
+// refused request, repeats the position in the request's session token, or the first position.
 func (a *answer) appendPosition(b []byte, status int) []byte {
 	_, session, _ := strings.Cut(a.get("x-ms-session-token"), ":")
 	rangeID, lsn := a.get("x-ms-documentdb-partitionkeyrangeid"), a.number("lsn")
@@ -154,7 +154,7 @@ func (a *answer) appendPosition(b []byte, status int) []byte {
 			rangeID, lsn = of, n
 		}
 	}
-	lsn = max(lsn, 1) // an empty range is at its beginning, and clients do not believe a 0
+	lsn = max(lsn, 1) // the LSN of an empty range; clients reject 0
 	b = appendString(b, answerSession, session)
 	if rangeID != "" {
 		b = appendString(b, answerRangeID, rangeID)
@@ -163,7 +163,7 @@ func (a *answer) appendPosition(b []byte, status int) []byte {
 		b = appendLongLong(b, id, lsn)
 	}
 	acknowledged := lsn
-	if a.wrote(status) { // what a quorum has acknowledged when the primary answers is what was there before
+	if a.wrote(status) { // when the primary answers, the quorum has acknowledged the preceding writes
 		acknowledged = max(lsn-1, 1)
 	}
 	for _, id := range []uint16{answerQuorumLSN, answerLocalQuorumLSN} {
@@ -171,10 +171,10 @@ func (a *answer) appendPosition(b []byte, status int) []byte {
 	}
 	b = appendULong(b, answerReplicaSet, 1)
 	b = appendULong(b, answerWriteQuorum, 1)
-	return appendULong(b, answerReadRegions, 0) // more than none make a Strong client wait for them
+	return appendULong(b, answerReadRegions, 0) // otherwise a Strong client waits for them
 }
 
-// wrote reports whether the frame is a write that was done.
+// wrote reports whether the frame is a write that succeeded.
 func (a *answer) wrote(status int) bool {
 	return status < http.StatusMultipleChoices && slices.Contains(writes, a.f.operation)
 }
@@ -203,7 +203,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), a.err
 }
 
-// send writes what is there, when it is this answer's turn.
+// send writes the buffered bytes. It waits for the write lock.
 func (a *answer) send() {
 	if !a.writing {
 		a.c.turn.Lock()
@@ -215,8 +215,8 @@ func (a *answer) send() {
 	}
 }
 
-// end sends the rest and gives the turn up. Its error says that the connection cannot be used any more: half
-// of an answer is out, or none is.
+// end sends the remaining bytes and releases the write lock. An error means that the connection is unusable,
+// because the answer is missing or incomplete.
 func (a *answer) end() error {
 	if !a.begun {
 		a.WriteHeader(http.StatusOK)
@@ -232,12 +232,12 @@ func (a *answer) end() error {
 	return a.err
 }
 
-// drop gives up an answer whose handler has given up.
+// drop releases the write lock of an answer whose handler was aborted.
 func (a *answer) drop() {
 	if a.writing {
 		a.c.turn.Unlock()
 	}
 }
 
-// SetWriteDeadline is for http.ResponseController. Each piece has a time limit of its own already.
+// SetWriteDeadline is for http.ResponseController. It does nothing, since each piece has its own time limit.
 func (a *answer) SetWriteDeadline(time.Time) error { return nil }

@@ -5,25 +5,25 @@ import (
 	"sync"
 )
 
-// How many bytes the requests under way of a connection may have where another one is begun: their heads,
-// and what is kept of an answer until its turn. The bodies of requests and large answers are the handler's
-// to count.
+// Limits of the bytes held by a connection's requests in progress: while they hold more, no further request
+// is started. Counted are the heads of requests and the buffered part of answers. The handler accounts for
+// the bodies of requests and for large answers.
 const (
 	maxBacklog   = 1 << 20
-	earlyBacklog = 64 << 10 // until a request has shown a key
-	refusalSize  = 1 << 10  // of an answer to one that shows none
+	earlyBacklog = 64 << 10 // until a request has been authorized
+	refusalSize  = 1 << 10  // bytes of the answer to an unauthorized request
 )
 
-// backlog counts what the requests under way of a connection hold.
+// backlog counts the bytes held by a connection's requests in progress.
 type backlog struct {
 	mu   sync.Mutex
 	n    int
-	less chan struct{} // one slot: n has become less
+	less chan struct{} // one slot: signalled when n decreases
 }
 
 func newBacklog() *backlog { return &backlog{less: make(chan struct{}, 1)} }
 
-// add counts n bytes more, or less.
+// add adds n bytes; n may be negative.
 func (b *backlog) add(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -35,7 +35,8 @@ func (b *backlog) add(n int) {
 	}
 }
 
-// await waits until there are no more than most bytes; false where ctx ends before. One goroutine may wait.
+// await waits until at most most bytes are held. It returns false if ctx ends first. Only one goroutine may
+// wait.
 func (b *backlog) await(ctx context.Context, most int) bool {
 	for {
 		b.mu.Lock()

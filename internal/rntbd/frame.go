@@ -10,30 +10,30 @@ import (
 
 // Sizes of frames, in bytes.
 const (
-	headSize  = 24       // length, two numbers, activity id: before the tokens
-	maxHead   = 1 << 20  // with its tokens
-	earlyHead = 64 << 10 // the same until a request of the connection has shown a key
-	maxPassed = 64 << 20 // of a body that is too long, and is read to its end for the answer to arrive
+	headSize  = 24       // length, two numbers, activity id; the tokens follow
+	maxHead   = 1 << 20  // including its tokens
+	earlyHead = 64 << 10 // the same, until a request on the connection has been authorized
+	maxPassed = 64 << 20 // of a body that is too long but read so that the client gets the answer
 )
 
-// frame is what a client sends.
+// frame is a frame sent by a client.
 type frame struct {
 	resource, operation uint16
-	activity            [16]byte // as it came
+	activity            [16]byte // as received
 	tokens              tokens
-	head                int      // bytes
+	head                int      // size of the head in bytes
 	payload             *payload // nil: none
-	tooLong             bool     // the payload
+	tooLong             bool     // the payload exceeds the limit
 }
 
-// errPassed: a body is so long that it is not even read to its end.
+// errPassed reports a body that is too long to be read and discarded.
 var errPassed = errors.New("rntbd: the body of a frame is too long")
 
-// Begins reports whether a connection's first four bytes, decrypted, are those of a frame: a length below
-// 2^24, where HTTP has letters.
+// Begins reports whether a connection's first four decrypted bytes are the start of a frame: a length below
+// 2^24, whose last byte is 0; in HTTP it is a letter.
 func Begins(first [4]byte) bool { return first[3] == 0 }
 
-// readLength reads a frame's length, at most so many bytes, which may be long in coming.
+// readLength reads a frame's length, which must not exceed most.
 func readLength(r io.Reader, most int) (int, error) {
 	var b [4]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {
@@ -46,8 +46,8 @@ func readLength(r io.Reader, most int) (int, error) {
 	return int(n), nil
 }
 
-// readFrame reads what follows the length, but for the payload's bytes: one that is longer than maxBody is
-// not to be read.
+// readFrame reads the rest of a frame after its length, except for the payload. A payload longer than
+// maxBody sets tooLong.
 func readFrame(r io.Reader, length, maxBody int) (*frame, error) {
 	b := make([]byte, length-4)
 	if _, err := io.ReadFull(r, b); err != nil {
@@ -77,10 +77,10 @@ func readFrame(r io.Reader, length, maxBody int) (*frame, error) {
 	return f, nil
 }
 
-// isContext reports whether the frame has the form of a connection's first, whose tokens have other meanings.
+// isContext reports whether the frame is a connection context, whose tokens have their own meanings.
 func (f *frame) isContext() bool { return f.resource == 0 && f.operation == 0 }
 
-// guid turns a GUID of Microsoft's order, whose first three parts are little-endian, into its text.
+// guid formats a GUID in Microsoft's byte order, in which the first three parts are little-endian.
 func guid(b []byte) string {
 	if len(b) != 16 {
 		return ""
@@ -89,13 +89,13 @@ func guid(b []byte) string {
 		b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]}.String()
 }
 
-// appendAnswerHead begins an answer: its length is set when the tokens are there, by endHead.
+// appendAnswerHead begins an answer. endHead sets its length after the tokens have been appended.
 func appendAnswerHead(b []byte, status int, activity [16]byte) []byte {
 	b = binary.LittleEndian.AppendUint32(append(b, 0, 0, 0, 0), uint32(status))
 	return append(b, activity[:]...)
 }
 
-// endHead sets the length of the head that b is.
+// endHead sets the length in the head b.
 func endHead(b []byte) []byte {
 	binary.LittleEndian.PutUint32(b, uint32(len(b)))
 	return b

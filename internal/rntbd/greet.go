@@ -7,25 +7,25 @@ import (
 	"strconv"
 )
 
-// Tokens of the connection context: of the client's, and of the answer.
+// Tokens of the connection context and of its answer.
 const (
 	contextProtocol      = 0x00
 	contextClientVersion = 0x01
-	contextAgent         = 0x02 // of the client, and of the server
+	contextAgent         = 0x02 // name of the client or of the server
 	contextServerVersion = 0x03
 	contextIdle          = 0x04
 )
 
 const (
 	protocolVersion = 1
-	defaultVersion  = "2020-07-15" // of the REST protocol, for a client that names none
+	defaultVersion  = "2020-07-15" // of the REST protocol, for a client that sends none
 )
 
-// greet answers the first frame of a connection, by which both say what they speak.
+// greet answers the first frame of a connection, which negotiates the protocol version.
 func (c *conn) greet(f *frame) error {
 	b := appendAnswerHead(nil, http.StatusOK, f.activity)
 	if !f.isContext() || f.tokens.number(contextProtocol) != protocolVersion {
-		_ = c.write(refusedContext(f)) // the connection is given up whatever becomes of it
+		_ = c.write(refusedContext(f)) // the connection is closed in any case
 		return ErrProtocol
 	}
 	if c.version = f.tokens.text(contextClientVersion); c.version == "" {
@@ -40,7 +40,8 @@ func (c *conn) greet(f *frame) error {
 	return c.write(endHead(b))
 }
 
-// refusedContext is the answer to a first frame that is none. Its body follows without a token that says so.
+// refusedContext returns the answer to a first frame that is no connection context. Its body follows without
+// a payload-present token.
 func refusedContext(f *frame) []byte {
 	b := endHead(appendAnswerHead(nil, http.StatusBadRequest, f.activity))
 	body := errorBody(
@@ -50,18 +51,18 @@ func refusedContext(f *frame) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(body))), body...)
 }
 
-// refuse answers a frame that makes no request.
+// refuse answers a frame that does not translate to a request.
 func (a *answer) refuse(status int, message string) {
 	body := errorBody(message)
 	a.h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	a.h["x-ms-request-charge"] = []string{"0"}
 	a.WriteHeader(status)
-	_, _ = a.Write(body) // end reports what becomes of it
+	_, _ = a.Write(body) // end reports the error
 }
 
-// errorBody is an error as a replica writes it.
+// errorBody returns an error's body in the form of a replica.
 func errorBody(message string) []byte {
-	body, _ := json.Marshal(struct { // of strings: it cannot fail
+	body, _ := json.Marshal(struct { // cannot fail: only strings
 		Errors []string `json:"Errors"`
 	}{[]string{message}})
 	return body

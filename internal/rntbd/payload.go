@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// payload is the body of a frame. It is read from the connection by who serves the frame, when he wants it:
-// the server takes in no body of a request that it refuses. The connection's reader waits meanwhile, and
-// passes over what is left.
+// payload is the body of a frame. The goroutine that serves the frame reads it directly from the connection,
+// so that the body of a refused request is not held in memory. Meanwhile the connection's reader waits;
+// afterwards it skips the rest.
 type payload struct {
 	r    io.Reader
-	done chan struct{} // closed when who serves the frame needs no more of it
+	done chan struct{} // closed when the body is no longer needed
 	once sync.Once
 
-	left int64 // guarded by done
-	err  error // of the connection; read when the frame has been served
+	left int64 // bytes not read yet; guarded by done
+	err  error // error of the connection; read after the frame has been served
 }
 
 func newPayload(r io.Reader, n int64) *payload {
@@ -43,7 +43,7 @@ func (p *payload) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer: the rest is not wanted.
+// Close implements io.Closer. The rest of the body is skipped.
 func (p *payload) Close() error {
 	p.end()
 	return nil
@@ -51,7 +51,7 @@ func (p *payload) Close() error {
 
 func (p *payload) end() { p.once.Do(func() { close(p.done) }) }
 
-// pass waits until the frame's server needs no more, and passes over the rest.
+// pass waits until the body is no longer needed, then skips its rest.
 func (p *payload) pass() error {
 	<-p.done
 	if p.left > maxPassed {

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Refusals of a frame that says too little, or too much.
+// Errors of frames that cannot be translated.
 var (
 	errNoSuchOperation = errors.New("there is no such operation on this kind of resource in direct mode")
 	errNoAddress       = errors.New("the frame does not say which resource it is about")
 )
 
-// lengths are how many bytes the rids of the levels of a path have. Below a database and a user there are
-// rids of 8 bytes, too.
+// lengths are the lengths, in bytes, of the rids at each level of a path. Below a database and a user there
+// are also rids of 8 bytes.
 var lengths = [...]int{4, 8, 16, 20}
 
-// request makes a request of HTTP of a frame: all but the connection that it comes from.
+// request translates a frame to an HTTP request, except for the connection's attributes.
 func (f *frame) request(ctx context.Context, version string) (*http.Request, error) {
 	op, known := operations[f.operation]
-	if f.operation == opReadFeed && f.payload != nil { // a change feed with a query is signed as that
+	if f.operation == opReadFeed && f.payload != nil { // a change feed with a query is signed as a query
 		op = operations[opQuery]
 	}
 	places := resources[f.resource]
@@ -38,7 +38,8 @@ func (f *frame) request(ctx context.Context, version string) (*http.Request, err
 		h["X-Ms-Version"] = []string{version}
 	}
 	r := &http.Request{Method: op.method, URL: &url.URL{Path: path}, RequestURI: path, Header: h,
-		// Requests share a connection, as those of HTTP/2 do: no answer depends on its being read to an end.
+		// Like HTTP/2 requests, they share a connection: an answer does not depend on the body being read to
+		// its end.
 		Proto: "HTTP/2.0", ProtoMajor: 2, Body: http.NoBody}
 	if f.payload != nil {
 		r.Body, r.ContentLength = f.payload, f.payload.left
@@ -46,7 +47,7 @@ func (f *frame) request(ctx context.Context, version string) (*http.Request, err
 	return r.WithContext(context.WithValue(ctx, cachedKey{}, f.cachedContainer())), nil
 }
 
-// header translates the tokens.
+// header translates the tokens to headers.
 func (f *frame) header(op operation) http.Header {
 	h := make(http.Header, len(f.tokens)+4)
 	h["X-Ms-Activity-Id"] = []string{guid(f.activity[:])}
@@ -80,7 +81,7 @@ func (f *frame) header(op operation) http.Header {
 	return h
 }
 
-// path is the address as HTTP has it: by names where the frame has them, else by rids.
+// path returns the address as a path, by names if the frame has them, otherwise by rids.
 func (f *frame) path(places []place, feed bool) (string, error) {
 	var b strings.Builder
 	byName := f.tokens.find(tokenDatabase) != nil
@@ -102,11 +103,11 @@ func (f *frame) path(places []place, feed bool) (string, error) {
 	return b.String(), nil
 }
 
-// ridOf is the rid at a level of a path in the rid of what lies deeper; empty where it is too short. A
-// resource that lies in nothing has the whole.
+// ridOf returns the rid at a level of a path, which is a prefix of the rid of a nested resource; empty if
+// the rid is too short. For a top-level resource with a shorter rid it returns the whole rid.
 func ridOf(rid []byte, level, depth int) string {
 	if depth == 1 && len(rid) > 0 && len(rid) < lengths[0] {
-		return ridText(rid) // an offer's has 3 bytes
+		return ridText(rid) // an offer's rid has 3 bytes
 	}
 	if len(rid) < lengths[level] {
 		return ""
@@ -118,11 +119,11 @@ func ridText(rid []byte) string {
 	return strings.ReplaceAll(base64.StdEncoding.EncodeToString(rid), "/", "-")
 }
 
-// cachedKey is where a request's context holds the rid of the container that its client knows.
+// cachedKey is the context key of the rid of the client's cached container.
 type cachedKey struct{}
 
-// cachedContainer is the rid of the container that the client took the request's for when it looked its name
-// up; empty where it does not say.
+// cachedContainer returns the rid that the client has cached for the container's name; empty if the frame
+// has none.
 func (f *frame) cachedContainer() string {
 	if rid := f.tokens.text(tokenCachedContainer); rid != "" {
 		return rid
@@ -133,9 +134,9 @@ func (f *frame) cachedContainer() string {
 	return ""
 }
 
-// CachedContainer is the rid of the container that the client of a request has in its cache under the name
-// that the request has: where that is another one now, it is to be told so. It is empty where the request did
-// not come by a frame, or its client does not say.
+// CachedContainer returns the rid that the client has cached for the name of the container in its request.
+// If the name now belongs to another container, the client must be told to refresh its cache. The result is
+// empty if the request did not arrive as a frame, or if the frame has no such rid.
 func CachedContainer(ctx context.Context) string {
 	rid, _ := ctx.Value(cachedKey{}).(string)
 	return rid

@@ -16,30 +16,30 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options say how connections are served. All of them must be set.
+// Options configure how connections are served. All fields except Refused are required.
 type Options struct {
-	// Handler speaks Cosmos DB over HTTP. Its requests have no Host, and a body whose length is known;
-	// CachedContainer tells more of them.
+	// Handler serves Cosmos DB over HTTP. Its requests have no Host, and a body of known length.
+	// CachedContainer returns the rid that the client has cached for the request's container.
 	Handler http.Handler
-	// Life is what the contexts of requests come from: its end breaks them off. The end of a connection ends
-	// its requests' contexts, too.
+	// Life is the parent of the requests' contexts: when it ends, requests are cancelled. They are also
+	// cancelled when their connection ends.
 	Life context.Context
-	// MaxBody is how many bytes a request's body may have.
+	// MaxBody is the maximum size of a request's body in bytes.
 	MaxBody int
-	// Most is how many requests of one connection may be under way at once; a client that sends more waits.
+	// Most is the maximum number of requests in progress on one connection. Further requests wait.
 	Most int
-	// Agent and Version are what the server calls itself.
+	// Agent and Version are the name and the version of the server.
 	Agent, Version string
-	Logger         *slog.Logger // of defects
-	// Refused is told of a frame that was refused without the Handler; nil: nobody asks.
+	Logger         *slog.Logger // receives defects
+	// Refused is called for each frame that was refused without calling the Handler; nil: not called.
 	Refused func(Refusal)
 }
 
-// Refusal is a frame that stands for no request.
+// Refusal describes a frame that does not translate to a request.
 type Refusal struct {
-	Resource, Operation uint16 // as the frame has them
+	Resource, Operation uint16 // as in the frame
 	Activity            string // GUID
-	Agent               string // what the client calls itself
+	Agent               string // name of the client
 	Status              int    // of the answer
 	Message             string
 }
@@ -49,32 +49,32 @@ const (
 	idleTime  = 35 * time.Minute // between frames; clients are told idleTold
 	idleTold  = 30 * time.Minute
 	frameTime = time.Minute      // from a frame's first byte to its last
-	writeTime = 10 * time.Second // for a client to take a piece of an answer
-	piece     = 64 << 10         // bytes
+	writeTime = 10 * time.Second // for a client to accept a piece of an answer
+	piece     = 64 << 10         // size of such a piece in bytes
 )
 
-// ErrProtocol: a connection spoke something that is no RNTBD, or a version of it that nobody knows.
+// ErrProtocol reports a connection that does not speak RNTBD, or speaks an unknown version of it.
 var ErrProtocol = errors.New("rntbd: the connection does not speak the protocol")
 
 // conn is one connection.
 type conn struct {
 	net.Conn
 	o       Options
-	version string     // x-ms-version of requests that have none
-	agent   string     // what the client calls itself
-	turn    sync.Mutex // to write
+	version string     // x-ms-version for requests without one
+	agent   string     // name of the client
+	turn    sync.Mutex // write lock
 	work    sync.WaitGroup
 	places  chan struct{}
-	trusted atomic.Bool // a request has shown a key
+	trusted atomic.Bool // a request has been authorized
 	backlog *backlog
 	life    context.Context
 	end     context.CancelFunc
 }
 
-// Serve answers the frames of a connection until it ends, or ctx does: then no more frames are read, and what
-// is under way is answered. It closes the connection and returns when no request of it is running. The error
-// says why the connection was given up, nil where the client has closed it, was silent for too long, or ctx
-// has ended.
+// Serve serves the frames of a connection until the connection or ctx ends. When ctx ends, no more frames
+// are read, and requests in progress are answered. Serve closes the connection and returns after all of its
+// requests have ended. The error is the reason for which the connection was given up. It is nil if the
+// client closed the connection, the connection was idle for too long, or ctx ended.
 func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	c := &conn{Conn: raw, o: o, places: make(chan struct{}, o.Most), backlog: newBacklog()}
 	c.life, c.end = context.WithCancel(o.Life)
@@ -82,7 +82,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	defer stop()
 	err := c.read(ctx)
 	if ctx.Err() == nil {
-		c.end() // the client is gone: nobody wants the answers
+		c.end() // the client is gone
 	}
 	c.work.Wait()
 	c.end()
@@ -97,7 +97,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	return err
 }
 
-// read reads frames until there are no more.
+// read reads and serves frames until there are no more.
 func (c *conn) read(ctx context.Context) error {
 	r := bufio.NewReaderSize(c.Conn, 16<<10)
 	for first := true; ; first = false {
@@ -122,7 +122,7 @@ func (c *conn) read(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case c.places <- struct{}{}: // one of those under way ends some time: their life is bounded
+		case c.places <- struct{}{}: // a place becomes free: request durations are bounded
 		case <-c.life.Done():
 			return nil
 		}
@@ -140,7 +140,7 @@ func (c *conn) read(ctx context.Context) error {
 	}
 }
 
-// next reads a frame; nil where there is none any more.
+// next reads a frame. It returns nil if no more frame is to be read.
 func (c *conn) next(ctx context.Context, r *bufio.Reader) (*frame, error) {
 	if err := c.wait(ctx, idleTime); err != nil {
 		return nil, nil
@@ -162,15 +162,15 @@ func (c *conn) next(ctx context.Context, r *bufio.Reader) (*frame, error) {
 	return readFrame(r, length, c.o.MaxBody)
 }
 
-// wait sets how long the next read may take, and fails where none is to begin any more.
+// wait sets the deadline of the next read. It fails if ctx has ended.
 func (c *conn) wait(ctx context.Context, d time.Duration) error {
 	if err := c.SetReadDeadline(ttl.Real{}.Now().Add(d)); err != nil {
 		return err
 	}
-	return ctx.Err() // looked at behind the deadline that its end would have set
+	return ctx.Err() // checked after the deadline was set, in case the end of ctx set an earlier one
 }
 
-// write sends bytes, with a time limit for each piece of them.
+// write writes bytes, with a time limit for each piece.
 func (c *conn) write(b []byte) error {
 	for len(b) > 0 {
 		n := min(len(b), piece)
@@ -185,7 +185,7 @@ func (c *conn) write(b []byte) error {
 	return nil
 }
 
-// serve answers one frame.
+// serve serves one frame.
 func (c *conn) serve(f *frame) {
 	a := &answer{c: c, f: f, h: make(http.Header, 24)}
 	if f.payload != nil {
@@ -193,7 +193,7 @@ func (c *conn) serve(f *frame) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			if p != http.ErrAbortHandler { // by which a handler gives up
+			if p != http.ErrAbortHandler { // a handler aborts with ErrAbortHandler
 				c.o.Logger.Error(
 					"panic",
 					"activity",
@@ -223,9 +223,9 @@ func (c *conn) serve(f *frame) {
 		c.o.Handler.ServeHTTP(a, r)
 	}
 	if f.payload != nil {
-		f.payload.end() // who waits for the answer's turn keeps nobody from reading
+		f.payload.end() // lets the reader continue before this answer waits for the write lock
 		if f.payload.err != nil {
-			a.drop() // what the request was is not known
+			a.drop() // the request was incomplete
 			_ = c.Close()
 			return
 		}
@@ -235,7 +235,7 @@ func (c *conn) serve(f *frame) {
 	}
 }
 
-// refuse answers a frame that stands for no request.
+// refuse answers a frame that does not translate to a request, and reports it to Options.Refused.
 func (c *conn) refuse(a *answer, status int, message string) {
 	a.refuse(status, message)
 	if c.o.Refused != nil {

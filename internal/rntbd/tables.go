@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Tokens of requests that are more than a header.
+// Tokens of requests that need more than a translation to a header.
 const (
 	tokenResourceID      = 0x00
 	tokenPayloadPresent  = 0x02
@@ -22,7 +22,7 @@ const (
 	tokenReadFeedKey     = 0x64
 )
 
-// place is a level of a path: the keyword, and the token that has the id behind it.
+// place is a level of a path: its keyword, and the token that contains the id after it.
 type place struct {
 	keyword string
 	id      uint16
@@ -35,7 +35,7 @@ var (
 	users      = place{"users", 0x19}
 )
 
-// resources are the kinds of resources by their numbers: where they lie.
+// resources maps the numbers of resource types to the levels of their paths.
 var resources = map[uint16][]place{
 	0x01: {databases},
 	0x02: {databases, containers},
@@ -52,21 +52,21 @@ var resources = map[uint16][]place{
 	0x23: {databases, {"clientencryptionkeys", 0x80}},
 }
 
-// operation is what a request does, as HTTP says it.
+// operation is the HTTP form of an operation.
 type operation struct {
 	method string
-	feed   bool   // it is about all resources of the kind below the address, or adds one
-	header string // which tells it from others of the method; empty: none
+	feed   bool   // addresses all resources of the kind below the address, or adds one
+	header string // distinguishes operations of the same method; empty: none
 	media  string // content type
 }
 
-// Operations that are more than a method.
+// Operations that need special treatment.
 const (
 	opReadFeed = 0x04
 	opQuery    = 0x0F
 )
 
-// operations are the kinds of operations by their numbers.
+// operations maps the numbers of operations to their HTTP forms.
 var operations = map[uint16]operation{
 	0x01:       {method: http.MethodPost, feed: true},
 	0x02:       {method: http.MethodPatch, media: "application/json-patch+json"},
@@ -74,7 +74,7 @@ var operations = map[uint16]operation{
 	opReadFeed: {method: http.MethodGet, feed: true},
 	0x05:       {method: http.MethodDelete},
 	0x06:       {method: http.MethodPut},
-	0x08:       {method: http.MethodPost}, // a procedure is executed
+	0x08:       {method: http.MethodPost}, // executes a stored procedure
 	0x09:       {http.MethodPost, true, "X-Ms-Documentdb-Isquery", "application/sql"},
 	opQuery:    {http.MethodPost, true, "X-Ms-Documentdb-Isquery", "application/query+json"},
 	0x11:       {method: http.MethodHead},
@@ -84,18 +84,18 @@ var operations = map[uint16]operation{
 	0x42:       {http.MethodPost, true, "X-Ms-Cosmos-Is-Query-Plan-Request", "application/query+json"},
 }
 
-// writes are the operations that change items, by their numbers.
+// writes are the numbers of the operations that change items.
 var writes = []uint16{0x01, 0x02, 0x05, 0x06, 0x13, 0x25}
 
-// header is a token that stands for a header: its name in Go's canonical form, and how its value is spelled
-// there. An empty spelling is that there is no header.
+// header translates a token to a header: its name in Go's canonical form, and a function that formats the
+// value. An empty value means that the header is omitted.
 type header struct {
 	name  string
 	spell func(value []byte) string
 }
 
-// headers are the tokens that mean something to a gateway. The level of consistency is not among them:
-// clients ask for Strong whatever the account has, and get it.
+// headers are the tokens that a gateway supports as headers. The consistency level is not one of them:
+// clients ask for Strong whatever the account's level is, and get it.
 var headers = map[uint16]header{
 	0x01:         {"Authorization", text},
 	0x03:         {"X-Ms-Date", text},
@@ -140,10 +140,10 @@ func flag(value []byte) string {
 	return "True"
 }
 
-// count is a number of 32 bits; all of them set is -1, as many as fit.
+// count formats a 32-bit number; all bits set is -1, which means as many as fit.
 func count(value []byte) string { return strconv.Itoa(int(int32(number(value)))) }
 
-// one spells an enumeration.
+// one returns a function that formats an enumeration.
 func one(names ...string) func([]byte) string {
 	return func(value []byte) string {
 		if n := number(value); n < uint64(len(names)) {
@@ -153,7 +153,7 @@ func one(names ...string) func([]byte) string {
 	}
 }
 
-// formats are a set of bits.
+// formats formats a bit set.
 func formats(value []byte) string {
 	var list []string
 	for bit, name := range []string{"JsonText", "CosmosBinary", "HybridRow"} {
@@ -164,8 +164,8 @@ func formats(value []byte) string {
 	return strings.Join(list, ",")
 }
 
-// epks are the two ends of a part of a partition key space. A client that names it as a range writes the
-// hexadecimal text of its ends, one that names it by keys the bytes.
+// epks are the two bounds of a range of effective partition keys. If the request has a range, the bounds are
+// hexadecimal text; if it has keys, they are bytes.
 var epks = map[uint16]string{0x62: "X-Ms-Start-Epk", 0x63: "X-Ms-End-Epk"}
 
 const keysAsRange = 3

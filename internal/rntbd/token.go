@@ -9,13 +9,13 @@ import (
 // kind is the type of a token's value. All integers are little-endian.
 type kind uint8
 
-// The types, with how their values lie in a frame.
+// The types, with the encodings of their values.
 const (
 	kindByte        kind = 0x00
-	kindUShort      kind = 0x01 // 2 bytes
-	kindULong       kind = 0x02 // 4 bytes
+	kindUShort      kind = 0x01 // 2 bytes, unsigned
+	kindULong       kind = 0x02 // 4 bytes, unsigned
 	kindLong        kind = 0x03
-	kindULongLong   kind = 0x04 // 8 bytes
+	kindULongLong   kind = 0x04 // 8 bytes, unsigned
 	kindLongLong    kind = 0x05
 	kindGuid        kind = 0x06 // 16 bytes, in Microsoft's order
 	kindSmallString kind = 0x07 // a length of 1 byte, then UTF-8
@@ -28,7 +28,7 @@ const (
 	kindDouble      kind = 0x0E
 )
 
-// layouts say of each type how many bytes its value has (fixed), or how many its length has (prefix).
+// layouts are the sizes, in bytes, of each type's value (fixed), or of its length (prefix).
 var layouts = [...]struct{ fixed, prefix int }{
 	kindByte: {fixed: 1}, kindUShort: {fixed: 2}, kindULong: {fixed: 4}, kindLong: {fixed: 4},
 	kindULongLong: {fixed: 8}, kindLongLong: {fixed: 8}, kindGuid: {fixed: 16},
@@ -37,21 +37,21 @@ var layouts = [...]struct{ fixed, prefix int }{
 	kindFloat: {fixed: 4}, kindDouble: {fixed: 8},
 }
 
-// errMalformed: bytes are no tokens. Where the next frame begins nobody knows then.
+// errMalformed reports bytes that are not valid tokens. The start of the next frame is then unknown.
 var errMalformed = errors.New("rntbd: malformed tokens")
 
-// token is one of a request's. The value is the frame's memory, without its length.
+// token is one token of a request. The value points into the frame's memory and excludes its length.
 type token struct {
 	id    uint16
 	kind  kind
 	value []byte
 }
 
-// tokens are a request's, in the order in which they came. There are a few dozen at most in what clients
-// send, and most are looked at once.
+// tokens are a request's tokens in the order received. Clients send a few dozen at most, and most are looked
+// up once, so that a linear search suffices.
 type tokens []token
 
-// parseTokens reads all of them. Those that nobody knows are kept, too: their types say how long they are.
+// parseTokens parses all tokens. It keeps unknown ones, whose lengths follow from their types.
 func parseTokens(b []byte) (list tokens, err error) {
 	for len(b) > 0 {
 		if len(b) < 3 {
@@ -80,7 +80,7 @@ func parseTokens(b []byte) (list tokens, err error) {
 	return list, nil
 }
 
-// find is the value of a token; nil where there is none.
+// find returns the value of a token, or nil if it is absent.
 func (t tokens) find(id uint16) []byte {
 	for i := range t {
 		if t[i].id == id {
@@ -90,10 +90,10 @@ func (t tokens) find(id uint16) []byte {
 	return nil
 }
 
-// text is the value of a token of a string type; empty where there is none.
+// text returns the value of a token of a string type, or "" if it is absent.
 func (t tokens) text(id uint16) string { return string(t.find(id)) }
 
-// number is the value of a token of an integer type; 0 where there is none.
+// number returns the value of a token of an integer type, or 0 if it is absent.
 func (t tokens) number(id uint16) uint64 { return number(t.find(id)) }
 
 func number(value []byte) uint64 {
@@ -102,8 +102,7 @@ func number(value []byte) uint64 {
 	return binary.LittleEndian.Uint64(n[:])
 }
 
-// The tokens of an answer are written with the types by which clients read them: they do not look at the
-// type's own byte.
+// The tokens of an answer must have the types that clients expect: clients ignore the type byte.
 
 func appendHead(b []byte, id uint16, k kind) []byte {
 	return append(binary.LittleEndian.AppendUint16(b, id), byte(k))
@@ -128,8 +127,8 @@ func appendSmallString(b []byte, id uint16, v string) []byte {
 	return append(append(appendHead(b, id, kindSmallString), byte(len(v))), v...)
 }
 
-// appendString writes a string. One that is longer than the type can say is left out: half of a token or a
-// list of figures is of no use.
+// appendString appends a string token. A string longer than the type allows is omitted, because a truncated
+// token or list is useless.
 func appendString(b []byte, id uint16, v string) []byte {
 	if len(v) > math.MaxUint16 {
 		return b

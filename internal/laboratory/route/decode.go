@@ -13,31 +13,31 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// A Finder is a part of a request struct that reads itself from the request: a container by its path, say.
-// Its field must be exported, or embed an exported type.
+// A Finder is a part of a request struct that reads itself from the request, for instance a container named
+// in the path. Its field must be exported, or embed an exported type.
 type Finder[L Server] interface {
 	Find(l L, ec echo.Context) error
 }
 
-// A Member is a field of a request struct that reads its value in the body by itself. Its name is for
-// refusals.
+// A Member is a field of a request struct that decodes its JSON value itself. name is the member's name, for
+// error messages.
 type Member interface {
 	DecodeMember(name string, v jsondoc.Value) error
 }
 
-// decoder reads requests into a request struct: its steps in the order of the struct's parts.
+// decoder decodes requests into a request struct, in the order of the struct's parts.
 type decoder[L Server] struct {
 	steps []step[L]
 	body  []field
 	query []field
-	// takes is the part of a refusal of an unknown member or parameter that lists what the route takes, %
-	// being the names of all; empty: there is no list.
+	// takes is the part of the error for an unknown member or parameter that lists the known ones; % stands
+	// for their names. If it is empty, they are not listed.
 	takes    string
-	refusal  string // the whole refusal, where it is not made with takes
-	empty    string // the refusal of a body without members; empty: it is taken
-	optional bool   // there need be no body
-	kept     bool   // the body holds documents, which are read as they would be kept
-	large    bool   // the body may be as large as LargeBody
+	refusal  string // complete error for unknown members, used instead of takes
+	empty    string // error for a body without members; empty: it is allowed
+	optional bool   // the body may be missing
+	kept     bool   // the body contains documents, decoded in their stored form
+	large    bool   // the limit of the body is LargeBody
 }
 
 // step reads one part of a request into the struct.
@@ -47,14 +47,14 @@ type step[L Server] func(l L, ec echo.Context, in reflect.Value) error
 type field struct {
 	name        string
 	index       []int
-	missing     string // the refusal where it is required and not there
-	first       bool   // it is read before the others, in the body or not: then its value is undefined
-	always      bool   // clients must give it
-	least, most int64  // of a whole number
-	otherwise   int64  // the number where it is left out
+	missing     string // error if a required member is missing
+	first       bool   // decoded before the others, even if absent (as undefined)
+	always      bool   // clients must send it
+	least, most int64  // bounds of a whole number
+	otherwise   int64  // default of a whole number
 }
 
-// decoderOf reads the tags of a request struct.
+// decoderOf builds the decoder of a request struct from its tags.
 func decoderOf[L Server](t reflect.Type) *decoder[L] {
 	d := new(decoder[L])
 	if finds[L](t) {
@@ -67,9 +67,9 @@ func decoderOf[L Server](t reflect.Type) *decoder[L] {
 	return d
 }
 
-// scan reads the tags of a part. Of those that are this package's own, takes, refusal, empty and body
-// ("optional", "documents" or "large") are on blank fields; missing is on a required member, first on one
-// that is decoded before the others.
+// scan reads the tags of a part. This package defines these tags: takes, refusal, empty and body
+// ("optional", "documents" or "large") on blank fields; missing on a required member; first on a member that
+// is decoded before the others.
 func (d *decoder[L]) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -113,7 +113,7 @@ func (d *decoder[L]) scan(t reflect.Type, at []int) {
 	}
 }
 
-// finds reports whether a part is a finder itself, and not by what is embedded in it.
+// finds reports whether a part implements Finder itself, and not through an embedded field.
 func finds[L Server](t reflect.Type) bool {
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[Finder[L]]()) {
 		return false
@@ -141,10 +141,10 @@ func fieldOf(f reflect.StructField, index []int, tag string) field {
 		least:  number("minimum", -1<<53), most: number("maximum", 1<<53), otherwise: number("default", 0)}
 }
 
-// required reports whether clients must give the member.
+// required reports whether clients must send the member.
 func (f field) required() bool { return f.always }
 
-// decode reads a request into its struct.
+// decode decodes a request into its struct.
 func (d *decoder[L]) decode(l L, ec echo.Context, in any) error {
 	into := reflect.ValueOf(in).Elem()
 	for _, f := range slices.Concat(d.body, d.query) {
@@ -160,7 +160,7 @@ func (d *decoder[L]) decode(l L, ec echo.Context, in any) error {
 	return nil
 }
 
-// PathParam returns a parameter of the path, unescaped: an id may hold a slash.
+// PathParam returns a parameter of the path, unescaped. It may contain slashes.
 func PathParam(ec echo.Context, name string) (string, error) {
 	text, err := url.PathUnescape(ec.Param(name))
 	if err != nil {
@@ -169,7 +169,7 @@ func PathParam(ec echo.Context, name string) (string, error) {
 	return text, nil
 }
 
-// readBody reads the members of the body. Those that the struct does not have are refused.
+// readBody decodes the members of the body. Members that the struct does not have are refused.
 func (d *decoder[L]) readBody(l L, ec echo.Context, in reflect.Value) error {
 	body := l.Wire().Body(ec)
 	object := jsondoc.Value{}
@@ -215,10 +215,10 @@ func (d *decoder[L]) readBody(l L, ec echo.Context, in reflect.Value) error {
 	return nil
 }
 
-// LargeBody is the number of bytes that a body tagged large may have.
+// LargeBody is the maximum size, in bytes, of a body tagged large.
 const LargeBody = 64 << 20
 
-// objectOf checks that a body is a JSON object.
+// objectOf returns the body, which must be a JSON object.
 func (d *decoder[L]) objectOf(body []byte) (v jsondoc.Value, err error) {
 	limits := jsondoc.Limits{}
 	if d.large {
@@ -253,7 +253,7 @@ func (d *decoder[L]) unknown(name string) error {
 	return BadRequest("'" + name + "' is not known here.")
 }
 
-// names lists fields for people: "'a', 'b' and 'c'".
+// names lists fields for error messages: "'a', 'b' and 'c'".
 func names(fields []field) string {
 	var b strings.Builder
 	for i, f := range fields {
@@ -268,7 +268,7 @@ func names(fields []field) string {
 	return b.String()
 }
 
-// decode reads the field's value into the struct.
+// decode decodes the field's value into the struct.
 func (f *field) decode(in reflect.Value, v jsondoc.Value) error {
 	to := in.FieldByIndex(f.index)
 	if to.Kind() == reflect.Pointer {
@@ -304,7 +304,8 @@ func (f *field) decode(in reflect.Value, v jsondoc.Value) error {
 	return nil
 }
 
-// readQuery reads the parameters of the query string. Those that the struct does not have are refused.
+// readQuery decodes the parameters of the query string. Parameters that the struct does not have are
+// refused.
 func (d *decoder[L]) readQuery(_ L, ec echo.Context, in reflect.Value) error {
 	values, err := url.ParseQuery(ec.Request().URL.RawQuery)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Named is a string that must be there.
+// Named is a required string.
 type Named string
 
 // DecodeMember implements Member.
@@ -58,7 +58,7 @@ func (Moment) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// Duration is a time span in any form that ttl.ParseDuration reads; a number is of seconds.
+// Duration is a duration in any format of ttl.ParseDuration; a number means seconds.
 type Duration struct{ time.Duration }
 
 // DecodeMember implements Member.
@@ -81,7 +81,7 @@ func (Duration) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// OneOf is the type of what has one of several.
+// OneOf returns the schema type of a value that has one of several types.
 func OneOf(types ...jsonschema.SimpleType) jsonschema.Type {
 	return jsonschema.Type{SliceOfSimpleTypeValues: types}
 }

@@ -14,37 +14,37 @@ import (
 	"github.com/swaggest/openapi-go/openapi31"
 )
 
-// About is what a description has beside its routes.
+// About is the content of a description that does not come from the routes.
 type About struct {
 	Title, Text string
 	Types       []TypeMapping
-	// Closed reports whether objects of a package's structs have no other members than these.
+	// Closed reports whether structs of a package allow no additional members.
 	Closed func(pkgPath string) bool
-	// Prefixes are cut off the names of types.
+	// Prefixes are removed from the names of types.
 	Prefixes []string
 }
 
-// TypeMapping describes values of the type of Of as those of the type of As.
+// TypeMapping describes values of the type of Of like values of the type of As.
 type TypeMapping struct{ Of, As any }
 
-// Description is the OpenAPI document of a table of routes. It is made of the structs that requests are read
-// into and answers are written from, so it cannot differ from what the routes do. It is an answer itself.
+// Description is the OpenAPI document of a table of routes. It is generated from the request and answer
+// structs, so that it always agrees with the routes. It can be sent as an answer.
 type Description struct{ spec *openapi31.Spec }
 
 // MarshalJSON implements json.Marshaler.
 func (d *Description) MarshalJSON() ([]byte, error) { return json.Marshal(d.spec) }
 
-// ErrorBody is the body of a failure, as Cosmos DB's have it.
+// ErrorBody is the body of a failure, in the form of Cosmos DB's errors.
 type ErrorBody struct {
 	Code    string `json:"code" example:"NotFound"`
 	Message string `json:"message" description:"For people; it holds a second JSON object."`
 	Info    string `json:"additionalErrorInfo,omitempty"`
 }
 
-// keyName is the name of the master key among the document's securities.
+// keyName is the name of the master key's security scheme in the document.
 const keyName = "masterKey"
 
-// Describe makes the document of routes.
+// Describe generates the document of routes.
 func Describe[L Server](routes []Route[L], a About) (Description, error) {
 	r := openapi31.NewReflector()
 	r.DefaultOptions = append(r.DefaultOptions, jsonschema.InterceptDefName(a.plainName),
@@ -65,7 +65,7 @@ func Describe[L Server](routes []Route[L], a About) (Description, error) {
 	return d, describeFailures(r)
 }
 
-// plainName is a type's name without its package.
+// plainName returns a type's name without the prefix of its package.
 func (a *About) plainName(_ reflect.Type, name string) string {
 	for _, prefix := range a.Prefixes {
 		if plain := strings.TrimPrefix(name, prefix); plain != "" {
@@ -75,8 +75,8 @@ func (a *About) plainName(_ reflect.Type, name string) string {
 	return name
 }
 
-// presence says of a member that it is always there, unless its tag says omitempty; then it is not null when
-// it is. The tag is names the kind of a member that is JSON text.
+// presence marks a member as required, unless its tag has omitempty; an optional member is not null if
+// present. The tag "is" gives the type of a member that holds JSON text.
 func presence(p jsonschema.InterceptPropParams) error {
 	name, options, _ := strings.Cut(p.Field.Tag.Get("json"), ",")
 	if !p.Processed || name != p.Name {
@@ -95,7 +95,7 @@ func presence(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// closed closes the schemas of structs that have no other members.
+// closed marks the schemas of structs for which About.Closed is true as closed.
 func (a *About) closed(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	t := p.Value.Type()
 	if p.Processed && t.Kind() == reflect.Struct && a.Closed != nil && a.Closed(t.PkgPath()) {
@@ -136,7 +136,7 @@ func (r *Route[L]) describe(to *openapi31.Reflector) error {
 	return nil
 }
 
-// complete says what the structs do not.
+// complete adds what does not follow from the structs.
 func (r *Route[L]) complete(op *openapi31.Operation) {
 	slices.SortStableFunc(op.Parameters, func(a, b openapi31.ParameterOrReference) int {
 		return slices.Index(places, a.Parameter.In) - slices.Index(places, b.Parameter.In)
@@ -163,13 +163,13 @@ func (r *Route[L]) complete(op *openapi31.Operation) {
 }
 
 var (
-	// places are where parameters are, in the order in which they are told of.
+	// places are the locations of parameters, in the order of the document.
 	places = []openapi31.ParameterIn{openapi31.ParameterInPath, openapi31.ParameterInQuery,
 		openapi31.ParameterInHeader}
-	// successes are the statuses of success.
+	// successes are the descriptions of successful statuses.
 	successes = map[string]string{"200": "It was done.", "201": "It was made.", "204": "It was done.",
 		"207": "It was done, but for those whose statusCode tells of a failure."}
-	// failureTexts are those of failure; 0 is any.
+	// failureTexts are the descriptions of failure statuses; 0 stands for any other.
 	failureTexts = map[int]string{
 		0:   "It failed in another way.",
 		400: "The request is malformed, or asks for what cannot be.",
@@ -183,7 +183,7 @@ var (
 	}
 )
 
-// failureName is a failure's name among the document's responses: NotFound.
+// failureName returns a failure's name among the document's responses, such as NotFound.
 func failureName(status int) string {
 	if status == 0 {
 		return "Failure"
@@ -196,7 +196,7 @@ func failureRef(status int) openapi31.ResponseOrReference {
 		Reference: &openapi31.Reference{Ref: "#/components/responses/" + failureName(status)}}
 }
 
-// describeFailures adds the failures to the document.
+// describeFailures adds the failure responses to the document.
 func describeFailures(to *openapi31.Reflector) error {
 	schema, err := to.Reflect(ErrorBody{})
 	if err != nil {
@@ -217,7 +217,7 @@ func describeFailures(to *openapi31.Reflector) error {
 	return nil
 }
 
-// failures are the statuses that the route fails with, in order.
+// failures returns the route's failure statuses in ascending order.
 func (r *Route[L]) failures() []int {
 	all := slices.Clone(r.fails)
 	if !r.public {
@@ -230,19 +230,19 @@ func (r *Route[L]) failures() []int {
 	return slices.Compact(all)
 }
 
-// operationID is a name that no other operation has: put_mayfly_dbs_db_clock.
+// operationID returns an operation's unique id, such as put_mayfly_dbs_db_clock.
 func operationID(method, path string) string {
 	plain := strings.NewReplacer("/", "_", "{", "", "}", "", "-", "_", ".", "_")
 	return strings.ToLower(method) + "_" + plain.Replace(strings.TrimPrefix(path, "/_"))
 }
 
-// takes are what a route takes, as the page shows it: the parameters of its query string, and the members of
+// takes lists the input of a route for the HTML page: the parameters of its query string and the members of
 // its body.
 func takes[L Server](d *Description, r *Route[L]) (list []string) {
 	item := d.spec.Paths.MapOfPathItemValues[r.Path]
 	op, err := item.Operation(strings.ToLower(r.Method))
 	if err != nil || op == nil {
-		return nil // there is no method that the document does not have
+		return nil // cannot happen: the document has all routes
 	}
 	for _, p := range op.Parameters {
 		if p.Parameter.In == openapi31.ParameterInQuery {
@@ -266,7 +266,7 @@ func takes[L Server](d *Description, r *Route[L]) (list []string) {
 	return list
 }
 
-// resolve follows a reference to the schema that it means.
+// resolve returns the schema that a reference refers to, or the schema itself.
 func (d *Description) resolve(schema map[string]any) map[string]any {
 	if ref, ok := schema["$ref"].(string); ok {
 		return d.spec.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")]
@@ -274,7 +274,7 @@ func (d *Description) resolve(schema map[string]any) map[string]any {
 	return schema
 }
 
-// kindOf is the kind of JSON that a schema lets in, "string or null" where there are several.
+// kindOf returns the JSON type that a schema allows, "string or null" if there are several.
 func (d *Description) kindOf(schema map[string]any) string {
 	switch kind := d.resolve(schema)["type"].(type) {
 	case string:

@@ -5,7 +5,7 @@ import (
 	"html/template"
 )
 
-// pageText is the page for people.
+// pageText is the template of the HTML page.
 var pageText = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Mayfly</title>
 <style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:64rem;padding:0 1rem}
@@ -22,7 +22,7 @@ need the master key.</p>
 {{end}}</table></body></html>
 `))
 
-// pageRow is a route as the page shows it.
+// pageRow is a row of the page, for one route.
 type pageRow struct {
 	Method, Path, Summary string
 	Key                   bool
@@ -32,7 +32,7 @@ type pageRow struct {
 // PageKind is the content type of Page.
 const PageKind = "text/html; charset=utf-8"
 
-// Page returns the page for people, with a row for each route. The routes must be those of d.
+// Page returns the HTML page with a row for each route. The routes must be those of d.
 func Page[L Server](routes []Route[L], d *Description) (Text, error) {
 	var rows []pageRow
 	for i := range routes {

@@ -13,36 +13,36 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Route is a row of a table of routes. On and Raw make one; its methods return changed copies.
+// Route is a row of a table of routes. On and Raw make a Route; its methods return modified copies.
 type Route[L Server] struct {
 	Method  string
 	Path    string       // "/_mayfly/dbs/{db}/clock"
-	Summary string       // a line for people, without a full stop
-	Request reflect.Type // the struct that requests are read into
+	Summary string       // one line, without a full stop
+	Request reflect.Type // the request struct
 
-	public  bool  // it needs no key
-	status  int   // of its success
-	other   []int // statuses of its success that it may have instead
-	fails   []int // statuses of its failures, beside those that all routes with such a request have
+	public  bool  // needs no key
+	status  int   // status on success
+	other   []int // alternative statuses on success
+	fails   []int // failure statuses, besides those of all similar routes
 	answers []Media
 	decoder *decoder[L]
 	serve   func(l L, r *Route[L], ec echo.Context) error
 }
 
-// Media is a form of an answer.
+// Media is one format of an answer.
 type Media struct {
 	Kind        string // the content type
-	Answer      any    // a value of its type; nil: text that no schema describes
+	Answer      any    // a value of the answer's type; nil: text without a schema
 	Description string // of text without a schema
 }
 
 // JSONKind is the content type of JSON.
 const JSONKind = "application/json"
 
-// None is a request that takes nothing, or an answer without a body.
+// None is a request without input, or an answer without a body.
 type None struct{}
 
-// On makes a route of a handler that knows no HTTP: a request struct in, an answer struct out.
+// On makes a route with a handler that is independent of HTTP: a request struct in, an answer struct out.
 func On[L Server, Request, Answer any](method, path, summary string,
 	run func(L, context.Context, *Request) (Answer, error),
 ) Route[L] {
@@ -71,8 +71,8 @@ func On[L Server, Request, Answer any](method, path, summary string,
 	return r
 }
 
-// Raw makes a route of a handler that writes its answer by itself, for example as a stream. As declares the
-// forms of the answer.
+// Raw makes a route with a handler that writes its answer itself, for example as a stream. As declares the
+// formats of the answer.
 func Raw[L Server, Request any](method, path, summary string,
 	run func(L, echo.Context, *Request) error,
 ) Route[L] {
@@ -92,36 +92,36 @@ func newRoute[L Server](method, path, summary string, request reflect.Type) Rout
 		decoder: decoderOf[L](request)}
 }
 
-// Public serves the route without the master key.
+// Public makes the route accessible without the master key.
 func (r Route[L]) Public() Route[L] {
 	r.public = true
 	return r
 }
 
-// Answering sets the status of the route's success, and others that it may have instead.
+// Answering sets the route's status on success, and alternative ones.
 func (r Route[L]) Answering(status int, other ...int) Route[L] {
 	r.status, r.other = status, other
 	return r
 }
 
-// Failing declares statuses of the route's failures.
+// Failing declares failure statuses of the route.
 func (r Route[L]) Failing(statuses ...int) Route[L] {
 	r.fails = statuses
 	return r
 }
 
-// As declares other forms of the route's answer than JSON.
+// As declares the formats of the route's answer if it is not just JSON.
 func (r Route[L]) As(answers ...Media) Route[L] {
 	r.answers = answers
 	return r
 }
 
-// Charged is an answer that reports what the request did and cost, after a failure as well.
+// Charged is an answer with a receipt: what the request did and cost. It is also used after a failure.
 type Charged interface {
 	Receipt() store.Receipt
 }
 
-// Graded is an answer with a status of its own.
+// Graded is an answer with its own status.
 type Graded interface {
 	StatusCode() int
 }
@@ -131,8 +131,8 @@ type Headed interface {
 	SetHeaders(http.Header)
 }
 
-// Verbatim is an answer that holds what clients have written, which is passed on unchanged: the letters that
-// HTML reserves are not escaped in it.
+// Verbatim is an answer with content written by clients, which is passed on unchanged: characters reserved
+// in HTML are not escaped.
 type Verbatim interface {
 	Verbatim()
 }
@@ -143,7 +143,7 @@ type Text struct {
 	Body []byte
 }
 
-// Send sends an answer, which is given by its address.
+// Send sends an answer. out is a pointer to it.
 func Send(w Wire, ec echo.Context, status int, out any) error {
 	if g, ok := out.(Graded); ok {
 		status = g.StatusCode()
@@ -169,8 +169,8 @@ func Send(w Wire, ec echo.Context, status int, out any) error {
 	return w.Answer(ec, status, body)
 }
 
-// Register adds the route to a group, with open around a public route and keyed around any other. A route for
-// GET answers HEAD as well.
+// Register adds the route to a group. A public route gets the middleware open, any other keyed. A GET route
+// also answers HEAD.
 func (r Route[L]) Register(g *echo.Group, l L, open, keyed echo.MiddlewareFunc) {
 	around := keyed
 	if r.public {

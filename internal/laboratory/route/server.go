@@ -11,12 +11,12 @@ type Server interface {
 	Wire() Wire
 }
 
-// Wire is the protocol around the routes: how bodies are read and answers are written.
+// Wire is the part of the server that routes use to read bodies and to send answers.
 type Wire interface {
-	// Body returns the whole body of the request; it is empty where there is none.
+	// Body returns the whole body of the request, or an empty slice if it has none.
 	Body(ec echo.Context) []byte
-	// Charge reports what the request did and cost, before its answer or its failure is sent.
+	// Charge reports the request's receipt. It is called before the answer or the failure is sent.
 	Charge(ec echo.Context, r store.Receipt)
-	// Answer sends a body with the headers that are set; nil: there is none.
+	// Answer sends a status, the headers set so far, and a body; nil means no body.
 	Answer(ec echo.Context, status int, body []byte) error
 }
