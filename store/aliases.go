@@ -138,7 +138,7 @@ type (
 type (
 	Resource  = resource.Resource
 	Resources = resource.Resources
-	Grant     = resource.Grant // what a permission gives
+	Grant     = resource.Grant // the access that a permission gives
 )
 
 // ResourceKind is a kind of small resource.

@@ -282,7 +282,7 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 	}
 	if listed {
 		t.listed = append(t.listed, name)
-		if !deleted { // a deletion may come so late that the whole index has been wiped
+		if !deleted { // not for a deletion: the whole index may be wiped by the time of learn
 			t.shapes = append(t.shapes, name)
 		}
 		return nil

@@ -25,8 +25,8 @@ type prepared struct {
 	options WriteOptions
 	given   stored // what is to be written, as prepare made it
 	item    stored // what is written: copied from given, or made by a patch, each time it is applied
-	renamed []byte // if a replace's document has another id than the item: its point key; else nil
-	refused error  // if a replace's document was refused: the error, for when its item exists; else nil
+	renamed []byte // point key of the new id, if a replace changes the id; else nil
+	refused error  // why a replace's document was refused; apply returns it if the item exists
 	patch   *preparedPatch
 }
 

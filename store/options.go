@@ -31,8 +31,8 @@ type Options struct {
 	// DefaultMemory. It is capped at a quarter of GOMEMLIMIT.
 	Memory int64
 	// Temp is a folder for the rows that queries sort, group and deduplicate beyond Memory, and for rows
-	// that they have computed for later pages. The folder belongs to the store alone: Open removes the
-	// files that it finds there. If Temp is empty, queries that exceed Memory fail.
+	// that they have computed for later pages. The folder belongs to the store alone: files found
+	// there at the start are removed. If Temp is empty, queries that exceed Memory fail.
 	Temp string
 	// TempSize is the maximum size of the files in Temp together, in bytes. Default: 16 GB.
 	TempSize int64

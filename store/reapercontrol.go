@@ -116,7 +116,7 @@ func (ds *dataset) reap(ctx context.Context) (purged int, err error) {
 			return purged, err
 		}
 	}
-	others, err := ds.in.SweepAll(ctx) // messages, where the same engine holds some
+	others, err := ds.in.SweepAll(ctx) // messages, if the engine holds any
 	return purged + others, classify.ToFault(err)
 }
 

@@ -221,7 +221,7 @@ func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 	}
 }
 
-// againChange is change with again.
+// againChange is change, repeated by again.
 func (c *Container) againChange(ctx context.Context,
 	fn func(containerState, int64) (containerState, error)) error {
 	return c.again(ctx, func() error { return c.change(ctx, fn) })

@@ -32,6 +32,7 @@ type Transaction struct {
 // Transact runs fn as one transaction on one logical partition. All changes of fn take effect, or none if
 // fn returns an error, which Transact returns unchanged. fn sees its own writes. An operation that fails
 // has no effect, and fn may go on after it.
+//
 // Other writes of the partition range wait for fn; reads do not. So fn has 5 seconds. After that, or when
 // ctx ends, the transaction is rolled back (CodeCanceled). fn itself cannot be stopped, but all its further
 // operations fail. fn may run more than once, if an expired item had to be moved to an archive first. It

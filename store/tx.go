@@ -32,15 +32,15 @@ type tx struct {
 	// charge
 	terms    int
 	keeps    bool            // the container keeps all versions
-	shapes   []shapeName     // found to have a record, or given one
-	listed   []shapeName     // shapes that have a record, as this transaction has seen
+	shapes   []shapeName     // shapes whose record was found or created
+	listed   []shapeName     // shapes known in this transaction to have a record
 	full     bool            // there is no room for records of more shapes
 	wiped    bool            // all index entries of the slot have been deleted
-	feed     []feedWrite     // written by finish, when the last sequence is known
+	feed     []feedWrite     // finish writes it, when the last sequence is known
 	history  []versionWrite  // the same
 	changed  []view.Entry    // reused by put and del
 	mem      layout.Room     // memory for keys
-	written  []*prepared     // what apply has written
+	written  []*prepared     // operations whose items apply has written
 	blocked  *blocker        // the ghost that must be moved before the transaction can be done
 	one      [1]*prepared    // memory for written in the usual case
 	lint     definition.Lint // lint rules broken by what was written

@@ -40,7 +40,7 @@ type WaitRequest struct {
 type WaitResult struct {
 	Expiry inspect.Expiry // of the item; for WaitQuiet only Now
 	LSN    uint64         // of the change, for WaitFeed
-	Change ChangeKind     // the same; ChangeLatest where the feed has only latest versions
+	Change ChangeKind     // the same; ChangeLatest if the feed has only latest versions
 }
 
 // Wait waits until the condition is true. It sleeps until the container changes or its clock has reached

@@ -12,7 +12,7 @@ import (
 // it reads every item. In a large one it reads the keys of the families w and x, which hold write times and
 // own deadlines: a default depends on nothing else. These keys do not show leases and the policy
 // generations of back-dated items. Both matter most for items below the cutoffs, so the census reads a
-// limited number of those items, and takes the rest for expired. So the result for a large container with
+// limited number of those items, and counts the rest as expired. So the result for a large container with
 // leases is an estimate. During a change of ttlPropertyPath the keys do not match the new path yet, and the
 // census reads every item, even in a large container.
 
