@@ -5,7 +5,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/lint"
 )
 
-// lintItem checks the ttl of an item that has been written against the lint rules.
+// lintItem checks the ttl and the vectors of an item that has been written against the lint rules.
 func (c *Container) lintItem(st *containerState, p *prepared) definition.Lint {
 	item := p.item.plain()
 	found := lint.Life(st.policy().Default, &item, &st.lives.Basis, st.vectors)
