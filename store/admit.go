@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// budget finds what the container's requests are paid from: its own throughput in RU/s, or that of its
-// database.
+// budget returns the request budget that pays for the container's requests, and its size in RU/s: the
+// container's own throughput, or that of its database. b is nil if neither has a throughput.
 func (c *Container) budget() (b *work.RequestBudget, perSecond int) {
 	c.ds.mu.RLock()
 	defer c.ds.mu.RUnlock()
@@ -21,14 +21,15 @@ func (c *Container) budget() (b *work.RequestBudget, perSecond int) {
 			b = &c.d.spending
 		}
 		if perSecond = max(o.Asked.Manual, o.Asked.Autoscale); o.CID != 0 {
-			break // the container's own goes before the database's
+			break // the container's own throughput takes precedence over the database's
 		}
 	}
 	return b, perSecond
 }
 
-// Admit reports whether the container's throughput allows one more request at a moment of the caller's wall
-// clock, which must be the clock of Spend, too. It fails with CodeThrottled and a *fault.ThrottledError.
+// Admit returns nil if the container's throughput allows one more request at now. now is read from the
+// caller's wall clock, which must be the same clock as for Spend. Otherwise Admit fails with CodeThrottled
+// and a *fault.ThrottledError.
 func (c *Container) Admit(now time.Time) error {
 	b, perSecond := c.budget()
 	if b == nil {
@@ -44,7 +45,7 @@ func (c *Container) Admit(now time.Time) error {
 				"so no changes were made. Please retry this request later.", perSecond)}
 }
 
-// Spend takes what a request has cost, in RU, from the container's throughput.
+// Spend deducts the charge of a request, in RU, from the container's throughput.
 func (c *Container) Spend(now time.Time, charge float64) {
 	if b, perSecond := c.budget(); b != nil {
 		b.Spend(now, perSecond, charge)

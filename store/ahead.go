@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// DryRunTTL reports what a change of the container's DefaultTTL would do at this moment. It is refused with
-// what the change itself would be refused with, and takes about a second at most: see DryRun.Complete.
+// DryRunTTL reports what changing the container's DefaultTTL to next would do at this moment. It fails with
+// the same errors as the change itself. It takes about a second at most: see DryRun.Complete.
 func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.DryRunOptions) (
 	inspect.DryRun, error) {
 	c.ds.in.Enter()
@@ -29,14 +29,16 @@ func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.D
 	return d, classify.ToFault(err)
 }
 
-// Forecast looks ahead in one container. It takes about a second at most: see Forecast.Complete.
+// Forecast reports which items of one container are going to expire. It takes about a second at most: see
+// Forecast.Complete.
 func (c *Container) Forecast(ctx context.Context) (inspect.Forecast, error) {
 	f := inspect.NewForecast()
 	err := c.forecast(ctx, &f, c.ds.startWatch(ctx))
 	return f, err
 }
 
-// Forecast looks ahead in all containers, each by its own clock. It takes about a second at most.
+// Forecast reports which items are going to expire in all containers, each by its own clock. It takes about
+// a second at most.
 func (db *DB) Forecast(ctx context.Context) (inspect.Forecast, error) { return db.live().forecast(ctx) }
 
 func (ds *dataset) forecast(ctx context.Context) (inspect.Forecast, error) {
@@ -70,9 +72,9 @@ func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *wo
 	return classify.ToFault(err)
 }
 
-// ExplainItem reports when an item expires and why, of one that has expired as well. An item that is not
-// there is no error but StateUnknown or StatePurged. It fails with CodeBadRequest for a partition key that
-// does not fit.
+// ExplainItem reports when and why an item expires, or has expired. For an item that does not exist it
+// returns StateUnknown or StatePurged, not an error. It fails with CodeBadRequest if the partition key does
+// not fit the container's definition.
 func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey, id string) (
 	inspect.Expiry, error) {
 	c.ds.in.Enter()
@@ -89,7 +91,7 @@ func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey,
 	return e, err
 }
 
-// keyPlace is the place of an item that a caller names by its key.
+// keyPlace returns the place of the item with the given partition key and id.
 func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Place, error) {
 	pk, err := c.def.FullKey(pk, id)
 	if err != nil {
@@ -102,8 +104,8 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Pla
 	return inspect.Place{ID: p.id, EPK: p.epk, PK: p.pk, Point: p.point}, nil
 }
 
-// lookAt runs fn over a snapshot of the range that a place lies in. What fn has seen is durable when lookAt
-// returns.
+// lookAt runs fn over a snapshot of the range in which place p lies. When lookAt returns without an error,
+// everything that fn has read is durable.
 func (c *Container) lookAt(ctx context.Context, p inspect.Place,
 	fn func(state *view.State, r engine.Reader) error) error {
 	var scope []byte

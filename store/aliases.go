@@ -14,13 +14,14 @@ import (
 // ThrottledError is the cause of an error with fault.CodeThrottled.
 type ThrottledError = fault.ThrottledError
 
-// Memory is the one budget of bytes that the requests under way hold together.
+// Memory is the budget of bytes that all running requests share.
 type Memory = work.Memory
 
-// DefaultMemory is the number of bytes that requests may hold together where Options.Memory is 0.
+// DefaultMemory is the number of bytes that running requests may hold together if Options.Memory is 0.
 const DefaultMemory = work.DefaultMemory
 
-// NewMemory returns a budget of so many bytes, 0 for DefaultMemory, and of at most a quarter of GOMEMLIMIT.
+// NewMemory returns a budget of most bytes, or DefaultMemory if most is 0, capped at a quarter of
+// GOMEMLIMIT.
 func NewMemory(most int64) *Memory { return work.NewMemory(most) }
 
 // The settings of a container that are Mayfly's own: see package definition.
@@ -47,7 +48,7 @@ const (
 // Item is one version of a stored document.
 type Item = value.Item
 
-// What operations take and give.
+// Arguments and results of item operations.
 type (
 	Key             = value.Key
 	Scope           = value.Scope
@@ -59,12 +60,13 @@ type (
 	SessionPosition = value.SessionPosition
 )
 
-// ParseImport divides a document that says itself how old it is: see value.ParseImport.
+// ParseImport splits a document that carries its own age into the document and its import options: see
+// value.ParseImport.
 func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 	return value.ParseImport(body)
 }
 
-// Operations and queries, and what became of them.
+// Operations, queries and their results.
 type (
 	Operation       = value.Operation
 	OperationKind   = value.OperationKind
@@ -78,7 +80,7 @@ type (
 	Resume          = value.Resume
 )
 
-// The kinds of operations, and how far a query may reach.
+// The kinds of operations, and whether a query may cross partitions.
 const (
 	OperationCreate  = value.OperationCreate
 	OperationUpsert  = value.OperationUpsert
@@ -92,13 +94,13 @@ const (
 	CrossRefuse = value.CrossRefuse
 )
 
-// The sizes of pages.
+// Limits of pages.
 const (
-	MaxPageItems = value.MaxPageItems // of a page whose client leaves the number to the server
-	MaxPageBytes = value.MaxPageBytes // a page that has so many is closed: one more item may follow
+	MaxPageItems = value.MaxPageItems // items of a page if the client leaves the number to the server
+	MaxPageBytes = value.MaxPageBytes // a page is closed when it has reached this size; it may exceed it
 )
 
-// PageLimit is how many items a page has at most, of which a client has asked for so many: see
+// PageLimit returns the maximum number of items of a page if the client has asked for asked items: see
 // ListOptions.MaxItems.
 func PageLimit(asked int) int { return value.PageLimit(asked) }
 
@@ -125,23 +127,24 @@ const (
 	ChangeExpire  = feed.Expire
 )
 
-// LintCount is how often a rule was broken by writes since Open, LintCase the last of them.
+// LintCount is the number of times that writes since Open have broken a rule. LintCase is the latest such
+// write.
 type (
 	LintCount = lint.Count
 	LintCase  = lint.Case
 )
 
-// Resource is one state of a small resource, Resources the children of one kind of one owner.
+// Resource is one version of a small resource. Resources are the children of one kind of one owner.
 type (
 	Resource  = resource.Resource
 	Resources = resource.Resources
-	Grant     = resource.Grant // what a permission gives
+	Grant     = resource.Grant // the access that a permission gives
 )
 
 // ResourceKind is a kind of small resource.
 type ResourceKind = record.ResourceKind
 
-// The kinds, and whose children they are.
+// The kinds of small resources, and the owner of each.
 const (
 	KindUser            = record.KindUser            // of a database
 	KindPermission      = record.KindPermission      // of a user
@@ -151,5 +154,5 @@ const (
 	KindFunction        = record.KindFunction        // of a container: a user defined function
 )
 
-// ChargeOfEntries is the charge in RU of writing or removing so many index entries.
+// ChargeOfEntries returns the charge in RU of writing or removing n index entries.
 func ChargeOfEntries(n int) float64 { return value.ChargeTerms(n) }

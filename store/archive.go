@@ -13,62 +13,67 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Archives: what has expired is moved to another container instead of being forgotten.
+// Archives: an expired document is moved to another container instead of being deleted.
 //
-// Expiry itself is as ever. From its second on the document is gone for everybody, and its purge is what
-// moves it: one transaction over both ends removes it here, with reason ttl, and creates it there, so that it
-// is in one place at any moment and arrives once, whatever crashes. Until then it is nowhere to be seen; how
-// long that takes is the reaper's pace.
+// Expiry itself does not change. From the second of its expiry nobody can see the document. Its purge moves
+// it: one transaction over both containers removes it from the source, with reason ttl, and creates it in
+// the archive. So the document is in exactly one place at any moment and arrives exactly once, even after a
+// crash. Between expiry and purge no read finds it in either container; how long that takes depends on the
+// reaper.
 //
-// Moved is what has expired by its ttl since the container has an archive. What was deleted with its whole
-// partition key is not moved, nor what had expired before.
+// Only documents that have expired by their ttl since the archive was set are moved. Documents deleted with
+// their whole partition key are not moved, nor are documents that had expired before.
 //
-// The document arrives as a dead letter does: its properties as they were, and one more, "_mayfly":
+// The document arrives in the form of a dead letter: its properties are unchanged, and one is added,
+// "_mayfly":
 //
 //	{"deadLetterReason": "TTLExpiredException", "deadLetterErrorDescription": "The document expired and was moved here.",
-//	 "source": the container's id, "expiredAt": seconds since 1970,
-//	 "id", "_rid", "_etag", "_ts", "ttl"?: as they were there,
-//	 "previous"?: the "_mayfly" that the document had there, by an earlier move,
+//	 "source": the source container's id, "expiredAt": seconds since 1970,
+//	 "id", "_rid", "_etag", "_ts", "ttl"?: their values in the source,
+//	 "previous"?: the "_mayfly" that the document had in the source, from an earlier move,
 //	 "document"?: see below}
 //
-// Its ttl is only kept in there, since it would end the document's life here, too: the archive's own default
-// decides about that. Its partition key is what the archive's definition finds in it; where there is nothing
-// at the path, it is the one of documents without. Where that key would be too long for Cosmos DB, the whole
-// document goes into "_mayfly.document" and has no properties beside it.
+// The document's ttl is kept in "_mayfly" only, since as a property it would make the document expire in
+// the archive, too. The archive's own default decides how long it lives there. Its partition key is
+// extracted by the archive's definition; a document without a value at the path gets the key of documents
+// without one. If that key would be too long for Cosmos DB, the whole document goes into "_mayfly.document"
+// and has no other properties beside it.
 //
-// Nothing that is in the archive is replaced. Where the id is taken in its partition, the document gets the
-// id "<id>~<n>", with n the LSN of its last version, and if that should be taken as well, "<id>~<n>~2" and so
-// on; the id is shortened where that is too long. An archive has no unique keys, so it cannot refuse. What
-// can still happen is that removing and creating a document of very many index entries is more than one
-// transaction can hold. It then stays where it is: nobody sees it, the others pass it by, each round tries
-// again and says so in the log, and a write that needs its id fails with CodeTooLarge.
+// A move never replaces a document of the archive. If the id is taken in its partition, the document gets
+// the id "<id>~<n>", with n the LSN of its last version. If that is taken as well, it gets "<id>~<n>~2" and
+// so on. An id that would be too long is shortened. An archive has no unique keys, so it cannot refuse a
+// document for one. A move can still fail: removing and creating a document with very many index entries
+// can exceed the limit of one transaction. Such a document stays in the source: reads do not see it, purges
+// of other documents skip it, each round of the reaper tries again and logs the failure, and a write that
+// needs its id fails with CodeTooLarge.
 //
-// A purge that a write needs, since the id or a unique key is held by a document that has expired, moves it
-// as well. The write knows the scope of its own range alone, so it is given up, the document is moved, and
-// the write is done again.
+// A write may have to purge an expired document that holds its id or a unique key. That purge moves the
+// document as well. The write's transaction has the scope of its own range only, so it is rolled back, the
+// document is moved, and the write is done again.
 //
-// Locks: who moves holds the gates of both containers, shared, and takes them in the order of creation, as
-// those do who take several exclusively. An archive cannot be deleted as long as it is one, but with the
-// whole database.
+// Locks: a move holds the gates of both containers, shared, and takes them in the order of the containers'
+// creation, as does every operation that takes several gates exclusively. A container cannot be deleted
+// while it is the archive of another, except with the whole database.
 
 const (
-	// What arrives may be larger and deeper than a document that is sent, by this much for each move.
+	// An archived document may be larger and deeper than a document in a request, by this much for each
+	// move.
 	archiveBytes = 16 << 10
 	archiveDepth = 2
 )
 
-// storedLimits are those of a document that is in the store.
+// storedLimits are the limits of a stored document, which include what archiving adds.
 var storedLimits = jsondoc.Limits{MaxBytes: jsondoc.DefaultMaxBytes + MaxMoves*archiveBytes,
 	MaxDepth: jsondoc.DefaultMaxDepth + MaxMoves*archiveDepth}
 
-// archiving is a container and its archive while their gates are held.
+// archiving is a container's state and its archive while the gates of both are held.
 type archiving struct {
 	st      *containerState
 	archive *Container
 	to      *containerState
 }
 
-// enterBoth takes the gates of the container and of its archive, shared, in the order of their making.
+// enterBoth takes the gates of the container and of its archive, shared, in the order of their creation.
 func (c *Container) enterBoth(ctx context.Context, name string) (*containerState, expirySink, error) {
 	a, err := c.d.Container(name)
 	if err != nil {
@@ -94,13 +99,13 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*containerState
 	return b.st, &archiver{archiving: b, c: c}, nil
 }
 
-// arrival is a ghost as it comes to the archive.
+// arrival is an expired document in the form in which the archive stores it.
 type arrival struct {
 	prepared
 	s *partition
 }
 
-// arrive makes of a ghost of c what the archive gets. It looks for an id that is free.
+// arrive converts a ghost of c to the document that the archive stores. It chooses a free id.
 func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arrival, error) {
 	a := &arrival{prepared: prepared{kind: OperationCreate}}
 	plain := ghost.plain()
@@ -124,7 +129,7 @@ func (b *archiving) arrive(r engine.Reader, c *Container, ghost *stored) (*arriv
 	}
 }
 
-// isFree reports whether nobody has the id of an arrival: a ghost of the archive has not.
+// isFree reports whether the id of an arrival is free in the archive. An id held by a ghost counts as free.
 func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 	v, err := r.Get(a.point)
 	if isAbsent(err) {
@@ -149,10 +154,12 @@ func (b *archiving) isFree(r engine.Reader, a *arrival) (bool, error) {
 		b.to.tombstoned(head, func() []byte { return a.pk }), nil
 }
 
-// errBlocked ends a transaction that needs something out of its way which it cannot remove: see tx.blocked.
+// errBlocked ends a transaction that would have to move a ghost but lacks the scopes for it: see
+// tx.blocked.
 var errBlocked = errors.New("a document that has expired must be moved first")
 
-// blocker is a ghost that must be moved, for which a transaction has not the scopes.
+// blocker is a ghost that must be moved before a transaction can go on, and whose scopes the transaction
+// lacks.
 type blocker struct {
 	c   *Container
 	s   *partition
@@ -176,7 +183,7 @@ func (b *blocker) clear(ctx context.Context) error {
 type archiver struct {
 	archiving
 	c      *Container
-	ranges []*partition // of the archive, whose scopes the transaction has
+	ranges []*partition // of the archive; the transaction has their scopes
 	t      *tx          // of the container
 	there  []*tx        // of the archive's ranges
 }
@@ -213,8 +220,8 @@ func (a *archiver) begin(t *tx) error {
 	return nil
 }
 
-// take creates in the archive what a ghost becomes. It does not where that would go to a range whose scope
-// the transaction does not have: that was not to be expected when it began.
+// take creates the document for a ghost in the archive. It returns false if the document belongs to a range
+// whose scope the transaction lacks; this could not be foreseen when the transaction began.
 func (a *archiver) take(ghost *stored) (taken bool, err error) {
 	to, err := a.arrive(a.t, a.c, ghost)
 	if err != nil {

@@ -14,50 +14,55 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Limits of a batch, which are Cosmos DB's.
+// Limits of a batch, as in Cosmos DB.
 const (
 	MaxBatchOperations = 100
-	maxBatchBytes      = 2 << 20 // of the documents that come in
-	maxBatchAnswer     = 4 << 20 // of the documents that go out
+	maxBatchBytes      = 2 << 20 // of all documents in the request
+	maxBatchAnswer     = 4 << 20 // of all documents in the response
 )
 
-// ErrTooManyOperations is behind the error of a batch that has more than MaxBatchOperations, whatever their
-// size.
+// ErrTooManyOperations is the cause of the error for a batch with more than MaxBatchOperations operations,
+// whatever its size.
 var ErrTooManyOperations = errors.New("more operations than a batch may have")
 
-// BatchOptions say how the operations of a batch hang together.
+// BatchOptions say how the operations of a batch depend on each other.
 type BatchOptions struct {
 	// Atomic makes the batch one transaction on items of one partition key: all operations take effect, in
-	// order and with one LSN, or none does. Else each operation stands alone and may have a
-	// partition key of its own.
+	// order and with one LSN, or none does. Without it the operations are independent, and each may have
+	// its own partition key.
 	Atomic bool
-	// ContinueOnError goes on after an operation that failed. It means nothing where Atomic is set.
+	// ContinueOnError continues after an operation that failed. It is ignored if Atomic is set.
 	ContinueOnError bool
-	// Range is the id of the partition range that all items lie in; empty: any. Unknown: CodeRangeGone for
-	// the batch. An operation on an item that lies elsewhere fails with CodeRangeGone.
+	// Range is the id of the partition range in which all items lie; empty means any range. The batch fails
+	// with CodeRangeGone if the range does not exist. An operation on an item in another range fails with
+	// CodeRangeGone.
 	Range string
-	// Session asks that what is read is at least as new as these positions; else CodeSessionNotAvailable, and
-	// nothing is written. As for single writes, it means nothing to a batch that only writes.
+	// Session requires that reads see at least these positions; otherwise the batch fails with
+	// CodeSessionNotAvailable and nothing is written. As for single writes, it is ignored by a batch that
+	// only writes.
 	Session []SessionPosition
 }
 
-// BatchResult is what became of a batch.
+// BatchResult is the outcome of a batch.
 type BatchResult struct {
-	// Results are those of the operations, in their order. Operations that were not tried, or were undone,
-	// because another failed have CodeFailedDependency.
+	// Results are the results of the operations, in their order. An operation that was not tried or was
+	// undone because another one failed has CodeFailedDependency.
 	Results []OperationResult
-	// Mixed reports whether some operation failed, or read nothing new (CodeNotModified).
+	// Mixed reports whether an operation failed or returned CodeNotModified.
 	Mixed bool
 }
 
-// Batch carries out up to 100 operations. An operation's failure is in its result; the error is for a
-// batch that is refused as a whole: CodeBadRequest for one without operations, CodePartitionKeyMismatch for
-// an atomic one whose key is incomplete, CodeTooLarge for too many operations or documents of more than 2 MB.
-// A batch's results hold documents of 4 MB at most. An atomic one that would exceed that fails as a whole,
-// and its last operation says so with CodeTooLarge, as Cosmos DB has it; else a read that would exceed it
-// fails with CodeTooLarge, and a write comes with an Item whose Body is nil. pk is the partition key of
-// operations that have none. The receipt sums the charges; its position is that of the last range that was
-// written or read.
+// Batch carries out up to 100 operations. The failure of one operation is in its result. The returned error
+// means that the batch as a whole is refused: CodeBadRequest for a batch without operations or with too
+// many, CodePartitionKeyMismatch for an atomic batch with an incomplete key, CodeTooLarge for documents of
+// more than 2 MB.
+//
+// The results hold documents of 4 MB at most. An atomic batch that would exceed that fails as a whole, and
+// its last operation has CodeTooLarge, as in Cosmos DB. In other batches a read that would exceed it fails
+// with CodeTooLarge, and a write returns an Item whose Body is nil.
+//
+// pk is the partition key of the operations that have none. The receipt has the sum of the charges and the
+// position of the range that was written or read last.
 func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops []Operation,
 	o BatchOptions) (BatchResult, Receipt, error) {
 	if err := c.checkBatch(ctx, pk, ops, o); err != nil {
@@ -80,7 +85,7 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 	return out, b.receipt, nil
 }
 
-// checkBatch checks what no single operation answers for.
+// checkBatch checks the batch as a whole, before its operations are checked one by one.
 func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, ops []Operation,
 	o BatchOptions) error {
 	if len(ops) == 0 {
@@ -126,15 +131,15 @@ func (b *batch) run(ctx context.Context) error {
 	return nil
 }
 
-// batch is a batch on its way.
+// batch is a batch that is being carried out.
 type batch struct {
 	c       *Container
 	o       BatchOptions
 	ops     []Operation
-	list    []*prepared // nil where results reports why
+	list    []*prepared // nil if results has the operation's error already
 	results []OperationResult
 	receipt Receipt
-	answer  int // bytes of the documents that go out
+	answer  int // bytes of the documents in the response so far
 }
 
 // errUndone ends the transaction of an atomic batch in which an operation failed.
@@ -145,7 +150,8 @@ var errAnswerTooLarge = fault.New(fault.CodeTooLarge, "Response size is too larg
 var errFailedDependency = fault.New(fault.CodeFailedDependency,
 	"The operation was not carried out because another one of its batch failed.")
 
-// prepare prepares the operations. It looks at ctx between any two: those behind its end fail with it.
+// prepare prepares the operations. It checks ctx before each of them; after the end of ctx the remaining
+// ones fail with its error.
 func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 	for i := range b.ops {
 		if err := ctx.Err(); err != nil {
@@ -168,8 +174,9 @@ func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 	}
 }
 
-// admit fails an operation on an item that is not where the client believes it to be. It is asked once ahead,
-// to save the way to another range, and once where the state cannot change.
+// admit fails with CodeRangeGone if the item of an operation is not in the range that the client named. It
+// is called before the transaction, to save a useless transaction in another range, and again inside it,
+// where the state cannot change.
 func (b *batch) admit(st *containerState, p *prepared) error {
 	if b.o.Range == "" {
 		return nil
@@ -180,8 +187,8 @@ func (b *batch) admit(st *containerState, p *prepared) error {
 	return nil
 }
 
-// apply is one operation in its transaction, which may run more than once. answer is how much goes out before
-// it.
+// apply carries out one operation in its transaction, which may run more than once. answer is the number of
+// bytes that the operations before it have added to the response.
 func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 	p, op := b.list[i], &b.ops[i]
 	if err := t.ctx.Err(); err != nil {
@@ -206,8 +213,8 @@ func (b *batch) apply(t *tx, i int, answer *int) OperationResult {
 	return r
 }
 
-// checkSession asks each range that the batch is about to reach for the positions of the session, where it
-// reads something.
+// checkSession checks the positions of the session against each range of the batch, if the batch reads
+// anything.
 func (b *batch) checkSession(ctx context.Context) error {
 	reads := func(op Operation) bool { return op.Kind == OperationRead }
 	if len(b.o.Session) == 0 || !slices.ContainsFunc(b.ops, reads) {
@@ -234,7 +241,7 @@ func (b *batch) checkSession(ctx context.Context) error {
 	return nil
 }
 
-// runAtomic carries out all operations in one transaction. The first that fails, fails all.
+// runAtomic carries out all operations in one transaction. If one operation fails, all of them fail.
 func (b *batch) runAtomic(ctx context.Context) error {
 	if b.list[0] == nil {
 		b.skip(0, 0)
@@ -271,7 +278,7 @@ func (b *batch) runAtomic(ctx context.Context) error {
 	return err
 }
 
-// skip says of the operations from the first on, but for the one that failed, that they failed because of it.
+// skip sets CodeFailedDependency for the operations from first on, except the one that failed.
 func (b *batch) skip(first, culprit int) {
 	for i := first; i < len(b.results); i++ {
 		if i != culprit {
@@ -280,7 +287,7 @@ func (b *batch) skip(first, culprit int) {
 	}
 }
 
-// runEach carries out each operation for itself, up to the first that fails.
+// runEach carries out the operations one by one and stops at the first that fails.
 func (b *batch) runEach(ctx context.Context) {
 	for i, p := range b.list {
 		if p != nil {
@@ -293,7 +300,7 @@ func (b *batch) runEach(ctx context.Context) {
 	}
 }
 
-// runAll carries out all operations, whatever becomes of the others.
+// runAll carries out all operations, even if some of them fail.
 func (b *batch) runAll(ctx context.Context) {
 	var list []int
 	for i, p := range b.list {
@@ -304,10 +311,10 @@ func (b *batch) runAll(ctx context.Context) {
 	b.runRanges(ctx, list)
 }
 
-// runRanges carries out the operations of a list. Those whose items lie in one range share a transaction,
-// since what takes time is the wait for the disk; operations on one item keep their order. Where a shared
-// transaction fails as such, for its size perhaps, each gets one of its own: none fails because of the
-// others.
+// runRanges carries out the operations of a list. Operations on items of one range share a transaction,
+// since most of the time goes into waiting for the disk. Operations on one item keep their order. If a
+// shared transaction fails as a whole, for instance because of its size, each of its operations gets a
+// transaction of its own, so that no operation fails because of another.
 func (b *batch) runRanges(ctx context.Context, list []int) {
 	for len(list) > 0 {
 		left, err := b.runRange(ctx, list)
@@ -326,8 +333,8 @@ func (b *batch) runRanges(ctx context.Context, list []int) {
 	}
 }
 
-// runRange carries out, in one transaction, those operations of a list whose items lie in the range of the
-// first. The others are left.
+// runRange carries out, in one transaction, the operations of a list whose items lie in the same range as
+// the first. It returns the others in left.
 func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error) {
 	answer := b.answer
 	patches := make([]*prepared, 0, len(list))
@@ -356,7 +363,7 @@ func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error
 	return left, err
 }
 
-// together is the place of the first of several operations, with the keys of the others.
+// together returns the location of the first operation's item, with the point keys of the other items.
 func together(list []*prepared) itemLocation {
 	at := list[0].itemLocation
 	for _, p := range list[1:] {
@@ -367,8 +374,8 @@ func together(list []*prepared) itemLocation {
 	return at
 }
 
-// prefetch reads the items of several operations together, where they are far away. What cannot be read is
-// told when it is needed.
+// prefetch reads the items of several operations in one call, if the engine supports that. A read error is
+// not reported here but when the item is needed.
 func (t *tx) prefetch(list []*prepared) {
 	far, ok := t.Txn.(engine.Ahead)
 	if !ok {

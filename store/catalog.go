@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// The catalog is small and kept in memory whole. A change of it is one transaction in the catalog's scope,
-// made under its lock, and shows in memory only when it is durable.
+// The catalog is small and kept in memory as a whole. A change of it is one transaction in the catalog's
+// scope, made under the catalog's lock. The change becomes visible in memory only when it is durable.
 
 // catalog is guarded by dataset.mu.
 type catalog struct {
@@ -27,7 +27,7 @@ type catalog struct {
 	resources  resource.Set
 }
 
-// catalogKinds are the letters of the store's records.
+// catalogKinds returns the letters of the record kinds that the store keeps in the catalog.
 func catalogKinds() string {
 	kinds := []byte{layout.KindDatabase, layout.KindContainer, layout.KindOffer, layout.KindDrop,
 		layout.KindFormer}
@@ -48,8 +48,8 @@ func (ds *dataset) loadCatalog(ctx context.Context) error {
 	})
 }
 
-// reread implements host.Resident: what is known already stays what it is, and is read anew where its record
-// is another.
+// reread implements host.OpenTenant.Reread. Databases and containers that are in memory already stay the same
+// objects. A container whose record has changed refreshes its state.
 func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 	var changed []*Container
 	next, err := ds.readCatalog(r, func(c *Container, rec record.Container) error {
@@ -76,8 +76,8 @@ func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 	return nil
 }
 
-// readCatalog reads the whole catalog. Databases and containers that there are in memory keep their place,
-// and known is called for the latter, with what is stored of them.
+// readCatalog reads the whole catalog. Databases and containers that are in memory already keep their
+// objects. known is called for each such container, with its stored record.
 func (ds *dataset) readCatalog(r engine.Reader,
 	known func(*Container, record.Container) error) (*catalog, error) {
 	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
@@ -95,7 +95,7 @@ func (ds *dataset) readCatalog(r engine.Reader,
 	return cat, nil
 }
 
-// setCatalog makes a catalog the store's. The caller holds mu or is alone.
+// setCatalog makes cat the catalog of the dataset. The caller holds mu or is the only user of the dataset.
 func (ds *dataset) setCatalog(cat *catalog) {
 	for _, d := range cat.databases {
 		d.containers, d.byName = nil, make(map[string]*Container)
@@ -163,7 +163,7 @@ func (ds *dataset) loadContainers(r engine.Reader, cat *catalog,
 	return err
 }
 
-// loadContainer makes a container of its record, and of what else is stored of it.
+// loadContainer makes a container from its record and the other records stored for it.
 func (d *Database) loadContainer(r engine.Reader, rec record.Container) (*Container, error) {
 	spec, _, err := definition.ParseContainerSpec(rec.Spec, false)
 	if err != nil {
@@ -176,7 +176,8 @@ func (d *Database) loadContainer(r engine.Reader, rec record.Container) (*Contai
 	return c, c.loadPartitions(r)
 }
 
-// add and remove keep the places that know a container alike. The caller holds dataset.mu or is alone.
+// add and remove update every collection that refers to a container. The caller holds dataset.mu or is the
+// only user of the dataset.
 func (cat *catalog) add(c *Container) {
 	cat.containers = append(slices.Clip(cat.containers), c)
 	cat.cids[c.cid] = c
@@ -192,7 +193,7 @@ func (cat *catalog) remove(c *Container) {
 	delete(c.d.byName, c.name)
 }
 
-// finishDrops removes the keys of containers whose drop a crash interrupted.
+// finishDrops removes the keys of containers whose drop was interrupted by a crash.
 func (ds *dataset) finishDrops(ctx context.Context) error {
 	var cids []uint32
 	err := ds.view(ctx, func(r engine.Reader) error {
@@ -212,7 +213,7 @@ func (ds *dataset) finishDrops(ctx context.Context) error {
 	return nil
 }
 
-// eraseContainer removes every key of a container that nothing can reach any more, and its drop record.
+// eraseContainer removes every key of a container that has left the catalog, and its drop record.
 func (ds *dataset) eraseContainer(ctx context.Context, cid uint32) error {
 	_, err := ds.eng.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
 		t.DeleteRange(layout.ContainerRange(cid))
@@ -222,8 +223,8 @@ func (ds *dataset) eraseContainer(ctx context.Context, cid uint32) error {
 	return err
 }
 
-// dropContainerRecords takes a container out of the catalog and leaves a drop record: from then on nothing
-// can reach its keys, and they are erased, now or by the next Open.
+// dropContainerRecords removes a container from the catalog and writes a drop record. From then on its keys
+// are unreachable. They are erased at once, or by the next Open.
 func dropContainerRecords(t engine.Txn, c *Container, offers []record.Offer) error {
 	t.Delete(layout.ContainerKey(c.d.rec.Num, c.name))
 	for _, o := range offers {
@@ -236,7 +237,7 @@ func dropContainerRecords(t engine.Txn, c *Container, offers []record.Offer) err
 	return c.keepFormer(t)
 }
 
-// dropDatabaseRecords takes a database out of the catalog. Its containers have gone before.
+// dropDatabaseRecords removes a database from the catalog. Its containers have been removed before.
 func dropDatabaseRecords(t *host.Change, d *Database, offers []record.Offer) {
 	for _, o := range offers {
 		if o.Database == d.rec.Num && o.CID == 0 {

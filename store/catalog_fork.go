@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// removeDatabase takes a database with its containers out of the catalog. The caller holds mu.
+// removeDatabase removes a database and its containers from the catalog. The caller holds mu.
 func (cat *catalog) removeDatabase(d *Database, containers []*Container, families []record.Family) {
 	for _, c := range containers {
 		cat.remove(c)
@@ -24,22 +24,23 @@ func (cat *catalog) removeDatabase(d *Database, containers []*Container, familie
 	cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
 }
 
-// removeContainer takes a container with its throughput out of the catalog. The caller holds mu.
+// removeContainer removes a container and its throughput from the catalog. The caller holds mu.
 func (cat *catalog) removeContainer(c *Container) {
 	cat.remove(c)
 	cat.dropOffers(func(o record.Offer) bool { return o.CID == c.cid })
 }
 
-// announce leaves the drop records of containers that are about to be copied.
+// announce writes drop records for the containers that are about to be copied, so that Open erases an
+// interrupted copy.
 func (b *databaseCopy) announce(t *host.Change) {
 	for _, c := range b.containers {
 		t.Set(layout.DropKey(c.cid), []byte("{}"))
 	}
 }
 
-// rise lets every range that was copied go on above the LSNs that clients can have seen of what it takes the
-// place of, and of what was dropped before: a reader of a feed goes on behind such a number. Nothing has used
-// the ranges yet.
+// rise raises the LSN of every copied range above all LSNs that clients can have seen, of the replaced
+// containers and of containers dropped before. A feed reader that continues from such an LSN then misses
+// nothing. No one has used the copied ranges yet.
 func (b *databaseCopy) rise(ctx context.Context, replaced []*Container) error {
 	first := max(b.db.in.Catalog().Highest(), highest(replaced)) + 1
 	for _, c := range b.containers {
@@ -58,7 +59,7 @@ func (b *databaseCopy) rise(ctx context.Context, replaced []*Container) error {
 	return nil
 }
 
-// commit writes the records of the database in one transaction, and drops the containers and the database
+// commit writes the records of the database in one transaction, and drops the database and the containers
 // that it replaces. The caller holds the catalog's lock.
 func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error {
 	return b.db.commitDrop(ctx, replaced, func(t *host.Change) error {
@@ -95,7 +96,8 @@ func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error 
 	})
 }
 
-// commitDatabase writes the record and the clock of a database that is brought.
+// commitDatabase writes the record and the clock of the copied database, unless the copy goes into an
+// existing database.
 func (b *databaseCopy) commitDatabase(t *host.Change, now int64) error {
 	if b.into != nil {
 		return nil
@@ -107,8 +109,8 @@ func (b *databaseCopy) commitDatabase(t *host.Change, now int64) error {
 	return b.d.clock.Keep(t)
 }
 
-// commitContainer writes a container's record. Its ranges are all as old as it is: those that it had come
-// from are not here.
+// commitContainer writes a container's record. All of its ranges get the LSN of the container itself,
+// because their parent ranges are not part of the copy.
 func (b *databaseCopy) commitContainer(t *host.Change, c *Container) error {
 	st := *c.state.Load()
 	st.version = firstVersion

@@ -12,14 +12,15 @@ import (
 // gate.
 func (c *Container) setContainer(ctx context.Context, st, next *containerState) error {
 	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
-		if next.rec.Split != nil && st.rec.Split == nil { // it begins
+		if next.rec.Split != nil && st.rec.Split == nil { // a split begins
 			next.rec.Split.LSN = t.NextLSN(host.CatalogScope())
 		}
 		return host.SetRecord(t, layout.ContainerKey(c.d.rec.Num, c.name), next.rec)
 	})
 }
 
-// switchRanges makes the halves that m has prepared the container's ranges, from one moment to the next.
+// switchRanges replaces the range that m splits with the two halves that m has prepared, in one
+// transaction.
 func (c *Container) switchRanges(ctx context.Context, m *splitting, st, next *containerState) error {
 	lower, upper := m.recs[0].Slot, m.recs[1].Slot
 	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
@@ -38,8 +39,8 @@ func (c *Container) switchRanges(ctx context.Context, m *splitting, st, next *co
 	})
 }
 
-// undoSplit throws away what a split has copied that has come no further. Its slots are free again: nobody
-// has seen an LSN of theirs. Nobody uses the container meanwhile.
+// undoSplit deletes what an unfinished split has copied. Its slots are free again, since nobody has seen an
+// LSN of theirs. Nobody else uses the container meanwhile.
 func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	split, next := *st.rec.Split, st
 	next.rec.Split, next.rec.Slots = nil, int(split.Lower)
@@ -55,7 +56,7 @@ func (c *Container) undoSplit(ctx context.Context, st containerState) error {
 	return err
 }
 
-// recoverSplits undoes the splits that a crash has interrupted.
+// recoverSplits undoes the splits that were interrupted by a crash.
 func (ds *dataset) recoverSplits(ctx context.Context) error {
 	for _, c := range ds.cat.containers {
 		st := *c.state.Load()

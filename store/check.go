@@ -13,19 +13,19 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Check reads the whole store and calls report for each violation of what must always hold; it stops early
-// where report returns false. It proves, for one snapshot of each container, that items and their keys in
-// every family are one to one:
+// Check reads the whole store and calls report for each violation of an invariant. It stops when report
+// returns false. For one snapshot of each container it proves that items and their keys in every family
+// correspond one to one:
 //
 //	item (d) <-> point key (p), partition postings (k), feed entry (f),
 //	             deadline (w or x, neither for ttl -1), unique keys (u), index entries (i, o)
 //
-// While documents are being indexed anew, an item must have the entries that all policies give it by which it
-// may be indexed, and may have those that any of them does. Where a container keeps all versions (v), the
-// item's own is among them, and so is each version that another follows, back to the end of what is kept.
-// Check proves further that every item lies in the slot that its partition key hashes to, is well-formed JSON
-// and younger than its slot's LSN ceiling, and that no key belongs to no container and to no range. The error
-// returned is that of reading; a violation is no error of Check.
+// While documents are being reindexed, an item must have the entries that all applicable indexing policies
+// agree on, and may have the entries of any of them. In a container that keeps all versions (v), the
+// current version of each item is among them, and so is each version that another one follows, back to the
+// beginning of what is kept. Check also proves that every item lies in the slot that its partition key
+// hashes to, is well-formed JSON and has an LSN below its slot's ceiling, and that every key belongs to a
+// container and a range. The returned error is a failure to read; a violation is not an error of Check.
 func (db *DB) Check(ctx context.Context, report func(error) bool) error {
 	return db.live().check(ctx, report)
 }
@@ -55,10 +55,10 @@ func (ds *dataset) check(ctx context.Context, report func(error) bool) error {
 	}))
 }
 
-// check checks one container. more is false where report has had enough.
+// check checks one container. more is false if report has returned false.
 func (c *Container) check(ctx context.Context, report func(error) bool) (more bool, err error) {
 	err = c.inspect(ctx, func(state *view.State, st *containerState, r engine.Reader) (err error) {
-		state.Now = c.moment() // what the snapshot shows is not of a later one
+		state.Now = c.moment() // the snapshot shows nothing that is later
 		if name := st.rec.Settings.MoveTo(); name != "" {
 			_, absent := c.d.Container(name)
 			if absent != nil && !report(fmt.Errorf("container %s/%s: its archive %q does not exist",

@@ -11,9 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The server has a clock, and each database has one: a container's moment is that of its database. What lies
-// in a database's containers, and their settings, is dated by the database's clock; databases, users,
-// permissions, scripts and throughputs are dated by the server's. The clocks are the host's; here is what
+// The server has a clock, and so has each database; a container uses its database's clock. Items and
+// container settings are dated by the database's clock. Databases, users, permissions, scripts and
+// throughputs are dated by the server's clock. The clocks themselves belong to the host; this file has what
 // they date.
 
 // raise makes *at at least t.
@@ -26,8 +26,7 @@ func raise(at *atomic.Int64, t int64) {
 	}
 }
 
-// mark names something that records the moment in which it is stored, so that the clock cannot be set behind
-// it.
+// mark is a kind of event whose moment is stored. The clock cannot be set back behind such a moment.
 type mark uint8
 
 const (
@@ -35,7 +34,7 @@ const (
 	markSettings             // the _ts of a container's settings, and with it the floors of its TTL policy
 	markPurge                // purges
 	markLease                // leases
-	markCatalog              // the _ts of whatever else there is
+	markCatalog              // the _ts of everything else
 	markCount
 )
 
@@ -44,12 +43,12 @@ var markTexts = [markCount]string{
 	"a database, a user, a permission, a script or a throughput was changed",
 }
 
-// marks are the latest moments that are stored, in seconds since 1970.
+// marks are the latest stored moment of each kind, in seconds since 1970.
 type marks [markCount]atomic.Int64
 
 func (m *marks) note(k mark, t int64) { raise(&m[k], t) }
 
-// latest is the last of the moments, which happened in a place.
+// latest returns the latest of the moments. where is appended to its description.
 func (m *marks) latest(where string) (last host.Moment) {
 	for i := range m {
 		if at := m[i].Load(); at > 0 && time.Unix(at, 0).After(last.At) {
@@ -59,82 +58,84 @@ func (m *marks) latest(where string) (last host.Moment) {
 	return last
 }
 
-// stamp is the present second of the server's clock, for something of the catalog that is about to be stored.
+// stamp returns the present second of the server's clock, for a catalog record that is about to be stored.
 func (ds *dataset) stamp() int64 {
 	now := ds.in.Clock().Seconds()
 	ds.marks.note(markCatalog, now)
 	return now
 }
 
-// loadMark notes a moment of the catalog that was found stored.
+// loadMark notes a moment that was read from a stored catalog record.
 func (ds *dataset) loadMark(t int64) {
 	ds.marks.note(markCatalog, t)
 	ds.in.Clock().Raise(t)
 }
 
-// moment is the present second of the container's clock, which is its database's.
+// moment returns the present second of the container's clock, which is its database's.
 func (c *Container) moment() int64 { return c.d.clock.Seconds() }
 
-// note records that something of the container is stored in second t. It is called inside the gate, and while
-// the store is being opened.
+// note records that something in the container is stored with second t. The caller is inside the gate, or
+// is opening the store.
 func (c *Container) note(k mark, t int64) {
 	c.marks.note(k, t)
 	c.d.clock.Raise(t)
 }
 
-// Now is the moment of the server's clock, not behind anything that is stored by it.
+// Now returns the time of the server's clock. It is never behind anything that the store has stored by that
+// clock.
 func (db *DB) Now() time.Time { return db.live().now() }
 
 func (ds *dataset) now() time.Time { return ds.in.Clock().Time() }
 
-// Now is the moment of the database's clock, not behind anything that is stored by it. It is the server's,
-// unless the database has a clock of its own.
+// Now returns the time of the database's clock. It is never behind anything that is stored by that clock.
+// It is the server's time unless the database has a clock of its own.
 func (d *Database) Now() time.Time { return d.clock.Time() }
 
 // VirtualClock reports whether SetClock can move the clock.
 func (db *DB) VirtualClock() bool { return db.live().in.Virtual() }
 
-// Clock is the state of the server's virtual clock; for the system's clock, that moment at rate 1.
+// Clock returns the state of the server's virtual clock; for the system's clock, the present time at rate
+// 1.
 func (db *DB) Clock() ttl.State {
 	s, _ := db.live().in.Clock().State()
 	return s
 }
 
-// Clock is the state of the database's clock. own reports that it is the database's own; else it is the
-// server's.
+// Clock returns the state of the database's clock. own reports whether the database has a clock of its own;
+// otherwise the state is that of the server's.
 func (d *Database) Clock() (s ttl.State, own bool) { return d.clock.State() }
 
 // ClockChange moves a virtual clock.
 type ClockChange = ttl.Change
 
-// SetClock moves the server's virtual clock, with all databases that have none of their own, and makes its
-// new state durable.
+// SetClock moves the server's virtual clock, and with it all databases that have none of their own. It
+// makes the new state durable.
 //
-// It may be set back, to a moment that is not behind anything stored, nor behind the expiry of an item,
-// purged or not: what has expired stays expired. It fails with CodeForbidden where the clock is the system's,
-// and with CodeBadRequest for a change that makes no sense and for a moment that is too far back; the error
-// says behind what.
+// The clock may be set back, but not behind a stored moment, nor behind the expiry of an item, purged or
+// not: an expired item stays expired. SetClock fails with CodeForbidden if the clock is the system's, and
+// with CodeBadRequest for an invalid change or a moment that is too far back. In the latter case the error
+// names the event that prevents it.
 func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 	s, err := db.live().in.SetClock(ctx, c)
 	return s, classify.ToFault(err)
 }
 
-// SetClock moves the database's clock. The first time gives it one of its own, which begins as the server's
-// is, and from then on is independent of it. Errors are as those of DB.SetClock, and CodeNotFound where the
-// database has been dropped.
+// SetClock moves the database's clock. The first call gives the database a clock of its own, which starts
+// with the state of the server's and is independent of it from then on. Errors are those of DB.SetClock,
+// and CodeNotFound if the database has been dropped.
 func (d *Database) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 	s, err := d.clock.Set(ctx, c, d.exists)
 	return s, classify.ToFault(err)
 }
 
-// FollowClock lets the database follow the server's clock again. It fails with CodeBadRequest where the
-// server's clock is behind what is stored in the database, with CodeForbidden where the clock is the
-// system's, and with CodeNotFound where the database has been dropped.
+// FollowClock makes the database follow the server's clock again. It fails with CodeBadRequest if the
+// server's clock is behind what is stored in the database, with CodeForbidden if the clock is the system's,
+// and with CodeNotFound if the database has been dropped.
 func (d *Database) FollowClock(ctx context.Context) error {
 	return classify.ToFault(d.clock.Follow(ctx, d.exists))
 }
 
-// exists fails where the database has been dropped. The caller holds the catalog's lock.
+// exists fails if the database has been dropped. The caller holds the catalog's lock.
 func (d *Database) exists() error {
 	if live, err := d.ds.database(d.ID()); err != nil || live != d {
 		return fault.New(fault.CodeNotFound, "The database '"+d.ID()+"' does not exist.")
@@ -142,10 +143,10 @@ func (d *Database) exists() error {
 	return nil
 }
 
-// clockOf is whose the clock of a database is, for an error.
+// clockOf describes the owner of a database's clock, for an error message.
 func clockOf(database string) string { return "of the database " + database }
 
-// Clock shows the reaper by which clock a slot expires.
+// Clock tells the reaper which clock decides the expiry in a range.
 func (w sweeper) Clock(r ttl.Range) ttl.Clock {
 	w.ds.mu.RLock()
 	defer w.ds.mu.RUnlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
-// dated shows the host what is dated by its clocks: the catalog's records by the server's, what lies in the
-// containers of a database by that database's.
+// dated tells the host what its clocks date: the server's clock dates the catalog's records, a database's
+// clock dates the contents of its containers.
 type dated struct{ ds *dataset }
 
 // Clocks implements host.ClockUser.
@@ -23,7 +23,7 @@ func (w dated) Clocks() (list []*host.Clock) {
 	return list
 }
 
-// containers are those that are dated by one of the clocks.
+// containers returns the containers that use one of the clocks.
 func (w dated) containers(clocks []*host.Clock) (list []*Container) {
 	w.ds.mu.RLock()
 	defer w.ds.mu.RUnlock()
@@ -35,8 +35,8 @@ func (w dated) containers(clocks []*host.Clock) (list []*Container) {
 	return list
 }
 
-// Hold implements host.ClockUser. Containers are taken in the order of their making, as by everybody who
-// takes several.
+// Hold implements host.ClockUser. It takes the gates in the order of the containers' creation, as does
+// every operation that takes several.
 func (w dated) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	held := w.containers(clocks)
 	taken := 0
@@ -93,9 +93,9 @@ func (w dated) Moved(clocks []*host.Clock) {
 	}
 }
 
-// diedSince is the latest second in which an item died that was alive in second to and is not purged; 0 where
-// there is none. A clock that is set back would bring back what has died since, where the reaper has not been
-// there yet. So it goes no further back than the last death, purged (see marks) or not: the answer does not
+// diedSince returns the latest second after to in which an item expired that is not purged yet; 0 if there
+// is none. Setting a clock back would revive the items that have expired since and are not purged. So a
+// clock goes back no further than the last expiry, purged (see marks) or not, and the answer does not
 // depend on the reaper's pace. The caller holds the container's gate.
 func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
 	state := c.viewState(c.state.Load(), c.moment())

@@ -30,38 +30,39 @@ type Container struct {
 	d    *Database
 	cid  uint32
 	name string
-	// def, keys and identity never change; they are made of what the spec and the record say.
+	// def, keys and identity never change. They are derived from the spec and the record.
 	def      definition.PartitionKeyDefinition
 	keys     view.Keys
 	identity view.Identity
 
-	// gate makes the policy and the moment one: writes, purges and readers of the policy hold it shared, a
-	// change of state holds it exclusively. state is replaced whole, under the gate.
+	// gate keeps the policy and the present moment consistent: writes, purges and readers of the policy
+	// hold it shared, a change of state holds it exclusively. state is replaced as a whole, under the gate.
 	gate  host.Gate
 	state atomic.Pointer[containerState]
 
-	splitting host.Mutex // of the one that splits a range; taken before the catalog's lock and the gate
+	splitting host.Mutex // held during a split of a range; taken before the catalog's lock and the gate
 
 	count             itemCount
-	spending          work.RequestBudget // of its own throughput
+	spending          work.RequestBudget // of the container's own throughput
 	plans             work.Plans
 	marks             marks
 	watch             host.Notifier
-	expirySubscribers host.Notifier // who follow the log of expiries
+	expirySubscribers host.Notifier // subscribers of the log of expiries
 	reaping           reaping
-	// the last second in which the container was used, where its settings ask: see idle.go
+	// used is the last second in which the container was used. It is kept only if AutoDeleteOnIdle is set:
+	// see idle.go
 	used       atomic.Int64
-	usedKept   int64 // what is stored of it; the reaper's and, with it at rest, Close's
+	usedKept   int64 // the stored value of used; belongs to the reaper and, when that is at rest, to Close
 	lints      lint.Book
 	violations procedure.Violations // of its scripts
-	purged     atomic.Uint64        // items, since Open
+	purged     atomic.Uint64        // number of items purged since Open
 }
 
 // containerState is immutable.
 type containerState struct {
 	rec        record.Container
 	spec       definition.ContainerSpec
-	terms      *index.Indexer        // of spec, beside olders
+	terms      *index.Indexer        // of spec, combined with olders
 	olders     []*index.Indexer      // of rec.IndexedBy
 	lives      view.Lives            // of rec.Basis and rec.Eras
 	ranges     []*partition          // by EPK
@@ -69,21 +70,21 @@ type containerState struct {
 	tombstones map[string]uint64
 	dropped    bool
 
-	version   uint32 // in the marks of its slots: see state.go
-	elsewhere bool   // another store splits a range
+	version   uint32 // as in the marks of the container's slots: see state.go
+	elsewhere bool   // another store is splitting a range
 }
 
-// itemCount remembers the last count: it holds until the next write.
+// itemCount caches the last count, which is valid until the next write.
 type itemCount struct {
-	host.Mutex        // who counts, or looks at the last count
+	host.Mutex        // held while counting or reading the last count
 	at         uint64 // sum of positions and purges when counted
 	valid      bool
 	usage      inspect.Usage
 	text       atomic.Pointer[string] // usage's; nil before the first count
 }
 
-// LastUsage returns the text of what Usage last counted, of an empty container before the first count. It is
-// what answers about items tell: none of them waits for a count, and no decision rests on it.
+// LastUsage returns the text of the last result of Usage; before the first count, that of an empty
+// container. Responses about items contain it. It never waits for a count, and no decision depends on it.
 func (c *Container) LastUsage() string {
 	if text := c.count.text.Load(); text != nil {
 		return *text
@@ -113,7 +114,7 @@ type Range struct {
 	// Splitting reports whether the range is being split.
 	Splitting bool
 
-	made uint64 // the catalog's LSN then
+	made uint64 // the catalog's LSN at which the range was made
 }
 
 // RangeSet is all ranges of a container, contiguous and in order.
@@ -121,11 +122,11 @@ type RangeSet struct {
 	ETag   string // changes when a range does
 	Ranges []Range
 
-	incarnation uint32 // of the etag
+	incarnation uint32 // part of the etag
 }
 
-// Since are those of the ranges that have come since the set had an etag; all of them where it is not one
-// that it had.
+// Since returns the ranges that were added after the set had the given etag. It returns all ranges if the
+// set never had that etag.
 func (set RangeSet) Since(etag string) []Range {
 	lsn, err := strconv.ParseUint(layout.BareETag(etag)[max(len(layout.BareETag(etag))-12, 0):], 16, 64)
 	if err != nil || !layout.ETagMatches(etag, rangesETag(set.incarnation, lsn)) ||
@@ -161,10 +162,10 @@ func newContainer(d *Database, rec record.Container, spec definition.ContainerSp
 	return c, nil
 }
 
-// ID is the container's id.
+// ID returns the container's id.
 func (c *Container) ID() string { return c.name }
 
-// Info is the container's present state.
+// Info returns the container's present state.
 func (c *Container) Info() ContainerInfo {
 	st := c.state.Load()
 	return ContainerInfo{
@@ -174,21 +175,21 @@ func (c *Container) Info() ContainerInfo {
 	}
 }
 
-// RID is the container's resource id.
+// RID returns the container's resource id.
 func (c *Container) RID() string { return layout.RIDText(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) }
 
-// self is the container's rid path, with its trailing slash.
+// self returns the container's rid path, with its trailing slash.
 func (c *Container) self() string { return string(c.identity.AppendSelf(nil)) }
 
-// versionBits is how many bits of a version are the container's number's.
+// versionBits is the number of low bits of a version that hold bits of the container's number.
 const versionBits = 12
 
 // versionEpoch is the beginning of 2020, in milliseconds since 1970.
 const versionEpoch = 1577836800000
 
-// newVersion is the version in the session tokens of a container that is being made: of two containers of a
-// name the later has the higher one, which clients expect. It stays below 1<<53, so that a client in
-// JavaScript reads it exactly.
+// newVersion returns the version for the session tokens of a container that is being created. Of two
+// containers with the same name the later one has the higher version, as clients expect. The version stays
+// below 1<<53, so that a JavaScript client reads it exactly.
 func (ds *dataset) newVersion(cid uint32) int64 {
 	made := max(ds.opts.Wall.Now().UnixMilli()-versionEpoch, 1)
 	return made<<versionBits | int64(cid&(1<<versionBits-1))
@@ -197,8 +198,8 @@ func (ds *dataset) newVersion(cid uint32) int64 {
 // NoSessionVersion is the version in session tokens that name no container.
 const NoSessionVersion = -1
 
-// SessionVersion is the version in the container's session tokens: no two containers of one name have the
-// same. It is NoSessionVersion for a container that was made before there were versions.
+// SessionVersion returns the version in the container's session tokens. No two containers of one name have
+// the same version. It is NoSessionVersion for a container created by a release without versions.
 func (c *Container) SessionVersion() int64 {
 	if v := c.state.Load().rec.Version; v > 0 {
 		return v
@@ -206,7 +207,7 @@ func (c *Container) SessionVersion() int64 {
 	return NoSessionVersion
 }
 
-// Ranges are the container's partition key ranges.
+// Ranges returns the container's partition key ranges.
 func (c *Container) Ranges() RangeSet {
 	st := c.state.Load()
 	set := RangeSet{ETag: rangesETag(c.ds.incarnation, st.rec.RangeLSN), incarnation: c.ds.incarnation}
@@ -227,7 +228,7 @@ func (c *Container) Ranges() RangeSet {
 	return set
 }
 
-// Position is the LSN of a range; of the first one where rangeID is empty or unknown.
+// Position returns the id and the LSN of a range; of the first range if rangeID is empty or unknown.
 func (c *Container) Position(rangeID string) (id string, lsn uint64) {
 	st := c.state.Load()
 	s := st.ranges[0]
@@ -237,7 +238,7 @@ func (c *Container) Position(rangeID string) (id string, lsn uint64) {
 	return s.id, c.position(s)
 }
 
-// madeAt is the catalog's LSN at which the i-th range came to be.
+// madeAt returns the catalog's LSN at which the i-th range was made.
 func (st *containerState) madeAt(i int) uint64 {
 	if lsn := st.rec.Ranges[i].LSN; lsn > 0 {
 		return lsn
@@ -254,7 +255,7 @@ func (st *containerState) rangeByID(id string) *partition {
 	return nil
 }
 
-// rangeNamed finds a partition range by its id: CodeRangeGone where there is none.
+// rangeNamed returns the partition range with the given id. It fails with CodeRangeGone if there is none.
 func (c *Container) rangeNamed(ctx context.Context, id string) (*partition, error) {
 	if s := c.stateWith(ctx, id).rangeByID(id); s != nil {
 		return s, nil
@@ -262,7 +263,8 @@ func (c *Container) rangeNamed(ctx context.Context, id string) (*partition, erro
 	return nil, scan.RangeGone(id)
 }
 
-// stateWith returns the container's state, the latest one where the one at hand does not know a range by id.
+// stateWith returns the container's state. If that has no range with the given id, it refreshes the state
+// first.
 func (c *Container) stateWith(ctx context.Context, id string) *containerState {
 	st := c.state.Load()
 	if !st.knowsRange(id) && c.outdated(ctx, st) {
@@ -271,7 +273,7 @@ func (c *Container) stateWith(ctx context.Context, id string) *containerState {
 	return st
 }
 
-// rangeOf is the range that an effective partition key lies in.
+// rangeOf returns the range that contains an effective partition key.
 func (st *containerState) rangeOf(epk []byte) *partition {
 	lo, hi := 0, len(st.ranges)
 	for hi-lo > 1 {
@@ -290,25 +292,25 @@ func (s *partition) holds(epk []byte) bool {
 
 func (st *containerState) policy() *ttl.Policy { return &st.rec.Policy }
 
-// life is the life of an item as the policy judges it.
+// life returns the life of an item, by which the policy decides its expiry.
 func (st *containerState) life(item *stored) ttl.Life { return st.lives.Of(&item.head, item.body) }
 
 // expired reports whether an item has expired at second now.
 func (st *containerState) expired(h *layout.Header, body []byte, now int64) bool {
-	if st.lives.Settled() { // as nearly always: nothing is to be worked out
+	if st.lives.Settled() { // the usual case: Life is up to date in the header
 		return st.policy().Expired(h.Life, now)
 	}
 	return st.policy().Expired(st.lives.Of(h, body), now)
 }
 
-// tombstoned reports whether an item was deleted with its whole partition key. pk is only asked for where a
-// partition key of the same hash was.
+// tombstoned reports whether an item was deleted with its whole partition key. pk is called only if a
+// partition key with the same hash was deleted.
 func (st *containerState) tombstoned(h layout.Header, pk func() []byte) bool {
 	return view.Tombstoned(st.tombstones, h, pk)
 }
 
-// enter takes the gate shared and returns the state and the moment that hold until leave. CodeCanceled: ctx
-// has ended before.
+// enter takes the gate shared and returns the state and the moment, which stay valid until leave. It fails
+// with CodeCanceled if ctx ends before that.
 func (c *Container) enter(ctx context.Context) (*containerState, int64, error) {
 	if err := c.gate.Share(ctx); err != nil {
 		return nil, 0, classify.ToFault(err)
@@ -321,12 +323,12 @@ func (c *Container) enter(ctx context.Context) (*containerState, int64, error) {
 	return st, c.moment(), nil
 }
 
-// leave ends enter.
+// leave releases the gate that enter has taken.
 func (c *Container) leave() { c.gate.Leave() }
 
-// look returns a state and a moment that belong together. It holds nothing: that the state is still the
-// container's is to be asked of the gate, by at. Changes that wait for those who are in the container do not
-// hold it up.
+// look returns a state and a moment that belong together. It does not hold the gate: gate.Still(at) reports
+// whether the state is still the container's. Pending changes that wait for users of the container do not
+// block look.
 func (c *Container) look(ctx context.Context) (st *containerState, now int64, at uint64, err error) {
 	for {
 		if at, err = c.gate.Look(ctx); err != nil {
@@ -339,7 +341,7 @@ func (c *Container) look(ctx context.Context) (st *containerState, now int64, at
 	}
 }
 
-// usable refuses a container that is gone.
+// usable fails if the container has been dropped.
 func (c *Container) usable(st *containerState) error {
 	if st.dropped {
 		return c.gone()
@@ -351,8 +353,9 @@ func (c *Container) gone() error {
 	return fault.New(fault.CodeOwnerNotFound, "The container "+c.name+" does not exist.")
 }
 
-// change replaces the state while nobody else uses it. fn returns the next state; what it makes durable must
-// be so when it returns. CodeCanceled: ctx has ended before those who use it have left.
+// change replaces the state while nobody else uses the container. fn returns the next state. Everything
+// that fn stores must be durable when it returns. CodeCanceled: ctx has ended while others still used the
+// container.
 func (c *Container) change(ctx context.Context, fn func(st containerState, now int64) (containerState,
 	error)) error {
 	if err := c.gate.Shut(ctx); err != nil {

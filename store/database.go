@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// Database holds containers. A *Database stays valid until it is dropped; then calls that would change it
+// Database holds containers. A *Database stays valid until it is dropped. After that, calls that change it
 // fail with CodeNotFound.
 type Database struct {
 	ds         *dataset
@@ -25,19 +25,19 @@ type Database struct {
 	clock *host.Clock // its own, or one that follows the server's
 }
 
-// ID is the database's id.
+// ID returns the database's id.
 func (d *Database) ID() string { return d.rec.ID }
 
-// RID is the database's resource id.
+// RID returns the database's resource id.
 func (d *Database) RID() string { return layout.RIDText(layout.DatabaseRIDBytes(d.rec.Num)) }
 
-// ETag is the database's etag, with its literal quotes.
+// ETag returns the database's etag, with its literal quotes.
 func (d *Database) ETag() string { return layout.ETagText(d.ds.incarnation, 2, d.rec.LSN) }
 
-// Timestamp is when the database was made, in seconds since 1970.
+// Timestamp returns when the database was created, in seconds since 1970.
 func (d *Database) Timestamp() int64 { return d.rec.TS }
 
-// Databases are all databases in order of creation.
+// Databases returns all databases in order of creation.
 func (db *DB) Databases() []*Database { return db.live().databases() }
 
 func (ds *dataset) databases() []*Database {
@@ -46,7 +46,7 @@ func (ds *dataset) databases() []*Database {
 	return slices.Clone(ds.cat.databases)
 }
 
-// Database finds a database by id: CodeNotFound where there is none.
+// Database returns the database with the given id. It fails with CodeNotFound if there is none.
 func (db *DB) Database(id string) (*Database, error) { return db.live().database(id) }
 
 func (ds *dataset) database(id string) (*Database, error) {
@@ -59,16 +59,16 @@ func (ds *dataset) database(id string) (*Database, error) {
 	return d, nil
 }
 
-// CatchUp makes known in memory what another store over the same engine has changed of databases, containers
-// and all that is defined in them, and reports whether there was something. Who does not find what he looks
-// for by name asks it, and looks again. While a change of this store is being made durable it waits for that.
+// CatchUp loads the changes that other stores over the same engine have made to databases, containers and
+// the resources in them. It reports whether there were any. A caller that does not find something by its
+// name calls CatchUp and looks again. CatchUp waits while a change of this store is being made durable.
 func (db *DB) CatchUp(ctx context.Context) (changed bool, err error) {
 	changed, err = db.live().in.Catalog().CatchUp(ctx)
 	return changed, classify.ToFault(err)
 }
 
-// DatabaseByRID finds a database by its resource id: CodeBadRequest where rid is not one, CodeNotFound where
-// there is no such database.
+// DatabaseByRID returns the database with the given resource id. It fails with CodeBadRequest if rid is
+// malformed, and with CodeNotFound if there is no such database.
 func (db *DB) DatabaseByRID(rid string) (*Database, error) { return db.live().databaseByRID(rid) }
 
 func (ds *dataset) databaseByRID(rid string) (*Database, error) {
@@ -86,8 +86,9 @@ func (ds *dataset) databaseByRID(rid string) (*Database, error) {
 	return nil, value.NotFound("database", rid)
 }
 
-// CreateDatabase makes a database; with a throughput its containers share it. It fails with CodeConflict
-// where the id is taken and CodeBadRequest for an id or a throughput that the service refuses.
+// CreateDatabase creates a database. If t is not zero, the database's containers share it as their
+// throughput. It fails with CodeConflict if the id is taken, and with CodeBadRequest for an id or a
+// throughput that Cosmos DB refuses.
 func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throughput) (*Database, error) {
 	return db.live().createDatabase(ctx, id, t)
 }
@@ -131,8 +132,8 @@ func (ds *dataset) createDatabase(ctx context.Context, id string, asked definiti
 	return d, nil
 }
 
-// DeleteDatabase drops a database with all that is in it. It fails with CodeNotFound where there is none and
-// with CodePreconditionFailed where o.IfMatch names another etag.
+// DeleteDatabase drops a database and everything in it. It fails with CodeNotFound if there is none and
+// with CodePreconditionFailed if o.IfMatch is another etag.
 func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) error {
 	return db.live().deleteDatabase(ctx, id, o)
 }
@@ -180,8 +181,8 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 	return nil
 }
 
-// closeAll takes the gates of containers in order, so that nothing is in flight in any of them, runs fn, and
-// where that succeeds marks them all as dropped.
+// closeAll takes the gates of the containers exclusively and in order, so that no operation is running in
+// any of them, and runs fn. If fn succeeds, closeAll marks all containers as dropped.
 func closeAll(ctx context.Context, containers []*Container, fn func() error) error {
 	if len(containers) == 0 {
 		return fn()
@@ -193,8 +194,8 @@ func closeAll(ctx context.Context, containers []*Container, fn func() error) err
 	})
 }
 
-// eraseAll frees what dropped containers held. They are gone already, whatever happens here: what is left by
-// an error or a crash is finished by the next Open.
+// eraseAll frees the space of dropped containers. They are out of the catalog already, so an error does no
+// harm: the next Open erases what an error or a crash has left.
 func (ds *dataset) eraseAll(ctx context.Context, containers []*Container) {
 	for _, c := range containers {
 		if err := ds.eraseContainer(context.WithoutCancel(ctx), c.cid); err != nil {
@@ -204,7 +205,7 @@ func (ds *dataset) eraseAll(ctx context.Context, containers []*Container) {
 	}
 }
 
-// highest is the highest LSN that a client can have seen of the ranges of containers.
+// highest returns the highest LSN that a client can have seen of the containers' ranges.
 func highest(containers []*Container) (high uint64) {
 	for _, c := range containers {
 		for _, s := range c.state.Load().ranges {

@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// dataset is what the store has in one instance of its host: an engine and what is known of its documents in
-// memory. Each Database and Container belongs to one for ever.
+// dataset is the store's data in one instance of its host: the engine and the catalog in memory. Each
+// Database and Container belongs to one dataset for its whole life.
 type dataset struct {
 	door       *DB
 	in         *host.Instance
@@ -27,7 +27,7 @@ type dataset struct {
 	opts       Options
 	marks      marks // of the catalog
 	rids       work.RIDCache
-	pageStates *work.PageStates // what pages leave for the pages after them
+	pageStates *work.PageStates // the state that a page of results keeps for the next page
 
 	reindexer reindexer
 	splitter  splitter
@@ -37,17 +37,17 @@ type dataset struct {
 	cat catalog
 
 	incarnation uint32
-	server      uint32 // names this store in the marks of slots; none of two over one engine is the other's
+	server      uint32 // identifies this store in the marks of slots; unique among the stores over an engine
 	purged      atomic.Uint64
 }
 
-// tenant shows the store to its host.
+// tenant presents the store to its host.
 type tenant struct{ db *DB }
 
-// Tenant is the store as host.Open wants it.
+// Tenant returns the store as a tenant, for host.Open.
 func (db *DB) Tenant() host.Tenant { return tenant{db} }
 
-// tenantName is what the host knows the store by.
+// tenantName is the store's name in the host.
 const tenantName = "documents"
 
 // KeySpace implements host.Tenant: containers' keys begin with their number, whose top bit is set.
@@ -73,7 +73,7 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 		Note: db.snapshotNote}, err
 }
 
-// moveIn reads the catalog of an instance.
+// moveIn loads the catalog of an instance into a new dataset.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{door: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
@@ -82,7 +82,7 @@ func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error)
 	if _, err := rand.Read(b[:]); err != nil {
 		return nil, err
 	}
-	db.server = binary.BigEndian.Uint32(b[:]) | 1 // 0 is nobody
+	db.server = binary.BigEndian.Uint32(b[:]) | 1 // 0 stands for no store
 	return db, db.loadCatalog(ctx)
 }
 
@@ -99,7 +99,7 @@ func (ds *dataset) Recover(ctx context.Context) error {
 
 // Start implements host.Life.
 func (ds *dataset) Start() {
-	if ds.door.host == nil { // it is fixed then, through all restores
+	if ds.door.host == nil { // the host is the same through all restores
 		ds.door.host = ds.in.Host()
 	}
 	ds.reindexer.open(ds)
@@ -119,7 +119,8 @@ func (ds *dataset) Stop() {
 // Leave implements host.Life.
 func (ds *dataset) Leave(ctx context.Context) error { return ds.keepUses(ctx) }
 
-// Gone implements host.Life: those who wait for something to happen see that it will not.
+// Gone implements host.Life. It wakes everybody who waits for a change, since there will be none in this
+// dataset.
 func (ds *dataset) Gone() {
 	ds.pageStates.Close()
 	ds.mu.RLock()
@@ -130,40 +131,42 @@ func (ds *dataset) Gone() {
 	}
 }
 
-// settle waits until all that this scope has shown is durable. What a caller has seen before it calls settle,
-// present or absent, cannot be taken back by a crash after it has returned. seen is the highest LSN among
-// that, 0 where none is known. It waits for the disk alone, not for writers.
+// settle waits until everything that reads of this scope have returned is durable. After it has returned,
+// no crash can undo what the caller has read before the call, present or absent. seen is the highest LSN
+// that the caller has read, 0 if unknown. settle waits for the disk only, not for writers.
 func (ds *dataset) settle(ctx context.Context, scope []byte, seen uint64) error {
 	return classify.ToFault(ds.eng.Settle(ctx, scope, seen))
 }
 
-// lockCatalog takes the lock of the catalog: one change at a time, taken before any gate and before mu.
+// lockCatalog takes the catalog's lock, which serializes changes. It is taken before any gate and before
+// mu.
 func (ds *dataset) lockCatalog(ctx context.Context) error {
 	return classify.ToFault(ds.in.Catalog().Lock(ctx))
 }
 
-// changeCatalog runs one transaction of the catalog's scope, and of others. The caller holds its lock.
+// changeCatalog runs one transaction on the catalog's scope and on scopes. The caller holds the catalog's
+// lock.
 func (ds *dataset) changeCatalog(ctx context.Context, fn func(*host.Change) error, scopes ...[]byte) error {
 	return classify.ToFault(ds.in.Catalog().Change(ctx, fn, scopes...))
 }
 
-// startWatch is the stopwatch of a look over a container.
+// startWatch returns the stopwatch for an inspection of a container.
 func (ds *dataset) startWatch(ctx context.Context) *work.Stopwatch {
 	return &work.Stopwatch{Ctx: ctx, Elapsed: ds.in.Elapsed(), Budget: work.LookBudget}
 }
 
-// pageWatch is the stopwatch of a page.
+// pageWatch returns the stopwatch for a page of results.
 func (ds *dataset) pageWatch(ctx context.Context) *work.Stopwatch {
 	return &work.Stopwatch{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime,
 		Budget: min(query.DefaultBudget, ds.opts.QueryTime/2)}
 }
 
-// view is viewUnder of the whole store, for walks that end with ctx alone.
+// view runs fn in a view of the whole store. Only the end of ctx limits its time.
 func (ds *dataset) view(ctx context.Context, fn func(engine.Reader) error) error {
 	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, ds.eng, fn)
 }
 
-// snapshotNote is what a snapshot's note has of the store.
+// snapshotNote returns the store's entry in the notes of a snapshot: the ids of the databases.
 func (ds *dataset) snapshotNote() (member string, value any) {
 	ids := []string{}
 	for _, d := range ds.databases() {

@@ -16,31 +16,31 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// DB is an open store. It gives access to whatever data its host has: a restore replaces those, and a
-// Database or a Container that was looked up before belongs to what is gone, while the DB stays. Its methods
-// may be called from any goroutine.
+// DB is an open store. It always gives access to the present data of its host. A restore replaces the data
+// but not the DB; a Database or Container looked up before belongs to the replaced data. The methods of a
+// DB are safe for concurrent use.
 type DB struct {
 	opts    Options
 	host    *host.Host
-	owned   bool // the host is closed with the DB
+	owned   bool // Close closes the host
 	dataset atomic.Pointer[dataset]
 
-	// What lives through restores.
+	// The following fields survive restores.
 	heavy       *work.Heavy
 	memory      *Memory
-	temp        *spill.Dir    // nil: there is none
-	subscribers host.Notifier // who ask for webhooks: see Subscriptions
-	// backup is Options.ContinuousBackup, until SetContinuousBackup changes it. It decides of containers that
-	// are made from then on; what it was for a container is in its record.
+	temp        *spill.Dir    // nil if there is no such folder
+	subscribers host.Notifier // notified when the subscriptions change: see Subscriptions
+	// backup is Options.ContinuousBackup, until SetContinuousBackup changes it. It applies to containers
+	// created from then on. The value that applied to a container is stored in its record.
 	backup atomic.Bool
 }
 
-// Open opens the data of an engine that holds documents, and what neighbours have beside them: it loads the
-// catalog, finishes what a crash interrupted, and starts the reaper. It takes the engine over: Close closes
-// it, and a failed Open has closed it.
+// Open opens an engine's data: documents, and the data of neighbours. It loads the catalog, finishes what a
+// crash interrupted, and starts the reaper. Open takes ownership of the engine: Close closes it, and so
+// does an Open that fails.
 //
-// It fails with engine.ErrNewerFormat or engine.ErrOlderFormat (wrapped) for data of another format,
-// engine.ErrCorrupt for a catalog that cannot be read, and CodeUnavailable where the clock runs more than
+// It fails with engine.ErrNewerFormat or engine.ErrOlderFormat (wrapped) for data of another format, with
+// engine.ErrCorrupt for a catalog that cannot be read, and with CodeUnavailable if the clock is more than
 // five minutes behind the data.
 func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Tenant) (*DB, error) {
 	db, err := New(o)
@@ -59,9 +59,9 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 	return db, nil
 }
 
-// New makes a store that lives with other tenants in one host: its Tenant is given to host.Open, and when
-// that has opened the host the store can be used. Of the options the clocks, the logger and ManualReaper are
-// to be those of the host.
+// New makes a store that shares a host with other tenants. The caller passes its Tenant to host.Open; when
+// that has returned, the store can be used. The clocks, the logger and ManualReaper in o must be those of
+// the host.
 func New(o Options) (*DB, error) {
 	o = o.withDefaults()
 	db := &DB{opts: o, memory: NewMemory(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0))}
@@ -76,9 +76,9 @@ func New(o Options) (*DB, error) {
 	return db, err
 }
 
-// Close closes the host that Open has opened: it stops the reaper, the reindexer, the splitter and a database
-// that is being copied out of a snapshot, waits for them, and closes the engine. Calls that come later fail
-// with CodeUnavailable. A store that lives in a host with others is closed with that, and Close does nothing.
+// Close closes the host that Open has opened. It stops the reaper, the reindexer, the splitter and a
+// database that is being copied from a snapshot, waits for them, and closes the engine. Later calls fail
+// with CodeUnavailable. Close does nothing for a store made by New: closing its host closes it.
 func (db *DB) Close() error {
 	if !db.owned {
 		return nil
@@ -86,44 +86,44 @@ func (db *DB) Close() error {
 	return classify.ToFault(db.host.Close())
 }
 
-// Closing reports what Close is waiting for, in words; empty where it has not begun.
+// Closing describes what Close is waiting for. It is empty if Close has not begun.
 func (db *DB) Closing() string { return db.host.Closing() }
 
-// Incarnation tells the stores that Restore puts in each other's place apart, and stores from each other. It
-// waits while a restore is under way: CodeCanceled where ctx ends before. A call that failed with
-// CodeUnavailable, where this has changed since before the call, has met a restore: nothing that it did is
-// left, and it may be made again.
+// Incarnation returns a number that identifies the present data: it differs between stores and changes with
+// each Restore. It waits while a restore is running, and fails with CodeCanceled if ctx ends first. If a
+// call failed with CodeUnavailable and Incarnation has changed since before it, a restore has interrupted
+// the call. Nothing of the call's effect is left, and it may be repeated.
 func (db *DB) Incarnation(ctx context.Context) (uint32, error) {
-	if db.host == nil { // it was never opened
+	if db.host == nil { // the DB was never opened
 		return 0, nil
 	}
 	n, err := db.host.Incarnation(ctx)
 	return n, classify.ToFault(err)
 }
 
-// Ping writes a record, durably, and reads it: it fails where the store could not take a write now. It does
-// not wait for those who change the catalog, but for the disk.
+// Ping durably writes a record and reads it back. It fails if the store could not accept a write now. It
+// waits for the disk, but not for changes of the catalog.
 func (db *DB) Ping(ctx context.Context) error { return classify.ToFault(db.live().in.Ping(ctx)) }
 
-// live is what the DB's methods act on.
+// live returns the present dataset.
 func (db *DB) live() *dataset { return db.dataset.Load() }
 
 func isAbsent(err error) bool { return errors.Is(err, engine.ErrNotFound) }
 
-// never is the second that does not come.
+// never is a second that never comes.
 const never = view.Never
 
-// Memory is the budget that all requests to the store share, those to what a restore puts in its place, too.
+// Memory returns the budget that all requests to the store share, also after a restore.
 func (db *DB) Memory() *Memory {
-	if db.memory == nil { // it was never opened
+	if db.memory == nil { // the DB was never opened
 		return NewMemory(0)
 	}
 	return db.memory
 }
 
-// LongWork is how many pieces of work there can be at a time that stand back for short ones, each in a thread
-// that keeps its place among those that run Go code: a server raises GOMAXPROCS by it; zero where the system
-// has no such threads.
+// LongWork returns the maximum number of long-running tasks that yield to short ones. Each of them occupies
+// a thread that counts against GOMAXPROCS, so a server raises GOMAXPROCS by this number. It is zero on
+// systems without thread priorities.
 func (db *DB) LongWork() int {
 	if !priority.Supported {
 		return 0

@@ -17,26 +17,26 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Containers are the database's containers in order of creation.
+// Containers returns the database's containers in order of creation.
 func (d *Database) Containers() []*Container {
 	d.ds.mu.RLock()
 	defer d.ds.mu.RUnlock()
 	return slices.Clone(d.containers)
 }
 
-// Container finds a container by id: CodeNotFound where there is none.
+// Container returns the container with the given id. It fails with CodeNotFound if there is none.
 func (d *Database) Container(id string) (*Container, error) {
 	d.ds.mu.RLock()
 	c := d.byName[id]
 	d.ds.mu.RUnlock()
-	if c == nil || c.state.Load().dropped { // by another store, and not looked up since
+	if c == nil || c.state.Load().dropped { // dropped by another store, not removed here yet
 		return nil, value.NotFound("container", id)
 	}
 	return c, nil
 }
 
-// ContainerByRID finds a container by its resource id: CodeBadRequest where rid is not one, CodeNotFound
-// where this database has no such container.
+// ContainerByRID returns the container with the given resource id. It fails with CodeBadRequest if rid is
+// malformed, and with CodeNotFound if this database has no such container.
 func (d *Database) ContainerByRID(rid string) (*Container, error) {
 	if _, ok := layout.ParseRID(rid, 8); !ok {
 		return nil, value.BadRID(rid)
@@ -51,16 +51,16 @@ func (d *Database) ContainerByRID(rid string) (*Container, error) {
 	return nil, value.NotFound("container", rid)
 }
 
-// CreateContainer makes a container. Fields of spec that are zero get the service's defaults. A container
-// without a throughput of its own gets 400 RU/s, unless its database shares one. It fails with CodeConflict
-// where the id is taken, CodeBadRequest for what the service refuses, and CodeOwnerNotFound where the
-// database is gone.
+// CreateContainer creates a container. Zero fields of spec get Cosmos DB's defaults. A container without a
+// throughput of its own gets 400 RU/s, unless its database shares a throughput. CreateContainer fails with
+// CodeConflict if the id is taken, with CodeBadRequest for a definition that Cosmos DB refuses, and with
+// CodeOwnerNotFound if the database has been dropped.
 func (d *Database) CreateContainer(ctx context.Context, spec definition.ContainerSpec,
 	t definition.Throughput) (*Container, error) {
 	return d.CreateContainerWith(ctx, spec, ContainerOptions{Throughput: t})
 }
 
-// CreateContainerWith is CreateContainer with more to choose.
+// CreateContainerWith is CreateContainer with more options.
 func (d *Database) CreateContainerWith(ctx context.Context, spec definition.ContainerSpec,
 	o ContainerOptions) (*Container, error) {
 	t := o.Throughput
@@ -108,15 +108,15 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	if err != nil {
 		return nil, classify.ToFault(err)
 	}
-	c.state.Load().version = firstVersion // nobody knows the container yet
+	c.state.Load().version = firstVersion // nobody else has the container yet
 	c.note(markSettings, rec.TS)
 	db.publish(c, offer)
 	return c, nil
 }
 
-// checkNew refuses a container whose database is gone, whose name is taken, or whose encryption keys are not
-// there; a missing key is reported before invalid, which is what else is wrong with the spec. The caller
-// holds the catalog's lock.
+// checkNew fails if the database has been dropped, if the container's id is taken, or if one of its
+// encryption keys does not exist. invalid is the result of validating the spec; a missing key is reported
+// before it. The caller holds the catalog's lock.
 func (d *Database) checkNew(spec *definition.ContainerSpec, invalid error) error {
 	if live, err := d.ds.database(d.ID()); err != nil || live != d {
 		return fault.New(fault.CodeOwnerNotFound, "The database '"+d.ID()+"' does not exist.")
@@ -130,7 +130,7 @@ func (d *Database) checkNew(spec *definition.ContainerSpec, invalid error) error
 	return d.checkEncryptionKeys(spec.ClientEncryption)
 }
 
-// publish makes a new container and its offer, if it has one, known to everybody.
+// publish adds a new container, and its offer if it has one, to the catalog in memory.
 func (ds *dataset) publish(c *Container, offer *record.Offer) {
 	ds.mu.Lock()
 	ds.cat.add(c)
@@ -139,8 +139,8 @@ func (ds *dataset) publish(c *Container, offer *record.Offer) {
 	c.lintDefault()
 }
 
-// newRecord is the record of a container that is being made, whose ranges begin in the same transaction. The
-// caller holds the catalog's lock.
+// newRecord returns the record of a container that is being created, and prepares its ranges in the same
+// transaction. The caller holds the catalog's lock.
 func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, ranges []record.Range,
 	now int64) (rec record.Container, err error) {
 	db := d.ds
@@ -161,8 +161,8 @@ func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, r
 	return rec, nil
 }
 
-// checkEncryptionKeys checks that the database has the keys that a policy names. A policy never changes, and
-// keys are not deleted by clients. The caller holds the catalog's lock.
+// checkEncryptionKeys fails if the database lacks an encryption key that the policy names. Checking once is
+// enough, since a policy never changes and clients cannot delete keys. The caller holds the catalog's lock.
 func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) error {
 	if p == nil {
 		return nil
@@ -177,9 +177,9 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 	return nil
 }
 
-// newRanges lays the partition ranges of a new container out: as many as are asked for with it, else as many
-// as the operator asks for, else as many as the throughput needs. A container that shares its database's
-// throughput has one.
+// newRanges returns the partition ranges of a new container. Their number is n, or Options.Ranges if n is
+// 0, or the number that the throughput needs if both are 0. A container that shares its database's
+// throughput then has one.
 func (ds *dataset) newRanges(
 	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool, now int64,
 ) []record.Range {
@@ -200,10 +200,10 @@ func (ds *dataset) newRanges(
 	return recs
 }
 
-// ReplaceContainer changes a container's settings. A changed DefaultTTL or TTLPropertyPath acts at once on
-// all items, whatever their number; an item that had expired by the old ones stays expired. The partition
-// key, the unique keys and the client encryption policy cannot change: CodeBadRequest. o.IfMatch is the
-// container's etag.
+// ReplaceContainer changes a container's settings. A changed DefaultTTL or TTLPropertyPath applies at once
+// to all items, whatever their number; an item that had expired under the old values stays expired. The
+// partition key, the unique keys and the client encryption policy cannot change: CodeBadRequest. o.IfMatch
+// is the container's etag.
 func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definition.ContainerSpec,
 	o WriteOptions) (*Container, error) {
 	db := d.ds
@@ -225,8 +225,8 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 	return c, nil
 }
 
-// replaceSpec is the part of ReplaceContainer that goes by one state of the container. The caller holds the
-// catalog's lock.
+// replaceSpec is the part of ReplaceContainer that depends on one state of the container and is repeated if
+// that has changed. The caller holds the catalog's lock.
 func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSpec, o WriteOptions) error {
 	if err := value.CheckIfMatch(o.IfMatch, c.Info().ETag); err != nil {
 		return err
@@ -268,9 +268,9 @@ func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSp
 	})
 }
 
-// DeleteContainer drops a container with all that is in it, at once: what it held is freed by one deletion of
-// its key range. It fails with CodeNotFound where there is none and CodePreconditionFailed where o.IfMatch
-// names another etag, and CodeConflict while it is the archive of another container of the database.
+// DeleteContainer drops a container and everything in it at once: one deletion of its key range frees the
+// space. It fails with CodeNotFound if there is none, with CodePreconditionFailed if o.IfMatch is another
+// etag, and with CodeConflict while the container is the archive of another one of the database.
 func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOptions) error {
 	db := d.ds
 	if err := db.lockCatalog(ctx); err != nil {
@@ -289,8 +289,8 @@ func (d *Database) DeleteContainer(ctx context.Context, id string, o WriteOption
 	})
 }
 
-// drop drops a container, unless check refuses, which is asked when nothing is in flight in it any more. The
-// caller holds the catalog's lock.
+// drop drops a container unless check fails. check is called when no operation is running in the container
+// any more. The caller holds the catalog's lock.
 func (d *Database) drop(ctx context.Context, c *Container, check func() error) error {
 	db := d.ds
 	err := closeAll(ctx, []*Container{c}, func() error {

@@ -11,24 +11,25 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
-// A container whose settings ask for expiry events keeps a log of its expiries: the family e, an entry for
-// each item that has died, with the item as it was.
+// A container whose settings ask for expiry events keeps a log of its expiries: the key family e, with one
+// entry for each expired item and the item's last version.
 //
-// There is exactly one entry a death. Two transactions can write it: the one that purges the item, or, where
-// the reaper is held back, an earlier one that announces the death and marks the item's header. The mark is
-// what keeps the purge from writing a second entry; it is no new version, so neither the etag nor the feeds
-// know of it. Expired is final, so a marked item stays dead: a write of its id makes a new item, without the
-// mark. Either transaction records the moment as a purge does, so that the clock cannot be set back behind
-// it. Neither waits for the disk, for whoever reads the log does: an entry that a crash takes back has been
-// read by nobody, and its item is announced again.
+// There is exactly one entry for each expiry. Either of two transactions can write it: the one that purges
+// the item, or, if the reaper is held back, an earlier one that announces the expiry and marks the item's
+// header. The mark keeps the purge from writing a second entry. It is not a new version, so the etag and
+// the feeds do not change. Expiry is final, so a marked item stays expired: a write of its id creates a new
+// item without the mark. Either transaction records its moment as a purge does, so that the clock cannot be
+// set back behind it. Neither waits for the disk, since readers of the log wait for it: an entry that a
+// crash takes back has not been read by anybody, and its item is announced again.
 //
-// What was dead when the log began has no entry, whether or not it had been purged by then. A tombstone is a
-// delete: what lies below one and has not been announced before has no entry either.
+// An item that had expired before the log began has no entry, whether or not it had been purged by then.
+// Neither has an item that was deleted by a partition tombstone before it was announced: a tombstone is a
+// delete.
 //
-// Entries are kept for the log's retention. The newest one of those that have been trimmed stays as a floor
-// without content, so that a reader who has not seen it can be told that something is missing.
+// Entries are kept for the log's retention. The newest of the trimmed entries stays as a floor without
+// content, so that a reader who has not seen it can be told that entries are missing.
 
-// eventRetention is for how many seconds the log of expiries keeps an entry; 0 where there is no log.
+// eventRetention returns how long the log of expiries keeps an entry, in seconds; 0 if there is no log.
 func (st *containerState) eventRetention() int64 {
 	e := st.rec.Settings.ExpiryEvents
 	switch {
@@ -40,14 +41,14 @@ func (st *containerState) eventRetention() int64 {
 	return int64(e.Retention)
 }
 
-// logsExpiryOf reports whether the death of an item belongs into the log and is not there yet. The item is
-// dead, and below no tombstone.
+// logsExpiryOf reports whether the expiry of an item belongs in the log and is not there yet. The item has
+// expired and is not deleted by a tombstone.
 func (st *containerState) logsExpiryOf(item *stored) bool {
 	return st.rec.Log != nil && !item.head.Announced && !st.rec.Log.Knows(st.life(item), st.policy())
 }
 
-// storeSettings makes changed settings durable, in next.rec, and begins or ends the log of expiries where
-// they ask for it. The caller holds the catalog's lock and the container's gate.
+// storeSettings makes the changed settings in next.rec durable. It begins or ends the log of expiries if
+// the settings have turned it on or off. The caller holds the catalog's lock and the container's gate.
 func (c *Container) storeSettings(ctx context.Context, old *containerState, next *containerState,
 	now int64) error {
 	was, on := old.rec.Log != nil, next.rec.Settings.ExpiryEvents != nil
@@ -92,10 +93,10 @@ func (st *containerState) webhooks() []definition.Webhook {
 	return st.rec.Settings.ExpiryEvents.Webhooks
 }
 
-// changesPrefix goes before the path of a queue in its Subscription.Name, which no URL of a webhook is.
+// changesPrefix precedes the path of a queue in its Subscription.Name. No URL of a webhook begins with it.
 const changesPrefix = "changes:"
 
-// subscribers are the names of those whose positions are kept.
+// subscribers returns the names of the subscriptions whose positions are stored.
 func (st *containerState) subscribers() (names []string) {
 	for _, w := range st.webhooks() {
 		names = append(names, w.URL)
@@ -106,8 +107,8 @@ func (st *containerState) subscribers() (names []string) {
 	return names
 }
 
-// trimExpiries frees entries of a slot's log that lie outside of its retention. next is the second at which
-// there will be more.
+// trimExpiries deletes the entries of a slot's log that are older than its retention. next is the second at
+// which there will be more to delete.
 func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *partition, now int64) (more bool,
 	next int64, err error) {
 	window := st.eventRetention()
@@ -125,7 +126,7 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *par
 	}
 	defer c.leave()
 	if st.rec.Log == nil || st.eventRetention() > window {
-		return false, now + 1, nil // the settings have changed: look again
+		return false, now + 1, nil // the settings have changed: try again
 	}
 	_, err = c.ds.eng.Update(ctx, [][]byte{s.scope}, func(t engine.Txn) error {
 		if err := c.writable(t, st, s); err != nil {
@@ -141,7 +142,7 @@ func (c *Container) trimExpiries(ctx context.Context, st *containerState, s *par
 	return old.more, now + 1, err
 }
 
-// announceExpired puts the deaths of items into the log of expiries that the reaper may not purge yet.
+// announceExpired logs the expiries of items that the reaper may not purge yet.
 func (c *Container) announceExpired(ctx context.Context, st *containerState, s *partition, now int64,
 	limit int) (more bool, next int64, err error) {
 	l := sweep.NewLook(st.policy(), s.scope, &s.announcing, now, limit)
@@ -158,8 +159,8 @@ func (c *Container) announceExpired(ctx context.Context, st *containerState, s *
 	return more, l.Next, err
 }
 
-// announceBatch is announceExpired in one transaction. judged is how many candidates it came to; those that
-// are alive are appended to survivors.
+// announceBatch is announceExpired in one transaction. judged is the number of candidates that it has
+// checked. alive is survivors with the live ones among them appended.
 func (c *Container) announceBatch(ctx context.Context, s *partition, batch,
 	survivors []sweep.Candidate) (judged int,
 	alive []sweep.Candidate, err error) {

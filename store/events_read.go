@@ -14,11 +14,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
-// Expirations returns up to limit entries (0: 100) of the container's log of expiries that come after a
-// position; "" is the beginning of what is kept. What is answered is durable and will be answered again for
-// the same position for as long as it is kept. Each death is in the log once; whether the item has been
-// purged by then makes no difference. Positions survive splits of ranges. CodeBadRequest: the container keeps
-// no log, or the position is malformed or ahead of the store.
+// Expirations returns up to limit entries (0: 100) of the container's log of expiries that follow a
+// position; "" is the beginning of what is kept. A returned page is durable, and the same position returns
+// it again as long as its entries are kept. Each expiry is in the log once, whether or not the item has
+// been purged. Positions survive splits of ranges. CodeBadRequest: the container keeps no log, or the
+// position is malformed or ahead of the store.
 func (c *Container) Expirations(ctx context.Context, after string, limit int) (ExpirationsPage, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
@@ -47,7 +47,7 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 	return r.Page, nil
 }
 
-// ExpirationsEnd is the position behind all that is in the log.
+// ExpirationsEnd returns the position after the last entry of the log.
 func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
@@ -68,19 +68,20 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 }
 
 // ExpirationsChanged returns a channel that is closed when the log of expiries has grown, or the container
-// has changed or gone. Who follows the log takes the channel, calls Expirations and waits where there are
-// none.
+// has changed or been dropped. To follow the log, take the channel, call Expirations, and wait for the
+// channel if there are no entries.
 func (c *Container) ExpirationsChanged() <-chan struct{} { return c.expirySubscribers.Changed() }
 
-// Subscription is a webhook of a container, which gets its log of expiries, or a queue or topic, which gets
-// its change feed.
+// Subscription is either a webhook of a container, which receives its log of expiries, or a queue or topic,
+// which receives its change feed.
 type Subscription struct {
 	Container *Container
 	definition.Webhook
 	ChangesTo string // the path of the queue or topic; "" for a webhook
 }
 
-// Name tells it from the container's other ones, for Confirmed and Confirm: the URL of a webhook.
+// Name identifies the subscription among those of its container, for Confirmed and Confirm. For a webhook
+// it is the URL.
 func (s Subscription) Name() string {
 	if s.ChangesTo != "" {
 		return changesPrefix + s.ChangesTo
@@ -88,7 +89,8 @@ func (s Subscription) Name() string {
 	return s.URL
 }
 
-// Subscriptions are the webhooks of all containers, and the queues and topics to which their changes go.
+// Subscriptions returns the webhooks of all containers, and the queues and topics that receive their
+// changes.
 func (db *DB) Subscriptions() (list []Subscription) { return db.live().subscriptions() }
 
 func (ds *dataset) subscriptions() (list []Subscription) {
@@ -107,12 +109,12 @@ func (ds *dataset) subscriptions() (list []Subscription) {
 	return list
 }
 
-// SubscriptionsChanged returns a channel that is closed when Subscriptions may have others to return.
+// SubscriptionsChanged returns a channel that is closed when the result of Subscriptions may have changed.
 func (db *DB) SubscriptionsChanged() <-chan struct{} { return db.subscribers.Changed() }
 
-// Confirmed is the position up to which a subscriber, by its Subscription.Name, has confirmed what it is
-// sent; "" before its first confirmation, for which all is sent from its beginning. CodeNotFound: there is no
-// such subscriber (any more).
+// Confirmed returns the position up to which a subscriber has confirmed its events; name is its
+// Subscription.Name. Before its first confirmation the position is "", and all events are sent from the
+// beginning. CodeNotFound: there is no such subscriber (any more).
 func (c *Container) Confirmed(ctx context.Context, name string) (string, error) {
 	if err := c.hasSubscriber(c.state.Load(), name); err != nil {
 		return "", err
@@ -124,8 +126,8 @@ func (c *Container) Confirmed(ctx context.Context, name string) (string, error) 
 	return string(v), classify.ToFault(err)
 }
 
-// Confirm makes it durable that a subscriber has confirmed all before a position. CodeNotFound: there is no
-// such subscriber (any more).
+// Confirm durably records that a subscriber has confirmed everything before a position. CodeNotFound: there
+// is no such subscriber (any more).
 func (c *Container) Confirm(ctx context.Context, name, position string) error {
 	if _, err := feed.ParsePositions(position, feed.MaxSequence); err != nil {
 		return err

@@ -13,11 +13,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
-// Expiry sinks: what expires in a container can pass on to somebody, in the transaction of its purge. The
-// archive, a container of the same database (archive.go), is one kind; others belong to other tenants of the
-// host, which finds them by kind and name.
+// Expiry sinks: the items that expire in a container can be moved somewhere else, in the transaction that
+// purges them. One kind of sink is the archive, a container of the same database (archive.go). Other kinds
+// belong to other tenants of the host, which finds them by kind and name.
 
-// moves reports whether a ghost is to be moved to the expiry sink, and not just purged.
+// moves reports whether a ghost is to be moved to the expiry sink before it is purged.
 func (st *containerState) moves(ghost *stored) bool {
 	none := definition.ExpirySink{}
 	if st.rec.Settings.ExpirySink() == none || st.tombstoned(ghost.head, func() []byte { return ghost.pk }) {
@@ -27,22 +27,24 @@ func (st *containerState) moves(ghost *stored) bool {
 	return ok && at >= st.rec.MovesSince
 }
 
-// expirySink is the part of an expiry sink in one purge of a container, as host.SinkTx is for other
-// tenants. It is made when what both sides need is held.
+// expirySink is an expiry sink's part in one purge of a container, as host.SinkTx is for other tenants. It
+// is created when the locks of both sides are held.
 type expirySink interface {
-	// scopes are those that the arrival of the dead among the candidates writes to, beside their own.
+	// scopes returns the additional scopes that are written when the expired items among the candidates are
+	// moved.
 	scopes(ctx context.Context, s *partition, batch []sweep.Candidate) ([][]byte, error)
-	// begin begins the part in a transaction over these scopes, or begins it anew.
+	// begin begins the sink's part of transaction t, which has these scopes. A repeated transaction calls
+	// it again.
 	begin(t *tx) error
-	// take passes a ghost on. It does not where that needs a scope which the transaction does not have.
+	// take moves a ghost to the sink. It returns false if that needs a scope which the transaction lacks.
 	take(ghost *stored) (taken bool, err error)
-	// finish ends the part: nothing more arrives.
+	// finish ends the sink's part: no more ghosts follow.
 	finish()
-	// leave gives back what is held of both sides; committed reports that what was taken is there.
+	// leave releases the locks of both sides. committed reports whether the transaction was committed.
 	leave(committed bool)
 }
 
-// enterToPurge takes what a purge needs: the container's gate, shared, and what its expiry sink needs.
+// enterToPurge takes the locks of a purge: the container's gate, shared, and those of its expiry sink.
 func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h expirySink, err error) {
 	for {
 		to := c.state.Load().rec.Settings.ExpirySink()
@@ -62,8 +64,8 @@ func (c *Container) enterToPurge(ctx context.Context) (st *containerState, h exp
 	}
 }
 
-// withMoved calls fn, in a view, with those of the candidates that are dead and to be moved, if there are
-// any.
+// withMoved calls fn, in a view, with the candidates that have expired and are to be moved. It does not
+// call fn if there are none.
 func (c *Container) withMoved(ctx context.Context, st *containerState, s *partition, batch []sweep.Candidate,
 	fn func(r engine.Reader, items []*stored) error) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
@@ -91,7 +93,7 @@ func (c *Container) withMoved(ctx context.Context, st *containerState, s *partit
 	})
 }
 
-// noSink is the expiry sink of a container that has none.
+// noSink is the expiry sink of a container whose settings have none.
 type noSink struct{ c *Container }
 
 func (noSink) scopes(context.Context, *partition, []sweep.Candidate) ([][]byte, error) {
@@ -102,12 +104,12 @@ func (noSink) take(*stored) (bool, error) { return true, nil }
 func (noSink) finish()                    {}
 func (h noSink) leave(bool)               { h.c.leave() }
 
-// tenantSink is an expiry sink that another tenant has.
+// tenantSink is an expiry sink that belongs to another tenant.
 type tenantSink struct {
 	host.SinkTx
 	c     *Container
 	st    *containerState
-	taken int // in the transaction
+	taken int // number of ghosts taken in the transaction
 }
 
 // enterWithOther takes the container's gate and the expiry sink's locks, in the order of their tenants.
@@ -142,7 +144,7 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 	return h.st, h, nil
 }
 
-// dead is a ghost as the expiry sink gets it.
+// dead returns a ghost in the form in which the expiry sink receives it.
 func (h *tenantSink) dead(ghost *stored) host.ExpiredItem {
 	at, _ := h.st.policy().ExpiresAt(h.st.life(ghost))
 	from := h.c.d.ID() + "/" + h.c.name
@@ -168,8 +170,8 @@ func (h *tenantSink) begin(t *tx) error {
 	return nil
 }
 
-// take is expirySink.take. Where not even the first ghost is taken no other transaction would do, and the
-// purge fails.
+// take is expirySink.take. If the sink refuses even the first ghost, no other transaction would succeed
+// either, and the purge fails.
 func (h *tenantSink) take(ghost *stored) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {

@@ -15,14 +15,15 @@ type ChangesRequest struct {
 	Mode     ChangeMode
 	Start    ChangesStart
 	Session  []SessionPosition
-	MaxItems int // changes a page, as in ListOptions; a transaction is never cut, so there may be some more
+	MaxItems int // changes per page, as in ListOptions; a transaction is never cut, so a page may have more
 }
 
-// Changes returns the changes of a scope that come after a start; with none the reader has come to the end,
-// for now, unless the page says that there may be more. CodeBadRequest: a malformed position or scope, a
-// position ahead of the store, or, for AllVersions, a container that does not keep them or a start that lies
-// before what it keeps (its beginning always does, see Kept). CodeRangeGone: a range that does not exist (any
-// more). CodeSessionNotAvailable: req.Session is ahead of the store.
+// Changes returns the changes of a scope that follow a start. A page without changes means that the reader
+// has reached the present end of the feed, unless the page has More. CodeBadRequest: a malformed position
+// or scope, a position ahead of the store, or, for AllVersions, a container that does not keep them or a
+// start before the oldest kept version, as is the beginning of the feed: see ChangesStart.Kept.
+// CodeRangeGone: a range that does not exist (any more). CodeSessionNotAvailable: req.Session is ahead of
+// the store.
 func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
@@ -57,7 +58,7 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 		return nil
 	})
 	if err == nil && req.Start.Now {
-		// All that was there before this call is durable by now.
+		// All changes made before this call are durable by now.
 		for i, s := range ranges {
 			at[i] = c.position(s)
 		}

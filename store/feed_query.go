@@ -11,17 +11,17 @@ import (
 
 // ChangesQueryPage is one page of a change feed through a query.
 type ChangesQueryPage struct {
-	Rows     [][]byte // JSON values; none: nothing that the query takes has changed behind the start
+	Rows     [][]byte // JSON values; empty if no change after the start matches the query
 	Position string   // as in ChangesPage
 	More     bool     // as in ChangesPage
 	Stats    query.Stats
 }
 
-// QueryChanges returns the rows that a query makes of the changes behind a start, each of which is an item to
-// it: with _lsn, or in the form that AllVersions has. It consists of SELECT, FROM, JOIN and WHERE. A page
-// whose changes make no row is passed over, so a page without rows is at the end, unless it has More. q's
-// scope, session and size of pages are those of req. CodeBadRequest: a query that cannot be answered, or is
-// of another form; the other errors are those of Changes.
+// QueryChanges returns the rows that a query makes from the changes after a start. Each change is an item
+// for the query: with _lsn, or in the form of AllVersions. The query may consist of SELECT, FROM, JOIN and
+// WHERE. Pages whose changes make no row are skipped, so a page without rows is at the end of the feed,
+// unless it has More. The scope, session and page size are taken from req, not from q. CodeBadRequest: an
+// invalid query, or one with other clauses. The other errors are those of Changes.
 func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q QueryRequest) (ChangesQueryPage,
 	Receipt, error) {
 	info := c.queryInfo(c.state.Load())
@@ -41,7 +41,7 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	env.Limit, env.UDF = watch.Limit, udfs.Call
 	heavy := c.ds.door.heavy.Query(env.Elapsed, env.Limit)
 	defer heavy.Leave()
-	heavy.BegunAnew = true // rows of changes are added to those of others
+	heavy.BegunAnew = true // a run must not be repeated, since it appends to out.Rows
 	env.Turn = heavy.Turn
 	defer c.ds.door.memory.Lend(&env)()
 	var out ChangesQueryPage
@@ -67,7 +67,7 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	}
 }
 
-// add adds the rows of some changes.
+// add appends the rows of some changes.
 func (p *ChangesQueryPage) add(ctx context.Context, plan *query.Plan, env query.Env, changes []Change) error {
 	list := make([]query.Value, len(changes))
 	for i := range changes {

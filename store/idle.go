@@ -14,21 +14,22 @@ import (
 
 // Containers that delete themselves when nobody uses them.
 //
-// A use is remembered in memory, in seconds of the data clock, and only where the settings ask for it. What
-// is stored of it is a promise ahead: "used until this second, at the latest". It is renewed when a use lies
-// behind it, so that a container that is used all the time writes one small record a minute, without waiting
-// for the disk. After a crash the promise stands for the use; it may keep a container a minute longer, never
-// delete one early, but for reads of the last round, which were nowhere yet. A write is known by the _ts that
-// it left. Close stores the very second.
+// The last use is kept in memory, in seconds of the data clock, and only for containers whose settings ask
+// for it. The stored record is a second in the future: the container counts as used until then. It is
+// renewed when a later use is found, so that a container in constant use writes one small record a minute,
+// without waiting for the disk. After a crash the stored second counts as the last use. It may keep a
+// container a minute longer. It never deletes one early, except that reads since the last round of the
+// reaper, which were not stored yet, do not count. The last write is known from its _ts. Close stores the
+// exact second.
 //
-// The reaper's rounds look for containers whose time has come. One that is the archive of another is never
-// idle.
+// The reaper's rounds look for containers whose time is over. A container that is the archive of another
+// one is never idle.
 
-// usePromise is how far ahead of a use its record says that the container is in use, in seconds.
+// usePromise is by how many seconds the stored "used until" lies after a use.
 const usePromise = 60
 
-// beginUse and endUse go around a request to the container: for the reaper, which gives way to it, and for
-// AutoDeleteOnIdle.
+// beginUse and endUse enclose a request to the container. They tell the reaper, which yields to requests,
+// and record the use for AutoDeleteOnIdle.
 func (c *Container) beginUse() {
 	c.ds.in.Enter()
 	if c.state.Load().rec.Settings.AutoDeleteOnIdle > 0 {
@@ -38,18 +39,18 @@ func (c *Container) beginUse() {
 
 func (c *Container) endUse() { c.ds.in.Leave() }
 
-// errInUse is why an idle container is not dropped after all.
+// errInUse ends the drop of an idle container that has been used in the meantime.
 var errInUse = errors.New("the container was used meanwhile")
 
-// idle reports whether the container's time without use is over.
+// idle reports whether the container has not been used for AutoDeleteOnIdle seconds.
 func (c *Container) idle() bool {
 	limit := int64(c.state.Load().rec.Settings.AutoDeleteOnIdle)
 	return limit > 0 && c.moment()-c.used.Load() >= limit
 }
 
-// tendIdle deletes the containers that have been idle for too long, and stores when the others were used. It
-// is called in a turn of the reaper; while the catalog is being changed it does nothing, since the next turn
-// is soon.
+// tendIdle deletes the containers that have been idle for too long, and stores when the others were used.
+// It runs in a turn of the reaper. If the catalog is being changed it does nothing, since the next turn
+// follows soon.
 func (ds *dataset) tendIdle(ctx context.Context) error {
 	var timed []*Container
 	ds.mu.RLock()
@@ -72,7 +73,7 @@ func (ds *dataset) tendIdle(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tendIdle is DB.tendIdle for one container. The caller holds the catalog's lock.
+// tendIdle is dataset.tendIdle for one container. The caller holds the catalog's lock.
 func (c *Container) tendIdle(ctx context.Context) error {
 	switch used := c.used.Load(); {
 	case !c.idle():
@@ -103,20 +104,20 @@ func (c *Container) tendIdle(ctx context.Context) error {
 	return err
 }
 
-// loadUse reads when the container was last used, as far as that is known.
+// loadUse reads the stored second of the last use.
 func (c *Container) loadUse(r engine.Reader) error {
 	v, err := r.Get(layout.UsedKey(c.cid))
 	if err != nil && !isAbsent(err) {
 		return err
 	}
-	if n, ok := layout.NumberOf(v); ok && int64(n) != c.usedKept { // else it is this store's own promise
+	if n, ok := layout.NumberOf(v); ok && int64(n) != c.usedKept { // else this store has written it
 		raise(&c.used, int64(n))
 		c.usedKept = int64(n)
 	}
 	return nil
 }
 
-// usedElsewhere reads when other stores over the engine have used the container: they may have stored it.
+// usedElsewhere reads when other stores over the engine have used the container, if they have stored it.
 func (c *Container) usedElsewhere(ctx context.Context) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
 		if err := c.loadUse(r); err != nil {
@@ -159,7 +160,7 @@ func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) erro
 	return err
 }
 
-// keepUses stores when containers were last used, where their settings ask for it. The store is at rest.
+// keepUses stores when containers were last used, if their settings ask for it. No request is running.
 func (ds *dataset) keepUses(ctx context.Context) error {
 	ds.mu.RLock()
 	containers := ds.cat.containers

@@ -18,8 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// indexDefinition is what a container's definition says about index entries. recent reports that the
-// documents of a partition are kept in the order of their _ts as well.
+// indexDefinition returns what a container's definition says about index entries. recent adds the composite
+// index of recency, which orders the documents of a partition by _ts.
 func indexDefinition(spec *definition.ContainerSpec, recent bool) index.Definition {
 	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry,
 		Vectors: map[string]int{}}
@@ -46,10 +46,10 @@ func indexDefinition(spec *definition.ContainerSpec, recent bool) index.Definiti
 	return d
 }
 
-// recency is the composite index of a partition's documents by _ts. The latest of a partition are what is
-// asked for most, and among all documents of the container they may be far behind the latest: the index costs
-// a key a document, one in about twenty, and makes of a walk as long as the container one as long as the
-// page.
+// recency returns the composite index of a partition's documents by _ts. Queries ask most often for the
+// latest documents of a partition, which may be far from the latest of the whole container. The index costs
+// one key per document, about one in twenty. With it such a query reads as much as its page has, and not
+// the whole container.
 func recency(spec *definition.ContainerSpec) (keys []index.CompositePath) {
 	for _, path := range spec.PartitionKey.ParsedPaths() {
 		keys = append(keys, index.CompositePath{Path: path.String()})
@@ -57,7 +57,8 @@ func recency(spec *definition.ContainerSpec) (keys []index.CompositePath) {
 	return append(keys, index.CompositePath{Path: "/_ts"})
 }
 
-// keepsRecency reports whether a new container keeps that index: not where a partition is one document.
+// keepsRecency reports whether a new container has the index of recency. It has none if each partition is a
+// single document.
 func keepsRecency(spec *definition.ContainerSpec) bool {
 	paths := spec.PartitionKey.ParsedPaths()
 	return len(paths) > 0 && paths[len(paths)-1].String() != "/id"
@@ -67,7 +68,7 @@ func newIndexer(d index.Definition) (*index.Indexer, error) {
 	return index.NewIndexer(d, definition.Evaluators(d.Computed))
 }
 
-// compile makes the indexers of the state's record.
+// compile makes the indexers from the state's record.
 func (st *containerState) compile() error {
 	x, err := newIndexer(indexDefinition(&st.spec, st.rec.Recent))
 	if err != nil {
@@ -89,8 +90,8 @@ func (st *containerState) compile() error {
 	return st.compileLives()
 }
 
-// changeIndex makes next, whose spec has been replaced, index by it. Where that differs from what st did, or
-// times to live count from something else, and there are documents, they are to be indexed anew.
+// changeIndex prepares next, whose spec has been replaced, to index by the new spec. If the index
+// definition or the base of times to live has changed and there are documents, they must be reindexed.
 func (c *Container) changeIndex(ctx context.Context, next, st *containerState) error {
 	same := indexDefinition(&next.spec, next.rec.Recent).Equal(indexDefinition(&st.spec, st.rec.Recent))
 	if same && !st.rebased(next) {
@@ -117,7 +118,7 @@ func (c *Container) changeIndex(ctx context.Context, next, st *containerState) e
 	return classify.ToFault(next.compile())
 }
 
-// stillIndexedBy are those of the older specs that must still be known beside the present one and the next.
+// stillIndexedBy returns the older specs that must be kept besides the present one and the next.
 func (st *containerState) stillIndexedBy(next *containerState) (list []json.RawMessage) {
 	for i, old := range st.olders[:len(st.rec.IndexedBy)] {
 		d := old.Definition()
@@ -129,7 +130,7 @@ func (st *containerState) stillIndexedBy(next *containerState) (list []json.RawM
 	return list
 }
 
-// isEmpty reports whether there is no document at all.
+// isEmpty reports whether the container has no document.
 func (st *containerState) isEmpty(r engine.Reader) (bool, error) {
 	for _, s := range st.ranges {
 		n, err := view.Count(r, layout.SlotFamily(s.scope, layout.FamilyItem), 1)
@@ -140,8 +141,8 @@ func (st *containerState) isEmpty(r engine.Reader) (bool, error) {
 	return true, nil
 }
 
-// checkEmpty fails with *elsewhereError where a change of the indexing policy has been prepared for a
-// container without documents, and another store has written some meanwhile.
+// checkEmpty fails with *elsewhereError if a change of the indexing policy was prepared for an empty
+// container, and another store has written documents meanwhile.
 func (st *containerState) checkEmpty(r engine.Reader, next *containerState) error {
 	if next.rec.IndexRound == st.rec.IndexRound || next.unsettled() {
 		return nil
@@ -153,8 +154,8 @@ func (st *containerState) checkEmpty(r engine.Reader, next *containerState) erro
 	return err
 }
 
-// terms are index entries of an item that were made ahead of the transaction that writes them: of a document,
-// by an indexer, as of a moment and in a slot. Their rid is not set.
+// terms are index entries of an item that were made before the transaction that writes them: by one
+// indexer, for one _ts and one slot. Their rid is not set.
 type terms struct {
 	by      *index.Indexer
 	ts      int64
@@ -166,9 +167,9 @@ func makeTerms(by *index.Indexer, ts int64, s *partition, body []byte) *terms {
 	return &terms{by, ts, s, by.EntriesWithin(nil, s.scope, layout.RIDLen, body, ts)}
 }
 
-// termsOf returns the index entries of an item that is being written, by the present policy and in the order
-// of their keys. What was made ahead is used, once, where it still fits: the moment is another in one of many
-// writes.
+// termsOf returns the index entries of an item that is being written, by the present policy and in the
+// order of their keys. It uses the entries made in advance, once, if they still fit. The second differs
+// only for a few writes.
 func (t *tx) termsOf(item *stored) ([]index.Entry, error) {
 	made := item.terms
 	item.terms = nil
@@ -180,7 +181,7 @@ func (t *tx) termsOf(item *stored) ([]index.Entry, error) {
 }
 
 // termsToDelete returns all index entries that an item may have, in the order of their keys: by the present
-// policy, and by those by which documents may still be indexed.
+// policy, and by the older ones that documents may still be indexed by.
 func (t *tx) termsToDelete(item *stored) ([]index.Entry, error) {
 	all, err := t.termsBy(nil, t.st.terms, item)
 	if len(t.st.olders) == 0 || err != nil {
@@ -202,18 +203,18 @@ func (t *tx) termsBy(dst []index.Entry, x *index.Indexer, item *stored) ([]index
 	return dst, t.listShape(dst[n:], true)
 }
 
-// sortTerms orders entries and drops those that are there twice.
+// sortTerms sorts entries and removes duplicates.
 func sortTerms(list []index.Entry) []index.Entry {
 	slices.SortFunc(list, view.CompareTerms)
 	return slices.CompactFunc(list, func(a, b index.Entry) bool { return view.CompareTerms(a, b) == 0 })
 }
 
-// shapeBook remembers which shapes are known to have a record in a slot. A record is never taken away while
-// documents have index entries, so what is in the book stays true; what is not is looked up.
+// shapeBook caches the shapes that have a record in a slot. A record is never removed while documents have
+// index entries, so the cache stays valid. Shapes that are not in it are looked up.
 type shapeBook struct {
 	mu    sync.RWMutex
 	known map[shapeName]struct{}
-	full  bool // there are view.MaxShapes records; there will be no more
+	full  bool // there are view.MaxShapes records; no more will be added
 }
 
 type shapeName = split.Shape
@@ -225,7 +226,7 @@ func (b *shapeBook) lookUp(name shapeName) (known, full bool) {
 	return known, b.full
 }
 
-// learn takes up what a transaction has found, after its commit.
+// learn adds the shapes that a transaction has found, after its commit.
 func (b *shapeBook) learn(names []shapeName, full bool) {
 	if len(names) == 0 && !full {
 		return
@@ -247,9 +248,9 @@ func (b *shapeBook) forget() {
 	b.known, b.full = nil, false
 }
 
-// listShape sees to it that the entry for a document's shape leads somewhere: it makes the record of a shape
-// that has none, and where there are too many puts the entry under the name of those without. For entries
-// that are to be deleted it makes no record.
+// listShape makes sure that the index entry for a document's shape refers to a record. It creates the
+// record of a new shape. If there are too many shapes already, it changes the entry to the name for
+// unlisted shapes. It creates no record for entries that are to be deleted.
 func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 	i := index.ShapeOf(entries, layout.ScopeLen)
 	if i < 0 {
@@ -281,18 +282,18 @@ func (t *tx) listShape(entries []index.Entry, deleted bool) error {
 	}
 	if listed {
 		t.listed = append(t.listed, name)
-		if !deleted { // who deletes may learn of it too late, when the whole index has been wiped
+		if !deleted { // not for a deletion: the whole index may be wiped by the time of learn
 			t.shapes = append(t.shapes, name)
 		}
 		return nil
 	}
-	entries[i].Key = bytes.Clone(entries[i].Key) // others may hold the entry as it was
+	entries[i].Key = bytes.Clone(entries[i].Key) // the old key may be shared
 	unlisted := index.Unlisted()
 	copy(index.ShapeName(entries[i], layout.ScopeLen), unlisted[:])
 	return nil
 }
 
-// queryInfo is what a query has to know of a state of the container.
+// queryInfo returns what the query compiler needs of a state of the container.
 func (c *Container) queryInfo(st *containerState) query.Info {
 	info := query.Info{
 		Index: st.terms, PartitionPaths: c.def.ParsedPaths(), Lenient: c.ds.opts.Lenient,

@@ -8,24 +8,23 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A lease keeps one item from expiring for a time, without writing it: neither _ts nor the etag changes, and
-// no feed shows it. It lies in the item's header, so it is durable, moves with the item in a split and stays
-// through replaces. Reads, counts and the reaper go by ttl.Policy.Expired, which knows of it. It keeps nobody
-// from writing or deleting the item.
+// A lease keeps one item from expiring for a time, without writing a new version: neither _ts nor the etag
+// changes, and no feed shows it. It is stored in the item's header, so it is durable, moves with the item
+// in a split and survives replaces. Reads, counts and the reaper use ttl.Policy.Expired, which takes leases
+// into account. A lease does not prevent writes or deletes of the item.
 
-// MaxLease is the longest lease in seconds: a week. Whoever needs more renews it.
+// MaxLease is the longest lease in seconds: a week. A lease can be renewed.
 const MaxLease = 7 * 24 * 3600
 
-// Lease is a lease that was given.
+// Lease describes a granted lease.
 type Lease struct {
-	Until int64 // the first second, since 1970, in which it is not held any more
+	Until int64 // the first second, since 1970, after the lease
 }
 
-// Lease suspends the expiry of a live item for some seconds of the data clock from now on, 1 to MaxLease.
-// When they are over, or ReleaseLease ends them, the item is what it would be without: if its time to live
-// has passed meanwhile, it has expired at once. An item has one lease; giving it anew renews it, to an
-// earlier second as well. CodeNotFound: there is no such item, or it has expired. CodeBadRequest: seconds or
-// the key are wrong.
+// Lease suspends the expiry of a live item for a number of seconds of the data clock from now on, 1 to
+// MaxLease. When the lease ends, or ReleaseLease ends it, the item expires at once if its time to live has
+// passed meanwhile. An item has at most one lease; another call replaces it, even by an earlier end.
+// CodeNotFound: there is no such item, or it has expired. CodeBadRequest: seconds or the key are invalid.
 func (c *Container) Lease(ctx context.Context, pk definition.PartitionKey, id string, seconds int) (Lease,
 	error) {
 	if seconds < 1 || seconds > MaxLease {
@@ -53,7 +52,7 @@ func (c *Container) ReleaseLease(ctx context.Context, pk definition.PartitionKey
 	return err
 }
 
-// lease sets the end of an item's lease, as it follows from the present second.
+// lease sets the end of an item's lease to until of the present second; 0 removes it.
 func (c *Container) lease(ctx context.Context, pk definition.PartitionKey, id string,
 	until func(now int64) int64) error {
 	p, err := c.address(pk, Operation{Kind: OperationRead, ID: id})

@@ -5,7 +5,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/lint"
 )
 
-// lintItem looks at an item that has been written.
+// lintItem checks the ttl and the vectors of an item that has been written against the lint rules.
 func (c *Container) lintItem(st *containerState, p *prepared) definition.Lint {
 	item := p.item.plain()
 	found := lint.Life(st.policy().Default, &item, &st.lives.Basis, st.vectors)
@@ -16,8 +16,8 @@ func (c *Container) lintItem(st *containerState, p *prepared) definition.Lint {
 	return found
 }
 
-// lintRefused looks at a document that is refused for its ttl. A line about null is written once: whoever
-// writes one means no value, and every document of theirs is refused.
+// lintRefused counts a document that is refused because its ttl is null. Its rule is logged once: clients
+// that write null mean no value, and all of their documents are refused.
 func (c *Container) lintRefused(id string, body, token []byte) {
 	if string(token) == "null" {
 		c.noteLint(definition.LintNull,
@@ -25,7 +25,7 @@ func (c *Container) lintRefused(id string, body, token []byte) {
 	}
 }
 
-// noteLint counts the rules that a write has broken.
+// noteLint counts the rules that a write has broken, and logs them.
 func (c *Container) noteLint(found definition.Lint, last *lint.Case) {
 	c.lints.Note(found, last, func(rule definition.Lint, times uint64) {
 		c.ds.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", times, "database", c.d.ID(),
@@ -33,7 +33,7 @@ func (c *Container) noteLint(found definition.Lint, last *lint.Case) {
 	})
 }
 
-// lintDefault writes a line about a default time to live that is odd.
+// lintDefault logs a warning if the default time to live is unusual.
 func (c *Container) lintDefault() {
 	spec := c.state.Load().spec
 	if found := spec.Lint(); found != 0 {

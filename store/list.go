@@ -12,12 +12,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// List returns one page of the items in a scope, in insertion order inside a partition range, ranges one
-// after the other. In one logical partition a page has a continuation if an item follows it; elsewhere a page
-// that is full has one, even if nothing follows. A page that is not full has none, but see
-// ListOptions.ByRange; and one that has gone through what is dead for so long that its time is over has one,
-// and goes on from there. A continuation stays valid through writes, restarts and splits; one that was made
-// for a range goes on in each of its children. CodeBadRequest: a malformed continuation or scope.
+// List returns one page of the items in a scope, in insertion order inside a partition range, one range
+// after the other. In one logical partition a page has a continuation if an item follows it. Elsewhere a
+// full page has one even if nothing follows. A page that is not full has none, with two exceptions: see
+// ListOptions.ByRange; and a page that has used up its time on expired items has one, which continues from
+// there. A continuation stays valid through writes, restarts and splits; after a split it works for each of
+// the range's children. CodeBadRequest: a malformed continuation or scope.
 func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
@@ -29,13 +29,13 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, err
 	}
 	for {
 		page, r, err := c.listByRange(ctx, o)
-		if o.Scope.Range != "" || fault.ErrorCode(err) != fault.CodeRangeGone { // else it was split meanwhile
+		if o.Scope.Range != "" || fault.ErrorCode(err) != fault.CodeRangeGone { // else: split meanwhile
 			return page, r, err
 		}
 	}
 }
 
-// listByRange is List by ranges.
+// listByRange is List for ListOptions.ByRange.
 func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Receipt, error) {
 	st := c.state.Load()
 	state := c.viewState(st, 0)
@@ -100,7 +100,7 @@ func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, err
 type pager struct {
 	c       *Container
 	limit   int
-	certain bool // look whether an item follows a full page
+	certain bool // report whether an item follows a full page
 	page    Page
 	bytes   int
 	last    uint64 // rid of the last item
@@ -108,7 +108,7 @@ type pager struct {
 	served  *partition
 }
 
-// fill goes on behind a rid in one range.
+// fill adds the items of one range that follow a rid.
 func (p *pager) fill(src *scan.Source, after uint64) error {
 	docs := src.Documents(after)
 	docs.Expect(p.limit + 1)
@@ -138,7 +138,7 @@ type Page struct {
 	Continuation string // empty on the last page
 }
 
-// isFull reports whether a key is that of one logical partition.
+// isFull reports whether a key has all levels, so that it is the key of one logical partition.
 func (c *Container) isFull(k definition.PartitionKey) bool {
 	return !k.IsZero() && c.def.Plain(k).Len() == c.def.Levels()
 }

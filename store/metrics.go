@@ -13,28 +13,28 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Metrics is a snapshot of the store's counters and of what waits to be purged. It describes this moment,
-// durable or not, so that it can be had while the disk makes everybody wait.
+// Metrics is a snapshot of the store's counters and of the purge backlog. It includes state that is not
+// durable yet, so that it is available even while everybody waits for the disk.
 type Metrics struct {
 	Databases  int
 	Containers []ContainerMetrics // in order of creation
-	// Purged is how many items were purged since Open, by the reaper or by a write that met a ghost; of
-	// dropped containers, too.
+	// Purged is the number of items purged since Open, by the reaper or by a write that needed a ghost's id
+	// or unique key. It includes items of dropped containers.
 	Purged  uint64
 	Backlog inspect.Backlog // of all containers
 	Reaper  ttl.ReaperMetrics
 	Engine  engine.Metrics
 
-	StuckScripts int // that were stopped and left behind, and have not ended yet
+	StuckScripts int // that were stopped and abandoned, and have not ended yet
 }
 
-// ContainerMetrics is the part of one container.
+// ContainerMetrics are the metrics of one container.
 type ContainerMetrics struct {
 	Database, Container string
 	Purged              uint64 // items purged since Open
 	Backlog             inspect.Backlog
-	Now                 int64 // the moment of its clock, in seconds since 1970
-	// NextExpiry is when the first item that is alive may expire, in seconds since 1970; 0: none will.
+	Now                 int64 // the present second of its clock, since 1970
+	// NextExpiry is when the next live item may expire, in seconds since 1970; 0 if none will.
 	NextExpiry int64
 }
 
@@ -94,16 +94,17 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 	return m, classify.ToFault(err)
 }
 
-// ReaperState is how the reaper of a container stands.
+// ReaperState is the state of a container's reaper.
 type ReaperState struct {
 	Paused    bool // of this container
 	AllPaused bool // of all containers
 	Settings  definition.ReaperSettings
-	Purged    uint64 // items of this container since Open, by the reaper or by a write that met a ghost
+	Purged    uint64 // items purged here since Open, by the reaper or by a write that needed a ghost's id
 	Backlog   inspect.Backlog
 }
 
-// Reaper reports how the container's reaper stands. It counts what has expired and is not purged.
+// Reaper returns the state of the container's reaper. It counts the items that have expired and are not
+// purged.
 func (c *Container) Reaper(ctx context.Context) (ReaperState, error) {
 	s := ReaperState{
 		Paused: c.reaping.paused.Load(), AllPaused: c.ds.in.ReaperPaused(), Purged: c.purged.Load(),

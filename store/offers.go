@@ -16,7 +16,7 @@ import (
 // Offer is the throughput of a container, or of a database that shares its own among its containers.
 type Offer struct {
 	ID          string // also its rid
-	Resource    string // the _self of what it belongs to
+	Resource    string // the _self of the database or container
 	ResourceRID string
 	ETag        string
 	Timestamp   int64 // seconds since 1970
@@ -36,7 +36,7 @@ func (cat *catalog) dropOffers(which func(record.Offer) bool) {
 	cat.offers = slices.DeleteFunc(slices.Clone(cat.offers), which)
 }
 
-// putOffer writes the record of a new offer; a nil offer is none.
+// putOffer writes the record of a new offer. It does nothing for nil.
 func putOffer(t engine.Txn, o *record.Offer, now int64) error {
 	if o == nil {
 		return nil
@@ -54,7 +54,7 @@ func (ds *dataset) hasOwnOffer(d *Database) bool {
 	})
 }
 
-// isShared reports whether a container of the database lives off the database's throughput.
+// isShared reports whether a container of the database uses the database's throughput.
 func (ds *dataset) isShared(database uint32) bool {
 	ds.mu.RLock()
 	containers := slices.Clone(ds.cat.containers)
@@ -64,7 +64,7 @@ func (ds *dataset) isShared(database uint32) bool {
 	})
 }
 
-// SharesThroughput reports whether the container has no throughput of its own and lives off its database's.
+// SharesThroughput reports whether the container has no throughput of its own and uses its database's.
 func (c *Container) SharesThroughput() bool {
 	db := c.ds
 	db.mu.RLock()
@@ -79,7 +79,7 @@ func (c *Container) SharesThroughput() bool {
 	return shared
 }
 
-// Offers are all offers in order of creation.
+// Offers returns all offers in order of creation.
 func (db *DB) Offers() []Offer { return db.live().offers() }
 
 func (ds *dataset) offers() []Offer {
@@ -92,7 +92,7 @@ func (ds *dataset) offers() []Offer {
 	return offers
 }
 
-// offer renders a record. The caller holds mu.
+// renderOffer converts an offer's record to an Offer. The caller holds mu.
 func (ds *dataset) renderOffer(o record.Offer) Offer {
 	out := Offer{ID: layout.OfferRIDText(o.Num), ETag: layout.ETagText(ds.incarnation, 3, o.LSN),
 		Timestamp: o.TS, Throughput: o.Asked,
@@ -110,7 +110,8 @@ func (ds *dataset) renderOffer(o record.Offer) Offer {
 	return out
 }
 
-// Offer finds an offer by its id: CodeBadRequest where that is not one, CodeNotFound where there is none.
+// Offer returns the offer with the given id. It fails with CodeBadRequest if the id is malformed, and with
+// CodeNotFound if there is none.
 func (db *DB) Offer(id string) (Offer, error) { return db.live().offerByID(id) }
 
 func (ds *dataset) offerByID(id string) (Offer, error) {
@@ -135,12 +136,12 @@ func (ds *dataset) findOffer(id string) (record.Offer, error) {
 	return record.Offer{}, value.NotFound("offer", id)
 }
 
-// ReplaceOffer changes a throughput. A change between manual and autoscale is refused unless migrate is set,
-// as Cosmos DB does: CodeBadRequest. o.IfMatch is the offer's etag.
+// ReplaceOffer changes a throughput. As in Cosmos DB, a change between manual and autoscale fails with
+// CodeBadRequest unless migrate is set. o.IfMatch is the offer's etag.
 //
-// Where a container's throughput is raised, its partition ranges become as many as carry 10,000 RU/s each, in
-// the background: see Offer.Pending. It does not matter how many it was made with, or who had asked for
-// those. Lowered, they stay.
+// If a container's throughput is raised, its partition ranges are split in the background until each
+// carries at most 10,000 RU/s: see Offer.Pending. The number of ranges that the container was created with
+// does not matter. If the throughput is lowered, the ranges stay.
 func (db *DB) ReplaceOffer(ctx context.Context, id string, t definition.Throughput, migrate bool,
 	o WriteOptions) (Offer, error) {
 	return db.live().replaceOffer(ctx, id, t, migrate, o)
@@ -187,8 +188,8 @@ func (ds *dataset) replaceOffer(
 	return ds.renderOffer(rec), nil
 }
 
-// changeOffer runs one transaction that writes an offer's record, and then puts that into the catalog. The
-// caller holds the catalog's lock.
+// changeOffer runs the catalog transaction put, which writes an offer's record, and then updates the
+// catalog in memory. The caller holds the catalog's lock.
 func (ds *dataset) changeOffer(ctx context.Context, rec *record.Offer, put func(*host.Change) error) error {
 	if err := ds.changeCatalog(ctx, put); err != nil {
 		return err

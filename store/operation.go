@@ -12,25 +12,25 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// An item operation has two halves. prepare does all that needs no look at the store: it parses, validates,
-// hashes the partition key and makes index entries, before any lock is taken. apply does the rest inside a
-// transaction. Every write there is, alone, in a batch, in bulk or in a script, goes through these two, so
-// that no rule exists twice.
+// An item operation has two halves. prepare does everything that does not depend on stored data: it parses,
+// validates, hashes the partition key and makes index entries, before any lock is taken. apply does the
+// rest inside a transaction. Every write, alone, in a batch, in bulk or in a script, uses these two, so
+// that no rule is implemented twice.
 
-// prepared is an operation that has passed every check which needs no look at the store. It belongs to one
-// caller; a transaction that runs again applies it again.
+// prepared is an operation that has passed every check which does not depend on stored data. It belongs to
+// one caller. A repeated transaction applies it again.
 type prepared struct {
 	kind OperationKind
 	itemLocation
 	options WriteOptions
 	given   stored // what is to be written, as prepare made it
-	item    stored // what is written: made anew of given, or by a patch, each time that it is applied
-	renamed []byte // the point key of a replace's document where it has another id than the item; else nil
-	refused error  // why a replace fails where its item exists: its document was refused; else nil
+	item    stored // what is written: copied from given, or made by a patch, each time it is applied
+	renamed []byte // point key of the new id, if a replace changes the id; else nil
+	refused error  // why a replace's document was refused; apply returns it if the item exists
 	patch   *preparedPatch
 }
 
-// prepare checks an operation. pk is the partition key of those that have none of their own.
+// prepare checks an operation. pk is the partition key of operations that have none of their own.
 func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*prepared, error) {
 	if !op.Partition.IsZero() {
 		pk = op.Partition
@@ -64,7 +64,7 @@ func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*prepared
 	return p, op.Import.Check()
 }
 
-// address prepares an operation that names its item.
+// address prepares an operation that names its item by id.
 func (c *Container) address(pk definition.PartitionKey, op Operation) (*prepared, error) {
 	pk, err := c.def.FullKey(pk, op.ID)
 	if err != nil {
@@ -84,9 +84,9 @@ func (c *Container) address(pk definition.PartitionKey, op Operation) (*prepared
 	return p, err
 }
 
-// replacement prepares a replace. Its document may give the item another id, but it stays in its partition. A
-// refused document is reported by apply, since an absent item is reported before it; without a partition key
-// the item cannot be looked up, and replacement reports the document.
+// replacement prepares a replace. Its document may give the item another id, but not another partition. A
+// refused document is reported by apply, since an absent item must be reported first. Without a valid
+// partition key the item cannot be looked up, so replacement reports the refused document itself.
 func (c *Container) replacement(pk definition.PartitionKey, op Operation) (*prepared, error) {
 	if op.ID == "" {
 		return nil, itemNotFound()
@@ -108,7 +108,7 @@ func (c *Container) replacement(pk definition.PartitionKey, op Operation) (*prep
 	return p, nil
 }
 
-// draft checks a document that is to be written.
+// draft parses and checks a document that is to be written.
 func (c *Container) draft(given definition.PartitionKey, body []byte) (*prepared, error) {
 	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 	if err != nil {
@@ -138,13 +138,14 @@ func (c *Container) draft(given definition.PartitionKey, body []byte) (*prepared
 	return p, nil
 }
 
-// apply carries out a prepared operation. It sees what the transaction has written before. One that fails has
-// written nothing that shows, so that others of its transaction may go on, unless the failure is fatal.
+// apply carries out a prepared operation. It sees the earlier writes of its transaction. An operation that
+// fails has no visible effect, so that other operations of the transaction may go on, unless the failure is
+// fatal.
 func (t *tx) apply(p *prepared) OperationResult {
 	var old *stored
 	var err error
 	terms := t.terms
-	p.item = p.given // a transaction that was given up may have left its mark on it
+	p.item = p.given // an abandoned run of the transaction may have changed item
 	p.item.head.Plain = p.options.ExcludeSystemProperties
 	if err := t.date(p); err != nil {
 		return value.Failed(err)
@@ -180,7 +181,7 @@ func (t *tx) apply(p *prepared) OperationResult {
 	}
 }
 
-// read returns a live item. What it returns outlives the transaction.
+// read returns a live item. The result stays valid after the transaction.
 func (t *tx) read(p *prepared) OperationResult {
 	found, err := t.mustFind(p.itemLocation)
 	if err != nil {
@@ -211,8 +212,8 @@ func (t *tx) erase(p *prepared) OperationResult {
 	return OperationResult{Charge: value.RoundCharge(charge + value.ChargeTerms(t.terms-terms))}
 }
 
-// rename replaces a live item by a document that may have another id. The new one must be free, as for a
-// create; the old one is free afterwards. The item stays the same one: it keeps its rid and its lease.
+// rename replaces a live item by a document that may have another id. The new id must be free, as for a
+// create; the old one is free afterwards. The item keeps its rid and its lease.
 func (t *tx) rename(p *prepared, old *stored) error {
 	p.item.head.Renamed = p.renamed != nil
 	if p.renamed != nil {
@@ -223,7 +224,7 @@ func (t *tx) rename(p *prepared, old *stored) error {
 	return t.replace(old, &p.item)
 }
 
-// upsert replaces a live item, which it returns, or creates it.
+// upsert replaces a live item, which it returns as old, or creates it.
 func (t *tx) upsert(p *prepared) (old *stored, err error) {
 	found, ghost, err := t.find(p.point)
 	if err != nil {
@@ -241,7 +242,7 @@ func (t *tx) upsert(p *prepared) (old *stored, err error) {
 	return found, t.replace(found, &p.item)
 }
 
-// target finds the live item that an operation changes, and checks the operation's document and If-Match.
+// target returns the live item that an operation changes, and checks the operation's document and If-Match.
 func (t *tx) target(p *prepared) (*stored, error) {
 	old, err := t.mustFind(p.itemLocation)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// partition is a partition range and where its items lie. It lives as long as the range, through changes of
-// state.
+// partition is a partition key range and its state in memory. It lives as long as the range; changes of the
+// container's state keep it.
 type partition struct {
 	rec      record.Range
 	id       string
@@ -29,24 +29,25 @@ type partition struct {
 	parents  []string
 	min, max []byte // EPK bytes; an empty max has no upper bound
 
-	// Where the reaper's pass over the families w and x has come to. A write below it or a change of policy
-	// sets rescan, and the next step begins anew.
+	// Passes is the position of the reaper in the families w and x. A write before that position or a
+	// change of policy sets rescan; then the next step starts from the beginning.
 	sweep.Passes
-	announcing sweep.Passes // the same for the log of expiries, where purges are held back
+	announcing sweep.Passes // the same for the log of expiries, while purges are held back
 	rescan     atomic.Bool
-	begun      int64 // the second in which the pass last began at the head; the reaper's
+	begun      int64 // the second in which the pass last started at the beginning; the reaper's
 
 	shapes    shapeBook
-	reindexed atomic.Uint64 // how far documents have been indexed anew: a rid, or layout.AllReindexed
-	// the LSN behind the last one of a range that has been split; 0: it has not been
+	reindexed atomic.Uint64 // reindexed up to this rid; layout.AllReindexed when done
+	// behind is the last LSN of a range that has been split, plus one; 0 if the range has not been split
 	behind atomic.Uint64
-	// what is written while a split copies the range; nil: none does. Changes under the gate
+	// noted records what is written while a split copies the range; nil if none does. Changes under the
+	// gate
 	noted atomic.Pointer[split.Notes]
-	// the highest LSN that a read or a commit has shown to be durable; 0: none has
+	// shown is the highest LSN that a read or a commit has found to be durable; 0 if there was none
 	shown atomic.Uint64
 }
 
-// tell notes how far the range has come, and returns how far that is.
+// tell raises shown to lsn, if that is higher, and returns the new value.
 func (s *partition) tell(lsn uint64) uint64 {
 	for old := s.shown.Load(); old < lsn; old = s.shown.Load() {
 		if s.shown.CompareAndSwap(old, lsn) {
@@ -56,7 +57,7 @@ func (s *partition) tell(lsn uint64) uint64 {
 	return max(lsn, s.shown.Load())
 }
 
-// last is the last LSN of a range that has been split.
+// last returns the last LSN of a range that has been split.
 func (s *partition) last() (lsn uint64, split bool) {
 	n := s.behind.Load()
 	return n - 1, n > 0
@@ -79,22 +80,23 @@ func newPartition(cid uint32, r record.Range) (s *partition, err error) {
 	return s, nil
 }
 
-// plain is the range as a plain value.
+// plain returns the range as a plain value.
 func (s *partition) plain() view.Range {
 	return view.Range{ID: s.id, Number: s.number, Scope: s.scope, Min: s.min, Max: s.max, Parents: s.parents}
 }
 
-// isPast reports whether a pass of the reaper may have left a second of a family behind already.
+// isPast reports whether a pass of the reaper may already be beyond the given second of a family.
 func (s *partition) isPast(family byte, second int64) bool {
 	return s.IsPast(family, second) || s.announcing.IsPast(family, second)
 }
 
-// answersFor reports whether the range has this id, or came from one that had it.
+// answersFor reports whether the range or one of its ancestors has this id.
 func (s *partition) answersFor(id string) bool { return s.id == id || slices.Contains(s.parents, id) }
 
-// checkPositions refuses positions of a container that this store has never had, and those of which none is
-// of a range that the container has or had. Positions of a former container of the name say nothing: what
-// they tell of is gone, and no id of its ranges names another span of this one's.
+// checkPositions checks the positions of a session token. It fails with CodeSessionNotAvailable for a
+// position of a later container of this name than the store has. It fails with CodeRangeGone if no position
+// belongs to a present or former range of the container. Positions of an earlier container of the name are
+// ignored: that container's data is gone, and the ids of its ranges never name other spans in this one.
 func (c *Container) checkPositions(ctx context.Context, session []SessionPosition) error {
 	for {
 		st := c.state.Load()
@@ -118,7 +120,7 @@ func (c *Container) checkPositions(ctx context.Context, session []SessionPositio
 	}
 }
 
-// isFormer reports whether a position was given for a former container of the name.
+// isFormer reports whether a position belongs to an earlier container of the name.
 func (c *Container) isFormer(p SessionPosition) bool {
 	return p.Version > 0 && p.Version < c.SessionVersion()
 }
@@ -126,8 +128,8 @@ func (c *Container) isFormer(p SessionPosition) bool {
 var errSessionNotAvailable = fault.New(fault.CodeSessionNotAvailable,
 	"The read session is not available for the input session token.")
 
-// checkSession refuses a session token that is ahead of the range which serves: the client has seen a state
-// that this store does not have.
+// checkSession fails with CodeSessionNotAvailable if a session token is ahead of range s: the client has
+// seen a state that this store does not have.
 func (c *Container) checkSession(s *partition, session []SessionPosition) error {
 	for _, p := range session {
 		if !s.answersFor(p.Range) || c.isFormer(p) {
@@ -140,8 +142,8 @@ func (c *Container) checkSession(s *partition, session []SessionPosition) error 
 	return nil
 }
 
-// loadPartitions reads what a container's slots have recorded: the store's time is not behind the last write
-// and the last purge, and partition keys that are being deleted stay hidden.
+// loadPartitions reads the records of a container's slots. It makes sure that the clock is not behind the
+// last write and the last purge, and that partition keys which are being deleted stay hidden.
 func (c *Container) loadPartitions(r engine.Reader) error {
 	st := *c.state.Load()
 	if err := c.loadInto(r, &st); err != nil {
@@ -156,8 +158,8 @@ func (c *Container) loadPartitions(r engine.Reader) error {
 	return c.loadUse(r)
 }
 
-// loadInto is loadPartitions for a state that is not the container's yet. It belongs to the record that r
-// shows.
+// loadInto is loadPartitions for a state that is not yet the container's. st must belong to the record in
+// r.
 func (c *Container) loadInto(r engine.Reader, st *containerState) error {
 	c.note(markSettings, st.rec.TS)
 	c.note(markSettings, st.rec.Policy.ChangedAt)
@@ -179,8 +181,8 @@ func (c *Container) loadInto(r engine.Reader, st *containerState) error {
 	return err
 }
 
-// loadMoments lets the clock not be behind what is stored in a slot, and returns the moment of the last
-// write.
+// loadMoments makes sure that the clock is not behind the moments stored in a slot. It returns the second
+// of the last write.
 func (c *Container) loadMoments(r engine.Reader, s *partition) (wrote int64, err error) {
 	last, err := lastFeedEntry(r, s.scope)
 	if err != nil {

@@ -17,23 +17,23 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Patch changes parts of a live item: CodeNotFound where there is none, CodePreconditionFailed where
-// o.IfMatch names another version or the patch's condition does not hold, and CodeBadRequest where an
-// operation does not fit the document or is about the id, the partition key or a system property, or where
-// what comes out is no document that could be stored.
+// Patch changes parts of a live item. It fails with CodeNotFound if there is none, with
+// CodePreconditionFailed if o.IfMatch is another version's etag or the patch's condition does not hold, and
+// with CodeBadRequest if an operation does not fit the document, changes the id, the partition key or a
+// system property, or if the resulting document could not be stored.
 func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id string, p Patch,
 	o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationPatch, ID: id, Patch: &p, WriteOptions: o})
 }
 
-// preparedPatch is a patch that leaves alone what no patch may change.
+// preparedPatch is a patch that has passed all checks that need no item.
 type preparedPatch struct {
 	ops  jsondoc.Patch
-	only *query.Condition        // nil: none
+	only *query.Condition        // nil if there is no condition
 	pk   definition.PartitionKey // of the item
 
 	result conditionResult
-	again  bool // it is judged beforehand
+	again  bool // the condition is evaluated before the transaction
 }
 
 func (c *Container) preparePatch(pk definition.PartitionKey, p Patch) (*preparedPatch, error) {
@@ -54,13 +54,14 @@ func (c *Container) preparePatch(pk definition.PartitionKey, p Patch) (*prepared
 	return out, nil
 }
 
-// unpatchable are the properties that no patch may touch, beside the paths of the partition key.
+// unpatchable are the properties that no patch may change, besides the paths of the partition key.
 var unpatchable = []jsondoc.Path{
 	layout.IDPath, jsondoc.PathOf("_rid"), jsondoc.PathOf("_ts"), jsondoc.PathOf("_etag"), jsondoc.PathOf(
 		"_self"), jsondoc.PathOf("_attachments"), jsondoc.PathOf("_lsn"),
 }
 
-// checkPatched refuses operations on what cannot be patched, on what that lies in, and on what lies in it.
+// checkPatched fails for an operation on a property that cannot be patched, on an ancestor of one, or on a
+// part of one.
 func (c *Container) checkPatched(ops jsondoc.Patch) error {
 	for _, p := range c.def.ParsedPaths() {
 		if n := ops.Touches(p); n > 0 {
@@ -77,8 +78,7 @@ func (c *Container) checkPatched(ops jsondoc.Patch) error {
 	return nil
 }
 
-// patch makes a new version of the live item that is there. That version passes the checks of any other
-// document.
+// patch makes a new version of the live item. The new version passes the same checks as any other document.
 func (t *tx) patch(p *prepared) (old *stored, err error) {
 	if old, err = t.target(p); err != nil {
 		return nil, err
@@ -99,23 +99,23 @@ func (t *tx) patch(p *prepared) (old *stored, err error) {
 	return old, t.replace(old, &p.item)
 }
 
-// conditionResult is what a condition has said about a version of an item.
+// conditionResult is the result of a condition for one version of an item.
 type conditionResult struct {
-	rid uint64 // 0: about none
+	rid uint64 // 0: there is no result
 	seq layout.Sequence
 	err error // nil: it holds
 }
 
-// A condition is evaluated before the transaction begins, for the version that there is then: others write to
-// the range meanwhile. Where the transaction finds another version it evaluates it again, in a little time,
-// for then they wait.
+// A condition is evaluated before the transaction begins, on the version that the item has then, so that
+// other writes of the range need not wait. If the transaction finds another version, it evaluates the
+// condition again. That has a shorter time limit, because now other writes do wait.
 const (
 	maxCondition = 5 * time.Second        // outside of a transaction
 	maxHolding   = 250 * time.Millisecond // inside, for all conditions of a transaction
 )
 
-// evaluateAhead evaluates the condition of a patch on the item as it is now. What is wrong with the item is
-// for the transaction to find.
+// evaluateAhead evaluates the condition of a patch on the present version of the item. Errors about the
+// item itself are left to the transaction.
 func (c *Container) evaluateAhead(ctx context.Context, p *prepared) error {
 	if p == nil || p.patch == nil || p.patch.only == nil {
 		return nil
@@ -151,8 +151,8 @@ func tooSlow(cause error) error {
 		Message: "The condition of the patch takes too long to evaluate.", Err: cause}
 }
 
-// evaluate fails with CodePreconditionFailed where a condition does not hold. turn is query.Env's; nil where
-// others wait for the end of it.
+// evaluate fails with CodePreconditionFailed if a condition does not hold. turn is query.Env.Turn; it is
+// nil inside a transaction, where other operations are waiting for this one to finish.
 func (c *Container) evaluate(
 	ctx context.Context, condition *query.Condition, on *scan.Row, now int64,
 	turn func(context.Context) error,
@@ -170,16 +170,16 @@ func (c *Container) evaluate(
 	return nil
 }
 
-// errConditionAgain ends a transaction that has met another version than the one that the condition of a
-// patch was evaluated for, and has no time for that.
+// errConditionAgain ends a transaction that has found another version of the item than the one on which the
+// patch's condition was evaluated, and has no time to evaluate it again.
 var errConditionAgain = fault.New(fault.CodeUnavailable,
 	"The item of a conditional patch changes faster than its condition can be evaluated.")
 
-// maxEvaluations is how often conditions are evaluated anew, because others have written to the item in
-// between.
+// maxEvaluations is how often the conditions of an operation are evaluated because the items have changed
+// in the meantime.
 const maxEvaluations = 10
 
-// updateConditional is update with the conditions of patches evaluated beforehand.
+// updateConditional is update, with the conditions of patches evaluated before the transaction.
 func (c *Container) updateConditional(ctx context.Context, at itemLocation, list []*prepared,
 	fn func(t *tx) error) (r Receipt, err error) {
 	for range maxEvaluations {
@@ -195,8 +195,8 @@ func (c *Container) updateConditional(ctx context.Context, at itemLocation, list
 	return r, err
 }
 
-// checkCondition fails with CodePreconditionFailed where the condition of a patch does not hold; none always
-// does.
+// checkCondition fails with CodePreconditionFailed if the condition of a patch does not hold. It succeeds
+// for a patch without a condition.
 func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	if p.only == nil {
 		return nil
@@ -205,7 +205,7 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 		return p.result.err
 	}
 	late := error(errConditionAgain)
-	if !p.again || t.wrote(item) { // nobody could have judged it before
+	if !p.again || t.wrote(item) { // it could not be evaluated before the transaction
 		late = tooSlow(nil)
 	}
 	if t.judging >= maxHolding {
@@ -223,7 +223,7 @@ func (t *tx) checkCondition(p *preparedPatch, item *stored) error {
 	return err
 }
 
-// wrote reports whether the transaction itself has made this version of an item.
+// wrote reports whether the transaction itself has written this version of an item.
 func (t *tx) wrote(item *stored) bool {
 	return slices.ContainsFunc(t.written, func(p *prepared) bool {
 		return p.item.rid == item.rid && p.item.head.Sequence == item.head.Sequence

@@ -17,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// resumePlace turns a resource id into the number that it stands for.
+// resumePlace converts the resource id of a Resume to the number of the item.
 func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
 	if r == nil {
 		return nil, nil
@@ -33,13 +33,16 @@ func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
 	return at, nil
 }
 
-// Query returns one page of a query's result. Without ORDER BY the rows come in the order of insertion, range
-// after range. A continuation stays valid through writes and restarts, for the same query and scope. A page
-// has one if a row follows it, or if its time was over before that was known. Without conditions, JOIN, TOP
-// and OFFSET a full page has one even if nothing follows, but in one logical partition. A query that cannot
-// be answered fails with CodeBadRequest, and a *query.Error reports where and why; CodeCrossPartition: see
-// CrossStream. Its cause is a *CrossPartitionError, or a *query.Error where clients cannot merge the rows
-// either.
+// Query returns one page of a query's result. Without ORDER BY the rows are in insertion order, range after
+// range.
+//
+// A continuation stays valid through writes and restarts, for the same query and scope. A page has one if a
+// row follows it, or if its time ended before that was known. Without conditions, JOIN, TOP and OFFSET a
+// full page has one even if nothing follows, except in one logical partition.
+//
+// An invalid query fails with CodeBadRequest; a *query.Error has the position and the reason.
+// CodeCrossPartition: see CrossStream. Its cause is a *CrossPartitionError, or a *query.Error if clients
+// cannot merge the rows either.
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
@@ -57,7 +60,7 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 			return QueryPage{}, c.refused(), classify.ToFault(err)
 		}
 		page, r, err := c.run(ctx, st, plan, q)
-		// it was split meanwhile
+		// A range was split meanwhile.
 		if err != errStale && !(q.ByRange && q.Scope.Range == "" &&
 			fault.ErrorCode(err) == fault.CodeRangeGone) {
 			return page, r, classify.ToFault(err)
@@ -65,8 +68,8 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 	}
 }
 
-// CrossPartitionError is the cause of CodeCrossPartition: how the client can make the result out of what each
-// partition range answers.
+// CrossPartitionError is the cause of CodeCrossPartition. It has the plan by which the client can merge the
+// result from the answers of the partition ranges.
 type CrossPartitionError struct {
 	Plan []byte // as QueryPlan returns it
 }
@@ -75,11 +78,11 @@ func (*CrossPartitionError) Error() string {
 	return "the client must merge the results of the partition ranges"
 }
 
-// errStale means that the container's settings have changed since the plan was made, which relies on what was
-// indexed then.
+// errStale means that the container's settings have changed since the plan was made. The plan depends on
+// what was indexed then.
 var errStale = errors.New("the plan is stale")
 
-// run makes one page by a plan that was made for a state.
+// run makes one page with a plan that was made for state st.
 func (c *Container) run(ctx context.Context, st *containerState, plan *query.Plan, q QueryRequest) (QueryPage,
 	Receipt, error) {
 	scope, over, err := c.reach(st, plan, q)
@@ -122,7 +125,7 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 	}
 	r.Charge = value.ChargeRows(page.Stats)
 	out := QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats, Indexes: plan.IndexUse()}
-	// the posting of the partition key leads to its items
+	// The posting of the partition key is used to find its items.
 	if use := &out.Indexes; len(use.Single)+len(use.Composite) == 0 {
 		for _, path := range c.def.ParsedPaths()[:c.def.Plain(q.Scope.Partition).Len()] {
 			use.Single = append(use.Single, path.String()+"/?")
@@ -135,8 +138,8 @@ func (c *Container) run(ctx context.Context, st *containerState, plan *query.Pla
 	return out, r, nil
 }
 
-// runIn makes one page of the rows in a scope. It tells the last range that it was made of; nil: there is
-// none. The error is errStale where the plan is.
+// runIn makes one page of the rows in a scope. served is the last range that was read, nil if there was
+// none. The error is errStale if the plan is.
 func (c *Container) runIn(
 	ctx context.Context, st *containerState, plan *query.Plan, scope Scope, session []SessionPosition, o query.RunOptions,
 ) (page query.Page, served *partition, err error) {
@@ -153,7 +156,7 @@ func (c *Container) runIn(
 			list[i], served = src, ranges[i]
 		}
 		if len(list) == 0 {
-			return nil // bounds with nothing between them
+			return nil // the bounds contain no range
 		}
 		watch := c.ds.pageWatch(ctx)
 		env := query.NewEnv(c.queryTime, watch.Elapsed)
@@ -162,7 +165,7 @@ func (c *Container) runIn(
 		defer heavy.Leave()
 		defer c.ds.door.memory.Lend(&env)()
 		env.Turn, env.Temp = heavy.Turn, c.ds.door.temp
-		// what the page before has left can be taken once
+		// The state that the page before has left can be used only once, so the run must not be repeated.
 		heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
 		udfs := c.scripts().Functions(ctx)
 		defer udfs.Close()
@@ -170,7 +173,7 @@ func (c *Container) runIn(
 		if o.Budget <= 0 || o.Budget > watch.Budget {
 			o.Budget = watch.Budget
 		}
-		sources[0].Watch.Budget = o.Budget // all have one: walks over the dead end with the page
+		sources[0].Watch.Budget = o.Budget // shared by all sources: scans of expired items end with the page
 		o.Scope, o.Spans, o.Memory = sp.Name(), sp.Spans(), c.ds.pageStates
 		return heavy.Run(func() (err error) {
 			page, err = plan.Run(ctx, list, env, o)
@@ -183,8 +186,8 @@ func (c *Container) runIn(
 	return page, served, err
 }
 
-// Rows runs a query from its first page to its last and yields each row, a JSON value that is the caller's to
-// keep. An error ends it; so does leaving the loop, or the end of ctx.
+// Rows runs a query from its first page to its last and yields each row. A row is a JSON value that the
+// caller may keep. Rows ends with the first error, which it yields, or when the caller leaves the loop.
 func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for {
@@ -206,8 +209,9 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 	}
 }
 
-// reach finds the scope of a query, and the spans that its pages go over range by range; none: they do not. A
-// query that names no scope may pin its partition key, or the beginning of it, in its conditions.
+// reach returns the scope of a query, and the spans that its pages read one after the other; no spans if
+// the query is not run range by range. If the query has no scope, its conditions may determine the
+// partition key, or a prefix of it.
 func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) (Scope, []query.Span, error) {
 	byRange := q.ByRange && plan.Streamable()
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
@@ -224,10 +228,10 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 	}
 	switch {
 	case pinned && len(keys) == 0:
-		return q.Scope, nil, nil // there is nothing to read
+		return q.Scope, nil, nil // the conditions contradict each other: nothing to read
 	case q.Cross == CrossStream && plan.ListsAggregates():
 		return Scope{}, nil, c.mustMerge(plan, q)
-	case pinned && len(keys) == 1: // one partition, or those below the beginning of a key
+	case pinned && len(keys) == 1: // one partition, or all with this prefix of a key
 		if byRange || q.ByRange && c.isFull(keys[0]) {
 			return Scope{Partition: keys[0]}, scan.SpansOfKeys(&c.def, keys), nil
 		}
@@ -244,15 +248,15 @@ func (c *Container) reach(st *containerState, plan *query.Plan, q QueryRequest) 
 	return q.Scope, nil, nil
 }
 
-// CrossPartitionDisabled is the refusal of a query that would have to go over all partitions and may not: see
-// CrossRefuse.
+// CrossPartitionDisabled returns the error for a query that would have to read all partitions and may not:
+// see CrossRefuse.
 func CrossPartitionDisabled() error {
 	return fault.New(fault.CodeBadRequest, "Cross partition query is required but disabled. Please set "+
 		"x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")
 }
 
-// mustMerge is the refusal of a query that the client is to merge. Where that cannot be done either, the
-// refusal says why.
+// mustMerge returns the error for a query whose result the client must merge. If the client could not do
+// that either, the error has the reason.
 func (c *Container) mustMerge(plan *query.Plan, q QueryRequest) error {
 	text, err := c.gatewayPlan(q, nil, plan.Gateway)
 	if err != nil {
@@ -263,8 +267,9 @@ func (c *Container) mustMerge(plan *query.Plan, q QueryRequest) error {
 			"directly served by the gateway. This is a first chance (internal) exception that all newer clients will know how to handle gracefully."}
 }
 
-// ParseParameters reads the parameters of a query as clients send them: [{"name": "@p", "value": ...}]; null
-// and nothing are none. CodeBadRequest: they are something else, or one has no name that begins with '@'.
+// ParseParameters reads the parameters of a query in the form in which clients send them: [{"name": "@p",
+// "value": ...}]. null and an absent value mean no parameters. It fails with CodeBadRequest for anything
+// else, or for a parameter whose name does not begin with '@'.
 func ParseParameters(list jsondoc.Value) (params []Parameter, err error) {
 	if k := list.Kind(); k != jsondoc.Array && k != jsondoc.Null && k != jsondoc.Undefined {
 		return nil, fault.New(fault.CodeBadRequest, "The 'parameters' of a query must be an array.")

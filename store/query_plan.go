@@ -11,12 +11,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
-// QueryPlan reports how a client runs a query over several partition ranges: the document that Cosmos DB
-// calls PartitionedQueryExecutionInfo, in JSON, with the query that each range is to be asked and what
-// becomes of the answers. features are those that the client can merge, by Cosmos DB's names; nil: all. Of
-// the request only the text, the parameters, the partition key and Continued matter. CodeBadRequest: the
-// query is wrong. CodeCrossPartition: it needs a feature that is not among those; the cause is a
-// *query.UnsupportedError.
+// QueryPlan returns the plan by which a client runs a query over several partition ranges: the JSON
+// document that Cosmos DB calls PartitionedQueryExecutionInfo. It contains the query for each range and
+// says how to merge the answers. features are Cosmos DB's names of the features that the client can merge;
+// nil means all. Of the request only the text, the parameters, the partition key and Continued are used.
+// CodeBadRequest: the query is invalid. CodeCrossPartition: it needs a feature that is not in features; the
+// cause is a *query.UnsupportedError.
 func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	features []string) ([]byte, Receipt, error) {
 	c.beginUse()
@@ -33,7 +33,7 @@ func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	return plan, c.refused(), classify.ToFault(err)
 }
 
-// gatewayPlan renders the plan that prepare makes for a client that merges.
+// gatewayPlan renders the plan that prepare makes for a client that merges results.
 func (c *Container) gatewayPlan(q QueryRequest, features []string,
 	prepare func(query.GatewayOptions) (*query.GatewayPlan, error),
 ) ([]byte, error) {
@@ -57,9 +57,10 @@ func (c *Container) gatewayPlan(q QueryRequest, features []string,
 	return plan.JSON(c.keyRanges(keys, known))
 }
 
-// keyRanges are the ranges of effective partition keys in which these keys lie, in order: a point for a full
-// key, a range for the beginning of one. No keys are the point of the empty key, so that a client asks one
-// range, which finds nothing; keys that are not known can lie anywhere.
+// keyRanges returns the ranges of effective partition keys that contain the given keys, in order: a point
+// for a full key, a range for a prefix of one. For an empty list of keys it returns the point of the empty
+// key, so that a client asks one range, which finds nothing. If the keys are not known, it returns the
+// whole key space.
 func (c *Container) keyRanges(keys [][]jsondoc.Value, known bool) []query.KeyRange {
 	switch {
 	case !known:

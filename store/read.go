@@ -15,9 +15,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Read returns a live item: CodeNotFound where there is none (or it has expired), CodeNotModified where
-// o.IfNoneMatch names this version, CodeSessionNotAvailable where o.Session is ahead of the store. A
-// container whose partition key is /id takes the key from the id where none is given.
+// Read returns a live item. It fails with CodeNotFound if there is none or it has expired, with
+// CodeNotModified if o.IfNoneMatch matches the item's etag, and with CodeSessionNotAvailable if o.Session
+// is ahead of the store. If the container's partition key is /id and pk is zero, the key is taken from the
+// id.
 func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id string, o ReadOptions) (Item,
 	Receipt, error) {
 	c.beginUse()
@@ -57,7 +58,8 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	return it, r, checkIfNoneMatch(o.IfNoneMatch, it)
 }
 
-// checkIfNoneMatch refuses a read of the very version that the reader has, or of any for "*".
+// checkIfNoneMatch fails with CodeNotModified if the reader already has this version, or if condition is
+// "*".
 func checkIfNoneMatch(condition string, it Item) error {
 	if condition != "" && (condition == "*" || layout.ETagMatches(condition, it.ETag())) {
 		return fault.New(fault.CodeNotModified, "The item has not changed.")
@@ -69,8 +71,9 @@ func (c *Container) receipt(s *partition, charge float64) Receipt {
 	return Receipt{Range: s.id, LSN: c.position(s), Charge: charge}
 }
 
-// position is how far a range is, as far as a read or a commit has shown. That of one that has been split
-// stays where it was then: its session tokens are also for the half that got a slot of its own.
+// position returns the highest LSN of a range that a read or a commit has shown to be durable. For a range
+// that has been split it stays at the last LSN before the split, because its session tokens are also used
+// for the half that got a new slot.
 func (c *Container) position(s *partition) uint64 {
 	lsn := s.shown.Load()
 	if lsn == 0 {
@@ -79,7 +82,7 @@ func (c *Container) position(s *partition) uint64 {
 	return s.clamp(lsn)
 }
 
-// clamp cuts a position off where the range was split.
+// clamp limits a position to the last LSN of a range that has been split.
 func (s *partition) clamp(lsn uint64) uint64 {
 	if last, split := s.last(); split {
 		return min(lsn, last)
@@ -87,9 +90,9 @@ func (s *partition) clamp(lsn uint64) uint64 {
 	return lsn
 }
 
-// settled waits until all is durable that a read has shown of a range, and reports how far the range has
-// come. at is the position that came with the read, seen the highest LSN that it has shown, 0 where none is
-// known.
+// settled waits until everything that a read has shown of a range is durable, and returns the range's
+// position. at is the position that came with the read. seen is the highest LSN that the read has shown, 0
+// if unknown.
 func (c *Container) settled(ctx context.Context, s *partition, at engine.Position,
 	seen uint64) (uint64, error) {
 	if !at.Settled {
@@ -101,15 +104,15 @@ func (c *Container) settled(ctx context.Context, s *partition, at engine.Positio
 	return s.tell(at.LSN), nil
 }
 
-// moved reports whether the range has been split that was taken for a place's.
+// moved reports whether p does not lie in range s any more, because s has been split.
 func (c *Container) moved(p itemLocation, s *partition) bool {
 	return c.state.Load().rangeOf(p.epk) != s
 }
 
-// get is the point read: no lock is held and no snapshot taken. A rid is never reused, so an item that was
-// found by its rid is the right one or gone; if it is gone, the key is looked up anew. What is answered, an
-// item or its absence, is durable, and position is how far the range was then. An error means nothing where
-// the range has been split meanwhile.
+// get reads one item without a lock and without a snapshot. A rid is never reused, so a rid from the cache
+// leads to the right item or to none; if to none, the point key is read again. The answer, an item or its
+// absence, is durable. position is the position of the range at that moment. Errors must be ignored if the
+// range has been split meanwhile.
 func (c *Container) get(ctx context.Context, st *containerState, s *partition, p itemLocation,
 	now int64) (it Item,
 	position uint64, err error) {
@@ -143,7 +146,7 @@ func (c *Container) get(ctx context.Context, st *containerState, s *partition, p
 			return Item{}, 0, itemNotFound()
 		}
 		if isAbsent(err) || err == nil && !p.named(v) {
-			continue // it was deleted, or given another id, between the two look-ups
+			continue // it was deleted or renamed between the two reads
 		}
 		if err != nil {
 			return Item{}, 0, err
@@ -154,18 +157,18 @@ func (c *Container) get(ctx context.Context, st *containerState, s *partition, p
 	return Item{}, 0, fmt.Errorf("%w: the id %q names an item that is not there", engine.ErrCorrupt, p.id)
 }
 
-// named reports whether a stored value that was found by the key of a place is the item of that id now. Only
-// one that has been renamed need be looked at.
+// named reports whether a stored value found by its point key still has the id of p. Only the value of a
+// renamed item must be checked.
 func (p *itemLocation) named(value []byte) bool {
 	h, body, err := layout.DecodeItem(value)
 	return err != nil || !h.Renamed || jsondoc.Get(body, layout.IDPath).Str() == p.id
 }
 
-// maxLookups is how often a point read may lose the race against a delete and a create of the same id, before
-// it is taken for a key that leads nowhere.
+// maxLookups is how often a point read may lose the race against a delete and a create of the same id.
+// After that, the point key is considered corrupt.
 const maxLookups = 1000
 
-// found is what a point read has met.
+// found is the stored value that a point read has found.
 type found struct {
 	rid   uint64
 	value []byte
@@ -195,7 +198,7 @@ func (c *Container) answer(ctx context.Context, st *containerState, s *partition
 	return value.NewItem((*itemOwner)(c), f.rid, h, body, p.id), s.clamp(position), err
 }
 
-// absent answers that there is no item, once that is durable.
+// absent returns the error for an item that does not exist, once its absence is durable.
 func (c *Container) absent(ctx context.Context, st *containerState, s *partition, at engine.Position) error {
 	if err := st.current(at.Mark); err != nil {
 		return err
@@ -206,7 +209,7 @@ func (c *Container) absent(ctx context.Context, st *containerState, s *partition
 	return itemNotFound()
 }
 
-// ReadMany reads items by their keys; those that are not there are left out. The order is that of keys.
+// ReadMany reads items by their keys, in the order of keys. Items that do not exist are left out.
 func (c *Container) ReadMany(ctx context.Context, keys []Key, o ReadOptions) ([]Item, Receipt, error) {
 	items := make([]Item, 0, len(keys))
 	total := c.refused()
@@ -226,8 +229,8 @@ func (c *Container) ReadMany(ctx context.Context, keys []Key, o ReadOptions) ([]
 	return items, total, nil
 }
 
-// ResolveRID finds the key of the item that a resource id names: CodeBadRequest where it is no item of this
-// container, CodeNotFound where there is no such item.
+// ResolveRID returns the key of the item with the given resource id. It fails with CodeBadRequest if rid
+// does not name an item of this container, and with CodeNotFound if there is no such item.
 func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 	b, ok := layout.ParseRID(rid, 16)
 	if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
@@ -249,13 +252,12 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 	}
 }
 
-// ResolveRIDIn is ResolveRID for a client that says which partition the item lies in. The key is looked at as
-// where an item is addressed by its id: CodeBadRequest where there must be one and is none,
-// CodePartitionKeyMismatch for one that is incomplete or too long, CodeNotFound for that of another
-// partition.
+// ResolveRIDIn is ResolveRID for a client that names the item's partition. The key is checked as if the
+// item were addressed by its id: CodeBadRequest if it is missing but required, CodePartitionKeyMismatch if
+// it is incomplete or too long, CodeNotFound if it is the key of another partition.
 //
-// What is not there is answered for by the range of that partition, as where it is addressed by its id: the
-// receipt is its, and o.Session is asked of it. There is no receipt beside a key.
+// If the item does not exist, the receipt is that of the named partition's range, and o.Session is checked
+// against that range. If it exists, the receipt is zero.
 func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey, rid string,
 	o ReadOptions) (Key, Receipt, error) {
 	key, err := c.ResolveRID(ctx, rid)
@@ -273,7 +275,7 @@ func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey
 	return key, Receipt{}, nil
 }
 
-// absentFrom answers for an item that is not in a partition.
+// absentFrom returns the receipt and the error for an item that does not exist in a partition.
 func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, o ReadOptions) (Receipt,
 	error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {

@@ -11,15 +11,14 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
-// answerTime is how long a range may let others wait before the store does not count as ready any more.
+// answerTime is how long a write may wait for a range before the store counts as not ready.
 const answerTime = 10 * time.Second
 
-// Ready reports whether the store works: the catalog can be written and read, all the way down to the disk,
-// and each range of each container answers a writer within 10 seconds. CodeUnavailable: something does not,
-// and the message says what. It asks when it is called, and nothing runs between two calls. Scripts that had
-// to be left behind (Metrics.StuckScripts) hold no range, so they do not count, not even where there are so
-// many that no other is begun: items are read and written all the same, and a client that calls a script is
-// told.
+// Ready reports whether the store works: the catalog can be written and read on disk, and each range of
+// each container accepts a writer within 10 seconds. CodeUnavailable: one of these fails, and the message
+// names it. The check runs only while Ready is called. Abandoned scripts (Metrics.StuckScripts) hold no
+// range, so they do not count, even if they are so many that no other script can start: items are still
+// read and written, and a client that calls a script gets an error.
 func (db *DB) Ready(ctx context.Context) error { return db.live().ready(ctx) }
 
 func (ds *dataset) ready(ctx context.Context) error {
@@ -42,13 +41,13 @@ func (ds *dataset) ready(ctx context.Context) error {
 	return nil
 }
 
-// awaitTurn returns once a writer has had its turn in a scope.
+// awaitTurn runs an empty transaction in a scope, so it returns when a writer has had its turn.
 func (ds *dataset) awaitTurn(ctx context.Context, scope []byte) error {
 	_, err := ds.eng.Update(ctx, [][]byte{scope}, func(engine.Txn) error { return nil })
 	return err
 }
 
-// notReady says of an error what has not answered.
+// notReady adds to an error what has not answered in time.
 func notReady(ctx context.Context, what string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &fault.Error{Code: fault.CodeUnavailable, Message: what + " does not answer.", Err: err,

@@ -14,25 +14,26 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The reaper frees the space of items that have expired (and of those below a tombstone, and of versions that
-// no feed shows any more). Its loop and its pace are ttl.Reaper's; here is what one step does: find
-// candidates in the families w and x in a short view, then delete at most purgeBatch of them in a transaction
-// that re-reads each and judges it again.
+// The reaper frees the space of expired items, of items deleted by a partition tombstone, and of versions
+// that no feed shows any more. Its loop and its pace are in ttl.Reaper. This file has one step: find
+// candidates in the families w and x in a short view, then delete at most purgeBatch of them in a
+// transaction, which reads and checks each candidate again.
 
-// purgeBatch is how many items one purging transaction deletes: few, so that a foreground write in the same
-// slot never waits for long.
+// purgeBatch is how many items one purging transaction deletes. It is small, so that a foreground write in
+// the same slot never waits for long.
 const purgeBatch = 32
 
-// rescanEvery is after how many seconds of the data clock a pass begins at the head of the families again,
-// whatever it has been told: an entry that it should ever have passed by stays behind no longer. Where
-// nothing is there that costs two seeks.
+// rescanEvery is after how many seconds of the data clock a pass starts again at the beginning of the
+// families, even without a reason. It bounds how long an entry that was skipped by mistake stays behind. If
+// there is nothing to purge it costs two seeks.
 const rescanEvery = 60
 
-// sweeper shows the store to the reaper.
+// sweeper presents the store to the reaper.
 type sweeper struct{ ds *dataset }
 
-// Ranges are the slots in which something can expire. To list them begins a round, which is when idle
-// containers are deleted. That may fail for want of the very room which the round is going to free.
+// Ranges returns the slots in which something can expire. The reaper calls it at the start of a round, so
+// it also deletes idle containers. That may fail because the disk is full, which the round is going to
+// mend.
 func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 	if err := w.ds.tendIdle(ctx); ctx.Err() == nil && err != nil &&
 		fault.ErrorCode(err) != fault.CodeUnavailable {
@@ -78,7 +79,7 @@ func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, 
 	return c.sweep(ctx, s, limit, false)
 }
 
-// sweep is Sweep; force overrides what holds the reaper back.
+// sweep is Sweep; force ignores everything that holds the reaper back.
 func (c *Container) sweep(ctx context.Context, s *partition, limit int, force bool) (ttl.Swept, error) {
 	rescan := s.rescan.Swap(false)
 	st, now, _, err := c.look(ctx)
@@ -99,14 +100,14 @@ func (c *Container) sweep(ctx context.Context, s *partition, limit int, force bo
 	h := c.purgeBlockFor(st, now, limit, force)
 	out, err := c.sweepExpired(ctx, st, s, now, h)
 	if err == nil && !out.More && len(st.tombstones) > 0 {
-		// the expired may have filled the step to the brim: then the tombstones are for the next one
+		// Expired items may have used up the limit of the step. Then tombstones are left to the next step.
 		n, more := 0, true
 		if h.room > out.Purged {
 			n, more, err = c.sweepTombstones(ctx, st, s, h.room-out.Purged)
 		}
 		out.Purged, out.More = out.Purged+n, more
 	}
-	// no more in this second, or for now
+	// Nothing more may be purged in this second, or for now.
 	if c.reaping.used += out.Purged; h.room < limit && out.Purged == h.room {
 		out.More, out.Next = false, min(out.Next, h.again)
 	}
@@ -137,7 +138,7 @@ func (c *Container) sweep(ctx context.Context, s *partition, limit int, force bo
 	return out, classify.ToFault(err)
 }
 
-// sweepExpired purges what has expired, as far as a hold has room for it.
+// sweepExpired purges expired items, as many as h has room for.
 func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *partition, now int64,
 	h purgeBlock) (ttl.Swept, error) {
 	l := sweep.NewLook(st.policy(), s.scope, &s.Passes, now, h.room)
@@ -150,9 +151,9 @@ func (c *Container) sweepExpired(ctx context.Context, st *containerState, s *par
 	return ttl.Swept{Purged: purged, More: more, Next: l.Next}, err
 }
 
-// purge deletes those of the candidates that are dead, by the policy and at the moment of each transaction.
-// It does not wait for the disk: a purge that a crash takes back is only late. Survivors are candidates whose
-// entry is still theirs and that are alive, by a lease or a younger policy.
+// purge deletes the expired ones among the candidates, by the policy and the moment of each transaction. It
+// does not wait for the disk: a purge that a crash takes back is merely late. survivors are the candidates
+// that are alive, because of a lease or a newer policy, and whose entry still belongs to them.
 func (c *Container) purge(ctx context.Context, s *partition, items []sweep.Candidate) (purged int,
 	survivors []sweep.Candidate,
 	err error) {
@@ -167,8 +168,9 @@ func (c *Container) purge(ctx context.Context, s *partition, items []sweep.Candi
 	return purged, survivors, err
 }
 
-// purgeBatch is purge in one transaction. judged is how many candidates it came to: a few large ones fill a
-// transaction. What no transaction can move to the archive stays among the survivors.
+// purgeBatch is purge in one transaction. judged is the number of candidates that it has checked, which may
+// be less than all: a few large items fill a transaction. An item that no transaction can move to the
+// archive stays among the survivors.
 func (c *Container) purgeBatch(ctx context.Context, s *partition, batch []sweep.Candidate) (judged,
 	purged int,
 	alive []sweep.Candidate, err error) {
@@ -193,7 +195,7 @@ func (c *Container) purgeBatch(ctx context.Context, s *partition, batch []sweep.
 	}
 }
 
-// tryPurge is purgeBatch as far as one transaction goes.
+// tryPurge is purgeBatch without retries.
 func (c *Container) tryPurge(ctx context.Context, s *partition, batch []sweep.Candidate) (judged,
 	purged int,
 	alive []sweep.Candidate, blocked *blocker, err error) {
@@ -225,7 +227,7 @@ func (c *Container) tryPurge(ctx context.Context, s *partition, batch []sweep.Ca
 		if err != nil {
 			return err
 		}
-		if late != nil { // it and the rest of the batch are for the next transaction
+		if late != nil { // the late item and the rest are left to the next transaction
 			judged, alive = before(batch, late.rid, alive)
 		}
 		if t.purged > 0 {
@@ -244,8 +246,8 @@ func (c *Container) tryPurge(ctx context.Context, s *partition, batch []sweep.Ca
 	return judged, t.purged, alive, nil, nil
 }
 
-// purgeAll removes ghosts, and passes on those that are to be moved. late is the first that the expiry sink
-// has not taken, nil where it has taken all.
+// purgeAll removes ghosts, and moves those that are to be moved. late is the first ghost that the expiry
+// sink has not taken, nil if it has taken all.
 func (t *tx) purgeAll(ghosts []*stored, h expirySink) (late *stored, err error) {
 	var keys []view.Entry
 	ends := make([]int, len(ghosts))
@@ -268,7 +270,7 @@ func (t *tx) purgeAll(ghosts []*stored, h expirySink) (late *stored, err error) 
 	return nil, nil
 }
 
-// itemKeys are the keys of the candidates' items.
+// itemKeys returns the keys of the candidates' items.
 func itemKeys(s *partition, batch []sweep.Candidate) [][]byte {
 	keys := make([][]byte, len(batch))
 	mem := make([]byte, 0, len(batch)*(layout.ScopeLen+1+layout.RIDLen))
@@ -280,7 +282,8 @@ func itemKeys(s *partition, batch []sweep.Candidate) [][]byte {
 	return keys
 }
 
-// before cuts a batch off before the candidate of a rid: how many those are, and which of them are alive.
+// before returns how many candidates of batch precede the one with the given rid, and those of alive that
+// are among them.
 func before(batch []sweep.Candidate, rid uint64, alive []sweep.Candidate) (n int, left []sweep.Candidate) {
 	n = slices.IndexFunc(batch, func(cand sweep.Candidate) bool { return cand.RID == rid })
 	left = slices.DeleteFunc(alive, func(cand sweep.Candidate) bool {
@@ -289,12 +292,12 @@ func before(batch []sweep.Candidate, rid uint64, alive []sweep.Candidate) (n int
 	return n, left
 }
 
-// purgeBytes is how much of ghosts' bodies one purging transaction reads before it is enough.
+// purgeBytes is how many bytes of bodies one purging transaction reads before it stops.
 const purgeBytes = 4 << 20
 
-// judge reads the candidates, as many as fit, and returns those that are dead; those whose entry is still
-// theirs and that are alive are appended to alive. The rids of a batch mostly rise, so one iterator that
-// moves forward finds them sooner than as many gets.
+// judge reads the candidates, as many as fit into a transaction, and returns the expired ones. It appends
+// to alive those that are alive and whose entry still belongs to them. The rids of a batch mostly rise, so
+// one iterator that moves forward is faster than single gets.
 func (t *tx) judge(batch []sweep.Candidate, alive *[]sweep.Candidate) (judged int, ghosts []*stored,
 	err error) {
 	it := t.Scan(layout.SlotFamily(t.s.scope, layout.FamilyItem), false)

@@ -11,27 +11,27 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
-// Whoever tests what depends on purges wants to hold them back: altogether (pause), one by one (Reap with a
-// limit), some time behind the expiry (PurgeDelay), or far behind (Starvation). Delay and starvation are
-// settings and stay over a restart; a pause does not. What has expired is gone for every reader all the same,
-// and its expiry is in the log of expiries as if nothing were held back.
+// Tests of behaviour that depends on purges can hold them back: completely (PauseReaper), one by one (Reap
+// with a limit), some time after the expiry (PurgeDelay), or to a low rate (Starvation). Delay and
+// starvation are settings and survive a restart; a pause does not. Meanwhile expired items are invisible to
+// every reader all the same, and their expiry is in the log of expiries as if nothing were held back.
 
-// reaping is what a container's reaper remembers. It belongs to whoever has the reaper's turn, but for
-// paused.
+// reaping is the reaper's state of one container. It belongs to the goroutine that has the reaper's turn,
+// except paused.
 type reaping struct {
 	paused atomic.Bool
-	second int64 // in which used have been purged, where the reaper is starved
+	second int64 // the second in which used items were purged, for Starvation
 	used   int
 }
 
-// PauseReaper stops purges of the container, or lets them go on. When it returns with true none is running. A
-// pause ends with Close.
+// PauseReaper stops purges of the container, or resumes them. When it returns with true, no purge is
+// running. A pause ends with Close.
 func (c *Container) PauseReaper(ctx context.Context, paused bool) error {
 	c.reaping.paused.Store(paused)
 	return classify.ToFault(c.ds.in.SettleReaper(ctx))
 }
 
-// PauseReaper stops purges of all containers, or lets those go on that are not paused themselves.
+// PauseReaper stops purges of all containers, or resumes them in containers that are not paused themselves.
 func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
 	return classify.ToFault(db.live().in.PauseReaper(ctx, paused))
 }
@@ -39,11 +39,11 @@ func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
 // ReaperPaused reports whether purges of all containers are stopped.
 func (db *DB) ReaperPaused() bool { return db.live().in.ReaperPaused() }
 
-// SweepNow purges everything that has expired by now, in every database by its own clock, but for what
-// somebody holds the reaper back from (see Reap), and reports how many items that were. What a moved clock
-// has brought about has then happened, and is in the logs of expiries. Else nothing that a caller can see
-// depends on it but space and Metrics. Times to live that are beginning to count from another property do so
-// first.
+// SweepNow purges everything that has expired by now, in every database by its own clock, except what is
+// held back from the reaper (see Reap). It reports the number of purged items. After a clock was moved,
+// SweepNow completes the consequences, including the entries in the logs of expiries. Otherwise it has no
+// visible effect but on space and Metrics. If times to live are changing to another property, SweepNow
+// first completes that change.
 func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 	if err := db.live().settleLives(ctx); err != nil {
 		return 0, err
@@ -52,9 +52,9 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 	return n, classify.ToFault(err)
 }
 
-// settleLives finishes all changes of what times to live count from: the index of expiry has all who are dead
-// then. Where they count from a property, another store over the same engine may have written items that are
-// dead by it far behind where the passes of this one stand, so they begin again.
+// settleLives completes all changes of ttlPropertyPath. After that the index of expiry contains all expired
+// items. With a ttlPropertyPath, another store over the same engine may have written expired items far
+// before the position of this store's passes, so the passes start again.
 func (ds *dataset) settleLives(ctx context.Context) error {
 	ds.mu.RLock()
 	containers := ds.cat.containers
@@ -72,8 +72,8 @@ func (ds *dataset) settleLives(ctx context.Context) error {
 	return ds.indexNow(ctx)
 }
 
-// Reap purges up to limit items of the container that have expired, or all of them where limit is 0, whatever
-// holds its reaper back. CodeOwnerNotFound: the container has been dropped.
+// Reap purges up to limit expired items of the container, or all of them if limit is 0, even if its reaper
+// is held back. CodeOwnerNotFound: the container has been dropped.
 func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error) {
 	if limit <= 0 {
 		limit = math.MaxInt
@@ -86,7 +86,7 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 		return 0, err
 	}
 	for _, s := range st.ranges {
-		s.rescan.Store(true) // the pass may have left behind what was held back
+		s.rescan.Store(true) // the pass may be beyond items that were held back
 		for more := true; more && purged < limit; {
 			err := c.ds.in.HoldReaper(ctx, func(ctx context.Context) error {
 				sw, err := c.sweep(ctx, s, min(purgeBatch, limit-purged), true)
@@ -101,8 +101,8 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 	return purged, nil
 }
 
-// Reap purges everything that has expired, in all containers, whatever holds their reapers back, and expires
-// the messages that are due.
+// Reap purges everything that has expired, in all containers, even if their reapers are held back, and
+// expires the messages that are due.
 func (db *DB) Reap(ctx context.Context) (purged int, err error) { return db.live().reap(ctx) }
 
 func (ds *dataset) reap(ctx context.Context) (purged int, err error) {
@@ -116,20 +116,21 @@ func (ds *dataset) reap(ctx context.Context) (purged int, err error) {
 			return purged, err
 		}
 	}
-	others, err := ds.in.SweepAll(ctx) // messages, where the same engine holds some
+	others, err := ds.in.SweepAll(ctx) // messages, if the engine holds any
 	return purged + others, classify.ToFault(err)
 }
 
-// purgeBlock is what keeps one step of the reaper from purging.
+// purgeBlock is what limits the purges of one step of the reaper.
 type purgeBlock struct {
-	any  bool // something does, or may: deaths are announced ahead of purges
+	any  bool // purges are or may be held back: expiries are announced before purges
 	room int  // how many items may be purged
-	// without room: the second at which there may be some; never: somebody will wake the reaper
+	// again is, if there is no room, the second at which there may be some; never means that the reaper
+	// will be woken
 	again int64
-	delay *definition.PurgeDelay // nil: none
+	delay *definition.PurgeDelay // nil if there is none
 }
 
-// purgeBlockFor decides what one step may do. force overrides what holds the reaper back.
+// purgeBlockFor returns the limits of one step. force ignores everything that holds the reaper back.
 func (c *Container) purgeBlockFor(st *containerState, now int64, limit int, force bool) purgeBlock {
 	h := purgeBlock{room: limit, again: never}
 	if force {
@@ -151,7 +152,7 @@ func (c *Container) purgeBlockFor(st *containerState, now int64, limit int, forc
 	return h
 }
 
-// starve is how many items a starved reaper may purge in a second.
+// starve returns how many items a starved reaper may purge in this second.
 func (c *Container) starve(s *definition.Starvation, now int64, limit int) int {
 	if s.PerSecond == 0 {
 		if c.ds.in.Working() > 0 {

@@ -14,32 +14,32 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// A client knows a container by its name, and learns late that there is a new one of that name. Three rules
-// keep it from taking a part of the new one's items for all of them:
+// A client identifies a container by its name, and learns late that a new one has that name. Three rules
+// prevent it from mistaking a part of the new container's items for all of them:
 //
 //   - Under one name the id of a partition range never names two different spans of partition keys. A
-//     container that is laid out as the last one of its name was has the same ids; any other has new ones:
-//     nameRanges. As long as the partition key definition is the same, an id of a former container still
-//     names its span: a read by it is served from the ranges that the span has now, since some SDKs never
-//     recover from the answer that the range is gone.
-//   - A session token names the container that it was given for, by a version: SessionVersion. That of a
-//     former one is passed over. The SDK for .NET keeps such a token through all of its retries, so that to
-//     refuse it would fail an operation that nothing speaks against.
-//   - LSNs of the new container begin above those of the old: beginAbove.
+//     container whose ranges are laid out like those of the last one of its name gets the same ids; any
+//     other gets new ones: see nameRanges. As long as the partition key definition is the same, an id of a
+//     former container still names its span. A read by that id is served from the ranges that the span has
+//     now, since some SDKs never recover from the answer that the range is gone.
+//   - A session token contains a version, which identifies its container: see SessionVersion. A token of a
+//     former container is ignored. It is not refused because the SDK for .NET keeps such a token through
+//     all of its retries, so a refusal would fail the operation for good.
+//   - LSNs of the new container begin above those of the old: see beginAbove.
 //
-// A client that reads the ranges of a former container by its rid is given those of the container that has
-// the name now, as children of the ranges that it knows: Successor. The SDK for .NET asks so in gateway mode
-// after a range is gone (410/1002), and fails the query where the answer is 404. It goes on with the
-// definition of the partition key that it knows, so that a container with another one is no successor: 404
-// sends the SDK to read the container again.
+// A client that reads the ranges of a former container by its rid gets those of the container that has the
+// name now, as children of the ranges that it knows: see Successor. The SDK for .NET does this in gateway
+// mode after a range is gone (410/1002), and fails the query if the answer is 404. It goes on with the
+// partition key definition that it knows. Therefore a container with another definition is no successor:
+// with 404 the SDK reads the container again.
 
-// mostFormer is how many former containers of one name have a successor.
+// mostFormer is how many former containers of one name are kept for Successor.
 const mostFormer = 64
 
 // maxFormer is how many ranges of former containers are kept under a name.
 const maxFormer = 256
 
-// keepFormer notes, as a container is dropped, its rid and which ids its ranges have had.
+// keepFormer stores the rid of a container that is being dropped, and the ids that its ranges have had.
 func (c *Container) keepFormer(t engine.Txn) error {
 	rec := &c.state.Load().rec
 	key := layout.FormerKey(c.d.ID(), c.name)
@@ -70,10 +70,10 @@ func (c *Container) keepFormer(t engine.Txn) error {
 	return host.SetRecord(t, key, former)
 }
 
-// Successor returns the container that has the name now of a container which is gone, with its database,
-// and its ranges as children of those that the former one had. rid is that of the former container. It fails
-// with CodeNotFound where the rid is not one of the last mostFormer containers of a name, or where no
-// container with the same partition key definition has the name.
+// Successor returns the container that now has the name of a dropped container, its database, and its
+// ranges as children of the dropped container's ranges. rid is that of the dropped container. It fails with
+// CodeNotFound if the rid is not one of the last mostFormer containers of a name, or if no container with
+// the same partition key definition has the name.
 func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container, RangeSet, error) {
 	name, former, err := db.live().formerOf(ctx, rid)
 	if err != nil {
@@ -94,9 +94,9 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 	return d, c, c.Ranges().childrenOf(former.Ranges), nil
 }
 
-// formerOf finds a former container and the names of its database and of it, divided by a slash. Its ranges
-// have the ids of those of the former containers after it, too: a client that has been given a successor's
-// ranges keeps them under the rid that it knows.
+// formerOf returns a former container by its rid, and its name in the form "database/container". The ranges
+// in found include those of all later former containers of the name: a client that has received a
+// successor's ranges keeps them under the first rid.
 func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found record.FormerContainer,
 	err error) {
 	err = ds.view(ctx, func(r engine.Reader) error {
@@ -120,8 +120,8 @@ func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found
 	return name, found, err
 }
 
-// childrenOf is the set with ranges that are gone among the parents of each range. A range that has the id of
-// one of them is the same as before, and no child.
+// childrenOf returns the set with the ids of dropped ranges added to the parents of each range. The id of a
+// dropped range that still exists in the set is left out: that range is unchanged and has no children.
 func (set RangeSet) childrenOf(gone []int) RangeSet {
 	set.Ranges = slices.Clone(set.Ranges)
 	var ids []string
@@ -138,9 +138,8 @@ func (set RangeSet) childrenOf(gone []int) RangeSet {
 	return set
 }
 
-// beginAbove makes the ranges of a new container begin above every LSN that a container which is gone has
-// issued: what a client has seen of the old one, by a session token or as a position in the change feed, is
-// then no future of the new one's.
+// beginAbove makes the ranges of a new container begin above every LSN that a dropped container has issued.
+// So a session token or a feed position of the old container is never ahead of the new one.
 func beginAbove(t *host.Change, rec record.Container) {
 	gone := t.Highest()
 	if gone == 0 {
@@ -151,8 +150,9 @@ func beginAbove(t *host.Change, rec record.Container) {
 	}
 }
 
-// nameRanges gives the ranges of a container that is being made their ids: those that they have, unless these
-// can have named other spans under the container's name; then new ones. The caller holds the catalog's lock.
+// nameRanges assigns ids to the ranges of a container that is being created. The ranges keep the ids they
+// have, unless those may have named other spans under the container's name; then they get new ones. The
+// caller holds the catalog's lock.
 func (ds *dataset) nameRanges(t *host.Change, database, id string,
 	def *definition.PartitionKeyDefinition, rec *record.Container) error {
 	var former record.Former
@@ -161,7 +161,7 @@ func (ds *dataset) nameRanges(t *host.Change, database, id string,
 	case isAbsent(err):
 		err = nil
 		floor := int(ds.in.Catalog().Floor())
-		// where numbers began above 1, the id 0 is that of undivided containers
+		// If numbers begin above 1, the id 0 is reserved for undivided containers.
 		whole := len(rec.Ranges) == 1 && rec.Ranges[0].ID == 0 && ds.in.Catalog().BegunAbove()
 		if floor > 0 && !whole {
 			record.Renumber(rec, floor)
@@ -179,7 +179,7 @@ func (ds *dataset) nameRanges(t *host.Change, database, id string,
 	return err
 }
 
-// nameAgain is nameRanges for a name that a container has had before.
+// nameAgain is nameRanges for a name that an earlier container has had.
 func (ds *dataset) nameAgain(def *definition.PartitionKeyDefinition, rec *record.Container,
 	former record.Former) error {
 	same := slices.Clone(rec.Ranges)
@@ -197,7 +197,7 @@ func (ds *dataset) nameAgain(def *definition.PartitionKeyDefinition, rec *record
 	return err
 }
 
-// isFresh reports whether ranges have the ids that newRanges gives.
+// isFresh reports whether the ranges have the ids that newRanges assigns.
 func isFresh(ranges []record.Range) bool {
 	for i, r := range ranges {
 		if r.ID != i {
@@ -207,8 +207,8 @@ func isFresh(ranges []record.Range) bool {
 	return true
 }
 
-// formerSpan returns the bounds of a range of a former container of the name, in hexadecimal. ok reports
-// whether there is one of this id.
+// formerSpan returns the bounds of the former container's range with the given id, in hexadecimal. ok is
+// false if there is none.
 func (st *containerState) formerSpan(id string) (from, to string, ok bool) {
 	for _, f := range st.rec.Former {
 		if strconv.Itoa(f.ID) == id {
@@ -218,8 +218,8 @@ func (st *containerState) formerSpan(id string) (from, to string, ok bool) {
 	return "", "", false
 }
 
-// inFormer replaces the id of a former container's range in a scope by the span that the id stands for, cut
-// to the bounds that the scope has. A scope with another id, or with a partition key, is returned as it is.
+// inFormer replaces the id of a former container's range in a scope by the span of that range, intersected
+// with the bounds of the scope. A scope with another id, or with a partition key, is returned unchanged.
 func (st *containerState) inFormer(s Scope) Scope {
 	if s.Range == "" || !s.Partition.IsZero() || st.rangeByID(s.Range) != nil {
 		return s
@@ -242,8 +242,8 @@ func (st *containerState) knowsRange(id string) bool {
 	return former || st.rangeByID(id) != nil
 }
 
-// liesIn reports whether a partition key lies in the range that has the id, or in the span that the id stood
-// for in a former container of the name.
+// liesIn reports whether a partition key lies in the range with the given id, or in the span that the id
+// had in a former container of the name.
 func (st *containerState) liesIn(epk []byte, id string) bool {
 	if s := st.rangeByID(id); s != nil {
 		return s.holds(epk)

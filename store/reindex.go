@@ -16,32 +16,33 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A change of a container's indexing policy is one record: the new spec, and beside it the older ones by
-// which documents may still be indexed. From then on each write makes the entries of the new policy and takes
-// away those of all of them, and a query uses only what all of them index. In the background the reindexer
-// goes over the documents, slot by slot in the order of their rids, and gives each the entries of the new
-// policy. When it has come to the end the older specs go out of the record. Another change on the way adds
-// one more spec and begins anew.
+// A change of a container's indexing policy is one record: the new spec, together with the older ones by
+// which documents may still be indexed. From then on each write makes the entries of the new policy and
+// removes those of all policies, and a query uses only what all of them index. In the background the
+// reindexer goes over the documents, slot by slot in the order of their rids, and gives each the entries of
+// the new policy. When it has finished, the older specs are removed from the record. Another change in the
+// meantime adds one more older spec and starts the work again.
 //
-// It works as the reaper does. It makes the entries of a few documents in a view, outside any lock, and
-// writes them in a short transaction for those documents that have not been written since (same LSN): who was
-// written since has the right entries. It does not wait for the disk; how far it has come is a record of the
-// same transaction, so it is never ahead of the work. What a crash takes back is done again.
+// It works like the reaper. It makes the entries of a few documents in a view, without any lock, and writes
+// them in a short transaction, for those documents that have not been written since (same LSN): a document
+// that has been written already has the right entries. It does not wait for the disk. Its progress is
+// stored in the same transaction, so it is never ahead of the work. Work that a crash takes back is done
+// again.
 
 const (
-	reindexBatch = 32 // documents a transaction
-	// reindexBytes is how many bytes of index entries a transaction may have. If a single document has more,
-	// its old entries are deleted in a transaction of their own. Queries do not miss them: they use only what
-	// the present policy has as well.
+	reindexBatch = 32 // documents per transaction
+	// reindexBytes is how many bytes of index entries a transaction may have. If a single document has
+	// more, its old entries are deleted in a transaction of their own. Queries do not miss those entries:
+	// they use only paths that the present policy indexes as well.
 	reindexBytes = 4 << 20
 
-	// After a batch the reindexer stands back for a multiple of the time that the batch took while requests
-	// are being served: they keep most of the machine.
+	// While requests are being served, the reindexer pauses after each batch, for a multiple of the time
+	// that the batch took, so that the requests get most of the machine.
 	reindexRest    = 4
 	maxReindexRest = 50 * time.Millisecond
 )
 
-// reindexer is the goroutine that indexes documents anew.
+// reindexer is the goroutine that reindexes documents.
 type reindexer struct {
 	work.Background
 	ds *dataset
@@ -53,15 +54,15 @@ func (x *reindexer) open(db *dataset) {
 		func(ctx context.Context) error { return x.pass(ctx, x.rest) })
 }
 
-// rest makes way for requests after a batch.
+// rest pauses after a batch if requests are being served.
 func (x *reindexer) rest(took time.Duration) {
 	if x.ds.in.Working() > 0 {
 		work.Wait(x.Life, min(took*reindexRest, maxReindexRest))
 	}
 }
 
-// IndexNow finishes all changes of indexing policies that are under way, without pauses. No answer depends on
-// it, but how fast queries are.
+// IndexNow completes all pending changes of indexing policies, without pauses. It changes no result of a
+// query, only its speed.
 func (db *DB) IndexNow(ctx context.Context) error { return db.live().indexNow(ctx) }
 
 func (ds *dataset) indexNow(ctx context.Context) error {
@@ -75,7 +76,7 @@ func (ds *dataset) indexNow(ctx context.Context) error {
 	return classify.ToFault(err)
 }
 
-// pass indexes anew whatever is to be; rest is called after each batch.
+// pass reindexes all containers that need it. It calls rest after each batch.
 func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 	x.Turn.Lock()
 	defer x.Turn.Unlock()
@@ -100,8 +101,8 @@ func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 	return errors.Join(failed...)
 }
 
-// IndexProgress reports how far the documents have been indexed by the present policy, from 0 to 100. It is
-// 100 except after a change of the policy.
+// IndexProgress returns how many percent of the documents are indexed by the present policy, from 0 to 100.
+// It is 100 except after a change of the policy.
 func (c *Container) IndexProgress() int {
 	st := c.state.Load()
 	if !st.unsettled() {
@@ -120,7 +121,7 @@ func (c *Container) IndexProgress() int {
 	return min(int(100*done/float64(len(st.ranges))), 99)
 }
 
-// loadReindexed goes on where the last process has stopped.
+// loadReindexed loads the position at which the last process has stopped.
 func (st *containerState) loadReindexed(r engine.Reader, s *partition) error {
 	v, err := r.Get(layout.IndexedKey(s.scope))
 	if isAbsent(err) {
@@ -132,8 +133,8 @@ func (st *containerState) loadReindexed(r engine.Reader, s *partition) error {
 	return err
 }
 
-// reindex indexes the documents of a container by its policy and takes the older ones out of its record. more
-// reports that the policy has changed meanwhile.
+// reindex indexes the documents of a container by its present policy and removes the older ones from its
+// record. more reports that the policy has changed meanwhile, so that reindex must be called again.
 func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more bool, err error) {
 	st := c.state.Load()
 	if !st.unsettled() || st.dropped {
@@ -158,7 +159,7 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 	return c.endReindex(ctx, st)
 }
 
-// endReindex drops the older specs of a container that has been indexed by the present one.
+// endReindex removes the older specs of a container that has been reindexed.
 func (c *Container) endReindex(ctx context.Context, st *containerState) (more bool, err error) {
 	if err := c.ds.lockCatalog(ctx); err != nil {
 		return more, err
@@ -180,7 +181,7 @@ func (c *Container) endReindex(ctx context.Context, st *containerState) (more bo
 	return more, err
 }
 
-// reindexed is a document whose index entries have been made anew, as of one version.
+// reindexed is a document with its new and old index entries, as of one version.
 type reindexed struct {
 	rid    uint64
 	seq    layout.Sequence
@@ -189,7 +190,8 @@ type reindexed struct {
 	size   int             // of all of them, in bytes
 }
 
-// reindexSome indexes a few documents of a slot anew. same is false where the policy is not st's any more.
+// reindexSome reindexes a few documents of a slot. same is false if st's policy is not the present one any
+// more.
 func (c *Container) reindexSome(ctx context.Context, st *containerState, s *partition) (same bool,
 	err error) {
 	if st.terms.Policy().Mode == index.None && st.lives.Settled() {
@@ -223,7 +225,8 @@ func (c *Container) reindexSome(ctx context.Context, st *containerState, s *part
 	})
 }
 
-// remake makes the index entries of a few documents behind a rid, and returns the rid to go on from.
+// remake makes the index entries of the documents after rid at, a few at a time. next is the rid to
+// continue from.
 func (c *Container) remake(ctx context.Context, st *containerState, s *partition,
 	at uint64) (found []reindexed,
 	next uint64, err error) {
@@ -265,7 +268,7 @@ func (st *containerState) remakeOne(s *partition, key, value []byte) (reindexed,
 		return list
 	}
 	if len(st.olders) == 0 {
-		return d, nil // its index entries are right
+		return d, nil // only its place in the index of expiry may be wrong
 	}
 	d.after = entries(st.terms)
 	for _, old := range st.olders {
@@ -274,7 +277,7 @@ func (st *containerState) remakeOne(s *partition, key, value []byte) (reindexed,
 	return d, nil
 }
 
-// reindexTxn runs fn as a transaction of the reindexer and notes that all up to next has been done.
+// reindexTxn runs fn as a transaction of the reindexer and stores next as its progress.
 func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *partition, next uint64,
 	fn func(*tx) error) (same bool, err error) {
 	now, _, err := c.enter(ctx)
@@ -308,8 +311,8 @@ func (c *Container) reindexTxn(ctx context.Context, st *containerState, s *parti
 	return true, nil
 }
 
-// reindex gives an item that has not been written since it was looked at the entries of the present policy,
-// and takes away those that only older ones have. Without sets it does the latter only.
+// reindex gives an item the entries of the present policy and deletes those that only older ones have,
+// unless the item has been written since d was made. If sets is false it only deletes.
 func (t *tx) reindex(d reindexed, sets bool) error {
 	item, err := t.readItem(d.rid)
 	if err != nil || item == nil || item.head.Sequence != d.seq {

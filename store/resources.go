@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/resource"
 )
 
-// Resources are the users or the client encryption keys of the database. Any other kind is a defect of the
-// caller: there are none of it here.
+// Resources returns the users or the client encryption keys of the database. k must be one of these kinds:
+// a database has no others.
 func (d *Database) Resources(k record.ResourceKind) Resources {
 	return resource.Of(resourceCatalog{d.ds}, k, d.rec.Num, resource.Owner{
 		Database: d.rec.Num, Incarnation: d.ds.incarnation, Self: "dbs/" + d.RID() + "/",
@@ -26,12 +26,12 @@ func (d *Database) Resources(k record.ResourceKind) Resources {
 	})
 }
 
-// Permissions are the permissions of one user: CodeNotFound where there is no such user.
+// Permissions returns the permissions of one user. It fails with CodeNotFound if there is no such user.
 func (d *Database) Permissions(user string) (Resources, error) {
 	return d.Resources(KindUser).Permissions(user)
 }
 
-// Resources are the scripts of the container of one kind.
+// Resources returns the container's scripts of one kind.
 func (c *Container) Resources(k record.ResourceKind) Resources {
 	return resource.Of(resourceCatalog{c.ds}, k, c.cid, resource.Owner{
 		Database: c.d.rec.Num, Incarnation: c.ds.incarnation, Self: c.self(),
@@ -40,13 +40,13 @@ func (c *Container) Resources(k record.ResourceKind) Resources {
 	})
 }
 
-// Grant reads what a permission gives. It fails with CodeNotFound where the permission names something that
-// is gone.
+// Grant parses what a permission grants. It fails with CodeNotFound if the permission names something that
+// has been deleted.
 func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
 	return resource.ParseGrant(ctx, jsondoc.Of(permission.Body), grantNames{db.live()})
 }
 
-// resourceCatalog is the catalog as small resources know it.
+// resourceCatalog gives package resource access to the catalog.
 type resourceCatalog struct{ ds *dataset }
 
 // Lock implements resource.Catalog.
@@ -66,7 +66,7 @@ func (cat resourceCatalog) Resources() resource.Set { return cat.ds.cat.resource
 // Guard implements resource.Catalog.
 func (cat resourceCatalog) Guard() *sync.RWMutex { return &cat.ds.mu }
 
-// grantNames finds what permissions name.
+// grantNames resolves the names in permissions.
 type grantNames struct{ ds *dataset }
 
 // HasRID implements resource.Names.
@@ -91,7 +91,7 @@ func (n grantNames) Target(database, container string) (resource.Target, error) 
 	return grantTarget{c}, err
 }
 
-// grantTarget is a container that a permission names.
+// grantTarget is a container to which a permission gives access.
 type grantTarget struct{ *Container }
 
 // CheckKey implements resource.Target.
@@ -109,7 +109,7 @@ func (c grantTarget) Exists(ctx context.Context, pk definition.PartitionKey, id 
 	return err
 }
 
-// loadResources reads the records of all kinds. Databases and containers are loaded before.
+// loadResources reads the records of all kinds. Databases and containers must be loaded before.
 func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
 	for k := range record.Kinds {
 		err := host.ScanRecords(r, record.Kinds[k].Record, func(key []byte, rec record.Resource) error {
@@ -129,7 +129,7 @@ func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
 	return nil
 }
 
-// families are all families that go with a container.
+// families returns all families of small resources that belong to a container.
 func (c *Container) families() []record.Family {
 	return []record.Family{
 		record.FamilyOf(KindStoredProcedure, c.cid),
@@ -138,8 +138,8 @@ func (c *Container) families() []record.Family {
 	}
 }
 
-// families are all families that go with a database, its containers' not included. The caller holds the
-// catalog's lock.
+// families returns all families of small resources that belong to a database, without those of its
+// containers. The caller holds the catalog's lock.
 func (d *Database) families() []record.Family {
 	all := []record.Family{
 		record.FamilyOf(KindUser, d.rec.Num),

@@ -15,29 +15,30 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Execution is what a stored procedure has left behind.
+// Execution is the outcome of a stored procedure.
 type Execution struct {
-	Body []byte // JSON: what it set as its response; empty text where it set nothing
-	Log  string // what it wrote by console.log, with ExecuteOptions.Logging
+	Body []byte // JSON: the response that it has set; empty if none
+	Log  string // its output by console.log, with ExecuteOptions.Logging
 }
 
 // ExecuteOptions are the options of Execute.
 type ExecuteOptions struct {
-	Logging bool // keep what the procedure writes by console.log
-	// Range is the id of the partition range that a system procedure runs in, where there is no partition
-	// key: each document that it writes has a key of its own. Unknown: CodeRangeGone; so is a document of
-	// another range.
+	Logging bool // collect the procedure's output by console.log
+	// Range is the id of the partition range in which a system procedure runs without a partition key; each
+	// document that it writes then has its own key. Execute fails with CodeRangeGone if the range does not
+	// exist. Writing a document of another range fails with the same code.
 	Range   string
 	Session []SessionPosition
 }
 
-// Execute runs a stored procedure on one logical partition. All that it does is one transaction: a procedure
-// that throws, runs for more than 5 seconds or answers with more than 4 MB has done nothing. While it runs,
-// other writes of its partition range wait.
+// Execute runs a stored procedure on one logical partition, as one transaction. A procedure that throws,
+// runs for more than 5 seconds or responds with more than 4 MB has no effect. While it runs, other writes
+// of its partition range wait.
 //
-// CodeNotFound: there is no such procedure. CodeForbidden: it has overrun its limits several times, and is
-// blocked until it is replaced. CodeBadRequest: there is no partition key, or the procedure threw, which a
-// *script.Error tells more about. CodeCanceled: its time was up. CodeTooLarge: its answer or its memory was.
+// CodeNotFound: there is no such procedure. CodeForbidden: it has exceeded its limits several times, and is
+// blocked until it is replaced. CodeBadRequest: there is no partition key, or the procedure threw; then a
+// *script.Error has the details. CodeCanceled: it exceeded its time. CodeTooLarge: it exceeded the limit of
+// its response or its memory.
 func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []jsondoc.Value,
 	o ExecuteOptions) (Execution, Receipt, error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {
@@ -80,8 +81,8 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	return Execution{Body: out.Body, Log: out.Log}, r, nil
 }
 
-// scriptPlace is where a procedure runs, and the full partition key on which: none for a system procedure
-// that runs on a range.
+// scriptPlace returns the location in whose range a procedure runs, and the full partition key it runs on.
+// The key is zero for a system procedure that runs on a range.
 func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
 	rangeID string) (itemLocation,
 	definition.PartitionKey, error) {
@@ -100,14 +101,14 @@ func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey,
 	return c.locate(pk, ""), pk, err
 }
 
-// IsSystemProcedure reports whether every container has a stored procedure of that id, which is no resource:
-// it can be executed, and neither read nor changed.
+// IsSystemProcedure reports whether id is that of a stored procedure which every container has. Such a
+// procedure is not a resource: it can be executed, but neither read nor changed.
 func IsSystemProcedure(id string) bool {
 	_, ok := script.SystemProcedure(id)
 	return ok
 }
 
-// write carries out one operation as a transaction of its own, with the triggers that it names.
+// write carries out one operation in its own transaction, with the triggers that it names.
 func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt,
 	error) {
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
@@ -116,9 +117,9 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Op
 	return c.writeOne(ctx, pk, op)
 }
 
-// writeTriggered carries out one operation with its triggers, in one transaction. A pre-trigger may put
-// another document in place of the one that was sent, so that is checked after it has run. A replace whose
-// document cannot be parsed fails without any trigger.
+// writeTriggered carries out one operation with its triggers, in one transaction. A pre-trigger may replace
+// the document of the request, so the document is checked after it has run. A replace whose document cannot
+// be parsed fails without running any trigger.
 func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item,
 	Receipt, error) {
 	found, err := c.scripts().TriggersOf(op)
@@ -134,7 +135,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 		return Item{}, c.refused(), err
 	}
 	var patch *prepared
-	// no trigger changes it, so that its condition can be evaluated before anybody waits
+	// No trigger changes a patch, so its condition can be evaluated before the transaction.
 	if op.Kind == OperationPatch {
 		if patch, err = c.prepare(key, op); err != nil {
 			return Item{}, c.refused(), err
@@ -162,8 +163,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	return done.Item, r, nil
 }
 
-// triggerKey is the partition key that a write with triggers happens in: the one that was given, or that of
-// the document.
+// triggerKey returns the partition key of a write with triggers: the given one, or that of the document.
 func (c *Container) triggerKey(pk definition.PartitionKey, op Operation) (definition.PartitionKey, error) {
 	if len(op.Body) == 0 {
 		return c.def.FullKey(pk, op.ID)
@@ -181,17 +181,17 @@ func (c *Container) triggerKey(pk definition.PartitionKey, op Operation) (defini
 	return c.def.KeyOf(pk, parsed.Body)
 }
 
-// scripts runs the scripts of the container.
+// scripts returns a runner for the scripts of the container.
 func (c *Container) scripts() *procedure.Runner {
 	return &procedure.Runner{Programs: &c.ds.programs, Heavy: c.ds.door.heavy, Wall: c.ds.opts.Wall,
 		Time: c.ds.opts.ScriptTime, Now: c.d.Now, Elapsed: c.ds.in.Elapsed, Violations: &c.violations,
 		Resources: c.Resources}
 }
 
-// scriptTransaction is a transaction as scripts work in it.
+// scriptTransaction is a transaction in the form in which scripts use it.
 type scriptTransaction struct {
 	t     *tx
-	patch *prepared // the patch that triggers surround, which was prepared before; nil: there is none
+	patch *prepared // the patch of a write with triggers, prepared before; nil if there is none
 }
 
 // Container implements procedure.Transaction.

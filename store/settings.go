@@ -14,13 +14,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Settings are the container's present settings.
+// Settings returns the container's present settings.
 func (c *Container) Settings() definition.ContainerSettings { return c.state.Load().rec.Settings }
 
-// ChangeSettings replaces the container's settings by what fn makes of them, durably, and returns them. fn
-// gets a copy, may run under locks of the store and must not call it; with its error nothing changes.
-// CodeBadRequest: the settings are wrong, or name an archive that cannot be one; CodeOwnerNotFound: the
-// container has been dropped.
+// ChangeSettings durably replaces the container's settings by the result of fn, and returns them. fn
+// changes a copy. It may run under locks of the store, so it must not call the store. If fn fails, nothing
+// changes. CodeBadRequest: the settings are invalid, or name an archive that cannot be one.
+// CodeOwnerNotFound: the container has been dropped.
 func (c *Container) ChangeSettings(ctx context.Context,
 	fn func(*definition.ContainerSettings) error) (definition.ContainerSettings,
 	error) {
@@ -42,8 +42,8 @@ func (c *Container) ChangeSettings(ctx context.Context,
 	return next, nil
 }
 
-// changeSettings is the part of ChangeSettings that goes by one state of the container. The caller holds the
-// catalog's lock.
+// changeSettings is the part of ChangeSettings that depends on one state of the container and is repeated
+// if that has changed. The caller holds the catalog's lock.
 func (c *Container) changeSettings(ctx context.Context,
 	fn func(*definition.ContainerSettings) error) (definition.ContainerSettings, error) {
 	next := c.Settings().Clone()
@@ -71,7 +71,7 @@ func (c *Container) changeSettings(ctx context.Context,
 	})
 }
 
-// checkSettings refuses what the container cannot be set to. The caller holds the catalog's lock.
+// checkSettings fails for settings that the container cannot have. The caller holds the catalog's lock.
 func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 	if s.AutoDeleteOnIdle != 0 && (s.AutoDeleteOnIdle < MinIdle || s.AutoDeleteOnIdle > int(ttl.Max)) {
 		return fault.New(fault.CodeBadRequest,
@@ -110,7 +110,7 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 	return c.checkArchive(s.OnExpire.MoveTo)
 }
 
-// checkSink refuses that a setting leads to what another tenant does not have, or what takes nothing.
+// checkSink fails if the expiry sink of another tenant does not exist, or cannot take items.
 func (c *Container) checkSink(setting string, to definition.ExpirySink) error {
 	_, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err == nil {
@@ -123,9 +123,9 @@ func (c *Container) checkSink(setting string, to definition.ExpirySink) error {
 		"', to which '" + setting + "' leads, cannot take what comes from here: " + err.Error(), Err: err}
 }
 
-// checkArchive refuses an archive that cannot take what expires here. An archive has no unique keys, so that
-// it can take whatever comes. Chains may not close, nor be longer than MaxMoves, counted over what leads
-// here, too.
+// checkArchive fails if the container name cannot be this one's archive. An archive has no unique keys, so
+// that it can store every document. Chains of archives must not form a cycle, nor be longer than MaxMoves,
+// including the moves that lead to this container.
 func (c *Container) checkArchive(name string) error {
 	if name == "" {
 		return fault.New(fault.CodeBadRequest,
@@ -161,7 +161,8 @@ func (c *Container) checkArchive(name string) error {
 	return nil
 }
 
-// movesInto is how often a document can have been moved when it comes to be here. There are no circles.
+// movesInto returns the maximum number of times that a document in this container can have been moved.
+// There are no cycles.
 func (c *Container) movesInto() (n int) {
 	for _, from := range c.archiveOf() {
 		n = max(n, from.movesInto()+1)
@@ -169,15 +170,15 @@ func (c *Container) movesInto() (n int) {
 	return n
 }
 
-// archiveOf are the containers whose archive this one is.
+// archiveOf returns the containers whose archive is this one.
 func (c *Container) archiveOf() []*Container {
 	return slices.DeleteFunc(c.d.Containers(), func(from *Container) bool {
 		return from.state.Load().rec.Settings.MoveTo() != c.name
 	})
 }
 
-// checkDrop refuses to delete an archive: what others were asked to keep would be lost with nobody told. The
-// caller holds the catalog's lock.
+// checkDrop fails if the container is the archive of others: documents that they want kept would be lost
+// unnoticed. The caller holds the catalog's lock.
 func (c *Container) checkDrop() error {
 	if from := c.archiveOf(); len(from) > 0 {
 		return &fault.Error{
@@ -189,8 +190,8 @@ func (c *Container) checkDrop() error {
 	return nil
 }
 
-// lowerTTL makes the ttl of an item that is about to be written no longer than the container's default, where
-// the settings make that the ceiling. What is stored says so, in the document as in its header.
+// lowerTTL reduces the ttl of an item that is about to be written to the container's default, if the
+// settings make that the upper limit. It changes both the document and its header.
 func (t *tx) lowerTTL(item *stored) {
 	limit, own := t.st.policy().Default, item.head.Life.Own
 	if !t.st.rec.Settings.TTLCeiling || limit <= 0 || own == ttl.Absent || own > 0 && own <= limit {

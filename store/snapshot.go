@@ -9,21 +9,20 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
-// A snapshot is all data of the host at one moment, under a name; package host reports how it goes back to
-// one.
+// A snapshot is all data of the host at one moment, under a name; package host restores it.
 //
-// What it goes back to is a new incarnation of the old: etags differ, numbers of databases and containers go
-// on from the higher of the two, and every range goes on above the highest LSN that any range of the old has
-// issued. So nothing that a client still holds names something else than it did: an etag fails its condition,
-// a session token is satisfied, a continuation of a change feed goes on with what is written from now on.
-// (That documents went back is not in the feed.)
+// The restored data are a new incarnation of the old: etags differ, numbers of databases and containers
+// continue from the higher of the two, and every range continues above the highest LSN that any range has
+// issued before the restore. So an identifier that a client still holds never names something else: an etag
+// fails its condition, a session token is satisfied, and a continuation of a change feed continues with
+// what is written from now on. (The feed does not show that documents went back.)
 
 // Snapshot describes one snapshot.
 type Snapshot struct {
 	Name      string
-	Time      time.Time // of the server's clock, when it was made
+	Time      time.Time // of the server's clock, at the snapshot
 	Databases []string
-	// Bytes on disk. Files that it shares with the data, or with other snapshots, count in full.
+	// Bytes is the size on disk. Files shared with the data or with other snapshots count in full.
 	Bytes int64
 }
 
@@ -37,10 +36,11 @@ func readSnapshot(h host.Snapshot) (Snapshot, error) {
 	return s, nil
 }
 
-// Snapshot keeps the present state of the whole store under a name: all that has been acknowledged, and the
-// state of virtual clocks. It takes a few milliseconds and little room, whatever the size. It fails with
-// CodeConflict where the name is taken, CodeBadRequest for a name that is not 1 to 64 lower-case letters,
-// digits, '-', '_' and '.', CodeDiskFull, and CodeForbidden where the engine keeps no snapshots.
+// Snapshot keeps the present state of the whole store under a name: everything that has been acknowledged,
+// and the state of virtual clocks. It takes a few milliseconds and little space, whatever the size of the
+// data. It fails with CodeConflict if the name is taken, with CodeBadRequest for a name that is not 1 to 64
+// lower-case letters, digits, '-', '_' and '.', with CodeDiskFull, and with CodeForbidden if the engine
+// does not support snapshots.
 func (db *DB) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 	s, err := db.host.Snapshot(ctx, name)
 	if err != nil {
@@ -49,7 +49,7 @@ func (db *DB) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 	return readSnapshot(s)
 }
 
-// Snapshots are all snapshots by name.
+// Snapshots returns all snapshots, sorted by name.
 func (db *DB) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	kept, err := db.host.Snapshots(ctx)
 	if err != nil {
@@ -64,22 +64,23 @@ func (db *DB) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	return list, nil
 }
 
-// DeleteSnapshot frees a snapshot: CodeNotFound where there is none. What was restored from it stays.
+// DeleteSnapshot deletes a snapshot. It fails with CodeNotFound if there is none. Data restored from it
+// stay.
 func (db *DB) DeleteSnapshot(ctx context.Context, name string) error {
 	return classify.ToFault(db.host.DeleteSnapshot(ctx, name))
 }
 
-// Restore puts the whole store, and what lives with it in its host, back to a snapshot, at once and in one
-// step: a crash leaves the one or the other. What was written since the snapshot is gone; virtual clocks go
-// back too. Operations that run meanwhile, and all that is done with a Database or Container looked up
-// before, fail with CodeUnavailable; see Incarnation. It fails with CodeNotFound where there is no such
-// snapshot and CodeDiskFull; where it fails the store goes on as it was.
+// Restore replaces the whole store, and the other tenants of its host, by a snapshot, in one step: after a
+// crash either the old or the restored data are there. What was written since the snapshot is gone; virtual
+// clocks go back too. Running operations, and all later use of a Database or Container looked up before,
+// fail with CodeUnavailable; see Incarnation. Restore fails with CodeNotFound if there is no such snapshot,
+// and with CodeDiskFull. If it fails, the store continues unchanged.
 func (db *DB) Restore(ctx context.Context, name string) error {
 	return classify.ToFault(db.host.Restore(ctx, name))
 }
 
-// Adopt makes a store of its own of data that were copied, such as a snapshot's: etags of the two differ from
-// then on. The engine must be freshly opened; Open, with the same neighbours, comes after.
+// Adopt turns copied data, such as a snapshot's, into a store of its own: from then on its etags differ
+// from the original's. The engine must be freshly opened. Call Open, with the same neighbours, afterwards.
 func Adopt(ctx context.Context, e engine.Engine, neighbours ...host.Tenant) error {
 	return classify.ToFault(host.Adopt(ctx, e, append([]host.Tenant{tenant{}}, neighbours...)...))
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// mostAhead is by how many seconds the clock of a snapshot may be ahead of the one that dates a container
-// which comes back from it: that clock stands still until it has caught up.
+// mostAhead is by how many seconds the clock of a snapshot may be ahead of the database's clock when a
+// container is restored. The database's clock stands still until it has caught up.
 const mostAhead = 300
 
-// RestoreContainer puts one container back to what a snapshot has of it, with its definition, settings,
-// scripts and throughput of its own; what else is in its database stays as it is, the clock included. It
-// copies the keys of the database's container alone, so it takes as long as that is large. Whether the
-// container exists now does not matter. It fails with CodeNotFound where there is no such snapshot, where it
-// holds no such container, or where the database does not exist now, and CodeConflict where the database's
-// clock is well behind the snapshot's: what comes back would lie in its future.
+// RestoreContainer restores one container from a snapshot, with its definition, settings, scripts and its
+// own throughput. The rest of its database stays unchanged, including the clock. It copies the keys of this
+// container only, so its duration depends on the container's size. The container need not exist now. It
+// fails with CodeNotFound if there is no such snapshot, if the snapshot has no such container, or if the
+// database does not exist now. It fails with CodeConflict if the database's clock is well behind the
+// snapshot's: restored items would lie in its future.
 func (db *DB) RestoreContainer(ctx context.Context, snapshot, database, id string) (*Container, error) {
 	d, err := db.copyFromSnapshot(ctx, snapshot, database, func(b *databaseCopy) error {
 		if b.from.byName[id] == nil {
@@ -26,7 +26,7 @@ func (db *DB) RestoreContainer(ctx context.Context, snapshot, database, id strin
 		if err != nil {
 			return err
 		}
-		if b.into != nil && b.into != d { // it was deleted meanwhile, and made again
+		if b.into != nil && b.into != d { // the database was deleted and created again meanwhile
 			return value.NotFound("database", database)
 		}
 		if b.from.clock.Seconds() > d.clock.Seconds()+mostAhead {

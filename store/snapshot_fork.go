@@ -14,18 +14,17 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// A database alone is brought back by copying its keys out of the snapshot, under container numbers that are
-// new: all that a container has begins with its number and names it nowhere else. Each of the copies has a
-// drop record from before its first key until the one transaction that puts the database into the catalog; so
-// whatever ends the work in between leaves nothing but keys that nobody can reach, which are erased at once
-// or by the next Open.
+// A single database is restored by copying its keys from the snapshot to new container numbers: every key
+// of a container begins with its number and contains it nowhere else. Each copy has a drop record, written
+// before its first key and removed by the one transaction that adds the database to the catalog. So an
+// interrupted copy leaves only unreachable keys, which are erased at once or by the next Open.
 
-// ForkDatabase makes a database of the one that was called source when the snapshot was made, under a name
-// that is free. Its containers come with their items, settings, scripts and throughputs, its virtual clock
-// and its encryption keys come too; users and permissions stay behind, since they name the source. It copies
-// all keys, so it takes as long as the database is large, and reads and writes of other databases go on
-// meanwhile. It fails with CodeNotFound where there is no such snapshot or it holds no such database, and
-// CodeConflict where the name is taken.
+// ForkDatabase creates a database as a copy of the database source in a snapshot, under a name that is
+// free. It copies containers with their items, settings, scripts and throughputs, the virtual clock and the
+// encryption keys. It does not copy users and permissions, since they refer to the source. Its duration
+// depends on the size of the database; reads and writes of other databases continue meanwhile. It fails
+// with CodeNotFound if there is no such snapshot or the snapshot has no such database, and with
+// CodeConflict if the name is taken.
 func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*Database, error) {
 	if err := definition.ValidateID("database", as); err != nil {
 		return nil, err
@@ -39,28 +38,28 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 	})
 }
 
-// RestoreDatabase puts one database back to what a snapshot has of it, users and permissions included; the
-// others stay as they are. It is a fork that takes the old one's place in one step, and costs as much. It
-// fails with CodeNotFound where there is no such snapshot or it holds no such database; whether the database
-// exists now does not matter.
+// RestoreDatabase restores one database from a snapshot, including users and permissions; the others stay
+// unchanged. It is a fork that replaces the old database in one step, and takes as long. It fails with
+// CodeNotFound if there is no such snapshot or the snapshot has no such database. The database need not
+// exist now.
 func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Database, error) {
 	return db.copyFromSnapshot(ctx, snapshot, id, func(b *databaseCopy) error {
 		b.as = id
 		b.users = true
-		b.old, _ = b.db.database(id) // nil where there is none: then there is nothing to replace
+		b.old, _ = b.db.database(id) // nil if there is none: then nothing is replaced
 		return nil
 	})
 }
 
-// databaseCopy is one database, or one container of it, on its way out of a snapshot.
+// databaseCopy is a copy of one database, or of one of its containers, from a snapshot.
 type databaseCopy struct {
 	db    *dataset
 	from  *Database // in the snapshot
 	as    string
-	users bool      // bring users and permissions
+	users bool      // copy users and permissions
 	old   *Database // to be replaced, or nil
-	into  *Database // that only the container takes its place in; nil: the whole database is brought
-	only  string    // the container; "" without into
+	into  *Database // the database that gets the single container; nil if a whole database is copied
+	only  string    // the container's id; "" if into is nil
 
 	d          *Database
 	containers []*Container
@@ -68,13 +67,13 @@ type databaseCopy struct {
 	families   []broughtFamily
 }
 
-// broughtFamily is a family of small resources under its new owner.
+// broughtFamily is a copied family of small resources under its new owner.
 type broughtFamily struct {
 	record.Family
 	records []*record.Resource
 }
 
-// visit is the store in a copy of a snapshot: it is read there and never started.
+// visit is the store in a copy of a snapshot. It is only read and never started.
 type visit struct {
 	tenant
 	there *dataset
@@ -86,8 +85,8 @@ func (v *visit) Open(ctx context.Context, in *host.Instance) (r host.OpenTenant,
 	return host.OpenTenant{Life: v.there, ClockUser: dated{v.there}}, err
 }
 
-// copyFromSnapshot opens the snapshot and copies a database of it. settle fills in what is asked for; it is
-// called under the catalog's lock, once before the copying and once after it.
+// copyFromSnapshot opens the snapshot and copies a database from it. settle fills in what to copy. It is
+// called under the catalog's lock, once before the copy and once after it.
 func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	settle func(*databaseCopy) error) (d *Database, err error) {
 	v := &visit{tenant: tenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
@@ -120,7 +119,7 @@ func (b *databaseCopy) run(ctx context.Context, settle func(*databaseCopy) error
 	return b.d, nil
 }
 
-// allot hands out the new numbers and leaves the drop records.
+// allot assigns the new numbers and writes the drop records.
 func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) error) error {
 	db := b.db
 	if err := db.lockCatalog(ctx); err != nil {
@@ -141,7 +140,7 @@ func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) err
 	})
 }
 
-// number makes the database, its resources and its throughput.
+// number creates the new database with its number, its small resources and its throughput.
 func (b *databaseCopy) number(next *host.Change) {
 	db, from := b.db, b.from
 	if b.into != nil {
@@ -161,7 +160,7 @@ func (b *databaseCopy) number(next *host.Change) {
 	b.addOffer(next, 0, 0)
 }
 
-// addFamily takes a family over, under another owner and with new numbers.
+// addFamily copies a family of small resources to another owner, with new numbers.
 func (b *databaseCopy) addFamily(next *host.Change, f record.Family,
 	owner uint32) (records []*record.Resource) {
 	for _, rec := range b.from.ds.cat.resources.Members(f) {
@@ -175,7 +174,7 @@ func (b *databaseCopy) addFamily(next *host.Change, f record.Family,
 	return records
 }
 
-// addOffer takes the throughput of a container over; with number 0 that of the database.
+// addOffer copies the throughput of a container; with number 0 that of the database.
 func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
 	for _, o := range b.from.ds.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {
@@ -185,7 +184,7 @@ func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
 	}
 }
 
-// sources are the snapshot's containers that are copied.
+// sources returns the containers of the snapshot that are copied.
 func (b *databaseCopy) sources() []*Container {
 	if b.into != nil {
 		return []*Container{b.from.byName[b.only]}
@@ -212,8 +211,7 @@ func (b *databaseCopy) makeContainers(next *host.Change) error {
 	return nil
 }
 
-// finish puts the database into the catalog, on disk and in memory, in the place of the old one where there
-// is one.
+// finish adds the database to the catalog, on disk and in memory. It replaces the old one if there is one.
 func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) error) error {
 	db := b.db
 	if err := db.lockCatalog(ctx); err != nil {
@@ -259,7 +257,7 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 	return nil
 }
 
-// replaced are the containers whose place is taken.
+// replaced returns the containers that the copy replaces.
 func (b *databaseCopy) replaced() []*Container {
 	switch {
 	case b.old != nil:
@@ -270,7 +268,7 @@ func (b *databaseCopy) replaced() []*Container {
 	return nil
 }
 
-// load reads what was copied, as Open would, and refuses what Open would refuse.
+// load reads what was copied, as Open would, and fails if Open would fail.
 func (b *databaseCopy) load(ctx context.Context) error {
 	if b.into == nil {
 		if err := b.d.clock.Copy(b.from.clock); err != nil {
@@ -297,7 +295,7 @@ func (b *databaseCopy) publish() {
 	}
 	for _, c := range b.containers {
 		cat.add(c)
-		raise(&c.used, c.moment()) // it does not come back to be deleted at once for idleness
+		raise(&c.used, c.moment()) // restart its idle time, so that it is not deleted at once
 	}
 	for _, o := range b.offers {
 		cat.addOffer(o)

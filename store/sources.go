@@ -10,8 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// withSources runs fn with the sources of a scope, one for each partition range in their order, over one
-// snapshot, and with these ranges. What fn has seen is durable when withSources returns.
+// withSources runs fn with the sources of a scope, one for each partition range and in their order, and
+// with these ranges. All sources read one snapshot. When withSources returns, everything that fn has read
+// is durable.
 func (c *Container) withSources(ctx context.Context, scope Scope,
 	fn func(*scan.Span, []*scan.Source, []*partition) error) error {
 	var sources []*scan.Source
@@ -27,7 +28,7 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 	}
 	err := c.viewOf(watch, pick, func(_ *containerState, now int64, r engine.Reader,
 		at []engine.Position) error {
-		state.Now = now // nobody else has it yet
+		state.Now = now // nobody else uses it yet
 		sources = make([]*scan.Source, len(sp.Ranges))
 		for i, in := range sp.Ranges {
 			sources[i] = &scan.Source{State: state, Range: in, Span: &sp, Reader: r, Watch: watch, At: at[i]}
@@ -53,7 +54,7 @@ func (c *Container) scope(st *containerState, s Scope) (scan.Span, error) {
 	return scan.Resolve(c.viewState(st, 0), st.inFormer(s))
 }
 
-// partitions are the ranges of the state that plain ones stand for.
+// partitions returns the ranges of the state that correspond to plain ones.
 func (st *containerState) partitions(plain []*view.Range) []*partition {
 	list := make([]*partition, len(plain))
 	for i, r := range plain {
@@ -62,7 +63,7 @@ func (st *containerState) partitions(plain []*view.Range) []*partition {
 	return list
 }
 
-// itemOwner is a container as its items know it.
+// itemOwner is the container's implementation of value.Owner.
 type itemOwner Container
 
 // Identity implements value.Owner.
@@ -73,6 +74,6 @@ func (c *itemOwner) Present() *view.State {
 	return (*Container)(c).viewState(c.state.Load(), (*Container)(c).moment())
 }
 
-// queryTime is the moment of the container's clock, to the fraction of a second that the clock has. Which
-// items are alive is a question of whole seconds, which a query asks once.
+// queryTime returns the time of the container's clock, with the fractions of a second that the clock has.
+// Whether items are alive is decided in whole seconds, once for each query.
 func (c *Container) queryTime() time.Time { return c.d.clock.Time().UTC() }

@@ -16,48 +16,48 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// A split divides a partition range in two. The items of each half move to a new slot, with their rids, LSNs
-// and etags. The halves are new ranges with ids of their own, and the range that was split is no more: who
-// names it gets CodeRangeGone and reads the ranges again. What was made under it goes on to work:
-// continuations in each of the halves, session tokens and positions in the change feed too, since both halves
-// take LSNs from above all that it has issued.
+// A split divides a partition range in two. The items of each half move to a new slot, with their rids,
+// LSNs and etags. The halves are new ranges with their own ids, and the old range no longer exists: a
+// request that names it gets CodeRangeGone and must read the ranges again. Existing positions stay valid:
+// continuations work in each of the halves, and so do session tokens and positions in the change feed,
+// since both halves issue LSNs above all that the old range has issued.
 //
-// In the order of what is durable:
+// The steps, in the order in which they become durable:
 //
-//  1. The container's record says that a split begins, and which slots it fills.
-//  2. What is in the range's slot is copied to the new ones, in pieces.
-//  3. The container's record has the new ranges, and the old slot is empty: this is the moment of the split.
+//  1. The container's record gets a note that a split has begun, and which slots it fills.
+//  2. The contents of the range's slot are copied to the new ones, in pieces.
+//  3. The container's record gets the new ranges, and the old slot is emptied: the moment of the split.
 //
-// A crash before 3 makes Open delete the copies. A split that gives up deletes them itself; if it cannot, the
-// next split, the background's next pass or Open does.
+// After a crash before step 3, Open deletes the copies. A split that fails deletes them itself; if it
+// cannot, the next split, the next pass of the splitter or Open does.
 //
-// The copying holds neither the catalog's lock nor the gate: everybody goes on to work with the range.
-// Meanwhile writers note which items they have written or removed, when they have committed and before they
-// leave the gate. The split copies those again, and what they have written since, until little is left. Only
-// then it takes the catalog's lock and the gate, copies the rest, and switches. What it copies then is
-// bounded (package store/internal/split): if more has come meanwhile it opens the gate and goes on. So the
-// gate is never held for longer than one such piece and two small transactions take, whatever the size of the
-// range.
+// The copy holds neither the catalog's lock nor the gate, so that requests to the range continue. Meanwhile
+// each writer records which items it has written or removed, after its commit and before it leaves the
+// gate. The split copies those items again, and those written during that, until few are left. Only then
+// does it take the catalog's lock and the gate, copy the rest, and switch. The size of this last copy is
+// limited (package store/internal/split): if more has been written in the meantime, the split opens the
+// gate and copies without it first. So the gate is never held for longer than one such piece and two small
+// transactions take, whatever the size of the range.
 //
-// A container has maxSlots slots in all its life, since rids name them, and a split takes two.
+// A container has maxSlots slots in its whole life, since rids contain the slot's number. A split uses two.
 //
-// Others who change the container meanwhile do not wait for the copy, but for one piece of it that is being
-// written. A change of the indexing policy makes the copy begin again, since its index entries are of the
-// former policy. A container that is dropped refuses the next piece. A reader that holds a snapshot of
-// before, or has looked up a slot before, sees that by the state and looks again.
+// Other changes of the container do not wait for the copy, only for the piece of it that is being written.
+// A change of the indexing policy makes the copy start again, since its index entries are those of the
+// former policy. A container that is dropped refuses the next piece. A reader that holds an older snapshot,
+// or has looked up a slot before the split, detects that from the state and starts again.
 
-// errUnwanted means that a split in the background is not asked for any more.
+// errUnwanted means that the splitter does not need this split any more.
 var errUnwanted = errors.New("store: a split is not wanted any more")
 
 // Split divides the partition range with the id rangeID in two at the effective partition key at, in
-// hexadecimal: the upper half begins with it. Where at is empty half of the documents go either way, as far
-// as partition keys allow, and a range whose documents have one partition key, or that has none, is split in
-// its middle. It returns the two new ranges.
+// hexadecimal: the upper half begins with it. If at is empty, the split puts half of the documents into
+// each half, as far as partition keys allow; a range without documents, or whose documents all have one
+// partition key, is split in the middle of its key space. It returns the two new ranges.
 //
-// Requests go on meanwhile; they wait for the moment of the split alone. Splits of one container wait for
-// each other. CodeRangeGone: there is no such range (any more); CodeBadRequest: at does not lie in it;
-// CodeConflict: it cannot be split further; CodeOwnerNotFound: the container was dropped meanwhile. If ctx
-// ends early nothing has changed.
+// Requests continue meanwhile; they only wait for the moment of the split. Splits of one container wait for
+// each other. CodeRangeGone: there is no such range (any more). CodeBadRequest: at does not lie in it.
+// CodeConflict: it cannot be split further. CodeOwnerNotFound: the container was dropped meanwhile. If ctx
+// ends early, nothing has changed.
 func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
@@ -69,8 +69,8 @@ func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, err
 	return halves, classify.ToFault(err)
 }
 
-// split does the work of Split. wanted, if there is one, is asked under the catalog's lock whether it is
-// still to be done: errUnwanted.
+// split does the work of Split. wanted may be nil. Otherwise it is called under the catalog's lock, and if
+// it returns false, split stops with errUnwanted.
 func (c *Container) split(ctx context.Context, rangeID, at string, wanted func() bool) ([]Range, error) {
 	if err := c.splitting.Lock(ctx); err != nil {
 		return nil, classify.ToFault(err)
@@ -114,8 +114,7 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 		func(r Range) bool { return !slices.Contains(ids, r.ID) }), nil
 }
 
-// alone runs fn while nobody else changes the catalog and nobody is in the container. What fn does is
-// bounded.
+// alone runs fn while nobody else changes the catalog or uses the container. fn must be short.
 func (c *Container) alone(ctx context.Context, fn func(st containerState) error) error {
 	if err := c.ds.lockCatalog(ctx); err != nil {
 		return err
@@ -132,7 +131,7 @@ func (c *Container) alone(ctx context.Context, fn func(st containerState) error)
 	return fn(*st)
 }
 
-// beginSplit notes that s is being split, and makes its writers note what they write. The caller holds
+// beginSplit stores that s is being split, and makes writers of s record what they write. The caller holds
 // splitting.
 func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, wanted func() bool) (
 	m *splitting, err error) {
@@ -143,7 +142,7 @@ func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, 
 		if st.elsewhere {
 			return errSplitElsewhere
 		}
-		if st.rec.Split != nil { // one that failed, and could not be undone then
+		if st.rec.Split != nil { // an earlier one that failed and could not be undone
 			if err := c.undoSplit(ctx, st); err != nil {
 				return err
 			}
@@ -169,16 +168,16 @@ func (c *Container) beginSplit(ctx context.Context, s *partition, bound []byte, 
 	return m, err
 }
 
-// splitting is the split of one range under way.
+// splitting is a running split of one range.
 type splitting struct {
 	*split.Mover
 	c     *Container
 	from  *partition
 	recs  [2]record.Range // of the halves
-	split *record.Split   // its own, as it is stored
+	split *record.Split   // as stored in the container's record
 }
 
-// newSplitting prepares the splitting of s, for which the container's record has the numbers of the slots.
+// newSplitting prepares the split of s. The container's record already has the numbers of the new slots.
 func (c *Container) newSplitting(st *containerState, s *partition, bound []byte) (*splitting, error) {
 	m := &splitting{c: c, from: s, split: st.rec.Split, recs: [2]record.Range{s.rec, s.rec}}
 	m.recs[0].Max, m.recs[1].Min = definition.EPKHex(bound), definition.EPKHex(bound)
@@ -196,7 +195,7 @@ func (c *Container) newSplitting(st *containerState, s *partition, bound []byte)
 	return m, nil
 }
 
-// splitPolicy is what the entries of new ranges are made by.
+// splitPolicy returns what determines the entries in new ranges.
 func (st *containerState) splitPolicy() split.Policy {
 	return split.Policy{Terms: st.terms, Lives: st.lives, Round: st.rec.IndexRound}
 }
@@ -232,7 +231,7 @@ func (m *splitting) Write(ctx context.Context, round uint32, alone bool, scopes 
 	return err
 }
 
-// going fails with *elsewhereError where another store has undone the split.
+// going fails with *elsewhereError if another store has undone the split.
 func (m *splitting) going(r engine.Reader) error {
 	rec, err := m.c.storedRecord(r)
 	if err != nil && !isAbsent(err) {
@@ -244,7 +243,7 @@ func (m *splitting) going(r engine.Reader) error {
 	return nil
 }
 
-// finishSplit copies the range, and switches to the halves. It returns their ids.
+// finishSplit copies the range and switches to the halves. It returns their ids.
 func (c *Container) finishSplit(ctx context.Context, m *splitting, wanted func() bool) (ids []string,
 	err error) {
 	for {
@@ -264,8 +263,8 @@ func (c *Container) finishSplit(ctx context.Context, m *splitting, wanted func()
 	}
 }
 
-// trySwitch copies what is left and switches to the halves, unless more is left than the locks may be held
-// for: nil.
+// trySwitch copies the rest and switches to the halves. If the rest is more than may be copied under the
+// locks, it copies a part, does not switch and returns nil.
 func (c *Container) trySwitch(ctx context.Context, m *splitting, wanted func() bool) (ids []string,
 	err error) {
 	err = c.alone(ctx, func(st containerState) error {
@@ -299,7 +298,7 @@ func (c *Container) trySwitch(ctx context.Context, m *splitting, wanted func() b
 	return ids, err
 }
 
-// halves prepares the state that the container will have when the range has been split.
+// halves returns the state that the container will have after the split.
 func (c *Container) halves(st containerState, m *splitting) (next containerState, err error) {
 	next = st
 	i := slices.Index(st.ranges, m.from)
@@ -307,7 +306,7 @@ func (c *Container) halves(st containerState, m *splitting) (next containerState
 	next.rec.Ranges, next.rec.NextRange = slices.Clone(st.rec.Ranges), id+len(m.recs)
 	for j, r := range next.rec.Ranges {
 		if r.LSN == 0 {
-			next.rec.Ranges[j].LSN = st.rec.RangeLSN // it is as old as the container
+			next.rec.Ranges[j].LSN = st.rec.RangeLSN // the range is as old as the container
 		}
 	}
 	next.ranges = slices.Clone(st.ranges)
@@ -327,12 +326,12 @@ func (c *Container) halves(st containerState, m *splitting) (next containerState
 	next.rec.Ranges = slices.Replace(next.rec.Ranges, i, i+1, recs...)
 	next.ranges = slices.Replace(next.ranges, i, i+1, slots...)
 	next.rec.Split = nil
-	// New indexers, though they are the same: plans, entries that were made ahead and the reindexer's pass go
-	// by them, and must be made for the new slots.
+	// New indexers, although they are equal: plans, entries made in advance and the reindexer's pass
+	// compare them by identity, and must be made again for the new slots.
 	return next, next.compile()
 }
 
-// tidySplit throws away what a split that has given up has left behind. The caller holds splitting.
+// tidySplit deletes what a failed split has left. The caller holds splitting.
 func (c *Container) tidySplit(ctx context.Context) error {
 	err := c.alone(ctx, func(st containerState) error {
 		if st.rec.Split == nil || st.elsewhere {
@@ -340,20 +339,20 @@ func (c *Container) tidySplit(ctx context.Context) error {
 		}
 		return c.undoSplit(context.WithoutCancel(ctx), st)
 	})
-	if fault.ErrorCode(err) == fault.CodeOwnerNotFound { // it is gone with all that was in it
+	if fault.ErrorCode(err) == fault.CodeOwnerNotFound { // the container was dropped with everything in it
 		return nil
 	}
 	return err
 }
 
-// touch remembers an item that has changed, where somebody wants to know: see notes.
+// touch records an item that has changed, if the range is being split: see split.Notes.
 func (t *tx) touch(item *stored) {
 	if t.noted != nil {
 		t.touched = append(t.touched, item.rid)
 	}
 }
 
-// tellSplit notes what the transaction has touched. It is called after its commit, inside the gate.
+// tellSplit passes the changed items on to the split. It is called after the commit, inside the gate.
 func (t *tx) tellSplit() {
 	if t.noted != nil {
 		t.noted.Add(t.touched)

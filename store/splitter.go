@@ -18,14 +18,15 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// Ranges follow a throughput that is raised. How many partition ranges a container is to come to is a part of
-// its offer, on disk before the raise is answered; one goroutine splits ranges, one after the other, until
-// there are as many. Whatever ends a process on the way, the next one goes on, and a split itself is whole or
-// not at all. A throughput that is lowered takes back what has not been split yet, and never merges ranges.
+// The splitter splits partition ranges after a throughput was raised. The number of ranges that a container
+// shall have is part of its offer, and is on disk before the raise is acknowledged. One goroutine splits
+// ranges, one after the other, until there are as many. If the process ends, the next one continues, and a
+// single split is atomic. Lowering a throughput cancels the splits that have not been made yet; it never
+// merges ranges.
 //
-// Each split is a Split as anybody can ask for: requests to the container go on. A raise that is taken back
-// while a range is copied gives the copy up. What is split next is the range with the fewest ancestors, the
-// lowest of those, so that the halves stay alike.
+// Each split is an ordinary Split: requests to the container continue. If a raise is taken back while a
+// range is being copied, the copy is abandoned. The next range to be split is the one with the fewest
+// ancestors, and of those the lowest, so that the ranges stay of similar size.
 
 // splitter is the goroutine that splits ranges.
 type splitter struct {
@@ -38,9 +39,9 @@ func (x *splitter) open(db *dataset) {
 	x.Start(db.opts.Logger, "splitting partition ranges for a raised throughput", x.pass)
 }
 
-// FinishSplits splits the partition ranges for which raised throughputs have asked, and returns when there
-// are as many as they need. It happens by itself as well, in the background. It fails with CodeUnavailable
-// where the store is being closed.
+// FinishSplits splits the partition ranges for all raised throughputs, and returns when there are as many
+// as they need. The splitter also does this by itself, in the background. FinishSplits fails with
+// CodeUnavailable if the store is being closed.
 func (db *DB) FinishSplits(ctx context.Context) error { return db.live().finishSplits(ctx) }
 
 func (ds *dataset) finishSplits(ctx context.Context) error {
@@ -54,8 +55,8 @@ func (ds *dataset) finishSplits(ctx context.Context) error {
 	return classify.ToFault(err)
 }
 
-// pass splits until each container has the ranges that its offer needs. A container that fails does not hold
-// the others up.
+// pass splits ranges until each container has the number that its offer needs. A container that fails does
+// not stop the others.
 func (x *splitter) pass(ctx context.Context) error {
 	x.Turn.Lock()
 	defer x.Turn.Unlock()
@@ -79,7 +80,7 @@ func (x *splitter) pass(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// step splits one range, if an offer still needs more than there are; more reports that it did.
+// step splits one range if an offer needs more than there are. more reports whether it did.
 func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error) {
 	db := x.ds
 	find := func() (rec record.Offer, ok bool) { // the caller holds mu or the catalog's lock
@@ -103,7 +104,7 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 	if err != nil {
 		return false, err
 	}
-	// None of the ranges has room for another bound.
+	// None of the ranges can be split further.
 	if err := db.lockCatalog(ctx); err != nil {
 		return false, err
 	}
@@ -116,7 +117,7 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 		func(t *host.Change) error { return host.SetRecord(t, layout.OfferKey(rec.Num), rec) })
 }
 
-// splitNext splits the range whose turn it is; done is false where none can be split. wanted is as in split.
+// splitNext splits the next range. done is false if no range can be split. wanted is as in split.
 func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done bool, err error) {
 	ranges := slices.Clone(c.state.Load().ranges)
 	slices.SortStableFunc(ranges, func(a, b *partition) int { return len(a.parents) - len(b.parents) })
@@ -125,7 +126,7 @@ func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done boo
 		switch fault.ErrorCode(err) {
 		case fault.CodeConflict:
 			continue
-		case fault.CodeRangeGone: // somebody else has split it
+		case fault.CodeRangeGone: // another request has split it
 			return true, nil
 		}
 		return err == nil, err
@@ -133,14 +134,14 @@ func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done boo
 	return false, nil
 }
 
-// tidy throws away what splits have left behind that could not do it themselves.
+// tidy deletes what failed splits have left and could not delete themselves.
 func (x *splitter) tidy(ctx context.Context) error {
 	x.ds.mu.RLock()
 	containers := x.ds.cat.containers
 	x.ds.mu.RUnlock()
 	var failed []error
 	for _, c := range containers {
-		if c.state.Load().rec.Split == nil || !c.splitting.TryLock() { // somebody is splitting it
+		if c.state.Load().rec.Split == nil || !c.splitting.TryLock() { // it is being split
 			continue
 		}
 		failed = append(failed, c.tidySplit(ctx))
@@ -149,14 +150,14 @@ func (x *splitter) tidy(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// pending reports whether the ranges of an offer's container are still to become more. The caller holds mu or
-// the catalog's lock.
+// pending reports whether the container of an offer has fewer ranges than the offer needs. The caller holds
+// mu or the catalog's lock.
 func (ds *dataset) pending(o record.Offer) bool {
 	c := ds.cat.cids[o.CID]
 	return c != nil && len(c.state.Load().ranges) < o.Ranges
 }
 
-// splitPoint finds where to split a range.
+// splitPoint returns the bound at which to split a range.
 func (c *Container) splitPoint(ctx context.Context, s *partition, at string) (bound []byte, err error) {
 	r := s.plain()
 	if at == "" {

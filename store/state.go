@@ -16,51 +16,55 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// What a container is, its policies, settings, tombstones and ranges, lies in memory whole, and its records
-// on disk. Several stores may be open over one engine; each has a state of its own. So the states are
-// counted: by the mark that the engine keeps with each slot's scope. A change of the container is made in the
-// scopes of all of its slots, and raises their marks. A transaction looks at the mark of its slot first, a
-// read at the one that it is told with the position of what it has read: another version there than the
-// state's says that the container has been changed elsewhere. Then nothing that was read counts, the state is
-// read anew, and the operation begins again.
+// The state of a container (policies, settings, tombstones and ranges) is kept in memory as a whole, and in
+// records on disk. Several stores may be open over one engine; each has its own copy of the state.
+// Therefore states have versions, which are stored in the mark that the engine keeps with each slot's
+// scope.
 //
-// A container is born with firstVersion, so that the mark of a scope that has been erased is no version of
-// it.
+// A change of the container is made in the scopes of all of its slots, and raises their marks. A
+// transaction compares the mark of its slot with the version of its state first. A read compares the mark
+// that it receives with the position of its data. A different version means that another store has changed
+// the container. Then everything read is discarded, the state is read again, and the operation starts over.
 //
-// The upper half of a mark names the store that has written to the slot last. Who finds another one there
-// learns first how far that has come in time, so that no write is dated before one that is stored, whatever
-// the clocks of the servers say (takeOver). A store that is alone does so once for each slot.
+// A container's first version is firstVersion, so that the mark 0 of an erased scope is never a valid
+// version.
+//
+// The upper half of a mark identifies the store that has written to the slot last. A store that finds
+// another one there first reads the moments of the last writes in the slot, so that it never dates a write
+// before a stored one, whatever the clocks of the servers say (takeOver). A store that is alone does so
+// once for each slot.
 //
 //	+-------+---------+
 //	| store | version |   a slot's mark
 //	+-------+---------+
 //	 32 bits  32 bits
 
-// versionOf is the version in a slot's mark.
+// versionOf returns the version in a slot's mark.
 func versionOf(mark uint64) uint32 { return uint32(mark) }
 
-// ownMark is a mark that names this store.
+// ownMark returns a mark that identifies this store.
 func (ds *dataset) ownMark(version uint32) uint64 { return uint64(ds.server)<<32 | uint64(version) }
 
-// remark is a mark with another version.
+// remark returns mark with another version.
 func remark(mark uint64, version uint32) uint64 { return mark&^math.MaxUint32 | uint64(version) }
 
-// elsewhereError reports that an operation has gone by a state of the container that is none any more.
+// elsewhereError reports that an operation has used an outdated state of the container.
 type elsewhereError struct{ version uint32 }
 
 func (e *elsewhereError) Error() string {
 	return fmt.Sprintf("store: the container has changed since its version %d", e.version)
 }
 
-// errSplitElsewhere refuses writes to a range that another store splits: that one could not know of them.
+// errSplitElsewhere refuses writes to a range that another store is splitting: that store would not copy
+// them.
 var errSplitElsewhere = &fault.Error{Code: fault.CodeUnavailable,
 	Message: "The partition range is being split by another server.",
 	Hint:    "try again"}
 
-// firstVersion is that of a container's first state.
+// firstVersion is the version of a container's first state.
 const firstVersion = 1
 
-// current fails with *elsewhereError where the state is not the container's any more.
+// current fails with *elsewhereError if the state is outdated according to a slot's mark.
 func (st *containerState) current(mark uint64) error {
 	if versionOf(mark) != st.version {
 		return &elsewhereError{st.version}
@@ -68,8 +72,9 @@ func (st *containerState) current(mark uint64) error {
 	return nil
 }
 
-// writable fails where a transaction must not write to a slot, as its first step: with *elsewhereError, or
-// where another store splits the range.
+// writable is the first step of a transaction. It fails if the transaction must not write to the slot: with
+// *elsewhereError if the state is outdated, or with errSplitElsewhere if another store is splitting the
+// range.
 func (c *Container) writable(t engine.Txn, st *containerState, s *partition) error {
 	mark := t.Mark(s.scope)
 	if err := st.current(mark); err != nil {
@@ -81,9 +86,9 @@ func (c *Container) writable(t engine.Txn, st *containerState, s *partition) err
 	return c.takeOver(t, s, mark)
 }
 
-// commitRecord makes a change of the container's state durable that is one of its record, too. fn writes what
-// changes, in the scopes of all slots, of new ones that nobody has used yet, and in the catalog's. It sets
-// the version of next. The caller holds the catalog's lock and the gate.
+// commitRecord makes a change of the container's state durable that also changes its record. fn writes the
+// changes, in the scopes of all slots, of new unused ones, and of the catalog. commitRecord sets the
+// version of next. The caller holds the catalog's lock and the gate.
 func (c *Container) commitRecord(ctx context.Context, st, next *containerState,
 	fn func(engine.Txn) error) error {
 	return c.ds.changeCatalog(ctx, func(t *host.Change) error {
@@ -92,8 +97,8 @@ func (c *Container) commitRecord(ctx context.Context, st, next *containerState,
 	}, st.scopes()...)
 }
 
-// commitTombstones is commitRecord for a change of the tombstones, which the record does not tell of: it does
-// without the catalog.
+// commitTombstones is commitRecord for a change of the tombstones. They are not part of the record, so it
+// does not need the catalog.
 func (c *Container) commitTombstones(ctx context.Context, st, next *containerState,
 	fn func(engine.Txn) error) error {
 	_, err := c.ds.eng.Update(ctx, st.scopes(), func(t engine.Txn) error {
@@ -102,7 +107,7 @@ func (c *Container) commitTombstones(ctx context.Context, st, next *containerSta
 	return classify.ToFault(err)
 }
 
-// commit is the part of a transaction that makes next of a state.
+// commit is the common part of the transactions that replace state st by next.
 func (st *containerState) commit(t engine.Txn, next *containerState, fn func() error) error {
 	marks := make(map[*partition]uint64, len(st.ranges))
 	for _, s := range st.ranges {
@@ -118,7 +123,7 @@ func (st *containerState) commit(t engine.Txn, next *containerState, fn func() e
 		return err
 	}
 	next.version = st.version + 1
-	from := uint64(0) // the mark of the range that has been split: its halves are the same store's
+	from := uint64(0) // the mark of the split range: its halves keep the store in it
 	for _, s := range st.ranges {
 		if !slices.Contains(next.ranges, s) {
 			from = marks[s]
@@ -134,8 +139,8 @@ func (st *containerState) commit(t engine.Txn, next *containerState, fn func() e
 	return nil
 }
 
-// takeOver notes in a transaction that this store is the one that writes to a slot. What another one has
-// written there is not dated later than what is written from now on.
+// takeOver records in the mark of a slot that this store writes to it now. If another store has written
+// before, it raises the clock, so that new writes are not dated before the stored ones.
 func (c *Container) takeOver(t engine.Txn, s *partition, mark uint64) error {
 	own := c.ds.ownMark(versionOf(mark))
 	if mark == own {
@@ -144,13 +149,13 @@ func (c *Container) takeOver(t engine.Txn, s *partition, mark uint64) error {
 	if _, err := c.loadMoments(t, s); err != nil {
 		return err
 	}
-	s.shapes.forget() // records may have been taken away
+	s.shapes.forget() // records may have been deleted
 	t.SetMark(s.scope, own)
 	return nil
 }
 
-// refreshed reports whether an operation has failed because the container has been changed elsewhere, and may
-// begin again: its state has been read anew.
+// refreshed reports whether an operation has failed because another store has changed the container. If so,
+// it has read the state again, and the operation may be repeated.
 func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
 	if err == nil {
 		return false, nil
@@ -163,14 +168,14 @@ func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if st.version == gone.version { // else it was this store, or somebody has been here already
+	if st.version == gone.version { // else this store has changed it, or it was refreshed already
 		err = c.refresh(ctx, st)
 	}
 	return err == nil, err
 }
 
-// outdated is for who refuses something by what he knows of the container, without having looked at anything
-// that is stored: it reports that st was not the container's state any more, which has been read anew.
+// outdated is called before refusing a request on the basis of state st alone, without having read
+// anything. It reports whether st was outdated; if so, the state has been read again.
 func (c *Container) outdated(ctx context.Context, st *containerState) bool {
 	scope := st.ranges[0].scope
 	err := c.ds.view(ctx, func(r engine.Reader) error {
@@ -184,13 +189,13 @@ func (c *Container) outdated(ctx context.Context, st *containerState) bool {
 	return again
 }
 
-// again runs fn, which goes by one state of the container, until that was the container's. The caller does
-// not hold the catalog's lock.
+// again runs fn, which depends on one state of the container, and repeats it as long as that state was
+// outdated. The caller does not hold the catalog's lock.
 func (c *Container) again(ctx context.Context, fn func() error) error {
 	for {
 		err := fn()
 		if errors.Is(err, host.ErrCatalogMoved) {
-			continue // who takes the lock again sees it
+			continue // the next lock of the catalog follows the change
 		}
 		again, err := c.refreshed(ctx, err)
 		if !again {
@@ -216,7 +221,7 @@ func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 	}
 }
 
-// againChange is change with again.
+// againChange is change, repeated by again.
 func (c *Container) againChange(ctx context.Context,
 	fn func(containerState, int64) (containerState, error)) error {
 	return c.again(ctx, func() error { return c.change(ctx, fn) })
@@ -244,7 +249,7 @@ func (ds *dataset) commitDrop(ctx context.Context, containers []*Container,
 	}, scopes...)
 }
 
-// refresh reads the container's state anew where it is st. The caller does not hold the gate.
+// refresh reads the container's state again if it is still st. The caller does not hold the gate.
 func (c *Container) refresh(ctx context.Context, st *containerState) error {
 	err := c.ds.view(ctx, func(r engine.Reader) error { return c.refreshFrom(ctx, r, st) })
 	if err != nil {
@@ -253,7 +258,7 @@ func (c *Container) refresh(ctx context.Context, st *containerState) error {
 	return c.usable(c.state.Load())
 }
 
-// refreshFrom is refresh by what r shows. It leaves a state alone that is as new.
+// refreshFrom is refresh with reader r. It keeps a state that is not older than the stored one.
 func (c *Container) refreshFrom(ctx context.Context, r engine.Reader, st *containerState) error {
 	if err := c.gate.Shut(ctx); err != nil {
 		return err
@@ -270,7 +275,7 @@ func (c *Container) refreshFrom(ctx context.Context, r engine.Reader, st *contai
 		return nil
 	}
 	for _, scope := range append([][]byte{host.CatalogScope()}, st.scopes()...) {
-		if err := c.ds.settle(ctx, scope, 0); err != nil { // it may be told of
+		if err := c.ds.settle(ctx, scope, 0); err != nil { // callers may report the new state
 			return err
 		}
 	}
@@ -278,7 +283,7 @@ func (c *Container) refreshFrom(ctx context.Context, r engine.Reader, st *contai
 	return nil
 }
 
-// followSplit looks whether another store that is known to split a range has come to an end.
+// followSplit checks whether a split by another store has ended, if there was one.
 func (c *Container) followSplit(ctx context.Context) error {
 	if !c.state.Load().elsewhere {
 		return nil
@@ -286,7 +291,7 @@ func (c *Container) followSplit(ctx context.Context) error {
 	return c.view(ctx, func(*containerState, int64, engine.Reader) error { return nil })
 }
 
-// scopes are those of the container's slots.
+// scopes returns the scopes of the container's slots.
 func (st *containerState) scopes() [][]byte {
 	list := make([][]byte, len(st.ranges))
 	for i, s := range st.ranges {
@@ -295,7 +300,8 @@ func (st *containerState) scopes() [][]byte {
 	return list
 }
 
-// storedRecord is the record of the container's name: absent, or another container's, where it was dropped.
+// storedRecord returns the record of the container's name. If the container was dropped, it is absent or
+// that of another container.
 func (c *Container) storedRecord(r engine.Reader) (rec record.Container, err error) {
 	raw, err := r.Get(layout.ContainerKey(c.d.rec.Num, c.name))
 	if err == nil {
@@ -304,8 +310,8 @@ func (c *Container) storedRecord(r engine.Reader) (rec record.Container, err err
 	return rec, err
 }
 
-// reread makes a state of what is stored now. A range that it has in common with the former state keeps its
-// slot. Nothing changes by it: r may be older than the state.
+// reread returns a state made from the stored records. Ranges that st has, too, keep their partition. It
+// does not change the container, since r may be older than its state.
 func (c *Container) reread(r engine.Reader, st *containerState) (next containerState, err error) {
 	next = *st
 	rec, err := c.storedRecord(r)
@@ -344,7 +350,7 @@ func (c *Container) reread(r engine.Reader, st *containerState) (next containerS
 	return next, c.loadInto(r, &next)
 }
 
-// adopt makes next, which has been read anew, the container's state. The caller holds the gate.
+// adopt makes next, which reread has returned, the container's state. The caller holds the gate.
 func (c *Container) adopt(st, next *containerState) {
 	for _, s := range st.ranges {
 		s.shapes.forget()
@@ -352,7 +358,7 @@ func (c *Container) adopt(st, next *containerState) {
 		if next.rec.IndexRound != st.rec.IndexRound {
 			s.reindexed.Store(0)
 		}
-		if !next.dropped && !slices.Contains(next.ranges, s) { // it stays where it was when it was split
+		if !next.dropped && !slices.Contains(next.ranges, s) { // its position stays what it was at the split
 			s.behind.Store(s.shown.Load() + 1)
 		}
 	}

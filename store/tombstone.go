@@ -15,13 +15,14 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// A partition tombstone deletes a whole partition key at once: a record (partition key, LSN), below which all
-// items of that key are gone. Every reader asks it, as it asks the expiry policy, and the reaper frees the
-// space in pieces, as it does for what has expired. When nothing is left below it, the record goes.
+// A partition tombstone deletes a whole partition key at once. It is a record (partition key, LSN): all
+// items of that key created at or below the LSN are deleted. Every reader checks it, as it checks the
+// expiry policy, and the reaper frees the space in pieces, as for expired items. When nothing is left below
+// it, the record is removed.
 //
-// Tombstones are few and short-lived, so a container's state holds them all. They change under the gate: no
-// write of the container is in flight meanwhile, so a create that comes after a tombstone has been
-// acknowledged has an LSN above it and sees the id free.
+// Tombstones are few and short-lived, so a container's state holds all of them. They change under the gate,
+// when no write of the container is running. So a create after an acknowledged tombstone has an LSN above
+// it and finds the id free.
 
 // loadTombstones reads a container's tombstones.
 func loadTombstones(r engine.Reader, cid uint32) (tombstones map[string]uint64, err error) {
@@ -40,8 +41,8 @@ func loadTombstones(r engine.Reader, cid uint32) (tombstones map[string]uint64, 
 	return tombstones, it.Close()
 }
 
-// DeletePartition deletes all items of one partition key, which must be complete, in one step, whatever their
-// number. Their space is freed in the background.
+// DeletePartition deletes all items of one partition key, which must be complete, in one step and whatever
+// their number. Their space is freed in the background.
 func (c *Container) DeletePartition(ctx context.Context, pk definition.PartitionKey) (Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
@@ -81,8 +82,8 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	return c.receipt(s, value.ChargeDeletePartition), nil
 }
 
-// sweepTombstones purges up to limit items below the tombstones of one slot and removes the tombstones that
-// have nothing left.
+// sweepTombstones purges up to limit items deleted by the tombstones of one slot, and removes tombstones
+// that have no items left.
 func (c *Container) sweepTombstones(ctx context.Context, st *containerState, s *partition,
 	limit int) (purged int,
 	more bool, err error) {
@@ -117,8 +118,7 @@ func (c *Container) sweepTombstones(ctx context.Context, st *containerState, s *
 	return purged, false, nil
 }
 
-// belowTombstone finds items of a partition key that were born at or below a tombstone: after it, the key
-// began anew.
+// belowTombstone returns items of a partition key that were created at or below the LSN of its tombstone.
 func (c *Container) belowTombstone(ctx context.Context, name string, lsn uint64,
 	limit int) (found []sweep.Candidate,
 	err error) {
@@ -140,10 +140,10 @@ func (c *Container) removeTombstone(ctx context.Context, s *partition, name stri
 	lsn uint64) error {
 	return c.againChange(ctx, func(st containerState, _ int64) (containerState, error) {
 		if st.tombstones[name] != lsn {
-			return st, nil // a younger one has taken its place
+			return st, nil // a newer tombstone has replaced it
 		}
 		if st.rangeOf(epk) != s {
-			return st, nil // the range was split: nobody has looked where the items are now
+			return st, nil // the range was split: the items' new slots have not been checked
 		}
 		next := st
 		next.tombstones = maps.Clone(st.tombstones)

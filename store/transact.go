@@ -14,32 +14,32 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// maxTransacting is how long a transaction of Transact may take: as long as a script.
+// maxTransacting is the time limit of a transaction of Transact. It is the same as for a script.
 const maxTransacting = 5 * time.Second
 
-// Transaction is what a function of Transact works with: one logical partition, as it is in the middle of the
-// transaction. It is for one goroutine, until the function returns.
+// Transaction gives the function of Transact access to one logical partition, in the middle of the
+// transaction. It is for one goroutine, and ends when the function returns.
 type Transaction struct {
 	ctx context.Context
 	t   *tx
 	key definition.PartitionKey // full
 
 	mu     sync.Mutex // held by each operation, so that the transaction does not end in the middle of one
-	over   error      // why nothing can be done any more; nil: it goes on
+	over   error      // why no operation is allowed any more; nil while they are
 	charge float64    // RU so far
 }
 
-// Transact runs fn as one transaction on one logical partition: what fn does is done whole, or not at all
-// where fn returns an error, which Transact returns as it is. fn sees what it has written. An operation that
-// fails has written nothing, and fn may go on after it.
+// Transact runs fn as one transaction on one logical partition. All changes of fn take effect, or none if
+// fn returns an error, which Transact returns unchanged. fn sees its own writes. An operation that fails
+// has no effect, and fn may go on after it.
 //
-// Other writes of the partition range wait for fn, reads do not. So fn has 5 seconds: after that, or when ctx
-// ends, the transaction is given up (CodeCanceled) while fn, which cannot be stopped, finds every further
-// operation refused. fn may run more than once, when something is in its way that had to be moved first. It
-// must not write to the container but through the transaction: such a write would wait for fn. A panic of fn
-// comes up in the caller.
+// Other writes of the partition range wait for fn; reads do not. So fn has 5 seconds. After that, or when
+// ctx ends, the transaction is rolled back (CodeCanceled). fn itself cannot be stopped, but all its further
+// operations fail. fn may run more than once, if an expired item had to be moved to an archive first. It
+// must not write to the container except through the transaction: such a write would wait for fn forever.
+// Transact passes a panic of fn on to its caller.
 //
-// CodeTooLarge: it writes more than 16 MB.
+// CodeTooLarge: the transaction writes more than 16 MB.
 func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey,
 	fn func(*Transaction) error) (Receipt, error) {
 	key, err := c.def.FullKey(pk, "")
@@ -47,7 +47,7 @@ func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey,
 		return c.refused(), err
 	}
 	var charge float64
-	var given error // by fn
+	var given error // returned by fn
 	r, err := c.update(ctx, c.locate(key, ""), func(t *tx) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -63,7 +63,7 @@ func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey,
 	return r, err
 }
 
-// escaped is a panic of fn, or its end by runtime.Goexit, on its way to the caller.
+// escaped carries a panic of fn, or its end by runtime.Goexit, to the caller.
 type escaped struct{ cause any }
 
 func (e *escaped) Error() string {
@@ -72,8 +72,9 @@ func (e *escaped) Error() string {
 
 var errExited = &escaped{"it ended its goroutine"}
 
-// run runs fn until it returns or its time is up. fn has a goroutine of its own so that it can be left
-// behind; nobody can join one that never returns, but no operation of it reaches the transaction any more.
+// run runs fn until it returns or its time is up. fn has a goroutine of its own so that it can be
+// abandoned. A goroutine that never returns cannot be joined, but its operations no longer reach the
+// transaction.
 func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -96,7 +97,7 @@ func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error
 	case <-fires:
 		err = fault.New(fault.CodeCanceled, "The transaction took longer than 5 seconds and was given up.")
 	}
-	cancel() // an operation under way ends soon
+	cancel() // a running operation ends soon
 	x.mu.Lock()
 	x.over = fault.New(fault.CodeUnavailable, "The transaction is over.")
 	x.mu.Unlock()
@@ -106,7 +107,7 @@ func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error
 	return err
 }
 
-// Do carries out one operation. Triggers are not run.
+// Do carries out one operation. It does not run triggers.
 func (x *Transaction) Do(op Operation) OperationResult {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -132,7 +133,7 @@ func (x *Transaction) Do(op Operation) OperationResult {
 	return r
 }
 
-// Query answers one page of a query over the partition. It sees what the transaction has written.
+// Query returns one page of a query over the partition. It sees the writes of the transaction.
 func (x *Transaction) Query(q QueryRequest) (QueryPage, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -145,7 +146,7 @@ func (x *Transaction) Query(q QueryRequest) (QueryPage, error) {
 	return QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats}, classify.ToFault(err)
 }
 
-// halted reports why nothing can be done any more.
+// halted returns an error if no operation is allowed any more.
 func (x *Transaction) halted() error {
 	if x.over == nil && x.ctx.Err() != nil {
 		x.over = classify.ToFault(x.ctx.Err())
@@ -154,15 +155,17 @@ func (x *Transaction) halted() error {
 }
 
 // Changed returns a channel that is closed when something in the container has changed, or the store is
-// closed. Who follows a feed takes the channel, reads the feed and waits where it shows nothing.
+// closed. To follow a feed, take the channel, read the feed, and wait for the channel if there is nothing
+// new.
 func (c *Container) Changed() <-chan struct{} { return c.watch.Changed() }
 
-// PartitionKeyOf is the partition key of a document of this container, which is valid JSON.
+// PartitionKeyOf returns the partition key of a document of this container. The document must be valid
+// JSON.
 func (c *Container) PartitionKeyOf(document []byte) definition.PartitionKey {
 	return c.def.Extract(document)
 }
 
-// query answers one page of a query of a logical partition, which sees what the transaction has written.
+// query returns one page of a query over a logical partition. It sees the writes of the transaction.
 func (t *tx) query(ctx context.Context, q QueryRequest) (page query.Page, err error) {
 	c := t.c
 	plan, err := query.Prepare(q.Text, q.Parameters, c.queryInfo(t.st))

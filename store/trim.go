@@ -7,26 +7,26 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// trimSlack is the part of a retention that may go by before what has left the window is freed: one deletion
-// of a key range shall free many entries.
+// trimSlack determines how long entries may stay after their retention: retention/trimSlack. The delay lets
+// one deletion of a key range free many entries.
 const trimSlack = 8
 
-// trimBatch and trimBytes bound what one step looks at: entries, and bytes of them.
+// trimBatch and trimBytes limit how many entries one step reads, and how many bytes of them.
 const (
 	trimBatch = 1024
 	trimBytes = 4 << 20
 )
 
-// expiredEntries is what has left the window of a slot's log.
+// expiredEntries describes the entries of a slot's log that are older than its retention.
 type expiredEntries struct {
-	last layout.Sequence // of the latest entry to be freed; 0: there is none
+	last layout.Sequence // of the last entry to be deleted; 0: there is none
 	ts   int64           // its second
-	more bool            // one step has not seen all
-	next int64           // the second at which there will be more
+	more bool            // there are more than one step reads
+	next int64           // the second at which there will be more to delete
 }
 
-// findExpiredEntries looks at the oldest entries of a slot's log: of the family of versions, or of expiries.
-// window is the log's retention in seconds.
+// findExpiredEntries reads the oldest entries of a slot's log. family is the log of versions or of
+// expiries, window its retention in seconds.
 func (c *Container) findExpiredEntries(ctx context.Context, s *partition, family byte, window, now int64,
 	decode func(value []byte) (layout.Version, error)) (expiredEntries, error) {
 	out := expiredEntries{next: never}

@@ -12,17 +12,16 @@ import (
 )
 
 // A container's ttlPropertyPath names the property from which the times to live of its items count, instead
-// of the _ts. What an item has there is read when it is written, and stands in its header and in its key in
-// the index of expiry, so that nobody needs the document to judge it.
+// of _ts. The property is read when an item is written, and its value is stored in the item's header and in
+// its key in the index of expiry, so that expiry can be decided without the document.
 //
-// A change of the path is one record, as a change of the default is, and acts at once on all items: the path
-// and the policy of before become an era of the record, and every reader works out from the document what an
-// item of an earlier era is in the present one (view.Lives). In the background the reindexer goes over the
-// items and gives each the header and the key that it has now. While it does, nothing is counted by the index
-// of expiry, which does not stand by the present path yet. When it has come to the end the eras go out of the
-// record.
+// A change of the path is one record, like a change of the default, and applies at once to all items. The
+// former path and policy become an era of the record. For an item of an earlier era, every reader derives
+// its present life from the document (view.Lives). In the background the reindexer updates the header and
+// the key of each item. Until it has finished, the index of expiry does not match the present path, so
+// counts do not use it. Then the eras are removed from the record.
 
-// compileLives makes the state's lives of its record.
+// compileLives makes the state's lives from its record.
 func (st *containerState) compileLives() (err error) {
 	basis := func(path string) view.Basis {
 		b, perr := view.NewBasis(path)
@@ -45,10 +44,10 @@ func (st *containerState) compileLives() (err error) {
 // unsettled reports whether there may be items of an older indexing policy or of an earlier era.
 func (st *containerState) unsettled() bool { return len(st.rec.IndexedBy) > 0 || len(st.rec.Eras) > 0 }
 
-// rebased reports whether items count from something else in the next state.
+// rebased reports whether next counts times to live from another property than st.
 func (st *containerState) rebased(next *containerState) bool { return st.rec.Basis != next.rec.Basis }
 
-// setPolicy gives the next state, whose spec has been replaced in second now, its expiry policy.
+// setPolicy sets the expiry policy of next, whose spec was replaced in second now.
 func (st *containerState) setPolicy(next *containerState, now int64) {
 	path := definition.PathKey(next.spec.TTLPropertyPath)
 	if path == st.rec.Basis {
@@ -60,8 +59,8 @@ func (st *containerState) setPolicy(next *containerState, now int64) {
 	next.rec.Eras = append(slices.Clip(st.rec.Eras), record.Era{Era: era, Path: st.rec.Basis})
 }
 
-// followPaths makes the containers of a data folder count from their ttlPropertyPath that were written before
-// this was obeyed: it was kept in their specs, and their items lived by their _ts.
+// followPaths upgrades containers that were written before ttlPropertyPath was supported. Their specs
+// contain it, but their items expired by their _ts. followPaths makes them use the path from now on.
 func (ds *dataset) followPaths(ctx context.Context) error {
 	ds.mu.RLock()
 	containers := ds.cat.containers

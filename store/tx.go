@@ -15,42 +15,43 @@ import (
 )
 
 // tx is one transaction on the items of one slot. Its put and del are the only code that writes the keys of
-// items, so that an item, its feed entry, its deadline and its uniqueness always agree: requests, batches and
-// the reaper are all callers of the same two. A split moves what they have written: see package
+// items. Requests, batches and the reaper all use them, so that an item, its feed entry, its deadline and
+// its unique keys always agree. A split moves these keys without changing them: see package
 // store/internal/split.
 type tx struct {
 	engine.Txn
-	ctx context.Context // of the request that it belongs to; nil in background work
+	ctx context.Context // of the request; nil in background work
 	c   *Container
 	st  *containerState
 	s   *partition
 	now int64
 
-	last   layout.Sequence // the last one taken; 0: none has been
+	last   layout.Sequence // the last sequence taken; 0 if none
 	purged int             // ghosts removed
-	// index entries of the versions that were written and removed, ghosts apart: what they cost
+	// terms is the number of index entries written and removed, without those of ghosts. It determines the
+	// charge
 	terms    int
 	keeps    bool            // the container keeps all versions
-	shapes   []shapeName     // found to have a record, or given one
-	listed   []shapeName     // shapes that have a record, as this transaction has seen
-	full     bool            // there is no room for more shapes
-	wiped    bool            // there are no index entries any more
-	feed     []feedWrite     // written by finish, when the last sequence is known
+	shapes   []shapeName     // shapes whose record was found or created
+	listed   []shapeName     // shapes known in this transaction to have a record
+	full     bool            // there is no room for records of more shapes
+	wiped    bool            // all index entries of the slot have been deleted
+	feed     []feedWrite     // finish writes it, when the last sequence is known
 	history  []versionWrite  // the same
-	changed  []view.Entry    // scratch of put and del
-	mem      layout.Room     // where keys are made
-	written  []*prepared     // what apply has written
-	blocked  *blocker        // what must be moved before the transaction can be done
-	one      [1]*prepared    // room for the usual transaction's
-	lint     definition.Lint // what is odd about what was written
+	changed  []view.Entry    // reused by put and del
+	mem      layout.Room     // memory for keys
+	written  []*prepared     // operations whose items apply has written
+	blocked  *blocker        // the ghost that must be moved before the transaction can be done
+	one      [1]*prepared    // memory for written in the usual case
+	lint     definition.Lint // lint rules broken by what was written
 	expiries []expiryWrite   // written by finish
-	noted    *split.Notes    // where touched goes for a split; nil: the range is not being split
+	noted    *split.Notes    // receives touched for a split; nil if the range is not being split
 	touched  []uint64        // items that were written or removed
 	dues     dues
 	judging  time.Duration // spent on conditions of patches
 }
 
-// stored is an item as it lies in the store, or as it is about to.
+// stored is an item in its stored form.
 type stored struct {
 	rid  uint64
 	head layout.Header
@@ -58,11 +59,11 @@ type stored struct {
 	id   string
 	pk   []byte // ordered encoding of the full partition key
 
-	terms *terms // index entries that were made ahead, or nil
-	dated bool   // put leaves its _ts as it is
+	terms *terms // index entries made in advance, or nil
+	dated bool   // put keeps its _ts
 }
 
-// begin fails with *elsewhereError where st is not the state of the container any more.
+// begin fails with *elsewhereError if st is not the present state of the container.
 func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *partition) error {
 	if err := c.writable(txn, st, s); err != nil {
 		return err
@@ -76,7 +77,7 @@ func (t *tx) begin(txn engine.Txn, c *Container, st *containerState, s *partitio
 	return nil
 }
 
-// take takes the sequence of the next write. The first one takes the transaction's LSN.
+// take returns the sequence of the next write. The first call also takes the transaction's LSN.
 func (t *tx) take() layout.Sequence {
 	next, ok := t.last.Next()
 	if t.last == 0 || !ok {
@@ -86,7 +87,8 @@ func (t *tx) take() layout.Sequence {
 	return next
 }
 
-// committed passes on what the transaction has found out. It is called after its commit, inside the gate.
+// committed updates the state in memory with the results of the transaction. It is called after the commit,
+// inside the gate.
 func (t *tx) committed() {
 	t.c.ds.purged.Add(uint64(t.purged))
 	t.c.purged.Add(uint64(t.purged))
@@ -113,8 +115,8 @@ func (t *tx) committed() {
 	}
 }
 
-// find looks an item up by its point key. ghost reports that it has expired or was deleted with its whole
-// partition key: it is nobody's item any more, but its keys are still there.
+// find looks up an item by its point key. ghost reports that it has expired or was deleted with its whole
+// partition key: it does not exist for requests any more, but its keys are still stored.
 func (t *tx) find(point []byte) (item *stored, ghost bool, err error) {
 	v, err := t.Get(point)
 	if isAbsent(err) {
@@ -134,7 +136,7 @@ func (t *tx) itemKey(rid uint64) []byte {
 	return t.mem.Keep(layout.AppendSlotKey(t.mem.Free(), t.s.scope, layout.FamilyItem, rid))
 }
 
-// load reads an item by its rid; nil where there is none.
+// load reads an item by its rid. It returns nil if there is none.
 func (t *tx) load(rid uint64) (item *stored, ghost bool, err error) {
 	v, err := t.Get(t.itemKey(rid))
 	if isAbsent(err) {
@@ -150,7 +152,7 @@ func (t *tx) load(rid uint64) (item *stored, ghost bool, err error) {
 	return item, !t.live(item), nil
 }
 
-// decode reads a stored value whole.
+// decode decodes a stored value completely.
 func (c *Container) decode(rid uint64, value []byte) (*stored, error) {
 	item, err := c.keys.Decode(rid, value)
 	if err != nil {
@@ -159,17 +161,17 @@ func (c *Container) decode(rid uint64, value []byte) (*stored, error) {
 	return &stored{rid: rid, head: item.Head, body: item.Body, id: item.ID, pk: item.PK}, nil
 }
 
-// item is a stored item as it is answered.
+// item returns a stored item in the form for responses.
 func (c *Container) item(of *stored) Item {
 	return value.NewItem((*itemOwner)(c), of.rid, of.head, of.body, of.id)
 }
 
-// plain is the item as those know it who only look.
+// plain returns the item as a plain value, for packages that only read.
 func (item *stored) plain() view.Item {
 	return view.Item{RID: item.rid, Head: item.head, Body: item.body, ID: item.id, PK: item.pk}
 }
 
-// entries are all keys of an item but its own, its feed entry and its index entries.
+// entries appends all keys of an item except its own, its feed entry and its index entries.
 func (t *tx) entries(dst []view.Entry, item *stored) []view.Entry {
 	plain := item.plain()
 	return t.c.keys.AppendEntries(dst, &t.mem, t.s.scope, &plain)
@@ -180,8 +182,8 @@ func (t *tx) live(item *stored) bool {
 		!t.st.tombstoned(item.head, func() []byte { return item.pk })
 }
 
-// put writes item over old, which is nil for a new item. It gives the item its sequence, and a new one its
-// rid.
+// put writes item over old, which is nil for a new item. It sets the item's sequence, and the rid of a new
+// one.
 func (t *tx) put(old, item *stored) error {
 	item.head.Sequence = t.take()
 	item.head.Slot = t.s.number
@@ -219,8 +221,8 @@ func (t *tx) put(old, item *stored) error {
 	return nil
 }
 
-// putTerms writes the index entries that a new version of an item has, and takes away those that only the old
-// one had.
+// putTerms writes the index entries of a new version of an item, and deletes those that only the old
+// version had.
 func (t *tx) putTerms(old, item *stored) error {
 	after, err := t.termsOf(item)
 	if err != nil {
@@ -238,8 +240,8 @@ func (t *tx) putTerms(old, item *stored) error {
 	return nil
 }
 
-// diffTerms is diff for index entries, both lists in the order of their keys. complete reports that all of
-// before are there.
+// diffTerms is diff for index entries; both lists are in the order of their keys. complete reports that all
+// entries of before are stored.
 func (t *tx) diffTerms(before, after []index.Entry, complete bool) {
 	for len(before) > 0 || len(after) > 0 {
 		c := -1
@@ -263,7 +265,7 @@ func (t *tx) diffTerms(before, after []index.Entry, complete bool) {
 	}
 }
 
-// diff writes what changed between an item's old keys and its new ones, deletes before sets.
+// diff writes the difference between an item's old keys and its new ones: deletes before sets.
 func (t *tx) diff(before, after []view.Entry) {
 	for _, b := range before {
 		if !containsEntry(after, b, false) {
@@ -286,7 +288,7 @@ func containsEntry(in []view.Entry, e view.Entry, values bool) bool {
 	return false
 }
 
-// del removes a live item with all its keys, by the last sequence taken.
+// del deletes a live item with all its keys. The change has the last sequence taken.
 func (t *tx) del(item *stored) error {
 	keys, err := t.owned(t.changed[:0], item)
 	if err != nil {
@@ -298,8 +300,8 @@ func (t *tx) del(item *stored) error {
 	return nil
 }
 
-// purge removes a ghost with all its keys. One that is to be moved to an archive ends the transaction with
-// errBlocked.
+// purge deletes a ghost with all its keys. If the ghost is to be moved to an expiry sink, it ends the
+// transaction with errBlocked.
 func (t *tx) purge(ghost *stored) error {
 	if t.st.moves(ghost) {
 		t.blocked = &blocker{t.c, t.s, ghost.rid}
@@ -315,8 +317,8 @@ func (t *tx) purge(ghost *stored) error {
 	return nil
 }
 
-// purgeWith is purge with the ghost's keys at hand. Nobody sees it but a reader of all versions: for them it
-// is a change, which has its own sequence, before that of the item that takes the ghost's place.
+// purgeWith is purge for a ghost whose keys are known. Only a reader of all versions sees a purge. For that
+// reader it is a change with its own sequence, before that of the item that takes the ghost's place.
 func (t *tx) purgeWith(ghost *stored, keys []view.Entry) {
 	t.purged++
 	logged := t.st.logsExpiryOf(ghost)
@@ -341,9 +343,9 @@ func (t *tx) charge(entries []index.Entry) {
 	t.terms += max(0, len(entries)-t.st.terms.Unnamed())
 }
 
-// owned appends the keys that go with an item. They are all its own, those that name a rid too, and need not
-// be looked up: an id or a unique key that a ghost holds is given to another item only when the ghost has
-// been purged, in the same transaction.
+// owned appends the keys that belong to an item. Keys that contain a rid need not be read to know that they
+// are the item's own: an id or a unique key that a ghost holds is given to another item only after the
+// ghost has been purged, in the same transaction.
 func (t *tx) owned(dst []view.Entry, item *stored) ([]view.Entry, error) {
 	dst = t.entries(dst, item)
 	terms, err := t.termsToDelete(item)
@@ -354,8 +356,8 @@ func (t *tx) owned(dst []view.Entry, item *stored) ([]view.Entry, error) {
 	return dst, err
 }
 
-// remove deletes an item and its keys. Whoever removes several items asks for the keys of all first: a read
-// after a write costs the transaction an index over what it has written.
+// remove deletes an item and its keys. To remove several items, get the keys of all of them first: a read
+// after a write makes the transaction build an index of its writes.
 func (t *tx) remove(item *stored, keys []view.Entry) {
 	for _, e := range keys {
 		t.Delete(e.Key)

@@ -5,19 +5,19 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// The writes of the log of expiries: see events.go.
+// The writes to the log of expiries: see events.go.
 
-// expiryWrite is an entry that finish writes.
+// expiryWrite is an entry of the log that finish writes.
 type expiryWrite struct {
 	seq   layout.Sequence
 	entry layout.Expiry
 }
 
-// logExpiry puts the death of an item into the log, under the last sequence taken.
+// logExpiry adds the expiry of an item to the log, under the last sequence taken.
 func (t *tx) logExpiry(ghost *stored) {
 	at, ok := t.st.policy().ExpiresAt(t.st.life(ghost))
 	if !ok || at > t.now {
-		at = t.now // it is dead by a floor whose policy has gone
+		at = t.now // it expired under a former policy, by a floor
 	}
 	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
 		Kind: layout.Expired, Slot: t.s.number, RID: ghost.rid, TS: t.now, EPK: ghost.head.EPK, PK: ghost.pk, ID: ghost.id,
@@ -26,7 +26,7 @@ func (t *tx) logExpiry(ghost *stored) {
 	}}})
 }
 
-// announce puts the death of an item that stays for a while into the log.
+// announce adds the expiry of an item to the log before the item is purged, and marks the item.
 func (t *tx) announce(ghost *stored) {
 	t.take()
 	t.logExpiry(ghost)
@@ -44,7 +44,7 @@ func (t *tx) writeExpiries() {
 	}
 }
 
-// setExpiryFloor says that what was in a slot's log up to a sequence is not there any more.
+// setExpiryFloor records that the entries of a slot's log up to a sequence have been deleted.
 func setExpiryFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
 	floor := layout.Expiry{Version: layout.Version{Kind: layout.Floor, Last: seq, TS: ts}}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyExpired, seq), floor.Append(nil))

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// The entries of both feeds name the last sequence of their transaction, which is known when all else is
-// written. Until then they are kept here.
+// The entries of both feeds contain the last sequence of their transaction, which is known only when
+// everything else has been written. Until then the entries are kept here.
 
 type feedWrite struct {
 	seq   layout.Sequence
@@ -19,7 +19,7 @@ type versionWrite struct {
 	entry layout.Version
 }
 
-// finish writes the entries of the transaction in both feeds and in the log of expiries.
+// finish writes the entries of the transaction to both feeds and to the log of expiries.
 func (t *tx) finish() {
 	for _, f := range t.feed {
 		f.entry.Last = t.last
@@ -35,7 +35,7 @@ func (t *tx) finish() {
 	t.writeExpiries()
 }
 
-// dropFeed takes the feed entry of a version away that is not the latest any more.
+// dropFeed deletes the feed entry of a version that is not the latest any more.
 func (t *tx) dropFeed(seq layout.Sequence) {
 	for i, f := range t.feed {
 		if f.seq == seq {
@@ -46,8 +46,8 @@ func (t *tx) dropFeed(seq layout.Sequence) {
 	t.Delete(t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.s.scope, layout.FamilyFeed, seq)))
 }
 
-// record notes a change under the last sequence taken, where the container keeps all versions. item is nil
-// for a delete.
+// record adds a change to the feed of all versions, under the last sequence taken, if the container keeps
+// it. item is nil for a delete.
 func (t *tx) record(kind uint8, old, item *stored) {
 	if !t.keeps {
 		return
@@ -70,15 +70,15 @@ func (t *tx) record(kind uint8, old, item *stored) {
 	t.history = append(t.history, versionWrite{t.last, v})
 }
 
-// asksPreviousOfDelete reports whether the definition says that the versions before deletes are kept, of
-// which expiries are a kind. The version before a replace or a delete is kept in any case, and shown or not
-// as the definition says when it is read.
+// asksPreviousOfDelete reports whether the definition asks to keep the versions before deletes, which
+// include expiries. The version before a replace or a delete is always kept; the definition decides on
+// reading whether it is shown.
 func (st *containerState) asksPreviousOfDelete() bool {
 	mode, _ := st.spec.PreviousImages()
 	return mode&definition.PreviousOfDelete != 0
 }
 
-// setFloor says that what was in a slot's feed of all versions up to a sequence is not there any more.
+// setFloor records that the entries of a slot's feed of all versions up to a sequence have been deleted.
 func setFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
 	floor := layout.Version{Kind: layout.Floor, Last: seq, TS: ts}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyVersions, seq), floor.Append(nil))

@@ -20,11 +20,12 @@ func (b *databaseCopy) copy(ctx context.Context) error {
 	return nil
 }
 
-// copyKeys copies all that begins with one container's number to another's, piece by piece and without
-// waiting for the disk: the transaction that makes it reachable is durable only with all before it.
+// copyKeys copies all keys of one container to another container's number, in pieces and without waiting
+// for the disk. The transaction that makes the copy reachable is durable only together with all
+// transactions before it.
 func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 	rg := layout.ContainerRange(was)
-	scope := layout.SlotScope(is, 0) // nobody else knows of it yet
+	scope := layout.SlotScope(is, 0) // nobody else uses it yet
 	for rg.Start != nil {
 		var batch []view.Entry
 		var err error
@@ -46,10 +47,11 @@ func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 	return nil
 }
 
-// pieceBytes are the keys and values that are written at once.
+// pieceBytes is how many bytes of keys and values are written at once.
 const pieceBytes = 4 << 20
 
-// readPiece reads the next keys of a range in the snapshot, and where to go on; nil: that was all.
+// readPiece reads the next keys of a range in the snapshot. next is the key to continue with; nil at the
+// end.
 func (b *databaseCopy) readPiece(ctx context.Context, rg engine.Range) (batch []view.Entry, next []byte,
 	err error) {
 	err = b.from.ds.view(ctx, func(r engine.Reader) error {

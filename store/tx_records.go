@@ -6,33 +6,33 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Records beside the items: what a slot or a container remembers of itself.
+// Records besides the items: what is stored about a slot or a container.
 
 // setShape writes the record of a shape.
 func (t *tx) setShape(name, record []byte) {
 	t.Set(layout.ShapeRecordKey(t.s.scope, name), record)
 }
 
-// wipeTerms takes all index entries of the slot away.
+// wipeTerms deletes all index entries of the slot.
 func (t *tx) wipeTerms() {
 	t.DeleteRange(layout.SlotFamily(t.s.scope, layout.FamilyTerms))
 	t.DeleteRange(layout.SlotFamily(t.s.scope, layout.FamilyComposite))
 	t.wiped, t.listed = true, t.listed[:0]
 }
 
-// setReindexed records how far documents have been indexed anew.
+// setReindexed stores the rid up to which documents have been reindexed.
 func (t *tx) setReindexed(rid uint64) {
 	t.Set(layout.IndexedKey(t.s.scope), layout.ReindexedValue(t.st.rec.IndexRound, rid))
 }
 
-// setSwept records how far a purge has come: the store's time is never behind it.
+// setSwept stores the second of a purge. The store's clock is never behind it.
 func (t *tx) setSwept() {
 	t.c.note(markPurge, t.now)
 	t.Set(layout.SweptKey(t.s.scope), layout.Number(uint64(t.now)))
 }
 
-// setLease makes a lease on an item end in a second; 0 is none. It is no new version: nothing but the header
-// changes.
+// setLease sets the end of an item's lease; 0 means no lease. It does not make a new version: nothing but
+// the header changes.
 func (t *tx) setLease(item *stored, until int64) {
 	item.head.Life.LeaseUntil = until
 	t.setItem(item)
@@ -40,7 +40,7 @@ func (t *tx) setLease(item *stored, until int64) {
 	t.Set(layout.LeasedKey(t.s.scope), layout.Number(uint64(t.now)))
 }
 
-// setItem writes an item's own key.
+// setItem writes the item's own key.
 func (t *tx) setItem(item *stored) {
 	value := item.head.Append(make([]byte, 0, item.head.Len()+len(item.body)))
 	t.Set(t.itemKey(item.rid), append(value, item.body...))
@@ -57,7 +57,7 @@ func setTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
 
 func dropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
 
-// noteDeadline remembers the earliest key that was written in each of the reaper's families.
+// noteDeadline records the earliest key that was written in each of the reaper's families.
 func (t *tx) noteDeadline(item *stored) {
 	family, second, ok := view.TimeEntry(item.head.Life)
 	switch {
@@ -69,12 +69,12 @@ func (t *tx) noteDeadline(item *stored) {
 	}
 }
 
-// dues are the earliest keys that a transaction has written in the reaper's families, in seconds; never:
-// none.
+// dues are the earliest keys that a transaction has written in the reaper's families, in seconds; never if
+// there are none.
 type dues struct{ written, deadline int64 }
 
-// rescanBehind makes the reaper look again from the start where it may have left behind what was written. It
-// is called when the commit can be seen: see slot.isPast.
+// rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have left
+// behind. It is called when the commit is visible: see partition.isPast.
 func (t *tx) rescanBehind() {
 	if t.dues.written != never && t.s.isPast(layout.FamilyWritten, t.dues.written) ||
 		t.dues.deadline != never && t.s.isPast(layout.FamilyDeadline, t.dues.deadline) {
@@ -83,8 +83,8 @@ func (t *tx) rescanBehind() {
 	}
 }
 
-// rebase gives an item of an earlier era the header and the key in the index of expiry that it has in the
-// present one. It is no new version: no feed shows it.
+// rebase updates the header and the key in the index of expiry of an item of an earlier era. It does not
+// make a new version, and no feed shows it.
 func (t *tx) rebase(item *stored) {
 	before := item.head.Life
 	after := t.st.life(item)
@@ -106,8 +106,8 @@ func (t *tx) rebase(item *stored) {
 	t.noteDeadline(item)
 }
 
-// readItem reads an item that a transaction is going to change without writing a new version; nil where there
-// is none.
+// readItem reads an item that is to be changed without writing a new version. It returns nil if there is
+// none.
 func (t *tx) readItem(rid uint64) (*stored, error) {
 	v, err := t.Get(t.itemKey(rid))
 	if isAbsent(err) {

@@ -24,15 +24,15 @@ func (tenant) Upgrades() []host.Upgrade {
 	}
 }
 
-// Format is the format of the data: the one in which Open has found them, and the one that they have now.
+// Format is the format of the data: what it was when Open found them, and what it is now.
 type Format = host.Format
 
 // Format returns the format of the data.
 func (db *DB) Format() Format { return db.host.Format() }
 
-// codeVectors leads from format 2, whose vector indexes hold no codes. It notes in the records of the
-// containers concerned that their documents may still be indexed without any vectors, as after a change of
-// the indexing policy. The reindexer then makes all entries; until it is done no query uses the index.
+// codeVectors upgrades from format 2, whose vector indexes hold no codes. It marks the documents of the
+// affected containers as possibly indexed without vectors, as after a change of the indexing policy. The
+// reindexer then makes all entries. Until it has finished, no query uses the vector index.
 func codeVectors(ctx context.Context, e engine.Engine) error {
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
 		changed := map[string]record.Container{}
@@ -42,7 +42,7 @@ func codeVectors(ctx context.Context, e engine.Engine) error {
 				return err
 			}
 			same := func(old json.RawMessage) bool { return bytes.Equal(old, without) }
-			if !slices.ContainsFunc(rec.IndexedBy, same) { // else an earlier run has noted it
+			if !slices.ContainsFunc(rec.IndexedBy, same) { // else an earlier run has done it
 				rec.IndexedBy = append(rec.IndexedBy, without)
 				rec.IndexRound++
 				changed[string(key)] = rec
@@ -62,7 +62,7 @@ func codeVectors(ctx context.Context, e engine.Engine) error {
 	return err
 }
 
-// withoutVectors returns a stored spec without its vector indexes; nil where none of them has codes.
+// withoutVectors returns a stored spec without its vector indexes, or nil if none of them has codes.
 func withoutVectors(raw json.RawMessage) (json.RawMessage, error) {
 	spec, _, err := definition.ParseContainerSpec(raw, false)
 	if err != nil {

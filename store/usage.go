@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Usage counts the container's documents. The first call after a write reads the container's feed keys. What
-// it counts is durable.
+// Usage counts the container's documents. The first call after a write reads the container's feed keys.
+// Everything it counts is durable.
 func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 	if err := c.count.Lock(ctx); err != nil {
 		return inspect.Usage{}, classify.ToFault(err)
@@ -35,7 +35,7 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 	return u, classify.ToFault(err)
 }
 
-// Statistics measures the partition ranges one by one. What it measures is durable.
+// Statistics measures each partition range. Everything it measures is durable.
 func (c *Container) Statistics(ctx context.Context) (list []inspect.RangeStatistics, err error) {
 	err = c.inspectDurable(ctx, func(state *view.State, r engine.Reader) (err error) {
 		list, err = inspect.MeasureRanges(state, r)

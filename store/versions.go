@@ -8,17 +8,18 @@ import (
 )
 
 // A container whose change feed policy has a retention keeps every version of its items, and their deletes,
-// for that long: the family v, one entry for each write, delete and purge, by its sequence. Whether an
-// entry is inside of the window is decided when it is read, by its time, as it is for expiry; the reaper only
-// frees the space of what is outside.
+// for that long: the key family v, with one entry for each write, delete and purge, ordered by sequence. As
+// for expiry, whether an entry is inside the window is decided by its time when it is read; the reaper only
+// frees the space of entries outside.
 //
-// A reader is refused where an entry that it has not seen lies outside of the window, not where its position
-// is merely old: a reader of a quiet range may sleep as long as it likes. To be able to tell, the newest
-// entry outside of the window stays when the older ones are freed, with its content taken out. Such an entry
-// is a floor: what was before it cannot be read, whatever the retention becomes. Turning the policy on sets a
-// floor, too. So a range has one floor at most, and it is the range's first entry.
+// A reader is refused only if an entry that it has not seen lies outside the window, not because its
+// position is old: a reader of a range without changes may pause as long as it likes. To make this
+// possible, the newest entry outside the window is kept without its content when the older ones are
+// deleted. Such an entry is a floor: what was before it cannot be read, even if the retention becomes
+// longer. Turning the policy on sets a floor, too. So a range has at most one floor, and it is the range's
+// first entry.
 
-// lastVersionTime is the time of a slot's newest version; 0 where it has none.
+// lastVersionTime returns the second of a slot's newest version; 0 if it has none.
 func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	it := r.Scan(layout.SlotFamily(scope, layout.FamilyVersions), true)
 	if it.Next() {
@@ -32,19 +33,19 @@ func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	return ts, err
 }
 
-// backupRetention is for how many seconds a container keeps all versions that was made while the store had
-// continuous backup, and asks for no other time: seven days.
+// backupRetention is how long all versions are kept, in seconds, by a container that was created with
+// continuous backup on and whose policy has no retention: seven days.
 const backupRetention = 7 * 24 * 60 * 60
 
-// ContinuousBackup reports whether containers that are made from now on keep the feed of all versions and
-// deletes for seven days where their policy has no retention.
+// ContinuousBackup reports whether containers that are created from now on keep the feed of all versions
+// and deletes for seven days if their policy has no retention.
 func (db *DB) ContinuousBackup() bool { return db.backup.Load() }
 
-// SetContinuousBackup changes what ContinuousBackup reports, as long as the DB is open. Containers that are
-// there already stay as they are.
+// SetContinuousBackup turns continuous backup on or off until the DB is closed. Existing containers stay
+// unchanged.
 func (db *DB) SetContinuousBackup(on bool) { db.backup.Store(on) }
 
-// retention is for how many seconds the container keeps all versions; 0 where it does not.
+// retention returns how long the container keeps all versions, in seconds; 0 if it does not keep them.
 func (st *containerState) retention() int64 {
 	if f := st.spec.ChangeFeed; f != nil && f.RetentionMinutes > 0 {
 		return 60 * int64(f.RetentionMinutes)
@@ -55,8 +56,8 @@ func (st *containerState) retention() int64 {
 	return 0
 }
 
-// switchVersions is the part of a change of the policy that turns the feed of all versions on or off: what it
-// writes in the slots. The caller holds the container's gate exclusively.
+// switchVersions returns what must be written to the slots when a change of the policy turns the feed of
+// all versions on or off. The caller holds the container's gate exclusively.
 func switchVersions(old, next *containerState, now int64) (write func(engine.Txn)) {
 	on := next.retention() > 0
 	if on == (old.retention() > 0) {
@@ -73,8 +74,8 @@ func switchVersions(old, next *containerState, now int64) (write func(engine.Txn
 	}
 }
 
-// trimVersions frees entries of a slot that lie outside of the window. next is the second at which there will
-// be more.
+// trimVersions deletes the entries of a slot that are outside the window. next is the second at which there
+// will be more.
 func (c *Container) trimVersions(ctx context.Context, st *containerState, s *partition, now int64) (more bool,
 	next int64, err error) {
 	old, err := c.findExpiredEntries(ctx, s, layout.FamilyVersions, st.retention(), now, layout.DecodeVersion)
@@ -97,8 +98,8 @@ func (c *Container) trimVersions(ctx context.Context, st *containerState, s *par
 	return old.more, now + 1, err
 }
 
-// raiseFloor makes the entry of a sequence the floor, unless the policy has changed and it is inside of the
-// window now.
+// raiseFloor turns the entry of a sequence into the floor, unless the policy has changed and the entry is
+// inside the window now.
 func (t *tx) raiseFloor(seq layout.Sequence) error {
 	value, err := t.Get(layout.AppendSequenceKey(nil, t.s.scope, layout.FamilyVersions, seq))
 	if isAbsent(err) {

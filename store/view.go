@@ -8,16 +8,15 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// view runs fn over one snapshot of the container, with the state that it was made under and its moment.
-// Where the state has changed until the snapshot exists it begins anew: a state that lets a query rely on an
-// index, and documents that are not in that index yet, or not any more, must not meet. Its walks end with
-// ctx.
+// view runs fn over one snapshot of the container, with the matching state and moment. If the state changes
+// before the snapshot exists, view starts again: otherwise a query could rely on an index that is not in
+// the snapshot yet, or not any more. Only the end of ctx limits its time.
 func (c *Container) view(ctx context.Context,
 	fn func(st *containerState, now int64, r engine.Reader) error) error {
 	return c.viewFor(&work.Stopwatch{Ctx: ctx}, fn)
 }
 
-// viewFor is view for walks that end with a stopwatch.
+// viewFor is view with the time limit of a stopwatch.
 func (c *Container) viewFor(w *work.Stopwatch,
 	fn func(st *containerState, now int64, r engine.Reader) error) error {
 	first := func(st *containerState) ([]*partition, error) { return st.ranges[:1], nil }
@@ -27,7 +26,7 @@ func (c *Container) viewFor(w *work.Stopwatch,
 	})
 }
 
-// viewOf is viewFor of the ranges that pick chooses, with how far each of them has come.
+// viewOf is viewFor for the ranges that pick returns. fn also receives the position of each of them.
 func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*partition, error),
 	fn func(st *containerState, now int64, r engine.Reader, at []engine.Position) error) error {
 	ctx := w.Ctx
@@ -49,7 +48,7 @@ func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*par
 		}
 		same := true
 		err = work.ViewUnder(w, c.ds.eng, func(r engine.Reader) error {
-			positions, err := r.Positions(scopes) // it makes the snapshot
+			positions, err := r.Positions(scopes) // this creates the snapshot
 			if err != nil {
 				return err
 			}
@@ -73,8 +72,7 @@ func (c *Container) viewOf(w *work.Stopwatch, pick func(*containerState) ([]*par
 	}
 }
 
-// inspect runs fn over one snapshot of the container, with the state that it was made under as those know it
-// who only look. See view.
+// inspect is view with the state as a plain value.
 func (c *Container) inspect(ctx context.Context,
 	fn func(state *view.State, st *containerState, r engine.Reader) error) error {
 	return c.view(ctx, func(st *containerState, now int64, r engine.Reader) error {
@@ -82,7 +80,7 @@ func (c *Container) inspect(ctx context.Context,
 	})
 }
 
-// viewState is a state of the container as plain values.
+// viewState returns a state of the container as a plain value.
 func (c *Container) viewState(st *containerState, now int64) *view.State {
 	s := &view.State{
 		Database: c.d.ID(), Name: c.name, Identity: c.identity, Keys: c.keys, Spec: &st.spec,
@@ -101,8 +99,8 @@ func (c *Container) viewState(st *containerState, now int64) *view.State {
 	return s
 }
 
-// inspectDurable is inspect for what must be durable when it is answered: all that the snapshot can have
-// shown is so when it returns.
+// inspectDurable is inspect for results that must be durable: when it returns, everything that the snapshot
+// can have shown is on disk.
 func (c *Container) inspectDurable(ctx context.Context,
 	fn func(state *view.State, r engine.Reader) error) error {
 	var seen *view.State

@@ -12,41 +12,40 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// WaitFor says what to wait for.
+// WaitFor is the condition that Wait waits for.
 type WaitFor uint8
 
-// What can be waited for.
+// The conditions.
 const (
-	// WaitExpired: the item is not visible any more.
+	// WaitExpired: the item is no longer visible.
 	WaitExpired WaitFor = iota
 	// WaitPurged: the item's space is free.
 	WaitPurged
-	// WaitFeed: the change feed shows a change of the item behind WaitRequest.After: the latest version, and
-	// where the container keeps all versions, its deletes and its expiry as well.
+	// WaitFeed: the change feed has a change of the item after WaitRequest.After. The feed has the latest
+	// version; if the container keeps all versions, it also has deletes and expiries.
 	WaitFeed
-	// WaitQuiet: nothing in the container waits for the background: what has expired is purged, deleted
-	// partition keys are freed, and documents are indexed by the policy in force.
+	// WaitQuiet: no background work is left in the container: expired items are purged, deleted partition
+	// keys are freed, and documents are indexed by the present policy.
 	WaitQuiet
 )
 
-// WaitRequest says what to wait for.
+// WaitRequest is what Wait waits for.
 type WaitRequest struct {
 	For   WaitFor
 	Key   Key    // of the item; not for WaitQuiet
 	After uint64 // an LSN, for WaitFeed
 }
 
-// WaitResult is how things were when the wait ended.
+// WaitResult is the state when the wait ended.
 type WaitResult struct {
 	Expiry inspect.Expiry // of the item; for WaitQuiet only Now
 	LSN    uint64         // of the change, for WaitFeed
-	Change ChangeKind     // the same; ChangeLatest where the feed has only latest versions
+	Change ChangeKind     // the same; ChangeLatest if the feed has only latest versions
 }
 
-// Wait waits until what is asked for has come about. It sleeps until the container changes or its clock has
-// come to the moment at which the item expires, so that it costs nothing meanwhile. When ctx ends first the
-// error is CodeCanceled and the result reports how things stand; when the store is closed it is
-// CodeUnavailable.
+// Wait waits until the condition is true. It sleeps until the container changes or its clock has reached
+// the moment at which the item expires, so it uses no CPU meanwhile. If ctx ends first, the error is
+// CodeCanceled and the result has the present state. If the store is closed, the error is CodeUnavailable.
 func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, error) {
 	w := waiter{c: c, req: req}
 	if req.For != WaitQuiet {
@@ -62,7 +61,7 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 			return w.out, classify.ToFault(err)
 		}
 		if ended := c.sleep(ctx, change, wake); ended != nil {
-			// A change may have come at the same moment.
+			// A change may have happened at the same moment.
 			if done, _, err := w.check(context.WithoutCancel(ctx)); done || err != nil {
 				return w.out, classify.ToFault(err)
 			}
@@ -71,7 +70,7 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 	}
 }
 
-// sleep waits for a change, or until the container's clock has come to a second; never is not waited for.
+// sleep waits for a change, or until the container's clock has reached second wake, unless that is never.
 func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int64) error {
 	var alarm <-chan time.Time
 	if wake != never {
@@ -88,7 +87,7 @@ func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int6
 	return nil
 }
 
-// waiter is one Wait under way.
+// waiter is a running Wait.
 type waiter struct {
 	c     *Container
 	req   WaitRequest
@@ -96,7 +95,8 @@ type waiter struct {
 	out   WaitResult
 }
 
-// check reports whether the wait is over, and if not at which second to look again, without a change.
+// check reports whether the wait is over. If not, wake is the second at which to check again even without a
+// change.
 func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 	if w.req.For == WaitQuiet {
 		done, err = w.checkQuiet(ctx)
@@ -125,8 +125,8 @@ func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 	return done, wake, err
 }
 
-// checkFeed reports whether the feed has a change of the item behind the LSN that was asked for. lsn is that
-// of the item's present version, where it has one.
+// checkFeed reports whether the feed has a change of the item after the requested LSN. lsn is that of the
+// item's present version, if it has one.
 func (w *waiter) checkFeed(state *view.State, r engine.Reader, lsn uint64) (bool, error) {
 	if state.Versions > 0 {
 		scope := state.RangeOf(w.place.EPK).Scope

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// itemLocation says where an item lies: its key, and what the keys of the store are made of.
+// itemLocation is the key of an item and the encodings that its storage keys are made of.
 type itemLocation struct {
 	id    string
 	epk   []byte
@@ -33,9 +33,10 @@ func (c *Container) locate(pk definition.PartitionKey, id string) itemLocation {
 	return itemLocation{id: id, epk: buf[:e:e], pk: buf[e:p:p], point: buf[p:]}
 }
 
-// update runs fn as one durable transaction in the slot of p. The receipt is filled as far as it went. What
-// is in its way and must be moved to an archive is moved first, which fn does not notice. CodeCanceled: ctx
-// has ended before fn began, or others have held the range for Options.QueryTime.
+// update runs fn as one durable transaction in the slot of p. The receipt is also filled for a failure, as
+// far as possible. If the transaction needs an expired item moved to an expiry sink first, update moves it
+// and runs fn again. CodeCanceled: ctx has ended before fn began, or others have held the range for
+// Options.QueryTime.
 func (c *Container) update(ctx context.Context, p itemLocation, fn func(t *tx) error) (Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
@@ -91,7 +92,7 @@ func (c *Container) tryUpdate(ctx context.Context, p itemLocation, fn func(t *tx
 	return r, t.blocked, err
 }
 
-// writeOne carries out one operation as a transaction of its own, without triggers.
+// writeOne carries out one operation in its own transaction, without triggers.
 func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt,
 	error) {
 	p, err := c.prepare(pk, op)
@@ -110,54 +111,54 @@ func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey, op
 	return out.Item, r, nil
 }
 
-// Create stores a new document. It fails with CodeConflict where a live item has its id or a unique key of
-// its own partition key, and CodeBadRequest or CodePartitionKeyMismatch for a document or key that the
-// service refuses. What has expired is not there: its id and its unique keys are free.
+// Create stores a new document. It fails with CodeConflict if a live item has its id, or one of its unique
+// keys in the same partition, and with CodeBadRequest or CodePartitionKeyMismatch for a document or key
+// that Cosmos DB refuses. The id and the unique keys of an expired item are free.
 func (c *Container) Create(ctx context.Context, pk definition.PartitionKey, body []byte,
 	o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationCreate, Body: body, WriteOptions: o})
 }
 
-// Upsert replaces the item of that id and partition key, or creates it; Receipt.Inserted reports which.
+// Upsert replaces the item with the document's id and partition key, or creates it; Receipt.Inserted
+// reports which.
 func (c *Container) Upsert(ctx context.Context, pk definition.PartitionKey, body []byte,
 	o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationUpsert, Body: body, WriteOptions: o})
 }
 
-// Replace stores a new version of a live item: CodeNotFound where there is none, CodePreconditionFailed where
-// o.IfMatch names another version. The document may have another id, which the item has from then on:
-// CodeConflict where a live item has that already. The partition key of an item cannot change:
-// CodePartitionKeyMismatch.
+// Replace stores a new version of a live item. It fails with CodeNotFound if there is none, and with
+// CodePreconditionFailed if o.IfMatch is another version's etag. The document may have another id, which
+// becomes the item's id: CodeConflict if a live item has that id already. The partition key of an item
+// cannot change: CodePartitionKeyMismatch.
 func (c *Container) Replace(ctx context.Context, pk definition.PartitionKey, id string, body []byte,
 	o WriteOptions) (Item, Receipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationReplace, ID: id, Body: body, WriteOptions: o})
 }
 
-// Delete removes a live item: CodeNotFound where there is none, CodePreconditionFailed where o.IfMatch names
-// another version.
+// Delete removes a live item. It fails with CodeNotFound if there is none, and with CodePreconditionFailed
+// if o.IfMatch is another version's etag.
 func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id string,
 	o WriteOptions) (Receipt, error) {
 	_, r, err := c.write(ctx, pk, Operation{Kind: OperationDelete, ID: id, WriteOptions: o})
 	return r, err
 }
 
-// diesSoon reports whether an item expires before the reaper would look at an idle range again of its own
-// accord.
+// diesSoon reports whether an item expires before the reaper would by itself look at an idle range again.
 func (c *Container) diesSoon(l ttl.Life, now int64) bool {
 	at, ok := c.state.Load().policy().ExpiresAt(l)
 	return ok && at-now <= reaperPatience
 }
 
-// reaperPatience is how long the reaper may leave a range alone in which nothing was due, in seconds.
+// reaperPatience is how long the reaper may leave a range alone if nothing was due in it, in seconds.
 const reaperPatience = 5
 
-// refused is the receipt of a request that failed before it reached a range.
+// refused returns the receipt of a request that failed before it reached a range.
 func (c *Container) refused() Receipt {
 	id, lsn := c.Position("")
 	return Receipt{Range: id, LSN: lsn, Charge: value.ChargeFailure}
 }
 
-// mustFind finds a live item.
+// mustFind returns a live item. It fails with CodeNotFound if there is none.
 func (t *tx) mustFind(p itemLocation) (*stored, error) {
 	item, ghost, err := t.find(p.point)
 	if err != nil {
@@ -173,7 +174,7 @@ func itemNotFound() error {
 	return fault.New(fault.CodeNotFound, "Entity with the specified id does not exist in the system.")
 }
 
-// create puts a new item. A ghost that is in the way, by its id or by a unique key, is purged in the same
+// create stores a new item. A ghost that holds its id or one of its unique keys is purged in the same
 // transaction.
 func (t *tx) create(point []byte, item *stored) error {
 	if err := t.vacate(point); err != nil {
@@ -187,7 +188,8 @@ func (t *tx) create(point []byte, item *stored) error {
 	return t.put(nil, item)
 }
 
-// vacate makes sure that no item has an id: CodeConflict where a live one has it; a ghost is purged.
+// vacate makes sure that no item has an id. It fails with CodeConflict if a live item has it, and purges a
+// ghost.
 func (t *tx) vacate(point []byte) error {
 	holder, ghost, err := t.find(point)
 	if err != nil || holder == nil {
@@ -199,7 +201,7 @@ func (t *tx) vacate(point []byte) error {
 	return t.purge(holder)
 }
 
-// replace puts a new version of a live item.
+// replace stores a new version of a live item.
 func (t *tx) replace(old, item *stored) error {
 	item.rid = old.rid
 	item.head.Renamed = item.head.Renamed || old.head.Renamed
@@ -211,7 +213,7 @@ func (t *tx) replace(old, item *stored) error {
 	return t.put(old, item)
 }
 
-// claimUnique makes sure that no other live item holds one of item's unique keys.
+// claimUnique makes sure that no other live item holds one of item's unique keys. It purges ghosts that do.
 func (t *tx) claimUnique(item, old *stored) error {
 	for i := range t.c.keys.Unique.Len() {
 		k := t.c.keys.Unique.Values(layout.AppendUniquePrefix(nil, t.c.cid, item.pk, i), i, item.body)

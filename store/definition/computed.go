@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Evaluators are functions for those computed properties that an index can hold: what they say depends on
-// nothing but the document's own text. Queries over the others look at the documents.
+// Evaluators returns functions for the computed properties that an index can hold, which are those whose
+// value depends only on the document's own text. Queries over other computed properties read the documents.
 func Evaluators(list []index.Computed) map[string]index.Evaluate {
 	by := make(map[string]index.Evaluate)
 	for _, p := range list {
@@ -26,9 +26,9 @@ func Evaluators(list []index.Computed) map[string]index.Evaluate {
 	return by
 }
 
-// readsOnlyText reports whether the query of a computed property reads properties that are in a document's
-// text, and uses functions that make the same of the same at any time and in any container. The whole
-// document is none such: to a query it has system properties.
+// readsOnlyText reports whether a computed property reads only properties in the document's text, and calls
+// only functions whose result depends on nothing but their arguments. Using the whole document does not
+// qualify: in a query it includes system properties.
 func readsOnlyText(text string) bool {
 	q, err := syntax.Parse(text)
 	if err != nil || q.Select == nil || q.Select.Value == nil {
@@ -56,8 +56,8 @@ func readsOnlyText(text string) bool {
 	return plain
 }
 
-// changeable names the functions whose result depends on more than their arguments: on the moment, on chance,
-// or on how the container is set up.
+// changeable reports whether the result of a function depends on more than its arguments: on the time, on
+// chance, or on the container's settings.
 func changeable(function string) bool {
 	name := strings.ToUpper(function)
 	for _, prefix := range []string{"RAND", "GETCURRENT", "ST_", "VECTOR", "FULLTEXT", "_"} {

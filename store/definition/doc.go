@@ -1,14 +1,14 @@
-// Package definition is what a container is, as values: its spec as Cosmos DB knows it (partition key,
-// policies of expiry, indexing, vectors, full text, conflicts and encryption), partition keys and how they
-// are hashed, and throughput.
+// Package definition defines containers as values: the spec of Cosmos DB (partition key, policies for
+// expiry, indexing, vectors, full text, conflicts and encryption), partition keys and their hashes, and
+// throughput.
 //
-//	spec*.go          ContainerSpec: read from JSON, completed, validated, written
+//	spec*.go          ContainerSpec: parse JSON, fill in defaults, validate, write JSON
 //	partitionkey.go   PartitionKeyDefinition and PartitionKey: of a document, of a request
-//	epk.go            effective partition keys: the hashes that place a document in a range
-//	throughput.go     RU/s, as they are asked for
-//	lint.go           what is valid and probably not meant
+//	epk.go            effective partition keys: the hashes that assign a document to a range
+//	throughput.go     throughput in RU/s
+//	lint.go           values that are valid but probably not meant
 //	computed.go       which computed properties an index can hold
 //
-// Nothing here knows a store, an engine or a clock. What is refused is a *fault.Error, in the service's words
-// where clients look for them.
+// The package does not depend on a store, an engine or a clock. Its errors are *fault.Error. They have
+// Cosmos DB's own text if clients look for it.
 package definition

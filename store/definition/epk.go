@@ -13,19 +13,20 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// The effective partition key (EPK) is the hash by which documents are dealt out to partition ranges. Clients
-// compute it, too, and order it as upper-case hexadecimal text; here it is the bytes behind that text, which
-// are in the same order.
+// The effective partition key (EPK) is the hash that assigns documents to partition ranges. Clients compute
+// it, too, and compare it as upper-case hexadecimal text. This package uses the bytes of that text, which
+// have the same order.
 //
 //	version 2   MurmurHash3 x64-128 of all components, reversed, top two bits cleared: 16 bytes
 //	MultiHash   the same of each component by itself, one after the other: 16 bytes a component, a prefix is a prefix
 //	version 1   MurmurHash3 x86-32 as a number, then the components, all in a binary encoding that keeps their order
 //
-// What is hashed of a component is a byte for its type, then for a number its double in little-endian order,
-// for a string its UTF-8 bytes and an end mark. Version 1 sees only the first 100 UTF-16 units of a string.
+// The hash input of a component is a byte for its type. A number follows as its double in little-endian
+// order, a string as its UTF-8 bytes and an end mark. Version 1 uses only the first 100 UTF-16 units of a
+// string.
 const (
 	EPKHashLen   = 16
-	v1Truncation = 100 // UTF-16 units that are hashed, and bytes that are encoded with an end mark
+	v1Truncation = 100 // maximum of hashed UTF-16 units, and of encoded bytes with an end mark
 )
 
 // The types of components in hash inputs and binary encodings.
@@ -41,11 +42,12 @@ const (
 	epkEndV2 = 0xFF
 )
 
-// EPK returns the effective partition key of a full key, or of a prefix of one where the definition is
-// hierarchical. The empty key has the lowest EPK, which is empty.
+// EPK returns the effective partition key of a full key, or of a prefix of one if the definition is
+// hierarchical. The EPK of the empty key is empty, which is the lowest.
 func EPK(d *PartitionKeyDefinition, k PartitionKey) []byte { return AppendEPK(nil, d, k) }
 
-// AppendEPK is EPK without an allocation: the hash input is built behind dst, where the result then goes.
+// AppendEPK appends the EPK to dst. It needs no extra memory: the hash input is built after dst and then
+// overwritten by the result.
 func AppendEPK(dst []byte, d *PartitionKeyDefinition, k PartitionKey) []byte {
 	switch {
 	case len(k.values) == 0:
@@ -61,7 +63,7 @@ func AppendEPK(dst []byte, d *PartitionKeyDefinition, k PartitionKey) []byte {
 	return dst
 }
 
-// EPKHex is the text by which clients know an EPK.
+// EPKHex returns an EPK as the text that clients use.
 func EPKHex(epk []byte) string { return strings.ToUpper(hex.EncodeToString(epk)) }
 
 func appendHashV2(dst []byte, values []jsondoc.Value) []byte {
@@ -104,7 +106,7 @@ func appendHashV1(dst []byte, values []jsondoc.Value) []byte {
 	return dst
 }
 
-// appendComponent appends the type of a component and its value, a string without its end mark.
+// appendComponent appends the type of a component and its value; a string without its end mark.
 func appendComponent(dst []byte, v jsondoc.Value) []byte {
 	switch v.Kind() {
 	case jsondoc.Null:
@@ -122,8 +124,8 @@ func appendComponent(dst []byte, v jsondoc.Value) []byte {
 	return append(dst, epkUndefined)
 }
 
-// truncateUTF16 cuts the string b[at:] to what its first 100 UTF-16 units are. A character of two units that
-// would be cut in half leaves U+FFFD, as it does in the clients.
+// truncateUTF16 truncates the string b[at:] to its first 100 UTF-16 units. If that would cut a character of
+// two units in half, U+FFFD takes its place, as in the clients.
 func truncateUTF16(b []byte, at int) []byte {
 	units := 0
 	for i := at; i < len(b); {
@@ -144,8 +146,8 @@ func truncateUTF16(b []byte, at int) []byte {
 	return b
 }
 
-// binaryString turns the string b[at:] into its binary encoding: each byte one higher, an end mark behind at
-// most 100 bytes; 101 bytes and no end mark where there are more.
+// binaryString converts the string b[at:] to its binary encoding. Each byte is increased by one. A string
+// of at most 100 bytes gets an end mark; a longer one is cut to 101 bytes without an end mark.
 func binaryString(b []byte, at int) []byte {
 	long := len(b)-at > v1Truncation
 	if long {
@@ -162,9 +164,9 @@ func binaryString(b []byte, at int) []byte {
 	return append(b, 0x00)
 }
 
-// AppendBinaryNumber appends the binary encoding of a number: its double with the sign turned so that order
-// is kept, the top byte first, then seven bits a byte while any are left, each byte but the last with its
-// lowest bit set.
+// AppendBinaryNumber appends the binary encoding of a number, which has the order of the numbers. The bits
+// of the double are first mapped to an order-preserving integer. The top byte comes first, then seven bits
+// per byte until all remaining bits are zero. Each byte except the last has its lowest bit set.
 func AppendBinaryNumber(dst []byte, f float64) []byte {
 	u := math.Float64bits(f + 0)
 	if u>>63 == 0 {
@@ -183,9 +185,9 @@ func AppendBinaryNumber(dst []byte, f float64) []byte {
 	}
 }
 
-// SplitRanges returns the n+1 bounds of n equal ranges of the EPK space, first "", last "FF". Clients order
-// them as text. As the service lays them out, each bound is a multiple of the whole share of a range, and the
-// last range has the rest.
+// SplitRanges returns the n+1 bounds of n equal ranges of the EPK space, the first "" and the last "FF".
+// Clients compare them as text. As in Cosmos DB, each bound is a multiple of the rounded-down size of a
+// range, and the last range includes the remainder.
 func SplitRanges(d *PartitionKeyDefinition, n int) []string {
 	bounds := []string{""}
 	for i := 1; i < n; i++ {

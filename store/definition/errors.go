@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// DocumentError gives a document that cannot be stored the Code and the text that the service answers with.
+// DocumentError returns the fault for a document that cannot be stored, with Cosmos DB's code and text.
 func DocumentError(err error) error {
 	var size *jsondoc.SizeError
 	if errors.As(err, &size) {

@@ -11,19 +11,19 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// ExpiryEvents are the settings of a container that keeps a log of its expiries: see Container.Expirations.
+// ExpiryEvents are the settings of a container's log of expiries: see Container.Expirations.
 type ExpiryEvents struct {
-	// Retention is for how many seconds of the data clock an event is kept; 0 is DefaultEventRetention.
+	// Retention is how long an event is kept, in seconds of the data clock; 0 is DefaultEventRetention.
 	Retention int `json:"retention,omitempty"`
-	// Webhooks are told of each event: see package hook.
+	// Webhooks receive each event: see package hook.
 	Webhooks []Webhook `json:"webhooks,omitempty"`
 }
 
-// Webhook is an endpoint that is sent a container's expiry events.
+// Webhook is an endpoint that receives a container's expiry events.
 type Webhook struct {
-	// http or https; it names the webhook among those of its container
+	// URL is an http or https URL. It identifies the webhook among those of its container.
 	URL string `json:"url"`
-	// key of the HMAC that signs what is sent; empty: nothing is signed
+	// Secret is the key of the HMAC that signs the requests; if it is empty, they are not signed.
 	Secret string `json:"secret,omitempty"`
 }
 
@@ -31,12 +31,12 @@ type Webhook struct {
 const (
 	DefaultEventRetention = 3600              // seconds
 	MaxEventRetention     = 30 * 24 * 3600    // seconds
-	MaxWebhooks           = 16                // a container
+	MaxWebhooks           = 16                // per container
 	MaxPurgeDelay         = 100 * 365 * 86400 // seconds
 	maxWebhookURL         = 2048              // bytes
 )
 
-// Clone returns a copy that shares nothing; nil of nil.
+// Clone returns a deep copy; nil for nil.
 func (e *ExpiryEvents) Clone() *ExpiryEvents {
 	if e == nil {
 		return nil
@@ -46,7 +46,7 @@ func (e *ExpiryEvents) Clone() *ExpiryEvents {
 	return &next
 }
 
-// Validate refuses settings that cannot be kept: CodeBadRequest. A nil *ExpiryEvents is right: no events.
+// Validate fails with CodeBadRequest for invalid settings. A nil *ExpiryEvents is valid: no events.
 func (e *ExpiryEvents) Validate() error {
 	if e == nil {
 		return nil
@@ -77,15 +77,16 @@ func (e *ExpiryEvents) Validate() error {
 	return nil
 }
 
-// ReaperSettings hold purges of a container back. No answer to a client depends on them, only space and what
-// looks at purges.
+// ReaperSettings hold back the purges of a container. They do not change answers to clients, except those
+// about space and purges.
 type ReaperSettings struct {
 	Delay   *PurgeDelay `json:"delay,omitempty"`   // nil: an item may be purged as soon as it has expired
-	Starved *Starvation `json:"starved,omitempty"` // nil: the reaper purges as fast as its backlog asks for
+	Starved *Starvation `json:"starved,omitempty"` // nil: the reaper purges at full speed
 }
 
-// PurgeDelay is the time between an item's expiry and its purge: Seconds for all of them, or for each a
-// number from Min to Max that depends on Seed and the item's rid alone, so that a run can be repeated.
+// PurgeDelay is the time between an item's expiry and its purge. It is Seconds for all items, or for each
+// item a number from Min to Max that depends only on Seed and the item's rid, so that a run can be
+// repeated.
 type PurgeDelay struct {
 	Seconds int64  `json:"seconds,omitempty"`
 	Min     int64  `json:"min,omitempty"` // seconds
@@ -93,14 +94,14 @@ type PurgeDelay struct {
 	Seed    uint64 `json:"seed,omitempty"`
 }
 
-// Starvation lets the reaper fall behind.
+// Starvation limits the rate of the reaper, so that it falls behind.
 type Starvation struct {
-	// PerSecond is how many items may be purged in each second of the data clock; 0: any number, but none
-	// while a request is being served.
+	// PerSecond is how many items may be purged in each second of the data clock. 0 means any number, but
+	// none while a request is being served.
 	PerSecond int `json:"perSecond"`
 }
 
-// Clone returns a copy that shares nothing; nil of nil.
+// Clone returns a deep copy; nil for nil.
 func (r *ReaperSettings) Clone() *ReaperSettings {
 	if r == nil {
 		return nil
@@ -117,8 +118,8 @@ func (r *ReaperSettings) Clone() *ReaperSettings {
 	return &next
 }
 
-// Validate refuses settings that make no sense: CodeBadRequest. A nil *ReaperSettings is right: nothing is
-// held back.
+// Validate fails with CodeBadRequest for invalid settings. A nil *ReaperSettings is valid: nothing is held
+// back.
 func (r *ReaperSettings) Validate() error {
 	switch {
 	case r == nil:
@@ -138,7 +139,7 @@ func (r *ReaperSettings) Validate() error {
 	return nil
 }
 
-// Bounds are the least and the greatest delay.
+// Bounds returns the minimum and the maximum delay, in seconds.
 func (d *PurgeDelay) Bounds() (least, most int64) {
 	switch {
 	case d == nil:
@@ -155,15 +156,15 @@ func (d *PurgeDelay) DelayOf(rid uint64) int64 {
 	if least == most {
 		return least
 	}
-	// splitmix64: neighbouring rids get numbers that have nothing to do with each other.
+	// splitmix64: neighbouring rids get independent numbers.
 	x := d.Seed + rid*0x9E3779B97F4A7C15
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
 	x = (x ^ x>>27) * 0x94D049BB133111EB
 	return least + int64((x^x>>31)%uint64(most-least+1))
 }
 
-// leads reports whether a URL names a host to which a connection can be made: an address in its one written
-// form, or a name whose last part is no number, and a port that there is.
+// leads reports whether a URL has a host and a port to which a connection can be made: an IP address in its
+// standard form, or a name whose last label is not a number, and a valid port.
 func leads(u *url.URL) bool {
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

@@ -10,8 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// parseKeyPath is jsondoc.ParsePath for a path of a new partition key. It refuses more: names without quotes
-// are made of letters, digits, '_' and '-'. The error says where it fails, counted in characters from 0.
+// parseKeyPath is jsondoc.ParsePath for a path of a new partition key, with one more rule: names without
+// quotes consist of letters, digits, '_' and '-'. The error contains the position of the failure, counted
+// in characters from 0.
 func parseKeyPath(text string) (jsondoc.Path, error) {
 	p, err := jsondoc.ParsePath(text)
 	at := 0
@@ -32,7 +33,8 @@ func parseKeyPath(text string) (jsondoc.Path, error) {
 			"or wildcard character.", text, utf8.RuneCountInString(text[:at]))}
 }
 
-// unquotedFault finds the first character outside quotes that needs them. -1: there is none.
+// unquotedFault returns the position of the first character outside quotes that would need them, -1 if
+// there is none.
 func unquotedFault(path string) int {
 	var quote byte
 	for i := 0; i < len(path); i++ {
@@ -53,11 +55,11 @@ func unquotedFault(path string) int {
 	return -1
 }
 
-// missingLevelText is what the service says where a document has not all levels of a hierarchical key.
+// missingLevelText is Cosmos DB's text if a document lacks a level of a hierarchical key.
 const missingLevelText = "PartitionKey extracted from document doesn't match the one specified in the header."
 
-// KeyOf returns the key under which a document is stored. One that was given must be the document's own:
-// CodePartitionKeyMismatch.
+// KeyOf returns the key under which a document is stored. If a key was given, it must be equal to the
+// document's own: CodePartitionKeyMismatch.
 func (d *PartitionKeyDefinition) KeyOf(given PartitionKey, body []byte) (PartitionKey, error) {
 	k := d.Extract(body)
 	if given.given && !d.Matches(given, k) {

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Lint is a set of rules that something breaks which is valid and probably not what was meant: a time to
-// live, or a vector. Nothing is refused for it, but for LintNull: Cosmos DB takes the others in silence.
+// Lint is a set of broken lint rules. They concern a time to live or a vector that is valid but probably
+// not meant. Only LintNull stands for a refusal; Cosmos DB accepts the others silently.
 type Lint uint8
 
 // The rules.
@@ -18,12 +18,12 @@ const (
 	LintMilliseconds
 	// LintLong: the time to live is over ten years.
 	LintLong
-	// LintVector: where the container's policy names a vector an item has an array of another length than its
-	// dimensions.
+	// LintVector: an item has an array at a path of the container's vector policy, but its length differs
+	// from the dimensions.
 	LintVector
-	// LintBaseAbsent: the container has a ttlPropertyPath, and the document has nothing there.
+	// LintBaseAbsent: the container has a ttlPropertyPath, and the document has no value there.
 	LintBaseAbsent
-	// LintBaseType: the document has something there that is no number.
+	// LintBaseType: the document's value there is not a number.
 	LintBaseType
 	// LintBaseMilliseconds: the number there is MillisecondsBase or more.
 	LintBaseMilliseconds
@@ -31,17 +31,17 @@ const (
 	LintNull
 )
 
-// LintRules is how many rules there are.
+// LintRules is the number of rules.
 const LintRules = 8
 
-// MillisecondsBase is where a second since 1970 looks as if it were in milliseconds: the year 5138 in
-// seconds, 1973 in milliseconds.
+// MillisecondsBase is the number from which a moment looks as if it were in milliseconds since 1970: the
+// year 5138 in seconds, 1973 in milliseconds.
 const MillisecondsBase = 100_000_000_000
 
 const (
-	// MillisecondsFrom is where a time to live begins to look as if it were in milliseconds: a day in those,
-	// 1,000 days in seconds. Lives that are meant to be shorter than a day are not told from long ones, but
-	// hardly anybody who means seconds writes so many, and most who mean milliseconds think in days.
+	// MillisecondsFrom is the number from which a time to live looks as if it were in milliseconds: one day
+	// in milliseconds, 1,000 days in seconds. Milliseconds of shorter lives are not detected. But hardly
+	// anybody writes so many seconds, and most who mean milliseconds mean at least a day.
 	MillisecondsFrom ttl.Seconds = 24 * 60 * 60 * 1000
 	// LongLife is ten years of 365 days, in seconds.
 	LongLife ttl.Seconds = 10 * 365 * 24 * 60 * 60
@@ -66,10 +66,10 @@ var lintTexts = [LintRules]string{
 		"NullValueHandling.Ignore; Entity Framework: map 'ttl' to an int with a value).",
 }
 
-// String is the names of the rules, separated by commas.
+// String returns the names of the rules, separated by commas.
 func (l Lint) String() string { return strings.Join(l.pick(lintNames[:]), ",") }
 
-// Text says what the rules say, for people.
+// Text returns the explanations of the rules.
 func (l Lint) Text() string { return strings.Join(l.pick(lintTexts[:]), " ") }
 
 func (l Lint) pick(of []string) (out []string) {
@@ -81,7 +81,7 @@ func (l Lint) pick(of []string) (out []string) {
 	return out
 }
 
-// LintLife looks at one time to live, an item's or a container's default.
+// LintLife checks one time to live, an item's or a container's default.
 func LintLife(s ttl.Seconds) (found Lint) {
 	if s >= MillisecondsFrom && s%1000 == 0 {
 		found |= LintMilliseconds
@@ -92,5 +92,5 @@ func LintLife(s ttl.Seconds) (found Lint) {
 	return found
 }
 
-// Lint looks at the default time to live of a container.
+// Lint checks the default time to live of a container.
 func (s *ContainerSpec) Lint() Lint { return LintLife(s.DefaultTTL) }

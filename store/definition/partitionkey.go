@@ -13,35 +13,36 @@ import (
 // The kinds of partition key definitions.
 const (
 	KindHash      = "Hash"      // one path
-	KindMultiHash = "MultiHash" // hierarchical: one to three paths, each prefix of the key can be addressed
-	KindRange     = "Range"     // an old word for a definition of one path; treated as KindHash
+	KindMultiHash = "MultiHash" // hierarchical: one to three paths; requests can address a prefix of the key
+	KindRange     = "Range"     // an old name for a definition of one path; treated as KindHash
 )
 
 const (
 	maxPartitionPaths    = 3
-	maxPartitionKeyBytes = 2048 // of the strings of one key
+	maxPartitionKeyBytes = 2048 // of all strings of a key together
 	systemPartitionPath  = "/_partitionKey"
 )
 
-// PartitionKeyDefinition says where documents carry their partition key and how it is hashed. It is immutable
-// once it is in a container.
+// PartitionKeyDefinition defines where documents have their partition key and how it is hashed. It is
+// immutable once it is in a container.
 type PartitionKeyDefinition struct {
 	Paths []string // /a or /a/b, as given
 	Kind  string   // KindHash, KindMultiHash or KindRange; empty is KindHash
-	// of the hash: 1 or 2; 0 is 1, or 2 for KindMultiHash, as Cosmos DB has it for clients that send none
+	// Version is the version of the hash: 1 or 2. 0 means 1, or 2 for KindMultiHash, as in Cosmos DB for
+	// clients that send none.
 	Version int
-	// SystemKey marks a container that was made without a partition key: clients need not send one.
+	// SystemKey marks a container that was created without a partition key: clients need not send one.
 	SystemKey bool
 
-	firstGiven bool // JSON gives version 1 by its number, and gets it back then
+	firstGiven bool // the JSON contained version 1, so it is written back
 	parsed     []jsondoc.Path
 }
 
-// partitionKeyJSON is the form of a definition in JSON.
+// partitionKeyJSON is a definition in JSON.
 type partitionKeyJSON struct {
 	Paths     []string     `json:"paths"`
 	Kind      string       `json:"kind"`
-	Version   *hashVersion `json:"version,omitempty"` // left out where it is 1 and was not given
+	Version   *hashVersion `json:"version,omitempty"` // left out if it is 1 and was not given
 	SystemKey bool         `json:"systemKey,omitempty"`
 }
 
@@ -60,12 +61,12 @@ func (v *hashVersion) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// IsZero reports whether no partition key was asked for.
+// IsZero reports whether no partition key was specified.
 func (d *PartitionKeyDefinition) IsZero() bool {
 	return len(d.Paths) == 0 && d.Kind == "" && d.Version == 0 && !d.SystemKey
 }
 
-// Equal reports whether two definitions put all documents into the same partitions under the same keys.
+// Equal reports whether two definitions assign all documents to the same partitions under the same keys.
 func (d *PartitionKeyDefinition) Equal(e *PartitionKeyDefinition) bool {
 	a, b := *d, *e
 	a.EnsureDefaults()
@@ -74,7 +75,7 @@ func (d *PartitionKeyDefinition) Equal(e *PartitionKeyDefinition) bool {
 		slices.EqualFunc(a.parsed, b.parsed, func(p, q jsondoc.Path) bool { return p.String() == q.String() })
 }
 
-// EnsureDefaults fills in what Cosmos DB does: the system key where nothing was asked for.
+// EnsureDefaults fills in Cosmos DB's defaults, such as the system key if no key was specified.
 func (d *PartitionKeyDefinition) EnsureDefaults() {
 	if d.IsZero() {
 		*d = PartitionKeyDefinition{Paths: []string{systemPartitionPath}, Kind: KindHash, Version: 2,
@@ -92,7 +93,7 @@ func (d *PartitionKeyDefinition) EnsureDefaults() {
 	d.parsed = parsePaths(d.Paths)
 }
 
-// parsePaths parses paths that are valid, and leaves out those that are not.
+// parsePaths parses the valid ones among texts, and leaves out the others.
 func parsePaths(texts []string) (paths []jsondoc.Path) {
 	for _, text := range texts {
 		if p, err := jsondoc.ParsePath(text); err == nil {
@@ -102,7 +103,7 @@ func parsePaths(texts []string) (paths []jsondoc.Path) {
 	return paths
 }
 
-// ParsedPaths are the Paths, parsed. Those of a definition in a container have been parsed once for all.
+// ParsedPaths returns the parsed Paths. They are parsed only once for the definition of a container.
 func (d *PartitionKeyDefinition) ParsedPaths() []jsondoc.Path {
 	if d.parsed == nil {
 		return parsePaths(d.Paths)
@@ -110,7 +111,7 @@ func (d *PartitionKeyDefinition) ParsedPaths() []jsondoc.Path {
 	return d.parsed
 }
 
-// Validate checks a definition as the service does.
+// Validate checks a definition by Cosmos DB's rules.
 func (d *PartitionKeyDefinition) Validate() error {
 	most := 1
 	switch d.Kind {
@@ -163,17 +164,17 @@ func isItemSystemProperty(name string) bool {
 	return false
 }
 
-// Levels is the number of components of a full key.
+// Levels returns the number of components of a full key.
 func (d *PartitionKeyDefinition) Levels() int { return len(d.Paths) }
 
-// isID reports whether the id of an item is its partition key.
+// isID reports whether the partition key is the item's id.
 func (d *PartitionKeyDefinition) isID() bool {
 	paths := d.ParsedPaths()
 	return len(paths) == 1 && paths[0].String() == "/id"
 }
 
-// Extract returns the full partition key of a document. A component is undefined where the document has no
-// value, an array or an object.
+// Extract returns the full partition key of a document. A component is undefined if the document has no
+// value at its path, or an array or an object.
 func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
 	paths := d.ParsedPaths()
 	values := make([]jsondoc.Value, len(paths))
@@ -185,14 +186,15 @@ func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
 	return PartitionKey{values: values, given: true}
 }
 
-// Matches reports whether the key that a client sent is the one of its document: the same number of
-// components, each equal. Undefined, null and "" are three different values. Where the definition is the
-// system key, the empty key and the one that is not given mean undefined.
+// Matches reports whether the key that a client sent equals the key of its document: the same number of
+// components, each equal. Undefined, null and "" are three different values. If the definition is the
+// system key, an empty key and a missing one mean undefined.
 func (d *PartitionKeyDefinition) Matches(sent, extracted PartitionKey) bool {
 	return slices.EqualFunc(d.Plain(sent).values, d.Plain(extracted).values, jsondoc.Equal)
 }
 
-// Plain spells the key of a container with the system key in the one way in which keys are stored: [{}].
+// Plain returns a key in the form in which it is stored. For the system key, an empty or missing key
+// becomes [{}].
 func (d *PartitionKeyDefinition) Plain(k PartitionKey) PartitionKey {
 	if d.SystemKey && len(k.values) == 0 {
 		return NewPartitionKey(jsondoc.Value{})
@@ -200,13 +202,13 @@ func (d *PartitionKeyDefinition) Plain(k PartitionKey) PartitionKey {
 	return k
 }
 
-// MismatchText is what Cosmos DB says, and clients look for, where a key does not fit.
+// MismatchText is Cosmos DB's text for a key that does not fit. Clients look for it.
 const MismatchText = "Partition key provided either doesn't correspond to definition in the collection " +
 	"or doesn't match partition key field values specified in the document."
 
-// FullKey returns the key that addresses an item by its id. A key that was not given is the id, where the
-// definition says so, or the system key; else that is CodeBadRequest. A wrong number of components is
-// CodePartitionKeyMismatch.
+// FullKey returns the key that addresses an item by its id. A missing key is replaced by the id, if the
+// partition key is the id, or by the system key. Otherwise a missing key fails with CodeBadRequest, and a
+// wrong number of components with CodePartitionKeyMismatch.
 func (d *PartitionKeyDefinition) FullKey(k PartitionKey, id string) (PartitionKey, error) {
 	switch {
 	case k.given || d.SystemKey:
@@ -222,8 +224,8 @@ func (d *PartitionKeyDefinition) FullKey(k PartitionKey, id string) (PartitionKe
 	return k, k.checkSize()
 }
 
-// KeyOfReplace is the key that was given for a replace of the item of an id. Where the id is the partition
-// key, that is given by the address.
+// KeyOfReplace returns the key of a request that replaces the item with the given id. A missing key is
+// replaced by the id, if the partition key is the id.
 func (d *PartitionKeyDefinition) KeyOfReplace(given PartitionKey, id string) PartitionKey {
 	if given.given || !d.isID() {
 		return given
@@ -231,8 +233,8 @@ func (d *PartitionKeyDefinition) KeyOfReplace(given PartitionKey, id string) Par
 	return NewPartitionKey(jsondoc.StringValue(id))
 }
 
-// ScopeKey returns the key of a partition to list or query: a full one or, where the definition is
-// hierarchical, the beginning of one.
+// ScopeKey returns the key of a partition to list or query: a full key or, if the definition is
+// hierarchical, a prefix of one.
 func (d *PartitionKeyDefinition) ScopeKey(k PartitionKey) (PartitionKey, error) {
 	k = d.Plain(k)
 	if n := len(k.values); n < 1 || n > d.Levels() {
@@ -241,8 +243,9 @@ func (d *PartitionKeyDefinition) ScopeKey(k PartitionKey) (PartitionKey, error) 
 	return k, k.checkSize()
 }
 
-// Prefix cuts the EPK and the ordered encoding of a full key down to its first n components. Below the full
-// number only a hierarchical key can be cut: its EPK is one hash after the other.
+// Prefix returns the EPK and the ordered encoding of the first n components of a full key. n can be less
+// than the number of components only for a hierarchical key, whose EPK is the concatenation of its
+// components' hashes.
 func (d *PartitionKeyDefinition) Prefix(epk, pk []byte, n int) (prefixEPK, prefixPK []byte) {
 	if n >= d.Levels() {
 		return epk, pk
@@ -259,15 +262,15 @@ func (d *PartitionKeyDefinition) Prefix(epk, pk []byte, n int) (prefixEPK, prefi
 }
 
 // PartitionKey is the value of a partition key, one component for each path of the definition. The zero
-// PartitionKey stands for one that was not given, which is not the empty key. It is immutable and refers to
-// the text that its values are views on, which must not change while it is in use.
+// PartitionKey is a missing key, which differs from the empty key. A PartitionKey is immutable. It refers
+// to the text of its values, which must not change while the key is in use.
 type PartitionKey struct {
 	values []jsondoc.Value
 	given  bool
 }
 
-// NewPartitionKey returns a key of these components; none make the empty key []. A component that is
-// undefined stands for a property that the document does not have. Arrays and objects count as undefined, as
+// NewPartitionKey returns a key with these components; without any it is the empty key []. An undefined
+// component stands for a property that the document does not have. Arrays and objects become undefined, as
 // they do in documents.
 func NewPartitionKey(values ...jsondoc.Value) PartitionKey {
 	values = slices.Clone(values)
@@ -279,8 +282,8 @@ func NewPartitionKey(values ...jsondoc.Value) PartitionKey {
 	return PartitionKey{values: values, given: true}
 }
 
-// ParsePartitionKey reads a key from JSON: an array of null, booleans, numbers and strings; {} is undefined.
-// Anything else is CodeBadRequest.
+// ParsePartitionKey parses a key from JSON: an array of null, booleans, numbers and strings; {} is
+// undefined. Anything else fails with CodeBadRequest.
 func ParsePartitionKey(json []byte) (PartitionKey, error) {
 	if err := jsondoc.Valid(json, jsondoc.Limits{}); err != nil {
 		return PartitionKey{}, &fault.Error{Code: fault.CodeBadRequest, Message: "The partition key is not valid JSON: " + err.Error(), Err: err}
@@ -314,11 +317,11 @@ func (k PartitionKey) IsZero() bool { return !k.given }
 // Len returns the number of components.
 func (k PartitionKey) Len() int { return len(k.values) }
 
-// Values returns the components; a number reads as its double. The slice must not be changed.
+// Values returns the components. A number is read as a double. The slice must not be changed.
 func (k PartitionKey) Values() []jsondoc.Value { return k.values }
 
-// String returns the JSON form that ParsePartitionKey reads, numbers in their shortest spelling; "" where no
-// key was given. Equal keys have equal strings.
+// String returns the JSON form that ParsePartitionKey reads, with numbers in their shortest form; "" for a
+// missing key. Equal keys have equal strings.
 func (k PartitionKey) String() string {
 	if !k.given {
 		return ""
@@ -344,8 +347,8 @@ func (k PartitionKey) String() string {
 	return b.String()
 }
 
-// AppendOrdered appends the encoding of the key in storage keys: that of its components, one after the other,
-// so that the encoding of a prefix is a prefix.
+// AppendOrdered appends the encoding of the key for storage keys: those of its components, one after the
+// other, so that the encoding of a prefix is a prefix.
 func (k PartitionKey) AppendOrdered(dst []byte) []byte {
 	for _, v := range k.values {
 		dst = jsondoc.AppendOrdered(dst, v)
@@ -353,8 +356,8 @@ func (k PartitionKey) AppendOrdered(dst []byte) []byte {
 	return dst
 }
 
-// checkSize refuses a key whose strings are too long. The text of a string is never shorter than the string,
-// so most keys need no second look.
+// checkSize fails if the strings of a key are too long together. The JSON text of a string is never shorter
+// than the string, so most keys need not be decoded.
 func (k PartitionKey) checkSize() error {
 	text, size := 0, 0
 	for _, v := range k.values {
@@ -375,7 +378,7 @@ func (k PartitionKey) checkSize() error {
 	return nil
 }
 
-// DecodeOrdered reads a key from the bytes that AppendOrdered makes.
+// DecodeOrdered decodes a key from the bytes that AppendOrdered writes.
 func DecodeOrdered(pk []byte) (PartitionKey, error) {
 	key := PartitionKey{given: true}
 	for len(pk) > 0 {

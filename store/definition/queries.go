@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// SavedQuery is a query that people keep with a container under a name. The store does not run it.
+// SavedQuery is a named query that users save with a container. The store does not run it.
 type SavedQuery struct {
 	Name       string           `json:"name"`
 	Query      string           `json:"query"`
@@ -22,10 +22,10 @@ type SavedQuery struct {
 // QueryParameter is a parameter of a saved query.
 type QueryParameter struct {
 	Name  string          `json:"name"`            // with its '@'
-	Value json.RawMessage `json:"value,omitempty"` // JSON; none: undefined
+	Value json.RawMessage `json:"value,omitempty"` // JSON; empty: undefined
 }
 
-// Bounds of the saved queries of a container. They live in its record, which is in memory.
+// Limits of the saved queries of a container. They are part of its record, which is kept in memory.
 const (
 	MaxSavedQueries    = 100
 	MaxSavedQueryName  = 64        // characters
@@ -33,7 +33,7 @@ const (
 	MaxSavedQueryTotal = 256 << 10 // bytes of all queries of a container
 )
 
-// size is the number of bytes of the query's text and parameters.
+// size returns the number of bytes of the query's text and parameters.
 func (q SavedQuery) size() int {
 	n := len(q.Query)
 	for _, p := range q.Parameters {
@@ -42,7 +42,7 @@ func (q SavedQuery) size() int {
 	return n
 }
 
-// validate refuses a query that cannot be kept.
+// validate fails for a query that cannot be saved.
 func (q SavedQuery) validate() error {
 	refuse := func(format string, about ...any) error {
 		return fault.New(fault.CodeBadRequest, fmt.Sprintf(format, about...))
@@ -76,7 +76,7 @@ func validName(name string) bool {
 		!strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// ValidateQueries refuses saved queries that cannot be kept: CodeBadRequest.
+// ValidateQueries fails with CodeBadRequest if the saved queries cannot be stored.
 func (s *ContainerSettings) ValidateQueries() error {
 	if len(s.Queries) > MaxSavedQueries {
 		return fault.New(fault.CodeBadRequest, fmt.Sprintf("A container can have at most %d saved queries.",
@@ -99,7 +99,7 @@ func (s *ContainerSettings) ValidateQueries() error {
 	return nil
 }
 
-// Query returns the saved query of that name.
+// Query returns the saved query with the given name.
 func (s *ContainerSettings) Query(name string) (q SavedQuery, ok bool) {
 	i, ok := s.findQuery(name)
 	if !ok {
@@ -108,8 +108,8 @@ func (s *ContainerSettings) Query(name string) (q SavedQuery, ok bool) {
 	return s.Queries[i], true
 }
 
-// SaveQuery adds a query, or replaces the one of its name. Queries are in the order of their names. The list
-// that was there before is not written to: copies of the settings may share it.
+// SaveQuery adds a query, or replaces the one with its name. Queries are sorted by name. SaveQuery makes a
+// new list, since copies of the settings may share the old one.
 func (s *ContainerSettings) SaveQuery(q SavedQuery) {
 	i, ok := s.findQuery(q.Name)
 	next := slices.Clone(s.Queries)
@@ -121,8 +121,8 @@ func (s *ContainerSettings) SaveQuery(q SavedQuery) {
 	s.Queries = next
 }
 
-// RemoveQuery removes the query of that name, and reports whether there was one. As with SaveQuery, the list
-// that was there before is not written to.
+// RemoveQuery removes the query with the given name, and reports whether there was one. Like SaveQuery, it
+// makes a new list.
 func (s *ContainerSettings) RemoveQuery(name string) bool {
 	i, ok := s.findQuery(name)
 	if ok {

@@ -10,29 +10,30 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ContainerSpec is the definition of a container: what Cosmos DB's container JSON holds besides the system
-// properties. Fields that are zero stand for properties that were not given; EnsureDefaults fills in those to
-// which the service gives a value. The JSON form, with Cosmos DB's names, is read by ParseContainerSpec and
-// written by AppendJSON.
+// ContainerSpec is the definition of a container: the members of Cosmos DB's container JSON except the
+// system properties. A zero field is a property that was not given; EnsureDefaults sets those that have a
+// default in Cosmos DB. ParseContainerSpec reads the JSON form, with Cosmos DB's names, and AppendJSON
+// writes it.
 type ContainerSpec struct {
 	ID           string
 	PartitionKey PartitionKeyDefinition
 	Indexing     index.Policy
 	UniqueKeys   index.UniqueKeys
 
-	// DefaultTTL is the time to live of items that have none of their own: ttl.Absent switches TTL off, for
-	// items that have one as well; ttl.Never switches it on without a default.
+	// DefaultTTL is the time to live of items that have none of their own. ttl.Absent turns TTL off, even
+	// for items that have one; ttl.Never turns it on without a default.
 	DefaultTTL ttl.Seconds
-	// TTLPropertyPath names the property of seconds since 1970 from which times to live count, instead of
-	// _ts; "" is none. A document without a number there counts from its _ts. It needs a DefaultTTL.
+	// TTLPropertyPath names the property, in seconds since 1970, from which times to live count instead of
+	// _ts; "" means none. The life of a document without a number there counts from its _ts. It requires a
+	// DefaultTTL.
 	TTLPropertyPath string
-	// AnalyticalTTL is kept for clients that send it; there is no analytical store.
+	// AnalyticalTTL is stored for clients that send it, but has no effect: there is no analytical store.
 	AnalyticalTTL ttl.Seconds
 
 	ConflictResolution ConflictResolution
 	Geospatial         Geospatial
 	ChangeFeed         *ChangeFeedPolicy
-	// PreviousImagePolicy has PreviousImages as its meaning.
+	// PreviousImagePolicy determines PreviousImages.
 	PreviousImagePolicy *PreviousImagePolicy
 	ComputedProperties  []ComputedProperty
 	VectorEmbedding     *VectorEmbeddingPolicy
@@ -40,15 +41,15 @@ type ContainerSpec struct {
 	ClientEncryption    *ClientEncryptionPolicy
 }
 
-// ConflictResolution is how replicas in several regions would settle a conflict. It is kept for clients;
-// there are none.
+// ConflictResolution is how replicas in several regions would resolve a conflict. It is stored for clients,
+// but has no effect: there are no replicas.
 type ConflictResolution struct {
 	Mode      string `json:"mode"` // LastWriterWins or Custom
 	Path      string `json:"conflictResolutionPath"`
 	Procedure string `json:"conflictResolutionProcedure"`
 }
 
-// Geospatial is what coordinates mean: Geography on the globe, or Geometry in a plane.
+// Geospatial is the meaning of coordinates: Geography on the globe, or Geometry in a plane.
 type Geospatial string
 
 // The two geospatial types.
@@ -57,18 +58,18 @@ const (
 	Geometry  Geospatial = "Geometry"
 )
 
-// ChangeFeedPolicy asks for a feed of all versions and deletes.
+// ChangeFeedPolicy turns on a feed of all versions and deletes.
 type ChangeFeedPolicy struct {
-	RetentionMinutes int `json:"retentionDuration"` // how far back the feed reaches; 0: there is none
+	RetentionMinutes int `json:"retentionDuration"` // how far back the feed goes; 0: no such feed
 }
 
-// ComputedProperty is a property that queries see and documents do not hold.
+// ComputedProperty is a property that queries see but documents do not contain.
 type ComputedProperty struct {
 	Name  string `json:"name"`
 	Query string `json:"query"` // SELECT VALUE ... FROM c
 }
 
-// VectorEmbeddingPolicy says which properties are vectors.
+// VectorEmbeddingPolicy lists the properties that are vectors.
 type VectorEmbeddingPolicy struct {
 	Embeddings []VectorEmbedding `json:"vectorEmbeddings,omitzero"`
 }
@@ -81,19 +82,19 @@ type VectorEmbedding struct {
 	Dimensions       int    `json:"dimensions"`
 }
 
-// FullTextPolicy says which properties are searched by words.
+// FullTextPolicy lists the properties with full-text search.
 type FullTextPolicy struct {
 	DefaultLanguage string         `json:"defaultLanguage,omitempty"`
 	Paths           []FullTextPath `json:"fullTextPaths,omitzero"`
 }
 
-// FullTextPath is a property that is searched by words.
+// FullTextPath is a property with full-text search.
 type FullTextPath struct {
 	Path     string `json:"path"`
-	Language string `json:"language,omitempty"` // empty: the policy's
+	Language string `json:"language,omitempty"` // empty: DefaultLanguage
 }
 
-// ClientEncryptionPolicy says which properties clients encrypt. It cannot be changed.
+// ClientEncryptionPolicy lists the properties that clients encrypt. It cannot be changed.
 type ClientEncryptionPolicy struct {
 	IncludedPaths []ClientEncryptionPath `json:"includedPaths,omitzero"`
 	FormatVersion int                    `json:"policyFormatVersion"` // 1 or 2
@@ -107,8 +108,9 @@ type ClientEncryptionPath struct {
 	Algorithm string `json:"encryptionAlgorithm"`
 }
 
-// EnsureDefaults fills in what Cosmos DB does where nothing was given: the system partition key, an index
-// over everything, the words of the small policies in their usual case.
+// EnsureDefaults fills in Cosmos DB's defaults for properties that were not given: the system partition
+// key, an index over everything, and the conflict and geospatial policies. It also converts their
+// enumerated values to their usual case.
 func (s *ContainerSpec) EnsureDefaults() {
 	s.PartitionKey.EnsureDefaults()
 	s.Indexing.Normalize()
@@ -134,9 +136,9 @@ func (s *ContainerSpec) EnsureDefaults() {
 	}
 }
 
-// CheckReplace checks that s may take the place of old: the id, the partition key, the unique keys, the
-// client encryption policy and what vectors are cannot change. A partition key that s leaves out is
-// unchanged. The error has CodeBadRequest.
+// CheckReplace checks that s may replace old: the id, the partition key, the unique keys, the client
+// encryption policy and existing vectors cannot change. A partition key missing in s is unchanged. The
+// error has CodeBadRequest.
 func (s ContainerSpec) CheckReplace(old ContainerSpec) error {
 	switch {
 	case s.ID != old.ID:
@@ -158,7 +160,7 @@ func (s ContainerSpec) CheckReplace(old ContainerSpec) error {
 	return s.checkVectors(old)
 }
 
-// sameConflicts reports whether s has the conflict resolution policy of old, once it is completed.
+// sameConflicts reports whether s, with defaults filled in, has the conflict resolution policy of old.
 func (s ContainerSpec) sameConflicts(old ContainerSpec) bool {
 	s.EnsureDefaults()
 	return s.ConflictResolution == old.ConflictResolution
@@ -171,11 +173,11 @@ func (p *ClientEncryptionPolicy) equal(q *ClientEncryptionPolicy) bool {
 	return p.FormatVersion == q.FormatVersion && slices.Equal(p.IncludedPaths, q.IncludedPaths)
 }
 
-// checkVectors is CheckReplace for vectors: embeddings can be added but neither changed nor taken away, and
-// the vector index of a path can be dropped but not changed.
+// checkVectors is CheckReplace for vectors. Embeddings can be added, but neither changed nor removed. The
+// vector index of a path can be removed, but not changed.
 func (s ContainerSpec) checkVectors(old ContainerSpec) error {
 	s.EnsureDefaults()
-	if err := s.validateIndexing(); err != nil { // an index whose embedding is gone is told as that
+	if err := s.validateIndexing(); err != nil { // reports an index without its embedding first
 		return err
 	}
 	if old.VectorEmbedding != nil {
@@ -199,8 +201,8 @@ func (s ContainerSpec) checkVectors(old ContainerSpec) error {
 	return nil
 }
 
-// policyError turns an error of package index into an Error; name is the property of the container that it is
-// about.
+// policyError converts an error of package index to a fault. name is the container's property that the
+// error is about.
 func policyError(err error, name string) error {
 	var p *index.PolicyError
 	if errors.As(err, &p) {

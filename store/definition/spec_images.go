@@ -6,10 +6,11 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// PreviousImagePolicy says of which changes a feature of the service keeps the version before. Here the feed
-// of all versions and deletes has a use for it; the other features are kept for clients.
+// PreviousImagePolicy defines for which changes a feature of Cosmos DB keeps the previous version. Mayfly
+// uses it for the feed of all versions and deletes; the other features are stored for clients only.
 type PreviousImagePolicy struct {
-	// Mode is that of the feed of all versions where Features has none. Clients do not send it any more.
+	// Mode applies to the feed of all versions if Features has no mode for it. Clients do not send it any
+	// more.
 	Mode     *PreviousImageMode     `json:"mode,omitempty"`
 	Features *PreviousImageFeatures `json:"supportedFeatures,omitempty"`
 }
@@ -22,7 +23,8 @@ type PreviousImageFeatures struct {
 	Embeddings     *PreviousImageFeature `json:"embeddingGeneratorService,omitempty"`
 }
 
-// PreviousImageFeature is what one feature keeps. Paths are kept for clients: a version is kept whole.
+// PreviousImageFeature defines what one feature keeps. Paths are stored for clients only: a version is
+// always kept as a whole.
 type PreviousImageFeature struct {
 	Mode  *PreviousImageMode `json:"mode,omitempty"`
 	Paths []string           `json:"includedPaths,omitzero"`
@@ -31,7 +33,7 @@ type PreviousImageFeature struct {
 // PreviousImageMode is a set of PreviousOfReplace and PreviousOfDelete.
 type PreviousImageMode int
 
-// The changes of which the version before is kept.
+// The changes for which the previous version is kept.
 const (
 	PreviousOfReplace PreviousImageMode = 1
 	PreviousOfDelete  PreviousImageMode = 2
@@ -39,8 +41,8 @@ const (
 	allPreviousImages = PreviousOfReplace | PreviousOfDelete
 )
 
-// PreviousImages is the mode that the definition gives the feed of all versions and deletes; given is false
-// where it gives none.
+// PreviousImages returns the mode of the feed of all versions and deletes. given is false if the definition
+// has none.
 func (s *ContainerSpec) PreviousImages() (mode PreviousImageMode, given bool) {
 	p := s.PreviousImagePolicy
 	if p == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// specJSON is a container in JSON, without the system properties. The order of the fields is the order in
-// which clients read them.
+// specJSON is a container in JSON, without the system properties. The order of its fields is that of the
+// output.
 type specJSON struct {
 	ID                 string                  `json:"id"`
 	PartitionKey       *partitionKeyJSON       `json:"partitionKey,omitempty"`
@@ -37,17 +37,18 @@ type geospatialJSON struct {
 	Type Geospatial `json:"type"`
 }
 
-// computedJSON tells a property that is missing from one that is empty: the service has a text for each.
+// computedJSON distinguishes a missing property from an empty one, since Cosmos DB has a different text for
+// each.
 type computedJSON struct {
 	Name  *string `json:"name"`
 	Query *string `json:"query"`
 }
 
-// members are the names that an object may have, each with the members of its own value: nil where that is
-// not looked into, the elements' where it is an array.
+// members are the names that an object may have, each with the members of its own value. If that value is
+// an array, they are the members of its elements. They are nil if the value is not checked.
 type members map[string]members
 
-// specMembers are the properties of a container that mean something here.
+// specMembers returns the properties of a container that have a meaning in Mayfly.
 func specMembers() members {
 	path := members{"path": nil}
 	image := members{"mode": nil, "includedPaths": nil}
@@ -86,8 +87,9 @@ func specMembers() members {
 	}
 }
 
-// unknown appends to names those of v's members, at any depth, that m does not have. A name that differs from
-// a known one in case alone is an error: it is a slip, and encoding/json would take it for the other.
+// unknown appends to names those members of v, at any depth, that m does not have. A name that differs from
+// a known one only in case is an error: it is a mistake, and encoding/json would accept it as the known
+// one.
 func (m members) unknown(names []string, v jsondoc.Value, at string) ([]string, error) {
 	var err error
 	v.Each(func(name string, elem jsondoc.Value) bool {
@@ -113,10 +115,10 @@ func (m members) unknown(names []string, v jsondoc.Value, at string) ([]string, 
 	return names, err
 }
 
-// ParseContainerSpec reads a container's definition from JSON. System properties are ignored. A property that
-// means nothing here is refused where strict is set, as Cosmos DB does; else its name is among those
-// returned, with the names that lead to it. What AppendJSON wrote is read back as it was; any other
-// definition has still to be completed and validated. Errors have CodeBadRequest.
+// ParseContainerSpec parses a container's definition from JSON. System properties are ignored. A property
+// without a meaning in Mayfly is refused if strict is set, as in Cosmos DB; otherwise ignored contains its
+// name, with the names of the objects around it. The output of AppendJSON is read back unchanged. Any other
+// definition must still be completed by EnsureDefaults and validated. Errors have CodeBadRequest.
 func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []string, err error) {
 	if err := jsondoc.Valid(raw, jsondoc.Limits{}); err != nil {
 		return ContainerSpec{}, nil, DocumentError(err)
@@ -147,8 +149,8 @@ func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []
 	return spec, ignored, err
 }
 
-// checkSupported refuses what would make another thing of a container than it is here, and languages that are
-// given and empty, which are nothing like languages that are not given.
+// checkSupported fails for properties that would define another kind of container, and for languages that
+// are given but empty; an empty language is not the same as a missing one.
 func checkSupported(v jsondoc.Value) error {
 	for _, name := range []string{"materializedViewDefinition", "globalSecondaryIndexDefinition"} {
 		if k := v.Member(name).Kind(); k != jsondoc.Undefined && k != jsondoc.Null {
@@ -170,7 +172,7 @@ func checkSupported(v jsondoc.Value) error {
 	return nil
 }
 
-// decodeSpecError gives an error of encoding/json the name of the property that it is about.
+// decodeSpecError adds the name of the property to an error of encoding/json.
 func decodeSpecError(err error) error {
 	message := "One of the specified inputs is invalid: " + err.Error()
 	var wrong *json.UnmarshalTypeError
@@ -180,7 +182,7 @@ func decodeSpecError(err error) error {
 	return &fault.Error{Code: fault.CodeBadRequest, Message: message, Err: err}
 }
 
-// spec is the definition that w holds. What was not given stays zero.
+// spec returns the definition in w. Fields that were not given stay zero.
 func (w *specJSON) spec() (s ContainerSpec, err error) {
 	s = ContainerSpec{ID: w.ID, ChangeFeed: w.ChangeFeed, VectorEmbedding: w.VectorEmbedding,
 		FullText: w.FullText, PreviousImagePolicy: w.PreviousImages,
@@ -232,7 +234,7 @@ func (w *specJSON) spec() (s ContainerSpec, err error) {
 	return s, nil
 }
 
-// definition is the partition key definition that w holds, completed.
+// definition returns the partition key definition in w, with defaults filled in.
 func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
 	d := PartitionKeyDefinition{Paths: w.Paths, Kind: w.Kind, SystemKey: w.SystemKey}
 	if len(d.Paths) == 0 {
@@ -249,8 +251,8 @@ func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
 	return d, nil
 }
 
-// AppendJSON appends the definition as a JSON object to dst: what a client reads back, without the system
-// properties. The definition must have been completed and validated.
+// AppendJSON appends the definition to dst as the JSON object that clients read, without the system
+// properties. The definition must have been completed by EnsureDefaults and validated.
 func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 	w := specJSON{ID: s.ID, Geospatial: &geospatialJSON{s.Geospatial},
 		ConflictResolution: &s.ConflictResolution, PreviousImages: s.PreviousImagePolicy,
@@ -287,7 +289,7 @@ func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 	return append(dst, text...)
 }
 
-// ttlToken is the JSON of a time to live; nil where there is none.
+// ttlToken returns a time to live as JSON; nil if there is none.
 func ttlToken(s ttl.Seconds) json.RawMessage {
 	if s == ttl.Absent {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// The rules of the policies for vectors and for full text. Clients look for the texts, which are the
-// service's.
+// The rules for the vector and full-text policies. The error texts are Cosmos DB's, since clients look for
+// them.
 
 func (s *ContainerSpec) validateVectors() error {
 	if s.VectorEmbedding == nil {
@@ -74,8 +74,8 @@ func (s *ContainerSpec) ValidateFullText() error {
 	return nil
 }
 
-// checkLanguage checks a language of the full text policy; the empty one leaves it to the policy or to
-// English.
+// checkLanguage checks a language of the full-text policy. An empty one is valid: it means the policy's
+// language or English.
 func checkLanguage(tag string) error {
 	if _, known := index.LanguageOf(tag); known {
 		return nil
@@ -89,13 +89,13 @@ func unsupportedLanguage(tag string) error {
 			tag, strings.Join(index.LanguageTags(), ", ")))
 }
 
-// VectorAt is where documents have a vector, and how long it is to be.
+// VectorAt is the path of a vector in documents, and its required length.
 type VectorAt struct {
 	path       jsondoc.Path
 	dimensions int
 }
 
-// Vectors are the places of the vector policy.
+// Vectors returns the paths and lengths in the vector policy.
 func (s *ContainerSpec) Vectors() (list []VectorAt) {
 	if s.VectorEmbedding == nil {
 		return nil
@@ -108,8 +108,8 @@ func (s *ContainerSpec) Vectors() (list []VectorAt) {
 	return list
 }
 
-// Misfit reports whether a document has an array of another length there. What is no array is not meant as a
-// vector.
+// Misfit reports whether a document has an array of another length at the path. A value that is not an
+// array is not considered a vector.
 func (v VectorAt) Misfit(body []byte) bool {
 	found := jsondoc.Get(body, v.path)
 	return found.Kind() == jsondoc.Array && found.Len() != v.dimensions

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	maxIDLength           = 255  // characters of the id of anything but an item
-	MaxItemIDBytes        = 1023 // of the id of an item
+	maxIDLength           = 255  // characters; for all ids but those of items
+	MaxItemIDBytes        = 1023 // of an item's id
 	maxComputedProperties = 20
 	maxVectorDimensions   = 4096
 
 	missingIDText = "The input content is invalid because the required properties - 'id; ' - are missing"
 )
 
-// Words that Cosmos DB knows, in the case in which it gives them back.
+// The enumerated values of Cosmos DB, in the case in which it returns them.
 func conflictModes() []string { return []string{"LastWriterWins", "Custom"} }
 
 func geospatialTypes() []string { return []string{string(Geography), string(Geometry)} }
@@ -37,7 +37,7 @@ func encryptionTypes() []string { return []string{"Deterministic", "Randomized"}
 
 const encryptionAlgorithm = "AEAD_AES_256_CBC_HMAC_SHA256"
 
-// usualCase is the one of words that s spells in another case, or s.
+// usualCase returns the one of words that equals s except for case, or else s.
 func usualCase(s string, words []string) string {
 	for _, w := range words {
 		if strings.EqualFold(s, w) {
@@ -47,9 +47,9 @@ func usualCase(s string, words []string) string {
 	return s
 }
 
-// ValidateID checks the id of a database, container, user, permission or script: 1 to 255 characters, none of
-// / \ # ?, tab, line breaks and NUL, no space at the end. kind names what the id is for. The error has
-// CodeBadRequest.
+// ValidateID checks the id of a database, container, user, permission or script: 1 to 255 characters, none
+// of / \ # ?, tab, line breaks and NUL, and no space at the end. kind is the kind of resource, for the
+// error text. The error has CodeBadRequest.
 func ValidateID(kind, id string) error {
 	reason := ""
 	switch n := utf8.RuneCountInString(id); {
@@ -69,13 +69,13 @@ func ValidateID(kind, id string) error {
 		fmt.Sprintf("The input name '%s' is invalid as the id of a %s: %s.", id, kind, reason))
 }
 
-// idLengthText is what clients look for where an id is empty or too long. Cosmos DB says "less than" and
-// takes as many.
+// idLengthText is the text that clients look for if an id is empty or too long. Cosmos DB says "less than"
+// but accepts that many.
 const idLengthText = "Ensure to provide a unique non-empty string less than '%d' characters."
 
-// ValidateItemID checks the id of an item, the value of its property "id", and returns it: a string of 1 to
-// 1,023 bytes of UTF-8 without U+0000. All other characters can be stored and addressed, a backslash too, as
-// at the service's compute gateway. The error has CodeBadRequest.
+// ValidateItemID checks the id of an item, the value of its property "id", and returns it. It must be a
+// string of 1 to 1,023 bytes of UTF-8 without U+0000. All other characters can be stored and addressed,
+// even a backslash, as at Cosmos DB's compute gateway. The error has CodeBadRequest.
 func ValidateItemID(v jsondoc.Value) (string, error) {
 	switch v.Kind() {
 	case jsondoc.String:
@@ -99,8 +99,8 @@ func ValidateItemID(v jsondoc.Value) (string, error) {
 	return id, nil
 }
 
-// Validate checks a definition that has been completed by EnsureDefaults against Cosmos DB's rules. Errors
-// have CodeBadRequest.
+// Validate checks a definition, completed by EnsureDefaults, by Cosmos DB's rules. Errors have
+// CodeBadRequest.
 func (s *ContainerSpec) Validate() error {
 	if err := ValidateID("container", s.ID); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s *ContainerSpec) Validate() error {
 	return s.ValidateRest()
 }
 
-// ValidateRest is Validate without what can never change in a container: it may be older than a rule.
+// ValidateRest is Validate without the properties that can never change, which may be older than a rule.
 func (s *ContainerSpec) ValidateRest() error {
 	for _, check := range []func() error{s.ValidateTTL, s.validateConflicts, s.validateVectors,
 		s.ValidateFullText,
@@ -247,7 +247,7 @@ func (s *ContainerSpec) validateComputed() error {
 	return nil
 }
 
-// isKeyProperty reports whether a path of the partition key leads through the top-level property of that
+// isKeyProperty reports whether a path of the partition key begins with the top-level property of that
 // name.
 func (s *ContainerSpec) isKeyProperty(name string) bool {
 	return slices.ContainsFunc(s.PartitionKey.ParsedPaths(),
@@ -262,8 +262,8 @@ func (s *ContainerSpec) isSpatial(name string) bool {
 	})
 }
 
-// computedQueryFault looks at the first words of a computed property's query, SELECT VALUE, and returns what
-// is wrong.
+// computedQueryFault checks that a computed property's query begins with SELECT VALUE, and returns a
+// description of the fault, or "".
 func computedQueryFault(query string) string {
 	word := func(w string) bool {
 		query = strings.TrimLeft(query, " \t\r\n")
@@ -288,8 +288,8 @@ func isWordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// ErrEncryptionPath is behind the error of a path of a client encryption policy. Cosmos DB reports a key that
-// does not exist before it.
+// ErrEncryptionPath is the cause of the error for an invalid path of a client encryption policy. Cosmos DB
+// reports a key that does not exist before such a path.
 var ErrEncryptionPath = errors.New("a path of the client encryption policy is invalid")
 
 func (s *ContainerSpec) validateEncryption() error {
@@ -301,7 +301,8 @@ func (s *ContainerSpec) validateEncryption() error {
 		return fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("The policyFormatVersion '%d' of the client encryption policy is invalid. Choose 1 or 2.", p.FormatVersion))
 	}
-	// Values are encrypted whole, so what counts of a partition key is the property at the top that holds it.
+	// A value is encrypted as a whole, so a partition key path is affected if its top-level property is
+	// encrypted.
 	keys := map[string]bool{"/id": true}
 	for _, path := range s.PartitionKey.ParsedPaths() {
 		if segments := path.Segments(); len(segments) > 0 {
@@ -334,7 +335,7 @@ func (s *ContainerSpec) validateEncryption() error {
 	return nil
 }
 
-// segmentsOf are the segments of a path that has passed checkPath.
+// segmentsOf returns the segments of a path that has passed checkPath.
 func segmentsOf(path string) []string {
 	p, err := jsondoc.ParsePath(path)
 	if err != nil {
@@ -343,7 +344,7 @@ func segmentsOf(path string) []string {
 	return p.Segments()
 }
 
-// checkPath checks a path without wildcards; name is the property that holds it.
+// checkPath checks a path without wildcards. name is the property that contains the path.
 func checkPath(name, path string) error {
 	if _, err := jsondoc.ParsePath(path); err != nil {
 		return &fault.Error{Code: fault.CodeBadRequest, Err: err, Message: fmt.Sprintf(
@@ -352,7 +353,7 @@ func checkPath(name, path string) error {
 	return nil
 }
 
-// checkNew is checkPath for a list: a path may be in it once.
+// checkNew is checkPath for a list in which each path must be unique.
 func checkNew(seen map[string]bool, name, path string) error {
 	if err := checkPath(name, path); err != nil {
 		return err
@@ -366,7 +367,7 @@ func checkNew(seen map[string]bool, name, path string) error {
 	return nil
 }
 
-// PathKey is the one spelling of a path that can be compared; "" for one that is not valid.
+// PathKey returns the canonical form of a path, for comparisons; "" if it is invalid.
 func PathKey(path string) string {
 	p, err := jsondoc.ParsePath(path)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// DefaultThroughput is what a container gets that asks for none and whose database shares none, in RU/s.
+// DefaultThroughput is the throughput in RU/s of a container that specifies none and whose database shares
+// none.
 const DefaultThroughput = 400
 
 // The throughput that Cosmos DB accepts, in RU/s.
@@ -18,35 +19,36 @@ const (
 	maxThroughput = 1_000_000
 )
 
-// RangeThroughput is what one partition range carries at most, in RU/s.
+// RangeThroughput is the maximum throughput of one partition range, in RU/s.
 const RangeThroughput = 10_000
 
-// Throughput is what a container or a database was given, in RU/s. At most one of the two is set; the zero
-// Throughput asks for nothing.
+// Throughput is the throughput of a container or a database, in RU/s. At most one of Manual and Autoscale
+// is set. The zero Throughput means unspecified.
 type Throughput struct {
 	Manual    int `json:"manual,omitempty"`
-	Autoscale int `json:"autoscale,omitempty"` // the most; it scales between a tenth and this
-	// Increment is by how many percent the service would raise an autoscale maximum by itself. It is kept for
-	// clients and changes nothing here; nil: not given.
+	Autoscale int `json:"autoscale,omitempty"` // the maximum; it scales between a tenth of it and this
+	// Increment is by how many percent Cosmos DB would raise an autoscale maximum by itself. It is stored
+	// for clients and has no effect; nil means not given.
 	Increment *int `json:"increment,omitempty"`
-	// Level is the name of a level of performance of old, with which Manual goes; see PerformanceLevel.
+	// Level is the name of a performance level, from the early days of Cosmos DB, that determines Manual;
+	// see PerformanceLevel.
 	Level string `json:"level,omitempty"`
 }
 
-// PerformanceLevel is the throughput of one of Cosmos DB's first levels of performance: S1, S2 or S3. ok
-// reports whether there is one of that name.
+// PerformanceLevel returns the throughput of one of Cosmos DB's original performance levels: S1, S2 or S3.
+// ok reports whether name is one of them.
 func PerformanceLevel(name string) (t Throughput, ok bool) {
 	ru := map[string]int{"S1": 250, "S2": 1000, "S3": 2500}[name]
 	return Throughput{Manual: ru, Level: name}, ru > 0
 }
 
-// IsZero reports whether nothing was asked for.
+// IsZero reports whether no throughput was specified.
 func (t Throughput) IsZero() bool { return t == Throughput{} }
 
-// Most is the throughput, of autoscale the highest that there can be.
+// Most returns the throughput; for autoscale its maximum.
 func (t Throughput) Most() int { return max(t.Manual, t.Autoscale) }
 
-// Validate checks the throughput against what Cosmos DB accepts. The error has CodeBadRequest.
+// Validate checks that Cosmos DB accepts the throughput. The error has CodeBadRequest.
 func (t Throughput) Validate() error {
 	level, known := PerformanceLevel(t.Level)
 	switch {
@@ -78,8 +80,8 @@ func (t Throughput) Validate() error {
 
 func fits(ru, least, step int) bool { return ru >= least && ru <= maxThroughput && ru%step == 0 }
 
-// Ranges is how many partition ranges a new container of this throughput gets: one up to 10,000 RU/s, above
-// that enough for none to carry more than 6,000.
+// Ranges returns how many partition ranges a new container with this throughput gets: one up to 10,000
+// RU/s; above that, enough that none carries more than 6,000.
 func (t Throughput) Ranges() int {
 	const each = 6_000
 	ru := t.Most()

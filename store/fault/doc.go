@@ -1,5 +1,5 @@
-// Package fault is the error of a store: one type, with a Code that says what kind of failure it is.
+// Package fault defines the error type of a store. An Error has a Code for the kind of failure.
 //
-// It lies below all rooms of the store, so that each can say what it means. A wire has one table from codes
-// to its protocol's statuses. No code compares error text.
+// All packages of the store can import it. Each wire protocol has one table from codes to its own statuses.
+// No code compares error text.
 package fault

@@ -2,27 +2,27 @@ package fault
 
 import "errors"
 
-// Code says what kind of failure an Error is. One table at each wire turns it into that protocol's status.
+// Code is the kind of failure of an Error. Each wire protocol has one table from codes to its own statuses.
 type Code uint8
 
-// The codes. A comment names the meaning; the wire decides on numbers.
+// The codes. Their numbers are not sent to clients; each wire protocol has its own.
 const (
-	CodeInternal   Code = iota // a defect in Mayfly or in what it stored
+	CodeInternal   Code = iota // a defect in Mayfly or in its stored data
 	CodeBadRequest             // malformed or refused input
-	// the partition key given does not fit the definition or the document
+	// CodePartitionKeyMismatch: the partition key does not fit the definition or the document.
 	CodePartitionKeyMismatch
-	CodeNotModified         // If-None-Match holds: not a failure, but no item either
+	CodeNotModified         // If-None-Match holds: not a failure, but no item is returned
 	CodeForbidden           // the operation is not allowed here
-	CodeNotFound            // the thing addressed does not exist (or has expired)
-	CodeOwnerNotFound       // what the thing would lie in does not exist
+	CodeNotFound            // the addressed resource does not exist (or has expired)
+	CodeOwnerNotFound       // the owner of the addressed resource does not exist
 	CodeSessionNotAvailable // the session token is ahead of this store
 	CodeConflict            // the id or a unique key is taken
 	CodeRangeGone           // no such partition key range (any more)
 	CodePreconditionFailed  // If-Match or If-None-Match does not hold
 	CodeTooLarge            // a document or request is over its limit
-	// the caller's context ended first, or the time that a request may take
+	// CodeCanceled: the caller's context, or the time limit of the request, ended first.
 	CodeCanceled
-	CodeDiskFull         // no room on disk; reads go on
+	CodeDiskFull         // no space on disk; reads still work
 	CodeUnavailable      // the store is closed or can no longer write
 	CodeCrossPartition   // the query's ranges must be merged by the client
 	CodeThrottled        // the throughput is used up: retry later
@@ -34,7 +34,7 @@ var codeNames = [...]string{"internal", "bad request", "partition key mismatch",
 	"owner not found", "session not available", "conflict", "range gone", "precondition failed", "too large", "canceled",
 	"disk full", "unavailable", "cross partition", "throttled", "failed dependency"}
 
-// String names the code in words.
+// String returns the code in words.
 func (c Code) String() string {
 	if int(c) < len(codeNames) {
 		return codeNames[c]
@@ -42,15 +42,15 @@ func (c Code) String() string {
 	return "unknown"
 }
 
-// Error is the one error type that leaves package store.
+// Error is the only error type that package store returns.
 type Error struct {
 	Code    Code
-	Message string // for the caller; the protocol's own text where clients look for it
-	Hint    string // for the operator: what to do about it; may be empty
+	Message string // for the caller; Cosmos DB's own text if clients look for it
+	Hint    string // for the operator: how to fix it; may be empty
 	Err     error  // the cause, may be nil
 }
 
-// Error returns the message, and the hint where there is one.
+// Error returns the message, followed by the hint if there is one.
 func (e *Error) Error() string {
 	if e.Hint == "" {
 		return e.Message
@@ -61,7 +61,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrorCode tells the Code of err; CodeInternal for another error.
+// ErrorCode returns the Code of err; CodeInternal for an error without one.
 func ErrorCode(err error) Code {
 	if err == nil {
 		return CodeInternal
@@ -73,12 +73,12 @@ func ErrorCode(err error) Code {
 	return CodeInternal
 }
 
-// New makes an Error.
+// New returns an Error with the given code and message.
 func New(c Code, message string) *Error { return &Error{Code: c, Message: message} }
 
-// Owner returns err with CodeOwnerNotFound in the place of CodeNotFound: what does not exist is a resource
-// that another one would lie in. Cosmos DB tells clients so by a substatus, on which they drop what they have
-// cached of the resource.
+// Owner returns err with CodeOwnerNotFound instead of CodeNotFound: the resource that does not exist is the
+// owner of the addressed one. Cosmos DB reports this with a substatus, on which clients drop their cached
+// data of the owner.
 func Owner(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Code == CodeNotFound {

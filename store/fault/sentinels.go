@@ -1,32 +1,32 @@
 package fault
 
-// sentinel is an error that stands for a code: see ErrNotFound.
+// sentinel is an error that represents a code: see ErrNotFound.
 type sentinel Code
 
 func (s sentinel) Error() string { return Code(s).String() }
 
-// The errors by what they mean, for errors.Is. Each stands for all of its Code; what Error
-// adds to that, the message and the hint, differs from case to case.
+// Sentinel errors for errors.Is, one for each kind of failure. Each matches every Error with its Code,
+// whatever the message and the hint.
 var (
 	ErrNotFound           error = sentinel(CodeNotFound)           // it does not exist, or has expired
 	ErrConflict           error = sentinel(CodeConflict)           // the id or a unique key is taken
 	ErrForbidden          error = sentinel(CodeForbidden)          // the operation is not allowed here
 	ErrPreconditionFailed error = sentinel(CodePreconditionFailed) // If-Match or If-None-Match does not hold
-	// If-None-Match holds: what the caller has is right
+	// ErrNotModified: If-None-Match holds, so the caller's version is the present one.
 	ErrNotModified error = sentinel(CodeNotModified)
 	ErrBadRequest  error = sentinel(CodeBadRequest) // malformed or refused input
-	// a document or a request is over its limit
+	// ErrTooLarge: a document or a request exceeds its limit.
 	ErrTooLarge error = sentinel(CodeTooLarge)
-	// the context ended first, or the time was up
+	// ErrCanceled: the context or the time limit ended first.
 	ErrCanceled  error = sentinel(CodeCanceled)
 	ErrThrottled error = sentinel(CodeThrottled) // the throughput is used up: retry later
-	ErrDiskFull  error = sentinel(CodeDiskFull)  // no room on disk; reads go on
-	// closed, restored meanwhile, or no more writes
+	ErrDiskFull  error = sentinel(CodeDiskFull)  // no space on disk; reads still work
+	// ErrUnavailable: the store is closed, was restored meanwhile, or cannot write any more.
 	ErrUnavailable error = sentinel(CodeUnavailable)
 )
 
-// Is tells errors.Is that an error stands for its code. What lies in something that does not exist does not
-// exist either, and a partition key that does not fit is a bad request.
+// Is makes errors.Is match an Error with the sentinel of its code. In addition, a missing owner matches
+// ErrNotFound, and a partition key mismatch matches ErrBadRequest.
 func (e *Error) Is(target error) bool {
 	s, ok := target.(sentinel)
 	if !ok {

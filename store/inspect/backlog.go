@@ -9,18 +9,18 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Backlog is what has expired and is not purged yet.
+// Backlog describes the items that have expired and are not purged yet.
 type Backlog struct {
-	Items int64 // counted up to 100,000 a partition range; leased ones are told from others up to 10,000
-	// Oldest is the seconds since the oldest of them expired, as far as the present policy tells; 0 where
+	Items int64 // counted up to 100,000 per partition range; leased items are excluded up to 10,000
+	// Oldest is how many seconds ago the oldest of them expired, as far as the present policy shows; 0 if
 	// there is none.
 	Oldest int64
 }
 
-// Ghosts counts what has expired in a slot and is not purged, up to a limit. It looks at the first of what
-// lies below the cutoffs, since some of it may be alive by a lease or a younger policy, and takes the rest
-// for dead. While times to live are beginning to count from another property, items that
-// have not been gone over yet are missing.
+// Ghosts counts the items of a range that have expired and are not purged, up to a limit. Some items below
+// the cutoffs may be alive because of a lease or a newer policy, so Ghosts reads the first of them, and
+// counts the rest as expired. During a change of ttlPropertyPath, items that the reindexer has not reached
+// yet may be missing.
 func Ghosts(state *view.State, s *view.Range, r engine.Reader, limit int64) (b Backlog, err error) {
 	items := r.Scan(layout.SlotFamily(s.Scope, layout.FamilyItem), false)
 	g := ghostCount{state: state, s: s, limit: limit, items: items}
@@ -43,7 +43,7 @@ type ghostCount struct {
 	out   Backlog
 }
 
-// walk counts those of one family that lie at or below the cutoff.
+// walk counts the expired items of one family that lie at or below the cutoff.
 func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
 	if g.out.Items >= g.limit {
 		return nil

@@ -8,31 +8,32 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A census goes over the lives of all items of a container: what a dry run and a forecast judge. In a small
-// container it reads every item. In a large one it reads the keys of the families w and x, which hold write
-// times and own deadlines: that is all a default is applied to. What they do not tell are leases and the
-// policy generations of back-dated items. Both matter most for what lies below the cutoffs, so there it looks
-// at the items, up to a number; beyond that it takes them for dead. So the answer about a large container is
-// an estimate as far as it has leases. While times to live are beginning to count from another property those
-// keys do not stand by it, and every item is read in a large one, too.
+// A census visits the lives of all items of a container, for a dry run or a forecast. In a small container
+// it reads every item. In a large one it reads the keys of the families w and x, which hold write times and
+// own deadlines: a default depends on nothing else. These keys do not show leases and the policy
+// generations of back-dated items. Both matter most for items below the cutoffs, so the census reads a
+// limited number of those items, and counts the rest as expired. So the result for a large container with
+// leases is an estimate. During a change of ttlPropertyPath the keys do not match the new path yet, and the
+// census reads every item, even in a large container.
 
-// ExactItems is the size up to which a container is small.
+// ExactItems is the number of items up to which a container is small.
 const ExactItems = 100_000
 
 type census struct {
 	state *view.State
 	r     engine.Reader
 	more  func() bool // counts a step, and reports whether there is time for it
-	limit int64       // items up to which each is looked at
-	whole bool        // every item is looked at, however many there are
+	limit int64       // up to this number of items each of them is read
+	whole bool        // every item is read, whatever their number
 
-	// each is told the life of an item. body reads which one that is.
+	// each receives the life of an item. body reads the item's document.
 	each func(l ttl.Life, body func() ([]byte, error)) error
-	// immortal is told how many items there are besides; nil where they do not matter.
+	// immortal receives the number of items that never expire and were not passed to each; nil if they are
+	// not needed.
 	immortal func(n int64)
 }
 
-// run takes the census. exact reports that it has looked at every item.
+// run takes the census. exact reports whether it has read every item.
 func (n *census) run() (exact bool, err error) {
 	var items int64
 	whole := n.whole || !n.state.Lives.Settled()
@@ -56,7 +57,7 @@ func (n *census) run() (exact bool, err error) {
 	return exact, nil
 }
 
-// scan goes over a range of keys for as long as there is time.
+// scan visits a range of keys until the time is over.
 func (n *census) scan(rg engine.Range, fn func(it engine.Iterator) error) (err error) {
 	it := n.r.Scan(rg, false)
 	for err == nil && it.Next() && n.more() {
@@ -68,7 +69,7 @@ func (n *census) scan(rg engine.Range, fn func(it engine.Iterator) error) (err e
 	return err
 }
 
-// bodies looks at every item of a slot.
+// bodies reads every item of a slot.
 func (n *census) bodies(scope []byte) error {
 	return n.scan(layout.SlotFamily(scope, layout.FamilyItem), func(it engine.Iterator) error {
 		h, body, err := layout.DecodeItem(it.Value())
@@ -79,7 +80,7 @@ func (n *census) bodies(scope []byte) error {
 	})
 }
 
-// keys looks at the keys of a slot's families w and x, and takes all that the feed has more for items that
+// keys reads the keys of a slot's families w and x. It takes the other items of the feed for items that
 // never expire.
 func (n *census) keys(scope []byte) error {
 	inherit, due := n.state.Policy.Cutoffs(n.state.Now)

@@ -1,15 +1,15 @@
-// Package inspect reports of a container what no client of Cosmos DB can ask: when an item dies and why, what
-// a change of the default would do, what is going to expire, and how much there is.
+// Package inspect reports what a client of Cosmos DB cannot ask about a container: when an item expires and
+// why, what a change of the default would do, which items are going to expire, and how much the container
+// holds.
 //
-//	explain.go   Expiry: of one item, alive, dead or gone
+//	explain.go   Expiry: of one item, live, expired or purged
 //	dryrun.go    DryRun: what a change of the default does to the items
 //	forecast.go  Forecast: how many items expire when
 //	usage.go     Usage and RangeStatistics: documents, bytes, large partition keys
-//	backlog.go   Backlog: what has expired and is not purged
-//	census.go    the walk over all lives that a dry run and a forecast judge by
+//	backlog.go   Backlog: items that have expired and are not purged
+//	census.go    the visit of all lives, for a dry run or a forecast
 //
-// Its values are what the methods of store.Container and store.DB answer with. Its functions work on a
-// view.State, one state of a container as plain values, and a snapshot that was made under it; the store
-// calls them, sees to it that what they tell of is durable, and bounds the time that they take. They change
-// nothing.
+// Its types are the results of methods of store.Container and store.DB. Its functions work on a view.State,
+// one state of a container as plain values, and a matching snapshot. Their caller, the store, makes sure
+// that the results are durable and limits the time. The functions change nothing.
 package inspect

@@ -11,19 +11,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TTLEffect says what a change of the default does to an item that is alive.
+// TTLEffect is the effect of a changed default on a live item.
 type TTLEffect uint8
 
-// The effects. Each item that is alive has one.
+// The effects. Each live item has exactly one.
 const (
-	EffectNone     TTLEffect = iota // it expires when it would have, or never as before
+	EffectNone     TTLEffect = iota // it expires at the same time, or never as before
 	EffectDies                      // it expires at once
-	EffectMortal                    // it will expire, and would not have
-	EffectImmortal                  // it will not expire, and would have
-	EffectSooner                    // it will expire, but earlier than it would have
-	EffectLater                     // and later
+	EffectMortal                    // it will expire; it never would have
+	EffectImmortal                  // it will never expire; it would have
+	EffectSooner                    // it expires earlier, but not at once
+	EffectLater                     // it expires later
 
-	// TTLEffects is how many there are.
+	// TTLEffects is the number of effects.
 	TTLEffects
 )
 
@@ -31,54 +31,54 @@ var effectNames = [TTLEffects]string{
 	"unchanged", "diesAtOnce", "becomesMortal", "becomesImmortal", "diesSooner", "diesLater",
 }
 
-// String names the effect.
+// String returns the name of the effect.
 func (e TTLEffect) String() string { return effectNames[e] }
 
-// DeadlineLimits are the upper bounds of the classes of DryRun.After, in seconds from now: at once, within a
-// minute, an hour, a day, a week, a month of 30 days. Two more classes are later than that, and never.
+// DeadlineLimits are the upper bounds of the classes of DryRun.After, in seconds from now: at once, within
+// a minute, an hour, a day, a week, a month of 30 days. Two more classes follow: later, and never.
 var DeadlineLimits = [...]int64{0, 60, 3600, 86400, 7 * 86400, 30 * 86400}
 
-// DryRunOptions say how much a dry run shall tell. The zero value is a good default.
+// DryRunOptions are the options of a dry run. The zero value is a good default.
 type DryRunOptions struct {
-	// Path is the ttlPropertyPath that the container would get with the default, "" for none; nil: it keeps
-	// the one that it has, unless TTL goes off.
+	// Path is the ttlPropertyPath that the container would get together with the default; "" means none. If
+	// Path is nil, the container keeps its own, unless TTL is turned off.
 	Path     *string
 	Examples int   // of each effect, at most; 0: 5, negative: none
-	Exact    int64 // items up to which each is looked at; 0: 100,000
+	Exact    int64 // up to this number of items each of them is read; 0: 100,000
 }
 
-// DryRunExample is an item on which a change has an effect. Moments are seconds since 1970; 0 is never.
+// DryRunExample is an item that a change affects. Moments are seconds since 1970; 0 is never.
 type DryRunExample struct {
 	Partition     definition.PartitionKey
 	ID            string
 	Before, After int64 // when it expires
 }
 
-// DryRunEffect is how many items a change does something to.
+// DryRunEffect is the number of items with one effect, and some of them.
 type DryRunEffect struct {
 	Count    int64
-	Examples []DryRunExample // none of EffectNone
+	Examples []DryRunExample // empty for EffectNone
 }
 
-// DryRun is what a change of a container's default would do now. Nothing has been changed.
+// DryRun is what a change of a container's default would do now. The dry run itself changes nothing.
 type DryRun struct {
-	Now      int64 // the moment for which it holds, of the container's clock
+	Now      int64 // the moment to which the result refers, by the container's clock
 	From, To ttl.Seconds
 	// FromPath and ToPath are the ttlPropertyPath; "" is none.
 	FromPath, ToPath string
-	// Exact reports whether every item was looked at; else leases were not, nor what had expired beyond
-	// 10,000 a partition range.
+	// Exact reports whether every item was read. If not, leases are not taken into account, except those of
+	// the first 10,000 items per partition range that are due.
 	Exact    bool
-	Complete bool  // false: a second was not enough, and all counts are lower bounds
-	Expired  int64 // items that have expired already and are not purged: they stay so
+	Complete bool  // false: the time was too short, and all counts are lower bounds
+	Expired  int64 // items that have expired already and are not purged: they stay expired
 	Effects  [TTLEffects]DryRunEffect
-	// After has the living items by when they expire after the change: see DeadlineLimits.
+	// After counts the live items by when they expire after the change: see DeadlineLimits.
 	After [len(DeadlineLimits) + 2]int64
 }
 
-// DryRunTTL reports what a change of the default of a container would do at the moment of its state, for the
-// store, which has made the snapshot. more counts a step and reports whether there is time for it. An error
-// may be that of the change itself. Complete is the caller's to fill.
+// DryRunTTL reports what a change of a container's default would do at the moment of state. r is a snapshot
+// that matches the state. more counts a step and reports whether there is time for it. The error may be
+// that of the change itself. The caller sets Complete.
 func DryRunTTL(state *view.State, r engine.Reader, next ttl.Seconds, o DryRunOptions, more func() bool) (
 	DryRun, error) {
 	if o.Examples == 0 {
@@ -100,7 +100,7 @@ func DryRunTTL(state *view.State, r engine.Reader, next ttl.Seconds, o DryRunOpt
 	}
 	n := census{state: state, r: r, more: more, limit: o.Exact}
 	policies := [2]ttl.Policy{*state.Policy, state.Policy.With(next, state.Now)}
-	var rebased *view.Era // nil: times to live go on to count from what they do
+	var rebased *view.Era // nil if the ttlPropertyPath does not change
 	if definition.PathKey(d.FromPath) != definition.PathKey(d.ToPath) {
 		basis, err := view.NewBasis(d.ToPath)
 		if err != nil {
@@ -130,7 +130,7 @@ func DryRunTTL(state *view.State, r engine.Reader, next ttl.Seconds, o DryRunOpt
 	return d, err
 }
 
-// judge counts one item by what the two policies, before and after, say of its lives.
+// judge counts one item. p and l are the policy and the item's life before and after the change.
 func (d *DryRun) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition, l [2]ttl.Life, examples int,
 	body func() ([]byte, error)) error {
 	if p[0].Expired(l[0], d.Now) {
@@ -168,7 +168,7 @@ func (d *DryRun) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition,
 	if err != nil {
 		return err
 	}
-	text = bytes.Clone(text) // the key lies in it
+	text = bytes.Clone(text) // the key refers to it
 	e.Examples = append(e.Examples, DryRunExample{
 		Partition: def.Extract(text), ID: jsondoc.Get(text, layout.IDPath).Str(), Before: before, After: after,
 	})

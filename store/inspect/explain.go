@@ -12,82 +12,84 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ItemState says what has become of an item.
+// ItemState is the state of an item.
 type ItemState uint8
 
 // The states, in the order in which an item goes through them.
 const (
-	// StateUnknown: there is no such item, and nothing is left that would tell whether there was one.
+	// StateUnknown: there is no such item, and nothing shows whether there was one.
 	StateUnknown ItemState = iota
 	// StateLive: readers see it.
 	StateLive
-	// StateGhost: it has expired. Nobody sees it, and its id is free, but the reaper has not freed its space
-	// yet.
+	// StateGhost: it has expired. Readers do not see it, and its id is free, but the reaper has not freed
+	// its space yet.
 	StateGhost
 	// StatePurged: it expired and was purged. Only a container that keeps all versions or a log of expiries
-	// knows, for as long as it keeps them.
+	// can report this, as long as it keeps the entries.
 	StatePurged
 )
 
 var stateNames = [...]string{"unknown", "live", "ghost", "purged"}
 
-// String names the state in lower case.
+// String returns the name of the state in lower case.
 func (s ItemState) String() string { return stateNames[s] }
 
-// TTLSource says what decides when an item expires.
+// TTLSource is what determines when an item expires.
 type TTLSource uint8
 
 // The sources.
 const (
-	// SourceOff: the container's TTL is off, and nothing expires, whatever an item's own ttl is.
+	// SourceOff: the container's TTL is off, so nothing expires, even with a ttl of its own.
 	SourceOff TTLSource = iota
 	// SourceItem: the item's own ttl.
 	SourceItem
 	// SourceContainer: the container's default.
 	SourceContainer
-	// SourceFloor: an earlier default, under which the item had expired when it was changed. Expiry is final.
+	// SourceFloor: an earlier default. The item had expired under it when it was changed, and expiry is
+	// final.
 	SourceFloor
-	// SourceLease: the item would have expired before, but a lease is held on it, or was.
+	// SourceLease: without a lease, present or past, the item would have expired earlier.
 	SourceLease
 )
 
 var sourceNames = [...]string{"off", "item", "container", "floor", "lease"}
 
-// String names the source in lower case.
+// String returns the name of the source in lower case.
 func (s TTLSource) String() string { return sourceNames[s] }
 
-// Expiry says when one item expires and why. All moments are seconds since 1970 of the container's
+// Expiry reports when one item expires and why. All moments are seconds since 1970 by the container's
 // clock.
 type Expiry struct {
 	State ItemState
-	Now   int64 // the moment at which this holds
+	Now   int64 // the moment to which the report refers
 
-	// What follows is zero for an item that is unknown; of one that is purged only Timestamp is known, and
-	// PurgedAt or, from the log of expiries, ExpiresAt.
+	// The following fields are zero for an unknown item. A purged item has only Timestamp, and PurgedAt or,
+	// from the log of expiries, ExpiresAt.
 
 	Timestamp int64       // _ts: when it was last written
 	Own       ttl.Seconds // its own ttl
-	// Path is the container's ttlPropertyPath, "" where it has none. Based reports that the item has a number
-	// there, so that its time to live counts from second Base and not from Timestamp.
+	// Path is the container's ttlPropertyPath, "" if it has none. Based reports whether the item has a
+	// number there. If so, its time to live counts from second Base and not from Timestamp.
 	Path  string
 	Based bool
 	Base  int64
-	// TTL is what applies: seconds, ttl.Never, or ttl.Absent where TTL is off, and for SourceFloor.
+	// TTL is the time to live that applies: seconds, ttl.Never, or ttl.Absent if TTL is off or Source is
+	// SourceFloor.
 	TTL    ttl.Seconds
 	Source TTLSource
-	Mortal bool // it expires, or has, at ExpiresAt, unless something changes
-	// ExpiresAt is, of one that an earlier default ended (SourceFloor), the latest moment at which it died.
+	Mortal bool // it expires or has expired at ExpiresAt, unless something changes
+	// ExpiresAt is when it expires. With SourceFloor it is the latest moment at which it can have expired.
 	ExpiresAt  int64
-	LeaseUntil int64 // 0: it has no lease
-	PurgedAt   int64 // 0: not known
+	LeaseUntil int64 // 0 if it has no lease
+	PurgedAt   int64 // 0 if unknown
 
-	ended bool // what its time to live counts from has changed since, and it had expired by then
+	ended bool // it had expired when the container's ttlPropertyPath was changed
 
 	Default          ttl.Seconds // of the container, now
-	DefaultChangedAt int64       // the last change of it, or the container's creation
+	DefaultChangedAt int64       // when it was last changed, or the container was created
 }
 
-// Remaining is for how many seconds the item still lives: 0 where it has expired or does not expire.
+// Remaining returns in how many seconds the item expires; 0 if it has expired or does not expire.
 func (e *Expiry) Remaining() int64 {
 	if !e.Mortal {
 		return 0
@@ -95,7 +97,7 @@ func (e *Expiry) Remaining() int64 {
 	return max(e.ExpiresAt-e.Now, 0)
 }
 
-// Sentence says it for people.
+// Sentence returns the report as an English sentence.
 func (e *Expiry) Sentence() string {
 	switch e.State {
 	case StateUnknown:
@@ -122,7 +124,7 @@ func (e *Expiry) verdict() string {
 	}
 }
 
-// since says from when a time to live counts.
+// since describes the moment from which a time to live counts.
 func (e *Expiry) since() string {
 	switch {
 	case e.Based:
@@ -166,7 +168,7 @@ func (e *Expiry) reason() string {
 	return "the container's time to live is off"
 }
 
-// ExplainLife reports when an item of a container expires. The state is StateLive or StateGhost.
+// ExplainLife reports when an existing item of a container expires. The state is StateLive or StateGhost.
 func ExplainLife(state *view.State, h *layout.Header, body []byte) Expiry {
 	p, l, now := state.Policy, state.Lives.Of(h, body), state.Now
 	e := Expiry{State: StateLive, Now: now, Timestamp: l.TS, Own: l.Own, LeaseUntil: l.LeaseUntil,
@@ -185,7 +187,7 @@ func ExplainLife(state *view.State, h *layout.Header, body []byte) Expiry {
 		e.Source, e.TTL = SourceContainer, p.Default
 	}
 	if l.Own == ttl.Never {
-		e.Source, e.TTL = SourceItem, ttl.Never // whatever the default
+		e.Source, e.TTL = SourceItem, ttl.Never // even if the container has a default
 	}
 	e.ExpiresAt, e.Mortal = p.ExpiresAt(l)
 	free := l
@@ -195,13 +197,13 @@ func ExplainLife(state *view.State, h *layout.Header, body []byte) Expiry {
 	case !mortal:
 	case l.LeaseUntil > at:
 		e.Source = SourceLease
-	case l.Ended || e.TTL <= 0 || at < l.From()+int64(e.TTL): // the policy in force would have let it live
+	case l.Ended || e.TTL <= 0 || at < l.From()+int64(e.TTL): // it would be alive under the present policy
 		e.Source, e.TTL = SourceFloor, ttl.Absent
 	}
 	return e
 }
 
-// Place is where an item lies, or would.
+// Place is the location of an item, which need not exist.
 type Place struct {
 	ID    string
 	EPK   []byte
@@ -209,13 +211,13 @@ type Place struct {
 	Point []byte // its point key
 }
 
-// Explain looks an item up, alive or not. lsn is that of its last write, or of its purge where that is known.
+// Explain looks up an item, live or not. lsn is that of its last write, or of its purge if that is known.
 func Explain(state *view.State, r engine.Reader, p Place) (e Expiry, lsn uint64, err error) {
 	scope := state.RangeOf(p.EPK).Scope
 	h, body, err := itemHead(r, scope, p)
 	switch {
 	case errors.Is(err, engine.ErrNotFound) || err == nil && state.Tombstoned(h, func() []byte { return p.PK }):
-		// Where there is a header, it was deleted with its whole partition key.
+		// If there is a header, the item was deleted with its whole partition key.
 		return explainGone(state, r, scope, p)
 	case err != nil:
 		return Expiry{}, 0, err
@@ -223,8 +225,7 @@ func Explain(state *view.State, r engine.Reader, p Place) (e Expiry, lsn uint64,
 	return ExplainLife(state, &h, body), h.Sequence.LSN(), nil
 }
 
-// itemHead reads the header and the document of the item that a place names; engine.ErrNotFound where there
-// is none.
+// itemHead reads the header and the document of an item. It fails with engine.ErrNotFound if there is none.
 func itemHead(r engine.Reader, scope []byte, p Place) (layout.Header, []byte, error) {
 	v, err := r.Get(p.Point)
 	if err != nil {
@@ -240,8 +241,8 @@ func itemHead(r engine.Reader, scope []byte, p Place) (layout.Header, []byte, er
 	return layout.DecodeItem(v)
 }
 
-// explainGone asks what has become of an item that is not there any more: the feed of all versions, or else
-// the log of expiries.
+// explainGone reports what happened to an item that does not exist any more, from the feed of all versions
+// or else from the log of expiries.
 func explainGone(state *view.State, r engine.Reader, scope []byte, p Place) (
 	e Expiry, lsn uint64, err error) {
 	e = Expiry{Now: state.Now, Path: state.Spec.TTLPropertyPath, Default: state.Policy.Default,
@@ -263,11 +264,11 @@ func explainGone(state *view.State, r engine.Reader, scope []byte, p Place) (
 	return e, 0, nil
 }
 
-// maxEntries is how many entries of a feed or a log are looked at for the last of one item.
+// maxEntries is how many entries of a feed or a log are read to find the last one of an item.
 const maxEntries = 100_000
 
-// LastEntry finds the last entry of an item behind an LSN, in the feed of all versions or in the log of
-// expiries: its kind and its times.
+// LastEntry returns the last entry of an item after an LSN, in the feed of all versions or in the log of
+// expiries: only its kind and its times.
 func LastEntry(r engine.Reader, scope []byte, family byte, p Place, after uint64) (
 	last layout.Expiry, lsn uint64, found bool, err error) {
 	rg := layout.SlotFamily(scope, family)

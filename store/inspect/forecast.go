@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ForecastScale is a step and how many of them a forecast looks ahead by it.
+// ForecastScale is one resolution of a forecast: the length and the number of its steps.
 type ForecastScale struct {
 	Name  string
 	Step  int64 // seconds
@@ -19,26 +19,26 @@ var ForecastScales = [...]ForecastScale{
 }
 
 // Forecast reports when items will expire if nothing changes. All times are in seconds from Now, so that
-// containers whose clocks differ can be taken together.
+// containers with different clocks can be added up.
 type Forecast struct {
-	// Now is the moment from which it looks ahead, since 1970: of the container's clock, or the store's.
+	// Now is the present moment, in seconds since 1970 by the container's clock, or by the store's.
 	Now int64
-	// Exact reports whether every item was looked at; else leases were not, nor what had expired beyond
-	// 10,000 a partition range.
+	// Exact reports whether every item was read. If not, leases are not taken into account, except those of
+	// the first 10,000 items per partition range that are due.
 	Exact    bool
-	Complete bool // false: a second was not enough, and all counts are lower bounds
+	Complete bool // false: the time was too short, and all counts are lower bounds
 
 	Overdue int64 // items that have expired and are not purged
-	Lag     int64 // for how long the oldest of them has been; 0 where there is none
+	Lag     int64 // how many seconds ago the oldest of them expired; 0 if there is none
 	Coming  int64 // items that will expire
-	Next    int64 // in how many seconds the first of them will; 0 where there is none
-	// Ahead has, for each of ForecastScales, the items that will expire in each of its steps: the first is up
-	// to Step seconds from now, the second up to twice as much. What comes behind the last step is in Coming
-	// alone.
+	Next    int64 // in how many seconds the first of them expires; 0 if there is none
+	// Ahead has, for each of ForecastScales, the number of items that will expire in each of its steps. The
+	// first step ends Step seconds from now, the second twice as late. Items that expire after the last
+	// step are counted in Coming only.
 	Ahead [len(ForecastScales)][]int64
 }
 
-// NewForecast is that of no container at all.
+// NewForecast returns the forecast of no containers.
 func NewForecast() Forecast {
 	f := Forecast{Exact: true, Complete: true}
 	for i, s := range ForecastScales {
@@ -47,8 +47,8 @@ func NewForecast() Forecast {
 	return f
 }
 
-// Add looks ahead in one container more, for the store, which has made the snapshot. Now becomes that
-// container's. more counts a step and reports whether there is time for it; Complete is the caller's to fill.
+// Add adds the forecast of one container, from its state and a matching snapshot. Now becomes the moment of
+// that state. more counts a step and reports whether there is time for it. The caller sets Complete.
 func (f *Forecast) Add(state *view.State, r engine.Reader, more func() bool) error {
 	f.Now = state.Now
 	if !state.Policy.Active() {

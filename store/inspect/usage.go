@@ -11,40 +11,38 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Usage reports how much a container holds, items that have expired and are not purged yet included.
+// Usage reports how much a container holds, including items that have expired and are not purged yet.
 type Usage struct {
 	Documents int64
-	Bytes     int64 // of their JSON; beyond 1,000 documents a range an estimate
+	Bytes     int64 // of their JSON; an estimate if a range has more than 1,000 documents
 }
 
-// Limits are the limits of a container, in KB: names and values. They are Cosmos DB's; nothing enforces them.
+// Limits are the limits of a container in Cosmos DB, as names and values in KB. Nothing enforces them.
 const Limits = "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;"
 
-// Text returns how far the Limits are used, in their form.
+// Text returns the usage in the form of Limits.
 func (u Usage) Text() string {
 	kb := strconv.FormatInt((u.Bytes+1023)/1024, 10)
 	return "documentSize=0;documentsSize=" + kb + ";documentsCount=" + strconv.FormatInt(u.Documents, 10) +
 		";collectionSize=" + kb + ";"
 }
 
-// RangeStatistics reports how much a partition range holds, as Usage does, and which partition keys are the
-// largest in it.
+// RangeStatistics reports how much a partition range holds, as Usage does, and its largest partition keys.
 type RangeStatistics struct {
 	Range string // its id
 	Usage
 	Keys int // different partition keys among the documents that were measured
-	// Largest are the partition keys of at least a hundredth of the bytes that were measured, the largest
-	// first.
+	// Largest are the partition keys with at least a hundredth of the measured bytes, the largest first.
 	Largest []KeyStatistics
 }
 
 // KeyStatistics is the share of one partition key in its range.
 type KeyStatistics struct {
 	Key   string // in JSON, as PartitionKey.String writes it
-	Bytes int64  // an estimate, as Usage has it
+	Bytes int64  // an estimate, as in Usage
 }
 
-// Measure reports how much a container holds, for the store, which has made the snapshot.
+// Measure reports how much a container holds. r is a snapshot that matches state.
 func Measure(state *view.State, r engine.Reader) (u Usage, err error) {
 	for i := range state.Ranges {
 		part, err := measure(r, state.Ranges[i].Scope, nil)
@@ -76,8 +74,8 @@ func MeasureRanges(state *view.State, r engine.Reader) ([]RangeStatistics, error
 	return list, nil
 }
 
-// largest lists the keys of a sample, with their bytes, that are worth naming, as large as they are in the
-// whole.
+// largest returns the keys that have at least a hundredth of the bytes of a sample. It extrapolates their
+// sizes to the whole range.
 func largest(sample map[string]int64, whole Usage) (list []KeyStatistics) {
 	var measured int64
 	for _, n := range sample {
@@ -95,10 +93,11 @@ func largest(sample map[string]int64, whole Usage) (list []KeyStatistics) {
 	return list
 }
 
-// usageSample is how many documents of a slot are measured; the rest are taken to be as large on average.
+// usageSample is how many documents of a slot are measured. The average size of the others is assumed to be
+// the same.
 const usageSample = 1000
 
-// measure measures a slot; each, which may be nil, gets the text of every document that is measured.
+// measure measures a slot. each may be nil; otherwise it receives every document that is measured.
 func measure(r engine.Reader, scope []byte, each func(body []byte)) (u Usage, err error) {
 	u.Documents, err = view.Count(r, layout.SlotFamily(scope, layout.FamilyFeed), math.MaxInt64)
 	if err != nil || u.Documents == 0 {
