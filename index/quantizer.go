@@ -23,9 +23,9 @@ import (
 //   - Each element is quantized to a few bits: to the middle of one of 2^bits steps, whose width is the best
 //     for a normal distribution. 3 bits lose about 4 % of the square of a vector, 1 bit 36 %.
 //   - Let c be the vector of a code, o the original vector and q the vector of the query. o·q is estimated
-//     by c·q * o·o / o·c. The estimate has no bias. Its error is a sum over the part of o that the code has
-//     lost, whose direction is independent of q, so the error is about normally distributed too. Its standard
-//     deviation is |o| |q| sqrt((1 - r²) / (r² (dimensions-1))), where r is the cosine of o and c.
+//     by c·q * o·o / o·c. The estimate has no bias. Its error is a sum over the part of o that the code
+//     has lost, whose direction is independent of q, so the error is about normally distributed too. Its
+//     standard deviation is |o| |q| sqrt((1 - r²) / (r² (dimensions-1))), where r is the cosine of o and c.
 //
 // The returned bound is five standard deviations. One estimate in two million exceeds it; its document
 // may then be ranked too low. In few dimensions no error can be that large, and the bound is exact.

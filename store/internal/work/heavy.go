@@ -135,7 +135,7 @@ type HeavyQuery struct {
 	placed, runs bool
 	since        time.Duration // start of the turn, by elapsed
 	work         *priority.Work
-	BegunAnew    bool // the query has been restarted, or must not be
+	BegunAnew    bool // the query has been restarted, or must not be restarted
 }
 
 // Run runs fn, which calls Turn repeatedly. The query may continue in another call of Run. If the query
