@@ -40,8 +40,8 @@
 //
 //	x, err := index.NewIndexer(index.Definition{Policy: policy}, nil)
 //	entries := x.Entries(nil, body, ts)
-//	key, exact := x.Term(index.PathTo(path), doc.StringValue("open"))     // c.status = "open"
-//	lo, hi, exact := x.Range(index.PathTo(path), index.Greater, doc.NumberValue(5))
+//	key, exact := x.Term(index.PathTo(path), jsondoc.StringValue("open"))     // c.status = "open"
+//	lo, hi, exact := x.Range(index.PathTo(path), index.Greater, jsondoc.NumberValue(5))
 //
 // key.go draws the keys. terms.go explains how values are cut, composite.go how several values become one
 // key, and indexer_shape.go how documents that lack a path are found.

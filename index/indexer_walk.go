@@ -38,7 +38,7 @@ func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte,
 type walk struct {
 	x      *Indexer
 	keys   []byte
-	extra  []byte // values of entries
+	extra  []byte // values of the entries
 	steps  []byte // the text of the current path
 	depth  int    // number of steps in the current path
 	enters int    // number of arrays that the current path enters

@@ -21,7 +21,7 @@ import (
 //	| i | path | V |          vector                                        -> its numbers
 //	| i | path | C |          code of a vector                              -> see Quantizer
 //	| i | P    | shape |      the set of paths that a document has
-//	| i | Q    | shape |      what paths a shape has; one entry for the whole index, with document 0
+//	| i | Q    | shape |      the paths of a shape; one entry for the whole index, with document 0
 //	| o | composite | terms | one term for each path of a composite index
 //	+---+------+---+------+
 //

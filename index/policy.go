@@ -76,7 +76,7 @@ type VectorPath struct {
 	Path string `json:"path"` // a plain path
 	// flat, quantizedFlat or diskANN
 	Type string `json:"type"`
-	// product or spherical; kept for clients
+	// product or spherical; stored for clients, but has no effect
 	QuantizerType          string   `json:"quantizerType,omitempty"`
 	QuantizationByteSize   *int     `json:"quantizationByteSize,omitempty"`   // nil: not given
 	IndexingSearchListSize *int     `json:"indexingSearchListSize,omitempty"` // nil: not given

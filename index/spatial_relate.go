@@ -59,7 +59,7 @@ func (g *Geometry) Within(o *Geometry) bool {
 	return true
 }
 
-// coversPolygon reports whether part has no point outside of the polygon.
+// coversPolygon reports whether no point of part lies outside of the polygon.
 func (g *polygon) coversPolygon(planar bool, part polygon) bool {
 	if !g.coversPath(planar, part.outer.path) {
 		return false

@@ -9,9 +9,9 @@ import (
 // false field changes nothing.
 type Change struct {
 	Real    bool           // to the system's time, and running with it
-	Set     *time.Time     // to this moment
+	Set     *time.Time     // to this time
 	Advance *time.Duration // by this duration; not negative
-	Rate    *float64       // to this many times the speed of the system's clock, up to MaxRate; 0 stops it
+	Rate    *float64       // to this multiple of the speed of the system's clock, up to MaxRate; 0 stops it
 	Freeze  *bool          // true stops the clock; false lets a stopped clock continue from its time
 }
 

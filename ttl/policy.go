@@ -13,7 +13,7 @@ type Life struct {
 	TS         int64   // _ts: the second of the last write, or the time that an import set
 	Own        Seconds // the item's own ttl; a value that ParseItem never returns counts as Absent
 	Generation uint32  // Policy.Generation at that write
-	LeaseUntil int64   // a lease is held before this second; 0 is no lease
+	LeaseUntil int64   // a lease is held before this second; 0: no lease
 
 	Base int64
 	// Based means that the item's time to live counts from second Base and not from TS.
@@ -148,7 +148,7 @@ func (l *Life) IndexEntry() (own bool, second int64, ok bool) {
 	}
 }
 
-// FirstSecond is the lowest second in an index of expiry.
+// FirstSecond is the lowest second in an expiry index.
 const FirstSecond = 1
 
 // Cutoffs returns how far an expiry index must be read at second now. An item that inherits the default

@@ -71,7 +71,7 @@ func (o *ReaperOptions) ensureDefaults() {
 
 // ReaperMetrics are the counters of a Reaper since it was opened, including the work of SweepNow.
 type ReaperMetrics struct {
-	Purged    uint64    // items
+	Purged    uint64    // items purged
 	Rounds    uint64    // finished rounds
 	Errors    uint64    // batches and listings that failed
 	LastRound time.Time // end of the last round, on Clock; zero before the first
@@ -118,12 +118,12 @@ type Reaper struct {
 
 	life    context.Context // ends with Close
 	end     context.CancelFunc
-	running sync.WaitGroup // the loop, and calls of SweepNow
+	running sync.WaitGroup // the loop, and calls of SweepNow and Do
 	nudge   chan struct{}  // capacity 1
 	turn    chan struct{}  // capacity 1; its sender may call the sweeper and owns visits
 	visits  map[Range]visit
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	closed  bool
 	halt    context.CancelFunc // stops the running round, or nil
 	metrics ReaperMetrics

@@ -9,7 +9,7 @@ import (
 
 // A visit is the state of a range that is kept from one round to the next.
 type visit struct {
-	clock Clock // of the range
+	clock Clock // clock of the range
 	// on clock: no expiry is expected before; zero if more items are due
 	idleUntil time.Time
 	failures  int       // consecutive

@@ -27,14 +27,14 @@ const maxToken = 64
 // An InvalidError is the error for an invalid ttl of an item. Its text is Cosmos DB's, which clients
 // print and compare.
 type InvalidError struct {
-	Token string // the JSON token as sent, cut after 64 bytes
+	Token string // the JSON token as sent, cut to 64 bytes
 }
 
 func (e *InvalidError) Error() string { return invalidText("ttl", e.Token) }
 
 // An InvalidDefaultError is the error for an invalid default time to live of a container.
 type InvalidDefaultError struct {
-	Token string // the JSON token as sent, cut after 64 bytes
+	Token string // the JSON token as sent, cut to 64 bytes
 }
 
 func (e *InvalidDefaultError) Error() string { return invalidText("defaultTtl", e.Token) }

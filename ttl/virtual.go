@@ -30,7 +30,7 @@ type Virtual struct {
 	mu      sync.Mutex
 	base    Clock
 	state   State
-	waiters []*waiter // by deadline
+	waiters []*waiter // sorted by deadline
 	disarm  func()    // stops the timer of the base, or nil
 }
 
@@ -207,7 +207,7 @@ func checkRate(rate float64) error {
 	if rate >= 0 && rate <= MaxRate {
 		return nil
 	}
-	return &RateError{rate} // NaN, too
+	return &RateError{rate} // also for NaN
 }
 
 // now returns the clock's time. The caller holds the lock.

@@ -27,7 +27,7 @@ func Container(state *view.State, limits jsondoc.Limits, r engine.Reader, report
 // checker checks one container over one snapshot.
 type checker struct {
 	state   *view.State
-	limits  jsondoc.Limits // of stored documents
+	limits  jsondoc.Limits // limits of stored documents
 	r       engine.Reader
 	report  func(error) bool
 	stopped bool

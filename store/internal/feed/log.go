@@ -68,8 +68,8 @@ func KeepsLog(state *view.State) error {
 
 // LogReader fills one page of the log of expiries.
 type LogReader struct {
-	Owner  value.Owner   // of the items
-	Ranges []*view.Range // of the container
+	Owner  value.Owner   // owner of the items
+	Ranges []*view.Range // the container's ranges
 	At     []uint64      // per range: the sequence after which to read; Fill advances it
 	Share  int           // maximum number of entries per range, so that no range fills the whole page
 	Page   LogPage

@@ -32,7 +32,7 @@ import (
 // Mode selects what a change feed returns.
 type Mode uint8
 
-// The two modes.
+// The modes.
 const (
 	// LatestVersions returns each item once, as of its last write; deletes are not returned.
 	LatestVersions Mode = iota
@@ -85,13 +85,13 @@ type Page struct {
 
 // Reader fills one page of a change feed, range after range.
 type Reader struct {
-	Owner value.Owner // of the items
+	Owner value.Owner // owner of the items
 	Mode  Mode
 	Start Start
 	Limit int // maximum number of changes per page
 
 	Page  Page
-	Bytes int   // of the documents in the page
+	Bytes int   // total size of the documents in the page
 	since int64 // changes of this second and before are skipped
 	full  bool
 	until layout.Sequence // if full: the last sequence of the transaction that the page must not cut
@@ -209,7 +209,7 @@ func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err er
 		}
 		r.e.EPK = nil // it is valid only until the iterator moves
 		if f.past(r.seq) {
-			r.wanted = false // it ends the page, and begins the next one
+			r.wanted = false // the entry ends this page and begins the next one
 			f.rows = append(f.rows, r)
 			return false, nil
 		}
@@ -224,7 +224,7 @@ func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err er
 // the page has ended.
 func (f *Reader) addRows(src *scan.Source, at *layout.Sequence) (ended bool, err error) {
 	rows := f.rows
-	pass := func() { // the entries that are not wanted
+	pass := func() { // skips the entries that are not wanted
 		for ; len(rows) > 0 && !ended && !rows[0].wanted; rows = rows[1:] {
 			ended = f.reach(rows[0].seq, at)
 		}

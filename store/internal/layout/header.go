@@ -30,7 +30,7 @@ type Header struct {
 	Life     ttl.Life
 	EPK      []byte
 
-	Announced bool // its expiry is in the log of expiries: see events.go
+	Announced bool // its expiry is in the log of expiries: see store/events.go
 	Renamed   bool // it has had another id: a reader that found it by id must compare the id
 	Plain     bool // it was written without system properties: see store.WriteOptions
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// All keys of the store are built here and nowhere else. Numbers are big-endian, so that byte order is
-// numeric order. Text is escaped (00 becomes 00 FF, the end is 00 01), so that no text is a prefix of
-// another's encoding and byte order is the order of the text.
+// All keys of the store are built in this package. Numbers are big-endian, so that byte order is numeric
+// order. Text is escaped (00 becomes 00 FF, the end is 00 01), so that no encoded text is a prefix of
+// another and byte order is the order of the text.
 //
 // The first byte separates the two halves of the key space: 00 is the catalog, 80 and above is a
 // container, because a container id has its top bit set.
@@ -25,25 +25,25 @@ import (
 //	+-----+------+---+-----+
 //	| cid | slot | d | rid |             the item: header, then the JSON body
 //	| cid | slot | f | seq |             latest-version change feed
-//	| cid | slot | v | seq |             change feed of all versions and deletes, where the container keeps one
-//	| cid | slot | e | seq |             log of expiries, where the container keeps one
+//	| cid | slot | v | seq |             change feed of all versions and deletes, if the container keeps one
+//	| cid | slot | e | seq |             log of expiries, if the container keeps one
 //	| cid | slot | w | _ts | rid |       items without a ttl, by the second from which their life counts
 //	| cid | slot | x | due | rid |       items with a ttl of their own, by deadline
-//	| cid | slot | i | ...  | rid |      index entries: package index draws what stands before the rid
-//	| cid | slot | o | ...  | rid |      those of composite indexes
+//	| cid | slot | i | ...  | rid |      index entries: package index defines the part before the rid
+//	| cid | slot | o | ...  | rid |      entries of composite indexes
 //	| cid | slot | s |                   first LSN not to be issued yet (the engine's)
 //	| cid | slot | M |                   version of the container's state (the engine's)
-//	| cid | slot | h |                   how far a purge has swept
-//	| cid | slot | g |                   how far documents have been indexed anew (a hint)
+//	| cid | slot | h |                   progress of a purge
+//	| cid | slot | g |                   progress of indexing documents anew (a hint)
 //	| cid | slot | l |                   when a lease was last given or ended
 //	+-----+------+---+-----+
 //	   4     2     1    8      8
 //
 //	+-----+---+-----+----+----------------+
-//	| cid | p | epk | pk | id             |   -> rid: what a point read looks up first
+//	| cid | p | epk | pk | id             |   -> rid: the first look-up of a point read
 //	| cid | k | epk | pk | rid            |   one logical partition in rid order, and each prefix of a hierarchical key
 //	| cid | u | pk  | constraint | values |   -> rid: unique keys
-//	| cid | b | epk | pk |                    -> LSN: all of this partition key at or below it is deleted
+//	| cid | b | epk | pk |                    -> LSN: items of this partition key at or below it are deleted
 //	| cid | a |                               -> second: the container was last used then, or before
 //	| cid | c | webhook |                     -> position in the log of expiries that its endpoint has confirmed
 //	+-----+---+-----+----+----------------+

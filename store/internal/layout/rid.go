@@ -16,7 +16,7 @@ import (
 //	permission 16 bytes: the user's, then a number of 64 bits, little-endian
 //	key        16 bytes: the database's, then 4 zeros, the key's number and a type of 32 bits each, little-endian
 //	child      16 bytes: the container's, then 64 bits, little-endian; the top 4 bits are the type
-//	offer       3 bytes of its number, little-endian; all 4 where it needs them
+//	offer       3 bytes of its number, little-endian; 4 bytes if the number needs them
 //
 // The 64 bits of an item are its storage rid: type 0, the slot in which it was created (12 bits), the
 // sequence with which it was created (48 bits). It never changes. In a slot its numeric order is the

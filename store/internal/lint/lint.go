@@ -13,16 +13,16 @@ import (
 
 // Case is the last write that broke a rule.
 type Case struct {
-	Key value.Key   // of the item
+	Key value.Key   // key of the item
 	TTL ttl.Seconds // the item's own; ttl.Absent: it has none
-	At  int64       // its _ts
+	At  int64       // _ts of the item
 }
 
 // Count is the number of writes since Open that broke a rule.
 type Count struct {
 	Rule  definition.Lint // exactly one rule
 	Count uint64
-	Last  *Case // nil where Count is 0
+	Last  *Case // nil if Count is 0
 }
 
 // Book counts, per rule, the writes of a container that broke it.

@@ -30,7 +30,7 @@ type function struct {
 	*script.Function
 	resource resource.Resource
 	longest  time.Duration
-	err      error // of its last call
+	err      error // error of the last call
 }
 
 // Functions returns the functions for one run of a query.

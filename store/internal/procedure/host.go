@@ -31,7 +31,7 @@ type Transaction interface {
 
 // Host is the container as seen by a stored procedure or a trigger.
 type Host struct {
-	Charge float64 // RU so far
+	Charge float64 // charge in RU so far
 
 	run  *Runner
 	t    Transaction

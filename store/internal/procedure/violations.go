@@ -31,7 +31,7 @@ type scriptVersion struct{ rid, etag, id string }
 // Violations counts the violations of limits by the scripts of a container.
 type Violations struct {
 	mu sync.Mutex
-	of map[string]violator // by rid
+	of map[string]violator // keyed by rid
 }
 
 // violator is the violation count of a version of a script.

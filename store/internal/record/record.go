@@ -79,7 +79,7 @@ type Range struct {
 type Offer struct {
 	Num      uint32                `json:"num"`
 	Database uint32                `json:"database"`
-	CID      uint32                `json:"cid,omitempty"` // 0: the database's own
+	CID      uint32                `json:"cid,omitempty"` // 0: the throughput of the database itself
 	TS       int64                 `json:"ts"`
 	LSN      uint64                `json:"lsn"`
 	Asked    definition.Throughput `json:"throughput"`
@@ -172,7 +172,7 @@ type Split struct {
 // ExpiryLog is the part of a container's record that exists while the container keeps a log of expiries.
 type ExpiryLog struct {
 	Since  int64      `json:"since"`  // the second in which the log began
-	Policy ttl.Policy `json:"policy"` // the expiry policy then
+	Policy ttl.Policy `json:"policy"` // the expiry policy in that second
 }
 
 // Knows reports whether an item that has expired now had already expired when the log began. p is the
@@ -184,7 +184,7 @@ func (rec *ExpiryLog) Knows(l ttl.Life, p *ttl.Policy) bool {
 	case p.BasedAt > 0 && rec.Policy.BasedAt < p.BasedAt:
 		return false // it was live when times to live began to count from another property, which was later
 	case l.Based && l.TS >= rec.Since:
-		return false // it was written later
+		return false // it was written after the log began
 	default:
 		return rec.Policy.Expired(l, rec.Since)
 	}

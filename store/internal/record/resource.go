@@ -62,7 +62,7 @@ type Resource struct {
 
 // Members are the members of one family, kept in memory.
 type Members struct {
-	List  []*Resource // by number
+	List  []*Resource // sorted by Num
 	Names map[string]*Resource
 }
 

@@ -22,7 +22,7 @@ type Grant struct {
 	Container string // resource id
 	// "docs", "sprocs", "triggers" or "udfs" for a child; empty for the container itself
 	Type      string
-	ID        string                  // of the child; empty where RID is given
+	ID        string                  // of the child; empty if RID is set
 	RID       string                  // of the child
 	Partition definition.PartitionKey // if set, only this partition key
 }

@@ -64,7 +64,7 @@ func (s Set) Forget(families []record.Family) {
 
 // Catalog is the catalog that small resources are part of.
 type Catalog interface {
-	Lock(ctx context.Context) error // for one change
+	Lock(ctx context.Context) error // held for one change
 	Unlock()
 	Change(ctx context.Context, fn func(*host.Change) error) error // a transaction; the caller holds Lock
 	Resources() Set                                                // the caller holds Lock or Guard

@@ -22,13 +22,13 @@ type Source struct {
 	Range  *view.Range
 	Span   *Span
 	Reader engine.Reader
-	Watch  *work.Stopwatch // bounds what is read through Reader
+	Watch  *work.Stopwatch // limits the reads through Reader
 
 	At   engine.Position // the range's position at this snapshot
 	Seen uint64          // the highest LSN returned from the range; 0: none
 
-	items   engine.Iterator // of Fetch; nil before the first
-	entries engine.Iterator // of Value; nil before the first
+	items   engine.Iterator // iterator of Fetch; nil before the first call
+	entries engine.Iterator // iterator of Value; nil before the first call
 	fetched Row
 	key     []byte // scratch
 	scratch []byte

@@ -32,7 +32,7 @@ func (s *Source) Version() (version string, ok bool, err error) {
 	}
 	dead := fnv.New64a()
 	ok, err = s.eachDead(view.MaxGhosts, func(rid uint64) {
-		_, _ = dead.Write(layout.Number(rid)) // a hash does not fail
+		_, _ = dead.Write(layout.Number(rid)) // a hash never returns an error
 	})
 	if err != nil || !ok {
 		return "", false, err

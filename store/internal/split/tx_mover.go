@@ -50,7 +50,7 @@ type Half struct {
 // Shape is the hash that names a shape.
 type Shape = [index.ShapeSize]byte
 
-// Container is the container of the range that is split.
+// Container is the container whose range is split.
 type Container interface {
 	View(ctx context.Context, fn func(engine.Reader) error) error
 	// Write runs one transaction in scopes, inside the gate unless the caller has shut it. It returns

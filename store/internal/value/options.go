@@ -52,7 +52,7 @@ type SessionPosition struct {
 type Receipt struct {
 	Range    string  // id of the partition range that served; empty if none was reached
 	LSN      uint64  // the range's position after the operation, for the session token
-	Charge   float64 // RU
+	Charge   float64 // in RU
 	Inserted bool    // an upsert created the item
 	// the JSON by which a post-trigger replaced the document in the response, or nil
 	Reply []byte

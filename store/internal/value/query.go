@@ -55,7 +55,7 @@ type QueryPage struct {
 	Continuation string   // empty on the last page
 	Stats        query.Stats
 	Indexes      query.IndexUse
-	Plan         string // with QueryRequest.Explain
+	Plan         string // set if QueryRequest.Explain is set
 	// Ordered reports whether the rows are sorted by an ORDER BY. Descending reports whether its first
 	// key is DESC: rows with equal values then come newest first.
 	Ordered, Descending bool

@@ -26,19 +26,19 @@ type State struct {
 	Now            int64            // seconds since 1970
 	Terms          *index.Indexer   // of Spec; it relies only on what Olders index too
 	Olders         []*index.Indexer // policies by which documents may still be indexed
-	Ranges         []Range          // by effective partition key
+	Ranges         []Range          // sorted by effective partition key
 	Tombstones     map[string]uint64
 	Copies         []uint16 // slots into which a split copies; they are not read
 
 	Versions int64 // how many seconds all versions are kept; 0: not kept
 	Expiries int64 // how many seconds expiries are kept in the log; 0: not kept
-	Logs     bool  // there is a log of expiries
+	Logs     bool  // the container has a log of expiries
 }
 
 // Range is a partition range and the slot of its items.
 type Range struct {
 	ID       string
-	Number   uint16   // of its slot
+	Number   uint16   // number of the slot
 	Scope    []byte   // the prefix of the slot's keys
 	Min, Max []byte   // effective partition keys; an empty Max has no upper bound
 	Parents  []string // ids of the ranges that it was split from
@@ -110,8 +110,8 @@ func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
 const MaxGhosts = 10_000
 
 // KeyLife returns a life that a policy treats like the life of the item whose key in family w or x holds
-// second. The key does not hold the item's own ttl, but only the sum of base and ttl matters. The life is
-// of the first policy's generation, so every floor at or above it counts as expired.
+// second. The key does not hold the item's own ttl, but only the sum of base and ttl matters. The life
+// has the first policy's generation, so it has expired by every floor at or above it.
 func KeyLife(family byte, second int64) ttl.Life {
 	if family == layout.FamilyDeadline {
 		return ttl.Life{TS: second - 1, Own: 1}

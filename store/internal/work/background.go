@@ -27,7 +27,7 @@ type Background struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 	nudge   chan struct{} // capacity 1
-	Turn    sync.Mutex    // one pass at a time
+	Turn    sync.Mutex    // held during a pass: one pass at a time
 }
 
 // Start starts the goroutine with a first pass. Close must be called before anything that work needs is

@@ -131,7 +131,7 @@ func (w *Heavy) Query(elapsed func() time.Duration, limit time.Duration) HeavyQu
 type HeavyQuery struct {
 	all          *Heavy
 	elapsed      func() time.Duration
-	limit        time.Duration // of elapsed
+	limit        time.Duration // maximum of elapsed
 	placed, runs bool
 	since        time.Duration // start of the turn, by elapsed
 	work         *priority.Work

@@ -20,7 +20,7 @@ type Plans struct {
 type planKey struct {
 	terms      *index.Indexer
 	text       string
-	parameters string // with their values
+	parameters string // the parameters with their values
 	types      string // or only with their types: then the plan was made for one query of these types
 }
 

@@ -18,7 +18,7 @@ type Stopwatch struct {
 	Elapsed func() time.Duration // real time since the scan began; nil: only the context ends it
 	Limit   time.Duration        // elapsed time after which the scan fails; 0: none
 	Budget  time.Duration        // elapsed time after which a resumable scan ends; 0: none
-	n       int64                // steps
+	n       int64                // number of steps so far
 	Late    bool                 // Budget is used up
 	err     error                // why the scan has ended
 }

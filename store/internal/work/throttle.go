@@ -15,7 +15,7 @@ import (
 type RequestBudget struct {
 	mu    sync.Mutex
 	spent float64   // RU that have not been refilled yet
-	at    time.Time // of the last refill
+	at    time.Time // time of the last refill
 }
 
 // refill adds the units of the time since the last refill. The caller holds mu.
