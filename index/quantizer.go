@@ -27,7 +27,7 @@ import (
 //     has lost, whose direction is independent of q, so the error is about normally distributed too. Its
 //     standard deviation is |o| |q| sqrt((1 - r²) / (r² (dimensions-1))), where r is the cosine of o and c.
 //
-// The returned bound is five standard deviations. One estimate in two million exceeds it; its document
+// The bound from Estimate is five standard deviations. One estimate in two million exceeds it; its document
 // may then be ranked too low. In few dimensions no error can be that large, and the bound is exact.
 //
 //	+--------+-------+--------+---------+---------+-----+

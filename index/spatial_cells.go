@@ -275,8 +275,9 @@ func (c *coverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 	return rect, finite
 }
 
-// nearRect reports whether a rectangle is within reach. It may also return true for a rectangle slightly
-// out of reach of a corner. finite is the part of it inside the bounding box.
+// nearRect reports whether a rectangle is within reach. The corners of the widened rectangle are not
+// rounded off, so it may also return true for a rectangle that is slightly out of reach diagonally.
+// finite is the part of the rectangle inside the bounding box.
 func (c *coverer) nearRect(rect, finite r2.Rect) bool {
 	if center := finite.Center(); c.g.covers(s2.Point{Vector: r3.Vector{X: center.X, Y: center.Y}}) {
 		return true

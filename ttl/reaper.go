@@ -41,7 +41,7 @@ type Sweeper interface {
 type ReaperOptions struct {
 	Clock    Clock         // decides when to sweep again in ranges without an own clock; default Real
 	Pace     Clock         // real time, for pauses and backoff; default Real
-	Interval time.Duration // between the starts of two rounds, on Clock; default 1 s
+	Interval time.Duration // between two rounds, on Clock; default 1 s
 	Batch    int           // maximum number of items per batch; default 32
 	Load     func() int    // number of foreground operations in flight; default: always 0
 	OnError  func(error)   // called with the loop's errors, a *RangeError if a range failed; default: none

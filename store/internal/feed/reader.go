@@ -22,7 +22,7 @@ import (
 // by a partition tombstone are skipped, as in every read.
 //
 // The feed of all versions and deletes (family v) has an entry for each change inside the container's
-// retention; see version.
+// retention; see layout.Version.
 //
 // A page returns only durable changes. Leaving out entries that are not durable would not be enough: a
 // replace that is visible but not durable has already removed the old entry of its item, and a crash

@@ -68,7 +68,7 @@ type Catalog interface {
 	Unlock()
 	Change(ctx context.Context, fn func(*host.Change) error) error // a transaction; the caller holds Lock
 	Resources() Set                                                // the caller holds Lock or Guard
-	Guard() *sync.RWMutex                                          // guards the memory; taken after Lock
+	Guard() *sync.RWMutex                                          // guards Resources; taken after Lock
 }
 
 // Owner is the database or the container that resources belong to.

@@ -54,8 +54,8 @@ func (m *Memory) Give(n int64) { m.room.Release(n) }
 
 // TakeLarge takes n bytes for one message that may be larger than a share. Half of the memory is
 // available for such messages. They wait for one another before they wait for the whole budget, so that
-// small requests do not queue behind several of them. A message of more than that half takes all of the
-// half.
+// no other request waits behind a large message that waits for another one. A message of more than that
+// half takes all of the half.
 func (m *Memory) TakeLarge(ctx context.Context, n int64) error {
 	n = min(n, m.most/2)
 	if err := m.large.Acquire(ctx, n); err != nil {
