@@ -62,8 +62,8 @@ type SpatialPath struct {
 	Box   *Box     `json:"boundingBox,omitempty"`
 }
 
-// Box bounds the plane that a spatial index covers. It is required in containers of type geometry and not
-// allowed in others.
+// Box bounds the plane that a spatial index covers. It is required in containers whose geospatialConfig
+// is Geometry and not allowed in others.
 type Box struct {
 	XMin float64 `json:"xmin"`
 	YMin float64 `json:"ymin"`
@@ -128,7 +128,8 @@ type policyJSON struct {
 	FullText  []FullTextPath    `json:"fullTextIndexes,omitempty"`
 }
 
-// UnmarshalJSON implements Parse. It leaves p unchanged if the text is null.
+// UnmarshalJSON implements json.Unmarshaler with the rules of Parse. It leaves p unchanged if the text is
+// null.
 func (p *Policy) UnmarshalJSON(raw []byte) error {
 	if err := strictObject(raw); err != nil || isNull(raw) {
 		return err

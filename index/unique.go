@@ -85,7 +85,8 @@ func ParseUniqueKeys(raw []byte) (UniqueKeys, error) {
 	return u, nil
 }
 
-// UnmarshalJSON implements ParseUniqueKeys. It leaves u unchanged if the text is null.
+// UnmarshalJSON implements json.Unmarshaler with the rules of ParseUniqueKeys. It leaves u unchanged if
+// the text is null.
 func (u *UniqueKeys) UnmarshalJSON(raw []byte) error {
 	if err := strictObject(raw); err != nil || isNull(raw) {
 		return err

@@ -59,7 +59,8 @@ func (f floors) kills(generation uint32, ts int64, own Seconds) bool {
 	return i < len(f) && ts <= f[i].At-int64(own)
 }
 
-// valid reports whether f is sorted as described and belongs to a policy of the given generation.
+// valid reports whether f has the order that the type requires and belongs to a policy of the given
+// generation.
 func (f floors) valid(generation uint32) bool {
 	for i, fl := range f {
 		if fl.Before > generation || i > 0 && (fl.Before <= f[i-1].Before || fl.At >= f[i-1].At) {

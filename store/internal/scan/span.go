@@ -89,8 +89,9 @@ func (sp *Span) ofPartition(state *view.State, only *view.Range) {
 	}
 }
 
-// partOfContainer is hashed for every scope that is not the whole container. All such scopes have the
-// same hash, so a continuation of a range of EPKs is also valid for a partition key in that range.
+// partOfContainer is hashed for every scope that is not the whole container. All such scopes of a
+// container have the same hash, so a continuation of a range of EPKs is also valid for a partition key in
+// that range.
 const partOfContainer = "a part"
 
 // behindPrefix returns an EPK above all EPKs that begin with epk, the EPK of a prefix of a hierarchical
