@@ -9,20 +9,20 @@ import (
 	"github.com/mayflydb/mayfly/internal/prefix"
 )
 
-// A composite index has one entry for each document: the terms of its paths, one after the other. A path that
-// the document lacks has a term, too, so every document is in every composite index exactly once. Arrays and
-// objects have their whole encoding, cut like a long string. The bytes of a descending path are complemented,
-// which turns the order round and leaves no term the beginning of another.
+// A composite index has one entry per document: the terms of its paths, one after the other. A path that
+// the document lacks has a term, too, so every document has exactly one entry in every composite index.
+// The term of an array or an object is its whole encoding, cut like a long string. The bytes of a
+// descending path are complemented. That reverses the order, and no term is a prefix of another.
 //
-// An index is known in keys by 8 bytes of the SHA-256 of its definition, not by its number in the policy: a
-// policy that changes around it leaves its entries good.
+// In keys an index is identified by 8 bytes of the SHA-256 of its definition, not by its number in the
+// policy. So its entries stay valid when other parts of the policy change.
 const compositeIDSize = 8
 
 // Composite is one composite index.
 type Composite struct {
 	Keys []CompositeKey
-	// Ready reports whether the index holds all documents. While documents are still being indexed anew it
-	// may be part of the policy without being of use.
+	// Ready reports whether the index contains all documents. While documents are being indexed anew, an
+	// index of the policy may not be ready; it must not be used then.
 	Ready bool
 
 	id [compositeIDSize]byte
@@ -51,7 +51,7 @@ func newComposite(paths []CompositePath) (*Composite, error) {
 	return c, nil
 }
 
-// String returns the key as index metrics write it: /a/b ASC.
+// String returns the key in the form of index metrics: /a/b ASC.
 func (k CompositeKey) String() string {
 	if k.Descending {
 		return k.Path.String() + " DESC"
@@ -59,12 +59,12 @@ func (k CompositeKey) String() string {
 	return k.Path.String() + " ASC"
 }
 
-// appendLead appends what all keys of the index begin with.
+// appendLead appends the prefix of all keys of the index.
 func (c *Composite) appendLead(dst []byte) []byte {
 	return append(append(dst, FamilyComposite), c.id[:]...)
 }
 
-// appendTo appends the term of the path of that number.
+// appendTo appends the term of value v of the i-th path. exact is false if the value was cut.
 func (c *Composite) appendTo(dst []byte, i int, v jsondoc.Value) (key []byte, exact bool) {
 	n := len(dst)
 	dst = appendCut(dst, v)
@@ -81,8 +81,9 @@ func complement(b []byte) {
 	}
 }
 
-// Prefix returns what the keys of the documents begin with whose first paths have these values; with none,
-// all keys of the index. Where exact is false there may be others among them: a value was cut.
+// Prefix returns the key prefix of the documents whose first paths have these values; without values, of
+// all keys of the index. If exact is false, keys of other documents may have the prefix too, because a
+// value was cut.
 func (c *Composite) Prefix(values ...jsondoc.Value) (key []byte, exact bool) {
 	key, exact = c.appendLead(nil), true
 	for i, v := range values {
@@ -93,15 +94,15 @@ func (c *Composite) Prefix(values ...jsondoc.Value) (key []byte, exact bool) {
 	return key, exact
 }
 
-// Interval returns the interval [lo, hi) of the keys of the documents whose first paths have the values of
-// equal; these must not be more than the index has paths.
+// Interval returns the interval [lo, hi) of the keys of the documents whose first paths have the values
+// equal. There must not be more values than paths.
 func (c *Composite) Interval(equal ...jsondoc.Value) (lo, hi []byte, exact bool) {
 	lo, exact = c.Prefix(equal...)
 	return lo, prefix.End(lo), exact
 }
 
-// Range is Interval for documents whose next path compares with v as well, value op v, and is of v's kind.
-// equal must leave a path over.
+// Range is Interval for documents for whose next path also holds "value op v" with a value of v's kind.
+// equal must have fewer values than the index has paths.
 func (c *Composite) Range(equal []jsondoc.Value, op Op, v jsondoc.Value) (lo, hi []byte, exact bool) {
 	prefix, exact := c.Prefix(equal...)
 	i := len(equal)
@@ -124,9 +125,9 @@ func (c *Composite) Range(equal []jsondoc.Value, op Op, v jsondoc.Value) (lo, hi
 	return lo, hi, exact && whole
 }
 
-// Values returns the values of a key's paths, in order, and the number of them, from the first, that are
-// exact and in the order of a query. The value behind those was cut, or it is an array or an object, which
-// queries order in another way: the documents must tell, and their order as well.
+// Values returns the values in a key, in the order of the paths. exact is the number of leading values
+// that are exact and sorted as in a query. The value after those was cut, or is an array or an object,
+// which queries sort differently: from there on both values and order must be taken from the documents.
 func (c *Composite) Values(key []byte) (values []jsondoc.Value, exact int) {
 	rest := key[min(len(key), 1+compositeIDSize):]
 	cut := false
@@ -150,8 +151,8 @@ func (c *Composite) Values(key []byte) (values []jsondoc.Value, exact int) {
 	return values, exact
 }
 
-// splitTerm takes the first term of a composite key off, turned back if it is complemented; nil where there
-// is none.
+// splitTerm splits the first term off a composite key and undoes its complement. It returns nil if there
+// is no term.
 func splitTerm(b []byte, complemented bool) (term, rest []byte, whole bool) {
 	if len(b) == 0 {
 		return nil, nil, false
@@ -170,7 +171,8 @@ func splitTerm(b []byte, complemented bool) (term, rest []byte, whole bool) {
 	return term, b[maxTerm:], false
 }
 
-// encodingEnd returns the length of the ordered encoding that b begins with, or 0 where b ends before.
+// encodingEnd returns the length of the ordered encoding at the start of b, or 0 if b does not contain
+// all of it.
 func encodingEnd(b []byte) int {
 	stringTag, _ := jsondoc.KindBounds(jsondoc.String)
 	numberTag, _ := jsondoc.KindBounds(jsondoc.Number)

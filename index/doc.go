@@ -1,6 +1,7 @@
-// Package index holds what a container's definition says about indexes, as Cosmos DB writes it: the indexing
-// policy and the unique keys. It reads them, brings them into the form in which the service gives them back,
-// refuses what the service refuses, and answers the questions that a writer of index entries asks.
+// Package index implements the index settings of a container's definition, in Cosmos DB's format: the
+// indexing policy and the unique keys. It parses them, normalises them to the form that the service
+// returns, and rejects what the service rejects. Writers use it to make index entries, planners to look
+// them up.
 //
 // # The indexing policy
 //
@@ -10,48 +11,50 @@
 //	Normalize  Policy -> Policy    fills in defaults, as a client reads them back
 //	Validate   Policy -> error     the service's rules; some need the rest of the container's definition
 //
-// Included and excluded paths are Patterns: /a/b/? is the value at exactly that path, /a/* is that value and
-// all below it, [] stands for the elements of an array. Of the patterns that match a place in a document the
-// most precise decides: the longer one, and of two of the same length the one with the question mark.
+// Included and excluded paths are Patterns: /a/b/? is the value at exactly that path, /a/* is that value
+// and everything below it, [] stands for the elements of an array. If several patterns match a place in a
+// document, the most precise one applies: the longer one, and of two of the same length the one with the
+// question mark.
 //
-// Compile makes a Matcher of a policy: the patterns as one tree, that is walked together with the document. A
-// Cursor is a place in both, so each step into the document costs one step in the tree, however many patterns
+// Compile makes a Matcher of a policy: a tree of the patterns that is walked together with the document.
+// A Cursor is a place in both. Each step into the document is one step in the tree, however many patterns
 // there are.
 //
 //	m, err := index.Compile(policy)
 //	c := m.Root().Property("tags").Element()
 //	c.Indexed()    // is a scalar here indexed?
-//	c.Barren()     // can nothing here or below be indexed? Then the walk need not enter
+//	c.Barren()     // is nothing at or below this place indexed? Then it can be skipped
 //
 // # Unique keys
 //
-// UniqueKeys are immutable: they are made with the container. Values encodes what a document holds for one of
-// the constraints; two documents violate it where these bytes are the same. Nobody asks for them in order, so
-// what is long is replaced by its hash.
+// UniqueKeys are immutable: they are set when the container is created. Values encodes a document's
+// values for one of the constraints. Two documents violate the constraint if their encodings are equal.
+// The encodings need no order, so a long value is replaced by its hash.
 //
 // # Entries and keys
 //
-// An Indexer is compiled from a Definition: the policy and what else of the container's definition decides
-// what is indexed. It answers both sides. Entries gives a writer the index entries of a document, in one pass
-// over its text; the lookups give a planner the keys and intervals of keys under which it finds them:
+// An Indexer is compiled from a Definition: the policy and the other settings of the container that
+// affect indexing. It serves writers and planners. Entries returns the index entries of a document, in
+// one pass over its text. The lookups return the keys and the intervals of keys in which a planner finds
+// documents:
 //
 //	x, err := index.NewIndexer(index.Definition{Policy: policy}, nil)
 //	entries := x.Entries(nil, body, ts)
-//	key, exact := x.Term(index.PathTo(path), doc.StringValue("open"))     // c.status = "open"
-//	lo, hi, exact := x.Range(index.PathTo(path), index.Greater, doc.NumberValue(5))
+//	key, exact := x.Term(index.PathTo(path), jsondoc.StringValue("open"))     // c.status = "open"
+//	lo, hi, exact := x.Range(index.PathTo(path), index.Greater, jsondoc.NumberValue(5))
 //
-// key.go draws the keys, terms.go reports how values are cut, composite.go how several become one key, and
-// indexer_shape.go how those documents are found that lack a path.
+// key.go draws the keys. terms.go explains how values are cut, composite.go how several values become one
+// key, and indexer_shape.go how documents that lack a path are found.
 //
-// Entries propose, documents decide: where a lookup says that it is not exact, the entries that it leads to
-// hold all that is wanted and may hold more.
+// A lookup that is not exact returns all wanted entries and possibly others. Its results must be checked
+// against the documents.
 //
 // # Text, vectors and geometry
 //
-// What the analysis of text and the reading of GeoJSON are is said here, too, since a query without an index
-// must come to the same results as one with it: Language.AppendTokens, ParseGeometry and the relations of
-// geometries. A Quantizer makes the codes that searches of vectors go through.
+// The package also defines the analysis of text and the reading of GeoJSON, because a query must have the
+// same result with and without an index: Language.AppendTokens, ParseGeometry and the relations of
+// geometries. A Quantizer makes the codes for vector searches.
 //
-// All failures of policies are a *PolicyError that names the place in the JSON text, those of geometries a
+// Errors in policies are a *PolicyError with the place in the JSON text, errors in geometries a
 // *GeometryError.
 package index

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// PolicyError reports what is wrong with an indexing policy or with unique keys.
+// PolicyError reports an error in an indexing policy or in unique keys.
 type PolicyError struct {
-	Path   string // the place in the JSON text, such as includedPaths[0].path; empty for the whole
-	Reason string // for people; the service's own words where clients look for them
+	Path   string // the place in the JSON text, such as includedPaths[0].path; empty for the whole text
+	Reason string // for people; in the service's own words if clients check for them
 }
 
 func (e *PolicyError) Error() string {
@@ -18,12 +18,12 @@ func (e *PolicyError) Error() string {
 	return e.Reason + " (at " + e.Path + ")"
 }
 
-// refuse returns a PolicyError; format and args make the place.
+// refuse returns a PolicyError. format and args make its Path.
 func refuse(reason, format string, args ...any) error {
 	return &PolicyError{Path: fmt.Sprintf(format, args...), Reason: reason}
 }
 
-// at returns err with the place of what it is about.
+// at returns err as a PolicyError with the place that format and args make.
 func at(err error, format string, args ...any) error {
 	var e *PolicyError
 	if !errors.As(err, &e) {

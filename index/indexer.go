@@ -8,32 +8,33 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Definition is everything in a container's definition that decides what the index entries of a document are.
+// Definition holds all settings of a container's definition on which the index entries of a document
+// depend.
 type Definition struct {
 	Policy    Policy
 	Computed  []Computed
 	Geometry  bool                // geometries lie in a plane, not on the globe
-	Languages map[string]Language // of the texts at paths, as jsondoc.Path prints these
+	Languages map[string]Language // of the texts at paths, as printed by jsondoc.Path
 	Language  Language            // of the texts at all other paths
-	// paths of the vector embedding policy, as jsondoc.Path prints them, with their dimensions
+	// dimensions of the vectors by their paths in the vector embedding policy, as printed by jsondoc.Path
 	Vectors map[string]int
-	// composite indexes that are kept although the policy does not name them: see Own
+	// additional composite indexes that the policy does not name: see Own
 	Own [][]CompositePath
 }
 
-// Computed is a computed property. It hides a property of its name that documents hold. An index holds its
-// values only where an included path begins with its name, or a composite index has it: /* does not; and only
-// where it can be evaluated.
+// Computed is a computed property. It hides a property of the same name in documents. Its values are
+// indexed only if it can be evaluated, and if an included path begins with its name (/* does not) or a
+// composite index contains it.
 type Computed struct{ Name, Query string }
 
-// Equal reports whether two definitions give every document the same entries.
+// Equal reports whether both definitions give every document the same entries.
 func (d Definition) Equal(e Definition) bool {
 	return d.Policy.WithoutLegacy().Equal(e.Policy.WithoutLegacy()) &&
 		slices.Equal(d.Computed, e.Computed) && d.Geometry == e.Geometry &&
 		maps.Equal(d.Vectors, e.Vectors) && d.sameLanguages(e)
 }
 
-// sameLanguages reports whether all texts that are indexed are analysed in the same languages.
+// sameLanguages reports whether both definitions analyse all indexed texts in the same languages.
 func (d Definition) sameLanguages(e Definition) bool {
 	return !slices.ContainsFunc(d.Policy.FullText, func(f FullTextPath) bool {
 		p, err := jsondoc.ParsePath(f.Path)
@@ -41,42 +42,42 @@ func (d Definition) sameLanguages(e Definition) bool {
 	})
 }
 
-// Evaluate returns the value of a computed property of a document; undefined where it has none. It depends on
-// the document's text alone and is safe for concurrent use.
+// Evaluate returns the value of a document's computed property, or undefined. It must depend only on the
+// document's text and be safe for concurrent use.
 type Evaluate func(body []byte) jsondoc.Value
 
-// Indexer makes the index entries of documents by one definition, and the keys by which they are found. It is
+// Indexer makes the index entries of documents by one definition, and the keys for finding them. It is
 // immutable and safe for concurrent use. A nil Indexer indexes nothing.
 //
-// Two questions are kept apart. What the definition indexes decides which queries the service accepts
-// (Included); what can be relied on to be in the index decides how they are answered (RangeIndexed and the
-// like). They differ only while documents are being indexed anew: see Beside.
+// Two questions are separate. What the definition indexes decides which queries the service accepts
+// (Included). What the index certainly contains decides how they are executed (RangeIndexed and similar
+// methods). The answers differ only while documents are being indexed anew: see Beside.
 type Indexer struct {
 	def        Definition
 	none       bool
 	matcher    *Matcher
-	composites []*Composite // those that the policy names, then the others
-	named      int          // of the policy
+	composites []*Composite // those of the policy, then the additional ones
+	named      int          // number of composites in the policy
 	special    *special
-	wanted     int             // paths of all composite indexes
+	wanted     int             // total number of paths of the composite indexes
 	hidden     map[string]bool // names of all computed properties
-	computed   []computed      // those that are in an index
+	computed   []computed      // the indexed computed properties
 	vectors    []vectorIndex
 
-	older []*Indexer // documents may still be indexed by these
+	older []*Indexer // policies by which documents may still be indexed
 
 	scratch *sync.Pool // of *walk
 }
 
-// computed is a computed property that is in an index.
+// computed is an indexed computed property.
 type computed struct {
 	name     string
 	evaluate Evaluate
-	included bool // by an included path; else in composite indexes alone
+	included bool // by an included path; else only in composite indexes
 }
 
-// NewIndexer compiles a definition whose policy has been normalised. evaluate has computed properties by
-// their names; those that it lacks are not indexed. The error is a *PolicyError.
+// NewIndexer compiles a definition with a normalised policy. evaluate holds the functions of computed
+// properties by name; a property without one is not indexed. The error is a *PolicyError.
 func NewIndexer(d Definition, evaluate map[string]Evaluate) (*Indexer, error) {
 	m, err := Compile(d.Policy)
 	if err != nil {
@@ -102,7 +103,7 @@ func NewIndexer(d Definition, evaluate map[string]Evaluate) (*Indexer, error) {
 	return x, nil
 }
 
-// includes reports whether an included path begins with a property of that name.
+// includes reports whether an included path begins with the property name.
 func (x *Indexer) includes(name string) bool {
 	return slices.ContainsFunc(x.def.Policy.Included, func(s PathSpec) bool {
 		p, err := ParsePattern(s.Path)
@@ -110,7 +111,7 @@ func (x *Indexer) includes(name string) bool {
 	})
 }
 
-// composes reports whether a path of a composite index begins with a property of that name.
+// composes reports whether a path of a composite index begins with the property name.
 func (x *Indexer) composes(name string) bool {
 	return slices.ContainsFunc(x.def.Policy.Composite, func(keys []CompositePath) bool {
 		return slices.ContainsFunc(keys, func(k CompositePath) bool {
@@ -120,8 +121,8 @@ func (x *Indexer) composes(name string) bool {
 	})
 }
 
-// evaluates reports whether the value of a top-level property is at hand when a document is indexed: not that
-// of a computed property that is not evaluated, or of what the server provides, but the time of the write.
+// evaluates reports whether the value of a top-level property is available when a document is indexed. It
+// is not for a computed property without a function, or for a system property other than _ts.
 func (x *Indexer) evaluates(name string) bool {
 	if x.hidden[name] {
 		return slices.ContainsFunc(x.computed, func(c computed) bool { return c.name == name })
@@ -129,8 +130,8 @@ func (x *Indexer) evaluates(name string) bool {
 	return !jsondoc.IsSystem(name) || name == "_ts"
 }
 
-// Beside returns an Indexer that makes the entries of x, and relies on nothing that one of the older ones
-// does not index as well: documents may still have been indexed by any of them.
+// Beside returns an Indexer that makes the same entries as x, but whose lookups rely only on what each of
+// the older indexers indexes too: documents may still be indexed by any of them.
 func (x *Indexer) Beside(older ...*Indexer) *Indexer {
 	if len(older) == 0 {
 		return x
@@ -140,7 +141,7 @@ func (x *Indexer) Beside(older ...*Indexer) *Indexer {
 	return &y
 }
 
-// Definition returns what x was compiled from.
+// Definition returns the definition from which x was compiled.
 func (x *Indexer) Definition() Definition { return x.def }
 
 // Policy returns the indexing policy.
@@ -151,8 +152,8 @@ func (x *Indexer) Policy() Policy {
 	return x.def.Policy
 }
 
-// Included reports whether the definition indexes scalars at path. Cosmos DB refuses to sort by a single path
-// where it does not.
+// Included reports whether the definition indexes scalars at path. Cosmos DB refuses to sort by a single
+// path that is not included.
 func (x *Indexer) Included(p Path) bool {
 	if x == nil || x.none || !p.sound() {
 		return false
@@ -175,13 +176,14 @@ func (x *Indexer) Included(p Path) bool {
 	return c.Indexed()
 }
 
-// RangeIndexed reports whether the index holds an entry at path for every document that has something there:
-// a Term of each scalar, and of the kind of each array and object.
+// RangeIndexed reports whether every document with a value at path has an entry for it: a Term for each
+// scalar, and an entry of the kind for each array and object.
 func (x *Indexer) RangeIndexed(p Path) bool {
 	return x.everywhere(p, func(x *Indexer) bool { return x.Included(p) && x.evaluates(p[0].Name) })
 }
 
-// everywhere reports whether x and all older ones index something at a path in the same way.
+// everywhere reports whether x and all older indexers index path, according to indexed, with the same
+// meaning.
 func (x *Indexer) everywhere(p Path, indexed func(*Indexer) bool) bool {
 	if x == nil || !p.sound() || !indexed(x) {
 		return false
@@ -192,8 +194,8 @@ func (x *Indexer) everywhere(p Path, indexed func(*Indexer) bool) bool {
 	})
 }
 
-// agrees reports whether two indexers mean the same value by a path: not where it begins with a computed
-// property that only one of them knows, or that the other computes in another way.
+// agrees reports whether a path has the same value for both indexers. It has not if the path begins with
+// a computed property that only one of them has, or that they compute differently.
 func (x *Indexer) agrees(old *Indexer, p Path) bool {
 	name := func(c Computed) bool { return c.Name == p[0].Name }
 	i, j := slices.IndexFunc(x.def.Computed, name), slices.IndexFunc(old.def.Computed, name)
@@ -203,8 +205,8 @@ func (x *Indexer) agrees(old *Indexer, p Path) bool {
 	return x.def.Computed[i] == old.def.Computed[j]
 }
 
-// Composites returns the composite indexes in the policy's order; Ready reports which of them can be used.
-// The slice must not be changed.
+// Composites returns the composite indexes in the policy's order. Their Ready reports which of them can
+// be used. The slice must not be modified.
 func (x *Indexer) Composites() []*Composite {
 	if x == nil {
 		return nil
@@ -212,8 +214,8 @@ func (x *Indexer) Composites() []*Composite {
 	return x.settled(x.composites[:x.named])
 }
 
-// Own returns all composite indexes that there are: those of the policy and behind them those that are kept
-// beside it. What is refused without an index is refused although one of the latter would serve it.
+// Own returns all composite indexes: those of the policy, followed by the additional ones. A query that
+// Cosmos DB refuses without an index is refused even if an additional index could serve it.
 func (x *Indexer) Own() []*Composite {
 	if x == nil {
 		return nil
@@ -221,7 +223,7 @@ func (x *Indexer) Own() []*Composite {
 	return x.settled(x.composites)
 }
 
-// Unnamed is how many entries each document has that the policy does not ask for.
+// Unnamed returns the number of entries per document that are not part of the policy.
 func (x *Indexer) Unnamed() int {
 	if x == nil {
 		return 0
@@ -229,7 +231,7 @@ func (x *Indexer) Unnamed() int {
 	return len(x.composites) - x.named
 }
 
-// settled says of composite indexes whether they are ready.
+// settled returns composite indexes with Ready set according to the older indexers.
 func (x *Indexer) settled(all []*Composite) []*Composite {
 	if len(x.older) == 0 {
 		return all
@@ -250,21 +252,21 @@ func (x *Indexer) shares(old *Indexer, c *Composite) bool {
 		!slices.ContainsFunc(c.Keys, func(k CompositeKey) bool { return !x.agrees(old, PathTo(k.Path)) })
 }
 
-// special is a node of the tree of those paths that have more than a range index, walked together with the
-// document.
+// special is a node of the tree of paths that have an index other than the range index. The tree is
+// walked together with the document.
 type special struct {
 	names     map[string]*special
 	element   *special
-	deep      *special // all other places below: nil, or a node that is its own deep
-	composite []int    // what the value here is, among the paths of all composite indexes
-	vector    int      // 1 + the number in vectors; 0: none
-	text      bool     // words of a text
+	deep      *special // all other places below: nil, or a node whose deep is itself
+	composite []int    // positions of the value among the paths of all composite indexes
+	vector    int      // 1 + the index in vectors; 0: none
+	text      bool     // full-text index
 	language  Language // of the text
-	spatial   *space   // geometries here
-	below     *space   // and deeper down
+	spatial   *space   // spatial index of geometries here
+	below     *space   // spatial index of geometries at any depth below
 }
 
-// space is what the geometries of a spatial index lie in.
+// space is the space of a spatial index; box is nil on the globe.
 type space struct{ box *Box }
 
 func (p *special) property(name string) *special {
@@ -287,8 +289,8 @@ func (p *special) elements() *special {
 	return p.deep
 }
 
-// spread gives what lies below a place with geometries at any depth its share; where a deeper place says
-// something itself, that holds.
+// spread passes a spatial index for any depth on to all places below. A place below with an own spatial
+// index keeps it.
 func (p *special) spread(below *space) {
 	if p.below != nil {
 		below = p.below
@@ -312,7 +314,7 @@ func (p *special) inherit(below *space) {
 	p.spread(below)
 }
 
-// grow returns the node at a path, and makes it where it is missing.
+// grow returns the node at a path and creates it if it is missing.
 func (p *special) grow(segments []Segment) *special {
 	for _, s := range segments {
 		next := p.names[s.Name]
@@ -335,7 +337,7 @@ func (p *special) grow(segments []Segment) *special {
 	return p
 }
 
-// addSpecial compiles all but the included and excluded paths.
+// addSpecial compiles all parts of the policy except included and excluded paths.
 func (x *Indexer) addSpecial() error {
 	p := x.def.Policy
 	for i, keys := range append(slices.Clip(p.Composite), x.def.Own...) {

@@ -7,27 +7,28 @@ import (
 	"slices"
 )
 
-// A path's terms lead to the documents that have something there. An ORDER BY wants the others, too. An entry
-// for every path that some document lacks would be many; so a document has one entry for the set of paths
-// that it has, its shape, and a record tells for each shape what paths those are. Documents are alike, so
-// shapes are few, and the documents that lack a path are the union of the entries of the shapes without it.
+// The terms of a path lead to the documents that have a value there. An ORDER BY also needs the documents
+// that lack the path. An entry per document and missing path would be too many entries. So a document has
+// one entry for the set of paths that it has, its shape, and each shape has one record that lists its
+// paths. The documents of a container are usually alike, so there are few shapes. The documents that lack
+// a path are the union of the entries of all shapes without it.
 //
-// A shape is named by the SHA-256 of its record, the first 16 bytes. The name depends on nothing but the
-// paths, so a record never changes, and a policy that comes and goes leaves it right. Paths that enter arrays
-// do not count.
+// The name of a shape is the first 16 bytes of the SHA-256 of its record. It depends only on the paths,
+// so a record never changes and stays valid when the policy changes. Paths that enter arrays are not part
+// of a shape.
 //
-// Where documents are not alike (their names are data, say) shapes would be as many as documents. Who keeps
-// the records therefore keeps a limited number of them; a document with any other shape has its entry under
-// the name Unlisted, and so has one whose record would be too long. These documents may lack a path or have
-// it: they must be looked at.
+// If documents are not alike (for example because their property names are data), there could be as many
+// shapes as documents. The store therefore keeps a limited number of records. A document of any other
+// shape, or whose record would be too long, has its entry under the name Unlisted. Such a document may
+// have or lack a path, so it must be read.
 
 // ShapeSize is the length of a shape's name, in bytes.
 const ShapeSize = 16
 
-// maxShapeRecord is how long a record may be, in bytes.
+// maxShapeRecord is the maximum length of a record, in bytes.
 const maxShapeRecord = 16 << 10
 
-// Unlisted is the name under which documents stand whose shape has no record.
+// Unlisted returns the name for all documents whose shape has no record.
 func Unlisted() (name [ShapeSize]byte) {
 	for i := range name {
 		name[i] = 0xFF
@@ -35,7 +36,7 @@ func Unlisted() (name [ShapeSize]byte) {
 	return name
 }
 
-// addShape adds the entry for the document's shape. The entries have been sorted.
+// addShape adds the entry for the document's shape. The other entries must be sorted.
 func (w *walk) addShape() {
 	start := len(w.extra)
 	for _, s := range w.spans {
@@ -61,24 +62,25 @@ func nameOf(record []byte) [ShapeSize]byte {
 	return [ShapeSize]byte(sum[:ShapeSize])
 }
 
-// appendShapePath appends the path that a key of a range index begins with to a record.
+// appendShapePath appends the path at the start of a range index key to a record.
 func appendShapePath(dst, key []byte) []byte {
 	path := key[1 : len(key)-1] // without the family and the kind
 	return append(binary.AppendUvarint(dst, uint64(len(path))), path...)
 }
 
-// ShapeOf finds the entry for a document's shape among its entries, whose keys begin with so many bytes of
-// lead; -1 where there is none.
+// ShapeOf returns the index of the shape entry among a document's entries, or -1. The keys of the entries
+// begin with lead bytes that do not belong to the index key.
 func ShapeOf(entries []Entry, lead int) int {
 	return slices.IndexFunc(entries, func(e Entry) bool {
 		return e.Key[lead] == FamilyTerms && e.Key[lead+1] == shapePosting
 	})
 }
 
-// ShapeName is the part of the key of such an entry that names the shape. Changing it changes the entry.
+// ShapeName returns the part of a shape entry's key that is the shape's name. Writing to it changes the
+// entry.
 func ShapeName(e Entry, lead int) []byte { return e.Key[lead+2 : lead+2+ShapeSize] }
 
-// AppendShape appends the record of a document's shape, made of its entries.
+// AppendShape appends the record of a document's shape, made from the document's entries.
 func AppendShape(dst []byte, entries []Entry, lead int) []byte {
 	for _, e := range entries {
 		end, enters := splitPath(e.Key[lead:])
@@ -94,20 +96,19 @@ func ShapeKey(name []byte) []byte {
 	return append([]byte{FamilyTerms, shapePosting}, name...)
 }
 
-// ShapeRecordKey returns the key of a shape's record; without a name, what the keys of all of them begin
-// with.
+// ShapeRecordKey returns the key of a shape's record; without a name, the prefix of all such keys.
 func ShapeRecordKey(name []byte) []byte {
 	return append([]byte{FamilyTerms, shapeRecord}, name...)
 }
 
-// ShapeFits reports whether a record is the one that the name stands for.
+// ShapeFits reports whether a record belongs to a name.
 func ShapeFits(name, record []byte) bool {
 	want := nameOf(record)
 	return bytes.Equal(name, want[:])
 }
 
-// ShapeHas reports whether documents of the shape with this record have something at path, which does not
-// enter arrays.
+// ShapeHas reports whether the documents of the shape with this record have a value at path. path must
+// not enter arrays.
 func ShapeHas(record []byte, p Path) bool {
 	key := p.appendKey(nil, kindRange)
 	want := appendShapePath(nil, key)

@@ -10,11 +10,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/prefix"
 )
 
-// vectorIndex is a path that holds vectors. All types of vector indexes keep the vectors as they are.
+// vectorIndex is the index of a path that holds vectors. All types of vector indexes store the vectors
+// unchanged.
 type vectorIndex struct {
 	path       string
 	dimensions int
-	codes      *Quantizer // nil: there are none
+	codes      *Quantizer // nil: the index has no codes
 }
 
 func (x *Indexer) addVectors(list []VectorPath) error {
@@ -51,10 +52,10 @@ func (x *Indexer) addTexts(list []FullTextPath) error {
 	return nil
 }
 
-// quantized reports whether an index has codes beside its vectors.
+// quantized reports whether an index has codes in addition to its vectors.
 func (v VectorPath) quantized() bool { return v.Type != "flat" }
 
-// codeSize is how many bytes the bits of a code may have; 0: nobody has said.
+// codeSize returns the given size of the bits of a code in bytes; 0: not given.
 func (v VectorPath) codeSize() int {
 	if v.QuantizationByteSize == nil {
 		return 0
@@ -62,8 +63,8 @@ func (v VectorPath) codeSize() int {
 	return max(*v.QuantizationByteSize, 0)
 }
 
-// vector makes the entries of a vector: an array of as many numbers as the embedding has dimensions. Anything
-// else has none.
+// vector makes the entries of a vector: an array with as many numbers as the embedding has dimensions.
+// Any other value gets no entry.
 func (w *walk) vector(index vectorIndex, v jsondoc.Value) {
 	if v.Kind() != jsondoc.Array {
 		return
@@ -91,8 +92,8 @@ func (w *walk) vector(index vectorIndex, v jsondoc.Value) {
 	}
 }
 
-// VectorPrefix returns the key under which the vectors at path are, one entry a document; false where they
-// are not indexed. A document without an entry holds no vector of the right length there.
+// VectorPrefix returns the key prefix of the vectors at path, one entry per document; ok is false if they
+// are not indexed. A document without an entry has no vector of the right length at path.
 func (x *Indexer) VectorPrefix(p Path) (key []byte, ok bool) {
 	ok = x.everywhere(p, func(x *Indexer) bool {
 		return x.vectorDimensions(p) > 0
@@ -113,8 +114,8 @@ func (x *Indexer) vectorAt(p Path) (vectorIndex, bool) {
 	return x.vectors[i], true
 }
 
-// VectorCodes returns the key under which the codes of the vectors at path are, one entry a vector, and what
-// made them; nil where there are none.
+// VectorCodes returns the key prefix of the codes of the vectors at path, one entry per vector, and the
+// Quantizer that made them. Both are nil if the vectors have no codes.
 func (x *Indexer) VectorCodes(p Path) (key []byte, codes *Quantizer) {
 	if x != nil {
 		v, _ := x.vectorAt(p)
@@ -129,8 +130,8 @@ func (x *Indexer) VectorCodes(p Path) (key []byte, codes *Quantizer) {
 	return p.appendKey(nil, kindCode), codes
 }
 
-// DecodeVector appends the numbers of a vector's entry to dst: as float32, to which those of the document
-// were rounded.
+// DecodeVector appends the numbers in a vector's entry to dst. They are the document's numbers rounded to
+// float32.
 func DecodeVector(dst []float32, value []byte) []float32 {
 	for ; len(value) >= 4; value = value[4:] {
 		dst = append(dst, math.Float32frombits(binary.LittleEndian.Uint32(value)))
@@ -138,8 +139,9 @@ func DecodeVector(dst []float32, value []byte) []float32 {
 	return dst
 }
 
-// words makes the entries of a text: one for each word in it, and one for the empty word, which has all
-// documents with a text. The value is how often the word occurs and how many words the text has.
+// words makes the entries of a text: one per distinct word, and one for the empty word, which every
+// document with a text has. The value holds the number of occurrences of the word and the number of all
+// words of the text.
 func (w *walk) words(language Language, v jsondoc.Value) {
 	if v.Kind() != jsondoc.String {
 		return
@@ -172,8 +174,7 @@ func (x *Indexer) TextIndexed(p Path) bool {
 	})
 }
 
-// Language returns the language that the texts at a path are analysed in, whether their words are indexed or
-// not.
+// Language returns the language in which the texts at a path are analysed, even if they are not indexed.
 func (x *Indexer) Language(p Path) Language {
 	if x == nil {
 		return English
@@ -188,19 +189,19 @@ func (d *Definition) language(path string) Language {
 	return d.Language
 }
 
-// TextKey returns the key of the documents in whose text at path a word occurs, which Language.AppendTokens
-// has made; for the empty word, of all documents that have a text there.
+// TextKey returns the key of the documents whose text at path contains word, as returned by
+// Language.AppendTokens. The empty word stands for all documents that have a text there.
 func (x *Indexer) TextKey(p Path, word string) []byte {
 	return jsondoc.AppendEscaped(p.appendKey(nil, kindText), []byte(word))
 }
 
-// TextWords returns the interval [lo, hi) of the keys of all words at path, the empty one among them.
+// TextWords returns the interval [lo, hi) of the keys of all words at path, including the empty word.
 func (x *Indexer) TextWords(p Path) (lo, hi []byte) {
 	lo = p.appendKey(nil, kindText)
 	return lo, prefix.End(lo)
 }
 
-// TextWord returns the word that a key of a text index stands for.
+// TextWord returns the word in a key of a text index.
 func TextWord(key []byte) (word string, ok bool) {
 	end, _ := splitPath(key)
 	if end == 0 || key[end-1] != kindText {
@@ -210,15 +211,15 @@ func TextWord(key []byte) (word string, ok bool) {
 	return string(b), err == nil
 }
 
-// DecodeText reads the value of a word's entry: how often it occurs in the document's text, and how many
-// words that has, both after analysis.
+// DecodeText decodes the value of a word's entry: how often the word occurs in the document's text, and
+// how many words the text has, both after analysis.
 func DecodeText(value []byte) (count, words uint64) {
 	count, n := binary.Uvarint(value)
 	words, _ = binary.Uvarint(value[max(n, 0):])
 	return count, words
 }
 
-// geometry makes the entries of a geometry, one for each cell that covers it.
+// geometry makes the entries of a geometry, one per cell that covers it.
 func (w *walk) geometry(box *Box, v jsondoc.Value) {
 	if v.Kind() != jsondoc.Object || v.Member("type").Kind() != jsondoc.String {
 		return
@@ -234,8 +235,7 @@ func (w *walk) geometry(box *Box, v jsondoc.Value) {
 	}
 }
 
-// Spatial reports whether geometries at path are indexed; box bounds the plane that they lie in, and is nil
-// on the globe.
+// Spatial reports whether geometries at path are indexed. box bounds their plane; it is nil on the globe.
 func (x *Indexer) Spatial(p Path) (box *Box, ok bool) {
 	same := func(y *Indexer) bool {
 		at := y.at(p)
@@ -251,14 +251,14 @@ func (x *Indexer) Spatial(p Path) (box *Box, ok bool) {
 	return x.at(p).spatial.box, true
 }
 
-// SpatialRange returns the interval [lo, hi) of the keys of geometries at path under the cells of a range:
-// one of those that Geometry.QueryCells returns.
+// SpatialRange returns the interval [lo, hi) of the keys of geometries at path in a range of cells, one
+// of those that Geometry.QueryCells returns.
 func (x *Indexer) SpatialRange(p Path, r CellRange) (lo, hi []byte) {
 	lo = AppendCell(p.appendKey(nil, kindSpatial), r.Low)
 	return lo, prefix.End(AppendCell(p.appendKey(nil, kindSpatial), r.High))
 }
 
-// at returns the node of the special paths at a path, or nil.
+// at returns the node of the tree of special paths at a path, or nil.
 func (x *Indexer) at(p Path) *special {
 	at := x.special
 	for _, s := range p {

@@ -10,15 +10,15 @@ import (
 // Entry is one index entry of a document.
 type Entry struct{ Key, Value []byte }
 
-// Entries appends the index entries of a document that was written at ts, in seconds since 1970, sorted by
-// their keys, each key once. The entries keep nothing of body, and their keys and values share one piece of
-// memory.
+// Entries appends the index entries of a document that was written at ts, in seconds since 1970. They are
+// sorted by key, and each key occurs once. The entries do not refer to body. Their keys and values share
+// one allocation.
 func (x *Indexer) Entries(dst []Entry, body []byte, ts int64) []Entry {
 	return x.EntriesWithin(dst, nil, 0, body, ts)
 }
 
-// EntriesWithin is Entries for keys as they are stored: each begins with lead and has tail bytes of room at
-// its end, which are zero.
+// EntriesWithin is Entries for keys as stored: each key begins with lead and ends with tail zero bytes,
+// which the caller fills.
 func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte, ts int64) []Entry {
 	if x == nil || x.none {
 		return dst
@@ -33,26 +33,26 @@ func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte,
 	return w.copyOut(dst, lead, tail)
 }
 
-// walk collects the entries of one document. One pass over the document meets the range terms, and picks up
-// on its way what the other indexes are made of.
+// walk collects the entries of one document. A single pass over the document makes the range terms and
+// collects the values for the other indexes.
 type walk struct {
 	x      *Indexer
 	keys   []byte
-	extra  []byte // values of entries
-	steps  []byte // the text of the path to where the walk is
-	depth  int    // steps on the way
-	enters int    // arrays on the way
+	extra  []byte // values of the entries
+	steps  []byte // the text of the current path
+	depth  int    // number of steps in the current path
+	enters int    // number of arrays that the current path enters
 	spans  []span
-	wanted []jsondoc.Value // what the composite indexes hold
+	wanted []jsondoc.Value // the values for the composite indexes
 
 	vectors []float32 // scratch
 }
 
-// span is an entry in the making: pieces of keys and extra.
+// span is an unfinished entry: positions in keys and extra.
 type span struct {
 	start, end      int
 	value, valueEnd int
-	// length of the path at the beginning of the key, the family and the kind included; 0: none
+	// length of the path at the start of the key, with family and kind; 0: no path
 	path               int
 	enters, rangeEntry bool
 }
@@ -63,9 +63,9 @@ func (w *walk) begin(x *Indexer) {
 	w.wanted = append(w.wanted[:0], make([]jsondoc.Value, x.wanted)...)
 }
 
-// release puts the walk back for the next document.
+// release returns the walk to the pool for another document.
 func (w *walk) release() {
-	clear(w.wanted) // they refer to the body
+	clear(w.wanted) // the values refer to the body
 	x := w.x
 	w.x = nil
 	if cap(w.keys) <= maxScratch {
@@ -93,7 +93,7 @@ func (w *walk) document(body []byte, ts int64) {
 	w.steps = w.steps[:0]
 }
 
-// members walks the members of an object.
+// members visits the members of an object.
 func (w *walk) members(v jsondoc.Value, at Cursor, more *special) {
 	top := w.depth == 0
 	v.Each(func(name string, elem jsondoc.Value) bool {
@@ -105,7 +105,7 @@ func (w *walk) members(v jsondoc.Value, at Cursor, more *special) {
 	})
 }
 
-// property walks one property.
+// property visits one property.
 func (w *walk) property(name string, v jsondoc.Value, at Cursor, more *special) {
 	first := w.depth == 0
 	always := first && name == "id"
@@ -120,7 +120,7 @@ func (w *walk) property(name string, v jsondoc.Value, at Cursor, more *special) 
 	w.steps = w.steps[:n]
 }
 
-// value takes up a value where the walk is, and what is in it.
+// value indexes the value at the current path and visits what it contains.
 func (w *walk) value(v jsondoc.Value, at Cursor, more *special, always bool) {
 	if at.Indexed() || always {
 		w.rangeTerm(v)
@@ -146,7 +146,7 @@ func (w *walk) value(v jsondoc.Value, at Cursor, more *special, always bool) {
 	}
 }
 
-// open begins an entry of one kind on the path to where the walk is.
+// open begins an entry of a kind at the current path.
 func (w *walk) open(kind byte) span {
 	s := span{start: len(w.keys), value: len(w.extra), enters: w.enters > 0, rangeEntry: kind == kindRange}
 	w.keys = appendPath(append(w.keys, FamilyTerms), w.steps, s.enters, kind)
@@ -154,7 +154,7 @@ func (w *walk) open(kind byte) span {
 	return s
 }
 
-// shut ends an entry.
+// shut ends an entry and records its span.
 func (w *walk) shut(s span) {
 	s.end, s.valueEnd = len(w.keys), len(w.extra)
 	w.spans = append(w.spans, s)
@@ -166,7 +166,7 @@ func (w *walk) rangeTerm(v jsondoc.Value) {
 	w.shut(s)
 }
 
-// pick takes up what the indexes other than the range index want of a value.
+// pick collects a value for the indexes other than the range index.
 func (w *walk) pick(p *special, v jsondoc.Value) {
 	if p == nil {
 		return
@@ -201,14 +201,13 @@ func (w *walk) composite() {
 
 func (w *walk) key(s span) []byte { return w.keys[s.start:s.end] }
 
-// sort brings the entries into order and drops those that are there twice: elements of an array that are
-// alike.
+// sort sorts the entries and removes duplicates, which come from equal elements of an array.
 func (w *walk) sort() {
 	slices.SortFunc(w.spans, func(a, b span) int { return bytes.Compare(w.key(a), w.key(b)) })
 	w.spans = slices.CompactFunc(w.spans, func(a, b span) bool { return bytes.Equal(w.key(a), w.key(b)) })
 }
 
-// copyOut copies the entries to memory of their own.
+// copyOut copies the entries to newly allocated memory.
 func (w *walk) copyOut(dst []Entry, lead []byte, tail int) []Entry {
 	total := 0
 	for _, s := range w.spans {

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// An index key is what an entry of an index is found by. Whoever stores it puts the place of the index before
-// it and the number of the document behind it.
+// An index key identifies an entry of an index. The store puts the scope of the index before it and the
+// rid of the document after it.
 //
 //	+---+------+---+------+
 //	| i | path | R | term |   range: a scalar, or the kind of an array or object, at a path
@@ -21,22 +21,22 @@ import (
 //	| i | path | V |          vector                                        -> its numbers
 //	| i | path | C |          code of a vector                              -> see Quantizer
 //	| i | P    | shape |      the set of paths that a document has
-//	| i | Q    | shape |      what paths a shape has; one entry for the whole index, with document 0
+//	| i | Q    | shape |      the paths of a shape; one entry for the whole index, with document 0
 //	| o | composite | terms | one term for each path of a composite index
 //	+---+------+---+------+
 //
-// A path is the text of its steps: names as they are, FF between a property and what it belongs to, FE for
-// the elements of an array. None of the bytes from F5 on occurs in UTF-8, so nothing in a name needs an
-// escape, R, S, T, V, C and the others are such bytes, and no path is the beginning of another. Text was
-// chosen over a hash of the path because it is about as short (names rarely exceed the eight bytes that a
-// hash needs), costs a copy instead of a computation for each value, and cannot collide: a document that
-// turned up under a foreign path would be met twice, or at the wrong place, in a walk of that path. Only a
-// path of more than 64 bytes is replaced by FD (FC where it enters arrays) and 16 bytes of its SHA-256.
-// Nothing ever asks for paths in order.
+// A path is the text of its steps: names unchanged, FF before each property but the first, FE for the
+// elements of an array. The bytes from F5 on do not occur in UTF-8. Therefore names need no escaping, the
+// kinds R, S, T, V, C and the other marks are such bytes, and no path is a prefix of another.
 //
-// No key is the beginning of another, so the entries of one key are exactly those that begin with it.
+// The path is stored as text rather than as a hash. Text is about as short (names rarely exceed the eight
+// bytes of a hash), is copied rather than computed for each value, and cannot collide. A collision would
+// return documents of another path, twice or in the wrong order. Only a path of more than 64 bytes is
+// replaced by FD (FC if it enters arrays) and 16 bytes of its SHA-256; the order of paths is never used.
+//
+// No key is a prefix of another, so the entries of a key are exactly the entries that begin with it.
 const (
-	FamilyTerms     = 'i' // first byte of all keys but those of composite indexes
+	FamilyTerms     = 'i' // first byte of all keys except those of composite indexes
 	FamilyComposite = 'o'
 
 	stepProperty = 0xFF
@@ -58,11 +58,11 @@ const (
 	pathHashSize = 16
 )
 
-// Path leads to a place that an index knows: through properties and the elements of arrays. It begins with a
+// Path is a path to a value in a document, through properties and elements of arrays. Its first step is a
 // property.
 type Path []Segment
 
-// PathTo returns the path through properties alone.
+// PathTo returns the Path of a jsondoc.Path, which has only properties.
 func PathTo(p jsondoc.Path) Path {
 	path := make(Path, 0, len(p.Segments()))
 	for _, name := range p.Segments() {
@@ -71,13 +71,13 @@ func PathTo(p jsondoc.Path) Path {
 	return path
 }
 
-// Property returns the path of a property of the object here.
+// Property returns the path of a property of the object at p.
 func (p Path) Property(name string) Path { return append(slices.Clip(p), Segment{Name: name}) }
 
-// Element returns the path of the elements of the array here.
+// Element returns the path of the elements of the array at p.
 func (p Path) Element() Path { return append(slices.Clip(p), Segment{Element: true}) }
 
-// String returns the path as policies write it, without the /? at the end.
+// String returns the path as written in policies, without the /? at the end.
 func (p Path) String() string {
 	return strings.TrimSuffix(Pattern{segments: p}.String(), "/?")
 }
@@ -85,14 +85,14 @@ func (p Path) String() string {
 // enters reports whether the path enters an array.
 func (p Path) enters() bool { return slices.ContainsFunc(p, func(s Segment) bool { return s.Element }) }
 
-// sound reports whether a document can have something here: names are UTF-8, and the first step is a
-// property.
+// sound reports whether a document can have a value at the path: its names are valid UTF-8, and its first
+// step is a property.
 func (p Path) sound() bool {
 	return len(p) > 0 && !p[0].Element &&
 		!slices.ContainsFunc(p, func(s Segment) bool { return !utf8.ValidString(s.Name) })
 }
 
-// appendKey appends the beginning of the keys of one kind of index on this path.
+// appendKey appends the key prefix for one kind of index on this path.
 func (p Path) appendKey(dst []byte, kind byte) []byte {
 	var steps []byte
 	for i, s := range p {
@@ -112,7 +112,7 @@ func appendStep(steps []byte, name string, element, first bool) []byte {
 	return append(steps, name...)
 }
 
-// appendPath appends a path in the form that keys have, and its kind.
+// appendPath appends a path in the form used in keys, followed by the kind.
 func appendPath(dst, steps []byte, enters bool, kind byte) []byte {
 	if len(steps) <= maxPathText {
 		return append(append(dst, steps...), kind)
@@ -125,8 +125,8 @@ func appendPath(dst, steps []byte, enters bool, kind byte) []byte {
 	return append(append(append(dst, lead), sum[:pathHashSize]...), kind)
 }
 
-// splitPath finds the end of the path, its kind included, of a key that begins with i. It returns 0 for a key
-// that has no path. enters reports whether the path enters an array.
+// splitPath returns the length of the family, path and kind at the start of a key of family i, or 0 if
+// the key has no path. enters reports whether the path enters an array.
 func splitPath(key []byte) (end int, enters bool) {
 	if len(key) < 2 || key[0] != FamilyTerms {
 		return 0, false
@@ -151,7 +151,7 @@ func splitPath(key []byte) (end int, enters bool) {
 	return 0, false
 }
 
-// FormatKey writes an index key for people: paths and words as text, the rest in hexadecimal.
+// FormatKey formats an index key for messages: paths and words as text, everything else in hexadecimal.
 func FormatKey(key []byte) string {
 	if len(key) > 0 && key[0] == FamilyComposite {
 		return formatComposite(key)

@@ -13,7 +13,7 @@ import (
 	"github.com/blevesearch/snowballstem/spanish"
 )
 
-// Language is a language that texts are analysed in. The zero value is English.
+// Language is a language in which texts are analysed. The zero value is English.
 type Language uint8
 
 // The languages of Cosmos DB's full text search.
@@ -26,7 +26,7 @@ const (
 	Spanish
 )
 
-// languageTag is a language as a full text policy names it.
+// languageTag is a language with its name in full text policies.
 type languageTag struct {
 	tag string
 	is  Language
@@ -39,12 +39,11 @@ func languageTags() []languageTag {
 	}
 }
 
-// oldEnglish is another name of en-US, the number that Windows has for it. Older samples of Cosmos DB have
-// it.
+// oldEnglish is another name of en-US: its number in Windows. Older samples of Cosmos DB use it.
 const oldEnglish = "1033"
 
-// LanguageOf returns the language that a full text policy names, such as fr-FR, in any case; no name means
-// English. It is false for one that is not known.
+// LanguageOf returns the language of a name in a full text policy, such as fr-FR, in any case of letters.
+// The empty name is English. The result is false for an unknown name.
 func LanguageOf(name string) (Language, bool) {
 	for _, t := range languageTags() {
 		if strings.EqualFold(t.tag, name) {
@@ -54,7 +53,7 @@ func LanguageOf(name string) (Language, bool) {
 	return English, name == "" || name == oldEnglish
 }
 
-// LanguageTags are the names that a full text policy may have for languages.
+// LanguageTags returns the names of languages that a full text policy may use.
 func LanguageTags() (tags []string) {
 	for _, t := range languageTags() {
 		tags = append(tags, t.tag)
@@ -82,7 +81,7 @@ func (l Language) stem(word string) string {
 	return env.Current()
 }
 
-// elide takes an article or pronoun off a word that it is joined to by an apostrophe: l'avion, dell'arte.
+// elide removes an article or pronoun that is joined to a word by an apostrophe: l'avion, dell'arte.
 func (l Language) elide(word []byte) []byte {
 	if l != French && l != Italian {
 		return word
@@ -95,7 +94,7 @@ func (l Language) elide(word []byte) []byte {
 	return word
 }
 
-// isStopWord tells of the words that are too frequent to be looked for.
+// isStopWord reports whether a word is too frequent to be searched for.
 func (l Language) isStopWord(word []byte) bool {
 	switch l {
 	case French:
@@ -125,7 +124,7 @@ func (s wordSet) has(word string) bool {
 	return ok
 }
 
-// words makes a set of a list, when it is first needed.
+// words returns a function that makes a set of the words of a list at its first call.
 func words(list string) func() wordSet {
 	return sync.OnceValue(func() wordSet {
 		set := wordSet{}

@@ -1,11 +1,12 @@
 package index
 
-// Matcher answers for places in documents whether the policy that it was compiled from indexes them. It is
-// immutable and safe for concurrent use.
+// Matcher reports for places in documents whether the policy from which it was compiled indexes them. It
+// is immutable and safe for concurrent use.
 //
-// It is the tree of the policy's patterns. A node says what the patterns that end there decide: exact for the
-// scalar at the node (/?), below for all that hangs under it (/*). The most precise pattern for a place is
-// found on the way down: the last "below" that was passed, unless the node itself has an "exact".
+// It is the tree of the policy's patterns. A node holds the decisions of the patterns that end there:
+// exact for the scalar at the node (/?), below for everything at and below it (/*). The most precise
+// pattern for a place is found on the way down: the exact of the node itself, or else the last below on
+// the way.
 type Matcher struct {
 	root *node
 }
@@ -20,13 +21,13 @@ const (
 
 type node struct {
 	exact, below verdict
-	fertile      bool // a pattern that ends here or deeper includes something
+	fertile      bool // a pattern that ends here or below includes something
 	names        map[string]*node
 	element      *node
 }
 
-// Compile builds the Matcher of a policy that has been normalised. A policy whose mode is none indexes
-// nothing. The error is a *PolicyError for a path that cannot be understood or that is in both lists.
+// Compile builds the Matcher of a normalised policy. A policy whose mode is none indexes nothing. The
+// error is a *PolicyError for a path that cannot be parsed or that is both included and excluded.
 func Compile(p Policy) (*Matcher, error) {
 	m := &Matcher{root: &node{}}
 	if p.Mode == None {
@@ -51,7 +52,8 @@ func Compile(p Policy) (*Matcher, error) {
 	return m, nil
 }
 
-// add notes what the pattern says, and returns false where the opposite has been said by the same pattern.
+// add records the decision of a pattern. It returns false if the same pattern has already been given the
+// opposite decision.
 func (n *node) add(p Pattern, says verdict) bool {
 	for _, s := range p.segments {
 		n.fertile = n.fertile || says == included
@@ -87,17 +89,17 @@ func (n *node) grow(s Segment) *node {
 	return child
 }
 
-// Cursor is a place in documents, as the policy sees it. It is a small value; the zero Cursor is a place
-// where nothing is indexed.
+// Cursor is a place in documents together with its node in the Matcher. It is a small value. Nothing is
+// indexed at the zero Cursor.
 type Cursor struct {
-	node      *node // nil where no pattern reaches this far
-	inherited bool  // the verdict of the last /* on the way
+	node      *node // nil if no pattern continues to this place
+	inherited bool  // the decision of the last /* on the way
 }
 
 // Root returns the place of the document itself.
 func (m *Matcher) Root() Cursor { return place(m.root, false) }
 
-// Property returns the place of a property of the object here.
+// Property returns the place of a property of the object at c.
 func (c Cursor) Property(name string) Cursor {
 	if c.node == nil {
 		return c
@@ -105,7 +107,7 @@ func (c Cursor) Property(name string) Cursor {
 	return place(c.node.names[name], c.inherited)
 }
 
-// Element returns the place of the elements of the array here.
+// Element returns the place of the elements of the array at c.
 func (c Cursor) Element() Cursor {
 	if c.node == nil {
 		return c
@@ -120,7 +122,7 @@ func place(n *node, inherited bool) Cursor {
 	return Cursor{n, inherited}
 }
 
-// Indexed reports whether a scalar here is indexed.
+// Indexed reports whether a scalar at c is indexed.
 func (c Cursor) Indexed() bool {
 	if c.node != nil && c.node.exact != unsaid {
 		return c.node.exact == included
@@ -128,5 +130,5 @@ func (c Cursor) Indexed() bool {
 	return c.inherited
 }
 
-// Barren reports whether nothing can be indexed here or anywhere below.
+// Barren reports whether nothing is indexed at c or anywhere below.
 func (c Cursor) Barren() bool { return !c.inherited && (c.node == nil || !c.node.fertile) }

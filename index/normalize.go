@@ -15,10 +15,11 @@ func compositeOrders() []string { return []string{"ascending", "descending"} }
 func vectorTypes() []string     { return []string{"flat", "quantizedFlat", "diskANN"} }
 func quantizerTypes() []string  { return []string{"product", "spherical"} }
 
-// Normalize brings the policy into the form in which Cosmos DB gives it back: words in their usual case; /*
-// included where no path was given at all; /"_etag"/? appended to the excluded paths; all four types for each
-// spatial path. A policy whose mode is none loses its paths and is not automatic. What is wrong stays as it
-// is, for Validate. The slices are copied before they are changed. A second Normalize changes nothing.
+// Normalize converts the policy to the form in which Cosmos DB returns it. Words get their usual case. /*
+// is included if no path was given at all. /"_etag"/? is appended to the excluded paths. Each spatial
+// path gets all four types. A policy whose mode is none loses its paths and is not automatic. Invalid
+// values are left for Validate. The slices are copied before they are changed. A second Normalize changes
+// nothing.
 func (p *Policy) Normalize() {
 	if p.Mode = Mode(strings.ToLower(string(p.Mode))); p.Mode == "" {
 		p.Mode = Consistent
@@ -38,7 +39,7 @@ func (p *Policy) Normalize() {
 	p.normalizeSpecial()
 }
 
-// normalizeSpecial is Normalize for the lists that most policies do not have.
+// normalizeSpecial is Normalize for the composite, spatial and vector indexes.
 func (p *Policy) normalizeSpecial() {
 	p.Composite = slices.Clone(p.Composite)
 	for i, keys := range p.Composite {
@@ -64,8 +65,8 @@ func (p *Policy) normalizeSpecial() {
 	}
 }
 
-// normalPaths returns a copy of the list, never nil, in which a lone slash is spelled /* and the words of old
-// clients are in their usual case.
+// normalPaths returns a copy of the list, never nil, in which the path / is replaced by /* and the legacy
+// words have their usual case.
 func normalPaths(list []PathSpec) []PathSpec {
 	list = append([]PathSpec{}, list...)
 	for i := range list {
@@ -81,7 +82,7 @@ func normalPaths(list []PathSpec) []PathSpec {
 	return list
 }
 
-// has reports whether a list holds this pattern, however it is spelled.
+// has reports whether a list contains a pattern, in any spelling.
 func has(list []PathSpec, pattern string) bool {
 	want, err := ParsePattern(pattern)
 	return err == nil && slices.ContainsFunc(list, func(s PathSpec) bool {
@@ -90,7 +91,7 @@ func has(list []PathSpec, pattern string) bool {
 	})
 }
 
-// unknownTypes returns those that are not spatial types.
+// unknownTypes returns the elements of types that are not spatial types.
 func unknownTypes(types []string) (unknown []string) {
 	for _, t := range types {
 		if !slices.Contains(spatialTypes(), canonical(t, spatialTypes())) {

@@ -12,7 +12,7 @@ import (
 // Segment is one step into a document: to a property, or from an array to any of its elements.
 type Segment struct {
 	Name    string // of the property
-	Element bool   // any element of an array, written []; Name is empty then
+	Element bool   // any element of an array, written []; Name is empty
 }
 
 // Pattern is a parsed path of an indexing policy. It is immutable and cheap to copy.
@@ -21,9 +21,10 @@ type Pattern struct {
 	subtree  bool // ends in /*, not in /?
 }
 
-// ParsePattern parses a path as indexing policies write it: names between slashes, in double quotes where
-// they hold anything special, [] for the elements of an array, and at the end ? for the value there or * for
-// that value and all below. A lone / is an old spelling of /*. The error is a *PolicyError without a place.
+// ParsePattern parses a path of an indexing policy: names between slashes, in double quotes if they
+// contain special characters, and [] for the elements of an array. At the end it has ? for the value at
+// the path or * for that value and everything below. The path / is an old spelling of /*. The error is a
+// *PolicyError without a Path.
 func ParsePattern(s string) (Pattern, error) {
 	if s == "/" {
 		return Pattern{subtree: true}, nil
@@ -56,7 +57,7 @@ func ParsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// labelEnd returns where the label that begins with the slash at s[at] ends: at the next slash outside
+// labelEnd returns the end of the label that begins with the slash at s[at]: the next slash outside
 // quotes.
 func labelEnd(s string, at int) int {
 	quoted, quote := false, byte('"')
@@ -76,7 +77,7 @@ func labelEnd(s string, at int) int {
 	return len(s)
 }
 
-// badPath is badPattern for an error of jsondoc.ParsePath on what begins at s[at].
+// badPath is badPattern for an error of jsondoc.ParsePath in the part that begins at s[at].
 func badPath(s string, at int, err error) error {
 	var wrong *jsondoc.PathError
 	if !errors.As(err, &wrong) {
@@ -91,13 +92,14 @@ func badPattern(s string, at int, reason string) error {
 			"Please ensure that the path is a valid path: %s.", s, at, reason)}
 }
 
-// Segments returns the steps that lead to where the pattern points. The slice must not be changed.
+// Segments returns the steps to the place of the pattern. The slice must not be modified.
 func (p Pattern) Segments() []Segment { return p.segments }
 
-// Subtree reports whether the pattern takes in all that lies below that place as well: whether it ends in /*.
+// Subtree reports whether the pattern also matches everything below its place, that is, whether it ends
+// in /*.
 func (p Pattern) Subtree() bool { return p.subtree }
 
-// Matches reports whether the pattern takes in a scalar at this place.
+// Matches reports whether the pattern matches a scalar at a path.
 func (p Pattern) Matches(path ...Segment) bool {
 	if p.subtree {
 		return len(path) >= len(p.segments) && slices.Equal(p.segments, path[:len(p.segments)])
@@ -105,8 +107,8 @@ func (p Pattern) Matches(path ...Segment) bool {
 	return slices.Equal(p.segments, path)
 }
 
-// String returns the pattern in the form that ParsePattern reads. Patterns are the same where their strings
-// are.
+// String returns the pattern in the syntax of ParsePattern. Two patterns are equal if their strings are
+// equal.
 func (p Pattern) String() string {
 	var b strings.Builder
 	for _, s := range p.segments {

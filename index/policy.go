@@ -11,19 +11,20 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Mode says when documents are indexed.
+// Mode is the time at which documents are indexed.
 type Mode string
 
-// The modes. Lazy is old; it is kept as sent and means Consistent.
+// The modes. Lazy is obsolete: it is stored as sent and treated as Consistent.
 const (
-	Consistent Mode = "consistent" // with the write
+	Consistent Mode = "consistent" // at the time of the write
 	Lazy       Mode = "lazy"
 	None       Mode = "none" // never: queries scan
 )
 
-// Policy is an indexing policy. It is plain data: Parse and Normalize bring it into the form that clients
-// read back, Validate checks it, Compile prepares it for use. Its JSON form is Cosmos DB's indexingPolicy,
-// members in a fixed order. The zero Policy stands for one that was not given and normalises to Default.
+// Policy is an indexing policy. It is plain data: Parse and Normalize convert it to the form that clients
+// read back, Validate checks it, Compile prepares it for use. Its JSON form is Cosmos DB's
+// indexingPolicy, with the members in a fixed order. The zero Policy stands for a missing policy and
+// normalises to Default.
 type Policy struct {
 	Mode      Mode
 	Included  []PathSpec
@@ -34,14 +35,14 @@ type Policy struct {
 	FullText  []FullTextPath
 }
 
-// PathSpec is an included or excluded path, a Pattern as text.
+// PathSpec is an included or excluded path, the text of a Pattern.
 type PathSpec struct {
 	Path    string       `json:"path"`
-	Indexes []LegacyKind `json:"indexes,omitempty"` // of old clients, who alone read it back
+	Indexes []LegacyKind `json:"indexes,omitempty"` // sent by old clients and returned only to them
 }
 
-// LegacyKind is what old clients say about an included path. Today all paths have range indexes of full
-// precision.
+// LegacyKind is a setting of an included path that old clients send. It has no effect: all paths have
+// range indexes of full precision.
 type LegacyKind struct {
 	Kind      string `json:"kind"`
 	DataType  string `json:"dataType,omitempty"`
@@ -61,7 +62,8 @@ type SpatialPath struct {
 	Box   *Box     `json:"boundingBox,omitempty"`
 }
 
-// Box bounds the plane that a spatial index covers. Only containers with geometry have one, and they must.
+// Box bounds the plane that a spatial index covers. It is required in containers whose geospatialConfig
+// is Geometry and not allowed in others.
 type Box struct {
 	XMin float64 `json:"xmin"`
 	YMin float64 `json:"ymin"`
@@ -74,7 +76,7 @@ type VectorPath struct {
 	Path string `json:"path"` // a plain path
 	// flat, quantizedFlat or diskANN
 	Type string `json:"type"`
-	// product or spherical; kept for clients
+	// product or spherical; stored for clients, but has no effect
 	QuantizerType          string   `json:"quantizerType,omitempty"`
 	QuantizationByteSize   *int     `json:"quantizationByteSize,omitempty"`   // nil: not given
 	IndexingSearchListSize *int     `json:"indexingSearchListSize,omitempty"` // nil: not given
@@ -89,20 +91,21 @@ func (v VectorPath) Equal(w VectorPath) bool {
 		same(v.IndexingSearchListSize, w.IndexingSearchListSize) && slices.Equal(v.ShardKey, w.ShardKey)
 }
 
-// FullTextPath is a path whose strings are indexed by words.
+// FullTextPath is a path whose strings have a full-text index.
 type FullTextPath struct {
 	Path string `json:"path"` // a plain path
 }
 
-// Default returns the policy of a container that was made without one: everything is indexed but _etag.
+// Default returns the policy of a container that was created without one: everything except _etag is
+// indexed.
 func Default() Policy {
 	var p Policy
 	p.Normalize()
 	return p
 }
 
-// Parse reads a policy from JSON and normalises it. Members that it does not know are ignored. The result has
-// still to be validated. The error is a *PolicyError for text that is not JSON or a member of the wrong type.
+// Parse parses a policy from JSON and normalises it. It ignores unknown members. It does not validate the
+// policy. The error is a *PolicyError for text that is not JSON or a member of the wrong type.
 func Parse(raw []byte) (Policy, error) {
 	var p Policy
 	if err := json.Unmarshal(raw, &p); err != nil {
@@ -112,10 +115,10 @@ func Parse(raw []byte) (Policy, error) {
 	return p, nil
 }
 
-// policyJSON is the form of a policy in JSON.
+// policyJSON is the JSON form of a policy.
 type policyJSON struct {
 	Mode Mode `json:"indexingMode"`
-	// told by the mode: true unless that is none, whatever a client sends
+	// determined by the mode: false for none, else true, whatever a client sends
 	Automatic *bool             `json:"automatic"`
 	Included  []PathSpec        `json:"includedPaths"`
 	Excluded  []PathSpec        `json:"excludedPaths"`
@@ -125,7 +128,8 @@ type policyJSON struct {
 	FullText  []FullTextPath    `json:"fullTextIndexes,omitempty"`
 }
 
-// UnmarshalJSON is Parse. It leaves p alone where the text is null.
+// UnmarshalJSON implements json.Unmarshaler with the rules of Parse. It leaves p unchanged if the text is
+// null.
 func (p *Policy) UnmarshalJSON(raw []byte) error {
 	if err := strictObject(raw); err != nil || isNull(raw) {
 		return err
@@ -143,7 +147,7 @@ func (p *Policy) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// MarshalJSON returns what a client reads back.
+// MarshalJSON returns the policy as a client reads it back.
 func (p Policy) MarshalJSON() ([]byte, error) {
 	p.Normalize()
 	automatic := p.Mode != None
@@ -151,13 +155,13 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 		p.FullText})
 }
 
-// IsZero reports whether p stands for a policy that was not given.
+// IsZero reports whether p is a missing policy.
 func (p Policy) IsZero() bool {
 	return p.Mode == "" && p.Included == nil && p.Excluded == nil && p.Composite == nil &&
 		p.Spatial == nil && p.Vector == nil && p.FullText == nil
 }
 
-// WithoutLegacy is the policy without what old clients say of its paths, which has no effect.
+// WithoutLegacy returns the policy without the legacy settings of its paths, which have no effect.
 func (p Policy) WithoutLegacy() Policy {
 	for _, list := range []*[]PathSpec{&p.Included, &p.Excluded} {
 		if slices.ContainsFunc(*list, func(s PathSpec) bool { return s.Indexes != nil }) {
@@ -170,15 +174,15 @@ func (p Policy) WithoutLegacy() Policy {
 	return p
 }
 
-// Equal reports whether two policies say the same in the same words: whether clients read the same back.
+// Equal reports whether clients read both policies back as the same text.
 func (p Policy) Equal(q Policy) bool {
 	a, errA := p.MarshalJSON()
 	b, errB := q.MarshalJSON()
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// Indexed reports whether the policy indexes a scalar at this place of a document. It compiles the policy:
-// use Compile to ask more than once. A policy that is not valid indexes nothing.
+// Indexed reports whether the policy indexes a scalar at a path. It compiles the policy on each call: for
+// several calls use Compile. An invalid policy indexes nothing.
 func (p *Policy) Indexed(path ...Segment) bool {
 	m, err := Compile(*p)
 	if err != nil {
@@ -195,7 +199,7 @@ func (p *Policy) Indexed(path ...Segment) bool {
 	return c.Indexed()
 }
 
-// strictObject refuses what is not one object (or null) in strict JSON, with names that are unique.
+// strictObject returns an error unless raw is one JSON object (or null) in strict JSON with unique names.
 func strictObject(raw []byte) error {
 	if err := jsondoc.Valid(raw, jsondoc.Limits{}); err != nil {
 		return &PolicyError{Reason: err.Error()}
@@ -208,7 +212,7 @@ func strictObject(raw []byte) error {
 
 func isNull(raw []byte) bool { return jsondoc.Of(raw).Kind() == jsondoc.Null }
 
-// decodeError turns an error of encoding/json into a PolicyError.
+// decodeError converts an error of encoding/json to a PolicyError.
 func decodeError(err error) error {
 	var own *PolicyError
 	if errors.As(err, &own) {
@@ -223,7 +227,7 @@ func decodeError(err error) error {
 	return &PolicyError{Reason: err.Error()}
 }
 
-// canonical returns the member of known that s spells in another case, or s.
+// canonical returns the member of known that equals s in another case of letters, or s.
 func canonical(s string, known []string) string {
 	for _, k := range known {
 		if strings.EqualFold(k, s) {

@@ -8,28 +8,27 @@ import (
 
 // Codes of vectors.
 //
-// An index of the type quantizedFlat or diskANN has, beside each vector, a code of it that is at most an
-// eighth as long. A search goes over the codes, which tell a scalar product and how far off that can be, and
-// looks up the vectors of those alone that can be among the nearest. (There is no graph: diskANN and
-// quantizedFlat are searched alike. A graph has to be repaired whenever a document expires, and finds
-// less.)
+// An index of the type quantizedFlat or diskANN stores, in addition to each vector, a code of at most an
+// eighth of its length. A search scans the codes. From a code it estimates a scalar product with an error
+// bound, and then reads only the vectors that can be among the nearest. (There is no graph: diskANN and
+// quantizedFlat are searched alike. A graph would have to be repaired whenever a document expires, and
+// finds less.)
 //
-// A code is that of RaBitQ (Gao, Long: SIGMOD 2024 and 2025), which needs no training, so that the code of a
-// vector depends on the vector alone and is written with its document:
+// The codes are those of RaBitQ (Gao, Long: SIGMOD 2024 and 2025). RaBitQ needs no training, so the code
+// of a vector depends on the vector alone and is written with its document:
 //
-//   - The vector is rotated, by a rotation that is fixed for each number of dimensions: signs are changed and
-//     the Walsh-Hadamard transform is applied, in turns, to the first and to the last 2^n elements. Whatever
-//     the vector was, its elements are now about normally distributed, and what a code leaves of it points
-//     anywhere.
-//   - Each element is cut to some bits: to the middle of one of 2^bits steps, whose width is the best for a
-//     normal distribution. 3 bits lose about 4 % of the square of a vector, 1 bit 36 %.
-//   - With c for what the code says, o for the vector and q for that of the query, o·q is estimated by
-//     c·q * o·o / o·c. The estimate has no bias. Its error is a sum over what the code leaves of o, in a
-//     direction that has nothing to do with q, so it is about normally distributed as well, and its deviation
-//     is known: |o| |q| sqrt((1 - r²) / (r² (dimensions-1))), with r for the cosine of o and c.
+//   - The vector is rotated. The rotation is fixed for each number of dimensions: in turns, signs are changed
+//     and the Walsh-Hadamard transform is applied to the first or to the last 2^n elements. The elements of
+//     any vector are then about normally distributed, and the quantization error has a random direction.
+//   - Each element is quantized to a few bits: to the middle of one of 2^bits steps, whose width is the best
+//     for a normal distribution. 3 bits lose about 4 % of the square of a vector, 1 bit 36 %.
+//   - Let c be the vector of a code, o the original vector and q the vector of the query. o·q is estimated
+//     by c·q * o·o / o·c. The estimate has no bias. Its error is a sum over the part of o that the code
+//     has lost, whose direction is independent of q, so the error is about normally distributed too. Its
+//     standard deviation is |o| |q| sqrt((1 - r²) / (r² (dimensions-1))), where r is the cosine of o and c.
 //
-// The bound that is told is five deviations, which one estimate in two million exceeds: a document that it
-// misleads may come later than it should. In few dimensions no error can be that large; the bound is exact.
+// The bound from Estimate is five standard deviations. One estimate in two million exceeds it; its document
+// may then be ranked too low. In few dimensions no error can be that large, and the bound is exact.
 //
 //	+--------+-------+--------+---------+---------+-----+
 //	| |o|    | o·o   | r      | bit 0   | bit 1   | ... |
@@ -37,14 +36,14 @@ import (
 //	+--------+-------+--------+---------+---------+-----+
 //	  float32 float32  uint16   one bit an element each
 //
-// Where the length of a vector is so large or so small that 32 bits are not good for it, the first number is
-// infinite and nothing else is said.
+// If the length of a vector is too large or too small for 32-bit numbers, the first number is infinite
+// and the rest of the code has no meaning.
 
 // Quantizer makes codes of vectors. It is immutable.
 type Quantizer struct {
 	dimensions int
-	kept       int // elements that have bits
-	bits       int // of each
+	kept       int // number of elements that have bits
+	bits       int // number of bits of each element
 	signs      [rotations][]uint64
 }
 
@@ -52,26 +51,27 @@ const (
 	rotations  = 4
 	codeHeader = 4 + 4 + 2
 	maxBits    = 8
-	// deviations is how many deviations of an estimate its bound is.
+	// deviations is the error bound of an estimate, in standard deviations.
 	deviations = 5
-	// queryScale is the greatest element of a query, rotated and made whole: sums of eight fit into 16 bits.
+	// queryScale is the largest element of a rotated query after conversion to integers: sums of eight
+	// fit into 16 bits.
 	queryScale = math.MaxInt16 / 8
-	// singleError is more than what is lost by numbers of 32 bits, as a share.
+	// singleError is an upper bound of the relative rounding error of 32-bit numbers.
 	singleError = 1e-6
-	// the lengths of vectors that codes say something of
+	// the range of vector lengths for which codes are made
 	shortest, longest = 1e-30, 1e30
 )
 
-// stepWidths are the widths of the steps, in standard deviations, that lose least of a normal distribution:
-// for 1 bit, 2 bits and so on (Max: Quantizing for Minimum Distortion, 1960).
+// stepWidths returns the step widths, in standard deviations, with the smallest loss for a normal
+// distribution: for 1 bit, 2 bits and so on (Max: Quantizing for Minimum Distortion, 1960).
 func stepWidths() [maxBits]float64 {
 	return [maxBits]float64{1.596, 0.9957, 0.5860, 0.3352, 0.1881, 0.1041, 0.0569, 0.0308}
 }
 
-// NewQuantizer makes a Quantizer for vectors of that many dimensions, at least one. size is how many bytes
-// the bits may have (see VectorPath.QuantizationByteSize), at least one; 0: three bits an element, behind
-// which more are worth little, or two where three make more than an eighth of the vector. Vectors of less
-// than 40 dimensions have longer codes than that.
+// NewQuantizer returns a Quantizer for vectors with a number of dimensions, at least one. size is the
+// maximum size of the bits in bytes (see VectorPath.QuantizationByteSize), at least one. Size 0 means
+// three bits per element, because more bits improve little, or two bits if three would need more than an
+// eighth of the vector. For less than 40 dimensions the codes are longer than an eighth.
 func NewQuantizer(dimensions, size int) *Quantizer {
 	q := &Quantizer{dimensions: dimensions, kept: dimensions}
 	row := (dimensions + 7) / 8
@@ -95,7 +95,7 @@ func NewQuantizer(dimensions, size int) *Quantizer {
 	return q
 }
 
-// mixed returns the next of a sequence of numbers that look random (SplitMix64).
+// mixed returns the next number of a pseudo-random sequence (SplitMix64).
 func mixed(state *uint64) uint64 {
 	*state += 0x9E3779B97F4A7C15
 	z := *state
@@ -112,13 +112,14 @@ func (q *Quantizer) Equal(o *Quantizer) bool {
 
 func (q *Quantizer) row() int { return (q.kept + 7) / 8 }
 
-// Dimensions is how many elements a vector has.
+// Dimensions returns the number of elements of a vector.
 func (q *Quantizer) Dimensions() int { return q.dimensions }
 
-// Size is how many bytes a code has.
+// Size returns the length of a code in bytes.
 func (q *Quantizer) Size() int { return codeHeader + q.bits*q.row() }
 
-// rotate turns a vector round. Additions and single multiplications come to the same on all machines.
+// rotate rotates a vector in place. It uses only additions and single multiplications, so the result is
+// the same on all machines.
 func (q *Quantizer) rotate(v []float64) {
 	n := 1 << (bits.Len(uint(len(v))) - 1)
 	scale := 1 / math.Sqrt(float64(n))
@@ -139,7 +140,7 @@ func (q *Quantizer) rotate(v []float64) {
 	}
 }
 
-// hadamard is the Walsh-Hadamard transform, without its scale.
+// hadamard applies the Walsh-Hadamard transform, without scaling.
 func hadamard(v []float64) {
 	for h := 1; h < len(v); h *= 2 {
 		for i := 0; i < len(v); i += 2 * h {
@@ -172,7 +173,7 @@ func (q *Quantizer) AppendCode(dst []byte, vector []float32) []byte {
 	}
 	q.rotate(o)
 	product, length := q.cut(code[codeHeader:], o[:q.kept])
-	if !(product > square/longest) { // of all that is kept next to nothing is left
+	if !(product > square/longest) { // almost nothing is left of the vector in the elements that have bits
 		binary.LittleEndian.PutUint32(code, math.Float32bits(float32(math.Inf(1))))
 		return dst
 	}
@@ -182,8 +183,8 @@ func (q *Quantizer) AppendCode(dst []byte, vector []float32) []byte {
 	return dst
 }
 
-// cut sets the bits of elements. It returns the scalar products of what they say with the elements and with
-// itself.
+// cut quantizes elements into code. It returns the scalar products of the quantized elements with the
+// elements and with themselves.
 func (q *Quantizer) cut(code []byte, o []float64) (product, length float64) {
 	square := 0.0
 	for _, f := range o {
@@ -207,17 +208,17 @@ func (q *Quantizer) cut(code []byte, o []float64) (product, length float64) {
 	return product, length
 }
 
-// VectorQuery estimates scalar products of one vector with those that codes stand for.
+// VectorQuery estimates scalar products of one vector with the vectors of codes.
 type VectorQuery struct {
 	q      *Quantizer
 	norm   float64
-	step   float64 // what 1 in tables is
-	offset float64 // what all sums lack, since the middle of the steps is at 0
+	step   float64 // the value of 1 in tables
+	offset float64 // added to every sum, because the steps are symmetric to 0
 	tables [][256]int16
-	errors float64 // deviations of an estimate, but for what the code says
+	errors float64 // bound of the error of an estimate, before the factors from the code
 }
 
-// Query prepares a search for a vector of the quantizer's dimensions.
+// Query prepares a search with a vector of the quantizer's dimensions.
 func (q *Quantizer) Query(vector []float32) *VectorQuery {
 	v := make([]float64, len(vector))
 	square, most := 0.0, 0.0
@@ -252,8 +253,9 @@ func (q *Quantizer) Query(vector []float32) *VectorQuery {
 	return t
 }
 
-// Estimate returns the scalar product with the vector that a code stands for, how far off that can be, and
-// the length of that vector. All is infinite where the code says nothing; it is false where it is none.
+// Estimate returns the estimated scalar product with the vector of a code, the error bound, and the
+// length of that vector. All are infinite if the code holds no estimate. ok is false if code is not a
+// code of the quantizer.
 func (t *VectorQuery) Estimate(code []byte) (product, bound, norm float64, ok bool) {
 	if len(code) != t.q.Size() {
 		return 0, 0, 0, false
@@ -273,8 +275,8 @@ func (t *VectorQuery) Estimate(code []byte) (product, bound, norm float64, ok bo
 	return product, bound, norm, true
 }
 
-// sum adds up the elements of the query as often as the bits of a code say. Three bits are usual and have a
-// loop of their own, whose sums do not wait for each other.
+// sum adds the query's elements, each multiplied by its number in a code. Three bits, the usual case,
+// have a loop of their own with independent sums, which is faster.
 func (t *VectorQuery) sum(rows []byte) (sum int) {
 	tables := t.tables
 	if n := len(tables); t.q.bits == 3 && len(rows) == 3*n {
@@ -299,5 +301,5 @@ func (t *VectorQuery) sum(rows []byte) (sum int) {
 	return sum
 }
 
-// Norm is the length of the query's vector.
+// Norm returns the length of the query's vector.
 func (t *VectorQuery) Norm() float64 { return t.norm }

@@ -10,39 +10,39 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Geometries are GeoJSON: Point, LineString, Polygon and MultiPolygon. A container holds them in one of two
-// spaces.
+// Geometries are GeoJSON: Point, LineString, Polygon and MultiPolygon. All geometries of a container are
+// in one of two spaces.
 //
-// On the globe coordinates are longitude and latitude in degrees. A line from one position to the next is the
-// piece of a great circle, and positions are the points of a sphere that have these coordinates; only lengths
-// and areas are taken on the ellipsoid of WGS-84. A polygon is what lies to the left of all its rings: of the
-// two regions that a ring divides the globe into, the one that a ring which runs clockwise goes around is not
-// in it. So a hole runs the other way round than the ring that it is in.
+// On the globe, coordinates are longitude and latitude in degrees. Positions are the points of a sphere
+// with these coordinates, and a line between two positions is an arc of a great circle. Only lengths and
+// areas are computed on the ellipsoid of WGS-84. A ring divides the globe into two regions. The inside of
+// a ring is the region to its left, so a clockwise ring excludes the region that it encloses. A polygon
+// is the region to the left of all its rings, so a hole runs in the opposite direction of its outer ring.
 //
-// In the plane coordinates are x and y in any unit, and everything is Euclid's.
+// In the plane, coordinates are x and y in any unit, and the geometry is Euclidean.
 //
-// Positions of both are kept as vectors of three numbers, which on the globe have the length 1 and in the
-// plane no Z. So one code finds the pairs of edges that are near each other (spatial_path.go) and puts
-// relations together (spatial_relate.go); only what it asks about single edges and rings has two forms
+// Positions in both spaces are stored as vectors of three numbers. On the globe they have the length 1;
+// in the plane Z is 0. So the code that finds pairs of near edges (spatial_path.go) and computes
+// relations (spatial_relate.go) is shared. Only the operations on single edges and rings differ
 // (spatial_edge.go).
 
-// maxPositions is how many positions Cosmos DB lets a geometry have.
+// maxPositions is Cosmos DB's limit of the positions of a geometry.
 const maxPositions = 4096
 
 // Geometry is a valid geometry. It is immutable.
 type Geometry struct {
 	planar   bool
-	paths    []*path // all there is: a point, a line or the rings of all polygons
+	paths    []*path // all paths: a point, a line or the rings of all polygons
 	polygons []polygon
 }
 
-// polygon is a ring less the holes in it.
+// polygon is the inside of a ring without its holes.
 type polygon struct {
 	outer *ring
 	holes []*ring
 }
 
-// ring is a closed path, and the region inside it.
+// ring is a closed path and the region inside it.
 type ring struct {
 	*path
 	loop *s2.Loop // nil in the plane
@@ -50,34 +50,34 @@ type ring struct {
 
 // GeometryError reports why a value is not a geometry.
 type GeometryError struct {
-	Reason string // as the service words it, where that is known
+	Reason string // in the service's words, if they are known
 }
 
 func (e *GeometryError) Error() string { return "invalid geometry: " + e.Reason }
 
 func invalid(format string, args ...any) error { return &GeometryError{fmt.Sprintf(format, args...)} }
 
-// IsPolygon tells of a Polygon or a MultiPolygon.
+// IsPolygon reports whether the geometry is a Polygon or a MultiPolygon.
 func (g *Geometry) IsPolygon() bool { return len(g.polygons) > 0 }
 
-// ParseGeometry reads a geometry of the globe or of the plane. Polygons must have closed rings; on the globe
-// latitudes are between -90 and 90 degrees and longitudes between -180 and 180, and rings neither cross
-// themselves nor each other. The error is a *GeometryError.
+// ParseGeometry parses a geometry on the globe or in the plane. Polygons must have closed rings. On the
+// globe latitudes must be between -90 and 90 degrees and longitudes between -180 and 180, and rings must
+// not cross themselves or each other. The error is a *GeometryError.
 func ParseGeometry(v jsondoc.Value, planar bool) (*Geometry, error) {
 	return geoParser{planar: planar}.geometry(v)
 }
 
-// ParseGeometryFor is ParseGeometry for who wants to be told of the work, that of reading and all that is
-// done with the geometry later.
+// ParseGeometryFor is ParseGeometry for a caller that limits work: spend is called with the work of
+// parsing and of all later operations on the geometry.
 func ParseGeometryFor(v jsondoc.Value, planar bool, spend Spend) (*Geometry, error) {
 	return geoParser{planar: planar, spend: spend}.geometry(v)
 }
 
-// geoParser reads coordinates.
+// geoParser parses coordinates.
 type geoParser struct {
 	planar bool
 	spend  Spend
-	count  int // positions so far, repeated ones too
+	count  int // positions so far, including repeated ones
 }
 
 func (p geoParser) geometry(v jsondoc.Value) (*Geometry, error) {
@@ -118,7 +118,7 @@ func (p geoParser) geometry(v jsondoc.Value) (*Geometry, error) {
 	return g, nil
 }
 
-// The service's words for what has not the form of GeoJSON.
+// The service's messages for values that are not GeoJSON.
 const (
 	noPositions = "Position array cannot be empty."
 	noRings     = "A polygon must have array of rings with at least one ring. A ring must be represented as an array of GeoJSON positions."
@@ -158,7 +158,7 @@ func (g *Geometry) addPolygon(p *geoParser, coordinates jsondoc.Value) error {
 			return nil
 		}
 		if r.loop != nil {
-			r.loop.Invert() // what is to the right of it is the hole
+			r.loop.Invert() // the hole is the region to its right
 		}
 		polygon.holes = append(polygon.holes, r)
 		return nil
@@ -167,7 +167,8 @@ func (g *Geometry) addPolygon(p *geoParser, coordinates jsondoc.Value) error {
 	return err
 }
 
-// each calls fn for each element of an array, until an error; otherwise says what is wrong where it is none.
+// each calls fn for each element of an array until fn returns an error. otherwise is the error message if
+// the value is not an array.
 func (p *geoParser) each(array jsondoc.Value, otherwise string, fn func(i int, v jsondoc.Value) error) error {
 	if array.Kind() != jsondoc.Array {
 		return invalid("%s", otherwise)
@@ -182,7 +183,7 @@ func (p *geoParser) each(array jsondoc.Value, otherwise string, fn func(i int, v
 	return err
 }
 
-// position reads the first two numbers of an array; more, such as a height, count for nothing.
+// position parses the first two numbers of an array. Further numbers, such as a height, are ignored.
 func (p *geoParser) position(v jsondoc.Value) (at s2.Point, err error) {
 	var xy [2]float64
 	n := 0
@@ -214,11 +215,12 @@ func (p *geoParser) position(v jsondoc.Value) (at s2.Point, err error) {
 	return globePoint(xy[0], xy[1])
 }
 
-// maxPlanar keeps calculations in the plane finite.
+// maxPlanar is the largest coordinate in the plane; it keeps calculations finite.
 const maxPlanar = 1e100
 
-// globePoint returns the position of a longitude and a latitude, in degrees. Each place has one position,
-// although the meridian opposite of Greenwich has two longitudes and the poles have all.
+// globePoint returns the position of a longitude and a latitude, in degrees. Each place has exactly one
+// position: the two longitudes of the 180th meridian give the same position, and so do all longitudes at
+// a pole.
 func globePoint(longitude, latitude float64) (s2.Point, error) {
 	switch {
 	case latitude < -90 || latitude > 90:
@@ -233,7 +235,7 @@ func globePoint(longitude, latitude float64) (s2.Point, error) {
 	return s2.PointFromLatLng(s2.LatLngFromDegrees(latitude, longitude)), nil
 }
 
-// positions reads an array of positions. One that repeats the one before it is left out.
+// positions parses an array of positions. A position that equals the one before it is left out.
 func (p *geoParser) positions(v jsondoc.Value) ([]s2.Point, error) {
 	if v.Kind() == jsondoc.Array && v.Len() == 0 {
 		return nil, invalid(noPositions)
@@ -258,7 +260,7 @@ func (p *geoParser) positions(v jsondoc.Value) ([]s2.Point, error) {
 	return points, err
 }
 
-// ring reads the positions of a closed ring; number counts the rings of its polygon from 1.
+// ring parses the positions of a closed ring. number is the number of the ring in its polygon, from 1.
 func (p *geoParser) ring(number int, v jsondoc.Value) (*ring, error) {
 	before := p.count
 	points, err := p.positions(v)

@@ -11,48 +11,48 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// How geometries are found.
+// The cells of geometries.
 //
-// A space is divided into cells. A cell has four children, a quarter of it each, down to level 30. The globe
-// is six cells at level 0, the faces of a cube around it, as in the S2 library, whose numbers are used: a
-// leaf is about a centimetre wide. The plane is one cell at level 0, the bounding box of the index policy,
-// halved in both directions at each level; its cells on the rim reach beyond the box without end, so that
-// what lies outside is found as well.
+// A space is divided into cells. Each cell has four children, each a quarter of it, down to level 30. The
+// globe has six cells at level 0, the faces of a cube around it. Numbers and cells are those of the S2
+// library; a leaf is about a centimetre wide. The plane has one cell at level 0, the bounding box of the
+// index policy, and each level halves it in both directions. Its cells on the rim extend beyond the box
+// without end, so that geometries outside of the box are found too.
 //
 //	bits   3      2        2              1    the rest
 //	     +------+--------+--------+ ... +----+-----------+
 //	     | face | child  | child  |     | 1  | 0 ... 0   |     a cell of level n has n children's numbers
 //	     +------+--------+--------+ ... +----+-----------+
 //
-// In that form the numbers of all that is inside a cell c, with c in the middle of them, are the interval
-// from c.RangeMin() to c.RangeMax(), and no other cell's number is in it. Eight bytes, big-endian, keep the
-// order.
+// In this form the numbers of all cells inside a cell c are the interval from c.RangeMin() to
+// c.RangeMax(), with c in its middle. The interval contains no other cell's number. Eight bytes,
+// big-endian, keep the order.
 //
-// A geometry is indexed under the cells that cover it: a point under its leaf, all else under at most 8 cells
-// of even levels, as small as they can be. A query covers what it asks for by at most 16 cells. If both have
-// a point in common, some cell of the one and some cell of the other both hold it, and of two cells with a
-// common point one is inside the other. So what is looked up for each cell q of the query is
+// A geometry is indexed under the cells that cover it: a point under its leaf, any other geometry under
+// at most 8 cells of even levels, which are as small as possible. A query is covered by at most 16 cells.
+// If a geometry and the query have a common point, a cell of each contains that point. Of two cells with
+// a common point, one lies inside the other. So for each cell q of the query the index is searched for
 //
 //	the interval of q           geometries indexed under q or cells inside of it
-//	each ancestor of q          geometries indexed under a cell that q is inside of; only even levels are ever used
+//	each ancestor of q          geometries indexed under a cell that contains q (even levels only)
 //
-// and every geometry that meets the query is among what is found, with some that do not. Coverings are as
-// wide as touch, twice over, for what is compared with that tolerance to be found in spite of rounding.
+// The results contain every geometry that meets the query, and some that do not. Coverings are widened by
+// twice touch, so that geometries that meet only within that tolerance are found in spite of rounding.
 
 const (
 	maxIndexCells = 8
 	maxQueryCells = 16
-	levelStep     = 2 // index cells have levels that are multiples of it
+	levelStep     = 2 // the levels of index cells are multiples of levelStep
 )
 
-// CellRange is an interval of cell numbers, both ends included.
+// CellRange is an interval of cell numbers, including both ends.
 type CellRange struct{ Low, High uint64 }
 
-// AppendCell appends the eight bytes of a cell's number, which sort as the numbers do.
+// AppendCell appends the eight bytes of a cell's number, which sort like the numbers.
 func AppendCell(dst []byte, cell uint64) []byte { return binary.BigEndian.AppendUint64(dst, cell) }
 
-// Cells returns the cells that a geometry is indexed under, in rising order: at most eight. box bounds the
-// plane of planar geometries, and is nil on the globe.
+// Cells returns the cells under which a geometry is indexed, ascending, at most eight. box bounds the
+// plane of planar geometries; it is nil on the globe.
 func (g *Geometry) Cells(box *Box) []uint64 {
 	c := coverer{g: g, box: box, reach: 2 * touch}
 	if points := g.paths[0].points; len(points) == 1 {
@@ -66,17 +66,17 @@ func (g *Geometry) Cells(box *Box) []uint64 {
 	return numbers
 }
 
-// QueryCells returns what to look up for the geometries that are no further from g than distance, in metres
-// on the globe and in the coordinates' unit in the plane; with distance 0 those that meet it. The ranges are
-// in rising order and do not overlap. Each such geometry has one of its Cells in one of them; it may have
-// several.
+// QueryCells returns the cell ranges in which to search for the geometries within a distance of g, in
+// metres on the globe and in the coordinates' unit in the plane. With distance 0 these are the geometries
+// that meet g. The ranges are ascending and do not overlap. Each such geometry has at least one of its
+// Cells in one of the ranges.
 func (g *Geometry) QueryCells(box *Box, distance float64) []CellRange {
 	c := coverer{g: g, box: box, reach: 2 * touch}
 	if g.planar {
 		c.reach += distance
 	} else {
-		// No line on the ellipsoid is shorter than the radius of curvature along the equator's meridians
-		// says; lengths are summed up to eight digits.
+		// The smallest radius of curvature of a meridian, at the equator, gives the largest angle for a
+		// distance. Lengths are computed to eight digits.
 		c.reach += distance / (polar * polar / equatorial) * (1 + 1e-7)
 	}
 	ancestors := map[s2.CellID]bool{}
@@ -99,7 +99,7 @@ func (g *Geometry) QueryCells(box *Box, distance float64) []CellRange {
 	return merge(ranges)
 }
 
-// merge joins ranges that overlap or almost do: between two leaves that follow each other there is at most
+// merge joins ranges that overlap or almost do: between the numbers of two adjacent leaves lies at most
 // one number.
 func merge(ranges []CellRange) []CellRange {
 	var merged []CellRange
@@ -113,16 +113,16 @@ func merge(ranges []CellRange) []CellRange {
 	return merged
 }
 
-// coverer finds cells for what is near a geometry.
+// coverer finds the cells near a geometry.
 type coverer struct {
 	g     *Geometry
 	box   *Box
 	reach float64 // radians, or units of the plane
 }
 
-// cover returns cells that hold all that is within reach, in rising order. It starts with the largest ones
-// and takes the children of one for it, as far as they are within reach, while that leaves at most limit
-// cells; of the levels it uses only the multiples of step.
+// cover returns cells that contain everything within reach, ascending. It starts with the largest cells
+// and replaces a cell by its descendants within reach, as long as there are at most limit cells. It only
+// uses levels that are multiples of step.
 func (c *coverer) cover(limit, step int) []s2.CellID {
 	cells := []s2.CellID{planarRoot}
 	if !c.g.planar {
@@ -152,7 +152,7 @@ func (c *coverer) cover(limit, step int) []s2.CellID {
 	return cells
 }
 
-// descendants returns the cells that are step levels below a cell and within reach.
+// descendants returns the cells step levels below a cell that are within reach.
 func (c *coverer) descendants(cell s2.CellID, step int) []s2.CellID {
 	cells := []s2.CellID{cell}
 	for range step {
@@ -166,7 +166,7 @@ func (c *coverer) descendants(cell s2.CellID, step int) []s2.CellID {
 	return cells
 }
 
-// near returns those of the cells that are within reach of the geometry.
+// near returns the cells that are within reach of the geometry.
 func (c *coverer) near(cells ...s2.CellID) []s2.CellID {
 	return slices.DeleteFunc(slices.Clone(cells), func(id s2.CellID) bool {
 		if c.g.planar {
@@ -183,7 +183,7 @@ func (c *coverer) nearCell(cell s2.Cell) bool {
 		return true
 	}
 	reach := s1.ChordAngleFromAngle(s1.Angle(min(c.reach, math.Pi)))
-	radius := cell.CapBound().Radius().Radians() + c.reach // no less than the chord
+	radius := cell.CapBound().Radius().Radians() + c.reach // an angle, so not less than the chord
 	around := box{center.Vector, center.Vector}
 	for _, p := range c.g.paths {
 		for i, b := range p.boxes {
@@ -207,11 +207,11 @@ func cellDistance(cell s2.Cell, u, v s2.Point) s1.ChordAngle {
 	return cell.DistanceToEdge(u, v)
 }
 
-// planarRoot is the whole plane: a cell with the number of a face, so that the arithmetic of those applies to
-// all below it.
+// planarRoot is the cell of the whole plane. It has the number of a face, so that the arithmetic of S2
+// cells applies to all cells below it.
 var planarRoot = s2.CellIDFromFace(0)
 
-// leaf returns the smallest cell that holds a point.
+// leaf returns the smallest cell that contains a point.
 func (c *coverer) leaf(p s2.Point) s2.CellID {
 	if !c.g.planar {
 		return s2.CellFromPoint(p).ID()
@@ -235,8 +235,7 @@ func (c *coverer) bounds() r2.Rect {
 	return r2.RectFromPoints(r2.Point{X: c.box.XMin, Y: c.box.YMin}, r2.Point{X: c.box.XMax, Y: c.box.YMax})
 }
 
-// quarter returns the part of a rectangle that is its k-th child: bit 0 tells right from left, bit 1 upper
-// from lower.
+// quarter returns the k-th child of a rectangle. Bit 0 of k selects the right half, bit 1 the upper half.
 func quarter(rect r2.Rect, k int) r2.Rect {
 	middle := rect.Center()
 	if k&1 == 0 {
@@ -252,8 +251,8 @@ func quarter(rect r2.Rect, k int) r2.Rect {
 	return rect
 }
 
-// rect returns the rectangle of a cell of the plane. Sides on the rim of the bounding box are infinitely far
-// out.
+// rect returns the rectangle of a cell of the plane, in which sides on the rim of the bounding box are
+// moved to infinity, and the rectangle without that.
 func (c *coverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 	finite = c.bounds()
 	rim := finite
@@ -276,8 +275,9 @@ func (c *coverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 	return rect, finite
 }
 
-// nearRect reports whether a rectangle is within reach, or almost: its corners are not rounded off. finite is
-// the part of it that is inside the bounding box.
+// nearRect reports whether a rectangle is within reach. The corners of the widened rectangle are not
+// rounded off, so it may also return true for a rectangle that is slightly out of reach diagonally.
+// finite is the part of the rectangle inside the bounding box.
 func (c *coverer) nearRect(rect, finite r2.Rect) bool {
 	if center := finite.Center(); c.g.covers(s2.Point{Vector: r3.Vector{X: center.X, Y: center.Y}}) {
 		return true
@@ -294,9 +294,9 @@ func (c *coverer) nearRect(rect, finite r2.Rect) bool {
 	return false
 }
 
-// clips reports whether some part of the edge from u to v is in the rectangle.
+// clips reports whether a part of the edge from u to v lies in the rectangle.
 func clips(rect r2.Rect, u, v s2.Point) bool {
-	from, to := 0.0, 1.0 // of the edge, what may be
+	from, to := 0.0, 1.0 // the part of the edge that may lie in the rectangle
 	inside := func(start, step, low, high float64) bool {
 		if step == 0 {
 			return low <= start && start <= high

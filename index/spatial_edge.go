@@ -7,10 +7,12 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// This file asks about single edges and rings, on the globe and in the plane. Edges may be points.
+// This file implements the operations on single edges and rings, on the globe and in the plane. An edge
+// may be a point.
 
-// touch is how near counts as meeting: as an angle on the globe, where it is 0.1 micrometres, far more than
-// what coordinates lose when they become vectors. In the plane it is a part of the coordinates' size.
+// touch is the distance within which two points count as meeting. On the globe it is an angle, 0.1
+// micrometres, far more than the rounding error of converting coordinates to vectors. In the plane it is
+// relative to the size of the coordinates.
 const touch = 1.5e-14
 
 // onEdge reports whether p lies on the edge from a to b.
@@ -27,13 +29,13 @@ func onEdge(planar bool, p, a, b s2.Point) bool {
 	return s2.IsDistanceLess(p, a, b, s1.ChordAngleFromSquaredLength(touch*touch))
 }
 
-// meet reports whether two edges have a point in common.
+// meet reports whether two edges have a common point.
 func meet(planar bool, a0, a1, b0, b1 s2.Point) bool {
 	return crosses(planar, a0, a1, b0, b1) || onEdge(planar, a0, b0, b1) || onEdge(planar, a1, b0, b1) ||
 		onEdge(planar, b0, a0, a1) || onEdge(planar, b1, a0, a1)
 }
 
-// crosses reports whether two edges cross each other in the inside of both.
+// crosses reports whether two edges cross at an inner point of both.
 func crosses(planar bool, a0, a1, b0, b1 s2.Point) bool {
 	if !planar {
 		return a0 != a1 && b0 != b1 && s2.CrossingSign(a0, a1, b0, b1) == s2.Cross
@@ -41,13 +43,14 @@ func crosses(planar bool, a0, a1, b0, b1 s2.Point) bool {
 	return side(a0, a1, b0)*side(a0, a1, b1) < 0 && side(b0, b1, a0)*side(b0, b1, a1) < 0
 }
 
-// crossesApart is crosses, for edges none of whose ends lies on the other edge.
+// crossesApart is crosses, but false if an end of one edge lies on the other edge.
 func crossesApart(planar bool, a0, a1, b0, b1 s2.Point) bool {
 	return crosses(planar, a0, a1, b0, b1) && !onEdge(planar, a0, b0, b1) && !onEdge(planar, a1, b0, b1) &&
 		!onEdge(planar, b0, a0, a1) && !onEdge(planar, b1, a0, a1)
 }
 
-// side is 1, 0 or -1 as p is to the left of the line from a to b, on it or to its right, in the plane.
+// side returns 1, 0 or -1 if p is to the left of the line from a to b, on it, or to its right, in the
+// plane.
 func side(a, b, p s2.Point) int {
 	left, right := (b.X-a.X)*(p.Y-a.Y), (b.Y-a.Y)*(p.X-a.X)
 	switch {
@@ -59,7 +62,7 @@ func side(a, b, p s2.Point) int {
 	return 0
 }
 
-// foot returns the point of the edge from a to b that is nearest to p.
+// foot returns the point of the edge from a to b nearest to p.
 func foot(planar bool, p, a, b s2.Point) s2.Point {
 	switch {
 	case planar:
@@ -87,7 +90,7 @@ func planarFoot(p, a, b s2.Point) s2.Point {
 	}
 }
 
-// between returns the point at a fraction of the way from a to b, about.
+// between returns approximately the point at a fraction of the way from a to b.
 func between(planar bool, a, b s2.Point, fraction float64) s2.Point {
 	at := a.Mul(1 - fraction).Add(b.Mul(fraction))
 	if !planar {
@@ -114,7 +117,7 @@ func (r *path) touches(planar bool, p s2.Point) bool {
 	return false
 }
 
-// contains reports whether p lies inside the ring. Of points on the ring itself it says the one or the other.
+// contains reports whether p lies inside the ring. For a point on the ring the result may be either.
 func (r *ring) contains(p s2.Point) bool {
 	if r.loop != nil {
 		return r.loop.ContainsPoint(p)
@@ -125,7 +128,7 @@ func (r *ring) contains(p s2.Point) bool {
 	}
 	for i := range r.edges() {
 		a, b := r.edge(i)
-		// A ray to the right of p meets edges that have one end above it and the other not.
+		// A ray from p to the right crosses an edge if one end is above p and the other is not.
 		if (a.Y > p.Y) != (b.Y > p.Y) && (side(a, b, p) > 0) == (b.Y > a.Y) {
 			inside = !inside
 		}
@@ -133,7 +136,7 @@ func (r *ring) contains(p s2.Point) bool {
 	return inside
 }
 
-// inside reports whether p lies inside the polygon and not on the edge of it.
+// inside reports whether p lies inside the polygon and not on its boundary.
 func (g *polygon) inside(planar bool, p s2.Point) bool {
 	if !g.outer.contains(p) || g.outer.touches(planar, p) {
 		return false
@@ -146,7 +149,7 @@ func (g *polygon) inside(planar bool, p s2.Point) bool {
 	return true
 }
 
-// covers reports whether p lies inside the polygon or on the edge of it.
+// covers reports whether p lies inside the polygon or on its boundary.
 func (g *polygon) covers(planar bool, p s2.Point) bool {
 	if !g.outer.contains(p) && !g.outer.touches(planar, p) {
 		return false

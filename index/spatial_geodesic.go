@@ -7,18 +7,19 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// The ellipsoid of WGS-84: its equatorial and polar radius in metres, as Cosmos DB has them, and the square
-// of its eccentricity.
+// The ellipsoid of WGS-84: its equatorial and polar radius in metres, with Cosmos DB's values, and the
+// square of its eccentricity.
 const (
 	equatorial   = 6378137.0
 	polar        = 6356752.314
 	eccentricity = 1 - polar*polar/(equatorial*equatorial)
 )
 
-// Lines on the ellipsoid are great ellipses: the plane of a line goes through the middle. Where the ellipsoid
-// is pressed into a sphere of radius 1 they are great circles.
+// Lines on the ellipsoid are great ellipses: they lie in planes through its centre. If the ellipsoid is
+// scaled to a sphere of radius 1, they become great circles.
 
-// pressed returns where a position of the ellipsoid is on that sphere. A position is kept as its vertical.
+// pressed returns the point on that sphere for a position on the ellipsoid. A position is stored as its
+// normal vector.
 func pressed(p s2.Point) r3.Vector {
 	return r3.Vector{X: equatorial * p.X, Y: equatorial * p.Y, Z: polar * p.Z}.Normalize()
 }
@@ -28,7 +29,7 @@ func geodesic(a, b s2.Point) float64 {
 	if a == b {
 		return 0
 	}
-	if a.Add(b.Vector).Norm() < 1e-10 { // any line between opposite positions: over a pole is the shortest
+	if a.Add(b.Vector).Norm() < 1e-10 { // opposite positions: the shortest line goes over a pole
 		return halfMeridian
 	}
 	return ellipseLength(pressed(a), pressed(b), a.Distance(b).Degrees())
@@ -41,10 +42,11 @@ const (
 	halfMeridian = math.Pi / 2 * (equatorial + polar) * (1 + third*third/4 + third*third*third*third/64)
 )
 
-// ellipseLength sums up the length of the line between two positions that are some degrees apart: by Gauss
-// and Legendre's rule along the chord, with two nodes up to 3.5 degrees, three up to 10 and else six; what is
-// longer than 45 degrees is halved. So Cosmos DB does, and lengths agree with its own in 12 digits; the true
-// ones differ in the eighth.
+// ellipseLength returns the length of the line between two positions. degrees is their approximate
+// angular distance. It integrates along the chord by Gauss-Legendre quadrature, with two nodes up to 3.5
+// degrees, three up to 10 and otherwise six; a line longer than 45 degrees is halved first. Cosmos DB
+// computes lengths in the same way, and the results agree in 12 digits. They differ from the exact
+// lengths in the eighth digit.
 func ellipseLength(u, v r3.Vector, degrees float64) float64 {
 	if degrees > 45 {
 		middle := u.Add(v).Normalize()
@@ -69,7 +71,7 @@ func ellipseLength(u, v r3.Vector, degrees float64) float64 {
 	return sum
 }
 
-// gaussNode is a node of Gauss and Legendre's rule on the interval from -1 to 1.
+// gaussNode is a node of Gauss-Legendre quadrature on the interval from -1 to 1.
 type gaussNode struct{ at, weight float64 }
 
 var (
@@ -83,11 +85,11 @@ var (
 
 // globeArea returns the area to the left of a ring in square metres.
 //
-// Each edge, the meridians of its ends and the equator enclose an area; the sum of these with their signs is
-// the area of the ring. On the pressed sphere it has a closed form. What the ellipsoid has more or less than
-// so much of that is small, and summed up.
+// Each edge encloses an area with the meridians of its ends and the equator. The area of the ring is the
+// signed sum of these areas. On the sphere the area of an edge has a closed form. The difference between
+// the ellipsoid and the sphere is small and is integrated numerically.
 func globeArea(p *path) float64 {
-	const longest = 0.1 // radians, of a piece that is summed up at once
+	const longest = 0.1 // radians: maximum length of a piece that is integrated at once
 	area, turn := 0.0, 0.0
 	for i := range p.edges() {
 		a, b := p.edge(i)
@@ -103,7 +105,7 @@ func globeArea(p *path) float64 {
 		}
 	}
 	whole := 4 * math.Pi * authalicRadius2
-	if math.Abs(turn) > math.Pi { // around a pole
+	if math.Abs(turn) > math.Pi { // the ring goes around a pole
 		area += whole / 2
 	}
 	if area < 0 {
@@ -112,8 +114,8 @@ func globeArea(p *path) float64 {
 	return area
 }
 
-// areaBelow returns the area between the equator and a line on the pressed sphere, with the sign of its way
-// to the east, and that way in radians.
+// areaBelow returns the area between the equator and a line on the scaled sphere, positive if the line
+// goes east, and the line's extent to the east in radians.
 func areaBelow(u, v r3.Vector) (area, east float64) {
 	if u.X == 0 && u.Y == 0 || v.X == 0 && v.Y == 0 { // along a meridian
 		return 0, 0
@@ -135,11 +137,11 @@ func areaBelow(u, v r3.Vector) (area, east float64) {
 	return area, east
 }
 
-// authalicRadius2 is the square of the radius of the sphere that has the area of the ellipsoid.
+// authalicRadius2 is the square of the radius of the sphere with the same area as the ellipsoid.
 var authalicRadius2 = zone(r3.Vector{Z: 1})
 
-// zone returns the area of the ellipsoid between the equator and the latitude of a position of the pressed
-// sphere, for each radian to the east.
+// zone returns the area of the ellipsoid between the equator and the latitude of a position on the scaled
+// sphere, per radian of longitude.
 func zone(u r3.Vector) float64 {
 	e := math.Sqrt(eccentricity)
 	sin := equatorial * u.Z / math.Hypot(equatorial*u.Z, polar*math.Hypot(u.X, u.Y))

@@ -7,9 +7,8 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// Distance returns the shortest distance between two geometries of the same space, and 0 where they meet: in
-// metres on the globe, in the coordinates' unit in the plane. On the globe it is measured along the ellipsoid
-// of WGS-84.
+// Distance returns the shortest distance between two geometries of the same space, or 0 if they meet. It
+// is in metres along the ellipsoid of WGS-84 on the globe, and in the coordinates' unit in the plane.
 func (g *Geometry) Distance(o *Geometry) float64 {
 	if len(g.paths[0].points) == 1 && len(o.paths[0].points) == 1 {
 		if g.planar {
@@ -24,8 +23,8 @@ func (g *Geometry) Distance(o *Geometry) float64 {
 	if g.planar {
 		return chord
 	}
-	// The sphere reports which edges are candidates: lengths on the ellipsoid differ from those on it by less
-	// than 1 %.
+	// Candidate edges are selected by distances on the sphere, which differ from those on the ellipsoid
+	// by less than 1 %.
 	nearest := math.Inf(1)
 	g.eachFoot(o, func() float64 { return 1.02*chord + 1e-15 }, func(p, a, b s2.Point, d float64) {
 		if d <= 1.02*chord+1e-15 {
@@ -35,10 +34,10 @@ func (g *Geometry) Distance(o *Geometry) float64 {
 	return nearest
 }
 
-// chord returns the least distance between the vectors of two geometries that do not meet.
+// chord returns the shortest distance between the vectors of two geometries that do not meet.
 func (g *Geometry) chord(o *Geometry) float64 {
 	best := math.Inf(1)
-	for _, p := range g.paths { // a first guess, that spares most of the work
+	for _, p := range g.paths { // a first bound, which avoids most of the work
 		for _, q := range o.paths {
 			for i := 0; i < len(p.points); i += chunk {
 				for j := 0; j < len(q.points); j += chunk {
@@ -51,9 +50,9 @@ func (g *Geometry) chord(o *Geometry) float64 {
 	return best
 }
 
-// eachFoot calls fn with ends of edges of one geometry, edges of the other, and the distance between the
-// vectors of both; at least with all that are within reach. Two edges that do not meet are nearest at an end
-// of one of them.
+// eachFoot calls fn with an end p of an edge of one geometry, an edge from a to b of the other, and the
+// distance between their vectors. It calls fn at least for all pairs within reach. Two edges that do not
+// meet are nearest at an end of one of them.
 func (g *Geometry) eachFoot(o *Geometry, reach func() float64, fn func(p, a, b s2.Point, d float64)) {
 	visit := func(p, a, b s2.Point) { fn(p, a, b, distanceToEdge(g.planar, p, a, b)) }
 	for _, p := range g.paths {
@@ -73,7 +72,7 @@ func (g *Geometry) eachFoot(o *Geometry, reach func() float64, fn func(p, a, b s
 	}
 }
 
-// distanceToEdge returns how far the vector of p is from the nearest one of the edge.
+// distanceToEdge returns the distance between the vector of p and the nearest vector of the edge.
 func distanceToEdge(planar bool, p, a, b s2.Point) float64 {
 	if planar || a == b {
 		return p.Sub(foot(planar, p, a, b).Vector).Norm()
@@ -82,9 +81,10 @@ func distanceToEdge(planar bool, p, a, b s2.Point) float64 {
 	return math.Sqrt(float64(d))
 }
 
-// geodesicToEdge returns the distance of p from the edge in metres, unless it is more than enough. The
-// nearest point on the sphere is near the one on the ellipsoid; around it the golden section closes in on the
-// latter, which changes the distance by far less than 0.1 %.
+// geodesicToEdge returns the distance of p from the edge in metres. If the distance is clearly more than
+// enough, the result is only approximate. The nearest point on the sphere is close to the nearest one on
+// the ellipsoid. A golden-section search around it finds the latter, which changes the distance by far
+// less than 0.1 %.
 func geodesicToEdge(p, a, b s2.Point, enough float64) float64 {
 	near := foot(false, p, a, b)
 	first := geodesic(p, near)
@@ -113,16 +113,16 @@ func geodesicToEdge(p, a, b s2.Point, enough float64) float64 {
 	return min(fx, fy, first)
 }
 
-// Area returns the area of the polygons, in square metres of the ellipsoid on the globe; 0 for points and
+// Area returns the area of the polygons, on the globe in square metres on the ellipsoid; 0 for points and
 // lines.
 func (g *Geometry) Area() float64 {
 	total := 0.0
 	for _, p := range g.polygons {
-		outside := 0.0 // of the polygon
+		outside := 0.0 // area of the holes
 		for _, h := range p.holes {
 			if g.planar {
 				outside += planarArea(h)
-			} else { // the polygon is to its left
+			} else { // the polygon is to the left of the hole's ring
 				outside += 4*math.Pi*authalicRadius2 - globeArea(h.path)
 			}
 		}

@@ -7,31 +7,32 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// path is a point, a line or a ring: one position, or positions that edges join. A ring ends with its first
-// position.
+// path is a point, a line or a ring: one position, or positions joined by edges. The last position of a
+// ring is its first.
 //
-// Its edges are kept in chunks with a box around each, so that two paths of thousands of edges need not
-// compare each with each: of chunks whose boxes are too far apart no edges are compared. Boxes have three
-// dimensions and hold the arcs of great circles, not only their chords.
+// The edges are grouped into chunks, each with a bounding box, so that two paths of thousands of edges
+// need not be compared edge by edge: chunks whose boxes are too far apart are skipped. Boxes are
+// three-dimensional and contain the arcs of great circles, not only their chords.
 type path struct {
 	points []s2.Point
 	boxes  []box
 	spend  Spend
 }
 
-// Spend is told of work that is about to be done, about a byte a unit. Where it is false nobody wants the
-// result any more: what is calculated ends soon, with any result. Nil takes any work.
+// Spend is called before work is done; n is the amount of work, about one unit per byte. If it returns
+// false, the result is no longer needed: the computation ends soon with an arbitrary result. A nil Spend
+// allows any work.
 type Spend func(n int) bool
 
 func (s Spend) on(n int) bool { return s == nil || s(n) }
 
-// pairWork is the work of comparing the edges of two chunks.
+// pairWork is the work of comparing the edges of two chunks, in units of Spend.
 const pairWork = 16 * chunk * chunk
 
-// chunk is how many edges share a box.
+// chunk is the number of edges that share a box.
 const chunk = 16
 
-// box is an interval in each dimension.
+// box is a bounding box: an interval in each dimension.
 type box struct{ low, high r3.Vector }
 
 func newPath(points []s2.Point, planar bool, spend Spend) *path {
@@ -45,7 +46,7 @@ func newPath(points []s2.Point, planar bool, spend Spend) *path {
 			b.high = maxVector(b.high, v.Vector)
 			if !planar {
 				half := u.Sub(v.Vector).Norm() / 2
-				bulge = max(bulge, 1-math.Sqrt(max(1-half*half, 0))) // how far an arc is from its chord
+				bulge = max(bulge, 1-math.Sqrt(max(1-half*half, 0))) // the distance of an arc to its chord
 			}
 		}
 		if !planar {
@@ -57,20 +58,20 @@ func newPath(points []s2.Point, planar bool, spend Spend) *path {
 	return p
 }
 
-// edges returns how many edges the path has. A point is an edge from itself to itself.
+// edges returns the number of edges of the path. A point has one edge, from itself to itself.
 func (p *path) edges() int { return max(len(p.points)-1, min(len(p.points), 1)) }
 
 func (p *path) edge(i int) (u, v s2.Point) {
 	return p.points[i], p.points[min(i+1, len(p.points)-1)]
 }
 
-// gap returns how far two boxes are apart, 0 where they meet.
+// gap returns the distance between two boxes, 0 if they meet.
 func (b box) gap(o box) float64 {
 	return math.Sqrt(gap1(b.low.X, b.high.X, o.low.X, o.high.X) + gap1(b.low.Y, b.high.Y, o.low.Y, o.high.Y) +
 		gap1(b.low.Z, b.high.Z, o.low.Z, o.high.Z))
 }
 
-// gap1 returns the square of the distance of two intervals.
+// gap1 returns the square of the distance between two intervals.
 func gap1(low, high, low2, high2 float64) float64 {
 	d := max(low2-high, low-high2, 0)
 	return d * d
@@ -84,9 +85,9 @@ func maxVector(a, b r3.Vector) r3.Vector {
 	return r3.Vector{X: max(a.X, b.X), Y: max(a.Y, b.Y), Z: max(a.Z, b.Z)}
 }
 
-// eachNear calls fn for pairs of edges of p and q, at least for those that are not further apart than reach,
-// as the vectors go. reach is asked again for each pair of chunks: it may become less on the way. fn ends it
-// all by returning false; the result reports whether it did not.
+// eachNear calls fn for pairs of edges of p and q, at least for all pairs whose vectors are within reach
+// of each other. It calls reach again for each pair of chunks, because the reach may shrink meanwhile. It
+// stops when fn returns false and then returns false.
 func (p *path) eachNear(q *path, reach func() float64, fn func(a0, a1, b0, b1 s2.Point) bool) bool {
 	for i, b := range p.boxes {
 		if !p.spend.on(chunk * len(q.boxes)) {
@@ -112,9 +113,9 @@ func (p *path) eachNear(q *path, reach func() float64, fn func(a0, a1, b0, b1 s2
 	return true
 }
 
-// touching is the reach for edges of two paths that meet, up to rounding.
+// touching returns the reach for edges of two paths that meet, with a tolerance for rounding.
 func (p *path) touching(q *path) func() float64 {
-	// in the plane rounding depends on how large coordinates are
+	// in the plane the rounding error is proportional to the coordinates
 	size := 1 + p.boxes[0].low.Norm() + q.boxes[0].low.Norm()
 	return func() float64 { return touch * size }
 }

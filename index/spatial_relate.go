@@ -6,8 +6,8 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// Intersects reports whether two geometries of the same space have a point in common. What lies on the edge
-// of a polygon belongs to it, whether that is the edge of a hole or not.
+// Intersects reports whether two geometries of the same space have a common point. The boundary of a
+// polygon, including the edges of its holes, belongs to the polygon.
 func (g *Geometry) Intersects(o *Geometry) bool {
 	for _, p := range g.paths {
 		for _, q := range o.paths {
@@ -19,7 +19,7 @@ func (g *Geometry) Intersects(o *Geometry) bool {
 			}
 		}
 	}
-	// No edges meet: a path of one lies inside the other, or it is outside with all that it holds.
+	// No edges meet. So a path of one geometry lies inside the other, or the geometries are apart.
 	return g.coversStartOf(o) || o.coversStartOf(g)
 }
 
@@ -37,9 +37,9 @@ func (g *Geometry) covers(p s2.Point) bool {
 	return slices.ContainsFunc(g.polygons, func(polygon polygon) bool { return polygon.covers(g.planar, p) })
 }
 
-// Within reports whether all of g lies in o and not all of it on the edge of o. Of a MultiPolygon one polygon
-// must hold each part of g. Where o is a point or a line, g must be one that lies on it, and a point must not
-// be an end of the line.
+// Within reports whether all of g lies in o, and not all of it on the boundary of o. Each part of g must
+// lie in a single polygon of a MultiPolygon o. If o is a point or a line, g must be a point or a line
+// that lies on o, and a point must not be an end of the line.
 func (g *Geometry) Within(o *Geometry) bool {
 	if !o.IsPolygon() {
 		return !g.IsPolygon() && g.liesOn(o) && !g.isEndOf(o)
@@ -59,12 +59,13 @@ func (g *Geometry) Within(o *Geometry) bool {
 	return true
 }
 
-// coversPolygon reports whether part has no point outside of the polygon.
+// coversPolygon reports whether no point of part lies outside of the polygon.
 func (g *polygon) coversPolygon(planar bool, part polygon) bool {
 	if !g.coversPath(planar, part.outer.path) {
 		return false
 	}
-	// What is left is a region outside of g that part fills: its outer ring does not go through it.
+	// The path of part's outer ring lies in g. A region outside of g could still lie in the middle of
+	// part.
 	if middle, ok := part.outer.somewhere(planar); ok && part.inside(planar, middle) &&
 		!g.covers(planar, middle) {
 		return false
@@ -82,7 +83,7 @@ func (g *polygon) coversPolygon(planar bool, part polygon) bool {
 	return true
 }
 
-// hasPartOf reports whether some of a path that the polygon covers is not on its edge.
+// hasPartOf reports whether a part of a path that the polygon covers is not on the polygon's boundary.
 func (g *polygon) hasPartOf(planar bool, p *path) bool {
 	rings := []*path{g.outer.path}
 	for _, h := range g.holes {
@@ -91,15 +92,16 @@ func (g *polygon) hasPartOf(planar bool, p *path) bool {
 	return !p.eachPiece(planar, rings, func(middle s2.Point) bool { return !g.inside(planar, middle) })
 }
 
-// isEndOf reports whether g is a point that a line begins or ends with; a closed line has no ends.
+// isEndOf reports whether g is a point at an end of the line o. A closed line has no ends.
 func (g *Geometry) isEndOf(o *Geometry) bool {
 	p, line := g.paths[0].points, o.paths[0].points
 	return len(p) == 1 && len(line) > 1 && line[0] != line[len(line)-1] &&
 		(p[0] == line[0] || p[0] == line[len(line)-1])
 }
 
-// somewhere returns a point inside the ring. There is a corner whose triangle with its neighbours is inside,
-// unless the ring crosses itself or has nothing inside; then ok may be false.
+// somewhere returns a point inside the ring. It tries a point in the triangle of each corner with its two
+// neighbours: one of these triangles lies inside the ring. ok may be false if the ring crosses itself or
+// has no inside.
 func (r *ring) somewhere(planar bool) (p s2.Point, ok bool) {
 	for i := range r.edges() {
 		u, v := r.edge(i)
@@ -125,7 +127,7 @@ func (r *ring) somewhere(planar bool) (p s2.Point, ok bool) {
 	return p, false
 }
 
-// coversPath reports whether the path never leaves the polygon.
+// coversPath reports whether the polygon covers the whole path.
 func (g *polygon) coversPath(planar bool, p *path) bool {
 	if !g.covers(planar, p.points[0]) {
 		return false
@@ -141,13 +143,13 @@ func (g *polygon) coversPath(planar bool, p *path) bool {
 			return false
 		}
 	}
-	// No edge crosses another, but the path may leave and come back where it touches the edge of the polygon.
-	// Between two such places it is on one side all along.
+	// No edge crosses another, but the path may leave the polygon and return at points of the boundary
+	// that it touches. Between two such points it stays on one side.
 	return p.eachPiece(planar, rings, func(middle s2.Point) bool { return g.covers(planar, middle) })
 }
 
-// eachPiece calls fn with the middle of each piece of the path's edges, as the positions of the other paths
-// that lie on them cut them, until fn returns false.
+// eachPiece cuts the path's edges at the positions of the other paths that lie on them. It calls fn with
+// the middle of each piece until fn returns false.
 func (p *path) eachPiece(planar bool, others []*path, fn func(middle s2.Point) bool) bool {
 	for i := range p.edges() {
 		if !p.spend.on(chunk) {
@@ -175,7 +177,7 @@ func (p *path) eachPiece(planar bool, others []*path, fn func(middle s2.Point) b
 	return true
 }
 
-// liesOn reports whether all of g, a point or a line, is on the paths of o.
+// liesOn reports whether all of g, a point or a line, lies on the paths of o.
 func (g *Geometry) liesOn(o *Geometry) bool {
 	on := func(p s2.Point) bool {
 		return slices.ContainsFunc(o.paths, func(q *path) bool { return q.touches(g.planar, p) })

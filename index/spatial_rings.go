@@ -2,11 +2,11 @@ package index
 
 import "github.com/golang/geo/s2"
 
-// This file reports whether rings of the globe make polygons. The service's words name a ring by its number
-// in the polygon.
+// This file checks whether rings on the globe form valid polygons. The service's messages identify a ring
+// by its number in the polygon.
 
-// checkRings reports what is wrong with the rings of the polygons: one that crosses or touches itself along
-// an edge, two that do, or one that lies where the polygon is not.
+// checkRings returns an error if a ring crosses itself or overlaps itself along an edge, if two rings
+// cross or overlap, or if a ring lies outside of its polygon or inside another polygon.
 func (g *Geometry) checkRings() error {
 	number := 0
 	var before []*path
@@ -37,7 +37,8 @@ func (g *Geometry) checkRings() error {
 
 func (g *polygon) rings() []*ring { return append([]*ring{g.outer}, g.holes...) }
 
-// check looks at the rings of one polygon: no ring may lie to the right of another.
+// check checks the rings of one polygon: no ring may cross itself or another, and no ring may lie to the
+// right of another.
 func (g *polygon) check() error {
 	rings := g.rings()
 	var before []*path
@@ -63,13 +64,13 @@ func (g *polygon) check() error {
 	return nil
 }
 
-// holdsPartOf reports whether a position of a ring is inside the polygon.
+// holdsPartOf reports whether a position of a ring lies inside the polygon.
 func (g *polygon) holdsPartOf(r *ring) bool {
 	p, ok := pointOff(r.path, g.outer.path)
 	return ok && g.inside(false, p)
 }
 
-// pointOff returns a position of p that does not lie on q.
+// pointOff returns a position of p that does not lie on q; ok is false if there is none.
 func pointOff(p, q *path) (at s2.Point, ok bool) {
 	for _, at := range p.points {
 		if !q.touches(false, at) {
@@ -84,7 +85,7 @@ func interior(ring int) error {
 		ring)
 }
 
-// simple reports what is wrong where a ring meets itself other than in single positions.
+// simple returns an error if a ring meets itself in more than single positions.
 func simple(p *path, number int) (err error) {
 	p.eachNear(p, p.touching(p), func(a0, a1, b0, b1 s2.Point) bool {
 		switch {
@@ -99,7 +100,7 @@ func simple(p *path, number int) (err error) {
 	return err
 }
 
-// apart reports what is wrong where a ring meets one of others other than in single positions.
+// apart returns an error if a ring meets one of the others in more than single positions.
 func apart(p *path, number int, others []*path) (err error) {
 	for i, q := range others {
 		p.eachNear(q, p.touching(q), func(a0, a1, b0, b1 s2.Point) bool {
@@ -118,7 +119,7 @@ func apart(p *path, number int, others []*path) (err error) {
 	return nil
 }
 
-// overlap reports whether two edges have more than one point in common.
+// overlap reports whether two edges have more than one common point.
 func overlap(a0, a1, b0, b1 s2.Point) bool {
 	var common []s2.Point
 	add := func(p s2.Point, on bool) {

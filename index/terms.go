@@ -9,21 +9,22 @@ import (
 	"github.com/mayflydb/mayfly/internal/prefix"
 )
 
-// A term is a value in an index key: the ordered encoding of a scalar, whose bytes compare as values do. Of
-// an array or object it is the first byte alone, so that a walk of a path's terms meets every document that
-// has something there, in the order of types; what the order among arrays is, the documents must tell.
+// A term is a value in an index key. The term of a scalar is its ordered encoding, whose bytes sort like
+// the values. The term of an array or object is only the first byte of its encoding. So a scan of a
+// path's terms finds every document that has a value there, in the order of types. The order among arrays
+// or objects must be taken from the documents.
 //
-// A term has at most 128 bytes. A string that needs more is cut: its first 127 bytes, then FF. The encoding
-// of a whole string ends in 01, so the two cannot be taken for each other. A cut keeps the order. Two
-// encodings that differ within 127 bytes compare as before. If a whole term agrees with a cut one in 127
-// bytes it has one byte more, the 01 of its end, which is below FF; and the value that was cut goes on with
-// FF there (00 01 would be its end), so it is the greater. Values that share a cut term are in no order;
-// whoever walks them sorts each such run by the documents.
+// A term has at most 128 bytes. A longer string is cut to its first 127 bytes, followed by FF. The
+// encoding of a whole string ends in 01, so a cut term never equals a whole one. Cutting keeps the order.
+// Two encodings that differ within 127 bytes sort as before. If a whole term has the same 127 bytes as a
+// cut one, its last byte is 01, the second byte of its end mark 00 01. The cut string continues there
+// with FF (after 00 only 01, the end, or FF can follow), so it is the greater one. The values of equal
+// cut terms are not sorted; a scan sorts each run of them by the documents.
 const (
 	maxTerm   = 128
 	cutMarker = 0xFF
-	// maxRaw is how much JSON text of a string is sure to hold more than maxTerm bytes: six for a character
-	// at worst, and some for an escape or a character that is cut at the end.
+	// maxRaw is a length of JSON string text that always encodes to more than maxTerm bytes: up to six
+	// bytes of text for a byte, and some for an escape or a character that is cut at the end.
 	maxRaw = 6*maxTerm + 16
 )
 
@@ -36,7 +37,7 @@ func appendTerm(dst []byte, v jsondoc.Value) []byte {
 	return appendCut(dst, v)
 }
 
-// appendCut appends the ordered encoding of a value, cut where it is long.
+// appendCut appends the ordered encoding of a value, cut to the maximum length of a term.
 func appendCut(dst []byte, v jsondoc.Value) []byte {
 	start := len(dst)
 	if v.Kind() == jsondoc.String {
@@ -49,7 +50,7 @@ func appendCut(dst []byte, v jsondoc.Value) []byte {
 	return dst
 }
 
-// shorten returns the beginning of a long string, enough of it for a term, so that a text of a megabyte need
+// shorten returns the beginning of a long string, long enough for a term. So a text of a megabyte need
 // not be read to its end.
 func shorten(v jsondoc.Value) jsondoc.Value {
 	raw := v.Raw()
@@ -69,7 +70,7 @@ func shorten(v jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(append(make([]byte, 0, end+1), raw[:end]...), '"'))
 }
 
-// whole reports whether a term stands for one value only: not for a kind, and not cut.
+// whole reports whether a term is the complete encoding of one value: not only its kind, and not cut.
 func whole(term []byte) bool {
 	if len(term) == 0 {
 		return false
@@ -80,9 +81,9 @@ func whole(term []byte) bool {
 	return len(term) < maxTerm || term[len(term)-1] != cutMarker
 }
 
-// TermValue returns the value that a key of a range index stands for. exact is false where the documents must
-// tell: for a long string, of which v is the beginning, and for an array or object, where v is an empty one.
-// For any other key v is undefined.
+// TermValue returns the value in a key of a range index. If exact is false, the value must be read from
+// the document: for a long string v is only its beginning, for an array or object v is an empty one. For
+// any other key v is undefined and exact is false.
 func TermValue(key []byte) (v jsondoc.Value, exact bool) {
 	end, _ := splitPath(key)
 	if end == 0 || key[end-1] != kindRange || end == len(key) {
@@ -105,7 +106,7 @@ func decodeTerm(term []byte) (v jsondoc.Value, exact bool) {
 	return jsondoc.Of([]byte("[]")), false
 }
 
-// decodeCut returns the string that a cut term begins with, less a character that is cut off.
+// decodeCut returns the string at the start of a cut term, without a character that is cut in the middle.
 func decodeCut(term []byte) jsondoc.Value {
 	text := bytes.TrimSuffix(term[1:len(term)-1], []byte{0}) // the first half of 00 FF
 	text, _, err := jsondoc.DecodeEscaped(append(bytes.Clone(text), 0x00, 0x01))
@@ -115,7 +116,7 @@ func decodeCut(term []byte) jsondoc.Value {
 	return jsondoc.StringValue(strings.ToValidUTF8(string(text), ""))
 }
 
-// An Op is a comparison that a range of keys can answer.
+// An Op is a comparison that an interval of keys can answer.
 type Op uint8
 
 // The comparisons.
@@ -126,9 +127,9 @@ const (
 	GreaterEqual
 )
 
-// Term returns the key of the documents that hold v at path. Where exact is false there may be others among
-// them: a long string is found by its beginning, an array or object by its kind. Undefined has no term: see
-// Source for the documents that lack a path.
+// Term returns the key of the documents that have the value v at path. If exact is false, other documents
+// may have the key too: a long string is found by its beginning, an array or object by its kind.
+// Undefined has no term: see ShapeHas for the documents that lack a path.
 func (x *Indexer) Term(p Path, v jsondoc.Value) (key []byte, exact bool) {
 	key = p.appendKey(nil, kindRange)
 	n := len(key)
@@ -148,9 +149,9 @@ func (x *Indexer) TypeRange(p Path, k jsondoc.Kind) (lo, hi []byte) {
 	return append(p.appendKey(nil, kindRange), low), append(p.appendKey(nil, kindRange), high)
 }
 
-// Range returns the interval [lo, hi) of the keys of values at path that are of v's kind and compare with it
-// so: value op v. Where exact is false it holds others, too. For an array or object it holds all of the kind;
-// for undefined, nothing.
+// Range returns the interval [lo, hi) of the keys of values at path that have v's kind and for which
+// "value op v" holds. If exact is false, it contains other values too. For an array or object it contains
+// all values of the kind; for undefined it is empty.
 func (x *Indexer) Range(p Path, op Op, v jsondoc.Value) (lo, hi []byte, exact bool) {
 	if lo, hi = x.TypeRange(p, v.Kind()); v.Kind() >= jsondoc.Array {
 		return lo, hi, false
@@ -163,7 +164,8 @@ func (x *Indexer) Range(p Path, op Op, v jsondoc.Value) (lo, hi []byte, exact bo
 	return lo, hi, exact
 }
 
-// cutInterval narrows [lo, hi) to what compares with key. Where key stands for several values it stays in.
+// cutInterval narrows [lo, hi) to the keys that compare with key by op. If key is not exact, it stays in
+// the interval.
 func cutInterval(lo, hi, key []byte, op Op, exact bool) (from, to []byte) {
 	switch {
 	case op == Less && exact:
@@ -177,8 +179,8 @@ func cutInterval(lo, hi, key []byte, op Op, exact bool) (from, to []byte) {
 	}
 }
 
-// Prefix returns the interval [lo, hi) of the keys of strings at path that begin with s. Where s is long the
-// interval holds others, too, and exact is false.
+// Prefix returns the interval [lo, hi) of the keys of strings at path that begin with s. If s is too long
+// for a term, the interval contains other strings too, and exact is false.
 func (x *Indexer) Prefix(p Path, s string) (lo, hi []byte, exact bool) {
 	lo = p.appendKey(nil, kindRange)
 	start := len(lo)
@@ -190,7 +192,7 @@ func (x *Indexer) Prefix(p Path, s string) (lo, hi []byte, exact bool) {
 	return lo, prefix.End(lo), exact
 }
 
-// formatTerm writes a term for people.
+// formatTerm formats a term for messages.
 func formatTerm(term []byte) string {
 	v, exact := decodeTerm(term)
 	switch {

@@ -5,24 +5,26 @@ import (
 	"unicode/utf8"
 )
 
-// Text is analysed in the same way when it is indexed, when it is searched without an index, and for the
-// terms that are looked for:
+// Text is analysed in the same way for indexing, for searches without an index, and for search terms:
 //
-//   - words are runs of letters, digits and marks; an apostrophe between letters belongs to its word; each Chinese character and
-//     each hiragana is a word
-//   - words are in lower case; in French and Italian what an apostrophe joins to them is taken off
-//   - the most frequent words of the language are left out; they keep their place, so that a phrase counts them
-//   - words are reduced to their stems ("bikes" and "biking" to "bike") by the Snowball stemmer for the language
+//   - A word is a run of letters, digits and marks. An apostrophe between letters belongs to its word. Each
+//     Chinese character and each hiragana is a word.
+//   - Words are converted to lower case. In French and Italian an elided article or pronoun and its
+//     apostrophe are removed.
+//   - The most frequent words of the language are left out. They keep their position, so that phrases
+//     count them.
+//   - Words are reduced to their stems ("bikes" and "biking" to "bike") by the Snowball stemmer of the
+//     language.
 //
-// The full text policy says of each path which language its texts are in (see Language).
+// The full text policy sets the language of the texts at each path (see Language).
 
 // Token is one word of a text after analysis.
 type Token struct {
 	Term     string
-	Position int // which word of the text it was, from 0, those left out counted
+	Position int // number of the word in the text, from 0, counting the words left out
 }
 
-// maxWord is how many bytes of a word count. What is longer is no word that anybody looks for.
+// maxWord is the maximum number of bytes of a word that are used; nobody searches for longer words.
 const maxWord = 100
 
 // AppendTokens appends the tokens of a text to dst, in their order.
@@ -40,7 +42,7 @@ func (l Language) AppendTokens(dst []Token, text string) []Token {
 	}
 }
 
-// nextWord appends the first word of a text in lower case, and returns what comes behind it.
+// nextWord appends the first word of a text in lower case and returns the rest of the text.
 func nextWord(dst []byte, text string) (word []byte, rest string) {
 	for i, r := range text {
 		size := utf8.RuneLen(r)
@@ -67,13 +69,13 @@ func firstRune(s string) rune {
 	return r
 }
 
-// runeClass is what a character is to the analyser.
+// runeClass is the class of a character for the analysis.
 type runeClass uint8
 
 const (
 	other      runeClass = iota
 	letter               // or a digit or a mark
-	ideograph            // a word by itself, since those languages leave no blanks
+	ideograph            // a word by itself, because these scripts have no spaces
 	apostrophe           // part of a word if it has letters on both sides
 )
 

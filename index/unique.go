@@ -9,27 +9,27 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// The most that Cosmos DB allows.
+// Cosmos DB's limits.
 const (
 	maxUniqueKeys     = 10
 	maxUniqueKeyPaths = 16
 )
 
-// UniqueKeys are the unique key constraints of a container: inside one logical partition no two documents may
-// agree in all values of a constraint. They are immutable. The zero UniqueKeys are none, and a policy that
-// was not given.
+// UniqueKeys are the unique key constraints of a container: no two documents of a logical partition may
+// have the same values for all paths of a constraint. They are immutable. The zero UniqueKeys has no
+// constraints and stands for a missing policy.
 type UniqueKeys struct {
-	keys []uniqueKey // nil: not given; empty: given as an empty list, which clients get back
+	keys []uniqueKey // nil: no policy; empty: an empty list, which clients read back
 }
 
 type uniqueKey struct {
-	texts []string // as given: clients get them back
+	texts []string // as sent, which clients read back
 	paths []jsondoc.Path
 }
 
-// NewUniqueKeys returns constraints over these lists of paths, /a/b, one list for each constraint: at most 10
-// constraints of 1 to 16 paths, each path once in its constraint; paths do not enter arrays. The error is a
-// *PolicyError.
+// NewUniqueKeys returns constraints with the given lists of paths such as /a/b, one list per constraint.
+// There may be at most 10 constraints of 1 to 16 paths. A path may occur only once in a constraint and
+// must not enter arrays. The error is a *PolicyError.
 func NewUniqueKeys(constraints ...[]string) (UniqueKeys, error) {
 	if len(constraints) > maxUniqueKeys {
 		return UniqueKeys{}, refuse(fmt.Sprintf("A container may have at most %d unique keys, not %d.",
@@ -67,7 +67,7 @@ func newUniqueKey(texts []string) (uniqueKey, error) {
 	return key, nil
 }
 
-// uniqueKeysJSON is the form of UniqueKeys in JSON: Cosmos DB's uniqueKeyPolicy.
+// uniqueKeysJSON is the JSON form of UniqueKeys: Cosmos DB's uniqueKeyPolicy.
 type uniqueKeysJSON struct {
 	UniqueKeys []uniqueKeyJSON `json:"uniqueKeys"`
 }
@@ -76,7 +76,7 @@ type uniqueKeyJSON struct {
 	Paths []string `json:"paths"`
 }
 
-// ParseUniqueKeys reads Cosmos DB's uniqueKeyPolicy from JSON. The error is a *PolicyError.
+// ParseUniqueKeys parses Cosmos DB's uniqueKeyPolicy from JSON. The error is a *PolicyError.
 func ParseUniqueKeys(raw []byte) (UniqueKeys, error) {
 	var u UniqueKeys
 	if err := json.Unmarshal(raw, &u); err != nil {
@@ -85,7 +85,8 @@ func ParseUniqueKeys(raw []byte) (UniqueKeys, error) {
 	return u, nil
 }
 
-// UnmarshalJSON is ParseUniqueKeys. It leaves u alone where the text is null.
+// UnmarshalJSON implements json.Unmarshaler with the rules of ParseUniqueKeys. It leaves u unchanged if
+// the text is null.
 func (u *UniqueKeys) UnmarshalJSON(raw []byte) error {
 	if err := strictObject(raw); err != nil || isNull(raw) {
 		return err
@@ -106,7 +107,7 @@ func (u *UniqueKeys) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// MarshalJSON returns the uniqueKeyPolicy that a client reads back, with paths as they were given.
+// MarshalJSON returns the uniqueKeyPolicy as a client reads it back, with the paths as sent.
 func (u UniqueKeys) MarshalJSON() ([]byte, error) {
 	w := uniqueKeysJSON{UniqueKeys: make([]uniqueKeyJSON, len(u.keys))}
 	for i, k := range u.keys {
@@ -115,14 +116,14 @@ func (u UniqueKeys) MarshalJSON() ([]byte, error) {
 	return jsondoc.Marshal(w)
 }
 
-// IsZero reports whether u was not given.
+// IsZero reports whether u stands for a missing policy.
 func (u UniqueKeys) IsZero() bool { return u.keys == nil }
 
 // Len returns the number of constraints.
 func (u UniqueKeys) Len() int { return len(u.keys) }
 
-// Equal reports whether both hold the same constraints over the same paths, in the same order. Not given is
-// equal to an empty list.
+// Equal reports whether both have the same constraints over the same paths, in the same order. A missing
+// policy equals an empty list.
 func (u UniqueKeys) Equal(v UniqueKeys) bool {
 	return slices.EqualFunc(u.keys, v.keys, func(a, b uniqueKey) bool {
 		return slices.EqualFunc(a.paths, b.paths,
@@ -130,15 +131,16 @@ func (u UniqueKeys) Equal(v UniqueKeys) bool {
 	})
 }
 
-// maxUniqueValues is how many bytes of values Values returns as they are.
+// maxUniqueValues is the maximum length of encoded values that are not replaced by their hash, in bytes.
 const maxUniqueValues = 512
 
-// Values appends what a document holds for one of the constraints, counted from 0, in a form in which equal
-// values, and only they, have equal bytes. A missing value counts as null, as Cosmos DB has it, so one
-// document of a partition may lack it. Arrays and objects are values like others: the same elements, the same
-// members in any order. Values of more than 512 bytes are replaced by their SHA-256, as keys are to stay
-// short and nobody asks for them in order: the result is at most 512 bytes long. Its first byte tells the two
-// forms apart: types of values are far below 0xFF.
+// Values appends an encoding of a document's values for one of the constraints, counted from 0. Two
+// documents have the same encoding if and only if their values are equal. As in Cosmos DB, a missing
+// value counts as null, so only one document of a partition may lack it. Arrays are equal if they have
+// equal elements, objects if they have equal members in any order. An encoding of more than 512 bytes is
+// replaced by FF and its SHA-256, because keys should be short and their order is not used. So the result
+// has at most 512 bytes. The first byte distinguishes the two forms: type bytes of values are far below
+// 0xFF.
 func (u UniqueKeys) Values(dst []byte, constraint int, body []byte) []byte {
 	start := len(dst)
 	for _, p := range u.keys[constraint].paths {

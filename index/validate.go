@@ -9,26 +9,27 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Surroundings is what the rules of a policy need to know of the rest of a container's definition.
+// Surroundings holds the other settings of a container's definition on which the rules of a policy
+// depend.
 type Surroundings struct {
 	Geometry bool // geospatialConfig is Geometry, not Geography
-	// paths of the vector embedding policy, as jsondoc.Path prints them, with their dimensions
+	// dimensions of the vectors by their paths in the vector embedding policy, as printed by jsondoc.Path
 	Vectors  map[string]int
-	FullText []string // paths of the full text policy, as jsondoc.Path prints them
+	FullText []string // paths of the full text policy, as printed by jsondoc.Path
 }
 
-// The most that a policy may ask for.
+// The limits of a policy.
 const (
 	maxCompositePaths  = 8
 	maxFlatDimensions  = 505
 	maxIndexDimensions = 4096
-	maxQuantizedBytes  = 512 // and no more than there are dimensions
+	maxQuantizedBytes  = 512 // and at most the number of dimensions
 	minSearchList      = 25
 	maxSearchList      = 500
 	maxShardKeys       = 1
 )
 
-// Validate checks a policy that has been normalised against Cosmos DB's rules. The error is a *PolicyError.
+// Validate checks a normalised policy against Cosmos DB's rules. The error is a *PolicyError.
 func (p Policy) Validate(s Surroundings) error {
 	switch p.Mode {
 	case Consistent, Lazy:
@@ -79,7 +80,7 @@ func legacyKinds() []string { return []string{"Range", "Hash", "Spatial"} }
 
 func legacyTypes() []string { return append([]string{"String", "Number"}, spatialTypes()...) }
 
-// validateLegacy checks the words that old clients send with included paths.
+// validateLegacy checks the settings that old clients send with paths.
 func validateLegacy(list []PathSpec, name string) error {
 	kinds, types := legacyKinds(), legacyTypes()
 	for i, path := range list {
@@ -148,13 +149,13 @@ func (p SpatialPath) validate(geometry bool) error {
 	return nil
 }
 
-// spans reports whether the box has an area, and one that JSON can write.
+// spans reports whether the box has an area and its sides are finite.
 func (b *Box) spans() bool {
 	return b.XMin < b.XMax && b.YMin < b.YMax && !math.IsInf(b.XMax-b.XMin, 0) &&
 		!math.IsInf(b.YMax-b.YMin, 0)
 }
 
-// plainPath checks a path that may have no wildcard and returns it in the one spelling that can be compared.
+// plainPath checks a path without wildcards and returns it in its canonical spelling.
 func plainPath(s string) (string, error) {
 	p, err := jsondoc.ParsePath(s)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The rules of the indexes that searches by nearness and by words use. Clients look for the texts, which are
-// the service's.
+// The rules for vector indexes and full-text indexes. The messages are the service's, because clients
+// check for them.
 
 func (v VectorPath) validate(embeddings map[string]int) error {
 	path, err := plainPath(v.Path)
@@ -38,7 +38,7 @@ func (v VectorPath) validate(embeddings map[string]int) error {
 	return nil
 }
 
-// fault reports what is wrong with the parameters of an index of a known type.
+// fault returns the error in the parameters of an index of a known type, or "".
 func (v VectorPath) fault(dimensions int) string {
 	const outOfRange = "The Vector Indexing Policy parameter %s value :: %d is out of range. The allowed range is between %d and %d."
 	most := min(maxQuantizedBytes, dimensions)
@@ -67,7 +67,7 @@ func (v VectorPath) fault(dimensions int) string {
 	return ""
 }
 
-// validate checks the i-th full text index; known are the paths of the full text policy.
+// validate checks the i-th full-text index. known are the paths of the full text policy.
 func (f FullTextPath) validate(i int, known []string) error {
 	path, err := plainPath(f.Path)
 	switch {

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// A Change is what is asked of a Virtual clock. Its members apply in their order here; what is nil or false
-// changes nothing.
+// A Change is a request to change a Virtual clock. Its fields are applied in the order below. A nil or
+// false field changes nothing.
 type Change struct {
-	Real    bool           // to the system's time, running with it
-	Set     *time.Time     // to this moment
-	Advance *time.Duration // by this much; not negative
-	Rate    *float64       // to this many times the speed of the system's clock, up to MaxRate; 0 stops it
-	Freeze  *bool          // true stops the clock, false lets a stopped one run on from where it is
+	Real    bool           // to the system's time, and running with it
+	Set     *time.Time     // to this time
+	Advance *time.Duration // by this duration; not negative
+	Rate    *float64       // to this multiple of the speed of the system's clock, up to MaxRate; 0 stops it
+	Freeze  *bool          // true stops the clock; false lets a stopped clock continue from its time
 }
 
-// A ChangeError refuses a Change. Its text says why, for who asked for it.
+// A ChangeError is the error for an invalid Change. Its text is for the client.
 type ChangeError struct{ Reason string }
 
 func (e *ChangeError) Error() string { return e.Reason }
 
-// Back reports whether the change can set a clock back.
+// Back reports whether the change may set a clock back.
 func (c *Change) Back() bool { return c.Set != nil || c.Real }
 
-// Apply works out the state that a clock gets which is in state s; real is that of the system's clock. It
-// fails with a *ChangeError.
+// Apply returns the state of a clock after the change; s is its state before, and real is the state of
+// the system's clock. The error is a *ChangeError.
 func (c *Change) Apply(s, real State) (State, error) {
 	if c.Advance != nil && *c.Advance < 0 {
 		return s, &ChangeError{"The clock cannot be advanced by a negative duration: set it to a moment instead ('set', --set)."}

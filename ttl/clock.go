@@ -2,16 +2,17 @@ package ttl
 
 import "time"
 
-// A Clock tells the time and wakes sleepers. Everything in the database that asks for the time asks a Clock;
-// this file is the only one that asks the system.
+// A Clock returns the time and provides timers. All code of the database gets the time from a Clock; only
+// this file reads the system's clock.
 type Clock interface {
 	Now() time.Time
-	// After returns a channel on which the time is sent once, when the clock has reached Now()+d; with d <= 0
-	// that is at once. stop releases the timer early; it may be called at any time and more than once.
+	// After returns a channel on which the time is sent once, when the clock has reached Now()+d, or
+	// immediately if d <= 0. stop releases the timer early. It may be called at any time and more than
+	// once.
 	After(d time.Duration) (c <-chan time.Time, stop func())
 }
 
-// Real is the system's clock. Its Now carries the monotonic reading, so that differences are not disturbed
+// Real is the system's clock. Its Now includes the monotonic reading, so that differences are right even
 // when the system's time is set.
 type Real struct{}
 
@@ -29,14 +30,14 @@ func (Real) afterFunc(d time.Duration, f func()) (stop func()) {
 	return func() { t.Stop() }
 }
 
-// A callbackClock can call a function instead of sending on a channel, which spares a waiting goroutine. Both
-// clocks of this package are. f runs without any lock of the clock.
+// A callbackClock can call a function instead of sending on a channel, which saves a waiting goroutine.
+// Both clocks of this package implement it. They call f without holding a lock.
 type callbackClock interface {
 	afterFunc(d time.Duration, f func()) (stop func())
 }
 
-// AfterFunc calls f once when c has reached c.Now()+d, unless stop is called before. The goroutine that a
-// foreign clock costs ends with the timer or with stop.
+// AfterFunc calls f once when c has reached c.Now()+d, unless stop is called before. For a clock of
+// another package it starts a goroutine, which ends with the timer or with stop.
 func AfterFunc(c Clock, d time.Duration, f func()) (stop func()) {
 	if c, ok := c.(callbackClock); ok {
 		return c.afterFunc(d, f)
@@ -56,9 +57,9 @@ func AfterFunc(c Clock, d time.Duration, f func()) (stop func()) {
 	}
 }
 
-// At returns a channel on which the time is sent once, when c has reached t; where that is past, at once.
-// Whoever waits for a moment asks for it so: a clock that is moved between a reading of Now and a call of
-// After makes After late.
+// At returns a channel on which the time is sent once, when c has reached t, or immediately if t is past.
+// To wait for a moment, use At instead of After: if a clock is moved between the calls of Now and After,
+// After fires late.
 func At(c Clock, t time.Time) (fires <-chan time.Time, stop func()) {
 	if v, ok := c.(*Virtual); ok {
 		return v.At(t)

@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// A DurationError refuses a text that is no duration.
+// A DurationError is the error for a text that is not a duration.
 type DurationError struct{ Text string }
 
 func (e *DurationError) Error() string {
 	return fmt.Sprintf("%q is not a duration such as 90s, 1h30m, 29d, PT1H or a number of seconds", e.Text)
 }
 
-// day is what d stands for in a duration.
+// day is the length of the unit d.
 const day = 24 * time.Hour
 
 var (
 	secondsPattern = regexp.MustCompile(`^[+-]?\d+(\.\d+)?$`)
 	unitsPattern   = regexp.MustCompile(`^[+-]?[0-9.]+[a-zµμ]+( [0-9.]+[a-zµμ]+)+$`)
-	// isoPattern is a duration of XML Schema without years and months, which have no fixed length.
+	// isoPattern matches a duration of XML Schema without years and months, which have no fixed length.
 	isoPattern = regexp.MustCompile(
 		`^(-)?P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d*)?)S)?)?$`)
 )
 
-// ParseDuration reads a duration in any form that people write: a number of seconds ("30"), what
-// time.ParseDuration reads ("1h30m"), also with whole days of 24 hours first ("1d12h") and with blanks
-// between the units, as FormatDuration writes it ("1h 30m"), and ISO 8601 ("PT1H30M", "P14D"). An error is a
-// *DurationError; a duration that a time.Duration cannot hold is one.
+// ParseDuration parses a duration in one of these forms: a number of seconds ("30"); the syntax of
+// time.ParseDuration ("1h30m"), also with whole days of 24 hours first ("1d12h") and with spaces between
+// the units, as FormatDuration returns it ("1h 30m"); ISO 8601 ("PT1H30M", "P14D"). Every error is a
+// *DurationError, also for a duration that does not fit into a time.Duration.
 func ParseDuration(text string) (time.Duration, error) {
 	plain := strings.TrimSpace(text)
 	if d, ok := ParseISODuration(plain); ok {
@@ -53,7 +53,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseUnits reads numbers with units, days first.
+// parseUnits parses numbers with units, days first.
 func parseUnits(text string) (time.Duration, bool) {
 	days, rest, found := strings.Cut(text, "d")
 	if !found {
@@ -79,9 +79,9 @@ func parseUnits(text string) (time.Duration, bool) {
 	return sum, (sum < d) == (more < 0) || more == 0
 }
 
-// ParseISODuration reads a duration as ISO 8601 and XML Schema write it: "PT1M", "P14D", "PT0.5S". ok is
-// false for a text of another form. A duration beyond what a time.Duration can hold is math.MaxInt64 or
-// math.MinInt64.
+// ParseISODuration parses a duration of ISO 8601 and XML Schema: "PT1M", "P14D", "PT0.5S". ok is false
+// for a text of another form. A duration that does not fit into a time.Duration is returned as
+// math.MaxInt64 or math.MinInt64.
 func ParseISODuration(text string) (d time.Duration, ok bool) {
 	upper := strings.ToUpper(text)
 	m := isoPattern.FindStringSubmatch(upper)
@@ -113,10 +113,11 @@ func ParseISODuration(text string) (d time.Duration, ok bool) {
 	return math.MaxInt64, true
 }
 
-// maxDigits is how many digits a number of a duration may have.
+// maxDigits is the maximum number of digits of a number in a duration.
 const maxDigits = 30
 
-// FormatDuration writes a duration for people, and as ParseDuration reads it: "1h 59m 13s", "30d", "0.5s".
+// FormatDuration formats a duration for people, in a form that ParseDuration accepts: "1h 59m 13s",
+// "30d", "0.5s".
 func FormatDuration(d time.Duration) string {
 	sign := ""
 	if d < 0 {

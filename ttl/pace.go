@@ -4,29 +4,29 @@ import "time"
 
 // How the reaper shares the machine with foreground work.
 //
-// After each batch that leaves more behind while foreground operations are in flight, it stands back for a
-// multiple of the time that the batch took. A batch that had to queue behind foreground writers took longer,
-// so the pause grows with the load by itself and needs no figure of what this machine can do.
+// If foreground operations are in flight after a batch that leaves more to purge, the reaper pauses for a
+// multiple of the batch's duration. A batch that had to queue behind foreground writers took longer, so
+// the pause grows with the load. No measure of the machine's capacity is needed.
 //
-// The multiple falls by half each time the backlog has lasted another halving: 8, 4, 2, ... down to a
-// quarter. So a burst of expired items is worked off gently, with a ninth of one goroutine's time, while a
-// stream that brings more than that gets more and more, up to four fifths. Never all: an operation that waits
-// gets its turn between two batches. Once nothing is due the next backlog starts at the gentle end.
+// The multiple is halved each time the backlog has lasted for another span of halving: 8, 4, 2, ... down
+// to a quarter. So a short burst of expired items is purged slowly, with a ninth of one goroutine's time.
+// A steady stream that needs more gets more and more, up to four fifths. It never gets all: a waiting
+// operation runs between two batches. When nothing is due any more, the next backlog starts with 8 again.
 const (
 	gentlest = 8
 	halving  = 2 * time.Second
-	maxPause = 50 * time.Millisecond // for a batch that took absurdly long, the first on a cold disk, say
+	maxPause = 50 * time.Millisecond // for a batch that took very long, such as the first on a cold disk
 )
 
-// pause returns how long to stand back after a batch that took the given time, when the backlog has lasted so
-// long.
+// pause returns the pause after a batch. took is the duration of the batch, lasted the age of the
+// backlog.
 func pause(took, lasted time.Duration) time.Duration {
 	halvings := min(lasted/halving, 5)
 	return min(took*gentlest>>halvings, maxPause)
 }
 
-// backoff returns how long a range is left alone after so many failures in a row: a second, doubling up to a
-// minute.
+// backoff returns how long a range is not swept after a number of consecutive failures: a second,
+// doubling up to a minute.
 func backoff(failures int) time.Duration {
 	return min(time.Second<<min(failures-1, 6), time.Minute)
 }

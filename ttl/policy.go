@@ -6,19 +6,20 @@ import (
 	"math"
 )
 
-// A Life is what decides an item's expiry. All times are whole seconds since 1970 of the server's clock. A
-// write sets TS, Own and Generation together; taking, renewing or ending a lease sets LeaseUntil alone.
+// A Life holds the values that decide when an item expires. All times are whole seconds since 1970 of the
+// server's clock. A write sets TS, Own and Generation together. Taking, renewing or ending a lease sets
+// only LeaseUntil.
 type Life struct {
-	TS         int64   // _ts: when the item was last written, or the time an import gave it
-	Own        Seconds // the item's own ttl; a value that no ParseItem returns counts as Absent
+	TS         int64   // _ts: the second of the last write, or the time that an import set
+	Own        Seconds // the item's own ttl; a value that ParseItem never returns counts as Absent
 	Generation uint32  // Policy.Generation at that write
-	LeaseUntil int64   // a lease is held before this second; 0 is no lease
+	LeaseUntil int64   // a lease is held before this second; 0: no lease
 
 	Base int64
-	// Based says that the item's time to live counts from second Base, and not from TS.
+	// Based means that the item's time to live counts from second Base and not from TS.
 	Based bool
-	// Ended says that the item had expired, in second Base, when its container began to count times to live
-	// from something else: see Era. Nothing but a lease counts for it any more.
+	// Ended means that the item had already expired, in second Base, when its container began to count
+	// times to live from another property: see Era. Only a lease can keep such an item live.
 	Ended bool
 }
 
@@ -30,31 +31,31 @@ func (l *Life) From() int64 {
 	return l.TS
 }
 
-// A Policy is a container's default time to live with what must be remembered of earlier ones. The zero
-// Policy is the first of a container without TTL; Policy{Default: n} is the first of one with it. Later ones
-// come from With. Policies are values: none is changed after it was made, and any number of goroutines may
-// read one.
+// A Policy is a container's default time to live, with a record of earlier ones. The zero Policy is the
+// first policy of a container without TTL; Policy{Default: n} is the first one of a container with TTL.
+// Later ones are made by With. A Policy is immutable and may be read by any number of goroutines.
 type Policy struct {
 	Default    Seconds
 	Generation uint32 // 0 for the first policy, one more with each change of the default
 	ChangedAt  int64  // the second of the last change; 0 for the first policy
-	// BasedAt is the second of the last change of what times to live count from; 0 where there was none.
+	// BasedAt is the second of the last change of the property from which times to live count; 0: never
+	// changed.
 	BasedAt int64
 
 	inherit  floors // compared with Life.From, for items without a ttl of their own
 	override floors // compared with Life.From + ttl, for items with one
 }
 
-// Expired reports whether the item is expired at second now, which must not lie before p.ChangedAt.
+// Expired reports whether the item is expired at second now, which must not be before p.ChangedAt.
 //
-// A lease that is held suspends the rule. When it ends the rule applies as if it had not been, and that
-// includes the past: an item whose deadline passed during the lease is dead when the lease ends, even if TTL
-// was switched off in between. A lease postpones a death, it does not save from it.
+// An item with a lease is not expired until the lease ends. Then the rule applies as if the lease had
+// never existed, also to the past: an item whose deadline passed during the lease is expired when the
+// lease ends, even if TTL was switched off in between. A lease postpones expiry but does not prevent it.
 func (p *Policy) Expired(l Life, now int64) bool {
 	if now < l.LeaseUntil {
 		return false
 	}
-	// Subtracting from a time of ours, not adding to one that may have been imported, cannot overflow.
+	// Subtracting from the clock's time cannot overflow; adding to a time that may be imported could.
 	from := l.From()
 	switch {
 	case l.Ended:
@@ -68,10 +69,10 @@ func (p *Policy) Expired(l Life, now int64) bool {
 	}
 }
 
-// With returns the policy after the default has been changed to next in second now. The old default still
-// decides in that second: what it calls expired stays expired. Changing to the same default changes nothing,
-// not even the generation. A now before p.ChangedAt counts as p.ChangedAt, since what has died by then must
-// not come back either.
+// With returns the policy after a change of the default to next in second now. The old default still
+// applies in that second: items that it expires stay expired. A change to the same default changes
+// nothing, not even the generation. A now before p.ChangedAt counts as p.ChangedAt, because items that
+// have expired by then must stay expired too.
 func (p *Policy) With(next Seconds, now int64) Policy {
 	if next == p.Default {
 		return *p
@@ -89,13 +90,14 @@ func (p *Policy) With(next Seconds, now int64) Policy {
 	return q
 }
 
-// ExpiresAt returns the second from which on the item is expired if nothing changes, or false where it never
-// will be. For every now that is not before p.ChangedAt, Expired(l, now) is the same as ok && at <= now.
+// ExpiresAt returns the second from which on the item is expired if nothing changes. ok is false if it
+// never expires. For every now that is not before p.ChangedAt, Expired(l, now) equals ok && at <= now.
 //
-// For an item that an earlier policy ended, at is the deadline by the policy in force or, where that has none
-// or a later one, p.ChangedAt: it died then at the latest, and floors do not tell how much earlier. An item
-// whose base lies so far back that it was never alive died in the second of its write, and one that a new
-// base ended in the second of that change. A lease puts at off to its end.
+// For an item that an earlier policy expired, at is the deadline by the present policy or, if that has
+// none or a later one, p.ChangedAt: the item expired then at the latest, and floors do not record how
+// much earlier. An item whose base is so early that it was never live expired in the second of its write.
+// An item that expired by a change of the base expired in the second of that change. A lease postpones at
+// to its end.
 func (p *Policy) ExpiresAt(l Life) (at int64, ok bool) {
 	if l.Ended {
 		return max(l.Base, l.LeaseUntil), true
@@ -128,10 +130,11 @@ func (p *Policy) ExpiresAt(l Life) (at int64, ok bool) {
 	return max(at, p.BasedAt, l.LeaseUntil), true
 }
 
-// IndexEntry returns where an item stands in an index of expiry: among those that have a ttl of their own, by
-// the second in which it ends, or among those that inherit the default, by the second from which that counts.
-// ok is false for one that never expires. One that Ended is among the first. Seconds before the first of 1970
-// stand at that.
+// IndexEntry returns the position of an item in an expiry index. own reports whether it is among the
+// items with a ttl of their own, sorted by the second of their deadline, or among those that inherit the
+// default, sorted by the second from which the default counts. ok is false for an item that never
+// expires. An item that is Ended is among the former. Seconds below FirstSecond are stored as
+// FirstSecond.
 func (l *Life) IndexEntry() (own bool, second int64, ok bool) {
 	switch {
 	case l.Ended:
@@ -145,13 +148,13 @@ func (l *Life) IndexEntry() (own bool, second int64, ok bool) {
 	}
 }
 
-// FirstSecond is the lowest second in an index of expiry.
+// FirstSecond is the lowest second in an expiry index.
 const FirstSecond = 1
 
-// Cutoffs returns how far an index of expiry has to be read at second now: an item that inherits the default
-// can be expired only if its IndexEntry is at or below inheritTS, one with a ttl of its own only if it is at
-// or below due. Both are math.MinInt64 where none can be. They propose, Expired decides: below them there may
-// be items that live, by their generation or by a lease.
+// Cutoffs returns how far an expiry index must be read at second now. An item that inherits the default
+// can be expired only if its IndexEntry is at or below inheritTS, an item with a ttl of its own only if
+// it is at or below due. A cutoff is math.MinInt64 if no item can be expired. Items at or below the
+// cutoffs may still be live, because of their generation or of a lease: Expired decides.
 func (p *Policy) Cutoffs(now int64) (inheritTS, due int64) {
 	inheritTS, due = math.MinInt64, math.MinInt64
 	if len(p.inherit) > 0 {
@@ -172,15 +175,16 @@ func (p *Policy) Cutoffs(now int64) (inheritTS, due int64) {
 	return inheritTS, due
 }
 
-// Active reports whether anything in the container can be expired or become so: TTL is on, or has been.
+// Active reports whether any item of the container can be expired or become expired: TTL is on, or has
+// been on.
 func (p *Policy) Active() bool {
 	return p.Default != Absent || len(p.inherit) > 0 || len(p.override) > 0 || p.BasedAt > 0
 }
 
-// An InvalidPolicyError says why a stored policy cannot be used.
+// An InvalidPolicyError is the error for a stored policy that cannot be used.
 type InvalidPolicyError struct {
 	Reason string
-	Err    error // what the JSON decoder said, or nil
+	Err    error // the error of the JSON decoder, or nil
 }
 
 func (e *InvalidPolicyError) Error() string {
@@ -208,9 +212,9 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedPolicy{&p.Default, p.Generation, p.ChangedAt, p.BasedAt, p.inherit, p.override})
 }
 
-// UnmarshalJSON reads the stored form. It refuses a policy without a default, one that With cannot have made
-// and one with a field that it does not know: half a policy would bring expired items back. The error is an
-// *InvalidPolicyError.
+// UnmarshalJSON decodes the stored form. It returns an *InvalidPolicyError for a policy without a
+// default, for one that With cannot have made, and for one with an unknown field: ignoring a part of a
+// policy could revive expired items.
 func (p *Policy) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

@@ -8,42 +8,44 @@ import (
 	"time"
 )
 
-// A Range is a unit of sweeping: what one batch is taken from. The reaper only compares ranges.
+// A Range is a unit of sweeping: one batch is taken from one range. The reaper only compares ranges.
 type Range struct {
-	Tenant uint8  // whose it is, where several share a reaper
-	Owner  uint32 // what lies in it belongs to: a container, a queue
-	Part   uint16 // of the owner
+	Tenant uint8  // distinguishes users of a shared reaper
+	Owner  uint32 // the container or queue that the range belongs to
+	Part   uint16 // number of the range within the owner
 }
 
-// Swept says how a batch went.
+// Swept is the result of a batch.
 type Swept struct {
 	Purged int  // items removed
-	More   bool // candidates that are due already are left
-	// without More: the earliest second since 1970 at which something here may expire; math.MaxInt64: nothing
+	More   bool // more due candidates are left
+	// if More is false: the earliest second since 1970 at which an item here may expire; math.MaxInt64:
+	// never
 	Next int64
 }
 
-// A Sweeper removes expired items. The reaper never runs two of its methods at once.
+// A Sweeper removes expired items. The reaper never calls two of its methods concurrently.
 type Sweeper interface {
-	// Ranges returns what there is to sweep at the moment.
+	// Ranges returns the present ranges to sweep.
 	Ranges(ctx context.Context) ([]Range, error)
-	// Sweep removes at most limit expired items of r. While it reports More, each call must get further, even
-	// where it purges nothing because what it looked at lives. Next is a hint: see Reaper.Wake. A range that
-	// is gone is no error. With an error nothing has been removed and Swept is ignored.
+	// Sweep removes at most limit expired items of r. While it reports More, each call must make
+	// progress, even if it purges nothing because the items that it checked are live. Next is a hint: see
+	// Reaper.Wake. A range that no longer exists is not an error. If Sweep returns an error, nothing has
+	// been removed and Swept is ignored.
 	Sweep(ctx context.Context, r Range, limit int) (Swept, error)
-	// Clock is the clock that decides in r what has expired; nil is that of the reaper's options.
+	// Clock returns the clock that decides expiry in r; nil: the clock of the reaper's options.
 	Clock(r Range) Clock
 }
 
-// ReaperOptions say how a Reaper works. The zero value of each field is its default.
+// ReaperOptions are the options of a Reaper. The zero value of each field is its default.
 type ReaperOptions struct {
-	Clock    Clock         // decides when to look again, where a range has no clock of its own; default Real
-	Pace     Clock         // real time, for pauses and for backing off; default Real
+	Clock    Clock         // decides when to sweep again in ranges without an own clock; default Real
+	Pace     Clock         // real time, for pauses and backoff; default Real
 	Interval time.Duration // between two rounds, on Clock; default 1 s
-	Batch    int           // items a batch; default 32
-	Load     func() int    // foreground operations in flight; default: none ever
-	OnError  func(error)   // is told what the loop met, a *RangeError where a range failed; default: nobody
-	Paused   bool          // start as after Pause
+	Batch    int           // maximum number of items per batch; default 32
+	Load     func() int    // number of foreground operations in flight; default: always 0
+	OnError  func(error)   // called with the loop's errors, a *RangeError if a range failed; default: none
+	Paused   bool          // start paused
 }
 
 func (o *ReaperOptions) ensureDefaults() {
@@ -67,20 +69,20 @@ func (o *ReaperOptions) ensureDefaults() {
 	}
 }
 
-// ReaperMetrics is what a Reaper has done since it was opened, the work of SweepNow included.
+// ReaperMetrics are the counters of a Reaper since it was opened, including the work of SweepNow.
 type ReaperMetrics struct {
-	Purged    uint64    // items
-	Rounds    uint64    // rounds ended
+	Purged    uint64    // items purged
+	Rounds    uint64    // finished rounds
 	Errors    uint64    // batches and listings that failed
 	LastRound time.Time // end of the last round, on Clock; zero before the first
-	Backlog   bool      // in the last pass over the ranges one of them had more than a batch
+	Backlog   bool      // in the last pass over the ranges, a range had more than one batch
 	Paused    bool
 }
 
-// ErrReaperClosed is what SweepNow returns after Close.
+// ErrReaperClosed is the error of SweepNow and Do after Close.
 var ErrReaperClosed = errors.New("the reaper is closed")
 
-// A RangeError says which range could not be swept.
+// A RangeError is the error of sweeping a range.
 type RangeError struct {
 	Range Range
 	Err   error
@@ -95,41 +97,41 @@ func (e *RangeError) Error() string {
 func (e *RangeError) Unwrap() error { return e.Err }
 
 const (
-	// minGap lies between two rounds, in real time: a clock that runs an hour in a second would ask for
-	// thousands.
+	// minGap is the minimum time between two rounds, in real time: a clock that runs an hour in a second
+	// would cause thousands of rounds.
 	minGap = 10 * time.Millisecond
-	// recheck is after how many intervals a range is looked at although it said that nothing would expire
-	// before. What has been written since may expire earlier.
+	// recheck is the number of intervals after which a range is swept again although its Next is later.
+	// Items that were written since may expire earlier.
 	recheck = 5
-	// passes are made over the ranges that have more before they are listed anew, so that a long round meets
-	// new ranges.
+	// passes is the number of passes over the ranges with more items before the ranges are listed again,
+	// so that a long round finds new ranges.
 	passes = 64
 )
 
-// A Reaper removes expired items in the background, a round after each Interval. A round goes over all ranges
-// in turn, a batch each, until nothing is due; between batches it stands back for foreground work (see
-// pace.go). A range that fails is left alone for a while, the others go on. A panic of the Sweeper is passed
-// on.
+// A Reaper removes expired items in the background, in one round per Interval. A round sweeps all ranges
+// in turn, a batch of each, until nothing is due. Between batches it pauses for foreground work (see
+// pace.go). A range that fails is not swept for a while; the others are. A panic of the Sweeper is not
+// recovered.
 type Reaper struct {
 	opts    ReaperOptions
 	sweeper Sweeper
 
 	life    context.Context // ends with Close
 	end     context.CancelFunc
-	running sync.WaitGroup // the loop, and calls of SweepNow
-	nudge   chan struct{}  // one slot
-	turn    chan struct{}  // one slot: who has put something in may call the sweeper, and owns visits
+	running sync.WaitGroup // the loop, and calls of SweepNow and Do
+	nudge   chan struct{}  // capacity 1
+	turn    chan struct{}  // capacity 1; its sender may call the sweeper and owns visits
 	visits  map[Range]visit
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	closed  bool
-	halt    context.CancelFunc // stops the round that runs, or nil
+	halt    context.CancelFunc // stops the running round, or nil
 	metrics ReaperMetrics
-	clocks  []Clock // other than that of opts that ranges have, as of the last list
+	clocks  []Clock // clocks of ranges other than opts.Clock, as of the last list
 }
 
-// OpenReaper starts a reaper with a first round, unless it starts paused. Close must be called before what
-// the sweeper needs is closed.
+// OpenReaper starts a reaper with a first round, unless it starts paused. Close must be called before
+// anything that the sweeper needs is closed.
 func OpenReaper(o ReaperOptions, s Sweeper) *Reaper {
 	o.ensureDefaults()
 	r := &Reaper{
@@ -145,7 +147,8 @@ func OpenReaper(o ReaperOptions, s Sweeper) *Reaper {
 	return r
 }
 
-// Close stops the loop and every SweepNow and waits for them. It may be called more than once.
+// Close stops the loop and all calls of SweepNow and Do, and waits for them. It may be called more than
+// once.
 func (r *Reaper) Close() {
 	r.mu.Lock()
 	r.closed = true
@@ -154,10 +157,10 @@ func (r *Reaper) Close() {
 	r.running.Wait()
 }
 
-// Wake asks for a round over all ranges soon, whatever they said about when something would expire. It is
-// meant for a change of policy, for a clock that was set, and for whoever wants a short-lived item gone
-// without delay: without it a range that expected nothing is looked at after a few intervals. It never
-// blocks; several wakes may become one round.
+// Wake requests a round over all ranges soon, regardless of when the ranges expect an expiry. It is for a
+// change of policy, for a clock that was set, and for callers that want a short-lived item purged without
+// delay. Without it a range that expects no expiry is swept after a few intervals. It never blocks.
+// Several calls may cause only one round.
 func (r *Reaper) Wake() {
 	select {
 	case r.nudge <- struct{}{}:
@@ -165,8 +168,8 @@ func (r *Reaper) Wake() {
 	}
 }
 
-// Pause stops the loop until Resume. When it returns no batch of the loop is running. SweepNow works all the
-// same. It must not be called from the Sweeper.
+// Pause stops the loop until Resume. When it returns, no batch of the loop is running. SweepNow still
+// works. Pause must not be called from the Sweeper.
 func (r *Reaper) Pause() {
 	r.mu.Lock()
 	r.metrics.Paused = true
@@ -178,7 +181,7 @@ func (r *Reaper) Pause() {
 	<-r.turn
 }
 
-// Resume lets the loop go on, with a round over all ranges. It does nothing when the reaper is not paused.
+// Resume restarts the loop, with a round over all ranges. It does nothing if the reaper is not paused.
 func (r *Reaper) Resume() {
 	r.mu.Lock()
 	was := r.metrics.Paused
@@ -189,16 +192,17 @@ func (r *Reaper) Resume() {
 	}
 }
 
-// Metrics returns the counters at this moment.
+// Metrics returns the present counters.
 func (r *Reaper) Metrics() ReaperMetrics {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.metrics
 }
 
-// SweepNow purges everything that is due, without pauses, in the caller's goroutine; its batches take turns
-// with those of the loop. A range that fails does not stop the others: the errors of all are joined, each a
-// *RangeError. When ctx ends it returns with what it has purged and the cause.
+// SweepNow purges everything that is due, without pauses, in the caller's goroutine. Its batches
+// alternate with those of the loop. If a range fails, the others are swept all the same; the errors are
+// joined, each a *RangeError. If ctx ends, SweepNow returns the number of items purged so far and the
+// cause.
 func (r *Reaper) SweepNow(ctx context.Context) (purged int, err error) {
 	if !r.enter() {
 		return 0, ErrReaperClosed
@@ -228,8 +232,9 @@ func (r *Reaper) SweepNow(ctx context.Context) (purged int, err error) {
 	return purged, errors.Join(failed...)
 }
 
-// Do runs fn while no batch runs: for whoever wants to sweep by other rules than the loop's, or to know that
-// none is under way. It returns ErrReaperClosed after Close, which ends fn's context and waits for fn.
+// Do runs fn while no batch runs. It is for callers that sweep by other rules than the loop, or that must
+// exclude a running batch. It returns ErrReaperClosed after Close. Close ends fn's context and waits for
+// fn.
 func (r *Reaper) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	if !r.enter() {
 		return ErrReaperClosed
@@ -245,7 +250,7 @@ func (r *Reaper) Do(ctx context.Context, fn func(ctx context.Context) error) err
 	return fn(ctx)
 }
 
-// enter adds a caller to what Close waits for, unless it is too late.
+// enter adds a caller to those that Close waits for. It returns false if the reaper is closed.
 func (r *Reaper) enter() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// A visit is what is remembered of a range from one round to the next.
+// A visit is the state of a range that is kept from one round to the next.
 type visit struct {
-	clock Clock // of the range
-	// on clock: nothing was expected to expire before; zero while there is more that is due
+	clock Clock // clock of the range
+	// on clock: no expiry is expected before; zero if more items are due
 	idleUntil time.Time
-	failures  int       // in a row
-	retryAt   time.Time // on Pace: not before, because of the failures
+	failures  int       // consecutive
+	retryAt   time.Time // on Pace: not swept before, because of failures
 }
 
-// clockOf returns the clock by which a range expires.
+// clockOf returns the clock that decides expiry in a range.
 func (r *Reaper) clockOf(rg Range) Clock {
 	if c := r.sweeper.Clock(rg); c != nil {
 		return c
@@ -24,7 +24,7 @@ func (r *Reaper) clockOf(rg Range) Clock {
 	return r.opts.Clock
 }
 
-// A bell is rung by timers and heard once.
+// A bell is a signal from timers. Several rings before it is received count as one.
 type bell chan struct{}
 
 func (b bell) ring() {
@@ -46,7 +46,7 @@ func (r *Reaper) loop() {
 	for r.life.Err() == nil {
 		began := r.opts.Clock.Now()
 		select {
-		case <-r.nudge: // this round serves it
+		case <-r.nudge: // this round serves the request
 			all = true
 		default:
 		}
@@ -55,8 +55,8 @@ func (r *Reaper) loop() {
 	}
 }
 
-// sleep waits for the round after the one that began at the given time. It reports whether that one was asked
-// for.
+// sleep waits until the next round is due; began is the start of the last one. It reports whether the
+// next round was requested by Wake.
 func (r *Reaper) sleep(began time.Time) (woken bool) {
 	r.wait(r.life, minGap)
 	var tick <-chan time.Time
@@ -65,7 +65,8 @@ func (r *Reaper) sleep(began time.Time) (woken bool) {
 		for _, c := range r.otherClocks() {
 			defer AfterFunc(c, r.opts.Interval, otherTick.ring)()
 		}
-		// Counted from the beginning: a clock that was set on during the round must not be waited for.
+		// The interval counts from the start of the round: a clock that was advanced during the round
+		// must not delay the next one.
 		c, stop := At(r.opts.Clock, began.Add(r.opts.Interval))
 		defer stop()
 		tick = c
@@ -90,8 +91,8 @@ func (r *Reaper) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// round sweeps until nothing is due: all ranges, or those whose time has come. It reports whether it got to
-// its end.
+// round sweeps until nothing is due: all ranges, or only those whose time has come. It reports whether it
+// completed.
 func (r *Reaper) round(all bool) (ended bool) {
 	ctx, cancel := r.startRound()
 	if ctx == nil {
@@ -121,7 +122,7 @@ func (r *Reaper) round(all bool) (ended bool) {
 	return true
 }
 
-// digest is what the loop does after a batch: it reports the error and makes way for foreground work.
+// digest is called after each batch of the loop. It reports an error, or pauses for foreground work.
 func (r *Reaper) digest(ctx context.Context, b batch, began time.Time) {
 	if b.err != nil {
 		r.opts.OnError(b.err)
@@ -135,7 +136,8 @@ func (r *Reaper) digest(ctx context.Context, b batch, began time.Time) {
 	}
 }
 
-// startRound returns the context of a round, which Pause and Close end, or nil when the reaper is paused.
+// startRound returns the context of a round, which Pause and Close end. It returns nil if the reaper is
+// paused.
 func (r *Reaper) startRound() (context.Context, context.CancelFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,7 +156,8 @@ func (r *Reaper) endRound() {
 	r.metrics.LastRound = r.opts.Clock.Now()
 }
 
-// list returns the ranges that there are and for which due holds, and forgets those that are gone.
+// list returns the present ranges for which due returns true. It drops the state of ranges that no longer
+// exist.
 func (r *Reaper) list(ctx context.Context, due func(visit) bool) ([]Range, error) {
 	if err := r.take(ctx); err != nil {
 		return nil, err
@@ -171,7 +174,7 @@ func (r *Reaper) list(ctx context.Context, due func(visit) bool) ([]Range, error
 	for _, rg := range ranges {
 		v := r.visits[rg]
 		if c := r.clockOf(rg); v.clock != c {
-			v.clock, v.idleUntil = c, time.Time{} // a moment of another clock says nothing
+			v.clock, v.idleUntil = c, time.Time{} // a time of another clock is meaningless
 		}
 		if v.clock != r.opts.Clock && !slices.Contains(clocks, v.clock) {
 			clocks = append(clocks, v.clock)
@@ -194,8 +197,8 @@ func (r *Reaper) otherClocks() []Clock {
 	return r.clocks
 }
 
-// pass takes a batch from each range in the queue, hands it to digest and returns the ranges that have more.
-// Its error is that ctx has ended.
+// pass sweeps one batch of each range in the queue, calls digest with it, and returns the ranges that
+// have more. It returns an error only if ctx has ended.
 func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(batch)) (left []Range, err error) {
 	for _, rg := range queue {
 		b, err := r.sweep(ctx, rg)
@@ -213,8 +216,8 @@ func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(batch)) (l
 	return left, nil
 }
 
-// sweep takes one batch from rg, when its turn has come, and notes what it brought. Its error is that ctx has
-// ended.
+// sweep waits for its turn, sweeps one batch of rg and records the result. It returns an error only if
+// ctx has ended; an error of the Sweeper is in the batch.
 func (r *Reaper) sweep(ctx context.Context, rg Range) (b batch, err error) {
 	if err := r.take(ctx); err != nil {
 		return b, err
@@ -239,7 +242,7 @@ func (r *Reaper) sweep(ctx context.Context, rg Range) (b batch, err error) {
 	return b, nil
 }
 
-// idleUntil returns when a range that was swept at the given time is to be swept again.
+// idleUntil returns when a range that was swept at now must be swept again.
 func (r *Reaper) idleUntil(sw Swept, now time.Time) time.Time {
 	if sw.More {
 		return time.Time{}
@@ -260,14 +263,14 @@ func (r *Reaper) count(purged int, failed bool) {
 	}
 }
 
-// take waits for the turn to call the sweeper. Without an error, give must follow.
+// take waits for the turn to call the sweeper. If it returns no error, give must be called.
 func (r *Reaper) take(ctx context.Context) error {
 	select {
 	case r.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if ctx.Err() != nil { // select chooses at random where both are ready
+	if ctx.Err() != nil { // select chooses at random if both are ready
 		r.give()
 		return ctx.Err()
 	}

@@ -11,29 +11,30 @@ import (
 type Seconds int32
 
 const (
-	// Absent is no ttl on an item, or a container whose TTL is off.
+	// Absent means an item without a ttl, or a container whose TTL is off.
 	Absent Seconds = 0
-	// Never is the -1 of the wire: an item that does not expire, or a container whose TTL is on without a
+	// Never is -1 on the wire: an item that does not expire, or a container whose TTL is on without a
 	// default.
 	Never Seconds = -1
 	// Max is the longest time to live, some 68 years.
 	Max Seconds = math.MaxInt32
 )
 
-// maxToken is how many bytes of a refused token an error keeps: the message goes back to the client.
+// maxToken is the maximum number of bytes of a refused token in an error, because the message is sent to
+// the client.
 const maxToken = 64
 
-// An InvalidError refuses the ttl of an item. Its text is the one of Cosmos DB, which clients print and
-// match.
+// An InvalidError is the error for an invalid ttl of an item. Its text is Cosmos DB's, which clients
+// print and compare.
 type InvalidError struct {
-	Token string // the JSON token as sent, cut after 64 bytes
+	Token string // the JSON token as sent, cut to 64 bytes
 }
 
 func (e *InvalidError) Error() string { return invalidText("ttl", e.Token) }
 
-// An InvalidDefaultError refuses the default time to live of a container.
+// An InvalidDefaultError is the error for an invalid default time to live of a container.
 type InvalidDefaultError struct {
-	Token string // the JSON token as sent, cut after 64 bytes
+	Token string // the JSON token as sent, cut to 64 bytes
 }
 
 func (e *InvalidDefaultError) Error() string { return invalidText("defaultTtl", e.Token) }
@@ -43,9 +44,9 @@ func invalidText(field, token string) string {
 		"'%d', or '-1' which means never expire.", field, token, Max)
 }
 
-// ParseItem reads the JSON token of an item's ttl: -1 or 1 to Max, in any notation of JSON that gives a whole
-// number (60, 60.0, 6e1). An empty token stands for an item without the field. Anything else, null among it,
-// is an *InvalidError: Cosmos DB refuses such items whether or not TTL is on.
+// ParseItem parses the JSON token of an item's ttl: -1 or 1 to Max, in any JSON notation of a whole
+// number (60, 60.0, 6e1). An empty token is an item without the field. For anything else, including null,
+// it returns an *InvalidError: Cosmos DB refuses such items whether TTL is on or not.
 func ParseItem(token []byte) (Seconds, error) {
 	if len(token) == 0 {
 		return Absent, nil
@@ -56,8 +57,8 @@ func ParseItem(token []byte) (Seconds, error) {
 	return Absent, &InvalidError{clip(token)}
 }
 
-// ParseDefault reads the JSON token of a container's defaultTtl: null and an empty token (no such field) are
-// off, -1 and 1 to Max are as in ParseItem. Anything else is an *InvalidDefaultError.
+// ParseDefault parses the JSON token of a container's defaultTtl. null and an empty token (no field) are
+// off; -1 and 1 to Max are as in ParseItem. For anything else it returns an *InvalidDefaultError.
 func ParseDefault(token []byte) (Seconds, error) {
 	if len(token) == 0 || string(token) == "null" {
 		return Absent, nil
@@ -76,7 +77,7 @@ func parseSeconds(token []byte) (Seconds, bool) {
 	return Seconds(v), true
 }
 
-// clip makes the token fit for a message without cutting a character in two.
+// clip cuts a token to maxToken bytes for a message, without cutting a character in two.
 func clip(token []byte) string {
 	if len(token) <= maxToken {
 		return string(token)
@@ -88,8 +89,8 @@ func clip(token []byte) string {
 	return string(token[:end]) + "..."
 }
 
-// parseWhole reads a number of JSON whose value is whole and has at most 18 digits. It works on the decimal
-// digits, because a float64 would take 2147483647.0000000001 for a whole number.
+// parseWhole parses a JSON number with a whole value of at most 18 digits. It works on the decimal
+// digits, because a float64 would round 2147483647.0000000001 to a whole number.
 func parseWhole(token []byte) (v int64, ok bool) {
 	s, negative := bytes.CutPrefix(token, []byte{'-'})
 	whole, s := cutDigits(s)
@@ -129,8 +130,9 @@ func parseWhole(token []byte) (v int64, ok bool) {
 	return v, true
 }
 
-// parseExponent reads what follows the digits of a number: nothing, or e, a sign and digits. What is out of
-// all proportion is cut to a value that is so, too, but can be added to a length.
+// parseExponent parses the part after the digits of a number: nothing, or e, a sign and digits. An
+// extremely large exponent is limited to 1<<30, which is still far out of range but can be added to a
+// length without overflow.
 func parseExponent(s []byte) (exponent int, ok bool) {
 	if len(s) == 0 {
 		return 0, true

@@ -9,40 +9,40 @@ import (
 	"time"
 )
 
-// MaxRate is the highest speed of a Virtual clock: more than eleven days in a second.
+// MaxRate is the highest speed of a Virtual clock: more than eleven days per second.
 const MaxRate = 1e6
 
-// A Virtual clock derives its time from another clock, its base. It can be frozen, set, advanced and run at
-// another speed, and it is safe for any number of goroutines.
+// A Virtual clock derives its time from another clock, its base. It can be frozen, set, advanced and run
+// at another speed. It is safe for concurrent use.
 //
-// Its timers are deadlines in its own time: they fire, in the order of their deadlines and before the call
-// returns, when Set, Advance or Restore takes it past them, and they wait longer when it is set back. A
-// frozen clock keeps them in a list. A running one has one timer of its base for the earliest of them. There
-// is no goroutine to close.
+// Its timers are deadlines in its own time. When Set, Advance or Restore moves the clock past them, they
+// fire in the order of their deadlines, before the call returns. When the clock is set back, they wait
+// longer. A frozen clock keeps its timers only in a list. A running clock also has one timer of its base,
+// for the earliest of them. There is no goroutine to close.
 //
-// Its time stays between the years 1 and 9999, which is what RFC 3339 can write. How far back it may be set
-// is for its owner to say; it obeys.
+// The time stays between the years 1 and 9999, the range of RFC 3339. The clock itself does not limit how
+// far back it may be set; its owner does.
 //
-// Its base may be a Virtual clock, too. Whatever v does under its lock it does under the base's as well (see
-// lock): were the base moved between "not due yet" and the timer that is set for then, a base that is frozen
-// afterwards would never call.
+// The base may be a Virtual clock, too. Whenever v holds its own lock, it holds the lock of the base as
+// well (see lock). Otherwise the base could move past a deadline after v has found it not due and before
+// v has set the timer. If the base were then frozen, the timer would never fire.
 type Virtual struct {
 	mu      sync.Mutex
 	base    Clock
 	state   State
-	waiters []*waiter // by deadline
-	disarm  func()    // releases the timer of the base, or nil
+	waiters []*waiter // sorted by deadline
+	disarm  func()    // stops the timer of the base, or nil
 }
 
-// A State is what a Virtual clock is made of: it reads At + Rate × (the base's time − Mark). It is stored
-// with the data, as JSON, so that the clock runs on from where it was.
+// A State is the state of a Virtual clock: its time is At + Rate × (the base's time − Mark). It is stored
+// as JSON with the data, so that the clock continues after a restart.
 type State struct {
 	At   time.Time `json:"at"`
 	Mark time.Time `json:"mark"`
-	Rate float64   `json:"rate"` // 0: frozen, 1: as fast as the base
+	Rate float64   `json:"rate"` // 0: frozen, 1: the speed of the base
 }
 
-// A RateError refuses the speed of a clock: it must be from 0 to MaxRate.
+// A RateError is the error for an invalid speed of a clock. A rate must be from 0 to MaxRate.
 type RateError struct{ Rate float64 }
 
 func (e *RateError) Error() string {
@@ -59,12 +59,12 @@ var (
 	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 )
 
-// NewVirtual returns a clock that shows the time of base and runs with it.
+// NewVirtual returns a clock that has the time of base and runs with it.
 func NewVirtual(base Clock) *Virtual {
 	return &Virtual{base: base, state: In(base)}
 }
 
-// NewManual returns a clock that is frozen at the given time: the clock of tests.
+// NewManual returns a clock that is frozen at the given time, for tests.
 func NewManual(at time.Time) *Virtual {
 	v := NewVirtual(Real{})
 	v.state.At, v.state.Rate = clamp(at), 0
@@ -78,7 +78,7 @@ func (v *Virtual) Now() time.Time {
 	return v.now()
 }
 
-// lock takes v.mu, and that of the base, and of its base. The order is always this one.
+// lock locks v.mu, then the lock of its base, and so on, always in this order.
 func (v *Virtual) lock() {
 	v.mu.Lock()
 	if base, ok := v.base.(*Virtual); ok {
@@ -99,13 +99,13 @@ func (v *Virtual) After(d time.Duration) (c <-chan time.Time, stop func()) {
 	return v.send(v.now().Add(d))
 }
 
-// At is After, up to a moment.
+// At is After for a moment instead of a duration.
 func (v *Virtual) At(t time.Time) (c <-chan time.Time, stop func()) {
 	v.lock()
 	return v.send(t)
 }
 
-// send sends the time once it is t. The caller holds the lock, which send releases.
+// send sends the time on c when the clock has reached t. The caller holds the lock, which send releases.
 func (v *Virtual) send(t time.Time) (c <-chan time.Time, stop func()) {
 	ch := make(chan time.Time, 1)
 	return ch, v.add(t, func(now time.Time) { ch <- now })
@@ -121,7 +121,8 @@ func (v *Virtual) Freeze() {
 	v.change(func(s *State) { s.Rate = 0 })
 }
 
-// Resume lets a frozen clock run on from where it stands, as fast as its base. A running one is left alone.
+// Resume lets a frozen clock continue from its present time at the speed of its base. It does nothing if
+// the clock is running.
 func (v *Virtual) Resume() {
 	v.change(func(s *State) {
 		if s.Rate == 0 {
@@ -130,18 +131,18 @@ func (v *Virtual) Resume() {
 	})
 }
 
-// Set puts the clock to t. Frozen or running, it stays so.
+// Set sets the clock to t. It stays frozen or running.
 func (v *Virtual) Set(t time.Time) {
 	v.change(func(s *State) { s.At = clamp(t) })
 }
 
-// Advance puts the clock on by d, or back where d is negative.
+// Advance moves the clock forward by d, or back if d is negative.
 func (v *Virtual) Advance(d time.Duration) {
 	v.change(func(s *State) { s.At = clamp(s.At.Add(d)) })
 }
 
-// SetRate lets the clock run at rate times the speed of its base from now on; 0 freezes it. A rate that is
-// negative, above MaxRate or no number is a *RateError, and nothing changes.
+// SetRate sets the speed of the clock to rate times the speed of its base; 0 freezes it. If the rate is
+// negative, above MaxRate or NaN, it returns a *RateError and changes nothing.
 func (v *Virtual) SetRate(rate float64) error {
 	if err := checkRate(rate); err != nil {
 		return err
@@ -150,15 +151,15 @@ func (v *Virtual) SetRate(rate float64) error {
 	return nil
 }
 
-// State returns what Restore needs to let a clock run on, counted from the present moment.
+// State returns the present state, from which Restore can continue the clock.
 func (v *Virtual) State() State {
 	v.lock()
 	defer v.unlock()
 	return v.rebased()
 }
 
-// Restore makes the clock the one that s describes. A clock that ran when s was taken has run ever since, in
-// its own speed, for as long as the base tells. A rate that SetRate refuses is refused here as well.
+// Restore sets the clock to the state s. If the clock ran at the time of s, the time since then by the
+// base is added at its speed. Restore returns a *RateError for a rate that SetRate refuses.
 func (v *Virtual) Restore(s State) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
@@ -167,15 +168,16 @@ func (v *Virtual) Restore(s State) error {
 	return nil
 }
 
-// Base returns the clock that v derives its time from.
+// Base returns the base of the clock.
 func (v *Virtual) Base() Clock {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.base
 }
 
-// Rebase makes the clock the one that s describes over another base, as Restore does over the one that it
-// has. With the state In(base) it shows what base shows. Its timers stay. No clock may become its own base.
+// Rebase gives the clock another base and sets it to the state s over that base, as Restore does over the
+// present one. With the state In(base) it has the time of base. Its timers are kept. A clock must not
+// become its own base.
 func (v *Virtual) Rebase(base Clock, s State) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
@@ -195,7 +197,7 @@ func (v *Virtual) Rebase(base Clock, s State) error {
 	return nil
 }
 
-// In is the state of a clock that shows the time of its base and runs with it.
+// In returns the state of a clock that has the time of its base and runs with it.
 func In(base Clock) State {
 	now := base.Now().Round(0)
 	return State{At: clamp(now), Mark: now, Rate: 1}
@@ -205,7 +207,7 @@ func checkRate(rate float64) error {
 	if rate >= 0 && rate <= MaxRate {
 		return nil
 	}
-	return &RateError{rate} // NaN, too
+	return &RateError{rate} // also for NaN
 }
 
 // now returns the clock's time. The caller holds the lock.
@@ -219,13 +221,13 @@ func (v *Virtual) baseNow() time.Time {
 	return v.base.Now()
 }
 
-// rebased returns the state counted from the present moment. The caller holds the lock.
+// rebased returns the state with the present moment as Mark. The caller holds the lock.
 func (v *Virtual) rebased() State {
 	now := v.baseNow().Round(0)
 	return State{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
 }
 
-// change applies f to the state, counted from the present moment, and fires what is due then.
+// change applies f to the rebased state and fires the timers that are then due.
 func (v *Virtual) change(f func(*State)) {
 	v.lock()
 	v.state = v.rebased()
@@ -233,15 +235,15 @@ func (v *Virtual) change(f func(*State)) {
 	v.fireDue()
 }
 
-// wake is what the timer of the base calls.
+// wake is called by the timer of the base.
 func (v *Virtual) wake() {
 	v.lock()
 	v.fireDue()
 }
 
-// fireDue takes out the waiters that are due, arms the timer for the next one, releases the lock, which the
-// caller holds, and only then fires: a waiter may belong to a clock that has this one as its base and asks it
-// for the time.
+// fireDue removes the waiters that are due and sets the timer for the next one. It releases the lock,
+// which the caller holds, before it fires the waiters: a waiter may belong to a clock whose base is v,
+// and may read the time of v.
 func (v *Virtual) fireDue() {
 	now := v.now()
 	n := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(now) })
@@ -254,8 +256,9 @@ func (v *Virtual) fireDue() {
 	}
 }
 
-// add keeps a waiter until the clock has reached its time, or until stop. It fires no other waiter, even one
-// that has become due: that one's timer does. The caller holds the lock, which add releases.
+// add adds a waiter, which is kept until the clock has reached its deadline or until stop is called. It
+// fires no other waiter, even if one has become due: the timer of that waiter does. The caller holds the
+// lock, which add releases.
 func (v *Virtual) add(deadline time.Time, fire func(time.Time)) (stop func()) {
 	if now := v.now(); !deadline.After(now) {
 		v.unlock()
@@ -271,7 +274,7 @@ func (v *Virtual) add(deadline time.Time, fire func(time.Time)) (stop func()) {
 	}
 }
 
-// insert is add without a look at whether the time has come. The caller holds the lock.
+// insert is add without the check whether the deadline has passed. The caller holds the lock.
 func (v *Virtual) insert(deadline time.Time, fire func(time.Time)) *waiter {
 	w := &waiter{deadline, fire}
 	i := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(w.deadline) })
@@ -282,7 +285,7 @@ func (v *Virtual) insert(deadline time.Time, fire func(time.Time)) *waiter {
 	return w
 }
 
-// remove takes a waiter out, where it is still there. The caller holds the lock.
+// remove removes a waiter if it is still waiting. The caller holds the lock.
 func (v *Virtual) remove(w *waiter) {
 	i := slices.Index(v.waiters, w)
 	if i < 0 {
@@ -302,9 +305,8 @@ func (v *Virtual) arm() {
 	}
 	now := v.baseNow()
 	left := math.Ceil(float64(v.waiters[0].deadline.Sub(v.state.at(now))) / v.state.Rate)
-	// At least a nanosecond: the base must not call back from inside this call. At most an hour: a far
-	// deadline costs a rare wake-up, and is not missed for long when the machine has slept or the base was
-	// set.
+	// At least a nanosecond: the base must not call back during this call. At most an hour: a distant
+	// deadline then costs a rare wake-up, but fires soon after the machine has slept or the base was set.
 	d := time.Duration(min(max(left, 1), float64(time.Hour)))
 	if base, ok := v.base.(*Virtual); ok {
 		w := base.insert(now.Add(d), func(time.Time) { v.wake() })
@@ -314,7 +316,7 @@ func (v *Virtual) arm() {
 	v.disarm = AfterFunc(v.base, d, v.wake)
 }
 
-// release takes the timer of the base back. The caller holds the lock.
+// release stops the timer of the base. The caller holds the lock.
 func (v *Virtual) release() {
 	if v.disarm != nil {
 		v.disarm()
@@ -322,9 +324,9 @@ func (v *Virtual) release() {
 	}
 }
 
-// at returns what a clock in state s reads when its base reads base. It goes by the base's calendar time, not
-// by its monotonic reading: that stands still while the machine sleeps, and means nothing in a state that was
-// stored.
+// at returns the time of a clock in state s when the time of its base is base. It uses the base's
+// wall-clock time, not its monotonic reading, which stops while the machine sleeps and is meaningless in
+// a stored state.
 func (s State) at(base time.Time) time.Time {
 	elapsed := base.Round(0).Sub(s.Mark.Round(0))
 	switch s.Rate {
@@ -337,7 +339,7 @@ func (s State) at(base time.Time) time.Time {
 	return clamp(time.Unix(s.At.Unix()+int64(seconds), int64(s.At.Nanosecond())+int64(math.Round(rest*1e9))))
 }
 
-// clamp keeps t between the first and the last time, in UTC, and takes its monotonic reading away.
+// clamp limits t to the range from minTime to maxTime, in UTC, and removes its monotonic reading.
 func clamp(t time.Time) time.Time {
 	switch {
 	case t.Before(minTime):

@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Container proves of one state of a container, over a snapshot that was made under it, that items and their
-// keys in every family are one to one, and calls report for each violation; it stops early where report
-// returns false, and more is false then. limits are what a stored document must keep. The error is that of
-// reading.
+// Container checks one state of a container over a snapshot that was taken under that state. It checks
+// that each item has exactly one key in every family and that there are no other keys. It calls report
+// for each violation and stops early if report returns false; more is then false. limits are the limits
+// that a stored document must keep. The returned error is a read error.
 func Container(state *view.State, limits jsondoc.Limits, r engine.Reader, report func(error) bool) (
 	more bool, err error) {
 	k := checker{state: state, limits: limits, r: r, report: report}
@@ -27,13 +27,13 @@ func Container(state *view.State, limits jsondoc.Limits, r engine.Reader, report
 // checker checks one container over one snapshot.
 type checker struct {
 	state   *view.State
-	limits  jsondoc.Limits // of stored documents
+	limits  jsondoc.Limits // limits of stored documents
 	r       engine.Reader
 	report  func(error) bool
 	stopped bool
 
 	items, deadlines int64
-	terms            int64 // index entries of the present slot's items
+	terms            int64 // index entries of the items of the range that is being checked
 }
 
 func (k *checker) fault(format string, args ...any) {
@@ -53,7 +53,7 @@ func (k *checker) run() error {
 			return err
 		}
 	}
-	// Every key that an item must have is there; where there are no more keys than that, there are no others.
+	// Every key that an item must have exists. If the counts are equal, there are no other keys.
 	want := map[byte]int64{
 		layout.FamilyPoint:     k.items,
 		layout.FamilyPartition: k.items * int64(k.state.Keys.Def.Levels()),
@@ -125,7 +125,7 @@ func (k *checker) checkSlot(s *view.Range) error {
 	return k.checkIndex(s)
 }
 
-// ceiling is the first sequence that the slot has not been allowed to take.
+// ceiling returns the first sequence that the slot is not yet allowed to issue.
 func (k *checker) ceiling(s *view.Range) (layout.Sequence, error) {
 	n, err := engine.Ceiling(k.r, s.Scope)
 	if errors.Is(err, engine.ErrCorrupt) {
@@ -184,7 +184,8 @@ func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds)
 	return k.checkFeed(s, item, bounds)
 }
 
-// checkBase proves that an item of the present era counts from what its document says.
+// checkBase checks that the stored base of an item of the present era equals the base that its document
+// gives.
 func (k *checker) checkBase(item *view.Item) {
 	l := k.state.Lives.Of(&item.Head, item.Body)
 	if base, based := k.state.Lives.Basis.Of(item.Body); !l.Ended && (l.Based != based || l.Base != base) {
@@ -207,13 +208,13 @@ func (k *checker) expect(item *view.Item, e view.Entry) error {
 	return nil
 }
 
-// entries are the keys that an item must have.
+// entries returns the keys that an item must have.
 func (k *checker) entries(s *view.Range, item *view.Item) []view.Entry {
 	var room layout.Room
 	return k.state.Keys.AppendEntries(nil, &room, s.Scope, item)
 }
 
-// findStrangers names the keys of a family that no item has.
+// findStrangers reports the keys of a family that belong to no item.
 func (k *checker) findStrangers(family byte) error {
 	it := k.r.Scan(layout.ContainerFamily(k.state.Keys.CID, family), false)
 	for !k.stopped && it.Next() {

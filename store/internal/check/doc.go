@@ -1,12 +1,12 @@
-// Package check proves that the keys of a container agree with each other.
+// Package check checks that the keys of a container agree with each other.
 //
-//	check.go     items and the keys that exist because they do
-//	index.go     index entries and the records of shapes
+//	check.go     items and the keys that exist because of them
+//	index.go     index entries and shape records
 //	feed.go      the latest-version feed and the feed of all versions
 //	expiries.go  the log of expiries
-//	slots.go     keys in slots that no range has
-//	strays.go    keys of containers that nobody knows
+//	slots.go     keys in slots that belong to no range
+//	strays.go    keys of containers that are not in the catalog
 //
-// It judges one state of a container over a snapshot that was made under it, and reports each violation in
-// words for people. It reads everything and changes nothing.
+// The package checks one state of a container over a snapshot that was taken under that state. It reports
+// each violation as text for people. It only reads.
 package check

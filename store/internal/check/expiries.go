@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// checkExpiries proves of a slot's log of expiries that its entries are in order, whole and of items that are
-// dead or gone, and that no item is in it twice.
+// checkExpiries checks the log of expiries of a slot: the entries are in order and complete, their items
+// have expired or are removed, and no item has two entries.
 func (k *checker) checkExpiries(s *view.Range, ceiling layout.Sequence) error {
 	seen := make(map[uint64]bool)
 	var ts int64

@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// checkFeed proves that an item has its entry in the latest-version feed, and its version where all are kept.
+// checkFeed checks that an item has its entry in the latest-version feed and, if the container keeps all
+// versions, its entry in the feed of all versions.
 func (k *checker) checkFeed(s *view.Range, item *view.Item, bounds feedBounds) error {
 	v, err := k.r.Get(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyFeed, item.Head.Sequence))
 	if errors.Is(err, engine.ErrNotFound) {
@@ -32,13 +33,13 @@ func (k *checker) checkFeed(s *view.Range, item *view.Item, bounds feedBounds) e
 	return k.checkImage(s, item.RID, layout.Image{Sequence: item.Head.Sequence, Body: item.Body})
 }
 
-// feedBounds are the sequences that the entries of a slot's feeds lie between, both exclusive.
+// feedBounds are the exclusive bounds of the sequences of a slot's feed entries.
 type feedBounds struct {
-	floor   layout.Sequence // of the versions; 0 where none is missing
+	floor   layout.Sequence // of the versions; 0: no version has been removed
 	ceiling layout.Sequence
 }
 
-// checkImage proves that a version is there as somebody else knows it.
+// checkImage checks that the feed of all versions holds image i of an item.
 func (k *checker) checkImage(s *view.Range, rid uint64, i layout.Image) error {
 	value, err := k.r.Get(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyVersions, i.Sequence))
 	if errors.Is(err, engine.ErrNotFound) {
@@ -56,7 +57,7 @@ func (k *checker) checkImage(s *view.Range, rid uint64, i layout.Image) error {
 	return nil
 }
 
-// floor is the sequence of a slot's floor, 0 where it has none.
+// floor returns the sequence of a slot's floor entry, 0 if the slot has none.
 func (k *checker) floor(s *view.Range) (layout.Sequence, error) {
 	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyVersions), false)
 	var floor layout.Sequence
@@ -68,8 +69,8 @@ func (k *checker) floor(s *view.Range) (layout.Sequence, error) {
 	return floor, it.Close()
 }
 
-// checkVersions proves of the feed of all versions that its entries lie between their bounds and in the order
-// of time, that each is whole, and that the versions that it names are there.
+// checkVersions checks the feed of all versions: each entry lies between the bounds, is in the order of
+// time and is complete, and the previous version that it names exists.
 func (k *checker) checkVersions(s *view.Range, bounds feedBounds) error {
 	var ts int64
 	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyVersions), false)
@@ -106,8 +107,8 @@ func (k *checker) checkVersions(s *view.Range, bounds feedBounds) error {
 	return it.Close()
 }
 
-// wholeVersion reports whether a version has what its kind must have, and lies in the range of its partition
-// key.
+// wholeVersion reports whether a version has the fields that its kind requires and a partition key that
+// lies in the range.
 func (k *checker) wholeVersion(s *view.Range, v *layout.Version) bool {
 	key, err := definition.DecodeOrdered(v.PK)
 	if err != nil {
@@ -133,7 +134,7 @@ func (k *checker) wholeVersion(s *view.Range, v *layout.Version) bool {
 	return false
 }
 
-// findStrayFeed names the entries of the latest-version feed that no item has.
+// findStrayFeed reports the entries of the latest-version feed that belong to no item.
 func (k *checker) findStrayFeed(s *view.Range) error {
 	it := k.r.Scan(layout.SlotFamily(s.Scope, layout.FamilyFeed), false)
 	for !k.stopped && it.Next() {

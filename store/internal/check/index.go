@@ -12,12 +12,13 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// policies are all by which an item may be indexed.
+// policies returns the indexers of all policies by which an item may be indexed: the present one and
+// older ones.
 func (k *checker) policies() []*index.Indexer {
 	return append([]*index.Indexer{k.state.Terms}, k.state.Olders...)
 }
 
-// checkTerms looks for index entries that an item must have.
+// checkTerms reports index entries that an item must have and that are missing.
 func (k *checker) checkTerms(s *view.Range, item *view.Item) error {
 	want, err := view.StoredTerms(k.r, k.state.Terms, s.Scope, item)
 	if err != nil {
@@ -48,7 +49,8 @@ func (k *checker) checkTerms(s *view.Range, item *view.Item) error {
 	return nil
 }
 
-// checkIndex looks for index entries that no item has. Where their number is right there are none.
+// checkIndex reports index entries that belong to no item. If the number of entries is right, there are
+// none.
 func (k *checker) checkIndex(s *view.Range) error {
 	records, err := k.checkShapes(s)
 	if err != nil {
@@ -76,7 +78,7 @@ func (k *checker) checkIndex(s *view.Range) error {
 	return nil
 }
 
-// checkShapes checks the records of shapes and returns how many there are.
+// checkShapes checks the shape records and returns their number.
 func (k *checker) checkShapes(s *view.Range) (n int64, err error) {
 	prefix := layout.SlotPrefix(s.Scope, index.ShapeRecordKey(nil))
 	it := k.r.Scan(engine.Prefix(prefix), false)
@@ -94,7 +96,7 @@ func (k *checker) checkShapes(s *view.Range) (n int64, err error) {
 	return n, it.Close()
 }
 
-// findStrayTerms names the index entries that no policy gives to their item.
+// findStrayTerms reports the index entries that no indexing policy produces for their item.
 func (k *checker) findStrayTerms(s *view.Range, family byte) error {
 	it := k.r.Scan(layout.SlotFamily(s.Scope, family), false)
 	records := layout.SlotPrefix(s.Scope, index.ShapeRecordKey(nil))
@@ -127,7 +129,7 @@ func (k *checker) hasTerm(s *view.Range, key []byte) (bool, error) {
 	}
 	item, err := k.state.Keys.Decode(layout.KeyRID(key), v)
 	if err != nil {
-		return false, nil // a fault of the item, which has been reported
+		return false, nil // the item itself is corrupt, which has been reported
 	}
 	for _, x := range k.policies() {
 		list, err := view.StoredTerms(k.r, x, s.Scope, &item)
@@ -141,7 +143,7 @@ func (k *checker) hasTerm(s *view.Range, key []byte) (bool, error) {
 	return false, nil
 }
 
-// formatTerm writes the key of an index entry for people.
+// formatTerm formats the key of an index entry for messages.
 func formatTerm(key []byte) string {
 	if len(key) < layout.ScopeLen+1+layout.RIDLen {
 		return hex.EncodeToString(key)

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// checkSlots looks for keys in slots that no range has. What a split that is under way has copied is in two
-// such.
+// checkSlots reports keys in slots that belong to no range. The two slots into which a running split
+// copies are allowed.
 func (k *checker) checkSlots() error {
 	it := k.r.Scan(layout.SlotsRange(k.state.Keys.CID), false)
 	for more := it.Next(); more && !k.stopped; {

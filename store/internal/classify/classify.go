@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ToFault returns err as a *fault.Error. No other function knows the error types of the packages below.
+// ToFault returns err as a *fault.Error. It is the only function that depends on the error types of the
+// packages below the store.
 func ToFault(err error) error {
 	if err == nil {
 		return nil
@@ -37,7 +38,7 @@ func ToFault(err error) error {
 	return &fault.Error{Code: fault.CodeInternal, Message: "internal error: " + err.Error(), Err: err}
 }
 
-// hostError turns what the host refuses into an Error.
+// hostError converts the errors of package host to a *fault.Error; nil for other errors.
 func hostError(err error) *fault.Error {
 	var change *ttl.ChangeError
 	var far *host.TooFarBackError
@@ -82,10 +83,10 @@ func hostError(err error) *fault.Error {
 	return nil
 }
 
-// mebibytes is a number of bytes for people.
+// mebibytes formats a number of bytes in MiB for messages.
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// classErrors are the answers to the host's classes of errors.
+// classErrors maps the host's error classes to a code, a message and a hint.
 var classErrors = map[host.Class]struct {
 	code    fault.Code
 	message string
@@ -119,7 +120,7 @@ var classErrors = map[host.Class]struct {
 		"run mayfly check on the folder and restore it from a copy"},
 }
 
-// scriptError finds the Code of what package script reports.
+// scriptError converts the errors of package script to a *fault.Error; nil for other errors.
 func scriptError(err error) *fault.Error {
 	var failed *script.Error
 	var timeout *script.TimeoutError
@@ -138,10 +139,10 @@ func scriptError(err error) *fault.Error {
 	return nil
 }
 
-// memoryRetry is when a query that found no memory is to come back.
+// memoryRetry is the delay after which a client should retry a query that found no free memory.
 const memoryRetry = time.Second
 
-// queryError finds the Code of what package query reports.
+// queryError converts the errors of package query to a *fault.Error; nil for other errors.
 func queryError(err error) *fault.Error {
 	var wrong *query.Error
 	var unsupported *query.UnsupportedError

@@ -1,3 +1,3 @@
-// Package classify turns the errors of the packages below a store into *fault.Error. It is the one place that
-// knows their types; a store's other code looks at codes alone.
+// Package classify converts the errors of the packages below the store to *fault.Error. Only this package
+// depends on their types; the rest of the store compares codes.
 package classify

@@ -14,15 +14,15 @@ import (
 // Expiration is one entry of a container's log of expiries.
 type Expiration struct {
 	Key value.Key
-	// ExpiredAt is the second from which on the item was expired, since 1970. Where the container's default
-	// was changed between its death and the look of the reaper that found it, it may be the second of that
-	// change.
+	// ExpiredAt is the second from which on the item was expired, since 1970. If the container's default
+	// time to live was changed after the item expired and before the reaper found it, ExpiredAt may be
+	// the second of that change.
 	ExpiredAt int64
 	Range     string     // id of the partition range
 	LSN       uint64     // of the transaction that made the entry, in its range
-	Sequence  uint64     // of the entry: it rises from one to the next in its range, and names no other there
-	Item      value.Item // as its last write left it
-	Position  string     // behind this entry: for the next call of Expirations
+	Sequence  uint64     // of the entry: rises from entry to entry and is unique in the range
+	Item      value.Item // as of its last write
+	Position  string     // just after this entry: for the next call of Expirations
 }
 
 // AppendJSON appends the expiration as {"id", "partitionKey": [...], "expiredAt", "lsn", "sequence", "range",
@@ -35,7 +35,7 @@ func (e *Expiration) AppendJSON(dst []byte) []byte {
 			dst = append(dst, ',')
 		}
 		if v.Kind() == jsondoc.Undefined {
-			dst = append(dst, "{}"...) // as in the header that clients send for a key that has no value
+			dst = append(dst, "{}"...) // as clients send it in the partition key header for an absent value
 		} else {
 			dst = append(dst, v.Raw()...)
 		}
@@ -47,17 +47,17 @@ func (e *Expiration) AppendJSON(dst []byte) []byte {
 	return append(e.Item.AppendJSON(append(dst, `,"document":`...)), '}')
 }
 
-// LogPage is a part of the log of expiries: entries in the order of their sequences inside a
-// partition range.
+// LogPage is a page of the log of expiries. Inside a partition range its entries are in the order of
+// their sequences.
 type LogPage struct {
-	Expirations []Expiration // none: nothing has expired behind the position
+	Expirations []Expiration // empty: nothing has expired after the position
 	Position    string       // where the next page begins
-	// Lost reports whether entries behind the position which was asked for are not kept any more: it was
-	// older than the log's retention, or than the log.
+	// Lost reports whether entries after the requested position are no longer kept, because the position
+	// is older than the log's retention or than the log itself.
 	Lost bool
 }
 
-// KeepsLog fails with CodeBadRequest where a container keeps no log of expiries.
+// KeepsLog returns CodeBadRequest if a container keeps no log of expiries.
 func KeepsLog(state *view.State) error {
 	if !state.Logs {
 		return fault.New(fault.CodeBadRequest,
@@ -68,16 +68,16 @@ func KeepsLog(state *view.State) error {
 
 // LogReader fills one page of the log of expiries.
 type LogReader struct {
-	Owner  value.Owner   // of the items
-	Ranges []*view.Range // of the container
-	At     []uint64      // the sequence in each range behind which it is read, and that it has come to
-	Share  int           // entries a range: none shall keep the others from being read
+	Owner  value.Owner   // owner of the items
+	Ranges []*view.Range // the container's ranges
+	At     []uint64      // per range: the sequence after which to read; Fill advances it
+	Share  int           // maximum number of entries per range, so that no range fills the whole page
 	Page   LogPage
 
 	bytes int
 }
 
-// Fill goes on in the i-th range.
+// Fill continues reading in the i-th range.
 func (r *LogReader) Fill(src *scan.Source, i int) error {
 	if err := KeepsLog(src.State); err != nil {
 		return err

@@ -9,21 +9,21 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Positions is a position in a change feed. It is the LSN behind which a reader goes on: "<lsn>" where its
-// scope is one partition range, "<range>:<lsn>,<range>:<lsn>" where it is several. It is good for the ranges
-// that come out of a split as well: an entry keeps its LSN when it moves, and a range counts its LSNs on from
-// where its parent was. In the log of expiries, whose reader may stop inside of a transaction, it is a
-// sequence.
+// Positions is a position in a change feed: the LSN after which a reader continues. Its text is "<lsn>"
+// if the scope is one partition range, and "<range>:<lsn>,<range>:<lsn>" if the scope is several ranges.
+// A position stays valid for the ranges that a split makes: an entry keeps its LSN when it moves, and a
+// new range continues the LSNs of its parent. In the log of expiries a position is a sequence, because
+// its reader may stop inside a transaction.
 type Positions struct {
 	all   uint64
 	named map[string]uint64
 }
 
-// MaxSequence bounds the sequences that a position can name.
+// MaxSequence is the highest sequence that a position can hold.
 const MaxSequence = 1<<layout.SequenceBits - 1
 
-// ParsePositions reads a position of numbers below a limit: CodeBadRequest for any other text. The empty one
-// is the beginning.
+// ParsePositions parses a position whose numbers are below limit. It returns CodeBadRequest for any other
+// text. The empty text is the beginning of the feed.
 func ParsePositions(text string, limit uint64) (p Positions, err error) {
 	if text == "" {
 		return p, nil
@@ -59,8 +59,8 @@ func badPosition(text string) error {
 	return fault.New(fault.CodeBadRequest, "'"+text+"' is not a position in a change feed.")
 }
 
-// Of is the position in a range: its own, or that of a range which it was split from. A range that has
-// neither is read from its beginning.
+// Of returns the position in a range: its own, or the highest position of the ranges from which it was
+// split. If neither is known, Of returns 0 and the range is read from its beginning.
 func (p Positions) Of(r *view.Range) uint64 {
 	if p.named == nil {
 		return p.all
@@ -75,10 +75,10 @@ func (p Positions) Of(r *view.Range) uint64 {
 	return n
 }
 
-// FormatPositions is the position in a scope of so many ranges.
+// FormatPositions formats a position: at holds one number for each of ranges.
 func FormatPositions(ranges []*view.Range, at []uint64) string {
 	if len(ranges) == 0 {
-		return "0" // a scope in which nothing can lie
+		return "0" // an empty scope: no item can lie in it
 	}
 	if len(ranges) == 1 {
 		return strconv.FormatUint(at[0], 10)

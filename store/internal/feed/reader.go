@@ -13,87 +13,91 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// The change feed of a range is a walk over the sequences of its slot. Changes are known by the LSN of their
-// transaction, and a page ends where a transaction ends: so a reader goes on behind an LSN. There are two:
+// The change feed of a range is a scan over the sequences of its slot. A change is identified by the LSN
+// of its transaction, and a page ends only at the end of a transaction. A reader therefore continues
+// after an LSN. There are two feeds:
 //
-// The latest-version feed (family f) has one entry an item, at the sequence of its last write. A replace
-// moves the entry to the end, a delete takes it away, and what has expired or lies below a tombstone is
-// passed over as in every read.
+// The latest-version feed (family f) has one entry per item, at the sequence of its last write. A replace
+// moves the entry to the end of the feed, and a delete removes it. Items that have expired or are deleted
+// by a partition tombstone are skipped, as in every read.
 //
-// The feed of all versions and deletes (family v) has an entry for each change that is still inside of the
-// container's retention; see version.
+// The feed of all versions and deletes (family v) has an entry for each change inside the container's
+// retention; see layout.Version.
 //
-// Nothing is answered that is not durable. A replace that is visible but not durable has already taken its
-// item's old entry away, so it is not enough to leave the new one out: a crash would bring the old one back
-// behind the reader. Therefore a page is read from a snapshot, and the answer waits until all that the
-// snapshot shows is durable.
+// A page returns only durable changes. Leaving out entries that are not durable would not be enough: a
+// replace that is visible but not durable has already removed the old entry of its item, and a crash
+// would restore that entry at a position that the reader has passed. Therefore a page is read from a
+// snapshot, and the answer waits until everything in the snapshot is durable.
 
-// Mode says what a change feed shows.
+// Mode selects what a change feed returns.
 type Mode uint8
 
-// The two modes.
+// The modes.
 const (
-	// LatestVersions shows each item once, as its last write left it; deletes do not show.
+	// LatestVersions returns each item once, as of its last write; deletes are not returned.
 	LatestVersions Mode = iota
-	// AllVersions shows every change, deletes and expiries among them, as far back as the container's change
-	// feed policy keeps them.
+	// AllVersions returns every change, including deletes and expiries, as far back as the container's
+	// change feed policy keeps them.
 	AllVersions
 )
 
-// Kind says what happened to an item.
+// Kind is the kind of a change.
 type Kind uint8
 
-// The kinds of changes. Latest is that of LatestVersions, the others are those of AllVersions. Their
-// numbers are stored.
+// The kinds of changes. LatestVersions uses Latest only; AllVersions uses the others. Their numbers are
+// stored.
 const (
 	Latest  Kind = 0               // created or replaced
 	Create  Kind = layout.Created  // created
-	Replace Kind = layout.Replaced // replaced, by whichever operation
+	Replace Kind = layout.Replaced // replaced, by any operation
 	Delete  Kind = layout.Deleted  // deleted, alone or with its whole partition key
 	Expire  Kind = layout.Expired  // purged after its time to live
 )
 
-// Start says where a reader of a change feed begins. The zero Start is the beginning.
+// Start is the point at which a reader of a change feed begins. The zero Start is the beginning of the
+// feed.
 type Start struct {
-	// Now begins with what changes after the call: the page is empty, its position is what counts. It goes
-	// before After.
+	// Now begins with the changes made after the call: the page is empty and only its position is of use.
+	// Now overrides After.
 	Now bool
-	// After is the position of an earlier page, of the same scope or of one that it has been split from.
+	// After is the position of an earlier page of the same scope, or of a scope from which this one was
+	// split.
 	After string
-	// Kept begins a feed of AllVersions with the oldest change that is kept, in ranges of which After says
-	// nothing.
+	// Kept begins a feed of AllVersions at the oldest change that is still kept. It applies to the ranges
+	// for which After gives no position.
 	Kept bool
-	// Since passes over what was written in this second or before. It applies together with the others.
+	// Since skips the changes of this second and of all seconds before it. It can be combined with the
+	// other fields.
 	Since time.Time
 }
 
-// Page is one page of a change feed: changes in the order of their LSNs inside a partition range,
-// ranges one after the other.
+// Page is one page of a change feed. It holds the ranges one after the other; inside a range the changes
+// are in the order of their LSNs.
 type Page struct {
-	Changes []Change // none: nothing has changed behind the start
-	// Position is where the next page begins: for Start.After. It also moves over changes that were
-	// passed over, so that they are not looked at again.
+	Changes []Change // empty: nothing has changed after the start
+	// Position is the start of the next page, for Start.After. It also advances over skipped changes, so
+	// that they are not read again.
 	Position string
-	// More reports whether the page has ended early, since its time was over: there may be changes behind
-	// Position, even if it has none.
+	// More reports whether the page ended early because its time ran out: there may be changes after
+	// Position, even if the page is empty.
 	More bool
 }
 
 // Reader fills one page of a change feed, range after range.
 type Reader struct {
-	Owner value.Owner // of the items
+	Owner value.Owner // owner of the items
 	Mode  Mode
 	Start Start
-	Limit int // changes a page
+	Limit int // maximum number of changes per page
 
 	Page  Page
-	Bytes int   // of the documents in the page
-	since int64 // changes of this second and before are passed over
+	Bytes int   // total size of the documents in the page
+	since int64 // changes of this second and before are skipped
 	full  bool
-	until layout.Sequence // where the page is full: the last one of the transaction that it must not cut
-	// the last one of the transaction of the latest change; 0: the range has given none
+	until layout.Sequence // if full: the last sequence of the transaction that the page must not cut
+	// the last sequence of the transaction of the latest change; 0: no change of the range yet
 	whole layout.Sequence
-	rows  []feedRow // scratch, as what follows
+	rows  []feedRow // scratch, like the two fields below
 	keys  [][]byte
 	mem   []byte
 }
@@ -101,8 +105,8 @@ type Reader struct {
 // Full reports whether no further range is read for the page.
 func (f *Reader) Full() bool { return f.full }
 
-// Fill goes on behind an LSN in one range, and returns the one that it has come to. It fails with
-// CodeBadRequest where the LSN is ahead of the range, or where the feed of all versions does not reach back
+// Fill reads one range from the given LSN (exclusive) and returns the LSN that it has reached. It returns
+// CodeBadRequest if the LSN is ahead of the range, or if the feed of all versions no longer reaches back
 // to it.
 func (f *Reader) Fill(src *scan.Source, after uint64) (reached uint64, err error) {
 	f.whole = 0
@@ -119,14 +123,14 @@ func (f *Reader) Fill(src *scan.Source, after uint64) (reached uint64, err error
 	} else {
 		err = f.fillLatest(src, &at)
 	}
-	return max(at, f.whole).LSN(), err // a transaction that has taken several is known by the last
+	return max(at, f.whole).LSN(), err // a transaction with several LSNs is identified by the last one
 }
 
-// past reports whether the entry of a sequence begins the next page.
+// past reports whether the entry at seq belongs to the next page.
 func (f *Reader) past(seq layout.Sequence) bool { return f.full && seq > f.until }
 
-// ended reports whether the page is full, or its time over, and the entry of a sequence begins the next one.
-// at is where the reader has got to, and goes to the end of the page.
+// ended reports whether the page ends before the entry at seq, because it is full or its time ran out. at
+// is the reader's position; if the page is full, ended sets it to the end of the page.
 func (f *Reader) ended(src *scan.Source, seq layout.Sequence, at *layout.Sequence) bool {
 	switch {
 	case f.past(seq):
@@ -154,14 +158,14 @@ func (f *Reader) add(ch Change, bytes int, last layout.Sequence) {
 type feedRow struct {
 	seq    layout.Sequence
 	e      layout.FeedEntry
-	wanted bool // by its time and its place
+	wanted bool // its time and its partition key may match
 }
 
-// maxFeedRows is how many entries are read ahead of their items.
+// maxFeedRows is the maximum number of entries that are read before their items are read.
 const maxFeedRows = 4096
 
-// fillLatest is fill in the latest-version feed: entries first, then the items of those that are wanted,
-// together.
+// fillLatest is Fill for the latest-version feed. It reads a batch of entries first and then gets all
+// wanted items together.
 func (f *Reader) fillLatest(src *scan.Source, at *layout.Sequence) (err error) {
 	if f.Start.Now {
 		return nil
@@ -183,8 +187,8 @@ func (f *Reader) fillLatest(src *scan.Source, at *layout.Sequence) (err error) {
 	return err
 }
 
-// gather reads entries, as many as may fill the page; once it is full, those that the transaction of its last
-// change has left. more reports that others may follow.
+// gather reads as many entries as may fill the page. Once the page is full, it reads the remaining
+// entries of the transaction of the last change. more reports whether other entries may follow.
 func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err error) {
 	room := math.MaxInt
 	if !f.full {
@@ -203,24 +207,24 @@ func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err er
 		if r.wanted = r.e.TS > f.since && src.Span.MayWant(r.e.EPK); r.wanted {
 			n++
 		}
-		r.e.EPK = nil // it does not outlive the step
+		r.e.EPK = nil // it is valid only until the iterator moves
 		if f.past(r.seq) {
-			r.wanted = false // it ends the page, and begins the next one
+			r.wanted = false // the entry ends this page and begins the next one
 			f.rows = append(f.rows, r)
 			return false, nil
 		}
 		if f.rows = append(f.rows, r); src.Watch.Late {
-			break // what is here is enough for a step
+			break // the rows read so far are enough for one step
 		}
 	}
 	return true, nil
 }
 
-// addRows adds the items that the entries name, and moves the position over the entries; ended reports that
-// the page has come to its end.
+// addRows adds the items of the entries and advances the position over the entries. ended reports whether
+// the page has ended.
 func (f *Reader) addRows(src *scan.Source, at *layout.Sequence) (ended bool, err error) {
 	rows := f.rows
-	pass := func() { // the entries that are not wanted
+	pass := func() { // skips the entries that are not wanted
 		for ; len(rows) > 0 && !ended && !rows[0].wanted; rows = rows[1:] {
 			ended = f.reach(rows[0].seq, at)
 		}
@@ -238,7 +242,8 @@ func (f *Reader) addRows(src *scan.Source, at *layout.Sequence) (ended bool, err
 	return ended, err
 }
 
-// reach moves a position to an entry, or to the end of the page where the entry begins the next one.
+// reach advances the position to an entry. If the entry belongs to the next page, reach sets the position
+// to the end of this page and returns true.
 func (f *Reader) reach(seq layout.Sequence, at *layout.Sequence) (ended bool) {
 	if f.past(seq) {
 		*at = f.until
@@ -248,7 +253,7 @@ func (f *Reader) reach(seq layout.Sequence, at *layout.Sequence) (ended bool) {
 	return false
 }
 
-// itemKeys are the keys of the items that are wanted.
+// itemKeys returns the keys of the wanted items.
 func (f *Reader) itemKeys(scope []byte) [][]byte {
 	const size = layout.ScopeLen + 1 + layout.RIDLen
 	f.keys, f.mem = f.keys[:0], slices.Grow(f.mem[:0], size*len(f.rows))
@@ -262,7 +267,7 @@ func (f *Reader) itemKeys(scope []byte) [][]byte {
 	return f.keys
 }
 
-// addLatest adds the item that an entry of the latest-version feed names, if it is alive and in the scope.
+// addLatest adds the item of an entry of the latest-version feed, if it is live and in the scope.
 func (f *Reader) addLatest(src *scan.Source, seq layout.Sequence, e layout.FeedEntry, stored []byte) error {
 	if stored == nil {
 		return fmt.Errorf("%w: the feed entry at %d names no item", engine.ErrCorrupt, seq)

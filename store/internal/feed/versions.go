@@ -20,19 +20,19 @@ type Change struct {
 	Kind      Kind
 	LSN       uint64     // of the transaction that made the change
 	Timestamp int64      // second of the change, since 1970
-	Item      value.Item // what the change made; zero for a delete or an expiry
+	Item      value.Item // the item after the change; zero for a delete or an expiry
 
-	// PreviousLSN is that of the version which was replaced or deleted, Previous the version itself, nil
-	// where it is not kept. Both are of AllVersions alone.
+	// PreviousLSN is the LSN of the version that was replaced or deleted. Previous is that version, nil
+	// if it is not kept. Only AllVersions sets them.
 	PreviousLSN uint64
 	Previous    *value.Item
-	// Key is that of the item which was deleted or has expired.
+	// Key is the key of the item that was deleted or has expired.
 	Key value.Key
 
 	def *definition.PartitionKeyDefinition
 }
 
-// String names the kind as Cosmos DB does: an expiry is a delete there.
+// String returns Cosmos DB's name of the kind: an expiry is a delete there.
 func (k Kind) String() string {
 	switch k {
 	case Create:
@@ -45,8 +45,8 @@ func (k Kind) String() string {
 	return "latest"
 }
 
-// AppendJSON appends the change as Cosmos DB's feeds show it: of LatestVersions the document with the system
-// property _lsn, of AllVersions an object of current, previous and metadata.
+// AppendJSON appends the change in the form of Cosmos DB's feeds: for LatestVersions the document with
+// the system property _lsn, for AllVersions an object with current, previous and metadata.
 func (ch *Change) AppendJSON(dst []byte) []byte {
 	if ch.Kind == Latest {
 		return ch.Item.AppendChanged(dst, ch.LSN)
@@ -54,8 +54,8 @@ func (ch *Change) AppendJSON(dst []byte) []byte {
 	return ch.AppendSeparately(dst)
 }
 
-// AppendSeparately appends an object of current, previous and metadata in either mode: what clients ask for
-// that read both feeds alike.
+// AppendSeparately appends an object with current, previous and metadata in either mode, for clients that
+// read both feeds in the same form.
 func (ch *Change) AppendSeparately(dst []byte) []byte {
 	dst = append(dst, `{"current":`...)
 	if ch.gone() {
@@ -69,13 +69,13 @@ func (ch *Change) AppendSeparately(dst []byte) []byte {
 	return append(ch.appendMetadata(append(dst, `,"metadata":`...)), '}')
 }
 
-// gone reports whether there is no item after the change.
+// gone reports whether the change has removed the item.
 func (ch *Change) gone() bool { return ch.Kind == Delete || ch.Kind == Expire }
 
 func (ch *Change) appendMetadata(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `{"crts":`...), ch.Timestamp, 10)
 	dst = strconv.AppendUint(append(dst, `,"lsn":`...), ch.LSN, 10)
-	if ch.Kind == Latest { // what it came from is not known
+	if ch.Kind == Latest { // the latest-version feed does not record the operation
 		return append(dst, '}')
 	}
 	dst = append(append(dst, `,"operationType":"`...), ch.Kind.String()...)
@@ -103,14 +103,14 @@ func (ch *Change) appendMetadata(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// fillVersions is fill in the feed of all versions.
+// fillVersions is Fill for the feed of all versions.
 func (f *Reader) fillVersions(src *scan.Source, at *layout.Sequence) (err error) {
 	window := src.State.Versions
 	if window == 0 {
 		return fault.New(fault.CodeBadRequest,
 			"The container keeps no feed of all versions and deletes: its change feed policy has no retention.")
 	}
-	oldest := src.State.Now - window // what was written in this second or before is outside of the window
+	oldest := src.State.Now - window // changes of this second or before are outside the retention
 	start := &f.Start
 	fromKept := start.Kept && at.LSN() == 0
 	switch {
@@ -140,7 +140,7 @@ func (f *Reader) fillVersions(src *scan.Source, at *layout.Sequence) (err error)
 		*at = seq
 	}
 	if fromKept && !ended && at.LSN() == 0 {
-		*at = layout.LastOf(src.At.LSN) // what comes and is not kept any more when it is read is missed
+		*at = layout.LastOf(src.At.LSN) // else changes that come now and then leave the retention are missed
 	}
 	if cerr := it.Close(); err == nil {
 		err = cerr
@@ -152,7 +152,8 @@ func outsideRetention() error {
 	return fault.New(fault.CodeBadRequest, "You must read the change feed from within the retention period.")
 }
 
-// addVersion adds a change with its images. Its slices outlive the page's snapshot.
+// addVersion adds a change with its images. The slices of the change stay valid after the page's snapshot
+// is closed.
 func (f *Reader) addVersion(state *view.State, seq layout.Sequence, v *layout.Version) error {
 	ch := Change{Kind: Kind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(),
 		def: &state.Keys.Def}
@@ -174,8 +175,9 @@ func (f *Reader) addVersion(state *view.State, seq layout.Sequence, v *layout.Ve
 	return nil
 }
 
-// showsPrevious reports whether the feed of all versions has the version before a change of a kind. A
-// definition that does not say shows all that are kept.
+// showsPrevious reports whether the feed of all versions includes the previous version of a change of
+// this kind. If the container's definition has no setting for it, all previous versions that are kept are
+// included.
 func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
 	mode, given := spec.PreviousImages()
 	if kind == layout.Replaced {
@@ -184,14 +186,14 @@ func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
 	return !given || mode&definition.PreviousOfDelete != 0
 }
 
-// imageItem makes an item of an image of a version.
+// imageItem returns the item of an image of a version.
 func imageItem(of value.Owner, v *layout.Version, i layout.Image) value.Item {
 	head := layout.Header{Slot: i.Slot, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
 	head.Life.TS = i.TS
 	return value.NewItem(of, v.RID, head, bytes.Clone(i.Body), "")
 }
 
-// keyOf reads a partition key as it is stored.
+// keyOf decodes a stored partition key.
 func keyOf(pk []byte) (definition.PartitionKey, error) {
 	key, err := definition.DecodeOrdered(pk)
 	if err != nil {

@@ -1,14 +1,16 @@
-// Package layout is how a store's data lies in its engine: every key, and the values that are no JSON.
+// Package layout defines how the store's data is laid out in its engine: every key, and all values that
+// are not JSON.
 //
 //	keys.go      all keys, drawn as boxes
-//	parts.go     the parts of keys, for those who walk over them
-//	room.go      where a transaction makes its keys
-//	rid.go       resource ids and etags: their numbers, and how they are written
-//	header.go    what stands before an item's JSON, and the entries of the latest-version change feed
+//	parts.go     reading the parts of keys, for scans over a range of keys
+//	room.go      the memory in which a transaction builds its keys
+//	rid.go       resource ids and etags: their numbers and their text
+//	header.go    the header before an item's JSON, and the entries of the latest-version change feed
 //	versions.go  the entries of the feed of all versions, and of the log of expiries
 //
-// It knows bytes and nothing of their meaning: what is written when, and what a reader may see, is the
-// store's. These bytes are a format on disk: golden files of package store pin each of them.
+// The package only encodes and decodes. The store decides what is written and what a reader may see. The
+// encodings are a format on disk: golden files of package store pin each of them.
 //
-// A value that cannot be read is engine.ErrCorrupt, one of a later format engine.ErrNewerFormat.
+// Decoding returns engine.ErrCorrupt for a value that cannot be read, and engine.ErrNewerFormat for a
+// value of a later format.
 package layout

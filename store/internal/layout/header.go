@@ -8,30 +8,30 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Header is what is known of an item without reading its JSON: expiry, etag and membership of a feed range
-// are decided from it.
+// Header is the part of an item that can be read without parsing its JSON. Expiry, etag and membership in
+// a feed range are decided from it.
 //
 //	 0     1      2      4            12            20    24           28             36    37
 //	+-----+------+------+------------+-------------+-----+------------+--------------+-----+-----+------+
 //	| ver | flag | slot |  sequence  |     _ts     | ttl | generation |  leaseUntil  | len | EPK | body |
 //	+-----+------+------+------------+-------------+-----+------------+--------------+-----+-----+------+
 //
-// An item whose life is Based or Ended has version 2, and its base between EPK and body:
+// An item whose life is Based or Ended has version 2 and stores its base between EPK and body:
 //
 //	 len | EPK | base | body
 //	+-----+-----+------+------+
 //	   1    len    8
 //
-// slot is the slot that issued the sequence: with the incarnation of the container the two make the etag,
-// which must survive a move of the item to another slot.
+// slot is the slot that issued the sequence. The etag consists of the container's incarnation, slot and
+// sequence, so it stays the same when the item moves to another slot.
 type Header struct {
 	Slot     uint16
 	Sequence Sequence
 	Life     ttl.Life
 	EPK      []byte
 
-	Announced bool // its expiry is in the log of expiries: see events.go
-	Renamed   bool // it has had another id: who came to it by an id must look whether it is this one
+	Announced bool // its expiry is in the log of expiries: see store/events.go
+	Renamed   bool // it has had another id: a reader that found it by id must compare the id
 	Plain     bool // it was written without system properties: see store.WriteOptions
 }
 
@@ -50,7 +50,7 @@ const (
 	itemPlain     = 8
 )
 
-// HasBase reports whether a second stands between the header's EPK and the body.
+// HasBase reports whether the header has a base, which is stored between the EPK and the body.
 func (h *Header) HasBase() bool { return h.Life.Based || h.Life.Ended }
 
 // Len is the length of the header in bytes.
@@ -62,7 +62,7 @@ func (h *Header) Len() int {
 	return n
 }
 
-// Append appends the header as it stands before an item's body.
+// Append appends the encoded header, which is stored before an item's body.
 func (h Header) Append(dst []byte) []byte {
 	flags := byte(0)
 	if h.Announced {
@@ -96,7 +96,8 @@ func (h Header) Append(dst []byte) []byte {
 	return dst
 }
 
-// DecodeItem splits a stored value. The header's EPK and the body are slices of value.
+// DecodeItem splits a stored value into header and body. The header's EPK and the body are slices of
+// value.
 func DecodeItem(value []byte) (h Header, body []byte, err error) {
 	if len(value) < HeaderFixed || len(value) < HeaderFixed+int(value[HeaderFixed-1]) {
 		return h, nil, fmt.Errorf("%w: an item of %d bytes", engine.ErrCorrupt, len(value))
@@ -119,7 +120,7 @@ func DecodeItem(value []byte) (h Header, body []byte, err error) {
 	return h, body, err
 }
 
-// decodeBase reads what a header of a later version has behind its n bytes.
+// decodeBase reads the base of a version 2 header, which follows its first n bytes, and returns the body.
 func (h *Header) decodeBase(value []byte, n int) (body []byte, err error) {
 	if value[0] != itemVersionBased {
 		return nil, fmt.Errorf("%w: an item of format %d", engine.ErrNewerFormat, value[0])
@@ -140,8 +141,8 @@ func (h *Header) decodeBase(value []byte, n int) (body []byte, err error) {
 //	| rid | last       | _ts | flag | EPK, 16 bytes or less |
 //	+-----+------------+-----+------+----------------+
 //
-// last is the last sequence of the entry's transaction: a page of the feed never ends before it, and its LSN
-// is what the change is known by.
+// last is the last sequence of the entry's transaction. A page of the feed never ends before it, and its
+// LSN identifies the change.
 type FeedEntry struct {
 	RID  uint64
 	Last Sequence
@@ -163,7 +164,7 @@ func (f FeedEntry) Append(dst []byte) []byte {
 	return append(dst, f.EPK[:min(len(f.EPK), feedEPKBytes)]...)
 }
 
-// DecodeFeed takes the value of a feed entry apart: engine.ErrCorrupt where it is too short.
+// DecodeFeed decodes the value of a feed entry. It returns engine.ErrCorrupt if the value is too short.
 func DecodeFeed(value []byte) (FeedEntry, error) {
 	if len(value) < feedFixed {
 		return FeedEntry{}, fmt.Errorf("%w: a feed entry of %d bytes", engine.ErrCorrupt, len(value))

@@ -10,12 +10,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// All keys of the store are built here and nowhere else. Numbers are big-endian, so that byte order is
-// numeric order. Text is escaped (00 becomes 00 FF, the end is 00 01), so that no text is a prefix of
-// another's encoding and byte order is the order of the text.
+// All keys of the store are built in this package. Numbers are big-endian, so that byte order is numeric
+// order. Text is escaped (00 becomes 00 FF, the end is 00 01), so that no encoded text is a prefix of
+// another and byte order is the order of the text.
 //
-// The first byte tells the two halves of the key space apart: 00 is the catalog, 80 and above is a container,
-// because the container id has its top bit set.
+// The first byte separates the two halves of the key space: 00 is the catalog, 80 and above is a
+// container, because a container id has its top bit set.
 //
 //	+----+------+--------+------------+
 //	| 00 | kind | parent |    name    |   catalog record (JSON)
@@ -25,25 +25,25 @@ import (
 //	+-----+------+---+-----+
 //	| cid | slot | d | rid |             the item: header, then the JSON body
 //	| cid | slot | f | seq |             latest-version change feed
-//	| cid | slot | v | seq |             change feed of all versions and deletes, where the container keeps one
-//	| cid | slot | e | seq |             log of expiries, where the container keeps one
+//	| cid | slot | v | seq |             change feed of all versions and deletes, if the container keeps one
+//	| cid | slot | e | seq |             log of expiries, if the container keeps one
 //	| cid | slot | w | _ts | rid |       items without a ttl, by the second from which their life counts
 //	| cid | slot | x | due | rid |       items with a ttl of their own, by deadline
-//	| cid | slot | i | ...  | rid |      index entries: package index draws what stands before the rid
-//	| cid | slot | o | ...  | rid |      those of composite indexes
+//	| cid | slot | i | ...  | rid |      index entries: package index defines the part before the rid
+//	| cid | slot | o | ...  | rid |      entries of composite indexes
 //	| cid | slot | s |                   first LSN not to be issued yet (the engine's)
 //	| cid | slot | M |                   version of the container's state (the engine's)
-//	| cid | slot | h |                   how far a purge has swept
-//	| cid | slot | g |                   how far documents have been indexed anew (a hint)
+//	| cid | slot | h |                   progress of a purge
+//	| cid | slot | g |                   progress of indexing documents anew (a hint)
 //	| cid | slot | l |                   when a lease was last given or ended
 //	+-----+------+---+-----+
 //	   4     2     1    8      8
 //
 //	+-----+---+-----+----+----------------+
-//	| cid | p | epk | pk | id             |   -> rid: what a point read looks up first
+//	| cid | p | epk | pk | id             |   -> rid: the first look-up of a point read
 //	| cid | k | epk | pk | rid            |   one logical partition in rid order, and each prefix of a hierarchical key
 //	| cid | u | pk  | constraint | values |   -> rid: unique keys
-//	| cid | b | epk | pk |                    -> LSN: all of this partition key at or below it is deleted
+//	| cid | b | epk | pk |                    -> LSN: items of this partition key at or below it are deleted
 //	| cid | a |                               -> second: the container was last used then, or before
 //	| cid | c | webhook |                     -> position in the log of expiries that its endpoint has confirmed
 //	+-----+---+-----+----+----------------+
@@ -72,8 +72,8 @@ const (
 	FamilyUsed      = 'a'
 )
 
-// Kinds of catalog records; those of small resources are in resourceKinds. The letter 's' is the engine's:
-// the LSN ceiling of the catalog's scope.
+// Kinds of catalog records; the kinds of small resources are in record.Kinds. The letter 's' is used by
+// the engine for the LSN ceiling of the catalog's scope.
 const (
 	KindDatabase  = 'd'
 	KindContainer = 'c'
@@ -92,84 +92,84 @@ const (
 const (
 	// CIDBit marks a container id in keys and, by the same bit, a container's rid on the wire.
 	CIDBit = uint32(1) << 31
-	// MaxSlots is how many slots a container can have.
+	// MaxSlots is the maximum number of slots of a container.
 	MaxSlots = 1 << 12
 )
 
-// CatalogKey is the key of a catalog record.
+// CatalogKey returns the key of a catalog record.
 func CatalogKey(kind byte, parent uint32, name string) []byte {
 	k := host.AppendCatalogHead(make([]byte, 0, host.CatalogHead+2+len(name)), kind, parent)
 	return jsondoc.AppendEscaped(k, []byte(name))
 }
 
-// AppendCID appends the number that all keys of a container begin with.
+// AppendCID appends a container id, with which all keys of the container begin.
 func AppendCID(dst []byte, cid uint32) []byte { return binary.BigEndian.AppendUint32(dst, cid) }
 
-// ContainerRange is every key of a container.
+// ContainerRange returns the range of all keys of a container.
 func ContainerRange(cid uint32) engine.Range { return engine.Prefix(AppendCID(nil, cid)) }
 
-// SlotScope is what the keys of a slot begin with: the scope of its transactions.
+// SlotScope returns the prefix of all keys of a slot. It is also the scope of the slot's transactions.
 func SlotScope(cid uint32, slot uint16) []byte {
 	return binary.BigEndian.AppendUint16(AppendCID(make([]byte, 0, ScopeLen), cid), slot)
 }
 
-// AppendSlotKey is a key of one of the families d, f, v and e: scope, letter, number.
+// AppendSlotKey appends a key of one of the families d, f, v and e: scope, letter, number.
 func AppendSlotKey(dst, scope []byte, family byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, scope...), family), n)
 }
 
-// AppendSequenceKey is a key of one of the families f, v and e: scope, letter, sequence.
+// AppendSequenceKey appends a key of one of the families f, v and e: scope, letter, sequence.
 func AppendSequenceKey(dst, scope []byte, family byte, n Sequence) []byte {
 	return AppendSlotKey(dst, scope, family, uint64(n))
 }
 
-// AppendTimeKey is a key of one of the families w and x: scope, letter, second, rid.
+// AppendTimeKey appends a key of one of the families w and x: scope, letter, second, rid.
 func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
 	return host.AppendEntry(append(append(dst, scope...), family), host.Entry{At: second, ID: rid})
 }
 
-// TimePrefix is what the keys of one of the families w and x begin with.
+// TimePrefix returns the prefix of the keys of one of the families w and x.
 func TimePrefix(scope []byte, family byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1+8+RIDLen), scope...), family)
 }
 
-// SlotFamily is the range of one family of a slot.
+// SlotFamily returns the range of one family of a slot.
 func SlotFamily(scope []byte, family byte) engine.Range {
 	return engine.Prefix(append(append(make([]byte, 0, ScopeLen+1), scope...), family))
 }
 
-// SweptKey is where it is kept how far a purge has swept.
+// SweptKey returns the key under which the progress of a purge is stored.
 func SweptKey(scope []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilySwept)
 }
 
-// IndexedKey is where it is kept how far documents have been indexed anew.
+// IndexedKey returns the key under which the progress of indexing documents anew is stored.
 func IndexedKey(scope []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilyIndexed)
 }
 
-// LeasedKey is where it is kept when a lease was last given or ended.
+// LeasedKey returns the key under which the last grant or end of a lease is stored.
 func LeasedKey(scope []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilyLeased)
 }
 
-// UsedKey is where it is kept when a container was last used.
+// UsedKey returns the key under which the time of the last use of a container is stored.
 func UsedKey(cid uint32) []byte { return append(AppendCID(make([]byte, 0, CIDLen+1), cid), FamilyUsed) }
 
-// ConfirmedKey is where the position of a webhook is kept.
+// ConfirmedKey returns the key under which the confirmed position of a webhook is stored.
 func ConfirmedKey(cid uint32, webhook string) []byte {
 	return AppendEscapedString(append(AppendCID(nil, cid), FamilyConfirmed), webhook)
 }
 
-// SlotPrefix is what the keys of a slot begin with that continue with prefix. It has room for a rid.
+// SlotPrefix returns scope followed by prefix. The slice has capacity for a rid after it.
 func SlotPrefix(scope, prefix []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+len(prefix)+RIDLen), scope...), prefix...)
 }
 
-// KeyRID is the rid at the end of an index entry's key.
+// KeyRID returns the rid at the end of an index entry's key.
 func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
 
-// SlotKeyNumber is the number at the end of a key of family d, f, v or e.
+// SlotKeyNumber returns the number at the end of a key of family d, f, v or e.
 func SlotKeyNumber(key []byte) (uint64, bool) {
 	if len(key) != ScopeLen+1+8 {
 		return 0, false
@@ -177,34 +177,34 @@ func SlotKeyNumber(key []byte) (uint64, bool) {
 	return binary.BigEndian.Uint64(key[ScopeLen+1:]), true
 }
 
-// KeySequence is the sequence at the end of a key of family f, v or e; 0 where there is none.
+// KeySequence returns the sequence at the end of a key of family f, v or e, or 0 if the key has none.
 func KeySequence(key []byte) Sequence {
 	n, _ := SlotKeyNumber(key)
 	return Sequence(n)
 }
 
-// AppendPartitionPrefix is what the keys of one logical partition (or of a prefix of one) begin with in the
-// families p, k and b.
+// AppendPartitionPrefix appends the prefix of the keys of one logical partition (or of a prefix of a
+// hierarchical key) in the families p, k and b.
 func AppendPartitionPrefix(dst []byte, cid uint32, family byte, epk, pk []byte) []byte {
 	dst = append(AppendCID(dst, cid), family)
 	dst = jsondoc.AppendEscaped(dst, epk)
 	return append(dst, pk...)
 }
 
-// AppendPointKey is the key that a point read looks up first; its value is the rid.
+// AppendPointKey appends the key that a point read looks up first; its value is the rid.
 func AppendPointKey(dst []byte, cid uint32, epk, pk []byte, id string) []byte {
 	dst = AppendPartitionPrefix(dst, cid, FamilyPoint, epk, pk)
 	return AppendEscapedString(dst, id)
 }
 
-// AppendUniquePrefix is what the keys of one unique key constraint begin with in a logical partition.
+// AppendUniquePrefix appends the prefix of the keys of one unique key constraint in a logical partition.
 func AppendUniquePrefix(dst []byte, cid uint32, pk []byte, constraint int) []byte {
 	dst = append(AppendCID(dst, cid), FamilyUnique)
 	dst = append(dst, pk...)
 	return append(dst, byte(constraint))
 }
 
-// AppendEscapedString is jsondoc.AppendEscaped without turning the text into a slice first.
+// AppendEscapedString is jsondoc.AppendEscaped for a string, without converting it to a slice first.
 func AppendEscapedString(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if s[i] == 0 {
@@ -216,15 +216,15 @@ func AppendEscapedString(dst []byte, s string) []byte {
 	return append(dst, 0, 1)
 }
 
-// ContainerFamily is the range of one family of a container: p, k, u, b or c.
+// ContainerFamily returns the range of one family of a container: p, k, u, b or c.
 func ContainerFamily(cid uint32, family byte) engine.Range {
 	return engine.Prefix(append(AppendCID(make([]byte, 0, CIDLen+1), cid), family))
 }
 
-// Number is a value that is one number: a rid, an LSN or a second.
+// Number encodes a value that is a single number: a rid, an LSN or a second.
 func Number(rid uint64) []byte { return binary.BigEndian.AppendUint64(nil, rid) }
 
-// NumberOf reads a Number; ok is false where the value is none.
+// NumberOf decodes a Number; ok is false if value is not one.
 func NumberOf(value []byte) (uint64, bool) {
 	if len(value) != RIDLen {
 		return 0, false
@@ -232,7 +232,7 @@ func NumberOf(value []byte) (uint64, bool) {
 	return binary.BigEndian.Uint64(value), true
 }
 
-// IDPath is where a document has its id.
+// IDPath is the path of the id in a document.
 var IDPath = mustPath("/id")
 
 func mustPath(s string) jsondoc.Path {
@@ -243,40 +243,42 @@ func mustPath(s string) jsondoc.Path {
 	return p
 }
 
-// OfferKey is the key of a throughput's record.
+// OfferKey returns the key of a throughput record.
 func OfferKey(num uint32) []byte {
 	return CatalogKey(KindOffer, 0, OfferRIDText(num))
 }
 
-// DatabaseKey is the key of a database's record.
+// DatabaseKey returns the key of a database record.
 func DatabaseKey(id string) []byte { return CatalogKey(KindDatabase, 0, id) }
 
-// ContainerKey is the key of a container's record.
+// ContainerKey returns the key of a container record.
 func ContainerKey(database uint32, id string) []byte {
 	return CatalogKey(KindContainer, database, id)
 }
 
-// FormerKey is the key of what is kept of containers that are gone, by the names of the database and theirs.
+// FormerKey returns the key of the Former record of dropped containers, by the names of the database and
+// of the container.
 func FormerKey(database, id string) []byte { return CatalogKey(KindFormer, 0, database+"/"+id) }
 
-// DropKey is the key of the record of a container whose keys are being erased.
+// DropKey returns the key of the record of a container whose keys are being erased.
 func DropKey(cid uint32) []byte { return CatalogKey(KindDrop, cid, "") }
 
-// TombstoneKey is the key of the tombstone of one logical partition: see store/tombstone.go.
+// TombstoneKey returns the key of the tombstone of one logical partition: see store/tombstone.go.
 func TombstoneKey(cid uint32, name string) []byte {
 	return append(append(AppendCID(nil, cid), FamilyTombstone), name...)
 }
 
-// ShapeRecordKey is the key of the record of a shape: the set of paths that a document has.
+// ShapeRecordKey returns the key of the record of a shape. A shape is the set of paths of a document.
 func ShapeRecordKey(scope, name []byte) []byte {
 	return append(SlotPrefix(scope, index.ShapeRecordKey(name)), make([]byte, RIDLen)...)
 }
 
-// AllReindexed is the rid behind all documents of a slot: they have been indexed anew.
+// AllReindexed is above the rid of every document: if it is the recorded progress, all documents of the
+// slot have been indexed anew.
 const AllReindexed = math.MaxUint64
 
-// ReindexedValue is the record of how far documents have been indexed anew. It counts for one change of the
-// policy.
+// ReindexedValue encodes the progress of indexing documents anew. It is valid only for the policy change
+// that round counts.
 //
 //	+-------+-----+
 //	| round | rid |
@@ -286,7 +288,7 @@ func ReindexedValue(round uint32, rid uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, round), rid)
 }
 
-// Behind is the part of a feed's family that comes after a sequence.
+// Behind returns the range of a family's keys with sequences greater than seq.
 func Behind(scope []byte, family byte, seq Sequence) engine.Range {
 	rg := SlotFamily(scope, family)
 	rg.Start = AppendSequenceKey(nil, scope, family, seq+1)

@@ -9,13 +9,13 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// The parts of keys and of small values, for those who walk over a range of keys, or want one.
+// This file reads the parts of keys and of small values, and builds ranges of keys for scans.
 
-// CatalogParent is the number of what a catalog record belongs to: of a container's its database's, of a
-// drop's the container's.
+// CatalogParent returns the number of the parent of a catalog record: the database for a container's
+// record, the container for a drop record.
 func CatalogParent(key []byte) uint32 { return binary.BigEndian.Uint32(key[2:]) }
 
-// CatalogName is the name of a catalog record.
+// CatalogName returns the name of a catalog record.
 func CatalogName(key []byte) (string, error) {
 	name, rest, err := jsondoc.DecodeEscaped(key[host.CatalogHead:])
 	if err != nil || len(rest) > 0 {
@@ -24,12 +24,12 @@ func CatalogName(key []byte) (string, error) {
 	return string(name), nil
 }
 
-// CatalogChildren are the catalog records of one kind that belong to one parent.
+// CatalogChildren returns the range of the catalog records of one kind that belong to one parent.
 func CatalogChildren(kind byte, parent uint32) engine.Range {
 	return engine.Prefix(host.AppendCatalogHead(nil, kind, parent))
 }
 
-// KeyCID is the number of the container that a key belongs to; ok is false where it is too short to have one.
+// KeyCID returns the id of the container that a key belongs to; ok is false if the key is too short.
 func KeyCID(key []byte) (cid uint32, ok bool) {
 	if len(key) < CIDLen {
 		return 0, false
@@ -37,7 +37,7 @@ func KeyCID(key []byte) (cid uint32, ok bool) {
 	return binary.BigEndian.Uint32(key), true
 }
 
-// KeySlot is the slot that a key belongs to; ok is false where it is too short to have one.
+// KeySlot returns the slot that a key belongs to; ok is false if the key is too short.
 func KeySlot(key []byte) (slot uint16, ok bool) {
 	if len(key) < ScopeLen {
 		return 0, false
@@ -45,18 +45,18 @@ func KeySlot(key []byte) (slot uint16, ok bool) {
 	return binary.BigEndian.Uint16(key[CIDLen:]), true
 }
 
-// MoveKey makes a key one of another container.
+// MoveKey overwrites the container id in a key with cid.
 func MoveKey(key []byte, cid uint32) { binary.BigEndian.PutUint32(key, cid) }
 
-// SlotsRange is every key that lies in a slot of a container.
+// SlotsRange returns the range of all keys that lie in the slots of a container.
 func SlotsRange(cid uint32) engine.Range {
 	rg := ContainerRange(cid)
 	rg.End = binary.BigEndian.AppendUint16(AppendCID(nil, cid), MaxSlots)
 	return rg
 }
 
-// PointsBetween are the point keys of a container with an effective partition key in [low, high); an empty
-// high is no bound.
+// PointsBetween returns the range of a container's point keys with an effective partition key in [low,
+// high). An empty high means no upper bound.
 func PointsBetween(cid uint32, low, high []byte) engine.Range {
 	rg := ContainerFamily(cid, FamilyPoint)
 	bound := func(epk []byte) []byte {
@@ -69,7 +69,7 @@ func PointsBetween(cid uint32, low, high []byte) engine.Range {
 	return rg
 }
 
-// PointEPK is the effective partition key in a point key.
+// PointEPK returns the effective partition key in a point key.
 func PointEPK(key []byte) ([]byte, error) {
 	epk, _, err := jsondoc.DecodeEscaped(key[CIDLen+1:])
 	if err != nil {
@@ -78,21 +78,22 @@ func PointEPK(key []byte) ([]byte, error) {
 	return epk, nil
 }
 
-// TombstoneName is the name of a partition key among a container's tombstones: its tombstone key without the
-// container.
+// TombstoneName returns the name of a partition key among a container's tombstones: its tombstone key
+// without the container id and the family.
 func TombstoneName(epk, pk []byte) string {
 	return string(append(jsondoc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
 }
 
-// KeyTombstone is the name in a tombstone's key.
+// KeyTombstone returns the name in a tombstone's key.
 func KeyTombstone(key []byte) string { return string(key[CIDLen+1:]) }
 
-// TombstonePostings is what the postings of the partition key with that name begin with; a rid follows.
+// TombstonePostings returns the prefix of the postings of the partition key with that name; a rid follows
+// it.
 func TombstonePostings(cid uint32, name string) []byte {
 	return append(append(AppendCID(nil, cid), FamilyPartition), name...)
 }
 
-// DecodeReindexed reads a ReindexedValue; ok is false where it is none.
+// DecodeReindexed decodes a ReindexedValue; ok is false if value is not one.
 func DecodeReindexed(value []byte) (round uint32, rid uint64, ok bool) {
 	if len(value) != 12 {
 		return 0, 0, false

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A rid is the address that the system gives a resource. On the wire it is base64 with '-' for '/', of
+// A rid is the address that the system gives a resource. On the wire it is base64 with '-' in place of
+// '/', of these bytes:
 //
 //	database    4 bytes: number, little-endian, never 0
 //	container   8 bytes: the database's, then the container's 4, whose first byte has its top bit set
@@ -15,32 +16,33 @@ import (
 //	permission 16 bytes: the user's, then a number of 64 bits, little-endian
 //	key        16 bytes: the database's, then 4 zeros, the key's number and a type of 32 bits each, little-endian
 //	child      16 bytes: the container's, then 64 bits, little-endian; the top 4 bits are the type
-//	offer       3 bytes of its number, little-endian; all 4 where it needs them
+//	offer       3 bytes of its number, little-endian; 4 bytes if the number needs them
 //
-// An item's 64 bits are its storage rid: type 0, the slot it was born in (12 bits), the sequence it was born
-// with (48 bits). It never changes, and its numeric order in a slot is the order of creation.
+// The 64 bits of an item are its storage rid: type 0, the slot in which it was created (12 bits), the
+// sequence with which it was created (48 bits). It never changes. In a slot its numeric order is the
+// order of creation.
 
 var ridEncoding = base64.StdEncoding
 
 // RIDTypeRange is the type of a partition key range among the children of a container.
 const RIDTypeRange = 5
 
-// ItemRID is the rid of an item that is born in a slot with a sequence.
+// ItemRID returns the rid of an item that is created in a slot with a sequence.
 func ItemRID(slot uint16, born Sequence) uint64 { return uint64(slot)<<SequenceBits | uint64(born) }
 
-// RIDSlot is the slot that an item was born in.
+// RIDSlot returns the slot in which an item was created.
 func RIDSlot(rid uint64) uint16 { return uint16(rid >> SequenceBits) }
 
-// RIDBorn is the sequence that an item was born with.
+// RIDBorn returns the sequence with which an item was created.
 func RIDBorn(rid uint64) Sequence { return Sequence(rid & (1<<SequenceBits - 1)) }
 
-// RIDText is a rid as it is on the wire.
+// RIDText returns the text of a rid as sent on the wire.
 func RIDText(b []byte) string {
 	var buf [32]byte
 	return string(AppendRID(buf[:0], b))
 }
 
-// AppendRID appends a rid as it is on the wire.
+// AppendRID appends the text of a rid as sent on the wire.
 func AppendRID(dst, b []byte) []byte {
 	at := len(dst)
 	dst = ridEncoding.AppendEncode(dst, b)
@@ -52,41 +54,41 @@ func AppendRID(dst, b []byte) []byte {
 	return dst
 }
 
-// ParseRID decodes rid text; ok is false where it is no rid of n bytes.
+// ParseRID decodes the text of a rid; ok is false if it is not a rid of n bytes.
 func ParseRID(s string, n int) (b []byte, ok bool) {
 	b, err := ridEncoding.DecodeString(strings.ReplaceAll(s, "-", "/"))
 	return b, err == nil && len(b) == n
 }
 
-// DatabaseRIDBytes is the rid of a database.
+// DatabaseRIDBytes returns the rid of a database.
 func DatabaseRIDBytes(dbid uint32) []byte { return binary.LittleEndian.AppendUint32(nil, dbid) }
 
-// ContainerRIDBytes is the rid of a container.
+// ContainerRIDBytes returns the rid of a container.
 func ContainerRIDBytes(dbid, cid uint32) []byte {
 	return binary.BigEndian.AppendUint32(DatabaseRIDBytes(dbid), cid)
 }
 
-// ChildRIDBytes is the rid of what lies in a container: child holds the type in its top 4 bits.
+// ChildRIDBytes returns the rid of a child of a container. child holds the type in its top 4 bits.
 func ChildRIDBytes(dbid, cid uint32, child uint64) []byte {
 	return binary.LittleEndian.AppendUint64(ContainerRIDBytes(dbid, cid), child)
 }
 
-// UserRIDBytes is the rid of a user.
+// UserRIDBytes returns the rid of a user.
 func UserRIDBytes(dbid, user uint32) []byte {
 	return binary.BigEndian.AppendUint32(DatabaseRIDBytes(dbid), user)
 }
 
-// RIDTypeEncryptionKey tells a client encryption key from other children of a database.
+// RIDTypeEncryptionKey distinguishes a client encryption key from other children of a database.
 const RIDTypeEncryptionKey = 2
 
-// EncryptionKeyRIDBytes is the rid of a client encryption key.
+// EncryptionKeyRIDBytes returns the rid of a client encryption key.
 func EncryptionKeyRIDBytes(dbid, key uint32) []byte {
 	b := append(DatabaseRIDBytes(dbid), 0, 0, 0, 0)
 	b = binary.LittleEndian.AppendUint32(b, key)
 	return binary.LittleEndian.AppendUint32(b, RIDTypeEncryptionKey)
 }
 
-// OfferRIDText is the rid of a throughput, as it is on the wire.
+// OfferRIDText returns the rid of a throughput as sent on the wire.
 func OfferRIDText(n uint32) string {
 	b := binary.LittleEndian.AppendUint32(nil, n)
 	if b[3] == 0 {
@@ -95,15 +97,15 @@ func OfferRIDText(n uint32) string {
 	return RIDText(b)
 }
 
-// ETagText makes an etag out of what never names two contents: the container's incarnation, the slot and a
-// number of 48 bits, which is an item's sequence. It has the GUID shape that Cosmos DB's etags have, and its
-// literal quotes.
+// ETagText returns the etag of a version: the container's incarnation, the slot and a number of 48 bits
+// (for an item its sequence). The three together are never reused. Like Cosmos DB's etags it has the
+// shape of a GUID and includes its literal quotes.
 func ETagText(incarnation uint32, slot uint16, number uint64) string {
 	b := ETagBytes(incarnation, slot, number)
 	return string(b[:])
 }
 
-// ETagBytes is ETagText without a string.
+// ETagBytes is ETagText as an array, without allocating a string.
 func ETagBytes(incarnation uint32, slot uint16, number uint64) (b [38]byte) {
 	var raw [8]byte
 	b[0], b[37] = '"', '"'
@@ -118,12 +120,13 @@ func ETagBytes(incarnation uint32, slot uint16, number uint64) (b [38]byte) {
 	return b
 }
 
-// ETagMatches compares an etag with a condition as clients send it: quoted or not, weak or not.
+// ETagMatches reports whether an etag matches a condition as clients send it: with or without quotes,
+// weak or not.
 func ETagMatches(condition, etag string) bool {
 	return BareETag(condition) == BareETag(etag)
 }
 
-// BareETag is an etag without what clients add or drop.
+// BareETag returns an etag without spaces, the prefix W/ and quotes.
 func BareETag(etag string) string {
 	return strings.Trim(strings.TrimPrefix(strings.TrimSpace(etag), "W/"), `"`)
 }

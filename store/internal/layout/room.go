@@ -1,16 +1,16 @@
 package layout
 
-// Room is where a transaction makes its keys: large pieces of memory that many small keys share. The zero
-// Room is ready. It is used by one goroutine.
+// Room is the memory in which a transaction builds its keys: many small keys share a large chunk. The
+// zero Room is ready to use. A Room must be used by one goroutine only.
 type Room struct {
-	mem []byte // one that is outgrown lives on in its keys
+	mem []byte // the current chunk; keys still refer to earlier chunks
 }
 
-// Reset gives the room free for the next transaction. No key of the last one may be in use.
+// Reset makes the memory free for the next transaction. No key of the last transaction may be in use.
 func (r *Room) Reset() { r.mem = r.mem[:0] }
 
-// Free is room for a key or a small value. What has been appended to it is kept by Keep, before the next call
-// of Free.
+// Free returns an empty slice with capacity for a key or a small value. The caller appends to it and
+// passes the result to Keep before the next call of Free.
 func (r *Room) Free() []byte {
 	const room, chunk = 256, 1024
 	if cap(r.mem)-len(r.mem) < room {
@@ -19,9 +19,9 @@ func (r *Room) Free() []byte {
 	return r.mem[len(r.mem):]
 }
 
-// Keep keeps what was appended to Free until Reset.
+// Keep reserves the bytes that were appended to the slice of Free until Reset.
 func (r *Room) Keep(b []byte) []byte {
-	if len(b) <= cap(r.mem)-len(r.mem) { // else it has outgrown the room, and is elsewhere
+	if len(b) <= cap(r.mem)-len(r.mem) { // else append has reallocated it outside of the chunk
 		r.mem = r.mem[:len(r.mem)+len(b)]
 	}
 	return b[:len(b):len(b)]

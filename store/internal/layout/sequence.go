@@ -2,32 +2,32 @@ package layout
 
 import "github.com/mayflydb/mayfly/engine"
 
-// Sequence names one write of a slot for ever: by the LSN of its transaction (40 bits), and by its position
-// among the writes of that (8 bits). Clients see the LSN. Keys, rids and etags are made of the whole, so
-// that they differ where the writes of a batch share an LSN.
+// Sequence identifies one write of a slot, for ever. It consists of the LSN of its transaction (40 bits)
+// and its position among the writes of that transaction (8 bits). Clients see only the LSN. Keys, rids
+// and etags contain the whole sequence, so that they differ even if the writes of a batch share an LSN.
 //
-// A transaction with more writes than an LSN has positions takes another LSN for the next of them, and is
-// known by its last one: see FeedEntry.
+// A transaction with more writes than an LSN has positions continues with another LSN and is identified
+// by its last one: see FeedEntry.
 type Sequence uint64
 
 const (
-	// PositionBits is how many bits of a sequence are the position.
+	// PositionBits is the number of bits of the position.
 	PositionBits = 8
-	// SequenceBits is how many bits a sequence has: as many as a rid has room for.
+	// SequenceBits is the number of bits of a sequence, which is all that a rid has room for.
 	SequenceBits = 48
 
-	// An LSN of the engine fits: else this is no constant of its type.
+	// Every LSN of the engine fits into a sequence: else this constant would be negative and not compile.
 	_ uint64 = 1<<SequenceBits - 1 - (engine.MaxLSN<<PositionBits + 1<<PositionBits - 1)
 )
 
-// FirstOf is the first sequence of an LSN. No sequence that an LSN below has comes to it.
+// FirstOf returns the first sequence of an LSN. It is above all sequences of lower LSNs.
 func FirstOf(lsn uint64) Sequence { return Sequence(lsn << PositionBits) }
 
-// LastOf is the last sequence that an LSN can have: who has come to the LSN has seen it.
+// LastOf returns the last possible sequence of an LSN: a reader at it has read everything up to that LSN.
 func LastOf(lsn uint64) Sequence { return FirstOf(lsn+1) - 1 }
 
-// LSN is the log sequence number that a sequence was made of.
+// LSN returns the log sequence number of the sequence.
 func (n Sequence) LSN() uint64 { return uint64(n >> PositionBits) }
 
-// Next is the sequence of the same LSN behind this one; ok is false where the LSN has no more.
+// Next returns the next sequence of the same LSN; ok is false if the LSN has no more positions.
 func (n Sequence) Next() (next Sequence, ok bool) { return n + 1, (n + 1).LSN() == n.LSN() }

@@ -18,25 +18,26 @@ import (
 //	+---------------+--------------+--------------+-------------------+----------------+
 //	 uvarint         ordered        deletes only   JSON, header-less   the same, to the end
 //
-// An entry of version 2 is that of an import: it has the item's _ts, in 8 bytes, behind the previous one's.
+// An entry of version 2 is written by an import. It stores the item's _ts in 8 bytes, after the previous
+// _ts.
 //
-// What of an image is not in its JSON is made of the rest: its etag of the slot and the sequence, its _rid of
-// the rid. last is the last sequence of the entry's transaction: a page of the feed never ends before it, and
-// its LSN is what the change is known by.
+// The system properties of an image are derived from the other fields: its etag from slot and sequence,
+// its _rid from rid. last is the last sequence of the entry's transaction. A page of the feed never ends
+// before it, and its LSN identifies the change.
 type Version struct {
-	Kind     uint8 // what happened, Created and the like, or Floor
+	Kind     uint8 // Created, Replaced, Deleted, Expired or Floor
 	Slot     uint16
 	RID      uint64
 	Last     Sequence
 	TS       int64
-	Dated    int64 // the item's _ts where it is not ts; else 0
+	Dated    int64 // the item's _ts if it differs from TS; else 0
 	Previous Image
 	EPK, PK  []byte
-	ID       string // of a delete; else it is in the body
+	ID       string // of the item, if Body is nil; else the id is in Body
 	Body     []byte // nil for a delete
 }
 
-// Image is the version before a change: Sequence is 0 where there was none, Body is empty where it was not
+// Image is the version before a change. Sequence is 0 if there was none; Body is empty if it was not
 // kept.
 type Image struct {
 	Slot     uint16
@@ -45,13 +46,13 @@ type Image struct {
 	Body     []byte
 }
 
-// What an entry records.
+// The kinds of entries.
 const (
 	Created  = 1 // the item was created
-	Replaced = 2 // by whichever operation
-	Deleted  = 3 // alone or with its whole partition key
-	Expired  = 4 // it was purged after its time to live, or told to be dead
-	// Floor is the kind of an entry that is a floor: what came before it is not kept.
+	Replaced = 2 // replaced, by any operation
+	Deleted  = 3 // deleted, alone or with its whole partition key
+	Expired  = 4 // purged after its time to live, or its expiry recorded in the log of expiries
+	// Floor marks the lower end of what is kept: entries before it have been removed.
 	Floor = 5
 )
 
@@ -85,13 +86,13 @@ func (v *Version) Append(dst []byte) []byte {
 	return append(dst, v.Previous.Body...)
 }
 
-// Size is how many bytes append appends, or a few more.
+// Size returns an upper bound of the number of bytes that Append appends.
 func (v *Version) Size() int {
 	return versionFixed + 8 + 4*binary.MaxVarintLen32 + len(v.EPK) + len(v.PK) + len(v.ID) + len(v.Body) +
 		len(v.Previous.Body)
 }
 
-// DecodeVersion takes an entry apart. All slices are slices of value.
+// DecodeVersion decodes an entry. Its byte slices are slices of value.
 func DecodeVersion(value []byte) (Version, error) {
 	if len(value) < versionFixed {
 		return Version{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
@@ -131,8 +132,8 @@ func DecodeVersion(value []byte) (Version, error) {
 	return v, nil
 }
 
-// VersionEPK is the effective partition key of an entry of the family v, a slice of value; nil for a floor,
-// which holds for every range that its range becomes.
+// VersionEPK returns the effective partition key of an entry of the family v, a slice of value. It
+// returns nil for a floor, which a split copies to both halves.
 func VersionEPK(value []byte) ([]byte, error) {
 	v, err := DecodeVersion(value)
 	if err != nil || v.Kind == Floor {
@@ -141,7 +142,7 @@ func VersionEPK(value []byte) ([]byte, error) {
 	return v.EPK, nil
 }
 
-// WrittenAt is the _ts of the item that a change has left.
+// WrittenAt returns the _ts of the item after the change.
 func (v *Version) WrittenAt() int64 {
 	if v.Dated != 0 {
 		return v.Dated
@@ -149,20 +150,20 @@ func (v *Version) WrittenAt() int64 {
 	return v.TS
 }
 
-// Expiry is one entry of the family e. Its key holds a sequence.
+// Expiry is one entry of the family e. Its key holds the entry's sequence.
 //
 //	 0             8
 //	+-------------+------------------------------------------+
 //	| expired at  | the item: as a version of Expired        |
 //	+-------------+------------------------------------------+
 //
-// A floor is a version of Floor.
+// A floor is stored the same way, with a version of kind Floor.
 type Expiry struct {
 	At int64 // the second from which on the item was expired
 	Version
 }
 
-// ExpiryFixed is the length of what stands before the version in an Expiry.
+// ExpiryFixed is the length of the part before the version, in bytes.
 const ExpiryFixed = 8
 
 // Append appends the entry's value.
@@ -170,7 +171,7 @@ func (e *Expiry) Append(dst []byte) []byte {
 	return e.Version.Append(binary.BigEndian.AppendUint64(dst, uint64(e.At)))
 }
 
-// DecodeExpiry takes an entry apart. All slices are slices of value.
+// DecodeExpiry decodes an entry. Its byte slices are slices of value.
 func DecodeExpiry(value []byte) (e Expiry, err error) {
 	if len(value) < ExpiryFixed {
 		return e, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))
@@ -180,7 +181,7 @@ func DecodeExpiry(value []byte) (e Expiry, err error) {
 	return e, err
 }
 
-// ExpiryEPK is the effective partition key of an entry of the family e; nil for a floor.
+// ExpiryEPK returns the effective partition key of an entry of the family e; nil for a floor.
 func ExpiryEPK(value []byte) ([]byte, error) {
 	if len(value) < ExpiryFixed {
 		return nil, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))

@@ -11,28 +11,28 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Case is the last thing that broke a rule.
+// Case is the last write that broke a rule.
 type Case struct {
-	Key value.Key   // of the item
-	TTL ttl.Seconds // its own; ttl.Absent: it has none
-	At  int64       // its _ts
+	Key value.Key   // key of the item
+	TTL ttl.Seconds // the item's own; ttl.Absent: it has none
+	At  int64       // _ts of the item
 }
 
-// Count is how often a rule was broken by writes since Open.
+// Count is the number of writes since Open that broke a rule.
 type Count struct {
-	Rule  definition.Lint // one
+	Rule  definition.Lint // exactly one rule
 	Count uint64
-	Last  *Case // nil where Count is 0
+	Last  *Case // nil if Count is 0
 }
 
-// Book counts what a container's writes have broken.
+// Book counts, per rule, the writes of a container that broke it.
 type Book [definition.LintRules]struct {
 	count atomic.Uint64
 	last  atomic.Pointer[Case]
 }
 
-// Life looks at an item of a container whose default time to live is def. What is in order costs it a few
-// comparisons, and a look at each vector that the container's policy names.
+// Life returns the rules that an item breaks; def is the default time to live of its container. An item
+// that breaks none costs a few comparisons, and one check for each vector of the container's policy.
 func Life(def ttl.Seconds, item *view.Item, basis *view.Basis, vectors []definition.VectorAt) (
 	found definition.Lint) {
 	own := item.Head.Life.Own
@@ -52,7 +52,7 @@ func Life(def ttl.Seconds, item *view.Item, basis *view.Basis, vectors []definit
 	return found
 }
 
-// lintBase looks at what a document has in the property from which its time to live is to count.
+// lintBase checks the value of the property from which the time to live is to count.
 func lintBase(v jsondoc.Value) definition.Lint {
 	switch {
 	case v.Kind() == jsondoc.Undefined:
@@ -65,7 +65,8 @@ func lintBase(v jsondoc.Value) definition.Lint {
 	return 0
 }
 
-// Note counts the rules that a write has broken, and calls warn for those of which a line is to be written.
+// Note counts the rules that a write broke. It calls warn for each rule for which a log line is to be
+// written.
 func (b *Book) Note(found definition.Lint, last *Case, warn func(rule definition.Lint, times uint64)) {
 	for i := range b {
 		rule := definition.Lint(1 << i)
@@ -74,14 +75,14 @@ func (b *Book) Note(found definition.Lint, last *Case, warn func(rule definition
 		}
 		n := b[i].count.Add(1)
 		b[i].last.Store(last)
-		// a line for the 1st, the 10th, the 100th ...: a loop of writes does not flood the log
+		// warn on the 1st, 10th, 100th ... write, so that a loop of writes does not flood the log
 		if n == 1 || isPowerOfTen(n) && rule != definition.LintNull {
 			warn(rule, n)
 		}
 	}
 }
 
-// Counts returns for each rule how often it has been broken.
+// Counts returns the count of each rule.
 func (b *Book) Counts() []Count {
 	out := make([]Count, definition.LintRules)
 	for i := range out {
@@ -90,9 +91,10 @@ func (b *Book) Counts() []Count {
 	return out
 }
 
-// isLeaseLock reports whether an item is the lock that a change feed processor of the SDKs for .NET and Java
-// takes for a moment in its container of leases, and deletes itself. Its ttl is a net for a crash, and the
-// processors want the container as it is.
+// isLeaseLock reports whether an item is a lock of a change feed processor of the SDKs for .NET and Java.
+// The processor creates the lock in its lease container and deletes it after a moment; the lock's ttl
+// only matters after a crash. The processors do not require that the container has expiry on, so this ttl
+// is not a mistake.
 func isLeaseLock(id string, body []byte) bool {
 	if !strings.HasSuffix(id, ".lock") {
 		return false

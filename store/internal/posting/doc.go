@@ -1,8 +1,8 @@
-// Package posting walks index entries and the rids behind them.
+// Package posting scans index entries and the rids in their keys.
 //
-//	walk.go   Walk, the rids behind one prefix, and Terms, index entries with their values
-//	union.go  Union, the rids behind many prefixes in one order, read ahead so that hundreds cost no seek each
+//	walk.go   Walk: the rids of the keys with one prefix. Terms: index entries with their values
+//	union.go  Union: the rids of many prefixes in one order, read ahead to save a seek per rid
 //
-// All of them are what package query asks a source for. They read the engine, and know neither documents nor
-// who may see them.
+// The types implement interfaces of package query. They read only the engine: they do not read documents
+// and do not check which documents a reader may see.
 package posting

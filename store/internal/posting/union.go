@@ -10,33 +10,35 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// Union merges postings in the order of their rids. Each of them is read some rids ahead, so that hundreds
-// cost neither an iterator each nor a seek a rid. The heap holds those that have rids ahead.
+// Union merges postings in the order of their rids. It reads some rids of each posting ahead, so that
+// hundreds of postings need neither an iterator each nor a seek per rid. The heap holds the postings that
+// still have rids ahead.
 type Union struct {
 	r       engine.Reader
 	heap    heap.Of[*leaf]
 	reverse bool
 	rid     uint64
-	on      bool // it stands on rid
+	on      bool // rid is valid
 	err     error
 }
 
-// leaf is one of the postings of a union.
+// leaf is one posting of a union.
 type leaf struct {
-	prefix []byte // with room for a rid
-	from   uint64 // where to read on
-	chunk  int    // how many rids to read
+	prefix []byte // with capacity for a rid
+	from   uint64 // the rid at which to continue reading
+	chunk  int    // how many rids to read next
 	ahead  []uint64
-	done   bool // there is nothing behind ahead
+	done   bool // no rids follow those in ahead
 }
 
-// How many rids a leaf reads at first, and at most.
+// The number of rids that a leaf reads at first, and the maximum.
 const (
 	minChunk = 16
 	maxChunk = 1024
 )
 
-// Merge is the union of the postings behind prefixes, each with room for a rid, from a rid on.
+// Merge returns the union of the postings with the given prefixes, starting at rid from. Each prefix must
+// have capacity for a rid.
 func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *Union {
 	u := &Union{r: r, reverse: reverse}
 	u.heap.Before = func(a, b *leaf) bool {
@@ -52,7 +54,7 @@ func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *Union
 	return u
 }
 
-// fill reads ahead where nothing is left; false at the end.
+// fill reads rids ahead if the leaf has none left. It returns false at the end of the posting.
 func (u *Union) fill(l *leaf) bool {
 	if len(l.ahead) > 0 || l.done || u.err != nil {
 		return len(l.ahead) > 0
@@ -60,7 +62,7 @@ func (u *Union) fill(l *leaf) bool {
 	rg := engine.Prefix(l.prefix)
 	bound := binary.BigEndian.AppendUint64(l.prefix, l.from)
 	if u.reverse {
-		rg.End = append(bound, 0) // behind the rid itself
+		rg.End = append(bound, 0) // so that the rid itself is included
 	} else {
 		rg.Start = bound
 	}
@@ -78,7 +80,7 @@ func (u *Union) fill(l *leaf) bool {
 	return len(l.ahead) > 0
 }
 
-// goOn makes a leaf read on behind a rid.
+// goOn makes a leaf continue after a rid.
 func (l *leaf) goOn(rid uint64, reverse bool) {
 	switch {
 	case reverse && rid == 0, !reverse && rid == math.MaxUint64:

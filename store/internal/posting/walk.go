@@ -8,20 +8,20 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// Walk walks the rids behind one prefix.
+// Walk iterates over the rids of the keys with one prefix.
 type Walk struct {
 	r      engine.Reader
-	it     engine.Iterator // nil before the first step
-	prefix []byte          // with room for a rid
+	it     engine.Iterator // nil before the first call of Next or SeekGE
+	prefix []byte          // with capacity for a rid
 	rid    uint64
-	on     bool // it stands on rid
+	on     bool // rid is valid
 }
 
-// New is a walk over the rids behind a prefix, which must have room for a rid. It costs nothing before its
-// first step.
+// New returns a Walk over the rids of the keys with a prefix, which must have capacity for a rid. No
+// iterator is opened before the first call of Next or SeekGE.
 func New(r engine.Reader, prefix []byte) *Walk { return &Walk{r: r, prefix: prefix} }
 
-// walk is the iterator, opened when it is first needed.
+// walk returns the iterator and opens it on the first call.
 func (p *Walk) walk() engine.Iterator {
 	if p.it == nil {
 		p.it = p.r.Scan(engine.Prefix(p.prefix), false)
@@ -58,13 +58,13 @@ func (p *Walk) Close() error {
 	return p.it.Close()
 }
 
-// Terms walks index entries.
+// Terms iterates over index entries.
 type Terms struct {
 	it  engine.Iterator
-	key []byte // scratch that begins with the scope
+	key []byte // scratch; begins with the scope
 }
 
-// NewTerms is a walk over the index entries of a range.
+// NewTerms returns an iterator over the index entries in a range.
 func NewTerms(r engine.Reader, rg engine.Range, reverse bool) *Terms {
 	return &Terms{r.Scan(rg, reverse), slices.Clone(rg.Start[:layout.ScopeLen])}
 }

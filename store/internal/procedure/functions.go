@@ -11,13 +11,13 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/resource"
 )
 
-// scriptText is the JavaScript of a script's resource.
+// scriptText returns the JavaScript source of a script resource.
 func scriptText(r resource.Resource) string { return jsondoc.Of(r.Body).Member("body").Str() }
 
 func scriptVersionOf(r *resource.Resource) scriptVersion { return scriptVersion{r.RID, r.ETag, r.ID} }
 
-// Functions are the user defined functions of one run of a query. They share one runtime, which is made when
-// the first is called, and one limit of time.
+// Functions are the user defined functions of one run of a query. They share one runtime, which is
+// created at the first call, and one time limit.
 type Functions struct {
 	run     *Runner
 	ctx     context.Context
@@ -25,18 +25,18 @@ type Functions struct {
 	made    map[string]*function
 }
 
-// function is one of them, and its longest call.
+// function is a compiled user defined function with the duration of its longest call.
 type function struct {
 	*script.Function
 	resource resource.Resource
 	longest  time.Duration
-	err      error // of its last call
+	err      error // error of the last call
 }
 
-// Functions are those of one run of a query.
+// Functions returns the functions for one run of a query.
 func (x *Runner) Functions(ctx context.Context) *Functions { return &Functions{run: x, ctx: ctx} }
 
-// Call is query.Env's UDF.
+// Call implements the UDF of query.Env.
 func (f *Functions) Call(name string, args []jsondoc.Value) (jsondoc.Value, error) {
 	fn := f.made[name]
 	if fn == nil {
@@ -76,7 +76,7 @@ func (f *Functions) make(name string) (*function, error) {
 	return fn, nil
 }
 
-// Close ends the runtime, if there is one, and takes up how the functions have kept to their limits.
+// Close closes the runtime, if there is one, and records violations of the time limit by the functions.
 func (f *Functions) Close() {
 	for _, fn := range f.made {
 		f.run.Violations.note(scriptVersionOf(&fn.resource), fn.longest, f.run.Time, fn.err)

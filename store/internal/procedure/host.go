@@ -14,28 +14,29 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Transaction is what a script works in: one logical partition of a container, inside one transaction.
+// Transaction is the transaction in which a script works, on one logical partition of a container.
 type Transaction interface {
-	// Apply carries out an operation. key is a full partition key; none: each document has its own.
+	// Apply executes an operation. key is a full partition key; if it is zero, each document's own key is
+	// used.
 	Apply(key definition.PartitionKey, op value.Operation) value.OperationResult
-	// Stored is the live item of an id; the zero Item where there is none.
+	// Stored returns the live item with an id, or the zero Item if there is none.
 	Stored(key definition.PartitionKey, id string) (value.Item, error)
-	// IDOf is the id of the document of a rid.
+	// IDOf returns the id of the document with a rid.
 	IDOf(key definition.PartitionKey, rid string) (string, error)
-	// Query answers one page of a query, which sees what the transaction has written.
+	// Query returns one page of a query. The query sees the writes of the transaction.
 	Query(ctx context.Context, q value.QueryRequest) (query.Page, error)
-	// Container describes the container: its links by rids and by names, and how far its limits are used.
+	// Container describes the container: its links by rids and by names, and the usage of its limits.
 	Container() (self, alt, usage string)
 }
 
-// Host is the container as a stored procedure or a trigger sees it.
+// Host is the container as seen by a stored procedure or a trigger.
 type Host struct {
-	Charge float64 // RU so far
+	Charge float64 // charge in RU so far
 
 	run  *Runner
 	t    Transaction
-	key  definition.PartitionKey // full; none: each document has its own
-	used int                     // about how many bytes the transaction holds
+	key  definition.PartitionKey // full; zero: each document's own key is used
+	used int                     // estimated size of the transaction in bytes
 }
 
 var _ script.Host = (*Host)(nil)
@@ -52,8 +53,9 @@ func (h *Host) Quota() (limits, usage string) {
 	return inspect.Limits, usage
 }
 
-// maxScriptWork is how much a script may write before its operations are not accepted any more, by a rough
-// estimate: it leaves what it has begun, and index entries, room in the transaction.
+// maxScriptWork is the estimated transaction size in bytes above which a script's operations are no
+// longer accepted. It leaves room for index entries and for the operations that the script has already
+// begun.
 const maxScriptWork = 6 << 20
 
 // Full implements script.Host.
@@ -91,7 +93,7 @@ func (h *Host) Do(ctx context.Context, op script.Operation) (script.Answer, erro
 	return answer, nil
 }
 
-// apply carries out an operation on one document.
+// apply executes an operation on one document.
 func (h *Host) apply(op script.Operation) value.OperationResult {
 	o, err := h.operation(op)
 	if err != nil {
@@ -100,7 +102,7 @@ func (h *Host) apply(op script.Operation) value.OperationResult {
 	return h.t.Apply(h.key, o)
 }
 
-// operation is an operation of a script as the store knows it.
+// operation translates an operation of package script to one of the store.
 func (h *Host) operation(op script.Operation) (value.Operation, error) {
 	o := value.Operation{ID: op.ID, Body: op.Body}
 	switch op.Kind {
@@ -125,19 +127,20 @@ func (h *Host) operation(op script.Operation) (value.Operation, error) {
 	return o, err
 }
 
-// OtherPartition is the error for a document of another partition than the script's.
+// OtherPartition returns the error for a document of a partition other than the script's.
 func OtherPartition() error {
 	return fault.New(fault.CodeForbidden,
 		"Requests originating from scripts cannot reference partition keys other than the one for which client request was submitted.")
 }
 
-// scriptStatuses are the numbers that a script's callback finds in an error, as Cosmos DB's ErrorCodes name
-// them.
+// scriptStatuses maps fault codes to the error numbers that a script's callback receives, as in Cosmos
+// DB's ErrorCodes.
 var scriptStatuses = map[fault.Code]int{
 	fault.CodeBadRequest: 400, fault.CodeForbidden: 403, fault.CodeNotFound: 404, fault.CodeConflict: 409, fault.CodePreconditionFailed: 412, fault.CodeTooLarge: 413,
 }
 
-// scriptFailure tells a script what was wrong with its operation. What is not for it to know ends it.
+// scriptFailure returns the answer that reports err to the script. Errors that a script must not handle
+// are returned as errors and end the script.
 func scriptFailure(err error) (script.Answer, error) {
 	err = classify.ToFault(err)
 	if fault.ErrorCode(err) == fault.CodePartitionKeyMismatch {
@@ -150,7 +153,7 @@ func scriptFailure(err error) (script.Answer, error) {
 	return script.Answer{Status: status, Message: err.Error()}, nil
 }
 
-// query answers one page of a query. It sees what the transaction has written.
+// query returns one page of a query. The query sees the writes of the transaction.
 func (h *Host) query(ctx context.Context, op script.Operation) (script.Answer, error) {
 	q, err := scriptQuery(op)
 	if err != nil {
@@ -175,7 +178,7 @@ func (h *Host) query(ctx context.Context, op script.Operation) (script.Answer, e
 	return answer, nil
 }
 
-// scriptQuery reads {"query": text, "parameters": [{"name": ..., "value": ...}]}.
+// scriptQuery parses {"query": text, "parameters": [{"name": ..., "value": ...}]}.
 func scriptQuery(op script.Operation) (q value.QueryRequest, err error) {
 	if err := jsondoc.Valid(op.Body, jsondoc.Limits{}); err != nil {
 		return q, definition.DocumentError(err)

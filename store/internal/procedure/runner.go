@@ -20,24 +20,25 @@ type Runner struct {
 	Programs   *script.Programs
 	Heavy      *work.Heavy
 	Wall       ttl.Clock
-	Time       time.Duration // that a run has; 0 is script.DefaultTime
+	Time       time.Duration // time limit of a run; 0 is script.DefaultTime
 	Now        func() time.Time
-	Elapsed    func() func() time.Duration // begins to measure time by a clock that nobody sets
+	Elapsed    func() func() time.Duration // starts a measurement by a clock that cannot be set
 	Violations *Violations
 	Resources  func(record.ResourceKind) resource.Resources
 }
 
-// World is what scripts see of the world: the data clock, and time limits by a clock that nobody sets.
+// World returns the environment of scripts: the data clock, and time limits by a clock that cannot be
+// set.
 func (x *Runner) World() script.Env {
 	return script.Env{Now: x.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: x.Elapsed()}
 }
 
-// Host returns the container as the scripts of one transaction see it.
+// Host returns the host for the scripts of one transaction.
 func (x *Runner) Host(t Transaction, key definition.PartitionKey) *Host {
 	return &Host{run: x, t: t, key: key}
 }
 
-// Procedure finds a stored procedure by its id: one that every container has, or one of its own.
+// Procedure finds a stored procedure by its id: a built-in one or one of the container.
 func (x *Runner) Procedure(id string) (resource.Resource, error) {
 	if source, ok := script.SystemProcedure(id); ok {
 		body := jsondoc.StringValue(source).AppendJSON([]byte(`{"body":`))
@@ -46,7 +47,7 @@ func (x *Runner) Procedure(id string) (resource.Resource, error) {
 	return x.Resources(record.KindStoredProcedure).Read(id)
 }
 
-// Ready compiles a script, and refuses one that is blocked.
+// Ready compiles a script. It returns CodeForbidden if the script is blocked.
 func (x *Runner) Ready(res *resource.Resource) error {
 	if err := x.Violations.admit(scriptVersionOf(res), "resource"); err != nil {
 		return err
@@ -54,7 +55,8 @@ func (x *Runner) Ready(res *resource.Resource) error {
 	return classify.ToFault(x.Programs.Prepare(res.ID, scriptText(*res)))
 }
 
-// Run runs one script in a world of its own. p says how: its id and its text are those of res.
+// Run runs one script in a runtime of its own. Run sets the id and the source of p from res; the caller
+// sets the other fields.
 func (h *Host) Run(ctx context.Context, res *resource.Resource, p script.Procedure) (out script.Outcome,
 	err error) {
 	p.ID, p.Source = res.ID, scriptText(*res)

@@ -12,14 +12,15 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// ChargeScript is the charge of running a script, beside that of what it does.
+// ChargeScript is the charge of running a script in RU. The script's operations are charged in addition.
 const ChargeScript = 1.0
 
-// Triggers are the scripts that a write asks for.
+// Triggers are the triggers that a write names.
 type Triggers struct{ pre, post *resource.Resource }
 
-// TriggersOf finds the triggers that a write asks for, and refuses those that are not for it. Cosmos DB runs
-// no trigger that a request does not name, and no more than one before and one after a write.
+// TriggersOf finds the triggers that a write names and returns CodeBadRequest if one does not apply to
+// the write. As in Cosmos DB, a trigger runs only if the request names it, and a request may name at most
+// one pre-trigger and one post-trigger.
 func (x *Runner) TriggersOf(op value.Operation) (found Triggers, err error) {
 	if found.pre, err = x.trigger(op, "Pre", op.PreTriggers); err == nil {
 		found.post, err = x.trigger(op, "Post", op.PostTriggers)
@@ -54,8 +55,8 @@ func (x *Runner) trigger(op value.Operation, when string,
 	return &res, x.Ready(&res)
 }
 
-// triggerOperations names operations as triggers know them. An upsert is none of the others, whatever it
-// turns out to do: only triggers for All run with it.
+// triggerOperations maps kinds of operations to the words of trigger definitions. An upsert counts
+// neither as a create nor as a replace, whatever it does: only triggers for All (or Upsert) run with it.
 var triggerOperations = map[value.OperationKind]string{
 	value.OperationCreate:  "Create",
 	value.OperationUpsert:  "Upsert",
@@ -64,20 +65,20 @@ var triggerOperations = map[value.OperationKind]string{
 	value.OperationPatch:   "Patch",
 }
 
-// requestOf is the body of a request as a pre-trigger finds it: of a delete it is the item as it is stored.
+// requestOf returns the request body that a pre-trigger reads. For a delete it is the stored item.
 func (h *Host) requestOf(op value.Operation) (jsondoc.Value, error) {
 	if op.Kind != value.OperationDelete {
 		return jsondoc.Of(op.Body), nil
 	}
 	item, err := h.t.Stored(h.key, op.ID)
 	if err != nil || item.IsZero() {
-		return jsondoc.Value{}, err // the delete will say that there is none
+		return jsondoc.Value{}, err // the delete itself will return CodeNotFound
 	}
 	return jsondoc.Of(item.AppendJSON(nil)), nil
 }
 
-// Write is one operation between its triggers. reply is what a post-trigger has put in place of the document
-// in the answer, or nil.
+// Write executes one operation with its pre-trigger and post-trigger. reply is the document that a
+// post-trigger has put into the response, or nil.
 func (h *Host) Write(ctx context.Context, op value.Operation, with Triggers) (done value.OperationResult,
 	reply []byte, err error) {
 	name := triggerOperations[op.Kind]

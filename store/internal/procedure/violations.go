@@ -9,37 +9,38 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A script that comes to its limits of time or memory several times, one run after the other, is blocked, as
-// it is in Cosmos DB: while it runs nobody else writes to its partition range. To replace it, or to delete
-// and create it anew, is to unblock it. Of blocks nothing is stored: a server that starts runs every script.
+// As in Cosmos DB, a script is blocked after it has come to its limits of time or memory in several runs
+// in a row, because nobody else can write to its partition range while it runs. Replacing the script, or
+// deleting it and creating it anew, unblocks it. Blocks are not stored: after a restart of the server
+// every script may run.
 
-// A run that overruns counts twice, one that takes longSharePercent of its time once. A script is blocked
-// when maxViolations are reached without a shorter run between.
+// A run that exceeds its limits counts as two violations. A run that needs longSharePercent of its time
+// or more counts as one. A script is blocked at maxViolations. A shorter run in between resets the count.
 const (
 	maxViolations    = 6
 	longSharePercent = 80
 )
 
-// maxViolators is how many scripts that have violations are remembered. Past it all are forgotten: it is a
-// bound, not a rule.
+// maxViolators is the maximum number of scripts whose violations are recorded. At the maximum all counts
+// are dropped, which only bounds the memory.
 const maxViolators = 1000
 
-// scriptVersion is a version of a script.
+// scriptVersion identifies a version of a script.
 type scriptVersion struct{ rid, etag, id string }
 
-// Violations counts how often the scripts of a container have come to their limits.
+// Violations counts the violations of limits by the scripts of a container.
 type Violations struct {
 	mu sync.Mutex
-	of map[string]violator // by rid
+	of map[string]violator // keyed by rid
 }
 
-// violator is a version of a script, and how far it is on its way to be blocked.
+// violator is the violation count of a version of a script.
 type violator struct {
 	etag  string
 	count int
 }
 
-// admit refuses the version of a script that is blocked: CodeForbidden.
+// admit returns CodeForbidden if the version of a script is blocked.
 func (o *Violations) admit(v scriptVersion, limit string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,11 +51,11 @@ func (o *Violations) admit(v scriptVersion, limit string) error {
 	return nil
 }
 
-// note takes up how a run of the version of a script has ended, which took so long of the time that it had; 0
-// of that is script.DefaultTime.
+// note records how a run of a version of a script ended. took is its duration and limit its time limit;
+// limit 0 is script.DefaultTime.
 func (o *Violations) note(v scriptVersion, took, limit time.Duration, err error) {
 	if v.etag == "" {
-		return // nobody could replace one that every container has
+		return // built-in scripts are not counted: nobody could replace them to unblock them
 	}
 	if limit <= 0 {
 		limit = script.DefaultTime

@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// KnownContainers are the numbers of all containers that the catalog knows.
+// KnownContainers returns the ids of all containers in the catalog.
 func KnownContainers(r engine.Reader) (known map[uint32]bool, err error) {
 	known = make(map[uint32]bool)
 	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec Container) error {

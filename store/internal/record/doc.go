@@ -1,8 +1,8 @@
-// Package record is the format on disk of a store's catalog: the records of databases, containers, offers and
-// small resources.
+// Package record defines the format on disk of a store's catalog: the records of databases, containers,
+// offers and small resources.
 //
 //	record.go    Database, Container with its Ranges, Split, Eras and ExpiryLog, Offer, Former
-//	resource.go  Resource (users, permissions, encryption keys, scripts), its Kinds and its Family
+//	resource.go  Resource (users, permissions, encryption keys, scripts), Kinds and Family
 //
-// A record is JSON. A member without a value is left out.
+// A record is JSON. A member that has no value is omitted.
 package record

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Database is the record of a database, under its id.
+// Database is the record of a database. Its key holds the id.
 type Database struct {
 	ID  string `json:"id"`
 	Num uint32 `json:"num"`
@@ -20,7 +20,8 @@ type Database struct {
 	LSN uint64 `json:"lsn"`
 }
 
-// Container is the record of a container, under its database's number and its id.
+// Container is the record of a container. Its key holds the number of the database and the container's
+// id.
 type Container struct {
 	CID      uint32          `json:"cid"`
 	TS       int64           `json:"ts"`
@@ -29,64 +30,65 @@ type Container struct {
 	Policy   ttl.Policy      `json:"policy"`
 	Ranges   []Range         `json:"ranges"`
 	RangeLSN uint64          `json:"rangeLSN"` // catalog LSN of the last change of Ranges
-	// that were ever given to a range, where a split has asked for one
+	// number of slots ever given to a range; set by the first split
 	Slots int `json:"slots,omitempty"`
-	// NextRange is above every id that a range under the container's name has had before it; 0: not known.
+	// NextRange is above every range id ever used under the container's name; 0: unknown.
 	NextRange int `json:"nextRange,omitempty"`
-	// Former are ranges of containers that had the name before, under ids that none of Ranges has.
+	// Former are ranges of earlier containers of the same name. No range in Ranges has one of their ids.
 	Former []FormerRange `json:"former,omitempty"`
-	// Version is that in session tokens; 0: they have none.
+	// Version is the version number in session tokens; 0: the tokens have none.
 	Version int64  `json:"version,omitempty"`
 	Split   *Split `json:"split,omitempty"`
 
-	// IndexedBy are older specs by which documents may still be indexed; none where all are indexed by Spec.
-	// IndexRound counts the changes that made it so.
+	// IndexedBy are older specs by which documents may still be indexed; empty if all documents are
+	// indexed by Spec. IndexRound counts the changes of the indexing policy.
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
-	// Basis is the ttlPropertyPath by which items are written, and Eras are what came before it, as long as
-	// there may be items of them, from the oldest: see eraRecord.
+	// Basis is the ttlPropertyPath for items that are written now. Eras are the earlier paths, oldest
+	// first, as long as items written under them may exist: see Era.
 	Basis string `json:"basis,omitempty"`
 	Eras  []Era  `json:"eras,omitempty"`
-	// Recent reports whether the documents of a partition are indexed by their _ts, whatever the indexing
-	// policy says.
+	// Recent reports whether the documents of a partition are indexed by their _ts in addition to the
+	// indexing policy.
 	Recent bool `json:"recent,omitempty"`
 
-	// Backup reports whether the container was made while the store had continuous backup.
+	// Backup reports whether the container was created while the store had continuous backup.
 	Backup bool `json:"backup,omitempty"`
 
 	Settings definition.ContainerSettings `json:"settings,omitzero"`
-	// MovesSince is the second in which the settings got an archive: what had expired before is not moved. 0:
-	// there is none.
+	// MovesSince is the second in which the settings got an archive. Items that had expired before it are
+	// not moved. 0: there is no archive.
 	MovesSince int64 `json:"movesSince,omitempty"`
-	// Log is there while the container keeps a log of expiries.
+	// Log is not nil while the container keeps a log of expiries.
 	Log *ExpiryLog `json:"log,omitempty"`
 }
 
-// Range is a partition range of a container's record, and the slot in which its items lie.
+// Range is a partition range in a container's record, with the slot of its items.
 type Range struct {
 	ID      int    `json:"id"`
 	Slot    uint16 `json:"slot"`
 	Min     string `json:"min"` // EPK, upper-case hexadecimal
 	Max     string `json:"max"`
-	Parents []int  `json:"parents,omitempty"` // the range that it came from, behind those that that came from
+	Parents []int  `json:"parents,omitempty"` // all ancestors; the direct parent is last
 	TS      int64  `json:"ts"`
-	// catalog LSN of its making; 0: as old as the container, which was never split
+	// catalog LSN of its creation; 0: created with the container
 	LSN uint64 `json:"lsn,omitempty"`
 }
 
-// Offer is the record of a throughput, of a container or of a database.
+// Offer is the record of a throughput of a container or a database.
 type Offer struct {
 	Num      uint32                `json:"num"`
 	Database uint32                `json:"database"`
-	CID      uint32                `json:"cid,omitempty"` // 0: the database's own
+	CID      uint32                `json:"cid,omitempty"` // 0: the throughput of the database itself
 	TS       int64                 `json:"ts"`
 	LSN      uint64                `json:"lsn"`
 	Asked    definition.Throughput `json:"throughput"`
-	// Ranges is how many partition ranges a raise asks for, be they there already or not; 0: none has.
+	// Ranges is the number of partition ranges that raises of the throughput ask for, whether they exist
+	// yet or not; 0: the throughput was never raised.
 	Ranges int `json:"ranges,omitempty"`
 }
 
-// Same reports whether two records would be stored alike.
+// Same reports whether two records have the same encoding.
 func Same(a, b *Container) (bool, error) {
 	one, err := json.Marshal(a)
 	if err != nil {
@@ -96,34 +98,35 @@ func Same(a, b *Container) (bool, error) {
 	return bytes.Equal(one, two), err
 }
 
-// Former is what is kept of the containers of one name that are gone.
+// Former is the record of the dropped containers of one name.
 type Former struct {
-	First      int               `json:"first"`  // the lowest id of the last one's ranges
-	Next       int               `json:"next"`   // above every id that a range under the name has had
-	Layout     string            `json:"layout"` // of the last one: see LayoutOf
+	First      int               `json:"first"`  // the lowest range id of the last dropped container
+	Next       int               `json:"next"`   // above every range id ever used under the name
+	Layout     string            `json:"layout"` // of the last dropped container: see LayoutOf
 	Containers []FormerContainer `json:"containers,omitempty"`
-	// Spans are those of the ranges of Containers, from the oldest.
+	// Spans are the spans of the ranges of Containers, oldest first.
 	Spans []FormerRange `json:"spans,omitempty"`
 }
 
-// FormerRange is the id of a partition range that is gone, and the span that the id stands for.
+// FormerRange is the id and the span of a partition range that no longer exists.
 type FormerRange struct {
 	ID  int    `json:"id"`
 	Min string `json:"min"`
 	Max string `json:"max"`
 }
 
-// FormerContainer is a container that is gone: its rid, its partition key definition, and the ids that its
-// ranges had when it was dropped and before.
+// FormerContainer is a dropped container: its rid, its partition key definition, and all ids that its
+// ranges ever had.
 type FormerContainer struct {
 	RID    string                            `json:"rid"`
 	Key    definition.PartitionKeyDefinition `json:"key"`
 	Ranges []int                             `json:"ranges"`
 }
 
-// SpansFor are the spans that ids of former containers go on naming in a new one: those that no range of the
-// new one has, and none where its partition key definition is another one. A client that still knows the old
-// definition has to be told that the range is gone.
+// SpansFor returns the spans that range ids of former containers keep in a new container. Ids that the
+// new container uses itself are left out. If the new container has another partition key definition,
+// SpansFor returns none: a client that still uses the old definition must get the error that the range is
+// gone.
 func (f *Former) SpansFor(def *definition.PartitionKeyDefinition, ranges []Range) []FormerRange {
 	if n := len(f.Containers); n == 0 || !f.Containers[n-1].Key.Equal(def) {
 		return nil
@@ -133,7 +136,7 @@ func (f *Former) SpansFor(def *definition.PartitionKeyDefinition, ranges []Range
 	})
 }
 
-// LayoutOf names a partition key definition and ranges with their ids, in a few bytes.
+// LayoutOf returns a short hash of a partition key definition and of ranges with their ids.
 func LayoutOf(def *definition.PartitionKeyDefinition, ranges []Range) (string, error) {
 	type span struct {
 		ID       int
@@ -151,42 +154,43 @@ func LayoutOf(def *definition.PartitionKeyDefinition, ranges []Range) (string, e
 	return hex.EncodeToString(sum[:16]), err
 }
 
-// HighestID is the highest id of ranges, of which there is at least one.
+// HighestID returns the highest id of ranges, which must not be empty.
 func HighestID(ranges []Range) int {
 	return slices.MaxFunc(ranges, func(a, b Range) int { return a.ID - b.ID }).ID
 }
 
-// Split is a split that is under way. The record of its container has it from before the first item is
-// copied until the moment of the split; what is in the halves' slots until then are copies that nobody reads.
+// Split is a running split. The container's record holds it from before the first item is copied until
+// the switch to the halves. Until then the halves' slots contain copies that are not read.
 type Split struct {
 	From  uint16 `json:"from"`  // the slot of the range that is split
 	Lower uint16 `json:"lower"` // the slot of the lower half
 	To    uint16 `json:"to"`    // the slot of the upper half
-	// LSN is the catalog's at its beginning: it tells splits apart that use the same slots.
+	// LSN is the catalog LSN at the start of the split. It distinguishes splits that use the same slots.
 	LSN uint64 `json:"lsn,omitempty"`
 }
 
-// ExpiryLog is the part of a container's record that is there while it keeps a log of expiries.
+// ExpiryLog is the part of a container's record that exists while the container keeps a log of expiries.
 type ExpiryLog struct {
 	Since  int64      `json:"since"`  // the second in which the log began
-	Policy ttl.Policy `json:"policy"` // the expiry policy then
+	Policy ttl.Policy `json:"policy"` // the expiry policy in that second
 }
 
-// Knows reports whether an item that is dead now was so when the log began. p is the present policy.
+// Knows reports whether an item that has expired now had already expired when the log began. p is the
+// present policy.
 func (rec *ExpiryLog) Knows(l ttl.Life, p *ttl.Policy) bool {
 	switch {
 	case l.Ended:
 		return l.Base <= rec.Since
 	case p.BasedAt > 0 && rec.Policy.BasedAt < p.BasedAt:
-		return false // it was alive when times to live began to count from what they do, which was later
+		return false // it was live when times to live began to count from another property, which was later
 	case l.Based && l.TS >= rec.Since:
-		return false // it was written later
+		return false // it was written after the log began
 	default:
 		return rec.Policy.Expired(l, rec.Since)
 	}
 }
 
-// Renumber gives ranges ids in a row. They have no parents under these names.
+// Renumber gives ranges consecutive ids from first on, and removes their parents.
 func Renumber(rec *Container, first int) {
 	rec.Ranges = slices.Clone(rec.Ranges)
 	for i := range rec.Ranges {
@@ -194,7 +198,7 @@ func Renumber(rec *Container, first int) {
 	}
 }
 
-// NextSlot is the number of the first slot that no range has had yet.
+// NextSlot returns the first slot number that no range has used yet.
 func (rec *Container) NextSlot() int {
 	n := rec.Slots
 	for _, r := range rec.Ranges {
@@ -203,9 +207,10 @@ func (rec *Container) NextSlot() int {
 	return n
 }
 
-// Target is how many ranges an offer's container is to come to when its throughput becomes t: as many as
-// carry 10,000 RU/s each where that is more than before. What is not split yet is not split any more where it
-// is less. Containers that share a database's throughput have one range whatever that is, as they are made.
+// Target returns the number of ranges that an offer's container should get if its throughput becomes t. A
+// raise asks for one range per 10,000 RU/s, if that is more than asked for before. A reduction cancels
+// splits that have not begun: Target returns 0. For a database's shared throughput Target returns 0,
+// because its containers always have one range.
 func (o *Offer) Target(t definition.Throughput) int {
 	was, is := o.Asked.Most(), t.Most()
 	switch {
@@ -217,7 +222,7 @@ func (o *Offer) Target(t definition.Throughput) int {
 	return max(o.Ranges, min((is+definition.RangeThroughput-1)/definition.RangeThroughput, layout.MaxSlots))
 }
 
-// Era is a span of policy generations in which times to live counted from one path.
+// Era is a span of policy generations in which times to live counted from the same path.
 type Era struct {
 	ttl.Era
 	Path string `json:"path,omitempty"` // "": the _ts

@@ -11,8 +11,8 @@ import (
 // ResourceKind is a kind of small resource.
 type ResourceKind uint8
 
-// Kinds says what is special about each kind. Path is the keyword of the kind in links; Record is the
-// letter of its records in the catalog; RIDType is the type in the rid of a container's child.
+// Kinds describes each kind. Path is the keyword of the kind in links. Record is the letter of its
+// records in the catalog. RidType is the type in the rid of a container's child.
 var Kinds = [...]struct {
 	Path    string
 	Word    string // for messages
@@ -31,7 +31,7 @@ var Kinds = [...]struct {
 	KindFunction:        {Path: "udfs", Word: "user defined function", Record: 'f', RidType: 6},
 }
 
-// The kinds, and whose children they are.
+// The kinds, with the owner of each.
 const (
 	KindUser            ResourceKind = iota // of a database
 	KindPermission                          // of a user
@@ -41,7 +41,7 @@ const (
 	KindFunction                            // of a container: a user defined function
 )
 
-// Family is a kind and the number of the owner: what names are unique in.
+// Family is a kind and the number of the owner. Names are unique within a family.
 type Family struct {
 	Kind  ResourceKind
 	Owner uint32
@@ -50,23 +50,24 @@ type Family struct {
 // FamilyOf returns the family of a kind that belongs to an owner.
 func FamilyOf(k ResourceKind, owner uint32) Family { return Family{k, owner} }
 
-// Resource is the record of a small resource. Its ID is the name in the key.
+// Resource is the record of a small resource. Its key holds the ID.
 type Resource struct {
 	ID   string          `json:"-"`
 	Num  uint32          `json:"num"` // never reused; its order is that of creation
 	TS   int64           `json:"ts"`
-	Made int64           `json:"made,omitempty"` // the second of its creation, where that is not ts
+	Made int64           `json:"made,omitempty"` // the second of its creation if it differs from TS
 	LSN  uint64          `json:"lsn"`
 	Body json.RawMessage `json:"body"`
 }
 
-// Members are the members of one family in memory.
+// Members are the members of one family, kept in memory.
 type Members struct {
-	List  []*Resource // by number
+	List  []*Resource // sorted by Num
 	Names map[string]*Resource
 }
 
-// Encode is the record as the catalog keeps it. encoding/json would rewrite characters of the body.
+// Encode returns the record as stored in the catalog. It does not use encoding/json, which would rewrite
+// characters of the body.
 func (rec *Resource) Encode() []byte {
 	made := ""
 	if rec.Made != 0 {
@@ -76,7 +77,7 @@ func (rec *Resource) Encode() []byte {
 		rec.Body)
 }
 
-// Created is the second of its creation.
+// Created returns the second of the resource's creation.
 func (rec *Resource) Created() int64 {
 	if rec.Made != 0 {
 		return rec.Made
@@ -84,7 +85,7 @@ func (rec *Resource) Created() int64 {
 	return rec.TS
 }
 
-// Below are the families that go with a member.
+// Below returns the families that belong to a member and are deleted with it.
 func (f Family) Below(rec *Resource) []Family {
 	if f.Kind == KindUser {
 		return []Family{{KindPermission, rec.Num}}
@@ -92,18 +93,18 @@ func (f Family) Below(rec *Resource) []Family {
 	return nil
 }
 
-// Key is the catalog key of the member of that name.
+// Key returns the catalog key of the member with an id.
 func (f Family) Key(id string) []byte {
 	return layout.CatalogKey(Kinds[f.Kind].Record, f.Owner, id)
 }
 
-// Index finds a member by its number.
+// Index finds a member's index in List by its number.
 func (s *Members) Index(num uint32) (int, bool) {
 	return slices.BinarySearchFunc(s.List, num,
 		func(rec *Resource, num uint32) int { return int(int64(rec.Num) - int64(num)) })
 }
 
-// Set puts rec in the place of old, or adds it where old is nil.
+// Set replaces old by rec, or adds rec if old is nil.
 func (s *Members) Set(old, rec *Resource) {
 	if old != nil {
 		s.Remove(old)
@@ -113,7 +114,7 @@ func (s *Members) Set(old, rec *Resource) {
 	s.Names[rec.ID] = rec
 }
 
-// Remove takes rec out.
+// Remove removes rec.
 func (s *Members) Remove(rec *Resource) {
 	if i, found := s.Index(rec.Num); found {
 		s.List = slices.Delete(s.List, i, i+1)
@@ -121,13 +122,13 @@ func (s *Members) Remove(rec *Resource) {
 	delete(s.Names, rec.ID)
 }
 
-// ParseKey reads the family and the id that a record's key names.
+// ParseKey returns the family and the id in a record's key.
 func ParseKey(k ResourceKind, key []byte) (Family, string, error) {
 	id, err := layout.CatalogName(key)
 	return Family{k, layout.CatalogParent(key)}, id, err
 }
 
-// OwnerKind is the letter of the records of the owner.
+// OwnerKind returns the letter of the owner's catalog records.
 func (f Family) OwnerKind() byte {
 	switch f.Kind {
 	case KindUser, KindEncryptionKey:

@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// Put writes a record in the place of old, which is nil for a new one and may have another id.
+// Put writes a record in place of old. old is nil for a new record and may have another id.
 func Put(t engine.Txn, f record.Family, old, rec *record.Resource) {
 	if old != nil && old.ID != rec.ID {
 		t.Delete(f.Key(old.ID))
@@ -14,7 +14,7 @@ func Put(t engine.Txn, f record.Family, old, rec *record.Resource) {
 	t.Set(f.Key(rec.ID), rec.Encode())
 }
 
-// Drop deletes a record, and those of all that belongs to it.
+// Drop deletes a record and the records of everything that belongs to it.
 func Drop(t engine.Txn, f record.Family, rec *record.Resource) {
 	t.Delete(f.Key(rec.ID))
 	DropFamilies(t, f.Below(rec))

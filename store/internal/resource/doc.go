@@ -1,5 +1,5 @@
 // Package resource holds the small resources of a catalog: users, permissions, client encryption keys and
-// scripts. They are few and asked for often (a trigger with every write), so they are in memory whole, under
-// a name that is unique in their family, and changed by one durable transaction at a time. They go with what
-// they belong to: a database, a container, a user.
+// scripts. They are few and read often (a trigger with every write), so all of them are kept in memory.
+// Each has a name that is unique in its family. Each change is one durable transaction. Resources are
+// deleted with their owner: a database, a container or a user.
 package resource

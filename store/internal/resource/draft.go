@@ -19,7 +19,7 @@ type draft struct {
 	body []byte
 }
 
-// draft checks a body by the rules of its kind and takes off what the server adds.
+// draft checks a body by the rules of its kind and removes the property that the server adds.
 func (r Resources) draft(ctx context.Context, body []byte) (draft, error) {
 	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 	if err != nil {
@@ -46,8 +46,8 @@ func (r Resources) draft(ctx context.Context, body []byte) (draft, error) {
 	return d, err
 }
 
-// requiredMembers are the properties that a kind must have, all of them strings but for objects, which are
-// marked by {}.
+// requiredMembers are the required properties of each kind. They are strings, except those marked by {},
+// which are objects.
 var requiredMembers = [...][]string{
 	record.KindUser:            {"id"},
 	record.KindPermission:      {"id", "permissionMode", "resource"},
@@ -57,7 +57,7 @@ var requiredMembers = [...][]string{
 	record.KindFunction:        {"id", "body"},
 }
 
-// checkRequired names all properties that are missing, as Cosmos DB does.
+// checkRequired returns one error that names all missing properties, as Cosmos DB does.
 func checkRequired(v jsondoc.Value, names []string) error {
 	missing := ""
 	for _, name := range names {
@@ -83,7 +83,8 @@ func checkRequired(v jsondoc.Value, names []string) error {
 	return nil
 }
 
-// checkWord checks that a property is one of words, in any case: clients differ, and what they sent is kept.
+// checkWord checks that a property has one of the given words as its value, in any case of letters.
+// Clients differ in the case, and the body is stored as sent.
 func checkWord(v jsondoc.Value, name string, words ...string) error {
 	got := v.Member(name).Str()
 	if slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, got) }) {
@@ -94,7 +95,8 @@ func checkWord(v jsondoc.Value, name string, words ...string) error {
 			name, got, strings.Join(words, ", ")))
 }
 
-// withoutMember is a body without the member of that name. The body itself is given back where it has none.
+// withoutMember returns a body without the member of that name. If there is no such member, it returns
+// body itself.
 func withoutMember(body []byte, name string) []byte {
 	v := jsondoc.Of(body)
 	if name == "" || v.Member(name).Kind() == jsondoc.Undefined {
@@ -113,8 +115,8 @@ func withoutMember(body []byte, name string) []byte {
 	return append(out, '}')
 }
 
-// checkSiblings refuses a permission for what its user has a permission for already: which of the two modes
-// would count? The caller holds the catalog's lock.
+// checkSiblings returns CodeConflict if the user already has a permission for the same resource: two
+// permissions could have different modes. The caller holds the catalog's lock.
 func (r Resources) checkSiblings(old *record.Resource, d draft) error {
 	s := r.in.Resources()[r.family]
 	if r.family.Kind != record.KindPermission || s == nil {
@@ -133,7 +135,7 @@ func (r Resources) checkSiblings(old *record.Resource, d draft) error {
 	return nil
 }
 
-// sameResource compares what two permissions are for.
+// sameResource reports whether two permissions are for the same resource.
 func sameResource(a, b jsondoc.Value) bool {
 	link := func(v jsondoc.Value) string { return strings.Trim(v.Member("resource").Str(), "/") }
 	return link(a) == link(b) && bytes.Equal(a.Member("resourcePartitionKey").AppendJSON(nil),

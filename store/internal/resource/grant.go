@@ -13,39 +13,39 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Grant is what a permission gives: access to a container, or to one thing in it.
+// Grant is the access that a permission gives: to a container, or to one child of it.
 //
-// A container is known by its resource id and not by its name: whoever was let into one is not let into the
-// next one of that name. An item is known as the permission knows it, by id or by resource id.
+// A container is identified by its resource id and not by its name, so a permission does not apply to a
+// later container of the same name. An item is identified as in the permission, by id or by resource id.
 type Grant struct {
 	Write     bool   // mode All, not Read
 	Container string // resource id
 	// "docs", "sprocs", "triggers" or "udfs" for a child; empty for the container itself
 	Type      string
-	ID        string                  // of the child; empty where RID is given
+	ID        string                  // of the child; empty if RID is set
 	RID       string                  // of the child
-	Partition definition.PartitionKey // where given, only this partition key
+	Partition definition.PartitionKey // if set, only this partition key
 }
 
-// Names finds what permissions name.
+// Names resolves the names in permissions.
 type Names interface {
 	HasRID(database string) bool
 	HasDatabase(id string) error
 	Target(database, container string) (Target, error)
 }
 
-// Target is a container that a permission names, or what lies in it.
+// Target is the container that a permission names, or whose child it names.
 type Target interface {
 	RID() string
 	CheckKey(pk definition.PartitionKey) error
-	// Exists fails with CodeNotFound where there is no such item. Without its partition key that cannot be
-	// said, unless the id is the key.
+	// Exists returns CodeNotFound if there is no such item. Without a partition key it can check that
+	// only if the id is the partition key.
 	Exists(ctx context.Context, pk definition.PartitionKey, id string) error
 	Resources(k record.ResourceKind) Resources
 }
 
-// ParseGrant reads a permission: its mode, the link of the resource, and the partition key. It fails with
-// CodeNotFound where the permission names something that is gone.
+// ParseGrant parses a permission: its mode, the link of the resource, and the partition key. It returns
+// CodeNotFound if the permission names something that does not exist.
 func ParseGrant(ctx context.Context, v jsondoc.Value, names Names) (g Grant, err error) {
 	if err := checkWord(v, "permissionMode", "Read", "All"); err != nil {
 		return g, err
@@ -65,8 +65,8 @@ func ParseGrant(ctx context.Context, v jsondoc.Value, names Names) (g Grant, err
 		if err := g.byRID(parts); err != nil || names.HasRID(parts[1]) {
 			return g, err
 		}
-		// A database may have a name that looks like a rid; and a rid that leads nowhere is accepted, as
-		// Cosmos DB does.
+		// The name of a database may look like a rid. A rid that does not exist is accepted, as in Cosmos
+		// DB.
 		if names.HasDatabase(parts[1]) != nil {
 			return g, nil
 		}
@@ -79,8 +79,8 @@ func badResource(link string) error {
 		"The resource '"+link+"' of the permission is neither a container nor an item or a script in one.")
 }
 
-// splitLink takes dbs/x/colls/y or dbs/x/colls/y/docs/z apart; nil where link is neither. The last id may
-// hold slashes.
+// splitLink splits dbs/x/colls/y or dbs/x/colls/y/docs/z into its parts. It returns nil for any other
+// link. The last id may contain slashes.
 func splitLink(link string) []string {
 	parts := strings.SplitN(strings.Trim(link, "/"), "/", 6)
 	if len(parts) != 4 && len(parts) != 6 || !strings.EqualFold(parts[0], "dbs") ||
@@ -103,7 +103,8 @@ func splitLink(link string) []string {
 	return parts
 }
 
-// byRID takes over a link that is made of resource ids. They must be well-formed and of one family.
+// byRID reads a link of resource ids. They must be well-formed, and each must be a child of the one
+// before.
 func (g *Grant) byRID(parts []string) error {
 	coll, ok := layout.ParseRID(parts[3], 8)
 	db, _ := layout.ParseRID(parts[1], 4)
@@ -122,7 +123,7 @@ func (g *Grant) byRID(parts []string) error {
 	return nil
 }
 
-// byName looks up what a link names. Clients write ids into links as they are or escaped.
+// byName resolves the names in a link. Clients write ids into links either plain or escaped.
 func (g *Grant) byName(ctx context.Context, names Names, parts []string) error {
 	database, err := tryEscaped(parts[1],
 		func(id string) (string, error) { return id, names.HasDatabase(id) })
@@ -157,7 +158,7 @@ func (g *Grant) byName(ctx context.Context, names Names, parts []string) error {
 	return badResource(strings.Join(parts, "/"))
 }
 
-// tryEscaped looks a name up as it is and then unescaped.
+// tryEscaped looks up a name as given and, if that fails, unescaped.
 func tryEscaped[T any](name string, find func(string) (T, error)) (T, error) {
 	found, err := find(name)
 	if plain, perr := url.PathUnescape(name); err != nil && perr == nil && plain != name {

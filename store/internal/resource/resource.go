@@ -14,22 +14,22 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Resource is one state of a small resource.
+// Resource is one version of a small resource.
 type Resource struct {
 	ID, RID   string
 	Self      string // the rid path, with its trailing slash
 	ETag      string // with its literal quotes
 	Timestamp int64  // seconds since 1970 of the last change
-	Created   int64  // the same of its creation
-	// Body is the JSON object as it was sent, without the properties that the server adds. It must not be
-	// changed.
+	Created   int64  // second of its creation, since 1970
+	// Body is the JSON object as the client sent it, without the properties that the server adds. It must
+	// not be modified.
 	Body []byte
 }
 
-// Set is all small resources of a catalog; a family that is not there is empty.
+// Set holds all small resources of a catalog. A family without an entry is empty.
 type Set map[record.Family]*record.Members
 
-// Family finds or makes the members of a family.
+// Family returns the members of a family and creates the entry if it is missing.
 func (s Set) Family(f record.Family) *record.Members {
 	m := s[f]
 	if m == nil {
@@ -39,7 +39,7 @@ func (s Set) Family(f record.Family) *record.Members {
 	return m
 }
 
-// Find finds a member of a family by its id; nil where there is none.
+// Find returns the member of a family with an id, or nil.
 func (s Set) Find(f record.Family, id string) *record.Resource {
 	if m := s[f]; m != nil {
 		return m.Names[id]
@@ -47,7 +47,7 @@ func (s Set) Find(f record.Family, id string) *record.Resource {
 	return nil
 }
 
-// Members are the members of a family in order of creation.
+// Members returns the members of a family in order of creation.
 func (s Set) Members(f record.Family) []*record.Resource {
 	if m := s[f]; m != nil {
 		return m.List
@@ -55,46 +55,46 @@ func (s Set) Members(f record.Family) []*record.Resource {
 	return nil
 }
 
-// Forget takes whole families out of the set.
+// Forget removes whole families from the set.
 func (s Set) Forget(families []record.Family) {
 	for _, f := range families {
 		delete(s, f)
 	}
 }
 
-// Catalog is what small resources are a part of.
+// Catalog is the catalog that small resources are part of.
 type Catalog interface {
-	Lock(ctx context.Context) error // for one change
+	Lock(ctx context.Context) error // held for one change
 	Unlock()
 	Change(ctx context.Context, fn func(*host.Change) error) error // a transaction; the caller holds Lock
 	Resources() Set                                                // the caller holds Lock or Guard
-	Guard() *sync.RWMutex                                          // of what is in memory; taken after Lock
+	Guard() *sync.RWMutex                                          // guards Resources; taken after Lock
 }
 
 // Owner is the database or the container that resources belong to.
 type Owner struct {
 	Database    uint32 // its number, or that of the container's database
-	Incarnation uint32 // in etags
+	Incarnation uint32 // as used in etags
 	Self        string // its rid path, with a trailing slash
 	Exists      func() bool
-	Stamp       func() int64                               // the second of a change
-	CheckGrant  func(context.Context, jsondoc.Value) error // refuses what a permission cannot give
+	Stamp       func() int64                               // returns the second to store for a change
+	CheckGrant  func(context.Context, jsondoc.Value) error // returns an error if a permission is not valid
 }
 
-// Resources are the children of one kind of one database, user or container. The value stays good until that
-// is dropped; then changes fail with CodeOwnerNotFound.
+// Resources gives access to the children of one kind of one database, user or container. The value stays
+// usable until the owner is dropped; then changes return CodeOwnerNotFound.
 type Resources struct {
 	in     Catalog
 	of     Owner
 	family record.Family
 }
 
-// Of returns the resources of a kind that an owner of a number has.
+// Of returns the resources of a kind that belong to the owner with a number.
 func Of(in Catalog, k record.ResourceKind, number uint32, of Owner) Resources {
 	return Resources{in: in, of: of, family: record.FamilyOf(k, number)}
 }
 
-// Permissions are the permissions of one of users: CodeNotFound where there is no such user.
+// Permissions returns the permissions of a user. It returns CodeNotFound if there is no such user.
 func (r Resources) Permissions(user string) (Resources, error) {
 	r.in.Guard().RLock()
 	defer r.in.Guard().RUnlock()
@@ -115,12 +115,12 @@ func (r Resources) Permissions(user string) (Resources, error) {
 	return Of(r.in, record.KindPermission, u.Num, of), nil
 }
 
-// find finds a record by name; nil where there is none. The caller holds mu or the catalog's lock.
+// find returns the record with an id, or nil. The caller holds the catalog's lock or its guard.
 func (r Resources) find(id string) *record.Resource {
 	return r.in.Resources().Find(r.family, id)
 }
 
-// List is all of them in order of creation.
+// List returns all resources in order of creation.
 func (r Resources) List() []Resource {
 	r.in.Guard().RLock()
 	defer r.in.Guard().RUnlock()
@@ -135,7 +135,7 @@ func (r Resources) List() []Resource {
 	return list
 }
 
-// Read finds one by its id: CodeNotFound where there is none.
+// Read returns the resource with an id. It returns CodeNotFound if there is none.
 func (r Resources) Read(id string) (Resource, error) {
 	r.in.Guard().RLock()
 	defer r.in.Guard().RUnlock()
@@ -146,8 +146,8 @@ func (r Resources) Read(id string) (Resource, error) {
 	return r.render(rec), nil
 }
 
-// ReadByRID finds one by its resource id: CodeBadRequest where rid cannot be one of these, CodeNotFound where
-// there is none.
+// ReadByRID returns the resource with a resource id. It returns CodeBadRequest if rid is not a valid rid
+// of this kind and owner, and CodeNotFound if there is no such resource.
 func (r Resources) ReadByRID(rid string) (Resource, error) {
 	b, ok := layout.ParseRID(rid, len(r.ridBytes(0)))
 	if !ok {
@@ -157,7 +157,7 @@ func (r Resources) ReadByRID(rid string) (Resource, error) {
 	if len(b) == 16 {
 		num = binary.LittleEndian.Uint32(b[8:])
 	}
-	if num&layout.CIDBit != 0 || layout.RIDText(r.ridBytes(num)) != rid { // with that bit it is a container's
+	if num&layout.CIDBit != 0 || layout.RIDText(r.ridBytes(num)) != rid { // else a container's rid
 		return Resource{}, value.BadRID(rid)
 	}
 	r.in.Guard().RLock()
@@ -184,7 +184,7 @@ func (r Resources) selfOf(num uint32) string {
 	return r.of.Self + record.Kinds[r.family.Kind].Path + "/" + layout.RIDText(r.ridBytes(num)) + "/"
 }
 
-// ridBytes is the rid of the member with that number.
+// ridBytes returns the rid of the member with a number.
 func (r Resources) ridBytes(num uint32) []byte {
 	switch r.family.Kind {
 	case record.KindUser:
@@ -199,14 +199,14 @@ func (r Resources) ridBytes(num uint32) []byte {
 		record.Kinds[r.family.Kind].RidType<<60|uint64(num))
 }
 
-// Create makes a new one. It fails with CodeConflict where the id is taken (or for a permission, where the
-// user has one for the same thing), CodeBadRequest for a body that the service refuses, CodeNotFound where a
-// permission is for something that does not exist, and CodeOwnerNotFound where the owner is gone.
+// Create creates a resource. It returns CodeConflict if the id is taken, or for a permission if the user
+// already has one for the same resource. It returns CodeBadRequest for an invalid body, CodeNotFound if a
+// permission is for something that does not exist, and CodeOwnerNotFound if the owner is gone.
 func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
 	return r.write(ctx, body, func(draft) (*record.Resource, error) { return nil, nil })
 }
 
-// Upsert replaces the one that has the body's id, or creates it. An o.IfMatch counts for the former.
+// Upsert replaces the resource with the body's id, or creates it. o.IfMatch applies only to a replace.
 func (r Resources) Upsert(ctx context.Context, body []byte,
 	o value.WriteOptions) (res Resource, inserted bool, err error) {
 	res, err = r.write(ctx, body, func(d draft) (*record.Resource, error) {
@@ -220,8 +220,9 @@ func (r Resources) Upsert(ctx context.Context, body []byte,
 	return res, inserted && err == nil, err
 }
 
-// Replace changes one: CodeNotFound where there is none, CodePreconditionFailed where o.IfMatch names another
-// etag. The body of a user or a permission may give it a new id; CodeConflict where that is taken.
+// Replace replaces the resource with an id. It returns CodeNotFound if there is none, and
+// CodePreconditionFailed if o.IfMatch is another etag. The body of a user or a permission may change the
+// id; Replace returns CodeConflict if the new id is taken.
 func (r Resources) Replace(ctx context.Context, id string, body []byte,
 	o value.WriteOptions) (Resource, error) {
 	return r.write(ctx, body, func(d draft) (*record.Resource, error) {
@@ -240,7 +241,8 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte,
 	})
 }
 
-// write stores a body in the place of the one that replaced finds, under the catalog's lock; nil: it is new.
+// write stores a body in place of the record that replaced returns, under the catalog's lock. If replaced
+// returns nil, the record is new.
 func (r Resources) write(ctx context.Context, body []byte,
 	replaced func(draft) (*record.Resource, error)) (Resource, error) {
 	d, err := r.draft(ctx, body)
@@ -258,8 +260,8 @@ func (r Resources) write(ctx context.Context, body []byte,
 	return r.put(ctx, old, d)
 }
 
-// Delete removes one, with all that belongs to it: CodeNotFound where there is none, CodePreconditionFailed
-// where o.IfMatch names another etag.
+// Delete removes a resource and everything that belongs to it. It returns CodeNotFound if there is none,
+// and CodePreconditionFailed if o.IfMatch is another etag.
 func (r Resources) Delete(ctx context.Context, id string, o value.WriteOptions) error {
 	if err := r.in.Lock(ctx); err != nil {
 		return err
@@ -286,7 +288,7 @@ func (r Resources) Delete(ctx context.Context, id string, o value.WriteOptions) 
 	return nil
 }
 
-// put stores a draft in the place of old, which is nil for a new one. The caller holds the catalog's lock.
+// put stores a draft in place of old, which is nil for a new record. The caller holds the catalog's lock.
 func (r Resources) put(ctx context.Context, old *record.Resource, d draft) (Resource, error) {
 	if !r.of.Exists() {
 		return Resource{}, fault.New(fault.CodeOwnerNotFound, "What the "+record.Kinds[r.family.Kind].Word+

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A continuation says behind which item of which part of the scope the next page begins.
+// A continuation holds, for each part of the scope, the item after which the next page begins.
 //
 //	+---------+------------+----------+
 //	| version | scope hash | progress |   base64url
@@ -17,14 +17,14 @@ import (
 //	    1          4       query.Progress
 const continuationVersion = 2
 
-// FormatContinuation is the continuation of a page in a scope.
+// FormatContinuation returns the continuation token of a page in a scope.
 func FormatContinuation(sp *Span, at query.Progress) string {
 	b := binary.BigEndian.AppendUint32([]byte{continuationVersion}, sp.hash)
 	return base64.RawURLEncoding.EncodeToString(at.Append(b))
 }
 
-// ParseContinuation reads a continuation in a scope: CodeBadRequest for one of another scope. The empty one
-// is the beginning.
+// ParseContinuation parses a continuation token. It returns CodeBadRequest if the token is malformed or
+// of another scope. The empty token is the beginning.
 func ParseContinuation(token string, sp *Span, spans []query.Span) (query.Progress, error) {
 	if token == "" {
 		return query.Begin(spans), nil

@@ -11,9 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Count implements query.Counter: the keys of the scope, less those of the dead. Each document has one change
-// feed entry, one point key and one posting of its partition key; whichever there is for the scope is
-// counted.
+// Count implements query.Counter. It counts the keys of the scope and subtracts the expired documents.
+// Each document has one change feed entry, one point key and one posting of its partition key; Count uses
+// the kind of key that matches the scope.
 func (s *Source) Count() (n int64, ok bool) {
 	if len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() {
 		return 0, false
@@ -40,7 +40,8 @@ func (s *Source) Count() (n int64, ok bool) {
 	return n - dead, ok
 }
 
-// pointRange is the point keys of the part of the slot that lies between the bounds of the scope.
+// pointRange returns the range of the point keys in the part of the slot that lies between the bounds of
+// the scope.
 func (s *Source) pointRange() engine.Range {
 	lo, hi := s.Range.Min, s.Range.Max
 	if bytes.Compare(lo, s.Span.Min) < 0 {
@@ -52,9 +53,9 @@ func (s *Source) pointRange() engine.Range {
 	return layout.PointsBetween(s.State.Keys.CID, lo, hi)
 }
 
-// Dead implements query.Census: the documents that have expired and are still there. Of a scope that is a
-// part of the slot the index says nothing, nor does it where partition keys were deleted whole or while times
-// to live are beginning to count from another property.
+// Dead implements query.Census. It returns the documents that have expired and are not purged yet. ok is
+// false if the expiry index cannot answer: the scope is only a part of the slot, whole partition keys
+// were deleted, or times to live are being changed to count from another property.
 func (s *Source) Dead(most int) (rids []uint64, ok bool, err error) {
 	lo, hi := s.Range.Min, s.Range.Max
 	inside := bytes.Compare(s.Span.Min, lo) <= 0 &&
@@ -67,15 +68,15 @@ func (s *Source) Dead(most int) (rids []uint64, ok bool, err error) {
 	return rids, ok, err
 }
 
-// countDead counts the documents of the scope that have expired and are still there; false where they are too
-// many.
+// countDead counts the documents of the scope that have expired and are not purged yet; ok is false if
+// there are too many to check.
 func (s *Source) countDead() (dead int64, ok bool, err error) {
 	ok, err = s.eachDead(view.MaxGhosts, func(uint64) { dead++ })
 	return dead, ok, err
 }
 
-// eachDead calls fn for each document of the scope that has expired and is still there; false where more than
-// most may have.
+// eachDead calls fn for each document of the scope that has expired and is not purged yet; ok is false if
+// more than most documents would have to be checked.
 func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 	inherit, due := s.State.Policy.Cutoffs(s.State.Now)
 	looked := 0

@@ -12,32 +12,33 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/posting"
 )
 
-// Documents walks the documents of a scope: a slot's, or those that a partition's posting names.
+// Documents iterates over the documents of a scope: all of a slot, or those in the posting of a
+// partition.
 type Documents struct {
 	s       *Source
 	items   engine.Iterator
 	posting query.Postings // nil for a whole slot
-	from    uint64         // where the posting is to begin; 0: it has begun
-	ahead   []uint64       // read from the posting and not fetched yet
+	from    uint64         // the rid at which the posting begins; 0: it has begun
+	ahead   []uint64       // rids read from the posting whose documents are not fetched yet
 	row     Row
 	err     error
 	skip    func(rid uint64) bool // see Skip; nil: never
 }
 
-// Expect prepares the walk over a whole range for so many items.
+// Expect tells the engine how many items the scan of a whole range will probably read.
 func (d *Documents) Expect(items int) {
 	if d.items != nil && d.posting == nil {
 		engine.Expect(d.items, items)
 	}
 }
 
-// Row is the document that Next has come to, until the next call of it.
+// Row returns the current document. It is valid until the next call of Next.
 func (d *Documents) Row() *Row { return &d.row }
 
 // Skip implements query.Skipping.
 func (d *Documents) Skip(on func(rid uint64) bool) { d.skip = on }
 
-// passes reports whether to go on behind an item that is no document of the scope.
+// passes reports whether to continue after an item that is not a document of the scope.
 func (d *Documents) passes(rid uint64) bool { return d.skip == nil || d.skip(rid) }
 
 // Next implements query.Documents.
@@ -77,8 +78,8 @@ func (d *Documents) nextPosted() bool {
 	return false
 }
 
-// nextRID is the next rid of the posting. Where the documents are far away those that follow are brought with
-// it.
+// nextRID returns the next rid of the posting. If the engine is remote, it also prefetches the documents
+// of the rids that follow.
 func (d *Documents) nextRID() (rid uint64, more bool) {
 	if len(d.ahead) > 0 {
 		rid, d.ahead = d.ahead[0], d.ahead[1:]
@@ -137,8 +138,9 @@ func (s *Source) Partition() (query.Postings, bool) {
 	return posting.New(s.Reader, prefix), true
 }
 
-// PartitionValues implements query.Partitioned. A key that is not whole, or has nothing in one of its places,
-// has none: there documents have anything that is no scalar.
+// PartitionValues implements query.Partitioned. It returns nil if the key is incomplete or has an
+// undefined component: the documents of an undefined component may hold any value there that is not a
+// scalar.
 func (s *Source) PartitionValues() []jsondoc.Value {
 	values := s.Span.Key.Values()
 	if len(values) < s.State.Keys.Def.Levels() ||

@@ -13,29 +13,30 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Cosmos DB's gateway answers what goes over several partition ranges with one range a page, range after
-// range. Its continuations are JSON and name the range that the next page is of:
+// For a scope of several partition ranges Cosmos DB's gateway answers each page from one range, range
+// after range. Its continuation tokens are JSON and name the range of the next page:
 //
 //	{"token":"...","range":{"min":"1FFF...","max":"3FFF..."}}
 //
-// where the token is that of a reader of the range alone. If the range has been split since, the page is of
-// its first part, and the continuation becomes a list, as long as something of the range is left: the part
-// that is being read first, then what lies behind it, which has still the token of the whole. A token that is
-// null or empty is the beginning of the range.
+// where token is the continuation token of that range alone. If the range has been split since, the page
+// is read from its first part. The continuation is then a list until all parts of the old range have been
+// read: first the part that is being read, then the remaining parts, which still have the token of the
+// whole range. A token that is null or empty is the beginning of the range.
 
-// rangeToken is a continuation of the gateway, or one of a list.
+// rangeToken is a continuation of the gateway, or one element of a list of them.
 type rangeToken struct {
 	Token string      `json:"token"`
 	Range *tokenRange `json:"range"`
 }
 
-// tokenRange is [Min, Max) of effective partition keys in hexadecimal; "" is the lowest, "FF" the end.
+// tokenRange is [Min, Max) of effective partition keys in hexadecimal; "" is the lowest, "FF" the end of
+// all.
 type tokenRange struct {
 	Min string `json:"min"`
 	Max string `json:"max"`
 }
 
-// bounds are the bytes of the range.
+// bounds returns the decoded bounds of the range; ok is false if they are invalid.
 func (r *tokenRange) bounds() (b query.Span, ok bool) {
 	if r == nil {
 		return b, false
@@ -51,7 +52,7 @@ func (r *tokenRange) bounds() (b query.Span, ok bool) {
 	return query.Span{From: from, To: to}, err == nil && bytes.Compare(from, to) < 0
 }
 
-// tokenRangeOf is the range from the beginning of one range to the end of another.
+// tokenRangeOf returns the range from the start of first to the end of last.
 func tokenRangeOf(first, last *view.Range) *tokenRange {
 	token := &tokenRange{Min: definition.EPKHex(first.Min), Max: definition.MaxEPK}
 	if len(last.Max) > 0 {
@@ -60,15 +61,17 @@ func tokenRangeOf(first, last *view.Range) *tokenRange {
 	return token
 }
 
-// Stage is the part of a way over several ranges that one page goes: on in Range behind Token.
+// Stage is the part of a read over several ranges that one page covers: it continues in Range after
+// Token.
 type Stage struct {
-	over  []query.Span // what the whole way leads over, ascending
+	over  []query.Span // the spans of the whole read, ascending
 	Range *view.Range
 	Token string
-	rest  []rangeToken // of what was one range with s
+	rest  []rangeToken // the remaining parts of a range that was split
 }
 
-// StageOf finds where a continuation leads. The way is over spans of which at least one lies in a range.
+// StageOf returns the stage at which a continuation continues a read of the spans over. At least one of
+// the spans must overlap a range.
 func StageOf(state *view.State, over []query.Span, continuation string) (Stage, error) {
 	l := Stage{over: over}
 	if continuation == "" {
@@ -98,7 +101,7 @@ func StageOf(state *view.State, over []query.Span, continuation string) (Stage, 
 	return l, nil
 }
 
-// parseRangeTokens reads a continuation of the gateway: ranges in their order.
+// parseRangeTokens parses a continuation of the gateway. Its ranges must be in ascending order.
 func parseRangeTokens(text string) (tokens []rangeToken, ok bool) {
 	if text = strings.TrimSpace(text); !strings.HasPrefix(text, "[") {
 		text = "[" + text + "]"
@@ -117,7 +120,7 @@ func parseRangeTokens(text string) (tokens []rangeToken, ok bool) {
 	return tokens, true
 }
 
-// overlaps reports whether the range has something of one of the spans.
+// overlaps reports whether the range overlaps one of the spans.
 func overlaps(s *view.Range, over []query.Span) bool {
 	for _, o := range over {
 		if (len(o.To) == 0 || bytes.Compare(s.Min, o.To) < 0) &&
@@ -128,8 +131,8 @@ func overlaps(s *view.Range, over []query.Span) bool {
 	return false
 }
 
-// firstOver is the first range behind another one, or of all, that has something of the spans; nil: there is
-// none.
+// firstOver returns the first range after behind (nil: the first of all) that overlaps one of the spans,
+// or nil if there is none.
 func firstOver(state *view.State, over []query.Span, behind *view.Range) *view.Range {
 	for i := range state.Ranges {
 		s := &state.Ranges[i]
@@ -140,9 +143,9 @@ func firstOver(state *view.State, over []query.Span, behind *view.Range) *view.R
 	return nil
 }
 
-// Onward is the continuation of a page that was made on a stage of the way, where the range itself goes on
-// with token; "" where it is at its end. Start gives the token of the beginning of a range. The last page has
-// none.
+// Onward returns the continuation after the page of a stage. token is the continuation of the stage's own
+// range, or "" if that range has been read to its end. start returns the token for the beginning of a
+// range. After the last page Onward returns "".
 func (l Stage) Onward(state *view.State, token string,
 	start func(*view.Range) (string, error)) (string, error) {
 	tokens := l.rest
@@ -170,8 +173,8 @@ func (l Stage) Onward(state *view.State, token string,
 	return string(text), err
 }
 
-// SpansOver are the spans of effective partition keys that a scope leads over range by range; none where it
-// names one range or one partition key, or has no range at all.
+// SpansOver returns the spans of effective partition keys that a scope reads range by range. It returns
+// none if the scope names one range or one full partition key, or contains no range.
 func SpansOver(state *view.State, s value.Scope) ([]query.Span, error) {
 	if s.Range != "" {
 		return nil, nil
@@ -186,7 +189,8 @@ func SpansOver(state *view.State, s value.Scope) ([]query.Span, error) {
 	return []query.Span{{From: sp.Min, To: sp.Max}}, nil
 }
 
-// SpansOfKeys are the spans of full partition keys, or of what lies below beginnings of them.
+// SpansOfKeys returns the spans of partition keys. The span of a prefix of a hierarchical key includes
+// all keys that begin with it.
 func SpansOfKeys(def *definition.PartitionKeyDefinition, keys []definition.PartitionKey) []query.Span {
 	spans := make([]query.Span, len(keys))
 	for i, key := range keys {

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/posting"
 )
 
-// Lacking implements query.Shapes: it merges the postings of the shapes that do not have the path, and that
-// of the documents whose shape is not listed.
+// Lacking implements query.Shapes. It merges the postings of the shapes that do not have the path with
+// the posting of the documents whose shape has no record.
 func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Postings, bool) {
 	names, err := s.shapesWithout(path)
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Post
 	return posting.Merge(s.Reader, prefixes, from, reverse), true
 }
 
-// shapesWithout returns the names of the shapes that do not have a path, and the name of those that are not
-// listed.
+// shapesWithout returns the names of the shapes that do not have a path, and the name that stands for all
+// shapes without a record.
 func (s *Source) shapesWithout(path index.Path) (names [][]byte, err error) {
 	prefix := layout.SlotPrefix(s.Range.Scope, index.ShapeRecordKey(nil))
 	it := s.Reader.Scan(engine.Prefix(prefix), false)

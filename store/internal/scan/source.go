@@ -16,23 +16,23 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// Source shows a query what lies in one partition range, as far as it is in the query's scope.
+// Source gives a query the documents of one partition range that are in the query's scope.
 type Source struct {
-	State  *view.State // with the moment of the snapshot
+	State  *view.State // at the moment of the snapshot
 	Range  *view.Range
 	Span   *Span
 	Reader engine.Reader
-	Watch  *work.Stopwatch // bounds what is read through Reader
+	Watch  *work.Stopwatch // limits the reads through Reader
 
-	At   engine.Position // how far the range has come for this snapshot
-	Seen uint64          // the highest LSN that it has shown; 0 where none is known
+	At   engine.Position // the range's position at this snapshot
+	Seen uint64          // the highest LSN returned from the range; 0: none
 
-	items   engine.Iterator // of Fetch; nil before the first
-	entries engine.Iterator // of Value; nil before the first
+	items   engine.Iterator // iterator of Fetch; nil before the first call
+	entries engine.Iterator // iterator of Value; nil before the first call
 	fetched Row
 	key     []byte // scratch
 	scratch []byte
-	err     error // of an iterator that could not return it itself
+	err     error // of an iterator, if a method could not return it
 }
 
 var (
@@ -50,7 +50,7 @@ var (
 	_ query.Prefetcher = (*Source)(nil)
 )
 
-// Close ends the iterators of the source, and returns what has gone wrong with it.
+// Close closes the iterators of the source and returns the first error of the source.
 func (s *Source) Close() error {
 	for _, it := range []*engine.Iterator{&s.items, &s.entries} {
 		if *it == nil {
@@ -64,13 +64,13 @@ func (s *Source) Close() error {
 	return s.err
 }
 
-// Index is what the documents are indexed by.
+// Index returns the indexer of the container's present policy.
 func (s *Source) Index() *index.Indexer { return s.State.Terms }
 
-// Computed are the container's computed properties.
+// Computed returns the container's computed properties.
 func (s *Source) Computed() []definition.ComputedProperty { return s.State.Spec.ComputedProperties }
 
-// Row is a document as a query sees it.
+// Row is a document as a query reads it.
 type Row struct {
 	of   *view.Identity
 	rid  uint64
@@ -78,12 +78,12 @@ type Row struct {
 	body []byte
 }
 
-// NewRow returns an item as a query sees it.
+// NewRow returns the row of an item.
 func NewRow(of *view.Identity, rid uint64, head layout.Header, body []byte) *Row {
 	return &Row{of: of, rid: rid, head: head, body: body}
 }
 
-// Item returns the row as an item that outlives the snapshot.
+// Item returns a copy of the row as an item that stays valid after the snapshot is closed.
 func (r *Row) Item(of value.Owner) value.Item {
 	head := r.head
 	head.EPK = bytes.Clone(head.EPK)
@@ -96,7 +96,7 @@ func (r *Row) RID() uint64 { return r.rid }
 // Body implements query.Document.
 func (r *Row) Body() []byte { return r.body }
 
-// TS is _ts alone, for queries that ask for no other system property.
+// TS returns _ts alone, for queries that use no other system property.
 func (r *Row) TS() int64 { return r.head.Life.TS }
 
 // System implements query.Document.
@@ -104,8 +104,8 @@ func (r *Row) System() jsondoc.System {
 	return r.of.System(r.rid, &r.head)
 }
 
-// Take fills a row with an item that is alive and in the scope; false where it is not. listed reports that
-// the posting of the scope's partition key has led to it.
+// Take fills a row with an item if the item is live and in the scope; else it returns false. listed
+// reports that the item was found in the posting of the scope's partition key.
 func (s *Source) Take(r *Row, rid uint64, value []byte, listed bool) (bool, error) {
 	h, body, err := layout.DecodeItem(value)
 	if err != nil {
@@ -124,8 +124,8 @@ func (s *Source) Take(r *Row, rid uint64, value []byte, listed bool) (bool, erro
 	return true, nil
 }
 
-// inPartition reports whether an item has the partition key of the scope, or begins with it: the hash first,
-// which is different for nearly all that do not, then the values.
+// inPartition reports whether an item's partition key equals the key of the scope or begins with it. It
+// compares the hashes first, because they differ for nearly all other items, and then the values.
 func (s *Source) inPartition(h layout.Header, body []byte) bool {
 	if !bytes.HasPrefix(h.EPK, s.Span.EPK) {
 		return false
@@ -141,10 +141,10 @@ func (s *Source) inPartition(h layout.Header, body []byte) bool {
 	return bytes.Equal(s.Span.PK, s.scratch)
 }
 
-// maxPrefetch is how many documents are brought ahead at a time.
+// maxPrefetch is the maximum number of documents that are prefetched at a time.
 const maxPrefetch = 128
 
-// ahead is what brings keys ahead; nil where the engine is at hand.
+// ahead returns the prefetching interface of a remote engine, or nil if the engine is local.
 func (s *Source) ahead() engine.Ahead {
 	r := s.Reader
 	if w, ok := r.(work.Watched); ok {
@@ -212,7 +212,7 @@ func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 // Scan implements query.Source.
 func (s *Source) Scan(after uint64) query.Documents { return s.Documents(after) }
 
-// Documents is Scan for the store's own pages.
+// Documents is Scan with its concrete type, for the store's own pages.
 func (s *Source) Documents(after uint64) *Documents {
 	d := &Documents{s: s}
 	if after == math.MaxUint64 {

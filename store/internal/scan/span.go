@@ -15,20 +15,20 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Span is a resolved scope: the ranges to visit, and what of them.
+// Span is a resolved scope: the ranges to read, and the bounds within them.
 type Span struct {
 	Ranges []*view.Range
-	// of the family k, where one logical partition or a prefix of a hierarchical key is asked for
+	// prefix of family k; set if the scope is one logical partition or a prefix of a hierarchical key
 	Prefix   []byte
-	EPK, PK  []byte // what that is made of
+	EPK, PK  []byte // the parts of Prefix
 	Key      definition.PartitionKey
-	Levels   int    // components of that key
-	Shared   bool   // Prefix leads to documents of other ranges, too
+	Levels   int    // number of components of Key
+	Shared   bool   // Prefix also matches documents of other ranges
 	Min, Max []byte // EPK bounds; an empty Max has no upper bound
-	hash     uint32 // of what is asked for, but not of its bounds
+	hash     uint32 // hash of the scope without its bounds
 }
 
-// Resolve resolves a scope against a state. It fails with CodeRangeGone for an unknown range and with
+// Resolve resolves a scope against a state. It returns CodeRangeGone for an unknown range and
 // CodeBadRequest for a malformed bound or partition key.
 func Resolve(state *view.State, s value.Scope) (Span, error) {
 	def := &state.Keys.Def
@@ -48,11 +48,11 @@ func Resolve(state *view.State, s value.Scope) (Span, error) {
 		}
 	}
 	h := fnv.New32a()
-	// the rids and terms of another container mean nothing here
+	// rids and terms of one container mean nothing in another
 	h.Write(binary.BigEndian.AppendUint32(nil, state.Keys.CID))
 	if !s.Partition.IsZero() {
 		sp.ofPartition(state, only)
-		h.Write([]byte(partOfContainer)) // which one is in its bounds
+		h.Write([]byte(partOfContainer)) // the bounds say which part
 		sp.hash = h.Sum32()
 		return sp, nil
 	}
@@ -75,8 +75,8 @@ func Resolve(state *view.State, s value.Scope) (Span, error) {
 	return sp, nil
 }
 
-// ofPartition fills in where the items of a partition key, or of the beginning of one, lie. A client that
-// goes range by range gets what one range has of the partition, if anything; only is nil for all others.
+// ofPartition sets the prefix and the ranges of a partition key or of a prefix of one. If a client reads
+// range by range, only is its range, and the span is limited to it; else only is nil.
 func (sp *Span) ofPartition(state *view.State, only *view.Range) {
 	sp.Prefix = layout.AppendPartitionPrefix(nil, state.Keys.CID, layout.FamilyPartition, sp.EPK, sp.PK)
 	if sp.Ranges = []*view.Range{state.RangeOf(sp.EPK)}; sp.Levels < state.Keys.Def.Levels() {
@@ -89,19 +89,21 @@ func (sp *Span) ofPartition(state *view.State, only *view.Range) {
 	}
 }
 
-// partOfContainer is in the name of every scope that is not the whole container: a continuation of a range of
-// EPKs is good for a partition key in it.
+// partOfContainer is hashed for every scope that is not the whole container. All such scopes of a
+// container have the same hash, so a continuation of a range of EPKs is also valid for a partition key in
+// that range.
 const partOfContainer = "a part"
 
-// behindPrefix is an EPK above all that begin with epk, which is that of the beginning of a hierarchical key.
+// behindPrefix returns an EPK above all EPKs that begin with epk, the EPK of a prefix of a hierarchical
+// key.
 func behindPrefix(epk []byte) []byte { return append(bytes.Clone(epk), 0xFF) }
 
-// RangeGone is the error for a partition range that there is not, or not any more.
+// RangeGone returns the error for a partition range that does not exist, or no longer exists.
 func RangeGone(id string) error {
 	return fault.New(fault.CodeRangeGone, "The partition key range '"+id+"' does not exist any more.")
 }
 
-// rangesOver are the ranges that overlap [min, max).
+// rangesOver returns the ranges that overlap [min, max).
 func rangesOver(state *view.State, min, max []byte) []*view.Range {
 	var over []*view.Range
 	for i := range state.Ranges {
@@ -114,7 +116,8 @@ func rangesOver(state *view.State, min, max []byte) []*view.Range {
 	return over
 }
 
-// Bound decodes a bound given in hexadecimal; half a byte counts as its upper half.
+// Bound decodes a bound in hexadecimal. A trailing single digit is the upper half of a byte whose lower
+// half is 0.
 func Bound(s string) ([]byte, error) {
 	if len(s)%2 == 1 {
 		s += "0"
@@ -132,11 +135,11 @@ func (sp *Span) Wants(epk []byte) bool {
 	return bytes.Compare(sp.Min, epk) <= 0 && (len(sp.Max) == 0 || bytes.Compare(epk, sp.Max) < 0)
 }
 
-// Name names the scope, but not its bounds, which Spans has: a continuation is good for a scope of the same
-// name within the same bounds.
+// Name returns a name of the scope without its bounds, which Spans returns. A continuation is valid for a
+// scope of the same name within the same bounds.
 func (sp *Span) Name() string { return strconv.FormatUint(uint64(sp.hash), 36) }
 
-// Spans are the bounds of the scope in each of its ranges. They follow one another without gaps.
+// Spans returns the bounds of the scope in each of its ranges, ascending and without gaps.
 func (sp *Span) Spans() []query.Span {
 	from, to := sp.Min, sp.Max
 	if sp.Prefix != nil {
@@ -155,7 +158,7 @@ func (sp *Span) Spans() []query.Span {
 	return list
 }
 
-// MayWant reports, by the first bytes of an EPK, whether an item with it may be in the scope.
+// MayWant reports whether an item may be in the scope, given only the first bytes of its EPK.
 func (sp *Span) MayWant(first []byte) bool {
 	n := len(first)
 	return bytes.HasPrefix(first, sp.EPK[:min(n, len(sp.EPK))]) &&

@@ -10,10 +10,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Version implements query.Versioned. A write moves the position of the slot, a change of the settings its
-// mark. What makes an item die or live without moving either is in the rest. A purge notes its second,
-// and takes nothing but the dead away; who is dead and not purged is counted one by one. A lease notes its
-// second, too: in that same second another one may follow, so there is no version then.
+// Version implements query.Versioned: two counts of the same version are equal. The version consists of
+// everything that can change the count. A write changes the LSN of the slot, and a change of settings
+// changes its mark. A purge removes only expired items; it records its second, and the expired items that
+// are not purged yet are hashed one by one. A lease can revive or keep an item; it records its second
+// too. In the second of a lease there is no version, because another lease may follow in the same second.
 func (s *Source) Version() (version string, ok bool, err error) {
 	if !s.At.Settled || len(s.State.Tombstones) > 0 {
 		return "", false, nil
@@ -31,7 +32,7 @@ func (s *Source) Version() (version string, ok bool, err error) {
 	}
 	dead := fnv.New64a()
 	ok, err = s.eachDead(view.MaxGhosts, func(rid uint64) {
-		_, _ = dead.Write(layout.Number(rid)) // a hash does not fail
+		_, _ = dead.Write(layout.Number(rid)) // a hash never returns an error
 	})
 	if err != nil || !ok {
 		return "", false, err

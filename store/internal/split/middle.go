@@ -12,13 +12,14 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Divides reports whether a bound lies inside of a range.
+// Divides reports whether a bound lies strictly inside a range.
 func Divides(r *view.Range, bound []byte) bool {
 	return bytes.Compare(bound, r.Min) > 0 && r.Holds(bound)
 }
 
-// Middle is the EPK at which half of the documents of a range go either way, as far as partition keys allow;
-// that in the middle of its bounds where its documents have one partition key, or it has none.
+// Middle returns the EPK that divides the documents of a range into two halves, as nearly as partition
+// keys allow. If the range has no documents, or all have the same partition key, it returns the middle of
+// the range's bounds.
 func Middle(r engine.Reader, keys *view.Keys, of *view.Range) ([]byte, error) {
 	bound, err := middleDocument(r, keys.CID, of)
 	if bound == nil && err == nil {
@@ -27,8 +28,8 @@ func Middle(r engine.Reader, keys *view.Keys, of *view.Range) ([]byte, error) {
 	return bound, err
 }
 
-// middleDocument returns the EPK of the document in the middle of a range, in the order of EPKs, or the next
-// one above it where none would be below. It is nil where all documents have the same.
+// middleDocument returns the EPK of the middle document of a range in the order of EPKs. If no document
+// is below that EPK, it returns the next higher EPK. It returns nil if all documents have the same EPK.
 func middleDocument(r engine.Reader, cid uint32, s *view.Range) (epk []byte, err error) {
 	rg := layout.PointsBetween(cid, s.Min, s.Max)
 	n, err := view.Count(r, rg, math.MaxInt64)
@@ -56,8 +57,8 @@ func middleDocument(r engine.Reader, cid uint32, s *view.Range) (epk []byte, err
 	return epk, it.Close()
 }
 
-// middle is the EPK in the middle of two bounds; an empty max is the end of all. It may be one of the bounds
-// where there is nothing between them.
+// middle returns the EPK in the middle of two bounds; an empty max is the end of all EPKs. The result may
+// equal one of the bounds if no EPK lies between them.
 func middle(def *definition.PartitionKeyDefinition, min, max []byte) []byte {
 	if def.Version != 2 {
 		hashed := func(hash int) []byte { return definition.AppendBinaryNumber(nil, float64(hash)) }
@@ -76,7 +77,7 @@ func middle(def *definition.PartitionKeyDefinition, min, max []byte) []byte {
 		return new(big.Int).SetBytes(append(bytes.Clone(epk), make([]byte, width-len(epk))...))
 	}
 	if len(max) == 0 {
-		max = []byte{0x40} // hashes begin with two bits that are clear
+		max = []byte{0x40} // the first two bits of a hash are clear
 	}
 	sum := number(min)
 	return sum.Add(sum, number(max)).Rsh(sum, 1).FillBytes(make([]byte, width))

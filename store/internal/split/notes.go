@@ -2,14 +2,14 @@ package split
 
 import "sync"
 
-// Notes are the items that writers have written or removed while their range is copied.
+// Notes holds the rids of the items that writers have written or removed while their range is copied.
 type Notes struct {
 	mu   sync.Mutex
 	rids map[uint64]struct{}
 }
 
-// Add notes items. It is called when their transaction has committed, inside the gate: who shuts the gate
-// finds all of them.
+// Add notes items. Writers call it inside the gate, after their transaction has committed. After the gate
+// is shut, therefore, the notes are complete.
 func (n *Notes) Add(rids []uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -18,7 +18,7 @@ func (n *Notes) Add(rids []uint64) {
 	}
 }
 
-// take takes up to most of the notes away. What is committed later is noted again.
+// take removes and returns up to most of the notes. Items that are committed later are noted again.
 func (n *Notes) take(most int) (rids []uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -8,16 +8,17 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// splitLogs are the families that are ordered by sequence alone and whose entries go with their partition
-// keys. Entries come behind all others, and never change. They are freed from the front: the first one may
-// become a floor.
+// splitLogs are the families that are ordered by sequence alone and whose entries follow their partition
+// keys in a split. Entries are appended at the end and never change. They are removed from the front, and
+// the first entry may become a floor.
 var splitLogs = [...]struct {
 	family byte
 	epk    func(value []byte) ([]byte, error)
 }{{layout.FamilyVersions, layout.VersionEPK}, {layout.FamilyExpired, layout.ExpiryEPK}}
 
-// copyLog copies the entries of a log that have come since it was copied, as far as there is room, and
-// removes what has been freed. left is about how many are left: too few where transactions had several.
+// copyLog copies the entries of a log that were appended since the last call, up to *room entries, and
+// removes the copies of entries that the range has removed. left is the estimated number of entries still
+// to copy; the estimate is too low if transactions have several entries.
 func (m *Mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err error) {
 	family, at := splitLogs[i].family, &m.logs[i]
 	it := r.Scan(layout.SlotFamily(m.From.Scope, family), false)
@@ -30,7 +31,7 @@ func (m *Mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err err
 			if err = m.copyFirst(i, seq, it.Value()); err != nil {
 				break
 			}
-			// On to the first that has not been copied, which this one may be.
+			// Continue at the first entry that has not been copied, which may be this one.
 			if seq <= at.last && !it.SeekGE(layout.Behind(m.From.Scope, family, at.last).Start) {
 				break
 			}
@@ -59,7 +60,8 @@ func (m *Mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err err
 	return left, err
 }
 
-// freeLog removes the copies of entries that lie before the first one that the range has; 0: it has none.
+// freeLog removes the copies of entries before the first entry of the range's log. If first is 0, the
+// range's log is empty.
 func (m *Mover) freeLog(at *movedLog, family byte, first layout.Sequence) {
 	if at.first != first && at.first != 0 {
 		for i := range m.Halves {
@@ -73,7 +75,7 @@ func (m *Mover) freeLog(at *movedLog, family byte, first layout.Sequence) {
 	at.first = first
 }
 
-// copyFirst copies the first entry of a log if it is a floor, which it may have become since it was copied.
+// copyFirst copies the first entry of a log if it is a floor. It may have become one since it was copied.
 func (m *Mover) copyFirst(i int, seq layout.Sequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil || epk != nil {
@@ -82,7 +84,7 @@ func (m *Mover) copyFirst(i int, seq layout.Sequence, value []byte) error {
 	return m.copyEntry(i, seq, value)
 }
 
-// copyEntry copies an entry to the half that it belongs to; a floor is one in both.
+// copyEntry copies an entry to the half that it belongs to. A floor is copied to both.
 func (m *Mover) copyEntry(i int, seq layout.Sequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil {
@@ -96,8 +98,8 @@ func (m *Mover) copyEntry(i int, seq layout.Sequence, value []byte) error {
 	return nil
 }
 
-// Inherit gives the halves what the range's slot has recorded of itself. Their LSNs start where those of the
-// range may have come to: what is born later has the higher one.
+// Inherit copies the records of the range's own state to both halves. The halves issue LSNs from the
+// range's ceiling on, so that later writes have higher LSNs.
 func (m *Mover) Inherit(t engine.Txn) error {
 	first, err := engine.Ceiling(t, m.From.Scope)
 	if err != nil {

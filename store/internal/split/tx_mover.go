@@ -13,13 +13,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// A Mover copies what lies in the slot of a partition range that is being split into those of its halves,
-// while the range is read and written: once over all items, and then again what its writers have noted.
-// Nobody reads the copies before the moment of the split. What is in them is always what the range had at
-// some moment; a crash or a failure throws them away whole.
+// A Mover copies the slot of a partition range that is being split to the slots of its halves, while
+// clients read and write the range. It copies all items once, and then again the items that writers have
+// noted. The copies are not read before the switch to the halves. They always are a past state of the
+// range's items; after a crash or a failure they are deleted.
 //
-// The keys that are not in a slot (p, k, u and b) stay as they are, and so do the items themselves: rid, LSN,
-// etag, all.
+// The keys outside of slots (p, k, u and b) are not changed. The items keep their rid, LSN and etag.
 type Mover struct {
 	c      Container
 	keys   *view.Keys
@@ -35,54 +34,56 @@ type Mover struct {
 	bytes int
 }
 
-// Policy is what the entries in the halves are made by.
+// Policy is the policy by which entries in the halves are made.
 type Policy struct {
 	Terms *index.Indexer
-	Lives view.Lives // that the items have in the halves
-	Round uint32     // of the container's record: entries of another one are of another policy
+	Lives view.Lives // the lives of the items in the halves
+	Round uint32     // of the container's record: entries made in another round belong to another policy
 }
 
-// Half is one of the two ranges that are being made.
+// Half is one of the two new ranges.
 type Half struct {
 	view.Range
-	Shapes map[Shape]struct{} // that have a record in it
+	Shapes map[Shape]struct{} // the shapes that have a record in the half
 }
 
-// Shape is the name of a shape.
+// Shape is the hash that names a shape.
 type Shape = [index.ShapeSize]byte
 
-// Container is the container of the range that is split.
+// Container is the container whose range is split.
 type Container interface {
 	View(ctx context.Context, fn func(engine.Reader) error) error
-	// Write runs one transaction in scopes, inside the gate unless the caller has shut it. It fails with
-	// ErrReindexed where the container's round is another one, and where the split is undone or the container
-	// is gone.
+	// Write runs one transaction in scopes, inside the gate unless the caller has shut it. It returns
+	// ErrReindexed if the container's round is not round, and an error if the split has been undone or
+	// the container is gone.
 	Write(ctx context.Context, round uint32, alone bool, scopes [][]byte, fn func(engine.Txn)) error
 	Horizon(scope []byte) uint64
 }
 
-// movedLog is how far a log has been copied.
+// movedLog is the progress of copying a log.
 type movedLog struct {
-	// of the first entry that the range had then, and of the last one; 0: there was none
+	// the first entry of the range's log at the last call, and the last copied entry; 0: none
 	first, last layout.Sequence
 }
 
-// change is a key to be set or to be deleted, or a range of keys to be deleted, of which it is the first.
+// change is one write to the halves: it sets a key, deletes a key, or deletes a range of keys that begins
+// at the key.
 type change struct {
 	view.Entry
 	deleted bool
-	below   []byte // the end of the range; nil: it is about one key
+	below   []byte // the end of the range; nil: a single key
 }
 
-// What a mover does in one go: between two looks at its context, in one view, in one transaction. SwitchKeys
-// and stepBytes bound what it does while it holds the gate, too.
+// Limits of one step of a mover: the work between two checks of its context, in one view and in one
+// transaction. SwitchKeys and stepBytes also bound the work while the gate is shut.
 const (
 	stepKeys   = 512     // items and entries of logs
-	SwitchKeys = 256     // the same, with the gate shut
-	stepBytes  = 1 << 20 // of the keys and values that it writes; the last item may exceed it
+	SwitchKeys = 256     // like stepKeys, with the gate shut
+	stepBytes  = 1 << 20 // of the written keys and values; the last item may exceed it
 )
 
-// NewMover prepares the splitting of a range into halves, whose numbers the container's record has.
+// NewMover returns a Mover that splits a range into halves. The container's record already holds the
+// slots of the halves.
 func NewMover(c Container, keys *view.Keys, from *view.Range, halves [2]view.Range, p Policy) *Mover {
 	m := &Mover{c: c, keys: keys, From: from, Noted: &Notes{rids: make(map[uint64]struct{})}}
 	for i, r := range halves {
@@ -92,10 +93,10 @@ func NewMover(c Container, keys *view.Keys, from *view.Range, halves [2]view.Ran
 	return m
 }
 
-// Round is that of the policy by which the halves are made.
+// Round returns the round of the policy by which the halves are made.
 func (m *Mover) Round() uint32 { return m.policy.Round }
 
-// begin makes the mover go by an indexing policy. Nothing is copied yet.
+// begin sets the indexing policy of the mover and resets its progress.
 func (m *Mover) begin(p Policy) {
 	m.policy = p
 	m.logs = [len(splitLogs)]movedLog{}
@@ -104,7 +105,7 @@ func (m *Mover) begin(p Policy) {
 	}
 }
 
-// Restart throws the copies away, to begin anew by another policy.
+// Restart deletes the copies and begins again with another policy.
 func (m *Mover) Restart(ctx context.Context, p Policy) error {
 	m.begin(p)
 	m.batch, m.bytes = m.batch[:0], 0
@@ -128,9 +129,9 @@ func (m *Mover) removeAll(r engine.Range) {
 	m.batch = append(m.batch, change{Entry: view.Entry{Key: r.Start}, deleted: true, below: r.End})
 }
 
-// flush writes the batch in order, in as many transactions as it takes, without waiting for the disk: the
-// moment of the split waits for all of it. It is in the gate, for each transaction anew, so that a container
-// that is being dropped or changed is so before it or after it.
+// flush writes the batch in order, in as many transactions as needed, without waiting for the disk: the
+// switch to the halves waits for all of it. Each transaction enters the gate on its own, so that a drop
+// or a change of the container comes before it or after it.
 func (m *Mover) flush(ctx context.Context) error {
 	for rest := m.batch; len(rest) > 0; {
 		n, size := 0, 0
@@ -148,9 +149,10 @@ func (m *Mover) flush(ctx context.Context) error {
 	return nil
 }
 
-// write writes a part of the batch. Its scope is one that nobody else uses, so that it keeps no writer
-// waiting, and the halves' own ones begin with the LSNs that they are given in the end. The catalog's is
-// there for others who undo the split: then nothing more may be written, since the slots are free.
+// write writes a part of the batch. Its first scope is used by no other transaction, so it blocks no
+// writer, and the LSN counters of the halves stay unused until Inherit sets them. The second scope, the
+// catalog, detects that the split has been undone: then nothing more may be written, because the slots
+// are free for others.
 func (m *Mover) write(ctx context.Context, part []change) error {
 	scope := layout.SlotFamily(m.Halves[1].Scope, layout.FamilyItem).Start
 	scopes := [][]byte{scope, host.CatalogScope()}
@@ -169,9 +171,9 @@ func (m *Mover) write(ctx context.Context, part []change) error {
 	})
 }
 
-// Copy copies all that is in the range, and then what has been written meanwhile, until little of that is
-// left. It gives up to become faster than the writers when it has not come nearer to the end for a while: the
-// gate will hold them up.
+// Copy copies the whole range, and then the items written meanwhile, until few of them are left. It stops
+// trying to catch up if the remainder has not shrunk for several rounds; the gate will then hold up the
+// writers.
 func (m *Mover) Copy(ctx context.Context) error {
 	for at := layout.SlotFamily(m.From.Scope, layout.FamilyItem); at.Start != nil; {
 		if err := m.copySome(ctx, &at); err != nil {
@@ -192,8 +194,8 @@ func (m *Mover) Copy(ctx context.Context) error {
 	return nil
 }
 
-// copySome copies the first items of a range of keys, and takes them off the range; nothing is left of it
-// when its start is nil.
+// copySome copies the first items of a range of keys and removes them from the range. When nothing is
+// left, it sets at.Start to nil.
 func (m *Mover) copySome(ctx context.Context, at *engine.Range) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -224,16 +226,16 @@ func (m *Mover) copySome(ctx context.Context, at *engine.Range) error {
 	return m.flush(ctx)
 }
 
-// Rest copies what is left, if that is not more than the locks may be held for, and returns about how much is
-// left besides. The caller has shut the gate.
+// Rest copies the remainder, but not more than SwitchKeys, which bounds the time that the gate is shut.
+// It returns the estimated number of entries that are still left. The caller has shut the gate.
 func (m *Mover) Rest(ctx context.Context) (left uint64, err error) {
 	m.alone = true
 	defer func() { m.alone = false }()
 	return m.catchUp(ctx, SwitchKeys)
 }
 
-// catchUp copies up to most of the items and entries of logs that have been written since they were copied.
-// left is about how many there are besides; 0 is exact where nobody can write.
+// catchUp copies up to most of the items and log entries that were written since they were last copied.
+// left is the estimated number of the remaining ones; a 0 is exact if nobody can write.
 func (m *Mover) catchUp(ctx context.Context, most int) (left uint64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -265,9 +267,9 @@ func (m *Mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 	return left + uint64(m.Noted.left()), err
 }
 
-// copyItem copies an item, of which nothing has been copied yet, with what goes with it. Its index entries
-// are made by the present policy alone: in the new slots all documents are indexed by it, and their times to
-// live count from what the container says now.
+// copyItem copies an item that has no copy yet, with its index entries and its feed entry. The copy is
+// indexed by the present policy only, and its time to live counts from the present property, because in
+// the new slots all documents follow the present policy.
 func (m *Mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	value = bytes.Clone(value)
 	item, err := m.keys.Decode(rid, value)
@@ -301,7 +303,8 @@ func (m *Mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	return nil
 }
 
-// copyItemAgain makes what the halves have of an item what the range has of it, which may be nothing.
+// copyItemAgain replaces the halves' copy of an item by its present state in the range, which may be that
+// it does not exist.
 func (m *Mover) copyItemAgain(r engine.Reader, rid uint64) error {
 	for i := range m.Halves {
 		if err := m.forget(r, m.Halves[i].Scope, rid); err != nil {
@@ -318,7 +321,7 @@ func (m *Mover) copyItemAgain(r engine.Reader, rid uint64) error {
 	return m.copyItem(r, rid, v)
 }
 
-// forget removes what has been copied of an item into a half.
+// forget removes the copy of an item from a half.
 func (m *Mover) forget(r engine.Reader, scope []byte, rid uint64) error {
 	key := layout.AppendSlotKey(nil, scope, layout.FamilyItem, rid)
 	v, err := r.Get(key)
@@ -347,8 +350,8 @@ func (m *Mover) forget(r engine.Reader, scope []byte, rid uint64) error {
 	return nil
 }
 
-// termsOf makes the index entries of an item in a half, and the record of its shape where it is the first
-// that has it.
+// termsOf returns the index entries of an item in a half. It adds the shape record if the item is the
+// first of its shape in the half.
 func (m *Mover) termsOf(h *Half, item *view.Item) []index.Entry {
 	list := view.AppendTerms(nil, m.policy.Terms, h.Scope, item)
 	i := index.ShapeOf(list, layout.ScopeLen)
@@ -369,5 +372,5 @@ func (m *Mover) termsOf(h *Half, item *view.Item) []index.Entry {
 	return list
 }
 
-// ErrReindexed means that the copy has index entries of a policy that the container has no more.
+// ErrReindexed means that the copy contains index entries of a policy that is no longer the container's.
 var ErrReindexed = errors.New("store: the indexing policy has changed while a range was copied")

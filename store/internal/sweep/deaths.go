@@ -10,12 +10,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// A clock that is set back would bring back what has died since, where the reaper has not been there yet. So
-// it goes no further back than the last death, purged (see marks) or not: the answer does not depend on the
-// reaper's pace.
+// Setting a clock back would revive the items that have expired since, unless the reaper has purged them.
+// The result must not depend on the reaper's pace. Therefore a clock cannot be set back beyond the last
+// expiry, whether the item is purged (see marks) or not.
 
-// DiedSince is the latest second in which an item died that was alive in second to and is not purged; 0 where
-// there is none.
+// DiedSince returns the latest second in which an item expired that was live in second to and is not
+// purged yet, or 0 if there is none.
 func DiedSince(ctx context.Context, r engine.Reader, state *view.State, to int64) (died int64, err error) {
 	w := deaths{state: state, to: to}
 	inherit, due := state.Policy.Cutoffs(state.Now)
@@ -37,7 +37,7 @@ func DiedSince(ctx context.Context, r engine.Reader, state *view.State, to int64
 	return w.died, nil
 }
 
-// deaths looks for the last death between two seconds.
+// deaths searches for the last expiry between two seconds.
 type deaths struct {
 	state *view.State
 	to    int64
@@ -45,8 +45,8 @@ type deaths struct {
 	died  int64
 }
 
-// walk looks at the items whose entries in one family lie at or below the cutoff. An old entry may be of a
-// late death: a lease keeps an item.
+// walk checks the items whose entries in one family lie at or below the cutoff. An item may have expired
+// much later than its entry says, because a lease can prolong its life.
 func (w *deaths) walk(ctx context.Context, r engine.Reader, scope []byte, family byte, cutoff int64) error {
 	prefix := layout.TimePrefix(scope, family)
 	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
@@ -65,7 +65,7 @@ func (w *deaths) judge(scope []byte, rid uint64) error {
 	return w.look()
 }
 
-// all looks at every item: the index of expiry does not stand by the lives that they have now.
+// all checks every item. It is used while the expiry index does not match the present lives of the items.
 func (w *deaths) all(ctx context.Context) (err error) {
 	for err == nil && w.items.Next() {
 		if err = ctx.Err(); err == nil {
@@ -75,7 +75,7 @@ func (w *deaths) all(ctx context.Context) (err error) {
 	return err
 }
 
-// look judges the item at which items stands.
+// look checks the item at the current position of items.
 func (w *deaths) look() error {
 	h, body, err := layout.DecodeItem(w.items.Value())
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Passes are where the passes over the families w and x have come to.
+// Passes is the progress of the passes over the families w and x.
 type Passes struct{ written, deadline host.Pass }
 
-// Restart begins both passes anew at a second.
+// Restart restarts both passes at a second.
 func (p *Passes) Restart(at int64) {
 	p.written.Restart(at)
 	p.deadline.Restart(at)
 }
 
-// IsPast reports whether a pass of the reaper may have left a second of a family behind already. A writer
-// asks when its commit can be seen.
+// IsPast reports whether a pass of the reaper may already be beyond a second of a family. A writer calls
+// it when its commit is visible.
 func (p *Passes) IsPast(family byte, second int64) bool {
 	if family == layout.FamilyWritten {
 		return p.written.IsPast(second)
@@ -33,12 +33,13 @@ func (p *Passes) IsPast(family byte, second int64) bool {
 // Candidate is an item that may have expired.
 type Candidate struct {
 	RID    uint64
-	Second int64 // of its key in w or x; 0 for one below a tombstone
-	Family byte  // w, x, or 0 below a tombstone
-	Next   int64 // of one that is alive: when it will have expired; 0: never
+	Second int64 // of its key in w or x; 0 if it is deleted by a tombstone
+	Family byte  // w, x, or 0 if it is deleted by a tombstone
+	Next   int64 // if the item is live: when it will expire; 0: never
 }
 
-// Names reports whether the candidate's entry is still the item's: it has not been written since.
+// Names reports whether the candidate's entry is still the entry of the item, that is, whether the item
+// was not written since.
 func (c Candidate) Names(life ttl.Life) bool {
 	if c.Family == 0 {
 		return true
@@ -47,25 +48,25 @@ func (c Candidate) Names(life ttl.Life) bool {
 	return ok && family == c.Family && second == c.Second
 }
 
-// Look is one step's view of the two families: the candidates that the policy's cutoffs admit.
+// Look is one step over the two families: it finds the candidates up to the policy's cutoffs.
 type Look struct {
-	Delay *definition.PurgeDelay // nil: what has expired is a candidate at once
+	Delay *definition.PurgeDelay // nil: an expired item is a candidate at once
 	Items []Candidate
-	Next  int64 // the second at which there will be more; view.Never: none
+	Next  int64 // the second of the next candidates; view.Never: none
 
 	p     *ttl.Policy
 	now   int64
-	limit int // candidates
+	limit int // maximum number of candidates
 	legs  [2]familyLook
 }
 
-// familyLook is the look at one family.
+// familyLook is the step over one family.
 type familyLook struct {
 	family byte
 	host.Step
 }
 
-// NewLook returns a look over the slot of a scope.
+// NewLook returns a Look over the slot of a scope.
 func NewLook(p *ttl.Policy, scope []byte, at *Passes, now int64, limit int) Look {
 	inherit, due := p.Cutoffs(now)
 	step := func(family byte, pass *host.Pass, cutoff int64) familyLook {
@@ -77,7 +78,7 @@ func NewLook(p *ttl.Policy, scope []byte, at *Passes, now int64, limit int) Look
 	}}
 }
 
-// Take collects the candidates, and finds out when there will be more.
+// Take collects the candidates and sets Next.
 func (l *Look) Take(ctx context.Context, eng engine.Engine) error {
 	for i := range l.legs {
 		if l.limit > 0 {
@@ -106,7 +107,8 @@ func (l *Look) walk(r engine.Reader, g *familyLook) error {
 	return err
 }
 
-// judge reports which of the expired have to wait; nil: none has.
+// judge returns the function that decides which expired items must wait for their purge delay; nil if
+// none must wait.
 func (l *Look) judge(family byte) func(host.Entry) host.SweepAction {
 	if l.Delay == nil {
 		return nil
@@ -124,7 +126,7 @@ func (l *Look) judge(family byte) func(host.Entry) host.SweepAction {
 	}
 }
 
-// Finish moves the passes behind what has been looked at and reports whether a limit stopped the look.
+// Finish moves the passes past the checked entries and reports whether a limit ended the look early.
 func (l *Look) Finish(survivors []Candidate) (more bool) {
 	for i := range l.legs {
 		g := &l.legs[i]
@@ -132,7 +134,7 @@ func (l *Look) Finish(survivors []Candidate) (more bool) {
 			if v.Family == g.family {
 				g.Pass.Survived(v.Second)
 			}
-			if v.Next > l.now { // its lease ends then
+			if v.Next > l.now { // it is live until its lease ends
 				l.Next = min(l.Next, v.Next)
 			}
 		}
@@ -143,7 +145,7 @@ func (l *Look) Finish(survivors []Candidate) (more bool) {
 	return more
 }
 
-// NextExpiry is the second at which the first item above the cutoffs may expire.
+// NextExpiry sets Next to the second at which the first item above the cutoffs may expire.
 func (l *Look) NextExpiry(r engine.Reader) error {
 	p := l.p
 	for i := range l.legs {
@@ -166,8 +168,9 @@ func (l *Look) NextExpiry(r engine.Reader) error {
 	return nil
 }
 
-// DiedAt is the second in which the item of an entry in w or x expired, as its key tells: it can have been
-// later, by a lease or by a floor that holds for older items. It never falls from one entry to the next.
+// DiedAt returns the second in which the item of an entry in w or x expired, computed from the entry's
+// key. The item may have expired later, because of a lease or of a floor for older items. The result
+// never falls from one entry to the next.
 func DiedAt(p *ttl.Policy, family byte, second int64) int64 {
 	at, _ := p.ExpiresAt(view.KeyLife(family, second))
 	return at

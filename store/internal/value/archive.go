@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// ArchiveID is the n-th id that a ghost may have in the archive.
+// ArchiveID returns the n-th id to try for an expired item in the archive.
 func ArchiveID(ghost *view.Item, n int) string {
 	if n == 0 {
 		return ghost.ID
@@ -25,15 +25,16 @@ func ArchiveID(ghost *view.Item, n int) string {
 	return ghost.ID[:end] + suffix
 }
 
-// Archived is an item that has expired, on its way to an archive.
+// Archived is an expired item that is being moved to an archive.
 type Archived struct {
 	*view.Item
 	Identity  *view.Identity // of its container
-	Container string         // the name of that
+	Container string         // name of its container
 	ExpiredAt int64          // seconds since 1970
 }
 
-// ArchiveBody is the document that a ghost becomes. wrapped puts all that it was into a property.
+// ArchiveBody returns the archive document of an expired item. If wrapped is true, the whole original
+// document becomes one property.
 func ArchiveBody(from Archived, id string, wrapped bool) []byte {
 	ghost := from.Item
 	b := make([]byte, 0, len(ghost.Body)+len(id)+1024)

@@ -1,2 +1,2 @@
-// Package value holds what a store takes and gives as plain values: items, keys, scopes, options, receipts.
+// Package value defines the plain values in the store's API: items, keys, scopes, options, receipts.
 package value

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Check refuses options that make no sense whatever the item.
+// Check returns an error for options that are invalid for any item.
 func (o *ImportOptions) Check() error {
 	given := 0
 	for _, set := range []bool{o.Timestamp != 0, o.Age != 0, o.ExpiresIn != 0} {
@@ -34,7 +34,7 @@ func (o *ImportOptions) Check() error {
 	return nil
 }
 
-// WrittenAt works out the _ts of an item that is imported at second now under a policy.
+// WrittenAt returns the _ts of an item that is imported at second now under a policy.
 func (o *ImportOptions) WrittenAt(p *ttl.Policy, l ttl.Life, now int64) (int64, error) {
 	ts := now
 	switch {
@@ -71,15 +71,17 @@ func (o *ImportOptions) WrittenAt(p *ttl.Policy, l ttl.Life, now int64) (int64, 
 	return ts, nil
 }
 
-// ArchiveMember is the member of a document that says how old it is, or, in an archive, where it came from.
+// ArchiveMember is the member of a document that gives its age for an import or, in an archive, its
+// origin.
 const ArchiveMember = "_mayfly"
 
-// ParseImport takes a document apart that says itself how old it is, by a _ts as exported documents have one,
-// or by a member _mayfly, which goes before the _ts and is not stored: {"timestamp": seconds since 1970},
-// {"age": "29d"} or {"expiresIn": "5m"}. The _mayfly of a document that an archive has taken in is a part of
-// the document. It fails with CodeBadRequest for what is no document and for a malformed _ts or _mayfly.
+// ParseImport splits an import into the document and its age. The age is given by a _ts, as in exported
+// documents, or by a member _mayfly, which overrides the _ts: {"timestamp": seconds since 1970}, {"age":
+// "29d"} or {"expiresIn": "5m"}. Neither member is stored. The _mayfly member of an archived document is
+// not an age and remains part of the document. ParseImport returns CodeBadRequest if body is not a
+// document or if its _ts or _mayfly is malformed.
 func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
-	// Whoever stores it measures what is left of it.
+	// The size limit of documents is checked when the remaining document is stored.
 	if body, err = jsondoc.Compact(body, jsondoc.Limits{MaxBytes: 2 * jsondoc.DefaultMaxBytes}); err != nil {
 		return nil, o, definition.DocumentError(err)
 	}
@@ -113,7 +115,7 @@ func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 	return document, o, err
 }
 
-// parseAge reads the member _mayfly of a document.
+// parseAge parses the member _mayfly of a document.
 func parseAge(v jsondoc.Value) (o ImportOptions, err error) {
 	if v.Kind() != jsondoc.Object || v.Len() != 1 {
 		return o, fault.New(fault.CodeBadRequest,
@@ -136,7 +138,7 @@ func parseAge(v jsondoc.Value) (o ImportOptions, err error) {
 	return o, err
 }
 
-// parseTimestamp reads seconds since 1970, at least one.
+// parseTimestamp parses a number of whole seconds since 1970, at least 1.
 func parseTimestamp(name string, v jsondoc.Value) (int64, error) {
 	n := v.Num()
 	if v.Kind() != jsondoc.Number || n < 1 || n > 1e12 || n != float64(int64(n)) {

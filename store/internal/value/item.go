@@ -19,29 +19,30 @@ type Item struct {
 	rid  uint64
 	head layout.Header
 	body []byte
-	id   string // empty until asked for where it came from a scan
+	id   string // of an item from a scan: empty, ID reads it from the body
 }
 
-// NewItem returns an item of a container. The body is kept, not copied; an empty id is read from it.
+// NewItem returns an item of a container. It keeps body without copying it. If id is empty, ID reads it
+// from the body.
 func NewItem(of Owner, rid uint64, head layout.Header, body []byte, id string) Item {
 	return Item{of: of, rid: rid, head: head, body: body, id: id}
 }
 
-// IsZero reports whether there is no item.
+// IsZero reports whether the item is the zero Item.
 func (it Item) IsZero() bool { return it.of == nil }
 
-// WithoutBody is the item without its document.
+// WithoutBody returns the item without its document.
 func (it Item) WithoutBody() Item {
 	it.body = nil
 	return it
 }
 
-// Stored is the item as it lies in the store, without its partition key.
+// Stored returns the stored form of the item, without its partition key.
 func Stored(it Item) view.Item {
 	return view.Item{RID: it.rid, Head: it.head, Body: it.body, ID: it.id}
 }
 
-// ID is the document's id.
+// ID returns the document's id.
 func (it Item) ID() string {
 	if it.id != "" {
 		return it.id
@@ -49,20 +50,20 @@ func (it Item) ID() string {
 	return jsondoc.Get(it.body, layout.IDPath).Str()
 }
 
-// RID is the resource id. It stays the same through every replace.
+// RID returns the resource id. A replace does not change it.
 func (it Item) RID() string { return it.of.Identity().RID(it.rid) }
 
-// ETag names this version, with its literal quotes.
+// ETag returns the etag of this version, with its literal quotes.
 func (it Item) ETag() string { return it.of.Identity().ETag(&it.head) }
 
-// Timestamp is the second of the write, since 1970: _ts.
+// Timestamp returns the second of the write since 1970: the _ts.
 func (it Item) Timestamp() int64 { return it.head.Life.TS }
 
-// LSN is the log sequence number of the write's transaction in its partition range. (That of a transaction of
-// more than 256 writes counts on inside of it; the change feed reports the last of them.)
+// LSN returns the log sequence number of the write's transaction in its partition range. A transaction of
+// more than 256 writes uses several LSNs; the change feed reports the last of them.
 func (it Item) LSN() uint64 { return it.head.Sequence.LSN() }
 
-// Body is the document as compact JSON, without system properties. It must not be changed.
+// Body returns the document as compact JSON, without system properties. It must not be modified.
 func (it Item) Body() []byte { return it.body }
 
 // Plain reports whether the item was written with WriteOptions.ExcludeSystemProperties.
@@ -74,14 +75,15 @@ func (it Item) AppendJSON(dst []byte) []byte {
 	return sys.Append(dst, it.body)
 }
 
-// AppendChanged is AppendJSON with the system property _lsn, as change feeds show it.
+// AppendChanged is AppendJSON with the system property _lsn, as in change feeds.
 func (it Item) AppendChanged(dst []byte, lsn uint64) []byte {
 	sys := it.of.Identity().System(it.rid, &it.head)
 	sys.LSN = lsn
 	return sys.Append(dst, it.body)
 }
 
-// Expiry reports when the item expires if nothing changes, and what decides that, at the present moment.
+// Expiry reports when the item expires if nothing changes, and which setting decides that, at the present
+// moment.
 func (it Item) Expiry() inspect.Expiry {
 	return inspect.ExplainLife(it.of.Present(), &it.head, it.body)
 }

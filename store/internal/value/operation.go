@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
-// OperationKind says what an Operation does.
+// OperationKind is the kind of an Operation.
 type OperationKind uint8
 
 // The kinds of operations on items.
@@ -30,32 +30,34 @@ func (k OperationKind) String() string {
 	return "unknown"
 }
 
-// Operation is one thing to do with one item.
+// Operation is one operation on one item.
 type Operation struct {
 	Kind      OperationKind
 	ID        string                  // of Read, Replace, Delete and Patch
-	Partition definition.PartitionKey // zero: that of the batch
+	Partition definition.PartitionKey // zero: the partition key of the batch
 	Body      []byte                  // of Create, Upsert and Replace
 	Patch     *Patch                  // of Patch
-	// NoContent says that nobody looks at the document in the result of a write: it does not count for the
-	// size of a batch's answer.
+	// NoContent means that the document in the result of a write is not used: it does not count towards
+	// the size of a batch's answer.
 	NoContent bool
-	// Err is for whoever translates operations and finds one malformed: not nil, the operation fails with it.
+	// Err is set by a translator of operations that finds one malformed. If it is not nil, the operation
+	// fails with it.
 	Err error
-	// WriteOptions are the preconditions. A read takes IfNoneMatch as ReadOptions have it.
+	// WriteOptions are the preconditions. For a read, IfNoneMatch has the meaning that it has in
+	// ReadOptions.
 	WriteOptions
 }
 
-// OperationResult is what became of an Operation.
+// OperationResult is the result of an Operation.
 type OperationResult struct {
-	Item     Item    // as it is afterwards; zero after a delete or a failure
-	Inserted bool    // an upsert found nothing and inserted
-	Charge   float64 // RU
-	Err      error   // an *Error, or nil
+	Item     Item    // after the operation; zero after a delete or a failure
+	Inserted bool    // an upsert created the item
+	Charge   float64 // charge in RU
+	Err      error   // a *fault.Error, or nil
 }
 
-// Fatal reports whether the operation failed for a reason that is not its own. Its transaction may be
-// half-written and must be given up.
+// Fatal reports whether the operation failed for a reason outside of the operation itself. Its
+// transaction may be incomplete and must be rolled back.
 func (r *OperationResult) Fatal() bool {
 	switch fault.ErrorCode(r.Err) {
 	case fault.CodeInternal, fault.CodeCanceled, fault.CodeDiskFull, fault.CodeUnavailable:
@@ -64,21 +66,21 @@ func (r *OperationResult) Fatal() bool {
 	return false
 }
 
-// Refused reports whether the operation failed. A read of what the reader has already did not.
+// Refused reports whether the operation failed. A read that returns CodeNotModified has not failed.
 func (r *OperationResult) Refused() bool {
 	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
 }
 
-// Failed is the result of an operation that has failed.
+// Failed returns the result of a failed operation.
 func Failed(err error) OperationResult {
 	return OperationResult{Charge: ChargeFailure, Err: classify.ToFault(err)}
 }
 
-// Patch changes parts of an item where it lies.
+// Patch changes parts of a stored item.
 type Patch struct {
-	// Operations are made in order, all or none.
+	// Operations are applied in order, all or none.
 	Operations jsondoc.Patch
-	// Condition, "FROM c WHERE ..." with a name of choice for c, must hold for the item as it is before the
-	// patch. Empty: there is none.
+	// Condition is "FROM c WHERE ..." with any alias for c. It must hold for the item before the patch.
+	// Empty means no condition.
 	Condition string
 }

@@ -6,108 +6,114 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// WriteOptions are the preconditions of a write. Etags are taken as clients send them: with or without
-// their quotes, with or without W/, or "*".
+// WriteOptions are the preconditions and the other options of a write. Etags are accepted in the forms
+// that clients send: with or without quotes, with or without W/, or "*".
 type WriteOptions struct {
-	// IfMatch makes replace and delete (and an upsert that meets a live item) fail with
-	// CodePreconditionFailed unless the item's etag is this one. An expired item is absent: CodeNotFound,
-	// whatever the etag; an upsert then inserts.
+	// IfMatch makes a replace, a delete, or an upsert of a live item fail with CodePreconditionFailed
+	// unless the item's etag is this one. An expired item counts as absent: replace and delete return
+	// CodeNotFound whatever the etag, and an upsert inserts.
 	IfMatch string
-	// IfNoneMatch "*" makes an upsert fail with CodePreconditionFailed where the item exists.
+	// IfNoneMatch "*" makes an upsert fail with CodePreconditionFailed if the item exists.
 	IfNoneMatch string
-	// PreTriggers and PostTriggers name the triggers that run in the write's transaction, at most one each. A
-	// pre-trigger may change the document; one that throws prevents the write, CodeBadRequest.
+	// PreTriggers and PostTriggers name the triggers that run in the write's transaction, at most one
+	// each. A pre-trigger may change the document. If a trigger throws, the write fails with
+	// CodeBadRequest.
 	PreTriggers, PostTriggers []string
-	// ExcludeSystemProperties says that readers may ask for the item without its system properties, which are
-	// always there otherwise. Item.Plain reports it, until the next write of the item.
+	// ExcludeSystemProperties allows readers to ask for the item without its system properties.
+	// Item.Plain reports it until the next write of the item.
 	ExcludeSystemProperties bool
-	// Import gives the item of a create or an upsert a _ts in the past; see Container.Import. Nil: it is
-	// written now.
+	// Import gives the item of a create or an upsert a _ts in the past; see Container.Import. If it is
+	// nil, the _ts is the present second.
 	Import *ImportOptions
 }
 
 // ReadOptions are the conditions of a read.
 type ReadOptions struct {
-	// IfNoneMatch makes a read of an item with this etag (or any item, for "*") answer CodeNotModified.
+	// IfNoneMatch makes a read return CodeNotModified if the item has this etag (for "*": if it exists).
 	IfNoneMatch string
-	// Session asks that what is read is at least as new as these positions; else CodeSessionNotAvailable.
-	// CodeRangeGone: the container neither has nor had any of their ranges. Those of a former container of
-	// the name are passed over.
+	// Session requires the read to be at least as new as these positions; else it fails with
+	// CodeSessionNotAvailable. It fails with CodeRangeGone if the container does not have and never had
+	// any of the positions' ranges. Positions in ranges of a former container of the same name are
+	// ignored.
 	Session []SessionPosition
 }
 
 // SessionPosition is one entry of a session token: the LSN that a client has seen in a partition range.
-// Version is that of the container: see Container.SessionVersion; 0 and NoSessionVersion are not looked at.
+// Version is the version of the container: see Container.SessionVersion. The versions 0 and
+// NoSessionVersion are not checked.
 type SessionPosition struct {
 	Range   string
 	LSN     uint64
 	Version int64
 }
 
-// Receipt reports what an operation did and cost. It is filled on failures, too, as far as it went.
+// Receipt reports the effects and the cost of an operation. After a failure it holds what was known by
+// then.
 type Receipt struct {
-	Range    string  // id of the partition range that served; empty where none was reached
-	LSN      uint64  // the range's position after the operation: what a session token carries
-	Charge   float64 // RU
-	Inserted bool    // an upsert found nothing and inserted
-	// JSON that a post-trigger has put in place of the document in the answer, or nil
+	Range    string  // id of the partition range that served; empty if none was reached
+	LSN      uint64  // the range's position after the operation, for the session token
+	Charge   float64 // in RU
+	Inserted bool    // an upsert created the item
+	// the JSON by which a post-trigger replaced the document in the response, or nil
 	Reply []byte
-	Lint  definition.Lint // what is odd about the ttl of what was written
+	Lint  definition.Lint // the rules that the written ttl breaks
 }
 
-// Key names one item: its partition key and its id in it.
+// Key identifies one item: its partition key and its id within that key.
 type Key struct {
 	Partition definition.PartitionKey
 	ID        string
 }
 
-// Scope narrows a list or a query. The zero Scope is the whole container. Partition decides before the rest.
+// Scope limits a list or a query to a part of the container. The zero Scope is the whole container. A
+// Partition takes precedence over the bounds.
 type Scope struct {
 	// Partition is a full partition key, or for a hierarchical container a prefix of one.
 	Partition definition.PartitionKey
-	// Range is the id of a partition range; unknown: CodeRangeGone. With a Partition it is what that has in
-	// the range.
+	// Range is the id of a partition range; CodeRangeGone if it does not exist. Together with a
+	// Partition, the scope is the part of the partition that lies in the range.
 	Range string
 	// MinEPK and MaxEPK bound the effective partition key, [MinEPK, MaxEPK), in upper-case hexadecimal;
 	// empty MaxEPK and "FF" both mean no upper bound.
 	MinEPK, MaxEPK string
 }
 
-// ListOptions page through items.
+// ListOptions are the options of a page of items.
 type ListOptions struct {
 	Scope        Scope
-	MaxItems     int    // items a page: 0 is 100; -1 as many as fit (at most 1,000, and 4 MB)
-	Continuation string // of the page before; empty for the first
+	MaxItems     int    // per page: 0 is 100; -1 as many as fit (at most 1,000, and 4 MB)
+	Continuation string // of the previous page; empty for the first
 	Session      []SessionPosition
-	// Within is how long a page of a query takes before it ends early, where it can be gone on from, for
-	// callers who do not wait for longer. 0, and at most: 5 s, or half of Options.QueryTime.
+	// Within is the time after which a page of a query ends early, if the query can be continued. It is
+	// for callers that do not want to wait longer. 0 means the maximum: 5 s, or half of
+	// Options.QueryTime.
 	Within time.Duration
-	// ByRange has pages as Cosmos DB's gateway makes them: where the scope spans several partition ranges
-	// each page is of one of them, and may be empty, and continuations are those of the gateway. What must be
-	// merged is not paged so.
+	// ByRange returns pages as Cosmos DB's gateway does: if the scope spans several partition ranges,
+	// each page is from one of them and may be empty, and continuations are those of the gateway. It does
+	// not apply to queries whose partial results must be merged.
 	ByRange bool
 }
 
-// ImportOptions say how old an imported item is. One member at most may be set; with none the item is as old
-// as a written one.
+// ImportOptions give the age of an imported item. At most one field may be set. If none is set, the item
+// is written with the present time.
 type ImportOptions struct {
 	// Timestamp is the _ts, in seconds since 1970.
 	Timestamp int64
-	// Age is how long ago the item was written, in whole seconds: a fraction is dropped.
+	// Age is the time since the item was written. A fraction of a second is dropped.
 	Age time.Duration
-	// ExpiresIn is how long the item has still to live by the policy in force, in whole seconds: a fraction
-	// counts as one.
+	// ExpiresIn is the remaining time to live under the present policy. A fraction of a second counts as
+	// a whole second.
 	ExpiresIn time.Duration
 }
 
-// The sizes of pages.
+// The limits of pages.
 const (
-	DefaultPageItems = 100     // of a page whose client names no number
-	MaxPageItems     = 1000    // of a page whose client leaves the number to the server
-	MaxPageBytes     = 4 << 20 // a page that has so many is closed: one more item may follow
+	DefaultPageItems = 100     // if the client gives no number
+	MaxPageItems     = 1000    // if the client leaves the number to the server
+	MaxPageBytes     = 4 << 20 // at this size a page ends; its last item may exceed it
 )
 
-// PageLimit is how many items a page has at most, of which a client has asked for so many: see
+// PageLimit returns the maximum number of items of a page; asked is the client's number: see
 // ListOptions.MaxItems.
 func PageLimit(asked int) int {
 	switch {

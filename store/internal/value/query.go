@@ -7,44 +7,45 @@ type QueryRequest struct {
 	Text       string
 	Parameters []Parameter
 	ListOptions
-	// Cross says what may be done for a query whose scope is the whole container.
+	// Cross limits what is done for a query whose scope is the whole container.
 	Cross CrossPartition
-	// Resume says where the rows of a query with ORDER BY begin; nil: at the beginning. A Continuation goes
-	// before it.
+	// Resume is the row at which a query with ORDER BY begins; nil: at its first row. A Continuation
+	// takes precedence.
 	Resume *Resume
-	// Continued tells QueryPlan that the client is going to ask for more than one page.
+	// Continued tells QueryPlan that the client will ask for more than one page.
 	Continued bool
-	// Explain asks for the plan, with what each part of it did and how long it took.
+	// Explain requests the plan, with the work and the time of each part.
 	Explain bool
 }
 
 // Parameter is a named value of a query, its name with the '@'.
 type Parameter = query.Parameter
 
-// OrderValue is what a row of a query with ORDER BY is ordered by.
+// OrderValue is the value by which a row of a query with ORDER BY is sorted.
 type OrderValue = query.OrderValue
 
-// Resume is a place among the rows of a query with ORDER BY. A client that merges partition ranges goes on by
-// it in those that it has no continuation for.
+// Resume is a position among the rows of a query with ORDER BY. A client that merges partition ranges
+// uses it to continue in the ranges for which it has no continuation.
 type Resume struct {
-	Values []OrderValue // what the last row given out is ordered by, one for each key of ORDER BY
-	// the _rid of that row's item, to begin with it among equal rows; empty: before or behind all of them
+	Values []OrderValue // the sort values of the last returned row, one for each key of ORDER BY
+	// the _rid of that row's item, its position among rows of equal values; empty: before or after all of
+	// those
 	RID     string
-	Exclude bool // begin behind that item, or behind all equal rows
+	Exclude bool // begin after that item, or after all rows of equal values
 }
 
-// CrossPartition says how far a query may reach that names no partition key and no range, neither beside its
-// text nor by its conditions.
+// CrossPartition limits a query that names neither a partition key nor a range, whether in its options or
+// by its conditions.
 type CrossPartition uint8
 
-// The reaches. The last two are what a gateway of Cosmos DB does.
+// The limits. The last two are those of a gateway of Cosmos DB.
 const (
-	// CrossServe answers every query; partial results of the ranges are merged here.
+	// CrossServe answers every query; the store merges the partial results of the ranges.
 	CrossServe CrossPartition = iota
-	// CrossStream answers what needs no merging and lists no aggregates, and the rest with
-	// CodeCrossPartition: the client is to merge.
+	// CrossStream answers queries that need no merging and select no aggregates. For others it returns
+	// CodeCrossPartition, and the client must merge.
 	CrossStream
-	// CrossRefuse answers with CodeBadRequest.
+	// CrossRefuse returns CodeBadRequest.
 	CrossRefuse
 )
 
@@ -54,8 +55,8 @@ type QueryPage struct {
 	Continuation string   // empty on the last page
 	Stats        query.Stats
 	Indexes      query.IndexUse
-	Plan         string // with QueryRequest.Explain
-	// Ordered reports whether the rows come by an ORDER BY, Descending that its first key is DESC: equal rows
-	// come latest first.
+	Plan         string // set if QueryRequest.Explain is set
+	// Ordered reports whether the rows are sorted by an ORDER BY. Descending reports whether its first
+	// key is DESC: rows with equal values then come newest first.
 	Ordered, Descending bool
 }

@@ -1,14 +1,15 @@
-// Package view is what a container is to those who only look: one state of it as plain values, and what an
-// item and its keys are.
+// Package view defines the read-only view of a container: one state of it as plain values, and the keys
+// of its items.
 //
-//	state.go  State: the definition, the policy, the moment, the ranges and the tombstones, which belong together
-//	item.go   Item, read from its stored value, and all the keys that exist because it does
-//	terms.go  its index entries as they lie in the engine
+//	state.go  State: the definition, the policy, the moment, the ranges and the tombstones of one state
+//	item.go   Item, decoded from its stored value, and all keys that exist because of it
+//	terms.go  the index entries of an item as stored in the engine
+//	lives.go  Lives: the times to live of items, also of items written under an earlier policy
 //
-// The store fills a State from what it holds in memory and hands it out with a snapshot of the engine that
-// was made under it. Whoever has both can tell all that is true of the container at that moment, and change
-// nothing: package store/internal/check proves that its keys agree, and store/inspect looks ahead.
+// The store fills a State from memory and returns it with a snapshot of the engine that was taken under
+// that state. The two together describe the container completely at that moment, and cannot change it:
+// package store/internal/check checks its keys, and store/inspect computes future expiries.
 //
-// The writers of items make keys by the same functions. There is no second opinion about which keys an item
-// has.
+// The writers of items make keys by the same functions, so readers and writers always agree about the
+// keys of an item.
 package view

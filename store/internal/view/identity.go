@@ -5,7 +5,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// Identity is what the system properties of a container's items are made of, besides the items. It never
+// Identity is the part of the system properties that is common to all items of a container. It never
 // changes.
 type Identity struct {
 	Database uint32 // the number of the container's database
@@ -21,18 +21,18 @@ func (id *Identity) AppendSelf(dst []byte) []byte {
 	return append(dst, '/')
 }
 
-// RID is the resource id of an item.
+// RID returns the resource id of an item.
 func (id *Identity) RID(rid uint64) string {
 	return layout.RIDText(layout.ChildRIDBytes(id.Database, id.CID, rid))
 }
 
-// ETag is the etag of a version of an item, with its literal quotes.
+// ETag returns the etag of a version of an item, with its literal quotes.
 func (id *Identity) ETag(h *layout.Header) string {
 	return layout.ETagText(id.Incarnation, h.Slot, uint64(h.Sequence))
 }
 
-// System returns the system properties of an item. They share one string, since they are made for every item
-// that is sent: the rid ends the self link, the etag follows.
+// System returns the system properties of an item. RID, Self and ETag are slices of one string, which
+// saves allocations: System is called for every item that is sent.
 func (id *Identity) System(rid uint64, h *layout.Header) jsondoc.System {
 	var buf [128]byte
 	b := append(id.AppendSelf(buf[:0]), "docs/"...)

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Item is an item as it lies in the store.
+// Item is a decoded stored item.
 type Item struct {
 	RID  uint64
 	Head layout.Header
@@ -19,17 +19,19 @@ type Item struct {
 	PK   []byte // ordered encoding of the full partition key
 }
 
-// Entry is one key that exists because an item does.
+// Entry is one key that exists because of an item, with its value.
 type Entry struct{ Key, Value []byte }
 
-// Keys is what the keys of a container's items are made by, besides the items. It never changes.
+// Keys holds what the keys of a container's items depend on besides the items themselves. It never
+// changes.
 type Keys struct {
 	CID    uint32
 	Def    definition.PartitionKeyDefinition
 	Unique index.UniqueKeys
 }
 
-// Decode reads a stored value whole: besides the header, what the keys of other families are made of.
+// Decode decodes a stored value completely: the header and the values from which the keys of other
+// families are made.
 func (k *Keys) Decode(rid uint64, value []byte) (item Item, err error) {
 	h, body, err := layout.DecodeItem(value)
 	if err != nil {
@@ -39,11 +41,11 @@ func (k *Keys) Decode(rid uint64, value []byte) (item Item, err error) {
 	return Item{RID: rid, Head: h, Body: body, ID: id, PK: k.PartitionOf(body)}, nil
 }
 
-// PartitionOf is the ordered encoding of a document's partition key.
+// PartitionOf returns the ordered encoding of a document's partition key.
 func (k *Keys) PartitionOf(body []byte) []byte { return k.Def.Extract(body).AppendOrdered(nil) }
 
-// AppendEntries appends all keys of an item but its own (d), its feed entry (f) and its index entries (i, o),
-// in no order. They are made in room.
+// AppendEntries appends all keys of an item in no particular order, except its own key (d), its feed
+// entry (f) and its index entries (i, o). The keys are allocated in room.
 func (k *Keys) AppendEntries(dst []Entry, room *layout.Room, scope []byte, item *Item) []Entry {
 	epk := item.Head.EPK
 	rid := room.Keep(binary.BigEndian.AppendUint64(room.Free(), item.RID))
@@ -63,7 +65,7 @@ func (k *Keys) AppendEntries(dst []Entry, room *layout.Room, scope []byte, item 
 	return dst
 }
 
-// AppendTimeKey is an item's key in the index of the reaper; nil for one that never expires.
+// AppendTimeKey appends an item's key in the expiry index. It returns nil for an item that never expires.
 func AppendTimeKey(dst, scope []byte, l ttl.Life, rid uint64) []byte {
 	family, second, ok := TimeEntry(l)
 	if !ok {
@@ -72,8 +74,8 @@ func AppendTimeKey(dst, scope []byte, l ttl.Life, rid uint64) []byte {
 	return layout.AppendTimeKey(dst, scope, family, second, rid)
 }
 
-// TimeEntry is where an item stands in the index of the reaper: the family, and the second in its key. ok is
-// false for one that never expires.
+// TimeEntry returns the family and the second of an item's entry in the expiry index. ok is false for an
+// item that never expires.
 func TimeEntry(l ttl.Life) (family byte, second int64, ok bool) {
 	own, second, ok := l.IndexEntry()
 	if own {

@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A Basis is what the times to live of a container's items count from: a property of the document that holds
-// seconds since 1970, or the _ts where a document has no number there. The zero Basis is the _ts.
+// A Basis is the point from which the times to live of a container's items count: a property of the
+// document that holds seconds since 1970. If the document has no number there, it is the _ts. The zero
+// Basis is the _ts.
 type Basis struct {
 	path jsondoc.Path
 	set  bool
@@ -24,11 +25,11 @@ func NewBasis(path string) (Basis, error) {
 	return Basis{p, err == nil}, err
 }
 
-// MaxBase is the latest second that a Basis returns, the last of the year 9999, and -MaxBase the earliest. No
-// clock comes so far, so that it makes no difference to an item how far beyond its second lies.
+// MaxBase is the latest second that a Basis returns, the last of the year 9999; -MaxBase is the earliest.
+// No clock reaches these seconds, so clamping does not change when an item expires.
 const MaxBase = 253_402_300_799
 
-// Value returns what a document has in the property; jsondoc.Undefined for the _ts.
+// Value returns the document's value of the property; jsondoc.Undefined if the Basis is the _ts.
 func (b *Basis) Value(body []byte) jsondoc.Value {
 	if !b.set {
 		return jsondoc.Value{}
@@ -36,11 +37,11 @@ func (b *Basis) Value(body []byte) jsondoc.Value {
 	return jsondoc.Get(body, b.path)
 }
 
-// IsSet reports whether the Basis is a property.
+// IsSet reports whether the Basis is a property, not the _ts.
 func (b *Basis) IsSet() bool { return b.set }
 
-// Of returns the second from which the time to live of a document counts, or false where it counts from the
-// _ts. A part of a second does not count, as in the _ts.
+// Of returns the second from which the time to live of a document counts, or false if it counts from the
+// _ts. A fraction of a second is dropped.
 func (b *Basis) Of(body []byte) (second int64, ok bool) {
 	v := b.Value(body)
 	if v.Kind() != jsondoc.Number {
@@ -49,19 +50,20 @@ func (b *Basis) Of(body []byte) (second int64, ok bool) {
 	return int64(math.Floor(min(max(v.Num(), -MaxBase), MaxBase))), true
 }
 
-// An Era is a ttl.Era with the Basis that followed it.
+// An Era is a ttl.Era with the Basis that was set at its end.
 type Era struct {
 	ttl.Era
 	After Basis
 }
 
-// Lives tells the lives of a container's items as its policy judges them. It never changes.
+// Lives computes the lives of a container's items as seen by its policy. It is immutable.
 type Lives struct {
-	Basis Basis // of the items that are written now
-	Eras  []Era // of which there may be items, from the oldest; none where all are of the present one
+	Basis Basis // of items that are written now
+	Eras  []Era // eras of which items may exist, oldest first; empty: all items are of the present era
 }
 
-// Of returns the life of an item, which is that in its header unless the item is of an earlier era.
+// Of returns the life of an item: the one in its header, or for an item of an earlier era the life that
+// follows from the later eras.
 func (v *Lives) Of(h *layout.Header, body []byte) ttl.Life {
 	if len(v.Eras) == 0 {
 		return h.Life
@@ -76,5 +78,5 @@ func (v *Lives) Of(h *layout.Header, body []byte) ttl.Life {
 	return l
 }
 
-// Settled reports whether the index of expiry stands by the lives that Of tells.
+// Settled reports whether the expiry index matches the lives that Of returns.
 func (v *Lives) Settled() bool { return len(v.Eras) == 0 }

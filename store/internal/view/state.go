@@ -12,34 +12,34 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Never is a second that does not come.
+// Never is a second that no clock reaches.
 const Never = math.MaxInt64
 
-// State is one state of a container and a moment of its clock that belongs to it. It must not be changed.
+// State is one state of a container together with a moment of its clock. It must not be modified.
 type State struct {
 	Database, Name string
 	Identity       Identity
 	Keys           Keys
 	Spec           *definition.ContainerSpec
 	Policy         *ttl.Policy
-	Lives          Lives            // what Policy is to be asked about items
+	Lives          Lives            // computes the life of an item for Policy
 	Now            int64            // seconds since 1970
-	Terms          *index.Indexer   // of Spec, beside Olders
-	Olders         []*index.Indexer // by which documents may still be indexed
-	Ranges         []Range          // by effective partition key
+	Terms          *index.Indexer   // of Spec; it relies only on what Olders index too
+	Olders         []*index.Indexer // policies by which documents may still be indexed
+	Ranges         []Range          // sorted by effective partition key
 	Tombstones     map[string]uint64
-	Copies         []uint16 // slots that a split fills; nobody reads them
+	Copies         []uint16 // slots into which a split copies; they are not read
 
-	Versions int64 // for how many seconds all versions are kept; 0: they are not
-	Expiries int64 // for how many seconds expiries are kept in a log; 0: they are not
-	Logs     bool  // there is a log of expiries
+	Versions int64 // how many seconds all versions are kept; 0: not kept
+	Expiries int64 // how many seconds expiries are kept in the log; 0: not kept
+	Logs     bool  // the container has a log of expiries
 }
 
-// Range is a partition range and where its items lie.
+// Range is a partition range and the slot of its items.
 type Range struct {
 	ID       string
-	Number   uint16   // of its slot
-	Scope    []byte   // what the keys of the slot begin with
+	Number   uint16   // number of the slot
+	Scope    []byte   // the prefix of the slot's keys
 	Min, Max []byte   // effective partition keys; an empty Max has no upper bound
 	Parents  []string // ids of the ranges that it was split from
 }
@@ -49,7 +49,7 @@ func (r *Range) Holds(epk []byte) bool {
 	return bytes.Compare(r.Min, epk) <= 0 && (len(r.Max) == 0 || bytes.Compare(epk, r.Max) < 0)
 }
 
-// RangeOf is the range that an effective partition key lies in.
+// RangeOf returns the range that contains an effective partition key.
 func (s *State) RangeOf(epk []byte) *Range {
 	i := len(s.Ranges) - 1
 	for i > 0 && bytes.Compare(s.Ranges[i].Min, epk) > 0 {
@@ -58,7 +58,7 @@ func (s *State) RangeOf(epk []byte) *Range {
 	return &s.Ranges[i]
 }
 
-// RangeByID is the range of an id; nil where there is none.
+// RangeByID returns the range with an id, or nil.
 func (s *State) RangeByID(id string) *Range {
 	for i := range s.Ranges {
 		if s.Ranges[i].ID == id {
@@ -70,7 +70,7 @@ func (s *State) RangeByID(id string) *Range {
 
 // Expired reports whether an item has expired.
 func (s *State) Expired(h *layout.Header, body []byte) bool {
-	if s.Lives.Settled() { // as nearly always: nothing is to be worked out
+	if s.Lives.Settled() { // the common case: no life has to be computed
 		return s.Policy.Expired(h.Life, s.Now)
 	}
 	return s.Policy.Expired(s.Lives.Of(h, body), s.Now)
@@ -86,8 +86,8 @@ func (s *State) Tombstoned(h layout.Header, pk func() []byte) bool {
 	return Tombstoned(s.Tombstones, h, pk)
 }
 
-// Tombstoned reports whether one of the tombstones lies above an item. pk is the ordered encoding of its
-// partition key; it is only asked for where a partition key of the same hash was deleted.
+// Tombstoned reports whether an item is deleted by one of the tombstones. pk returns the ordered encoding
+// of the item's partition key; it is not called if there are no tombstones.
 func Tombstoned(tombstones map[string]uint64, h layout.Header, pk func() []byte) bool {
 	if len(tombstones) == 0 {
 		return false
@@ -105,12 +105,13 @@ func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
 	return n, it.Close()
 }
 
-// MaxGhosts is how many entries that may belong to the dead a count looks at one by one, in one range.
+// MaxGhosts is the maximum number of entries of possibly expired items that a count checks one by one in
+// a range.
 const MaxGhosts = 10_000
 
-// KeyLife is a life that a policy judges as it does that of the item whose key in family w or x holds second.
-// An item's own ttl is not in its key, but only the sum counts. Of the first policy's generation, it is dead
-// by every floor at or above it.
+// KeyLife returns a life that a policy treats like the life of the item whose key in family w or x holds
+// second. The key does not hold the item's own ttl, but only the sum of base and ttl matters. The life
+// has the first policy's generation, so it has expired by every floor at or above it.
 func KeyLife(family byte, second int64) ttl.Life {
 	if family == layout.FamilyDeadline {
 		return ttl.Life{TS: second - 1, Own: 1}
@@ -118,5 +119,5 @@ func KeyLife(family byte, second int64) ttl.Life {
 	return ttl.Life{TS: second}
 }
 
-// ClockText writes a moment, in seconds since 1970, for people.
+// ClockText formats a moment, in seconds since 1970, for messages.
 func ClockText(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }

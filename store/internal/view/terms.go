@@ -10,12 +10,13 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// MaxShapes is how many shapes of documents a slot keeps records of. Documents of any other shape are told to
-// be different and looked at one by one; so many shapes are as much work to merge.
+// MaxShapes is the maximum number of shapes with a record in a slot. Documents of other shapes are marked
+// as unlisted and checked one by one. With more records, merging their postings would cost as much as
+// those checks.
 const MaxShapes = 512
 
-// AppendTerms appends the index entries that an item has in a slot if it was indexed by x, in the order of
-// their keys, before its shape is looked up.
+// AppendTerms appends the index entries of an item that is indexed by x in a slot, in the order of their
+// keys. The shape in them is not looked up: see StoredTerms.
 func AppendTerms(dst []index.Entry, x *index.Indexer, scope []byte, item *Item) []index.Entry {
 	n := len(dst)
 	dst = x.EntriesWithin(dst, scope, layout.RIDLen, item.Body, item.Head.Life.TS)
@@ -23,8 +24,8 @@ func AppendTerms(dst []index.Entry, x *index.Indexer, scope []byte, item *Item) 
 	return dst
 }
 
-// StoredTerms are the index entries that an item has if it was indexed by x, with their keys as they are
-// stored.
+// StoredTerms returns the index entries of an item that is indexed by x, with their keys as stored: an
+// unlisted shape is replaced by the name of all unlisted shapes.
 func StoredTerms(r engine.Reader, x *index.Indexer, scope []byte, item *Item) ([]index.Entry, error) {
 	list := AppendTerms(nil, x, scope, item)
 	i := index.ShapeOf(list, layout.ScopeLen)
@@ -52,7 +53,7 @@ func IsListed(r engine.Reader, scope, name []byte) (bool, error) {
 // CompareTerms orders index entries by their keys.
 func CompareTerms(a, b index.Entry) int { return bytes.Compare(a.Key, b.Key) }
 
-// SetRID puts a rid into the room that the keys have for it.
+// SetRID writes a rid into the space that the keys have for it at their end.
 func SetRID(entries []index.Entry, rid uint64) {
 	for _, e := range entries {
 		binary.BigEndian.PutUint64(e.Key[len(e.Key)-layout.RIDLen:], rid)

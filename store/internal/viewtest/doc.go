@@ -1,3 +1,3 @@
-// Package viewtest makes containers for tests of what only looks at them: a state, and an engine that holds
-// the items and all their keys. Nothing of the store runs.
+// Package viewtest makes containers for tests of packages that only read: a State, and an engine that
+// holds the items and all their keys. No code of the store runs.
 package viewtest

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Now is the second of the state.
+// Now is the present second of the state.
 const Now = 1_000_000
 
 // Container is a container of one range, with the unique key /code. Its partition key is /pk.
@@ -24,7 +24,7 @@ type Container struct {
 	Engine engine.Engine
 }
 
-// New makes an empty container.
+// New returns an empty container.
 func New(t *testing.T, defaultTTL ttl.Seconds) *Container {
 	t.Helper()
 	spec, _, err := definition.ParseContainerSpec([]byte(`{"id":"c",
@@ -56,10 +56,10 @@ func New(t *testing.T, defaultTTL ttl.Seconds) *Container {
 	}}
 }
 
-// Scope is what the keys of the container's range begin with.
+// Scope returns the prefix of the keys of the container's range.
 func (c *Container) Scope() []byte { return c.State.Ranges[0].Scope }
 
-// Put writes an item that was written so many seconds before Now, with all its keys, and returns it.
+// Put writes an item that is age seconds old at Now, with all its keys, and returns it.
 func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
 	c.t.Helper()
 	var item view.Item
@@ -91,7 +91,7 @@ func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
 	return item
 }
 
-// Entries are the keys of an item that view.Keys names.
+// Entries returns the keys of an item that view.Keys makes.
 func (c *Container) Entries(item *view.Item) []view.Entry {
 	var room layout.Room
 	return c.State.Keys.AppendEntries(nil, &room, c.Scope(), item)
@@ -113,7 +113,7 @@ func (c *Container) View(fn func(engine.Reader) error) {
 	}
 }
 
-// Keys are all keys of the container but those of the engine.
+// Keys returns all keys of the container except those of the engine.
 func (c *Container) Keys() (keys [][]byte) {
 	c.t.Helper()
 	c.View(func(r engine.Reader) error {

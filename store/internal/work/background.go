@@ -11,26 +11,27 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Pauses of a background after a failure.
+// Pauses of a Background after a failure.
 const (
 	minRetry = time.Second
 	maxRetry = time.Minute
 )
 
-// Background is a goroutine that goes over its work whenever it is woken, and again after a pause where that
-// failed.
+// Background is a goroutine that runs a pass of its work whenever it is woken, and again after a pause if
+// the pass failed.
 type Background struct {
 	log     *slog.Logger
-	what    string // it does, for the log
+	what    string // what the work does, for the log
 	work    func(context.Context) error
 	Life    context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
-	nudge   chan struct{} // one slot
-	Turn    sync.Mutex    // one pass at a time
+	nudge   chan struct{} // capacity 1
+	Turn    sync.Mutex    // held during a pass: one pass at a time
 }
 
-// Start starts it with a first pass. Close comes before what work needs is closed.
+// Start starts the goroutine with a first pass. Close must be called before anything that work needs is
+// closed.
 func (x *Background) Start(log *slog.Logger, what string, work func(context.Context) error) {
 	x.log, x.what, x.work, x.nudge = log, what, work, make(chan struct{}, 1)
 	x.Life, x.end = context.WithCancel(context.Background())
@@ -38,15 +39,15 @@ func (x *Background) Start(log *slog.Logger, what string, work func(context.Cont
 	x.Wake()
 }
 
-// Close stops the loop and every pass that a caller has asked for, and waits for them.
+// Close stops the loop and all passes that callers have started, and waits for them.
 func (x *Background) Close() {
 	x.end()
 	x.running.Wait()
-	x.Turn.Lock() // a pass of a caller's that is under way
+	x.Turn.Lock() // waits for a pass that a caller runs
 	defer x.Turn.Unlock()
 }
 
-// Wake asks for a pass. It does not wait for it.
+// Wake requests a pass without waiting for it.
 func (x *Background) Wake() {
 	select {
 	case x.nudge <- struct{}{}:
@@ -74,7 +75,7 @@ func (x *Background) loop() {
 	}
 }
 
-// Wait waits in real time, whatever clock the data has.
+// Wait waits in real time, independent of the data clock.
 func Wait(ctx context.Context, d time.Duration) {
 	c, stop := ttl.Real{}.After(d)
 	defer stop()

@@ -16,37 +16,38 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Queries that take long must not take the processors from all else, nor fill the memory together. Once a
-// query, or the condition of a patch, has done so much work that it is no quick one any more (after quick),
-// it needs a place among the heavy ones, of which there are few, and among those a turn: of the processors
-// one is left for other work. Turns are short, so that none waits for the end of another. From then on it
-// stands back for what is short, too: see internal/priority.
+// Long queries must neither occupy all processors nor fill the memory together. A query, or the condition
+// of a patch, that has run for longer than quick needs a place among the heavy queries, of which there
+// are few. Among these it needs a turn, and turns leave one processor for other work. Turns are short, so
+// that no query waits for the end of another. From then on it also runs at a lower priority than short
+// work: see internal/priority.
 //
-// A script cannot be made to wait in its middle, nor a text that is matched by a regular expression. So few
+// A script cannot be suspended while it runs, nor can the match of a regular expression. Therefore few
 // scripts run at the same time.
 const (
 	quick     = 10 * time.Millisecond
 	maxHeavy  = 4
 	heavyTurn = 20 * time.Millisecond
 
-	minScripts = 2 // that may run at the same time, so that one does not keep another partition range waiting
+	minScripts = 2 // allowed even on one processor, so that a script does not block other partition ranges
 )
 
-// Heavy is where queries and scripts queue, first come first served.
+// Heavy is the queue of long queries and scripts, first come first served.
 type Heavy struct {
 	places, turns *semaphore.Weighted // of queries
 	scripts       *semaphore.Weighted
-	Most          int // that run at a time
-	// watched is how many pieces of work to come get a goroutine of their own, so that they can stand back. A
-	// quick one pays for that, so that it is for those alone that come soon after a long one. The first long
-	// query is begun anew; the first long script goes on as it is.
+	Most          int // maximum number that run at a time
+	// watched is the number of future pieces of work that run in a goroutine of their own, whose priority
+	// can be lowered. That costs quick work some time, so it is done only for a while after a long piece
+	// of work. The first long query is restarted in such a goroutine; the first long script continues as
+	// it is.
 	watched atomic.Int64
 }
 
-// attentive is how many pieces of work are watched after a long one.
+// attentive is the number of pieces of work that are watched after a long one.
 const attentive = 10_000
 
-// Run runs fn, which may be long. w is nil where it cannot stand back.
+// Run runs fn, which may take long. fn receives nil if its priority cannot be lowered.
 func (w *Heavy) Run(fn func(*priority.Work)) {
 	if w.watched.Load() <= 0 {
 		fn(nil)
@@ -56,10 +57,10 @@ func (w *Heavy) Run(fn func(*priority.Work)) {
 	priority.Run(fn)
 }
 
-// long notes that there is work that takes long.
+// long records that a long piece of work has run.
 func (w *Heavy) long() { w.watched.Store(attentive) }
 
-// NewHeavy returns the queue of a process with so many processors.
+// NewHeavy returns the queue of a process with a number of processors.
 func NewHeavy(processors int) *Heavy {
 	turns, scripts := max(1, processors-1), max(minScripts, processors-1)
 	return &Heavy{
@@ -68,11 +69,12 @@ func NewHeavy(processors int) *Heavy {
 	}
 }
 
-// errScripts ends a transaction whose script may not run yet: nobody waits for that while it keeps others
-// from their range.
+// errScripts ends a transaction whose script may not run yet. A transaction must not wait for that,
+// because it blocks other writers of its range.
 var errScripts = errors.New("too many scripts run")
 
-// Script begins a script, if one may run now; the caller leaves when it has run. Else it is errScripts.
+// Script starts a script, or returns errScripts if too many run. The caller calls leave when the script
+// has ended.
 func (w *Heavy) Script() (leave func(), err error) {
 	if !w.scripts.TryAcquire(1) {
 		return nil, errScripts
@@ -80,7 +82,7 @@ func (w *Heavy) Script() (leave func(), err error) {
 	return func() { w.scripts.Release(1) }, nil
 }
 
-// RunScript runs fn, a script, and lets it stand back when it is no quick one.
+// RunScript runs fn, a script, and lowers its priority once it has run for longer than quick.
 func (w *Heavy) RunScript(clock ttl.Clock, fn func()) {
 	begun := clock.Now()
 	w.Run(func(work *priority.Work) {
@@ -94,11 +96,11 @@ func (w *Heavy) RunScript(clock ttl.Clock, fn func()) {
 	}
 }
 
-// errUnwatched ends a query that cannot stand back in the goroutine that it runs in.
+// errUnwatched ends a long query in a goroutine whose priority cannot be lowered.
 var errUnwatched = errors.New("a long query is not watched")
 
-// WithScripts runs fn, a transaction with scripts, and again when others have ended that keep its own from
-// running, for no longer than limit. It holds nothing while it waits.
+// WithScripts runs fn, a transaction with scripts. If too many scripts run, it waits until one has ended
+// and runs fn again, for no longer than limit. It holds no locks while it waits.
 func (w *Heavy) WithScripts(ctx context.Context, limit time.Duration, fn func() error) error {
 	err := fn()
 	if !errors.Is(err, errScripts) {
@@ -120,24 +122,24 @@ func (w *Heavy) WithScripts(ctx context.Context, limit time.Duration, fn func() 
 	return err
 }
 
-// Query is one run of a query, or of a condition, that may take so long by the watch elapsed.
+// Query returns one run of a query or of a condition. The run is limited to limit, measured by elapsed.
 func (w *Heavy) Query(elapsed func() time.Duration, limit time.Duration) HeavyQuery {
 	return HeavyQuery{all: w, elapsed: elapsed, limit: limit}
 }
 
-// HeavyQuery is one run of a query among all of them. It belongs to one goroutine.
+// HeavyQuery is one run of a query in the queue. It must be used by one goroutine only.
 type HeavyQuery struct {
 	all          *Heavy
 	elapsed      func() time.Duration
-	limit        time.Duration // of elapsed
+	limit        time.Duration // maximum of elapsed
 	placed, runs bool
-	since        time.Duration // of the turn
+	since        time.Duration // start of the turn, by elapsed
 	work         *priority.Work
-	BegunAnew    bool // or must not be
+	BegunAnew    bool // the query has been restarted, or must not be restarted
 }
 
-// Run runs fn, which calls turn now and then; the query may go on in another fn. Where it is the first long
-// one in a while, fn is given up once and begun anew: it must bear that.
+// Run runs fn, which calls Turn repeatedly. The query may continue in another call of Run. If the query
+// is the first long one in a while, fn is ended once and run again, so fn must be restartable.
 func (h *HeavyQuery) Run(fn func() error) (err error) {
 	once := func(w *priority.Work) {
 		if h.work = w; h.placed && w != nil {
@@ -152,15 +154,15 @@ func (h *HeavyQuery) Run(fn func() error) (err error) {
 	return err
 }
 
-// Turn waits until the query may go on, no longer than the query may take; the run calls it now and then. The
-// error is ctx's or a *query.TimeError.
+// Turn waits until the query may continue, at most until the query's time limit. The run calls it
+// repeatedly. It returns the error of ctx or a *query.TimeError.
 func (h *HeavyQuery) Turn(ctx context.Context) error {
 	now := h.elapsed()
 	if !h.runs && now < quick {
 		return nil
 	}
 	if h.runs && now-h.since < heavyTurn {
-		// a request that waits for this very processor need not wait for the end of the turn
+		// lets a request that waits for this processor run before the end of the turn
 		runtime.Gosched()
 		return nil
 	}
@@ -192,7 +194,7 @@ func (h *HeavyQuery) Turn(ctx context.Context) error {
 	return nil
 }
 
-// Leave gives up the place and the turn.
+// Leave releases the place and the turn.
 func (h *HeavyQuery) Leave() {
 	if h.runs {
 		h.all.turns.Release(1)

@@ -10,22 +10,22 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// DefaultMemory is how many bytes requests may hold together where Options.Memory does not say.
+// DefaultMemory is the memory of all requests together, in bytes, if Options.Memory is 0.
 const DefaultMemory = 256 << 20
 
-// minMemory is what is left of it by however small a GOMEMLIMIT.
+// minMemory is the minimum of the memory, however small GOMEMLIMIT is.
 const minMemory = 640 << 10
 
-// Memory is the one budget of what requests hold while they are under way: the rows that queries keep to
-// sort, group and tell them apart, and the answers that are made or written. One request may have a tenth of
-// it. It is used concurrently.
+// Memory is the common budget of bytes for running requests: the rows that queries keep to sort, group
+// and deduplicate, and the answers that are built or sent. One request may use a tenth of it. It is safe
+// for concurrent use.
 type Memory struct {
 	room  *semaphore.Weighted
-	large *semaphore.Weighted // of what is larger than a share
+	large *semaphore.Weighted // of messages larger than a share
 	most  int64
 }
 
-// NewMemory is a budget of so many bytes, 0 for DefaultMemory, and of no more than a quarter of GOMEMLIMIT.
+// NewMemory returns a budget of most bytes (0: DefaultMemory), but at most a quarter of GOMEMLIMIT.
 func NewMemory(most int64) *Memory {
 	if most <= 0 {
 		most = DefaultMemory
@@ -37,24 +37,25 @@ func NewMemory(most int64) *Memory {
 	return &Memory{semaphore.NewWeighted(most), semaphore.NewWeighted(most / 2), most}
 }
 
-// Size is how many bytes there are for all requests.
+// Size returns the number of bytes for all requests.
 func (m *Memory) Size() int64 { return m.most }
 
-// Share is how many bytes one request may have.
+// Share returns the number of bytes that one request may use.
 func (m *Memory) Share() int64 { return m.most / 10 }
 
-// Take waits for n bytes with a context, whose error it returns.
+// Take takes n bytes and waits until they are free. It returns the error of ctx.
 func (m *Memory) Take(ctx context.Context, n int64) error { return m.room.Acquire(ctx, n) }
 
-// TryTake takes n bytes if they are there.
+// TryTake takes n bytes if they are free.
 func (m *Memory) TryTake(n int64) bool { return m.room.TryAcquire(n) }
 
-// Give gives n bytes back.
+// Give returns n bytes to the budget.
 func (m *Memory) Give(n int64) { m.room.Release(n) }
 
-// TakeLarge waits for n bytes for one message that may be larger than a share: half of the memory is for such
-// messages, and they wait for one another before they wait for the rest, so that nobody waits behind one that
-// waits for another. A message that is larger than this half has all of it.
+// TakeLarge takes n bytes for one message that may be larger than a share. Half of the memory is
+// available for such messages. They wait for one another before they wait for the whole budget, so that
+// no other request waits behind a large message that waits for another one. A message of more than that
+// half takes all of the half.
 func (m *Memory) TakeLarge(ctx context.Context, n int64) error {
 	n = min(n, m.most/2)
 	if err := m.large.Acquire(ctx, n); err != nil {
@@ -67,15 +68,15 @@ func (m *Memory) TakeLarge(ctx context.Context, n int64) error {
 	return nil
 }
 
-// GiveLarge gives back what TakeLarge has taken for n bytes.
+// GiveLarge returns the bytes that TakeLarge has taken for n bytes.
 func (m *Memory) GiveLarge(n int64) {
 	n = min(n, m.most/2)
 	m.room.Release(n)
 	m.large.Release(n)
 }
 
-// Lend lets a run of a query take what it keeps out of the budget. The caller calls back when the run has
-// ended.
+// Lend makes a run of a query take the memory for its kept rows from the budget. The caller calls back
+// when the run has ended.
 func (m *Memory) Lend(env *query.Env) (back func()) {
 	held := int64(0)
 	env.MaxHeld = int(m.Share())

@@ -9,40 +9,41 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// PageStates keeps what the pages of queries leave for their next pages: the rows that a DISTINCT has given
-// out, and rows that are made already. The oldest state is forgotten first, and each one after maxStateAge;
-// the next page then makes the rows again. It is safe for concurrent use.
+// PageStates caches the states that pages of queries leave for their next pages: the rows that a DISTINCT
+// has already returned, and rows that are computed but not returned yet. It drops the oldest state first,
+// and every state after maxStateAge; the next page then computes the rows again. It is safe for
+// concurrent use.
 type PageStates struct {
 	wall ttl.Clock
 	mu   sync.Mutex
-	done bool        // nothing is kept any more
-	stop func()      // the timer that looks for what is too old; nil: there is none
-	kept []pageState // the latest last
-	size int         // of all, in bytes
-	most int         // of them
+	done bool        // closed: nothing is kept any more
+	stop func()      // stops the timer for old states; nil: no timer is set
+	kept []pageState // oldest first
+	size int         // total size in bytes
+	most int         // maximum of size
 }
 
 type pageState struct {
 	cursor string
 	rows   *query.PageState
 	size   int
-	since  time.Time // by the wall's clock
+	since  time.Time // in real time
 }
 
-// The most that is kept, of all queries.
+// The limits for all queries together.
 const (
 	maxStateSize = 32 << 20
 	maxStates    = 64
-	// maxGivenAge is for how long: temporary files are open as long.
+	// maxStateAge also bounds how long temporary files stay open.
 	maxStateAge = time.Minute
 )
 
-// NewPageStates returns a cache whose states are at most an eighth of m, and age by wall.
+// NewPageStates returns a cache of at most an eighth of m. wall is the clock for the age of the states.
 func NewPageStates(m *Memory, wall ttl.Clock) *PageStates {
 	return &PageStates{most: int(min(maxStateSize, m.Size()/8)), wall: wall}
 }
 
-// watch sets the timer for the page that is the oldest. The lock is held.
+// watch sets the timer for the oldest state. The caller holds mu.
 func (p *PageStates) watch() {
 	if p.stop != nil || p.done || len(p.kept) == 0 {
 		return
@@ -51,7 +52,7 @@ func (p *PageStates) watch() {
 	p.stop = ttl.AfterFunc(p.wall, max(left, time.Millisecond), p.forgetOld)
 }
 
-// forgetOld forgets the pages that are too old.
+// forgetOld drops the states that are too old.
 func (p *PageStates) forgetOld() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,14 +76,14 @@ func (p *PageStates) Take(cursor string) *query.PageState {
 	return rows
 }
 
-// Has reports whether a page has left something to the one that a cursor begins.
+// Has reports whether a state is cached for the page that begins at a cursor.
 func (p *PageStates) Has(cursor string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.ContainsFunc(p.kept, func(p pageState) bool { return p.cursor == cursor })
 }
 
-// Close forgets all, for good.
+// Close drops all states and keeps no new ones.
 func (p *PageStates) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

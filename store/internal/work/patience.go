@@ -8,10 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Patience is the context that a write waits for its range with. It ends with that of its request, and when
-// somebody has waited with it for as long as a request may; a script after the other could hold the range for
-// ever. The time counts from the first wait, so that a write that finds its range free has no timer, and no
-// longer where the write has begun.
+// Patience is the context with which a write waits for its range. It ends with the context of its
+// request, and after Limit of waiting: a sequence of scripts of other requests could hold the range for
+// ever. The time counts from the first wait, so that a write whose range is free needs no timer. Once the
+// write has begun, the limit no longer applies.
 type Patience struct {
 	context.Context // of the request
 	Limit           time.Duration
@@ -24,8 +24,7 @@ type limitedWait struct {
 	cancel context.CancelFunc
 }
 
-// Done implements context.Context. The engine calls it where it has to wait, and nobody does so at the same
-// time.
+// Done implements context.Context. The engine calls it only when it has to wait, and never concurrently.
 func (p *Patience) Done() <-chan struct{} {
 	w := p.limited.Load()
 	if w == nil {

@@ -7,29 +7,29 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// Plans are the queries that a container has planned lately. A plan is good as long as the documents are
-// indexed in the same way, and serves any number of runs at once; so the pages of a query, and the same query
-// asked again, are not planned again. A query that has been planned for other values of its parameters, of
-// the same types, is planned as far as that depends on the values: see query.Plan.With. Which of its ways a
-// plan takes is decided by each run.
+// Plans caches the plans of a container's recent queries. A plan stays valid as long as the documents are
+// indexed in the same way, and may serve several runs at once. So the later pages of a query, and the
+// same query later on, need no planning. For a query that was planned with other parameter values of the
+// same types, only the part that depends on the values is planned: see query.Plan.With. Each run chooses
+// one of the plan's access paths.
 type Plans struct {
 	Latest *lru.Cache[planKey, *query.Plan]
 }
 
-// planKey is what a plan was made of.
+// planKey is what a plan depends on.
 type planKey struct {
 	terms      *index.Indexer
 	text       string
-	parameters string // with their values
-	types      string // or with the types of these: the plan is for the values of one that was asked
+	parameters string // the parameters with their values
+	types      string // or only with their types: then the plan was made for one query of these types
 }
 
 const (
-	maxPlans   = 128     // of a container
-	maxPlanned = 8 << 10 // bytes of text and parameters of a query whose plan is kept
+	maxPlans   = 128     // per container
+	maxPlanned = 8 << 10 // maximum bytes of text and parameters of a cached query
 )
 
-// NewPlans returns a cache without plans.
+// NewPlans returns an empty cache.
 func NewPlans() Plans {
 	lately, err := lru.New[planKey, *query.Plan](maxPlans)
 	if err != nil {
@@ -38,7 +38,7 @@ func NewPlans() Plans {
 	return Plans{lately}
 }
 
-// Plan prepares a query for a container that is indexed in one way.
+// Plan returns the plan of a query for a container that is indexed by terms.
 func (p Plans) Plan(text string, params []query.Parameter, terms *index.Indexer,
 	info func() query.Info) (*query.Plan, error) {
 	values, types := parameterKeys(params)
@@ -67,7 +67,7 @@ func (p Plans) Plan(text string, params []query.Parameter, terms *index.Indexer,
 	return plan, nil
 }
 
-// parameterKeys writes parameters with their values, and with the types of these.
+// parameterKeys encodes parameters with their values, and with the types of their values.
 func parameterKeys(list []query.Parameter) (values, types string) {
 	if len(list) == 0 {
 		return "", ""

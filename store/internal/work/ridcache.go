@@ -5,19 +5,20 @@ import (
 	"sync"
 )
 
-// ridCache remembers the rids of point keys, so that a repeated point read is one look-up in the engine
-// instead of two. It is a table without chains: a key has one place, and whoever comes last has it.
+// RIDCache caches the rids of point keys, so that a repeated point read needs one look-up in the engine
+// instead of two. It is a hash table without chains: each key has one place, and a new entry replaces the
+// old one.
 //
-// A wrong answer is impossible by what a rid is: the item that a rid names has one partition key for ever,
-// and an item that has ever had another id says so in its header. So an entry that has gone stale names an
-// item that is gone, or one whose id the reader looks at, and then goes the long way. Keys are compared by
-// 128 bits of two seeded hashes.
+// A stale entry cannot cause a wrong answer. The partition key of the item that a rid names never
+// changes, and the header of an item that has ever had another id says so. A stale entry therefore names
+// an item that is gone, or an item whose id the reader compares; the reader then looks up the point key.
+// Keys are compared by 128 bits of two seeded hashes.
 type RIDCache struct {
 	seeds   [2]maphash.Seed
 	stripes [RIDStripes]ridStripe
 }
 
-// The size of a cache: RIDStripes parts with a lock each, of RIDPerStripe entries.
+// The size of a cache: RIDStripes stripes, each with its own lock and RIDPerStripe entries.
 const (
 	RIDStripes   = 64
 	RIDPerStripe = 1024
@@ -25,12 +26,12 @@ const (
 
 type ridStripe struct {
 	sync.Mutex
-	slots *[RIDPerStripe]ridSlotEntry // made at the first put
+	slots *[RIDPerStripe]ridSlotEntry // allocated at the first Put
 }
 
 type ridSlotEntry struct{ a, b, rid uint64 }
 
-// Seed makes the cache ready; it comes before all other calls.
+// Seed initialises the cache. It must be called before all other methods.
 func (c *RIDCache) Seed() { c.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} }
 
 func (c *RIDCache) place(point []byte) (s *ridStripe, i int, a, b uint64) {
@@ -38,7 +39,7 @@ func (c *RIDCache) place(point []byte) (s *ridStripe, i int, a, b uint64) {
 	return &c.stripes[a%RIDStripes], int(a / RIDStripes % RIDPerStripe), a, b
 }
 
-// Get returns the rid last seen under a point key, or 0.
+// Get returns the last rid stored for a point key, or 0.
 func (c *RIDCache) Get(point []byte) uint64 {
 	s, i, a, b := c.place(point)
 	s.Lock()
@@ -49,7 +50,7 @@ func (c *RIDCache) Get(point []byte) uint64 {
 	return s.slots[i].rid
 }
 
-// Put remembers the rid of a point key.
+// Put stores the rid of a point key.
 func (c *RIDCache) Put(point []byte, rid uint64) {
 	s, i, a, b := c.place(point)
 	s.Lock()

@@ -8,25 +8,25 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// watchEvery is how many steps of a walk are made between two looks at the context and at the time.
+// watchEvery is the number of steps of a scan between two checks of the context and the time.
 const watchEvery = 256
 
-// Stopwatch bounds what walks over data: it ends with the context of who waits for it, and with the time that
-// it has. All readers of a view tell it of each step; there is no other way to a view than viewUnder.
+// Stopwatch limits scans over data: a scan ends with the context of its caller and at its time limit. All
+// iterators of a view count their steps on it. ViewUnder is the only way to open such a view.
 type Stopwatch struct {
 	Ctx     context.Context
-	Elapsed func() time.Duration // real time since the walk began; nil: the context alone ends it
-	Limit   time.Duration        // of elapsed, beyond which the walk fails; 0: none
-	Budget  time.Duration        // of elapsed, beyond which a walk that can be resumed ends; 0: none
-	n       int64                // steps
-	Late    bool                 // the budget is used up
-	err     error                // what has ended the walk
+	Elapsed func() time.Duration // real time since the scan began; nil: only the context ends it
+	Limit   time.Duration        // elapsed time after which the scan fails; 0: none
+	Budget  time.Duration        // elapsed time after which a resumable scan ends; 0: none
+	n       int64                // number of steps so far
+	Late    bool                 // Budget is used up
+	err     error                // why the scan has ended
 }
 
-// LookBudget is how long a look over a container may take, in real time.
+// LookBudget is the time limit of an inspection of a container, in real time.
 const LookBudget = time.Second
 
-// step counts a step. It is false where the walk has to fail with err.
+// step counts a step. It returns false if the scan must fail with err.
 func (w *Stopwatch) step() bool {
 	if w.n++; w.n%watchEvery == 0 && w.err == nil {
 		w.Check()
@@ -34,7 +34,7 @@ func (w *Stopwatch) step() bool {
 	return w.err == nil
 }
 
-// Check looks at the context and at the time.
+// Check checks the context and the time.
 func (w *Stopwatch) Check() {
 	if w.err = w.Ctx.Err(); w.err != nil || w.Elapsed == nil {
 		return
@@ -46,15 +46,16 @@ func (w *Stopwatch) Check() {
 	}
 }
 
-// More counts a step of a walk that may end early, and reports whether there is time for it.
+// More counts a step of a scan that may end early. It reports whether there is time for the step.
 func (w *Stopwatch) More() bool { return w.step() && !w.Late }
 
-// ViewUnder runs fn over one snapshot of an engine. Its walks end with the stopwatch.
+// ViewUnder runs fn over one snapshot of an engine. The scans of fn end with the stopwatch.
 func ViewUnder(w *Stopwatch, eng engine.Engine, fn func(engine.Reader) error) error {
 	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(Watched{r, w}) })
 }
 
-// Watched is a reader whose walks end with a stopwatch. The error is that of Close, as that of the disk is.
+// Watched is a reader whose scans end with a stopwatch. Close of an iterator returns the stopwatch's
+// error.
 type Watched struct {
 	engine.Reader
 	watch *Stopwatch

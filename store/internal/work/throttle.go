@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// A throughput is a budget of request units that refills by the second: at most one second's worth is saved
-// up. What a request costs is known only when it has run, so the budget may be overdrawn by one request;
-// until it is balanced again the next ones are refused, as Cosmos DB does. Whoever serves strangers asks
-// Admit before a request and tells Spend after it; a program that embeds the store is not throttled.
+// A throughput is a budget of request units that refills every second. At most one second's worth is
+// saved up. The cost of a request is known only after it has run, so one request may overdraw the budget.
+// As in Cosmos DB, requests are then refused until the budget is positive again. A server calls Admit
+// before each request and Spend after it. A program that embeds the store is not throttled.
 
-// RequestBudget is what is left of a throughput. The zero RequestBudget is full.
+// RequestBudget is the remaining budget of a throughput. The zero RequestBudget is full.
 type RequestBudget struct {
 	mu    sync.Mutex
 	spent float64   // RU that have not been refilled yet
-	at    time.Time // of the last refill
+	at    time.Time // time of the last refill
 }
 
-// refill gives back what has come in since the last time. The caller holds mu.
+// refill adds the units of the time since the last refill. The caller holds mu.
 func (b *RequestBudget) refill(now time.Time, perSecond int) {
 	if passed := now.Sub(b.at); passed > 0 {
 		b.spent = max(0, b.spent-passed.Seconds()*float64(perSecond))
@@ -26,7 +26,7 @@ func (b *RequestBudget) refill(now time.Time, perSecond int) {
 	}
 }
 
-// Wait is how long it takes until the next request may run; 0 where it may now.
+// Wait returns the time until the next request may run, or 0 if it may run now.
 func (b *RequestBudget) Wait(now time.Time, perSecond int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,7 +38,7 @@ func (b *RequestBudget) Wait(now time.Time, perSecond int) time.Duration {
 	return time.Duration(math.Ceil(over/float64(perSecond)*1000)) * time.Millisecond
 }
 
-// Spend takes a charge out of the budget, at a refill of perSecond.
+// Spend subtracts a charge from the budget, which refills by perSecond.
 func (b *RequestBudget) Spend(now time.Time, perSecond int, charge float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
