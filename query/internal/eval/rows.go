@@ -13,8 +13,8 @@ type Rowset struct {
 	Clauses []clause
 	Project writer
 	Value   Valuer // Write as a Valuer
-	// Rows whose value is undefined are kept, since they are objects. With SELECT VALUE and SELECT * they are
-	// dropped instead.
+	// keepsAll is set for a select list: its rows are objects, and none is dropped. With SELECT VALUE and
+	// SELECT * a row whose value is undefined is dropped.
 	keepsAll bool
 	GroupBy  []Valuer
 	firstKey int    // number of the first key of GROUP BY

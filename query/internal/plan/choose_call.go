@@ -66,7 +66,7 @@ func (p *Planner) called(e *syntax.Call) *Constraint {
 		return lang.Undefined
 	}
 	second := constant(1)
-	if len(e.Args) == 3 && !jsondoc.Equal(constant(2), jsondoc.BoolValue(false)) { // ignoring case, or a partial match
+	if len(e.Args) == 3 && !jsondoc.Equal(constant(2), jsondoc.BoolValue(false)) { // ignores case or partial
 		second = lang.Undefined
 	}
 	switch fn.Name {
