@@ -104,7 +104,7 @@ func appendNumberText(dst []byte, v jsondoc.Value) []byte {
 	mantissa, exponent, _ := bytes.Cut(strconv.AppendFloat(buf[:0], f, 'e', digits-1, 64), []byte("e"))
 	mantissa = bytes.TrimRight(bytes.TrimRight(mantissa, "0"), ".")
 	if e, err := strconv.Atoi(string(exponent)); err == nil && -4 <= e && e < 17 {
-		decimals := max(len(bytes.Trim(mantissa, "-"))-2, 0) - e // digits of the mantissa behind the point, less e
+		decimals := max(len(bytes.Trim(mantissa, "-"))-2, 0) - e // of the mantissa behind its point
 		return strconv.AppendFloat(dst, f, 'f', max(decimals, 0), 64)
 	}
 	return append(append(append(dst, mantissa...), 'e'), exponent...)

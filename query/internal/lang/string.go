@@ -186,7 +186,7 @@ func fnIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
 }
 
 // fnLastIndexOf finds the last occurrence that ends at or before the character of the third argument, which
-// may be one behind the last. An occurrence must end before the last character.
+// may be one behind the last character. An empty string is found at the last character at the latest.
 func fnLastIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.String, args[:2]...) {
 		return Undefined
