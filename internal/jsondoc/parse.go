@@ -93,7 +93,7 @@ func parse(raw []byte, lim Limits) (Parsed, error) {
 		return Parsed{}, err
 	}
 	if k := kindAt[p.peek()]; k != Object {
-		p.keep, p.mark = true, p.pos // copy from here on
+		p.keep, p.mark = true, p.pos // accept what Compact accepts
 		err := p.value()
 		if err == nil {
 			err = p.end()

@@ -125,7 +125,8 @@ func (w *walker) skipTo(i int, sep byte) int {
 // keyIs reports whether a key, with its escapes, means name.
 func keyIs(key, name string) bool {
 	if len(key) == len(name) && key == name {
-		// The key can have no escape: a backslash in it would stand for itself, which JSON writes as two.
+		// An escape in key cannot be overlooked here: a backslash that stands for itself is written as two in
+		// JSON.
 		return strings.IndexByte(name, '\\') < 0
 	}
 	if len(key) <= len(name) || strings.IndexByte(key, '\\') < 0 {

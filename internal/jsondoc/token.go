@@ -152,7 +152,7 @@ func (p *parser) literal(word string) error {
 	return nil
 }
 
-// expected returns the error that what is missing at pos.
+// expected returns the syntax error that says what was expected at pos.
 func (p *parser) expected(what string) error {
 	if p.pos >= len(p.src) {
 		return p.fail(p.pos, "the text ends where "+what+" should be")

@@ -248,7 +248,7 @@ func (v Value) Get(p Path) Value {
 	return getText(v.text, p)
 }
 
-// Member returns the value of the member with a name, or undefined if there is none or v is not an object.
+// Member returns the value of the member called name, or undefined if there is none or v is not an object.
 func (v Value) Member(name string) Value {
 	if v.kind != Object {
 		return Value{}

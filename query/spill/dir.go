@@ -40,8 +40,8 @@ type Dir struct {
 }
 
 // Open creates a folder, if it does not exist, and removes the files that an earlier process has left in it.
-// Two processes must not use the same folder at the same time. All its files together use at most most bytes.
-// The error is that of the system.
+// Two processes must not use the same folder at the same time. most is the limit in bytes of all its files
+// together. The error is that of the system.
 func Open(path string, most int64) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err

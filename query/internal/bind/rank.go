@@ -96,7 +96,7 @@ func lastWord(text []rune, word string) int {
 	return -1
 }
 
-// rankFunction returns the registered name of a function that may stand in ORDER BY RANK, or "".
+// rankFunction returns the registered name of a function that is allowed in ORDER BY RANK, or "".
 func (b *Binder) rankFunction(e syntax.Expr) string {
 	c, ok := e.(*syntax.Call)
 	if !ok || c.UDF {

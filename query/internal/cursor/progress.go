@@ -81,8 +81,8 @@ func (p Progress) At(s Span) (rid uint64, rows int, left bool) {
 	return 0, 0, true
 }
 
-// Reach returns the progress of a walk that has advanced from p to the document rid of the i-th span and has
-// returned that many of the document's rows; 0: all.
+// Reach returns the progress of a walk that has advanced from p to the document rid of the i-th span. rows is
+// the number of the document's rows that have been returned; 0: all.
 func (p Progress) Reach(spans []Span, i int, rid uint64, rows int) Progress {
 	next := Begin(spans)
 	if i > 0 {

@@ -171,7 +171,8 @@ func (c *Compiler) between(e *syntax.Between) Decider {
 	}
 }
 
-// ManyIn is the number of constants from which IN looks them up instead of comparing with each.
+// ManyIn is the number of constants from which on IN looks a value up in a set instead of comparing it with
+// each.
 const ManyIn = 8
 
 func (c *Compiler) in(e *syntax.In) Decider {

@@ -206,7 +206,7 @@ func emitDefined(v jsondoc.Value, fn func(jsondoc.Value) bool) bool {
 // SetEntry is the approximate size of a member of a set in bytes, without its text.
 const SetEntry = 64
 
-// Values calls fn for the value of each row of a subquery, until fn returns false.
+// values calls fn for the value of each row of a subquery, until fn returns false.
 func (rs *Rowset) values(f *Frame, fn func(jsondoc.Value) bool) bool {
 	held := 0
 	more := rs.collect(f, &held, func(row func() bool) bool { return !rs.Admits(f) || rs.Each(f, 0, row) },

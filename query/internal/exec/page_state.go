@@ -53,8 +53,9 @@ func (x *Execution) recall() {
 	x.Run.Use(x.past.Size(), "DISTINCT")
 }
 
-// firstTime calls row for a row of a DISTINCT that has not been returned before. Old rows come from documents
-// that earlier pages have passed, and are only recorded. It returns false if the page has ended.
+// firstTime calls row for a row of a DISTINCT that has not been returned before. If old is set, the row comes
+// from a document that earlier pages have passed, and is only recorded. firstTime returns false if the page
+// has ended.
 func (x *Execution) firstTime(old bool, row func() bool) bool {
 	sum := x.past.Sum(x.out)
 	given, err := x.past.Has(sum)

@@ -26,8 +26,8 @@ func (x *Execution) leftOrder(src source.Source, source int) *batch {
 	return b
 }
 
-// many reports whether all documents should be sorted at once: if earlier pages have read this source, or if
-// more documents are needed than can be held, unless only the last few are left.
+// many reports whether all documents should be sorted at once: if the source has been read before, by this
+// page or an earlier one, and the query needs more documents than a page or a batch holds.
 func (b *batch) many() bool {
 	x := b.x
 	if !b.whole || x.Run.Env.Temp == nil || !b.begun && !x.from.Begun {

@@ -139,7 +139,7 @@ type FilterNode struct {
 	OfItems bool
 }
 
-// RowsNode counts the rows that documents make.
+// RowsNode counts the rows that are made from documents.
 type RowsNode struct{}
 
 // String implements node.

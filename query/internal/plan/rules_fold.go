@@ -222,8 +222,8 @@ func (p *Planner) pure(c *syntax.Call) bool {
 	return !c.UDF && ok && !f.Volatile && f.Class == lang.ClassScalar && f.Fn != nil
 }
 
-// constant evaluates an expression without names. An expression that is too expensive to evaluate before the
-// query runs is left as it is, since a run has a time limit.
+// constant evaluates an expression without names. It returns an expression that is too expensive to evaluate
+// before the query runs unchanged; a run has its own time limit.
 func (p *Planner) constant(e syntax.Expr) syntax.Expr {
 	f := eval.NewFrame(eval.NewRun(context.Background(), eval.Layout{Planar: p.Info.Geometry}, eval.Env{}),
 		eval.Layout{})
