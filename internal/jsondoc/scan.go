@@ -125,8 +125,7 @@ func (w *walker) skipTo(i int, sep byte) int {
 // keyIs reports whether a key, with its escapes, means name.
 func keyIs(key, name string) bool {
 	if len(key) == len(name) && key == name {
-		// An escape in key cannot be overlooked here: a backslash that stands for itself is written as two in
-		// JSON.
+		// The texts are equal. So key means name, unless it contains a backslash: that begins an escape.
 		return strings.IndexByte(name, '\\') < 0
 	}
 	if len(key) <= len(name) || strings.IndexByte(key, '\\') < 0 {
