@@ -6,7 +6,7 @@ import (
 )
 
 // Columns returns the names of a query's columns in the order of its select list, as Cosmos DB names them. It
-// is nil where the documents decide, as for SELECT *, and for a text that is no query.
+// returns nil if the columns depend on the documents, as for SELECT *, and if the text is not a valid query.
 func Columns(text string) []string {
 	q, err := syntax.Parse(text)
 	if err != nil {

@@ -23,7 +23,7 @@ type (
 )
 
 const (
-	// Unplaced is the style of errors without places.
+	// Unplaced is the style of errors without positions.
 	Unplaced = fault.Unplaced
 )
 
@@ -46,13 +46,13 @@ type (
 	Versioned   = source.Versioned
 )
 
-// The error of a regular expression that takes too long.
+// The error of a regular expression that exceeds its time limit.
 type (
 	MatchError = lang.MatchError
 )
 
 const (
-	// DefaultLimit is how long a run may take where Env.Limit does not say.
+	// DefaultLimit is the time limit of a run if Env.Limit is not set.
 	DefaultLimit = lang.DefaultLimit
 )
 
@@ -69,7 +69,7 @@ type (
 	Parameter = bind.Parameter
 )
 
-// The surroundings of a run, and what rows are ordered by.
+// The environment of a run, and the values that rows are ordered by.
 type (
 	Env        = eval.Env
 	OrderValue = eval.OrderValue
@@ -93,7 +93,7 @@ type (
 )
 
 const (
-	// DefaultBudget is how long a page takes at most where RunOptions.Budget does not say.
+	// DefaultBudget is the time limit of a page if RunOptions.Budget is not set.
 	DefaultBudget = exec.DefaultBudget
 )
 

@@ -6,18 +6,20 @@ import (
 	"strings"
 )
 
-// Compare returns -1, 0 or 1 as a is before b, equal to it or behind it in Cosmos DB's order, which is total:
+// Compare returns -1, 0 or 1 if a is less than, equal to or greater than b in Cosmos DB's order, which is
+// total:
 //
 //   - kinds in the order of their constants, undefined first
 //   - false before true
-//   - numbers as doubles, so that 1 and 1.0 are equal, and -0 and 0; NaN is equal to itself and before all others
-//   - strings by their UTF-8 bytes with escapes resolved, which is by code point. Cosmos DB keeps strings as UTF-8 in
-//     its index, so this is the order in which the service returns them. (UTF-16 units, which JavaScript and .NET
-//     compare, order the characters from U+E000 to U+FFFF behind the emoji instead of before.) No language's
-//     rules apply, and letters of different case are different.
-//   - arrays element by element; if one is the beginning of the other, it is the lesser
-//   - objects as if they were arrays of their names and values, sorted by name. The service does not define an order of
-//     objects; this one makes the order of members irrelevant.
+//   - numbers as doubles, so that 1 and 1.0 are equal, and -0 and 0; NaN is equal to itself and less than all
+//     other numbers
+//   - strings by their UTF-8 bytes with escapes resolved, which is by code point. Cosmos DB keeps strings as
+//     UTF-8 in its index, so this is the order in which the service returns them. (UTF-16 units, which
+//     JavaScript and .NET compare, order the characters from U+E000 to U+FFFF behind the emoji instead of
+//     before.) The order does not depend on a language, and letters of different case are different.
+//   - arrays element by element; if one is a prefix of the other, it is less
+//   - objects like arrays of their names and values, sorted by name. The service does not define an order of
+//     objects; in this one the order of members does not matter.
 func Compare(a, b Value) int {
 	switch {
 	case a.kind != b.kind:
@@ -43,8 +45,8 @@ func Compare(a, b Value) int {
 	return 0
 }
 
-// Equal reports whether Compare finds no difference: values of the same kind with the same content, however
-// either is spelled.
+// Equal reports whether Compare returns 0: the values have the same kind and the same content, whatever their
+// spelling.
 func Equal(a, b Value) bool { return Compare(a, b) == 0 }
 
 func compareArrays(a, b Value) int {
@@ -76,7 +78,7 @@ func compareObjects(a, b Value) int {
 	})
 }
 
-// property is a member of an object, its name unescaped.
+// property is a member of an object, with its unescaped name.
 type property struct {
 	name  string
 	value Value

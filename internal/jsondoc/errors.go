@@ -2,21 +2,21 @@ package jsondoc
 
 import "fmt"
 
-// SyntaxError reports where text stops being JSON, encoded in UTF-8.
+// SyntaxError reports where text is not valid JSON in UTF-8.
 type SyntaxError struct {
 	Offset int    // in bytes, from 0
 	Line   int    // from 1
 	Col    int    // in characters, from 1
-	Reason string // what is wrong there, for people
+	Reason string // description of the error
 }
 
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("invalid JSON at line %d, column %d: %s", e.Line, e.Col, e.Reason)
 }
 
-// DuplicateError reports an object in which one name occurs twice. Names are compared by what they mean: "a"
-// and "\u0061" are the same name. Readers of such an object would not agree on its value. Only Valid refuses
-// it.
+// DuplicateError reports an object in which a name occurs twice. Names are compared unescaped: "a" and
+// "\u0061" are the same name. Readers of such an object may disagree on its value. Only Valid returns this
+// error.
 type DuplicateError struct {
 	Name   string // unescaped
 	Offset int    // in bytes from 0, of the second occurrence
@@ -37,8 +37,8 @@ func (e *DepthError) Error() string {
 
 // SizeError reports text that is too long.
 type SizeError struct {
-	// Size is in bytes: of the text as it would be stored or, where the input is refused without a look at it
-	// because it is over twice the limit, of the input.
+	// Size is in bytes. It is the size of the text as it would be stored or, if the input exceeds twice the
+	// limit and is refused unread, the size of the input.
 	Size int
 	Max  int // bytes allowed
 }
@@ -47,20 +47,20 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%d bytes of JSON are more than the %d allowed", e.Size, e.Max)
 }
 
-// NotObjectError reports valid JSON that is not an object where only an object can be stored.
+// NotObjectError reports valid JSON that is not an object in a place where an object is required.
 type NotObjectError struct {
-	Kind Kind // what it is instead
+	Kind Kind // the actual kind
 }
 
 func (e *NotObjectError) Error() string {
 	return fmt.Sprintf("a document must be a JSON object, not %s", e.Kind.article())
 }
 
-// PathError reports a property path that cannot be understood.
+// PathError reports an invalid property path.
 type PathError struct {
 	Path   string
 	Offset int    // in bytes, from 0
-	Reason string // what is wrong there, for people
+	Reason string // description of the error
 }
 
 func (e *PathError) Error() string {
@@ -69,8 +69,8 @@ func (e *PathError) Error() string {
 
 // EncodingError reports bytes that AppendOrdered or AppendEscaped cannot have written.
 type EncodingError struct {
-	Left   int    // bytes from where it is wrong to the end of the input
-	Reason string // what is wrong there, for people
+	Left   int    // number of bytes from the error to the end of the input
+	Reason string // description of the error
 }
 
 func (e *EncodingError) Error() string {

@@ -12,14 +12,14 @@ import (
 // Hash is a hash of 128 bits: MurmurHash3 x64-128, in its two halves.
 type Hash struct{ Low, High uint64 }
 
-// AppendTo appends the 16 bytes of the hash in the order in which Cosmos DB compares hashes: each half begins
-// with its lowest byte.
+// AppendTo appends the 16 bytes of the hash in the order in which Cosmos DB compares hashes: each half is
+// little-endian.
 func (h Hash) AppendTo(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, h.Low), h.High)
 }
 
-// The seeds of HashOf for each kind, and for the place of a value in an array and the name of a member. They
-// are those of DistinctHash in the public source of the SDK for .NET.
+// The seeds of HashOf for each kind, and for the index of an array element and the name of a member. They are
+// those of DistinctHash in the public source of the SDK for .NET.
 var (
 	rootSeed   = Hash{0xbfc2359eafc0e2b7, 0x8846e00284c4cf1f}
 	nullSeed   = Hash{0x1380f68bb3b0cfe4, 0x156c918bf564ee48}
@@ -33,8 +33,8 @@ var (
 	memberSeed = Hash{0xc915dde058492a8a, 0x7c8be2eba72e4634}
 )
 
-// HashOf is the hash by which Cosmos DB and its SDK for .NET order arrays among themselves and objects among
-// themselves. Equal values have equal hashes. The hash of undefined is of no use.
+// HashOf returns the hash by which Cosmos DB and its SDK for .NET order arrays, and objects. Equal values
+// have equal hashes. The hash of undefined is not meaningful.
 func HashOf(v Value) Hash { return hashFrom(v, rootSeed) }
 
 func hashFrom(v Value, seed Hash) Hash {
@@ -73,20 +73,20 @@ func hashFrom(v Value, seed Hash) Hash {
 	return seed
 }
 
-// within is the hash of h with another one as the seed.
+// within returns the hash of h with seed as the seed.
 func (h Hash) within(seed Hash) Hash {
 	var b [16]byte
 	return Murmur128(h.AppendTo(b[:0]), seed)
 }
 
-// next is the number behind h.
+// next returns h + 1.
 func (h Hash) next() Hash {
 	low, carry := bits.Add64(h.Low, 1, 0)
 	return Hash{low, h.High + carry}
 }
 
-// wideNumber is a number as it is hashed: 8 bytes of a float, and where an integer needs more than its 53
-// bits, the next 10 bits at the top of 2 bytes.
+// wideNumber returns the bytes of a number that are hashed: the 8 bytes of a float and, if an integer needs
+// more than its 53 bits, 2 bytes with the next 10 bits at the top.
 func wideNumber(v Value) []byte {
 	f, extra := v.Num()+0, uint16(0) // -0 + 0 is 0
 	if n, err := strconv.ParseInt(v.text, 10, 64); err == nil && n != math.MinInt64 {

@@ -8,31 +8,31 @@ import (
 
 // Names that occur twice.
 //
-// The names of all objects that are open stand on one stack, those of the innermost on top. As long as an
-// object has few names, each new one is compared with those before it: a hash and seldom a text. From then on
-// names are only pushed, and when the object ends they are sorted and neighbours compared. So no object,
-// however chosen, costs more than n log n. The first names lie in an array inside the parser, which keeps the
-// usual document off the heap.
+// The names of all open objects are on one stack, those of the innermost object on top. While an object has
+// few names, each new name is compared with those before it: by hash, and seldom by text. Further names are
+// only pushed; when the object ends, they are sorted and neighbours are compared. So no object, however
+// chosen, costs more than n log n. The first names are in an array inside the parser, so that most documents
+// need no heap allocation for names.
 
-// fewNames is the number of names up to which an object is checked name by name.
+// fewNames is the number of names up to which each name of an object is compared with all others.
 const fewNames = 32
 
 // name is one name on the stack.
 type name struct {
 	at      int // offset of its opening quote in src
-	to      int // offset of the same in dst, where names may occur twice
-	from    int // where it is, in src or, if it had escapes, in arena
+	to      int // offset of the same in dst, if names may occur twice
+	from    int // offset of the name in src or, if it had escapes, in arena
 	len     int
 	hash    uint32
 	escaped bool
 }
 
-// nameStack holds names in few, until that is full, and then all of them in many.
+// nameStack holds names in few until that is full, and then all of them in many.
 type nameStack struct {
 	few   [fewNames]name
-	used  int // of few
+	used  int // number of names in few
 	many  []name
-	arena []byte // names that had escapes, resolved
+	arena []byte // unescaped names
 }
 
 func (s *nameStack) len() int {
@@ -42,7 +42,7 @@ func (s *nameStack) len() int {
 	return s.used
 }
 
-// above returns the names from base up.
+// above returns the names from index base on.
 func (s *nameStack) above(base int) []name {
 	if s.many != nil {
 		return s.many[base:]
@@ -77,8 +77,8 @@ func (p *parser) nameBytes(n *name) []byte {
 	return p.src[n.from : n.from+n.len]
 }
 
-// name reads the name of a member and its colon, up to the value, and pushes it. base is where the names of
-// this object begin on the stack.
+// name reads the name of a member and its colon, up to the value, and pushes it. base is the index of the
+// first name of this object on the stack.
 func (p *parser) name(base int) (name, error) {
 	n := name{at: p.pos, to: len(p.dst), from: p.pos + 1}
 	if p.peek() != '"' {
@@ -114,7 +114,7 @@ func (p *parser) name(base int) (name, error) {
 	return n, nil
 }
 
-// closeNames takes the names of an object that ends off the stack.
+// closeNames removes the names of an object from the stack when the object ends.
 func (p *parser) closeNames(base int) error {
 	own := p.names.above(base)
 	p.names.cut(base)
@@ -143,8 +143,9 @@ func (p *parser) closeNames(base int) error {
 	return p.duplicate(again)
 }
 
-// cutRepeated takes those of an object's members out of dst that another one of the same name follows. The
-// last member of all is never among them, so each ends where the next begins, and takes its comma with it.
+// cutRepeated removes from dst each member of an object that is followed by another one with the same name.
+// The last member is never removed, so each removed member ends at the beginning of the next and includes its
+// comma.
 func (p *parser) cutRepeated(own []name) {
 	order := make([]int, len(own))
 	for i := range order {
@@ -173,7 +174,7 @@ func (p *parser) cutRepeated(own []name) {
 	p.dst = p.dst[:end]
 }
 
-// compareNames puts equal names side by side; the order of others means nothing.
+// compareNames is an order in which equal names are adjacent; it is otherwise arbitrary.
 func (p *parser) compareNames(a, b *name) int {
 	if a.hash != b.hash {
 		return cmp.Compare(a.hash, b.hash)
@@ -185,7 +186,7 @@ func (p *parser) duplicate(n *name) error {
 	return &DuplicateError{Name: string(p.nameBytes(n)), Offset: n.at}
 }
 
-// hashName is FNV-1a. Names that are made to collide cost a comparison of texts and no more.
+// hashName is FNV-1a. Names with colliding hashes only cost a comparison of their texts.
 func hashName(b []byte) uint32 {
 	h := uint32(2166136261)
 	for _, c := range b {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// The ordered encoding of a value. It begins with a tag, so that kinds sort as they should:
+// The ordered encoding of a value. It begins with a tag, so that values sort by kind first:
 //
 //	undefined  10
 //	null       20
@@ -18,10 +18,10 @@ import (
 //	array      60 · its elements' encodings · 00
 //	object     70 · its members, sorted by name: the name's encoding as a string, the value's · … · 00
 //
-// Escaped text is the text with 00 FF for 00, so 00 01 can only be its end and sorts before whatever could
-// follow instead. For the same reason an array ends with 00, which is less than all tags: where one array is
-// the beginning of another, the shorter is the lesser. No encoding is the beginning of another value's, so
-// encodings can be strung together, and keys compare value by value.
+// Escaped text has 00 FF in place of each 00. So 00 01 can only be its end, and sorts before any continuation
+// of the text. An array ends with 00, which is less than all tags, for the same reason: if one array is a
+// prefix of another, it is less. No encoding is a prefix of another value's encoding, so encodings can be
+// concatenated, and such keys compare value by value.
 const (
 	tagUndefined = 0x10
 	tagNull      = 0x20
@@ -37,19 +37,18 @@ const (
 
 const signBit = 1 << 63
 
-// maxOrderedDepth is how deep DecodeOrdered follows arrays and objects, for the sake of the stack. It is far
-// beyond what documents can be.
+// maxOrderedDepth is how deep DecodeOrdered follows arrays and objects, to protect the stack. No document is
+// that deep.
 const maxOrderedDepth = 10_000
 
-// KindBounds returns the interval of first bytes, from low up to but not including high, that the ordered
-// encodings of all values of kind k begin with.
+// KindBounds returns the interval [low, high) of the first bytes of the ordered encodings of kind k.
 func KindBounds(k Kind) (low, high byte) {
 	low = tagUndefined + 0x10*byte(k)
 	return low, low + 0x10
 }
 
 // AppendOrdered appends an encoding of v whose bytes compare as the values do: bytes.Compare of the encodings
-// of a and b is Compare(a, b). It can be followed by anything; DecodeOrdered finds its end.
+// of a and b is Compare(a, b). Any bytes may follow the encoding; DecodeOrdered finds its end.
 func AppendOrdered(dst []byte, v Value) []byte {
 	switch v.kind {
 	case Null:
@@ -80,7 +79,7 @@ func AppendOrdered(dst []byte, v Value) []byte {
 	return append(dst, tagUndefined)
 }
 
-// orderedNaN stands for every NaN. Its sign bit is set, so that it comes before -Infinity.
+// orderedNaN encodes every NaN. Its sign bit is set, so that it sorts before -Infinity.
 const orderedNaN = 0xFFF8_0000_0000_0000
 
 func appendOrderedNumber(dst []byte, f float64) []byte {
@@ -100,8 +99,8 @@ func appendOrderedString(dst []byte, s string) []byte {
 	return appendEscaped(append(dst, tagString), s)
 }
 
-// AppendEscaped appends s so that it sorts as before and its end can be found: with 00 FF for each 00, and 00
-// 01 at the end.
+// AppendEscaped appends s in a form that has the same order and a detectable end: with 00 FF for each 00, and
+// 00 01 at the end.
 func AppendEscaped(dst []byte, s []byte) []byte { return appendEscaped(dst, viewOf(s)) }
 
 func appendEscaped(dst []byte, s string) []byte {
@@ -117,8 +116,8 @@ func appendEscaped(dst []byte, s string) []byte {
 	return append(dst, 0x00, 0x01)
 }
 
-// DecodeEscaped reads what AppendEscaped wrote and returns it with the bytes that follow. s may be a part of
-// b. The error is an *EncodingError.
+// DecodeEscaped decodes the result of AppendEscaped and returns it with the bytes that follow. s may be a
+// part of b. The error is an *EncodingError.
 func DecodeEscaped(b []byte) (s, rest []byte, err error) {
 	whole := true
 	for from := 0; ; {
@@ -142,8 +141,8 @@ func DecodeEscaped(b []byte) (s, rest []byte, err error) {
 	}
 }
 
-// DecodeOrdered reads a value that AppendOrdered wrote and returns it with the bytes that follow. The value
-// is equal to the one encoded; the spelling of numbers and strings and the order of members is not kept. It
+// DecodeOrdered decodes the result of AppendOrdered and returns it with the bytes that follow. The value is
+// equal to the encoded one; the spelling of numbers and strings and the order of members are not kept. It
 // shares no memory with b. The error is an *EncodingError, for bytes that AppendOrdered never writes and for
 // nesting beyond 10,000 levels.
 func DecodeOrdered(b []byte) (v Value, rest []byte, err error) {
@@ -157,7 +156,7 @@ func DecodeOrdered(b []byte) (v Value, rest []byte, err error) {
 	return decodeScalar(b)
 }
 
-// decodeScalar is DecodeOrdered for all but arrays and objects.
+// decodeScalar is DecodeOrdered for all values except arrays and objects.
 func decodeScalar(b []byte) (v Value, rest []byte, err error) {
 	if len(b) == 0 {
 		return Value{}, b, &EncodingError{0, "a value is missing"}
@@ -237,7 +236,7 @@ func appendDecodedArray(dst, b []byte, depth int) (text, rest []byte, err error)
 
 func appendDecodedObject(dst, b []byte, depth int) (text, rest []byte, err error) {
 	dst = append(dst, '{')
-	var last []byte // the encoded name before
+	var last []byte // the previous encoded name
 	for len(b) == 0 || b[0] != endNested {
 		name, rest, err := decodeScalar(b)
 		if err != nil {

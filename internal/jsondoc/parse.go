@@ -6,16 +6,16 @@ import (
 	"math"
 )
 
-// The limits of Cosmos DB, which hold where no others are given.
+// The limits of Cosmos DB, which are the defaults.
 const (
 	DefaultMaxBytes = 2 << 20
 	DefaultMaxDepth = 128
 )
 
-// Limits bound a document. A field that is zero stands for the default.
+// Limits holds the limits of a document. A zero field stands for its default.
 type Limits struct {
-	MaxBytes int // of the compact text, in bytes
-	MaxDepth int // of arrays and objects inside each other; the outermost counts as one
+	MaxBytes int // size of the compact text in bytes
+	MaxDepth int // nested arrays and objects; the outermost counts as one
 }
 
 func (l Limits) withDefaults() Limits {
@@ -28,30 +28,30 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Parsed is a document that was accepted, ready to be stored. It shares no memory with the text it was parsed
-// from; its fields share memory with each other.
+// Parsed is an accepted document, ready to be stored. It shares no memory with the text it was parsed from;
+// its fields share memory with each other.
 type Parsed struct {
 	// Body is the text of the object without blanks and without the system properties at its top level.
-	// Members keep their order, names and strings their spelling but for control characters, which are
-	// escaped; numbers are in their shortest spelling, and no name is there twice.
+	// Members keep their order. Names and strings keep their spelling, except that control characters are
+	// escaped. Numbers are in their shortest spelling. No name occurs twice in an object.
 	Body []byte
-	// ID is the value of the top-level "id", of whatever kind, or undefined.
+	// ID is the value of the top-level "id", of any kind, or undefined.
 	ID Value
-	// TTL is the text of the value of the top-level "ttl", whatever it is, or nil where there is none.
+	// TTL is the text of the value of the top-level "ttl", of any kind, or nil if there is none.
 	TTL []byte
 }
 
-// Parse checks that raw is one JSON object that can be stored and returns it in the form in which it is.
-// System properties (_rid, _self, _etag, _ts, _attachments, _lsn) at the top level are dropped, since clients
-// send back the documents that they have read; Cosmos DB ignores them too. Checked are the grammar of RFC
-// 8259, UTF-8 without a byte order mark, that numbers are finite as doubles, and the limits.
+// Parse checks that raw is one JSON object that can be stored, and returns it in the form in which it is
+// stored. System properties (_rid, _self, _etag, _ts, _attachments, _lsn) at the top level are dropped, since
+// clients send back documents that they have read; Cosmos DB ignores them too. Parse checks the grammar of
+// RFC 8259, UTF-8 without a byte order mark, that numbers are finite as doubles, and the limits.
 //
-// Two things are taken that the RFC does not have or does not want, because Cosmos DB takes them: control
-// characters in strings, and a name that occurs twice in an object, of which the last member stays, in its
-// place.
+// It accepts two things that the RFC forbids or discourages, because Cosmos DB accepts them: control
+// characters in strings, and a name that occurs twice in an object. Of such members the last one is kept, in
+// its place.
 //
-// Errors are a *SyntaxError, *DepthError, *SizeError or, for another JSON value, *NotObjectError.
-// Input of more than twice the size limit is refused unread.
+// The error is a *SyntaxError, *DepthError, *SizeError or, for a JSON value that is not an object, a
+// *NotObjectError. Input of more than twice the size limit is refused unread.
 func Parse(raw []byte, lim Limits) (Parsed, error) {
 	out, err := parse(raw, lim)
 	if !isDuplicate(err) {
@@ -63,10 +63,10 @@ func Parse(raw []byte, lim Limits) (Parsed, error) {
 	return parse(raw, lim)
 }
 
-// Compact checks that raw is one JSON value that could be stored, of whatever kind, and returns its text as
-// Parse would keep it: without blanks and control characters, numbers in their shortest spelling, of members
-// with the same name the last. Nothing else is dropped. Errors are those of Parse, but for *NotObjectError.
-// The text shares no memory with raw.
+// Compact checks that raw is one JSON value that could be stored, of any kind, and returns its text in the
+// form of Parse: without blanks and control characters, with numbers in their shortest spelling, and only the
+// last of several members with the same name. Nothing else is dropped. Errors are those of Parse, except
+// *NotObjectError. The text shares no memory with raw.
 func Compact(raw []byte, lim Limits) ([]byte, error) {
 	out, err := compact(raw, lim)
 	if !isDuplicate(err) {
@@ -80,7 +80,7 @@ func Compact(raw []byte, lim Limits) ([]byte, error) {
 
 func isDuplicate(err error) bool {
 	if err == nil {
-		return false // without an allocation
+		return false // without allocation
 	}
 	var twice *DuplicateError
 	return errors.As(err, &twice)
@@ -93,7 +93,7 @@ func parse(raw []byte, lim Limits) (Parsed, error) {
 		return Parsed{}, err
 	}
 	if k := kindAt[p.peek()]; k != Object {
-		p.keep, p.mark = true, p.pos // to take what may be kept
+		p.keep, p.mark = true, p.pos // accept what Compact accepts
 		err := p.value()
 		if err == nil {
 			err = p.end()
@@ -117,8 +117,8 @@ func compact(raw []byte, lim Limits) ([]byte, error) {
 	return p.compact()
 }
 
-// unique is compact for a text in which names occur twice. Size is no matter: what is left of it is looked at
-// again.
+// unique is compact for a text in which names may occur twice. It does not check the size, which is checked
+// again for the remaining text.
 func unique(raw []byte, lim Limits) ([]byte, error) {
 	lim = lim.withDefaults()
 	lim.MaxBytes = math.MaxInt / 2
@@ -138,10 +138,10 @@ func (p *parser) compact() ([]byte, error) {
 	return p.dst, p.end()
 }
 
-// Valid checks that raw is one JSON value to the letter of RFC 8259, that its numbers are finite as doubles,
-// and that no name occurs twice in an object; that is a *DuplicateError. Other errors are those of Parse, but
-// for *NotObjectError. Its size is that of the compact text; nothing is dropped, so names that Parse takes
-// for system properties count.
+// Valid checks that raw is one JSON value that conforms strictly to RFC 8259, that its numbers are finite as
+// doubles, and that no name occurs twice in an object, which is a *DuplicateError. Other errors are those of
+// Parse, except *NotObjectError. The size is that of the compact text. Nothing is dropped, so system
+// properties count.
 func Valid(raw []byte, lim Limits) error {
 	p := parser{src: raw, lim: lim.withDefaults()}
 	if err := p.start(); err != nil {
@@ -155,9 +155,9 @@ func Valid(raw []byte, lim Limits) error {
 
 // parser reads src once, from left to right.
 //
-// Where keep is set it also copies what it reads to dst, and it copies late: src[mark:pos] is what has been
-// read and not been copied. Passing over blanks copies what was before them and puts the mark behind them, so
-// that compact text is copied in few large pieces.
+// If keep is set it also copies the input to dst, as late as possible: src[mark:pos] has been read and not
+// yet copied. When it skips blanks, it copies the bytes before them and sets mark behind them. So compact
+// text is copied in few large pieces.
 type parser struct {
 	src  []byte
 	pos  int
@@ -166,16 +166,16 @@ type parser struct {
 	dst  []byte
 	mark int
 
-	// unique is set, with keep, where names may occur twice: each member is copied when the next one begins,
-	// so that its place in dst is known and it can be cut out.
+	// unique is set, with keep, if names may occur twice: each member is copied before the next one begins,
+	// so that its position in dst is known and it can be removed.
 	unique bool
 
 	depth  int
-	blanks int // bytes
+	blanks int // in bytes
 	names  nameStack
 }
 
-// start passes over what may come before the value.
+// start skips what may precede the value.
 func (p *parser) start() error {
 	if n, limit := len(p.src), p.lim.MaxBytes; n-limit > limit {
 		return &SizeError{Size: n, Max: limit}
@@ -187,7 +187,7 @@ func (p *parser) start() error {
 	return nil
 }
 
-// end checks that nothing comes after the value, and its size.
+// end checks that nothing follows the value, and checks its size.
 func (p *parser) end() error {
 	p.skipBlanks()
 	if p.pos < len(p.src) {
@@ -203,7 +203,7 @@ func (p *parser) end() error {
 	return nil
 }
 
-// peek returns the next byte, or 0 at the end, which is valid nowhere that peek is used.
+// peek returns the next byte, or 0 at the end. 0 is never valid where peek is used.
 func (p *parser) peek() byte {
 	if p.pos < len(p.src) {
 		return p.src[p.pos]
@@ -224,7 +224,7 @@ func (p *parser) skipBlanks() {
 	p.pos, p.mark = i, i
 }
 
-// flush copies what has been read and not been copied.
+// flush copies the bytes that have been read and not yet copied.
 func (p *parser) flush() {
 	if p.keep {
 		p.dst = append(p.dst, p.src[p.mark:p.pos]...)
@@ -328,8 +328,8 @@ func (p *parser) object() error {
 	}
 }
 
-// document is object for the top level of a document: it leaves out system properties and notes id and ttl.
-// dst ends without a comma after each round, so that a member can be taken back by cutting it off.
+// document is object for the top level of a document: it leaves out system properties and records id and ttl.
+// dst ends without a comma after each round, so that a member can be removed by truncating dst.
 func (p *parser) document() (Parsed, error) {
 	var id, ttl span
 	if err := p.enter(); err != nil {
@@ -364,7 +364,7 @@ func (p *parser) document() (Parsed, error) {
 		switch p.peek() {
 		case ',':
 			p.pos++
-			p.mark = p.pos // the next round writes the comma, if it keeps its member
+			p.mark = p.pos // the next round writes the comma if it keeps its member
 			p.skipBlanks()
 		case '}':
 			more = false
@@ -377,7 +377,7 @@ func (p *parser) document() (Parsed, error) {
 	return Parsed{Body: p.dst, ID: Of(id.in(p.dst)), TTL: ttl.in(p.dst)}, p.closeNames(0)
 }
 
-// span is a piece of dst, which may still move; the empty span is none.
+// span is a part of dst, which may still be moved; an empty span is no part.
 type span struct{ from, to int }
 
 func (s span) in(b []byte) []byte {

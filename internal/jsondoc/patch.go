@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Patches change parts of a document: the six operations of Cosmos DB's partial document update, which are
-// those of RFC 6902 less test and copy, and with set and incr added. Paths are JSON pointers (RFC 6901).
+// Patches change parts of a document. They have the six operations of Cosmos DB's partial document update:
+// those of RFC 6902 without test and copy, plus set and incr. Paths are JSON pointers (RFC 6901).
 //
-// A patch is applied to the text of a document. Each operation finds the piece of text that it is about and
-// splices; the rest of the document keeps its spelling and its order, byte for byte.
+// A patch is applied to the text of a document. Each operation finds its part of the text and replaces it;
+// the rest of the document keeps its spelling and its order, byte for byte.
 
-// Patch is a list of changes to a document, in the order in which they are made. It is immutable; the zero
+// Patch is a list of changes to a document, in the order in which they are applied. It is immutable; the zero
 // Patch changes nothing.
 type Patch struct{ steps []patchStep }
 
@@ -20,7 +20,7 @@ type patchStep struct {
 	kind  patchKind
 	path  pointer
 	from  pointer // of a move
-	value string  // compact JSON: of add, set, replace and incr
+	value string  // compact JSON, for add, set, replace and incr
 }
 
 // pointer is a parsed JSON pointer.
@@ -40,15 +40,14 @@ const (
 	patchMove
 )
 
-// patchNames are the operations' names on the wire.
+// patchNames are the names of the operations in requests.
 var patchNames = [...]string{"add", "set", "replace", "remove", "incr", "move"}
 
-// Len is the number of operations.
+// Len returns the number of operations.
 func (p Patch) Len() int { return len(p.steps) }
 
-// Touches returns the number, from 1, of the first operation that may change the value at path: one that is
-// about that value, about something that it lies in, or about something inside it. It is 0 where there is
-// none.
+// Touches returns the number, from 1, of the first operation that may change the value at path: an operation
+// on that value, on a value that contains it, or on a value inside it. It returns 0 if there is none.
 func (p Patch) Touches(path Path) int {
 	for i, s := range p.steps {
 		if related(s.path.names, path.segments) || s.kind == patchMove &&
@@ -59,7 +58,7 @@ func (p Patch) Touches(path Path) int {
 	return 0
 }
 
-// related reports whether one of two paths is the beginning of the other.
+// related reports whether one of two paths is a prefix of the other.
 func related(a, b []string) bool {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
@@ -71,8 +70,8 @@ func related(a, b []string) bool {
 
 // PatchError reports that a patch is malformed, or which of its operations cannot be applied to the document.
 type PatchError struct {
-	Number int    // of the operation, from 1; 0 where the patch itself is malformed
-	Reason string // in the words of Cosmos DB, since clients look for them
+	Number int    // of the operation, from 1; 0 if the patch itself is malformed
+	Reason string // in the words of Cosmos DB, since clients search for them
 	Err    error  // the cause, may be nil
 }
 
@@ -86,14 +85,14 @@ func (e *PatchError) Error() string {
 // Unwrap returns the cause.
 func (e *PatchError) Unwrap() error { return e.Err }
 
-// MaxPatchOperations is how many operations one patch may have.
+// MaxPatchOperations is the maximum number of operations of a patch.
 const MaxPatchOperations = 10
 
-// ParsePatch reads a JSON array of operations, each
+// ParsePatch parses a JSON array of operations, each
 //
 //	{"op":"add"|"set"|"replace"|"remove"|"incr"|"move","path":"/a/0","value":...,"from":"/b"}
 //
-// A value that is left out is null, as Go's client means it; incr needs a number. The error is a *PatchError.
+// A missing value is null, since Go's client omits null; incr requires a number. The error is a *PatchError.
 func ParsePatch(raw []byte) (Patch, error) {
 	text, err := Compact(raw, Limits{MaxDepth: DefaultMaxDepth + 2}) // a value may be as deep as a document
 	if err != nil {
@@ -130,7 +129,7 @@ func badPatch(reason string, cause error) error {
 		Err: cause}
 }
 
-// stepError says what is wrong with one operation; a PatchError then reports which.
+// stepError describes the error of one operation; a PatchError adds its number.
 type stepError string
 
 func (e stepError) Error() string { return string(e) }
@@ -185,8 +184,8 @@ func describe(v Value) string {
 	return v.text
 }
 
-// maxIndexDigits is how many digits a name of digits alone may have: it is read as the index of an array,
-// too.
+// maxIndexDigits is the maximum length of a name that consists of digits only, since it is also parsed as the
+// index of an array.
 const maxIndexDigits = 19
 
 func parsePointer(field string, v Value) (p pointer, err error) {
@@ -213,7 +212,7 @@ func parsePointer(field string, v Value) (p pointer, err error) {
 	return p, nil
 }
 
-// unescapePointer resolves ~1, which is a slash, and ~0, which is a tilde.
+// unescapePointer resolves ~1 to a slash and ~0 to a tilde.
 func unescapePointer(name string) (string, bool) {
 	var b strings.Builder
 	for {

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Apply returns the document with all operations applied. body is the Body of a Parsed and stays as it is;
-// what is returned is compact JSON without duplicate names, but may be larger or deeper than a document can
-// be, and what it says may not be allowed: Parse it. The error is a *PatchError.
+// Apply returns the document with all operations applied. body is the Body of a Parsed and does not change.
+// The result is compact JSON without duplicate names, but it may exceed the limits of a document or have
+// invalid contents, so it must go through Parse. The error is a *PatchError.
 func (p Patch) Apply(body []byte) ([]byte, error) {
 	text := bytes.Clone(body)
 	for i := range p.steps {
@@ -44,7 +44,7 @@ func (s *patchStep) apply(text []byte) ([]byte, error) {
 	return s.change(text, at, value)
 }
 
-// change is one operation where it is known what it is about.
+// change applies one operation at the spot that its path leads to.
 func (s *patchStep) change(text []byte, at spot, value string) ([]byte, error) {
 	switch s.kind {
 	case patchReplace:
@@ -65,7 +65,7 @@ func (s *patchStep) change(text []byte, at spot, value string) ([]byte, error) {
 		}
 	default:
 		if at.found && at.array && s.kind != patchSet {
-			return splice(text, at.value, at.value, value+","), nil // the others move up
+			return splice(text, at.value, at.value, value+","), nil // the other elements move up
 		}
 	}
 	if at.found {
@@ -74,7 +74,7 @@ func (s *patchStep) change(text []byte, at spot, value string) ([]byte, error) {
 	return at.add(text, value), nil
 }
 
-// sum adds the operation's value to a number. Integers stay integers as long as 64 bits hold them.
+// sum adds the operation's value to a number. Integers stay integers as long as they fit into 64 bits.
 func (s *patchStep) sum(old string) (string, error) {
 	if kindAt[old[0]] != Number {
 		return "", patchFailed("Node(%.200s) is not a number.", s.path.text)
@@ -91,15 +91,15 @@ func (s *patchStep) sum(old string) (string, error) {
 	return string(appendNumber(nil, f+0)), nil
 }
 
-// spot is where in a text the last name of a pointer leads.
+// spot is the place in a text that the last name of a pointer leads to.
 type spot struct {
 	name  string
 	array bool // the name is an index, or "-"
-	found bool // there is such a member or element; else it would come at the end of its parent
-	begin int  // of the member with its name, or of the element
-	value int  // where the value begins
-	end   int  // behind the value; of one that is not found, where its parent's bracket closes
-	first bool // its parent is empty
+	found bool // the member or element exists; else it would be appended to its parent
+	begin int  // offset of the member with its name, or of the element
+	value int  // offset of the value
+	end   int  // end of the value; if it does not exist, offset of its parent's closing bracket
+	first bool // the parent is empty
 }
 
 // find follows a pointer through compact text.
@@ -123,11 +123,11 @@ func find(text []byte, p pointer, kind patchKind) (spot, error) {
 		}
 		from, to = at.value, at.end
 	}
-	return spot{}, noPath("", kind) // pointers have names
+	return spot{}, noPath("", kind) // cannot happen: pointers have names
 }
 
 // findChild looks for a member of an object or an element of an array, in its text; ok is false for any other
-// value. An element that is not there has the number of elements as its begin.
+// value. If an element does not exist, its begin is the number of elements.
 func findChild(text, name string) (at spot, ok bool) {
 	v := Value{text: text, kind: kindAt[text[0]]}
 	if v.kind != Object && v.kind != Array {
@@ -153,12 +153,12 @@ func findChild(text, name string) (at spot, ok bool) {
 	}
 	at.first, at.end = n == 0, len(text)-1
 	if index == n {
-		at.name = "-" // one behind the last: the same
+		at.name = "-" // the index behind the last element is the same as "-"
 	}
 	return at, true
 }
 
-// arrayIndex reads an index as RFC 6901 has it, without leading zeros; -1 where it is none.
+// arrayIndex parses an index according to RFC 6901, without leading zeros; -1 if it is invalid.
 func arrayIndex(name string) int {
 	n, err := strconv.Atoi(name)
 	if err != nil || strconv.Itoa(n) != name {
@@ -167,12 +167,12 @@ func arrayIndex(name string) int {
 	return n
 }
 
-// mayAppend reports whether an operation may put an element behind the last.
+// mayAppend reports whether an operation may append an element.
 func (at *spot) mayAppend(kind patchKind) bool {
 	return at.name == "-" && (kind == patchAdd || kind == patchSet || kind == patchMove)
 }
 
-// add puts a new member or element at the end of its parent.
+// add appends a new member or element to its parent.
 func (at *spot) add(text []byte, value string) []byte {
 	var piece []byte
 	if !at.first {
@@ -184,8 +184,8 @@ func (at *spot) add(text []byte, value string) []byte {
 	return splice(text, at.end, at.end, string(append(piece, value...)))
 }
 
-// remove takes a member or element away, with the comma that parts it from the next or, for the last, from
-// the one before.
+// remove removes a member or element, together with the comma behind it or, for the last one, the comma
+// before it.
 func (at *spot) remove(text []byte) []byte {
 	begin, end := at.begin, at.end
 	if text[end] == ',' {
@@ -196,7 +196,7 @@ func (at *spot) remove(text []byte) []byte {
 	return splice(text, begin, end, "")
 }
 
-// splice replaces text[from:to]. The text that is passed in must not be used any more.
+// splice replaces text[from:to]. The passed text must not be used afterwards.
 func splice(text []byte, from, to int, piece string) []byte {
 	grown := len(text) - (to - from) + len(piece)
 	if grown <= len(text) {
@@ -215,7 +215,7 @@ func absent(p pointer, what string) error {
 	return patchFailed("Node(%.200s) to be "+what+" is absent", p.text)
 }
 
-// noPath tells of a pointer that leads nowhere. name is the first that could not be found.
+// noPath returns the error for a pointer that leads nowhere. name is the first name that was not found.
 func noPath(name string, kind patchKind) error {
 	who := "Given"
 	if kind == patchAdd {

@@ -8,17 +8,18 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Path is a parsed property path: names that lead from an object to a value inside it. It is immutable and
-// cheap to copy. The zero Path has no names and leads to the object itself.
+// Path is a parsed property path: the names that lead from an object to a value inside it. It is immutable
+// and cheap to copy. The zero Path has no names and leads to the object itself.
 type Path struct {
 	segments []string
-	plain    string // the same for gjson, where gjson reads it as we mean it
+	plain    string // the path in gjson's syntax, if gjson reads it with the same meaning
 }
 
-// ParsePath parses a path as Cosmos DB's policies write it: /a/b, /"a-b"/c, /'a"b'. Names stand between
-// slashes. A name in quotes, double or single, may hold anything, with a backslash before such a quote and
-// before a backslash; a bare name may hold anything but / " * ? [ ] and does not begin with '. Wildcards and
-// array steps are the business of indexing policies and refused here. The error is a *PathError.
+// ParsePath parses a path in the syntax of Cosmos DB's policies: /a/b, /"a-b"/c, /'a"b'. Names are separated
+// by slashes. A name in double or single quotes may contain any characters, with a backslash before such a
+// quote and before a backslash. A bare name may contain any characters except / " * ? [ ] and must not begin
+// with '. Wildcards and array steps exist only in indexing policies and are refused here. The error is a
+// *PathError.
 func ParsePath(s string) (Path, error) {
 	if !utf8.ValidString(s) {
 		return Path{}, &PathError{s, 0, "it is not UTF-8"}
@@ -53,8 +54,8 @@ func ParsePath(s string) (Path, error) {
 	return PathOf(segments...), nil
 }
 
-// quotedName reads the name in quotes that begins at s[i] and returns it and the index behind it; or the
-// index of what is wrong and the reason.
+// quotedName reads the quoted name that begins at s[i] and returns it and the index behind it. If it is
+// invalid, end is the index of the error and reason its description.
 func quotedName(s string, i int) (name string, end int, reason string) {
 	var b strings.Builder
 	quote := s[i]
@@ -75,7 +76,7 @@ func quotedName(s string, i int) (name string, end int, reason string) {
 	return "", i, "the quotes are not closed"
 }
 
-// PathOf returns the path through these names.
+// PathOf returns the path of these names.
 func PathOf(segments ...string) Path {
 	p := Path{segments: slices.Clone(segments)}
 	for _, name := range segments {
@@ -87,9 +88,8 @@ func PathOf(segments ...string) Path {
 	return p
 }
 
-// gjsonAgrees reports whether gjson takes name for the name of a member and for nothing else. To gjson a
-// number is also an index of an array and punctuation has meanings; and it resolves a lone surrogate to
-// U+FFFD in a way of its own.
+// gjsonAgrees reports whether gjson reads name as the name of a member and as nothing else. gjson also reads
+// numbers as array indexes, gives meanings to punctuation, and resolves lone surrogates differently.
 func gjsonAgrees(name string) bool {
 	letters := false
 	for _, r := range name {
@@ -104,8 +104,8 @@ func gjsonAgrees(name string) bool {
 	return letters
 }
 
-// String returns the path in the form that ParsePath reads, with quotes around every name that is not made of
-// letters, digits and _ alone. Paths are the same where their strings are. It is "" for the zero Path.
+// String returns the path in the syntax of ParsePath, with quotes around every name that does not consist of
+// letters, digits and _ only. Paths are equal if their strings are. The zero Path gives "".
 func (p Path) String() string {
 	var b strings.Builder
 	for _, name := range p.segments {
@@ -140,14 +140,13 @@ func isBare(name string) bool {
 // Segments returns the names, in order. The slice must not be changed.
 func (p Path) Segments() []string { return p.segments }
 
-// Get returns the value at path p in the text of an object, or undefined where a name is missing or where
-// something other than an object is in the way: a path does not enter arrays.
+// Get returns the value at path p in the text of an object. It returns undefined if a name is missing or if
+// the path leads through something other than an object: a path does not enter arrays.
 func Get(raw []byte, p Path) Value {
 	return Of(raw).Get(p)
 }
 
-// getText is Get on the text of an object. gjson is the faster walker where it can be used, which is nearly
-// always.
+// getText is Get for a string. It uses gjson, which is faster, if the path allows it, as nearly all paths do.
 func getText(text string, p Path) Value {
 	if p.plain == "" {
 		return walkPath(text, p)
@@ -159,7 +158,7 @@ func getText(text string, p Path) Value {
 	return Value{text: found, kind: kindAt[found[0]]}
 }
 
-// walkPath is getText for any names.
+// walkPath is getText for paths of any names.
 func walkPath(text string, p Path) Value {
 	v := Value{text: text, kind: Object}
 	for _, name := range p.segments {

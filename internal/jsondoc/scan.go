@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// This file walks text that has been accepted already. It looks for the ends of things and nothing else;
-// where the text is broken all the same it stops early, inside its bounds.
+// This file reads text that has already been accepted. It only looks for the ends of values. If the text is
+// invalid nevertheless, the functions stop early and stay within its bounds.
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
@@ -32,8 +32,8 @@ func skipString(s string, i int) int {
 	return len(s)
 }
 
-// skipValue returns the index behind the value that begins at s[i]. Its time is the length of the value,
-// whatever the value is made of, and its memory is constant.
+// skipValue returns the index behind the value that begins at s[i]. Its time is proportional to the length of
+// the value, whatever its structure, and its memory is constant.
 func skipValue(s string, i int) int {
 	switch kindAt[s[i]] {
 	case String:
@@ -65,7 +65,7 @@ func skipNested(s string, i int) int {
 	return len(s)
 }
 
-// inside returns what is between the quotes of a string's text.
+// inside returns the text between the quotes of a string's text.
 func inside(text string) string {
 	if len(text) < 2 {
 		return ""
@@ -73,17 +73,16 @@ func inside(text string) string {
 	return text[1 : len(text)-1]
 }
 
-// walker goes through the elements of an array or the members of an object, one a next.
+// walker iterates over the elements of an array or the members of an object.
 type walker struct {
 	text string
 	pos  int
 	obj  bool
-	key  string // of a member: between the quotes, escapes not resolved
+	key  string // of a member: the text between the quotes, with escapes
 	elem Value
 }
 
-// walk returns a walker that stands before the first element; it finds none where v is neither array nor
-// object.
+// walk returns a walker before the first element. If v is neither array nor object, it finds no elements.
 func (v Value) walk() walker {
 	if v.kind != Array && v.kind != Object {
 		return walker{}
@@ -114,7 +113,7 @@ func (w *walker) next() bool {
 	return true
 }
 
-// skipTo passes over blanks and one separator.
+// skipTo skips blanks and one separator.
 func (w *walker) skipTo(i int, sep byte) int {
 	i = skipBlanks(w.text, i)
 	if i < len(w.text) && w.text[i] == sep {
@@ -123,10 +122,10 @@ func (w *walker) skipTo(i int, sep byte) int {
 	return i
 }
 
-// keyIs reports whether the text of a key, escapes not resolved, means name.
+// keyIs reports whether a key, with its escapes, means name.
 func keyIs(key, name string) bool {
 	if len(key) == len(name) && key == name {
-		// No escape can hide here: a backslash in key would stand for itself, and needs two in JSON.
+		// The texts are equal. So key means name, unless it contains a backslash: that begins an escape.
 		return strings.IndexByte(name, '\\') < 0
 	}
 	if len(key) <= len(name) || strings.IndexByte(key, '\\') < 0 {
@@ -136,7 +135,7 @@ func keyIs(key, name string) bool {
 	return string(appendUnescaped(buf[:0], key)) == name
 }
 
-// unescaped resolves the escapes of the inside of a string; it is a view where there are none.
+// unescaped resolves the escapes of the inside of a string; the result is a view if there are none.
 func unescaped(in string) string {
 	if strings.IndexByte(in, '\\') < 0 {
 		return in
@@ -144,13 +143,12 @@ func unescaped(in string) string {
 	return viewOf(appendUnescaped(make([]byte, 0, len(in)), in))
 }
 
-// unescape maps the letter of a short escape to what it means.
+// unescape maps the letter of a short escape to its meaning.
 var unescape = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
-// appendUnescaped appends the inside of a string with its escapes resolved. Half a surrogate pair becomes
-// U+FFFD.
+// appendUnescaped appends the inside of a string with its escapes resolved. A lone surrogate becomes U+FFFD.
 func appendUnescaped(dst []byte, in string) []byte {
 	for {
 		i := strings.IndexByte(in, '\\')
@@ -166,7 +164,7 @@ func appendUnescaped(dst []byte, in string) []byte {
 		in = in[i:]
 		r, size := hexEscape(in), 6
 		if utf16.IsSurrogate(r) {
-			// DecodeRune answers U+FFFD unless it gets a high half and then a low one.
+			// DecodeRune returns U+FFFD unless its arguments are a high surrogate and a low one.
 			if r = utf16.DecodeRune(r, hexEscape(in[min(6, len(in)):])); r != utf8.RuneError {
 				size = 12
 			}
@@ -192,7 +190,7 @@ func hexEscape(s string) rune {
 	return r
 }
 
-// hexValue is one more than what a hexadecimal digit stands for, and 0 for all other bytes.
+// hexValue holds the value of each hexadecimal digit plus one, and 0 for all other bytes.
 var hexValue = [256]byte{
 	'0': 1, '1': 2, '2': 3, '3': 4, '4': 5, '5': 6, '6': 7, '7': 8, '8': 9, '9': 10,
 	'a': 11, 'b': 12, 'c': 13, 'd': 14, 'e': 15, 'f': 16, 'A': 11, 'B': 12, 'C': 13, 'D': 14, 'E': 15, 'F': 16,

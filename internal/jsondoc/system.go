@@ -2,8 +2,8 @@ package jsondoc
 
 import "strconv"
 
-// IsSystem reports whether name is that of a property which the server provides at the top level of a
-// document, and which Parse therefore drops there. Other names that begin with _ are the client's own.
+// IsSystem reports whether name is a system property, which the server provides at the top level of a
+// document and which Parse therefore drops there. Other names that begin with _ belong to the client.
 func IsSystem(name string) bool {
 	switch name {
 	case "_rid", "_self", "_etag", "_ts", "_attachments", "_lsn":
@@ -12,17 +12,17 @@ func IsSystem(name string) bool {
 	return false
 }
 
-// System is what the server adds to a document when it is rendered: the properties that Parse drops.
+// System holds the properties that the server adds to a document when it is rendered, and that Parse drops.
 type System struct {
 	RID  string
 	Self string
-	ETag string // as in the header, with the quotes that are part of it: "0000d826-0000-…"
+	ETag string // as in the header, including its quotes: "0000d826-0000-…"
 	TS   int64  // time of the last write, in seconds since 1970 UTC
-	LSN  uint64 // rendered as _lsn where it is not 0, which Cosmos DB does in change feeds only
+	LSN  uint64 // rendered as _lsn if it is not 0; Cosmos DB does this in change feeds only
 }
 
-// Append appends body, the Body of a Parsed, with the system properties behind its own, in the service's
-// order.
+// Append appends body, the Body of a Parsed, with the system properties behind its own properties, in the
+// order of Cosmos DB.
 func (s System) Append(dst, body []byte) []byte {
 	if len(body) <= len("{}") {
 		dst = append(dst, '{')

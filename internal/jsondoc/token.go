@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// str reads the string whose opening quote is at pos and reports whether it has escapes. Clients send control
-// characters as they are, and Cosmos DB takes them; what is kept has them escaped.
+// str reads the string whose opening quote is at pos and reports whether it has escapes. Clients send raw
+// control characters, which Cosmos DB accepts; the copy has them escaped.
 func (p *parser) str() (escaped bool, err error) {
 	src := p.src
 	for i := p.pos + 1; i < len(src); {
@@ -45,7 +45,7 @@ func (p *parser) str() (escaped bool, err error) {
 	return false, p.fail(len(src), "the text ends inside a string")
 }
 
-// escapeLen returns the length of the escape that s begins with, or 0 where it is none.
+// escapeLen returns the length of the escape that s begins with, or 0 if there is none.
 func escapeLen(s []byte) int {
 	switch {
 	case len(s) >= 2 && unescape[s[1]] != 0:
@@ -57,8 +57,8 @@ func escapeLen(s []byte) int {
 	return 0
 }
 
-// number reads a number by the grammar and checks that a double can hold it. What is kept is spelled as
-// appendNumber does it.
+// number reads a number according to the grammar and checks that a double can hold it. The copy is spelled as
+// by appendNumber.
 func (p *parser) number() error {
 	start := p.pos
 	if p.src[p.pos] == '-' {
@@ -89,7 +89,7 @@ func (p *parser) number() error {
 	if p.keep && (exponent || !p.isShortest(start, point)) {
 		return p.respell(start, point)
 	}
-	// Without an exponent, 308 characters are below the greatest double.
+	// Without an exponent, a number of up to 308 characters is always less than the greatest double.
 	if exponent || p.pos-start > 308 {
 		if f, _ := strconv.ParseFloat(string(p.src[start:p.pos]), 64); math.IsInf(f, 0) {
 			return p.fail(start, "a number that is too large for a double")
@@ -98,8 +98,8 @@ func (p *parser) number() error {
 	return nil
 }
 
-// isShortest tells of most numbers without an exponent that are spelled in the shortest way that they are;
-// for the others it is false. The number reaches from start to pos, and point is where its integer part ends.
+// isShortest reports whether a number without an exponent is certainly in its shortest spelling; for a few
+// such numbers it returns false. The number is src[start:pos], and point is the end of its integer part.
 func (p *parser) isShortest(start, point int) bool {
 	text, negative := p.src[start:p.pos], p.src[start] == '-'
 	if negative {
@@ -114,8 +114,8 @@ func (p *parser) isShortest(start, point int) bool {
 		(text[0] != '0' || len(bytes.TrimLeft(fraction[:min(6, len(fraction))], "0")) > 0)
 }
 
-// respell keeps a number in its shortest spelling. Integers of 64 bits stay exact: a double cannot tell them
-// from their neighbours from 2^53 on.
+// respell copies a number in its shortest spelling. Integers of 64 bits are copied exactly: from 2^53 on a
+// double cannot represent all of them.
 func (p *parser) respell(start, point int) error {
 	text := viewOf(p.src[start:p.pos])
 	if point == p.pos {
@@ -135,7 +135,7 @@ func (p *parser) respell(start, point int) error {
 	return nil
 }
 
-// digits passes over digits and reports whether there were any.
+// digits skips digits and reports whether there were any.
 func (p *parser) digits() bool {
 	start := p.pos
 	for p.pos < len(p.src) && p.src[p.pos]-'0' <= 9 {
@@ -152,7 +152,7 @@ func (p *parser) literal(word string) error {
 	return nil
 }
 
-// expected says what should have been at pos.
+// expected returns the syntax error that says what was expected at pos.
 func (p *parser) expected(what string) error {
 	if p.pos >= len(p.src) {
 		return p.fail(p.pos, "the text ends where "+what+" should be")
@@ -161,7 +161,7 @@ func (p *parser) expected(what string) error {
 	return p.fail(p.pos, fmt.Sprintf("%q where %s should be", r, what))
 }
 
-// fail returns the error for what is wrong at an offset, with its place as an editor shows it.
+// fail returns the error for an offset, with its line and column as an editor shows them.
 func (p *parser) fail(at int, reason string) error {
 	before := p.src[:at]
 	line := before[bytes.LastIndexByte(before, '\n')+1:]

@@ -14,7 +14,7 @@ type Kind uint8
 
 // The kinds of values, lowest first.
 const (
-	Undefined Kind = iota // no value: a property that is missing
+	Undefined Kind = iota // no value: a missing property
 	Null
 	Bool
 	Number
@@ -25,7 +25,7 @@ const (
 
 var kindNames = [...]string{"undefined", "null", "boolean", "number", "string", "array", "object"}
 
-// String returns the name of the kind as JavaScript and Cosmos DB call it.
+// String returns the name of the kind in JavaScript and Cosmos DB.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -33,7 +33,7 @@ func (k Kind) String() string {
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// article is the name with what grammar wants before it.
+// article returns the name with its indefinite article.
 func (k Kind) article() string {
 	switch k {
 	case Undefined, Null:
@@ -44,20 +44,20 @@ func (k Kind) article() string {
 	return "a " + k.String()
 }
 
-// Value is one JSON value, in most cases a view on its text. It is small and passed by value. The zero Value
-// is undefined. Values cannot be compared with ==, which would tell 1 from 1.0: use Equal.
+// Value is one JSON value, usually a view on its text. It is small and passed by value. The zero Value is
+// undefined. Values must not be compared with ==, for which 1 and 1.0 differ: use Equal.
 type Value struct {
 	_ [0]func()
-	// text is the JSON text without blanks around it, or, where made is set and kind is String, the string
+	// text is the JSON text without blanks around it or, if made is set and kind is String, the string
 	// itself.
 	text string
-	num  float64 // where made is set and kind is Number
+	num  float64 // if made is set and kind is Number
 	kind Kind
 	made bool // not read from JSON text; a number or a string
 }
 
-// Of returns a view on raw, the text of one JSON value that Valid accepts; blanks around it are tolerated.
-// Empty text is undefined.
+// Of returns a view on raw, the text of one JSON value that Valid accepts; blanks around it are allowed. The
+// value of an empty text is undefined.
 func Of(raw []byte) Value {
 	text := viewOf(raw)
 	text = text[skipBlanks(text, 0):]
@@ -70,10 +70,10 @@ func Of(raw []byte) Value {
 	return Value{text: text, kind: kindAt[text[0]]}
 }
 
-// viewOf returns the bytes as a string, without a copy: it changes when they do.
+// viewOf returns the bytes as a string, without a copy: the string changes when they do.
 func viewOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// kindAt tells the kind of a value by the first byte of its text.
+// kindAt maps the first byte of a value's text to its kind.
 var kindAt = [256]Kind{
 	'n': Null, 't': Bool, 'f': Bool, '"': String, '[': Array, '{': Object, '-': Number,
 	'0': Number, '1': Number, '2': Number, '3': Number, '4': Number,
@@ -91,9 +91,9 @@ func BoolValue(b bool) Value {
 	return Value{text: "false", kind: Bool}
 }
 
-// NumberValue returns a number. NaN and the infinities, which calculations in queries lead to, are numbers
-// like the others, up to their JSON text: since JSON has none for them it is a string, "NaN", "Infinity" or
-// "-Infinity".
+// NumberValue returns a number. NaN and the infinities, which can result from calculations in queries, are
+// numbers like the others. Since JSON cannot represent them, their JSON text is a string, "NaN", "Infinity"
+// or "-Infinity".
 func NumberValue(f float64) Value {
 	return Value{num: f + 0, kind: Number, made: true}
 }
@@ -106,8 +106,8 @@ func StringValue(s string) Value {
 // Kind returns the type of the value.
 func (v Value) Kind() Kind { return v.kind }
 
-// Raw returns the JSON text, as the client spelled it where v is a view; it is nil where v is undefined. The
-// bytes must not be changed.
+// Raw returns the JSON text, in the client's spelling if v is a view, or nil if v is undefined. The bytes
+// must not be changed.
 func (v Value) Raw() []byte {
 	switch {
 	case v.kind == Undefined:
@@ -118,15 +118,15 @@ func (v Value) Raw() []byte {
 	return unsafe.Slice(unsafe.StringData(v.text), len(v.text))
 }
 
-// TextLen is the length in bytes of the text that the value is a view on, or of the string that it was made
-// of: a string is never longer than that. It costs nothing.
+// TextLen returns the length in bytes of the text that the value is a view on, or of the string that it was
+// made from. The value of Str is never longer. The call is cheap.
 func (v Value) TextLen() int { return len(v.text) }
 
-// Spelled reports whether the value is a view on JSON text, so that a number has all the digits that were
-// written. A number that was calculated is a double and no more.
+// Spelled reports whether the value is a view on JSON text, so that a number has all its written digits. A
+// computed number is only a double.
 func (v Value) Spelled() bool { return v.kind != Undefined && !v.made }
 
-// AppendJSON appends the JSON text to dst: what Raw returns. It appends nothing for undefined.
+// AppendJSON appends the JSON text, as returned by Raw, to dst. It appends nothing if v is undefined.
 func (v Value) AppendJSON(dst []byte) []byte {
 	switch {
 	case v.kind == Undefined:
@@ -139,8 +139,8 @@ func (v Value) AppendJSON(dst []byte) []byte {
 	return appendNumber(dst, v.num)
 }
 
-// Str returns a copy of the string with its escapes resolved; a lone surrogate reads as U+FFFD. It returns ""
-// where v is not a string.
+// Str returns a copy of the string with its escapes resolved; a lone surrogate becomes U+FFFD. It returns ""
+// if v is not a string.
 func (v Value) Str() string {
 	if v.kind != String {
 		return ""
@@ -152,7 +152,7 @@ func (v Value) Str() string {
 	if strings.IndexByte(in, '\\') < 0 {
 		return strings.Clone(in)
 	}
-	return unescaped(in) // its own memory, since there is something to resolve
+	return unescaped(in) // a copy, since there are escapes to resolve
 }
 
 // AppendStr appends the bytes of Str to dst.
@@ -174,8 +174,8 @@ func (v Value) str() string {
 	return unescaped(inside(v.text))
 }
 
-// Num returns the number as a double, rounded to the nearest where the text is more precise. It returns 0
-// where v is not a number.
+// Num returns the number as a double, rounded to the nearest if the text is more precise. It returns 0 if v
+// is not a number.
 func (v Value) Num() float64 {
 	switch {
 	case v.kind != Number:
@@ -186,8 +186,8 @@ func (v Value) Num() float64 {
 	return parseNumber(v.text)
 }
 
-// parseNumber converts the text of a JSON number. Integers of up to 15 digits, which are exact in a double,
-// are by far the most frequent and need no strconv.
+// parseNumber converts the text of a JSON number. Integers of up to 15 digits, which doubles represent
+// exactly, are by far the most frequent and need no strconv.
 func parseNumber(text string) float64 {
 	if len(text) <= 15 {
 		var n int64
@@ -213,11 +213,11 @@ func parseNumber(text string) float64 {
 	return f
 }
 
-// Bool returns the boolean, or false where v is not one.
+// Bool returns the boolean, or false if v is not one.
 func (v Value) Bool() bool { return v.kind == Bool && v.text[0] == 't' }
 
-// Len returns the number of elements of an array or of members of an object, and 0 for all else. It has to
-// count.
+// Len returns the number of elements of an array or of members of an object, and 0 for other values. It
+// counts them on each call.
 func (v Value) Len() int {
 	n := 0
 	for it := v.walk(); it.next(); {
@@ -227,7 +227,7 @@ func (v Value) Len() int {
 }
 
 // Each calls fn for each element of an array, with an empty key, or each member of an object, in order, until
-// fn returns false. The key is unescaped; like elem it is a view and must be cloned by who keeps it.
+// fn returns false. The key is unescaped. Key and elem are views and must be cloned if they are kept.
 func (v Value) Each(fn func(key string, elem Value) bool) {
 	for it := v.walk(); it.next(); {
 		if !fn(unescaped(it.key), it.elem) {
@@ -236,8 +236,8 @@ func (v Value) Each(fn func(key string, elem Value) bool) {
 	}
 }
 
-// Get returns the value at path p, or undefined where a name is missing or where something other than an
-// object is in the way. The empty path leads to v itself.
+// Get returns the value at path p. It returns undefined if a name is missing or if the path leads through
+// something other than an object. The empty path leads to v itself.
 func (v Value) Get(p Path) Value {
 	if len(p.segments) == 0 {
 		return v
@@ -248,8 +248,7 @@ func (v Value) Get(p Path) Value {
 	return getText(v.text, p)
 }
 
-// Member returns the value of the member of that name, or undefined where there is none or v is not an
-// object.
+// Member returns the value of the member called name, or undefined if there is none or v is not an object.
 func (v Value) Member(name string) Value {
 	if v.kind != Object {
 		return Value{}
@@ -268,8 +267,8 @@ func (v Value) Clone() Value {
 	return v
 }
 
-// appendNumber writes a double in the shortest form that reads back as the same, the way JavaScript does:
-// integers without a point, an exponent only below 1e-6 and from 1e21. What is not finite becomes a string.
+// appendNumber appends a double in the shortest form that parses to the same double, in JavaScript's format:
+// integers without a point, an exponent only below 1e-6 and from 1e21. Infinities and NaN become strings.
 func appendNumber(dst []byte, f float64) []byte {
 	abs := math.Abs(f)
 	switch {
@@ -280,12 +279,13 @@ func appendNumber(dst []byte, f float64) []byte {
 	case abs > math.MaxFloat64:
 		return append(dst, `"-Infinity"`...)
 	case f == 0 && math.Signbit(f):
-		return append(dst, "-0.0"...) // most readers of JSON take -0 for the integer 0
+		return append(dst, "-0.0"...) // most JSON readers read -0 as the integer 0
 	}
 	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		start := len(dst)
 		dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-		// strconv writes at least two digits of exponent, JavaScript as many as there are: e-07 becomes e-7.
+		// strconv writes an exponent of at least two digits, JavaScript without leading zeros: e-07 becomes
+		// e-7.
 		if e := bytes.IndexByte(dst[start:], 'e') + start; dst[e+2] == '0' && len(dst) == e+4 {
 			dst = append(dst[:e+2], dst[e+3])
 		}
@@ -296,7 +296,7 @@ func appendNumber(dst []byte, f float64) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string, in quotes. It escapes only what JSON demands. s must be valid
+// AppendString appends s as a JSON string, in quotes. It escapes only what JSON requires. s must be valid
 // UTF-8.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')

@@ -7,20 +7,20 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// A run is a part of a file: blocks, one behind the other. A block is
+// A run is a part of a file: a sequence of blocks. A block is
 //
-//	length of what follows the header (4) · checksum of that (4) · records, compressed
+//	length of the data (4) · checksum of the data (4) · data: records, compressed
 //
 // and a record is the length of its key, the key, the length of its payload, the payload; the lengths are
-// varints. No record lies in two blocks.
+// varints. A record is never divided between two blocks.
 const (
-	blockSize  = 32 << 10 // of the records from which a block is written
+	blockSize  = 32 << 10 // size of the records at which a block is written
 	headerSize = 8
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// run is where one lies.
+// run is the position of a run in its file.
 type run struct{ from, to int64 }
 
 // runWriter appends runs to a file.
@@ -44,7 +44,7 @@ func appendRecord(dst, key, payload []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(payload))), payload...)
 }
 
-// flush writes the block that has been begun.
+// flush writes the current block.
 func (w *runWriter) flush() error {
 	if len(w.raw) == 0 {
 		return nil
@@ -63,16 +63,16 @@ func (w *runWriter) flush() error {
 	return w.f.write(w.out)
 }
 
-// runReader reads the records of a run, one after the other.
+// runReader reads the records of a run in order.
 type runReader struct {
 	f            *file
 	at, to       int64
 	stored, raw  []byte
-	rest         []byte // of raw
+	rest         []byte // unread part of raw
 	key, payload []byte
 }
 
-// next goes to the next record; false: there is none.
+// next advances to the next record; it returns false at the end.
 func (r *runReader) next(spend func(int) bool) (bool, error) {
 	if len(r.rest) == 0 {
 		if r.at >= r.to {
@@ -91,7 +91,7 @@ func (r *runReader) next(spend func(int) bool) (bool, error) {
 	return true, nil
 }
 
-// cut takes bytes behind their length off the beginning.
+// cut splits b into the field at its front, which is preceded by its length, and the rest.
 func cut(b []byte) (field, rest []byte, ok bool) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || n > uint64(len(b)-size) {
@@ -131,5 +131,5 @@ func (r *runReader) block(spend func(int) bool) error {
 	return nil
 }
 
-// held is how many bytes of memory it takes.
+// held returns the memory of the reader in bytes.
 func (r *runReader) held() int { return cap(r.stored) + cap(r.raw) }

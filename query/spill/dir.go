@@ -8,19 +8,19 @@ import (
 	"sync/atomic"
 )
 
-// What an *Error may have as its cause, besides what the system says.
+// Causes of an *Error, besides errors of the system.
 var (
 	ErrQuota   = errors.New("the space for intermediate results is used up")
 	ErrCorrupt = errors.New("an intermediate result was not read as it was written")
 )
 
-// ErrStopped ends what spend has been false for.
+// ErrStopped ends an operation if spend returns false.
 var ErrStopped = errors.New("spill: stopped")
 
-// Error reports a temporary file that could not be made, written or read.
+// Error reports a temporary file that could not be created, written or read.
 type Error struct {
 	Op  string // "create", "write", "read"
-	Err error  // ErrQuota, ErrCorrupt or what the system said
+	Err error  // ErrQuota, ErrCorrupt or an error of the system
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("temporary file: %s: %v", e.Op, e.Err) }
@@ -28,10 +28,10 @@ func (e *Error) Error() string { return fmt.Sprintf("temporary file: %s: %v", e.
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// pattern is how files are called as long as they have a name.
+// pattern is the name pattern of temporary files, for as long as they have names.
 const pattern = "spill-*.tmp"
 
-// Dir is a folder of temporary files. It is used concurrently.
+// Dir is a folder of temporary files. It is safe for concurrent use.
 type Dir struct {
 	path string
 	most int64
@@ -39,9 +39,9 @@ type Dir struct {
 	open atomic.Int64
 }
 
-// Open makes a folder, if it is not there, and removes the files that a process before has left in it. No two
-// processes may have the same one. All its files together take no more than most bytes. The error is the
-// system's.
+// Open creates a folder, if it does not exist, and removes the files that an earlier process has left in it.
+// Two processes must not use the same folder at the same time. most is the limit in bytes of all its files
+// together. The error is that of the system.
 func Open(path string, most int64) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
@@ -58,18 +58,18 @@ func Open(path string, most int64) (*Dir, error) {
 	return &Dir{path: path, most: most}, nil
 }
 
-// Used is how many bytes the files take, Files how many there are.
+// Used returns the size of all files in bytes.
 func (d *Dir) Used() int64 { return d.used.Load() }
 
-// Files is how many files are open.
+// Files returns the number of open files.
 func (d *Dir) Files() int { return int(d.open.Load()) }
 
-// file is one temporary file: it is written from the beginning to the end and read anywhere.
+// file is one temporary file: it is written sequentially and read at any offset.
 type file struct {
 	dir  *Dir
 	f    *os.File
 	size int64
-	name string // where it could not be removed while it is open
+	name string // set if an open file cannot be removed
 }
 
 func (d *Dir) create() (*file, error) {
@@ -98,7 +98,7 @@ func (t *file) write(b []byte) error {
 	return nil
 }
 
-// read fills b with what is at an offset.
+// read fills b with the bytes at an offset.
 func (t *file) read(b []byte, at int64) error {
 	if _, err := t.f.ReadAt(b, at); err != nil {
 		return &Error{"read", err}
@@ -106,14 +106,14 @@ func (t *file) read(b []byte, at int64) error {
 	return nil
 }
 
-// close removes the file. It may be called again.
+// close removes the file. It may be called more than once.
 func (t *file) close() {
 	if t == nil || t.f == nil {
 		return
 	}
-	_ = t.f.Close() // nothing of it is needed any more
+	_ = t.f.Close() // its contents are no longer needed
 	if t.name != "" {
-		_ = os.Remove(t.name) // if that fails, Open does it
+		_ = os.Remove(t.name) // if that fails, the next Open removes it
 	}
 	t.f = nil
 	t.dir.used.Add(-t.size)

@@ -1,13 +1,14 @@
-// Package spill keeps what a query cannot hold in memory in temporary files.
+// Package spill stores in temporary files what a query cannot hold in memory.
 //
-// A Dir is a folder that belongs to it. Files in it have no name while they are used, where the system allows
-// that, and are gone when they are closed; what a crash has left is removed by Open. All files of a Dir share
-// one quota of bytes.
+// A Dir is a folder that belongs to one process. If the system allows it, files have no name while they are
+// used, and disappear when they are closed. Open removes the files that a crash has left. All files of a Dir
+// share one quota of bytes.
 //
-// A Sorter takes records, a key and a payload each, in any order and gives them back in the order of their
-// keys; equal keys come in the order in which they were added. It holds records up to a budget, then writes
-// them as a sorted run, and merges the runs at the end: several at a time, so that the memory of a merge is
-// bounded as well. Records are written in blocks, which are compressed and have a checksum each.
+// A Sorter receives records, each with a key and a payload, in any order and returns them in the order of
+// their keys; records with equal keys come in the order in which they were added. It holds records in memory
+// up to a budget, then writes them as a sorted run. At the end it merges the runs, a limited number at a
+// time, so that the memory of a merge is bounded as well. Records are written in blocks; each block is
+// compressed and has a checksum.
 //
 //	s := dir.NewSorter(budget, spend)
 //	defer s.Close()
@@ -17,10 +18,10 @@
 //	for it.Next() { ... it.Key(), it.Payload() ... }
 //	err = it.Err()
 //
-// A Set remembers hashes: those that came last in memory, all others in sorted files, of which a filter in
-// memory reports which need to be read.
+// A Set stores hashes in sorted files. For each file a filter in memory reports whether the file has to be
+// read.
 //
-// Nothing here starts a goroutine, and nothing is used by two at a time but the Dir. Work is told to a
-// function, spend, that ends it: see ErrStopped. Errors of files are an *Error; errors.Is(err, ErrQuota)
-// reports that the quota of the folder is used up.
+// The package starts no goroutines, and only a Dir is safe for concurrent use. Work is reported to a
+// function, spend, which can end the operation: see ErrStopped. Errors of files are an *Error; errors.Is(err,
+// ErrQuota) reports that the quota of the folder is exceeded.
 package spill

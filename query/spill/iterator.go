@@ -6,14 +6,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/heap"
 )
 
-// Iterator yields records in the order of their keys. It has one owner.
+// Iterator returns records in the order of their keys. It has one owner.
 type Iterator struct {
 	spend func(int) bool
 	f     *file
-	open  heap.Of[*runReader] // the first record on top
+	open  heap.Of[*runReader] // the reader with the first record on top
 	order map[*runReader]int
 	begun bool
-	again bool // Next is to stay where it is
+	again bool // the next Next stays at the current record
 	err   error
 }
 
@@ -37,10 +37,10 @@ func (it *Iterator) begin() error {
 	return nil
 }
 
-// Use gives it another spend, for a request that goes on where the one before has ended.
+// Use replaces spend, for a request that continues the iteration of the previous one.
 func (it *Iterator) Use(spend func(int) bool) { it.spend = spend }
 
-// Next goes to the next record. It is false behind the last one, and where Err is not nil.
+// Next advances to the next record. It returns false behind the last one, and if Err is not nil.
 func (it *Iterator) Next() bool {
 	if it.err != nil {
 		return false
@@ -65,19 +65,20 @@ func (it *Iterator) Next() bool {
 	return len(it.open.List) > 0
 }
 
-// Unread makes the next Next stay at the record where the Iterator is, if it is at one.
+// Unread makes the next call of Next stay at the current record, if there is one.
 func (it *Iterator) Unread() { it.again = it.begun && len(it.open.List) > 0 }
 
-// Key is the key of the record, good until Next.
+// Key returns the key of the record, valid until Next.
 func (it *Iterator) Key() []byte { return it.open.List[0].key }
 
-// Payload is the payload of the record, good until Next.
+// Payload returns the payload of the record, valid until Next.
 func (it *Iterator) Payload() []byte { return it.open.List[0].payload }
 
-// Err is what has ended it: an *Error or ErrStopped; nil: there are no more records.
+// Err returns the error that has ended the iteration: an *Error or ErrStopped; nil: there are no more
+// records.
 func (it *Iterator) Err() error { return it.err }
 
-// Held is how many bytes of memory it takes.
+// Held returns the memory of the iterator in bytes.
 func (it *Iterator) Held() (n int) {
 	for _, r := range it.open.List {
 		n += r.held()
@@ -85,7 +86,7 @@ func (it *Iterator) Held() (n int) {
 	return n
 }
 
-// Close removes the file. It may be called again.
+// Close removes the file. It may be called more than once.
 func (it *Iterator) Close() {
 	it.f.close()
 	it.f, it.open.List = nil, nil

@@ -8,21 +8,21 @@ import (
 	"slices"
 )
 
-// Sum is a hash of 128 bits whose values are spread evenly.
+// Sum is a hash of 128 bits with evenly distributed values.
 type Sum [16]byte
 
-// A tier is a file of sums in order, in pages of perPage sums and a checksum.
+// A tier is a file of sorted sums, in pages of perPage sums and a checksum.
 const (
 	perPage  = 255
 	pageSize = perPage*16 + 4
 	maxTiers = 8
-	// The filter of a tier takes bitsPerSum bits for each sum and sets probes of them: of a hundred sums that
-	// are not there, it lets about one pass.
+	// The filter of a tier has bitsPerSum bits for each sum, of which it sets probes bits. It lets about one
+	// of a hundred absent sums pass.
 	bitsPerSum = 10
 	probes     = 7
 )
 
-// Set is a set of sums, nearly all of them in files. It has one owner.
+// Set is a set of sums in files. It has one owner.
 type Set struct {
 	dir   *Dir
 	tiers []*tier
@@ -38,7 +38,7 @@ type tier struct {
 // NewSet makes an empty set.
 func (d *Dir) NewSet() *Set { return &Set{dir: d, page: make([]byte, pageSize)} }
 
-// Held is how many bytes of memory it takes.
+// Held returns the memory of the set in bytes.
 func (s *Set) Held() (n int) {
 	for _, t := range s.tiers {
 		n += 8 * len(t.filter)
@@ -59,7 +59,7 @@ func (s *Set) Has(sum Sum) (bool, error) {
 	return false, nil
 }
 
-// Add adds sums, of which none is there and no two are equal. It puts them in order.
+// Add adds sums. They must be distinct, and none may be in the set already. Add sorts the slice.
 func (s *Set) Add(sums []Sum, spend func(int) bool) error {
 	going := true
 	slices.SortFunc(sums, func(a, b Sum) int {
@@ -89,7 +89,7 @@ func (s *Set) Add(sums []Sum, spend func(int) bool) error {
 	return s.merge(spend)
 }
 
-// merge makes one tier of all.
+// merge merges all tiers into one.
 func (s *Set) merge(spend func(int) bool) error {
 	total := 0
 	heads := make([]*tierReader, 0, len(s.tiers))
@@ -123,7 +123,7 @@ func (s *Set) merge(spend func(int) bool) error {
 	return nil
 }
 
-// write makes a tier of n sums that next yields in order.
+// write makes a tier of n sums, which next returns in order.
 func (s *Set) write(n int, next func() (Sum, bool, error), spend func(int) bool) (*tier, error) {
 	f, err := s.dir.create()
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Set) write(n int, next func() (Sum, bool, error), spend func(int) bool)
 	}
 }
 
-// Close removes the files. It may be called again.
+// Close removes the files. It may be called more than once.
 func (s *Set) Close() {
 	for _, t := range s.tiers {
 		t.f.close()
@@ -163,7 +163,7 @@ func (s *Set) Close() {
 	s.tiers = nil
 }
 
-// bit is the i-th bit of the filter for a sum.
+// bit returns the position of the i-th filter bit of a sum.
 func (t *tier) bit(sum Sum, i uint64) (word int, mask uint64) {
 	a, b := binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])
 	at, _ := bits.Mul64(b+i*(a|1), uint64(len(t.filter))*64)
@@ -197,7 +197,8 @@ func readPage(t *tier, i int, page []byte) ([]byte, error) {
 	return page[:16*min(perPage, t.n-i*perPage)], nil
 }
 
-// in looks for a sum in a tier. Sums are spread evenly, so that their first bytes tell about where it is.
+// in looks for a sum in a tier. Sums are evenly distributed, so the first bytes of a sum give its approximate
+// position.
 func (s *Set) in(t *tier, sum Sum) (bool, error) {
 	pages := (t.n + perPage - 1) / perPage
 	lo, hi := 0, pages

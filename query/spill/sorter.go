@@ -9,38 +9,38 @@ import (
 // fanIn is how many runs are merged at a time.
 const fanIn = 16
 
-// recordSize is about how many bytes a record takes in memory besides its key and its payload.
+// recordSize is the approximate memory of a record in bytes, without its key and its payload.
 const recordSize = 24
 
-// Sorter puts records in the order of their keys; see the package's documentation. It has one owner.
+// Sorter sorts records by their keys; see the package's documentation. It has one owner.
 type Sorter struct {
 	dir    *Dir
 	budget int
 	spend  func(int) bool
 
-	bytes   []byte // of the records that have not been written
+	bytes   []byte // the records that have not been written
 	records []record
 	f       *file // nil: nothing has been written
 	runs    []run
 	writer  runWriter
 }
 
-// record is one in Sorter.bytes.
+// record is the position of a record in Sorter.bytes.
 type record struct{ at, key, end int }
 
-// NewSorter makes a Sorter that holds about budget bytes in memory. spend is told of work, about a byte each,
-// and ends it with ErrStopped where it is false.
+// NewSorter makes a Sorter that holds about budget bytes in memory. spend is called with the amount of work,
+// in units of about a byte; if it returns false, the operation ends with ErrStopped.
 func (d *Dir) NewSorter(budget int, spend func(int) bool) *Sorter {
 	return &Sorter{dir: d, budget: budget, spend: spend}
 }
 
-// Held is how many bytes of memory it takes.
+// Held returns the memory of the sorter in bytes.
 func (s *Sorter) Held() int { return cap(s.bytes) + recordSize*cap(s.records) }
 
-// Add adds a record, of which it keeps copies.
+// Add adds a record, and copies its key and payload.
 func (s *Sorter) Add(key, payload []byte) error {
 	n := len(key) + len(payload)
-	// slices grow by doubling
+	// half the budget, since slices grow by doubling
 	if len(s.records) > 0 && len(s.bytes)+recordSize*len(s.records)+n > s.budget/2 {
 		if err := s.Flush(); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (s *Sorter) Add(key, payload []byte) error {
 	return nil
 }
 
-// Flush writes the records that are in memory.
+// Flush writes the records that are in memory to a file.
 func (s *Sorter) Flush() error {
 	if len(s.records) == 0 {
 		return nil
@@ -88,8 +88,8 @@ func (s *Sorter) order() error {
 	return nil
 }
 
-// Run writes a run of records that fn adds in the order of their keys. They come behind equal ones that have
-// been written before, and before those that Add still holds.
+// Run writes a run of records that fn adds in the order of their keys. They sort behind equal records written
+// before, and before those that are still in memory.
 func (s *Sorter) Run(fn func(add func(key, payload []byte) error) error) (err error) {
 	if s.f == nil {
 		if s.f, err = s.dir.create(); err != nil {
@@ -108,7 +108,7 @@ func (s *Sorter) Run(fn func(add func(key, payload []byte) error) error) (err er
 	return nil
 }
 
-// Sort returns the records in order, once. What the Sorter has passes to the Iterator.
+// Sort returns the records in order. It may be called once; the Iterator then owns the file.
 func (s *Sorter) Sort() (*Iterator, error) {
 	for len(s.runs) > fanIn {
 		if err := s.mergeRuns(); err != nil {
@@ -138,7 +138,7 @@ func (s *Sorter) Sort() (*Iterator, error) {
 	return it, nil
 }
 
-// mergeRuns makes one run of each fanIn that lie side by side, in a new file.
+// mergeRuns merges every fanIn adjacent runs into one, in a new file.
 func (s *Sorter) mergeRuns() (err error) {
 	f, err := s.dir.create()
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *Sorter) mergeRuns() (err error) {
 	return nil
 }
 
-// Close removes what the Sorter has written, unless it has passed to an Iterator. It may be called again.
+// Close removes the sorter's file, unless an Iterator owns it. It may be called more than once.
 func (s *Sorter) Close() {
 	s.f.close()
 	s.f, s.runs, s.bytes, s.records = nil, nil, nil, nil

@@ -2,9 +2,9 @@ package syntax
 
 import "github.com/mayflydb/mayfly/internal/jsondoc"
 
-// Span is the part of the text that a node was read from, in characters (Unicode code points) from 0; End is
-// the first one after it. Parentheses around an expression are not part of it. Nodes that no text was read
-// for have the zero Span.
+// Span is the part of the text that a node was parsed from, in characters (Unicode code points) from 0; End
+// is exclusive. Parentheses around an expression are not part of it. Nodes that were not parsed have the zero
+// Span.
 type Span struct {
 	Start, End int
 }
@@ -18,15 +18,15 @@ type Node interface {
 	Extent() Span
 }
 
-// Query is a whole query or a subquery. What the text leaves out is nil.
+// Query is a whole query or a subquery. Clauses that the text leaves out are nil.
 type Query struct {
 	Span
-	Select  *Select // nil only for what ParseCondition returns
+	Select  *Select // nil only in the result of ParseCondition
 	From    []*Source
 	Where   Expr
 	GroupBy []Expr
 	OrderBy *OrderBy
-	Offset  *Count // Offset and Limit come together
+	Offset  *Count // Offset and Limit are both set or both nil
 	Limit   *Count
 }
 
@@ -50,27 +50,27 @@ type SelectItem struct {
 	Span
 	X         Expr
 	AliasSpan Span   // of the alias
-	Alias     string // what the text gives; names for items without an alias are not made up here
-	HasAlias  bool   // since an alias can be empty: AS ""
+	Alias     string // as written; it is empty if the item has no alias
+	HasAlias  bool   // needed since an alias can be empty: AS ""
 }
 
-// Count is what follows TOP, OFFSET or LIMIT: a number without a sign, or a parameter. The number of OFFSET
-// and LIMIT is written as an integer, that of TOP may have a fraction, which Cosmos DB answers with a code of
-// its own (SC2060). How large it may be is not checked here.
+// Count is the operand of TOP, OFFSET or LIMIT: a number without a sign, or a parameter. The number of OFFSET
+// and LIMIT is an integer. That of TOP may have a fraction, which Cosmos DB refuses with a code of its own
+// (SC2060). The size of the number is not checked here.
 type Count struct {
 	Span
-	Value jsondoc.Value // the number; undefined where Param is set
-	Param string        // with its @; empty where Value is set
+	Value jsondoc.Value // the number; undefined if Param is set
+	Param string        // with its @; empty if Value is set
 }
 
-// Source is one input of the FROM clause. The first one stands behind FROM, each of the others behind a JOIN.
+// Source is one source of the FROM clause. The first one follows FROM, each of the others a JOIN.
 type Source struct {
 	Span
-	// Path is an Ident with steps behind it, each a Member or an Index with a string or an integer: PathOf
-	// takes it apart. It is nil where Sub is set.
+	// Path is an Ident followed by steps, each a Member or an Index with a string or an integer: PathOf
+	// splits it. It is nil if Sub is set.
 	Path  Expr
 	Sub   *Query // FROM (SELECT ...)
-	Alias string // empty where there is none
+	Alias string // empty if there is none
 	In    bool   // Alias IN source: iterates over the elements; Alias is set then
 }
 
@@ -79,7 +79,7 @@ type OrderBy struct {
 	Span
 	Items []*SortItem
 	Rank  *Call // ORDER BY RANK f(...)
-	// Directed reports whether ASC or DESC stands behind Rank, which means nothing.
+	// Directed reports whether ASC or DESC follows Rank; it has no meaning there.
 	Directed bool
 }
 
@@ -88,24 +88,24 @@ type SortItem struct {
 	Span
 	X    Expr
 	Desc bool
-	Asc  bool // ASC was written, which differs from nothing only behind _VectorScore
+	Asc  bool // ASC was written; it matters only behind _VectorScore
 }
 
-// Expr is a scalar expression. Its types are the ones below and no others. An expression that was parsed is
-// at most MaxDepth levels high, so that functions over it may recurse.
+// Expr is a scalar expression. Its types are the ones below and no others. A parsed expression has at most
+// MaxDepth levels, so functions over it may recurse.
 type Expr interface {
 	Node
 	expr()
 }
 
-// Literal is a constant: undefined, null, true, false, a number or a string. A number keeps the digits that
-// it was written with, so that integers beyond 2^53 survive, except that hexadecimal ones become decimal; it
-// has no sign, unless a program made the node. Such a node may also hold an array or an object.
+// Literal is a constant: undefined, null, true, false, a number or a string. A number keeps its written
+// digits, so that integers beyond 2^53 stay exact, except that hexadecimal numbers become decimal. A parsed
+// number has no sign. A Literal made by a program may have a negative number, an array or an object.
 type Literal struct {
 	Span
 	Value jsondoc.Value
-	// Name is that of the parameter that it stands for, with its @; it is printed as that. Parse leaves it
-	// empty.
+	// Name is the name of the parameter that the literal replaces, with its @; the literal is printed as that
+	// parameter. Parse leaves it empty.
 	Name string
 }
 
@@ -115,13 +115,13 @@ type Parameter struct {
 	Name string // with its @; case-sensitive
 }
 
-// Ident is a name alone: an alias, or NaN or Infinity where no alias has that name.
+// Ident is a single name: an alias, or NaN or Infinity if no alias has that name.
 type Ident struct {
 	Span
 	Name string // case-sensitive
 }
 
-// Member is x.name. PropertyOf sees x["name"] as well.
+// Member is x.name. PropertyOf also accepts x["name"].
 type Member struct {
 	Span
 	X    Expr
@@ -148,9 +148,9 @@ type Binary struct {
 	X, Y Expr
 }
 
-// Logical is a chain of operands, two or more, with AND or OR between them. (a OR b) OR c is the same chain
-// as a OR b OR c, while a OR (b OR c) is a chain of two, of which the second is a chain. A program may nest
-// chains at the first place, too, which prints the same.
+// Logical is a chain of two or more operands joined by AND or OR. (a OR b) OR c is the same chain as a OR b
+// OR c, while a OR (b OR c) is a chain of two operands, of which the second is a chain. In a tree made by a
+// program the first operand may be such a chain, too; it prints the same.
 type Logical struct {
 	Span
 	Op    LogicalOp
@@ -189,14 +189,14 @@ type Like struct {
 	Span
 	Not        bool
 	X, Pattern Expr
-	Escape     *Literal // a string, not checked to be one character; nil where there is none
+	Escape     *Literal // a string, not checked to be one character; nil if there is none
 }
 
-// Call is a call of a built-in function or of a UDF. That such a function exists is not checked here.
+// Call is a call of a built-in function or of a UDF. It is not checked here whether the function exists.
 type Call struct {
 	Span
-	Name     string // as written: the names of built-in functions are case-insensitive, those of UDFs are not
-	NameSpan Span   // the name alone, of a UDF with the "udf." before it
+	Name     string // as written; case-insensitive for built-in functions, not for UDFs
+	NameSpan Span   // the name alone; for a UDF with the "udf." before it
 	UDF      bool   // udf.Name(...)
 	Args     []Expr
 }
@@ -207,8 +207,8 @@ type ArrayLit struct {
 	Elems []Expr
 }
 
-// ObjectLit is {"k": v}. Keys[i] belongs to Values[i]; a key may occur more than once. KeySpans is empty in a
-// tree that was not parsed.
+// ObjectLit is {"k": v}. Keys[i] belongs to Values[i]; a key may occur more than once. KeySpans is empty if
+// the tree was not parsed.
 type ObjectLit struct {
 	Span
 	Keys     []string
@@ -216,15 +216,15 @@ type ObjectLit struct {
 	Values   []Expr
 }
 
-// Subquery is a query in parentheses that stands as an expression.
+// Subquery is a query in parentheses used as an expression.
 type Subquery struct {
 	Span
 	Kind  SubqueryKind
 	Query *Query
 }
 
-// Placeholder is {name}, a gap in a rewritten query that the client fills in with text before it sends the
-// query. Where one is left open in ORDER BY's filter, it means true.
+// Placeholder is {name}, a gap in a rewritten query that the client replaces by text before it sends the
+// query. If OrderByFilter is not replaced, it means true.
 type Placeholder struct {
 	Span
 	Name string // without the braces
@@ -279,7 +279,7 @@ const (
 	Ge                     // >=
 	Shl                    // <<
 	Shr                    // >>
-	UShr                   // >>>, which shifts zeros in
+	UShr                   // >>>, which shifts in zeros
 	Concat                 // ||
 	Add                    // +
 	Sub                    // -
@@ -309,10 +309,10 @@ const (
 // String returns the operator as it is written.
 func (op LogicalOp) String() string { return [...]string{"AND", "OR"}[op] }
 
-// SubqueryKind reports what becomes of the rows of a Subquery.
+// SubqueryKind is the way in which a Subquery uses its rows.
 type SubqueryKind uint8
 
-// The kinds of subqueries that are expressions.
+// The kinds of subqueries used as expressions.
 const (
 	Scalar SubqueryKind = iota // (SELECT ...): the value of the only row
 	Exists                     // EXISTS(SELECT ...): whether there is a row

@@ -54,8 +54,8 @@ func (p *parser) selectClause() *Select {
 	return s
 }
 
-// selectItem reads an expression with or without an alias. AS may be left out before a name but not before a
-// string, which would make a LIKE with a forgotten ESCAPE an item with an alias.
+// selectItem parses an expression with or without an alias. AS may be left out before a name but not before a
+// string: otherwise a LIKE with a forgotten ESCAPE would be an item with an alias.
 func (p *parser) selectItem() *SelectItem {
 	start := p.tok.Start
 	item := &SelectItem{X: p.expr(lowest)}
@@ -74,7 +74,7 @@ func isInteger(t token) bool { return t.kind == number && isDigits(t.value.Raw()
 
 func isNumber(t token) bool { return t.kind == number }
 
-// count reads what follows TOP, OFFSET or LIMIT.
+// count parses the operand of TOP, OFFSET or LIMIT.
 func (p *parser) count(isCount func(token) bool) *Count {
 	c := &Count{Span: p.tok.Span}
 	switch {
@@ -124,7 +124,7 @@ func (p *parser) alias(src *Source) {
 	}
 }
 
-// steps reads the rest of the path that begins with root.
+// steps parses the rest of the path that begins with root.
 func (p *parser) steps(root *Ident) Expr {
 	var x Expr = root
 	for {
@@ -146,7 +146,7 @@ func (p *parser) steps(root *Ident) Expr {
 	}
 }
 
-// subquery reads a query in parentheses.
+// subquery parses a query in parentheses.
 func (p *parser) subquery() *Query {
 	p.expect("(")
 	q := p.query()
@@ -163,7 +163,7 @@ func (p *parser) orderBy() *OrderBy {
 		p.next()
 		call, ok := p.primary().(*Call)
 		if !ok {
-			p.unexpected() // what is in the place of its parenthesis
+			p.unexpected() // a token in place of the parenthesis
 		}
 		o.Rank = call
 		o.Directed = p.accept("ASC") || p.accept("DESC")
@@ -177,8 +177,8 @@ func (p *parser) orderBy() *OrderBy {
 	return o
 }
 
-// atRank reports whether the token is the RANK of ORDER BY RANK f(...). The word is not reserved, but where
-// it means something else no function can follow.
+// atRank reports whether the token is the RANK of ORDER BY RANK f(...). The word is not reserved, but if it
+// has another meaning no function call can follow it.
 func (p *parser) atRank() bool {
 	if p.tok.kind != word || !strings.EqualFold(p.tok.text, "RANK") {
 		return false

@@ -1,31 +1,30 @@
-// Package syntax reads the text of queries in Cosmos DB's SQL into trees and writes trees as text.
+// Package syntax parses the text of queries in Cosmos DB's SQL to trees, and prints trees as text.
 //
 //	q, err := syntax.Parse("SELECT VALUE c.id FROM c WHERE c.total > @min ORDER BY c.ts DESC")
 //
-// It knows how a query is written and nothing of what it means: not which names are in scope, which functions
-// exist and with how many arguments, what a subquery may not have, or how the columns of a select list are
-// called. Whoever gives meaning to a tree reports such errors, and finds the place of each in the Span of the
-// node.
+// The package handles the grammar of queries and not their meaning. It does not check which names are in
+// scope, which functions exist and how many arguments they have, or what is not allowed in a subquery, and it
+// does not name the columns of a select list. The packages that interpret a tree report such errors, with the
+// position in the Span of the node.
 //
 // # From text to tree
 //
-// The lexer cuts the text into tokens as the parser asks for them, and the parser descends recursively, with
-// one loop for all operators between operands (see the levels in expr.go). Places are counted in characters,
-// as the errors of Cosmos DB do. A text that is not a query is an *Error, with the code, the token and the
-// message of Cosmos DB; one that is too large or too deeply nested is a *LimitError.
+// The lexer splits the text into tokens on request of the parser. The parser works by recursive descent, with
+// one loop for all binary operators (see the levels in expr.go). Positions are counted in characters, as in
+// the errors of Cosmos DB. A text that is not a query gives an *Error, with the code, the token and the
+// message of Cosmos DB; a text that is too large or too deeply nested gives a *LimitError.
 //
 // # Shape of the tree
 //
-// Nodes are plain structs. Parentheses leave no trace, c.a and c["a"] stay apart (PropertyOf and PathOf make
-// them one), and chains of AND and OR are one node with many operands. Programs write such chains tens of
-// thousands long, so they must cost neither the parser nor whoever walks the tree its stack. All other ways
-// to make a tree high end at MaxDepth, so that functions over trees may simply recurse. Trees are not changed
-// once they are parsed; who rewrites a query builds new nodes around the old ones.
+// Nodes are plain structs. Parentheses are not stored. c.a and c["a"] are different nodes, which PropertyOf
+// and PathOf treat as equal. Chains of AND and OR are one node with many operands: programs write chains of
+// tens of thousands of operands, which must not overflow the stack of the parser or of functions over the
+// tree. All other nesting is limited to MaxDepth, so that functions over trees may simply recurse. A parsed
+// tree is never changed; a rewritten query consists of new nodes around the old ones.
 //
 // # From tree to text
 //
-// Print writes the canonical form, in which query plans hold rewritten queries. Clients send those back, with
-// their own filters in the places of the placeholders, so the form is exact in what matters: the text parses
-// to the same tree, and so prints the same again. PrintExpr is also a way to report whether two expressions
-// are written alike.
+// Print writes the canonical form, in which query plans hold rewritten queries. Clients send these back with
+// filters in place of the placeholders. So the form is exact: the text parses to the same tree, and that tree
+// prints the same text. PrintExpr can also be used to compare whether two expressions are written alike.
 package syntax

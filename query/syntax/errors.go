@@ -2,23 +2,23 @@ package syntax
 
 import "fmt"
 
-// The codes of an Error, as Cosmos DB has them.
+// The codes of an Error in Cosmos DB.
 const (
-	CodeSyntax    = "SC1001" // a token that does not belong where it stands, or no token at all
+	CodeSyntax    = "SC1001" // an unexpected token, or no token at all
 	CodeEndOfFile = "SC1002" // the text ends too early
 	CodeToken     = "SC1010" // characters that begin no token
-	CodeNumber    = "SC1011" // a number that is none or is too large
+	CodeNumber    = "SC1011" // an invalid number, or one that is too large
 	CodeString    = "SC1012" // a string that is not closed or has a bad escape
 )
 
-// Error reports a text that is not a query. Cosmos DB answers such a text with the code, the place and the
-// message.
+// Error reports a text that is not a query. Cosmos DB's response to such a text has the code, the position
+// and the message.
 type Error struct {
 	Code string // one of the codes above
-	// of the offending token, in characters from 0, End exclusive; equal where the text ends too early
+	// position of the offending token, in characters from 0, End exclusive; equal if the text ends too early
 	Start, End int
 	Line, Col  int    // of Start, from 1; Col is in characters
-	Token      string // the offending token as it is written, empty where the text ends too early
+	Token      string // the offending token as written, empty if the text ends too early
 	Message    string // in the words of Cosmos DB
 }
 
@@ -26,13 +26,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (line %d, column %d)", e.Message, e.Line, e.Col)
 }
 
-// Limit is what a LimitError is about.
+// Limit is the limit that a LimitError reports.
 type Limit uint8
 
 // The limits of a text.
 const (
 	TextLimit  Limit = iota // of bytes, MaxText
-	DepthLimit              // of levels that expressions are nested, MaxDepth
+	DepthLimit              // levels of nested expressions, MaxDepth
 )
 
 // LimitError reports a text that is too large or too deeply nested. Cosmos DB has no code for it.

@@ -2,14 +2,15 @@ package syntax
 
 import "github.com/mayflydb/mayfly/internal/jsondoc"
 
-// How tightly the operators between operands bind, the loosest first. Those with one operand bind tighter
-// than all of them, and .name and [i] tighter still.
+// The precedence levels of binary operators, the loosest first. Unary operators bind tighter than all of
+// them, and .name and [i] tighter still.
 //
-// Cosmos DB's order is its own. Comparisons and shifts share one level, and so do additions and the
-// operations on bits, each evaluated from left to right: 1 < 2 = true is true and 1 | 2 + 3 is 6. IN, LIKE
-// and BETWEEN take comparisons as operands but are none: after x IN (1, 2) there is no place for an =.
-// BETWEEN is as loose as OR and does not mix with it or with AND: both x BETWEEN 1 AND 2 AND y and y OR x
-// BETWEEN 1 AND 2 are refused. ParseLenient has it as tight as IN, and the first AND is its own.
+// Cosmos DB has an order of its own. Comparisons and shifts share one level, and so do additions and bitwise
+// operators, each evaluated from left to right: 1 < 2 = true is true and 1 | 2 + 3 is 6. IN, LIKE and BETWEEN
+// accept comparisons as operands but are not comparisons: no = may follow x IN (1, 2). BETWEEN binds as
+// loosely as OR and cannot be combined with OR or AND without parentheses: both x BETWEEN 1 AND 2 AND y and y
+// OR x BETWEEN 1 AND 2 are refused. In ParseLenient BETWEEN binds as tightly as IN, and the first AND belongs
+// to it.
 const (
 	condLevel       = 1 + iota // ? :     right to left
 	coalesceLevel              // ??      right to left
@@ -24,8 +25,8 @@ const (
 	lowest = condLevel
 )
 
-// infix tells of what can stand between operands how tightly it binds and, from comparisonLevel on, what it
-// is. A NOT in that place belongs to the IN, LIKE or BETWEEN behind it.
+// infix maps the binary operators to their levels and, from comparisonLevel on, their BinaryOp. A NOT in
+// their place belongs to the IN, LIKE or BETWEEN behind it.
 var infix = map[string]struct {
 	level int
 	op    BinaryOp
@@ -43,18 +44,18 @@ var infix = map[string]struct {
 	"*": {productLevel, Mul}, "/": {productLevel, Div}, "%": {productLevel, Mod},
 }
 
-// prefix holds the operators with one operand.
+// prefix holds the unary operators.
 var prefix = map[string]UnaryOp{"NOT": Not, "-": Neg, "+": Plus, "~": BitNot}
 
-// expr reads an expression made of operators that bind at least as tightly as level.
+// expr parses an expression of operators that bind at least as tightly as level.
 func (p *parser) expr(level int) Expr {
 	if !p.enter() {
 		return nil
 	}
 	start := p.tok.Start
 	x := p.unary()
-	// What has been read can be the left operand of an operator of its own level, if that level goes from
-	// left to right, or of a looser one, but never of a tighter one.
+	// The expression parsed so far can be the left operand of an operator of the same level, if that level is
+	// evaluated from left to right, or of a looser one, but never of a tighter one.
 	for tightest := productLevel; ; {
 		op := infix[p.tok.sym]
 		between := !p.lenient && op.level == predicateLevel && p.atBetween()
@@ -97,7 +98,7 @@ func (p *parser) expr(level int) Expr {
 	return x
 }
 
-// exprs reads one or more expressions with commas between them.
+// exprs parses one or more expressions separated by commas.
 func (p *parser) exprs() []Expr {
 	list := []Expr{p.expr(lowest)}
 	for p.accept(",") {
@@ -106,7 +107,7 @@ func (p *parser) exprs() []Expr {
 	return list
 }
 
-// cond reads the rest of x ? a : b.
+// cond parses the rest of x ? a : b.
 func (p *parser) cond(x Expr, start int) Expr {
 	p.expect("?")
 	a := p.expr(lowest)
@@ -115,8 +116,8 @@ func (p *parser) cond(x Expr, start int) Expr {
 	return &Cond{p.since(start), x, a, b}
 }
 
-// logical reads the rest of x AND y AND z, or the same with OR, in a loop, since programs write chains of
-// any length. Where x is such a chain itself, in parentheses, it goes on.
+// logical parses the rest of x AND y AND z, or the same with OR, in a loop, since programs write chains of
+// any length. If x is such a chain in parentheses, it is extended.
 func (p *parser) logical(x Expr, start int, op LogicalOp, level int) Expr {
 	chain, ok := x.(*Logical)
 	if !ok || chain.Op != op {
@@ -134,7 +135,7 @@ func (p *parser) atBetween() bool {
 	return p.is("BETWEEN") || p.is("NOT") && p.ahead().sym == "BETWEEN"
 }
 
-// predicate reads the rest of x [NOT] IN, LIKE or BETWEEN.
+// predicate parses the rest of x [NOT] IN, LIKE or BETWEEN.
 func (p *parser) predicate(x Expr, start int) Expr {
 	not := p.accept("NOT")
 	switch {
@@ -197,7 +198,7 @@ func (p *parser) primary() Expr {
 	switch t.kind {
 	case number, quoted:
 		p.next()
-		// a hexadecimal one; its canonical form is decimal
+		// a hexadecimal number; its canonical form is decimal
 		if n := t.value.Raw(); t.kind == number && n[0] == '-' {
 			return &Unary{t.Span, Neg, &Literal{Span: t.Span, Value: jsondoc.Of(n[1:])}}
 		}
@@ -242,7 +243,7 @@ func (p *parser) primary() Expr {
 		name := p.take(word)
 		name.Start = t.Start
 		return p.call(name, true)
-	case "LEFT", "RIGHT": // reserved, and yet functions
+	case "LEFT", "RIGHT": // reserved words that are also functions
 		if p.ahead().sym == "(" {
 			p.next()
 			return p.call(t, false)
@@ -258,7 +259,7 @@ func (p *parser) constant(v jsondoc.Value) Expr {
 	return &Literal{Span: t.Span, Value: v}
 }
 
-// parenthesised reads (expr) or (SELECT ...).
+// parenthesised parses (expr) or (SELECT ...).
 func (p *parser) parenthesised() Expr {
 	start := p.tok.Start
 	p.expect("(")
@@ -272,7 +273,7 @@ func (p *parser) parenthesised() Expr {
 	return x
 }
 
-// call reads the rest of name(a, b).
+// call parses the rest of name(a, b).
 func (p *parser) call(name token, udf bool) Expr {
 	c := &Call{Name: name.text, NameSpan: name.Span, UDF: udf}
 	p.expect("(")
@@ -311,7 +312,7 @@ func (p *parser) object() Expr {
 	return o
 }
 
-// member reads name: expr or "name": expr.
+// member parses name: expr or "name": expr.
 func (o *ObjectLit) member(p *parser) {
 	key, span := "", p.tok.Span
 	if p.tok.kind == quoted {

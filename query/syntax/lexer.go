@@ -11,30 +11,30 @@ import (
 type tokenKind uint8
 
 const (
-	end         tokenKind = iota // of the text; also what all tokens become once an error is found
+	end         tokenKind = iota // end of the text; after an error all tokens are of this kind
 	word                         // an identifier
 	symbol                       // a reserved word or a punctuation mark
 	number                       // value is set
 	quoted                       // value is set
 	parameter                    // @name
 	placeholder                  // {documentdb-...}
-	bad                          // what cannot be a token; the parser has no place for it and reports it
-	badNumber                    // one that begins like a number
-	badString                    // one that begins like a string
+	bad                          // not a token; the parser reports an error for it
+	badNumber                    // begins like a number
+	badString                    // begins like a string
 )
 
-// token is one token. sym is what the parser asks for: a reserved word in upper case or a punctuation mark,
-// and empty for all else.
+// token is one token. sym is the reserved word in upper case or the punctuation mark, and empty for all other
+// tokens.
 type token struct {
 	kind  tokenKind
 	sym   string
-	text  string // as it is written
+	text  string // as written
 	value jsondoc.Value
 	Span
-	at int // where it begins, in bytes
+	at int // offset in bytes
 }
 
-// lexer cuts a text, which is valid UTF-8, into tokens. A copy of it reads on by itself.
+// lexer splits a text, which is valid UTF-8, into tokens. A copy of a lexer continues independently.
 type lexer struct {
 	text    string
 	at      int  // bytes read
@@ -61,7 +61,7 @@ func (l *lexer) next() token {
 		}
 		return l.take(bad, 1)
 	}
-	if l.lenient && strings.HasPrefix(rest, "/*") { // skip would have moved over a comment that is closed
+	if l.lenient && strings.HasPrefix(rest, "/*") { // unclosed: skip has passed closed comments
 		return l.take(symbol, len(rest))
 	}
 	if n := placeholderLen(rest); n > 0 {
@@ -76,7 +76,7 @@ func (l *lexer) next() token {
 	return l.take(bad, n)
 }
 
-// take makes a token of the next n bytes.
+// take returns a token of the next n bytes.
 func (l *lexer) take(kind tokenKind, n int) token {
 	t := token{kind: kind, text: l.text[l.at : l.at+n], at: l.at}
 	t.Start = l.chars
@@ -90,8 +90,8 @@ func (l *lexer) advance(n int) {
 	l.at += n
 }
 
-// skip moves over blanks and comments, up to a comment that is not closed. It reports false at the end of
-// the text.
+// skip passes blanks and comments, up to a comment that is not closed. It returns false at the end of the
+// text.
 func (l *lexer) skip() bool {
 	for {
 		n := len(l.text) - l.at - len(strings.TrimLeftFunc(l.text[l.at:], isBlank))
@@ -124,8 +124,8 @@ func (l *lexer) word() token {
 	return t
 }
 
-// quoted reads a string, which may hold control characters as they are. One that is not closed or holds
-// a \u without four digits is a bad token up to there.
+// quoted reads a string, which may contain raw control characters. If it is not closed or has a \u without
+// four digits, the text up to that point is a bad token.
 func (l *lexer) quoted() token {
 	rest := l.text[l.at:]
 	escapes := false
@@ -151,8 +151,8 @@ func (l *lexer) quoted() token {
 	return l.take(badString, len(rest))
 }
 
-// markLen is the length of the punctuation mark or operator that s begins with, 0 where there is none. The
-// longest wins.
+// markLen returns the length of the longest punctuation mark or operator that s begins with, or 0 if there is
+// none.
 func markLen(s string) int {
 	for _, m := range [...]string{">>>", "<<", ">>", "<=", ">=", "<>", "!=", "||", "??"} {
 		if strings.HasPrefix(s, m) {
@@ -165,8 +165,8 @@ func markLen(s string) int {
 	return 0
 }
 
-// placeholderLen is the length of the placeholder that s begins with, 0 where there is none. No object
-// begins like one.
+// placeholderLen returns the length of the placeholder that s begins with, or 0 if there is none. No object
+// literal begins like a placeholder.
 func placeholderLen(s string) int {
 	const prefix = "{documentdb-"
 	if !strings.HasPrefix(s, prefix) {
@@ -193,13 +193,13 @@ var reservedWords = func() map[string]string {
 	return words
 }()
 
-// lowerCase are the reserved words that only count as such in lower case. TRUE is a name, which nothing
-// binds.
+// lowerCase holds the words that are reserved in lower case only. In upper case, TRUE for example is an
+// ordinary name.
 var lowerCase = map[string]bool{"FALSE": true, "NULL": true, "TRUE": true, "UDF": true, "UNDEFINED": true}
 
-// reserved returns the reserved word that s is, in upper case, or "".
+// reserved returns s in upper case if it is a reserved word, or "".
 func reserved(s string) string {
-	var upper [len("UNDEFINED")]byte // the longest
+	var upper [len("UNDEFINED")]byte // the longest reserved word
 	if len(s) > len(upper) {
 		return ""
 	}
@@ -219,7 +219,7 @@ func reserved(s string) string {
 // isName reports whether s can be written as a name: an identifier that is not reserved.
 func isName(s string) bool { return s != "" && wordLen(s) == len(s) && reserved(s) == "" }
 
-// wordLen is the length of the identifier or reserved word that s begins with.
+// wordLen returns the length of the identifier or reserved word that s begins with.
 func wordLen(s string) int {
 	for n, r := range s {
 		if !isLetter(r) && (n == 0 || !isNameDigit(r)) {
@@ -229,7 +229,8 @@ func wordLen(s string) int {
 	return len(s)
 }
 
-// wordEnd is the length of what s begins with that could go on a name: a number that runs into it is none.
+// wordEnd returns the length of the characters at the front of s that could continue a name. A number
+// directly followed by such characters is invalid.
 func wordEnd(s string) int {
 	for n, r := range s {
 		if !isLetter(r) && !isNameDigit(r) {
@@ -239,13 +240,14 @@ func wordEnd(s string) int {
 	return len(s)
 }
 
-// isBlank tells of what separates tokens: Unicode's white space, and U+180E, which was of it once.
+// isBlank reports whether r separates tokens: Unicode's white space, and U+180E, which formerly belonged to
+// it.
 func isBlank(r rune) bool { return unicode.IsSpace(r) || r == '\u180e' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// isLetter tells of what a name may begin with: the letters and the numbers that are written as letters
-// (such as the Roman ones) of the first 65,536 characters.
+// isLetter reports whether a name may begin with r: letters, and numbers written as letters (such as Roman
+// numerals), among the first 65,536 characters.
 func isLetter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || 'a' <= r|0x20 && r|0x20 <= 'z'
@@ -253,8 +255,8 @@ func isLetter(r rune) bool {
 	return r <= maxNameRune && (unicode.IsLetter(r) || unicode.Is(unicode.Nl, r))
 }
 
-// isNameDigit tells of what a name may go on with besides letters: decimal digits of any script, and the
-// raised ones of Latin-1.
+// isNameDigit reports whether a name may contain r besides letters: decimal digits of any script, and the
+// superscript digits of Latin-1.
 func isNameDigit(r rune) bool {
 	if r < utf8.RuneSelf {
 		return '0' <= r && r <= '9'
@@ -262,5 +264,5 @@ func isNameDigit(r rune) bool {
 	return r <= maxNameRune && (unicode.IsDigit(r) || r == '²' || r == '³' || r == '¹')
 }
 
-// maxNameRune is the last character that may be part of a name: the service looks at units of UTF-16.
+// maxNameRune is the last character that may be part of a name: the service reads UTF-16 units.
 const maxNameRune = 0xFFFF

@@ -6,25 +6,25 @@ import (
 )
 
 const (
-	// MaxText is how long the text of a query may be, in bytes.
+	// MaxText is the maximum length of the text of a query, in bytes.
 	MaxText = 512 << 10
-	// MaxDepth is how many levels high the tree of a query may be, each node being a level.
+	// MaxDepth is the maximum number of levels of the tree of a query; each node is a level.
 	MaxDepth = 1000
 	// maxNesting bounds the recursion of the parser. Clients write long chains as ((a OR b) OR c) OR d, which
-	// is deep in parentheses and yet no high tree, so there is room for more of those. All that Print writes
-	// of a tree which is not too high stays below it: see nestLimit.
+	// is deeply nested in parentheses but not a deep tree, so the bound is higher than MaxDepth. The text
+	// that Print writes of a tree within MaxDepth stays below it: see nestLimit.
 	maxNesting = 4 * MaxDepth
 )
 
-// Parse reads a query. The error is an *Error or a *LimitError.
+// Parse parses a query. The error is an *Error or a *LimitError.
 func Parse(text string) (*Query, error) {
 	p := newParser(text, false)
 	return p.finish(p.query())
 }
 
-// ParseLenient reads what Parse does and texts that Cosmos DB refuses though it is plain what they mean:
-// BETWEEN beside AND and OR without parentheses, comments in /* */, and a semicolon at the end. The errors
-// are those of Parse.
+// ParseLenient parses queries like Parse, and also some texts that Cosmos DB refuses although their meaning
+// is clear: BETWEEN beside AND and OR without parentheses, comments in /* */, and a semicolon at the end. The
+// errors are those of Parse.
 func ParseLenient(text string) (*Query, error) {
 	p := newParser(text, true)
 	q := p.query()
@@ -34,7 +34,7 @@ func ParseLenient(text string) (*Query, error) {
 	return p.finish(q)
 }
 
-// ParseCondition reads the form of a query in which conditional patches state their condition,
+// ParseCondition parses the form of a query that states the condition of a conditional patch,
 //
 //	FROM name [[AS] alias] [WHERE expr]
 //
@@ -55,13 +55,13 @@ func ParseCondition(text string) (*Query, error) {
 	return p.finish(q)
 }
 
-// parser reads tokens into nodes. The first error ends it: from then on every token is the end of the text,
-// so that all loops and recursions run out, and what they return is dropped.
+// parser builds nodes from tokens. After the first error every token is the end of the text, so that all
+// loops and recursions end; their results are dropped.
 type parser struct {
 	lex    lexer
-	tok    token // the one that is looked at
-	last   int   // where the one before it ended
-	tokens int   // read so far
+	tok    token // current token
+	last   int   // end of the previous token
+	tokens int   // number of tokens so far
 	depth  int   // of recursion
 	err    error
 
@@ -82,12 +82,12 @@ func newParser(text string, lenient bool) *parser {
 	return p
 }
 
-// finish ends the parse: nothing may be left.
+// finish ends the parse and checks that no token is left.
 func (p *parser) finish(q *Query) (*Query, error) {
 	if p.err == nil && p.tok.kind != end {
 		p.unexpected()
 	}
-	// There are never as many as two levels to a token, so most texts need not be measured.
+	// There are always fewer than two levels per token, so most texts need not be measured.
 	if p.err == nil && p.tokens > MaxDepth/2 && tooHigh(q) {
 		p.fail(&LimitError{DepthLimit, MaxDepth})
 	}
@@ -97,7 +97,8 @@ func (p *parser) finish(q *Query) (*Query, error) {
 	return q, nil
 }
 
-// tooHigh looks at the tree level by level, since it may be as high as the text is long.
+// tooHigh walks over the tree level by level, without recursion, since its depth is bounded only by the
+// length of the text.
 func tooHigh(q *Query) bool {
 	level, below := []Node{q}, []Node(nil)
 	for height := 1; len(level) > 0; height++ {
@@ -113,7 +114,7 @@ func tooHigh(q *Query) bool {
 	return false
 }
 
-// enter goes one level deeper. Who gets true calls leave.
+// enter increases the depth of recursion. If it returns true, the caller must call leave.
 func (p *parser) enter() bool {
 	if p.depth == maxNesting {
 		p.fail(&LimitError{DepthLimit, MaxDepth})
@@ -136,10 +137,10 @@ func (p *parser) next() {
 	p.tokens++
 }
 
-// is reports whether the token is this reserved word or punctuation mark.
+// is reports whether the current token is this reserved word or punctuation mark.
 func (p *parser) is(sym string) bool { return p.tok.sym == sym }
 
-// accept moves over the token if it is this one.
+// accept advances behind the current token if it is sym.
 func (p *parser) accept(sym string) bool {
 	if !p.is(sym) {
 		return false
@@ -148,14 +149,14 @@ func (p *parser) accept(sym string) bool {
 	return true
 }
 
-// expect moves over the token, which must be this one.
+// expect advances behind the current token, which must be sym.
 func (p *parser) expect(sym string) {
 	if !p.accept(sym) {
 		p.unexpected()
 	}
 }
 
-// take moves over the token, which must be of this kind, and returns it.
+// take advances behind the current token, which must be of this kind, and returns it.
 func (p *parser) take(kind tokenKind) token {
 	t := p.tok
 	if t.kind != kind {
@@ -166,7 +167,7 @@ func (p *parser) take(kind tokenKind) token {
 	return t
 }
 
-// ahead returns the token after this one and leaves it where it is.
+// ahead returns the token after the current one without advancing.
 func (p *parser) ahead() token {
 	lex := p.lex
 	return lex.next()
@@ -177,7 +178,7 @@ func (p *parser) ident() *Ident {
 	return &Ident{t.Span, t.text}
 }
 
-// since is the span from start to the end of the token before this one.
+// since returns the span from start to the end of the previous token.
 func (p *parser) since(start int) Span { return Span{start, p.last} }
 
 func (p *parser) fail(err error) {
@@ -187,17 +188,17 @@ func (p *parser) fail(err error) {
 	p.tok = token{}
 }
 
-// unexpected ends the parse because of the token.
+// unexpected ends the parse with an error about the current token.
 func (p *parser) unexpected() {
 	if p.err == nil {
 		p.fail(p.lex.unexpected(p.tok))
 	}
 }
 
-// maxNear is how much of a token the message of an error repeats, in bytes.
+// maxNear is the maximum length in bytes of a token in an error message.
 const maxNear = 200
 
-// unexpected makes the error about a token.
+// unexpected returns the error about a token.
 func (l *lexer) unexpected(t token) *Error {
 	before := l.text[:t.at]
 	line := strings.LastIndexByte(before, '\n') + 1
@@ -225,7 +226,7 @@ func (l *lexer) unexpected(t token) *Error {
 	return e
 }
 
-// notUTF8 makes the error about the first byte of the text that is not UTF-8.
+// notUTF8 returns the error about the first byte of the text that is not UTF-8.
 func (l *lexer) notUTF8() *Error {
 	n := 0
 	for {

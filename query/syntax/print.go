@@ -6,21 +6,21 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// nestLimit is how many parentheses Print opens for the sake of the classic form of chains before it leaves
-// them out, so that the parser's bound on recursion is not reached by what Print writes.
+// nestLimit is how many parentheses Print opens for chains in the form of Cosmos DB. Beyond it Print leaves
+// them out, so that its output stays within the parser's bound on recursion.
 const nestLimit = 500
 
-// Print writes a query in the canonical form, which is the one that Cosmos DB's query plans have: each clause
-// and each JOIN on a line of its own, AS before every alias, strings in double quotes, every operation with
-// two operands in parentheses, subqueries indented. Parse reads it as the same query, which prints the same;
-// spans and the spelling of numbers and strings are not kept.
+// Print prints a query in the canonical form, which is that of Cosmos DB's query plans: each clause and each
+// JOIN on a line of its own, AS before every alias, strings in double quotes, every binary operation in
+// parentheses, subqueries indented. Parse parses it to the same query, which prints the same text. Spans and
+// the spelling of numbers and strings are not kept.
 func Print(q *Query) string {
 	p := printer{}
 	p.query(q)
 	return string(p.buf)
 }
 
-// PrintExpr writes an expression as Print does.
+// PrintExpr prints an expression as Print does.
 func PrintExpr(e Expr) string {
 	p := printer{}
 	p.expr(e)
@@ -30,7 +30,7 @@ func PrintExpr(e Expr) string {
 type printer struct {
 	buf    []byte
 	indent int // in levels of four spaces
-	open   int // parentheses of chains around what is printed
+	open   int // open parentheses of chains around the current expression
 }
 
 func (p *printer) print(text ...string) {
@@ -39,13 +39,13 @@ func (p *printer) print(text ...string) {
 	}
 }
 
-// line begins a line. The indentation ends somewhere, since else it would be most of what a deep query
-// prints.
+// line begins a line. The indentation is limited, since it would otherwise be most of the output of a deeply
+// nested query.
 func (p *printer) line() {
 	p.print("\n", strings.Repeat("    ", min(p.indent, 16)))
 }
 
-// list prints what print prints for each element, with commas between.
+// list calls print for each element and separates the results by commas.
 func list[T any](p *printer, elems []T, print func(T)) {
 	for i, e := range elems {
 		if i > 0 {
@@ -162,7 +162,7 @@ func (p *printer) orderBy(o *OrderBy) {
 		switch {
 		case item.Desc:
 			p.print(" DESC")
-		case item.Asc && call: // elsewhere it says nothing
+		case item.Asc && call: // ASC is the default elsewhere
 			p.print(" ASC")
 		}
 	})
@@ -239,7 +239,7 @@ func (p *printer) expr(e Expr) {
 	}
 }
 
-// base prints what .name or [i] follows.
+// base prints the operand of .name or [i].
 func (p *printer) base(x Expr) {
 	literal, isLiteral := x.(*Literal)
 	_, isUnary := x.(*Unary)
@@ -259,7 +259,7 @@ func (p *printer) unary(u *Unary) {
 		p.print(" ")
 	}
 	p.expr(u.X)
-	if u.Op == Neg && p.buf[at] == '-' { // two of them would begin a comment
+	if u.Op == Neg && p.buf[at] == '-' { // two minus signs would begin a comment
 		p.buf = append(p.buf[:at], append([]byte(" "), p.buf[at:]...)...)
 	}
 }
@@ -272,8 +272,8 @@ func (p *printer) infix(x Expr, op string, y Expr) {
 	p.print(")")
 }
 
-// logical prints a chain as ((a OR b) OR c), the form of Cosmos DB, if that is not too deep, and as (a OR b
-// OR c) else.
+// logical prints a chain as ((a OR b) OR c), the form of Cosmos DB, or as (a OR b OR c) if that would be too
+// deep.
 func (p *printer) logical(l *Logical) {
 	op := l.Op.String()
 	pairs := len(l.Terms) - 1
@@ -343,7 +343,8 @@ func (p *printer) object(o *ObjectLit) {
 	p.print("}")
 }
 
-// placeholder prints the filter of ORDER BY in parentheses, since it is with an OR that clients replace it.
+// placeholder prints the filter of ORDER BY in parentheses, since clients replace it by an expression with
+// OR.
 func (p *printer) placeholder(h *Placeholder) {
 	if h.Name == OrderByFilter {
 		p.print("({", h.Name, "})")

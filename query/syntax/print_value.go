@@ -46,8 +46,8 @@ func (p *printer) composite(v jsondoc.Value) {
 	p.print(brackets[1:])
 }
 
-// appendNumber writes an integer with all its digits and any other number in the shortest form that is the
-// same double.
+// appendNumber appends an integer with all its digits, and any other number in the shortest form that has the
+// same double value.
 func appendNumber(dst []byte, v jsondoc.Value) []byte {
 	f := v.Num()
 	switch {
@@ -62,8 +62,8 @@ func appendNumber(dst []byte, v jsondoc.Value) []byte {
 	}
 	from := len(dst)
 	dst = jsondoc.NumberValue(f).AppendJSON(dst)
-	// The shortest form of a large one may end in zeros that are made up. They must not be taken for an exact
-	// integer.
+	// The shortest form of a large number may end in zeros that are not exact digits. It must not look like
+	// an exact integer.
 	if math.Abs(f) >= 1<<53 && isDigits(dst[from:]) {
 		dst = strconv.AppendFloat(dst[:from], f, 'e', -1, 64)
 	}

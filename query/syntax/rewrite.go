@@ -2,10 +2,10 @@ package syntax
 
 import "slices"
 
-// RewriteQuery returns a copy of a query in which fn has replaced expressions: it is called for each
-// expression, the parts of an expression before the expression itself, down into subqueries, and what it
-// returns stands in its place. The call of ORDER BY RANK and the escape character of LIKE stay. The query is
-// not changed, but the copy shares with it the expressions in which nothing was replaced.
+// RewriteQuery returns a copy of a query in which each expression is replaced by the result of fn. fn is
+// called for the operands of an expression before the expression itself, and also inside subqueries. The call
+// of ORDER BY RANK and the escape character of LIKE are not replaced. The query itself does not change; the
+// copy shares with it the expressions in which nothing was replaced.
 func RewriteQuery(q *Query, fn func(Expr) Expr) *Query {
 	c := *q
 	if q.Select != nil {
@@ -55,9 +55,8 @@ func (o *OrderBy) rewrite(fn func(Expr) Expr) *OrderBy {
 	return &c
 }
 
-// RewriteExpr returns an expression in which fn has replaced expressions, as RewriteQuery does: e itself
-// where
-// they are the same. Nil stays nil.
+// RewriteExpr returns an expression in which fn has replaced expressions, as in RewriteQuery. It returns e
+// itself if nothing was replaced, and nil for nil.
 func RewriteExpr(e Expr, fn func(Expr) Expr) Expr {
 	switch n := e.(type) {
 	case nil:
@@ -72,7 +71,7 @@ func RewriteExpr(e Expr, fn func(Expr) Expr) Expr {
 	return fn(e)
 }
 
-// slots calls fn for the places of the operands of an expression.
+// slots calls fn with a pointer to each operand of an expression.
 func slots(e Expr, fn func(*Expr)) {
 	one := func(list ...*Expr) {
 		for _, e := range list {
@@ -115,8 +114,8 @@ func slots(e Expr, fn func(*Expr)) {
 	}
 }
 
-// Map returns the expression whose direct operands are what fn makes of those of e: e itself where they are
-// the same, else a copy of it. Nothing below a subquery is an operand.
+// Map returns an expression whose direct operands are the results of fn for those of e. It returns e itself
+// if they are the same, and otherwise a copy. Expressions inside a subquery are not operands.
 func Map(e Expr, fn func(Expr) Expr) Expr {
 	var room [4]Expr
 	made, changed := room[:0], false
@@ -136,7 +135,7 @@ func Map(e Expr, fn func(Expr) Expr) Expr {
 	return e
 }
 
-// shallow copies a node with operands, and the list of them.
+// shallow copies a node and its list of operands.
 func shallow(e Expr) Expr {
 	switch n := e.(type) {
 	case *Member:

@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// number reads a number without a sign: a decimal one, which may lack the digits on one side of its point
-// and may begin with zeros, or a hexadecimal one of up to 64 bits, which are an integer with a sign. Letters
-// and digits that it runs into belong to the token and spoil it, so that 1a is not read as 1 AS a.
+// number reads a number without a sign. A decimal number may lack the digits on one side of its point and may
+// begin with zeros. A hexadecimal number has up to 64 bits, which are a signed integer. Letters and digits
+// directly behind the number belong to the token and make it invalid, so that 1a is not parsed as 1 AS a.
 func (l *lexer) number() token {
 	rest := l.text[l.at:]
 	hex := len(rest) > 1 && rest[0] == '0' && rest[1]|0x20 == 'x'
@@ -23,7 +23,7 @@ func (l *lexer) number() token {
 	t := l.take(number, n)
 	raw := decimal(t.text)
 	if hex {
-		// ParseUint would let underscores through if it were asked to find the base out.
+		// With base 0 ParseUint would accept underscores.
 		u, err := strconv.ParseUint(t.text[2:], 16, 64)
 		if err != nil {
 			t.kind = badNumber
@@ -39,8 +39,8 @@ func (l *lexer) number() token {
 	return t
 }
 
-// decimalLen is the length of the decimal number that s begins with, with an exponent that may lack its
-// digits.
+// decimalLen returns the length of the decimal number that s begins with, including an exponent, which may
+// lack its digits.
 func decimalLen(s string) int {
 	n := digitsLen(s)
 	if n < len(s) && s[n] == '.' {
@@ -63,8 +63,8 @@ func digitsLen(s string) int {
 	return n
 }
 
-// decimal writes a decimal number as JSON does: with digits on both sides of a point, and without zeros that
-// say nothing.
+// decimal converts a decimal number to JSON's form: with digits on both sides of a point, and without
+// redundant zeros.
 func decimal(s string) []byte {
 	whole := digitsLen(s)
 	raw := []byte(strings.TrimLeft(s[:whole], "0"))
@@ -82,7 +82,7 @@ const (
 	escapeMeaning = "\b\f\n\r\t"
 )
 
-// escapeLen is how long the escape that s begins with is, or 0 where there is no such escape.
+// escapeLen returns the length of the escape that s begins with, or 0 if it is invalid.
 func escapeLen(s string) int {
 	switch {
 	case len(s) < 2:
@@ -99,8 +99,8 @@ func escapeLen(s string) int {
 	return 6
 }
 
-// badEscapeLen is how much of s, which begins with an escape that escapeLen refuses, there is up to the
-// character that spoils it.
+// badEscapeLen returns the length of the invalid escape that s begins with, up to the first invalid
+// character.
 func badEscapeLen(s string) int {
 	n := 1
 	if len(s) > 1 && s[1] == 'u' {
@@ -111,11 +111,10 @@ func badEscapeLen(s string) int {
 	return n + size
 }
 
-// unescaped resolves the escapes of s, all of which escapeLen accepts. Half of a surrogate pair becomes
-// U+FFFD.
+// unescaped resolves the escapes of s, which escapeLen has accepted. A lone surrogate becomes U+FFFD.
 func unescaped(s string) string {
 	var b strings.Builder
-	var units []uint16 // of escapes that follow one another: two of them may be one character
+	var units []uint16 // of adjacent escapes: two of them may be one character
 	for s != "" {
 		if s[0] == '\\' && s[1] == 'u' {
 			unit, _ := strconv.ParseUint(s[2:6], 16, 16)
@@ -131,7 +130,7 @@ func unescaped(s string) string {
 				s = s[2:]
 				continue
 			}
-			s = s[1:] // every other character stands for itself
+			s = s[1:] // any other escaped character stands for itself
 		}
 		_, n := utf8.DecodeRuneInString(s)
 		if i := strings.IndexByte(s[n:], '\\'); i >= 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Walk calls fn for n and then, where fn returns true, for what n consists of, in the order of the text, down
-// into subqueries.
+// Walk calls fn for n and then, if fn returns true, for the parts of n, in the order of the text, including
+// subqueries.
 func Walk(n Node, fn func(Node) bool) {
 	if !fn(n) {
 		return
@@ -126,7 +126,7 @@ func eachOf[N Node](list []N, fn func(Node)) {
 	}
 }
 
-// PropertyOf takes x.name and x["name"], which mean the same, apart.
+// PropertyOf splits x.name and x["name"], which have the same meaning, into x and the name.
 func PropertyOf(e Expr) (x Expr, name string, ok bool) {
 	switch e := e.(type) {
 	case *Member:
@@ -139,15 +139,15 @@ func PropertyOf(e Expr) (x Expr, name string, ok bool) {
 	return nil, "", false
 }
 
-// Step is one step of a path: a property or, where IsIndex is set, an element of an array.
+// Step is one step of a path: a property or, if IsIndex is set, an element of an array.
 type Step struct {
 	Name    string
 	Index   int // from 0
 	IsIndex bool
 }
 
-// PathOf takes an expression such as c.a["b"][0] apart: a name and steps, each with a constant property name
-// or a constant index. It reports false for all other expressions. For a name alone there are no steps.
+// PathOf splits an expression such as c.a["b"][0] into a name and its steps, each with a constant property
+// name or a constant index. A single name has no steps. ok is false for all other expressions.
 func PathOf(e Expr) (root *Ident, steps []Step, ok bool) {
 	for {
 		if id, ok := e.(*Ident); ok {
@@ -166,7 +166,7 @@ func PathOf(e Expr) (root *Ident, steps []Step, ok bool) {
 	}
 }
 
-// elementOf takes x[n] with a constant n apart.
+// elementOf splits x[n] with a constant n.
 func elementOf(e Expr) (Expr, Step, bool) {
 	at, ok := e.(*Index)
 	if !ok {
@@ -176,7 +176,7 @@ func elementOf(e Expr) (Expr, Step, bool) {
 	if !ok || i.Value.Kind() != jsondoc.Number {
 		return nil, Step{}, false
 	}
-	// Beyond 2^31 no array has an element, but an int may be too small.
+	// No array has elements beyond 2^31, and an int may be too small for the number.
 	n := i.Value.Num()
 	if index := int(n); n >= 0 && n <= 1<<31-1 && float64(index) == n {
 		return at.X, Step{Index: index, IsIndex: true}, true

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// AppendBinary appends v as binary JSON, the preamble first. v must be valid (see jsondoc.Valid). Names and
-// strings with half a surrogate pair, which UTF-8 cannot spell, have U+FFFD in its place.
+// AppendBinary appends v as binary JSON, beginning with the preamble. v must be valid (see jsondoc.Valid). In
+// names and strings a lone surrogate, which UTF-8 cannot represent, becomes U+FFFD.
 func AppendBinary(dst []byte, v jsondoc.Value) []byte {
 	return appendValue(append(dst, Preamble), v)
 }
@@ -33,12 +33,12 @@ func appendValue(dst []byte, v jsondoc.Value) []byte {
 	return append(dst, null)
 }
 
-// appendContainer appends an array or an object. empty is the marker of an empty one, from which its other
-// markers are counted.
+// appendContainer appends an array or an object. empty is the marker of an empty one; its other markers are
+// offsets from this one.
 func appendContainer(dst []byte, v jsondoc.Value, empty byte) []byte {
-	const one, counted = 1, 5 // forms
+	const one, counted = 1, 5 // offsets of the markers
 	start, n := len(dst), 0
-	dst = append(dst, 0, 0, 0) // a marker, a length and a count of one byte
+	dst = append(dst, 0, 0, 0) // room for a marker, a length and a count of one byte
 	body := len(dst)
 	v.Each(func(key string, elem jsondoc.Value) bool {
 		if empty == object0 {
@@ -92,7 +92,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// systemID finds a string among those that have markers of their own: -1 where it is none.
+// systemID returns the index of a string that has a marker of its own, or -1.
 func systemID(s string) int {
 	if len(s) < 2 || len(s) > len("GeometryCollection") {
 		return -1

@@ -1,13 +1,13 @@
-// Package jsonbinary turns Cosmos DB's binary JSON into JSON text and back.
+// Package jsonbinary converts Cosmos DB's binary JSON to JSON text and back.
 //
-// The SDKs for .NET and Rust send items in this form, and ask for it by the header
-// x-ms-cosmos-supported-serialization-formats. It is told from text by its first byte, 0x80, with which no
-// UTF-8 begins. Behind that comes one value: a marker, which says what kind of value it is and often its
-// length, and what the marker wants. Integers of several bytes are little-endian.
+// The SDKs for .NET and Rust send items in this form, and request it by the header
+// x-ms-cosmos-supported-serialization-formats. Its first byte is 0x80, which cannot begin UTF-8 text. Then
+// follows one value: a marker, which determines the kind of the value and often its length, and the operands
+// of the marker. Integers of several bytes are little-endian.
 //
 //	 0    1        2
 //	+----+--------+--------------------+
-//	| 80 | marker | what it wants      |
+//	| 80 | marker | operands           |
 //	+----+--------+--------------------+
 //
 // The markers (markers.go) are those of the class JsonBinaryEncoding.TypeMarker in the public source of the
@@ -15,14 +15,14 @@
 //
 // # Reading
 //
-// AppendText reads every form. Two kinds of marker are refused, since they mean nothing by themselves: user
-// strings (0x40 to 0x67), which point into a dictionary that no client sends, and those that the format
-// leaves free. The input is not trusted: a length is checked before it is used, a reference leads to a string
-// and never to another reference, and both the nesting and the length of what comes out are bounded, so that
-// a small body cannot grow without end.
+// AppendText reads every form. It refuses two groups of markers, which have no meaning by themselves: user
+// strings (0x40 to 0x67), which are indexes of a dictionary that no client sends, and markers that the format
+// does not define. The input is not trusted: a length is checked before it is used, a reference must lead to
+// a string and not to another reference, and both the nesting and the length of the output are bounded, so
+// that a small body cannot expand without limit.
 //
 // # Writing
 //
-// AppendBinary writes a subset that all readers know: system strings, strings with their length, integers in
-// the least of the fixed sizes, doubles, and arrays and objects with length and count.
+// AppendBinary writes a subset that all readers support: system strings, strings with their length, integers
+// in the smallest of the fixed sizes, doubles, and arrays and objects with length and count.
 package jsonbinary

@@ -2,10 +2,10 @@ package jsonbinary
 
 import "fmt"
 
-// Error reports where bytes stop being binary JSON.
+// Error reports where bytes are not valid binary JSON.
 type Error struct {
 	Offset int    // in bytes, from 0
-	Reason string // what is wrong there, for people
+	Reason string // description of the error
 }
 
 func (e *Error) Error() string {

@@ -3,24 +3,24 @@ package jsonbinary
 // Preamble is the byte that binary JSON begins with.
 const Preamble = 0x80
 
-// Markers. Of a range the first is named, and the end is the next one.
+// Markers. A constant is the first marker of a range, which ends before the next constant.
 const (
 	literalInts    = 0x00 // the integer is the marker
-	systemStrings  = 0x20 // an index of systemTexts
-	userStrings    = 0x40 // an index of a dictionary that nobody sends
+	systemStrings  = 0x20 // an index into systemTexts
+	userStrings    = 0x40 // an index into a dictionary that no client sends
 	userStringsEnd = 0x68
 
-	base64L1       = 0x71 // the bytes that base64 text stands for
+	base64L1       = 0x71 // the bytes encoded by base64 text
 	base64L2       = 0x72
 	base64URLL1    = 0x73 // the same in the alphabet for URLs
 	base64URLL2    = 0x74
-	guidLower      = 0x75 // the digits of a GUID, two a byte, the first in the low half
+	guidLower      = 0x75 // the digits of a GUID, two per byte, the first in the low half
 	guidUpper      = 0x76
-	guidQuoted     = 0x77 // in quotes that belong to the text: an etag
-	hexLower       = 0x78 // two characters a byte, each an index of a table
+	guidQuoted     = 0x77 // the same in quotes that belong to the text: an etag
+	hexLower       = 0x78 // two characters per byte, each an index into a table
 	hexUpper       = 0x79
 	dateTime       = 0x7A
-	packed4        = 0x7B // so many bits a character, above a base that is given
+	packed4        = 0x7B // a fixed number of bits per character, added to a given base
 	packed5        = 0x7C
 	packed6        = 0x7D
 	packed7L1      = 0x7E // ASCII
@@ -29,7 +29,7 @@ const (
 	stringL1       = 0xC0
 	stringL2       = 0xC1
 	stringL4       = 0xC2
-	referenceR1    = 0xC3 // the offset of a string from the preamble on
+	referenceR1    = 0xC3 // the offset of a string, counted from the preamble
 	referenceR2    = 0xC4
 	referenceR3    = 0xC5
 	referenceR4    = 0xC6
@@ -52,7 +52,7 @@ const (
 	typedInt32     = 0xDA
 	typedInt64     = 0xDB
 	typedUint32    = 0xDC
-	binaryL1       = 0xDD // bytes; in JSON they are base64
+	binaryL1       = 0xDD // bytes; in JSON text they are base64
 	binaryL2       = 0xDE
 	binaryL4       = 0xDF
 	array0         = 0xE0
@@ -71,9 +71,9 @@ const (
 	objectLC1      = 0xED
 	objectLC2      = 0xEE
 	objectLC4      = 0xEF
-	numbersC1      = 0xF0 // numbers of one type: the marker of the type, the count, the bare numbers
+	numbersC1      = 0xF0 // numbers of one type: the type's marker, the count, the bare numbers
 	numbersC2      = 0xF1
-	numberArraysC1 = 0xF2 // arrays of one length of numbers of one type
+	numberArraysC1 = 0xF2 // arrays of equal length, of numbers of one type
 	numberArraysC2 = 0xF3
 )
 
@@ -85,7 +85,7 @@ var systemTexts = [...]string{
 	"Point", "Polygon", "properties", "type", "value", "Feature", "FeatureCollection", "_id",
 }
 
-// tables are the characters that the halves of a byte stand for.
+// tables holds the characters that the halves of a byte stand for, by marker.
 var tables = map[byte]string{
 	hexLower: "0123456789abcdef",
 	hexUpper: "0123456789ABCDEF",

@@ -10,7 +10,7 @@ func isString(marker byte) bool {
 	return marker >= systemStrings && marker < numberUint64 && (marker < userStringsEnd || marker >= base64L1)
 }
 
-// str reads the string whose marker is next. follow: it may be a reference.
+// str reads the string whose marker is next. If follow is set, it may be a reference.
 func (r *reader) str(follow bool) []byte {
 	at := r.pos
 	marker := byte(r.uint(1))
@@ -51,7 +51,7 @@ func (r *reader) reference(size, at int, follow bool) []byte {
 	return s
 }
 
-// compressed reads a string that is kept in fewer bits than its text has.
+// compressed reads a string that is stored in fewer bits than its text.
 func (r *reader) compressed(marker byte) []byte {
 	switch marker {
 	case base64L1, base64L2:
@@ -79,7 +79,7 @@ func (r *reader) compressed(marker byte) []byte {
 	return s
 }
 
-// packed reads n characters of so many bits, the lowest bits first, each above base.
+// packed reads n characters of the given number of bits, the lowest bits first, each added to base.
 func (r *reader) packed(n int, bits uint, base byte) []byte {
 	in := r.take((n*int(bits) + 7) / 8)
 	if r.err != nil {
@@ -97,9 +97,9 @@ func (r *reader) packed(n int, bits uint, base byte) []byte {
 	return out
 }
 
-// base64 reads the bytes that a base64 text stands for. Before them stand the number of groups of four
-// characters, and that of the '=' at its end; where these were left out it is that number with all bits
-// turned over.
+// base64 reads the bytes encoded by a base64 text. They are preceded by the number of groups of four
+// characters, and by the number of '=' characters at the end. If the '=' are left out of the text, that
+// number has all its bits inverted.
 func (r *reader) base64(size int, alphabet *base64.Encoding) []byte {
 	at := r.pos
 	groups := r.length(size)
@@ -123,8 +123,8 @@ func (r *reader) base64(size int, alphabet *base64.Encoding) []byte {
 	return out
 }
 
-// guidText reads the 16 bytes of a GUID whose digits are in the order of its text: of each byte the low half
-// is the first digit, as in the other strings of digits.
+// guidText reads the 16 bytes of a GUID whose digits are in the order of its text: the low half of each byte
+// is its first digit, as in the other strings of digits.
 func (r *reader) guidText(marker byte) []byte {
 	digits := r.packed(32, 4, 0)
 	if r.err != nil {
@@ -150,7 +150,7 @@ func (r *reader) guidText(marker byte) []byte {
 	return text
 }
 
-// blob reads bytes, which JSON text has as base64.
+// blob reads bytes, which are base64 in JSON text.
 func (r *reader) blob(size int) {
 	b := r.take(r.length(size))
 	if r.err == nil && r.room(base64.StdEncoding.EncodedLen(len(b))+2) {

@@ -10,15 +10,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Is tells binary JSON from text.
+// Is reports whether b is binary JSON rather than text.
 func Is(b []byte) bool { return len(b) > 0 && b[0] == Preamble }
 
-// AppendText appends the JSON text of src, which is binary JSON from its preamble to its end. The text is
-// compact; numbers are in their shortest spelling. A name that occurs twice in an object does so in the text
-// as well.
+// AppendText appends the JSON text of src, which must be binary JSON including its preamble. The text is
+// compact; numbers are in their shortest spelling. A name that occurs twice in an object also occurs twice in
+// the text.
 //
-// Errors are an *Error where src is malformed, a *jsondoc.DepthError or a *jsondoc.SizeError where it goes
-// beyond lim. lim.MaxBytes counts what is appended. With an error nothing that was appended means anything.
+// The error is an *Error if src is malformed, and a *jsondoc.DepthError or a *jsondoc.SizeError if it exceeds
+// lim. lim.MaxBytes counts the appended text. If there is an error the appended bytes are not meaningful.
 func AppendText(dst, src []byte, lim jsondoc.Limits) ([]byte, error) {
 	r := reader{src: src, dst: dst, start: len(dst), lim: lim}
 	if r.lim.MaxBytes <= 0 {
@@ -38,13 +38,13 @@ func AppendText(dst, src []byte, lim jsondoc.Limits) ([]byte, error) {
 	return r.dst, r.err
 }
 
-// reader reads src once, from left to right, but for references. After the first failure it reads zeros and
+// reader reads src once, from left to right, except for references. After the first error it reads zeros and
 // appends nothing more.
 type reader struct {
 	src   []byte
 	pos   int
 	dst   []byte
-	start int // where in dst the text begins
+	start int // beginning of the text in dst
 	lim   jsondoc.Limits
 	depth int
 	err   error
@@ -72,7 +72,7 @@ func (r *reader) put(text string) {
 	}
 }
 
-// take returns the next n bytes, or nil where there are fewer.
+// take returns the next n bytes, or nil if there are fewer.
 func (r *reader) take(n int) []byte {
 	if n > len(r.src)-r.pos {
 		r.fail(r.pos, "it ends early")
@@ -124,7 +124,7 @@ func (r *reader) value() {
 	}
 }
 
-// plain reads what has no family.
+// plain reads a value whose marker does not belong to a range.
 func (r *reader) plain(marker byte, at int) {
 	switch marker {
 	case null:
@@ -148,8 +148,8 @@ func (r *reader) plain(marker byte, at int) {
 	}
 }
 
-// container reads an array or an object. form is what follows the marker: nothing; one element; a length of
-// 1, 2 or 4 bytes; or that and a count of the same size.
+// container reads an array or an object. form is the part that follows the marker: nothing; one element; a
+// length of 1, 2 or 4 bytes; or such a length and a count of the same size.
 func (r *reader) container(form byte, open, end byte, element func()) {
 	if r.depth++; r.depth > r.lim.MaxDepth {
 		r.err = &jsondoc.DepthError{Max: r.lim.MaxDepth}
@@ -212,7 +212,7 @@ func (r *reader) quoted() {
 		r.fail(r.pos, "a string is not UTF-8")
 		return
 	}
-	if r.room(len(s) + 2) { // escapes are at most five bytes more a byte: the next piece counts them
+	if r.room(len(s) + 2) { // an escape adds at most five bytes per byte: the next call of room counts them
 		r.dst = jsondoc.AppendString(r.dst, string(s))
 		r.room(0)
 	}
@@ -225,12 +225,12 @@ func (r *reader) integer(n int64) {
 	}
 }
 
-// isNumber reports whether a marker is that of a number behind it.
+// isNumber reports whether a marker is followed by a number.
 func isNumber(marker byte) bool {
 	return marker >= numberUint64 && marker <= typedFloat16 || marker >= typedUint8 && marker <= typedUint32
 }
 
-// number reads what is behind the marker of a number, which is at at.
+// number reads the number behind a marker, which is at offset at.
 func (r *reader) number(marker byte, at int) {
 	switch marker {
 	case numberUint64:
@@ -264,13 +264,13 @@ func (r *reader) double(f float64, at int) {
 		return
 	}
 	if f == 0 && math.Signbit(f) {
-		r.put("-0.0") // calculations give a zero without its sign, as NumberValue does
+		r.put("-0.0") // computed zeros lose their sign, as in NumberValue
 	} else if r.room(0) {
 		r.dst = jsondoc.NumberValue(f).AppendJSON(r.dst)
 	}
 }
 
-// half is the value of a floating-point number of 16 bits (IEEE 754 binary16).
+// half returns the value of a 16-bit floating-point number (IEEE 754 binary16).
 func half(bits uint16) float64 {
 	sign, exponent, fraction := 1.0, int(bits>>10&31), float64(bits&1023)
 	if bits>>15 != 0 {
@@ -285,7 +285,7 @@ func half(bits uint16) float64 {
 	return sign * math.Ldexp(fraction+1024, exponent-25)
 }
 
-// uniform reads an array of numbers of one type, or of such arrays of one length.
+// uniform reads an array of numbers of one type, or an array of such arrays of equal length.
 func (r *reader) uniform(marker byte) {
 	size, outer := 1+int(marker-numbersC1)%2, -1
 	nested := marker >= numberArraysC1

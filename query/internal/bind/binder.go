@@ -15,41 +15,42 @@ import (
 const (
 	maxJoins = 10
 	MaxUDFs  = 10
-	MaxCount = 1<<32 - 1 // of TOP, OFFSET and LIMIT
+	MaxCount = 1<<32 - 1 // maximum of TOP, OFFSET and LIMIT
 )
 
 // Alias is a name that a FROM clause binds, or a source without a name.
 type Alias struct {
 	Name  string
 	Block *Block
-	Level int // which step of the block binds it
-	Slot  int // of the frame, where item is not set
+	Level int // index of the step of the block that binds it
+	Slot  int // index in the frame, unless Item is set
 	Item  bool
-	// route leads from the item to the value, where known is set: where the value is a part of the item and
-	// no step picks one element of an array. entered reports that it goes through all elements of an array.
+	// route is the path from the item to the value. It is valid if known is set: if the value is a part of
+	// the item and no step selects one element of an array. entered reports that the path enters all elements
+	// of an array.
 	known   bool
 	route   index.Path
 	entered bool
-	single  bool // an item has one such value
+	single  bool // an item has exactly one such value
 }
 
-// Block is a SELECT with its clauses: the query itself or a subquery. The nodes of the syntax tree stay in
-// place; what their names mean is in the binder's tables.
+// Block is a SELECT with its clauses: the query itself or a subquery. The nodes of the syntax tree are not
+// changed; the binder's tables hold the meaning of their names.
 type Block struct {
 	outer     *Block
-	Steps     []*Step       // FROM and JOIN; the item is the first one where the query reads the container
+	Steps     []*Step       // FROM and JOIN; the item is the first one if the query reads the container
 	Container bool          // the first step is the item, or a subquery that reads the container
 	Where     []syntax.Expr // joined by AND
-	Filtered  bool          // there is a WHERE, be it one that is always true
-	// those of them that need none of the sources: what the rule push-filter moves here
+	Filtered  bool          // there is a WHERE, even if it is always true
+	// the conditions that need no source; the rule push-filter moves them here
 	First    []syntax.Expr
 	GroupBy  []syntax.Expr
-	FirstKey int // the number of its first key of GROUP BY among those of the whole query
+	FirstKey int // number of its first GROUP BY key among those of the whole query
 	Grouped  bool
 	Aggs     []AggCall
-	// a select list may name the _rid of each group's first item: GROUP BY with ORDER BY
+	// a select list may contain the _rid of each group's first item: GROUP BY with ORDER BY
 	carries  bool
-	Carried  syntax.Expr // that name, where it is in the list
+	Carried  syntax.Expr // that _rid, if it is in the list
 	Star     bool
 	Value    syntax.Expr // SELECT VALUE
 	Items    []OutItem
@@ -58,12 +59,12 @@ type Block struct {
 	Offset   int64
 	Limit    int64 // -1: none
 	Order    []*OrderKey
-	Sorted   []*OrderKey // ORDER BY of groups, once the form is chosen
+	Sorted   []*OrderKey // ORDER BY of groups, after the form has been chosen
 	Rank     []*RankPart // ORDER BY RANK
-	ranked   bool        // there is ORDER BY RANK, be it right or wrong
+	ranked   bool        // there is an ORDER BY RANK, valid or not
 }
 
-// OutItem is one property that a select list puts out.
+// OutItem is one property of the rows of a select list.
 type OutItem struct {
 	Name string
 	X    syntax.Expr
@@ -72,22 +73,22 @@ type OutItem struct {
 // AggCall is an aggregate function of a block; id numbers those of the whole query.
 type AggCall struct {
 	Id   int
-	Name string // registered
+	Name string // as registered
 	Arg  syntax.Expr
 }
 
-// aggRef is what an aggregate call is bound to.
+// aggRef identifies the aggregate that a call is bound to.
 type aggRef struct {
 	Id    int
 	Block *Block
 }
 
-// StepKind reports how a step makes rows.
+// StepKind is the way in which a step makes rows.
 type StepKind uint8
 
 const (
 	StepItem     StepKind = iota // one row: the item
-	StepBind                     // one row: the value of x, none where that is undefined
+	StepBind                     // one row: the value of x; no row if it is undefined
 	StepElements                 // a row for each element of x
 	stepRows                     // a row for each row of sub
 	StepFlatten                  // a row for each element of each row of sub
@@ -99,24 +100,24 @@ type Step struct {
 	X      syntax.Expr
 	Sub    *Block
 	Alias  *Alias
-	Filter []syntax.Expr // what the rule push-filter moves here
+	Filter []syntax.Expr // conditions that the rule push-filter moves here
 }
 
 // OrderKey is one key of ORDER BY.
 type OrderKey struct {
 	X        syntax.Expr
 	Desc     bool
-	Route    index.Path // where x is a property path of the item; nil else
-	Distance bool       // VectorDistance or a score: what is undefined comes last, whatever the direction
-	// what the query is refused with, though not its plan for a client that merges; nil: nothing
+	Route    index.Path // if x is a property path of the item; else nil
+	Distance bool       // VectorDistance or a score: undefined comes last in both directions
+	// the error that refuses the query, but not its plan for a client that merges; nil: none
 	Refused *fault.Error
 }
 
-// scope is what names mean at a place of the query.
+// scope holds the names that are visible at a place of the query.
 type scope struct {
 	outer   *scope
 	aliases []*Alias
-	inner   bool // of an expression: a subquery in it has sources out of what is bound outside alone
+	inner   bool // scope of an expression: a subquery in it has only outer names as its sources
 }
 
 func (s *scope) find(name string) *Alias {
@@ -130,8 +131,8 @@ func (s *scope) find(name string) *Alias {
 	return nil
 }
 
-// empty reports whether nothing has been bound yet, here or outside, and nothing need be: that a name in FROM
-// must be the container's.
+// empty reports whether nothing has been bound yet, here or outside, so that a name in FROM must be the
+// container's.
 func (s *scope) empty() bool {
 	for ; s != nil; s = s.outer {
 		if len(s.aliases) > 0 || s.inner {
@@ -145,18 +146,18 @@ func (s *scope) empty() bool {
 type Binder struct {
 	Text   string
 	Info   *Info
-	Params map[string]int // where the value of a parameter lies
+	Params map[string]int // index of each parameter's value
 	Values []jsondoc.Value
-	Fixed  bool // a decision was made by the value of a parameter: see shape
+	Fixed  bool // the value of a parameter was used for a decision: see plan's shape
 	errs   []*fault.Error
 
 	Idents map[*syntax.Ident]*Alias
 	Subs   map[*syntax.Query]*Block
 	Aggs   map[*syntax.Call]aggRef
-	Keys   map[syntax.Expr]int // parts of a select list that are a key of GROUP BY: which
-	calls  []*syntax.Call      // of UDFs
+	Keys   map[syntax.Expr]int // parts of a select list that are a GROUP BY key, with its number
+	calls  []*syntax.Call      // calls of UDFs
 	Slots  int
-	Groups int // keys of GROUP BY
+	Groups int // number of GROUP BY keys
 	joins  int
 	fold   Folder
 }
@@ -164,7 +165,7 @@ type Binder struct {
 // Folder returns an expression of a bound query with its constant parts replaced by their values.
 type Folder func(*Binder, syntax.Expr) syntax.Expr
 
-// NewBinder returns a binder of one query. The error is an *Error: two parameters have the same name.
+// NewBinder returns a binder of one query. It returns an *Error if two parameters have the same name.
 func NewBinder(text string, params []Parameter, info *Info, fold Folder) (*Binder, error) {
 	b := &Binder{
 		Text: text, Info: info, Params: make(map[string]int, len(params)), Values: ValuesOf(params),
@@ -180,13 +181,13 @@ func NewBinder(text string, params []Parameter, info *Info, fold Folder) (*Binde
 	return b, nil
 }
 
-// AsKept returns a value in the form in which a document would have it: the numbers in it in their shortest
+// AsKept returns a value in the form in which a document would store it: with numbers in their shortest
 // spelling. It shares no memory with v.
 func AsKept(v jsondoc.Value) jsondoc.Value {
 	switch v.Kind() {
 	case jsondoc.Number, jsondoc.Array, jsondoc.Object:
 		text, err := jsondoc.Compact(v.AppendJSON(nil), jsondoc.Limits{})
-		// what is not finite is a string in JSON
+		// JSON represents numbers that are not finite as strings
 		if kept := jsondoc.Of(text); err == nil && kept.Kind() == v.Kind() {
 			return kept
 		}
@@ -194,7 +195,7 @@ func AsKept(v jsondoc.Value) jsondoc.Value {
 	return v.Clone()
 }
 
-// ValuesOf returns the values of parameters as documents would hold them.
+// ValuesOf returns the values of parameters as documents would store them.
 func ValuesOf(params []Parameter) []jsondoc.Value {
 	if len(params) == 0 {
 		return nil
@@ -206,8 +207,8 @@ func ValuesOf(params []Parameter) []jsondoc.Value {
 	return values
 }
 
-// Given is the value of a parameter, by which something is decided that holds for this value alone; undefined
-// where there is none of that name.
+// Given returns the value of a parameter for a decision that is then valid for this value alone. It returns
+// undefined if there is no such parameter.
 func (b *Binder) Given(name string) jsondoc.Value {
 	i, ok := b.Params[name]
 	if !ok {
@@ -217,7 +218,7 @@ func (b *Binder) Given(name string) jsondoc.Value {
 	return b.Values[i]
 }
 
-// ConstOf is the value of an expression that is a constant, or a parameter that stands for one.
+// ConstOf returns the value of an expression that is a literal or a parameter.
 func (b *Binder) ConstOf(e syntax.Expr) (v jsondoc.Value, ok bool) {
 	switch e := e.(type) {
 	case *syntax.Literal:
@@ -228,7 +229,7 @@ func (b *Binder) ConstOf(e syntax.Expr) (v jsondoc.Value, ok bool) {
 	return lang.Undefined, false
 }
 
-// Constants are the values of a list of constants.
+// Constants returns the values of a list of literals and parameters.
 func (b *Binder) Constants(list []syntax.Expr) (values []jsondoc.Value, ok bool) {
 	values = make([]jsondoc.Value, len(list))
 	for i, e := range list {
@@ -242,7 +243,7 @@ func (b *Binder) Constants(list []syntax.Expr) (values []jsondoc.Value, ok bool)
 // maxErrors is how many errors of a query are reported.
 const maxErrors = 100
 
-// Fail notes an error at a node.
+// fail records an error at a node.
 func (b *Binder) fail(at syntax.Span, e *fault.Error) {
 	if len(b.errs) == maxErrors {
 		return
@@ -256,10 +257,10 @@ func (b *Binder) failCode(at syntax.Node, code, format string, args ...any) {
 	b.fail(at.Extent(), &fault.Error{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// FailPlain notes an error of the style without places.
+// FailPlain records an error of the style without positions.
 func (b *Binder) FailPlain(at syntax.Node, message string) { b.fail(at.Extent(), fault.Plain(message)) }
 
-// Err returns what was found wrong. Errors of the other style than the first one's are left out.
+// Err returns the recorded errors. Errors of another style than the first one's are left out.
 func (b *Binder) Err() error {
 	if len(b.errs) == 0 {
 		return nil
@@ -329,7 +330,7 @@ func (b *Binder) refuseInSubquery(q *syntax.Query) {
 	}
 }
 
-// Conjuncts appends the operands of a condition that are joined by AND.
+// Conjuncts appends the operands of a condition joined by AND.
 func Conjuncts(dst []syntax.Expr, e syntax.Expr) []syntax.Expr {
 	if l, ok := e.(*syntax.Logical); ok && l.Op == syntax.And {
 		for _, term := range l.Terms {

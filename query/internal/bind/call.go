@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// argumentChecks reports what the arguments of a function must be as they are written, by the name of the
-// function. Their number is right already.
+// argumentChecks returns the check of a function's arguments as they are written, by the name of the
+// function. Their number has been checked before.
 func (b *Binder) argumentChecks(name string) func(*syntax.Call) {
 	switch name {
 	case lang.VectorDistance:
@@ -29,8 +29,8 @@ func (b *Binder) argumentChecks(name string) func(*syntax.Call) {
 	return nil
 }
 
-// literalOf is the value of a constant as it is written, or of a parameter, which stands for one; undefined
-// where an expression is neither.
+// literalOf returns the value of a constant as it is written, or of a parameter; undefined if the expression
+// is neither.
 func (b *Binder) literalOf(e syntax.Expr) jsondoc.Value {
 	switch e := e.(type) {
 	case *syntax.Literal:
@@ -41,7 +41,7 @@ func (b *Binder) literalOf(e syntax.Expr) jsondoc.Value {
 	return lang.Undefined
 }
 
-// integerLiteral reads an integer that is written out without a point or an exponent.
+// integerLiteral returns the value of an integer literal without a point or an exponent.
 func (b *Binder) integerLiteral(e syntax.Expr) (int64, bool) {
 	sign := ""
 	if minus, ok := e.(*syntax.Unary); ok && minus.Op == syntax.Neg {
@@ -67,8 +67,8 @@ func (b *Binder) hashArguments(c *syntax.Call) {
 	}
 }
 
-// timespan refuses a call whose only argument in the place of a part and a count is no time span. With
-// another number of arguments there is none.
+// timespan refuses a call with a single argument in place of a part and a count, if this argument is no time
+// span. It accepts calls with another number of arguments.
 func (b *Binder) timespan(c *syntax.Call, n int) {
 	if len(c.Args) != n {
 		return
@@ -89,7 +89,7 @@ func (b *Binder) embeddings(c *syntax.Call) {
 	b.FailPlain(c, "GenerateEmbeddings needs a model for embeddings, and the account has none.")
 }
 
-// vectorOptions are those of VectorDistance, with the kind of each.
+// vectorOptions maps the options of VectorDistance to their kinds.
 var vectorOptions = map[string]jsondoc.Kind{
 	"distanceFunction": jsondoc.String, "dataType": jsondoc.String, "searchListSizeMultiplier": jsondoc.Number,
 	"quantizedVectorListMultiplier": jsondoc.Number,
@@ -146,7 +146,7 @@ func (b *Binder) vector(c *syntax.Call) {
 	b.vectorRange(o, jsondoc.Of(append(values, '}')))
 }
 
-// vectorRange refuses options of VectorDistance with a multiplier out of its range.
+// vectorRange refuses options of VectorDistance whose multiplier is out of range.
 func (b *Binder) vectorRange(o syntax.Expr, options jsondoc.Value) {
 	if name, v := lang.BadMultiplier(options); name != "" {
 		b.failCode(o, fault.CodeSearchList,
@@ -160,7 +160,7 @@ func (b *Binder) unknownOption(o syntax.Expr, name string) {
 		"'%s' is not a valid option name for VectorDistance function options argument.", name)
 }
 
-// badOption tells of a name of a distance function that is none.
+// badOption reports whether an option names a distance function that does not exist.
 func badOption(key string, v jsondoc.Value) bool {
 	if key != "distanceFunction" {
 		return false
@@ -169,7 +169,7 @@ func badOption(key string, v jsondoc.Value) bool {
 	return !ok
 }
 
-// groupKey refuses a key of GROUP BY that no property leads to.
+// groupKey refuses a GROUP BY key that contains no property.
 func (b *Binder) groupKey(key syntax.Expr) {
 	found := false
 	syntax.Walk(key, func(n syntax.Node) bool {
@@ -187,7 +187,7 @@ func (b *Binder) groupKey(key syntax.Expr) {
 	}
 }
 
-// many reports whether a block can have several rows for one of the block outside.
+// many reports whether a block can have several rows for one row of the outer block.
 func (bl *Block) many() bool {
 	if bl.Grouped && len(bl.GroupBy) == 0 {
 		return false
@@ -197,7 +197,7 @@ func (bl *Block) many() bool {
 	})
 }
 
-// LanguageOf returns the language that the full text policy has for the path that is the first argument of a
+// LanguageOf returns the language that the full text policy sets for the path in the first argument of a
 // call.
 func (b *Binder) LanguageOf(e *syntax.Call) index.Language {
 	if len(e.Args) == 0 {
@@ -206,7 +206,7 @@ func (b *Binder) LanguageOf(e *syntax.Call) index.Language {
 	return b.SpokenAt(e.Args[0])
 }
 
-// SpokenAt returns the language of a text, as the index has it.
+// SpokenAt returns the language of a text according to the index.
 func (b *Binder) SpokenAt(text syntax.Expr) index.Language {
 	if text == nil {
 		return index.English

@@ -6,8 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Columns returns the names of the columns of q in the order of its select list, as Cosmos DB names them, or
-// nil where the documents decide: SELECT *, and SELECT VALUE of anything but an object that is written out.
+// Columns returns the names of the columns of q in the order of its select list, as Cosmos DB names them. It
+// returns nil if the columns depend on the documents: for SELECT *, and SELECT VALUE of anything but an
+// object literal.
 func Columns(q *syntax.Query) []string {
 	if object, ok := q.Select.Value.(*syntax.ObjectLit); ok {
 		return object.Keys
@@ -21,8 +22,8 @@ func Columns(q *syntax.Query) []string {
 }
 
 // columnName names a column as Cosmos DB does: by its alias, by the last property of its path, by the name
-// that it consists of, or by the dollar sign and a count of those that are neither. source reports whether a
-// name stands for a source of the query.
+// that it consists of, or else by a dollar sign and a counter. source reports whether a name is that of a
+// source of the query.
 func columnName(item *syntax.SelectItem, source func(*syntax.Ident) bool, unnamed *int) string {
 	if item.HasAlias {
 		return item.Alias

@@ -12,13 +12,13 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Place is where an expression stands.
+// place is the position of an expression in the query.
 type place struct {
 	block  *Block
 	scope  *scope
 	clause string       // WHERE, GROUP BY, SELECT, ORDER BY, RANK
-	agg    *syntax.Call // the aggregate that it is the argument of
-	rank   *syntax.Call // the call that ORDER BY RANK consists of
+	agg    *syntax.Call // the aggregate whose argument the expression is in
+	rank   *syntax.Call // the call that is the whole of ORDER BY RANK
 }
 
 // expr resolves the names in an expression, checks its calls and binds its subqueries.
@@ -41,10 +41,11 @@ func (b *Binder) expr(e syntax.Expr, at *place) {
 	})
 }
 
-// keyOfMany is what a key of GROUP BY is refused for that is made of several rows.
+// keyOfMany is the error message for a GROUP BY key that contains an aggregate or a subquery.
 const keyOfMany = "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY clause."
 
-// subquery binds one that is an expression. One whose value is that of its row must have one row at most.
+// subquery binds a subquery used as an expression. If its value is that of its row, it must have at most one
+// row.
 func (b *Binder) subquery(sub *syntax.Subquery, at *place) {
 	var where syntax.Node = sub
 	if sub.Kind == syntax.Scalar {
@@ -60,8 +61,8 @@ func (b *Binder) subquery(sub *syntax.Subquery, at *place) {
 	}
 }
 
-// scoreOutsideRank tells of a FullTextScore that does not stand in ORDER BY RANK. Cosmos DB takes one in the
-// SELECT and WHERE clauses of a query that has such a clause, too.
+// scoreOutsideRank refuses a FullTextScore outside ORDER BY RANK. If the query has this clause, Cosmos DB
+// also accepts a FullTextScore in SELECT and WHERE.
 func (b *Binder) scoreOutsideRank(c *syntax.Call, at *place) {
 	if at.block.outer == nil && at.block.ranked && (at.clause == "SELECT" || at.clause == "WHERE") {
 		b.failCode(c, fault.CodeScoreOutsideRank,
@@ -73,8 +74,8 @@ func (b *Binder) scoreOutsideRank(c *syntax.Call, at *place) {
 			"has an ORDER BY RANK.")
 }
 
-// memberIndex refuses x[i] unless i is written out as a number or a string, or is a parameter that is one:
-// that becomes a literal, so that x[i] is a path.
+// memberIndex refuses x[i] unless i is a number or string literal, or a parameter with such a value. The
+// parameter becomes a literal, so that x[i] is a path.
 func (b *Binder) memberIndex(x *syntax.Index) {
 	i := x.I
 	if minus, ok := i.(*syntax.Unary); ok && minus.Op == syntax.Neg {
@@ -95,7 +96,7 @@ func (b *Binder) memberIndex(x *syntax.Index) {
 	}
 }
 
-// uniqueKeys refuses an object that has two properties of one name.
+// uniqueKeys refuses an object literal with two properties of the same name.
 func (b *Binder) uniqueKeys(o *syntax.ObjectLit) {
 	seen := make(map[string]bool, len(o.Keys))
 	for i, key := range o.Keys {
@@ -119,7 +120,7 @@ func (b *Binder) ident(id *syntax.Ident, at *place) {
 	}
 }
 
-// nested notes the error of an aggregate in an aggregate, once for each of them.
+// nested records an error for each aggregate inside an aggregate.
 func (b *Binder) nested(outer *syntax.Call) {
 	for _, e := range b.errs {
 		if e.Code == fault.CodeNestedAggregate && e.Start == outer.Start {
@@ -130,7 +131,7 @@ func (b *Binder) nested(outer *syntax.Call) {
 		"Cannot perform an aggregate function on an expression containing an aggregate or a subquery.")
 }
 
-// Call checks a call and reports whether its arguments have still to be looked at.
+// call checks a call and reports whether its arguments have still to be bound.
 func (b *Binder) call(c *syntax.Call, at *place) bool {
 	if c.UDF {
 		if b.calls = append(b.calls, c); len(b.calls) == MaxUDFs+1 {
@@ -174,7 +175,7 @@ func arity(f *lang.Builtin) string {
 	return fmt.Sprintf("%d to %d", f.Min, f.Max)
 }
 
-// Aggregate binds a call of an aggregate function.
+// aggregate binds a call of an aggregate function.
 func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *place) {
 	switch {
 	case at.agg != nil:
@@ -198,8 +199,8 @@ func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *place) {
 	}
 }
 
-// selection binds the SELECT clause and, where the query has aggregates or GROUP BY, checks that each of its
-// rows can be made of a group.
+// selection binds the SELECT clause. If the query has aggregates or GROUP BY, it checks that each row can be
+// made from a group.
 func (b *Binder) selection(bl *Block, s *scope, q *syntax.Query) {
 	sel := q.Select
 	at := &place{block: bl, scope: s, clause: "SELECT"}
@@ -215,7 +216,7 @@ func (b *Binder) selection(bl *Block, s *scope, q *syntax.Query) {
 		b.selectList(bl, sel.Items, at)
 	}
 	bl.Grouped = bl.Grouped || len(bl.Aggs) > 0
-	if !bl.Grouped || len(b.errs) > 0 { // what groups show is asked of a query that has no other fault
+	if !bl.Grouped || len(b.errs) > 0 { // checked only if the query has no other errors
 		return
 	}
 	keys := keysOf(bl)
@@ -255,7 +256,7 @@ func (b *Binder) selectList(bl *Block, items []*syntax.SelectItem, at *place) {
 	}
 }
 
-// nameSpan is where an item of a select list has its name.
+// nameSpan returns the position of the name of an item in a select list.
 func nameSpan(item *syntax.SelectItem, name string) syntax.Span {
 	if item.HasAlias {
 		return item.AliasSpan
@@ -267,7 +268,7 @@ func nameSpan(item *syntax.SelectItem, name string) syntax.Span {
 	return at
 }
 
-// namedByParameter reports whether the last property of a path is the value of a parameter.
+// namedByParameter reports whether the last property name of a path is the value of a parameter.
 func namedByParameter(e syntax.Expr) bool {
 	at, ok := e.(*syntax.Index)
 	if !ok {
@@ -277,7 +278,7 @@ func namedByParameter(e syntax.Expr) bool {
 	return ok && l.Name != ""
 }
 
-// Parameter tells of an expression that it is a parameter that has a value.
+// Parameter returns the index of the value of an expression that is a parameter with a value.
 func (b *Binder) Parameter(e syntax.Expr) (i int, ok bool) {
 	if param, is := e.(*syntax.Parameter); is {
 		i, ok = b.Params[param.Name]

@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// ofGroup checks that an expression of a select list is made of keys of the groups, aggregates and constants,
-// and notes which parts of it are keys.
+// ofGroup checks that an expression of a select list consists of GROUP BY keys, aggregates and constants, and
+// records which parts of it are keys.
 func (b *Binder) ofGroup(bl *Block, e syntax.Expr, keys groupKeys) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		if src, ok := n.(*syntax.Source); ok && src.Path != nil {
@@ -41,8 +41,8 @@ func (b *Binder) ofGroup(bl *Block, e syntax.Expr, keys groupKeys) {
 	})
 }
 
-// sourceOfGroup checks what a subquery in the select list has in FROM: of the sources of the block that may
-// be a key, or a part of one, but not where the key is a name alone.
+// sourceOfGroup checks the FROM of a subquery in the select list. Of the outer block's sources it may use
+// only a GROUP BY key, or a part of one, but not a key that is a name alone.
 func (b *Binder) sourceOfGroup(bl *Block, path syntax.Expr, keys groupKeys) {
 	root, steps, _ := syntax.PathOf(path)
 	if a := b.Idents[root]; a == nil || a.Block != bl || keys.find(root) < 0 {
@@ -82,9 +82,9 @@ func (b *Binder) bindsBelow(bl *Block, e syntax.Expr) (below bool) {
 	return below
 }
 
-// groupKeys finds the keys of GROUP BY by what they look like.
+// groupKeys finds GROUP BY keys by their text.
 type groupKeys struct {
-	types   map[reflect.Type]bool // of nodes: what is of none of these need not be printed
+	types   map[reflect.Type]bool // node types of the keys: nodes of other types need not be printed
 	numbers map[string]int        // by the text of the key
 }
 
@@ -97,7 +97,7 @@ func keysOf(bl *Block) groupKeys {
 	return keys
 }
 
-// find reports which key an expression is, or -1.
+// find returns the number of the key that equals an expression, or -1.
 func (k groupKeys) find(e syntax.Expr) int {
 	if k.types[reflect.TypeOf(e)] {
 		if i, ok := k.numbers[syntax.PrintExpr(e)]; ok {
@@ -107,7 +107,7 @@ func (k groupKeys) find(e syntax.Expr) int {
 	return -1
 }
 
-// leadTo reports whether a path goes on from a key: c.a.b where c.a is one.
+// leadTo reports whether a path begins with a key: c.a.b if c.a is one.
 func (k groupKeys) leadTo(e syntax.Expr) bool {
 	for {
 		switch x := e.(type) {
@@ -124,7 +124,8 @@ func (k groupKeys) leadTo(e syntax.Expr) bool {
 	}
 }
 
-// orderOfGroups checks that what groups are ordered by is a key of theirs or a part of one, and notes which.
+// orderOfGroups checks that an ORDER BY expression of groups is a GROUP BY key or a part of one, and records
+// which.
 func (b *Binder) orderOfGroups(bl *Block, e syntax.Expr) {
 	keys := keysOf(bl)
 	if keys.find(e) < 0 && !keys.leadTo(e) {

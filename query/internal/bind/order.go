@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// orderBy binds ORDER BY. Whether an index serves it is asked later.
+// orderBy binds ORDER BY. It does not check whether an index has the order.
 func (b *Binder) orderBy(bl *Block, s *scope, q *syntax.Query) {
 	switch {
 	case q.OrderBy == nil:
@@ -31,7 +31,7 @@ func (b *Binder) orderBy(bl *Block, s *scope, q *syntax.Query) {
 	}
 }
 
-// OrderKey makes a key; single reports that it is the only one.
+// orderKey makes a key; single reports that it is the only one.
 func (b *Binder) orderKey(bl *Block, item *syntax.SortItem, single bool) *OrderKey {
 	key := &OrderKey{X: item.X, Desc: item.Desc}
 	if c, ok := item.X.(*syntax.Call); ok && !c.UDF {
@@ -64,14 +64,14 @@ func (b *Binder) orderKey(bl *Block, item *syntax.SortItem, single bool) *OrderK
 		return nil
 	}
 	a := b.Idents[root]
-	if len(bl.GroupBy) > 0 { // the key is one of the groups
+	if len(bl.GroupBy) > 0 { // the key is one of the groups' keys
 		return key
 	}
 	if sub := a.Derived(); sub != nil {
 		return b.derivedKey(key, a, sub, steps)
 	}
 	switch {
-	case a == nil: // NaN, or an error that is noted already
+	case a == nil: // NaN, or an error that has been recorded
 		if root.Name == "NaN" || root.Name == "Infinity" {
 			b.unsortable(item.X)
 		}
@@ -89,10 +89,10 @@ func (b *Binder) orderKey(bl *Block, item *syntax.SortItem, single bool) *OrderK
 	return nil
 }
 
-// isVectorScore tells of a VectorDistance that it is written as _VectorScore.
+// isVectorScore reports whether a VectorDistance is written as _VectorScore.
 func isVectorScore(c *syntax.Call) bool { return strings.EqualFold(c.Name, lang.VectorScore) }
 
-// unsortable refuses a key of ORDER BY of a query that has no other fault.
+// unsortable refuses an ORDER BY key, if the query has no other errors.
 func (b *Binder) unsortable(at syntax.Node) {
 	if len(b.errs) > 0 {
 		return
@@ -101,7 +101,7 @@ func (b *Binder) unsortable(at syntax.Node) {
 		Message: "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path."})
 }
 
-// Derived returns the subquery in FROM whose rows a name stands for; nil where it stands for anything else.
+// Derived returns the subquery in FROM whose rows a name stands for, or nil if it stands for anything else.
 func (a *Alias) Derived() *Block {
 	if a == nil || a.Block == nil || a.Level >= len(a.Block.Steps) {
 		return nil
@@ -112,13 +112,13 @@ func (a *Alias) Derived() *Block {
 	return nil
 }
 
-// correlated is the refusal of an ORDER BY over what FROM makes several of for an item. Cosmos DB's compiler
-// makes a plan of it, and refuses the query itself.
+// correlated returns the error of an ORDER BY over a source of FROM that has several values for one item.
+// Cosmos DB's compiler makes a plan for such a query, but the query itself is refused.
 func correlated() *fault.Error {
 	return fault.Plain("Order-by over correlated collections is not supported.")
 }
 
-// nearestTo reports whether a VectorDistance is one between a path and a constant array of numbers.
+// nearestTo reports whether a VectorDistance is between a path and a constant array of numbers.
 func (b *Binder) nearestTo(c *syntax.Call) bool {
 	constant := func(e syntax.Expr) bool {
 		l, ok := b.fold(b, e).(*syntax.Literal)
@@ -138,7 +138,7 @@ func (b *Binder) nearestTo(c *syntax.Call) bool {
 	return len(b.errs) > 0 || path(c.Args[0]) && constant(c.Args[1]) || constant(c.Args[0]) && path(c.Args[1])
 }
 
-// derivedKey makes a key of ORDER BY out of a path into the rows of a subquery in FROM: what the path is in
+// derivedKey makes an ORDER BY key from a path into the rows of a subquery in FROM: the corresponding path in
 // the item.
 func (b *Binder) derivedKey(key *OrderKey, a *Alias, sub *Block, steps []syntax.Step) *OrderKey {
 	x := b.inItem(sub, steps)
@@ -160,8 +160,8 @@ func (b *Binder) derivedKey(key *OrderKey, a *Alias, sub *Block, steps []syntax.
 	return key
 }
 
-// inItem follows a path into the rows of a block down to the item, and returns it as one from there; nil
-// where the value is no part of the item, or one of several.
+// inItem translates a path into the rows of a block to a path from the item. It returns nil if the value is
+// not a part of the item, or one of several.
 func (b *Binder) inItem(bl *Block, steps []syntax.Step) syntax.Expr {
 	var x syntax.Expr
 	switch {

@@ -11,28 +11,28 @@ import (
 
 // Parameter is a named value of a query.
 type Parameter struct {
-	Name  string // with its @
+	Name  string // including its @
 	Value jsondoc.Value
 }
 
 // Computed is a computed property of a container: a name and a query of the form SELECT VALUE expression FROM
-// c. In queries it stands beside the properties that documents hold, and hides one of the same name.
+// c. Queries use it like the properties of documents; it hides a property of the same name.
 type Computed = index.Computed
 
-// Info is what planning a query needs to know of the container.
+// Info describes the container for the planning of a query.
 type Info struct {
 	Index          *index.Indexer // nil: nothing is indexed
 	PartitionPaths []jsondoc.Path // of the partition key, one for each level
 	Computed       []Computed
-	// an ORDER BY that no index serves sorts; else it is refused, as in Cosmos DB
+	// an ORDER BY that no index serves sorts; if not set it is refused, as in Cosmos DB
 	Lenient  bool
-	Superset bool // texts are read by syntax.ParseLenient
-	Geometry bool // geometries lie in a plane, not on the globe
-	// the distance function of each path of the vector policy, as jsondoc.Path prints it
+	Superset bool // texts are parsed by syntax.ParseLenient
+	Geometry bool // geometries are in a plane, not on the globe
+	// the distance function of each path of the vector policy; paths as printed by jsondoc.Path
 	Vectors map[string]string
 }
 
-// parse reads a text by the syntax that the container takes.
+// parse parses a text by the syntax of the container.
 func (i *Info) parse(text string) (*syntax.Query, error) {
 	if i.Superset {
 		return syntax.ParseLenient(text)
@@ -40,8 +40,7 @@ func (i *Info) parse(text string) (*syntax.Query, error) {
 	return syntax.Parse(text)
 }
 
-// Query is a query whose names are known, as it was written. Planning takes the blocks apart, but leaves
-// the tree as it is.
+// Query is a query with resolved names, as it was written. Planning changes the blocks, but not the tree.
 type Query struct {
 	*Binder
 	Q     *syntax.Query
@@ -49,8 +48,8 @@ type Query struct {
 	Asked []Parameter
 }
 
-// Written returns the query with a copy of its top block, which stays as it was written where planning takes
-// the block apart.
+// Written returns the query with a copy of its top block, which does not change when planning changes the
+// block.
 func (q *Query) Written() *Query {
 	w, top := *q, *q.Top
 	top.Items, top.Aggs = slices.Clone(top.Items), slices.Clone(top.Aggs)
@@ -77,7 +76,7 @@ func Text(text string, params []Parameter, info *Info, fold Folder) (*Query, err
 	return Tree(q, text, params, info, fold)
 }
 
-// Tree is bind of a query that is parsed.
+// Tree is Text for a parsed query.
 func Tree(q *syntax.Query, text string, params []Parameter, info *Info, fold Folder) (*Query, error) {
 	b, err := NewBinder(text, params, info, fold)
 	if err != nil {
@@ -90,7 +89,7 @@ func Tree(q *syntax.Query, text string, params []Parameter, info *Info, fold Fol
 	return &Query{b, q, top, params}, nil
 }
 
-// Derived returns the subquery in FROM whose rows are made of all items together, rather than item by item.
+// Derived returns the subquery in FROM whose rows are made from all items together, rather than item by item.
 func (bl *Block) Derived() *Block {
 	if len(bl.Steps) == 0 || bl.Steps[0].Sub == nil || !bl.Container {
 		return nil
@@ -102,9 +101,8 @@ func (bl *Block) Derived() *Block {
 	return nil
 }
 
-// LeadingKeys reports how many of the first keys of ORDER BY the select list consists of, in any order; 0
-// where it is made of anything else. Then equal rows are neighbours, and DISTINCT needs to remember one row
-// only.
+// LeadingKeys returns n if the select list consists of the first n ORDER BY keys, in any order, and 0
+// otherwise. If it is not 0, equal rows are adjacent, and DISTINCT needs to keep only one row.
 func (bl *Block) LeadingKeys() int {
 	if bl.Star {
 		return 0
@@ -130,8 +128,8 @@ func (bl *Block) LeadingKeys() int {
 	return len(shown)
 }
 
-// DocumentPath takes apart an expression that is a path of property names from an alias, c.a["b"], or the
-// alias itself.
+// DocumentPath splits an expression that is a path of property names from an alias, c.a["b"], or the alias
+// itself.
 func (b *Binder) DocumentPath(e syntax.Expr) (*Alias, []string, bool) {
 	root, steps, ok := syntax.PathOf(e)
 	if !ok {
@@ -151,9 +149,8 @@ func (b *Binder) DocumentPath(e syntax.Expr) (*Alias, []string, bool) {
 	return a, names, true
 }
 
-// ItemRoute returns the way from the item to the value of an expression that is a path, as an indexing policy
-// has it. It is false where the value is not a part of the item or where a step names one element of an
-// array.
+// ItemRoute returns the path from the item to the value of an expression, in the form of indexing policies.
+// ok is false if the value is not a part of the item, or if a step selects one element of an array.
 func (b *Binder) ItemRoute(e syntax.Expr) (route index.Path, entered, ok bool) {
 	a, names, ok := b.DocumentPath(e)
 	if !ok || !a.known || a.Item && len(names) == 0 {

@@ -16,7 +16,7 @@ type RankPart struct {
 	Call   syntax.Expr   // the whole function call
 	Text   syntax.Expr   // the first argument of FullTextScore; nil for a VectorDistance
 	Terms  []syntax.Expr // its other arguments
-	Rising bool          // small values are good ones
+	Rising bool          // smaller values are better
 	Weight float64
 }
 
@@ -27,7 +27,7 @@ const (
 
 // orderByRank binds ORDER BY RANK with one score, or with RRF over several.
 func (b *Binder) orderByRank(bl *Block, s *scope, q *syntax.Query) {
-	for i := len(q.From) - 1; i > 0; i-- { // a JOIN is of all that stands before it
+	for i := len(q.From) - 1; i > 0; i-- { // a JOIN covers all sources before it
 		b.failCode(syntax.Span{Start: q.From[0].Start, End: q.From[i].End}, fault.CodeRankJoin,
 			"The JOIN operator is not allowed with the ORDER BY RANK clause.")
 	}
@@ -64,7 +64,7 @@ func (b *Binder) orderByRank(bl *Block, s *scope, q *syntax.Query) {
 	bl.Rank = []*RankPart{b.rankPart(call, fn)}
 }
 
-// rankedWithout refuses what ORDER BY RANK excludes: groups, aggregates and DISTINCT.
+// rankedWithout refuses clauses that ORDER BY RANK excludes: groups, aggregates and DISTINCT.
 func (b *Binder) rankedWithout(bl *Block, q *syntax.Query) {
 	if len(q.GroupBy) > 0 {
 		clause := syntax.Span{Start: q.GroupBy[0].Extent().Start,
@@ -85,7 +85,8 @@ func (b *Binder) rankedWithout(bl *Block, q *syntax.Query) {
 	}
 }
 
-// lastWord is where a word of ASCII letters is last written in a text, in any case; -1 where it is not.
+// lastWord returns the index of the last occurrence of a word of ASCII letters in a text, ignoring case, or
+// -1.
 func lastWord(text []rune, word string) int {
 	for i := len(text) - len(word); i >= 0; i-- {
 		if strings.EqualFold(string(text[i:i+len(word)]), word) {
@@ -95,7 +96,7 @@ func lastWord(text []rune, word string) int {
 	return -1
 }
 
-// rankFunction returns the registered name of a function that may stand in ORDER BY RANK, or "".
+// rankFunction returns the registered name of a function that is allowed in ORDER BY RANK, or "".
 func (b *Binder) rankFunction(e syntax.Expr) string {
 	c, ok := e.(*syntax.Call)
 	if !ok || c.UDF {
@@ -140,7 +141,7 @@ func (b *Binder) fusion(bl *Block, q *syntax.Query) {
 		if weights != nil {
 			part.Weight = weights[i]
 		}
-		if part.Weight < 0 { // Cosmos DB ranks by the worst then
+		if part.Weight < 0 { // Cosmos DB then ranks the worst first
 			part.Weight, part.Rising = -part.Weight, !part.Rising
 		}
 		bl.Rank = append(bl.Rank, part)
@@ -152,14 +153,14 @@ func (b *Binder) noRankFunction(q *syntax.Query) {
 		"The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.")
 }
 
-// isList reports whether an expression is written as an array, or is a parameter that is one.
+// isList reports whether an expression is an array literal, or a parameter whose value is an array.
 func (b *Binder) isList(e syntax.Expr) bool {
 	_, literal := e.(*syntax.ArrayLit)
 	p, parameter := e.(*syntax.Parameter)
 	return literal || parameter && b.Given(p.Name).Kind() == jsondoc.Array
 }
 
-// weights reads a literal array of numbers, or a parameter that is one.
+// weights returns the values of an array literal of numbers, or of a parameter whose value is one.
 func (b *Binder) weights(e syntax.Expr) ([]float64, bool) {
 	var weights []float64
 	number := func(v jsondoc.Value) bool {
@@ -199,8 +200,8 @@ func (b *Binder) rankPart(call *syntax.Call, fn string) *RankPart {
 	return &RankPart{Call: call, Text: call.Args[0], Terms: call.Args[1:], Weight: 1}
 }
 
-// Euclidean reports whether a VectorDistance is one where small values are near: by its options or the vector
-// policy.
+// Euclidean reports whether smaller values of a VectorDistance are nearer, according to its options or the
+// vector policy.
 func (b *Binder) Euclidean(c *syntax.Call) bool {
 	name := ""
 	if len(c.Args) == 4 {
@@ -212,7 +213,7 @@ func (b *Binder) Euclidean(c *syntax.Call) bool {
 	return ok && !metric.Descending()
 }
 
-// DistanceOption reads the distance function that options name.
+// DistanceOption returns the distance function that options name.
 func (b *Binder) DistanceOption(options syntax.Expr) string {
 	switch e := options.(type) {
 	case *syntax.Parameter:
@@ -229,7 +230,7 @@ func (b *Binder) DistanceOption(options syntax.Expr) string {
 	return ""
 }
 
-// DistanceOf returns the distance function that the vector policy has for one of the paths of a call.
+// DistanceOf returns the distance function that the vector policy sets for one of the paths of a call.
 func (b *Binder) DistanceOf(c *syntax.Call) string {
 	for _, arg := range c.Args[:min(2, len(c.Args))] {
 		if route, _, ok := b.ItemRoute(arg); ok {
@@ -241,8 +242,8 @@ func (b *Binder) DistanceOf(c *syntax.Call) string {
 	return ""
 }
 
-// scoreTerms refuses a FullTextScore whose terms are not written out as strings or as objects with a term
-// and a distance, or parameters that are such.
+// scoreTerms refuses a FullTextScore with terms other than string literals, object literals with a term and a
+// distance, and parameters with such values.
 func (b *Binder) scoreTerms(c *syntax.Call) {
 	if slices.ContainsFunc(c.Args[1:], func(e syntax.Expr) bool { return !b.isTerm(e) }) {
 		b.failCode(c.Args[1], fault.CodeScoreTerms,
@@ -270,13 +271,14 @@ func (b *Binder) isTerm(e syntax.Expr) bool {
 	return isFuzzy(term, distance)
 }
 
-// isFuzzy reports whether a term and a distance are those of a fuzzy search.
+// isFuzzy reports whether the two values are a valid term and distance of a fuzzy search.
 func isFuzzy(term, distance jsondoc.Value) bool {
 	n, ok := lang.AsInteger(distance)
 	return term.Kind() == jsondoc.String && ok && n >= 0 && n <= 2
 }
 
-// TextTerms are the constant terms of a score. It is false where one is no term: then there is no score.
+// TextTerms returns the constant terms of a score. ok is false if one of them is not a valid term: the score
+// is then undefined.
 func (part *RankPart) TextTerms(language index.Language) (terms []lang.TextTerm, ok bool) {
 	ok = true
 	for _, e := range part.Terms {

@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Source binds one source of a FROM clause. A first source that names nothing in scope is the container.
+// source binds one source of a FROM clause. If the first source is a name that is not in scope, it is the
+// container.
 func (b *Binder) source(bl *Block, s *scope, src *syntax.Source, i int) {
 	if src.Sub != nil {
 		outermost := s.empty()
@@ -42,7 +43,7 @@ func (b *Binder) source(bl *Block, s *scope, src *syntax.Source, i int) {
 	b.Idents[root] = from
 	name, _ := sourceName(src)
 	if len(steps) == 0 && !src.In {
-		again := *from // FROM c, where c is the container or an alias outside: another name for it
+		again := *from // FROM c, if c is the container or an outer alias: another name for it
 		again.Name, again.Block = name, bl
 		if from.Block == bl && len(bl.Steps) > 0 {
 			again.Level = len(bl.Steps) - 1
@@ -71,7 +72,7 @@ func (b *Binder) source(bl *Block, s *scope, src *syntax.Source, i int) {
 	b.bind(bl, s, &Step{Kind: kind, X: src.Path}, a)
 }
 
-// sourceName is the name that a source binds, and where it is written.
+// sourceName returns the name that a source binds, and its position.
 func sourceName(src *syntax.Source) (name string, at syntax.Span) {
 	name, at = src.Alias, src.Span
 	if name == "" && src.Path != nil {
@@ -88,7 +89,7 @@ func sourceName(src *syntax.Source) (name string, at syntax.Span) {
 	return name, at
 }
 
-// uniqueAlias refuses a source whose name is bound already, here or outside.
+// uniqueAlias refuses a source whose name is already bound, here or outside.
 func (b *Binder) uniqueAlias(s *scope, src *syntax.Source) {
 	name, at := sourceName(src)
 	if name != "" && s.find(name) != nil {
@@ -97,7 +98,7 @@ func (b *Binder) uniqueAlias(s *scope, src *syntax.Source) {
 	}
 }
 
-// Text appends a step whose values get a slot of their own.
+// bind appends a step whose values get a slot of their own.
 func (b *Binder) bind(bl *Block, s *scope, st *Step, a *Alias) {
 	a.Block, a.Level, a.Slot, a.Item = bl, len(bl.Steps), b.Slots, false
 	b.Slots++

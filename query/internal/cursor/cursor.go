@@ -9,42 +9,44 @@ import (
 	"hash/fnv"
 )
 
-// A cursor says where a page ended, so that the next one goes on there: in another process, after writes,
-// whenever. It holds nothing of the documents but, for ORDER BY, the key of the last row:
+// A cursor holds the position at which a page ended, so that the next page resumes there. It stays valid
+// after writes, in another process and after any time. It holds no data of the documents except, for ORDER
+// BY, the key of the last row:
 //
-//	version · form · hash of query and scope (8) · progress · offset · limit + 1 · key, cut at 256 · its hash (8)
+//	version · form · hash of query and scope (8) · progress · offset · limit + 1 ·
+//	key, cut at 256 bytes · hash of the whole key (8)
 //
-// numbers without a size are varints. Where the query goes over one source after the other the progress says
-// where it is (see Progress). With ORDER BY equal rows come in the order of their rids, whatever source they
-// are in: the progress has one mark, with the rid of the last row, and that says it for any part of a source.
-// In the blocking form the progress counts rows of the result, and holds a hash of the spans in place of the
-// rid: when a source has been divided, the rows may come in another order, so the cursor is refused. A cursor
-// of groups holds the beginning of the last one's key, and how many groups were given out whose keys begin
-// so.
+// Numbers without a size are varints. If the query reads one source after the other, the position is in the
+// progress (see Progress). With ORDER BY, equal rows come in the order of their rids, whichever source they
+// are in. The progress then has one mark, which holds the rid of the last row and applies to every part of a
+// source. In the blocking form the progress counts rows of the result, and holds a hash of the spans in place
+// of the rid. If a source has been divided, the rows may come in another order, so such a cursor is refused.
+// A cursor of groups holds the beginning of the last group's key, and the number of groups returned so far
+// whose keys have this beginning.
 //
-// A key that was cut is found again in the document; where that is gone or has changed the page begins with
-// the first row whose key begins like it: rows may repeat, none is missed.
+// If the key was cut, the whole key is read from the document. If the document is gone or has changed, the
+// page begins with the first row whose key has the same beginning: rows may repeat, but none is missed.
 const (
 	cursorVersion = 3
-	maxRows       = 1<<32 - 1 // of OFFSET and of LIMIT
+	maxRows       = 1<<32 - 1 // the largest OFFSET and LIMIT
 )
 
-// Bookmark is what a cursor holds.
+// Bookmark is the content of a cursor.
 type Bookmark struct {
 	Form   Form
-	At     Progress // where the query goes over one source after the other
-	Source int      // of the last document; -1: that is not known
+	At     Progress // the position, if sources are read one after the other
+	Source int      // of the last document; -1: unknown
 	Rid    uint64   // of the last document
-	Rows   int      // of the document that were given out, 0 for all; blocking: of the result
+	Rows   int      // rows of the document returned so far, 0 for all; blocking: rows of the result
 	Offset int64
 	Limit  int64 // -1: none
 	Key    []byte
-	Cut    bool   // key is the beginning of one with this hash
-	Sum    uint64 // of the whole key
-	Begun  bool   // not the beginning of the query
+	Cut    bool   // Key is only the beginning of a key with the hash Sum
+	Sum    uint64 // hash of the whole key
+	Begun  bool   // the query has begun
 }
 
-// progress is how far the query has come over sources that cover the spans.
+// progress returns the position of the query over sources that cover the spans.
 func (p Bookmark) progress(spans []Span) Progress {
 	one := Begin(spans)
 	switch {
@@ -60,7 +62,7 @@ func (p Bookmark) progress(spans []Span) Progress {
 	return one
 }
 
-// SpansHash stands for the spans and their order.
+// SpansHash returns a hash of the spans and their order.
 func SpansHash(spans []Span) uint64 {
 	var b []byte
 	for _, s := range spans {
@@ -69,7 +71,7 @@ func SpansHash(spans []Span) uint64 {
 	return KeySum(b)
 }
 
-// Encode returns the cursor, with the hash of the query and its scope.
+// Encode returns the cursor as text. hash is that of the query and its scope.
 func (p Bookmark) Encode(hash uint64, spans []Span) string {
 	b := append(make([]byte, 0, 128+len(p.Key)), cursorVersion, byte(p.Form))
 	b = binary.BigEndian.AppendUint64(b, hash)
@@ -83,14 +85,15 @@ func (p Bookmark) Encode(hash uint64, spans []Span) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// KeySum returns the hash of a key that a cursor holds the beginning of.
+// KeySum returns the hash of a whole key. A cursor holds it with the beginning of the key.
 func KeySum(key []byte) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(key) // a hash does not fail
 	return h.Sum64()
 }
 
-// Decode reads a cursor of the query that the hash stands for, for sources that cover the spans.
+// Decode reads a cursor for sources that cover the spans. hash is that of the query and its scope; the cursor
+// of another query is refused.
 func Decode(text string, hash uint64, f Form, spans []Span) (Bookmark, error) {
 	bad := func(reason string) (Bookmark, error) { return Bookmark{}, &fault.CursorError{Reason: reason} }
 	b, err := base64.RawURLEncoding.DecodeString(text)
@@ -137,12 +140,12 @@ func Decode(text string, hash uint64, f Form, spans []Span) (Bookmark, error) {
 	return p, nil
 }
 
-// Form is the way in which a plan runs and pages.
+// Form is the way in which a plan runs and is divided into pages.
 type Form uint8
 
 const (
 	Streaming Form = iota // rows in rid order; the cursor is a rid
 	Sorting               // rows by ORDER BY; the cursor is a key and a rid
-	Blocking              // all rows are made before the first is given out; the cursor is a count
-	Grouping              // rows are groups by the order of their keys; the cursor is a key
+	Blocking              // all rows are made before the first is returned; the cursor is a count
+	Grouping              // rows are groups in the order of their keys; the cursor is a key
 )

@@ -7,11 +7,11 @@ import (
 	"math"
 )
 
-// Span is what a source covers: [From, To) of an order in which the sources follow one another without gaps.
-// An empty To is the end of that order.
+// Span is the interval [From, To) that a source covers, in an order in which the sources follow one another
+// without gaps. An empty To is the end of that order.
 type Span struct{ From, To []byte }
 
-// holds reports whether o lies in s. What is empty lies anywhere.
+// holds reports whether o lies in s. An empty span lies in every span.
 func (s Span) holds(o Span) bool {
 	if len(o.To) > 0 && bytes.Compare(o.From, o.To) >= 0 {
 		return true
@@ -22,7 +22,7 @@ func (s Span) holds(o Span) bool {
 // endsBy reports whether the end a is not behind the end b.
 func endsBy(a, b []byte) bool { return len(b) == 0 || len(a) > 0 && bytes.Compare(a, b) <= 0 }
 
-// whole is what the sources cover together.
+// whole returns the span that the sources cover together.
 func whole(spans []Span) (all Span) {
 	if n := len(spans); n > 0 {
 		all = Span{spans[0].From, spans[n-1].To}
@@ -30,7 +30,7 @@ func whole(spans []Span) (all Span) {
 	return all
 }
 
-// NumberedSpans stand for sources of which nothing is known but their number.
+// NumberedSpans returns spans for n sources whose real spans are unknown.
 func NumberedSpans(n int) []Span {
 	spans := make([]Span, n)
 	for i := range n - 1 {
@@ -40,39 +40,38 @@ func NumberedSpans(n int) []Span {
 	return spans
 }
 
-// Progress reports how far a walk has come that goes over one source after the other, and over each in the
-// order of rids.
+// Progress is the position of a walk that reads one source after the other, each in the order of rids.
 //
-// Between two pages a source may be divided: then some of what lay behind the position is in each part. So
-// the progress does not name sources but sections of the order that they follow one another in, and says of
-// each up to which rid its documents have been given out. A part of a source lies in one section, and its
-// documents have kept their rids: it goes on behind the section's. Thus the progress is also good for a walk
-// over a part of what the first one covered.
+// Between two pages a source may be divided. Some of the documents behind the position are then in each part.
+// So the progress does not name sources but sections of the order in which the sources follow one another.
+// For each section it holds the last rid whose document has been returned. A part of a source lies in one
+// section, and its documents keep their rids, so the walk resumes in it behind the section's rid. For the
+// same reason the progress is valid for a walk over a part of what the first walk covered.
 //
-// In bytes: the two ends of what is covered, the number of sections, and for each its end, rid and rows. Ends
-// and numbers follow their length and are varints; a rid has 8 bytes, big-endian.
+// In bytes: the two ends of the covered span, the number of sections, and for each section its end, rid and
+// rows. Ends are preceded by their length; lengths and numbers are varints; a rid has 8 bytes, big-endian.
 type Progress struct {
 	within Span
-	marks  []Mark // ascending; of what is behind the last one nothing has been given out
+	marks  []Mark // ascending; nothing behind the last one has been returned
 }
 
-// Mark is how far the section of a walk is that ends at to.
+// Mark is the position in the section that ends at to.
 type Mark struct {
 	to   []byte
-	Rid  uint64 // 0: nothing was given out; finished: all of it
-	Rows int    // of the document rid that were given out; 0: all
+	Rid  uint64 // last rid returned; 0: none; finished: the whole section
+	Rows int    // rows of that document returned so far; 0: all
 }
 
 const finished = math.MaxUint64
 
-// Begin is the progress of a walk that has not begun, over sources that cover the spans.
+// Begin returns the progress of a walk that has not begun, over sources that cover the spans.
 func Begin(spans []Span) Progress { return Progress{within: whole(spans)} }
 
-// Covers reports whether the progress is one of a walk over these spans, or over more than them.
+// Covers reports whether the progress belongs to a walk over these spans, or over more than them.
 func (p Progress) Covers(spans []Span) bool { return p.within.holds(whole(spans)) }
 
-// At returns the last rid that was given out of a span, 0 for none, and how many rows of that document, 0 for
-// all of them. It is false where nothing is left of the span.
+// At returns the last rid of a span that was returned, 0 for none, and how many rows of that document were
+// returned, 0 for all. left is false if the span is finished.
 func (p Progress) At(s Span) (rid uint64, rows int, left bool) {
 	for _, m := range p.marks {
 		if endsBy(s.To, m.to) {
@@ -82,8 +81,8 @@ func (p Progress) At(s Span) (rid uint64, rows int, left bool) {
 	return 0, 0, true
 }
 
-// Reach is the progress of a walk that has gone on from p to a document of the i-th of the spans, and has
-// given out so many of the document's rows; 0: all.
+// Reach returns the progress of a walk that has advanced from p to the document rid of the i-th span. rows is
+// the number of the document's rows that have been returned; 0: all.
 func (p Progress) Reach(spans []Span, i int, rid uint64, rows int) Progress {
 	next := Begin(spans)
 	if i > 0 {
@@ -100,7 +99,7 @@ func (p Progress) Reach(spans []Span, i int, rid uint64, rows int) Progress {
 	return next
 }
 
-// Mark adds the mark of the next section. One that says the same as the last is a part of it.
+// mark adds the mark of the next section. A mark with the same position as the last one is merged into it.
 func (p *Progress) mark(m Mark) {
 	if n := len(p.marks); n > 0 && p.marks[n-1].Rid == m.Rid && p.marks[n-1].Rows == m.Rows {
 		p.marks[n-1].to = m.to
@@ -109,7 +108,7 @@ func (p *Progress) mark(m Mark) {
 	p.marks = append(p.marks, m)
 }
 
-// Append appends the progress in bytes.
+// Append appends the encoded progress.
 func (p Progress) Append(dst []byte) []byte {
 	dst = record.AppendSized(record.AppendSized(dst, p.within.From), p.within.To)
 	dst = binary.AppendUvarint(dst, uint64(len(p.marks)))
@@ -120,8 +119,8 @@ func (p Progress) Append(dst []byte) []byte {
 	return dst
 }
 
-// ParseProgress reads a progress and returns what follows it; false where it is malformed. It holds slices of
-// b.
+// ParseProgress reads a progress from the front of b and returns the bytes behind it. ok is false if b is
+// malformed. The progress holds slices of b.
 func ParseProgress(b []byte) (p Progress, rest []byte, ok bool) {
 	r := record.Reader{Rest: b, Ok: true}
 	p.within = Span{r.Sized(), r.Sized()}

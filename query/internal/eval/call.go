@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Call compiles a call; nil for what decides rather than gives a value.
+// call compiles a call. It returns nil for functions that a Decider evaluates.
 func (c *Compiler) call(e *syntax.Call) Valuer {
 	if e.UDF {
 		return c.udf(e)
@@ -45,7 +45,7 @@ func (c *Compiler) call(e *syntax.Call) Valuer {
 	return x
 }
 
-// isFullText tells of the functions whose first argument is a text in a language.
+// isFullText reports whether a function's first argument is a text in a language.
 func isFullText(name string) bool {
 	switch name {
 	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "_FULLTEXTWORDCOUNT",
@@ -55,8 +55,8 @@ func isFullText(name string) bool {
 	return false
 }
 
-// arguments are those of the call, and what the container's vector policy says where VectorDistance is not
-// told.
+// arguments returns the arguments of the call. For VectorDistance, missing options are taken from the
+// container's vector policy.
 func (c *Compiler) arguments(fn *lang.Builtin, e *syntax.Call) []syntax.Expr {
 	if fn.Name != lang.VectorDistance || len(e.Args) >= 4 {
 		return e.Args
@@ -73,7 +73,7 @@ func (c *Compiler) arguments(fn *lang.Builtin, e *syntax.Call) []syntax.Expr {
 		Values: []syntax.Expr{&syntax.Literal{Value: jsondoc.StringValue(distance)}}})
 }
 
-// Builtin compiles a call of a function that takes values.
+// builtin compiles a call of a function whose arguments are values.
 func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) Valuer {
 	args := c.values(list)
 	switch len(args) {
@@ -126,8 +126,8 @@ func (c *Compiler) values(list []syntax.Expr) []Valuer {
 	return values
 }
 
-// evaluate evaluates expressions as far as the run does not end. What the values hold is added to held: the
-// caller takes it off what is retained.
+// evaluate evaluates expressions until the run ends. It adds the size of the values to held; the caller
+// subtracts it when they are dropped.
 func evaluate(f *Frame, list []Valuer, held *int) []jsondoc.Value {
 	values := make([]jsondoc.Value, len(list))
 	for i, x := range list {
@@ -140,7 +140,7 @@ func evaluate(f *Frame, list []Valuer, held *int) []jsondoc.Value {
 	return values
 }
 
-// udf compiles a call of a function that the container holds.
+// udf compiles a call of a user defined function.
 func (c *Compiler) udf(e *syntax.Call) Valuer {
 	args, name := c.values(e.Args), e.Name
 	return func(f *Frame) jsondoc.Value {
@@ -168,7 +168,7 @@ func (c *Compiler) udf(e *syntax.Call) Valuer {
 	}
 }
 
-// documentID is DOCUMENTID(alias), the number in the document's part of its _rid.
+// documentID implements DOCUMENTID(alias): the number in the document's part of its _rid.
 func documentID(f *Frame) jsondoc.Value {
 	if f.Item == nil {
 		return lang.Undefined
@@ -176,13 +176,13 @@ func documentID(f *Frame) jsondoc.Value {
 	return lang.IntegerValue(int64(f.Item.RID()))
 }
 
-// isTypeTest tells of the functions that look at the type of their argument alone.
+// isTypeTest reports whether a function depends only on the type of its argument.
 func isTypeTest(name string) bool {
 	_, ok := TypeTests()[name]
 	return ok
 }
 
-// TypeTests maps functions to the kinds that they are true for.
+// TypeTests maps functions to the kinds for which they are true.
 func TypeTests() map[string]KindSet {
 	return map[string]KindSet{
 		"IS_DEFINED": ^KindSet(0) &^ Kinds(jsondoc.Undefined), "IS_NULL": Kinds(jsondoc.Null), "IS_BOOL": Kinds(
@@ -192,10 +192,10 @@ func TypeTests() map[string]KindSet {
 	}
 }
 
-// KindSet is a set of kinds, a bit for each.
+// KindSet is a set of kinds, one bit for each.
 type KindSet uint8
 
-// Kinds returns the set of some kinds.
+// Kinds returns the set of the given kinds.
 func Kinds(list ...jsondoc.Kind) (s KindSet) {
 	for _, k := range list {
 		s |= 1 << k

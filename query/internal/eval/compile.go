@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Expressions are compiled to closures over a frame. There are three forms of them, so that the usual filter
-// and the usual projection build no values: a valuer gives a value, a decider one of the three truth values,
-// a writer JSON text.
+// Expressions are compiled to closures over a frame. There are three forms of closures, so that most filters
+// and projections build no values: a Valuer returns a value, a Decider one of the three truth values, and a
+// writer appends JSON text.
 type (
 	Valuer  func(f *Frame) jsondoc.Value
 	Decider func(f *Frame) Truth
@@ -22,7 +22,7 @@ type (
 type Truth uint8
 
 const (
-	// Unknown is the truth of a condition whose value is no boolean.
+	// Unknown is the truth of a condition whose value is not a boolean.
 	Unknown Truth = iota
 	no
 	// Yes is the truth of a condition that holds.
@@ -61,7 +61,7 @@ func (t Truth) not() Truth {
 	return Unknown
 }
 
-// Compiler turns the expressions of a bound query into closures.
+// Compiler compiles the expressions of a bound query to closures.
 type Compiler struct {
 	*bind.Binder
 	Computed map[string]Valuer
@@ -127,14 +127,15 @@ func (c *Compiler) Value(e syntax.Expr) Valuer {
 }
 
 func literal(v jsondoc.Value) Valuer {
-	// From 2^53 on the spelling tells integers from others, which no double does; and a -0 stays one.
+	// From 2^53 on the value alone no longer identifies the integer, so the spelling is kept; so is that of
+	// -0.
 	if f := v.Num(); math.Abs(f) < 1<<53 && (f != 0 || !math.Signbit(f)) {
 		v = bind.AsKept(v)
 	}
 	return func(*Frame) jsondoc.Value { return v }
 }
 
-// throughKey tells of a path that it goes on from a key of GROUP BY: such a path is not read from an item.
+// throughKey reports whether a path continues from a GROUP BY key: such a path is not read from an item.
 func (c *Compiler) throughKey(e syntax.Expr) bool {
 	for {
 		switch x := e.(type) {
@@ -155,7 +156,7 @@ func (c *Compiler) unary(e *syntax.Unary) Valuer {
 	x := c.Value(e.X)
 	switch e.Op {
 	case syntax.Neg:
-		if l, ok := e.X.(*syntax.Literal); ok { // as it is spelled: -0.0 is not 0, and -0 is
+		if l, ok := e.X.(*syntax.Literal); ok { // by its spelling: -0.0 differs from 0, but -0 does not
 			v := lang.OpNegate(l.Value)
 			return func(*Frame) jsondoc.Value { return v }
 		}
@@ -189,7 +190,7 @@ func (c *Compiler) conditional(condition, then, otherwise syntax.Expr) Valuer {
 	}
 }
 
-// Operators are the operators with two operands but comparisons, which decide.
+// Operators returns the operators with two operands, except comparisons, which are Deciders.
 func Operators() map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value {
 	return map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value{
 		syntax.Shl: lang.OpShiftLeft, syntax.Shr: lang.OpShiftRight, syntax.UShr: lang.OpShiftRightZero,
@@ -200,8 +201,8 @@ func Operators() map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value {
 	}
 }
 
-// path compiles a name with constant steps behind it. What leads from the item to a property is read straight
-// from the document's text.
+// path compiles a name followed by constant steps. A path from the item to a property is read directly from
+// the document's text.
 func (c *Compiler) path(e syntax.Expr) Valuer {
 	root, steps, _ := syntax.PathOf(e)
 	a := c.Idents[root]
@@ -271,7 +272,7 @@ func stepsPath(steps []syntax.Step) jsondoc.Path {
 	return jsondoc.PathOf(names...)
 }
 
-// follow returns what walks from a value along constant steps.
+// follow returns a function that walks from a value along constant steps.
 func follow(steps []syntax.Step) func(jsondoc.Value) jsondoc.Value {
 	n := 0
 	for n < len(steps) && !steps[n].IsIndex {

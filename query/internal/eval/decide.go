@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Decide compiles a condition. What is not a boolean counts as undefined.
+// Decide compiles a condition. A value that is not a boolean counts as undefined.
 func (c *Compiler) Decide(e syntax.Expr) Decider {
 	if !c.isKey(e) {
 		switch e := e.(type) {
@@ -72,7 +72,7 @@ func (c *Compiler) logical(e *syntax.Logical) Decider {
 // comparison compiles = != < <= > >=.
 func (c *Compiler) comparison(e *syntax.Binary) Decider {
 	x, y := c.Value(e.X), c.Value(e.Y)
-	if l, ok := e.Y.(*syntax.Literal); ok { // the usual form: no call for the constant
+	if l, ok := e.Y.(*syntax.Literal); ok { // the usual form: needs no call for the constant
 		v := l.Value
 		y = nil
 		switch e.Op {
@@ -100,7 +100,7 @@ func (c *Compiler) comparison(e *syntax.Binary) Decider {
 	}
 }
 
-// comparedWith is a comparison with a parameter.
+// comparedWith compiles a comparison with a parameter.
 func comparedWith(x Valuer, op syntax.BinaryOp, i int) Decider {
 	switch op {
 	case syntax.Eq:
@@ -112,7 +112,7 @@ func comparedWith(x Valuer, op syntax.BinaryOp, i int) Decider {
 	return func(f *Frame) Truth { return Ordered(x(f), f.Run.given[i], low, high) }
 }
 
-// compared evaluates the operands of a comparison. They are undefined where the run has ended.
+// compared evaluates the operands of a comparison. They are undefined if the run has ended.
 func compared(f *Frame, x, y Valuer) (a, b jsondoc.Value) {
 	if a, b = operands(f, x, y); !f.Run.Spend(min(lang.Work(a), lang.Work(b))) {
 		return lang.Undefined, lang.Undefined
@@ -120,7 +120,7 @@ func compared(f *Frame, x, y Valuer) (a, b jsondoc.Value) {
 	return a, b
 }
 
-// Same is the operator =.
+// Same implements the operator =.
 func Same(a, b jsondoc.Value) Truth {
 	if a.Kind() == jsondoc.Undefined || b.Kind() == jsondoc.Undefined {
 		return Unknown
@@ -128,7 +128,7 @@ func Same(a, b jsondoc.Value) Truth {
 	return truthOf(a.Kind() == b.Kind() && lang.Equal(a, b))
 }
 
-// orderBounds tells between what the order of two values must lie for a comparison to hold.
+// orderBounds returns the bounds of the order of two values for which a comparison holds.
 func orderBounds(op syntax.BinaryOp) (low, high int) {
 	switch op {
 	case syntax.Lt:
@@ -141,7 +141,7 @@ func orderBounds(op syntax.BinaryOp) (low, high int) {
 	return 0, 1
 }
 
-// Ordered compares two values; the truth is Yes where the order is between low and high.
+// Ordered compares two values. The truth is Yes if their order is between low and high.
 func Ordered(a, b jsondoc.Value, low, high int) Truth {
 	if a.Kind() != b.Kind() {
 		return Unknown
@@ -171,7 +171,8 @@ func (c *Compiler) between(e *syntax.Between) Decider {
 	}
 }
 
-// ManyIn is the number of constants from which IN looks them up instead of comparing with each.
+// ManyIn is the number of constants from which on IN looks a value up in a set instead of comparing it with
+// each.
 const ManyIn = 8
 
 func (c *Compiler) in(e *syntax.In) Decider {
@@ -186,8 +187,8 @@ func (c *Compiler) in(e *syntax.In) Decider {
 	}
 }
 
-// membership compiles a list to what reports whether a value is in it. What is undefined in it counts for
-// nothing.
+// membership compiles a list to a function that reports whether a value is in it. Undefined elements are
+// ignored.
 func (c *Compiler) membership(list []syntax.Expr) func(f *Frame, v jsondoc.Value) Truth {
 	if len(list) < ManyIn || !bind.AllConstant(list) {
 		values := c.values(list)
@@ -207,7 +208,7 @@ func (c *Compiler) membership(list []syntax.Expr) func(f *Frame, v jsondoc.Value
 			return no
 		}
 	}
-	// Equal values have equal encodings, NaN aside, which equals nothing and is left out.
+	// Equal values have equal encodings, except for NaN, which equals nothing and is left out.
 	set := make(map[string]struct{}, len(list))
 	for _, e := range list {
 		v := e.(*syntax.Literal).Value

@@ -5,17 +5,17 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
-// DistinctRows are the values that a DISTINCT has met: themselves as long as they are few, then their hashes,
-// and those in files at last.
+// DistinctRows is the set of values that a DISTINCT has seen: the values themselves while they are few, then
+// their hashes, and finally hashes in files.
 type DistinctRows struct {
 	Run    *Run
-	Held   *int // bytes
+	Held   *int // in bytes
 	seen   lang.ValueSet
-	hashed *RowHashes // nil: none is yet
-	size   int        // of held, what is for this
+	hashed *RowHashes // nil: the values themselves are stored
+	size   int        // the part of Held that this set uses
 }
 
-// Add reports whether a value is new. It is false where the run has ended.
+// Add reports whether a value is new. It returns false if the run has ended.
 func (d *DistinctRows) Add(v jsondoc.Value) bool {
 	if d.hashed != nil {
 		return d.addHash(v)
@@ -49,7 +49,7 @@ func (d *DistinctRows) addHash(v jsondoc.Value) bool {
 	return d.Run.Err == nil
 }
 
-// shed moves the hashes in memory to a file.
+// spill moves the hashes in memory to a file.
 func (d *DistinctRows) spill() {
 	d.Run.Spilled(d.hashed.Spill(d.Run.Env.Temp, d.Run.Spend), "DISTINCT")
 	d.hold(d.hashed.Size() - d.size)

@@ -11,64 +11,63 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// Env is what queries need besides documents.
+// Env is the environment of a query: everything that it needs besides documents.
 type Env struct {
-	// Now is what GetCurrentDateTime and its kin say where there is no Clock.
+	// Now is the result of GetCurrentDateTime and related functions if Clock is nil.
 	Now time.Time
-	// Clock is asked by them once for each document: so they differ from row to row, as far as the clock goes
-	// on meanwhile.
+	// Clock is read by these functions once for each document, so that they differ from row to row.
 	Clock  func() time.Time
-	Static time.Time      // what their Static forms say: the same on all pages; Now where it is zero
-	Random func() float64 // what RAND says: in [0, 1); always 0 where it is nil
-	// UDF calls a function that the container holds. Its error ends the query; where it is nil, no function
-	// exists.
+	Static time.Time      // result of their Static forms: the same on all pages; zero: Now
+	Random func() float64 // result of RAND, in [0, 1); nil: always 0
+	// UDF calls a user defined function of the container. Its error ends the query. If it is nil, there are
+	// no functions.
 	UDF func(name string, args []jsondoc.Value) (jsondoc.Value, error)
-	// Elapsed reports how long the request has taken, by a clock that nobody sets. Without it a page does not
-	// end by time, no times are measured, and the context alone ends a run that takes too long.
+	// Elapsed returns how long the request has taken, by a monotonic clock. If it is nil, pages do not end by
+	// time, no times are measured, and only the context ends a run that takes too long.
 	Elapsed func() time.Duration
-	// Limit is of Elapsed: beyond it the run is given up with a *TimeError; 0 stands for DefaultLimit. Like
-	// the end of the context it is looked at inside of rows and functions too.
+	// Limit is the value of Elapsed after which the run fails with a *TimeError; 0: DefaultLimit. Like the
+	// context's end it is also checked inside rows and functions.
 	Limit time.Duration
-	// MaxHeld is how many bytes a run may keep to sort, group and tell rows apart, beyond which it fails with
+	// MaxHeld is how many bytes a run may keep for sorting, grouping and DISTINCT, beyond which it fails with
 	// a *MemoryError; 0: 64 MB.
 	MaxHeld int
-	// Hold is asked for bytes before a run keeps more than a little; false ends it with a *BusyError. What it
-	// has given is the run's until Run returns. Where it is nil, MaxHeld alone counts.
+	// Hold is called before a run keeps more than a little memory, with the number of bytes. If it returns
+	// false the run ends with a *BusyError. The memory belongs to the run until Run returns. If Hold is nil,
+	// only MaxHeld limits the memory.
 	Hold func(n int) bool
-	// Temp takes what does not fit in MaxHeld; nil: then the run fails with a *MemoryError.
+	// Temp stores data beyond MaxHeld in files; nil: the run fails with a *MemoryError.
 	Temp *spill.Dir
-	// Turn is called now and then: it may make the run wait until others have had their turn. Its error ends
-	// the run; where it is nil, nobody waits.
+	// Turn is called now and then: it may make the run wait for other runs. Its error ends the run. If it is
+	// nil, the run never waits.
 	Turn func(context.Context) error
 }
 
-// NewEnv returns the surroundings of a run by a clock, which gives the moment at which the run begins as
-// well,
-// with RAND by chance. elapsed is Env.Elapsed and may be nil. All other members are the caller's to set: the
-// limits of time and memory, the functions of the container, and how the run shares the machine.
+// NewEnv returns the environment of a run. clock also gives the moment at which the run begins; RAND is
+// random. elapsed becomes Env.Elapsed and may be nil. The caller sets all other members: the limits of time
+// and memory, the functions of the container, and how the run shares the machine.
 func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
 	utc := func() time.Time { return clock().UTC() }
 	return Env{Now: utc(), Clock: utc, Random: rand.Float64, Elapsed: elapsed}
 }
 
-// Run is what one run of a query shares: the first error ends it, wherever its meter is looked at next.
+// Run is the state that one run of a query shares. The first error ends it, at the next check of its meter.
 type Run struct {
 	lang.Call
 	Env   Env
-	given []jsondoc.Value // of the parameters
+	given []jsondoc.Value // values of the parameters
 	Udfs  int
 }
 
-// Layout says what the frames and the runs of a compiled query have room for.
+// Layout holds the sizes of the frames and runs of a compiled query.
 type Layout struct {
-	Slots  int // of values that aliases are bound to
+	Slots  int // values that aliases are bound to
 	Aggs   int
-	Keys   int             // of GROUP BY
-	Given  []jsondoc.Value // of the parameters
-	Planar bool            // geometries lie in a plane, not on the globe
+	Keys   int             // number of GROUP BY keys
+	Given  []jsondoc.Value // values of the parameters
+	Planar bool            // geometries are in a plane, not on the globe
 }
 
-// NewRun begins a run. Fields of env that are zero get their defaults.
+// NewRun begins a run. Zero fields of env get their defaults.
 func NewRun(ctx context.Context, l Layout, env Env) *Run {
 	if env.Static.IsZero() {
 		env.Static = env.Now
@@ -91,36 +90,36 @@ func NewRun(ctx context.Context, l Layout, env Env) *Run {
 	}}
 }
 
-// row counts a row of a source: one document can have any number of them. It is false where the run has
+// row counts a row of a source, of which one document can have any number. It returns false if the run has
 // ended.
 func (r *Run) row() bool { return r.Spend(lang.RowWork) }
 
-// Frame is where compiled expressions find their values: the item, what the aliases are bound to, and the
-// results of a group. Values are views on the item's text and good for as long as that is.
+// Frame holds the values that compiled expressions read: the item, the values of aliases, and the results of
+// a group. Values are views on the item's text and valid as long as that is.
 type Frame struct {
 	Item  source.Document
 	Body  []byte
-	whole jsondoc.Value // the item with its system properties; undefined as long as nobody asked
+	whole jsondoc.Value // the item with its system properties; undefined until it is needed
 	slots []jsondoc.Value
-	aggs  []jsondoc.Value // by the id of the aggregate
-	keys  []jsondoc.Value // of groups, by number
+	aggs  []jsondoc.Value // by aggregate id
+	keys  []jsondoc.Value // of the group, by number
 	Run   *Run
 	key   []byte // scratch
 }
 
-// NewFrame returns a frame with the room that a layout asks for.
+// NewFrame returns a frame with the sizes of a layout.
 func NewFrame(r *Run, l Layout) *Frame {
 	return &Frame{Run: r, slots: make([]jsondoc.Value, l.Slots), aggs: make([]jsondoc.Value, l.Aggs),
 		keys: make([]jsondoc.Value, l.Keys)}
 }
 
-// Enter makes an item the one that expressions see.
+// Enter makes an item the current one.
 func (f *Frame) Enter(d source.Document) {
 	f.Item, f.Body, f.whole = d, d.Body(), jsondoc.Value{}
 	f.Run.Call.Stale = true
 }
 
-// document returns the item as SELECT * shows it.
+// document returns the item as in SELECT *.
 func (f *Frame) document() jsondoc.Value {
 	if f.whole.Kind() == jsondoc.Undefined && f.Item != nil {
 		f.whole = jsondoc.Of(f.appendItem(make([]byte, 0, len(f.Body)+256)))
@@ -128,7 +127,7 @@ func (f *Frame) document() jsondoc.Value {
 	return f.whole
 }
 
-// appendItem appends the text of the item as SELECT * shows it.
+// appendItem appends the text of the item as in SELECT *.
 func (f *Frame) appendItem(dst []byte) []byte {
 	if _, ok := f.Item.(source.Complete); ok {
 		return append(dst, f.Body...)

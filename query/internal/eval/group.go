@@ -8,23 +8,23 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// Grouper gathers rows into groups, in the order in which the groups turn up, or in that of ORDER BY, or,
-// where they are a page's, in that of their keys, as an index has them. Without keys there is one group from
-// the beginning, so that COUNT over nothing is 0.
+// Grouper collects rows into groups. The groups come in the order in which they were found, in that of ORDER
+// BY, or, in pages of groups, in the order of their keys, as in an index. Without keys there is one group
+// from the beginning, so that COUNT over no rows is 0.
 type Grouper struct {
 	Rs     *Rowset
 	f      *Frame
-	held   *int // bytes
+	held   *int // in bytes
 	Groups []*Bucket
 	byKey  map[string]*Bucket
 	key    []byte
 
-	Runs    *spill.Sorter // of groups that did not fit in memory; nil: all do
-	started uint64        // groups so far
+	Runs    *spill.Sorter // groups that did not fit in memory; nil: all did
+	started uint64        // number of groups so far
 	record  []byte        // scratch
 
-	Paged   bool   // groups of a page: behind from, and below bound if that is set
-	From    []byte // as a cursor holds it
+	Paged   bool   // makes one page of groups: those behind From, and below bound if that is set
+	From    []byte // in the form of a cursor
 	Bound   string
 	Current string // key of the group in the frame
 }
@@ -32,9 +32,9 @@ type Grouper struct {
 // Bucket is one group: its key and the states of its aggregates.
 type Bucket struct {
 	key   string
-	turn  uint64 // in which it turned up
-	gone  bool   // it is in a file
-	size  int    // bytes
+	turn  uint64 // number in the order in which groups were found
+	gone  bool   // it has been moved to a file
+	size  int    // in bytes
 	keys  []jsondoc.Value
 	State []lang.Aggregate
 }
@@ -58,7 +58,7 @@ func (g *Grouper) start(keys []jsondoc.Value) *Bucket {
 	return one
 }
 
-// empty makes a group of no rows.
+// empty returns a group without rows.
 func (g *Grouper) empty() *Bucket {
 	one := &Bucket{State: make([]lang.Aggregate, len(g.Rs.Aggs))}
 	for i, a := range g.Rs.Aggs {
@@ -70,7 +70,7 @@ func (g *Grouper) empty() *Bucket {
 	return one
 }
 
-// Add adds the row that the frame is at.
+// Add adds the current row of the frame.
 func (g *Grouper) Add() bool {
 	one := g.groupOf()
 	if one == nil {
@@ -87,7 +87,7 @@ func (g *Grouper) Add() bool {
 	return g.f.Run.Err == nil
 }
 
-// groupOf returns the group of the row; nil where another page makes it.
+// groupOf returns the group of the row, or nil if it belongs to another page.
 func (g *Grouper) groupOf() *Bucket {
 	if g.byKey == nil {
 		return g.Groups[0]
@@ -112,7 +112,7 @@ func (g *Grouper) groupOf() *Bucket {
 	return g.Enter(keys)
 }
 
-// Enter adds a group at the key that was made last.
+// Enter adds a group with the most recently made key.
 func (g *Grouper) Enter(keys []jsondoc.Value) *Bucket {
 	one := g.start(keys)
 	one.key, one.size = string(g.key), 2*len(g.key)+2*SetEntry*(1+len(one.State))
@@ -121,7 +121,7 @@ func (g *Grouper) Enter(keys []jsondoc.Value) *Bucket {
 	return one
 }
 
-// GroupAt is groupOf for rows that have a value as the only key, and are not there.
+// GroupAt is groupOf for rows whose only key is v. The rows are not in the frame.
 func (g *Grouper) GroupAt(v jsondoc.Value) *Bucket {
 	g.key = jsondoc.AppendOrdered(g.key[:0], v)
 	if one, ok := g.byKey[string(g.key)]; ok {
@@ -133,7 +133,8 @@ func (g *Grouper) GroupAt(v jsondoc.Value) *Bucket {
 	return g.Enter([]jsondoc.Value{v.Clone()})
 }
 
-// AddValue adds a row to a group of GroupAt: all aggregates are of the value, or of what all rows have.
+// AddValue adds a row to a group of GroupAt. All aggregates must be of the value v, or of a value that all
+// rows have.
 func (g *Grouper) AddValue(one *Bucket, v jsondoc.Value) {
 	for _, state := range one.State {
 		before := state.Size()
@@ -163,7 +164,7 @@ func (g *Grouper) CountValue(one *Bucket) *Bucket {
 	return one
 }
 
-// Each puts the results of each group into the frame and calls fn, until that returns false.
+// Each stores the results of each group in the frame and calls fn, until that returns false.
 func (g *Grouper) Each(fn func() bool) bool {
 	switch {
 	case g.Runs != nil:
@@ -182,7 +183,7 @@ func (g *Grouper) Each(fn func() bool) bool {
 	return true
 }
 
-// Show puts the results of a group into the frame.
+// Show stores the results of a group in the frame.
 func (g *Grouper) Show(one *Bucket) {
 	g.Current = one.key
 	copy(g.f.keys[g.Rs.firstKey:], one.keys)
@@ -191,7 +192,7 @@ func (g *Grouper) Show(one *Bucket) {
 	}
 }
 
-// sort puts the groups in the order of the query. Equal ones stay as they turned up.
+// sort sorts the groups in the order of the query. Equal ones keep the order in which they were found.
 func (g *Grouper) sort() {
 	if len(g.Rs.order) == 0 {
 		return
@@ -205,7 +206,7 @@ func (g *Grouper) sort() {
 	slices.SortStableFunc(g.Groups, func(a, b *Bucket) int { return g.f.Run.Compare(keys[a], keys[b]) })
 }
 
-// OrderKey appends what a group is ordered by.
+// orderKey appends the ORDER BY key of a group.
 func (g *Grouper) orderKey(dst []byte, one *Bucket) []byte {
 	copy(g.f.keys[g.Rs.firstKey:], one.keys)
 	for i, x := range g.Rs.order {

@@ -10,20 +10,20 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/record"
 )
 
-// MaxGroups is how many bytes the groups of one page may take. Where there are more, those with the lowest
-// keys are made first, and the others by later pages.
+// MaxGroups is the maximum size in bytes of the groups of one page. If there are more groups, those with the
+// lowest keys are made first, and the others by later pages.
 const MaxGroups = 32 << 20
 
-// CutKey is what a cursor holds of the key of a group.
+// CutKey returns the part of a group's key that a cursor holds.
 func CutKey(key []byte) []byte { return key[:min(len(key), record.MaxCursorKey)] }
 
-// Takes reports whether the page makes the group of a key.
+// Takes reports whether the group of a key belongs to this page.
 func (g *Grouper) Takes(key []byte) bool {
 	return !g.Paged || bytes.Compare(CutKey(key), g.From) >= 0 && (g.Bound == "" || string(key) < g.Bound)
 }
 
-// shed makes room where the groups take too much: it puts them into a file. Where there is none, it leaves
-// the upper half of them to a later page.
+// makeRoom moves the groups to a file if they are too large. If there are no files, it leaves the upper half
+// of them to a later page.
 func (g *Grouper) makeRoom() {
 	if *g.held <= min(MaxGroups, g.f.Run.LimitHeld()/2) || len(g.Groups) < 2 {
 		return
@@ -51,9 +51,9 @@ func (g *Grouper) halve() {
 	g.Groups = g.Groups[:half]
 }
 
-// Closes tells a walk that comes by the order of keys whether the page makes no group at a value, nor behind
-// it. Where the first source has as many groups as a page is made of, the page ends before the next one;
-// other sources have groups among those.
+// Closes reports to a walk in the order of keys whether this page makes no group for v or any later value. If
+// the first source has the maximum number of groups of a page, the page ends before the next group. Other
+// sources then add rows only to groups before that end.
 func (g *Grouper) Closes(v jsondoc.Value, most int, first bool) bool {
 	if !g.Paged || g.Bound == "" && (len(g.Groups) < most || g.Runs != nil) {
 		return false
@@ -76,7 +76,7 @@ func (g *Grouper) sortByKey() {
 	})
 }
 
-// Counted is the result where all aggregates are one count.
+// Counted sets the result if all aggregates are the same count.
 func (g *Grouper) Counted(total int64) error {
 	for i := range g.Groups[0].State {
 		g.Groups[0].State[i] = &lang.Counter{N: total}

@@ -9,13 +9,13 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/record"
 )
 
-// A group in a file is a record: when it turned up, its keys, and the state of each aggregate. Numbers are
-// varints where they are whole; a value is its text behind the length of that.
+// The record of a group in a file holds the number in the order in which it was found, its keys, and the
+// state of each aggregate. Integers are varints; a value is its text, preceded by the text's length.
 
-// notFinite stands, in place of a text, for a number that JSON has no text for.
+// notFinite replaces the text of a number that JSON cannot represent.
 const notFinite = '#'
 
-// appendKept appends a value in a form that decodeKept reads back.
+// appendKept appends a value in a form that decodeKept reads.
 func appendKept(dst []byte, v jsondoc.Value) []byte {
 	if n := v.Num(); v.Kind() == jsondoc.Number && (math.IsInf(n, 0) || math.IsNaN(n)) {
 		return binary.BigEndian.AppendUint64(append(dst, 9, notFinite), math.Float64bits(n))
@@ -58,8 +58,8 @@ func (one *Bucket) Append(dst []byte) []byte {
 	return dst
 }
 
-// merge adds a record of the same group, whose rows came later, to one that began empty. It is false where
-// the record is none.
+// merge adds a record of later rows of the same group to a group that began empty. It returns false if the
+// record is invalid.
 func (one *Bucket) merge(rec []byte) bool {
 	r := record.Reader{Rest: rec, Ok: true}
 	turn := r.Uvarint()

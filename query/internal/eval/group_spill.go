@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// Spill writes the groups that are in memory as a sorted run, and begins anew: a group that comes again is
-// another part of it. The parts are put together at the end.
+// Spill writes the groups in memory to a file as a sorted run, and clears them. If a group occurs again, its
+// later rows form another part. The parts are merged at the end.
 func (g *Grouper) Spill() {
 	run := g.f.Run
 	if g.Runs == nil {
@@ -25,7 +25,7 @@ func (g *Grouper) Spill() {
 	clear(g.byKey)
 }
 
-// drop notes that a group is not in memory any more.
+// drop records that a group is no longer in memory.
 func (g *Grouper) drop(one *Bucket) {
 	one.gone = true
 	*g.held -= one.size
@@ -45,14 +45,14 @@ func (g *Grouper) WriteTo(s *spill.Sorter) error {
 	})
 }
 
-// Close removes the files.
+// Close removes the temporary files.
 func (g *Grouper) Close() {
 	if g.Runs != nil {
 		g.Runs.Close()
 	}
 }
 
-// eachSpilled is each where groups are in files and the order is not that of their keys.
+// eachSpilled is Each for groups in files whose order is not that of their keys.
 func (g *Grouper) eachSpilled(fn func() bool) bool {
 	parts := g.Merged()
 	defer parts.Close()
@@ -70,7 +70,7 @@ func (g *Grouper) eachSpilled(fn func() bool) bool {
 	}
 }
 
-// Merged are the groups in the order of their keys.
+// Merged returns the groups in the order of their keys.
 func (g *Grouper) Merged() *GroupRest {
 	if len(g.Groups) > 0 {
 		g.Spill()
@@ -80,7 +80,7 @@ func (g *Grouper) Merged() *GroupRest {
 	return &GroupRest{It: it}
 }
 
-// inTurn puts groups in the order of the query, equal ones in that in which they turned up.
+// inTurn sorts groups in the order of the query, and equal ones in the order in which they were found.
 func (g *Grouper) inTurn(all *GroupRest) *GroupRest {
 	run := g.f.Run
 	sorter := run.Env.Temp.NewSorter(run.LimitHeld()/8, run.Spend)
@@ -98,14 +98,14 @@ func (g *Grouper) inTurn(all *GroupRest) *GroupRest {
 	return &GroupRest{It: it}
 }
 
-// GroupRest are groups in files, and one that was taken out of them.
+// GroupRest holds groups in files, and one that has been read from them.
 type GroupRest struct {
-	It   *spill.Iterator // nil: there are none
+	It   *spill.Iterator // nil: no groups
 	One  *Bucket
 	Held int
 }
 
-// Next returns the next group; nil: there is none, or the run has ended.
+// Next returns the next group, or nil at the end and if the run has ended.
 func (r *GroupRest) Next(g *Grouper) *Bucket {
 	run := g.f.Run
 	run.Hold(g.held, -r.Held, "GROUP BY")
@@ -144,7 +144,8 @@ func (r *GroupRest) Close() {
 	}
 }
 
-// Spilled ends the run where a temporary file has failed. It is false where the run has ended.
+// Spilled ends the run if err, the error of a temporary file, is not nil. It returns false if the run has
+// ended.
 func (r *Run) Spilled(err error, clause string) bool {
 	if err != nil && !errors.Is(err, spill.ErrStopped) {
 		r.Fail(&fault.MemoryError{Clause: clause, Max: r.LimitHeld(), Err: err})

@@ -5,16 +5,16 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/bind"
 )
 
-// OrderValue is what a row is ordered by: a value, but of an array or an object no more than a hash. Cosmos
-// DB orders arrays among themselves, and objects, by their hashes, and so does the SDK for .NET when it
-// merges ranges: it knows the last row that it has given out by the hash alone.
+// OrderValue is a value that rows are ordered by. For arrays and objects it holds only a hash: Cosmos DB
+// orders arrays, and objects, by their hashes. The SDK for .NET does the same when it merges ranges, and
+// stores of the last returned row only the hash.
 type OrderValue struct {
 	kind  jsondoc.Kind
-	value jsondoc.Value // of all kinds but arrays and objects
-	hash  jsondoc.Hash  // of those
+	value jsondoc.Value // unless it is an array or an object
+	hash  jsondoc.Hash  // of arrays and objects
 }
 
-// OrderedBy is what a row is ordered by that has the value.
+// OrderedBy returns the OrderValue of v.
 func OrderedBy(v jsondoc.Value) OrderValue {
 	if k := v.Kind(); k >= jsondoc.Array {
 		return OrderedByHash(k, jsondoc.HashOf(v))
@@ -22,7 +22,7 @@ func OrderedBy(v jsondoc.Value) OrderValue {
 	return OrderValue{kind: v.Kind(), value: v}
 }
 
-// OrderedByHash is what a row is ordered by that has an array or an object, as the kind says, with the hash.
+// OrderedByHash returns the OrderValue of an array or an object, according to k, with the hash h.
 func OrderedByHash(k jsondoc.Kind, h jsondoc.Hash) OrderValue { return OrderValue{kind: k, hash: h} }
 
 // hashSize is the length of a hash in a key.
@@ -37,8 +37,8 @@ func (v OrderValue) Append(dst []byte) []byte {
 	return v.hash.AppendTo(append(dst, first))
 }
 
-// DecodeOrderValue reads what append wrote and returns it with the bytes that follow; an array or an object
-// as an empty one.
+// DecodeOrderValue decodes the result of Append and returns it with the bytes that follow. Arrays and objects
+// come out empty.
 func DecodeOrderValue(b []byte) (v jsondoc.Value, rest []byte, ok bool) {
 	for kind, empty := range map[jsondoc.Kind]string{jsondoc.Array: "[]", jsondoc.Object: "{}"} {
 		if first, _ := jsondoc.KindBounds(kind); len(b) > 0 && b[0] == first {
@@ -52,10 +52,10 @@ func DecodeOrderValue(b []byte) (v jsondoc.Value, rest []byte, ok bool) {
 	return v, rest, err == nil
 }
 
-// lastKey is what stands for a value that comes after all others. No ordered encoding begins with it.
+// lastKey encodes a value that comes after all others. No ordered encoding begins with it.
 const lastKey = 0xFE
 
-// AppendKey appends the part of a key that stands for the value of one expression.
+// AppendKey appends the encoding of one expression's value to a key.
 func AppendKey(k *bind.OrderKey, dst []byte, v OrderValue) []byte {
 	if k.Distance && !k.Desc && v.kind == jsondoc.Undefined {
 		return append(dst, lastKey)

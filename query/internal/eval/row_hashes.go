@@ -10,37 +10,38 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// RowHashes are the rows that a DISTINCT has met, as hashes of 128 bits. Close removes their temporary files.
+// RowHashes is the set of rows that a DISTINCT has seen, as hashes of 128 bits. Close removes its temporary
+// files.
 type RowHashes struct {
 	seeds [2]maphash.Seed
 	Rows  map[spill.Sum]struct{}
-	disk  *spill.Set // of those that rows had no room for; nil: there are none
+	disk  *spill.Set // hashes for which rows had no room; nil: none
 	key   []byte
 }
 
-// RowHashSize is about how many bytes a row takes in a Given.
+// RowHashSize is the approximate size of a row in a RowHashes, in bytes.
 const RowHashSize = 48
 
-// NewRowHashes returns an empty set with seeds of its own.
+// NewRowHashes returns an empty set with its own seeds.
 func NewRowHashes() *RowHashes {
 	return &RowHashes{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		Rows: map[spill.Sum]struct{}{}}
 }
 
-// Sum is the hash of a row.
+// Sum returns the hash of a row.
 func (g *RowHashes) Sum(row []byte) (sum spill.Sum) {
 	g.key = jsondoc.AppendOrdered(g.key[:0], jsondoc.Of(row))
 	return g.sumOf(g.key)
 }
 
-// sumOf is sum of the encoding of a row.
+// sumOf is Sum for the encoding of a row.
 func (g *RowHashes) sumOf(key []byte) (sum spill.Sum) {
 	binary.BigEndian.PutUint64(sum[:], maphash.Bytes(g.seeds[0], key))
 	binary.BigEndian.PutUint64(sum[8:], maphash.Bytes(g.seeds[1], key))
 	return sum
 }
 
-// Has reports whether a row has been given out.
+// Has reports whether the set contains a row.
 func (g *RowHashes) Has(sum spill.Sum) (bool, error) {
 	if _, given := g.Rows[sum]; given || g.disk == nil {
 		return given, nil
@@ -48,7 +49,7 @@ func (g *RowHashes) Has(sum spill.Sum) (bool, error) {
 	return g.disk.Has(sum)
 }
 
-// Spill moves the sums in memory to a file.
+// Spill moves the hashes in memory to a file.
 func (g *RowHashes) Spill(dir *spill.Dir, spend func(int) bool) error {
 	if g.disk == nil {
 		g.disk = dir.NewSet()
@@ -58,7 +59,7 @@ func (g *RowHashes) Spill(dir *spill.Dir, spend func(int) bool) error {
 	return g.disk.Add(sums, spend)
 }
 
-// Size is about how many bytes of memory they take.
+// Size returns the approximate memory of the set in bytes.
 func (g *RowHashes) Size() int {
 	n := RowHashSize * (len(g.Rows) + 1)
 	if g.disk != nil {

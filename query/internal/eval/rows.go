@@ -6,18 +6,19 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Rowset is a compiled block: what makes rows of an item, and what makes values of rows. It holds no state;
-// that is in the frame and in a collector.
+// Rowset is a compiled block: it makes rows from an item, and values from rows. It holds no state; state is
+// in the frame and in a collector.
 type Rowset struct {
-	First   []Decider // conditions that need none of the sources
+	First   []Decider // conditions that need no source
 	Clauses []clause
 	Project writer
-	Value   Valuer // the same as a value
-	// a row whose value is undefined does not exist with SELECT VALUE and SELECT *; the others are objects
+	Value   Valuer // Write as a Valuer
+	// keepsAll is set for a select list: its rows are objects, and none is dropped. With SELECT VALUE and
+	// SELECT * a row whose value is undefined is dropped.
 	keepsAll bool
 	GroupBy  []Valuer
-	firstKey int    // number of the first of them
-	carried  Valuer // of a group's first row, behind the keys; may be nil
+	firstKey int    // number of the first key of GROUP BY
+	carried  Valuer // value from a group's first row, stored behind the keys; may be nil
 	order    []Valuer
 	orderBy  []*bind.OrderKey // of groups
 	Aggs     []aggregator
@@ -100,7 +101,7 @@ func (c *Compiler) projection(rs *Rowset, bl *bind.Block) {
 	}
 }
 
-// starOf is what SELECT * means: the only alias.
+// starOf returns the expression that SELECT * stands for: the only alias.
 func (c *Compiler) starOf(bl *bind.Block) syntax.Expr {
 	id := &syntax.Ident{Name: "*"}
 	c.Idents[id] = bl.Steps[len(bl.Steps)-1].Alias
@@ -110,8 +111,8 @@ func (c *Compiler) starOf(bl *bind.Block) syntax.Expr {
 // OfItem reports whether the first source is the item itself.
 func (rs *Rowset) OfItem() bool { return len(rs.Clauses) > 0 && rs.Clauses[0].kind == bind.StepItem }
 
-// BindPaths binds the sources that are one path of the item, as FROM c.a x is, without making rows of it:
-// what the rows are ordered by is asked before they are made. A path that an item lacks is undefined.
+// BindPaths binds the sources that are one path of the item, as in FROM c.a x, without making rows, since the
+// ORDER BY keys are needed before the rows are made. A path that an item lacks is undefined.
 func (rs *Rowset) BindPaths(f *Frame) {
 	for i := range rs.Clauses {
 		if cl := &rs.Clauses[i]; cl.kind == bind.StepBind {
@@ -120,7 +121,7 @@ func (rs *Rowset) BindPaths(f *Frame) {
 	}
 }
 
-// Admits reports whether the conditions hold that need no source.
+// Admits reports whether the conditions that need no source hold.
 func (rs *Rowset) Admits(f *Frame) bool {
 	for _, d := range rs.First {
 		if d(f) != Yes {
@@ -130,8 +131,8 @@ func (rs *Rowset) Admits(f *Frame) bool {
 	return true
 }
 
-// Each binds the sources from the i-th on in all ways for which the conditions hold, in nested order, and
-// calls fn for each. It stops, and returns false, where fn does or an error has occurred.
+// Each binds the sources from the i-th on to all combinations of values for which the conditions hold, in
+// nested order, and calls fn for each. It stops and returns false if fn does or an error has occurred.
 func (rs *Rowset) Each(f *Frame, i int, fn func() bool) bool {
 	switch len(rs.Clauses) - i {
 	case 0:
@@ -142,7 +143,7 @@ func (rs *Rowset) Each(f *Frame, i int, fn func() bool) bool {
 	return rs.Bind(f, i, func() bool { return rs.Each(f, i+1, fn) })
 }
 
-// Text binds the i-th source in all ways for which its conditions hold, and calls fn for each.
+// Bind binds the i-th source to each value for which its conditions hold, and calls fn for each.
 func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	switch cl.kind {
@@ -161,7 +162,7 @@ func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 	return cl.Sub.values(f, func(v jsondoc.Value) bool { return rs.BindTo(f, i, v, fn) })
 }
 
-// BindTo is bind of a subquery with one of its values.
+// BindTo is Bind for a subquery and one of its values.
 func (rs *Rowset) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	if cl.kind == bind.StepFlatten {
@@ -171,7 +172,7 @@ func (rs *Rowset) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool 
 	return rs.admit(f, i, fn)
 }
 
-// admit checks the conditions of a step that is bound.
+// admit checks the conditions of a bound step.
 func (rs *Rowset) admit(f *Frame, i int, fn func() bool) bool {
 	if !f.Run.row() {
 		return false
@@ -197,25 +198,25 @@ func (rs *Rowset) elements(f *Frame, i int, array jsondoc.Value, fn func() bool)
 	return more
 }
 
-// emitDefined calls fn for a row's value, unless that is undefined: then there is no row.
+// emitDefined calls fn for a row's value, unless that is undefined: there is then no row.
 func emitDefined(v jsondoc.Value, fn func(jsondoc.Value) bool) bool {
 	return v.Kind() == jsondoc.Undefined || fn(v)
 }
 
-// SetEntry is about how many bytes a member of a set takes besides its text.
+// SetEntry is the approximate size of a member of a set in bytes, without its text.
 const SetEntry = 64
 
-// Values calls fn for the value of each row of a subquery, until fn returns false.
+// values calls fn for the value of each row of a subquery, until fn returns false.
 func (rs *Rowset) values(f *Frame, fn func(jsondoc.Value) bool) bool {
 	held := 0
 	more := rs.collect(f, &held, func(row func() bool) bool { return !rs.Admits(f) || rs.Each(f, 0, row) },
 		fn)
-	f.Run.Used -= held // it was for this row of the outer query
+	f.Run.Used -= held // it was used for this row of the outer query
 	return more
 }
 
-// collect makes values of the rows that feed calls its argument for: groups them, drops duplicates, projects.
-// It adds the bytes that it needed for that to held.
+// collect makes values from the rows for which feed calls its argument: it groups them, drops duplicates and
+// projects. It adds the bytes that it needs to held.
 func (rs *Rowset) collect(f *Frame, held *int, feed func(row func() bool) bool,
 	fn func(jsondoc.Value) bool) bool {
 	emit := func() bool { return emitDefined(rs.Value(f), fn) }

@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// subquery compiles a subquery that stands for a value: the only row of (SELECT ...), all rows of
-// ARRAY(SELECT ...).
+// subquery compiles a subquery used as a value: the only row of (SELECT ...), or all rows of ARRAY(SELECT
+// ...).
 func (c *Compiler) subquery(e *syntax.Subquery) Valuer {
 	rs := c.Rowset(c.Subs[e.Query])
 	if e.Kind == syntax.Array {
@@ -42,7 +42,7 @@ func (c *Compiler) subquery(e *syntax.Subquery) Valuer {
 	}
 }
 
-// exists compiles EXISTS(SELECT ...), which looks no further than the first row.
+// exists compiles EXISTS(SELECT ...), which stops at the first row.
 func (c *Compiler) exists(e *syntax.Subquery) Decider {
 	rs := c.Rowset(c.Subs[e.Query])
 	return func(f *Frame) Truth {

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// write compiles an expression to what appends its JSON text; nothing where it is undefined.
+// write compiles an expression to a function that appends its JSON text, or nothing if it is undefined.
 func (c *Compiler) write(e syntax.Expr) writer {
 	if !c.isKey(e) {
 		switch e := e.(type) {
@@ -38,20 +38,19 @@ func (c *Compiler) write(e syntax.Expr) writer {
 	}
 }
 
-// isItem reports whether an expression is the item that the frame is at. As the key of a group it is another
-// one.
+// isItem reports whether an expression is the current item. It is not if it is a GROUP BY key.
 func (c *Compiler) isItem(e syntax.Expr) bool {
 	id, ok := e.(*syntax.Ident)
 	return ok && c.Idents[id] != nil && c.Idents[id].Item && !c.isKey(e)
 }
 
-// isKey reports whether an expression is a key of the groups.
+// isKey reports whether an expression is a GROUP BY key.
 func (c *Compiler) isKey(e syntax.Expr) bool {
 	_, ok := c.Keys[e]
 	return ok
 }
 
-// writeItem writes the item without keeping its text.
+// writeItem appends the item without storing its text.
 func writeItem(f *Frame, dst []byte) ([]byte, bool) {
 	if f.Item == nil {
 		return dst, false
@@ -59,13 +58,13 @@ func writeItem(f *Frame, dst []byte) ([]byte, bool) {
 	return f.appendItem(dst), true
 }
 
-// member is one property that is put out, its name as JSON with the colon.
+// member is one written property: its JSON name with the colon, and its value.
 type member struct {
 	name []byte
 	x    writer
 }
 
-// writeObject compiles an object. Members that are undefined are left out.
+// writeObject compiles an object. Undefined members are left out.
 func (c *Compiler) writeObject(items []bind.OutItem) writer {
 	members := make([]member, len(items))
 	for i, item := range items {
@@ -91,7 +90,7 @@ func (c *Compiler) writeObject(items []bind.OutItem) writer {
 	}
 }
 
-// writeArray compiles an array. Elements that are undefined are left out.
+// writeArray compiles an array. Undefined elements are left out.
 func (c *Compiler) writeArray(e *syntax.ArrayLit) writer {
 	elems := make([]writer, len(e.Elems))
 	for i, x := range e.Elems {
@@ -116,8 +115,8 @@ func (c *Compiler) writeArray(e *syntax.ArrayLit) writer {
 	}
 }
 
-// canonicalNumber gives a number of the query the form that a calculated one has: 1.0 is put out as 1.
-// Integers of 64 bits keep their digits.
+// canonicalNumber gives a number literal the form of a computed number: 1.0 is written as 1. Integers of 64
+// bits keep their digits.
 func canonicalNumber(v jsondoc.Value) jsondoc.Value {
 	if v.Kind() != jsondoc.Number {
 		return v

@@ -12,8 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Condition is a condition on one document, in the form in which conditional patches have it. It is
-// immutable.
+// Condition is a condition on one document, in the form that conditional patches use. It is immutable.
 type Condition struct {
 	plan *plan.Plan
 }
@@ -40,8 +39,8 @@ func PrepareCondition(text string, info bind.Info) (*Condition, error) {
 	return &Condition{p}, nil
 }
 
-// Match reports whether the condition holds for a document. The error is what a subquery can do wrong while
-// it runs, that of a UDF, or ctx's: the rows of a subquery can be many.
+// Match reports whether the condition holds for a document. The error is a run-time error of a subquery, an
+// error of a UDF, or that of ctx, since a subquery can have many rows.
 func (c *Condition) Match(ctx context.Context, d source.Document, env eval.Env) (bool, error) {
 	r := eval.NewRun(ctx, c.plan.Layout, env)
 	f := eval.NewFrame(r, c.plan.Layout)

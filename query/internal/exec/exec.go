@@ -14,24 +14,25 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// RunOptions bound one page. A field that is zero stands for its default.
+// RunOptions sets the bounds of one page. A zero field stands for its default.
 type RunOptions struct {
-	// rows of a page; default and most 1,000. Forms that must see all rows first ignore it
+	// rows of a page; default and maximum 1,000. Forms that must see all rows first ignore it
 	MaxItems int
-	MaxBytes int           // of the rows' text; 4 MB. One row may be longer
-	Budget   time.Duration // after which a page ends early, where it can be gone on from; 5 s. See Run
-	Cursor   string        // of the page before; empty for the first
-	Resume   *Resume       // where the first page begins; nil: at the beginning
-	Scope    string        // names what the sources are: a cursor is good for one scope
-	// what each source covers, so that a cursor outlives the division of a source; nil: sources are numbered
+	MaxBytes int           // size of all rows; 4 MB. A single row may be longer
+	Budget   time.Duration // time after which a page ends early, if it can be resumed; 5 s. See Run
+	Cursor   string        // of the previous page; empty for the first
+	Resume   *Resume       // position of the first page; nil: the beginning
+	Scope    string        // identifies the sources: a cursor is valid for one scope
+	// the span of each source, so that a cursor stays valid when a source is divided; nil: sources are
+	// numbered
 	Spans []cursor.Span
 	Trace bool // measure the time of each part, for Explain
-	// Certain looks whether a row follows a full page of a query without conditions, too. Else such a page
-	// has a cursor even if it is the last, as Cosmos DB has it; all other queries look.
+	// Certain also checks whether a row follows a full page of a query without conditions. If it is not set,
+	// such a page has a cursor even if it is the last, as in Cosmos DB; all other queries always check.
 	Certain bool
-	Memory  Memory // nil: nothing is kept from page to page
+	Memory  Memory // nil: no state is kept between pages
 
-	Tune *Tuning // nil: usual
+	Tune *Tuning // nil: the usual tuning
 }
 
 // The defaults of RunOptions, which are those of Cosmos DB.
@@ -62,24 +63,24 @@ type Page struct {
 	Stats  Stats
 }
 
-// Stats are figures of one page.
+// Stats holds the statistics of one page.
 type Stats struct {
 	Loaded       int64 // documents read
-	LoadedBytes  int64 // of their text
-	Matched      int64 // documents that fulfil the conditions on the item alone
-	Joined       int64 // rows made of them
-	Output       int64 // rows given out
+	LoadedBytes  int64 // size of their text
+	Matched      int64 // documents that match the conditions on the item alone
+	Joined       int64 // rows made from the matched documents
+	Output       int64 // rows returned
 	OutputBytes  int64
-	IndexEntries int64 // entries of indexes looked at
+	IndexEntries int64 // index entries read
 	UDFCalls     int64
 	Elapsed      time.Duration // of the run; 0 without Env.Elapsed
-	Load, Filter time.Duration // of reading documents and of conditions, with Trace
+	Load, Filter time.Duration // time of reading documents and of testing conditions, with Trace
 
 	nodes   []nodeFigures // with Trace
 	choices []choice
 }
 
-// Add adds the figures of another page.
+// Add adds the statistics of another page.
 func (s *Stats) Add(o Stats) {
 	s.Loaded, s.LoadedBytes, s.Matched = s.Loaded+o.Loaded, s.LoadedBytes+o.LoadedBytes, s.Matched+o.Matched
 	s.Joined, s.Output, s.OutputBytes = s.Joined+o.Joined, s.Output+o.Output, s.OutputBytes+o.OutputBytes
@@ -98,31 +99,31 @@ type Execution struct {
 	page    Page
 
 	spans      []cursor.Span   // of the sources
-	from       cursor.Bookmark // where this page begins
-	done       cursor.Bookmark // where it has got to
-	current    entry           // the document that the frame is at
+	from       cursor.Bookmark // beginning of this page
+	done       cursor.Bookmark // current position
+	current    entry           // the document that the frame holds
 	rowInDoc   int             // rows of the current document so far
 	given      int             // blocking: rows of the result so far
-	resume     cursor.Mark     // streaming: where the page begins in the current source
+	resume     cursor.Mark     // streaming: beginning of the page in the current source
 	more       bool            // there is another page
-	last       []byte          // DISTINCT in order: the row before
-	past       *eval.RowHashes // DISTINCT in the order of rids: all rows before
-	replay     bool            // past is to be made of what earlier pages have passed
-	caughtUp   bool            // that is done
-	spilled    *spilledRows    // what the page before has left, or this one leaves
-	writer     *spill.Sorter   // blocking: of the rows that this page leaves
-	after      cursor.Bookmark // blocking: where the next page begins
-	out        []byte          // the text of the row
-	value      jsondoc.Value   // the same as a value, where that is asked for
+	last       []byte          // DISTINCT in order: the previous row
+	past       *eval.RowHashes // DISTINCT in the order of rids: all previous rows
+	replay     bool            // past has to be rebuilt from the documents that earlier pages have passed
+	caughtUp   bool            // past has been rebuilt
+	spilled    *spilledRows    // rows stored by the previous page or by this one
+	writer     *spill.Sorter   // blocking: writes the rows that this page stores
+	after      cursor.Bookmark // blocking: beginning of the next page
+	out        []byte          // text of the row
+	value      jsondoc.Value   // the row as a value, if requested
 	scratch    []byte
 	arena      []byte
 	ticks      int
-	late       bool // the page has taken its time
-	paused     bool // it has ended for that between two documents
-	leaps      int  // of intersections
-	scanning   bool // all documents are looked at although there are ways to those that are wanted
-	sortedRows int  // documents that have been sorted and wait to be given out
-	single     bool // a document has one row
+	late       bool // the page has used up its time
+	paused     bool // the page has ended between two documents because it was late
+	leaps      int  // number of leaps of intersections
+	scanning   bool // all documents are scanned although there are access paths
+	sortedRows int  // documents that have been sorted and not yet returned
+	single     bool // each document has one row
 }
 
 // Run makes one page: see Plan.Run of package query.
@@ -164,7 +165,7 @@ func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.En
 	return x.page, nil
 }
 
-// drop removes what no page after this one reads.
+// drop removes everything that later pages do not read.
 func (x *Execution) drop() {
 	if x.past != nil {
 		x.past.Close()
@@ -172,7 +173,7 @@ func (x *Execution) drop() {
 	x.spilled.close()
 }
 
-// Hash returns the hash of the query and its scope that cursors carry.
+// Hash returns the hash of the query and its scope, which every cursor holds.
 func (x *Execution) Hash() uint64 { return x.Plan.HashIn(x.Opts.Scope) }
 
 // begin reads the cursor.
@@ -189,7 +190,7 @@ func (x *Execution) begin() (err error) {
 		err = x.resumeAt(x.Opts.Resume)
 	}
 	x.done = x.from
-	x.done.Key = bytes.Clone(x.from.Key) // it is written over
+	x.done.Key = bytes.Clone(x.from.Key) // it will be overwritten
 	return err
 }
 
@@ -206,9 +207,9 @@ func (x *Execution) execute() error {
 	return x.Run.Err
 }
 
-// stop reports whether the page must end: by an error, or, where late may be set, by the time it has taken.
-// It looks now and then. Documents that have been sorted are given out first, since to find them again takes
-// as long as it took to find them.
+// stop reports whether the page must end: because of an error or, if late may be set, because its time is
+// used up. It checks the clock only now and then. Documents that have been sorted are returned first, since
+// finding them again would take as long as finding them did.
 func (x *Execution) stop() (late bool, err error) {
 	if err := x.pass(lang.RowWork); err != nil {
 		return false, err
@@ -219,7 +220,7 @@ func (x *Execution) stop() (late bool, err error) {
 	return err == nil && x.late && x.sortedRows == 0, err
 }
 
-// Look notes whether the page has taken its time, and returns what ends the run.
+// look checks whether the page has used up its time, and returns the error that ends the run.
 func (x *Execution) look() error {
 	if !x.Run.Look() {
 		return x.Run.Err
@@ -229,7 +230,7 @@ func (x *Execution) look() error {
 	return nil
 }
 
-// scan walks the documents of a source behind a rid.
+// scan iterates over the documents of a source behind a rid.
 func (x *Execution) scan(src source.Source, after uint64) source.Documents {
 	docs := src.Scan(after)
 	if s, ok := docs.(source.Skipping); ok {
@@ -238,7 +239,7 @@ func (x *Execution) scan(src source.Source, after uint64) source.Documents {
 	return docs
 }
 
-// Pass notes work that is done between documents, and returns what ends the run.
+// pass counts work done between documents, and returns the error that ends the run.
 func (x *Execution) pass(work int) error {
 	if !x.Run.Spend(work) {
 		return x.Run.Err
@@ -246,13 +247,13 @@ func (x *Execution) pass(work int) error {
 	return nil
 }
 
-// passEntry notes an entry of an index that was looked at, and returns what ends the run.
+// passEntry counts an index entry that was read, and returns the error that ends the run.
 func (x *Execution) passEntry() error {
 	x.page.Stats.IndexEntries++
 	return x.pass(lang.EntryWork)
 }
 
-// Next goes to the next document.
+// Next advances to the next document.
 func (x *Execution) Next(docs source.Documents) bool {
 	if !x.Opts.Trace || x.Run.Env.Elapsed == nil {
 		return docs.Next()
@@ -263,14 +264,14 @@ func (x *Execution) Next(docs source.Documents) bool {
 	return ok
 }
 
-// Enter makes a document that was read the current one and reports whether it fulfils the conditions that a
-// block makes on the item alone.
+// enter makes a document the current one and reports whether it matches a block's conditions on the item
+// alone.
 func (x *Execution) enter(d source.Document, rs *eval.Rowset) bool {
 	x.load(d)
 	return x.passes(rs)
 }
 
-// load makes a document that was read the current one.
+// load makes a document the current one.
 func (x *Execution) load(d source.Document) {
 	x.f.Enter(d)
 	x.rowInDoc = 0
@@ -305,7 +306,7 @@ func (x *Execution) fulfils(rs *eval.Rowset) bool {
 	return true
 }
 
-// Rows calls fn for each row of the current document, which has passed.
+// rows calls fn for each row of the current document, which has matched the conditions.
 func (x *Execution) rows(rs *eval.Rowset, fn func() bool) bool {
 	x.rowInDoc = 0
 	if rs.OfItem() {
@@ -333,7 +334,7 @@ func (x *Execution) consumed() {
 	}
 }
 
-// resumed reports how many rows of the current document earlier pages have given out.
+// resumed returns how many rows of the current document earlier pages have returned.
 func (x *Execution) resumed() int {
 	if x.current.rid == x.resume.Rid {
 		return x.resume.Rows
@@ -341,5 +342,5 @@ func (x *Execution) resumed() int {
 	return 0
 }
 
-// isGiven reports whether an earlier page has given out the row.
+// isGiven reports whether an earlier page has returned the row.
 func (x *Execution) isGiven() bool { return x.rowInDoc <= x.resumed() }

@@ -10,19 +10,19 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// entry is a document in the order of the query: by key, then by rid, which runs backwards where the first
-// key is DESC. No two sources have a rid in common, so that order is the same however the documents are
-// divided among sources.
+// entry is a document in the order of the query: by key, then by rid. Rids descend if the first key is DESC.
+// No two sources have a rid in common, so this order does not depend on how documents are divided among
+// sources.
 type entry struct {
 	key    []byte
 	source int
 	rid    uint64
-	holds  bool // it is known to fulfil the conditions
-	passed bool // there is no document: so far the walk has come without finding one
-	blank  bool // it is a row that has not been read, since OFFSET may skip it
+	holds  bool // the document matches the conditions
+	passed bool // no document: a position that the walk has reached without finding one
+	blank  bool // a row that has not been read, since OFFSET may skip it
 }
 
-// Compare puts entries in order.
+// compare compares two entries in the order of the query.
 func (x *Execution) compare(a, b *entry) int {
 	if c := x.Run.Compare(a.key, b.key); c != 0 {
 		return c
@@ -34,10 +34,10 @@ func (x *Execution) compare(a, b *entry) int {
 	return c
 }
 
-// backwards reports whether equal rows come latest first.
+// backwards reports whether the latest of equal rows comes first.
 func (x *Execution) backwards() bool { return x.Plan.Top.Order[0].Desc }
 
-// OrderKey appends the key of the current document: the encodings of the values, complemented for DESC.
+// orderKey appends the key of the current document: the encodings of its values, complemented for DESC.
 func (x *Execution) orderKey(dst []byte) []byte {
 	x.Plan.Rows.BindPaths(x.f)
 	for i, k := range x.Plan.Top.Order {
@@ -46,8 +46,8 @@ func (x *Execution) orderKey(dst []byte) []byte {
 	return dst
 }
 
-// orderValues reads the values that a key was made of, an array or an object as an empty one. It is false
-// where the key is not one, or was cut.
+// orderValues decodes the values of a key; arrays and objects come out empty. It returns false if the key is
+// invalid or was cut.
 func (x *Execution) orderValues(key []byte) ([]jsondoc.Value, bool) {
 	var values []jsondoc.Value
 	for _, k := range x.Plan.Top.Order {
@@ -67,16 +67,18 @@ func (x *Execution) orderValues(key []byte) ([]jsondoc.Value, bool) {
 	return values, true
 }
 
-// inOrder iterates over the documents of one source in the order of the query. After next, the frame is at
-// the document. A walk that finds none for long stops at entries that say so, and goes on from there.
+// inOrder iterates over the documents of one source in the order of the query. After Next, the frame is at
+// the document. A walk that finds no document for long returns entries with passed set, and continues
+// afterwards.
 type inOrder interface {
 	Next() (bool, error)
 	at() (*entry, source.Document)
 	close() error
 }
 
-// completeKey finds the whole of a key that was cut for the cursor in the document that it came from. Where
-// the document is gone or has changed, the page begins where keys begin to be like the cut one.
+// completeKey restores the whole of a key that was cut for the cursor, by reading the document that it came
+// from. If the document is gone or has changed, the page begins with the first key that has the cut key's
+// beginning.
 func (x *Execution) completeKey() error {
 	x.resume = cursor.Mark{Rid: x.from.Rid, Rows: x.from.Rows}
 	if !x.from.Begun || !x.from.Cut {
@@ -97,8 +99,8 @@ func (x *Execution) completeKey() error {
 	return nil
 }
 
-// find looks for a live document in all sources, and outside the scope as well where the sources can tell;
-// nil: there is none.
+// find looks for a live document in all sources, and also outside the scope if the sources support it. It
+// returns nil if there is none.
 func (x *Execution) find(rid uint64) (source.Document, error) {
 	for _, src := range x.sources {
 		if f, ok := src.(source.Finder); ok {
@@ -115,7 +117,7 @@ func (x *Execution) find(rid uint64) (source.Document, error) {
 	return nil, nil
 }
 
-// behind reports whether an entry comes after where the page begins.
+// behind reports whether an entry comes after the beginning of the page.
 func (x *Execution) behind(e *entry) bool {
 	if !x.from.Begun {
 		return true
@@ -131,7 +133,7 @@ func (x *Execution) behind(e *entry) bool {
 	return c > 0 || c == 0 && x.from.Rows > 0
 }
 
-// Distinct is how many of the first keys DISTINCT is about; 0: there is none in order.
+// distinct returns how many of the first keys DISTINCT applies to; 0: no DISTINCT in order.
 func (x *Execution) distinct() int {
 	if x.Plan.Form != cursor.Sorting {
 		return 0
@@ -139,18 +141,18 @@ func (x *Execution) distinct() int {
 	return x.Plan.Order.Distinct
 }
 
-// notGiven stands, with DISTINCT in order, in the place of the rows of the last document: its values have not
-// been given out, since nothing of what has them was a row so far.
+// notGiven is a special row count of the last document for DISTINCT in order: no row with its values has been
+// returned yet, since no document with these values has been a row so far.
 const notGiven = 1
 
-// repeated reports whether the values of the current document, which DISTINCT is about, have been given out.
+// repeated reports whether a row with the current document's DISTINCT values has been returned.
 func (x *Execution) repeated() bool {
 	n := x.distinct()
 	return (x.done.Source >= 0 || x.from.Begun) && x.done.Rows != notGiven &&
 		bytes.Equal(x.leading(x.current.key, n), x.leading(x.done.Key, n))
 }
 
-// leading returns the beginning of a key that stands for the first n values.
+// leading returns the prefix of a key that holds the first n values.
 func (x *Execution) leading(key []byte, n int) []byte {
 	if n == len(x.Plan.Top.Order) {
 		return key
@@ -172,7 +174,7 @@ func (x *Execution) leading(key []byte, n int) []byte {
 	return key[:len(key)-len(rest)]
 }
 
-// merge calls fn with the frame at each document in the order of the query, until fn is false.
+// merge calls fn with the frame at each document in the order of the query, until fn returns false.
 func (x *Execution) merge(fn func() (bool, error)) (err error) {
 	var live []inOrder
 	defer func() {
@@ -217,7 +219,7 @@ func (x *Execution) merge(fn func() (bool, error)) (err error) {
 	return nil
 }
 
-// meet is merge at one entry. It is false where the page ends.
+// meet is merge for one entry. It returns false if the page ends.
 func (x *Execution) meet(d source.Document, fn func() (bool, error)) (more bool, err error) {
 	late, skipped := false, false
 	if x.current.blank {
@@ -243,7 +245,7 @@ func (x *Execution) meet(d source.Document, fn func() (bool, error)) (more bool,
 	return !late && err == nil, err
 }
 
-// firstOf returns which of the iterators is at the first document.
+// firstOf returns the index of the iterator whose document comes first.
 func (x *Execution) firstOf(open []inOrder) int {
 	first := 0
 	for i := 1; i < len(open); i++ {
@@ -256,7 +258,7 @@ func (x *Execution) firstOf(open []inOrder) int {
 	return first
 }
 
-// repeats reports whether a row is the same as the one before.
+// repeats reports whether a row equals the previous one.
 func (x *Execution) repeats(row []byte) bool {
 	key := jsondoc.AppendOrdered(nil, jsondoc.Of(row))
 	if x.last != nil && string(key) == string(x.last) {

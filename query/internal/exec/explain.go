@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// nodeFigures are what a traced run tells of one node.
+// nodeFigures holds the statistics of one node in a traced run.
 type nodeFigures struct {
-	rows int64         // that it has made
-	took time.Duration // with the nodes behind it
+	rows int64         // rows made by the node
+	took time.Duration // including the nodes behind it
 }
 
-// Explain returns the plan as text with the figures of a run: see Plan.Explain of package query.
+// Explain returns the plan as text with the statistics of a run: see Plan.Explain of package query.
 func Explain(p *plan.Plan, s Stats) string {
 	first := true
 	text := p.Text(func(i int) string {
@@ -52,7 +52,7 @@ func Explain(p *plan.Plan, s Stats) string {
 	return text
 }
 
-// tookAt is the time that a node took without those behind it, as far as it was measured.
+// tookAt returns the time of a node without the nodes behind it, as far as it was measured.
 func tookAt(p *plan.Plan, i int, s Stats) time.Duration {
 	if len(s.nodes) != len(p.Nodes) {
 		return 0

@@ -8,13 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// onlyDead is how many dead documents a source is asked for where all entries of a walk count.
+// onlyDead is how many dead documents a source is asked to list if all entries of a walk count.
 const onlyDead = 10_000
 
-// census is what the sources of a run know of their dead.
+// census holds the rids of dead documents, by source.
 type census [][]uint64
 
-// census asks all sources for their dead. It is false where one cannot tell.
+// census asks all sources for their dead documents. It returns false if a source cannot list them.
 func (x *Execution) census() (census, bool, error) {
 	all := make(census, len(x.sources))
 	for i, src := range x.sources {
@@ -31,8 +31,8 @@ func (x *Execution) census() (census, bool, error) {
 	return all, true, nil
 }
 
-// eachEntry calls fn for the entries of spans that are of live documents and pass the sieve. sure is false
-// where the document has to tell.
+// eachEntry calls fn for the entries in spans that belong to live documents and pass the filter. sure is
+// false if the document has to be read to decide.
 func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Span, sieve *termFilter,
 	fn func(key []byte, rid uint64, sure bool) error) (err error) {
 	for _, s := range spans {
@@ -55,8 +55,8 @@ func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Spa
 	return nil
 }
 
-// wanted reads a document that terms did not decide about, and reports whether it fulfils the conditions. The
-// frame is at it then.
+// wanted reads a document that its term did not decide, and reports whether it matches the conditions. The
+// frame is then at the document.
 func (x *Execution) wanted(src source.Source, rid uint64) (bool, error) {
 	d, live, err := src.Fetch(rid)
 	if err != nil || !live {
@@ -65,8 +65,8 @@ func (x *Execution) wanted(src source.Source, rid uint64) (bool, error) {
 	return x.enter(d, x.Plan.Rows), nil
 }
 
-// onlyFrom feeds a grouper from indexes alone. It is false where that cannot be done, or where reading the
-// documents is less.
+// onlyFrom feeds a grouper from indexes alone. done is false if that is not possible, or if reading the
+// documents is cheaper.
 func (x *Execution) onlyFrom(g *eval.Grouper) (done bool, err error) {
 	o := x.Plan.IndexOnly
 	switch {
@@ -104,7 +104,7 @@ func (x *Execution) countAll() (total int64, ok bool) {
 	return total, true
 }
 
-// CountWanted counts the entries that all conditions leave.
+// countWanted counts the entries that match all conditions.
 func (x *Execution) countWanted(g *eval.Grouper, dead census) error {
 	total := int64(0)
 	for i, src := range x.sources {
@@ -137,7 +137,7 @@ func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err erro
 	return x.countCommon(src, dead)
 }
 
-// testOf is the test that the terms in the constraint's spans need; nil where they need none.
+// testOf returns the test for the terms in the constraint's spans; nil if they need none.
 func testOf(l *plan.Constraint) *plan.TermTest {
 	if !l.Loose {
 		return nil
@@ -145,8 +145,8 @@ func testOf(l *plan.Constraint) *plan.TermTest {
 	return l.Test
 }
 
-// countCommon counts the documents that fulfil conditions about several paths. Where the shortest of the
-// lists is short, its documents are read.
+// countCommon counts the documents that match conditions on several paths. If the shortest of the lists is
+// short, its documents are read.
 func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err error) {
 	p := x.newProbes(src, nil)
 	short, err := p.count(x.tune.Probe)
@@ -184,8 +184,8 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 	return n, nil
 }
 
-// commonOf has the rids that the constraints of the plan have in common, and those that some constraint is
-// not sure of. Both are in order.
+// commonOf returns the rids that match all constraints of the plan, and those for which some constraint is
+// unsure. Both are in order.
 func (x *Execution) commonOf(src source.Source, p *probes) (all, unsure []uint64, err error) {
 	for i, l := range x.Plan.Constraints {
 		var rids []uint64

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// aggregateValues makes COUNT, MIN, MAX, SUM and AVG of the values at paths.
+// aggregateValues computes COUNT, MIN, MAX, SUM and AVG of the values at paths.
 func (x *Execution) aggregateValues(g *eval.Grouper, dead census) (done bool, err error) {
 	o := x.Plan.IndexOnly
 	for i, arg := range o.Args {
@@ -65,8 +65,9 @@ func (x *Execution) countValues(c *lang.Counter, spans []plan.Span, dead census)
 	return nil
 }
 
-// sumValues adds up the values at a path, in the order of the index. A sum of doubles depends on their order,
-// which is that of the documents, unless all partial sums are integers that doubles have: else it is false.
+// sumValues sums the values at a path in the order of the index. A sum of doubles depends on their order, and
+// the query's sum is in the order of the documents. exact is true only if all partial sums are integers that
+// doubles represent exactly, so that the order does not matter.
 func (x *Execution) sumValues(sum *lang.Adder, arg plan.IndexOnlyArg, dead census) (exact bool, err error) {
 	size := 0.0
 	for j, src := range x.sources {
@@ -97,10 +98,10 @@ func (x *Execution) sumValues(sum *lang.Adder, arg plan.IndexOnlyArg, dead censu
 	return true, nil
 }
 
-// errInexact ends a sum that the order of its numbers may change.
+// errInexact ends a sum that would depend on the order of its numbers.
 var errInexact = errors.New("query: the sum depends on the order of its numbers")
 
-// indexOnlyFilter puts terms to the conditions, where their spans do not say all.
+// indexOnlyFilter returns the filter that tests terms against the conditions, if their spans are not exact.
 func (x *Execution) indexOnlyFilter() *termFilter {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return x.newTermFilter(testOf(l))
@@ -109,7 +110,7 @@ func (x *Execution) indexOnlyFilter() *termFilter {
 }
 
 // endsOf adds the least and the greatest value of a source to MIN or MAX. Both are needed for either: an
-// array or an object, which spoils them, is the last value wherever there is one.
+// array or an object makes the result undefined, and sorts after all other values.
 func (x *Execution) endsOf(e *lang.Extreme, arg plan.IndexOnlyArg, src source.Source, dead []uint64) error {
 	end := end{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.indexOnlyFilter()}
 	if err := end.of(arg.Bounds, false); err != nil {
@@ -120,7 +121,7 @@ func (x *Execution) endsOf(e *lang.Extreme, arg plan.IndexOnlyArg, src source.So
 	return end.of(back, true)
 }
 
-// end looks for the first value of a walk.
+// end finds the first value of a walk.
 type end struct {
 	x     *Execution
 	src   source.Source
@@ -130,7 +131,7 @@ type end struct {
 	sieve *termFilter
 }
 
-// of adds the first value in spans that is wanted.
+// of adds the first value in spans that matches.
 func (e *end) of(spans []plan.Span, reverse bool) error {
 	for _, s := range spans {
 		for {
@@ -154,7 +155,7 @@ func (e *end) of(spans []plan.Span, reverse bool) error {
 	return nil
 }
 
-// First is the first key in a span that is of a live document and may be wanted; nil: there is none.
+// first returns the first key in a span that belongs to a live document and may match; nil: there is none.
 func (e *end) first(s plan.Span, reverse bool) (key []byte, err error) {
 	terms := e.src.Terms(s.Lo, s.Hi, reverse)
 	for err == nil && key == nil && terms.Next() {
@@ -171,8 +172,9 @@ func (e *end) first(s plan.Span, reverse bool) (key []byte, err error) {
 	return key, err
 }
 
-// take adds the value of a key, if a document below it is wanted. Where the key does not tell, it adds that
-// of the documents, in their order: the first one is enough, but of strings that were cut, which differ.
+// take adds the value of a key, if one of its documents matches. If the key is not exact, the values of its
+// documents are read, in the documents' order. The first one is enough, except for strings that were cut,
+// which differ.
 func (e *end) take(key []byte) (found bool, err error) {
 	in, sure := e.sieve.take(key)
 	v, exact := plan.ExactTerm(key)
@@ -199,7 +201,7 @@ func (e *end) take(key []byte) (found bool, err error) {
 	return found, err
 }
 
-// groupTerms makes groups of the terms of a path: one for each, but where a term is not exact.
+// groupTerms makes one group of each term of a path, except of terms that are not exact.
 func (x *Execution) groupTerms(g *eval.Grouper, dead census) error {
 	o := x.Plan.IndexOnly
 	spans := x.groupBounds()
@@ -224,7 +226,7 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead census) error {
 	return x.Run.Err
 }
 
-// groupBounds are the terms that groups are made of.
+// groupBounds returns the spans of terms that groups are made of.
 func (x *Execution) groupBounds() []plan.Span {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return l.Spans
@@ -233,7 +235,7 @@ func (x *Execution) groupBounds() []plan.Span {
 	return []plan.Span{{Lo: lo, Hi: hi}}
 }
 
-// groupsFrom is the term at which the groups of a page begin, as far as terms have the order of groups.
+// groupsFrom returns the term at which the groups of a page begin, as far as terms have the order of groups.
 func (x *Execution) groupsFrom(g *eval.Grouper) []byte {
 	array, _ := jsondoc.KindBounds(jsondoc.Array)
 	if len(g.From) == 0 || len(g.From) > 100 || g.From[0] >= array {
@@ -243,7 +245,7 @@ func (x *Execution) groupsFrom(g *eval.Grouper) []byte {
 	return append(lo, g.From...)
 }
 
-// groupLacking adds the documents that have nothing at the path: their group is that of undefined.
+// groupLacking adds the documents without the path. Their group is that of undefined.
 func (x *Execution) groupLacking(g *eval.Grouper, src source.Source, dead []uint64) error {
 	docs, err := x.lacking(src)
 	if err != nil {
@@ -260,7 +262,7 @@ func (x *Execution) groupLacking(g *eval.Grouper, src source.Source, dead []uint
 	return err
 }
 
-// skipFrom is how many entries of one key are passed before the walk seeks the next key.
+// skipFrom is how many entries of one key are read before the walk seeks the next key.
 const skipFrom = 8
 
 // termGroups walks the terms of a source.
@@ -271,17 +273,17 @@ type termGroups struct {
 	dead   []uint64
 	sieve  *termFilter
 	counts bool // all documents of a group are counted; else one is enough
-	first  bool // there is no source before
+	first  bool // this is the first source
 	hi     []byte
 
 	key    []byte
-	one    *eval.Bucket // of key
-	rest   int          // entries of key that were not needed
-	passed bool         // key is of no group here
-	over   bool         // nor are all keys behind it
+	one    *eval.Bucket // the group of key
+	rest   int          // entries of key that were skipped
+	passed bool         // key belongs to no group of this page
+	over   bool         // all later keys belong to no group either
 }
 
-// Walk goes through the terms from lo on.
+// walk reads the terms from lo on.
 func (t *termGroups) walk(lo []byte) (err error) {
 	for lo != nil {
 		terms := t.src.Terms(lo, t.hi, false)
@@ -304,7 +306,7 @@ func (t *termGroups) walk(lo []byte) (err error) {
 	return nil
 }
 
-// entry takes one entry.
+// entry processes one entry.
 func (t *termGroups) entry(key []byte, rid uint64) error {
 	if !bytes.Equal(key, t.key) || t.key == nil {
 		t.key, t.one, t.rest, t.passed = append(t.key[:0], key...), nil, 0, false

@@ -9,16 +9,17 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// A walk of a range index need not read a document to know what it has at the path. If a query asks for
-// nothing else, the term is made the least document that has that value, and the query goes on with it as
-// with any other. If a row is one that OFFSET skips, not even that is done. And of the entries that share a
-// key a DISTINCT of that path needs one: the walk seeks the next key. In all cases the term has to stand for
-// one value, and the source has to know its dead.
+// A walk of a range index does not need to read a document to get the value at the index's path. If the query
+// uses nothing else, the walk builds from the term the smallest document that has that value, and the query
+// continues with it as with any other. For a row that OFFSET skips, not even that is built. And a DISTINCT of
+// that path needs only one of the entries that share a key: the walk then seeks the next key. In all cases
+// the term has to stand for exactly one value, and the source has to list its dead documents.
 
-// coverDead is how many dead documents a walk asks for: a page may be over before it has met one.
+// coverDead is how many dead documents a walk asks for. The number is small, since a page may end before it
+// has come to one of them.
 const coverDead = 256
 
-// cover prepares a walk to do without documents.
+// cover prepares a walk to work without documents.
 func (wk *walker) cover() {
 	x, o := wk.x, wk.x.Plan.Order
 	if o.Walk != wk.w {
@@ -34,7 +35,7 @@ func (wk *walker) cover() {
 	}
 	var err error
 	if wk.dead, wk.census, err = c.Dead(coverDead); err != nil {
-		wk.census = false // the walk meets it again
+		wk.census = false // the walk will report the error itself
 	}
 	if wk.census && o.Covered {
 		wk.least = &termFilter{test: plan.LeastAt(wk.w.Path)}
@@ -42,8 +43,8 @@ func (wk *walker) cover() {
 	wk.skips = wk.census && o.Skips
 }
 
-// Covered is called at an entry whose key is exact. done reports that no document has to be read; ok, that
-// the entry is one to give out.
+// covered handles an entry without its document, if its key is exact. done reports that the document need not
+// be read; ok reports that the entry is to be returned.
 func (wk *walker) covered() (done, ok bool) {
 	skips := wk.skips && wk.x.done.Offset > 0
 	if !wk.census || wk.least == nil && !skips {
@@ -69,7 +70,7 @@ func (wk *walker) covered() (done, ok bool) {
 	return true, wk.x.behind(&wk.entry)
 }
 
-// leastDocument is the least document that has a value at a path.
+// leastDocument is the smallest document that has a given value at a path.
 type leastDocument struct {
 	rid  uint64
 	body []byte
@@ -79,7 +80,7 @@ func (d *leastDocument) RID() uint64            { return d.rid }
 func (d *leastDocument) Body() []byte           { return d.body }
 func (d *leastDocument) System() jsondoc.System { return jsondoc.System{} }
 
-// noteGiven keeps in mind that a row has been given out of the entry that the walk is at.
+// noteGiven records that a row of the current entry has been returned.
 func (wk *walker) noteGiven() {
 	x, fresh := wk.x, wk.fresh
 	wk.fresh = false
@@ -97,7 +98,7 @@ func (wk *walker) noteGiven() {
 	}
 }
 
-// leave goes on behind the key that the walk is at.
+// leave moves the walk behind the current key.
 func (wk *walker) leave() error {
 	p := &wk.parts[0]
 	if wk.w.Reverse {
@@ -113,7 +114,7 @@ func (wk *walker) leave() error {
 	return err
 }
 
-// unread is called at a row that has not been read. It is skipped, or read after all.
+// unread handles a row that has not been read: it is skipped, or else read now.
 func (x *Execution) unread() (d source.Document, skipped bool, err error) {
 	if x.done.Offset > 0 {
 		x.done.Offset--

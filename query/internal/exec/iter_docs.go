@@ -5,23 +5,23 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// fetched iterates over the documents of rids. It is a Documents.
+// fetched is a Documents that fetches the documents of rids.
 type fetched struct {
 	x     *Execution
 	src   source.Source
 	rids  source.Postings
-	after uint64 // only what is behind it, unless begun is set
+	after uint64 // returns only rids greater than this, unless begun is set
 	begun bool
-	ahead []uint64 // read from rids and not fetched yet
-	room  int      // how many are read ahead at a time; 0: nothing is
-	only  *members // none but these; nil: all
-	// is told of each rid that is no live document; where it is false Next is, too
+	ahead []uint64 // read from rids and not yet fetched
+	room  int      // how many rids are prefetched at a time; 0: none
+	only  *members // returns only these; nil: all
+	// called with each rid that has no live document; if it returns false, so does Next
 	skip func(rid uint64) bool
 	doc  source.Document
 	err  error
 }
 
-// nextRID returns the rid after the last one; false where there is none.
+// nextRID returns the next rid, or false at the end.
 func (d *fetched) nextRID() (rid uint64, ok bool) {
 	if len(d.ahead) > 0 {
 		rid, d.ahead = d.ahead[0], d.ahead[1:]
@@ -41,11 +41,11 @@ func (d *fetched) nextRID() (rid uint64, ok bool) {
 	return rid, true
 }
 
-// firstAhead is how many documents are brought first: about a page of a client that reads by pages. It
-// doubles then.
+// firstAhead is the size of the first prefetch: about a page of a client that reads by pages. The size then
+// doubles each time.
 const firstAhead = 32
 
-// Look reads rids ahead of their documents.
+// look prefetches documents.
 func (d *fetched) look(rid uint64) {
 	p := d.src.(source.Prefetcher)
 	list := append(make([]uint64, 0, d.room), rid)
@@ -56,7 +56,7 @@ func (d *fetched) look(rid uint64) {
 	d.ahead, d.room = list[1:], min(2*d.room, p.Prefetches())
 }
 
-// note counts an entry, unless it was counted when it was gathered.
+// note counts an entry, unless it was counted when it was read for sorting.
 func (d *fetched) note() error {
 	if _, counted := d.rids.(*SortedRIDs); counted {
 		return d.x.pass(lang.EntryWork)
@@ -97,8 +97,8 @@ func (d *fetched) Close() error {
 	return d.err
 }
 
-// candidates opens the documents of a source that may fulfil the conditions, in the order of their rids,
-// behind one. every reports that all of them are going to be read.
+// candidates opens the documents of a source that may match the conditions, in the order of their rids,
+// behind the rid after. every reports that all of them will be read.
 func (x *Execution) candidates(src source.Source, after uint64, every bool) (source.Documents, error) {
 	p, ok, err := x.pick(src, every)
 	if err != nil {
@@ -110,7 +110,7 @@ func (x *Execution) candidates(src source.Source, after uint64, every bool) (sou
 	return &fetched{x: x, src: src, rids: p, after: after, skip: x.skip}, nil
 }
 
-// termDocuments are the documents of a range of keys.
+// termDocuments iterates over the documents of a range of keys.
 type termDocuments struct {
 	x     *Execution
 	src   source.Source

@@ -9,9 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// without iterates over the documents that have nothing at the path: in the order of their rids or against
-// it, as the source finds them, since they are equal in the order of the query. A source that cannot find
-// them has all its documents looked at.
+// without iterates over the documents without the path. They are equal in the order of the query, so they
+// come in ascending or descending order of rids. If the source cannot list them, all its documents are read.
 func (wk *walker) without() inOrder {
 	from := wk.resumedAt()
 	if shapes, ok := wk.src.(source.Shapes); ok {
@@ -28,7 +27,7 @@ func (wk *walker) without() inOrder {
 	})
 }
 
-// lacking iterates over the documents that have nothing at the path that groups are made of.
+// lacking iterates over the documents that lack the GROUP BY path.
 func (x *Execution) lacking(src source.Source) (source.Documents, error) {
 	path := x.Plan.IndexOnly.Path
 	if shapes, ok := src.(source.Shapes); ok {
@@ -40,7 +39,7 @@ func (x *Execution) lacking(src source.Source) (source.Documents, error) {
 	return &undefinedDocuments{x.scan(src, 0), x, x.Plan.Rows.GroupBy[0]}, nil
 }
 
-// resumedAt tells at which rid to begin among the documents without the path.
+// resumedAt returns the rid at which to begin among the documents without the path.
 func (wk *walker) resumedAt() uint64 {
 	if f := &wk.x.from; f.Begun && !f.Cut {
 		if values, ok := wk.x.orderValues(f.Key); ok && values[0].Kind() == jsondoc.Undefined {
@@ -53,14 +52,14 @@ func (wk *walker) resumedAt() uint64 {
 	return 0
 }
 
-// asFound hands documents on in the order in which they come.
+// asFound returns documents in the order in which they come.
 type asFound struct {
 	wk    *walker
 	docs  source.Documents
-	rests bool // docs have ended for an entry without a document
+	rests bool // docs have stopped at an entry without a document
 }
 
-// skip is told of what docs pass over.
+// skip is called with each rid that docs skip.
 func (o *asFound) skip(rid uint64) bool {
 	o.rests = o.wk.rests(rid, func() []jsondoc.Value { return []jsondoc.Value{{}} })
 	return !o.rests && o.wk.x.skip(rid)
@@ -68,7 +67,7 @@ func (o *asFound) skip(rid uint64) bool {
 
 func (o *asFound) Next() (bool, error) {
 	if o.wk.given != nil && len(o.wk.given) == 0 {
-		return false, nil // one that lacks the path is enough
+		return false, nil // one document without the path is enough
 	}
 	for o.docs.Next() {
 		if err := o.wk.x.pass(lang.RowWork); err != nil {
@@ -86,7 +85,8 @@ func (o *asFound) Next() (bool, error) {
 func (o *asFound) at() (*entry, source.Document) { return &o.wk.entry, o.wk.doc }
 func (o *asFound) close() error                  { return o.docs.Close() }
 
-// undefinedDocuments are those documents that have no value of a kind. The frame is at the document.
+// undefinedDocuments iterates over the documents for which a value is undefined. The frame is at the
+// document.
 type undefinedDocuments struct {
 	source.Documents
 	x     *Execution

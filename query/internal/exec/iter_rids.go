@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// The iterators over rids. All are Postings, so that they nest.
+// The iterators over rids. All are Postings, so that they can be nested.
 
 const (
 	// nexts is how many steps an iterator tries before it seeks, which costs about as much.
@@ -29,7 +29,7 @@ func advance(p source.Postings, rid uint64) bool {
 	return p.RID() >= rid || p.SeekGE(rid)
 }
 
-// hasRID reports whether a rid is one of a list in order.
+// hasRID reports whether a sorted list contains a rid.
 func hasRID(rids []uint64, rid uint64) bool {
 	if len(rids) == 0 {
 		return false
@@ -48,13 +48,14 @@ func closeAll(list []source.Postings) (err error) {
 	return err
 }
 
-// Intersection has the rids that all of a list have: it leaps from one to the next candidate of any list.
+// Intersection iterates over the rids that all lists contain. It leaps from one candidate of any list to the
+// next.
 type Intersection struct {
 	List  []source.Postings
 	begun bool
-	Pass  func() error // notes an entry
-	tired func() bool  // there is no time left: see align; nil: there always is
-	err   error        // that pass returned
+	Pass  func() error // counts an entry
+	tired func() bool  // reports that the time is used up: see align; nil: unlimited
+	err   error        // returned by Pass
 }
 
 // Next implements source.Postings.
@@ -83,8 +84,8 @@ func (x *Intersection) SeekGE(rid uint64) bool {
 	return x.align()
 }
 
-// align moves the lists on until all are at one rid. Where there is no time left it proposes one that may not
-// be in all: the document is no row then, but the page can end behind it.
+// align advances the lists until all are at the same rid. If the time is used up, it returns a rid that may
+// not be in all lists. Its document will not match, but the page can end behind it.
 func (x *Intersection) align() bool {
 	target := x.List[0].RID()
 	for at, agree := 1, 1; agree < len(x.List); at++ {
@@ -117,10 +118,10 @@ func (x *Intersection) Close() error {
 	return x.err
 }
 
-// UnionOf has the rids that one of a list has.
+// UnionOf iterates over the rids that any of the lists contains.
 type UnionOf struct {
 	All  []source.Postings        // to be closed
-	live heap.Of[source.Postings] // those that are at a rid
+	live heap.Of[source.Postings] // those that have not ended
 	init bool
 }
 
@@ -138,7 +139,7 @@ func (u *UnionOf) Next() bool {
 	return len(u.live.List) > 0
 }
 
-// moved repairs the heap after its first iterator has moved, or has come to its end.
+// moved repairs the heap after its first iterator has moved or ended.
 func (u *UnionOf) moved(ok bool) {
 	if ok {
 		u.live.Fix()
@@ -172,11 +173,11 @@ func (u *UnionOf) RID() uint64 { return u.live.List[0].RID() }
 // Close implements source.Postings.
 func (u *UnionOf) Close() error { return closeAll(u.All) }
 
-// SortedRIDs has rids that were read and put in order.
+// SortedRIDs iterates over a sorted list of rids.
 type SortedRIDs struct {
 	Rids    []uint64
-	at      int    // behind the current one
-	release func() // gives their memory back; may be nil
+	at      int    // index behind the current one
+	release func() // returns their memory; may be nil
 }
 
 // Next implements source.Postings.
@@ -208,7 +209,7 @@ func (g *SortedRIDs) Close() error {
 	return nil
 }
 
-// List opens an access that consists of posting lists.
+// list opens an access that consists of posting lists.
 func (x *Execution) list(src source.Source, a plan.Access) source.Postings {
 	switch a := a.(type) {
 	case *plan.KeysAccess:
@@ -240,8 +241,8 @@ func (x *Execution) intersect(list []source.Postings) source.Postings {
 	return &Intersection{List: list, Pass: x.passEntry, tired: x.isTired}
 }
 
-// isTired is called by intersections that leap from rid to rid, and reports whether the page has taken its
-// time and can be gone on from behind any document, or has a better way to its documents.
+// isTired is called by intersections that leap from rid to rid. It reports whether the page has used up its
+// time and can be resumed behind any document, or whether there may be a cheaper way to find the documents.
 func (x *Execution) isTired() bool {
 	if x.Plan.Form != cursor.Streaming {
 		return false

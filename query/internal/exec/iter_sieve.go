@@ -8,14 +8,14 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// termFilter puts the terms of a walk to a test. Equal terms follow one another and are tested once.
+// termFilter tests the terms of a walk. Equal terms are adjacent and are tested once.
 type termFilter struct {
 	test *plan.TermTest
 	f    *eval.Frame
 	key  []byte
 	in   bool
 	sure bool
-	text []byte // of the least document
+	text []byte // of the smallest document
 }
 
 func (x *Execution) newTermFilter(t *plan.TermTest) *termFilter {
@@ -25,7 +25,7 @@ func (x *Execution) newTermFilter(t *plan.TermTest) *termFilter {
 	return &termFilter{test: t, f: eval.NewFrame(x.Run, x.Plan.Layout)}
 }
 
-// take reports whether documents below a key may fulfil the conditions, and whether all of them do.
+// take reports whether documents with a key may match the conditions, and whether all of them do.
 func (s *termFilter) take(key []byte) (in, sure bool) {
 	if s == nil {
 		return true, true
@@ -43,7 +43,7 @@ func (s *termFilter) take(key []byte) (in, sure bool) {
 	return s.in, s.sure
 }
 
-// document returns the least document that has a value at the path. It is good until the next one.
+// document returns the smallest document that has a value at the path. It is valid until the next call.
 func (s *termFilter) document(v jsondoc.Value) []byte {
 	s.text = append(v.AppendJSON(append(s.text[:0], s.test.Head...)), s.test.Tail...)
 	return s.text

@@ -8,34 +8,34 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// batch iterates over the documents of a source in order by looking at all of them and keeping the first
-// ones, as many as a page can need. When those run out it looks again for the ones after them, so its memory
-// is bounded by the page.
+// batch iterates over the documents of a source in order. It reads all of them and keeps the first ones, as
+// many as a page can need. When these are used up it reads all again to find the ones after them, so its
+// memory is bounded by the size of a page.
 type batch struct {
 	x      *Execution
 	src    source.Source
 	source int
-	open   func() (source.Documents, error) // what to look at
+	open   func() (source.Documents, error) // opens the documents to sort
 	room   int
 	held   int            // bytes of heap
-	heap   heap.Of[entry] // while it is filled: the last one on top; then in order
+	heap   heap.Of[entry] // while filling: the last entry on top; then sorted
 	given  int
-	full   bool // there may be more
+	full   bool // there may be more documents
 	last   entry
 	begun  bool
-	after  *entry // none but what comes behind it; nil: all
+	after  *entry // keeps only entries behind this one; nil: all
 	doc    source.Document
 
-	whole bool            // of all documents of the source that are wanted
-	it    *spill.Iterator // they are in files; nil: they are not
+	whole bool            // covers all matching documents of the source
+	it    *spill.Iterator // the sorted documents in files; nil: they are in memory
 }
 
 const maxRoom = 10_000
 
-// entrySize is about how many bytes an entry takes besides its key.
+// entrySize is the approximate size of an entry in bytes, without its key.
 const entrySize = 64
 
-// room is how many documents a page can need, and one more, to see whether there is another page.
+// room returns how many documents a page can need, plus one to see whether there is another page.
 func (x *Execution) room() int {
 	n := int64(x.Opts.MaxItems)
 	if x.done.Limit >= 0 {
@@ -76,7 +76,7 @@ func (b *batch) Next() (bool, error) {
 
 func (b *batch) at() (*entry, source.Document) { return &b.last, b.doc }
 
-// fill looks at all documents and keeps the first ones behind those that were given out.
+// fill reads all documents and keeps the first ones behind those that were returned.
 func (b *batch) fill() (err error) {
 	x := b.x
 	docs, err := b.open()
@@ -104,7 +104,7 @@ func (b *batch) fill() (err error) {
 				b.push(e)
 			}
 		}
-		if _, err := x.stop(); err != nil { // time does not end it: nothing is known before all is seen
+		if _, err := x.stop(); err != nil { // time alone does not end the loop
 			return err
 		}
 	}
@@ -114,12 +114,12 @@ func (b *batch) fill() (err error) {
 	return docs.Err()
 }
 
-// wants reports whether an entry is among the first so far.
+// wants reports whether an entry belongs to the first ones found so far.
 func (b *batch) wants(e *entry) bool {
 	return len(b.heap.List) < b.room || b.x.compare(e, &b.heap.List[0]) < 0
 }
 
-// push adds an entry, a copy, in place of the last one where there is no room.
+// push adds a copy of an entry, and replaces the last one if the batch is full.
 func (b *batch) push(e entry) {
 	if len(b.heap.List) < b.room {
 		e.key = slices.Clone(e.key)
@@ -137,8 +137,8 @@ func (b *batch) push(e entry) {
 	b.makeRoom()
 }
 
-// shed gives the last entries up where their keys take too much memory: they are looked for again when those
-// before are given out.
+// makeRoom drops the last entries if their keys use too much memory. They are searched again when those
+// before them have been returned.
 func (b *batch) makeRoom() {
 	for b.held > b.x.Run.LimitHeld()/2/len(b.x.sources) && len(b.heap.List) > 1 {
 		b.x.Run.Hold(&b.held, -entrySize-cap(b.heap.List[0].key), "ORDER BY")

@@ -11,27 +11,28 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// Clients that merge partition ranges rank texts by two queries that they are given (see Gateway): the first
-// counts what BM25 has to know of all texts, the second has these numbers in it and orders by _FullTextScore.
-// Both come from the index, as FullTextScore does.
+// Clients that merge partition ranges rank texts by two queries that they receive from Gateway. The first
+// counts the statistics of all texts that BM25 needs. The second contains these numbers and orders by
+// _FullTextScore. Both are computed from the index, as FullTextScore is.
 
-// byText iterates over the documents of a source by the score of their text: those with a term, then the
-// other texts, then the documents without a text. Equal ones come latest first, as ORDER BY DESC has them.
+// byText iterates over the documents of a source by the score of their text: first those with a term, then
+// the other texts, then the documents without a text. Among equal ones the latest comes first, as in ORDER BY
+// DESC.
 type byText struct {
 	x      *Execution
 	src    source.Source
 	source int
-	only   *members // that can be rows; nil: they are many, or nobody knows
+	only   *members // that can be rows; nil: many, or unknown
 	scores textScores
-	heap   heap.Of[Estimate] // scores below 0: the best are least
-	texts  source.Terms      // all, the latest first; nil before and behind
-	begun  bool              // texts
-	rest   inOrder           // those without a text
+	heap   heap.Of[Estimate] // scores below 0: the best are the least
+	texts  source.Terms      // all texts, the latest first; nil unless they are being read
+	begun  bool              // texts has been opened
+	rest   inOrder           // documents without a text
 	entry  entry
 	doc    source.Document
 }
 
-// openTexts opens the documents of a source by their scores.
+// openTexts opens the documents of a source in the order of their text scores.
 func (x *Execution) openTexts(src source.Source, source int, only *members) (inOrder, error) {
 	o := x.Plan.Order.Texts
 	var lists []wordList
@@ -111,7 +112,7 @@ func (t *byText) endTexts() (err error) {
 	return err
 }
 
-// take goes to a document, if it is one of the rows that are wanted.
+// take moves to a document and reports whether it is one of the rows.
 func (t *byText) take(e Estimate) (bool, error) {
 	x := t.x
 	key := eval.AppendKey(x.Plan.Top.Order[0], nil, eval.OrderedBy(jsondoc.NumberValue(0-e.distance)))
@@ -131,7 +132,7 @@ func (t *byText) take(e Estimate) (bool, error) {
 	return false, err
 }
 
-// openRest goes on with the documents without a text.
+// openRest continues with the documents without a text.
 func (t *byText) openRest() {
 	x := t.x
 	t.rest = x.newBatch(t.src, t.source, func() (source.Documents, error) {

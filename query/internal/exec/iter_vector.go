@@ -6,20 +6,20 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// nearest iterates over the documents of a source in the order of ORDER BY VectorDistance, by an index.
-// Documents without a distance come last, as ORDER BY has them.
+// nearest iterates over the documents of a source in the order of ORDER BY VectorDistance, through an index.
+// Documents without a distance come last, as in ORDER BY.
 type nearest struct {
 	x      *Execution
 	src    source.Source
 	source int
 	all    *distances
-	rest   inOrder // those without a distance
+	rest   inOrder // documents without a distance
 	entry  entry
 	doc    source.Document
 }
 
-// openSearch opens the documents of a source by their distance or the score of their text. found has those
-// that can be rows, where these are few; nil: they are many, or nobody knows.
+// openSearch opens the documents of a source in the order of their distance or text score. found lists those
+// that can be rows; nil: they are many, or unknown.
 func (x *Execution) openSearch(src source.Source, source int, found *members) (inOrder, error) {
 	switch {
 	case found != nil && len(found.rids) <= 2*x.room():
@@ -30,7 +30,7 @@ func (x *Execution) openSearch(src source.Source, source int, found *members) (i
 	return x.openNearest(src, source, found)
 }
 
-// openNearest opens the documents of a source by their distance.
+// openNearest opens the documents of a source in the order of their distance.
 func (x *Execution) openNearest(src source.Source, at int, found *members) (inOrder, error) {
 	all, err := x.OpenDistances(src, x.Plan.Order.Vectors, found, x.backwards())
 	switch {
@@ -80,7 +80,7 @@ func (n *nearest) Next() (bool, error) {
 	return ok, err
 }
 
-// openRest goes on with the documents that have no distance.
+// openRest continues with the documents without a distance.
 func (n *nearest) openRest() {
 	x := n.x
 	n.rest = x.newBatch(n.src, n.source, func() (source.Documents, error) {

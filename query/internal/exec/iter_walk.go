@@ -15,45 +15,45 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// walker iterates over the documents of a source in the order of an index. The keys of an index are cut where
-// values are long, and those of arrays and objects say no more than that: documents that share such a key are
-// a run that is sorted by the documents themselves. Documents without the path have no key in a range index;
-// they are found by their shapes.
+// walker iterates over the documents of a source in the order of an index. Index keys are cut if values are
+// long, and the key of an array or object holds only its type. Documents that share such a key form a run,
+// which is sorted by reading the documents. Documents without the path have no key in a range index; they are
+// listed by source.Shapes.
 type walker struct {
 	x      *Execution
 	src    source.Source
 	source int
 	w      *plan.Walk
-	parts  []part       // that are left, in the order of the query
-	terms  source.Terms // of the first part, while it is walked
-	found  []byte       // key of the entry that the walk is at
-	rid    uint64       // of that entry
-	group  []uint64     // the other rids of its key that are to be taken, the last one first
-	ahead  bool         // terms are one entry further
+	parts  []part       // remaining parts, in the order of the query
+	terms  source.Terms // of the first part, while it is being walked
+	found  []byte       // key of the current entry
+	rid    uint64       // rid of the current entry
+	group  []uint64     // the remaining rids of its key, the last one first
+	ahead  bool         // terms is already at the next entry
 	key    []byte       // the last key that was found to be exact
-	vain   int          // entries without a document that is wanted
-	only   *members     // documents that may be wanted; nil: any
-	// Patience is how many entries may be passed, besides some for each document that was wanted, before the
-	// walk pauses; 0: any number
+	vain   int          // entries without a matching document
+	only   *members     // documents that may match; nil: any
+	// patience is how many entries may be skipped, besides some for each matching document, before the walk
+	// pauses; 0: any number
 	patience int
 	passed   int
-	wanted   int64 // documents of the page that were wanted when the walk began
+	wanted   int64 // matching documents of the page when the walk began
 	sub      inOrder
 	entry    entry
 	doc      source.Document
 
-	// the dead of the source, where the index alone may tell what is there: see covered
+	// the dead documents of the source, if the index alone may give the values: see covered
 	dead   []uint64
 	census bool
-	least  *termFilter // makes documents of terms, if the query wants nothing else of them
-	skips  bool        // rows that OFFSET skips need no document
-	loose  bool        // of the entries of one key a row of one is enough
-	given  []byte      // key of which there is one
-	rest   int         // entries of it that were passed
-	fresh  bool        // the walk is at the entry that it has given out last
+	least  *termFilter // builds documents from terms, if the query uses nothing else of them
+	skips  bool        // rows that OFFSET skips are not read
+	loose  bool        // one row is enough for all entries of a key
+	given  []byte      // key of which a row was returned
+	rest   int         // entries of it that were skipped
+	fresh  bool        // the current entry is the last one returned
 }
 
-// part is a piece of a walk: a span of keys or, where it has none, the documents without the path.
+// part is a piece of a walk: a span of keys or, if it has none, the documents without the path.
 type part struct {
 	plan.Span
 	undefined bool
@@ -75,7 +75,7 @@ func (x *Execution) newWalk(src source.Source, source int, w *plan.Walk) *walker
 	return wk
 }
 
-// resume leaves out what is before the place where the page begins.
+// resume removes what lies before the beginning of the page.
 func (wk *walker) resume() {
 	x := wk.x
 	if !x.from.Begun || x.from.Cut {
@@ -123,8 +123,8 @@ func (wk *walker) resumeUndefined() {
 	}
 }
 
-// From is where a walk forwards goes on that has come to a key. Where the key stands for one value, the
-// documents that were given out are left out: they are those up to a rid.
+// from returns the key at which a forward walk resumes that has come to key. If the key stands for one value,
+// the documents up to the last rid are left out, since they have been returned.
 func (wk *walker) from(key []byte) []byte {
 	f := &wk.x.from
 	switch {
@@ -139,7 +139,7 @@ func (wk *walker) from(key []byte) []byte {
 	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.Rid+1)
 }
 
-// until is the same for a walk backwards.
+// until is from for a backward walk.
 func (wk *walker) until(key []byte) []byte {
 	f := &wk.x.from
 	switch {
@@ -215,14 +215,14 @@ func (wk *walker) Next() (bool, error) {
 	}
 }
 
-// tired reports whether the walk has passed so much that there may be a better way.
+// tired reports whether the walk has skipped so many entries that another way may be cheaper.
 func (wk *walker) tired() bool {
 	wanted := int(wk.x.page.Stats.Matched - wk.wanted)
 	return wk.patience > 0 && wk.passed > wk.patience+wk.x.tune.Share*wanted
 }
 
-// Step goes to the next entry of the part and the document behind it. It is false where there is none, or
-// where a run begins.
+// step advances to the next entry of the part and its document. It returns false at the end, and at the
+// beginning of a run.
 func (wk *walker) step() (bool, error) {
 	for wk.advance() {
 		if err := wk.x.pass(lang.EntryWork); err != nil {
@@ -267,9 +267,8 @@ func (wk *walker) step() (bool, error) {
 	return false, err
 }
 
-// advance goes to the next entry. Where the index has equal rows in the order opposite to the query's, as
-// when it is walked forwards for a first key with DESC, the entries of a key are read together and taken from
-// the last one on.
+// advance moves to the next entry. If the index has equal rows in the order opposite to the query's, as in a
+// forward walk for a first key with DESC, the entries of a key are read together and returned last to first.
 func (wk *walker) advance() bool {
 	if n := len(wk.group); n > 0 {
 		wk.rid, wk.group = wk.group[n-1], wk.group[:n-1]
@@ -296,10 +295,10 @@ func (wk *walker) read() bool {
 	return wk.x.passEntry() == nil && wk.terms.Next()
 }
 
-// flips reports whether the index has equal rows in the opposite order.
+// flips reports whether the index has equal rows in the order opposite to the query's.
 func (wk *walker) flips() bool { return wk.w.Reverse != wk.x.backwards() }
 
-// reach makes a document the current one and reports whether it comes after where the page begins.
+// reach makes a document the current one and reports whether it comes after the beginning of the page.
 func (wk *walker) reach(d source.Document) bool {
 	x := wk.x
 	x.load(d)
@@ -308,11 +307,11 @@ func (wk *walker) reach(d source.Document) bool {
 	return x.behind(&wk.entry)
 }
 
-// restEvery is how many entries in a row a walk passes over before it reports how far it has come.
+// restEvery is how many entries a walk skips in a row before it reports its position.
 const restEvery = 64
 
-// rests makes an entry that has no document the current one, now and then, if a page can go on behind it. The
-// values are what the query orders it by.
+// rests makes, now and then, an entry without a document the current one, if a page can resume behind it.
+// values returns the entry's values of the ORDER BY keys.
 func (wk *walker) rests(rid uint64, values func() []jsondoc.Value) bool {
 	x := wk.x
 	if wk.vain++; wk.vain%restEvery != 0 || x.Plan.Form != cursor.Sorting {
@@ -323,7 +322,7 @@ func (wk *walker) rests(rid uint64, values func() []jsondoc.Value) bool {
 		e.key = eval.AppendKey(x.Plan.Top.Order[i], e.key, eval.OrderedBy(v))
 	}
 	if len(e.key) > record.MaxCursorKey || x.from.Cut {
-		return false // a cut key is found again in its document alone
+		return false // a cut key can be restored only from its document
 	}
 	if x.from.Begun && x.compare(&e, &entry{key: x.from.Key, rid: x.from.Rid}) <= 0 {
 		return false
@@ -332,7 +331,7 @@ func (wk *walker) rests(rid uint64, values func() []jsondoc.Value) bool {
 	return true
 }
 
-// Values are those of the entry that the walk is at, for the keys of the order. The entry's key is exact.
+// values returns the current entry's values for the ORDER BY keys. The entry's key is exact.
 func (wk *walker) values() []jsondoc.Value {
 	if c := wk.w.Composite; c != nil {
 		values, _ := c.Values(wk.found)
@@ -342,10 +341,10 @@ func (wk *walker) values() []jsondoc.Value {
 	return []jsondoc.Value{v}
 }
 
-// runOf returns the keys of the run that a key without an exact value belongs to. In a range index they are
-// that key. In a composite index the paths behind the one that was cut tell nothing any more, so they are all
-// keys that agree with it in the paths before; if it has an array or an object in its place, those that have
-// one, too.
+// runOf returns the interval of keys of the run that an inexact key belongs to. In a range index it is that
+// key alone. In a composite index the order of the paths behind the inexact one is lost, so the run has all
+// keys that are equal in the paths before. If the inexact value is an array or an object, the run has only
+// the keys with one at that path.
 func (wk *walker) runOf(key []byte) (lo, hi []byte) {
 	c := wk.w.Composite
 	if c == nil {
@@ -360,8 +359,8 @@ func (wk *walker) runOf(key []byte) (lo, hi []byte) {
 	return lo, hi
 }
 
-// Run takes a run off the part, from a key on, and has its documents sorted. What was passed before it
-// belongs before it.
+// run removes a run that begins at key from the part, and sorts its documents. Entries that were walked
+// before it come before it.
 func (wk *walker) run(key []byte) error {
 	p := &wk.parts[0]
 	lo, hi := wk.runOf(key)

@@ -2,15 +2,15 @@ package exec
 
 import "github.com/mayflydb/mayfly/query/internal/eval"
 
-// PageState is what the page of a query hands to the page after it: the set of rows that a DISTINCT has given
-// out, or rows that are made and not given out. It has one owner, who closes it.
+// PageState is what one page of a query passes to the next page: the set of rows that a DISTINCT has
+// returned, or rows that were made and not returned. It has one owner, who closes it.
 type PageState struct {
-	// DISTINCT without a fitting ORDER BY: the rows that have been given out; nil: none
+	// DISTINCT without a matching ORDER BY: the rows that have been returned; nil: none
 	hashes  *eval.RowHashes
 	spilled *spilledRows
 }
 
-// Size returns about how many bytes of memory the state takes.
+// Size returns the approximate memory of the state in bytes.
 func (p *PageState) Size() int {
 	n := 0
 	if p.hashes != nil {
@@ -22,7 +22,7 @@ func (p *PageState) Size() int {
 	return n
 }
 
-// Close removes the temporary files that the state has.
+// Close removes the temporary files of the state.
 func (p *PageState) Close() {
 	if p.hashes != nil {
 		p.hashes.Close()
@@ -30,15 +30,15 @@ func (p *PageState) Close() {
 	p.spilled.close()
 }
 
-// Memory keeps what pages leave for the page after them, which is found by its cursor. It may forget, and
-// closes what it forgets: then that page goes through all that the pages before it went through. It is used
-// concurrently.
+// Memory stores the PageState of a page for the next page, under that page's cursor. It may drop and close
+// states at any time; the next page then repeats the work of the pages before it. It must be safe for
+// concurrent use.
 type Memory interface {
-	Take(cursor string) *PageState // hands over what was kept; nil: it is forgotten
+	Take(cursor string) *PageState // returns the state and gives up its ownership; nil: dropped
 	Keep(cursor string, g *PageState)
 }
 
-// recall begins a page of a DISTINCT with what the pages before have given out.
+// recall begins a page of a DISTINCT with the rows that earlier pages have returned.
 func (x *Execution) recall() {
 	if x.Opts.Cursor != "" && x.Opts.Memory != nil {
 		if state := x.Opts.Memory.Take(x.Opts.Cursor); state != nil {
@@ -53,8 +53,9 @@ func (x *Execution) recall() {
 	x.Run.Use(x.past.Size(), "DISTINCT")
 }
 
-// firstTime calls row for a row of a DISTINCT that has not been given before; old ones come from a part that
-// earlier pages have passed, and are only noted. It is false where the page has ended.
+// firstTime calls row for a row of a DISTINCT that has not been returned before. If old is set, the row comes
+// from a document that earlier pages have passed, and is only recorded. firstTime returns false if the page
+// has ended.
 func (x *Execution) firstTime(old bool, row func() bool) bool {
 	sum := x.past.Sum(x.out)
 	given, err := x.past.Has(sum)
@@ -68,7 +69,7 @@ func (x *Execution) firstTime(old bool, row func() bool) bool {
 	if !old {
 		n := len(x.page.Rows)
 		if more = row(); !more && len(x.page.Rows) == n {
-			return false // it is for the next page
+			return false // it belongs to the next page
 		}
 	}
 	x.past.Rows[sum] = struct{}{}
@@ -81,7 +82,8 @@ func (x *Execution) firstTime(old bool, row func() bool) bool {
 	return more && x.Run.Err == nil
 }
 
-// isOld reports whether earlier pages have passed the current document. The page's time begins behind those.
+// isOld reports whether earlier pages have passed the current document. The time of the page is counted from
+// the first document that is not old.
 func (x *Execution) isOld() bool {
 	if !x.replay {
 		return false

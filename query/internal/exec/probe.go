@@ -9,48 +9,49 @@ import (
 	"strings"
 )
 
-// How the documents of a source are found is decided when the source is opened, by counting. All ways that
-// the conditions propose, and the posting of the scope's partition key, are read in turns, a few entries of
-// each at a time. The first that comes to its end is the shortest: what has been read of it is all of its
-// rids. So the cost of the decision is bounded by the shortest way times the number of ways, and neither the
-// order of the conditions in the text nor their looks matter. Where none ends soon, posting lists are
-// intersected as they lie; ranges alone are given up, because much is wanted then and looking at the
-// documents one after the other finds it. If it does not (see trial), the ranges are read to their ends after
-// all.
+// The access path of a source is chosen when the source is opened, by counting. All access paths of the
+// conditions, and the posting list of the scope's partition key, are read in turns, a few entries of each at
+// a time. The first that ends is the shortest: its rids have then been read completely. So the cost of the
+// choice is bounded by the length of the shortest path times the number of paths, and the order and form of
+// the conditions in the text do not matter.
+//
+// If no path ends soon, posting lists are intersected while they are read. Ranges are given up: so many
+// documents then match that scanning all documents finds them quickly. If the scan does not (see Trial), the
+// ranges are read to their ends after all.
 
-// Tuning is how much is read before a choice is made.
+// Tuning holds the limits that guide the choice of access paths.
 type Tuning struct {
-	Probe  int // entries of each way, at first
-	Gather int // entries of a range, before a page looks at every document instead
-	Every  int // the same where all documents that are wanted are going to be read
-	Sort   int // documents that are sorted before an index that has them in order is walked instead
-	Rows   int // the same for each row that a page can have
-	Walk   int // documents that a walk reads before it is asked whether there is a better way
-	Leap   int // documents that are read without a look whether other posting lists have them, too
-	// documents that are looked at, one after the other, before it is asked again whether an index leads to
-	// those that are wanted: it does where fewer than one in share was one
+	Probe  int // entries of each path, at first
+	Gather int // entries of a range, before a page scans all documents instead
+	Every  int // like Gather, if all matching documents will be read
+	Sort   int // documents that are sorted before an index in the right order is walked instead
+	Rows   int // like Sort, for each row that a page can have
+	Walk   int // documents that a walk reads before a cheaper way is considered
+	Leap   int // documents that are read without checking whether other posting lists have them
+	// Trial is how many documents are scanned before an index is considered again. The index is used if fewer
+	// than one in Share of them has matched.
 	Trial, Share int
-	// entries that a walk passes for each document that would have to be sorted instead
+	// entries that a walk skips for each document that would have to be sorted instead
 	Patience int
-	Groups   int // that a page makes of the terms of an index
+	Groups   int // groups that a page makes from the terms of an index
 }
 
-// usual is the tuning that queries run with.
+// usual returns the tuning of normal queries.
 func usual() *Tuning {
 	return &Tuning{Probe: 1000, Gather: 10_001, Every: 500_000, Sort: 4000, Rows: 64, Walk: 256, Leap: 32,
 		Trial: 2048, Share: 20, Patience: 16, Groups: 16_384}
 }
 
-// probes is the choice among the ways of one source.
+// probes is the choice among the access paths of one source.
 type probes struct {
 	x    *Execution
 	src  source.Source
 	ways []*accessPath
-	most int // entries that have been read of each, where it has as many
-	held int // bytes
+	most int // entries read of each path, unless it has ended
+	held int // memory in bytes
 }
 
-// newProbes begins to count the ways that leave accepts.
+// newProbes begins to count the access paths for which leave returns true.
 func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *probes {
 	p := &probes{x: x, src: src}
 	for _, a := range x.Plan.AccessPaths {
@@ -67,8 +68,8 @@ func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *
 	return p
 }
 
-// Count reads all ways in turns until one has ended or most entries have been read of each. It reports
-// whether one has.
+// count reads all paths in turns until one has ended or most entries have been read of each. It reports
+// whether one has ended.
 func (p *probes) count(most int) (bool, error) {
 	if !slices.ContainsFunc(p.ways, func(w *accessPath) bool { return !w.sifts() }) {
 		most *= siftedMore
@@ -78,7 +79,7 @@ func (p *probes) count(most int) (bool, error) {
 			return false, err
 		}
 		if p.x.late && most < p.x.tune.Every {
-			break // what is left of the time is for the documents
+			break // the remaining time is for the documents
 		}
 		step = min(step, most-p.most)
 		for _, w := range p.ways {
@@ -94,10 +95,10 @@ func (p *probes) count(most int) (bool, error) {
 	return p.ended(), nil
 }
 
-// siftedMore is how many times as many entries are read of terms that are tested: few of them are kept.
+// siftedMore is the factor by which more entries are read if terms are tested, since few of them are kept.
 const siftedMore = 100
 
-// dropVain gives up the ways that have turned out to be of no use.
+// dropVain drops the paths that have turned out to be useless.
 func (p *probes) dropVain() (err error) {
 	p.ways = slices.DeleteFunc(p.ways, func(w *accessPath) bool {
 		vain := w.vain()
@@ -109,7 +110,7 @@ func (p *probes) dropVain() (err error) {
 	return err
 }
 
-// countOn reads the ways that have not ended up to that many entries.
+// countOn continues to read the paths that have not ended, up to most entries each.
 func (p *probes) countOn(most int) error {
 	for _, w := range p.ways {
 		if err := p.read(w, most-w.read); err != nil {
@@ -132,7 +133,7 @@ func (p *probes) ended() bool {
 	return slices.ContainsFunc(p.ways, func(w *accessPath) bool { return w.done })
 }
 
-// Rids returns what all the ways that have ended have in common, in order. One has.
+// rids returns the sorted intersection of all paths that have ended. At least one has.
 func (p *probes) rids() []uint64 {
 	var all []uint64
 	first := true
@@ -152,7 +153,7 @@ func (p *probes) rids() []uint64 {
 	return all
 }
 
-// common returns the members of a that b has as well; both are in order.
+// common returns the intersection of a and b; both are sorted.
 func common(a, b []uint64) (both []uint64) {
 	for _, rid := range a {
 		i, found := slices.BinarySearch(b, rid)
@@ -172,10 +173,10 @@ func (p *probes) close() (err error) {
 	return err
 }
 
-// release gives back the memory of rids that nobody needs any more.
+// release returns the memory of rids that are no longer used.
 func (p *probes) release() { p.x.Run.Used -= p.held; p.held = 0 }
 
-// note keeps in mind what was chosen, if anybody is going to ask.
+// note records the choice, if the run is traced.
 func (p *probes) note(how string) {
 	if !p.x.Opts.Trace {
 		return
@@ -196,21 +197,21 @@ func (p *probes) note(how string) {
 	}
 }
 
-// maxChoices is how many choices a page keeps in mind.
+// maxChoices is how many choices a page records.
 const maxChoices = 16
 
-// choice is what was decided in one source, for Explain.
+// choice is the choice made in one source, for Explain.
 type choice struct {
 	how  string
-	ways []string // with what was counted of each
+	ways []string // the paths with their counts
 }
 
 func (c choice) String() string {
 	return "chosen: " + c.how + " of (" + strings.Join(c.ways, "; ") + ")"
 }
 
-// pick opens the rids of the documents that may be wanted, in order. It is false where all documents are to
-// be looked at. every reports that all that are wanted are going to be read; else a page of them.
+// pick opens the rids of the documents that may match, in order. ok is false if all documents have to be
+// scanned. every reports that all matching documents will be read; otherwise only a page of them.
 func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok bool, err error) {
 	p := x.newProbes(src, func(a plan.Access) bool {
 		s, ok := a.(*plan.SpansAccess)
@@ -219,7 +220,7 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 	defer func() { err = errors.Join(err, p.close()) }()
 	x.scanning = len(x.Plan.AccessPaths) > 0
 	switch {
-	case len(p.ways) == 0, len(p.ways) == 1 && p.ways[0].access == nil: // a scan follows the posting
+	case len(p.ways) == 0, len(p.ways) == 1 && p.ways[0].access == nil: // a scan uses the posting list itself
 		return nil, false, nil
 	case !slices.ContainsFunc(p.ways, func(w *accessPath) bool { return !w.lists() }):
 		return p.lists()
@@ -239,7 +240,7 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 		return p.lists()
 	}
 	x.scanning = false
-	if every { // a little more, if that saves documents
+	if every { // counts a little further, if that saves documents
 		shortest := p.most
 		if err := p.countOn(8 * shortest); err != nil {
 			return nil, false, err
@@ -248,8 +249,8 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 	return p.shortest(), true, nil
 }
 
-// Lists intersects the posting lists alone. It is false where there are none but the partition's own, which a
-// scan follows.
+// lists intersects the posting lists alone. It returns false if there are none except the partition's own,
+// which a scan uses.
 func (p *probes) lists() (source.Postings, bool, error) {
 	var list []source.Postings
 	for _, w := range p.ways {
@@ -272,7 +273,7 @@ func (p *probes) lists() (source.Postings, bool, error) {
 	return p.x.intersect(list), true, nil
 }
 
-// shortest has the rids of the ways that have ended, and those of the posting lists that have not where that
+// shortest returns the intersection of the paths that have ended, and of the other posting lists if that
 // saves documents.
 func (p *probes) shortest() source.Postings {
 	rids := p.rids()

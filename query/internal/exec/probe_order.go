@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// A query with ORDER BY gets its rows by an index that has them in order, or by sorting. Which is better
-// depends on how many documents are wanted, and on where in the order they lie, which no count tells. So a
-// walk is watched: it is told the rids that are wanted where they can be counted, and reads no document of
-// others; and when it has passed more entries than it would take to read the wanted documents and sort them,
-// that is done instead.
+// A query with ORDER BY gets its rows through an index in that order, or by sorting. Which is better depends
+// on how many documents match, and on where they lie in the order, which cannot be counted. So a walk is
+// watched. If the matching rids can be counted, the walk receives them and reads no other documents. If the
+// walk has skipped more entries than it would take to read the matching documents and sort them, it is
+// replaced by a sort.
 
-// Members are the rids that a walk reads the documents of.
+// members is the set of rids whose documents a walk reads.
 type members struct{ rids []uint64 }
 
 func (m *members) has(rid uint64) bool {
@@ -67,9 +67,9 @@ func (x *Execution) openOrder(src source.Source, source int) (inOrder, error) {
 	return w, nil
 }
 
-// recent is a walk through what a source has of one partition, if a composite index begins with the paths of
-// the partition key and goes on with the keys of ORDER BY: nobody has to say again in the conditions which
-// partition it is.
+// recent returns a walk over one partition of a source, if a composite index begins with the paths of the
+// partition key and continues with the keys of ORDER BY. The conditions of the query need not repeat the
+// partition key, since the scope already names it.
 func (x *Execution) recent(src source.Source) *plan.Walk {
 	in, ok := src.(source.Partitioned)
 	if !ok || x.Plan.Order.Vectors != nil {
@@ -100,7 +100,7 @@ func (x *Execution) recent(src source.Source) *plan.Walk {
 
 func unrouted(k *bind.OrderKey) bool { return k.Route == nil }
 
-// sortOf sorts the documents of rids, those that come behind an entry.
+// sortOf sorts the documents of rids that come after an entry.
 func (x *Execution) sortOf(src source.Source, at int, rids []uint64, after *entry) *batch {
 	b := x.newBatch(src, at, func() (source.Documents, error) {
 		return &fetched{x: x, src: src, rids: &SortedRIDs{Rids: rids}, skip: x.skip}, nil
@@ -118,19 +118,19 @@ func isScoped(src source.Source) bool {
 	return ok
 }
 
-// watched is a walk that may turn into a sort.
+// watched is a walk that may be replaced by a sort.
 type watched struct {
 	x      *Execution
 	src    source.Source
 	source int
 	wk     *walker
 	sort   *batch
-	last   *entry // that the walk has given out
+	last   *entry // last entry returned by the walk
 }
 
 func (x *Execution) watch(src source.Source, source int, w *plan.Walk) *watched {
 	wk := x.newWalk(src, source, w)
-	within := w != x.Plan.Order.Walk // the partition
+	within := w != x.Plan.Order.Walk // the walk is over the partition
 	if len(x.Plan.AccessPaths) > 0 || !within && isScoped(src) {
 		wk.patience = x.tune.Walk
 	}
@@ -160,7 +160,7 @@ func (w *watched) Next() (bool, error) {
 	}
 }
 
-// keptEntry is a copy of an entry, in the memory of an older one.
+// keptEntry returns a copy of e that reuses the memory of old.
 func keptEntry(old, e *entry) *entry {
 	if old == nil {
 		old = &entry{}
@@ -171,8 +171,8 @@ func keptEntry(old, e *entry) *entry {
 	return old
 }
 
-// Turn is called when the walk has lost its patience. It either tells the walk which documents are wanted, or
-// sorts those.
+// turn is called when the walk has run out of patience. It either passes the matching documents to the walk,
+// or sorts them.
 func (w *watched) turn() error {
 	x, wk := w.x, w.wk
 	wk.passed, wk.patience, wk.wanted = 0, 0, x.page.Stats.Matched

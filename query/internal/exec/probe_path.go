@@ -9,10 +9,10 @@ import (
 
 // accessPath is an access in one source, as far as it has been read.
 type accessPath struct {
-	access plan.Access // nil: the posting of the partition key
-	rids   []uint64    // what has been read, as it came
-	read   int         // entries, those that a test dropped included
-	done   bool        // rids are all
+	access plan.Access // nil: the posting list of the partition key
+	rids   []uint64    // read so far, in the order of reading
+	read   int         // entries, including those that a test dropped
+	done   bool        // rids is complete
 	next   []func() stepper
 	at     stepper
 }
@@ -24,25 +24,25 @@ func (w *accessPath) String() string {
 	return w.access.String()
 }
 
-// vain tells of terms that are tested one by one that the test drops too few of them.
+// vain reports whether a path that tests each term is useless because the test drops too few of them.
 func (w *accessPath) vain() bool {
 	return w.sifts() && !w.done && w.read >= siftMost && 2*len(w.rids) > w.read
 }
 
-// sifts reports whether all terms of a path are put to a test.
+// sifts reports whether all terms of a path are tested.
 func (w *accessPath) sifts() bool {
 	s, ok := w.access.(*plan.SpansAccess)
 	return ok && s.Whole
 }
 
-// siftMost is how many terms are tested before it is looked at what that is good for.
+// siftMost is how many terms are tested before the benefit of the test is checked.
 const siftMost = 1000
 
 func (w *accessPath) lists() bool { return w.access == nil || w.access.Lists() }
 
-// stepper goes through entries one by one.
+// stepper reads entries one by one.
 type stepper interface {
-	// Step returns the next rid; ok is false for an entry that is dropped, more at the end.
+	// step returns the next rid. ok is false if the entry is dropped; more is false at the end.
 	step() (rid uint64, ok, more bool)
 	Close() error
 }
@@ -73,12 +73,12 @@ func (s termStepper) step() (uint64, bool, bool) {
 	return s.RID(), true, true
 }
 
-// keysStepper goes through the entries of many keys by one walk.
+// keysStepper reads the entries of many keys in one walk.
 type keysStepper struct {
 	source.Terms
-	seek source.Seeker // the walk; nil: it goes step by step
-	keys [][]byte      // in order; those before the present entry are left out
-	far  bool          // the first of them is not reached
+	seek source.Seeker // the walk; nil: it cannot seek
+	keys [][]byte      // in order; the keys before the current entry have been removed
+	far  bool          // the walk has not yet reached the first of them
 }
 
 func newKeysStepper(src source.Source, keys [][]byte) stepper {
@@ -110,7 +110,7 @@ func (s *keysStepper) step() (rid uint64, ok, more bool) {
 	return 0, false, false
 }
 
-// steppers returns what reads an access, piece by piece.
+// steppers returns the functions that open the pieces of an access, in order.
 func (x *Execution) steppers(src source.Source, a plan.Access) (list []func() stepper) {
 	switch a := a.(type) {
 	case *plan.KeysAccess:
@@ -135,7 +135,7 @@ func (x *Execution) steppers(src source.Source, a plan.Access) (list []func() st
 	return list
 }
 
-// more reads up to n entries on.
+// more reads up to n further entries.
 func (w *accessPath) more(x *Execution, n int) error {
 	for n > 0 && !w.done {
 		if w.at == nil {

@@ -5,24 +5,25 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// liveSet are the live documents of a source's scope, as rids: those that the scores of texts are about,
+// liveSet is the set of live documents in a source's scope, as rids. Text scores are computed over this set,
 // whatever the conditions of the query are.
 type liveSet struct {
 	documents int64
-	dead      []uint64 // not of them, though entries of the index name them
-	limited   bool     // they are members, and nobody else
+	dead      []uint64 // rids with index entries that are not in the set
+	limited   bool     // only the listed members are in the set
 	members   []uint64
 }
 
-// FewMembers is how many documents a logical partition has at most whose texts are rather read than looked up
-// in an index, which has those of all partitions.
+// FewMembers is the largest number of documents in a logical partition for which their texts are read rather
+// than looked up in an index, since the index covers all partitions.
 const FewMembers = 1000
 
-// rankDead is how many of the dead are told from the living by their rids; where there are more, the living
-// are.
+// rankDead is the largest number of dead rids that a liveSet lists. If there are more, it lists the live
+// rids.
 const rankDead = 10_000
 
-// populations are those of all sources. few reports that of one the documents are better read.
+// liveSets returns the live sets of all sources. few reports that in one of them reading the documents is
+// cheaper than reading the index.
 func (x *Execution) liveSets() (people []*liveSet, few bool, err error) {
 	people = make([]*liveSet, len(x.sources))
 	for i, src := range x.sources {
@@ -33,8 +34,8 @@ func (x *Execution) liveSets() (people []*liveSet, few bool, err error) {
 	return people, false, nil
 }
 
-// liveDocuments finds out whom an index may name; few reports that the documents are a small part of those,
-// so that it is better to read them.
+// liveDocuments returns the live set of a source. few reports that its documents are a small part of those in
+// the index, so that it is cheaper to read them.
 func (x *Execution) liveDocuments(src source.Source) (p *liveSet, few bool, err error) {
 	p = &liveSet{}
 	if c, ok := src.(source.Census); ok {
@@ -68,10 +69,10 @@ func (x *Execution) liveDocuments(src source.Source) (p *liveSet, few bool, err 
 	return p, scoped && len(p.members) <= FewMembers, err
 }
 
-// ridFilter tells of ascending rids whether they are of the population.
+// ridFilter reports for ascending rids whether they are in the live set.
 type ridFilter struct {
 	p            *liveSet
-	member, dead int // the first ones that are not less than the last rid
+	member, dead int // indexes of the first rids not less than the last one tested
 }
 
 func (s *ridFilter) keeps(rid uint64) bool {
@@ -90,7 +91,7 @@ func (s *ridFilter) keeps(rid uint64) bool {
 	return s.member < len(s.p.members) && s.p.members[s.member] == rid
 }
 
-// CountDocuments counts the documents of a source.
+// countDocuments counts the documents of a source.
 func (x *Execution) countDocuments(src source.Source) (n int64, err error) {
 	if c, ok := src.(source.Counter); ok {
 		if n, ok := c.Count(); ok {

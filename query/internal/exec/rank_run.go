@@ -14,35 +14,34 @@ import (
 
 // ORDER BY RANK.
 //
-// A FullTextScore is the BM25 of a text among all texts of the query's scope (the container, or the logical
-// partition that is asked), whatever the conditions of the query are. Where the words are indexed, the index
-// has all the scores (see rank_text.go), and documents are read in their order (see rank_top.go); else one
-// walk over the documents gathers what BM25 needs to know of all beside the figures of each, and the scores
-// follow.
+// A FullTextScore is the BM25 score of a text among all texts of the query's scope (the container, or the
+// logical partition), whatever the conditions of the query are. If the words are indexed, all scores are
+// computed from the index (see rank_text.go), and documents are read in the order of their scores (see
+// rank_top.go). Otherwise one walk over the documents collects the statistics of all texts and the counts of
+// each one, and the scores are computed afterwards.
 //
-// With several scores (RRF) the documents that are among the best by one of them are taken, as many of each
-// as a client would ask of a partition; their ranks by each score are fused: the sum of weight / (60 + rank).
-// Equal scores share a rank.
+// With several scores (RRF), the best documents by each score are selected, as many as a client would request
+// from a partition. Their ranks are fused to the sum of weight / (60 + rank). Equal scores share a rank.
 
 const (
 	rankConstant = 60
 )
 
-// collectionStats is what BM25 needs to know of all texts.
+// collectionStats holds the statistics of all texts that BM25 needs.
 type collectionStats struct {
 	documents, words float64
-	hits             []float64 // how many texts have each term
+	hits             []float64 // number of texts that have each term
 }
 
-// ranking is a part of ORDER BY RANK, with what a run finds out about it.
+// ranking is one part of ORDER BY RANK with the state of a run.
 type ranking struct {
 	*plan.Ranker
 	stats   collectionStats
-	indexed []textScores // by source, where the index has told them
+	indexed []textScores // by source, if they were read from the index
 }
 
-// ranked is a document with its scores. Of a text the figures come first: how long it is and how often it has
-// each term.
+// ranked is a document with its scores. For a text, its length and the count of each term are stored first;
+// the score is computed from them.
 type ranked struct {
 	source int
 	rid    uint64
@@ -52,7 +51,7 @@ type ranked struct {
 	fused  float64
 }
 
-// rankRows calls row with the frame at each document, in the order of a query with ORDER BY RANK.
+// rankRows sets the frame to each document and calls row, in the order of a query with ORDER BY RANK.
 func (x *Execution) rankRows(row func() bool) error {
 	parts := make([]ranking, len(x.Plan.Rank))
 	for i := range parts {
@@ -85,7 +84,7 @@ func (x *Execution) rankRows(row func() bool) error {
 	return err
 }
 
-// giveRanked calls row with the frame at documents that are in order. It is false where the page ends.
+// giveRanked sets the frame to each of the sorted documents and calls row. more is false if the page ends.
 func (x *Execution) giveRanked(documents []ranked, row func() bool) (more bool, err error) {
 	for _, d := range documents {
 		found, live, err := x.sources[d.source].Fetch(d.rid)
@@ -103,9 +102,9 @@ func (x *Execution) giveRanked(documents []ranked, row func() bool) (more bool, 
 	return true, x.Run.Err
 }
 
-// rankedDocuments returns the documents that fulfil the conditions, in the order of sources and rids, with
-// their scores as far as these are known: of distances, and of texts where these are indexed. Else they have
-// the figures of their texts, and the parts are told what they need to know of all.
+// rankedDocuments returns the documents that match the conditions, in the order of sources and rids, with the
+// scores that are known: distances, and text scores if the texts are indexed. Otherwise each document has the
+// counts of its texts, and parts receive the statistics of all texts.
 func (x *Execution) rankedDocuments(parts []ranking, indexed bool) ([]ranked, error) {
 	var list []ranked
 	for i, src := range x.sources {
@@ -155,12 +154,13 @@ func (x *Execution) rankSource(source int, docs source.Documents, parts []rankin
 	return list, docs.Err()
 }
 
-// hasRow reports whether the document that the frame is at has a row.
+// hasRow reports whether the current document has a row.
 func (x *Execution) hasRow() bool {
 	return !x.rows(x.Plan.Rows, func() bool { return false })
 }
 
-// measure notes the figures of the current document for one part. gather adds them to those of all documents.
+// measure records the counts of the current document for one part. If gather is set, it also adds them to the
+// statistics of all documents.
 func (x *Execution) measure(d *ranked, r *ranking, gather bool) {
 	if r.Text == nil {
 		score := math.NaN()
@@ -189,7 +189,7 @@ func (x *Execution) measure(d *ranked, r *ranking, gather bool) {
 	}
 }
 
-// Add counts a document; length -1: it has no text.
+// add counts a document; length -1: it has no text.
 func (c *collectionStats) add(length int, counts []int) {
 	c.documents++
 	c.words += float64(max(length, 0))
@@ -200,7 +200,7 @@ func (c *collectionStats) add(length int, counts []int) {
 	}
 }
 
-// Score makes scores of figures.
+// score computes the scores from the counts.
 func (d *ranked) score(parts []ranking, scores []lang.BM25) {
 	for i := range parts {
 		if r := &parts[i]; r.Text != nil && r.Valid && d.length[i] >= 0 {
@@ -209,7 +209,7 @@ func (d *ranked) score(parts []ranking, scores []lang.BM25) {
 	}
 }
 
-// mostRanked is how many documents of each score are fused.
+// mostRanked returns how many documents of each score are fused.
 func (x *Execution) mostRanked() int {
 	limit := x.Plan.Top.Limit
 	if limit < 0 {
@@ -218,15 +218,15 @@ func (x *Execution) mostRanked() int {
 	return int(min(math.MaxInt32, max(plan.LeastRanked, 2*(limit+x.Plan.Top.Offset))))
 }
 
-// fuse gives each document the value that it is sorted by: great is good. Documents that are not among the
-// best by any score stay behind all others.
+// fuse sets the fused score of each document; greater is better. Documents that are not among the best by any
+// score come last.
 func (x *Execution) fuse(list []ranked, parts []ranking) {
 	order := make([]int, len(list))
 	for i := range list {
 		order[i] = i
 	}
-	// Equal scores stay in the order of the list, not in that of the part before: so the best of an index,
-	// which knows one score alone, are the same.
+	// The sort keeps the order of the list among equal scores, not that of the previous part. So the best
+	// documents according to an index, which has only one score, are the same.
 	byScore := func(part int) {
 		slices.SortFunc(order, func(a, b int) int {
 			return cmp.Or(parts[part].Better(list[a].scores[part], list[b].scores[part]), cmp.Compare(a, b))

@@ -13,29 +13,30 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// FullTextScore off the index.
+// FullTextScore from the index.
 //
-// The entry of a word has how often a document's text has it and how many words that text has: all that BM25
-// asks of a document. What BM25 asks of the others is counted off the entries as well: the words of all texts
-// off those of the empty word, which every text has once; the texts with a term off those of the term, which
-// are read for their scores anyway. Nothing is kept beside the entries that a write would have to bring up to
-// date, and the scores are those of a full read to the last bit: the dead that are still in the index are
-// left out (see population), and terms are added up in the same order.
+// The index entry of a word holds how often a document's text has it and how many words that text has. This
+// is all that BM25 needs about the document. What it needs about the other texts is counted from the entries
+// as well: the words of all texts from the entries of the empty word, which every text has once, and the
+// number of texts with a term from the entries of the term, which are read for their scores anyway. So no
+// statistics are stored that a write would have to update. The scores equal those of a full read to the last
+// bit: dead documents that are still in the index are left out (see liveSet), and terms are summed in the
+// same order.
 //
-// So the lists of the terms are read whole, whatever a query wants of them. To skip parts of them (WAND, max
-// score) takes the number of texts that have a term beforehand, a counter for each word that every write of a
-// text would change; without it a bound on what a word can add is not known before its list has been read.
-// What is left out for the sake of the few that are wanted is the documents: they come in the order of their
-// scores, and are read as long as rows are missing.
+// The lists of the terms are always read whole. To skip parts of them (WAND, max score) would require the
+// number of texts with a term beforehand, that is, a counter for each word that every write of a text
+// updates. Without it there is no bound on a word's contribution before its list has been read. If few
+// documents are needed, only the reading of documents is cut short: they are read in the order of their
+// scores until there are enough rows.
 
-// wordList are the texts of one source that have a word or a term, by rid.
+// wordList lists the texts of one source that have a word or a term, by rid.
 type wordList struct {
 	rids    []uint64
-	counts  []uint32 // how often they have it
-	lengths []uint32 // how many words they have
+	counts  []uint32 // how often each text has it
+	lengths []uint32 // number of words in each text
 }
 
-// wordSize is how many bytes a text takes in a wordList.
+// wordSize is the size of an entry of a wordList in bytes.
 const wordSize = 16
 
 func (l *wordList) add(rid, count, length uint64) {
@@ -44,14 +45,14 @@ func (l *wordList) add(rid, count, length uint64) {
 	l.lengths = append(l.lengths, uint32(min(length, math.MaxUint32)))
 }
 
-// textScores are the texts of one source that have any of the terms, by rid, with their scores. All other
-// texts score 0.
+// textScores holds the scores of the texts of one source that have any of the terms, by rid. All other texts
+// score 0.
 type textScores struct {
 	rids   []uint64
 	scores []float64
 }
 
-// of returns the score of a text.
+// of returns the score of the text with a rid.
 func (s *textScores) of(rid uint64) float64 {
 	if i, ok := slices.BinarySearch(s.rids, rid); ok {
 		return s.scores[i]
@@ -59,8 +60,8 @@ func (s *textScores) of(rid uint64) float64 {
 	return 0
 }
 
-// readTexts scores the texts of all sources off the index. It is false where not all parts have an index, or
-// where reading the documents is the better way.
+// readTexts scores the texts of all sources from the index. It returns false if a part has no index, or if
+// reading the documents is cheaper.
 func (x *Execution) readTexts(parts []ranking) (bool, error) {
 	texts := 0
 	for i := range parts {
@@ -115,13 +116,13 @@ func (x *Execution) readText(r *ranking, people []*liveSet) error {
 	return nil
 }
 
-// CountWords adds up the words of all texts of a source.
+// countWords adds the words of all texts of a source to the statistics.
 func (x *Execution) countWords(src source.Source, people *liveSet, r *ranking) error {
 	return x.eachText(src, people, r.Path, "",
 		func(_, _, length uint64) { r.stats.words += float64(length) })
 }
 
-// eachText calls fn for each text of the population that has a word, in the order of rids.
+// eachText calls fn for each text of the live set that has a word, in the order of rids.
 func (x *Execution) eachText(src source.Source, people *liveSet, path index.Path, word string,
 	fn func(rid, count, length uint64)) (err error) {
 	key := x.Plan.Info.Index.TextKey(path, word)
@@ -144,8 +145,8 @@ func (x *Execution) eachText(src source.Source, people *liveSet, path index.Path
 	return nil
 }
 
-// termList finds the texts of a source that have a term. The index knows it of a word; of a phrase it knows
-// which texts have all the words, and those are read.
+// termList returns the texts of a source that have a term. For a word the index lists them. For a phrase the
+// index lists the texts that have all its words, and these texts are read.
 func (x *Execution) termList(src source.Source, people *liveSet, r *plan.Ranker,
 	t *lang.TextTerm) (list wordList,
 	err error) {
@@ -167,7 +168,7 @@ func (x *Execution) termList(src source.Source, people *liveSet, r *plan.Ranker,
 	return x.phrase(src, r, t, list)
 }
 
-// wordList finds the texts that have a word, or one that differs from it by distance letters at most.
+// wordList returns the texts that have a word, or a word within the given edit distance of it.
 func (x *Execution) wordList(src source.Source, people *liveSet, path index.Path, word string,
 	distance int) (list wordList, err error) {
 	if distance == 0 {
@@ -204,7 +205,7 @@ type textHit struct{ rid, count, length uint64 }
 
 const textHitSize = 24
 
-// similarWords walks the words of all texts, each once, and returns those that are like one.
+// similarWords walks over the distinct words of all texts and returns those that are similar to a word.
 func (x *Execution) similarWords(src source.Source, path index.Path, word string,
 	distance int) (list []string,
 	err error) {
@@ -212,7 +213,7 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 	terms := src.Terms(lo, hi, false)
 	wanted := []rune(word)
 	var last []byte
-	at := false // terms are at an entry that has not been looked at
+	at := false // terms is at an entry that has not been examined
 	for same := 0; err == nil && (at || terms.Next()); {
 		at = false
 		err = x.passEntry()
@@ -225,7 +226,7 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 				lang.EditDistance(wanted, []rune(found), distance) <= distance {
 				list = append(list, found)
 			}
-		} else if same++; same == nexts && err == nil { // many texts have it
+		} else if same++; same == nexts && err == nil { // many texts have this word
 			behind := append(bytes.Clone(last), 0xFF)
 			if s, ok := terms.(source.Seeker); ok {
 				if !s.Seek(behind) {
@@ -247,7 +248,7 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 	return list, err
 }
 
-// phrase reads the texts of a list and keeps those that have the words of a term one behind the other.
+// phrase reads the texts of a list and keeps those in which the words of a term are adjacent and in order.
 func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm, all wordList) (list wordList,
 	err error) {
 	for i, rid := range all.rids {
@@ -271,7 +272,7 @@ func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm, 
 	return list, nil
 }
 
-// within keeps the texts that are among rids as well.
+// within returns the texts of the list that are also among rids.
 func (l wordList) within(rids []uint64) (both wordList) {
 	for i, rid := range l.rids {
 		n, ok := slices.BinarySearch(rids, rid)
@@ -282,7 +283,7 @@ func (l wordList) within(rids []uint64) (both wordList) {
 	return both
 }
 
-// addUp scores the texts of a source that have any term.
+// addUp computes the scores of the texts of a source that have any term.
 func (x *Execution) addUp(scores *lang.BM25, terms []wordList) (s textScores, err error) {
 	n := 0
 	for _, l := range terms {
@@ -306,7 +307,7 @@ func (x *Execution) addUp(scores *lang.BM25, terms []wordList) (s textScores, er
 	return s, nil
 }
 
-// unionOfRIDs returns the texts that any term has.
+// unionOfRIDs returns the rids of the texts that have any term.
 func unionOfRIDs(terms []wordList) []uint64 {
 	if len(terms) == 0 {
 		return nil
@@ -329,7 +330,8 @@ func unionOfRIDs(terms []wordList) []uint64 {
 	return append(append(all, a...), b...)
 }
 
-// seekRID returns where a rid is among ascending ones, behind from or there. What is near is found soonest.
+// seekRID returns the index of the first of the ascending rids, from from on, that is not less than rid. It
+// is fastest if that is near.
 func seekRID(rids []uint64, from int, rid uint64) int {
 	step := 1
 	for from+step < len(rids) && rids[from+step] <= rid {

@@ -13,42 +13,41 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// The best documents by one score that an index has told: those with a term, or with a distance, are read in
-// the order of their scores, as long as rows are missing. Behind them come the other texts, which score 0,
-// and then the documents without a score, each in the order of sources and rids. These are looked for when
-// they are needed.
+// The best documents by one score from the index. Documents with a term, or with a distance, are read in the
+// order of their scores until there are enough rows. After them come the other texts, which score 0, and then
+// the documents without a score, each in the order of sources and rids. These are searched only if needed.
 
-// scored is a document with a score, such that great is good.
+// scored is a document with a score; greater is better.
 type scored struct {
 	score  float64
 	source int
 	rid    uint64
 }
 
-// scoredSize is how many bytes a scored document takes.
+// scoredSize is the size of a scored document in bytes.
 const scoredSize = 24
 
-// before puts the best first.
+// before reports whether s comes before o: the better score comes first.
 func (s scored) before(o scored) bool {
 	return cmp.Or(cmp.Compare(o.score, s.score), cmp.Compare(s.source, o.source),
 		cmp.Compare(s.rid, o.rid)) < 0
 }
 
-// Best iterates over the documents that fulfil the conditions, those with the best scores first. After next
-// the frame is at the document.
+// best iterates over the documents that match the conditions, best scores first. After next the frame is at
+// the document.
 type best struct {
 	x *Execution
 	r *ranking
-	// the documents that can fulfil the conditions, by source; nil: they are not known, or many
+	// the documents that can match the conditions, by source; nil: unknown, or many
 	only [][]uint64
 	heap heap.Of[scored]
-	near []*distances // of vectors: what comes behind those in the heap, by source
+	near []*distances // distances that follow those in the heap, by source
 	rest source.Documents
 	at   int  // the source of rest
-	zero bool // rest is about texts that score 0; else about documents without a score
+	zero bool // rest returns texts that score 0; else documents without a score
 }
 
-// newBest makes the iterator for one part; nil where its index is of no use.
+// newBest returns the iterator for one part, or nil if its index cannot be used.
 func (x *Execution) newBest(r *ranking, only [][]uint64) (*best, error) {
 	b := &best{x: x, r: r, only: only, heap: heap.Of[scored]{Before: scored.before}, zero: r.Text != nil}
 	for i, src := range x.sources {
@@ -87,7 +86,7 @@ func (b *best) addTexts(source int) {
 	}
 }
 
-// refill adds the next vector of a source.
+// refill adds the next vector of a source to the heap.
 func (b *best) refill(source int) error {
 	if b.near == nil {
 		return nil
@@ -129,7 +128,7 @@ func (b *best) Next() (s scored, ok bool, err error) {
 	}
 }
 
-// nextOfRest goes on with the documents of one source that the heap did not have.
+// nextOfRest returns the next document of a source that was not in the heap.
 func (b *best) nextOfRest() (s scored, ok bool, err error) {
 	x := b.x
 	if b.at == len(x.sources) {
@@ -153,7 +152,7 @@ func (b *best) nextOfRest() (s scored, ok bool, err error) {
 	return s, false, err
 }
 
-// wants reports whether the document that the frame is at belongs to what rest is about.
+// wants reports whether the current document is of the kind that rest returns.
 func (b *best) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)
@@ -164,8 +163,8 @@ func (b *best) wants() bool {
 	return !met && (b.r.Text(x.f).Kind() == jsondoc.String) == b.zero
 }
 
-// openRest opens the documents among which those that the heap did not have are: all texts, where no
-// condition is known to be narrower.
+// openRest opens an iterator that includes all documents that were not in the heap. It covers all texts,
+// unless a narrower condition is known.
 func (b *best) openRest(src source.Source) (source.Documents, error) {
 	x := b.x
 	if b.only != nil {
@@ -195,8 +194,8 @@ func (b *best) close() (err error) {
 	return err
 }
 
-// rankFromIndex is rankRows with scores that indexes know. It is false, and has called nothing, where they
-// are of no use after all.
+// rankFromIndex is rankRows with scores from indexes. It returns false, without having called row, if the
+// indexes cannot be used.
 func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {
@@ -228,12 +227,12 @@ func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, 
 	}
 }
 
-// fuseBest fuses the best documents by each score: as many as fuse takes, so that it ranks what it would have
-// ranked among all.
+// fuseBest fuses the best documents by each score. It reads as many as fuse selects, so that the result is
+// the same as over all documents.
 func (x *Execution) fuseBest(list []*best, parts []ranking, row func() bool) error {
 	var found []ranked
 	seen := map[scored]bool{}
-	all := false // documents that fulfil the conditions have been found
+	all := false // all documents that match the conditions have been found
 	for _, b := range list {
 		for range x.mostRanked() {
 			s, ok, err := b.Next()
@@ -269,7 +268,7 @@ func (x *Execution) fuseBest(list []*best, parts []ranking, row func() bool) err
 	return x.giveOthers(seen, row)
 }
 
-// giveOthers gives out the documents that are not among the best by any score.
+// giveOthers returns the documents that are not among the best by any score.
 func (x *Execution) giveOthers(seen map[scored]bool, row func() bool) error {
 	for i, src := range x.sources {
 		docs, err := x.candidates(src, 0, true)
@@ -291,8 +290,8 @@ func (x *Execution) giveOthers(seen map[scored]bool, row func() bool) error {
 	return nil
 }
 
-// rankedOnly returns the documents of each source that can fulfil the conditions, where an index knows them
-// and they are few; nil: it does not, or they are many.
+// rankedOnly returns the documents of each source that can match the conditions. It returns nil if no index
+// lists them, or if they are many.
 func (x *Execution) rankedOnly() ([][]uint64, error) {
 	only := make([][]uint64, len(x.sources))
 	for i, src := range x.sources {
@@ -305,8 +304,8 @@ func (x *Execution) rankedOnly() ([][]uint64, error) {
 	return only, nil
 }
 
-// fewWanted returns the documents of a source that can fulfil the conditions, where an index reports that
-// they are few.
+// fewWanted returns the documents of a source that can match the conditions, if according to an index they
+// are few.
 func (x *Execution) fewWanted(src source.Source) (rids []uint64, few bool, err error) {
 	p := x.newProbes(src, plan.Beside(nil))
 	if len(p.ways) == 0 {

@@ -9,17 +9,17 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// Resume says where the rows of a query with ORDER BY begin. A client that merges goes on by it in ranges
-// that it has no cursor for, knowing only the last row of all that it has given out.
+// Resume is the position at which the rows of a query with ORDER BY begin. A client that merges ranges uses
+// it in ranges for which it has no cursor: it has only the last row that it has returned.
 type Resume struct {
-	Values []eval.OrderValue // what that row is ordered by, one value for each key of ORDER BY
-	// begin at the row of this document among the rows with these values; 0: at the first or behind the last
-	// of them
+	Values []eval.OrderValue // ORDER BY values of that row, one for each key
+	// begin at the row of this document among the rows with these values; 0: at the first of them or, with
+	// Exclude, behind the last
 	RID     uint64
 	Exclude bool // begin behind that document, or behind all rows with these values
 }
 
-// resumeAt begins the page where r says.
+// resumeAt moves the beginning of the page to r.
 func (x *Execution) resumeAt(r *Resume) error {
 	if x.Plan.Form != cursor.Sorting || x.Plan.Order.Distinct > 0 {
 		return fault.Plain("A resume filter needs a query with ORDER BY and without DISTINCT.")
@@ -32,8 +32,8 @@ func (x *Execution) resumeAt(r *Resume) error {
 	for i, v := range r.Values {
 		key = eval.AppendKey(order[i], key, v)
 	}
-	// A bookmark is a row that has been given out. Rids begin at 1 and never come near the end of their
-	// numbers.
+	// A bookmark is the last row that has been returned. Rids begin at 1 and never come near the largest
+	// uint64.
 	at := r.RID
 	first, last := uint64(0), uint64(math.MaxUint64-1)
 	before := func(rid uint64) uint64 { return rid - 1 }
@@ -53,7 +53,7 @@ func (x *Execution) resumeAt(r *Resume) error {
 	return nil
 }
 
-// Beginning is the cursor of the first page over sources that cover the spans, in a scope.
+// Beginning returns the cursor of the first page, for a scope and sources that cover the spans.
 func Beginning(p *plan.Plan, scope string, spans []cursor.Span) string {
 	first := cursor.Bookmark{Form: p.Form, At: cursor.Begin(spans), Source: -1, Offset: p.Top.Offset,
 		Limit: p.Top.Limit}

@@ -2,9 +2,9 @@ package exec
 
 import "github.com/mayflydb/mayfly/query/internal/eval"
 
-// A DISTINCT tells equal rows apart in one of three ways. Where equal rows are neighbours it remembers one.
-// Where rows come in the order of rids, page after page, it remembers all that pages have given out. Where
-// all rows are made first, it remembers them all.
+// DISTINCT detects equal rows in one of three ways. If equal rows are adjacent, only the last row is kept. If
+// rows come in the order of rids, page after page, all rows that pages have returned are kept. If all rows
+// are made first, they are all kept.
 
 func (x *Execution) runDistinctNeighbours(in int, row func() bool) bool {
 	return x.rowsOf(in, func() bool { return x.isGiven() || x.repeats(x.out) || row() })

@@ -17,7 +17,7 @@ func (x *Execution) runDocuments(row func() bool) bool {
 			}
 			x.resume = cursor.Mark{Rid: rid, Rows: rows}
 			if after = rid; rows > 0 && after > 0 {
-				after-- // its document has more rows
+				after-- // the document has more rows
 			}
 			if x.replay {
 				after = 0
@@ -34,8 +34,8 @@ func (x *Execution) runDocuments(row func() bool) bool {
 	return true
 }
 
-// readSource reads one source, behind a rid; every reports that all documents that are wanted will be read.
-// It is false where the page has ended. Where a scan has found little so far, an index is asked for the rest.
+// readSource reads one source behind a rid. every reports that all matching documents will be read. more is
+// false if the page has ended. If a scan has found few documents so far, the rest is read through an index.
 func (x *Execution) readSource(src source.Source, after uint64, every bool, row func() bool) (more bool,
 	err error) {
 	docs, err := x.candidates(src, after, every)
@@ -60,7 +60,7 @@ func (x *Execution) readSource(src source.Source, after uint64, every bool, row 
 			if err := docs.Close(); err != nil {
 				return false, err
 			}
-			docs = &valueScan{} // nothing, as long as there is no other
+			docs = &valueScan{} // empty until another iterator is opened
 			better, err := x.candidates(src, x.current.rid, true)
 			if err != nil {
 				return false, err
@@ -71,7 +71,7 @@ func (x *Execution) readSource(src source.Source, after uint64, every bool, row 
 	return !x.paused, docs.Err()
 }
 
-// endDocument is called behind the rows of a document. It is false where the page ends there.
+// endDocument is called after the rows of a document. It returns false if the page ends there.
 func (x *Execution) endDocument() bool {
 	positions := x.Plan.Form == cursor.Streaming || x.Plan.Form == cursor.Sorting
 	old := positions && x.isOld()
@@ -85,8 +85,8 @@ func (x *Execution) endDocument() bool {
 	return !late && err == nil
 }
 
-// skip notes that the current source has nothing between the document before and a rid. It is false where the
-// run has to end, or the page, if the next one can go on from there.
+// skip records that the current source has nothing between the previous document and a rid. It returns false
+// if the run has to end, or if the page has to end and the next one can resume there.
 func (x *Execution) skip(rid uint64) bool {
 	if x.Plan.Form != cursor.Streaming {
 		_, err := x.stop()

@@ -26,7 +26,7 @@ func (x *Execution) runGroup(n *plan.GroupNode, in int, row func() bool) bool {
 	return (done || x.rowsOf(in, g.Add)) && g.Each(row)
 }
 
-// groupsFromIndex feeds a grouper from indexes alone. It is false where that cannot be done.
+// groupsFromIndex feeds a grouper from indexes alone. done is false if that is not possible.
 func (x *Execution) groupsFromIndex(n *plan.GroupNode, g *eval.Grouper) (done bool, err error) {
 	if n.IndexOnly != nil {
 		if done, err = x.onlyFrom(g); done || err != nil {
@@ -65,21 +65,22 @@ func (x *Execution) groupPage(n *plan.GroupNode, in int, row func() bool) bool {
 		if skip < x.from.Rows && x.done.Rows < x.from.Rows &&
 			bytes.Equal(eval.CutKey([]byte(g.Current)), x.done.Key) {
 			skip++
-			x.done.Rows++ // an earlier page has given it out
+			x.done.Rows++ // an earlier page has returned it
 			return true
 		}
 		return x.passGroup(g, row)
 	})
 	if x.more = x.more || more && g.Bound != ""; x.more && x.from.Begun && x.done.Rows == x.from.Rows &&
 		bytes.Equal(x.done.Key, x.from.Key) {
-		// keys that begin alike for longer than a cursor tells them apart
+		// too many keys share a beginning longer than the key in a cursor
 		x.Run.Fail(&fault.MemoryError{Clause: "GROUP BY", Max: eval.MaxGroups})
 	}
 	return more
 }
 
-// eachInTurn calls row for the groups as they have turned up. It is false where one page does not have them
-// all: then nothing has been given out, and the groups come by their keys, by which pages go on.
+// eachInTurn calls row for the groups in the order in which they were found. It returns false if one page
+// cannot hold them all. Nothing has then been returned, and the groups come in the order of their keys, which
+// pages can resume in.
 func (x *Execution) eachInTurn(g *eval.Grouper, row func() bool) bool {
 	if g.Bound != "" || g.Runs != nil {
 		return false
@@ -97,7 +98,8 @@ func (x *Execution) eachInTurn(g *eval.Grouper, row func() bool) bool {
 	return true
 }
 
-// passGroup gives out a group and moves the position behind it: the rows-th whose key begins so.
+// passGroup returns a group and moves the position behind it. rows counts the groups whose keys have the same
+// beginning.
 func (x *Execution) passGroup(g *eval.Grouper, row func() bool) bool {
 	if !row() {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// rowsOf runs a node of the plan, and notes what it takes if somebody wants to know.
+// rowsOf runs a node of the plan and, if the run is traced, records the time it takes.
 func (x *Execution) rowsOf(i int, row func() bool) bool {
 	n := x.Plan.Nodes[i]
 	if x.page.Stats.nodes == nil || plan.OfDocuments(n) {
@@ -26,8 +26,8 @@ func (x *Execution) rowsOf(i int, row func() bool) bool {
 	return more
 }
 
-// runNode calls row with the frame at each row that the i-th node makes of the rows of the node behind it. It
-// is false where row has been, or where the run has failed.
+// runNode calls row with the frame at each row of the i-th node, whose input is the rows of the node behind
+// it. It returns false if row did, or if the run has failed.
 func (x *Execution) runNode(i int, row func() bool) bool {
 	in := i + 1
 	switch n := x.Plan.Nodes[i].(type) {
@@ -58,10 +58,10 @@ func (x *Execution) runNode(i int, row func() bool) bool {
 	case plan.OneRow:
 		return row()
 	}
-	return true // nothing
+	return true // no rows
 }
 
-// Elapsed is how long the request has taken; 0 where nobody measures.
+// elapsed returns how long the request has taken; 0 if that is not measured.
 func (x *Execution) elapsed() time.Duration {
 	if x.Run.Env.Elapsed == nil {
 		return 0

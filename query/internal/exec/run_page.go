@@ -16,7 +16,7 @@ func (x *Execution) runPage(in int) bool {
 	return x.rowsOf(in, func() bool { return x.isGiven() || x.put(x.out) })
 }
 
-// giveAll gives out rows that are all made first, behind those of earlier pages.
+// giveAll returns the rows of a blocking query behind those of earlier pages.
 func (x *Execution) giveAll(in int) bool {
 	skip := x.from.Rows
 	if x.spilled != nil && x.spilled.rows != nil {
@@ -30,13 +30,13 @@ func (x *Execution) giveAll(in int) bool {
 		}
 		return x.putBlock(x.out, skip)
 	})
-	if x.endRows(); x.more { // an error behind the page is for the next one
+	if x.endRows(); x.more { // an error behind the page is left to the next page
 		x.Run.Err = nil
 	}
 	return more
 }
 
-// giveGroup gives out the row of a group.
+// giveGroup returns the row of a group.
 func (x *Execution) giveGroup() bool {
 	switch {
 	case x.Run.Err != nil:
@@ -78,22 +78,22 @@ func (x *Execution) put(row []byte) bool {
 		}
 	}
 	if n+1 == x.Opts.MaxItems && !x.Opts.Certain && ReadsAll(x.Plan) {
-		x.more = true // even if nothing follows: nobody has looked
+		x.more = true // there may be nothing more: this is not checked
 		return false
 	}
 	return true
 }
 
-// reach moves the position to the front of the current row, the first of the next page, so that no page looks
-// again at what lies between. A document there that is changed until the next page counts as passed.
+// reach moves the position to just before the current row, the first row of the next page, so that no page
+// reads what lies between again. A document in between that changes before the next page counts as passed.
 func (x *Execution) reach() {
 	if x.Plan.Form == cursor.Streaming && x.past == nil && x.rowInDoc == 1 && x.current.rid > 0 {
 		x.done.Source, x.done.Rid, x.done.Rows = x.current.source, x.current.rid-1, 0
 	}
 }
 
-// ReadsAll reports whether the query gives out a row for each document and has no WHERE, like a read feed.
-// A condition that is always true counts: whether one is, no client can see.
+// ReadsAll reports whether the query returns a row for each document and has no WHERE, like a read feed. A
+// condition that is always true counts as no WHERE: clients cannot see the difference.
 func ReadsAll(p *plan.Plan) bool {
 	rs, top := p.Rows, p.Top
 	return p.Form == cursor.Streaming && !rs.Distinct && top.Offset == 0 && top.Limit < 0 &&
@@ -110,7 +110,7 @@ func (x *Execution) keep(row []byte) []byte {
 	return x.arena[n:len(x.arena):len(x.arena)]
 }
 
-// putBlock gives out a row, unless an earlier page has.
+// putBlock adds a row to the page unless an earlier page has returned it.
 func (x *Execution) putBlock(row []byte, skip int) bool {
 	if x.Run.Err != nil {
 		return false
@@ -136,12 +136,13 @@ func (x *Execution) putBlock(row []byte, skip int) bool {
 	return x.done.Limit != 0
 }
 
-// isFull reports whether a row is for the next page.
+// isFull reports whether a row has to go to the next page.
 func (x *Execution) isFull(row []byte) bool {
 	return len(x.page.Rows) > 0 && int(x.page.Stats.OutputBytes)+len(row) > x.Opts.MaxBytes
 }
 
-// beginRows begins to write the rows that follow a full page. It is false where nobody keeps them.
+// beginRows begins to write the rows that follow a full page. It returns false if there is no place to keep
+// them.
 func (x *Execution) beginRows() bool {
 	if x.spilled = x.newSpilled(); x.spilled == nil {
 		return false
@@ -150,11 +151,11 @@ func (x *Execution) beginRows() bool {
 	return true
 }
 
-// rowsHeld is how many bytes of rows wait to be written.
+// rowsHeld is the size in bytes of the buffer of rows to be written.
 const rowsHeld = 256 << 10
 
-// leaveRow writes a row for the pages to come. It is false where that takes too long or fails: they make
-// their rows again then.
+// leaveRow writes a row for later pages. It returns false if that takes too long or fails; later pages then
+// make their rows again.
 func (x *Execution) leaveRow(row []byte) bool {
 	var key [8]byte
 	binary.BigEndian.PutUint64(key[:], uint64(x.given))
@@ -166,7 +167,7 @@ func (x *Execution) leaveRow(row []byte) bool {
 	return true
 }
 
-// endRows ends a page of the blocking form, and hands over the rows that follow it.
+// endRows ends a page of the blocking form and stores the rows that follow it.
 func (x *Execution) endRows() {
 	if x.more {
 		x.done = x.after
@@ -185,7 +186,7 @@ func (x *Execution) endRows() {
 	}
 }
 
-// moreRows is a page of the rows that the page before has left.
+// moreRows makes a page of the rows that the previous page stored.
 func (x *Execution) moreRows(skip int) bool {
 	x.given = skip
 	rows := x.spilled.rows

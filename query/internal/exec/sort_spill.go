@@ -8,15 +8,15 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// sortAll sorts the documents of a source. The first page keeps those that it needs in memory. Whoever asks
-// for more gets all of them sorted, in files if they are many, and the pages that follow read on there.
+// sortAll sorts the documents of a source. The first page keeps only the documents that it needs, in memory.
+// A later page sorts all of them, in files if they are many, and the pages after it continue there.
 func (x *Execution) sortAll(src source.Source, at int) *batch {
 	b := x.newBatch(src, at, func() (source.Documents, error) { return x.candidates(src, 0, true) })
 	b.whole = true
 	return b
 }
 
-// leftOrder goes on with the documents that the page before has sorted; nil: it has not.
+// leftOrder continues with the documents that the previous page sorted; nil: there are none.
 func (x *Execution) leftOrder(src source.Source, source int) *batch {
 	if x.spilled == nil || len(x.spilled.sorted) <= source || x.spilled.sorted[source] == nil {
 		return nil
@@ -26,8 +26,8 @@ func (x *Execution) leftOrder(src source.Source, source int) *batch {
 	return b
 }
 
-// many reports whether the documents that are needed are better sorted at once: pages before have been here,
-// or more than can be held are needed, and this is not about the last few.
+// many reports whether all documents should be sorted at once: if the source has been read before, by this
+// page or an earlier one, and the query needs more documents than a page or a batch holds.
 func (b *batch) many() bool {
 	x := b.x
 	if !b.whole || x.Run.Env.Temp == nil || !b.begun && !x.from.Begun {
@@ -37,7 +37,7 @@ func (b *batch) many() bool {
 	return limit < 0 || limit > int64(x.Opts.MaxItems) || limit+x.done.Offset > maxRoom
 }
 
-// fillSpilled sorts all documents behind those that were given out.
+// fillSpilled sorts all documents behind those that were returned.
 func (b *batch) fillSpilled() (err error) {
 	x := b.x
 	budget := x.Run.LimitHeld() / 8
@@ -72,7 +72,7 @@ func (b *batch) fillSpilled() (err error) {
 	if err := docs.Err(); err != nil {
 		return err
 	}
-	if x.Plan.Form == cursor.Sorting && x.Opts.Memory != nil { // it may be kept for long
+	if x.Plan.Form == cursor.Sorting && x.Opts.Memory != nil { // the files may be kept for long
 		x.Run.Spilled(sorter.Flush(), "ORDER BY")
 	}
 	b.it, err = sorter.Sort()
@@ -81,12 +81,12 @@ func (b *batch) fillSpilled() (err error) {
 	}
 	x.Run.Hold(&b.held, -budget, "ORDER BY")
 	b.begun = true
-	x.sortedRows++ // what was sorted on this page is given out on it, as far as it goes
+	x.sortedRows++ // documents sorted on this page are returned on it, as far as they fit
 	return nil
 }
 
-// ridKey is a rid, as it stands behind a key whose bytes have the order of the rows. No key of ORDER BY is
-// the beginning of another.
+// ridKey returns a rid in the form in which it follows a key, so that bytes sort like rows. No key of ORDER
+// BY is a prefix of another.
 func (x *Execution) ridKey(rid uint64) uint64 {
 	if x.backwards() {
 		return ^rid
@@ -94,7 +94,7 @@ func (x *Execution) ridKey(rid uint64) uint64 {
 	return rid
 }
 
-// nextSpilled is next of documents that are in files.
+// nextSpilled is next for documents that are in files.
 func (b *batch) nextSpilled() (bool, error) {
 	if b.it == nil {
 		x := b.x
@@ -110,7 +110,7 @@ func (b *batch) nextSpilled() (bool, error) {
 		b.last = entry{key: append(b.last.key[:0:0], key[:n]...), source: b.source,
 			rid: b.x.ridKey(binary.BigEndian.Uint64(key[n:])), holds: true}
 		if !b.x.behind(&b.last) {
-			continue // it waited for this page, and was given out by the one before
+			continue // the previous page has returned it already
 		}
 		d, live, err := b.src.Fetch(b.last.rid)
 		if err != nil {
@@ -128,7 +128,7 @@ func (b *batch) nextSpilled() (bool, error) {
 	return false, b.x.Run.Err
 }
 
-// Close leaves what is in files to the next page.
+// close stores the files for the next page.
 func (b *batch) close() error {
 	if b.it == nil {
 		return nil

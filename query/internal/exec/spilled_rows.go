@@ -10,15 +10,15 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// spilledRows is what a page has made for the pages after it, in temporary files. It is good as long as the
-// sources have the same documents; else, and where it is lost, a page makes it again and passes over what was
-// given out, so that no answer depends on it.
+// spilledRows holds, in temporary files, what a page has made for later pages. It is valid as long as the
+// sources have the same documents. If it is invalid or lost, a page makes the rows again and skips those that
+// were returned, so no result depends on it.
 type spilledRows struct {
 	asked   uint64
 	version string
 
 	groups *eval.GroupRest // of GROUP BY, in the order of their keys
-	rows   *spill.Iterator // of the blocking form: finished ones
+	rows   *spill.Iterator // of the blocking form: finished rows
 	sorted []*spill.Iterator
 }
 
@@ -56,7 +56,7 @@ func (l *spilledRows) close() {
 	}
 }
 
-// takeSpilled takes what the page before has left into x.left, if it is good.
+// takeSpilled moves the rows that the previous page stored into x.left, if they are valid.
 func (x *Execution) takeSpilled() {
 	if x.Opts.Cursor == "" || x.Opts.Memory == nil || x.Run.Env.Temp == nil {
 		return
@@ -80,8 +80,8 @@ func (x *Execution) takeSpilled() {
 	x.spilled = l
 }
 
-// newSpilled begins what this page leaves; nil: there is nobody who keeps it, or nobody who can say how long
-// it is good.
+// newSpilled begins the rows that this page stores. It returns nil if there is no place to keep them, or if
+// their validity cannot be checked.
 func (x *Execution) newSpilled() *spilledRows {
 	if x.Opts.Memory == nil || x.Run.Env.Temp == nil {
 		return nil
@@ -93,7 +93,7 @@ func (x *Execution) newSpilled() *spilledRows {
 	return &spilledRows{asked: x.Plan.Asked, version: version}
 }
 
-// version stands for all documents that the query may be about.
+// version returns a string that identifies the state of all documents that the query may read.
 func (x *Execution) version() (string, bool) {
 	all := binary.BigEndian.AppendUint64(nil, cursor.SpansHash(x.spans))
 	for _, src := range x.sources {
@@ -113,8 +113,8 @@ func (x *Execution) version() (string, bool) {
 	return string(all), true
 }
 
-// eachGroup is each, and keeps the groups that fn was false for, with all after them, for the next page, if
-// they are all that there are.
+// eachGroup is each, but stores for the next page the group for which fn returned false and all groups after
+// it, if g holds all the groups.
 func (x *Execution) eachGroup(g *eval.Grouper, fn func() bool) (more bool) {
 	var rest *eval.GroupRest
 	if g.Runs != nil {
@@ -141,7 +141,7 @@ func (x *Execution) eachGroup(g *eval.Grouper, fn func() bool) (more bool) {
 	return more
 }
 
-// showGroups calls fn for groups in files, until it is false; that group is the next one then.
+// showGroups calls fn for groups in files until fn returns false. The next page then begins with that group.
 func (x *Execution) showGroups(g *eval.Grouper, rest *eval.GroupRest, fn func() bool) bool {
 	one := rest.One
 	if one == nil {
@@ -155,7 +155,7 @@ func (x *Execution) showGroups(g *eval.Grouper, rest *eval.GroupRest, fn func() 
 	return x.Run.Err == nil
 }
 
-// writeGroups writes the groups that g has in memory. Where that fails the next page makes them again.
+// writeGroups writes the groups that g has in memory. If that fails, the next page makes them again.
 func (x *Execution) writeGroups(g *eval.Grouper) *eval.GroupRest {
 	sorter := x.Run.Env.Temp.NewSorter(0, x.Run.Spend)
 	defer sorter.Close()
@@ -169,7 +169,7 @@ func (x *Execution) writeGroups(g *eval.Grouper) *eval.GroupRest {
 	return &eval.GroupRest{It: it}
 }
 
-// moreGroups calls row for the groups that the page before has left.
+// moreGroups calls row for the groups that the previous page stored.
 func (x *Execution) moreGroups(g *eval.Grouper, row func() bool) bool {
 	more := x.showGroups(g, x.spilled.groups, row)
 	if more || !x.more {

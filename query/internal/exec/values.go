@@ -10,10 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// Value is a JSON object of a short list that is queried without lying in a container. Its text is the whole
-// of it: system properties are those that the text has.
+// Value is a JSON object of a short list that is queried without being stored in a container. Its text is
+// complete: it has only those system properties that are in the text.
 type Value struct {
-	// above 0, rises from one value of the list to the next, and stays the same when others come and go
+	// greater than 0; ascends along the list and stays the same when other values are added or removed
 	Position uint64
 	Text     []byte
 }
@@ -36,7 +36,7 @@ func RunValues(ctx context.Context, p *plan.Plan, list []Value, env eval.Env, o 
 	return page, nil
 }
 
-// Values is a Source without an index over a list. The rid of a value is its position.
+// values is a Source over a list, without an index. The rid of a value is its position.
 type values struct{ list []Value }
 
 func (s *values) find(position uint64) (int, bool) {
@@ -78,7 +78,7 @@ func (s *values) Terms(_, _ []byte, _ bool) source.Terms { return noTerms{} }
 // Partition implements Source.
 func (s *values) Partition() (source.Postings, bool) { return nil, false }
 
-// noTerms are the terms of an index that does not exist.
+// noTerms is the Terms of an index that does not exist.
 type noTerms struct{}
 
 func (noTerms) Next() bool    { return false }
@@ -111,7 +111,7 @@ func (s *valueScan) Err() error { return nil }
 // Close implements Documents.
 func (s *valueScan) Close() error { return nil }
 
-// Value is a Value as a Document.
+// value is a Value as a Document.
 type value struct{ *Value }
 
 // Complete implements source.Complete.
@@ -123,5 +123,5 @@ func (v *value) RID() uint64 { return v.Position }
 // Body implements Document.
 func (v *value) Body() []byte { return v.Text }
 
-// System implements Document: what is to be added to the text.
+// System implements Document: nothing is added to the text.
 func (v *value) System() jsondoc.System { return jsondoc.System{} }

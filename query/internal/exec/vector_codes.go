@@ -10,40 +10,40 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// Where the index has codes of its vectors (see index.Quantizer), a search goes through these. They tell
-// which distance a vector has at the least. Vectors are looked up in this order until the nearest of them is
-// nearer than any of the others can be: so as many are ranked again by their distance as the codes leave in
-// doubt, a hundred of 100,000 if they are random, and no number is set beforehand. Where the codes leave much
-// in doubt, as they do among vectors that are all alike, all vectors are read.
+// If the index has codes of its vectors (see index.Quantizer), a search reads the codes first. A code gives a
+// lower bound of the distance of a vector. Vectors are looked up in the order of these bounds until the
+// nearest vector found is nearer than the bound of every other. So the number of vectors that are looked up
+// is not set in advance: it depends on how many the codes leave in doubt, about a hundred of 100,000 random
+// vectors. If the codes leave many in doubt, as among vectors that are all alike, all vectors are read.
 
 const (
-	// keptCodes is how many of the vectors that may be the nearest are kept in mind, at first; for those
-	// behind them the codes are gone through again, and more are kept.
+	// keptCodes is how many candidates are kept at first. If more are needed, the codes are read again and
+	// moreCodes times as many are kept.
 	keptCodes, moreCodes = 2048, 8
-	// up to so many vectors, and so large a part of all, are looked up one by one
+	// of n vectors, up to fewDoubts + n/doubtShare are looked up one by one
 	fewDoubts, doubtShare = 64, 16
-	// lostSquare is more than what the length of a vector, which codes have in 32 bits, loses of its square,
-	// as a share.
+	// lostSquare is an upper bound of the relative error of a vector's squared length: codes store the length
+	// in 32 bits.
 	lostSquare = 1e-6
 )
 
-// candidates are the vectors that may come next, by their codes.
+// candidates are the vectors that may come next, according to their codes.
 type candidates struct {
-	heap.Of[Estimate]          // distances are not less than these
-	room              int      // how many it has
-	behind            Estimate // all that are not less have been left out
-	cut               bool     // there are such
+	heap.Of[Estimate]          // lower bounds of the distances
+	room              int      // capacity
+	behind            Estimate // candidates not less than this have been dropped
+	cut               bool     // some candidates have been dropped
 	begun             bool
 	doubts            int      // how many vectors are looked up before all are read
-	looked            []uint64 // those that were
+	looked            []uint64 // rids of the vectors that were looked up
 }
 
-// before puts estimates in an order in which no two are equal.
+// before is a strict total order of estimates.
 func (e Estimate) before(o Estimate) bool {
 	return e.distance < o.distance || e.distance == o.distance && e.rid < o.rid
 }
 
-// walkCodes goes through all codes and keeps those of the vectors that may come next.
+// walkCodes reads all codes and keeps those of the vectors that may come next.
 func (d *distances) walkCodes() (usable bool, err error) {
 	r := &d.candidates
 	from, again := r.behind, r.begun
@@ -69,7 +69,7 @@ func (d *distances) walkCodes() (usable bool, err error) {
 	return usable && err == nil, err
 }
 
-// halve leaves the worse half out.
+// halve drops the worse half of the candidates.
 func (r *candidates) halve() {
 	slices.SortFunc(r.List, func(a, b Estimate) int {
 		if a.before(b) {
@@ -81,7 +81,8 @@ func (r *candidates) halve() {
 	r.List = r.List[:r.room]
 }
 
-// leastDistance returns the distance that a vector has at the least, by its code; false: it is none.
+// leastDistance returns the lower bound of a vector's distance according to its code. ok is false if the code
+// is invalid.
 func leastDistance(v *plan.Vectors, code []byte) (distance float64, ok bool) {
 	product, bound, norm, ok := v.Codes.Estimate(code)
 	switch most := product + bound; {
@@ -99,7 +100,7 @@ func leastDistance(v *plan.Vectors, code []byte) (distance float64, ok bool) {
 	}
 }
 
-// settle looks vectors up until the nearest of them cannot be behind one that has not been looked up.
+// settle looks vectors up until no vector that has not been looked up can be nearer than the nearest one.
 func (d *distances) settle() error {
 	r := &d.candidates
 	for r.begun {

@@ -14,36 +14,37 @@ import (
 
 // Searching vectors.
 //
-// The index has the vectors, as the floats of 32 bits that their elements count as, without the documents
-// around them. So distances come from the index, and they are those of the documents to the last bit; only
-// documents that come next are read. Where the conditions leave few documents, the vectors of those alone are
+// The index holds the vectors as 32-bit floats, the precision in which distances are calculated, without the
+// documents around them. So distances come from the index and equal those of the documents to the last bit.
+// Only documents that come next are read. If few documents can match the conditions, only their vectors are
 // looked up.
 
-// Estimate is a document and its distance, such that small is good.
+// Estimate is a document and its distance; smaller is better.
 type Estimate struct {
 	distance float64
 	rid      uint64
 }
 
-// estimateSize is how many bytes an estimate takes.
+// estimateSize is the size of an estimate in bytes.
 const estimateSize = 16
 
-// distances iterates over the vectors of a source by their distance from a query's, those with a distance
-// alone. They may be of documents that are dead or outside the scope.
+// distances iterates over the vectors of a source in the order of their distance from a query's vector. It
+// leaves out vectors without a distance. The vectors may belong to documents that are dead or outside the
+// scope.
 type distances struct {
 	x          *Execution
 	src        source.Source
 	v          *plan.Vectors
-	only       *members // whose vectors are wanted; nil: all
+	only       *members // the documents to search; nil: all
 	without    []uint64 // the members that have no distance
 	exact      heap.Of[Estimate]
-	candidates candidates // that have to be looked up
+	candidates candidates // to be looked up
 	vector     []float32  // scratch
 }
 
-// OpenDistances calculates the distances of a source; only names the documents that are wanted, nil: all.
-// latest reports that of equal ones the latest document comes first. It is nil where the index's vectors are
-// not as long as the query's, or too many.
+// OpenDistances calculates the distances of a source. only lists the documents to search; nil: all. If latest
+// is set, the latest of equally distant documents comes first. The result is nil if the index has vectors of
+// another length than the query's, or too many.
 func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *members, latest bool) (*distances,
 	error) {
 	d := &distances{x: x, src: src, v: v, only: only}
@@ -71,7 +72,7 @@ func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *memb
 	return d, nil
 }
 
-// Walk reads all vectors.
+// walk reads all vectors.
 func (d *distances) walk() (usable bool, err error) {
 	var met []uint64
 	usable, err = d.each(d.v.Key, func(rid uint64, value []byte) (bool, error) {
@@ -93,7 +94,7 @@ func (d *distances) walk() (usable bool, err error) {
 	return usable, err
 }
 
-// Each calls fn with all entries of a key, as long as it is true.
+// each calls fn with all entries of a key until fn returns false.
 func (d *distances) each(key []byte, fn func(rid uint64, value []byte) (bool, error)) (usable bool,
 	err error) {
 	terms := d.src.Terms(key, append(bytes.Clone(key), 0xFF), false)
@@ -110,7 +111,7 @@ func (d *distances) each(key []byte, fn func(rid uint64, value []byte) (bool, er
 	return true, nil
 }
 
-// lookUp reads the vectors of the documents that are wanted.
+// lookUp reads the vectors of the documents to search.
 func (d *distances) lookUp() (usable bool, err error) {
 	for _, rid := range d.only.rids {
 		value, ok, err := d.src.(source.Values).Value(d.v.Key, rid)
@@ -150,7 +151,7 @@ func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
 	return d.x.Run.Err == nil, d.x.Run.Err
 }
 
-// Next returns the next one.
+// Next returns the next estimate.
 func (d *distances) Next() (e Estimate, ok bool, err error) {
 	if err := d.x.pass(lang.EntryWork); err != nil {
 		return e, false, err

@@ -9,12 +9,12 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// The codes of semantic errors, as Cosmos DB has them. The codes of syntax errors are in package syntax.
+// The codes of semantic errors in Cosmos DB. The codes of syntax errors are in package syntax.
 const (
 	CodeUnresolved       = "SC2001" // an identifier that no FROM clause binds
 	CodeUnknownFunction  = "SC2005"
-	CodeSameAlias        = "SC2021" // two sources of one name
-	CodeSameName         = "SC2022" // two properties of one name in an object or a select list
+	CodeSameAlias        = "SC2021" // two sources with the same name
+	CodeSameName         = "SC2022" // two properties with the same name in an object or a select list
 	CodeStarWithoutFrom  = "SC1021"
 	CodeStarWithGroupBy  = "SC2041"
 	CodeStarWithJoin     = "SC2042"
@@ -27,12 +27,12 @@ const (
 	CodeOffset           = "SC2062"
 	CodeNestedAggregate  = "SC2101"
 	CodeNotGrouped       = "SC2102"
-	CodeOrderNotGrouped  = "SC2103" // ORDER BY of something that is no key of GROUP BY
+	CodeOrderNotGrouped  = "SC2103" // an ORDER BY expression that is not a GROUP BY key
 	CodeAggregateInWhere = "SC2104"
-	// A key of GROUP BY without a property in it, and one with an aggregate or a subquery in it.
+	// A GROUP BY key without a property in it, and one with an aggregate or a subquery in it.
 	CodeKeyWithoutProperty = "SC2110"
 	CodeKeyOfMany          = "SC2111"
-	CodeManyRows           = "SC2201" // a scalar subquery that can have several
+	CodeManyRows           = "SC2201" // a scalar subquery that can have several rows
 	CodeSubqueryOrderBy    = "SC2202"
 	CodeSubqueryTop        = "SC2203"
 	CodeSubqueryLimit      = "SC2204"
@@ -55,13 +55,13 @@ const (
 	CodeFewScores          = "SC2233"
 	CodeScoreOutsideRank   = "SC2240"
 	CodeScoreWithoutRank   = "SC2244"
-	CodeScoreTerms         = "SC2241" // a term of FullTextScore that is no constant
-	CodeMemberIndex        = "SC2990" // an index that is not written out: c.list[c.i]
+	CodeScoreTerms         = "SC2241" // a term of FullTextScore that is not constant
+	CodeMemberIndex        = "SC2990" // an index that is not a literal: c.list[c.i]
 	CodeTooManyUDFs        = "SC3005"
-	NumberUnsupportedSort  = 2206 // ORDER BY over something that is no path of the document
+	NumberUnsupportedSort  = 2206 // ORDER BY over an expression that is not a path of the document
 )
 
-// Style is one of the two shapes in which Cosmos DB reports what is wrong with a query.
+// Style is one of the two formats in which Cosmos DB reports query errors.
 type Style uint8
 
 // The styles.
@@ -71,17 +71,17 @@ const (
 	Unplaced       // {"Errors":["..."]}
 )
 
-// Error reports why a query cannot be answered: it was refused before any document was read, or, where Code
-// and Start are empty, while it ran. In Cosmos DB such an answer has the status 400.
+// Error reports that a query cannot be answered. It was refused before any document was read or, if Code is
+// empty and Start is 0, failed during the run. In Cosmos DB the response has the status 400.
 type Error struct {
-	Code       string // SC...; empty where there is none
-	Number     int    // the code where it is a number; 0 where there is none
-	Message    string // in the words of Cosmos DB where they are known
-	Start, End int    // the place, in characters (Unicode code points) of the text from 0, End exclusive
-	Line, Col  int    // of Start, from 1; Col is in characters. 0 where the error has no place
+	Code       string // SC...; empty if there is none
+	Number     int    // the code if it is a number; else 0
+	Message    string // in the words of Cosmos DB if they are known
+	Start, End int    // position in characters (Unicode code points) of the text from 0, End exclusive
+	Line, Col  int    // of Start, from 1; Col is in characters. 0 if the error has no position
 	Style      Style
 	More       []*Error // further errors of the same query, in the order of the text; they have no More
-	Err        error    // what caused it, may be nil
+	Err        error    // the cause, may be nil
 }
 
 func (e *Error) Error() string {
@@ -91,7 +91,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (line %d, column %d)", e.Message, e.Line, e.Col)
 }
 
-// Unwrap returns what caused the error.
+// Unwrap returns the cause of the error.
 func (e *Error) Unwrap() error { return e.Err }
 
 type location struct {
@@ -106,7 +106,7 @@ type diagnostic struct {
 	Message  string    `json:"message"`
 }
 
-// JSON renders the error as Cosmos DB embeds it in the message of an answer.
+// JSON renders the error as Cosmos DB embeds it in the message of a response.
 func (e *Error) JSON() string {
 	all := append([]*Error{e}, e.More...)
 	var body any
@@ -126,7 +126,7 @@ func (e *Error) JSON() string {
 		}{list}
 	}
 	text, err := jsondoc.Marshal(body)
-	if err != nil { // nothing in it can fail to encode
+	if err != nil { // cannot happen: all fields can be encoded
 		return ""
 	}
 	return string(text)
@@ -146,20 +146,20 @@ func (e *Error) diagnostic() diagnostic {
 	return d
 }
 
-// CursorError reports a cursor that cannot be read, or that another query or scope gave out.
+// CursorError reports a cursor that cannot be read, or that belongs to another query or scope.
 type CursorError struct {
 	Reason string
 }
 
 func (e *CursorError) Error() string { return "Invalid Continuation Token: " + e.Reason }
 
-// MemoryError reports a query whose intermediate results are too large to be held: DISTINCT, GROUP BY and
-// lists keep what they have seen.
+// MemoryError reports a query whose intermediate results need too much memory: the rows of DISTINCT, GROUP BY
+// and lists.
 type MemoryError struct {
-	Clause string // what needed the memory
+	Clause string // the clause that needed the memory
 	Max    int    // bytes allowed
-	Err    error  // why it could not go on in temporary files, a *spill.Error; nil: it did not try
-	NoTemp bool   // temporary files would have taken the rest, but Env has none
+	Err    error  // the error of the temporary files, a *spill.Error; nil: none were tried
+	NoTemp bool   // temporary files would have held the rest, but Env has none
 }
 
 func (e *MemoryError) Error() string {
@@ -174,13 +174,13 @@ func (e *MemoryError) Error() string {
 	return text + "."
 }
 
-// Unwrap returns what kept the query from going on in temporary files.
+// Unwrap returns the error of the temporary files.
 func (e *MemoryError) Unwrap() error { return e.Err }
 
-// BusyError reports a query for whose intermediate results there is no memory now, since other requests have
-// it. It may be asked again.
+// BusyError reports a query whose intermediate results found no free memory, since other requests use it. The
+// query may be retried.
 type BusyError struct {
-	Clause string // what needed the memory
+	Clause string // the clause that needed the memory
 }
 
 func (e *BusyError) Error() string {
@@ -188,10 +188,10 @@ func (e *BusyError) Error() string {
 		" and the like. Please retry after some time."
 }
 
-// Plain returns an error of the style without places.
+// Plain returns an error of the style without positions.
 func Plain(message string) *Error { return &Error{Message: message, Style: Unplaced} }
 
-// SyntaxError brings what package syntax says of a text into this package's form.
+// SyntaxError converts an error of package syntax to an *Error.
 func SyntaxError(err error) error {
 	var wrong *syntax.Error
 	if errors.As(err, &wrong) {
@@ -202,7 +202,7 @@ func SyntaxError(err error) error {
 	return &Error{Message: err.Error(), Style: Unplaced, Err: err}
 }
 
-// Place fills in the line and the column of an error from its Start.
+// Place sets the line and the column of an error from its Start.
 func (e *Error) Place(text string) {
 	e.Line, e.Col = 1, 1
 	at := 0
@@ -217,10 +217,10 @@ func (e *Error) Place(text string) {
 	}
 }
 
-// TimeError reports a query that took too long: it is given up wherever it is, inside a row or a function as
-// well.
+// TimeError reports a query that exceeded its time limit. The run is ended at any point, also inside a row or
+// a function.
 type TimeError struct {
-	Limit time.Duration // what it may take
+	Limit time.Duration // the time limit
 }
 
 func (e *TimeError) Error() string {

@@ -12,33 +12,34 @@ import (
 
 // The gateway's query plan.
 //
-// A client that merges asks for a plan (Cosmos DB calls it PartitionedQueryExecutionInfo), sends the query
-// that the plan holds to each partition range, and makes the result of what comes back: it merges rows by the
-// values that ORDER BY goes by, adds up aggregates, joins groups, drops duplicates, and counts OFFSET, LIMIT
-// and TOP, in this order. So the rewritten query shows those values beside the rows:
+// A client that merges asks for a plan, which Cosmos DB calls PartitionedQueryExecutionInfo. It sends the
+// query in the plan to each partition range and merges the results: it merges rows by their ORDER BY values,
+// combines aggregates, joins groups, drops duplicates, and applies OFFSET, LIMIT and TOP, in this order. So
+// the rewritten query returns these values beside the rows:
 //
-//	ORDER BY c.a      {"_rid", "orderByItems": [{"item": c.a}], "payload": row}
-//	SUM(c.a)          [{"item": SUM(c.a)}]  or, as one of several columns, {"payload": {"column": {"item": SUM(c.a)}}}
-//	AVG(c.a)          the same with {"sum", "count"}, and MIN and MAX with an item2 that counts, for ranges that have no value
-//	GROUP BY c.g      {"groupByItems": [{"item": c.g}], "payload": row}, which is the payload of ORDER BY where that comes with it
-//	ORDER BY RANK     a query for the statistics of all texts, and one for each score, ordered by it
+//	ORDER BY c.a    {"_rid", "orderByItems": [{"item": c.a}], "payload": row}
+//	SUM(c.a)        [{"item": SUM(c.a)}]
+//	                or, as one of several columns, {"payload": {"column": {"item": SUM(c.a)}}}
+//	AVG(c.a)        the same with {"sum", "count"}
+//	MIN, MAX        the same with an item2 that counts, for ranges that have no value
+//	GROUP BY c.g    {"groupByItems": [{"item": c.g}], "payload": row}
+//	                which is the payload of ORDER BY if there is one
+//	ORDER BY RANK   a query for the statistics of all texts, and one for each score, ordered by it
 //
-// The query is bound and planned as any other, so what a plan is refused for is what the query is refused
-// for,
-// and then a copy of its tree is rewritten and printed. What cannot be merged in this way is refused,
-// unless the query reads one
-// partition key: then it is sent as it is. A subquery in FROM that groups or drops duplicates does so within
-// each range, as in Cosmos DB.
+// The query is bound and planned like any other, so a plan is refused for the same errors as the query. Then
+// a copy of its tree is rewritten and printed. A query that cannot be merged in this way is refused, unless
+// it reads one partition key: it is then sent unchanged. A subquery in FROM that groups or drops duplicates
+// does so within each range, as in Cosmos DB.
 
-// GatewayOptions say what a plan is for.
+// GatewayOptions describes the client of a plan.
 type GatewayOptions struct {
-	// Features are the ones that the client can merge, by the names that Cosmos DB has for them. Nil: all.
+	// Features lists the features that the client can merge, by Cosmos DB's names. Nil: all.
 	Features []string
-	// OnePartition reports whether a full partition key was given beside the query.
+	// OnePartition reports whether the request has a full partition key.
 	OnePartition bool
-	// Continued reports whether the client is going to ask for more than one page. Then a query whose
-	// conditions name one partition key is answered by its range as it stands; else the client does its part
-	// of it, but for OFFSET and LIMIT.
+	// Continued reports whether the client will ask for more than one page. A query whose conditions name one
+	// partition key is then answered entirely by its range. If Continued is not set, the client merges such a
+	// query as well, except for OFFSET and LIMIT.
 	Continued bool
 }
 
@@ -50,14 +51,14 @@ type KeyRange struct {
 	MaxInclusive bool   `json:"isMaxInclusive"`
 }
 
-// GatewayPlan tells a client how to run a query over several partition ranges.
+// GatewayPlan describes to a client how to run a query over several partition ranges.
 type GatewayPlan struct {
 	Info   *queryInfo
 	Hybrid *hybridInfo
 	pins   plan.Pins
 }
 
-// queryInfo is how one query is merged. Clients read the length of its arrays, so none may be null.
+// queryInfo describes how one query is merged. Clients read the length of its arrays, so none may be null.
 type queryInfo struct {
 	DistinctType                string             `json:"distinctType"`
 	Top                         *int64             `json:"top"`
@@ -69,13 +70,13 @@ type queryInfo struct {
 	GroupByAliases              []string           `json:"groupByAliases"`
 	Aggregates                  []string           `json:"aggregates"`
 	GroupByAliasToAggregateType map[string]*string `json:"groupByAliasToAggregateType"`
-	RewrittenQuery              string             `json:"rewrittenQuery"` // empty: the query as it is
+	RewrittenQuery              string             `json:"rewrittenQuery"` // empty: the query unchanged
 	HasSelectValue              bool               `json:"hasSelectValue"`
 	DCountInfo                  *dcountInfo        `json:"dCountInfo"`
 	HasNonStreamingOrderBy      bool               `json:"hasNonStreamingOrderBy"`
 }
 
-// dcountInfo tells the client to count the distinct rows; the alias is empty where the count is the row.
+// dcountInfo makes the client count the distinct rows; the alias is empty if the count is the whole row.
 type dcountInfo struct {
 	Alias string `json:"dCountAlias"`
 }
@@ -89,9 +90,9 @@ func newQueryInfo() *queryInfo {
 	}
 }
 
-// Prepare makes the plan of a query. What is wrong with the query is found as by plan.Prepare, except that no
-// index is missed: the range that lacks it reports that. The error is a *fault.Error or, where the client
-// lacks a feature, an *UnsupportedError.
+// Prepare makes the plan of a query. It reports the same errors as plan.Prepare, except for a missing index,
+// which the partition range reports. The error is a *fault.Error or, if the client lacks a feature, an
+// *UnsupportedError.
 func Prepare(text string, params []bind.Parameter, info bind.Info, o GatewayOptions) (*GatewayPlan, error) {
 	info.Index, info.Lenient = nil, true
 	b, err := bind.Text(text, params, &info, plan.FoldConstants)
@@ -105,9 +106,8 @@ func Prepare(text string, params []bind.Parameter, info bind.Info, o GatewayOpti
 	return Of(p, o)
 }
 
-// Of makes the plan of a query that is planned for one container already. The plan is not changed. The error
-// is a *fault.Error where clients cannot merge the rows, or, where the client lacks a feature, an
-// *UnsupportedError.
+// Of makes the gateway plan of a planned query. It does not change p. The error is a *fault.Error if clients
+// cannot merge the rows, or an *UnsupportedError if the client lacks a feature.
 func Of(p *plan.Plan, o GatewayOptions) (*GatewayPlan, error) {
 	b := p.Written()
 	q := b.Q
@@ -118,8 +118,8 @@ func Of(p *plan.Plan, o GatewayOptions) (*GatewayPlan, error) {
 	pinned := levels > 0 && len(keys) == 1 && len(keys[0]) == levels
 	g.one = o.OnePartition || pinned
 	g.info.HasSelectValue = q.Select.Value != nil
-	// Where a query reads one partition key, by its own conditions, or no item at all, one range answers it
-	// as it stands. Cosmos DB does so for one partition key only where the client expects a continuation.
+	// If a query reads one partition key, by its own conditions, or no item at all, one range answers it
+	// unchanged. For one partition key Cosmos DB does so only if the client expects a continuation.
 	none := p.Pins.Known && len(keys) == 0
 	bare := (pinned && o.Continued || none) && (!q.Select.Distinct || q.From == nil) && len(g.top.Rank) == 0
 	if bare && bind.ListsAggregates(g.top) {
@@ -144,12 +144,12 @@ func Of(p *plan.Plan, o GatewayOptions) (*GatewayPlan, error) {
 	return g.plan, nil
 }
 
-// PinnedKeys is what Plan.PinnedKeys is of the query.
+// PinnedKeys returns the PinnedKeys of the query's Plan.
 func (g *GatewayPlan) PinnedKeys() (keys [][]jsondoc.Value, ok bool) {
 	return g.pins.Keys, g.pins.Known
 }
 
-// JSON renders the plan for a client, with the ranges that PinnedKeys stand for.
+// JSON renders the plan for a client, with the ranges of the PinnedKeys.
 func (g *GatewayPlan) JSON(ranges []KeyRange) ([]byte, error) {
 	return jsondoc.Marshal(struct {
 		Version int         `json:"partitionedQueryExecutionInfoVersion"`
@@ -159,11 +159,11 @@ func (g *GatewayPlan) JSON(ranges []KeyRange) ([]byte, error) {
 	}{2, g.Info, ranges, g.Hybrid})
 }
 
-// The features of a query that the client must be able to merge, as Cosmos DB names them.
+// The features that a client needs in order to merge a query, by Cosmos DB's names.
 const (
-	featureAggregate          = "Aggregate"          // SELECT VALUE with one aggregate, whichever it is
+	featureAggregate          = "Aggregate"          // SELECT VALUE with one aggregate of any kind
 	featureNonValue           = "NonValueAggregate"  // aggregates in a select list
-	featureMultipleAggregates = "MultipleAggregates" // several of them
+	featureMultipleAggregates = "MultipleAggregates" // several aggregates
 	featureListAndSet         = "ListAndSetAggregate"
 	featureCountIf            = "CountIf"
 	featureDistinct           = "Distinct"
@@ -179,8 +179,7 @@ const (
 	featureSkipOrderBy        = "HybridSearchSkipOrderByRewrite" // never needed: see rankPlan
 )
 
-// featureOrder is the order in which Cosmos DB tells of features that are missing: that of its numbers for
-// them.
+// featureOrder is the order in which Cosmos DB lists missing features: that of its numbers for them.
 var featureOrder = []string{
 	featureAggregate, featureDistinct, featureGroupBy, featureMultipleAggregates, featureMultipleOrderBy,
 	featureOffsetLimit, featureOrderBy,
@@ -188,13 +187,13 @@ var featureOrder = []string{
 	featureHybrid, featureWeighted,
 }
 
-// UnsupportedError reports that a client cannot merge what a query makes of several partition ranges. In
-// Cosmos DB such an answer has the status 400 and the substatus 1004.
+// UnsupportedError reports that a client cannot merge the results of a query over several partition ranges.
+// In Cosmos DB the response has the status 400 and the substatus 1004.
 type UnsupportedError struct {
 	Features []string // by Cosmos DB's names, in the order of its numbers; at least one
 }
 
-// Error is in the words of Cosmos DB.
+// Error returns the message in the words of Cosmos DB.
 func (e *UnsupportedError) Error() string {
 	var b strings.Builder
 	b.WriteString("Query contains 1 or more unsupported features. Upgrade your SDK to a version that does support the requested features:")
@@ -204,20 +203,20 @@ func (e *UnsupportedError) Error() string {
 	return b.String()
 }
 
-// rewriter is a query on its way to a plan. It changes neither the tree nor the tables of the query, which
-// belong to its plan.
+// rewriter holds a query while its plan is made. It changes neither the tree nor the tables of the query,
+// which belong to its Plan.
 type rewriter struct {
 	*bind.Binder
-	q    *syntax.Query // as it was written, but that its first source is the item: see enterItem
-	top  *bind.Block   // as it was written: nothing has been folded
-	of   *bind.Block   // which names are bound to
+	q    *syntax.Query // as it was written, except that its first source is the item: see enterItem
+	top  *bind.Block   // as it was written: not folded
+	of   *bind.Block   // the block that names are bound to
 	one  bool          // the query reads one partition key
 	info *queryInfo
 	plan *GatewayPlan
-	part func(syntax.Expr) syntax.Expr // what enterItem puts in the place of names; nil: nothing
+	part func(syntax.Expr) syntax.Expr // the replacement of names by enterItem; nil: none
 
 	features []string // of the client; nil: all
-	needs    []string // of them
+	needs    []string // the features that the query needs
 }
 
 func (g *rewriter) need(features ...string) {
@@ -228,7 +227,7 @@ func (g *rewriter) need(features ...string) {
 	}
 }
 
-// supported refuses a query that needs what the client cannot do.
+// supported refuses a query that needs features that the client lacks.
 func (g *rewriter) supported() error {
 	if g.features == nil {
 		return nil
@@ -245,7 +244,7 @@ func (g *rewriter) supported() error {
 	return &UnsupportedError{missing}
 }
 
-// listed reports whether the client has named a feature.
+// listed reports whether the client supports a feature.
 func (g *rewriter) listed(feature string) bool {
 	return slices.ContainsFunc(g.features, func(f string) bool { return strings.EqualFold(f, feature) })
 }
@@ -268,5 +267,5 @@ func (g *rewriter) rewrite() error {
 	return nil
 }
 
-// rewritten sets the query that ranges are asked.
+// rewritten sets the query that is sent to ranges.
 func (g *rewriter) rewritten(q *syntax.Query) { g.info.RewrittenQuery = syntax.Print(q) }

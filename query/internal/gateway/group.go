@@ -8,11 +8,11 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// refusedComposition is what a query is refused for whose aggregates a client cannot merge.
+// refusedComposition is the error message for a query whose aggregates a client cannot merge.
 const refusedComposition = "Compositions of aggregates and other expressions are not allowed."
 
-// groupPlan is for aggregates and GROUP BY: each range reports parts of the result, and all of them, since
-// the client cannot tell which of them make a row of the result before it has merged them.
+// groupPlan makes the plan for aggregates and GROUP BY. Each range returns partial results of all groups,
+// since the client cannot tell which of them make a row before it has merged them.
 func (g *rewriter) groupPlan() error {
 	q := *g.q
 	q.Offset, q.Limit = nil, nil
@@ -46,7 +46,7 @@ func (g *rewriter) groupPlan() error {
 	return nil
 }
 
-// groupByItems are the keys of GROUP BY as ranges report them.
+// groupByItems returns the GROUP BY keys in the form in which ranges return them.
 func (g *rewriter) groupByItems() syntax.Expr {
 	g.need(featureGroupBy)
 	var keys []syntax.Expr
@@ -57,9 +57,9 @@ func (g *rewriter) groupByItems() syntax.Expr {
 	return &syntax.ArrayLit{Elems: keys}
 }
 
-// orderedGroups is for groups without aggregates that come in order: they are merged as the rows of any ORDER
-// BY. The groups of a query with aggregates come in order from each range and are gathered in the order in
-// which they turn up.
+// orderedGroups makes the plan for ordered groups without aggregates: they are merged like the rows of any
+// ORDER BY. The groups of a query with aggregates come in order from each range, and clients collect them in
+// the order in which they arrive.
 func (g *rewriter) orderedGroups(s *syntax.Select, q *syntax.Query, payload syntax.Expr) {
 	s.Distinct = false
 	var defined []syntax.Expr
@@ -72,7 +72,7 @@ func (g *rewriter) orderedGroups(s *syntax.Select, q *syntax.Query, payload synt
 		bind.OutItem{Name: "payload", X: g.inItem(payload)}))
 }
 
-// partialPayload returns what a group's row is, with the parts of aggregates in the place of their values.
+// partialPayload returns the row of a group, with partial aggregates in place of their values.
 func (g *rewriter) partialPayload() (syntax.Expr, error) {
 	switch n := len(g.top.Aggs); {
 	case n > 1:
@@ -110,7 +110,7 @@ func (g *rewriter) partialPayload() (syntax.Expr, error) {
 	return object(row...), nil
 }
 
-// aggregated reports whether an aggregate of the query's own rows is in an expression.
+// aggregated reports whether an expression contains an aggregate of the query's own rows.
 func (g *rewriter) aggregated(e syntax.Expr) (found bool) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.Call)
@@ -120,8 +120,8 @@ func (g *rewriter) aggregated(e syntax.Expr) (found bool) {
 	return found
 }
 
-// partsOf returns what a range reports of an aggregate, by which a client can make the whole, and the name
-// that plans have for it.
+// partsOf returns the partial result of an aggregate that a range returns, from which a client computes the
+// whole, and the aggregate's name in plans.
 func (g *rewriter) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err error) {
 	c, ok := e.(*syntax.Call)
 	if !ok || g.Aggs[c].Block != g.of {
@@ -161,8 +161,8 @@ func twoItems(x, y syntax.Expr) syntax.Expr {
 	return object(bind.OutItem{Name: "item", X: x}, bind.OutItem{Name: "item2", X: y})
 }
 
-// countDistinct is for SELECT COUNT(1) FROM (SELECT DISTINCT ...): clients count distinct rows themselves. It
-// is false for all other queries.
+// countDistinct makes the plan for SELECT COUNT(1) FROM (SELECT DISTINCT ...): clients count distinct rows
+// themselves. It returns false for all other queries.
 func (g *rewriter) countDistinct() bool {
 	inner := g.top.Derived()
 	if inner == nil || !inner.Distinct || inner.Grouped || inner.Derived() != nil || g.q.Select.Distinct {
@@ -179,8 +179,8 @@ func (g *rewriter) countDistinct() bool {
 	return true
 }
 
-// countsAll reports whether the query does nothing but count the rows of its only source, and how it names
-// the count.
+// countsAll reports whether the query only counts the rows of its only source, and returns the alias of the
+// count.
 func (g *rewriter) countsAll() (alias string, ok bool) {
 	x := g.top.Value
 	if x == nil {

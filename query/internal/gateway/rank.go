@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// hybridInfo is how ORDER BY RANK is merged: the client asks all ranges for the statistics of texts and adds
-// them up, puts them in the place of the placeholders, asks all ranges for the best rows by each component,
+// hybridInfo describes how ORDER BY RANK is merged. The client asks all ranges for the statistics of texts
+// and adds them up, replaces the placeholders by them, asks all ranges for the best rows by each component,
 // and ranks the union of those by all scores.
 type hybridInfo struct {
 	GlobalStatisticsQuery    string       `json:"globalStatisticsQuery"`
@@ -26,7 +26,7 @@ type hybridInfo struct {
 	RequiresGlobalStatistics bool         `json:"requiresGlobalStatistics"`
 }
 
-// Weight is a number with a fraction, 1.0 even where it is whole: the Java client takes 1 for something else.
+// weight is a number written with a fraction, 1.0 even if it is an integer: the Java client misreads 1.
 type weight float64
 
 func (w weight) MarshalJSON() ([]byte, error) {
@@ -37,30 +37,30 @@ func (w weight) MarshalJSON() ([]byte, error) {
 	return b, nil
 }
 
-// The names of the placeholders that a client fills in with the statistics; the last two end with the number
-// of the text.
+// The names of the placeholders that a client replaces by the statistics; the last two end with the number of
+// the text.
 const (
 	placeDocuments = "documentdb-formattablehybridsearchquery-totaldocumentcount"
 	placeWords     = "documentdb-formattablehybridsearchquery-totalwordcount-"
 	placeHits      = "documentdb-formattablehybridsearchquery-hitcountsarray-"
 )
 
-// What the score of a document without one counts as, such that it comes last: texts score at least 0,
-// distances may be anything.
+// The scores of documents without a score, chosen so that these come last: scores of texts are at least 0,
+// distances can be anything.
 const (
 	noTextScore = -1
 	noScore     = 1.79769e+308
 )
 
-// component is one score of ORDER BY RANK as component queries have it.
+// component is one score of ORDER BY RANK in the form for component queries.
 type component struct {
 	score   syntax.Expr
-	missing float64 // stands for a score that is undefined
-	rising  bool    // small scores are the best
+	missing float64 // replaces an undefined score
+	rising  bool    // smaller scores are better
 	sort    *syntax.SortItem
 }
 
-// rankPlan is for ORDER BY RANK.
+// rankPlan makes the plan for ORDER BY RANK.
 func (g *rewriter) rankPlan() {
 	g.need(featureHybrid)
 	payload, defined := g.payload()
@@ -92,7 +92,7 @@ func (g *rewriter) rankPlan() {
 	g.plan.Hybrid = h
 }
 
-// orderedComponents makes component queries that are merged as those of ORDER BY are.
+// orderedComponents makes component queries that are merged like those of ORDER BY.
 func (g *rewriter) orderedComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr,
 	defined []syntax.Expr) {
 	var scores []syntax.Expr
@@ -113,8 +113,8 @@ func (g *rewriter) orderedComponents(h *hybridInfo, list []component, most *int6
 	}
 }
 
-// plainComponents makes component queries whose rows need no merging, since all that a client makes of them
-// are ranks. To such a client great scores are the best.
+// plainComponents makes component queries whose rows need no merging, since the client only computes ranks
+// from them. For such a client greater scores are better.
 func (g *rewriter) plainComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr,
 	defined []syntax.Expr) {
 	var scores []syntax.Expr
@@ -138,7 +138,7 @@ func (g *rewriter) weighted() bool {
 	return len(g.top.Rank) > 1 && len(g.q.OrderBy.Rank.Args) > len(g.top.Rank)
 }
 
-// rankLimit returns OFFSET, LIMIT or TOP, and how many rows each range is asked for.
+// rankLimit returns OFFSET, LIMIT or TOP, and the number of rows to request from each range.
 func (g *rewriter) rankLimit() (skip, take, most *int64) {
 	skipped, taken := int64(0), g.top.Limit
 	if taken >= 0 {
@@ -150,11 +150,11 @@ func (g *rewriter) rankLimit() (skip, take, most *int64) {
 	if taken < 0 {
 		return nil, nil, nil
 	}
-	n := min(max(plan.LeastRanked, 2*(skipped+taken)), math.MaxInt32) // clients keep it in 32 bits
+	n := min(max(plan.LeastRanked, 2*(skipped+taken)), math.MaxInt32) // clients store it in 32 bits
 	return skip, &taken, &n
 }
 
-// component makes the score of a part, and adds the statistics that it needs.
+// component makes the score of a part, and appends the statistics that it needs.
 func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) component {
 	c := component{missing: noTextScore, rising: part.Rising}
 	var args []syntax.Expr
@@ -182,12 +182,12 @@ func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) com
 	}
 	c.sort = &syntax.SortItem{X: c.score, Desc: !part.Rising, Asc: part.Rising}
 	if part.Text == nil && part.Rising == g.Euclidean(part.Call.(*syntax.Call)) {
-		c.sort = &syntax.SortItem{X: c.score} // the nearest come first by themselves
+		c.sort = &syntax.SortItem{X: c.score} // without a direction the nearest come first
 	}
 	return c
 }
 
-// orMissing is the score, or what stands for one that is undefined.
+// orMissing returns the score, with the replacement for an undefined one.
 func (c component) orMissing() syntax.Expr {
 	return &syntax.Coalesce{X: c.score, Y: &syntax.Literal{Value: jsondoc.NumberValue(c.missing)}}
 }
@@ -206,8 +206,8 @@ func (g *rewriter) componentInfo(c component, most *int64, items []*syntax.Selec
 	return info
 }
 
-// Terms are the terms of a FullTextScore. A parameter is written out: not every client sends the parameters
-// of a query with the queries that its plan consists of.
+// terms returns the terms of a FullTextScore. A parameter is replaced by its value: not every client sends
+// the parameters of a query with the queries of its plan.
 func (g *rewriter) terms(list []syntax.Expr) (terms []syntax.Expr) {
 	for _, e := range list {
 		if p, ok := e.(*syntax.Parameter); ok {

@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// streamPlan is for rows that only follow each other.
+// streamPlan makes the plan for rows that are only concatenated.
 func (g *rewriter) streamPlan() {
 	q, s := *g.q, *g.q.Select
 	q.Select = &s
@@ -35,8 +35,8 @@ func (g *rewriter) takeTop() {
 	g.info.Top = &g.top.Top
 }
 
-// takeLimit reports OFFSET and LIMIT. A TOP beside them is a lower LIMIT: clients do not agree on which of
-// them goes first.
+// takeLimit sets OFFSET and LIMIT. A TOP beside them becomes a lower LIMIT, since clients apply TOP and LIMIT
+// in different orders.
 func (g *rewriter) takeLimit() {
 	g.need(featureOffsetLimit)
 	taken := g.top.Limit
@@ -46,8 +46,8 @@ func (g *rewriter) takeLimit() {
 	g.info.Offset, g.info.Limit = &g.top.Offset, &taken
 }
 
-// limit reports OFFSET and LIMIT and makes each range give as many rows as all of them could come from it.
-// Where not every row of a range counts, that cannot be told.
+// limit sets OFFSET and LIMIT, and makes each range return enough rows for the case that all rows come from
+// it. If not every row of a range counts, that number is unknown.
 func (g *rewriter) limit(q *syntax.Query) {
 	g.takeLimit()
 	q.Select.Top = nil
@@ -61,7 +61,7 @@ func (g *rewriter) limit(q *syntax.Query) {
 
 func count(n int64) *syntax.Count { return &syntax.Count{Value: lang.IntegerValue(n)} }
 
-// orderPlan is for ORDER BY: rows come with what they are ordered by.
+// orderPlan makes the plan for ORDER BY: rows come with their ORDER BY values.
 func (g *rewriter) orderPlan() {
 	payload, defined := g.payload()
 	q, s := *g.q, *g.q.Select
@@ -69,8 +69,7 @@ func (g *rewriter) orderPlan() {
 	if s.Distinct {
 		g.need(featureDistinct)
 		g.info.DistinctType = "Unordered"
-		// Cosmos DB lets a client forget all rows but the last one only where the one value that is selected
-		// is the one key.
+		// Cosmos DB lets a client keep only the last row if the only selected value is the only key.
 		if q.Select.Value != nil && len(g.top.Order) == 1 && g.top.LeadingKeys() == 1 {
 			g.info.DistinctType = "Ordered"
 		}
@@ -90,7 +89,7 @@ func (g *rewriter) orderPlan() {
 	g.rewritten(&q)
 }
 
-// orderItems notes the keys of ORDER BY and returns them as ranges report them.
+// orderItems records the ORDER BY keys and returns them in the form in which ranges return them.
 func (g *rewriter) orderItems() (items []syntax.Expr) {
 	if len(g.top.Order) == 1 {
 		g.need(featureOrderBy)
@@ -113,13 +112,13 @@ func (g *rewriter) orderItems() (items []syntax.Expr) {
 	return items
 }
 
-// ordered is the select list of a query whose rows are merged by items.
+// ordered returns the select list of a query whose rows are merged by items.
 func (g *rewriter) ordered(items []syntax.Expr, payload syntax.Expr) []*syntax.SelectItem {
 	return []*syntax.SelectItem{g.itemRID(), as(&syntax.ArrayLit{Elems: items}, "orderByItems"),
 		as(payload, "payload")}
 }
 
-// itemRID is the _rid of the item, which is the first source.
+// itemRID returns the _rid of the item, which is the first source.
 func (g *rewriter) itemRID() *syntax.SelectItem {
 	first := g.q.From[0]
 	x := first.Path
@@ -129,14 +128,15 @@ func (g *rewriter) itemRID() *syntax.SelectItem {
 	return &syntax.SelectItem{X: &syntax.Member{X: x, Name: "_rid"}}
 }
 
-// resumable adds the place of the filter by which a client resumes to a condition, and the conditions defined
-// behind it.
+// resumable adds to a condition the placeholder of the filter by which a client resumes, followed by the
+// conditions in defined.
 func (g *rewriter) resumable(where syntax.Expr, defined []syntax.Expr) syntax.Expr {
 	return conjunction(where, append([]syntax.Expr{&syntax.Placeholder{Name: syntax.OrderByFilter}},
 		defined...))
 }
 
-// conjunction joins a condition, which may be nil, and more of them by AND; nil where there is none.
+// conjunction joins a condition, which may be nil, and more conditions by AND. It returns nil if there are
+// none.
 func conjunction(where syntax.Expr, more []syntax.Expr) syntax.Expr {
 	var terms []syntax.Expr
 	if where != nil {
@@ -151,12 +151,12 @@ func conjunction(where syntax.Expr, more []syntax.Expr) syntax.Expr {
 	return &syntax.Logical{Op: syntax.And, Terms: terms}
 }
 
-// payload returns what each row is, as one expression, and what must be defined for there to be a row. From
-// here on the first source of the query is the item itself.
+// payload returns each row as one expression, and the expressions that must be defined for there to be a row.
+// After it the first source of the query is the item itself.
 func (g *rewriter) payload() (payload syntax.Expr, defined []syntax.Expr) {
 	sel := g.q.Select
 	alias := g.top.Steps[len(g.top.Steps)-1].Alias
-	star := &syntax.Ident{Name: alias.Name} // what SELECT * means
+	star := &syntax.Ident{Name: alias.Name} // the expression that SELECT * stands for
 	switch {
 	case sel.Value != nil:
 		payload = sel.Value
@@ -180,10 +180,10 @@ func (g *rewriter) payload() (payload syntax.Expr, defined []syntax.Expr) {
 }
 
 // enterItem replaces a first source that is a part of the item, FROM c.a x, by the item, since rows are
-// merged by the _rid of the item, which is not to be had from its part. The name of the part becomes the path
-// to it: everywhere in the query, and by inItem in other expressions. It returns that path and what the name
-// meant; nil where the first source is the item already, or elements of an array, by which nothing can be
-// ordered.
+// merged by the _rid of the item, which its part does not have. The name of the part is replaced by the path
+// to it: everywhere in the query, and by inItem in other expressions. It returns that path and the previous
+// alias of the name. The path is nil if the first source is already the item, or consists of elements of an
+// array, which cannot be ordered by.
 func (g *rewriter) enterItem() (path syntax.Expr, was *bind.Alias) {
 	root, steps, _ := syntax.PathOf(g.q.From[0].Path)
 	if len(steps) == 0 || g.q.From[0].In {
@@ -211,7 +211,7 @@ func (g *rewriter) enterItem() (path syntax.Expr, was *bind.Alias) {
 	return path, was
 }
 
-// inItem returns an expression of the query as it is once enterItem has replaced the first source.
+// inItem returns an expression of the query as it is after enterItem has replaced the first source.
 func (g *rewriter) inItem(e syntax.Expr) syntax.Expr {
 	if g.part == nil {
 		return e
@@ -219,7 +219,7 @@ func (g *rewriter) inItem(e syntax.Expr) syntax.Expr {
 	return syntax.RewriteExpr(e, g.part)
 }
 
-// binds reports whether any source of the query but one has a name.
+// binds reports whether any source of the query except but has the name.
 func (g *rewriter) binds(name string, but *bind.Alias) bool {
 	for _, bl := range g.Subs {
 		for _, st := range bl.Steps {
@@ -231,7 +231,7 @@ func (g *rewriter) binds(name string, but *bind.Alias) bool {
 	return false
 }
 
-// The pieces of rewritten queries.
+// Constructors of the parts of rewritten queries.
 
 func as(x syntax.Expr, alias string) *syntax.SelectItem {
 	return &syntax.SelectItem{X: x, Alias: alias, HasAlias: true}
@@ -249,5 +249,5 @@ func object(fields ...bind.OutItem) *syntax.ObjectLit {
 	return o
 }
 
-// item makes {"item": x}, the form in which all values that are merged come.
+// item returns {"item": x}, the form of all values that are merged.
 func item(x syntax.Expr) syntax.Expr { return object(bind.OutItem{Name: "item", X: x}) }

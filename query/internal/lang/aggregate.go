@@ -4,12 +4,12 @@ import "github.com/mayflydb/mayfly/internal/jsondoc"
 
 // Aggregate is the state of one aggregate function over one group of rows.
 type Aggregate interface {
-	// Add takes in the argument's value of one row. It may be a view on a row that is gone afterwards.
+	// Add adds the argument's value of one row. The value may be a view that is valid only during the call.
 	Add(v jsondoc.Value)
-	// Result is the value for the rows so far.
+	// Result returns the value for the rows added so far.
 	Result() jsondoc.Value
-	// Size is how many bytes the state keeps of the rows, about. It grows with them for MIN and MAX of
-	// strings, MAKELIST and MAKESET; who adds must watch it, and give up at MaxHeld.
+	// Size returns the approximate size of the state in bytes. It grows with the rows for MIN and MAX of
+	// strings, MAKELIST and MAKESET. The caller of Add must check it, and stop at MaxHeld.
 	Size() int
 }
 
@@ -21,8 +21,8 @@ func aggregateBuiltins() []Builtin {
 	return table
 }
 
-// NewAggregate returns the empty state of an aggregate function, by its name in upper case; nil where it is
-// none.
+// NewAggregate returns the empty state of an aggregate function, by its name in upper case, or nil if there
+// is no such function.
 func NewAggregate(name string) Aggregate {
 	switch name {
 	case "COUNT":
@@ -64,14 +64,14 @@ func (a *Counter) Result() jsondoc.Value { return IntegerValue(a.N) }
 // Size implements Aggregate.
 func (a *Counter) Size() int { return 0 }
 
-// Adder is SUM and AVG: one value that is neither a number nor undefined spoils them.
+// Adder is SUM and AVG. If one value is neither a number nor undefined, the result is undefined.
 type Adder struct {
 	average bool
 	Spoiled bool
 	Sum     float64
 	N       int64
-	// Sums depend on the order in which numbers are added. Of a part of a group whose beginning is in a file,
-	// the numbers are listed, for whoever puts the parts together.
+	// Sums depend on the order in which numbers are added. If the first part of a group is in a file, Lists
+	// makes the Adder list the numbers of the later part, which are added when the parts are merged.
 	Lists bool
 	List  []float64
 }
@@ -105,9 +105,10 @@ func (a *Adder) Result() jsondoc.Value {
 // Size implements Aggregate.
 func (a *Adder) Size() int { return 8 * len(a.List) }
 
-// Extreme is MIN and MAX: over primitive values in the order of all types. An array or an object spoils it.
+// Extreme is MIN and MAX over primitive values, in the order of all types. If one value is an array or an
+// object, the result is undefined.
 type Extreme struct {
-	sign    int // what Compare says of a better value
+	sign    int // result of Compare for a better value
 	Best    jsondoc.Value
 	Bytes   int
 	Spoiled bool
@@ -134,9 +135,9 @@ func (a *Extreme) Result() jsondoc.Value { return a.Best }
 // Size implements Aggregate.
 func (a *Extreme) Size() int { return a.Bytes }
 
-// Collector is MAKELIST and, with a set of what it has seen, MAKESET.
+// Collector is MAKELIST and, with a set of the values added so far, MAKESET.
 type Collector struct {
-	Text []byte // of the array, not closed
+	Text []byte // of the array, without the closing bracket
 	seen *ValueSet
 }
 
@@ -150,7 +151,7 @@ func (a *Collector) Add(v jsondoc.Value) {
 
 // Result implements Aggregate.
 func (a *Collector) Result() jsondoc.Value {
-	return jsondoc.Of(append(a.Text[:len(a.Text):len(a.Text)], ']')) // a copy: more may be added
+	return jsondoc.Of(append(a.Text[:len(a.Text):len(a.Text)], ']')) // a copy, since more values may be added
 }
 
 // Size implements Aggregate.

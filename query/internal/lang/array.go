@@ -46,8 +46,7 @@ func fnArrayConcat(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(dst, ']'))
 }
 
-// contains reports whether an array has an element that equals v or, where partial is set, one that includes
-// it.
+// contains reports whether an array has an element that equals v or, if partial is set, one that includes it.
 func contains(c *Call, array, v jsondoc.Value, partial bool) jsondoc.Value {
 	if array.Kind() != jsondoc.Array || v.Kind() == jsondoc.Undefined {
 		return Undefined
@@ -60,8 +59,9 @@ func contains(c *Call, array, v jsondoc.Value, partial bool) jsondoc.Value {
 	return jsondoc.BoolValue(found)
 }
 
-// includes reports whether a value has at least what some other has: an object its members, each including
-// the other's, an array as many elements, each including the other's at its place. All else must be equal.
+// includes reports whether v includes of. An object includes another if it has all its members, each
+// including the other's. An array includes another if both have the same length and each element includes the
+// other's at the same position. All other values must be equal.
 func includes(c *Call, v, of jsondoc.Value) bool {
 	if !c.Spend(Work(v)) {
 		return false
@@ -149,7 +149,8 @@ func fnArraySlice(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(dst, ']'))
 }
 
-// overNumbers makes a function of an array of numbers. An element of another kind makes the result undefined.
+// overNumbers makes a function of an array of numbers. If an element is not a number, the result is
+// undefined.
 func overNumbers(f func([]float64) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
 	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
 		numbers, ok := AppendNumbers(c.numbers[0][:0], args[0])
@@ -161,7 +162,7 @@ func overNumbers(f func([]float64) jsondoc.Value) func(*Call, []jsondoc.Value) j
 	}
 }
 
-// AppendNumbers appends the elements of an array; ok is false where v is none or an element is not a number.
+// AppendNumbers appends the elements of an array; ok is false if v is no array or an element is not a number.
 func AppendNumbers(dst []float64, v jsondoc.Value) (numbers []float64, ok bool) {
 	ok = v.Kind() == jsondoc.Array
 	v.Each(func(_ string, elem jsondoc.Value) bool {
@@ -180,7 +181,7 @@ func sum(numbers []float64) jsondoc.Value {
 	return jsondoc.NumberValue(all)
 }
 
-// total is the sum of an array that is not empty.
+// total returns the sum of an array that is not empty.
 func total(numbers []float64) jsondoc.Value {
 	if len(numbers) == 0 {
 		return Undefined
@@ -208,7 +209,7 @@ func median(numbers []float64) jsondoc.Value {
 }
 
 // extremeElement makes a function that returns the least or the greatest element of an array of primitive
-// values, of whatever types.
+// values, which may have different types.
 func extremeElement(sign int) func(*Call, []jsondoc.Value) jsondoc.Value {
 	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		best, ok := Undefined, args[0].Kind() == jsondoc.Array
@@ -226,7 +227,7 @@ func extremeElement(sign int) func(*Call, []jsondoc.Value) jsondoc.Value {
 	}
 }
 
-// fnChoose returns the argument that the first one names by its number, from 1.
+// fnChoose returns one of its later arguments: the first argument is its number, from 1.
 func fnChoose(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	n, ok := position(args[0])
 	if !ok || n < 1 || n >= len(args) {
@@ -235,8 +236,8 @@ func fnChoose(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return args[n]
 }
 
-// fnObjectToArray returns an object for each member, with its name as k and its value as v, or as the
-// arguments call them.
+// fnObjectToArray returns an array with an object for each member. The object has the member's name as k and
+// its value as v, or under the names that the further arguments give.
 func fnObjectToArray(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	if args[0].Kind() != jsondoc.Object || !AllOf(jsondoc.String, args[1:]...) {
 		return Undefined
@@ -251,7 +252,7 @@ func fnObjectToArray(_ *Call, args []jsondoc.Value) jsondoc.Value {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, '{')
-		if names[0] != names[1] { // an object has a name once
+		if names[0] != names[1] { // an object may have each name only once
 			dst = append(jsondoc.AppendString(dst, names[0]), ':')
 			dst = append(jsondoc.AppendString(dst, name), ',')
 		}
@@ -265,11 +266,11 @@ func fnObjectToArray(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(dst, ']'))
 }
 
-// ValueSet is a set of values, kept as what they encode to.
+// ValueSet is a set of values, stored as their encodings.
 type ValueSet struct {
 	Members map[string]bool
 	Key     []byte
-	size    int // bytes of the members' encodings
+	size    int // size of the members' encodings in bytes
 }
 
 // Add adds a value and reports whether it is new.
@@ -309,7 +310,7 @@ func setOf(array jsondoc.Value) *ValueSet {
 	return s
 }
 
-// distinct appends the elements that keep admits, each value once.
+// distinct appends the elements for which keep returns true, each value once.
 func distinct(dst []byte, array jsondoc.Value, seen *ValueSet, keep func(jsondoc.Value) bool) []byte {
 	array.Each(func(_ string, elem jsondoc.Value) bool {
 		if keep(elem) && seen.Add(elem) {
@@ -322,14 +323,14 @@ func distinct(dst []byte, array jsondoc.Value, seen *ValueSet, keep func(jsondoc
 
 func always(jsondoc.Value) bool { return true }
 
-// setUnion has the order of a, then of b.
+// setUnion returns the values in the order of a, then of b.
 func setUnion(a, b jsondoc.Value) jsondoc.Value {
 	seen := &ValueSet{}
 	dst := distinct([]byte{'['}, a, seen, always)
 	return jsondoc.Of(append(distinct(dst, b, seen, always), ']'))
 }
 
-// setIntersect has the order of b, as the service does.
+// setIntersect returns the values in the order of b, as Cosmos DB does.
 func setIntersect(a, b jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(distinct([]byte{'['}, b, &ValueSet{}, setOf(a).has), ']'))
 }

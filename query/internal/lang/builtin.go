@@ -13,40 +13,40 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// funcClass reports how a function takes part in a query.
+// funcClass is the role of a function in a query.
 type funcClass uint8
 
 const (
-	ClassScalar    funcClass = iota // a value of each row, by fn
+	ClassScalar    funcClass = iota // a value of each row, computed by fn
 	ClassAggregate                  // a value of many rows; NewAggregate makes its state
-	ClassRank                       // stands in ORDER BY RANK alone
+	ClassRank                       // allowed in ORDER BY RANK only
 )
 
 // Builtin is one function of the language.
 type Builtin struct {
-	Name     string // upper case, the way error texts name it
-	Min, Max int    // how many arguments; max -1: any number
+	Name     string // upper case, as in error messages
+	Min, Max int    // number of arguments; Max -1: any number
 	Fn       func(c *Call, args []jsondoc.Value) jsondoc.Value
-	// differs from one evaluation to the next although the arguments are the same: must not be folded
+	// the result differs between evaluations with the same arguments: must not be folded
 	Volatile bool
 	Class    funcClass
 }
 
-// Accepts reports whether n is a number of arguments that the function takes.
+// Accepts reports whether the function can have n arguments.
 func (b *Builtin) Accepts(n int) bool { return n >= b.Min && (b.Max < 0 || n <= b.Max) }
 
-// Call is what functions may need besides their arguments. One serves one run of one query; it is not for
-// use by several goroutines.
+// Call holds what functions need besides their arguments. It belongs to one run of one query and must not be
+// used by several goroutines.
 type Call struct {
-	Meter            // functions whose work is more than to go through their arguments spend themselves
-	Now    time.Time // GetCurrentDateTime and its kin; see moment
+	Meter            // functions whose work exceeds one pass over their arguments call Spend themselves
+	Now    time.Time // for GetCurrentDateTime and related functions; see moment
 	Clock  func() time.Time
-	Stale  bool           // the clock is to be asked: there is another row
-	Static time.Time      // their Static forms: one moment for the whole run
+	Stale  bool           // the clock has to be read again: there is a new row
+	Static time.Time      // for the Static forms of these functions: one moment for the whole run
 	Random func() float64 // RAND: in [0, 1)
 	Planar bool           // the container's geospatialConfig is Geometry
 
-	// Language is what the full text function that is being called reads its text in.
+	// Language is the language of the text in the current call of a full text function.
 	Language index.Language
 
 	regex   RegexCache
@@ -57,7 +57,7 @@ type Call struct {
 	floats  [2][]float32
 }
 
-// moment is the present time of the row.
+// moment returns the time of the current row.
 func (c *Call) moment() time.Time {
 	if c.Stale && c.Clock != nil {
 		c.Now = c.Clock()
@@ -66,29 +66,31 @@ func (c *Call) moment() time.Time {
 	return c.Now
 }
 
-// str returns the bytes of a string argument. They stay good until the next str of the same slot, 0 or 1.
+// str returns the bytes of a string argument. They are valid until the next call of str for the same slot, 0
+// or 1.
 func (c *Call) str(slot int, v jsondoc.Value) []byte {
 	c.scratch[slot] = v.AppendStr(c.scratch[slot][:0])
 	return c.scratch[slot]
 }
 
-// MaxText bounds, in bytes, what functions build: a short query must not fill the memory.
+// MaxText is the maximum size in bytes of texts that functions build, so that a short query cannot fill the
+// memory.
 const MaxText = 4 << 20
 
-// Undefined is what functions return where an argument is missing or of a wrong type.
+// Undefined is the result of functions if an argument is missing or has a wrong type.
 var Undefined jsondoc.Value
 
-// Lookup finds a function by its name in any case.
+// Lookup finds a function by its name, ignoring case.
 func Lookup(name string) (*Builtin, bool) {
 	b, ok := Builtins()[strings.ToUpper(name)]
 	return b, ok
 }
 
-// Functions are the names of all functions of the language, in upper case and in order.
+// Functions returns the sorted names of all functions of the language, in upper case.
 func Functions() []string { return slices.Sorted(maps.Keys(Builtins())) }
 
-// Builtins is the table of all functions by their names in upper case, with those under which several
-// clients know them.
+// Builtins returns the table of all functions by their names in upper case. It includes the alternative names
+// that some clients use.
 var Builtins = sync.OnceValue(func() map[string]*Builtin {
 	table := make(map[string]*Builtin, 256)
 	for _, group := range [][]Builtin{
@@ -107,7 +109,7 @@ var Builtins = sync.OnceValue(func() map[string]*Builtin {
 	return table
 })
 
-// Aliases maps other spellings to the registered ones.
+// Aliases maps alternative names to the registered ones.
 var Aliases = map[string]string{
 	"STRING_EQUALS": "STRINGEQUALS", "STRING_JOIN": "STRINGJOIN", "STRING_SPLIT": "STRINGSPLIT",
 	"TO_STRING":       "TOSTRING",
@@ -125,12 +127,12 @@ var Aliases = map[string]string{
 	"FULLTEXT_CONTAINS_ANY": "FULLTEXTCONTAINSANY",
 }
 
-// MaxExact is the end of the integers that a double tells from their neighbours.
+// MaxExact is the bound below which a double represents every integer exactly.
 const MaxExact = 1 << 53
 
-// AsInteger reads a number as an integer of 64 bits. A number that is written as one is exact; another one,
-// such as 1.0 or 1e15, is an integer up to 2^53, beyond which a double cannot tell. It is false for what is
-// no number or has a fraction.
+// AsInteger returns a number as an integer of 64 bits. A number written as an integer is exact. Another one,
+// such as 1.0 or 1e15, is accepted up to 2^53, beyond which doubles are not exact. ok is false for other
+// values and for numbers with a fraction.
 func AsInteger(v jsondoc.Value) (int64, bool) {
 	if v.Kind() != jsondoc.Number {
 		return 0, false
@@ -139,14 +141,14 @@ func AsInteger(v jsondoc.Value) (int64, bool) {
 	switch {
 	case math.Abs(f) < MaxExact:
 		return int64(f), f == math.Trunc(f)
-	case !(math.Abs(f) <= 1<<63) || !v.Spelled(): // NaN too
+	case !(math.Abs(f) <= 1<<63) || !v.Spelled(): // also if f is NaN
 		return 0, false
 	}
 	n, err := strconv.ParseInt(string(v.Raw()), 10, 64)
 	return n, err == nil
 }
 
-// IntegerValue returns n as a number that says it exactly.
+// IntegerValue returns n as a number that represents it exactly.
 func IntegerValue(n int64) jsondoc.Value {
 	if n > -MaxExact && n < MaxExact {
 		return jsondoc.NumberValue(float64(n))
@@ -154,8 +156,8 @@ func IntegerValue(n int64) jsondoc.Value {
 	return jsondoc.Of(strconv.AppendInt(nil, n, 10))
 }
 
-// position reads a position, a count or a length: an integer. What is far out is brought near, where it
-// means the same.
+// position returns the value of a position, a count or a length, which must be an integer. Very large values
+// are reduced to smaller ones with the same effect.
 func position(v jsondoc.Value) (int, bool) {
 	const far = 1 << 40
 	n, ok := AsInteger(v)
@@ -172,13 +174,13 @@ func AllOf(k jsondoc.Kind, values ...jsondoc.Value) bool {
 	return true
 }
 
-// IsPrimitive tells of null, booleans, numbers and strings.
+// IsPrimitive reports whether v is null, a boolean, a number or a string.
 func IsPrimitive(v jsondoc.Value) bool {
 	k := v.Kind()
 	return k >= jsondoc.Null && k <= jsondoc.String
 }
 
-// AppendElement adds a value to the text of an array that is being written, unless it is undefined.
+// AppendElement appends an element to the unfinished text of an array, unless v is undefined.
 func AppendElement(dst []byte, v jsondoc.Value) []byte {
 	if v.Kind() == jsondoc.Undefined {
 		return dst
@@ -189,7 +191,7 @@ func AppendElement(dst []byte, v jsondoc.Value) []byte {
 	return v.AppendJSON(dst)
 }
 
-// anyOf is OR over results of three values: true if one is, else undefined if one is, else false.
+// anyOf is a three-valued OR: true if one result is true, else undefined if one is undefined, else false.
 func anyOf(n int, at func(i int) jsondoc.Value) jsondoc.Value {
 	result := jsondoc.BoolValue(false)
 	for i := range n {
@@ -203,7 +205,7 @@ func anyOf(n int, at func(i int) jsondoc.Value) jsondoc.Value {
 	return result
 }
 
-// allTrue is AND over results of three values: false if one is, else undefined if one is, else true.
+// allTrue is a three-valued AND: false if one result is false, else undefined if one is undefined, else true.
 func allTrue(n int, at func(i int) jsondoc.Value) jsondoc.Value {
 	result := jsondoc.BoolValue(true)
 	for i := range n {
@@ -217,7 +219,7 @@ func allTrue(n int, at func(i int) jsondoc.Value) jsondoc.Value {
 	return result
 }
 
-// TextScore and VectorScore are the forms that scores have in query plans. By both, ORDER BY may run in
+// TextScore and VectorScore are the names of score functions in query plans. ORDER BY accepts both with
 // either direction.
 const (
 	VectorDistance = "VECTORDISTANCE"

@@ -19,13 +19,13 @@ func conversionBuiltins() []Builtin {
 	}
 }
 
-// parseAs makes a function that reads a string as one JSON value of kind k, with blanks around it.
+// parseAs makes a function that parses a string as one JSON value of kind k, which may have blanks around it.
 func parseAs(k jsondoc.Kind) func(*Call, []jsondoc.Value) jsondoc.Value {
 	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		if args[0].Kind() != jsondoc.String {
 			return Undefined
 		}
-		text := args[0].AppendStr(nil) // the result is a view on it
+		text := args[0].AppendStr(nil) // the result is a view on this copy
 		v := jsondoc.Of(text)
 		if v.Kind() != k || jsondoc.Valid(text, jsondoc.Limits{MaxBytes: MaxText}) != nil {
 			return Undefined
@@ -43,7 +43,7 @@ func fnToString(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	}
 }
 
-// appendText appends a value as ToString writes it: JSON without blanks, numbers in their shortest form.
+// appendText appends a value in the format of ToString: JSON without blanks, numbers in their shortest form.
 func appendText(dst []byte, v jsondoc.Value) []byte {
 	switch v.Kind() {
 	case jsondoc.Number:
@@ -76,9 +76,9 @@ func appendNestedText(dst []byte, v jsondoc.Value) []byte {
 	return append(dst, end)
 }
 
-// appendNumberText writes a number: an integer of 64 bits with all its digits; a double with 15 digits, or 17
-// where it takes these to tell it, and from 1e17 on or below 1e-4 with an exponent of at least two digits. So
-// the service's run-time library does.
+// appendNumberText appends a number. An integer of 64 bits has all its digits. A double has 15 digits, or 17
+// if 15 do not identify it, and from 1e17 on or below 1e-4 an exponent of at least two digits. This is the
+// format of the service's run-time library.
 func appendNumberText(dst []byte, v jsondoc.Value) []byte {
 	f := v.Num()
 	switch {
@@ -104,7 +104,7 @@ func appendNumberText(dst []byte, v jsondoc.Value) []byte {
 	mantissa, exponent, _ := bytes.Cut(strconv.AppendFloat(buf[:0], f, 'e', digits-1, 64), []byte("e"))
 	mantissa = bytes.TrimRight(bytes.TrimRight(mantissa, "0"), ".")
 	if e, err := strconv.Atoi(string(exponent)); err == nil && -4 <= e && e < 17 {
-		decimals := max(len(bytes.Trim(mantissa, "-"))-2, 0) - e // of the mantissa without the point
+		decimals := max(len(bytes.Trim(mantissa, "-"))-2, 0) - e // of the mantissa behind its point
 		return strconv.AppendFloat(dst, f, 'f', max(decimals, 0), 64)
 	}
 	return append(append(append(dst, mantissa...), 'e'), exponent...)

@@ -35,8 +35,8 @@ func dateBuiltins() []Builtin {
 	}
 }
 
-// current makes a function that tells the time. The static ones too are volatile: they are the same all
-// through a run, but a plan may serve several runs.
+// current makes a function that returns the time. The Static forms are volatile, too: they are the same
+// during a run, but a plan may serve several runs.
 func current(name string, clock func(*Call) time.Time, show func(ticks) jsondoc.Value) Builtin {
 	return Builtin{Name: name, Volatile: true,
 		Fn: func(c *Call, _ []jsondoc.Value) jsondoc.Value { return show(ticksOf(clock(c))) }}
@@ -51,7 +51,7 @@ func fnDateAdd(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return addParts(t, part, n)
 }
 
-// asSpan reads a part of a date and how many of them: two arguments, or one string such as "5mi".
+// asSpan returns a date part and a count, from two arguments or from one string such as "5mi".
 func asSpan(args []jsondoc.Value) (part datePart, n int64, ok bool) {
 	if len(args) == 1 {
 		name, n, ok := SplitSpan(args[0].Str())
@@ -61,7 +61,7 @@ func asSpan(args []jsondoc.Value) (part datePart, n int64, ok bool) {
 	return asPart(args[0]), n, ok
 }
 
-// fnNow is the current time, or that plus a number of parts.
+// fnNow returns the current time, or the current time plus a number of date parts.
 func fnNow(c *Call, args []jsondoc.Value) jsondoc.Value {
 	if len(args) == 0 {
 		return ticksOf(c.moment()).value()
@@ -73,7 +73,7 @@ func fnNow(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return addParts(ticksOf(c.moment()), part, n)
 }
 
-// fnAgo is the current time less a number of parts.
+// fnAgo returns the current time minus a number of date parts.
 func fnAgo(c *Call, args []jsondoc.Value) jsondoc.Value {
 	part, n, whole := asSpan(args)
 	if !whole || n == math.MinInt64 {
@@ -82,7 +82,8 @@ func fnAgo(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return addParts(ticksOf(c.moment()), part, -n)
 }
 
-// addParts adds n parts to a moment. A month that has no such day gives its last one.
+// addParts adds n date parts to a moment. If the resulting month does not have the day, the result is the
+// month's last day.
 func addParts(t ticks, part datePart, n int64) jsondoc.Value {
 	const months = 12 * 10_000
 	switch {
@@ -112,7 +113,7 @@ func addParts(t ticks, part datePart, n int64) jsondoc.Value {
 	return (t + ticks(n)*unit).value()
 }
 
-// addMonths may return what is out of range, but never wraps around.
+// addMonths may return a moment that is out of range, but never overflows.
 func addMonths(t ticks, n int) ticks {
 	at := t.time()
 	first := time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
@@ -123,7 +124,7 @@ func addMonths(t ticks, n int) ticks {
 	return ticksOf(first) + ticks(clamped-1)*day + (t - floorDiv(t, day)*day)
 }
 
-// fnDateBin rounds a moment down to a multiple of size parts from an origin.
+// fnDateBin rounds a moment down to a multiple of size date parts, counted from an origin.
 func fnDateBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[0])
 	part, width, origin := asPart(args[1]), ticks(0), ticks(0)
@@ -148,8 +149,8 @@ func fnDateBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return (t - rest).value()
 }
 
-// binWidth is how long size parts are, in ticks; what is less than one is cut off. It wraps around as the
-// service's does, and is 0 where size is no number above 0 or there are too many ticks.
+// binWidth returns the length of size date parts in ticks, without a fraction. It overflows in the same way
+// as the service's, and is 0 if size is no number above 0 or if there are too many ticks.
 func binWidth(part datePart, size jsondoc.Value) ticks {
 	f := size.Num()
 	if size.Kind() != jsondoc.Number || !(f > 0) {
@@ -169,7 +170,7 @@ func binWidth(part datePart, size jsondoc.Value) ticks {
 	return ticks(f)
 }
 
-// fnDateDiff counts the beginnings of parts between two moments.
+// fnDateDiff counts the boundaries of date parts between two moments.
 func fnDateDiff(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	part := asPart(args[0])
 	from, ok := asTicks(args[1])
@@ -185,13 +186,14 @@ func fnDateDiff(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	case partMonth:
 		return jsondoc.NumberValue(float64(12*years + months))
 	case partNanosecond:
-		return IntegerValue(int64(to-from) * 100) // wraps around as the service does
+		return IntegerValue(int64(to-from) * 100) // overflows as in the service
 	}
 	unit := ticks(part.unit() / 100)
 	return IntegerValue(int64(floorDiv(to, unit) - floorDiv(from, unit)))
 }
 
-// part returns a part of a moment as a number. What is below a second counts within the second.
+// part returns a date part of a moment as a number. Parts smaller than a second are counted within the
+// second.
 func (t ticks) part(p datePart) jsondoc.Value {
 	at := t.time()
 	n := 0
@@ -246,7 +248,7 @@ func fnDateFromParts(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		}
 		*fields[i] = n
 	}
-	for c.fraction >= int(second) { // digits behind the seventh
+	for c.fraction >= int(second) { // drop the digits behind the seventh
 		c.fraction /= 10
 	}
 	t, ok := c.ticks()
@@ -256,7 +258,7 @@ func fnDateFromParts(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return t.value()
 }
 
-// fromDate makes a function that returns a moment as a number of units.
+// fromDate makes a function that converts a moment to a number of units.
 func fromDate(unit ticks) func(*Call, []jsondoc.Value) jsondoc.Value {
 	show := ticksIn(unit)
 	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
@@ -268,7 +270,7 @@ func fromDate(unit ticks) func(*Call, []jsondoc.Value) jsondoc.Value {
 	}
 }
 
-// toDate makes a function that returns a number of units as a moment.
+// toDate makes a function that converts a number of units to a moment.
 func toDate(unit ticks) func(*Call, []jsondoc.Value) jsondoc.Value {
 	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
 		n, ok := AsInteger(args[0])

@@ -8,9 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// fnDateFormat writes a moment as a format tells. A run of one of the letters y M d H h m s f F, or tt,
-// stands for a part of the moment; a backslash takes the next character for itself, and all else stands for
-// itself.
+// fnDateFormat formats a moment. In the format, a run of one of the letters y M d H h m s f F, or tt, stands
+// for a part of the moment. A backslash escapes the next character. All other characters are copied.
 func fnDateFormat(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[0])
 	if !ok || args[1].Kind() != jsondoc.String || args[1].Str() == "" {
@@ -37,10 +36,10 @@ func fnDateFormat(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return textValue(string(text))
 }
 
-// appendDatePart writes the part of a moment that a run of n letters stands for; known is false where it
-// stands for none. One letter writes a number without zeroes before it, two and more with them. From four
-// letters on the year is whole; of a second's fraction there are as many digits as letters, up to seven; F
-// leaves them out where they are all zeroes.
+// appendDatePart appends the part of a moment that a run of n letters stands for; known is false if it stands
+// for none. One letter gives a number without leading zeros, two and more give leading zeros. The year has
+// all its digits from four letters on. The fraction of a second has as many digits as letters, up to seven;
+// with F it is left out if all digits are zeros.
 func appendDatePart(dst []byte, at time.Time, letter byte, n int) (text []byte, known bool) {
 	value := 0
 	switch letter {

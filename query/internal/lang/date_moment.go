@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// A moment is a number of ticks, of 100 ns each, since 1970. Cosmos DB knows those from the year 1601 to the
-// year 9999.
+// ticks is a moment: a number of ticks, of 100 ns each, since 1970. Cosmos DB supports the years 1601 to
+// 9999.
 type ticks int64
 
 const (
@@ -26,7 +26,7 @@ const (
 const (
 	minTicks   ticks = -134_774 * day                 // 1601-01-01
 	endTicks   ticks = 2_932_897 * day                // 10000-01-01
-	dateLayout       = "2006-01-02T15:04:05.0000000Z" // how moments are written
+	dateLayout       = "2006-01-02T15:04:05.0000000Z" // the written form of moments
 )
 
 func ticksOf(t time.Time) ticks { return ticks(t.Unix())*second + ticks(t.Nanosecond()/100) }
@@ -36,7 +36,7 @@ func (t ticks) time() time.Time {
 	return time.Unix(int64(floorDiv(t, second)), int64(t-floorDiv(t, second)*second)*100).UTC()
 }
 
-// value returns the moment as a string, or undefined where it is out of range.
+// value returns the moment as a string, or undefined if it is out of range.
 func (t ticks) value() jsondoc.Value {
 	if t < minTicks || t >= endTicks {
 		return Undefined
@@ -44,12 +44,12 @@ func (t ticks) value() jsondoc.Value {
 	return jsondoc.StringValue(t.time().Format(dateLayout))
 }
 
-// ticksIn makes a function that returns a moment as a number of units, cut off towards 1970.
+// ticksIn makes a function that returns a moment as a number of units, rounded towards 1970.
 func ticksIn(unit ticks) func(ticks) jsondoc.Value {
 	return func(t ticks) jsondoc.Value { return IntegerValue(int64(t / unit)) }
 }
 
-// floorDiv divides and rounds down; b is above zero.
+// floorDiv divides and rounds down; b must be positive.
 func floorDiv(a, b ticks) ticks {
 	q := a / b
 	if a%b < 0 {
@@ -58,9 +58,9 @@ func floorDiv(a, b ticks) ticks {
 	return q
 }
 
-// asTicks reads a date, or a date with a time: YYYY-MM-DD or YYYY-MM-DD(T or blank)hh:mm:ss[.f] with up to
-// seven digits of a second's fraction. Either may be followed by Z or an offset from UTC; without one it is
-// in UTC.
+// asTicks parses a date, or a date with a time: YYYY-MM-DD or YYYY-MM-DD(T or blank)hh:mm:ss[.f], with up to
+// seven digits for the fraction of a second. Either may be followed by Z or an offset from UTC. Without one
+// the moment is in UTC.
 func asTicks(v jsondoc.Value) (ticks, bool) {
 	if v.Kind() != jsondoc.String {
 		return 0, false
@@ -91,8 +91,8 @@ func asTicks(v jsondoc.Value) (ticks, bool) {
 	return t, ok && minTicks <= t && t < endTicks
 }
 
-// cutOffset takes what tells the time zone off the end of a date: Z, or a sign and hh, hhmm or hh:mm of at
-// most 14 hours, before which there may be a blank. It is false where there is a sign and no such offset.
+// cutOffset removes the time zone from the end of a date: Z, or a sign with hh, hhmm or hh:mm of at most 14
+// hours, which may follow a blank. ok is false if there is a sign without a valid offset.
 func cutOffset(s []byte) (rest []byte, zone ticks, ok bool) {
 	if n := len(s); n > 0 && s[n-1] == 'Z' {
 		return s[:n-1], 0, true
@@ -123,7 +123,7 @@ func cutOffset(s []byte) (rest []byte, zone ticks, ok bool) {
 	return rest, zone, -14*hour <= zone && zone <= 14*hour
 }
 
-// Fits reports whether s has digits where the pattern has zeroes and else the same bytes.
+// fits reports whether s has the form of pattern: digits at its zeros, and otherwise the same bytes.
 func fits(s []byte, pattern string) bool {
 	if len(s) != len(pattern) {
 		return false
@@ -144,10 +144,10 @@ func digits(s []byte) (n int) {
 	return n
 }
 
-// civil is a moment as people write it. The fraction of the second is in ticks.
+// civil is a moment as a date and a time of day. The fraction of the second is in ticks.
 type civil struct{ year, month, day, hour, minute, second, fraction int }
 
-// ticks returns the moment; it is false where there is none, as on 30 February.
+// ticks returns the moment; ok is false if it does not exist, as on 30 February.
 func (c civil) ticks() (ticks, bool) {
 	within := func(n, low, high int) bool { return low <= n && n <= high }
 	if !within(c.year, 1, 9999) || !within(c.month, 1, 12) || !within(c.day, 1, daysIn(c.year, c.month)) ||
@@ -178,17 +178,17 @@ const (
 	partMillisecond
 	partMicrosecond
 	partNanosecond
-	partWeekday // from 0 for Sunday; only DateTimePart knows it
+	partWeekday // from 0 for Sunday; DateTimePart only
 )
 
-// unit is the length of the parts from day on, in nanoseconds.
+// unit returns the length of a date part, from day on, in nanoseconds.
 func (p datePart) unit() int64 {
 	return [...]int64{partDay: 100 * int64(day), partHour: 100 * int64(hour), partMinute: 100 * int64(minute),
 		partSecond:      100 * int64(second),
 		partMillisecond: 100 * int64(millisecond), partMicrosecond: 1000, partNanosecond: 1}[p]
 }
 
-// asPart reads the name of a date part; noPart where it is none.
+// asPart returns the date part with a name, or noPart if there is none.
 func asPart(v jsondoc.Value) datePart {
 	if v.Kind() != jsondoc.String {
 		return noPart
@@ -218,10 +218,10 @@ func asPart(v jsondoc.Value) datePart {
 	return noPart
 }
 
-// spanText is what a time span looks like: a count and the name of a part of a date.
+// spanText matches a time span: a count and the name of a date part.
 var spanText = regexp.MustCompile(`^(-?[0-9]+)(.+)$`)
 
-// SplitSpan takes a time span apart, as in "5mi" and "-1day".
+// SplitSpan splits a time span such as "5mi" or "-1day" into its part and its count.
 func SplitSpan(text string) (part string, n int64, ok bool) {
 	m := spanText.FindStringSubmatch(text)
 	if m == nil {

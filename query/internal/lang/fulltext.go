@@ -19,18 +19,18 @@ func fullTextBuiltins() []Builtin {
 	}
 }
 
-// termsCache keeps the terms of a query, which are the same for every row in most cases, and the memory for
-// the words of a text.
+// termsCache holds the compiled terms of the last call, since most queries use the same terms for every row,
+// and a buffer for the words of a text.
 type termsCache struct {
 	values []jsondoc.Value
 	terms  []TextTerm
 	valid  []bool
 	tokens []index.Token
-	spoken index.Language // of the terms
+	spoken index.Language // language of the terms
 	counts []int
 }
 
-// Get compiles terms, unless they are those of the last time.
+// Get compiles terms, unless they are the same as in the last call.
 func (t *termsCache) Get(values []jsondoc.Value, language index.Language) (terms []TextTerm, valid []bool) {
 	if t.terms != nil && t.spoken == language && slices.EqualFunc(values, t.values, jsondoc.Equal) {
 		return t.terms, t.valid
@@ -43,13 +43,13 @@ func (t *termsCache) Get(values []jsondoc.Value, language index.Language) (terms
 	return t.terms, t.valid
 }
 
-// Words analyses a text. What it returns is good until the next call.
+// Words returns the words of a text. The result is valid until the next call.
 func (c *Call) Words(text jsondoc.Value, language index.Language) []index.Token {
 	c.terms.tokens = language.AppendTokens(c.terms.tokens[:0], text.Str())
 	return c.terms.tokens
 }
 
-// fullTextContains makes a function that looks for terms in a text.
+// fullTextContains makes a function that searches a text for terms.
 func fullTextContains(combine func(int, func(int) jsondoc.Value) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
 	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
 		if args[0].Kind() != jsondoc.String {
@@ -72,8 +72,8 @@ func fnWordCount(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.NumberValue(float64(len(c.Words(args[0], c.Language))))
 }
 
-// fnFullTextScore scores a text for an array of terms, given how many documents and words there are and an
-// array of how many documents have each term.
+// fnFullTextScore returns the score of a text for an array of terms. Its further arguments are the number of
+// documents, the number of words, and an array with the number of documents that have each term.
 func fnFullTextScore(c *Call, args []jsondoc.Value) jsondoc.Value {
 	if args[0].Kind() != jsondoc.String || args[1].Kind() != jsondoc.Array || !AllOf(jsondoc.Number, args[2], args[3]) {
 		return Undefined

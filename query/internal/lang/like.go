@@ -7,19 +7,19 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// LikePattern is a pattern of LIKE, compiled. It is immutable.
+// LikePattern is a compiled pattern of LIKE. It is immutable.
 //
-// It holds what is between the percent signs as runs of tokens. Only a percent sign can take more or less
-// than one character, so a match looks for the runs one after the other and always takes the first place
-// where one fits: what a later place could give, an earlier one gives as well. The time is at most that of
-// the text times the pattern, with no backtracking.
+// The parts of the pattern between the percent signs are stored as runs of tokens. Every token other than a
+// percent sign matches exactly one character. So Match looks for the runs one after the other and always uses
+// the first position that fits: a later position cannot match more than the first one. The time is at most
+// the length of the text times that of the pattern; there is no backtracking.
 type LikePattern struct {
 	runs  [][]likeToken
-	plain string // the text itself where the pattern has nothing special, and one run
-	exact bool   // plain is all
+	plain string // the pattern as text, if it has no special characters and one run
+	exact bool   // plain is the whole pattern
 }
 
-// likeToken takes one character.
+// likeToken matches one character.
 type likeToken struct {
 	kind  likeKind
 	char  rune
@@ -37,9 +37,9 @@ const (
 
 type likeSpan struct{ low, high rune }
 
-// CompileLike compiles a pattern of LIKE: % stands for any run of characters, _ for one character, [abc] and
-// [a-f] for one of a set and [^a-f] for one outside of it; all else, and whatever follows the escape
-// character, for itself. Nothing matches an empty set, nor one that is not closed.
+// CompileLike compiles a pattern of LIKE. % stands for any number of characters, _ for one character, [abc]
+// and [a-f] for one of a set, and [^a-f] for one that is not in the set. All other characters, and any
+// character behind the escape character, stand for themselves. An empty or unclosed set matches nothing.
 func CompileLike(pattern string, escape rune, escaping bool) *LikePattern {
 	p := &LikePattern{runs: [][]likeToken{nil}}
 	add := func(t likeToken) { p.runs[len(p.runs)-1] = append(p.runs[len(p.runs)-1], t) }
@@ -67,8 +67,8 @@ func CompileLike(pattern string, escape rune, escaping bool) *LikePattern {
 	return p
 }
 
-// compileSet reads a set up to its closing bracket and returns how many bytes it takes, or all of s and an
-// empty set where it is not closed. A minus at either end belongs to the set.
+// compileSet parses a set up to its closing bracket and returns its length in bytes. If the set is not
+// closed, it returns an empty set and the length of s. A minus at either end is a member of the set.
 func compileSet(s string) (t likeToken, size int) {
 	t.kind = likeSet
 	rest := s
@@ -93,7 +93,7 @@ func compileSet(s string) (t likeToken, size int) {
 	}
 }
 
-// Prefix returns the text that whatever matches begins with, and whether only that text itself matches.
+// Prefix returns the text that every matching text begins with, and whether it is the only matching text.
 func (p *LikePattern) Prefix() (text string, exact bool) {
 	var b strings.Builder
 	for _, t := range p.runs[0] {
@@ -105,7 +105,7 @@ func (p *LikePattern) Prefix() (text string, exact bool) {
 	return b.String(), len(p.runs) == 1
 }
 
-// Begins reports whether all texts match that begin with the prefix.
+// Begins reports whether every text with the prefix matches.
 func (p *LikePattern) Begins() bool {
 	for _, t := range p.runs[0] {
 		if t.kind != likeChar {
@@ -115,7 +115,7 @@ func (p *LikePattern) Begins() bool {
 	return len(p.runs) == 2 && len(p.runs[1]) == 0
 }
 
-// Match reports whether the whole text fits the pattern.
+// Match reports whether the whole text matches the pattern.
 func (p *LikePattern) Match(m *Meter, text []byte) bool {
 	if !m.Spend(len(text)) {
 		return false
@@ -139,7 +139,7 @@ func (p *LikePattern) Match(m *Meter, text []byte) bool {
 		}
 		text = text[at:]
 	}
-	// The last run must end where the text ends: go as many characters back as it has.
+	// The last run must match the end of the text: go back as many characters as the run has.
 	from := len(text)
 	for range last {
 		if from == 0 {
@@ -152,7 +152,7 @@ func (p *LikePattern) Match(m *Meter, text []byte) bool {
 	return ok
 }
 
-// fit reports whether the text begins with what the run takes, and how many bytes that is.
+// fit reports whether a prefix of the text matches the run, and the length of that prefix in bytes.
 func fit(run []likeToken, text []byte) (size int, ok bool) {
 	for _, t := range run {
 		r, n := utf8.DecodeRune(text[size:])
@@ -179,8 +179,8 @@ func (t *likeToken) takes(r rune) bool {
 	return t.kind == likeNotSet
 }
 
-// LikeOf compiles the operands of LIKE; escape is undefined where there is no ESCAPE. It returns nil where
-// they are none: a pattern that is not a string, an escape that is not one character.
+// LikeOf compiles the operands of LIKE; escape is undefined if there is no ESCAPE. It returns nil if the
+// operands are invalid: a pattern that is not a string, or an escape that is not one character.
 func LikeOf(pattern, escape jsondoc.Value) *LikePattern {
 	if pattern.Kind() != jsondoc.String {
 		return nil
@@ -196,8 +196,7 @@ func LikeOf(pattern, escape jsondoc.Value) *LikePattern {
 	return CompileLike(pattern.Str(), r, true)
 }
 
-// OpLike matches a value against a pattern that LikeOf has compiled; nil matches nothing, nor does it differ
-// from anything.
+// OpLike matches a value against a pattern compiled by LikeOf. If p is nil, the result is undefined.
 func OpLike(c *Call, v jsondoc.Value, p *LikePattern) jsondoc.Value {
 	if p == nil || v.Kind() != jsondoc.String {
 		return Undefined

@@ -41,7 +41,7 @@ func of1(name string, f func(float64) float64) Builtin {
 	}}
 }
 
-// ofInteger is of1 for a function that leaves integers as they are, up to their sign: those of 64 bits stay
+// ofInteger is of1 for a function that does not change integers, except their sign. Integers of 64 bits stay
 // exact.
 func ofInteger(name string, f func(float64) float64) Builtin {
 	b := of1(name, f)
@@ -59,8 +59,8 @@ func ofInteger(name string, f func(float64) float64) Builtin {
 	return b
 }
 
-// fnRound rounds to a whole number, halves away from zero, or to as many decimal places as the second
-// argument tells; below zero it counts places before the point.
+// fnRound rounds to an integer, halves away from zero. An optional second argument is the number of decimal
+// places; a negative one rounds to places before the point.
 func fnRound(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	places := 0
 	if len(args) > 1 {
@@ -78,7 +78,7 @@ func fnRound(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	}
 	power := math.Pow(10, float64(places))
 	if math.IsInf(power, 1) {
-		return jsondoc.NumberValue(x) // has no digit that far out
+		return jsondoc.NumberValue(x) // has no digit at that place
 	}
 	return jsondoc.NumberValue(math.Round(x*power) / power)
 }
@@ -103,7 +103,7 @@ func sign(x float64) float64 {
 	return x // zero, or NaN
 }
 
-// fnLog is the natural logarithm, or that to a base.
+// fnLog returns the natural logarithm, or the logarithm to a base.
 func fnLog(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.Number, args...) {
 		return Undefined
@@ -122,7 +122,7 @@ func fnLog(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	}
 }
 
-// fnNumberBin rounds down to a multiple of a size, or up where that is negative.
+// fnNumberBin rounds down to a multiple of a size, or up if the size is negative.
 func fnNumberBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	size := 1.0
 	if len(args) > 1 {
@@ -134,8 +134,8 @@ func fnNumberBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.NumberValue(math.Floor(args[0].Num()/size) * size)
 }
 
-// integerBuiltins calculate with integers of 64 bits, that overflow as two's complement does. A number that
-// is none makes the result undefined.
+// integerBuiltins returns the functions of 64-bit integers, which overflow as in two's complement. If an
+// argument is not such an integer, the result is undefined.
 func integerBuiltins() []Builtin {
 	return []Builtin{
 		int2("INTADD", func(x, y int64) int64 { return x + y }),
@@ -169,7 +169,7 @@ func int2(name string, f func(x, y int64) int64) Builtin {
 	}}
 }
 
-// intQuotient is int2 for a division, whose result may not exist.
+// intQuotient is int2 for a division, whose result may be undefined.
 func intQuotient(name string, f func(x, y int64) int64) Builtin {
 	b := int2(name, f)
 	divide := b.Fn

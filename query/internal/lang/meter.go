@@ -11,51 +11,52 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
-// DefaultLimit is how long a run may take where Env.Limit does not say.
+// DefaultLimit is the time limit of a run if Env.Limit is not set.
 const DefaultLimit = 30 * time.Second
 
 const (
-	// LookEvery is how much work is done between two looks at the time. The unit is about a byte that is gone
-	// through.
+	// LookEvery is how much work is done between two checks of the time. A unit of work is about one byte
+	// that is read.
 	LookEvery = 256 << 10
-	// RowWork is the work of a row of a source, besides what is done with it.
+	// RowWork is the work of making a row of a source, without its processing.
 	RowWork = 256
-	// EntryWork is the work of an entry of an index, besides what is done with it.
+	// EntryWork is the work of reading an index entry, without its processing.
 	EntryWork = 64
-	// heldArgument is the size from which a value counts as memory while the other operands are evaluated.
+	// heldArgument is the size in bytes from which a value counts as memory while other operands are
+	// evaluated.
 	heldArgument = 4 << 10
-	// maxMade is how many bytes one value or one row may have that a query makes.
+	// maxMade is the maximum size in bytes of one value or one row that a query makes.
 	maxMade = 16 << 20
-	// MaxFolding is how often the work of folding constants may be looked at.
+	// MaxFolding is the maximum number of checks during the folding of constants.
 	MaxFolding = 32
 )
 
-// errCostly ends the folding of a constant.
+// errCostly ends the folding of a constant that is too expensive.
 var errCostly = errors.New("query: too costly to be calculated in advance")
 
-// Meter bounds what a run may cost. Loops tell it of their work by spend and end where that is false. Now and
-// then it looks at the context and at the watch. The zero meter bounds nothing.
+// Meter enforces the limits of a run. Loops report their work to Spend and end if it returns false. Now and
+// then Spend checks the context and the elapsed time. The zero Meter has no limits.
 type Meter struct {
 	Ctx     context.Context
 	Elapsed func() time.Duration
-	Limit   time.Duration // of elapsed; 0: none
+	Limit   time.Duration // of Elapsed; 0: no limit
 	Turn    func(context.Context) error
-	Left    int   // work before the next look
-	Looks   int   // that may follow before the run is given up, for what has no watch; 0: any number
-	Err     error // what ends the run: the first error
+	Left    int   // work until the next check
+	Looks   int   // remaining checks before the run ends, if there is no Elapsed; 0: unlimited
+	Err     error // the first error, which ends the run
 
 	NoTemp bool // there are no temporary files
 
-	Most  int                  // of used and of retained; 0: MaxHeld
-	Ask   func(bytes int) bool // see Env.Hold; nil: nobody is asked
-	Asked int                  // bytes that may be used by now
+	Most  int                  // limit of Used and Retained; 0: MaxHeld
+	Ask   func(bytes int) bool // see Env.Hold; nil: memory need not be requested
+	Asked int                  // bytes that have been granted
 
-	Used     int // bytes that DISTINCT, GROUP BY and lists hold
-	Retained int // bytes of values that wait for other operands
+	Used     int // bytes that DISTINCT, GROUP BY and lists use
+	Retained int // bytes of values kept while other operands are evaluated
 }
 
-// Spend notes n units of work. It is false where the run has ended: what is calculated from there on counts
-// for nothing.
+// Spend counts n units of work. It returns false if the run has ended; results computed afterwards are
+// discarded.
 func (m *Meter) Spend(n int) bool {
 	if m.Left -= n; m.Left < 0 {
 		m.Look()
@@ -63,7 +64,7 @@ func (m *Meter) Spend(n int) bool {
 	return m.Err == nil
 }
 
-// Look asks the context and the watch whether the run has to end.
+// Look checks the context and the elapsed time, and returns false if the run has ended.
 func (m *Meter) Look() bool {
 	m.Left = LookEvery
 	if m.Looks > 0 {
@@ -86,23 +87,23 @@ func (m *Meter) Look() bool {
 	return m.Err == nil
 }
 
-// folding reports whether the work is done before the query runs.
+// folding reports whether constants are being folded, before the query runs.
 func (m *Meter) folding() bool { return m.Looks > 0 }
 
-// Fail ends the run with an error, unless it has ended already.
+// Fail ends the run with an error, unless it has already ended.
 func (m *Meter) Fail(err error) {
 	if m.Err == nil {
 		m.Err = err
 	}
 }
 
-// Hold notes bytes that are kept, in held as well, and fails beyond the limit.
+// Hold counts n bytes of memory, in held as well, and ends the run if the limit is exceeded.
 func (m *Meter) Hold(held *int, n int, clause string) {
 	*held += n
 	m.Use(n, clause)
 }
 
-// Use is hold for what nobody counts apart.
+// Use is Hold without a separate count.
 func (m *Meter) Use(n int, clause string) {
 	if m.Used += n; m.Used > m.LimitHeld() {
 		spills := clause == "GROUP BY" || clause == "ORDER BY" || clause == "DISTINCT"
@@ -112,7 +113,7 @@ func (m *Meter) Use(n int, clause string) {
 	m.claim(m.Used+m.Retained, clause)
 }
 
-// claim asks for memory, if it is more than what has been asked for.
+// claim requests memory, if more is needed than has been granted.
 func (m *Meter) claim(n int, clause string) {
 	if m.Ask == nil || n <= m.Asked || m.Err != nil {
 		return
@@ -125,10 +126,10 @@ func (m *Meter) claim(n int, clause string) {
 	m.Asked += more
 }
 
-// LimitHeld returns how many bytes may be kept.
+// LimitHeld returns the limit of memory in bytes.
 func (m *Meter) LimitHeld() int { return cmp.Or(m.Most, MaxHeld) }
 
-// Compare puts two keys in order. Sorting by it ends soon once the run has ended: then all are alike.
+// Compare compares two keys. After the end of the run all keys are equal, so that sorting ends quickly.
 func (m *Meter) Compare(a, b []byte) int {
 	if !m.Spend(16 + min(len(a), len(b))) {
 		return 0
@@ -136,8 +137,8 @@ func (m *Meter) Compare(a, b []byte) int {
 	return bytes.Compare(a, b)
 }
 
-// Retain notes a value that is kept while others are evaluated, and returns what is to be taken off retained
-// then.
+// Retain counts a value that is kept while others are evaluated. It returns the number to subtract from
+// Retained afterwards.
 func (m *Meter) Retain(v jsondoc.Value) int {
 	n := v.TextLen()
 	if n <= heldArgument {
@@ -150,7 +151,7 @@ func (m *Meter) Retain(v jsondoc.Value) int {
 	return n
 }
 
-// Fits reports whether a text that a query makes is not too long, and fails where it is.
+// Fits reports whether a text made by the query is within the limit, and ends the run if it is not.
 func (m *Meter) Fits(text []byte) bool {
 	if len(text) > maxMade {
 		m.Fail(&fault.MemoryError{Clause: "one value", Max: maxMade})
@@ -158,7 +159,7 @@ func (m *Meter) Fits(text []byte) bool {
 	return m.Err == nil
 }
 
-// Work is what it takes to go through values.
+// Work returns the work of reading values once.
 func Work(values ...jsondoc.Value) (n int) {
 	for i := range values {
 		n += 16 + values[i].TextLen()
@@ -166,8 +167,8 @@ func Work(values ...jsondoc.Value) (n int) {
 	return n
 }
 
-// MaxHeld is how many bytes the intermediate results of a query may have, HeldFree how many it is not asked
-// for, and heldStep how many it asks for at once.
+// MaxHeld is the limit in bytes of the intermediate results of a query. HeldFree bytes are granted without a
+// request, and heldStep bytes are requested at a time.
 const (
 	MaxHeld  = 64 << 20
 	HeldFree = 64 << 10

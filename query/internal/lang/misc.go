@@ -17,14 +17,14 @@ func miscBuiltins() []Builtin {
 			}},
 		{Name: "DOCUMENTID", Min: 1, Max: 1, Fn: fnDocumentID},
 		{Name: "HASH", Min: 1, Max: 3, Fn: fnHash},
-		// the binder refuses it
+		// refused by the binder
 		{Name: "GENERATEEMBEDDINGS", Min: 1, Max: 1,
 			Fn: func(*Call, []jsondoc.Value) jsondoc.Value { return Undefined }},
 	}
 }
 
-// fnDocumentID returns the number of a document that its _rid ends with. The alphabet of _rid is that of
-// Base64 with a minus for the slash.
+// fnDocumentID returns the document number at the end of a _rid. The alphabet of _rid is that of Base64 with
+// a minus in place of the slash.
 func fnDocumentID(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	text := args[0].Member("_rid").Str()
 	for i := range len(text) {
@@ -39,9 +39,9 @@ func fnDocumentID(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return IntegerValue(int64(binary.LittleEndian.Uint64(rid[8:16])))
 }
 
-// fnHash returns a hash of a value, an integer of 64 bits: equal values have equal ones, and undefined has 0.
-// With a second argument it is the rest of a division by that, with the sign of the hash; a third one is a
-// seed. The service does not say which hash it uses.
+// fnHash returns a hash of a value, an integer of 64 bits. Equal values have equal hashes; that of undefined
+// is 0. If there is a second argument, the result is the remainder of a division by it, with the sign of the
+// hash. A third argument is a seed. The service does not document its hash function.
 func fnHash(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	n := int64(0)
 	if args[0].Kind() != jsondoc.Undefined {
@@ -49,7 +49,7 @@ func fnHash(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		if len(args) > 2 {
 			_, _ = h.Write(args[2].Raw())
 		}
-		_, _ = h.Write(jsondoc.AppendOrdered(nil, args[0])) // a hash does not fail
+		_, _ = h.Write(jsondoc.AppendOrdered(nil, args[0])) // a hash never fails
 		n = int64(h.Sum64())
 	}
 	if len(args) > 1 {

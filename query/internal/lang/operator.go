@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// The operators. Each returns undefined where an operand is undefined or of a type that the operator does not
-// take, except where its comment says otherwise. There is no conversion between types and no truthiness.
+// The operators. Each returns undefined if an operand is undefined or of a type that the operator does not
+// accept, unless its comment says otherwise. There is no conversion between types, and only true counts as
+// true.
 
 func pick(first bool, a, b jsondoc.Value) jsondoc.Value {
 	if first {
@@ -18,10 +19,11 @@ func pick(first bool, a, b jsondoc.Value) jsondoc.Value {
 	return b
 }
 
-// IsTrue reports whether a value is true itself; WHERE keeps a row for nothing else.
+// IsTrue reports whether a value is true itself; WHERE keeps a row only if it is.
 func IsTrue(v jsondoc.Value) bool { return v.Kind() == jsondoc.Bool && v.Bool() }
 
-// Equal is equality as operators and functions have it: that of doc, except that NaN is not even itself.
+// Equal is the equality of operators and functions: that of package jsondoc, except that NaN does not equal
+// itself.
 func Equal(a, b jsondoc.Value) bool {
 	if a.Kind() == jsondoc.Number && b.Kind() == jsondoc.Number {
 		return a.Num() == b.Num()
@@ -29,11 +31,10 @@ func Equal(a, b jsondoc.Value) bool {
 	return jsondoc.Equal(a, b)
 }
 
-// Orderable reports whether one of < <= > >= says anything about two values: both are of the same primitive
-// type.
+// Orderable reports whether < <= > >= are defined for two values: both must be of the same primitive type.
 func Orderable(a, b jsondoc.Value) bool { return a.Kind() == b.Kind() && IsPrimitive(a) }
 
-// OpOrder reports whether the order of a and b is between low and high. It is undefined where they have no
+// OpOrder reports whether the order of a and b is between low and high. It is undefined if they have no
 // order, as with NaN.
 func OpOrder(a, b jsondoc.Value, low, high int) jsondoc.Value {
 	if !Orderable(a, b) {
@@ -51,7 +52,7 @@ func OpOrder(a, b jsondoc.Value, low, high int) jsondoc.Value {
 	return jsondoc.BoolValue(low <= c && c <= high)
 }
 
-// OpConcat joins two strings.
+// OpConcat concatenates two strings.
 func OpConcat(a, b jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.String, a, b) {
 		return Undefined
@@ -63,7 +64,7 @@ func OpConcat(a, b jsondoc.Value) jsondoc.Value {
 	return jsondoc.StringValue(text)
 }
 
-// OpPlus is the unary plus: a number stays as it is, spelling and all.
+// OpPlus is the unary plus: a number is returned with its spelling.
 func OpPlus(a jsondoc.Value) jsondoc.Value {
 	if a.Kind() != jsondoc.Number {
 		return Undefined
@@ -71,8 +72,8 @@ func OpPlus(a jsondoc.Value) jsondoc.Value {
 	return a
 }
 
-// OpNegate is the unary minus. Integers of 64 bits stay exact, since a literal such as -9007199254740993 is a
-// minus and a number, and wrap around. A zero that is written as no integer has a sign.
+// OpNegate is the unary minus. Integers of 64 bits stay exact and overflow by wrapping around: a literal such
+// as -9007199254740993 is a minus and a number. A zero that is not written as an integer gets a sign.
 func OpNegate(a jsondoc.Value) jsondoc.Value {
 	if a.Kind() != jsondoc.Number {
 		return Undefined
@@ -83,14 +84,14 @@ func OpNegate(a jsondoc.Value) jsondoc.Value {
 	case math.Abs(f) >= MaxExact:
 		if n, ok := AsInteger(a); ok {
 			return IntegerValue(-n)
-		} else if string(a.Raw()) == "9223372036854775808" { // fits with the minus
+		} else if string(a.Raw()) == "9223372036854775808" { // fits into 64 bits with the minus
 			return IntegerValue(math.MinInt64)
 		}
 	}
 	return jsondoc.NumberValue(-a.Num())
 }
 
-// negativeZero is a zero with the sign or without it. Only a division tells them apart.
+// negativeZero returns a zero with or without a sign. Only a division distinguishes them.
 func negativeZero(negative bool) jsondoc.Value {
 	if negative {
 		return jsondoc.Of([]byte("-0.0"))
@@ -98,8 +99,8 @@ func negativeZero(negative bool) jsondoc.Value {
 	return jsondoc.NumberValue(0)
 }
 
-// OpAdd, OpSubtract, OpMultiply and OpDivide calculate with doubles, and exactly where operands and result
-// are integers of 64 bits. A division by zero is infinite or NaN.
+// OpAdd, OpSubtract, OpMultiply and OpDivide calculate with doubles, but exactly if operands and result are
+// integers of 64 bits. The result of a division by zero is infinite or NaN.
 func OpAdd(a, b jsondoc.Value) jsondoc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x + y }, (*big.Int).Add)
 }
@@ -119,7 +120,7 @@ func OpDivide(a, b jsondoc.Value) jsondoc.Value {
 	return calculate(a, b, func(x, y float64) float64 { return x / y }, quotient)
 }
 
-// OpModulo is the remainder of a division that was cut off; it has the sign of the dividend.
+// OpModulo is the remainder of a division rounded towards zero; it has the sign of the dividend.
 func OpModulo(a, b jsondoc.Value) jsondoc.Value {
 	return calculate(a, b, math.Mod, func(z, x, y *big.Int) *big.Int {
 		if y.Sign() == 0 {
@@ -129,7 +130,7 @@ func OpModulo(a, b jsondoc.Value) jsondoc.Value {
 	})
 }
 
-// quotient is nil where the division leaves a rest.
+// quotient returns nil if the division has a remainder.
 func quotient(z, x, y *big.Int) *big.Int {
 	if y.Sign() == 0 {
 		return nil
@@ -140,7 +141,7 @@ func quotient(z, x, y *big.Int) *big.Int {
 	return z
 }
 
-// calculate applies an operator to two numbers. Doubles are as good as integers for what is below 2^53.
+// calculate applies an operator to two numbers. For numbers below 2^53 doubles are exact.
 func calculate(a, b jsondoc.Value, double func(x, y float64) float64,
 	exact func(z, x, y *big.Int) *big.Int) jsondoc.Value {
 	if !AllOf(jsondoc.Number, a, b) {
@@ -160,7 +161,7 @@ func calculate(a, b jsondoc.Value, double func(x, y float64) float64,
 	return jsondoc.NumberValue(result)
 }
 
-// toInt32 converts as JavaScript does: without the fraction, modulo 2^32; what is not finite is 0.
+// toInt32 converts as JavaScript does: without the fraction, modulo 2^32; infinities and NaN become 0.
 func toInt32(f float64) int32 {
 	if f != f || f-f != 0 {
 		return 0
@@ -171,7 +172,7 @@ func toInt32(f float64) int32 {
 	return int32(int64(math.Mod(math.Trunc(f), 1<<32)))
 }
 
-// bitwise makes an operator of a function of two integers of 32 bits.
+// bitwise applies a function of two 32-bit integers to a and b.
 func bitwise(a, b jsondoc.Value, f func(x, y int32) float64) jsondoc.Value {
 	if !AllOf(jsondoc.Number, a, b) {
 		return Undefined
@@ -179,7 +180,7 @@ func bitwise(a, b jsondoc.Value, f func(x, y int32) float64) jsondoc.Value {
 	return jsondoc.NumberValue(f(toInt32(a.Num()), toInt32(b.Num())))
 }
 
-// OpBitAnd and the other bitwise operators work on integers of 32 bits, as in JavaScript; a shift takes the
+// OpBitAnd and the other bitwise operators work on integers of 32 bits, as in JavaScript; a shift uses the
 // five lowest bits of its count.
 func OpBitAnd(a, b jsondoc.Value) jsondoc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x & y) })
@@ -205,7 +206,7 @@ func OpShiftRight(a, b jsondoc.Value) jsondoc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(x >> (y & 31)) })
 }
 
-// OpShiftRightZero is >>>, which fills with zeroes; the result is an integer of 32 bits with a sign.
+// OpShiftRightZero is the operator >>>, which fills with zeros; the result is a signed integer of 32 bits.
 func OpShiftRightZero(a, b jsondoc.Value) jsondoc.Value {
 	return bitwise(a, b, func(x, y int32) float64 { return float64(int32(uint32(x) >> (y & 31))) })
 }
@@ -215,10 +216,10 @@ func OpBitNot(a jsondoc.Value) jsondoc.Value {
 	return bitwise(a, a, func(x, _ int32) float64 { return float64(^x) })
 }
 
-// opConditional is a ? b : c, and IIF: c for every condition but true.
+// opConditional is a ? b : c, and IIF. The result is b only if the condition is true itself, and else c.
 func opConditional(condition, a, b jsondoc.Value) jsondoc.Value { return pick(IsTrue(condition), a, b) }
 
-// OpIndex is a[i]: an element of an array by a number from 0, whose fraction does not count, a member of an
+// OpIndex is a[i]: an element of an array by its number from 0, whose fraction is ignored, or a member of an
 // object by its name.
 func OpIndex(a, i jsondoc.Value) jsondoc.Value {
 	switch {

@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
-// A match of a regular expression may take exponential time. Past matchTime it is tried once more, with
-// secondTime: a machine that is busy can stop any process for a tenth of a second. Past that the query
-// fails, since any result could be the wrong one. foldTime is the time where the query is still being
+// A match of a regular expression may take exponential time. A match that exceeds matchTime is repeated once
+// with secondTime, since a busy machine can stop any process for a tenth of a second. If it exceeds that,
+// too, the query fails: there is no correct result to return. foldTime is the limit while the query is being
 // prepared.
 const (
 	matchTime  = 100 * time.Millisecond
@@ -23,9 +23,9 @@ const (
 	foldTime   = 5 * time.Millisecond
 )
 
-// MatchError reports a query with a regular expression that takes too long on a value.
+// MatchError reports that a query's regular expression took too long on a value.
 type MatchError struct {
-	Limit time.Duration // what one match may take
+	Limit time.Duration // the time limit of one match
 }
 
 func (e *MatchError) Error() string {
@@ -33,13 +33,13 @@ func (e *MatchError) Error() string {
 		"Write it so that it does not try the same text in many ways.", e.Limit)
 }
 
-// outOfTime ends the run of a match that took too long. While a query is being prepared it ends that, so
-// that a run does it again.
+// outOfTime ends the run of a match that took too long. While a query is being prepared, it ends only the
+// folding; the run then repeats the match.
 func (c *Call) outOfTime() jsondoc.Value {
 	switch c.Look(); {
 	case c.folding():
 		c.Fail(errCostly)
-	case c.within(secondTime) < secondTime/10: // it had no more than what was left of the run
+	case c.within(secondTime) < secondTime/10: // the match had only the remaining time of the run
 		c.Fail(&fault.TimeError{Limit: c.Limit})
 	default:
 		c.Fail(&MatchError{secondTime})
@@ -47,7 +47,7 @@ func (c *Call) outOfTime() jsondoc.Value {
 	return Undefined
 }
 
-// within is how long the next match may take: no longer than what is left of the run.
+// within returns how long the next match may take: at most the remaining time of the run.
 func (c *Call) within(most time.Duration) time.Duration {
 	switch {
 	case c.folding():
@@ -58,7 +58,7 @@ func (c *Call) within(most time.Duration) time.Duration {
 	return max(time.Millisecond, min(most, c.Limit-c.Elapsed()))
 }
 
-// again reports whether a match has failed and is to be tried once more.
+// again reports whether a match has failed and has to be repeated.
 func (c *Call) again(re *regexp2.Regexp, err error) bool {
 	if err == nil || c.folding() || !c.Look() {
 		return false
@@ -76,19 +76,19 @@ func regexBuiltins() []Builtin {
 	}
 }
 
-// RegexCache keeps the expressions that a query has compiled: in most cases one, used for every row. It
-// forgets all of them when there are too many, as with expressions that come out of documents.
+// RegexCache holds the compiled expressions of a query: usually one, used for every row. If there are too
+// many, as with expressions from documents, it drops all of them.
 type RegexCache struct {
-	Compiled map[RegexKey]*regexp2.Regexp // nil: not an expression
+	Compiled map[RegexKey]*regexp2.Regexp // nil: an invalid expression
 }
 
 // RegexKey is a pattern with its modifiers.
 type RegexKey struct{ Pattern, modifiers string }
 
-// MaxRegexes is how many expressions the cache keeps.
+// MaxRegexes is the maximum number of expressions in the cache.
 const MaxRegexes = 64
 
-// Get returns an expression, or nil where the pattern or the modifiers are not good.
+// Get returns a compiled expression, or nil if the pattern or the modifiers are invalid.
 func (r *RegexCache) Get(key RegexKey) *regexp2.Regexp {
 	if re, ok := r.Compiled[key]; ok {
 		return re
@@ -101,8 +101,8 @@ func (r *RegexCache) Get(key RegexKey) *regexp2.Regexp {
 	return re
 }
 
-// compileRegex compiles in the dialect that is nearest to PCRE: with look-around and back references, ASCII
-// classes, POSIX classes in brackets, and a backslash before any character that has no meaning with one.
+// compileRegex compiles an expression in the dialect closest to PCRE: with look-around and back references,
+// ASCII classes, POSIX classes in brackets, and a backslash before any character that needs no escape.
 func compileRegex(key RegexKey) *regexp2.Regexp {
 	options := regexp2.RegexOptions(regexp2.RE2)
 	for _, m := range key.modifiers {
@@ -119,7 +119,7 @@ func compileRegex(key RegexKey) *regexp2.Regexp {
 			return nil
 		}
 	}
-	// the time that a match may take bounds it, not the depth of its backtracking
+	// a match is limited by its time, not by the depth of its backtracking
 	re, err := regexp2.Compile(key.Pattern, options, regexp2.OptionMaxBacktrackingStackSize(-1))
 	if err != nil {
 		return nil
@@ -127,8 +127,8 @@ func compileRegex(key RegexKey) *regexp2.Regexp {
 	return re
 }
 
-// expression reads a text, a pattern and, where there are more arguments, modifiers; re is nil where one is
-// not good.
+// expression converts its arguments to a text and a compiled pattern, with optional modifiers; re is nil if
+// an argument is invalid.
 func (c *Call) expression(text, pattern jsondoc.Value, more []jsondoc.Value) (s string, re *regexp2.Regexp) {
 	if !AllOf(jsondoc.String, text, pattern) || len(more) > 0 && more[0].Kind() != jsondoc.String {
 		return "", nil
@@ -159,8 +159,8 @@ func fnRegexMatch(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.BoolValue(ok)
 }
 
-// group returns the text of a match that a fourth argument asks for: the group of that number or name, or all
-// of it. ok is false where there is no such group or it took no part.
+// group returns the group of a match with the number or name in the fourth argument, or the whole match if
+// there is none. ok is false if there is no such group or it did not take part in the match.
 func group(m *regexp2.Match, more []jsondoc.Value) (v jsondoc.Value, ok bool) {
 	g := &m.Group
 	if len(more) > 1 {
@@ -223,8 +223,8 @@ func fnRegexExtractAll(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(dst, ']'))
 }
 
-// fnRegexReplaceAll replaces what matches. In the replacement $1 and ${name} stand for groups, $0 and $& for
-// the match and $$ for a dollar sign.
+// fnRegexReplaceAll replaces all matches. In the replacement $1 and ${name} stand for groups, $0 and $& for
+// the match, and $$ for a dollar sign.
 func fnRegexReplaceAll(c *Call, args []jsondoc.Value) jsondoc.Value {
 	s, re := c.expression(args[0], args[1], args[3:])
 	if re == nil || args[2].Kind() != jsondoc.String {
@@ -237,7 +237,7 @@ func fnRegexReplaceAll(c *Call, args []jsondoc.Value) jsondoc.Value {
 	if err == nil && m == nil {
 		return args[0]
 	}
-	with, runes, done := args[2].Str(), []rune(s), 0 // the match counts characters
+	with, runes, done := args[2].Str(), []rune(s), 0 // matches are indexed by characters
 	var text []byte
 	for ; err == nil && m != nil && c.Look(); m, err = re.FindNextMatch(m) {
 		text = append(text, string(runes[done:m.RuneIndex])...)
@@ -252,8 +252,8 @@ func fnRegexReplaceAll(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return textValue(string(text) + string(runes[done:]))
 }
 
-// expand appends a replacement with its groups filled in, as far as MaxText. What follows a dollar sign
-// without meaning anything stands for itself.
+// expand appends a replacement with its groups filled in, up to MaxText bytes. A dollar sign that begins no
+// reference stands for itself.
 func expand(dst []byte, with string, m *regexp2.Match) []byte {
 	for with != "" && len(dst) <= MaxText {
 		at := strings.IndexByte(with, '$')
@@ -284,7 +284,7 @@ func appendGroup(dst []byte, g *regexp2.Group) []byte {
 	return append(dst, g.String()...)
 }
 
-// groupName returns what a dollar sign before s refers to, and how many bytes of s say it.
+// groupName returns the group that is referenced behind a dollar sign, and the length of the reference in s.
 func groupName(s string) (name string, size int) {
 	if strings.HasPrefix(s, "{") {
 		if end := strings.IndexByte(s, '}'); end > 1 {

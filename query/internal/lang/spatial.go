@@ -22,14 +22,14 @@ func spatialBuiltins() []Builtin {
 	}
 }
 
-// ShapeCache keeps the geometry that an argument had last. In most queries one of two arguments is the same
-// for every row, and a polygon takes longer to read than to compare with a point.
+// ShapeCache holds the last geometry of an argument. In most queries one of two arguments is the same for
+// every row, and parsing a polygon takes longer than comparing it with a point.
 type ShapeCache struct {
 	text  []byte
 	shape *index.Geometry
 }
 
-// geometry reads an argument as a geometry of the container's space; nil where it is none.
+// geometry parses an argument as a geometry of the container's space; nil if it is invalid.
 func (c *Call) geometry(slot int, v jsondoc.Value) *index.Geometry {
 	if v.Kind() != jsondoc.Object {
 		return nil
@@ -65,12 +65,12 @@ func fnArea(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.NumberValue(g.Area())
 }
 
-// fnIsValid is false, too, for what is not meant to be a geometry.
+// fnIsValid also returns false for a value that is no geometry at all.
 func fnIsValid(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.BoolValue(c.geometry(0, args[0]) != nil)
 }
 
-// fnIsValidDetailed tells the reason as well.
+// fnIsValidDetailed returns the reason as well.
 func fnIsValidDetailed(c *Call, args []jsondoc.Value) jsondoc.Value {
 	_, err := index.ParseGeometryFor(args[0], c.Planar, c.Spend)
 	var invalid *index.GeometryError

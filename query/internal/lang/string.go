@@ -44,7 +44,7 @@ func stringBuiltins() []Builtin {
 	}
 }
 
-// textValue returns a string, or undefined where it has grown too long.
+// textValue returns a string, or undefined if it is too long.
 func textValue(s string) jsondoc.Value {
 	if len(s) > MaxText {
 		return Undefined
@@ -65,8 +65,8 @@ func fnConcat(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.StringValue(string(text))
 }
 
-// lowerRune and upperRune change the case of a letter. Those that would not come back, such as ß and ı, stay
-// as they are.
+// lowerRune and upperRune change the case of a letter. A letter that the opposite conversion would not
+// restore, such as ß and ı, is not changed.
 func lowerRune(r rune) rune {
 	if low := unicode.ToLower(r); unicode.ToUpper(low) == r {
 		return low
@@ -84,8 +84,8 @@ func upperRune(r rune) rune {
 func lower(s string) string { return strings.Map(lowerRune, s) }
 func upper(s string) string { return strings.Map(upperRune, s) }
 
-// foldCase brings letters that differ in case alone together, character by character and in no language's
-// way.
+// foldCase maps letters that differ only in case to the same letter, character by character, without the
+// rules of any language.
 func foldCase(s []byte) []byte {
 	for i, b := range s {
 		if b >= utf8.RuneSelf {
@@ -98,7 +98,7 @@ func foldCase(s []byte) []byte {
 	return s
 }
 
-// seek makes a function of two strings, and a boolean for whether to ignore the case, of a test on their
+// seek makes a function of two strings, with an optional boolean for ignoring case, from a test on their
 // bytes.
 func seek(test func(s, sub []byte) bool) func(*Call, []jsondoc.Value) jsondoc.Value {
 	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
@@ -136,9 +136,9 @@ func containsEach(combine func(int, func(int) jsondoc.Value) jsondoc.Value, igno
 	}
 }
 
-// Positions and lengths count characters, that is code points.
+// Positions and lengths are in characters, that is code points.
 
-// offset returns the index of the first byte of the character at a position, or the length of s where it is
+// offset returns the index of the first byte of the character at a position, or the length of s if s is
 // shorter.
 func offset[T string | []byte](s T, position int) (at int) {
 	for position = max(position, 0); at < len(s) && position > 0; position-- {
@@ -156,7 +156,7 @@ func offset[T string | []byte](s T, position int) (at int) {
 	return min(at, len(s))
 }
 
-// cutText returns the characters from one position up to another.
+// cutText returns the characters in [from, to).
 func cutText(s string, from, to int) string {
 	if from >= to {
 		return ""
@@ -186,7 +186,7 @@ func fnIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
 }
 
 // fnLastIndexOf finds the last occurrence that ends at or before the character of the third argument, which
-// may be one behind the last. Nothing is found at the last character at the latest.
+// may be one behind the last character. An empty string is found at the last character at the latest.
 func fnLastIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.String, args[:2]...) {
 		return Undefined
@@ -215,8 +215,8 @@ func fnLastIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.NumberValue(float64(utf8.RuneCount(s[:i])))
 }
 
-// split makes a function that returns a part of a string beside a separator. Where there is no separator it
-// is undefined.
+// split makes a function that returns the part of a string before or behind a separator. Without a separator
+// in the string the result is undefined.
 func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*Call,
 	[]jsondoc.Value) jsondoc.Value {
 	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
@@ -287,8 +287,8 @@ func reverse(s string) string {
 	return string(runes)
 }
 
-// trim makes a function that takes white space off a string, or the characters of a second one that is not
-// empty.
+// trim makes a function that removes white space from a string, or the characters of a second string that is
+// not empty.
 func trim(cut func(string, func(rune) bool) string) func(*Call, []jsondoc.Value) jsondoc.Value {
 	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		if !AllOf(jsondoc.String, args...) {
@@ -320,7 +320,7 @@ func fnReplace(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.StringValue(strings.ReplaceAll(s, find, with))
 }
 
-// maxReplicate is how many characters Cosmos DB lets REPLICATE make.
+// maxReplicate is the maximum length of REPLICATE's result in Cosmos DB, in characters.
 const maxReplicate = 10_000
 
 func fnReplicate(_ *Call, args []jsondoc.Value) jsondoc.Value {

@@ -7,19 +7,19 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// TextTerm is what a full-text search looks for: one word or, with several, a phrase. Its words are analysed
-// like the text.
+// TextTerm is a term of a full-text search: one word or, with several words, a phrase. Its words are analysed
+// like those of texts.
 type TextTerm struct {
-	Words    []index.Token // positions count from the first one
+	Words    []index.Token // positions count from the first word
 	language index.Language
-	Distance int // how many letters a word may differ by: 0 to 2
+	Distance int // maximum edit distance of a word: 0 to 2
 }
 
-// maxFuzz is how far a fuzzy term may be from what it finds.
+// maxFuzz is the maximum edit distance of a fuzzy term.
 const maxFuzz = 2
 
-// CompileTerm reads a term: a string, or an object {"term": "blue", "distance": 1} for one that may be
-// misspelled. ok is false where it is neither. language is that of the texts.
+// CompileTerm compiles a term: a string, or an object {"term": "blue", "distance": 1} for a fuzzy term. ok is
+// false if v is neither. language is that of the texts.
 func CompileTerm(v jsondoc.Value, language index.Language) (t TextTerm, ok bool) {
 	t.language = language
 	text := v
@@ -41,8 +41,7 @@ func CompileTerm(v jsondoc.Value, language index.Language) (t TextTerm, ok bool)
 	return t, true
 }
 
-// Count returns how often the term occurs in a text. A term of which the analysis leaves nothing does not
-// occur.
+// count returns how often the term occurs in a text. A term without words after its analysis never occurs.
 func (t *TextTerm) count(tokens []index.Token) (n int) {
 	if len(t.Words) == 0 {
 		return 0
@@ -55,7 +54,7 @@ func (t *TextTerm) count(tokens []index.Token) (n int) {
 	return n
 }
 
-// CountFor is count for a run that is told of the work.
+// CountFor is count with its work counted by a meter.
 func (t *TextTerm) CountFor(m *Meter, tokens []index.Token) int {
 	if !m.Spend(TokenWork * len(tokens) * (1 + t.Distance)) {
 		return 0
@@ -63,7 +62,7 @@ func (t *TextTerm) CountFor(m *Meter, tokens []index.Token) int {
 	return t.count(tokens)
 }
 
-// TokenWork is the work of comparing a word with a term, for each letter by which it may differ.
+// TokenWork is the work of comparing a word with a term, per letter of its edit distance.
 const TokenWork = 32
 
 // at reports whether the tokens begin with the term.
@@ -85,8 +84,8 @@ func (t *TextTerm) same(a, b string) bool {
 	return EditDistance([]rune(a), []rune(b), t.Distance) <= t.Distance
 }
 
-// EditDistance returns how many letters must be put in, taken out or changed to make b of a, or more than
-// limit where it is more than limit.
+// EditDistance returns how many letters must be inserted, removed or changed to turn a into b, or a number
+// greater than limit if the distance exceeds it.
 func EditDistance(a, b []rune, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
@@ -114,21 +113,21 @@ func EditDistance(a, b []rune, limit int) int {
 	return row[len(b)]
 }
 
-// The parameters of BM25: how soon more occurrences stop to matter, and how much the length of the text does.
+// The parameters of BM25: the saturation of term counts, and the weight of the text length.
 const (
 	bm25K = 1.2
 	bm25B = 0.75
 )
 
-// BM25 is what the scores of texts are made of: how rare each term is, and how long a text is on average.
+// BM25 computes the scores of texts from the rarity of each term and the average length of the texts.
 type BM25 struct {
 	average float64
 	Rarity  []float64
 }
 
-// NewBM25 prepares scores. documents is how many there are, words how many words all of them have together,
-// and hits[i] how many of them have the i-th term. The numbers may come from elsewhere, so nothing is taken
-// for granted about them.
+// NewBM25 prepares scores. documents is the number of documents, words the number of words of all documents
+// together, and hits[i] the number of documents with the i-th term. The numbers may come from a client, so
+// any values are accepted.
 func NewBM25(documents, words float64, hits []float64) BM25 {
 	b := BM25{average: words / documents, Rarity: make([]float64, len(hits))}
 	if !(b.average > 0) || math.IsInf(b.average, 0) {
@@ -140,15 +139,15 @@ func NewBM25(documents, words float64, hits []float64) BM25 {
 	return b
 }
 
-// Term is what the i-th term adds to the score of a text: length is how many words the text has, count how
-// often it has the term, at least once.
+// Term returns the contribution of the i-th term to the score of a text. length is the number of words of the
+// text, count the number of occurrences of the term, at least one.
 func (b *BM25) Term(i, count, length int) float64 {
 	frequency := float64(count)
 	return b.Rarity[i] * frequency * (bm25K + 1) / (frequency +
 		bm25K*(1-bm25B+bm25B*float64(length)/b.average))
 }
 
-// Score scores a text that has the i-th term counts[i] times.
+// Score returns the score of a text in which the i-th term occurs counts[i] times.
 func (b *BM25) Score(length int, counts []int) (score float64) {
 	for i, n := range counts {
 		if n > 0 {

@@ -2,7 +2,7 @@ package lang
 
 import "github.com/mayflydb/mayfly/internal/jsondoc"
 
-// typeBuiltins are the tests of types. They are never undefined: of an undefined argument they are false.
+// typeBuiltins returns the type tests. They are never undefined: for an undefined argument they are false.
 func typeBuiltins() []Builtin {
 	test := func(name string, is func(v jsondoc.Value) bool) Builtin {
 		return Builtin{Name: name, Min: 1, Max: 1,

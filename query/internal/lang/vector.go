@@ -7,16 +7,16 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// VectorMetric is how VECTORDISTANCE compares two vectors.
+// VectorMetric is the measure by which VECTORDISTANCE compares two vectors.
 type VectorMetric uint8
 
 const (
 	MetricCosine    VectorMetric = iota // the cosine of the angle: 1 for the same direction
 	MetricDot                           // the scalar product
-	MetricEuclidean                     // the distance
+	MetricEuclidean                     // the Euclidean distance
 )
 
-// MetricOf reads the name of a distance function as policies and options spell it, in any case.
+// MetricOf returns the distance function with a name as in policies and options, ignoring case.
 func MetricOf(name string) (VectorMetric, bool) {
 	switch strings.ToLower(name) {
 	case "cosine":
@@ -36,9 +36,8 @@ func vectorBuiltins() []Builtin {
 	return []Builtin{{Name: "VECTORDISTANCE", Min: 2, Max: 4, Fn: fnVectorDistance}}
 }
 
-// fnVectorDistance takes the metric from its options. Where these name none it is the cosine: what the
-// container's vector policy says for a path is known to whoever binds the call, and written into the options
-// then.
+// fnVectorDistance reads the metric from its options; the default is the cosine. If the container's vector
+// policy sets a metric for the path, the binder's caller has written it into the options.
 func fnVectorDistance(c *Call, args []jsondoc.Value) jsondoc.Value {
 	metric := MetricCosine
 	if len(args) > 2 && args[2].Kind() != jsondoc.Bool {
@@ -69,7 +68,7 @@ func fnVectorDistance(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return Undefined
 }
 
-// AppendFloats appends the elements of a vector, which count as floats of 32 bits.
+// AppendFloats appends the elements of a vector, converted to floats of 32 bits.
 func AppendFloats(dst []float32, numbers []float64) []float32 {
 	for _, f := range numbers {
 		dst = append(dst, float32(f))
@@ -77,10 +76,10 @@ func AppendFloats(dst []float32, numbers []float64) []float32 {
 	return dst
 }
 
-// Distance returns the similarity or distance of two vectors of one length; bb is what squares says of the
-// second one. It is undefined where the vectors have no elements, or one is too large for a float of 32 bits.
-// The cosine of a vector of zeroes is 0. The same vectors have the same distance to the last bit, wherever
-// they come from: an index gives them as documents do.
+// Distance returns the similarity or distance of two vectors of the same length; bb is Squares(b). It is
+// undefined if the vectors have no elements, or if an element is too large for a float of 32 bits. The cosine
+// of a zero vector is 0. The result for the same vectors is always the same to the last bit, whether they
+// come from an index or from documents.
 func (m VectorMetric) Distance(a, b []float32, bb float64) (float64, bool) {
 	var dot, aa, gap float64
 	if m == MetricEuclidean {
@@ -108,34 +107,34 @@ func Squares(a []float32) float64 {
 }
 
 // products returns the scalar products of a with b and with itself. As in Cosmos DB the sums are doubles,
-// made from the first element to the last: in another order they differ in their last bits.
+// added from the first element to the last; another order would change their last bits.
 func products(a, b []float32) (dot, aa float64) {
 	b = b[:len(a)]
 	for i := range a {
 		x := float64(a[i])
-		dot += x * float64(b[i]) // the product of two floats of 32 bits is exact: FMA changes nothing
+		dot += x * float64(b[i]) // the product of two 32-bit floats is exact, so FMA does not change it
 		aa += x * x
 	}
 	return dot, aa
 }
 
-// gaps returns the square of the distance of two vectors, and that of a from nothing.
+// gaps returns the squared distance of two vectors, and the squared length of a.
 func gaps(a, b []float32) (gap, aa float64) {
 	b = b[:len(a)]
 	for i := range a {
 		x := float64(a[i])
 		d := x - float64(b[i])
-		gap += float64(d * d) // rounded by itself, on processors with FMA as well
+		gap += float64(d * d) // rounded separately, also on processors with FMA
 		aa += x * x
 	}
 	return gap, aa
 }
 
-// The multipliers among the options of VECTORDISTANCE, and what they may be.
+// The bounds of the multipliers among the options of VECTORDISTANCE.
 const MinMultiplier, MaxMultiplier = 1, 100
 
-// BadMultiplier returns the first option of VECTORDISTANCE that is a multiplier outside its range; name is ""
-// where all are good.
+// BadMultiplier returns the first option of VECTORDISTANCE that is a multiplier out of range; name is "" if
+// there is none.
 func BadMultiplier(options jsondoc.Value) (name string, value jsondoc.Value) {
 	for _, name := range []string{"searchListSizeMultiplier", "quantizedVectorListMultiplier"} {
 		v := options.Member(name)

@@ -6,35 +6,35 @@ import (
 	"strings"
 )
 
-// Access is a node of a plan that proposes documents: the rids below some keys of an index. It holds no
-// state; a run opens it. All the documents that fulfil the condition that it stands for are among those that
-// it proposes. There may be others.
+// Access is a node of a plan that lists candidate documents: the rids under some keys of an index. It holds
+// no state; a run opens it. The candidates include all documents that match the access's condition, and may
+// include others.
 type Access interface {
 	fmt.Stringer
-	// Lists reports whether the rids come in order as they lie in posting lists. The others are read first
-	// and put in order.
+	// Lists reports whether the rids come sorted from posting lists. The rids of other accesses are read
+	// first and then sorted.
 	Lists() bool
 }
 
-// KeysAccess are the documents below one of some index keys.
+// KeysAccess lists the documents under any of some index keys.
 type KeysAccess struct {
 	Keys [][]byte
 	text string
 }
 
-// SpansAccess are the documents in one of some ranges of index keys. Where it has a test, those are left out
-// whose term fails it.
+// SpansAccess lists the documents in any of some ranges of index keys. If it has a test, documents whose term
+// fails it are left out.
 type SpansAccess struct {
 	Spans []Span
 	Test  *TermTest
-	Whole bool // the spans are all of the path: the test alone says something
+	Whole bool // the spans cover the whole path: only the test restricts it
 	text  string
 }
 
-// AllOfAccess are the documents that all of a list of posting lists propose.
+// AllOfAccess lists the documents that all of its accesses list.
 type AllOfAccess struct{ List []Access }
 
-// AnyOfAccess are the documents that one of a list proposes.
+// AnyOfAccess lists the documents that any of its accesses lists.
 type AnyOfAccess struct{ List []Access }
 
 // Lists implements Access.
@@ -83,7 +83,8 @@ func joined(list []Access) string {
 	return shortened(strings.Join(texts, "; "))
 }
 
-// MaxOpen is how many posting lists are merged as they are read. More are gathered.
+// MaxOpen is how many posting lists are merged while they are read. If there are more, they are read first
+// and then sorted.
 const MaxOpen = 16
 
 // Later returns the greater of two keys.

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// required returns conditions that must hold for an item to have a row: those of WHERE, and those of
+// required appends the conditions that must hold for an item to have a row: those of WHERE, and those of
 // subqueries that must have a row themselves.
 func (p *Planner) required(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
 	for _, e := range bl.Where {
@@ -30,8 +30,8 @@ func (p *Planner) required(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
 	return dst
 }
 
-// requiredRow returns the conditions for a subquery to have a row: none where it has one in any case, as
-// COUNT has.
+// requiredRow appends the conditions for a subquery to have a row. There are none if it always has one, as
+// with COUNT.
 func (p *Planner) requiredRow(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
 	if bl.Grouped && len(bl.GroupBy) == 0 {
 		return dst
@@ -39,9 +39,9 @@ func (p *Planner) requiredRow(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
 	return p.required(dst, bl)
 }
 
-// chooseIndex is the rule "index-choice": it finds all ways in which indexes can lead to the documents and,
-// for ORDER BY, whether an index has them in order, and refuses an ORDER BY as Cosmos DB does. Which of the
-// ways is taken a run decides, by counting: see pick.
+// chooseIndex is the rule "index-choice". It finds all access paths through indexes and, for ORDER BY, an
+// index in that order, and refuses an ORDER BY in the same cases as Cosmos DB. A run chooses among the access
+// paths, by counting: see pick.
 func chooseIndex(p *Planner) {
 	t := p.Plan.Top
 	if !t.Container {
@@ -92,7 +92,7 @@ func chooseIndex(p *Planner) {
 	p.noteUse(constraints)
 }
 
-// Access returns what a constraint proposes; nil where documents without an entry fulfil it, too.
+// access returns the access of a constraint; nil if documents without an entry match it, too.
 func (l *Constraint) access() Access {
 	if l.undefined {
 		return nil
@@ -111,8 +111,8 @@ func (l *Constraint) access() Access {
 	return a
 }
 
-// accessOf returns what a condition proposes that is not about one path alone: AND and OR of such, and
-// functions with an index of their own kind. It is nil where it proposes nothing.
+// accessOf returns the access of a condition that is not about one path alone: AND and OR of conditions, and
+// functions with an index of their own kind. It returns nil if there is none.
 func (p *Planner) accessOf(e syntax.Expr) Access {
 	if l := p.constraintOf(e); l != nil {
 		a := l.access()
@@ -160,8 +160,8 @@ func (p *Planner) accessOfAny(e *syntax.Logical) Access {
 	return any
 }
 
-// accessPathsOf lists what the conditions propose, each of which all documents that are wanted are among. A
-// composite index takes the place of the conditions that it answers together.
+// accessPathsOf lists the accesses of the conditions. Each of them includes all matching documents. A
+// composite index replaces the conditions that it answers together.
 func (p *Planner) accessPathsOf(constraints []*Constraint, found []Access) (ways []Access) {
 	composite, covered := p.compositeAccess(constraints)
 	if composite != nil {
@@ -182,9 +182,9 @@ func (p *Planner) accessPathsOf(constraints []*Constraint, found []Access) (ways
 	return ways
 }
 
-// compositeAccess returns what a composite index proposes whose paths, from the first, are compared with =,
-// but for the last that the conditions name, which may be compared in another way, and the paths that it
-// covers. Of several indexes it is one that covers most.
+// compositeAccess returns the access through a composite index, and the paths that it covers. The first paths
+// of the index must be compared with =; the last one used may be compared in another way. Of several indexes
+// it chooses one that covers most paths.
 func (p *Planner) compositeAccess(constraints []*Constraint) (best Access, covered []string) {
 	var spec []string
 	for _, c := range p.Info.Index.Composites() {
@@ -227,8 +227,8 @@ func boundedConstraint(constraints []*Constraint, name string) *Constraint {
 	return constraints[i]
 }
 
-// compositeSpans are the keys of a composite index whose first paths have certain values, and whose next one
-// lies within bounds; none where nothing can.
+// compositeSpans returns the spans of keys of a composite index whose first paths have the given values, and
+// whose next path lies within bounds. It returns none if no value can.
 func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []bound) []Span {
 	s := Span{}
 	s.Lo, s.Hi, _ = c.Interval(equal...)
@@ -244,8 +244,7 @@ func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []bound) [
 	return []Span{s}
 }
 
-// equalPrefix returns the values of as many paths of a composite index, from the first, as are compared with
-// =.
+// equalPrefix returns the values of the longest prefix of a composite index's paths that are compared with =.
 func equalPrefix(c *index.Composite, constraints []*Constraint) (values []jsondoc.Value, n int) {
 	for _, k := range c.Keys {
 		name := k.Path.String()
@@ -280,7 +279,7 @@ func valuesText(values []jsondoc.Value) string {
 	return "(" + strings.Join(texts, ", ") + ")"
 }
 
-// noteUse fills in which indexes the query uses.
+// noteUse records which indexes the query uses.
 func (p *Planner) noteUse(constraints []*Constraint) {
 	use := &p.Plan.Use
 	var equals, ranges []string
@@ -295,7 +294,7 @@ func (p *Planner) noteUse(constraints []*Constraint) {
 	if len(equals) == 0 || len(ranges) == 0 {
 		ordered = p.orderedBeside(constraints)
 	}
-	for _, l := range slices.Backward(constraints) { // Cosmos DB tells the last condition first
+	for _, l := range slices.Backward(constraints) { // Cosmos DB lists the last condition first
 		if l.name != ordered {
 			p.noteUsed(l.name)
 		}
@@ -305,7 +304,7 @@ func (p *Planner) noteUse(constraints []*Constraint) {
 			p.noteUsed(path)
 		}
 	}
-	// posting lists of equal values are intersected as they are
+	// posting lists of equal values are intersected directly
 	switch {
 	case len(equals) == 0 || len(use.Composite) > 0:
 	case len(ranges) > 0:
@@ -316,8 +315,8 @@ func (p *Planner) noteUse(constraints []*Constraint) {
 	p.noteShown()
 }
 
-// orderedBeside is the one path of an ORDER BY that has a condition, where another path has one, too; empty:
-// there is none. Cosmos DB does not count its index where the conditions are all of one kind.
+// orderedBeside returns the single ORDER BY path if it has a condition and another path has one, too, and ""
+// otherwise. Cosmos DB does not report its index if the conditions are all of one kind.
 func (p *Planner) orderedBeside(constraints []*Constraint) string {
 	order := p.Plan.Top.Order
 	if len(order) != 1 {
@@ -332,7 +331,7 @@ func (p *Planner) orderedBeside(constraints []*Constraint) string {
 	return name
 }
 
-// groupsBy reports whether the query groups by the paths of a list of several, in its order.
+// groupsBy reports whether the query groups by exactly the paths of a list of several, in its order.
 func (p *Planner) groupsBy(specs []string) bool {
 	keys := p.Plan.Top.GroupBy
 	if len(keys) < 2 || len(keys) != len(specs) {
@@ -346,7 +345,7 @@ func (p *Planner) groupsBy(specs []string) bool {
 	return true
 }
 
-// noteShown adds the indexed paths that the select list computes with, by functions and by aggregates.
+// noteShown records the indexed paths that the select list uses in functions and aggregates.
 func (p *Planner) noteShown() {
 	t := p.Plan.Top
 	shown := []syntax.Expr{t.Value}
@@ -371,7 +370,7 @@ func (p *Planner) noteShown() {
 	}
 }
 
-// noteArgument adds the path that an expression is, if it is one and indexed.
+// noteArgument records the path of an expression, if it is an indexed path.
 func (p *Planner) noteArgument(e syntax.Expr) {
 	route, entered, ok := p.ItemRoute(e)
 	if !ok || entered || !p.Info.Index.RangeIndexed(route) {
@@ -380,7 +379,7 @@ func (p *Planner) noteArgument(e syntax.Expr) {
 	p.noteUsed(route.String())
 }
 
-// noteUsed adds a path to those whose index is used.
+// noteUsed records a path whose index is used.
 func (p *Planner) noteUsed(path string) {
 	if spec := path + "/?"; !slices.Contains(p.Plan.Use.Single, spec) {
 		p.Plan.Use.Single = append(p.Plan.Use.Single, spec)

@@ -11,7 +11,7 @@ import (
 
 // The constraints of functions and of LIKE.
 
-// liked is the constraint of x LIKE 'abc%'.
+// liked returns the constraint of x LIKE 'abc%'.
 func (p *Planner) liked(e *syntax.Like) *Constraint {
 	pattern, ok := e.Pattern.(*syntax.Literal)
 	if e.Not || !ok {
@@ -31,12 +31,12 @@ func (p *Planner) liked(e *syntax.Like) *Constraint {
 	}
 	l := p.begins(e.X, start)
 	if l != nil && !like.Begins() {
-		l.Loose = true // of the rest of the pattern the beginning says nothing
+		l.Loose = true // the prefix does not decide the rest of the pattern
 	}
 	return l
 }
 
-// Begins is the constraint of strings that begin with start.
+// begins returns the constraint of strings that begin with start.
 func (p *Planner) begins(x syntax.Expr, start string) *Constraint {
 	l := p.constraintAt(x)
 	if l == nil {
@@ -52,7 +52,7 @@ func (p *Planner) begins(x syntax.Expr, start string) *Constraint {
 	return l
 }
 
-// called is the constraint of a function that an index can answer.
+// called returns the constraint of a function that an index can answer.
 func (p *Planner) called(e *syntax.Call) *Constraint {
 	fn, ok := lang.Lookup(e.Name)
 	if e.UDF || !ok {
@@ -66,7 +66,7 @@ func (p *Planner) called(e *syntax.Call) *Constraint {
 		return lang.Undefined
 	}
 	second := constant(1)
-	if len(e.Args) == 3 && !jsondoc.Equal(constant(2), jsondoc.BoolValue(false)) { // in any case, or a part of it
+	if len(e.Args) == 3 && !jsondoc.Equal(constant(2), jsondoc.BoolValue(false)) { // ignores case or partial
 		second = lang.Undefined
 	}
 	switch fn.Name {
@@ -88,7 +88,7 @@ func (p *Planner) called(e *syntax.Call) *Constraint {
 	return nil
 }
 
-// contains is the constraint of ARRAY_CONTAINS(x, v), which is about the elements of x, and of
+// contains returns the constraint of ARRAY_CONTAINS(x, v), which is about the elements of x, or of
 // ARRAY_CONTAINS([...], x).
 func (p *Planner) contains(e *syntax.Call, v jsondoc.Value) *Constraint {
 	list, _ := p.ConstOf(e.Args[0])
@@ -115,7 +115,7 @@ func (p *Planner) contains(e *syntax.Call, v jsondoc.Value) *Constraint {
 	return l
 }
 
-// typed is the constraint of a test of types.
+// typed returns the constraint of a type test.
 func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Constraint {
 	l := p.constraintAt(x)
 	if l == nil {
@@ -137,7 +137,7 @@ func (p *Planner) typed(x syntax.Expr, set eval.KindSet) *Constraint {
 	return l
 }
 
-// negated is the constraint of NOT x: of a property that is false, or of one that is not defined.
+// negated returns the constraint of NOT x: x is a property that is false, or one that is not defined.
 func (p *Planner) negated(e *syntax.Unary) *Constraint {
 	if e.Op != syntax.Not {
 		return nil

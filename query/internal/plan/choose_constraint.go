@@ -11,51 +11,50 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Constraint is what a condition says of the value at one path, in terms of the keys of its range index:
-// documents that fulfil it have an entry in one of the spans. There may be others.
+// Constraint is the set of values that a condition leaves for one path, as keys of its range index. Documents
+// that match the condition have an entry in one of the spans. Other documents may have one, too.
 type Constraint struct {
 	path        index.Path
 	name        string // the path as text
-	entered     bool   // the path goes through elements of arrays: a document has many values there
-	Spans       []Span // in order, none overlapping
-	undefined   bool   // documents that have nothing there fulfil it, too
+	entered     bool   // the path enters elements of arrays: a document can have many values at it
+	Spans       []Span // in order, without overlaps
+	undefined   bool   // documents without the path match, too
 	selectivity selectivity
-	equal       jsondoc.Value // where the condition is path = equal
+	equal       jsondoc.Value // if the condition is path = equal
 	isEqual     bool
-	bounds      []bound // comparisons that must hold, whatever else
-	Loose       bool    // the spans hold others as well
-	sifted      bool    // the spans are the whole path: the test alone says something
+	bounds      []bound // comparisons that must all hold
+	Loose       bool    // the spans also hold values that do not match
+	sifted      bool    // the spans are the whole path: only the test restricts it
 	Test        *TermTest
 	text        string
 }
 
-// Bound is a comparison with a constant.
+// bound is a comparison with a constant.
 type bound struct {
 	op index.Op
 	v  jsondoc.Value
 }
 
-// Span is an interval [lo, hi) of keys. Where point is set it is the one key lo.
+// Span is an interval [Lo, Hi) of keys. If point is set it holds the one key Lo.
 type Span struct {
 	Lo, Hi []byte
 	point  bool
 }
 
-// pointSpan returns the span of one key. Entries are keys with a rid behind them, whose first byte is small.
+// pointSpan returns the span of one key. An entry is its key followed by a rid, whose first byte is small.
 func pointSpan(key []byte) Span { return Span{key, append(bytes.Clone(key), 0xFF), true} }
 
-// selectivity says how much of a path's index a constraint leaves, by the look of the condition.
+// selectivity is a guess, from the form of the condition, of how much of a path's index a constraint leaves.
 type selectivity uint8
 
 const (
 	points    selectivity = iota // single values
-	closed                       // between two values, or strings with one beginning
+	closed                       // between two values, or strings with a common prefix
 	halfOpen                     // on one side of a value
 	kindsOnly                    // all values of a type
 )
 
-// constraintOf returns what a condition says of one path that is indexed; nil where it says nothing of the
-// kind.
+// constraintOf returns the constraint of a condition on one indexed path; nil if it is not such a condition.
 func (p *Planner) constraintOf(e syntax.Expr) *Constraint {
 	switch e := e.(type) {
 	case *syntax.Binary:
@@ -86,7 +85,7 @@ func (p *Planner) constraintOf(e syntax.Expr) *Constraint {
 	case *syntax.Unary:
 		return p.negated(e)
 	}
-	return p.compared(e, syntax.Eq, jsondoc.BoolValue(true)) // a property alone holds where it is true
+	return p.compared(e, syntax.Eq, jsondoc.BoolValue(true)) // a property alone means that it is true
 }
 
 // constraintAt returns a constraint without spans for an expression that is a path with a range index.
@@ -102,8 +101,8 @@ func (p *Planner) constraintAt(e syntax.Expr) *Constraint {
 	return &Constraint{path: at.route, name: at.name, entered: at.entered, text: at.name}
 }
 
-// constraintOfElement returns a constraint without spans for a path through single elements of arrays: what
-// is true of one element is true of some.
+// constraintOfElement returns a constraint without spans for a path through single elements of arrays. It
+// covers all elements: a condition that holds for a certain element holds for some element.
 func (p *Planner) constraintOfElement(e syntax.Expr) *Constraint {
 	root, steps, ok := syntax.PathOf(e)
 	if !ok || p.Idents[root] == nil || !p.Idents[root].Item {
@@ -125,7 +124,7 @@ func (p *Planner) constraintOfElement(e syntax.Expr) *Constraint {
 	return l
 }
 
-// noteSingle keeps in mind that an index on a path is of use or would be.
+// noteSingle records that an index on a path is used, or would be useful.
 func (p *Planner) noteSingle(route index.Path, indexed bool) {
 	if indexed {
 		return
@@ -155,7 +154,7 @@ var rangeOps = map[syntax.BinaryOp]index.Op{
 	syntax.Ge: index.GreaterEqual,
 }
 
-// compared is the constraint of x op v.
+// compared returns the constraint of x op v.
 func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v jsondoc.Value) *Constraint {
 	if op > syntax.Ge || op == syntax.Ne {
 		return nil
@@ -175,7 +174,7 @@ func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v jsondoc.Value) *
 	}
 	l.selectivity = halfOpen
 	l.bounds = []bound{{rangeOps[op], v}}
-	if v.Kind() > jsondoc.Undefined && v.Kind() < jsondoc.Array { // of arrays and objects a comparison is never true
+	if v.Kind() > jsondoc.Undefined && v.Kind() < jsondoc.Array { // else never true
 		lo, hi, exact := p.Info.Index.Range(l.path, rangeOps[op], v)
 		l.addSpan(lo, hi)
 		l.Loose = !exact
@@ -196,7 +195,7 @@ func (l *Constraint) addSpan(lo, hi []byte) {
 	}
 }
 
-// oneOf is the constraint of x IN (list).
+// oneOf returns the constraint of x IN (list).
 func (p *Planner) oneOf(x syntax.Expr, list []jsondoc.Value) *Constraint {
 	l := p.constraintAt(x)
 	if l == nil {
@@ -213,7 +212,7 @@ func (p *Planner) oneOf(x syntax.Expr, list []jsondoc.Value) *Constraint {
 	return l
 }
 
-// combined is the constraint of a chain of AND or OR whose operands are all about one path.
+// combined returns the constraint of a chain of AND or OR whose operands are all about one path.
 func (p *Planner) combined(e *syntax.Logical) *Constraint {
 	first := p.constraintOf(e.Terms[0])
 	if first == nil {
@@ -238,7 +237,7 @@ func (p *Planner) combined(e *syntax.Logical) *Constraint {
 	return first
 }
 
-// shortened cuts a text that plans show.
+// shortened cuts a long text for the output of plans.
 func shortened(text string) string {
 	const most = 120
 	if len(text) <= most {
@@ -247,7 +246,7 @@ func shortened(text string) string {
 	return strings.TrimSuffix(strings.ToValidUTF8(text[:most-3], ""), "...") + "..."
 }
 
-// clip writes a value for a plan, shortened where it is long.
+// clip formats a value for the output of plans, cut if it is long.
 func clip(v jsondoc.Value) string {
 	if v.Kind() == jsondoc.Undefined {
 		return "undefined"
@@ -259,8 +258,8 @@ func clip(v jsondoc.Value) string {
 	return text
 }
 
-// intersect returns what both say: nil where they are about different paths, or about elements of arrays, of
-// which two different ones may fulfil one condition each.
+// intersect returns the constraint of a AND b. It returns nil if they are about different paths, or about
+// elements of arrays, since two different elements may match one condition each.
 func intersect(a, b *Constraint) *Constraint {
 	if a == nil || b == nil || a.entered || b.entered || a.name != b.name {
 		return nil
@@ -296,7 +295,7 @@ func intersect(a, b *Constraint) *Constraint {
 	return l
 }
 
-// Merged sorts spans and joins those that overlap.
+// merged sorts spans and joins those that overlap.
 func merged(spans []Span) []Span {
 	slices.SortFunc(spans, func(a, b Span) int {
 		if c := bytes.Compare(a.Lo, b.Lo); c != 0 {

@@ -11,31 +11,31 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// ordering is how a query with ORDER BY gets its rows in order.
+// ordering is the way in which a query with ORDER BY gets its rows in order.
 type ordering struct {
 	Keys     []eval.Valuer // compiled
-	Distinct int           // how many of the first keys DISTINCT is about; 0: no DISTINCT
-	Covered  bool          // nothing is wanted of the documents but what the walk's path has
-	Loose    bool          // rows differ by what the path has alone, and equal ones are one
-	Skips    bool          // a row that OFFSET skips need not be looked at
-	implied  bool          // the query has no ORDER BY: see orderDistinct
-	Walk     *Walk         // nil: no range or composite index has the order
-	Vectors  *Vectors      // nil: no vector index has it
-	// nil: no index of words has it. With none of the three, the documents are sorted
+	Distinct int           // how many of the first keys DISTINCT applies to; 0: no DISTINCT
+	Covered  bool          // the query uses nothing of the documents but the walk's path
+	Loose    bool          // rows depend only on the walk's path, and equal rows count as one
+	Skips    bool          // a row that OFFSET skips need not be read
+	implied  bool          // the query has no ORDER BY of its own: see orderDistinct
+	Walk     *Walk         // nil: no range or composite index has this order
+	Vectors  *Vectors      // nil: no vector index has this order
+	// nil: no index of words has this order. If all three are nil, the documents are sorted
 	Texts *textOrder
 }
 
-// Walk is a way through an index whose order is that of the query.
+// Walk is a walk over an index whose order is that of the query.
 type Walk struct {
 	Path      index.Path       // of a range index
 	Composite *index.Composite // or a composite one
-	Fixed     []jsondoc.Value  // of its first paths, those before the keys of the order
-	Spans     []Span           // rising, whatever the direction
+	Fixed     []jsondoc.Value  // values of its first paths, before the ORDER BY keys
+	Spans     []Span           // ascending, whatever the direction
 	Reverse   bool
-	Undefined bool // documents without the path belong to the rows: a range index does not have them
+	Undefined bool // documents without the path are rows, too: a range index does not have them
 }
 
-// String says which index is walked, and how.
+// String returns the index and the direction of the walk.
 func (w *Walk) String() string {
 	text := w.Path.String()
 	if w.Composite != nil {
@@ -55,12 +55,12 @@ const (
 	refusedExcluded  = "The index path corresponding to the specified order-by item is excluded."
 )
 
-// chooseOrder finds an index for ORDER BY. As Cosmos DB does it refuses a query whose order no index has,
-// unless the container is lenient.
+// chooseOrder finds an index for ORDER BY. Like Cosmos DB it refuses a query whose order no index has, unless
+// the container is lenient.
 func (p *Planner) chooseOrder(constraints []*Constraint) {
 	keys := p.Plan.Top.Order
 	o := p.Plan.Order
-	if o == nil { // DISTINCT that remembers all rows: they are made in order all the same
+	if o == nil { // DISTINCT over a set of all rows: they are still made in order
 		o = &ordering{}
 		p.Plan.Order = o
 	}
@@ -93,12 +93,11 @@ func (p *Planner) chooseOrder(constraints []*Constraint) {
 	}
 }
 
-// nearestFirst tells of a key that it is the distance of vectors in the direction in which an index finds
-// them.
+// nearestFirst reports whether a key is a vector distance in the direction in which an index returns it.
 func (p *Planner) nearestFirst(key *bind.OrderKey) bool {
 	c, ok := key.X.(*syntax.Call)
 	if !ok || !key.Distance {
-		return false // a constant by now
+		return false // folding has made it a constant
 	}
 	f, _ := lang.Lookup(c.Name)
 	return f.Name == lang.VectorDistance && key.Desc == !p.Euclidean(c)
@@ -114,8 +113,8 @@ func orderSpec(keys []*bind.OrderKey) []string {
 	return spec
 }
 
-// servedBy reports whether the policy has a composite index of exactly these keys, all directions the same or
-// all opposite.
+// servedBy reports whether the policy has a composite index of exactly these keys, with all directions equal
+// or all opposite.
 func (p *Planner) servedBy(keys []*bind.OrderKey) bool {
 	return slices.ContainsFunc(p.Info.Index.Composites(), func(c *index.Composite) bool {
 		_, ok := MatchKeys(c.Keys, keys)
@@ -123,12 +122,14 @@ func (p *Planner) servedBy(keys []*bind.OrderKey) bool {
 	})
 }
 
-// hasComposite reports whether a composite index serves a single key behind paths that are compared with =.
+// hasComposite reports whether a composite index consists of paths compared with = followed by the single
+// key.
 func (p *Planner) hasComposite(constraints []*Constraint) bool {
 	return p.compositeWalk(p.Plan.Top.Order, constraints) != nil
 }
 
-// MatchKeys reports whether paths of an index are those of ORDER BY, and whether it must be walked backwards.
+// MatchKeys reports whether the keys of an index are those of ORDER BY, and whether it must be walked
+// backwards.
 func MatchKeys(have []index.CompositeKey, want []*bind.OrderKey) (reverse, ok bool) {
 	if len(have) != len(want) {
 		return false, false
@@ -142,8 +143,8 @@ func MatchKeys(have []index.CompositeKey, want []*bind.OrderKey) (reverse, ok bo
 	return reverse, true
 }
 
-// compositeWalk returns a walk through a composite index that consists of paths compared with = and, behind
-// them, the keys of ORDER BY. Nothing may follow: rows with equal keys come in the order of their rids.
+// compositeWalk returns a walk over a composite index that consists of paths compared with =, followed by the
+// ORDER BY keys and nothing else: rows with equal keys come in the order of their rids.
 func (p *Planner) compositeWalk(keys []*bind.OrderKey, constraints []*Constraint) *Walk {
 	var best *Walk
 	for _, c := range p.Info.Index.Composites() {
@@ -163,8 +164,7 @@ func (p *Planner) compositeWalk(keys []*bind.OrderKey, constraints []*Constraint
 	return best
 }
 
-// pathWalk returns a walk through the range index of a path. What the conditions say of the same path narrows
-// it.
+// pathWalk returns a walk over the range index of a path, narrowed by the conditions on the same path.
 func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *Walk {
 	if !p.Info.Index.RangeIndexed(key.Route) {
 		return nil
@@ -182,7 +182,7 @@ func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *Walk 
 	return w
 }
 
-// Narrow cuts a walk to the comparisons that the conditions make with the first key of the order.
+// Narrow restricts a walk to the comparisons of the conditions with the first ORDER BY key.
 func (w *Walk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints []*Constraint) {
 	l := boundedConstraint(constraints, keys[0].Route.String())
 	if l == nil {
@@ -191,7 +191,8 @@ func (w *Walk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints 
 	w.Spans = compositeSpans(w.Composite, fixed, l.bounds)
 }
 
-// Beside reports which of the ways say more than a walk itself does, and are short to read.
+// Beside returns a function that reports whether an access adds a restriction to that of the walk, and is
+// short to read.
 func Beside(w *Walk) func(Access) bool {
 	return func(a Access) bool {
 		s, ok := a.(*SpansAccess)
@@ -199,7 +200,7 @@ func Beside(w *Walk) func(Access) bool {
 	}
 }
 
-// waysBeside are the ways that may be taken in place of a walk, before it has begun.
+// waysBeside returns the accesses that may replace a walk before it has begun.
 func (p *Plan) waysBeside(w *Walk) (ways []Access) {
 	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
-// LeastRanked is how many documents are taken by each score, at least; and twice what the page is to hold.
+// LeastRanked is the minimum number of documents selected by each score. The number is at least twice the
+// size of the page.
 const LeastRanked = 120
 
 // Ranker is a compiled part of ORDER BY RANK.
@@ -21,9 +22,9 @@ type Ranker struct {
 	Spoken index.Language
 	Terms  []lang.TextTerm
 	Valid  bool
-	Path   index.Path  // of a text whose words are indexed; nil where they are not
+	Path   index.Path  // of a text whose words are indexed; else nil
 	Score  eval.Valuer // of a VectorDistance
-	// how an index has the nearest vectors, where these are the best ones; nil: none has
+	// how an index returns the nearest vectors, if these are the best; nil: no index
 	Vectors *Vectors
 	rising  bool
 	Weight  float64
@@ -52,7 +53,7 @@ func compileRankers(c *eval.Compiler, p *Planner, parts []*bind.RankPart) []Rank
 	return list
 }
 
-// Better puts scores in order, the best first, those that are none last.
+// Better compares scores: the best first, missing ones last.
 func (r *Ranker) Better(a, b float64) int {
 	switch {
 	case math.IsNaN(a) || math.IsNaN(b):
@@ -63,18 +64,18 @@ func (r *Ranker) Better(a, b float64) int {
 	return cmp.Compare(b, a)
 }
 
-// Streams reports whether all parts give out their best documents in order. Of a fusion without an end all
-// documents are wanted.
+// Streams reports whether all parts return their best documents in order. A fusion without a limit needs all
+// documents instead.
 func (p *Plan) Streams() bool {
 	parts := p.Rank
 	return len(parts) > 0 && (len(parts) == 1 || p.Top.Limit >= 0) &&
 		!slices.ContainsFunc(parts, func(r Ranker) bool { return !r.Streams() })
 }
 
-// Streams reports whether an index has the best documents of the part in order.
+// Streams reports whether an index returns the best documents of the part in order.
 func (r *Ranker) Streams() bool { return r.Vectors != nil || r.Text != nil && r.Valid && !r.rising }
 
-// rankText says what indexes the parts have.
+// rankText describes the indexes of the parts.
 func rankText(parts []Ranker) string {
 	texts := make([]string, len(parts))
 	for i, r := range parts {

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// special returns what a call with an index of its own kind proposes.
+// special returns the access of a call that has an index of its own kind.
 func (p *Planner) special(c *syntax.Call) Access {
 	fn, ok := lang.Lookup(c.Name)
 	if c.UDF || !ok {
@@ -18,7 +18,7 @@ func (p *Planner) special(c *syntax.Call) Access {
 	}
 	switch fn.Name {
 	case "ST_WITHIN", "ST_INTERSECTS":
-		return p.near(c, 0) // what lies inside meets it as well
+		return p.near(c, 0) // a geometry inside another also intersects it
 	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL":
 		return p.words(c, false)
 	case "FULLTEXTCONTAINSANY":
@@ -31,7 +31,7 @@ func (p *Planner) special(c *syntax.Call) Access {
 	return nil
 }
 
-// containsEach returns the documents whose array at a path has one of some constants, or all of them.
+// containsEach returns the documents whose array at a path has any, or all, of some constants.
 func (p *Planner) containsEach(c *syntax.Call, any bool) Access {
 	var list []Access
 	for _, arg := range c.Args[1:] {
@@ -51,7 +51,7 @@ func (p *Planner) containsEach(c *syntax.Call, any bool) Access {
 	return together(list, any)
 }
 
-// together returns what one of a list proposes, or all of it do.
+// together returns the union of a list of accesses if any is set, else their intersection.
 func together(list []Access, any bool) Access {
 	switch {
 	case len(list) == 0:
@@ -64,7 +64,7 @@ func together(list []Access, any bool) Access {
 	return &AllOfAccess{list}
 }
 
-// within returns what ST_DISTANCE(path, geometry) < d proposes.
+// within returns the access of ST_DISTANCE(path, geometry) < d.
 func (p *Planner) within(e *syntax.Binary) Access {
 	x, y, op := e.X, e.Y, e.Op
 	if _, ok := p.ConstOf(x); ok {
@@ -84,7 +84,7 @@ func (p *Planner) within(e *syntax.Binary) Access {
 	return p.near(c, distance)
 }
 
-// near returns the documents whose geometry at a path is no further from a constant one than distance.
+// near returns the documents whose geometry at a path is at most distance away from a constant one.
 func (p *Planner) near(c *syntax.Call, distance float64) Access {
 	for i := range 2 {
 		l, constant := c.Args[1-i].(*syntax.Literal)
@@ -111,7 +111,7 @@ func (p *Planner) near(c *syntax.Call, distance float64) Access {
 	return nil
 }
 
-// Words returns the documents whose text at a path has all terms, or one of them.
+// words returns the documents whose text at a path has any, or all, of some terms.
 func (p *Planner) words(c *syntax.Call, any bool) Access {
 	path, ok := p.textPath(c.Args[0])
 	if !ok {
@@ -134,8 +134,8 @@ func (p *Planner) words(c *syntax.Call, any bool) Access {
 	return together(list, any)
 }
 
-// Term returns the documents that have all words of a term, the ones of a phrase wherever they stand; nil
-// where the index cannot tell, as for a term that may be misspelled.
+// term returns the documents that have all words of a term, for a phrase in any order. It returns nil if the
+// index cannot answer, as for a fuzzy term.
 func (p *Planner) term(path index.Path, term *lang.TextTerm) Access {
 	if term.Distance > 0 || len(term.Words) == 0 {
 		return nil

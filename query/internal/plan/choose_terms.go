@@ -15,13 +15,13 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// TermTest puts conditions that are about one path alone to the terms of its index: CONTAINS(c.a, "x") needs
-// the value of c.a and nothing else, and the term is that value. The conditions are those of the query, as
-// they are compiled for documents; what they are put to is the least document that has the value at the
-// path. Terms that stand for no single value (see ExactTerm) can not be decided.
+// TermTest tests conditions about one path alone on the terms of its index: CONTAINS(c.a, "x") needs only the
+// value of c.a, and the term is that value. The conditions are those of the query, compiled for documents.
+// They are tested on the smallest document that has the value at the path. Terms that do not stand for a
+// single value (see ExactTerm) cannot be decided.
 type TermTest struct {
 	deciders   []eval.Decider
-	Head, Tail []byte // of the least document, around the value
+	Head, Tail []byte // of the smallest document, around the value
 }
 
 // newTermTest returns a test of a condition about a path.
@@ -31,7 +31,7 @@ func (p *Planner) newTermTest(path index.Path, cond syntax.Expr) *TermTest {
 	return t
 }
 
-// LeastAt is a test without conditions.
+// LeastAt returns a test without conditions.
 func LeastAt(path index.Path) *TermTest {
 	t := &TermTest{}
 	for _, s := range path {
@@ -41,12 +41,12 @@ func LeastAt(path index.Path) *TermTest {
 	return t
 }
 
-// and is the test of the conditions of two.
+// and returns the test of the conditions of both.
 func (t *TermTest) and(o *TermTest) *TermTest {
 	return &TermTest{deciders: append(slices.Clip(t.deciders), o.deciders...), Head: t.Head, Tail: t.Tail}
 }
 
-// lacks reports whether documents that have nothing at the path pass.
+// lacks reports whether documents without the path pass.
 func (t *TermTest) lacks(info *bind.Info, given []jsondoc.Value) bool {
 	l := eval.Layout{Given: given, Planar: info.Geometry}
 	f := eval.NewFrame(eval.NewRun(context.Background(), l, eval.Env{}), l)
@@ -54,7 +54,7 @@ func (t *TermTest) lacks(info *bind.Info, given []jsondoc.Value) bool {
 	return t.Holds(f)
 }
 
-// Holds reports whether the conditions hold for the document that the frame is at.
+// Holds reports whether the conditions hold for the current document of the frame.
 func (t *TermTest) Holds(f *eval.Frame) bool {
 	for _, d := range t.deciders {
 		if d(f) != eval.Yes {
@@ -64,7 +64,7 @@ func (t *TermTest) Holds(f *eval.Frame) bool {
 	return true
 }
 
-// testing lets terms be tested by a condition that a constraint was made of, if it is about that path alone.
+// testing adds the condition of a constraint to it as a test of terms, if it is about that path alone.
 func (p *Planner) testing(l *Constraint, e syntax.Expr) {
 	t, known := p.tests[e]
 	if !known && p.onlyPath(e) == l.name {
@@ -75,8 +75,8 @@ func (p *Planner) testing(l *Constraint, e syntax.Expr) {
 	}
 }
 
-// termsOf is the constraint of a condition about one indexed path alone that names no range of its terms: all
-// of them are put to the test.
+// termsOf returns the constraint of a condition about one indexed path alone that implies no range of terms.
+// All terms of the path are tested.
 func (p *Planner) termsOf(e syntax.Expr) *Constraint {
 	name := p.onlyPath(e)
 	if name == "" {
@@ -101,9 +101,9 @@ func (p *Planner) termsOf(e syntax.Expr) *Constraint {
 	return l
 }
 
-// onlyPath returns the one path of the item that an expression depends on, and nothing else does it depend
-// on: no other path, no system property, no computed one, no subquery, no function that differs from call to
-// call or that the container holds. "": there is no such path.
+// onlyPath returns the path of the item that an expression depends on, if it depends on nothing else: no
+// other path, no system or computed property, no subquery, no function that differs from call to call, and no
+// user defined function. It returns "" otherwise.
 func (p *Planner) onlyPath(e syntax.Expr) (name string) {
 	ok := true
 	syntax.Walk(e, func(n syntax.Node) bool {
@@ -133,7 +133,7 @@ func (p *Planner) onlyPath(e syntax.Expr) (name string) {
 	return name
 }
 
-// plainRoute tells of an expression that it is a path from the item that a document holds as it is.
+// plainRoute returns the path from the item that an expression is, if documents store its value as it is.
 func (p *Planner) plainRoute(e syntax.Expr) (route string, ok bool) {
 	a, names, ok := p.DocumentPath(e)
 	if !ok || !a.Item || len(names) == 0 || jsondoc.IsSystem(names[0]) ||
@@ -144,9 +144,9 @@ func (p *Planner) plainRoute(e syntax.Expr) (route string, ok bool) {
 	return path.String(), ok
 }
 
-// ExactTerm returns the value that a term of a range index stands for; false where the document has to tell
-// what it holds: of a string that was cut, or that may have had a lone surrogate, of an integer that a double
-// does not tell from its neighbours, of an array or an object.
+// ExactTerm returns the value that a term of a range index stands for. It returns false if only the document
+// has the value: for a string that was cut, or that may have had a lone surrogate, an integer that a double
+// does not represent exactly, an array or an object.
 func ExactTerm(key []byte) (jsondoc.Value, bool) {
 	v, exact := index.TermValue(key)
 	switch {

@@ -12,15 +12,14 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// textOrder is a way to order documents by the score of a text, with numbers that the query has.
+// textOrder orders documents by the score of a text, with statistics that the query contains.
 type textOrder struct {
 	Ranker
 	x      syntax.Expr // the text
 	Scores lang.BM25
 }
 
-// chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers); nil where none
-// does.
+// chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers); nil if none does.
 func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 	c, ok := key.X.(*syntax.Call)
 	if f, known := lang.Lookup(nameOf(c)); !ok || c.UDF || !known || f.Name != lang.TextScore || !key.Desc {
@@ -57,7 +56,7 @@ func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 	return o
 }
 
-// String is the text of the document that the frame is at; undefined where it has none.
+// String returns the text of the current document; undefined if it has none.
 func (o *textOrder) String(f *eval.Frame) jsondoc.Value {
 	if v := o.Text(f); v.Kind() == jsondoc.String {
 		return v
@@ -65,7 +64,7 @@ func (o *textOrder) String(f *eval.Frame) jsondoc.Value {
 	return lang.Undefined
 }
 
-// nameOf is the name that a function is called by; "" for no call.
+// nameOf returns the name of the called function; "" if it is no call.
 func nameOf(c *syntax.Call) string {
 	if c == nil {
 		return ""

@@ -6,11 +6,11 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// leastSquare is the least square of a length that codes are good for.
+// leastSquare is the smallest squared length of a vector for which codes can be used.
 const leastSquare = 1e-60
 
-// chooseCodes finds out whether there are codes. The vector of the query must have a direction, and a length
-// whose square is a number.
+// chooseCodes finds out whether codes can be used. The query's vector must have a direction, and a finite
+// squared length.
 func (p *Planner) chooseCodes(v *Vectors) {
 	key, codes := p.Info.Index.VectorCodes(v.path)
 	if codes != nil && codes.Dimensions() == len(v.Query) &&
@@ -19,23 +19,23 @@ func (p *Planner) chooseCodes(v *Vectors) {
 	}
 }
 
-// Vectors is a way to order documents by the vectors of an index.
+// Vectors orders documents by the vectors of an index.
 type Vectors struct {
 	path   index.Path
-	Key    []byte // that all entries have
+	Key    []byte // common key of all entries
 	Query  []float32
-	Square float64 // of query
+	Square float64 // squared length of the query's vector
 	Metric lang.VectorMetric
 
 	CodeKey []byte
 	Codes   *index.VectorQuery // nil: there are none
 }
 
-// chooseVectors returns how an index serves VectorDistance(path, [constants]); nil where none does.
+// chooseVectors returns how an index serves VectorDistance(path, [constants]); nil if none does.
 func (p *Planner) chooseVectors(e syntax.Expr) *Vectors {
 	c, ok := e.(*syntax.Call)
 	if !ok {
-		return nil // a constant by now
+		return nil // folding has made it a constant
 	}
 	for i := range 2 {
 		l, constant := c.Args[1-i].(*syntax.Literal)
@@ -63,7 +63,7 @@ func (p *Planner) chooseVectors(e syntax.Expr) *Vectors {
 	return nil
 }
 
-// String names the index.
+// String returns the name of the index.
 func (v *Vectors) String() string {
 	if v.Codes != nil {
 		return "codes of the vectors of " + v.path.String()
@@ -71,7 +71,8 @@ func (v *Vectors) String() string {
 	return "vectors of " + v.path.String()
 }
 
-// Sign turns similarities, where great is good, round.
+// Sign returns the factor that makes the best value the least: -1 for similarities, for which greater is
+// better.
 func (v *Vectors) Sign() float64 {
 	if v.Metric.Descending() {
 		return -1

@@ -11,10 +11,10 @@ import (
 )
 
 // CheckComputed checks the definitions of a container's computed properties. As in Cosmos DB each is SELECT
-// VALUE of an expression over one document, FROM the container alone and without any other clause, and the
-// expression gives the same for the same document at any time: it has no subqueries, aggregates, parameters,
-// user defined or spatial functions, nor functions of chance or of the present, and uses no other computed
-// property. The error is an *Error whose message names the property.
+// VALUE of an expression over one document, FROM the container alone and without any other clause. The
+// expression must always have the same result for the same document: it has no subqueries, aggregates,
+// parameters, user defined or spatial functions, no functions of random numbers or of the current time, and
+// uses no other computed property. The error is an *Error whose message names the property.
 func CheckComputed(list []bind.Computed) error {
 	for _, one := range list {
 		q, err := syntax.Parse(one.Query)
@@ -38,7 +38,7 @@ func badComputed(one bind.Computed, why string) error {
 	return fault.Plain("The query of the computed property '" + one.Name + "' " + why + ".")
 }
 
-// impure reports what in an expression a computed property must not have; "" where all is well.
+// impure returns the reason why an expression is not allowed in a computed property; "" if it is.
 func impure(e syntax.Expr, one bind.Computed, list []bind.Computed) (why string) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		switch n := n.(type) {

@@ -10,16 +10,16 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Some queries can be answered by an index alone. An entry of a range index says of a document what value it
-// has at a path, unless the term stands for several (see ExactTerm); what is wanted of a query that asks for
-// nothing else is all there. Of entries that are not exact the documents are read, one by one, so no answer
-// depends on how long a text is. An entry may be that of a document that is dead: sources say which are (see
-// Census), or the documents are read as ever.
+// Some queries can be answered by an index alone. An entry of a range index holds the value of a document at
+// a path, unless the term stands for several values (see ExactTerm). A query that uses nothing else needs
+// only these entries. For entries that are not exact the documents are read, one by one, so no result depends
+// on how long a text is. An entry may belong to a dead document. Sources can list these (see source.Census);
+// if one cannot, the documents are read as usual.
 
-// indexOnly says what can be made of index entries alone.
+// indexOnly describes what can be computed from index entries alone.
 type indexOnly struct {
 	Kind       indexOnlyKind
-	Constraint *Constraint    // what the conditions say, if they are about one path; nil: there are none
+	Constraint *Constraint    // of the conditions, if they are about one path; nil: no conditions
 	Path       index.Path     // of GROUP BY
 	Args       []IndexOnlyArg // of the aggregates
 }
@@ -27,20 +27,21 @@ type indexOnly struct {
 type indexOnlyKind uint8
 
 const (
-	CountAll    indexOnlyKind = iota + 1 // all aggregates count what every item has: all documents
-	CountWanted                          // the same, of those that fulfil conditions
+	CountAll    indexOnlyKind = iota + 1 // all aggregates count all documents
+	CountWanted                          // all aggregates count the documents that match the conditions
 	OfValues                             // aggregates of the values at paths
 	ofGroups                             // GROUP BY one path, with aggregates of that path
 )
 
-// onlyArg returns what an aggregate is about: a path, or what every document has.
+// IndexOnlyArg is the argument of an aggregate: a path, or a value that every document has.
 type IndexOnlyArg struct {
 	Path   index.Path  // nil: every document
-	Bounds []Span      // the values at the path that count
+	Bounds []Span      // the values at the path that are counted
 	Value  eval.Valuer // compiled, with path
 }
 
-// findIndexOnly is the rule "index-only": it reports whether the documents are needed for the aggregates.
+// findIndexOnly is the rule "index-only": it finds out whether the aggregates can be computed without
+// documents.
 func findIndexOnly(p *Planner) { p.Plan.IndexOnly = p.indexOnly() }
 
 func (p *Planner) indexOnly() *indexOnly {
@@ -82,7 +83,7 @@ func (p *Planner) indexOnly() *indexOnly {
 	return o
 }
 
-// onlyGroups completes what is said of GROUP BY one path.
+// onlyGroups completes the description of a GROUP BY of one path.
 func (p *Planner) onlyGroups(o *indexOnly, key syntax.Expr) *indexOnly {
 	route, plain := p.plainPath(key)
 	if !plain || !p.Info.Index.RangeIndexed(route) || !o.about(route.String()) ||
@@ -106,14 +107,14 @@ func (p *Planner) decided(t *bind.Block) bool {
 	})
 }
 
-// IndexOnlyArg is what an aggregate is about, if an index has it.
+// onlyArg returns the argument of an aggregate, if an index has it.
 func (p *Planner) onlyArg(a bind.AggCall) (arg IndexOnlyArg, ok bool) {
 	if a.Name == "COUNT" && p.everywhere(a.Arg) {
 		return IndexOnlyArg{}, true
 	}
 	switch a.Name {
 	case "COUNT", "MIN", "MAX":
-	case "SUM", "AVG": // of a group there is one entry, and a count
+	case "SUM", "AVG": // a group has one entry and a count
 		if len(p.Plan.Top.GroupBy) > 0 {
 			return IndexOnlyArg{}, false
 		}
@@ -127,7 +128,7 @@ func (p *Planner) onlyArg(a bind.AggCall) (arg IndexOnlyArg, ok bool) {
 	return IndexOnlyArg{Path: route}, true
 }
 
-// plainPath is the path that an expression is, if documents hold what is there as it is.
+// plainPath returns the path that an expression is, if documents store its value as it is.
 func (p *Planner) plainPath(e syntax.Expr) (index.Path, bool) {
 	if _, plain := p.plainRoute(e); !plain {
 		return nil, false
@@ -136,7 +137,7 @@ func (p *Planner) plainPath(e syntax.Expr) (index.Path, bool) {
 	return route, ok && !entered
 }
 
-// everywhere tells of an expression that it is defined for every item.
+// everywhere reports whether an expression is defined for every item.
 func (p *Planner) everywhere(e syntax.Expr) bool {
 	if l, ok := e.(*syntax.Literal); ok {
 		return l.Value.Kind() != jsondoc.Undefined
@@ -145,7 +146,7 @@ func (p *Planner) everywhere(e syntax.Expr) bool {
 	return ok && p.Idents[id] != nil && p.Idents[id].Item
 }
 
-// about reports whether no aggregate is about another path.
+// about reports whether all aggregates are about the named path.
 func (o *indexOnly) about(name string) bool {
 	return !slices.ContainsFunc(o.Args, func(a IndexOnlyArg) bool {
 		return a.Path != nil && a.Path.String() != name

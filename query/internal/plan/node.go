@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// A plan is a chain of nodes: the page that is given out comes first, the documents last. Each makes its rows
-// of those of the node behind it. What runs is the chain, and String and Explain print the same chain.
+// A plan is a chain of nodes: the returned page comes first, the documents last. Each node makes its rows
+// from those of the node behind it. String and Explain print the same chain that runs.
 //
 //	page ◄ distinct ◄ project ◄ group ◄ rows ◄ each ... ◄ order or rank ◄ filter ◄ documents
 //
 // A plan whose FROM has a subquery over all items has two such chains, one behind the other. A node holds no
-// state. Where the state of a run is not a local variable of the node, it is in the execution.
+// state. The state of a run is in local variables of the node's function, or in the execution.
 //
-// Up to the filter, documents are pulled: iterators of sources, of indexes and of sorted files have a Next.
-// From there on rows are handed up by calls, since one document can have many of them, and the frame is at
-// one row at a time. A call that returns false ends the page, whoever says so.
+// Up to the filter, documents are pulled: iterators of sources, of indexes and of sorted files have a Next
+// method. From there on each node calls a function with its rows, since one document can have many of them,
+// and the frame is at one row at a time. If any of these calls returns false, the page ends.
 
 // node is one operator of a plan.
 type node interface {
-	// String is the line that stands for it; empty where it does nothing that is worth one.
+	// String returns the node's line in the plan; empty if it needs none.
 	fmt.Stringer
 }
 
-// OfDocuments tells of a node that its figures are those of the page.
+// OfDocuments reports whether the statistics of a node are those of the page.
 func OfDocuments(n node) bool {
 	switch n := n.(type) {
 	case *DocumentsNode:
@@ -101,11 +101,11 @@ func (p *Plan) chainSources(bl *bind.Block, rs *eval.Rowset) {
 	p.add(&DocumentsNode{plan: p})
 }
 
-// String returns the plan as text, one line a node, each indented under the one that takes its rows. The last
-// line says how the documents are found.
+// String returns the plan as text, one node a line, each indented under the node that reads its rows. The
+// last line says how the documents are found.
 func (p *Plan) String() string { return p.Text(func(int) string { return "" }) }
 
-// Text prints the nodes, each with what tell says of it.
+// Text prints the nodes, each followed by the result of tell.
 func (p *Plan) Text(tell func(i int) string) string {
 	var b strings.Builder
 	depth := 0
@@ -124,37 +124,37 @@ type OneRow struct{}
 // String implements node.
 func (OneRow) String() string { return "one row" }
 
-// nothing is the source where no document can fulfil the conditions.
+// nothing is the source of a query whose conditions no document can match.
 type nothing struct{}
 
 func (nothing) String() string { return "nothing" }
 
-// FilterNode drops rows for which the conditions do not hold that need no other source than what is behind
-// it.
+// FilterNode drops rows for which the conditions do not hold. It tests the conditions that need no sources
+// other than those behind it.
 type FilterNode struct {
 	plan *Plan
 	of   *bind.Block
 	Rs   *eval.Rowset
-	// the rows are documents; those that an order is made of are put to the filter by that
+	// the rows are documents; an OrderNode applies the filter to them itself
 	OfItems bool
 }
 
-// RowsNode counts the rows that documents make.
+// RowsNode counts the rows that are made from documents.
 type RowsNode struct{}
 
 // String implements node.
 func (RowsNode) String() string { return "" }
 
-// EachNode makes a row of each value that a source of FROM or JOIN has for a row.
+// EachNode makes a row of each value of a FROM or JOIN source, for each of its input rows.
 type EachNode struct {
 	plan    *Plan
 	step    *bind.Step
 	Rs      *eval.Rowset
 	I       int  // of the source
-	Derived bool // its values are those of the node behind it
+	Derived bool // its values are the rows of the node behind it
 }
 
-// ProjectNode makes what a row shows: the text that is given out, or a value.
+// ProjectNode makes the result of a row: the returned text, or a value.
 type ProjectNode struct {
 	of     *bind.Block
 	Rs     *eval.Rowset

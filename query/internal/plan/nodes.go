@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// DistinctNeighbours is a DISTINCT whose rows come in an order that has equal ones side by side.
+// DistinctNeighbours is a DISTINCT over rows in an order in which equal rows are adjacent.
 type DistinctNeighbours struct{}
 
 // String implements node.
@@ -27,25 +27,26 @@ type DistinctSet struct{}
 // String implements node.
 func (DistinctSet) String() string { return "distinct" }
 
-// DocumentsNode reads the documents that may fulfil the conditions, in the order of their rids, source after
-// source.
+// DocumentsNode reads the documents that may match the conditions, in the order of their rids, one source
+// after the other.
 type DocumentsNode struct{ plan *Plan }
 
-// OrderNode merges the documents of the sources, each in the order of the query, by an index or by sorting.
-// It puts them to the filter itself: some are found in an order that is known of wanted ones alone.
+// OrderNode merges the documents of the sources. Each source returns them in the order of the query, through
+// an index or by sorting. The node applies the filter itself, since in some cases the order is defined for
+// matching documents only.
 type OrderNode struct{ plan *Plan }
 
 // RankNode reads the documents in the order of scores.
 type RankNode struct{ plan *Plan }
 
-// GroupNode makes groups of rows and aggregates of them, of what indexes say alone where that is enough. In
-// the form grouping the groups come in the order of their keys: a page makes those behind the groups of the
-// page before, as many as fit. Those that fit in one page may come as they turn up.
+// GroupNode makes groups of rows and their aggregates, from indexes alone if possible. In the grouping form
+// the groups come in the order of their keys: a page makes the groups behind those of the previous page, as
+// many as fit. If all groups fit in one page, they may come in the order in which they are found.
 type GroupNode struct {
 	of        *bind.Block
 	Rs        *eval.Rowset
-	IndexOnly *indexOnly  // how an index makes the groups; nil: none does
-	Counts    *textCounts // the same of the index of words
+	IndexOnly *indexOnly  // how an index makes the groups; nil: no index
+	Counts    *textCounts // how an index of words makes the groups; nil: no index
 	Paged     bool
 	ByTurn    bool // see Plan
 }
@@ -77,11 +78,12 @@ func (n *GroupNode) String() string {
 	return text
 }
 
-// PageNode gives out rows: it counts them against OFFSET and LIMIT, and ends the page where it is full. How a
-// page goes on from the one before depends on the form of the plan. The cursor is a position among documents
-// (see DocumentsNode, OrderNode) or among groups (see GroupNode); or it counts rows, where all are made
-// before the first is given out. These are one page, unless they are too long for one: then the next page
-// reads on what this one has written to a file, or makes them again, and leaves out what was given.
+// PageNode returns rows. It counts them against OFFSET and LIMIT, and ends the page when it is full. How the
+// next page resumes depends on the form of the plan. The cursor is a position among documents (see
+// DocumentsNode, OrderNode) or among groups (see GroupNode). If all rows are made before the first is
+// returned, the cursor is a count of rows. These rows are one page, unless they are too long for one. The
+// next page then reads the rest from a file that this page has written, or makes all rows again and skips
+// those that were returned.
 type PageNode struct{ of *bind.Block }
 
 // String implements node.

@@ -7,21 +7,22 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Pins is what the conditions of a query say of the partition key.
+// Pins holds the partition keys that the conditions of a query allow.
 type Pins struct {
 	Known bool
-	Keys  [][]jsondoc.Value // full keys, or beginnings of them; none: nothing to read
+	Keys  [][]jsondoc.Value // full keys, or prefixes of them; none: no rows
 }
 
-// maxPins is how many partition keys a query is split by.
+// maxPins is the maximum number of partition keys that a query is split by.
 const maxPins = 1000
 
-// PinnedKeys returns the partition keys that the query's rows can be in: full keys, and for a hierarchical
-// one also beginnings of it, each value as the conditions give it. There are no keys where the query has no
-// rows to read, as it has no FROM or its conditions contradict each other. False: the conditions do not tell.
+// PinnedKeys returns the partition keys that the query's rows can be in. They are full keys or, for a
+// hierarchical partition key, also prefixes, each value as in the conditions. There are no keys if the query
+// reads no rows, because it has no FROM or because its conditions contradict each other. ok is false if the
+// conditions do not restrict the keys.
 func (p *Plan) PinnedKeys() (keys [][]jsondoc.Value, ok bool) { return p.Pins.Keys, p.Pins.Known }
 
-// pinKeys is the rule "pin": it finds the partition keys in the conditions that all rows must fulfil.
+// pinKeys is the rule "pin": it finds the partition keys in the conditions that all rows must match.
 func pinKeys(p *Planner) {
 	if p.Plan.Never || !p.Plan.Top.Container {
 		p.Plan.Pins = Pins{Known: true}
@@ -55,7 +56,7 @@ func pinKeys(p *Planner) {
 	p.Plan.Pins.Keys = keys
 }
 
-// pinned returns the values that the conditions leave for a path.
+// pinned returns the values that the conditions allow for a path.
 func (p *Planner) pinned(path string) (values []jsondoc.Value, ok bool) {
 	for _, e := range p.Plan.Top.Where {
 		some, pinned := p.pinnedBy(e, path)
@@ -72,7 +73,7 @@ func (p *Planner) pinned(path string) (values []jsondoc.Value, ok bool) {
 	return values, ok
 }
 
-// pinnedBy returns the values that one condition leaves for a path.
+// pinnedBy returns the values that one condition allows for a path.
 func (p *Planner) pinnedBy(e syntax.Expr, path string) ([]jsondoc.Value, bool) {
 	switch e := e.(type) {
 	case *syntax.Binary:
@@ -117,7 +118,7 @@ func (p *Planner) pinnedBy(e syntax.Expr, path string) ([]jsondoc.Value, bool) {
 	return []jsondoc.Value{jsondoc.BoolValue(true)}, p.isPath(e, path)
 }
 
-// defined is what can equal v: nothing where it is undefined.
+// defined returns the values that can equal v: v itself, or none if it is undefined.
 func defined(v jsondoc.Value) []jsondoc.Value {
 	if v.Kind() == jsondoc.Undefined {
 		return nil
@@ -134,7 +135,7 @@ func union(a, b []jsondoc.Value) []jsondoc.Value {
 	return a
 }
 
-// isPath reports whether an expression is the value at that path of the item.
+// isPath reports whether an expression is the value at the given path of the item.
 func (p *Planner) isPath(e syntax.Expr, path string) bool {
 	route, entered, ok := p.ItemRoute(e)
 	return ok && !entered && route.String() == path

@@ -14,29 +14,28 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Plan is a query that was prepared for one container. It is immutable: it may be kept and run by many
-// goroutines at once.
+// Plan is a query prepared for one container. It is immutable and safe for concurrent use.
 type Plan struct {
 	eval.Layout
-	Hash      uint64 // of the text, but for the WHERE where ORDER BY pages by key, and the parameters
+	Hash      uint64 // of the text and the parameters; without the WHERE if ORDER BY pages by key
 	Top       *bind.Block
 	Rows      *eval.Rowset
 	Nodes     []node
 	Form      cursor.Form
-	distinct  bool // as it was written: equal rows of several ranges are to be merged
-	Never     bool // no row can fulfil the conditions
-	ByTurn    bool // groups come as they turn up, where one page has them all
+	distinct  bool // of the written query: equal rows of several ranges have to be merged
+	Never     bool // no row can match the conditions
+	ByTurn    bool // groups come as they are found, if one page has them all
 	Order     *ordering
 	Rank      []Ranker
-	Counts    *textCounts // what the index of words says for the aggregates; nil: there are others
-	IndexOnly *indexOnly  // what makes the rows without documents; nil: nothing
+	Counts    *textCounts // how an index of words computes the aggregates; nil: it cannot
+	IndexOnly *indexOnly  // how an index makes the rows without documents; nil: it cannot
 	loose     bool        // a condition is not about one path
-	// Ways lead by indexes to documents that may fulfil the conditions, each to all of those; none: all
-	// documents are looked at
+	// AccessPaths lead through indexes to the documents that may match the conditions. Each includes all of
+	// these; none: all documents are scanned
 	AccessPaths []Access
-	Constraints []*Constraint // what the conditions say of single paths
+	Constraints []*Constraint // the constraints of single paths
 	Pins        Pins
-	Asked       uint64 // stands for the text and the parameters, with the conditions
+	Asked       uint64 // hash of the text and the parameters, with the conditions
 	Info        bind.Info
 	Use         IndexUse
 	Shape       *shape
@@ -56,7 +55,7 @@ func Prepare(text string, params []bind.Parameter, info bind.Info) (*Plan, error
 	return Of(b)
 }
 
-// Of makes the plan. The blocks are the plan's then.
+// Of makes the plan, which takes ownership of the query's blocks.
 func Of(b *bind.Query) (*Plan, error) {
 	s, err := shapeOf(b)
 	if err != nil {
@@ -65,15 +64,15 @@ func Of(b *bind.Query) (*Plan, error) {
 	return s.first(b.Asked)
 }
 
-// Planner is a query on its way through the rules.
+// Planner holds a query while the rules are applied.
 type Planner struct {
 	*bind.Binder
 	Plan    *Plan
-	folding lang.Meter // what constants have cost so far
-	open    bool       // operands that are parameters stay: see shape
+	folding lang.Meter // cost of constants so far
+	open    bool       // parameters that are operands are not replaced: see shape
 	tests   map[syntax.Expr]*TermTest
 	paths   map[syntax.Expr]pathFacts
-	again   bool // what is in these is all
+	again   bool // tests and paths are complete: only read them
 }
 
 // rule is one step of planning. Each has a file and a test of its own.
@@ -82,8 +81,8 @@ type rule struct {
 	Apply func(*Planner)
 }
 
-// ShapeRules are the first steps, in their order: later ones rely on what earlier ones have done. They look
-// at no value of a parameter that is open.
+// ShapeRules returns the rules of the first list, in order: later ones rely on earlier ones. They look at no
+// value of an open parameter.
 func ShapeRules() []rule {
 	return []rule{
 		{"fold", foldExprs},
@@ -95,7 +94,7 @@ func ShapeRules() []rule {
 	}
 }
 
-// ValueRules are the steps that come then. They leave the blocks as they are.
+// ValueRules returns the rules of the second list. They do not change the blocks.
 func ValueRules() []rule {
 	return []rule{
 		{"pin", pinKeys},
@@ -112,7 +111,7 @@ func (p *Planner) compiler() *eval.Compiler {
 	return &eval.Compiler{Binder: p.Binder, Blocks: map[*bind.Block]*eval.Rowset{}}
 }
 
-// compilerFor returns a compiler that knows the computed properties.
+// compilerFor returns a compiler of expressions that may use the computed properties.
 func (p *Planner) compilerFor(list []bind.Computed) (*eval.Compiler, error) {
 	c := p.compiler()
 	c.Computed = make(map[string]eval.Valuer, len(list))
@@ -140,31 +139,31 @@ func hashQuery(text string, params []bind.Parameter) uint64 {
 	return h.Sum64()
 }
 
-// Streamable reports whether the query consists of SELECT, VALUE, FROM, JOIN and WHERE alone, so that its
-// rows over several partition ranges are those of one range after the other. Any other query over several
-// ranges needs merging.
+// Streamable reports whether the query consists only of SELECT, VALUE, FROM, JOIN and WHERE, so that its rows
+// over several partition ranges are those of one range after the other. Any other query over several ranges
+// needs merging.
 func (p *Plan) Streamable() bool {
 	t := p.Top
 	return p.Form == cursor.Streaming && t.Top < 0 && t.Limit < 0 && t.Container && !p.distinct
 }
 
-// ListsAggregates reports whether a select list has aggregates, over all rows rather than groups. A gateway
-// hands no such query out to a client that does not say that it merges them, not even where the conditions
-// name one partition: so the tests of the SDK for Python have it.
+// ListsAggregates reports whether a select list has aggregates over all rows rather than groups. A gateway
+// does not serve such a query to a client that does not announce that it merges them, even if the conditions
+// name one partition; the tests of the SDK for Python require this.
 func (p *Plan) ListsAggregates() bool { return bind.ListsAggregates(p.Top) }
 
-// IndexUse reports which indexes a query uses and which ones would help it, as index metrics name them: /a/?
+// IndexUse lists the indexes that a query uses and those that would help it, as index metrics name them: /a/?
 // for a range index, /a ASC for the paths of a composite one.
 type IndexUse struct {
 	Single, PotentialSingle       []string
 	Composite, PotentialComposite [][]string
 }
 
-// IndexUse returns what the query makes of the indexes.
+// IndexUse returns the query's use of indexes.
 func (p *Plan) IndexUse() IndexUse { return p.Use }
 
-// Ordered reports whether the rows come by an ORDER BY, and whether its first key is DESC: then equal rows
-// come latest first.
+// Ordered reports whether the rows come by an ORDER BY, and whether its first key is DESC, in which case the
+// latest of equal rows comes first.
 func (p *Plan) Ordered() (descending, ok bool) {
 	if len(p.Top.Order) == 0 || p.Order != nil && p.Order.implied {
 		return false, false
@@ -172,7 +171,7 @@ func (p *Plan) Ordered() (descending, ok bool) {
 	return p.Top.Order[0].Desc, true
 }
 
-// compileComputed compiles the query of a computed property to what reads it off a document.
+// compileComputed compiles the query of a computed property to a Valuer that evaluates it on a document.
 func compileComputed(one bind.Computed, info *bind.Info) (eval.Valuer, error) {
 	q, err := syntax.Parse(one.Query)
 	if err != nil {
@@ -196,7 +195,7 @@ func compileComputed(one bind.Computed, info *bind.Info) (eval.Valuer, error) {
 }
 
 // NewComputed compiles computed properties to a function that evaluates them on the text of a document, for
-// what indexes them. It is safe for concurrent use. The error is an *Error.
+// use by indexes. The function is safe for concurrent use. The error is an *Error.
 func NewComputed(list []bind.Computed) (func(name string, body []byte) jsondoc.Value, error) {
 	compiled := make(map[string]eval.Valuer, len(list))
 	for _, one := range list {
@@ -217,5 +216,5 @@ func NewComputed(list []bind.Computed) (func(name string, body []byte) jsondoc.V
 	}, nil
 }
 
-// HashIn stands for the query in a scope.
+// HashIn returns the hash of the query in a scope.
 func (p *Plan) HashIn(scope string) uint64 { return p.Hash ^ cursor.KeySum([]byte(scope)) }

@@ -12,7 +12,7 @@ import (
 // String implements node.
 func (n *ProjectNode) String() string { return "project " + projectionText(n.of) }
 
-// projectionText is the select list as text.
+// projectionText returns the select list as text.
 func projectionText(t *bind.Block) string {
 	switch {
 	case t.Star:
@@ -95,7 +95,7 @@ func (p *Plan) ConditionsText(list []syntax.Expr) string {
 	return strings.Join(texts, " AND ")
 }
 
-// valued is an expression with the values of its parameters in their places.
+// valued returns an expression with its parameters replaced by their values.
 func (p *Plan) valued(e syntax.Expr) syntax.Expr {
 	if param, ok := e.(*syntax.Parameter); ok && p.Shape != nil {
 		return &syntax.Literal{Value: p.Given[p.Shape.Params[param.Name]]}
@@ -106,10 +106,10 @@ func (p *Plan) valued(e syntax.Expr) syntax.Expr {
 	return syntax.Map(e, p.valued)
 }
 
-// OneLine joins the lines that a subquery is printed on.
+// OneLine joins the lines of a printed subquery.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// String says how the documents are found.
+// String describes how the documents are found.
 func (n *DocumentsNode) String() string {
 	p := n.plan
 	switch {
@@ -133,7 +133,7 @@ func (n *DocumentsNode) String() string {
 	return p.waysText()
 }
 
-// waysText says how the documents are found that the conditions leave.
+// waysText describes how the documents that may match the conditions are found.
 func (p *Plan) waysText() string {
 	lists := len(p.AccessPaths) > 0
 	for _, a := range p.AccessPaths {

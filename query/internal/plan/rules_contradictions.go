@@ -10,14 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// A condition may be one that nothing can fulfil: c.a = 1 AND c.a = 2, c.a > 5 AND c.a < 3, UPPER(c.a) = 1,
-// c.a = undefined. The rule "never" finds those that can be told by the types of expressions, and by what
-// conditions say of one value. Where it finds none there may still be one: then documents are read in vain,
-// and no answer changes. The pins of the partition key come before it, since what a gateway tells a client
-// does not depend on it.
+// Some conditions can never hold: c.a = 1 AND c.a = 2, c.a > 5 AND c.a < 3, UPPER(c.a) = 1, c.a = undefined.
+// The rule "never" detects such conditions from the types of expressions, and from several conditions on one
+// value. It need not detect all of them: an undetected one only costs useless reads, and no result changes.
+// The rule "pin" of the partition key comes before it, since what a gateway returns to a client does not
+// depend on this rule.
 
-// findContradictions is the rule "never": it tells of each block whether it has no rows, and of the plan
-// whether no document can be one of a row.
+// findContradictions is the rule "never". It sets for each block whether it has no rows, and for the plan
+// whether no document can have a row.
 func findContradictions(p *Planner) {
 	none := make(map[*bind.Block]bool, len(p.Subs))
 	var empty func(bl *bind.Block) bool
@@ -40,10 +40,10 @@ func findContradictions(p *Planner) {
 	}
 }
 
-// maxContradictions bounds how many conditions are looked at to find a contradiction.
+// maxContradictions bounds the number of conditions that are checked for a contradiction.
 const maxContradictions = 2000
 
-// limits gathers what conditions say of values.
+// limits collects the restrictions of the conditions on values.
 type limits struct {
 	p    *Planner
 	work int
@@ -56,12 +56,12 @@ type valueName struct {
 	path string
 }
 
-// Limit is what is left of a value's domain.
+// limit is the remaining domain of a value.
 type limit struct {
 	kinds eval.KindSet
-	among []jsondoc.Value // nil: all of the kinds
+	among []jsondoc.Value // nil: all values of the kinds
 	tests []func(jsondoc.Value) bool
-	low   *endpoint // of numbers, of strings: as kinds says
+	low   *endpoint // of numbers or of strings, according to kinds
 	high  *endpoint
 }
 
@@ -71,7 +71,7 @@ type endpoint struct {
 	open bool
 }
 
-// contradict reports whether no row can fulfil all of some conditions.
+// contradict reports whether no row can match all of the conditions.
 func (l *limits) contradict(list []syntax.Expr) bool {
 	if l.work -= len(list); l.work < 0 || len(list) == 0 {
 		return false
@@ -97,7 +97,7 @@ func (l *limits) contradict(list []syntax.Expr) bool {
 	return false
 }
 
-// note takes a condition into account. It is false where nothing is left.
+// note applies a condition. It returns false if no value remains.
 func (l *limits) note(e syntax.Expr) bool {
 	if !kindsOf(l.p.Binder, e).Has(jsondoc.Bool) {
 		return false
@@ -127,7 +127,7 @@ func (l *limits) note(e syntax.Expr) bool {
 	return true
 }
 
-// limitOf is what is known of the value of an expression; nil: it is none that has a name.
+// limitOf returns the limit of the value of an expression; nil if the value has no name.
 func (l *limits) limitOf(e syntax.Expr) *limit {
 	name := l.p.pathAt(e).value
 	if name.from == nil {
@@ -139,7 +139,7 @@ func (l *limits) limitOf(e syntax.Expr) *limit {
 	return l.of[name]
 }
 
-// left reports whether there is a value that all conditions leave.
+// left reports whether any value remains.
 func (d *limit) left() bool {
 	if d.among == nil {
 		return d.kinds != 0 && !d.crossed()
@@ -150,19 +150,19 @@ func (d *limit) left() bool {
 	})
 }
 
-// crossed tells of an interval that its end lies before its beginning.
+// crossed reports whether the end of an interval lies before its beginning.
 func (d *limit) crossed() bool {
 	if d.low == nil || d.high == nil {
 		return false
 	}
 	if !lang.Orderable(d.low.v, d.high.v) {
-		return true // no value is between two of different types
+		return true // no value lies between two of different types
 	}
 	c := jsondoc.Compare(d.low.v, d.high.v)
 	return c > 0 || c == 0 && (d.low.open || d.high.open)
 }
 
-// compared notes x op y, where y is a constant.
+// compared applies x op y, if y is a constant.
 func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
 	if shared := kindsOf(l.p.Binder, x) & kindsOf(l.p.Binder, y) &^ eval.Kinds(jsondoc.Undefined); shared == 0 {
 		return false
@@ -199,7 +199,7 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 	return d.left()
 }
 
-// differs notes x != y, where y is a constant.
+// differs applies x != y, if y is a constant.
 func (l *limits) differs(x, y syntax.Expr) bool {
 	v, ok := l.p.ConstOf(y)
 	if ok && v.Kind() == jsondoc.Undefined {
@@ -214,7 +214,7 @@ func (l *limits) differs(x, y syntax.Expr) bool {
 }
 
 // narrower returns the narrower of two ends of an interval; side is -1 for upper ends and 1 for lower ends.
-// Ends of different types have nothing in common, and kinds says so.
+// Ends of different types exclude each other, which kinds already expresses.
 func narrower(a, b *endpoint, side int) *endpoint {
 	if a == nil || !lang.Orderable(a.v, b.v) {
 		return b
@@ -225,7 +225,7 @@ func narrower(a, b *endpoint, side int) *endpoint {
 	return b
 }
 
-// oneOf notes x IN (list).
+// oneOf applies x IN (list).
 func (l *limits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 	values, ok := l.p.Constants(list)
 	if !ok || len(list) > maxPins {
@@ -235,7 +235,7 @@ func (l *limits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 	return l.isAmong(x, values)
 }
 
-// isAmong notes that a value is one of some; undefined is none.
+// isAmong restricts a value to a list; undefined is never in it.
 func (l *limits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
 	values = slices.DeleteFunc(values, func(v jsondoc.Value) bool { return v.Kind() == jsondoc.Undefined })
 	d := l.limitOf(x)
@@ -251,7 +251,7 @@ func (l *limits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
 	return d.left()
 }
 
-// Has notes that a value is of some kinds.
+// has restricts a value to some kinds.
 func (l *limits) has(x syntax.Expr, set eval.KindSet) bool {
 	if kindsOf(l.p.Binder, x)&set == 0 {
 		return false
@@ -264,7 +264,7 @@ func (l *limits) has(x syntax.Expr, set eval.KindSet) bool {
 	return d.left()
 }
 
-// negated notes NOT x.
+// negated applies NOT x.
 func (l *limits) negated(x syntax.Expr) bool {
 	if call, ok := x.(*syntax.Call); ok && !call.UDF {
 		if f, ok := lang.Lookup(call.Name); ok && len(call.Args) == 1 {
@@ -280,7 +280,7 @@ func (l *limits) negated(x syntax.Expr) bool {
 	return true
 }
 
-// called notes a function that is true.
+// called applies a function call that is true.
 func (l *limits) called(e *syntax.Call) bool {
 	f, ok := lang.Lookup(e.Name)
 	if e.UDF || !ok || len(e.Args) == 0 {
@@ -300,7 +300,7 @@ func (l *limits) called(e *syntax.Call) bool {
 	return true
 }
 
-// kindsOf is what kinds of values an expression can have.
+// kindsOf returns the kinds of values that an expression can have.
 func kindsOf(b *bind.Binder, e syntax.Expr) eval.KindSet {
 	boolean, number := eval.Kinds(jsondoc.Bool, jsondoc.Undefined), eval.Kinds(jsondoc.Number, jsondoc.Undefined)
 	switch e := e.(type) {
@@ -340,7 +340,7 @@ func kindsOf(b *bind.Binder, e syntax.Expr) eval.KindSet {
 	return ^eval.KindSet(0)
 }
 
-// kindsMade is what kinds of values a function makes, besides undefined.
+// kindsMade returns the kinds of values that a function returns, besides undefined.
 func kindsMade(name string) eval.KindSet {
 	switch name {
 	case "LOWER", "UPPER", "TRIM", "LTRIM", "RTRIM", "CONCAT", "SUBSTRING", "REPLACE", "REPLICATE", "LEFT",

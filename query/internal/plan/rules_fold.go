@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// foldExprs is the rule "fold": it puts the parameters in place and replaces what is constant by its value.
-// The tree stays as it was written: what has changed, and all above it, is made anew. What the binder knows
-// of names, of keys of GROUP BY and of aggregates it knows of nodes that are never made anew.
+// foldExprs is the rule "fold": it replaces parameters and constant expressions by their values. The original
+// tree does not change: changed nodes, and all nodes above them, are copied. The binder's tables of names, of
+// GROUP BY keys and of aggregates refer to nodes that are never copied.
 func foldExprs(p *Planner) {
 	for _, bl := range p.Subs {
 		p.open = true
@@ -45,7 +45,7 @@ func foldExprs(p *Planner) {
 	}
 }
 
-// flatten takes conditions apart again: a placeholder between two ANDs may have gone.
+// flatten splits conditions again: replacing a parameter may have exposed an AND inside another one.
 func flatten(conditions []syntax.Expr) []syntax.Expr {
 	var flat []syntax.Expr
 	for _, e := range conditions {
@@ -54,7 +54,7 @@ func flatten(conditions []syntax.Expr) []syntax.Expr {
 	return flat
 }
 
-// foldAll folds each of a list, which stays as it is.
+// foldAll folds each expression of a list. The list itself does not change.
 func (p *Planner) foldAll(list []syntax.Expr) []syntax.Expr {
 	folded := slices.Clone(list)
 	for i, e := range folded {
@@ -65,7 +65,7 @@ func (p *Planner) foldAll(list []syntax.Expr) []syntax.Expr {
 
 // fold returns the expression with its constant parts replaced.
 func (p *Planner) fold(e syntax.Expr) syntax.Expr {
-	if _, ok := p.Keys[e]; ok { // the key's value stands for it
+	if _, ok := p.Keys[e]; ok { // it will be replaced by the key's value
 		return e
 	}
 	switch e := e.(type) {
@@ -109,8 +109,8 @@ func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// foldOperands folds what an expression is made of, and reports whether all of it is constant. Parameters
-// stay where they can, beside operands that are not constant.
+// foldOperands folds the operands of an expression, and reports whether all of them are constant. Parameters
+// stay if they can, beside operands that are not constant.
 func (p *Planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool) {
 	constant = true
 	operand := func(x syntax.Expr) syntax.Expr {
@@ -133,8 +133,8 @@ func (p *Planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool
 	return syntax.Map(e, operand), constant
 }
 
-// takesParameters tells of a condition that parameters that are its operands stay there: then it is good for
-// any values of theirs. A longer IN is made a set, which is faster.
+// takesParameters reports whether parameters that are operands of a condition can stay open, so that the
+// folded condition is valid for any of their values. A longer IN is made a set instead, which is faster.
 func takesParameters(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.Binary:
@@ -156,7 +156,7 @@ func takesParameters(e syntax.Expr) bool {
 	return false
 }
 
-// foldChoice replaces a choice whose condition is constant by what it chooses.
+// foldChoice replaces a choice whose condition is constant by the chosen expression.
 func foldChoice(e syntax.Expr) syntax.Expr {
 	switch e := e.(type) {
 	case *syntax.Coalesce:
@@ -175,7 +175,7 @@ func foldChoice(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// foldLogical drops operands that decide nothing and ends a chain at one that decides it.
+// foldLogical drops operands that do not affect the result, and ends a chain at an operand that decides it.
 func (p *Planner) foldLogical(e *syntax.Logical) syntax.Expr {
 	neutral := e.Op == syntax.And
 	var left []syntax.Expr
@@ -200,8 +200,8 @@ func (p *Planner) foldLogical(e *syntax.Logical) syntax.Expr {
 	return &syntax.Logical{Span: e.Span, Op: e.Op, Terms: left}
 }
 
-// boolean tells of an expression that its value is true, false or undefined, so that AND true changes
-// nothing.
+// boolean reports whether the value of an expression is always true, false or undefined, so that AND true
+// does not change it.
 func (p *Planner) boolean(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.Logical, *syntax.Between, *syntax.In, *syntax.Like:
@@ -216,14 +216,14 @@ func (p *Planner) boolean(e syntax.Expr) bool {
 	return false
 }
 
-// pure reports whether a call gives the same value every time.
+// pure reports whether a call always returns the same value.
 func (p *Planner) pure(c *syntax.Call) bool {
 	f, ok := lang.Lookup(c.Name)
 	return !c.UDF && ok && !f.Volatile && f.Class == lang.ClassScalar && f.Fn != nil
 }
 
-// constant evaluates an expression without names. One that is too costly to be calculated before the query
-// runs stays as it is: a run has a limit.
+// constant evaluates an expression without names. It returns an expression that is too expensive to evaluate
+// before the query runs unchanged; a run has its own time limit.
 func (p *Planner) constant(e syntax.Expr) syntax.Expr {
 	f := eval.NewFrame(eval.NewRun(context.Background(), eval.Layout{Planar: p.Info.Geometry}, eval.Env{}),
 		eval.Layout{})

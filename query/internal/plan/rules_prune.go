@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// prune is the rule of that name: it drops conditions that always hold, and notes where one never does. A
-// condition holds only where it is true, so in WHERE undefined and null are as good as false.
+// prune is the rule "prune": it drops conditions that always hold, and records conditions that never do. A
+// condition holds only if it is true, so in WHERE undefined and null count as false.
 func prune(p *Planner) {
 	for _, bl := range p.Subs {
 		var left []syntax.Expr

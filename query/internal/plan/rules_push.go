@@ -6,7 +6,7 @@ import (
 )
 
 // pushFilters is the rule "push-filter": it moves every condition to the first source behind which all names
-// that it uses are bound, so that a row that cannot live is not multiplied by the sources after it.
+// that it uses are bound. So a row that does not match is not multiplied by later sources.
 func pushFilters(p *Planner) {
 	for _, bl := range p.Subs {
 		for _, e := range bl.Where {
@@ -19,7 +19,8 @@ func pushFilters(p *Planner) {
 	}
 }
 
-// Level returns the last step of the block that an expression refers to, or -1. Subqueries count.
+// level returns the index of the last source of the block that an expression refers to, directly or in
+// subqueries, or -1.
 func (p *Planner) level(bl *bind.Block, e syntax.Expr) int {
 	level := -1
 	syntax.Walk(e, func(n syntax.Node) bool {

@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// chooseForm is the rule "shape": it decides in which form the query runs.
+// chooseForm is the rule "shape": it chooses the form in which the query runs.
 func chooseForm(p *Planner) {
 	t := p.Plan.Top
 	switch {
@@ -14,7 +14,7 @@ func chooseForm(p *Planner) {
 		if len(t.GroupBy) > 0 {
 			t.Sorted = t.Order
 		}
-		t.Order = nil // what is ordered are groups, or one row
+		t.Order = nil // ORDER BY would order groups, or one row
 		p.Plan.Form = cursor.Blocking
 		if len(t.GroupBy) > 0 && len(t.Sorted) == 0 && !t.Distinct && t.Derived() == nil {
 			p.Plan.Form = cursor.Grouping
@@ -37,8 +37,8 @@ func chooseForm(p *Planner) {
 	}
 }
 
-// countsPath reports whether groups are of one path, with nothing beside it or COUNT of a constant: then
-// Cosmos DB has them in the order of the index.
+// countsPath reports whether the query groups by one path and shows nothing else but COUNT of a constant. In
+// this case Cosmos DB returns the groups in the order of the index.
 func (p *Planner) countsPath(t *bind.Block) bool {
 	for _, a := range t.Aggs {
 		if _, constant := a.Arg.(*syntax.Literal); a.Name != "COUNT" || !constant {
@@ -49,8 +49,8 @@ func (p *Planner) countsPath(t *bind.Block) bool {
 	return len(t.GroupBy) == 1 && path && len(steps) > 0
 }
 
-// orderDistinct has the values at an indexed path come in their order, where no two are to be equal: then
-// equal ones are neighbours in the index, and need not be remembered.
+// orderDistinct orders a DISTINCT of an indexed path by that path. Equal values are then adjacent in the
+// index, so the values already returned need not be stored.
 func (p *Planner) orderDistinct(t *bind.Block) {
 	shown := t.Value
 	if shown == nil && len(t.Items) == 1 {

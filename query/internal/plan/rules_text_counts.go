@@ -10,11 +10,11 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// textCounts says of the aggregates of a query what the index of words has: the query of a client that merges
-// counts documents, the words of their texts and the texts with each term.
+// textCounts lists the aggregates of a query that an index of words can compute. The query comes from a
+// client that merges: it counts documents, the words of their texts, and the texts with each term.
 type textCounts struct{ Args []textCount }
 
-// textCount is what an aggregate is about.
+// textCount is the argument of an aggregate.
 type textCount struct {
 	Kind countKind
 	R    Ranker // the text, and the term
@@ -42,7 +42,7 @@ func findTextCounts(p *Planner) {
 	}
 }
 
-// textCount is what an aggregate is about, if an index of words has it.
+// textCount returns the argument of an aggregate, if an index of words has it.
 func (p *Planner) textCount(a bind.AggCall) (one textCount, ok bool) {
 	if a.Name == "COUNT" {
 		return one, p.everywhere(a.Arg)
@@ -94,7 +94,7 @@ func (t *textCounts) String() string {
 type countKind uint8
 
 const (
-	CountDocuments countKind = iota // COUNT of what every document has
+	CountDocuments countKind = iota // COUNT of a value that every document has
 	CountWords                      // SUM(_FullTextWordCount(path))
 	CountTexts                      // COUNTIF(FullTextContains(path, term))
 )

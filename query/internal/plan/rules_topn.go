@@ -1,7 +1,7 @@
 package plan
 
-// limitOnce is the rule "top-n": TOP is a LIMIT without an OFFSET, so one count bounds the rows of the query.
-// A query that sorts needs to keep no more rows at a time than that.
+// limitOnce is the rule "top-n": it makes TOP a LIMIT without an OFFSET, so that one count bounds the rows of
+// the query. A query that sorts need not keep more rows than that at a time.
 func limitOnce(p *Planner) {
 	t := p.Plan.Top
 	if t.Top >= 0 && (t.Limit < 0 || t.Top < t.Limit) {

@@ -10,27 +10,27 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// shape is a query that is planned as far as the values of its parameters do not matter: it is parsed,
-// bound, folded, and its expressions are compiled. Parameters stay open that are operands of comparisons,
-// BETWEEN, short IN lists and some functions of strings and arrays in a WHERE (see takesParameters). Compiled
-// expressions take their values from the run; the rules that look at them are those of ValueRules, which make
-// a Plan of the shape for each set of values.
+// shape is a query that is planned as far as the values of its parameters do not matter: it is parsed, bound,
+// folded, and its expressions are compiled. Parameters stay open if they are operands of comparisons,
+// BETWEEN, short IN lists or some functions of strings and arrays in a WHERE (see takesParameters). Compiled
+// expressions read their values from the run. The rules that look at the values are those of ValueRules,
+// which make a Plan of the shape for each set of values.
 //
-// Everything else that looks at the value of a parameter does so by binder.given, which notes that the shape
-// is good for these values alone: a TOP or OFFSET, an operand of a constant expression, what a select list,
-// an ORDER BY or a GROUP BY shows, the pattern of a LIKE or of a regular expression, the terms of a score, a
-// vector, a geometry. A query with ORDER BY RANK is never good for others.
+// All other uses of a parameter's value go through binder.given, which records that the shape is valid for
+// these values alone: a TOP or OFFSET, an operand of a constant expression, an expression in a select list,
+// an ORDER BY or a GROUP BY, the pattern of a LIKE or of a regular expression, the terms of a score, a
+// vector, a geometry. The shape of a query with ORDER BY RANK is never valid for other values.
 //
-// A shape does not change once its first plan is made.
+// A shape does not change after its first plan is made.
 type shape struct {
 	*bind.Binder
-	bare     Plan // as the rules have left it that look at no values
+	bare     Plan // the plan after the rules that look at no values
 	keys     []eval.Valuer
 	computed map[string]eval.Valuer
 	rank     []*bind.RankPart
-	tests    map[syntax.Expr]*TermTest // of conditions; nil: there is none
+	tests    map[syntax.Expr]*TermTest // of conditions; nil: no test
 	paths    map[syntax.Expr]pathFacts // of operands
-	// text of which the cursor's hash is made, where that is not the query's
+	// text hashed for the cursor, if it is not that of the query
 	paging  string
 	Names   []string
 	written *bind.Query // before the rules
@@ -58,9 +58,9 @@ func shapeOf(b *bind.Query) (*shape, error) {
 	}
 	s.bare.Layout = eval.Layout{Slots: c.Slots, Aggs: len(c.Aggs), Keys: c.Groups, Planar: b.Info.Geometry}
 	if s.bare.Form == cursor.Sorting {
-		// A cursor holds the last row's key, which says where to go on whatever the WHERE is. The SDK for
-		// JavaScript relies on it: it takes up a query with the cursor of the page before and a filter of its
-		// own, made of that row.
+		// The cursor holds the last row's key, which is a position that does not depend on the WHERE. The SDK
+		// for JavaScript relies on this: it resumes a query with the cursor of the previous page and a filter
+		// of its own, made from that row.
 		unfiltered := *b.Q
 		unfiltered.Where = nil
 		s.paging = syntax.Print(&unfiltered)
@@ -72,19 +72,19 @@ func shapeOf(b *bind.Query) (*shape, error) {
 	return s, nil
 }
 
-// First is the plan for the values that the shape was made with.
+// first returns the plan for the values that the shape was made with.
 func (s *shape) first(params []bind.Parameter) (*Plan, error) {
 	return s.plan(params, &Planner{Binder: s.Binder, tests: s.tests, paths: s.paths})
 }
 
-// again is a plan for other values.
+// again returns a plan for other values.
 func (s *shape) again(params []bind.Parameter) (*Plan, error) {
 	b := *s.Binder
 	b.Values = bind.ValuesOf(params)
 	return s.plan(params, &Planner{Binder: &b, tests: s.tests, paths: s.paths, again: true})
 }
 
-// Of runs the rules that look at values.
+// plan runs the rules that look at values.
 func (s *shape) plan(params []bind.Parameter, p *Planner) (*Plan, error) {
 	plan := s.bare
 	p.Plan = &plan
@@ -117,9 +117,9 @@ func (s *shape) plan(params []bind.Parameter, p *Planner) (*Plan, error) {
 	return &plan, nil
 }
 
-// pathFacts is what is known of an expression that may be a path.
+// pathFacts holds the properties of an expression that may be a path.
 type pathFacts struct {
-	value valueName // none, where no name begins it
+	value valueName // empty if the expression begins with no name
 	// of a path from the item
 	route       index.Path
 	name        string
@@ -127,7 +127,7 @@ type pathFacts struct {
 	indexed     bool // there is a range index
 }
 
-// pathAt looks at an expression once for all plans of a shape.
+// pathAt computes the properties of an expression once for all plans of a shape.
 func (p *Planner) pathAt(e syntax.Expr) (at pathFacts) {
 	if at, ok := p.paths[e]; ok {
 		return at
@@ -145,8 +145,8 @@ func (p *Planner) pathAt(e syntax.Expr) (at pathFacts) {
 	return at
 }
 
-// With returns the plan of the same query for other values of its parameters. It takes less than Prepare
-// where nothing depends on the values but where the documents are found. The error is as that of Prepare.
+// With returns the plan of the same query for other values of its parameters. It is cheaper than Prepare if
+// the values affect only the access paths. The error is an *Error, as from Prepare.
 func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 	s := p.Shape
 	same := func(name string, p bind.Parameter) bool { return name == p.Name }
@@ -156,9 +156,8 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 	return s.again(params)
 }
 
-// Written returns the query as it was written and bound, for the values of the plan. It is for one caller:
-// the
-// plan has only its tree and its tables, which must not be changed.
+// Written returns the query as it was written and bound, for the values of the plan. It may be called by one
+// caller only: it shares its tree and tables with the plan, which must not be changed.
 func (p *Plan) Written() *bind.Query {
 	q, b := *p.Shape.written, *p.Shape.Binder
 	b.Values = p.Given
@@ -166,7 +165,7 @@ func (p *Plan) Written() *bind.Query {
 	return &q
 }
 
-// compiles reports whether there are expressions in a plan that are not in its rows.
+// compiles reports whether a plan has expressions that are not part of its rows.
 func (p *Plan) compiles() bool {
 	return p.Counts != nil || p.IndexOnly != nil || p.Order != nil && p.Order.Texts != nil
 }

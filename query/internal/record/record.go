@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Reader reads numbers off bytes; ok turns false where they end too early.
+// Reader reads numbers from bytes; ok becomes false if the bytes end too early.
 type Reader struct {
 	Rest []byte
 	Ok   bool
@@ -33,7 +33,7 @@ func (r *Reader) Uint64() uint64 {
 	return v
 }
 
-// Count reads a number of things.
+// Count reads a count.
 func (r *Reader) Count() int {
 	n := r.Uvarint()
 	if n > math.MaxInt32 {
@@ -43,7 +43,7 @@ func (r *Reader) Count() int {
 	return int(n)
 }
 
-// Sized reads bytes behind their number.
+// Sized reads a byte string preceded by its length.
 func (r *Reader) Sized() []byte {
 	n := r.Uvarint()
 	if n > uint64(len(r.Rest)) {
@@ -63,10 +63,10 @@ func (r *Reader) Byte() (b byte) {
 	return b
 }
 
-// AppendSized appends bytes with their length in front.
+// AppendSized appends a byte string preceded by its length.
 func AppendSized(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// MaxCursorKey is how many bytes of a key a cursor holds.
+// MaxCursorKey is how many bytes of a key a cursor holds at most.
 const MaxCursorKey = 256

@@ -5,41 +5,41 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Source is what a query may ask of one partition range: the documents of the query's scope in one snapshot,
-// at one moment. What has expired by that moment, and what was deleted with its partition key, is never
-// handed out as a document; entries of the index only propose and may name such rids, or rids outside the
-// scope.
+// Source is the data of one partition range for a query: the documents of the query's scope in one snapshot,
+// at one moment. Documents that have expired by that moment, or were deleted with their partition key, are
+// never returned. Index entries are only candidates: they may name such rids, or rids outside the scope.
 //
-// A rid is the number that a document keeps from birth to death. Ascending rids are the order of insertion.
+// A rid is the number that a document keeps for its whole life. Ascending rids are the order of insertion.
 //
-// A Source, and all that it hands out, belongs to one goroutine. Iterators must be closed.
+// A Source, and everything that it returns, belongs to one goroutine. Iterators must be closed.
 type Source interface {
-	// Scan walks the live documents of the scope in rid order, behind the rid after.
+	// Scan iterates over the live documents of the scope whose rids are greater than after, in rid order.
 	Scan(after uint64) Documents
-	// Postings walks the rids below one exact index key, ascending; not yet checked for life.
+	// Postings iterates over the rids under one exact index key, ascending. Some may belong to dead
+	// documents.
 	Postings(prefix []byte) Postings
-	// Terms walks the index keys in [lo, hi) with their rids, in key order; rids ascend inside a term where
-	// the walk goes forwards and descend in reverse. hi nil is the end of the index.
+	// Terms iterates over the index keys in [lo, hi) with their rids, in key order. The rids of a term ascend
+	// in a forward walk and descend if reverse is set. A nil hi is the end of the index.
 	Terms(lo, hi []byte, reverse bool) Terms
-	// Fetch returns a live document of the scope; false where there is none. The document is valid until the
+	// Fetch returns a live document of the scope, or false if there is none. The document is valid until the
 	// next Fetch.
 	Fetch(rid uint64) (Document, bool, error)
-	// Partition walks the posting of the partition key that the scope names; false: the scope is the whole
-	// range.
+	// Partition iterates over the posting list of the partition key that the scope names. It returns false if
+	// the scope is the whole range.
 	Partition() (Postings, bool)
 }
 
-// Prefetcher is what a Source may be whose documents are far away: it profits from knowing which of them will
-// be fetched.
+// Prefetcher is implemented by a Source whose documents are slow to reach: it can read documents in advance
+// if it is given their rids.
 type Prefetcher interface {
-	// Prefetches is how many rids it takes at a time; 0: it has its documents at hand.
+	// Prefetches returns how many rids one call of Prefetch accepts; 0: there is no need to prefetch.
 	Prefetches() int
-	// Prefetch tells it what is going to be fetched. Not all of it may be.
+	// Prefetch announces the rids that will probably be fetched.
 	Prefetch(rids []uint64)
 }
 
-// Documents iterates over documents. For Next, until it returns false; then Err, then Close, which returns
-// the same error.
+// Documents iterates over documents. The caller calls Next until it returns false, then Err, then Close,
+// which returns the same error.
 type Documents interface {
 	Next() bool
 	Document() Document
@@ -47,17 +47,17 @@ type Documents interface {
 	Close() error
 }
 
-// Skipping is a Documents that may pass over much before it comes to a document: what is dead, or outside the
-// scope.
+// Skipping is implemented by a Documents that may skip many rids between two documents: rids of dead
+// documents, or outside the scope.
 type Skipping interface {
-	// Skip sets what Next tells of each rid that it passes over: nothing lies between the document before and
-	// that rid. Where it is false Next returns false.
+	// Skip sets a function that Next calls with each rid that it skips: no document lies between the previous
+	// document and that rid. If the function returns false, Next returns false.
 	Skip(on func(rid uint64) bool)
 }
 
-// Postings iterates over rids in ascending order. SeekGE moves to the first rid that is not less, never
-// backwards; it costs more than a Next, so up to 16 Next before a SeekGE is the caller's habit. Close returns
-// the first error met.
+// Postings iterates over rids in ascending order. SeekGE moves to the first rid that is not less than its
+// argument, never backwards. It costs more than a Next, so callers usually try up to 16 calls of Next first.
+// Close returns the first error of the iteration.
 type Postings interface {
 	Next() bool
 	SeekGE(rid uint64) bool
@@ -65,8 +65,8 @@ type Postings interface {
 	Close() error
 }
 
-// Terms iterates over index entries. Key and Value are valid until the next call; Key is without the rid.
-// Close returns the first error met.
+// Terms iterates over index entries. Key and Value are valid until the next call; Key does not include the
+// rid. Close returns the first error of the iteration.
 type Terms interface {
 	Next() bool
 	Key() []byte
@@ -75,74 +75,76 @@ type Terms interface {
 	Close() error
 }
 
-// Seeker is a Terms, walked forwards, that moves to the first entry whose key is not less than a key. It
-// costs more than a Next, and less than another walk.
+// Seeker is implemented by a forward Terms that can move to the first entry whose key is not less than a
+// given key. This costs more than a Next, and less than a new Terms.
 type Seeker interface {
 	Seek(key []byte) bool
 }
 
-// Values is a Source that finds a single entry of an index.
+// Values is implemented by a Source that can read a single index entry.
 type Values interface {
-	// Value returns the value of the entry that a document has under one exact index key; false where it has
-	// none. It is valid until the next call.
+	// Value returns the value of a document's entry under one exact index key, or false if there is no such
+	// entry. The value is valid until the next call.
 	Value(key []byte, rid uint64) (value []byte, ok bool, err error)
 }
 
-// Document is a stored document. What it hands out is valid until the next call of what handed it out.
+// Document is a stored document. Its results are valid until the next call of the iterator or method that
+// returned it.
 type Document interface {
 	RID() uint64
 	Body() []byte
 	System() jsondoc.System
 }
 
-// Counter is a Source that may count without looking at documents.
+// Counter is implemented by a Source that can sometimes count documents without reading them.
 type Counter interface {
-	// Count returns the number of live documents of the scope; false where only a scan can tell.
+	// Count returns the number of live documents of the scope. ok is false if they have to be scanned.
 	Count() (n int64, ok bool)
 }
 
-// Census is a Source that knows which rids the index has of documents that are dead: then what a query wants
-// may be read off the index alone.
+// Census is implemented by a Source that can list the dead documents that still have index entries. With this
+// list a query can be answered from the index alone.
 type Census interface {
-	// Dead returns those rids in order; false where they are more than most, and where the index has
-	// documents outside the scope.
+	// Dead returns the rids of those documents in order. ok is false if there are more than most, or if the
+	// index has documents outside the scope.
 	Dead(most int) (rids []uint64, ok bool, err error)
 }
 
-// Versioned is a Source that can tell whether its documents are the same as another time: then a page may go
-// on with what the page before has made of them.
+// Versioned is implemented by a Source that can report whether its documents have changed. If they have not,
+// a page may continue with the rows that the previous page has made of them.
 type Versioned interface {
-	// Version stands for the live documents of the scope; false where that cannot be told.
+	// Version returns a string that identifies the state of the live documents of the scope. ok is false if
+	// there is no such string.
 	Version() (version string, ok bool, err error)
 }
 
-// Partitioned is a Source that knows which partition key its scope names.
+// Partitioned is implemented by a Source that can report the partition key of its scope.
 type Partitioned interface {
-	// PartitionValues are what all documents of the scope have at the paths of the partition key; nil: that
-	// is not known.
+	// PartitionValues returns the values that all documents of the scope have at the paths of the partition
+	// key; nil: unknown.
 	PartitionValues() []jsondoc.Value
 }
 
-// Finder is a Source that finds a document wherever in the container it is. A page that goes on behind a
-// document may be one over a part of what the page before was over, and the document in another.
+// Finder is implemented by a Source that finds a document anywhere in the container. This is needed if a page
+// covers only a part of what the previous page covered: the last document may then lie in another part.
 type Finder interface {
-	// Find returns a live document; false where there is none. It is valid until the next Find.
+	// Find returns a live document, or false if there is none. The document is valid until the next Find.
 	Find(rid uint64) (Document, bool, error)
 }
 
-// Shapes is a Source that knows which documents lack a path.
+// Shapes is implemented by a Source that can list the documents that lack a path.
 type Shapes interface {
-	// Lacking walks the documents in which nothing is at path, one that RangeIndexed accepts and that enters
-	// no array: those that a walk of the path's terms does not meet. It begins at the rid from, and goes down
-	// from there where reverse is set; SeekGE is for walks upwards. Like all postings it proposes: a document
-	// may have something there all the same, and is then met among the terms. False: the source cannot tell.
+	// Lacking iterates over the documents in which path is missing: those that a walk over the path's terms
+	// does not return. RangeIndexed must accept the path, and it must not enter arrays. The iteration begins
+	// at the rid from and goes downwards if reverse is set; SeekGE may be used upwards only. Like all
+	// postings the rids are only candidates: a document may have the path all the same, and then also appears
+	// among the terms. The result is false if the source cannot list the documents.
 	Lacking(path index.Path, from uint64, reverse bool) (Postings, bool)
 }
 
-// Timestamped is a Document that knows its _ts without its other system properties, which have to be written
-// out.
+// Timestamped is implemented by a Document that returns its _ts without building its other system properties.
 type Timestamped interface{ TS() int64 }
 
-// Complete is a Document whose text holds its system properties already. Nothing is added to it, and they are
-// read off it.
+// Complete is implemented by a Document whose text already includes its system properties. They are read from
+// the text, and none are added.
 type Complete interface{ Complete() }
