@@ -191,7 +191,8 @@ func (w *work) forward(s *messageStore, seq int64, to *entityState) error {
 		return err
 	}
 	at := w.now
-	// The message is forwarded as of the latest of its arrival, the entity's last update and the server's start.
+	// The message is forwarded as of the latest of its arrival, the entity's last update and the server's
+	// start.
 	if s.sub == entity.Main {
 		at = min(at, max(h.Enqueued, s.e.updated.Load(), w.m.started))
 	}

@@ -74,8 +74,8 @@ type Answer struct {
 	Properties     wire.Map
 	MaxMessageSize uint64 // bytes, of a Sink; 0: 1 MiB
 	Credit         uint32 // granted by a Sink; 0: 1,000
-	// Discharges decodes a message to a coordinator: the id of the transaction that it discharges, and whether
-	// to roll it back. ok is false if the message is no discharge. Nil: the Sink is no coordinator.
+	// Discharges decodes a message to a coordinator: the id of the transaction that it discharges, and
+	// whether to roll it back. ok is false if the message is no discharge. Nil: the Sink is no coordinator.
 	Discharges func(payload []byte) (txn []byte, fail, ok bool)
 	// TooLarge returns the error for a message above MaxMessageSize, which is not passed to the Sink. Nil:
 	// a generic error.

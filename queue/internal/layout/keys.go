@@ -74,17 +74,17 @@ func (s StoreKeys) Family(f byte) []byte {
 	return append(append(make([]byte, 0, StorePrefixLen+17), s...), f)
 }
 
-// Key returns a key of a family that has a message's number behind the letter.
+// Key returns a key of a family whose letter is followed by a sequence number.
 func (s StoreKeys) Key(f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(s.Family(f), uint64(seq))
 }
 
-// MomentKey returns a key of a family that is ordered by moments.
+// MomentKey returns a key of a family that is ordered by time.
 func (s StoreKeys) MomentKey(f byte, at, seq int64) []byte {
 	return host.AppendEntry(s.Family(f), host.Entry{At: at, ID: uint64(seq)})
 }
 
-// TextKey returns a key of a family that has text behind the letter.
+// TextKey returns a key of a family whose letter is followed by text.
 func (s StoreKeys) TextKey(f byte, text string) []byte {
 	return jsondoc.AppendEscaped(s.Family(f), []byte(text))
 }
