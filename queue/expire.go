@@ -191,7 +191,8 @@ func (s *messageStore) purgeDue(ctx context.Context, due []host.Entry) (n int, e
 	return s.purge(ctx, list)
 }
 
-// purgeMet purges expired messages that a receive has found, maxPurge at most. The reaper purges the rest.
+// purgeMet purges expired messages that a receive has found, maxPurge at most, and none while the reaper is
+// paused. The reaper purges the rest.
 func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
 	few := list
 	if len(few) > maxPurge {

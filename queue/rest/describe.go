@@ -47,7 +47,7 @@ func duration(name string, at func(*entity.Properties) *time.Duration) field {
 		func(d *description) (string, bool) { return entity.FormatDuration(*at(&d.Properties)), true },
 		func(p *entity.Properties, text string) (err error) {
 			if *at(p), err = entity.ParseDuration(text); err == nil && *at(p) <= 0 {
-				err = errNotPositive // the default is requested by omitting the element
+				err = errNotPositive // zero would mean the default
 			}
 			return err
 		}}

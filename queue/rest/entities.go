@@ -29,7 +29,7 @@ func (c *call) manage() error {
 			return c.rule(c.before(1), "")
 		}
 		return c.listRules(c.before(1))
-	case n > 1 && c.at(-1, "Subscriptions") && !(n > 2 && c.at(-2, "Subscriptions")): // else it is a name
+	case n > 1 && c.at(-1, "Subscriptions") && !(n > 2 && c.at(-2, "Subscriptions")): // else a name
 		return c.listSubscriptions(c.before(1))
 	}
 	return c.entity(whole)

@@ -81,7 +81,7 @@ func (c *call) readPieces(most int64) ([]byte, error) {
 	body := make([]byte, 0, max(c.r.ContentLength+1, 512)) // one more byte, to read the end
 	for next := 0; ; {
 		if len(body) >= next {
-			_ = control.SetReadDeadline(c.o.Wall.Now().Add(pieceTime)) // without a connection there is none
+			_ = control.SetReadDeadline(c.o.Wall.Now().Add(pieceTime)) // an error is harmless
 			next = len(body) + piece
 		}
 		if len(body) == cap(body) {
@@ -103,7 +103,7 @@ func (c *call) write(body []byte) {
 	control := http.NewResponseController(c.w)
 	for len(body) > 0 {
 		n := min(len(body), piece)
-		_ = control.SetWriteDeadline(c.o.Wall.Now().Add(pieceTime)) // without a connection there is none
+		_ = control.SetWriteDeadline(c.o.Wall.Now().Add(pieceTime)) // an error is harmless
 		if _, err := c.w.Write(body[:n]); err != nil {
 			return // nobody can be notified if the client has gone
 		}

@@ -74,7 +74,7 @@ func (it item) checkArray(depth int) error {
 			return err
 		}
 		if len(rest) == len(left) {
-			return nil // none of them takes bytes, and all are the same
+			return nil // the elements have no bytes, so all are equal
 		}
 		left = rest
 	}

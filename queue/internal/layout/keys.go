@@ -56,7 +56,7 @@ const storeNumberBit = uint32(1) << 30
 // number and store. Each method returns a new slice.
 type StoreKeys []byte
 
-// storePrefixLen is the length of number and store.
+// StorePrefixLen is the length of number and store.
 const StorePrefixLen = 5
 
 // EntityPrefix returns the common prefix of all keys of an entity's messages.
