@@ -185,7 +185,7 @@ func (k *messageChecker) keysOf(seq int64, h *layout.Header) [][]byte {
 	return nil
 }
 
-// heads checks that each session's first active message is its head.
+// heads checks that the head entry of each session names the session's first active message.
 func (k *messageChecker) heads() error {
 	prefix := k.keys.Family(layout.FamilySession)
 	it := k.r.Scan(engine.Prefix(prefix), false)
@@ -229,8 +229,8 @@ func (k *messageChecker) ids(want layout.Counters) error {
 	return it.Close()
 }
 
-// families checks that there are no more keys than there must be: then each is one of those that have been
-// looked up.
+// families checks the number of keys in each family. If it is the expected number, there are no keys except
+// the expected ones, which have been looked up before.
 func (k *messageChecker) families() error {
 	there := make(map[byte]int64)
 	it := k.r.Scan(engine.Prefix(k.keys), false)
@@ -241,7 +241,7 @@ func (k *messageChecker) families() error {
 		return err
 	}
 	if k.bySession() {
-		delete(there, layout.FamilyState) // a session's state stands by itself
+		delete(there, layout.FamilyState) // a session state belongs to no message
 	}
 	for f, n := range there {
 		if n != k.entries[f] {

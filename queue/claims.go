@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// The methods of this file need the store's mutex held.
+// Callers of the methods in this file hold the store's mutex.
 
 // claim claims a message. It returns nil if the message is claimed already.
 func (s *messageStore) claim(seq int64, r *Receiver) *claim {

@@ -7,7 +7,7 @@
 //	_, err = queues.Create(ctx, entity.Queue, "orders", entity.Defaults(entity.Queue))
 //	err = queues.Send(ctx, entity.Address{Entity: "orders"}, []*message.Message{m}, nil)
 //
-// # Words
+// # Terms
 //
 // An entity is a queue, a topic or a subscription. A message store is what a client receives messages from:
 // a queue or a subscription, or one of the two sub-queues of each, for dead letters and for transfer dead

@@ -137,7 +137,7 @@ func (s *messageStore) hasScheduled() bool {
 	return s.activates != host.Never
 }
 
-// awaited reports whether somebody waits for messages.
+// awaited reports whether a receiver waits for messages or for a session.
 func (s *messageStore) awaited() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options configure a Deliverer. DB is required; everything else has a default.
+// Options configures a Deliverer. DB is required; everything else has a default.
 type Options struct {
 	DB *store.DB
 	// Wall is the real time for pauses after failures, not the data's clock. Default: ttl.Real{}.
@@ -42,8 +42,8 @@ type Queues interface {
 type Status struct {
 	Database, Container, URL string
 	ChangesTo                string // instead of URL: the path of the queue or topic that receives changes
-	Delivered                uint64 // consecutive failures; 0: the last request succeeded, or there was none
-	Failures                 int    // in a row; 0: the last request was confirmed, or there was none
+	Delivered                uint64 // events confirmed since Open
+	Failures                 int    // consecutive; 0: the last request succeeded, or there was none
 	Err                      error  // the last failure
 }
 

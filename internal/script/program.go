@@ -219,11 +219,11 @@ func inspectPointer(v reflect.Value, depth int) string {
 		return inspect(v.Elem(), depth)
 	}
 	if v.Type().Elem().PkgPath() != astPath {
-		return "" // types of positions
+		return "" // not a node, for example a position
 	}
 	if n, ok := v.Interface().(*ast.NumberLiteral); ok {
 		if _, ok := n.Value.(*big.Int); ok {
-			return "BigInt literals are not supported" // arithmetic on them has no bound in time or memory
+			return "BigInt literals are not supported" // their arithmetic has no limit of time or memory
 		}
 	}
 	if depth == maxTree {
@@ -232,7 +232,7 @@ func inspectPointer(v reflect.Value, depth int) string {
 	return inspect(v.Elem(), depth+1)
 }
 
-// again is the field of functions that holds what their bodies hold as well.
+// again is the field of functions that repeats declarations of their bodies.
 const again = "DeclarationList"
 
 const astPath = "github.com/dop251/goja/ast"

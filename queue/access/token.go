@@ -119,7 +119,7 @@ func scope(resource string) []string {
 	if !absolute && !strings.ContainsAny(first, ":.") && first != "localhost" {
 		return segments(rest)
 	}
-	// A claim for a management node is for its entity.
+	// A token for a management node is valid for its entity.
 	list := segments(path)
 	if n := len(list); n > 0 && list[n-1] == "$management" {
 		list = list[:n-1]

@@ -15,7 +15,7 @@ const (
 	CodeEntityNotFound             // the entity does not exist
 	CodeEntityExists               // a queue or topic with the name exists already
 	CodeEntityDisabled             // its status does not allow the operation
-	CodeUnauthorized               // the token has not the required right
+	CodeUnauthorized               // the token lacks the required right
 	CodeMessageLockLost            // the lock has lapsed or never existed; the message is unchanged
 	CodeSessionLockLost            // the session lock has lapsed or never existed
 	CodeSessionCannotBeLocked      // another receiver holds the lock

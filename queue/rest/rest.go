@@ -76,7 +76,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.log()
 }
 
-// maxLoggedText is the limit of the bytes of a path or text in a line of the log.
+// maxLoggedText is the maximal size of a path or text in a log line, in bytes.
 const maxLoggedText = 512
 
 // log writes a debug line for the request. The query and the headers are left out: they may contain tokens.

@@ -186,5 +186,5 @@ func answer(request *message.Message, properties wire.Map, body any) ([]byte, er
 	return m.AppendBare(nil), err
 }
 
-// sectionValue describes a body that is one value.
+// sectionValue is the descriptor of a body that is one value.
 const sectionValue = 0x77

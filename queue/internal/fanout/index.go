@@ -48,7 +48,7 @@ func (x *Index) Add(at Place, f rule.Filter) {
 }
 
 // Candidates returns the places of all rules that may match a message, in ascending order. The caller owns
-// the slice, and evaluates the filters.
+// the slice and must evaluate the filters.
 func (x *Index) Candidates(v *View) []Place {
 	list := slices.Clone(x.always)
 	for _, t := range x.tables {
