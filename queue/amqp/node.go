@@ -12,7 +12,7 @@ import (
 
 // Options configures how connections are served. Connect must be set; all other fields have defaults.
 type Options struct {
-	// Connect returns the handler of a connection that has completed SASL and open. ctx ends with the
+	// Connect returns the handler of a connection that its client has opened. ctx ends with the
 	// connection.
 	Connect func(ctx context.Context, p Peer) Handler
 	// Password checks SASL PLAIN and returns the value for Peer.Identity. Nil: PLAIN always fails.

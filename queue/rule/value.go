@@ -195,7 +195,7 @@ func compare(a, b Value) (order int, ok bool) {
 	return 0, false
 }
 
-// equal compares two values. It returns unknown for values of different or incomparable kinds.
+// equal compares two values. It returns unknown if they cannot be compared.
 func equal(a, b Value) truth {
 	if order, ok := compare(a, b); ok {
 		return truthOf(order == 0)
